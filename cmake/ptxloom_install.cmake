@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `cmake --install` puts where, and find_package(ptxloom CONFIG).
+include(CMakePackageConfigHelpers)
+
+set(config_folder "${CMAKE_INSTALL_LIBDIR}/cmake/ptxloom")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/ptxloom" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+        FILES_MATCHING PATTERN "*.hpp")
+install(TARGETS ptxloom_core ptxloom EXPORT ptxloomTargets)
+install(EXPORT ptxloomTargets NAMESPACE ptxloom:: DESTINATION "${config_folder}")
+if(TARGET ptxloom_tool)
+  install(TARGETS ptxloom_tool)
+endif()
+
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/ptxloomConfig.cmake.in"
+                              "${PROJECT_BINARY_DIR}/ptxloomConfig.cmake" INSTALL_DESTINATION "${config_folder}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/ptxloomConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/ptxloomConfig.cmake" "${PROJECT_BINARY_DIR}/ptxloomConfigVersion.cmake"
+        DESTINATION "${config_folder}")

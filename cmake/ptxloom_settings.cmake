@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+# Language level, warnings, sanitizers and ccache, the same for every target.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+find_program(PTXLOOM_CCACHE ccache)
+mark_as_advanced(PTXLOOM_CCACHE)
+if(PTXLOOM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${PTXLOOM_CCACHE}")
+endif()
+
+set(PTXLOOM_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=; empty for none")
+
+# Linked privately by every target of ours; never installed.
+add_library(ptxloom_options INTERFACE)
+target_compile_options(ptxloom_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor
+  -Wno-missing-field-initializers # a designated initialiser leaves out what has a default
+  $<$<BOOL:${PTXLOOM_WERROR}>:-Werror>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # False alarms of g++ 12 and 13 inside std::string and std::vector when optimising.
+  target_compile_options(ptxloom_options INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds
+                         -Wno-maybe-uninitialized)
+  if(CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+    target_compile_options(ptxloom_options INTERFACE -Wno-dangling-reference)
+  endif()
+endif()
+if(PTXLOOM_SANITIZE)
+  add_compile_options(-fsanitize=${PTXLOOM_SANITIZE} -fno-sanitize-recover=undefined -fno-omit-frame-pointer -O1)
+  add_link_options(-fsanitize=${PTXLOOM_SANITIZE})
+endif()

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ptxloom/buffer.hpp"
+#include "ptxloom/ir.hpp"
+#include "ptxloom/jit.hpp"
+#include "ptxloom/kernel.hpp"
+#include "ptxloom/launch.hpp"
+#include "ptxloom/log.hpp"
+#include "ptxloom/tune.hpp"
+
+// Where kernels are loaded and run: one GPU, or the CPU executor where there is none. A Context carries everything
+// that is not a kernel's own: the instruction specs, the device and its target, the linker with its cache, the
+// tuning records, the log. It is a handle that can be copied; what is made from it keeps it alive. Const members
+// are thread-safe. On a GPU it retains the primary context, and each call puts back what was current before.
+//
+// Environment, where the options leave something open: PTXLOOM_SPECS (folders of spec overlays, separated by
+// colons), PTXLOOM_CACHE_DIR, PTXLOOM_RECORDS, PTXLOOM_LOG.
+namespace ptxloom {
+
+struct ContextOptions {
+  /// "gpu", "gpu:1", "cpu"; empty: the first GPU where there is one, else "cpu".
+  std::string device = {};
+  /// What the executor stands for, and what `target()` says there.
+  std::string cpu_target = "sm_90a";
+  /// Folders of spec overlays, laid over those of PTXLOOM_SPECS.
+  std::vector<std::filesystem::path> specs = {};
+  std::optional<std::filesystem::path> cache_folder = {};
+  std::optional<std::filesystem::path> records_folder = {};
+  std::optional<Log> log = {};
+  LibraryOptions libraries = {};
+};
+
+class Context {
+ public:
+  /// Throws Error(missing, "no-driver") where a GPU is asked for and there is none, Error(usage, "unknown-device")
+  /// for another name, and what reading the overlays throws.
+  explicit Context(ContextOptions options = {});
+
+  bool is_gpu() const;
+  /// The GPU; on the executor its name is "CPU executor" and the rest is 0.
+  const DeviceInfo& device() const;
+  /// What kernels should be made for here: the most specific target of the device.
+  const Target& target() const;
+
+  const Specs& specs() const;
+  /// So that a KernelBuilder and a template can be given a context.
+  operator std::shared_ptr<const Specs>() const;
+
+  Buffer alloc(std::uint64_t bytes) const;
+  /// Makes the caller's memory reachable for kernels in the executor: from now on a pointer into it may stand among
+  /// a kernel's arguments. On a GPU, whose own pointers need no such thing, it does nothing. The caller keeps the
+  /// memory alive until unregister_memory.
+  void register_memory(void* data, std::size_t bytes) const;
+  void unregister_memory(void* data) const;
+
+  /// Checks, prints, links (or finds in the cache) and loads a kernel; `entry` may be left out where there is one. In
+  /// the executor: checks and decodes. Throws Error(refused) with all diagnostics of what is illegal, or with
+  /// "target-mismatch"; Error(missing, "no-nvjitlink"); what linking and loading throw.
+  Kernel load(const ir::Module& module, std::string_view entry = {}) const;
+  /// The same for PTX text. On a GPU the linker alone judges it; in the executor it must be within the specs.
+  Kernel load(std::string_view ptx, std::string_view entry = {}) const;
+
+  /// Waits for all work; throws Error(refused, "device-fault").
+  void synchronize(CUstream_st* stream = nullptr) const;
+
+  const Libraries& libraries() const;
+  const Linker& linker() const;
+  const Records& records() const;
+  const Log& log() const;
+  /// The GPU behind it, for streams, events and graphs. Throws Error(missing, "no-device") on the executor.
+  const DeviceContext& device_context() const;
+
+  struct State;
+
+ private:
+  std::shared_ptr<const State> state_;
+};
+
+/// The folders named by PTXLOOM_SPECS.
+std::vector<std::filesystem::path> spec_folders_from_environment();
+
+}  // namespace ptxloom

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "ptxloom/runner.hpp"
+#include "ptxloom/template.hpp"
+#include "ptxloom/type.hpp"
+
+// D = alpha * A * B + beta * C. A is m x k, B is k x n, each row- or column-major; C and D are m x n, row-major.
+namespace ptxloom {
+
+enum class MatrixLayout : std::uint8_t { row, col };
+
+/// Sizes in elements. A leading dimension of 0 means tight. The types default as the command line's do: b = a,
+/// d = f32 (s32 for integers, f64 for f64), c = d. beta = 0 never reads C.
+struct GemmProblem {
+  std::uint64_t m = 0, n = 0, k = 0;
+  Type a;
+  std::optional<Type> b = {}, c = {}, d = {};
+  MatrixLayout a_layout = MatrixLayout::row;
+  MatrixLayout b_layout = MatrixLayout::col;
+  std::uint64_t lda = 0, ldb = 0, ldc = 0, ldd = 0;
+  double alpha = 1, beta = 0;
+
+  Settings settings() const;
+};
+
+const Template& gemm_template();
+
+/// Where a matrix lies: a device pointer, a Buffer, or an address. In the executor a pointer must be registered.
+class MatrixAddress {
+ public:
+  MatrixAddress() = default;
+  MatrixAddress(std::uint64_t address) : address_(address) {}
+  MatrixAddress(const Buffer& buffer) : address_(buffer.address()) {}
+  MatrixAddress(const void* pointer) : address_(reinterpret_cast<std::uintptr_t>(pointer)) {}
+  std::uint64_t value() const { return address_; }
+
+ private:
+  std::uint64_t address_ = 0;
+};
+
+/// `c` may be left out where beta is 0.
+struct GemmOperands {
+  MatrixAddress a, b, c = {}, d;
+};
+
+/// A kernel made for one problem. Copies share it until one of them is tuned.
+class Gemm {
+ public:
+  Gemm(Context context, Specialised kernel) : context_(std::move(context)), kernel_(std::move(kernel)) {}
+
+  /// Throws Error(usage, "missing-operand") for a matrix that is needed and not given.
+  void launch(CUstream_st* stream, const GemmOperands& operands) const;
+  const std::string& ptx() const { return kernel_.kernel.ptx(); }
+  const Settings& problem() const { return kernel_.problem; }
+  const Settings& config() const { return kernel_.config; }
+  const Specialised& specialised() const { return kernel_; }
+  /// Measures other configurations on the device, keeps the winner as a record, and becomes it. Throws Error(refused,
+  /// "no-correct-candidate"), Error(missing, "no-device") on the executor.
+  TuneResult tune(Budget budget = {.seconds = 20});
+
+ private:
+  Context context_;
+  Specialised kernel_;
+};
+
+/// The best known kernel for this very problem: as tuned on this device, else as the template chooses. Words in
+/// `config` are kept to.
+Gemm gemm(const Context& context, const GemmProblem& problem, const Settings& config = {});
+
+}  // namespace ptxloom

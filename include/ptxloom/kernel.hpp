@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ptxloom/exec.hpp"
+#include "ptxloom/jit.hpp"
+#include "ptxloom/launch.hpp"
+
+// A kernel that is loaded, on a GPU or in the executor, and can be launched. It is a handle: copies are the same
+// kernel, and it keeps its module and its context's device alive. Const members are thread-safe.
+namespace ptxloom {
+
+/// How long each step on the way to a loaded kernel took, in milliseconds; 0 for a step that was not needed.
+struct StepTimes {
+  double emit = 0;   ///< the template or the builder; known where the library called it
+  double check = 0;  ///< every instruction against specs and target
+  double print = 0;  ///< IR to text
+  double parse = 0;  ///< text to IR
+  double link = 0;   ///< PTX to machine code, or the cache's answer
+  double load = 0;   ///< into the driver, or decoding for the executor
+};
+
+class Kernel {
+ public:
+  const std::string& name() const { return signature().name; }
+  const KernelSignature& signature() const;
+
+  /// Checks the arguments against the signature and queues the launch; on the executor it has run when this
+  /// returns. Throws Error(usage) as Arguments does, and for a configuration that the kernel cannot take;
+  /// Error(refused) for a fault, which the GPU may report at a later call.
+  void launch(CUstream_st* stream, const LaunchConfig& config, std::span<const Argument> arguments) const;
+  void launch(CUstream_st* stream, const LaunchConfig& config, std::initializer_list<Argument> arguments) const {
+    launch(stream, config, std::span(arguments.begin(), arguments.size()));
+  }
+  /// The same in the executor, counting instructions; on a GPU it counts nothing.
+  void launch_counted(const LaunchConfig& config, std::span<const Argument> arguments, exec::Stats& stats) const;
+
+  const std::string& ptx() const;
+  /// Machine code; empty on the executor.
+  std::span<const std::byte> cubin() const;
+  /// Registers, spills and shared memory as the linker reports them; nullopt on the executor.
+  std::optional<Resources> resources() const;
+  /// What the check and the linker remarked.
+  std::span<const Diagnostic> diagnostics() const;
+  const StepTimes& times() const;
+  bool cached() const;  ///< the machine code came from the cache
+
+  struct State;  // src/api/kernel_state.hpp
+  explicit Kernel(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
+ private:
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace ptxloom

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ptxloom/type.hpp"
+
+// A piece of work as plain data, without a kernel's inside: the words that describe it, its tensors, how its kernel
+// is launched, and what must come out. It is what running, tuning and verifying need, and can cross to another process.
+namespace ptxloom {
+
+/// A problem or a configuration in words, as the command line and the tuning records hold them.
+using Settings = std::map<std::string, std::string, std::less<>>;
+
+/// A tensor of a problem as it lies in memory, in C order.
+struct TensorPlan {
+  enum class Role { in, out, inout };
+  std::string name;
+  Type type;
+  std::vector<std::uint64_t> shape;
+  Role role = Role::in;
+  std::uint64_t elements() const;
+  std::uint64_t bytes() const { return elements() * static_cast<std::uint64_t>(type.bytes()); }
+};
+
+/// One kernel argument: a tensor's address, or a scalar's bits.
+struct ArgumentPlan {
+  std::string name;
+  Type type;
+  std::string tensor = {};
+  std::uint64_t bits = 0;
+};
+
+struct LaunchPlan {
+  std::string entry;
+  std::array<std::uint32_t, 3> grid{1, 1, 1};
+  std::array<std::uint32_t, 3> block{1, 1, 1};
+  std::array<std::uint32_t, 3> cluster{1, 1, 1};
+  std::uint32_t shared_bytes = 0;  ///< dynamic
+  std::vector<ArgumentPlan> arguments;
+};
+
+/// What outputs are filled with before a kernel runs.
+inline constexpr std::byte kPoison{0xA5};
+
+/// A tensor's bytes on the host.
+struct HostTensor {
+  TensorPlan plan;
+  std::vector<std::byte> bytes;
+};
+
+/// What an output must hold: `index` into the tensor's elements, the exact value, and how far off a correct kernel
+/// may be. Where a problem is too large to compute whole, points of every tile stand for it.
+struct Expectation {
+  std::string tensor;
+  struct Point {
+    std::uint64_t index;
+    double value;
+    double tolerance;
+  };
+  std::vector<Point> points;
+  bool complete = false;                   ///< every element the kernel writes has a point
+  std::vector<std::uint64_t> untouched;    ///< elements that must keep the poison (padding behind a row)
+};
+
+/// A tensor full of random values that depend on the seed and the tensor's name: floats uniform in [-1, 1], rounded to
+/// the type; integers from the whole range of the type.
+HostTensor random_tensor(const TensorPlan& plan, std::uint64_t seed);
+/// A tensor that nothing has been written to.
+HostTensor poisoned_tensor(const TensorPlan& plan, std::byte poison = kPoison);
+
+/// What is wrong with an output, element by element.
+struct Verdict {
+  std::uint64_t checked = 0;  ///< points compared
+  std::uint64_t wrong = 0;
+  double worst = 0;  ///< the largest distance from the expected value, in tolerances
+  std::string first; ///< the first wrong element in words: "d[3, 17] is 1.5, expected 1.25 +- 0.01"
+  std::vector<std::uint64_t> unwritten;  ///< elements that still hold the poison, though something else belongs there
+  bool ok() const { return wrong == 0 && unwritten.empty(); }
+};
+
+/// Compares an output that was filled with `poison` first.
+Verdict verify(const Expectation& expected, const HostTensor& output, std::byte poison = kPoison);
+
+/// `run` gives the output of a run that found its outputs filled with `poison`. A correct value may look like poison
+/// by chance, so what seems unwritten is looked at again after a run with another poison.
+Verdict verify_run(const Expectation& expected, const std::function<const HostTensor&(std::byte poison)>& run);
+
+}  // namespace ptxloom

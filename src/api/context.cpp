@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ptxloom/context.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <utility>
+
+#include "api/kernel_state.hpp"
+#include "api/machine.hpp"
+#include "api/stopwatch.hpp"
+#include "ptxloom/check.hpp"
+#include "ptxloom/ptx.hpp"
+
+namespace ptxloom {
+
+struct Context::State {
+  Log log;
+  std::shared_ptr<const Specs> specs;
+  Libraries libraries;
+  Linker linker;
+  Records records;
+  std::shared_ptr<api::Machine> machine;
+};
+
+namespace {
+
+std::shared_ptr<const Specs> read_specs(const ContextOptions& options) {
+  std::vector<std::filesystem::path> folders = spec_folders_from_environment();
+  folders.insert(folders.end(), options.specs.begin(), options.specs.end());
+  return std::make_shared<const Specs>(folders);
+}
+
+/// The number in "gpu" or "gpu:N"; nullopt for "cpu".
+std::optional<int> gpu_ordinal(const std::string& device) {
+  if (device == "cpu") return std::nullopt;
+  if (device == "gpu") return 0;
+  int ordinal = 0;
+  const char* end = device.data() + device.size();
+  if (device.starts_with("gpu:")) {
+    const auto [stop, error] = std::from_chars(device.data() + 4, end, ordinal);
+    if (error == std::errc() && stop == end && ordinal >= 0) return ordinal;
+  }
+  throw Error(ErrorKind::usage, "unknown-device", fmt::format("there is no device '{}'", device),
+              "use gpu, gpu:N (N from 0) or cpu");
+}
+
+bool means_no_gpu(const Error& error) {
+  const std::string& code = error.diagnostics().front().code;
+  return code == "no-driver" || code == "no-device";
+}
+
+std::shared_ptr<api::Machine> find_machine(const ContextOptions& options, const Specs& specs,
+                                           const Libraries& libraries, const Log& log) {
+  if (!options.device.empty()) {
+    if (const auto ordinal = gpu_ordinal(options.device)) return api::make_gpu(libraries, *ordinal);
+    return api::make_executor(specs.target(options.cpu_target));
+  }
+  try {
+    return api::make_gpu(libraries, 0);
+  } catch (const Error& error) {
+    if (!means_no_gpu(error)) throw;
+    log(LogLevel::info, fmt::format("no GPU, kernels run in the CPU executor: {}", error.what()));
+    return api::make_executor(specs.target(options.cpu_target));
+  }
+}
+
+const ir::Kernel& find_entry(const ir::Module& module, std::string_view entry) {
+  if (entry.empty() && module.kernels.size() == 1) return module.kernels.front();
+  if (const ir::Kernel* kernel = entry.empty() ? nullptr : module.find(entry)) return *kernel;
+  std::string names;
+  for (const ir::Kernel& kernel : module.kernels) names += (names.empty() ? "" : ", ") + kernel.name;
+  const std::string what = entry.empty() ? fmt::format("the module has {} kernels, and none is named", module.kernels.size())
+                                         : fmt::format("the module has no kernel '{}'", entry);
+  throw Error(ErrorKind::usage, "unknown-kernel", what, names.empty() ? "" : "its kernels are: " + names);
+}
+
+/// Throws if one of them is an error; otherwise keeps the warnings.
+void judge(std::vector<Diagnostic> found, std::vector<Diagnostic>& kept) {
+  for (const Diagnostic& diagnostic : found) {
+    if (diagnostic.severity == Severity::error) throw Error(ErrorKind::refused, std::move(found));
+  }
+  kept.insert(kept.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
+}
+
+void check_target(const Target& device, const Target& wanted, const std::string& kernel) {
+  if (device.satisfies(wanted.info())) return;
+  throw Error(ErrorKind::refused, "target-mismatch",
+              fmt::format("kernel {} is made for {} and cannot run on this device, an {}", kernel, wanted.name(),
+                          device.name()),
+              fmt::format("make it for {} or another target that the device satisfies", device.name()));
+}
+
+/// Loads what is in `state` (PTX, signature, what was found so far) on the machine.
+Kernel load_on(const Context::State& context, std::shared_ptr<Kernel::State> state, const ir::Module& module) {
+  state->specs = context.specs;
+  state->machine = context.machine;
+  context.machine->load(*state, module, context.linker);
+  for (const Diagnostic& diagnostic : state->diagnostics) context.log(LogLevel::warning, to_string(diagnostic));
+  context.log(LogLevel::info,
+              fmt::format("kernel {}: check {:.2f} ms, print {:.2f} ms, link {:.2f} ms{}, load {:.2f} ms",
+                          state->signature.name, state->times.check, state->times.print, state->times.link,
+                          state->cached ? " (cached)" : "", state->times.load));
+  return Kernel(std::move(state));
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> spec_folders_from_environment() {
+  std::vector<std::filesystem::path> folders;
+  const char* variable = std::getenv("PTXLOOM_SPECS");
+  std::string_view rest = variable == nullptr ? "" : variable;
+  while (!rest.empty()) {
+    const std::string_view folder = rest.substr(0, rest.find(':'));
+    if (!folder.empty()) folders.emplace_back(folder);
+    rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
+  }
+  return folders;
+}
+
+Context::Context(ContextOptions options) {
+  const Log log = options.log ? *options.log : Log::from_environment();
+  auto specs = read_specs(options);
+  const Libraries libraries(options.libraries);
+  const Cache cache = options.cache_folder ? Cache(*options.cache_folder, log) : Cache::from_environment(log);
+  Records records = options.records_folder ? Records(*options.records_folder, log) : Records::from_environment(log);
+  auto machine = find_machine(options, *specs, libraries, log);
+  log(LogLevel::info, fmt::format("running on {}, target {}", machine->info().name, machine->target().name()));
+  state_ = std::make_shared<const State>(State{.log = log,
+                                               .specs = std::move(specs),
+                                               .libraries = libraries,
+                                               .linker = Linker(libraries, cache),
+                                               .records = std::move(records),
+                                               .machine = std::move(machine)});
+}
+
+bool Context::is_gpu() const { return state_->machine->device() != nullptr; }
+const DeviceInfo& Context::device() const { return state_->machine->info(); }
+const Target& Context::target() const { return state_->machine->target(); }
+const Specs& Context::specs() const { return *state_->specs; }
+Context::operator std::shared_ptr<const Specs>() const { return state_->specs; }
+const Libraries& Context::libraries() const { return state_->libraries; }
+const Linker& Context::linker() const { return state_->linker; }
+const Records& Context::records() const { return state_->records; }
+const Log& Context::log() const { return state_->log; }
+
+Buffer Context::alloc(std::uint64_t bytes) const {
+  Buffer buffer(state_->machine->allocate(bytes));
+  buffer.fill(kPoison);
+  return buffer;
+}
+
+void Context::register_memory(void* data, std::size_t bytes) const { state_->machine->register_memory(data, bytes); }
+void Context::unregister_memory(void* data) const { state_->machine->unregister_memory(data); }
+void Context::synchronize(CUstream_st* stream) const { state_->machine->synchronize(stream); }
+
+const DeviceContext& Context::device_context() const {
+  if (const DeviceContext* device = state_->machine->device()) return *device;
+  throw Error(ErrorKind::missing, "no-device", "this needs a GPU, and the context is the CPU executor",
+              "run on a machine with an NVIDIA GPU and its driver; ptxloom doctor says what is found");
+}
+
+Kernel Context::load(const ir::Module& module, std::string_view entry) const {
+  const ir::Kernel& kernel = find_entry(module, entry);
+  if (is_gpu()) check_target(target(), specs().target(module.target), kernel.name);
+  auto state = std::make_shared<Kernel::State>();
+  state->signature = ir::signature(kernel);
+  api::Stopwatch watch;
+  judge(check(module), state->diagnostics);
+  state->times.check = watch.lap();
+  state->ptx = print(module);
+  state->times.print = watch.lap();
+  return load_on(*state_, std::move(state), module);
+}
+
+Kernel Context::load(std::string_view ptx, std::string_view entry) const {
+  auto state = std::make_shared<Kernel::State>();
+  state->ptx = ptx;
+  api::Stopwatch watch;
+  ParseResult parsed = parse(ptx, state_->specs);
+  state->times.parse = watch.lap();
+  if (!is_gpu()) {
+    judge(std::move(parsed.diagnostics), state->diagnostics);
+    judge(check(parsed.module), state->diagnostics);
+    state->times.check = watch.lap();
+  }
+  state->signature = ir::signature(find_entry(parsed.module, entry));
+  return load_on(*state_, std::move(state), parsed.module);
+}
+
+}  // namespace ptxloom

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <utility>
+
+#include "api/kernel_state.hpp"
+#include "api/machine.hpp"
+#include "api/stopwatch.hpp"
+
+namespace ptxloom::api {
+namespace {
+
+class GpuBlock : public Block {
+ public:
+  GpuBlock(const DeviceContext& device, std::uint64_t bytes) : memory_(device, bytes) {}
+  std::uint64_t address() const override { return memory_.address(); }
+  std::uint64_t size() const override { return memory_.size(); }
+  void write(std::span<const std::byte> data, std::uint64_t offset) override { memory_.upload(data, offset); }
+  void read(std::span<std::byte> data, std::uint64_t offset) const override { memory_.download(data, offset); }
+  void fill(std::byte value) override { memory_.fill(value); }
+
+ private:
+  DeviceMemory memory_;
+};
+
+class GpuKernel : public Loaded {
+ public:
+  explicit GpuKernel(Function function) : function_(std::move(function)) {}
+  void launch(CUstream_st* stream, const LaunchConfig& config, const KernelSignature& signature,
+              std::span<const Argument> arguments, exec::Stats*) const override {
+    function_.launch(config, Arguments(signature, arguments), stream);
+  }
+
+ private:
+  Function function_;
+};
+
+class Gpu : public Machine {
+ public:
+  Gpu(const Libraries& libraries, int ordinal) : device_(libraries, ordinal), target_(device_.info().target()) {}
+
+  const DeviceInfo& info() const override { return device_.info(); }
+  const Target& target() const override { return target_; }
+  const DeviceContext* device() const override { return &device_; }
+  std::unique_ptr<Block> allocate(std::uint64_t bytes) const override {
+    return std::make_unique<GpuBlock>(device_, bytes);
+  }
+  void register_memory(void*, std::size_t) const override {}
+  void unregister_memory(void*) const override {}
+  void synchronize(CUstream_st* stream) const override {
+    stream == nullptr ? device_.synchronize() : device_.synchronize(stream);
+  }
+
+  void load(Kernel::State& state, const ir::Module&, const Linker& linker) const override {
+    Stopwatch watch;
+    LinkResult linked = linker.link(state.ptx, {.target = std::string(target_.name())});
+    state.times.link = watch.lap();
+    state.cubin = std::move(linked.cubin);
+    state.cached = linked.cached;
+    state.diagnostics.insert(state.diagnostics.end(), linked.diagnostics.begin(), linked.diagnostics.end());
+    const auto entry = std::ranges::find(linked.resources, state.signature.name, &Resources::kernel);
+    if (entry != linked.resources.end()) state.resources = *entry;
+    state.loaded = std::make_unique<GpuKernel>(DeviceModule(device_, state.cubin).function(state.signature));
+    state.times.load = watch.lap();
+  }
+
+ private:
+  DeviceContext device_;
+  Target target_;
+};
+
+}  // namespace
+
+std::shared_ptr<Machine> make_gpu(const Libraries& libraries, int ordinal) {
+  return std::make_shared<Gpu>(libraries, ordinal);
+}
+
+}  // namespace ptxloom::api

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "ptxloom/exec.hpp"
+#include "ptxloom/jit.hpp"
+#include "ptxloom/kernel.hpp"
+#include "ptxloom/launch.hpp"
+
+// The one face over GPU and executor. A Machine makes memory and loads kernels; Context, Buffer and Kernel know
+// nothing else of what they run on.
+namespace ptxloom::api {
+
+/// A stretch of the machine's memory. Ranges are checked by the caller.
+class Block {
+ public:
+  virtual ~Block() = default;
+  virtual std::uint64_t address() const = 0;
+  virtual std::uint64_t size() const = 0;
+  virtual void write(std::span<const std::byte> data, std::uint64_t offset) = 0;
+  virtual void read(std::span<std::byte> data, std::uint64_t offset) const = 0;
+  virtual void fill(std::byte value) = 0;
+};
+
+/// A kernel that is ready to run.
+class Loaded {
+ public:
+  virtual ~Loaded() = default;
+  /// `parameters` is laid out as the kernel's signature says; `stats` may be null.
+  virtual void launch(CUstream_st* stream, const LaunchConfig& config, const KernelSignature& signature,
+                      std::span<const Argument> arguments, exec::Stats* stats) const = 0;
+};
+
+class Machine {
+ public:
+  virtual ~Machine() = default;
+  virtual const DeviceInfo& info() const = 0;
+  virtual const Target& target() const = 0;
+  /// The GPU behind it; null in the executor.
+  virtual const DeviceContext* device() const = 0;
+
+  virtual std::unique_ptr<Block> allocate(std::uint64_t bytes) const = 0;
+  virtual void register_memory(void* data, std::size_t bytes) const = 0;
+  virtual void unregister_memory(void* data) const = 0;
+  virtual void synchronize(CUstream_st* stream) const = 0;
+
+  /// Turns `state.ptx`, or `module` where the machine runs that, into `state.loaded`, and fills in what becomes known on
+  /// the way: machine code, resources, times.
+  virtual void load(Kernel::State& state, const ir::Module& module, const Linker& linker) const = 0;
+};
+
+std::shared_ptr<Machine> make_gpu(const Libraries& libraries, int ordinal);
+std::shared_ptr<Machine> make_executor(const Target& target);
+
+}  // namespace ptxloom::api

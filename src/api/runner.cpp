@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ptxloom/runner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "api/stopwatch.hpp"
+
+namespace ptxloom {
+namespace {
+
+Settings known_config(const Context& context, const Template& kernel_template, const Settings& problem,
+                      const Settings& given, bool& tuned) {
+  const auto choose = [&](const Settings& words) {
+    return kernel_template.config(context.specs(), context.target(), problem, words);
+  };
+  if (context.is_gpu()) {
+    const auto record = context.records().find(device_key(context.device()), kernel_template.name(), problem);
+    const auto agrees = [&](const auto& word) {
+      const auto kept = record->config.find(word.first);
+      return kept != record->config.end() && kept->second == word.second;
+    };
+    if (record && std::ranges::all_of(given, agrees)) {
+      try {
+        Settings config = choose(record->config);
+        tuned = true;
+        return config;
+      } catch (const Error& error) {
+        context.log()(LogLevel::warning, fmt::format("a tuning record does not fit: {}", error.what()));
+      }
+    }
+  }
+  return choose(given);
+}
+
+const HostTensor* find_tensor(std::span<const HostTensor> tensors, std::string_view name) {
+  const auto found = std::ranges::find(tensors, name, [](const HostTensor& t) { return t.plan.name; });
+  return found == tensors.end() ? nullptr : &*found;
+}
+
+bool is_input(const HostTensor& tensor) { return tensor.plan.role != TensorPlan::Role::out; }
+
+/// Device buffers for the tensors of one run.
+class Buffers {
+ public:
+  Buffers(const Context& context, std::span<const HostTensor> tensors) : tensors_(tensors) {
+    for (const HostTensor& tensor : tensors) buffers_.push_back(context.alloc(tensor.plan.bytes()));
+  }
+  std::uint64_t address(std::string_view name) const {
+    const HostTensor* tensor = find_tensor(tensors_, name);
+    return tensor == nullptr ? 0 : buffers_[static_cast<std::size_t>(tensor - tensors_.data())].address();
+  }
+  void upload(std::byte poison) {
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      is_input(tensors_[i]) ? buffers_[i].write(tensors_[i].bytes) : buffers_[i].fill(poison);
+    }
+  }
+  void download(std::vector<HostTensor>& tensors) const {
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (tensors[i].plan.role != TensorPlan::Role::in) buffers_[i].read(tensors[i].bytes);
+    }
+  }
+
+ private:
+  std::span<const HostTensor> tensors_;
+  std::vector<Buffer> buffers_;
+};
+
+void launch_once(const Context& context, const Specialised& kernel, const Buffers& buffers, exec::Stats* stats) {
+  const auto arguments = arguments_of(kernel.launch, [&](std::string_view name) { return buffers.address(name); });
+  const LaunchConfig config = launch_config_of(kernel.launch);
+  if (stats != nullptr && !context.is_gpu()) {
+    kernel.kernel.launch_counted(config, arguments, *stats);
+  } else {
+    kernel.kernel.launch(nullptr, config, arguments);
+    context.synchronize();
+  }
+}
+
+void check_given(const std::vector<TensorPlan>& plans, std::span<const HostTensor> given) {
+  for (const HostTensor& tensor : given) {
+    const auto plan = std::ranges::find(plans, tensor.plan.name, &TensorPlan::name);
+    if (plan == plans.end()) {
+      std::string names;
+      for (const TensorPlan& known : plans) names += (names.empty() ? "" : ", ") + known.name;
+      throw Error(ErrorKind::usage, "wrong-tensor", fmt::format("the problem has no tensor '{}'", tensor.plan.name),
+                  "its tensors are: " + names);
+    }
+    if (plan->role == TensorPlan::Role::out || tensor.bytes.size() == plan->bytes()) continue;
+    throw Error(ErrorKind::usage, "wrong-tensor",
+                fmt::format("tensor {} takes {} bytes, and {} are given", plan->name, plan->bytes(), tensor.bytes.size()),
+                "give it as the problem says, in C order");
+  }
+}
+
+}  // namespace
+
+Specialised specialise(const Context& context, const Template& kernel_template, const Settings& problem,
+                       const Settings& config) {
+  api::Stopwatch watch;
+  const Settings whole = kernel_template.problem(problem);
+  bool tuned = false;
+  const Settings chosen = known_config(context, kernel_template, whole, config, tuned);
+  const Emitted emitted = kernel_template.emit(context, context.target(), whole, chosen);
+  const double emit_ms = watch.lap();
+  return {.problem = whole,
+          .config = chosen,
+          .tensors = kernel_template.tensors(whole),
+          .launch = emitted.launch,
+          .kernel = context.load(emitted.module, emitted.launch.entry),
+          .tuned = tuned,
+          .emit_ms = emit_ms};
+}
+
+std::vector<Argument> arguments_of(const LaunchPlan& plan, const AddressOf& address) {
+  std::vector<Argument> arguments;
+  for (const ArgumentPlan& argument : plan.arguments) {
+    arguments.push_back(argument.tensor.empty() ? Argument::bits(argument.type, argument.bits)
+                                                : Argument::pointer(address(argument.tensor)));
+  }
+  return arguments;
+}
+
+LaunchConfig launch_config_of(const LaunchPlan& plan) {
+  const auto dim = [](const std::array<std::uint32_t, 3>& a) { return Dim3{a[0], a[1], a[2]}; };
+  return {.grid = dim(plan.grid),
+          .block = dim(plan.block),
+          .shared_bytes = plan.shared_bytes,
+          .cluster = dim(plan.cluster)};
+}
+
+std::vector<HostTensor> make_tensors(const Template& kernel_template, const Settings& problem,
+                                     std::span<const HostTensor> given, std::uint64_t seed) {
+  const std::vector<TensorPlan> plans = kernel_template.tensors(problem);
+  check_given(plans, given);
+  std::vector<HostTensor> tensors;
+  for (const TensorPlan& plan : plans) {
+    const HostTensor* own = find_tensor(given, plan.name);
+    if (plan.role == TensorPlan::Role::out) {
+      tensors.push_back(poisoned_tensor(plan));
+    } else if (own != nullptr) {
+      tensors.push_back({plan, own->bytes});
+    } else {
+      tensors.push_back(random_tensor(plan, seed));
+    }
+  }
+  return tensors;
+}
+
+RunResult run_template(const Context& context, const Template& kernel_template, const RunOptions& options) {
+  const Settings problem = kernel_template.problem(options.problem);
+  const std::vector<HostTensor> tensors = make_tensors(kernel_template, problem, options.inputs, options.seed);
+  RunResult result{.kernel = specialise(context, kernel_template, problem, options.config), .tensors = tensors};
+  Buffers buffers(context, tensors);
+  const auto run = [&](std::byte poison, exec::Stats* stats) {
+    buffers.upload(poison);
+    api::Stopwatch watch;
+    launch_once(context, result.kernel, buffers, stats);
+    return watch.lap();
+  };
+  result.run_ms = run(kPoison, options.stats);
+  buffers.download(result.tensors);
+  if (!options.verify) return result;
+
+  api::Stopwatch watch;
+  const Expectation expected = kernel_template.expect(problem, tensors);
+  std::vector<HostTensor> again = result.tensors;
+  result.verdict = verify_run(expected, [&](std::byte poison) -> const HostTensor& {
+    if (poison == kPoison) return *find_tensor(result.tensors, expected.tensor);
+    run(poison, nullptr);
+    buffers.download(again);
+    return *find_tensor(again, expected.tensor);
+  });
+  result.verify_ms = watch.lap();
+  return result;
+}
+
+}  // namespace ptxloom

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ptxloom/space.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/nearest.hpp"
+
+namespace ptxloom {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<std::string> split_on(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+std::vector<std::string> cells(const std::string& row) {
+  std::istringstream stream(row);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+std::vector<TemplateParameter> read_parameters(const Json& list) {
+  std::vector<TemplateParameter> parameters;
+  for (const Json& entry : list) {
+    TemplateParameter parameter;
+    parameter.name = entry.at("name");
+    parameter.kind = entry.value("kind", "choice");
+    parameter.values = split_on(entry.value("values", ""), '|');
+    parameter.fallback = entry.value("default", "");
+    parameter.doc = entry.at("doc");
+    parameters.push_back(std::move(parameter));
+  }
+  return parameters;
+}
+
+bool is_integer_in(const std::string& text, std::int64_t low, std::int64_t high) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value >= low && value <= high;
+}
+
+bool is_number(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
+}
+
+constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
+
+// What the value should have been; empty if it is fine.
+std::string expected(const TemplateParameter& parameter, const std::string& value) {
+  if (parameter.kind == "size")
+    return is_integer_in(value, 1, kLargest) ? "" : fmt::format("an integer from 1 to {}", kLargest);
+  if (parameter.kind == "stride")
+    return is_integer_in(value, 0, kLargest) ? "" : fmt::format("an integer from 0 (tight) to {}", kLargest);
+  if (parameter.kind == "number") return is_number(value) ? "" : "a finite decimal number";
+  const bool listed = std::find(parameter.values.begin(), parameter.values.end(), value) != parameter.values.end();
+  return listed ? "" : fmt::format("one of {}", fmt::join(parameter.values, ", "));
+}
+
+}  // namespace
+
+ParameterSpace::ParameterSpace(std::string_view json) {
+  try {
+    const Json document = Json::parse(json);
+    name_ = document.at("template");
+    doc_ = document.at("doc");
+    problem_ = read_parameters(document.at("problem"));
+    config_ = read_parameters(document.at("config"));
+    for (const Json& row : document.value("types", Json::array())) types_.push_back(cells(row.get<std::string>()));
+  } catch (const Json::exception& error) {
+    throw Error(ErrorKind::usage, "bad-space", fmt::format("the parameter space cannot be read: {}", error.what()));
+  }
+}
+
+Settings ParameterSpace::complete(const std::vector<TemplateParameter>& part, const Settings& given) const {
+  Settings whole;
+  for (const TemplateParameter& parameter : part) {
+    const auto found = given.find(parameter.name);
+    if (found == given.end()) {
+      if (parameter.fallback.empty()) continue;
+      whole[parameter.name] =
+          parameter.fallback.front() == '=' ? whole.at(parameter.fallback.substr(1)) : parameter.fallback;
+      continue;
+    }
+    if (const std::string wanted = expected(parameter, found->second); !wanted.empty())
+      throw Error(ErrorKind::usage, "bad-value",
+                  fmt::format("{}: {}={} is not {}", name_, parameter.name, found->second, wanted), parameter.doc);
+    whole[parameter.name] = found->second;
+  }
+  return whole;
+}
+
+ParameterSpace::Split ParameterSpace::split(const Settings& words) const {
+  const auto has = [](const std::vector<TemplateParameter>& part, const std::string& name) {
+    return std::any_of(part.begin(), part.end(), [&](const TemplateParameter& p) { return p.name == name; });
+  };
+  Split result;
+  for (const auto& [name, value] : words) {
+    if (has(problem_, name)) {
+      result.problem[name] = value;
+    } else if (has(config_, name)) {
+      result.config[name] = value;
+    } else {
+      std::vector<std::string> known;
+      for (const TemplateParameter& p : problem_) known.push_back(p.name);
+      for (const TemplateParameter& p : config_) known.push_back(p.name);
+      throw Error(ErrorKind::usage, "unknown-parameter", fmt::format("{} has no parameter '{}'", name_, name),
+                  fmt::format("did you mean {}? It has: {}", nearest(name, known), fmt::join(known, " ")));
+    }
+  }
+  return result;
+}
+
+}  // namespace ptxloom

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+// Whole files in, whole files out. A file is written beside its place, synced and renamed, so that a reader
+// sees the old content or the new and a crash leaves one of them.
+namespace ptxloom {
+
+/// Throws Error(usage, "unreadable-file") that names the file and the reason.
+std::string read_file(const std::filesystem::path& path);
+/// Throws Error(usage, "unwritable-file").
+void write_file(const std::filesystem::path& path, std::string_view content);
+void write_file(const std::filesystem::path& path, std::span<const std::byte> content);
+
+/// Owns a file descriptor.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~FileDescriptor();
+
+  explicit operator bool() const { return fd_ >= 0; }
+  int get() const { return fd_; }
+
+ private:
+  int fd_ = -1;
+};
+
+/// 16 random digits, for the name of a temporary file.
+std::string unique_suffix();
+
+/// All that is left to read. False with errno set where the system refuses.
+bool read_all(int fd, std::string& content);
+bool write_all(int fd, std::string_view content);
+
+}  // namespace ptxloom

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ptxloom/log.hpp"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+namespace ptxloom {
+namespace {
+
+constexpr std::array kLevels = {LogLevel::error, LogLevel::warning, LogLevel::info, LogLevel::debug};
+
+void write_to_stderr(LogLevel level, std::string_view message) {
+  // One call, so that lines of several threads do not mix.
+  const std::string line = "ptxloom: " + std::string(name(level)) + ": " + std::string(message) + '\n';
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+}  // namespace
+
+std::string_view name(LogLevel level) {
+  switch (level) {
+    case LogLevel::error:
+      return "error";
+    case LogLevel::warning:
+      return "warning";
+    case LogLevel::info:
+      return "info";
+    case LogLevel::debug:
+      return "debug";
+  }
+  return "error";
+}
+
+Log::Log(LogCallback callback, LogLevel most)
+    : callback_(callback ? std::make_shared<const LogCallback>(std::move(callback)) : nullptr), most_(most) {}
+
+Log Log::from_environment() {
+  const char* wanted = std::getenv("PTXLOOM_LOG");
+  if (wanted == nullptr || *wanted == '\0') return {};
+  for (const LogLevel level : kLevels) {
+    if (name(level) == wanted) return Log(write_to_stderr, level);
+  }
+  Log log(write_to_stderr, LogLevel::warning);
+  log(LogLevel::warning, "PTXLOOM_LOG=" + std::string(wanted) + " is none of error, warning, info, debug");
+  return log;
+}
+
+}  // namespace ptxloom

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ptxloom/numeric.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <string>
+
+#include "base/numeric_arithmetic.hpp"
+#include "ptxloom/error.hpp"
+
+namespace ptxloom {
+namespace base {
+
+const FloatFormat* find_format(Type type) {
+  struct Entry {
+    Type type;
+    const FloatFormat* format;
+  };
+  static constexpr std::array<Entry, 12> kFormats{{{f16, &kF16},
+                                                   {bf16, &kBf16},
+                                                   {f32, &kF32},
+                                                   {tf32, &kTf32},
+                                                   {f64, &kF64},
+                                                   {e4m3, &kE4m3},
+                                                   {e5m2, &kE5m2},
+                                                   {e2m1, &kE2m1},
+                                                   {e2m3, &kE2m3},
+                                                   {e3m2, &kE3m2},
+                                                   {ue8m0, &kUe8m0},
+                                                   {ue4m3, &kUe4m3}}};
+  if (!type.is_float()) return nullptr;
+  const auto found = std::ranges::find(kFormats, type, &Entry::type);
+  return found == kFormats.end() ? nullptr : found->format;
+}
+
+}  // namespace base
+
+namespace {
+
+using base::FloatFormat;
+using base::Number;
+
+constexpr std::uint64_t low_bits(int count) { return count >= 64 ? ~0ull : (1ull << count) - 1; }
+
+// What a type's bits mean: a float of a format, or an integer where `format` is null.
+struct Element {
+  explicit Element(Type element_type) : type(element_type), format(base::find_format(element_type)) {
+    if (type.bits > 64 || type.lanes != 1 || (type.is_float() && format == nullptr)) {
+      throw Error(ErrorKind::usage, "type-has-no-value",
+                  "the type " + std::string(type.name) + " is not one number",
+                  "give the type of its elements, such as f16 for f16x2");
+    }
+  }
+
+  Type type;
+  const FloatFormat* format;
+};
+
+Number unpack_integer(Type type, std::uint64_t bits) {
+  bits &= low_bits(type.bits);
+  const bool negative = type.is_signed() && ((bits >> (type.bits - 1)) & 1) != 0;
+  return base::from_integer(negative, negative ? (~bits & low_bits(type.bits)) + 1 : bits);
+}
+
+Number unpack(const Element& element, std::uint64_t bits) {
+  return element.format != nullptr ? base::unpack(*element.format, bits) : unpack_integer(element.type, bits);
+}
+
+// An integral number as an integer of a type, clamped to its range. NaN has no place here.
+std::uint64_t clamp_to(Type type, const Number& number) {
+  const std::uint64_t max = low_bits(type.is_signed() ? type.bits - 1 : type.bits);
+  if (number.kind == Number::Kind::zero) return 0;
+  const bool beyond = number.kind == Number::Kind::infinite || number.exponent > 64;
+  const base::uint128 magnitude = beyond ? base::uint128{1} << 64 : number.significand << number.exponent;
+  if (!number.negative) return static_cast<std::uint64_t>(std::min<base::uint128>(magnitude, max));
+  if (!type.is_signed()) return 0;
+  const auto negated = static_cast<std::uint64_t>(std::min<base::uint128>(magnitude, base::uint128{max} + 1));
+  return (0 - negated) & low_bits(type.bits);
+}
+
+// PTX ISA, cvt: NaN becomes zero, but the integer of the top bit alone where a type of 64 bits is involved.
+std::uint64_t integer_of_nan(Type to, const FloatFormat& from) {
+  return to.bits == 64 || from.is_f64() ? 1ull << (to.bits - 1) : 0;
+}
+
+std::uint64_t to_integer(Type to, const FloatFormat& from, const Number& number, Rounding rounding) {
+  if (number.is_nan()) return integer_of_nan(to, from);
+  return clamp_to(to, base::to_integral(number, rounding));
+}
+
+std::uint64_t encode(const Element& element, double value, Rounding rounding, Saturation saturation) {
+  const Number number = base::unpack(base::kF64, std::bit_cast<std::uint64_t>(value));
+  if (element.format == nullptr) return to_integer(element.type, base::kF64, number, rounding);
+  return base::finish(*element.format, number, {.rounding = rounding, .saturation = saturation});
+}
+
+double decode(const Element& element, std::uint64_t bits) {
+  return std::bit_cast<double>(
+      base::round(base::kF64, unpack(element, bits), Rounding::rn, Saturation::none));
+}
+
+// Elements that fit in so many bytes. Eight of them take whole bytes, so that no product can overflow.
+std::size_t room(Type type, std::size_t bytes) {
+  return bytes / type.bits * 8 + bytes % type.bits * 8 / type.bits;
+}
+
+[[noreturn]] void refuse_size(Type type, std::size_t bytes) {
+  throw Error(ErrorKind::usage, "buffer-too-small",
+              "a buffer of " + std::to_string(bytes) + " bytes holds only " +
+                  std::to_string(room(type, bytes)) + " elements of type " + std::string(type.name),
+              "make it packed_bytes(type, count) bytes long");
+}
+
+// The bits of element `index`; whole bytes at once where elements are made of them.
+std::uint64_t load(Type type, const std::byte* packed, std::size_t index) {
+  std::uint64_t bits = 0;
+  if (type.bits % 8 == 0) {
+    const std::size_t size = type.bits / 8u;
+    for (std::size_t i = 0; i < size; ++i)
+      bits |= std::to_integer<std::uint64_t>(packed[index * size + i]) << (8 * i);
+    return bits;
+  }
+  for (std::size_t i = 0; i < type.bits; ++i) {
+    const std::size_t at = index * type.bits + i;
+    bits |= (std::to_integer<std::uint64_t>(packed[at / 8]) >> (at % 8) & 1) << i;
+  }
+  return bits;
+}
+
+void store(Type type, std::byte* packed, std::size_t index, std::uint64_t bits) {
+  if (type.bits % 8 == 0) {
+    const std::size_t size = type.bits / 8u;
+    for (std::size_t i = 0; i < size; ++i) packed[index * size + i] = static_cast<std::byte>(bits >> (8 * i));
+    return;
+  }
+  for (std::size_t i = 0; i < type.bits; ++i) {
+    const std::size_t at = index * type.bits + i;
+    const std::byte mask = std::byte{1} << (at % 8);
+    packed[at / 8] = (bits >> i & 1) != 0 ? packed[at / 8] | mask : packed[at / 8] & ~mask;
+  }
+}
+
+}  // namespace
+
+double decode(Type type, std::uint64_t bits) { return decode(Element(type), bits); }
+
+std::uint64_t encode(Type type, double value, Rounding rounding, Saturation saturation) {
+  return encode(Element(type), value, rounding, saturation);
+}
+
+std::uint64_t convert(Type to, Type from, std::uint64_t bits, Modifiers modifiers) {
+  const Element source(from);
+  const Element target(to);
+  const bool flushed = modifiers.ftz && source.format == &base::kF32;
+  const Number number = unpack(source, flushed ? base::flush_subnormal(base::kF32, bits) : bits);
+  if (target.format != nullptr) {
+    modifiers.ftz = modifiers.ftz && target.format == &base::kF32;
+    return base::finish(*target.format, number, modifiers);
+  }
+  if (source.format != nullptr) return to_integer(to, *source.format, number, modifiers.rounding);
+  if (modifiers.saturation != Saturation::none) return clamp_to(to, number);
+  const auto magnitude = static_cast<std::uint64_t>(number.significand);
+  return (number.negative ? 0 - magnitude : magnitude) & low_bits(to.bits);
+}
+
+std::uint64_t round_to_integral(Type type, std::uint64_t bits, Modifiers modifiers) {
+  const Element element(type);
+  if (element.format == nullptr) return bits;
+  if (modifiers.ftz) bits = base::flush_subnormal(*element.format, bits);
+  const Number number = base::to_integral(base::unpack(*element.format, bits), modifiers.rounding);
+  return base::finish(*element.format, number, modifiers);
+}
+
+std::size_t packed_bytes(Type type, std::size_t count) {
+  return count / 8 * type.bits + (count % 8 * type.bits + 7) / 8;
+}
+
+std::uint64_t load_element(Type type, std::span<const std::byte> packed, std::size_t index) {
+  const Element element(type);
+  if (index >= room(type, packed.size())) refuse_size(type, packed.size());
+  return load(type, packed.data(), index);
+}
+
+void store_element(Type type, std::span<std::byte> packed, std::size_t index, std::uint64_t bits) {
+  const Element element(type);
+  if (index >= room(type, packed.size())) refuse_size(type, packed.size());
+  store(type, packed.data(), index, bits);
+}
+
+void decode(Type type, std::span<const std::byte> packed, std::span<double> values) {
+  const Element element(type);
+  if (values.size() > room(type, packed.size())) refuse_size(type, packed.size());
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = decode(element, load(type, packed.data(), i));
+}
+
+void encode(Type type, std::span<const double> values, std::span<std::byte> packed, Rounding rounding,
+            Saturation saturation) {
+  const Element element(type);
+  if (values.size() > room(type, packed.size())) refuse_size(type, packed.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    store(type, packed.data(), i, encode(element, values[i], rounding, saturation));
+  }
+}
+
+}  // namespace ptxloom

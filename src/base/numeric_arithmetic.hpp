@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "base/numeric_number.hpp"
+
+// PTX's floating arithmetic on bit patterns, each result rounded once. f64 keeps the payload of its first NaN
+// operand (PTX ISA 9.7.3: "NaN payloads are supported for double-precision instructions"); all other formats
+// have one NaN, FloatFormat::nan.
+namespace ptxloom::base {
+
+std::uint64_t add(const FloatFormat& format, std::uint64_t a, std::uint64_t b, Modifiers modifiers = {});
+std::uint64_t sub(const FloatFormat& format, std::uint64_t a, std::uint64_t b, Modifiers modifiers = {});
+std::uint64_t mul(const FloatFormat& format, std::uint64_t a, std::uint64_t b, Modifiers modifiers = {});
+std::uint64_t fma(const FloatFormat& format, std::uint64_t a, std::uint64_t b, std::uint64_t c,
+                  Modifiers modifiers = {});
+std::uint64_t div(const FloatFormat& format, std::uint64_t a, std::uint64_t b, Modifiers modifiers = {});
+std::uint64_t sqrt(const FloatFormat& format, std::uint64_t a, Modifiers modifiers = {});
+
+/// `bits` with a subnormal replaced by a zero of its sign.
+std::uint64_t flush_subnormal(const FloatFormat& format, std::uint64_t bits);
+/// A result rounded and then modified: the last step of each function above and of convert().
+std::uint64_t finish(const FloatFormat& format, const Number& result, Modifiers modifiers);
+
+}  // namespace ptxloom::base

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ptxloom/builder.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "ir/naming.hpp"
+#include "ptxloom/check.hpp"
+#include "ptxloom/ptx.hpp"
+
+namespace ptxloom {
+namespace {
+
+bool is_identifier(std::string_view name) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$'; };
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  return !name.empty() && (letter(name.front()) || name.front() == '%') &&
+         std::all_of(name.begin() + 1, name.end(), [&](char c) { return letter(c) || digit(c); });
+}
+
+}  // namespace
+
+Address Address::operator+(std::int64_t bytes) const {
+  Address moved = *this;
+  moved.operand.value += bytes;
+  return moved;
+}
+
+Pointer::Element Pointer::operator[](Reg index) const {
+  return {*this, {.kind = ir::Operand::Kind::reg, .index = index.id.id}, index.type};
+}
+
+Pointer::Element Pointer::operator[](std::int64_t index) const {
+  return {*this, {.kind = ir::Operand::Kind::integer, .value = index}, s64};
+}
+
+Arg::Arg(Reg reg) : operand_{.kind = ir::Operand::Kind::reg, .index = reg.id.id}, type_(reg.type) {}
+Arg::Arg(std::int64_t value, Integer) : operand_{.kind = ir::Operand::Kind::integer, .value = value} {}
+Arg::Arg(float value)
+    : operand_{.kind = ir::Operand::Kind::f32, .value = std::bit_cast<std::int32_t>(value)}, type_(f32) {}
+Arg::Arg(double value)
+    : operand_{.kind = ir::Operand::Kind::f64, .value = std::bit_cast<std::int64_t>(value)}, type_(f64) {}
+Arg::Arg(Address address) : operand_(address.operand) {}
+Arg::Arg(Label label) : operand_{.kind = ir::Operand::Kind::label, .index = label.index} {}
+Arg::Arg(Shared array) : operand_{.kind = ir::Operand::Kind::symbol, .index = array.symbol} {}
+Arg::Arg(std::span<const Reg> elements)
+    : operand_{.kind = ir::Operand::Kind::vector, .count = static_cast<std::uint16_t>(elements.size())},
+      elements_(elements) {}
+
+Arg Arg::sink() { return {}; }
+
+Arg Arg::literal() {
+  Arg arg;
+  arg.operand_.kind = ir::Operand::Kind::literal;
+  return arg;
+}
+
+Arg Arg::zero(Type type) {
+  if (type == f32) return 0.0F;
+  if (type == f64) return 0.0;
+  return 0;
+}
+
+Arg Arg::negated(Reg predicate) {
+  Arg arg(predicate);
+  arg.operand_.negated = true;
+  return arg;
+}
+
+KernelBuilder::KernelBuilder(std::shared_ptr<const Specs> specs, std::string name, Target target)
+    : target_(target), version_(target.since()) {
+  if (!is_identifier(name))
+    throw Error(ErrorKind::usage, "bad-kernel-name", "'" + name + "' is no PTX identifier",
+                "use letters, digits, _ and $, starting with a letter");
+  module_.specs = std::move(specs);
+  module_.target = target.name();
+  ir::Kernel& made = module_.kernels.emplace_back();
+  made.name = std::move(name);
+  // Room for a large unrolled kernel: growing while thousands of instructions arrive would cost more than they do.
+  made.instructions.reserve(4096);
+  made.body.reserve(4096);
+  made.operands.reserve(16384);
+  made.registers.reserve(4096);
+}
+
+// ---- registers, parameters, shared memory ---------------------------------------------------------------------
+
+// Declared by class: bits of its size, but for floats and predicates, so that any instruction type of that size fits.
+// No instruction computes on 8 bits: such values live in 16.
+Reg KernelBuilder::reg(Type type) {
+  const std::size_t index = ir::register_class(type.bits < 16 && type != pred ? b16 : type);
+  const auto id = static_cast<std::uint32_t>(kernel().registers.size());
+  kernel().registers.push_back({.type = ir::kRegisterClasses[index].type, .number = class_counts_[index]++, .name = {}});
+  return {type, {id}};
+}
+
+std::vector<Reg> KernelBuilder::regs(Type type, int count) {
+  std::vector<Reg> made;
+  made.reserve(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) made.push_back(reg(type));
+  return made;
+}
+
+Reg KernelBuilder::param(Type type, std::string name) {
+  kernel().parameters.push_back({.name = name, .type = type});
+  const Reg value = reg(type);
+  emit(word({"ld.param.", type.name}), value, Address{{.kind = ir::Operand::Kind::address_symbol, .index = symbol(name)}});
+  return value;
+}
+
+Pointer KernelBuilder::pointer(Type element, std::string name) {
+  kernel().parameters.push_back({.name = name, .type = u64, .pointer = ir::Space::global});
+  const Reg base = reg(u64);
+  emit("ld.param.u64", base, Address{{.kind = ir::Operand::Kind::address_symbol, .index = symbol(name)}});
+  return {base, element};
+}
+
+Reg KernelBuilder::special(std::string_view name) {
+  for (const Type type : {u32, u64, pred, b32}) {
+    if (const auto found = specs().find("mov.special", {{"register", name}, {"type", type.name}}, target_)) {
+      const Reg value = reg(type);
+      emit(*found, value, Arg::literal());
+      return value;
+    }
+  }
+  throw Error(ErrorKind::refused, "unknown-special-register",
+              "no special register %" + std::string(name) + " on " + std::string(target_.name()),
+              "`ptxloom show mov` lists them");
+}
+
+Shared KernelBuilder::shared(Type type, std::uint64_t count, std::string name, std::uint32_t alignment) {
+  kernel().variables.push_back({.name = name, .type = type, .count = count, .alignment = alignment});
+  return {symbol(std::move(name)), type};
+}
+
+Shared KernelBuilder::dynamic_shared(std::string name, std::uint32_t alignment) {
+  module_.variables.push_back({.name = name, .type = b8, .count = 0, .alignment = alignment, .external = true});
+  return {symbol(std::move(name)), b8};
+}
+
+Reg KernelBuilder::address_of(Shared array) { return mov(u32, array); }
+
+Address KernelBuilder::at(Reg base, std::int64_t offset) {
+  return {{.kind = ir::Operand::Kind::address, .index = base.id.id, .value = offset}};
+}
+
+Address KernelBuilder::at(Shared array, std::int64_t offset) {
+  return {{.kind = ir::Operand::Kind::address_symbol, .index = array.symbol, .value = offset}};
+}
+
+std::uint32_t KernelBuilder::symbol(std::string name) {
+  kernel().symbols.push_back(std::move(name));
+  return static_cast<std::uint32_t>(kernel().symbols.size() - 1);
+}
+
+// ---- appending, checked -----------------------------------------------------------------------------------------
+
+KernelBuilder::Opcode& KernelBuilder::opcode(std::string_view text) {
+  if (const auto found = opcodes_.find(text); found != opcodes_.end()) return found->second;
+  return opcodes_.emplace(text, Opcode{.candidates = specs().match(text), .last = {}, .since = {}}).first->second;
+}
+
+bool KernelBuilder::has(std::string_view text) {
+  const std::span<const Variant> candidates = opcode(text).candidates;
+  return std::any_of(candidates.begin(), candidates.end(), [&](Variant v) { return v.since(target_).has_value(); });
+}
+
+// Operands of one instruction stand together in the pool; the elements of its vectors before them.
+void KernelBuilder::push_operands(std::span<const Arg> args) {
+  std::vector<ir::Operand>& pool = kernel().operands;
+  const auto start = static_cast<std::uint32_t>(pool.size());
+  for (const Arg& arg : args)
+    for (const Reg& element : arg.elements()) pool.push_back({.kind = ir::Operand::Kind::reg, .index = element.id.id});
+  std::uint32_t elements = start;
+  for (const Arg& arg : args) {
+    ir::Operand& operand = pool.emplace_back(arg.operand());
+    if (operand.kind != ir::Operand::Kind::vector) continue;
+    operand.index = elements;
+    elements += operand.count;
+  }
+}
+
+void KernelBuilder::append(Variant variant, Version since, std::size_t first_operand) {
+  ir::Kernel& k = kernel();
+  version_ = std::max(version_, since);
+  k.body.push_back({ir::Statement::Kind::instruction, static_cast<std::uint32_t>(k.instructions.size())});
+  k.instructions.push_back({.variant = variant,
+                            .first_operand = static_cast<std::uint32_t>(first_operand),
+                            .operand_count = static_cast<std::uint32_t>(k.operands.size() - first_operand),
+                            .guard = guard_});
+}
+
+void KernelBuilder::refuse(std::string_view text, Diagnostic diagnostic, std::size_t first_operand) {
+  kernel().operands.resize(first_operand);
+  diagnostic.message = "kernel " + kernel().name + ": " + std::string(text) + ": " + diagnostic.message;
+  throw Error(ErrorKind::refused, {std::move(diagnostic)});
+}
+
+void KernelBuilder::emit(std::string_view text, std::initializer_list<Arg> args) {
+  Opcode& entry = opcode(text);
+  const std::size_t pool_start = kernel().operands.size();
+  if (entry.candidates.empty()) refuse(text, specs().explain(text, target_), pool_start);
+  push_operands({args.begin(), args.size()});
+  const std::size_t first = kernel().operands.size() - args.size();
+  const std::span<const ir::Operand> operands(kernel().operands.data() + first, args.size());
+  if (!entry.last || check_operands(kernel(), entry.last, operands)) {
+    Resolution resolution = resolve(kernel(), entry.candidates, operands, target_);
+    if (resolution.diagnostic) refuse(text, std::move(*resolution.diagnostic), pool_start);
+    entry.last = resolution.variant;
+    entry.since = *resolution.variant.since(target_);
+  }
+  append(entry.last, entry.since, first);
+}
+
+void KernelBuilder::emit(Variant variant, std::initializer_list<Arg> args) {
+  const std::size_t pool_start = kernel().operands.size();
+  auto known = since_.find(variant.data());
+  if (known == since_.end()) {
+    const std::optional<Version> since = variant.since(target_);
+    if (!since || variant.undocumented()) refuse(variant.opcode(), specs().explain(variant.opcode(), target_), pool_start);
+    known = since_.emplace(variant.data(), *since).first;
+  }
+  push_operands({args.begin(), args.size()});
+  const std::size_t first = kernel().operands.size() - args.size();
+  const std::span<const ir::Operand> operands(kernel().operands.data() + first, args.size());
+  if (std::optional<Diagnostic> wrong = check_operands(kernel(), variant, operands))
+    refuse(variant.opcode(), std::move(*wrong), pool_start);
+  append(variant, known->second, first);
+}
+
+// ---- how it reads and launches ------------------------------------------------------------------------------------
+
+void KernelBuilder::comment(std::string text) {
+  ir::Kernel& k = kernel();
+  k.body.push_back({ir::Statement::Kind::comment, static_cast<std::uint32_t>(k.comments.size())});
+  k.comments.push_back(std::move(text));
+}
+
+void KernelBuilder::section(std::string_view title) { comment("---- " + std::string(title) + " ----"); }
+
+void KernelBuilder::header(std::string line) { module_.header.push_back(std::move(line)); }
+
+void KernelBuilder::require_block(std::uint32_t x, std::uint32_t y, std::uint32_t z) { kernel().reqntid = {x, y, z}; }
+
+void KernelBuilder::min_blocks_per_sm(std::uint32_t blocks) { kernel().minnctapersm = blocks; }
+
+ir::Module KernelBuilder::finish() {
+  const ir::Kernel& k = kernel();
+  if (k.body.empty() || k.body.back().kind != ir::Statement::Kind::instruction ||
+      k.instructions.back().variant.opcode() != "ret")
+    ret();
+  module_.version = version_;
+  return std::move(module_);
+}
+
+}  // namespace ptxloom

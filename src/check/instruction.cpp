@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check/nearest.hpp"
+#include "check/operands.hpp"
+#include "check/rules.hpp"
+#include "ir/naming.hpp"
+#include "ptxloom/check.hpp"
+
+namespace ptxloom::check_rules {
+namespace {
+
+void check_guard(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out) {
+  if (!instruction.guard) return;
+  const ir::RegisterDecl& decl = scope.kernel.registers[instruction.guard->reg.id];
+  if (decl.type.kind == TypeKind::predicate) return;
+  out.push_back(
+      located(instruction, {.code = "operand-type",
+                            .message = "the guard @" + ir::name_of(decl) + " is a ." +
+                                       std::string(decl.type.name) + " register, but takes a predicate",
+                            .hint = "make a predicate with setp"}));
+}
+
+void check_version(const Scope& scope, const ir::Instruction& instruction, Version since, Diagnostics& out) {
+  if (since <= scope.module.version) return;
+  out.push_back(located(
+      instruction, {.code = "version-too-low",
+                    .message = "needs PTX " + to_string(since) + " on " + std::string(scope.target.name()) +
+                               ", the module says " + to_string(scope.module.version),
+                    .hint = "write .version " + to_string(since)}));
+}
+
+}  // namespace
+
+void check_instruction(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out) {
+  const Variant variant = instruction.variant;
+  const std::span<const ir::Operand> operands = scope.kernel.operands_of(instruction);
+  check_guard(scope, instruction, out);
+  const std::optional<Version> since = variant.since(scope.target);
+  if (since && !check_operands(scope.kernel, variant, operands)) {
+    check_version(scope, instruction, *since, out);
+    if (variant.undocumented()) out.push_back(located(instruction, undocumented(variant)));
+    return;
+  }
+  // Wrong: have it said with what else the opcode could be.
+  const Specs* const specs = scope.module.specs.get();
+  std::span<const Variant> candidates(&variant, 1);
+  if (specs != nullptr && !specs->match(variant.opcode()).empty())
+    candidates = specs->match(variant.opcode());
+  Resolution resolution = resolve(scope.kernel, candidates, operands, scope.target, specs);
+  if (resolution.variant) resolution = resolve(scope.kernel, {&variant, 1}, operands, scope.target, specs);
+  if (resolution.diagnostic) out.push_back(located(instruction, std::move(*resolution.diagnostic)));
+}
+
+}  // namespace ptxloom::check_rules

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <string>
+#include <unordered_set>
+
+#include "check/rules.hpp"
+#include "ir/naming.hpp"
+
+namespace ptxloom::check_rules {
+namespace {
+
+// Names declared so far in one scope.
+class Names {
+ public:
+  Names(std::string where, Diagnostics& out) : where_(std::move(where)), out_(out) {}
+
+  void declare(const std::string& name) {
+    if (seen_.insert(name).second) return;
+    out_.push_back({.code = "duplicate-name",
+                    .message = where_ + name + " is declared twice",
+                    .hint = "give one of them another name"});
+  }
+
+ private:
+  std::string where_;
+  Diagnostics& out_;
+  std::unordered_set<std::string> seen_;
+};
+
+// Registers without a name by class and number, which is cheaper than by what they would be called.
+void check_numbers(const ir::Kernel& kernel, Diagnostics& out) {
+  std::array<std::vector<bool>, ir::kRegisterClasses.size()> used;
+  for (const ir::RegisterDecl& decl : kernel.registers) {
+    if (!decl.name.empty()) continue;
+    std::vector<bool>& numbers = used[ir::register_class(decl.type)];
+    if (decl.number >= numbers.size())
+      numbers.resize(std::max<std::size_t>(decl.number + 1, 2 * numbers.size()));
+    if (numbers[decl.number])
+      out.push_back({.code = "duplicate-name",
+                     .message = "kernel " + kernel.name + ": " + ir::name_of(decl) + " is declared twice",
+                     .hint = "number the registers of a class from 0 on"});
+    numbers[decl.number] = true;
+  }
+}
+
+}  // namespace
+
+void check_module_names(const ir::Module& module, Diagnostics& out) {
+  Names names("", out);
+  for (const ir::Variable& variable : module.variables) names.declare(variable.name);
+  for (const ir::Kernel& kernel : module.kernels) names.declare(kernel.name);
+}
+
+void check_kernel_names(const Scope& scope, Diagnostics& out) {
+  const ir::Kernel& kernel = scope.kernel;
+  Names names("kernel " + kernel.name + ": ", out);
+  for (const ir::Parameter& parameter : kernel.parameters) names.declare(parameter.name);
+  for (const ir::Variable& variable : kernel.variables) names.declare(variable.name);
+  for (const ir::RegisterDecl& decl : kernel.registers)
+    if (!decl.name.empty()) names.declare(decl.name);
+  check_numbers(kernel, out);
+}
+
+void check_labels(const Scope& scope, Diagnostics& out) {
+  const ir::Kernel& kernel = scope.kernel;
+  std::vector<int> placed(kernel.labels.size());
+  for (const ir::Statement& statement : kernel.body)
+    if (statement.kind == ir::Statement::Kind::label && ++placed[statement.index] == 2)
+      out.push_back({.code = "duplicate-name",
+                     .message = "kernel " + kernel.name + ": the label " + kernel.labels[statement.index] +
+                                " stands twice",
+                     .hint = "give one of them another name"});
+  for (const ir::Instruction& instruction : kernel.instructions)
+    for (const ir::Operand& operand : kernel.operands_of(instruction))
+      if (operand.kind == ir::Operand::Kind::label && operand.index < placed.size() &&
+          placed[operand.index] == 0)
+        out.push_back(
+            located(instruction, {.code = "undefined-label",
+                                  .message = "the label " + kernel.labels[operand.index] + " stands nowhere",
+                                  .hint = "place it in the kernel"}));
+}
+
+}  // namespace ptxloom::check_rules

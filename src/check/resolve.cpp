@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+
+#include "check/nearest.hpp"
+#include "check/operands.hpp"
+#include "ptxloom/check.hpp"
+
+namespace ptxloom {
+namespace {
+
+// How far a candidate came before an operand did not fit.
+struct Nearest {
+  Variant variant;
+  ir::Mismatch mismatch;
+  bool right_count = false;
+
+  bool further_than(const Nearest& other) const {
+    if (!other.variant) return true;
+    if (right_count != other.right_count) return right_count;
+    return right_count && mismatch.operand > other.mismatch.operand;
+  }
+};
+
+Nearest try_variant(const ir::Kernel& kernel, Variant variant, std::span<const ir::Operand> operands) {
+  const bool right_count = variant.operands().size() == operands.size();
+  return {variant, right_count ? ir::find_mismatch(kernel, variant.operands(), operands) : ir::Mismatch{},
+          right_count};
+}
+
+Diagnostic misfit(const ir::Kernel& kernel, const Nearest& nearest, std::span<const ir::Operand> operands) {
+  if (!nearest.right_count) return check_rules::wrong_count(nearest.variant, operands.size());
+  const std::uint32_t i = nearest.mismatch.operand;
+  return check_rules::describe(kernel, nearest.variant.operands()[i], operands[i], nearest.mismatch);
+}
+
+// Every shape the opcode has on the target, five at most.
+std::string shapes_hint(std::span<const Variant> candidates, const Target& target) {
+  std::string text;
+  int listed = 0;
+  for (const Variant variant : candidates) {
+    if (listed == 5 || !variant.since(target)) continue;
+    text += (listed++ == 0 ? "takes: " : "; ") + check_rules::usage_of(variant);
+  }
+  return text;
+}
+
+Diagnostic unknown_opcode() {
+  return {.code = "unknown-opcode",
+          .message = "no form has this opcode",
+          .hint = "`ptxloom list` names the families"};
+}
+
+Diagnostic not_on_target(Variant variant, const Target& target) {
+  return {.code = "not-on-target",
+          .message = "not on " + std::string(target.name()) + ": needs " + check_rules::where_legal(variant),
+          .hint = {}};
+}
+
+}  // namespace
+
+Resolution resolve(const ir::Kernel& kernel, std::span<const Variant> candidates,
+                   std::span<const ir::Operand> operands, const Target& target, const Specs* specs) {
+  Nearest nearest;
+  Variant elsewhere, undocumented;
+  for (const Variant candidate : candidates) {
+    const Nearest tried = try_variant(kernel, candidate, operands);
+    if (!tried.right_count || tried.mismatch) {
+      if (tried.further_than(nearest)) nearest = tried;
+    } else if (!candidate.since(target)) {
+      if (!elsewhere) elsewhere = candidate;
+    } else if (!candidate.undocumented()) {
+      return {.variant = candidate, .diagnostic = std::nullopt};
+    } else if (!undocumented) {
+      undocumented = candidate;
+    }
+  }
+  if (undocumented) return {.variant = undocumented, .diagnostic = check_rules::undocumented(undocumented)};
+  if (candidates.empty()) return {.variant = {}, .diagnostic = unknown_opcode()};
+  const Variant subject = elsewhere ? elsewhere : nearest.variant;
+  Diagnostic diagnostic = elsewhere ? not_on_target(elsewhere, target) : misfit(kernel, nearest, operands);
+  if (specs != nullptr)
+    diagnostic.hint = check_rules::nearest_hint(*specs, subject, kernel, operands, target);
+  if (diagnostic.hint.empty() && !elsewhere) diagnostic.hint = shapes_hint(candidates, target);
+  return {.variant = {}, .diagnostic = std::move(diagnostic)};
+}
+
+}  // namespace ptxloom

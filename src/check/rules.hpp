@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/fit.hpp"
+
+// What check(module) consists of: one function for each rule that the tables of a form cannot say, each in a
+// file of its own. A rule appends what it finds wrong.
+namespace ptxloom::check_rules {
+
+using Diagnostics = std::vector<Diagnostic>;
+
+/// A kernel among the variables of its module.
+struct Scope {
+  const ir::Module& module;
+  const ir::Kernel& kernel;
+  const Target& target;
+  std::unordered_map<std::string_view, const ir::Variable*> globals;
+};
+
+/// The target is known, and the module's version has it.
+std::optional<Target> check_target(const ir::Module& module, Diagnostics& out);
+/// Every index of the kernel points into its own vectors: all other rules rely on it.
+bool check_indices(const ir::Kernel& kernel, Diagnostics& out);
+/// No name is declared twice.
+void check_module_names(const ir::Module& module, Diagnostics& out);
+void check_kernel_names(const Scope& scope, Diagnostics& out);
+/// Labels stand once, and those that are jumped to stand somewhere.
+void check_labels(const Scope& scope, Diagnostics& out);
+/// The variant is on the target and in the module's version, its operands fit, the guard is a predicate.
+void check_instruction(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out);
+/// Variables that operands name exist, and in the state space the instruction asks for.
+void check_symbols(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out);
+
+/// Puts the opcode before the message, and the line of the instruction.
+Diagnostic located(const ir::Instruction& instruction, Diagnostic diagnostic);
+
+}  // namespace ptxloom::check_rules

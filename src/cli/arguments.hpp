@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ptxloom/npy.hpp"
+#include "ptxloom/plan.hpp"
+#include "ptxloom/type.hpp"
+
+// What `run --arg` says of one kernel argument:
+//   in=A.npy                 a buffer with the file's bytes
+//   out=f32[128,64]:D.npy    a buffer, poisoned first, written to the file afterwards
+//   inout=A.npy:D.npy        a buffer with the bytes of one file, written to the other afterwards
+//   u32=5   f32=1.5          a scalar
+//   bytes=00ff               an aggregate
+// With NAME= before it, it is the argument of that name; for a template's tensors out=D.npy will do.
+namespace ptxloom::cli {
+
+struct RunArgument {
+  enum class Kind { in, out, inout, scalar, bytes };
+  std::string name;  ///< empty: by position
+  Kind kind = Kind::in;
+  std::filesystem::path source;       ///< of in and inout
+  std::filesystem::path destination;  ///< of out and inout
+  Type type;                          ///< of a scalar; of out, if it has a shape
+  std::vector<std::uint64_t> shape;   ///< of out; empty where the text gives none
+  std::uint64_t bits = 0;             ///< of a scalar
+  std::vector<std::byte> bytes;       ///< of an aggregate
+};
+
+/// Throws Error(usage, "bad-arg") that says what is wrong with the text.
+RunArgument parse_argument(std::string_view text);
+
+/// The file's bytes, which must be those of this tensor. Throws Error(usage, "npy-dtype", "npy-shape").
+HostTensor read_tensor(const std::filesystem::path& file, const TensorPlan& plan);
+NpyArray to_npy(HostTensor tensor);
+
+}  // namespace ptxloom::cli

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/nearest.hpp"
+#include "cli/command.hpp"
+#include "cli/table.hpp"
+#include "ptxloom/check.hpp"
+#include "ptxloom/context.hpp"
+#include "ptxloom/gemm.hpp"
+#include "ptxloom/ptx.hpp"
+
+namespace ptxloom::cli {
+namespace {
+
+struct Options {
+  std::string name;
+  int count = 0;
+  bool json = false;
+};
+
+struct Timing {
+  std::string step;
+  double median_ms = 0;
+  double least_ms = 0;
+};
+
+/// The times of one step over all rounds.
+class Steps {
+ public:
+  template <typename Work>
+  auto time(const std::string& step, Work work) {
+    const auto begin = std::chrono::steady_clock::now();
+    auto result = work();
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    const auto entry = std::ranges::find(times_, step, [](const auto& t) { return t.first; });
+    auto& times = entry == times_.end() ? times_.emplace_back(step, std::vector<double>()).second : entry->second;
+    times.push_back(took.count());
+    return result;
+  }
+
+  std::vector<Timing> results() {
+    std::vector<Timing> results;
+    for (auto& [step, times] : times_) {
+      std::ranges::sort(times);
+      results.push_back({.step = step, .median_ms = times[times.size() / 2], .least_ms = times.front()});
+    }
+    return results;
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::vector<double>>> times_;
+};
+
+constexpr std::string_view kTarget = "sm_90a";
+
+struct Kernel {
+  Settings problem, config;
+};
+
+/// The gemm configuration whose kernel has the most instructions.
+Kernel largest(const std::shared_ptr<const Specs>& specs, const Target& target) {
+  const Template& gemm = gemm_template();
+  const Settings problem = gemm.problem({{"m", "4097"}, {"n", "4099"}, {"k", "4100"}, {"beta", "0.5"}});
+  std::pair<std::size_t, Settings> most;
+  for (const Settings& config : gemm.candidates(*specs, target, problem, {})) {
+    const std::size_t size = gemm.emit(specs, target, problem, config).module.kernels[0].instructions.size();
+    if (size > most.first) most = {size, config};
+  }
+  return {problem, most.second};
+}
+
+std::vector<Timing> spec_to_ptx(const Tool& tool, int count) {
+  Steps steps;
+  const auto specs = steps.time("read specs", [&] { return tool.specs(); });
+  const Target target = specs->target(kTarget);
+  const Kernel kernel = largest(specs, target);
+  for (int i = 0; i < count; ++i) {
+    const Emitted emitted =
+        steps.time("build IR", [&] { return gemm_template().emit(specs, target, kernel.problem, kernel.config); });
+    steps.time("check", [&] { return check(emitted.module); });
+    steps.time("print", [&] { return print(emitted.module); });
+  }
+  return steps.results();
+}
+
+/// A kernel that no cache has seen: a constant of it depends on `salt`.
+std::string fresh_ptx(const std::shared_ptr<const Specs>& specs, const Target& target, int salt) {
+  const Template& gemm = gemm_template();
+  const Settings problem = gemm.problem(
+      {{"m", "1024"}, {"n", "1024"}, {"k", std::to_string(1024 + 16 * salt)}, {"a", "f16"}});
+  const Settings config =
+      gemm.config(*specs, target, problem, {{"tile_m", "64"}, {"tile_n", "64"}, {"static", "mnk"}});
+  return print(gemm.emit(specs, target, problem, config).module);
+}
+
+std::vector<Timing> link(const Tool& tool, int count) {
+  Steps steps;
+  const auto specs = tool.specs();
+  const Target target = specs->target(kTarget);
+  const Linker linker{Libraries()};
+  const int salt = static_cast<int>(std::chrono::system_clock::now().time_since_epoch().count() % 100000);
+  for (int i = 0; i < count; ++i) {
+    const std::string ptx = fresh_ptx(specs, target, salt + i);
+    const std::string step = i == 0 ? "first link of the process" : "link, 64 x 64 tile";
+    steps.time(step, [&] { return linker.link(ptx, {.target = std::string(kTarget)}); });
+  }
+  return steps.results();
+}
+
+std::vector<Timing> cache(const Tool& tool, int count) {
+  Steps steps;
+  const auto specs = tool.specs();
+  const Linker linker(Libraries(), Cache::from_environment(Log::from_environment()));
+  const std::string ptx = fresh_ptx(specs, specs->target(kTarget), 0);
+  for (int i = 0; i < count; ++i) {
+    const LinkResult result =
+        steps.time(i == 0 ? "first" : "hit", [&] { return linker.link(ptx, {.target = std::string(kTarget)}); });
+    if (i > 0 && !result.cached) {
+      throw Error(ErrorKind::refused, "no-hit", "the cache did not return what was stored", "see ptxloom cache stat");
+    }
+  }
+  return steps.results();
+}
+
+struct Benchmark {
+  std::string_view name;
+  std::string_view does;
+  int count;
+  std::vector<Timing> (*run)(const Tool&, int);
+};
+
+constexpr Benchmark kBenchmarks[] = {{"spec_to_ptx", "IR, check and text of the largest gemm kernel", 200, spec_to_ptx},
+                                     {"link", "PTX of a gemm to a cubin, nothing cached", 12, link},
+                                     {"cache", "the same from the disk cache", 100, cache}};
+
+int run(const Tool& tool, const Options& options) {
+  const auto benchmark = std::ranges::find(kBenchmarks, options.name, &Benchmark::name);
+  if (benchmark == std::end(kBenchmarks)) {
+    std::vector<std::string> names;
+    for (const Benchmark& known : kBenchmarks) names.emplace_back(known.name);
+    throw Error(ErrorKind::usage, "unknown-benchmark", fmt::format("there is no benchmark '{}'", options.name),
+                fmt::format("did you mean '{}'? ptxloom bench --help lists them", nearest(options.name, names)));
+  }
+  const std::vector<Timing> timings = benchmark->run(tool, options.count > 0 ? options.count : benchmark->count);
+  if (options.json) {
+    auto steps = nlohmann::ordered_json::array();
+    for (const Timing& t : timings) steps.push_back({{"step", t.step}, {"median_ms", t.median_ms}, {"least_ms", t.least_ms}});
+    fmt::print("{}\n", nlohmann::ordered_json{{"schema", 1}, {"name", options.name}, {"steps", std::move(steps)}}.dump(1));
+    return 0;
+  }
+  std::vector<std::vector<std::string>> rows = {{"step", "median ms", "least ms"}};
+  for (const Timing& t : timings) rows.push_back({t.step, fmt::format("{:.4f}", t.median_ms), fmt::format("{:.4f}", t.least_ms)});
+  fmt::print("{}", format_table(rows));
+  return 0;
+}
+
+}  // namespace
+
+void add_bench(Tool& tool) {
+  CLI::App& command = tool.command<Options>(
+      "bench", "the tool's own benchmarks",
+      [](CLI::App& app, Options& options) {
+        app.add_option("name", options.name, "which")->required();
+        app.add_option("--count", options.count, "rounds")->type_name("N")->check(CLI::PositiveNumber);
+        app.add_flag("--json", options.json, "docs/json/bench.json");
+      },
+      run);
+  std::string names;
+  for (const Benchmark& benchmark : kBenchmarks) names += fmt::format("{:<12} {}\n", benchmark.name, benchmark.does);
+  command.footer(names);
+}
+
+}  // namespace ptxloom::cli

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.hpp"
+#include "cli/table.hpp"
+#include "ptxloom/context.hpp"
+
+namespace ptxloom::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  bool json = false;
+};
+
+struct Report {
+  std::vector<LibraryStatus> libraries;
+  std::vector<std::string> linker_targets;    ///< tried, not assumed
+  std::vector<std::string> compiler_targets;  ///< of NVRTC
+  std::vector<DeviceInfo> devices;
+  std::optional<Diagnostic> device_problem;
+  std::size_t forms = 0;
+  std::filesystem::path cache, records;
+  std::optional<Diagnostic> cache_problem;
+};
+
+/// The targets for which a tool takes the smallest kernel.
+std::vector<std::string> served(const std::function<void(const TargetInfo&)>& attempt) {
+  std::vector<std::string> names;
+  for (const TargetInfo& target : targets()) {
+    try {
+      attempt(target);
+      names.emplace_back(target.name);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::missing) break;
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> linker_targets(const Libraries& libraries) {
+  const Linker linker(libraries);
+  return served([&](const TargetInfo& target) {
+    linker.link(fmt::format(".version {}\n.target {}\n.address_size 64\n.visible .entry probe() {{ ret; }}\n",
+                            to_string(target.since), target.name),
+                {.target = std::string(target.name)});
+  });
+}
+
+std::vector<std::string> compiler_targets(const Libraries& libraries) {
+  const NvrtcCompiler compiler(libraries);
+  return served([&](const TargetInfo& target) {
+    compiler.compile("__global__ void probe() {}", {.target = std::string(target.name)});
+  });
+}
+
+Report examine(const Tool& tool) {
+  const Libraries libraries;
+  Report report{.libraries = libraries.status(),
+                .linker_targets = linker_targets(libraries),
+                .compiler_targets = compiler_targets(libraries)};
+  try {
+    report.devices = devices(libraries);
+  } catch (const Error& error) {
+    report.device_problem = error.diagnostics().front();
+  }
+  report.forms = tool.specs()->forms().size();
+  const Cache cache = Cache::from_environment();
+  if (cache.enabled()) {
+    report.cache = cache.folder();
+    report.cache_problem = cache.problem();
+  }
+  report.records = Records::from_environment().folder();
+  return report;
+}
+
+std::string target_of(const DeviceInfo& device) {
+  try {
+    return std::string(device.target().name());
+  } catch (const Error&) {
+    return fmt::format("unknown (compute capability {}.{})", device.major, device.minor);
+  }
+}
+
+Json problem_json(const std::optional<Diagnostic>& problem) {
+  if (!problem) return nullptr;
+  return {{"code", problem->code}, {"message", problem->message}, {"hint", problem->hint}};
+}
+
+void print_json(const Report& report) {
+  auto libraries = Json::array();
+  for (const LibraryStatus& library : report.libraries) {
+    libraries.push_back({{"name", library.name},
+                         {"path", library.path},
+                         {"version", library.version},
+                         {"problem", problem_json(library.problem)}});
+  }
+  auto devices = Json::array();
+  for (const DeviceInfo& device : report.devices) {
+    devices.push_back({{"ordinal", device.ordinal},
+                       {"name", device.name},
+                       {"target", target_of(device)},
+                       {"sms", device.sms},
+                       {"memory_bytes", device.memory_bytes},
+                       {"driver_api", device.driver_api}});
+  }
+  const Json json = {{"schema", 1},
+                     {"version", library_version()},
+                     {"forms", report.forms},
+                     {"libraries", std::move(libraries)},
+                     {"linker_targets", report.linker_targets},
+                     {"compiler_targets", report.compiler_targets},
+                     {"devices", std::move(devices)},
+                     {"device_problem", problem_json(report.device_problem)},
+                     {"cache", {{"folder", report.cache.string()}, {"problem", problem_json(report.cache_problem)}}},
+                     {"records", {{"folder", report.records.string()}}}};
+  fmt::print("{}\n", json.dump(1));
+}
+
+void add_problem(std::vector<std::vector<std::string>>& rows, const std::optional<Diagnostic>& problem) {
+  if (!problem) return;
+  rows.push_back({"", problem->message});
+  if (!problem->hint.empty()) rows.push_back({"", problem->hint});
+}
+
+void print_text(const Report& report) {
+  std::vector<std::vector<std::string>> rows = {
+      {"ptxloom", fmt::format("{}, {} instruction forms", library_version(), report.forms)}};
+  for (const LibraryStatus& library : report.libraries) {
+    rows.push_back({library.name, library.path.empty() ? "missing" : fmt::format("{}  {}", library.version, library.path)});
+    add_problem(rows, library.problem);
+  }
+  rows.push_back({"nvJitLink serves", fmt::format("{}", fmt::join(report.linker_targets, " "))});
+  rows.push_back({"NVRTC serves", fmt::format("{}", fmt::join(report.compiler_targets, " "))});
+  for (const DeviceInfo& device : report.devices) {
+    rows.push_back({fmt::format("gpu:{}", device.ordinal),
+                    fmt::format("{}, {}, {} SMs, {} GiB", device.name, target_of(device), device.sms, device.memory_bytes >> 30)});
+  }
+  if (report.device_problem) {
+    rows.push_back({"gpu", "none: kernels run in the CPU executor"});
+    add_problem(rows, report.device_problem);
+  }
+  rows.push_back({"cache", report.cache.empty() ? "off" : report.cache.string()});
+  add_problem(rows, report.cache_problem);
+  rows.push_back({"records", report.records.string()});
+  fmt::print("{}", format_table(rows));
+}
+
+/// A missing part is part of the answer, not a failure: without a GPU there is the executor.
+int run(const Tool& tool, const Options& options) {
+  (options.json ? print_json : print_text)(examine(tool));
+  return 0;
+}
+
+}  // namespace
+
+void add_doctor(Tool& tool) {
+  tool.command<Options>(
+      "doctor", "what is installed, and which targets each part can serve",
+      [](CLI::App& command, Options& options) { command.add_flag("--json", options.json, "docs/json/doctor.json"); }, run);
+}
+
+}  // namespace ptxloom::cli

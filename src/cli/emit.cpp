@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/file.hpp"
+#include "cli/command.hpp"
+#include "cli/launch_header.hpp"
+#include "cli/settings.hpp"
+#include "ptxloom/context.hpp"
+#include "ptxloom/ptx.hpp"
+
+namespace ptxloom::cli {
+namespace {
+
+struct Options {
+  std::string kernel_template;
+  std::vector<std::string> sets;
+  std::string target;
+  std::filesystem::path output;
+};
+
+/// The target of the first GPU; sm_90a where there is none.
+std::string default_target() {
+  try {
+    return std::string(devices(Libraries()).at(0).target().name());
+  } catch (const Error&) {
+    return "sm_90a";
+  }
+}
+
+/// What the kernel is, for whoever opens the file.
+std::vector<std::string> header(const Task& task, const Settings& problem, const Settings& config, const Emitted& emitted,
+                                const Target& target) {
+  LaunchHeader launch{.launch = emitted.launch, .tensors = task.kernel_template->tensors(problem)};
+  return {format_launch_header(launch),
+          fmt::format("{}: {}", task.kernel_template->name(), to_words(problem)),
+          fmt::format("configuration: {}", to_words(config)),
+          fmt::format("target {}, PTX {}, ptxloom {}", target.name(), to_string(emitted.module.version), library_version())};
+}
+
+int run(const Tool& tool, const Options& options) {
+  const Task task = parse_task(options.kernel_template, options.sets);
+  const auto specs = tool.specs();
+  const Target target = specs->target(options.target.empty() ? default_target() : options.target);
+  const Settings problem = task.kernel_template->problem(task.settings.problem);
+  const Settings config = task.kernel_template->config(*specs, target, problem, task.settings.config);
+  Emitted emitted = task.kernel_template->emit(specs, target, problem, config);
+  const std::vector<std::string> lines = header(task, problem, config, emitted, target);
+  emitted.module.header.insert(emitted.module.header.begin(), lines.begin(), lines.end());
+  const std::string ptx = print(emitted.module);
+  if (options.output.empty() || options.output == "-") {
+    fmt::print("{}", ptx);
+  } else {
+    write_file(options.output, ptx);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_emit(Tool& tool) {
+  tool.command<Options>(
+      "emit", "a template's kernel for a problem, as PTX",
+      [](CLI::App& command, Options& options) {
+        command.add_option("template", options.kernel_template, "such as gemm")->required();
+        command.add_option("--set", options.sets, "a word of the problem or the configuration")
+            ->allow_extra_args(false)
+            ->type_name("NAME=VALUE");
+        command.add_option("--target", options.target, "default: the GPU's, else sm_90a")->type_name("T");
+        command.add_option("-o,--output", options.output, "default: stdout")->type_name("FILE");
+      },
+      run);
+}
+
+}  // namespace ptxloom::cli

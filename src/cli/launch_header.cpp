@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/launch_header.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "ptxloom/error.hpp"
+
+namespace ptxloom::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kMark = "ptxloom.launch ";
+constexpr std::pair<TensorPlan::Role, std::string_view> kRoles[] = {
+    {TensorPlan::Role::in, "in"}, {TensorPlan::Role::out, "out"}, {TensorPlan::Role::inout, "inout"}};
+
+std::string_view role_name(TensorPlan::Role role) {
+  return std::ranges::find(kRoles, role, [](const auto& r) { return r.first; })->second;
+}
+
+Type read_type(const std::string& name) {
+  if (const auto type = find_type(name)) return *type;
+  throw Error(ErrorKind::usage, "bad-launch-header", fmt::format("the ptxloom.launch line names a type '{}'", name),
+              "emit the file again");
+}
+
+TensorPlan read_tensor(const std::string& name, const Json& json) {
+  const auto role = std::ranges::find(kRoles, json.at("role").get<std::string>(), [](const auto& r) { return r.second; });
+  if (role == std::end(kRoles)) throw std::invalid_argument("role");
+  return {.name = name,
+          .type = read_type(json.at("type")),
+          .shape = json.at("shape").get<std::vector<std::uint64_t>>(),
+          .role = role->first};
+}
+
+LaunchHeader read(const Json& json) {
+  LaunchHeader header{.launch = {.entry = json.at("entry"),
+                                 .grid = json.at("grid"),
+                                 .block = json.at("block"),
+                                 .cluster = json.at("cluster"),
+                                 .shared_bytes = json.at("smem")},
+                      .tensors = {}};
+  for (const Json& param : json.at("params")) {
+    ArgumentPlan argument{.name = param.at("name"), .type = read_type(param.at("type"))};
+    if (param.contains("bits")) argument.bits = param.at("bits");
+    if (param.contains("tensor")) {
+      argument.tensor = argument.name;
+      header.tensors.push_back(read_tensor(argument.name, param.at("tensor")));
+    }
+    header.launch.arguments.push_back(std::move(argument));
+  }
+  return header;
+}
+
+}  // namespace
+
+std::string format_launch_header(const LaunchHeader& header) {
+  auto params = Json::array();
+  for (const ArgumentPlan& argument : header.launch.arguments) {
+    Json param = {{"name", argument.name}, {"type", argument.type.name}};
+    const auto tensor = std::ranges::find(header.tensors, argument.tensor, &TensorPlan::name);
+    if (tensor != header.tensors.end()) {
+      param["tensor"] = {{"type", tensor->type.name}, {"shape", tensor->shape}, {"role", role_name(tensor->role)}};
+    } else {
+      param["bits"] = argument.bits;
+    }
+    params.push_back(std::move(param));
+  }
+  const Json json = {{"entry", header.launch.entry},     {"grid", header.launch.grid},
+                     {"block", header.launch.block},     {"smem", header.launch.shared_bytes},
+                     {"cluster", header.launch.cluster}, {"params", std::move(params)}};
+  return std::string(kMark) + json.dump();
+}
+
+std::optional<LaunchHeader> read_launch_header(std::string_view ptx) {
+  std::string_view line = ptx.substr(0, ptx.find('\n'));
+  if (!line.starts_with("// ")) return std::nullopt;
+  line.remove_prefix(3);
+  if (!line.starts_with(kMark)) return std::nullopt;
+  line.remove_prefix(kMark.size());
+  try {
+    return read(Json::parse(line));
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw Error(ErrorKind::usage, "bad-launch-header",
+                fmt::format("the ptxloom.launch line at the top cannot be read: {}", error.what()),
+                "emit the file again, or delete the line and give --grid, --block and --arg");
+  }
+}
+
+}  // namespace ptxloom::cli

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ptxloom/plan.hpp"
+
+// The first line of what `emit` writes, `// ptxloom.launch {...}`: how the kernel below is launched, with which
+// parameters, and what its tensors are. `run FILE.ptx` takes from it what its command line leaves open.
+namespace ptxloom::cli {
+
+struct LaunchHeader {
+  LaunchPlan launch;
+  std::vector<TensorPlan> tensors;  ///< those that the launch's arguments name
+};
+
+/// Without the "//".
+std::string format_launch_header(const LaunchHeader& header);
+/// nullopt where the first line is no such header. Throws Error(usage, "bad-launch-header") for a damaged one.
+std::optional<LaunchHeader> read_launch_header(std::string_view ptx);
+
+}  // namespace ptxloom::cli

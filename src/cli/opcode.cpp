@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/opcode.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace ptxloom::cli {
+namespace {
+
+constexpr std::string_view kAny = "...";
+constexpr std::size_t kMostListed = 40;
+
+/// A prefix, or pieces in order with anything between them; a last piece ends the opcode.
+bool matches(std::string_view opcode, std::string_view wanted) {
+  bool first = true;
+  while (true) {
+    const std::size_t any = wanted.find(kAny);
+    const std::string_view piece = wanted.substr(0, any);
+    const bool last = any == std::string_view::npos;
+    if (first && !opcode.starts_with(piece)) return false;
+    if (last) return first || opcode.ends_with(piece);
+    const std::size_t at = first ? 0 : opcode.find(piece);
+    if (at == std::string_view::npos) return false;
+    opcode.remove_prefix(at + piece.size());
+    wanted.remove_prefix(any + kAny.size());
+    first = false;
+  }
+}
+
+/// Forms whose opcodes can begin as the wanted one does.
+bool may_hold(const Specs::FormInfo& form, std::string_view wanted) {
+  const std::string_view start = wanted.substr(0, wanted.find(kAny));
+  return start.starts_with(form.family) || form.family.starts_with(start);
+}
+
+std::vector<Variant> search(const Specs& specs, const std::string& wanted) {
+  if (const std::span<const Variant> exact = specs.match(wanted); !exact.empty()) return {exact.begin(), exact.end()};
+  std::vector<Variant> found;
+  for (const std::string_view name : specs.forms()) {
+    if (!may_hold(specs.info(name), wanted)) continue;
+    for (const Variant variant : specs.variants(name)) {
+      if (matches(variant.opcode(), wanted)) found.push_back(variant);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<Variant> find_opcode(const Specs& specs, const std::string& wanted, const std::optional<Target>& target) {
+  std::vector<Variant> found = search(specs, wanted);
+  if (found.empty()) {
+    Diagnostic why = specs.explain(wanted, target.value_or(Target(targets().back())));
+    why.code = "unknown-opcode";
+    throw Error(ErrorKind::usage, {std::move(why)});
+  }
+  if (target) {
+    std::erase_if(found, [&](Variant v) { return !v.since(*target); });
+    if (found.empty()) throw Error(ErrorKind::refused, {specs.explain(wanted, *target)});
+  }
+  std::set<std::string_view> opcodes;
+  for (const Variant variant : found) opcodes.insert(variant.opcode());
+  if (opcodes.size() == 1) return found;
+  std::string list;
+  std::size_t listed = 0;
+  for (const std::string_view opcode : opcodes) {
+    if (listed++ == kMostListed) break;
+    list += fmt::format("\n    {}", opcode);
+  }
+  if (opcodes.size() > kMostListed) list += fmt::format("\n    and {} more: ptxloom list --variants", opcodes.size() - kMostListed);
+  throw Error(ErrorKind::usage, "ambiguous-opcode", fmt::format("'{}' is one of {} opcodes", wanted, opcodes.size()),
+              "name one of them:" + list);
+}
+
+std::string example(Variant variant) {
+  std::string text(variant.opcode());
+  for (const OperandPiece& piece : variant.pieces()) {
+    text += piece.text;
+    if (piece.operand >= 0) text += variant.operands()[static_cast<std::size_t>(piece.operand)].name;
+  }
+  return text;
+}
+
+}  // namespace ptxloom::cli

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/arguments.hpp"
+#include "cli/command.hpp"
+#include "ptxloom/context.hpp"
+
+// `run` takes a template or a PTX file: run.cpp tells which and runs templates, run_file.cpp runs files.
+namespace ptxloom::cli {
+
+struct RunFlags {
+  std::string what;
+  std::vector<std::string> sets;
+  std::vector<std::string> args;
+  std::string entry;
+  std::string grid, block;
+  std::uint32_t smem = 0;
+  std::string device;
+  std::uint64_t seed = 0;
+  bool stats = false;
+};
+
+/// The context for `--device`; says on stderr what it is.
+Context open_device(const Tool& tool, const std::string& device);
+int run_file(const Context& context, const RunFlags& flags);
+void print_stats(const Context& context, const exec::Stats& stats);
+
+}  // namespace ptxloom::cli

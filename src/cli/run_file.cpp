@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "base/file.hpp"
+#include "cli/launch_header.hpp"
+#include "cli/run.hpp"
+#include "cli/settings.hpp"
+#include "cli/table.hpp"
+#include "ptxloom/npy.hpp"
+
+namespace ptxloom::cli {
+namespace {
+
+using Kind = RunArgument::Kind;
+
+/// "in=..." for a pointer, "f32=..." for a scalar
+std::string describe(const KernelParameter& parameter) {
+  const char* how = parameter.pointer ? "in=, out= or inout=" : nullptr;
+  if (how != nullptr) return fmt::format("{} ({})", parameter.name, how);
+  return fmt::format("{} ({}{})", parameter.name, parameter.type.name,
+                     parameter.count == 0 ? "" : fmt::format("[{}]", parameter.count));
+}
+
+/// The command line's arguments and the file's header, brought together: what each parameter gets.
+class FileRun {
+ public:
+  FileRun(const Context& context, Kernel kernel, const std::optional<LaunchHeader>& header, const RunFlags& flags)
+      : context_(context), kernel_(std::move(kernel)), header_(header), flags_(flags) {
+    given_.resize(kernel_.signature().parameters.size());
+  }
+
+  void assign() {
+    std::vector<RunArgument> unnamed;
+    for (const std::string& text : flags_.args) {
+      RunArgument argument = parse_argument(text);
+      argument.name.empty() ? unnamed.push_back(std::move(argument)) : assign_named(std::move(argument));
+    }
+    assign_in_order(std::move(unnamed));
+    for (std::size_t i = 0; i < given_.size(); ++i) make(i);
+  }
+
+  void launch() {
+    const LaunchPlan plan = header_ ? header_->launch : LaunchPlan();
+    const auto extent = [&](const char* option, const std::string& text, std::array<std::uint32_t, 3> fallback) {
+      if (text.empty() && !header_) {
+        throw Error(ErrorKind::usage, "no-launch-shape", fmt::format("{} is needed: the file does not say it", option),
+                    "give --grid and --block, such as --grid 4 --block 128");
+      }
+      const auto e = text.empty() ? fallback : parse_extent(option, text);
+      return Dim3{e[0], e[1], e[2]};
+    };
+    const LaunchConfig config{.grid = extent("--grid", flags_.grid, plan.grid),
+                              .block = extent("--block", flags_.block, plan.block),
+                              .shared_bytes = flags_.smem != 0 ? flags_.smem : plan.shared_bytes,
+                              .cluster = {plan.cluster[0], plan.cluster[1], plan.cluster[2]}};
+    const auto begin = std::chrono::steady_clock::now();
+    exec::Stats stats;
+    if (flags_.stats && !context_.is_gpu()) {
+      kernel_.launch_counted(config, arguments_, stats);
+    } else {
+      kernel_.launch(nullptr, config, arguments_);
+      context_.synchronize();
+    }
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    fmt::print("{}", format_table({{"kernel", kernel_.name()},
+                                   {"device", fmt::format("{}, {}", context_.device().name, context_.target().name())},
+                                   {"run", fmt::format("{:.3f} ms (once, cold)", took.count())}}));
+    if (flags_.stats) print_stats(context_, stats);
+  }
+
+  void write_outputs() {
+    for (Output& output : outputs_) {
+      buffers_[output.buffer].read(output.array.bytes);
+      write_npy(output.file, output.array);
+      fmt::print(stderr, "wrote {}\n", output.file.string());
+    }
+  }
+
+ private:
+  struct Output {
+    std::size_t buffer;
+    std::filesystem::path file;
+    NpyArray array;
+  };
+
+  const std::vector<KernelParameter>& parameters() const { return kernel_.signature().parameters; }
+
+  [[noreturn]] void refuse(const std::string& what) const {
+    std::string names;
+    for (const KernelParameter& parameter : parameters()) names += (names.empty() ? "" : ", ") + describe(parameter);
+    throw Error(ErrorKind::usage, "argument-count", fmt::format("kernel {}: {}", kernel_.name(), what),
+                names.empty() ? "it has no parameters" : "its parameters are: " + names);
+  }
+
+  const ArgumentPlan* planned(std::size_t index) const {
+    if (!header_) return nullptr;
+    const auto& arguments = header_->launch.arguments;
+    const auto found = std::ranges::find(arguments, parameters()[index].name, &ArgumentPlan::name);
+    if (found != arguments.end()) return &*found;
+    return index < arguments.size() ? &arguments[index] : nullptr;
+  }
+
+  const TensorPlan* planned_tensor(std::size_t index) const {
+    const ArgumentPlan* plan = planned(index);
+    if (plan == nullptr || plan->tensor.empty()) return nullptr;
+    return &*std::ranges::find(header_->tensors, plan->tensor, &TensorPlan::name);
+  }
+
+  void assign_named(RunArgument argument) {
+    const auto parameter = std::ranges::find(parameters(), argument.name, &KernelParameter::name);
+    if (parameter == parameters().end()) refuse(fmt::format("it has no parameter '{}'", argument.name));
+    given_[static_cast<std::size_t>(parameter - parameters().begin())] = std::move(argument);
+  }
+
+  /// Unnamed arguments stand for all parameters, or for those that the header leaves open.
+  void assign_in_order(std::vector<RunArgument> unnamed) {
+    std::vector<std::size_t> all, open;
+    for (std::size_t i = 0; i < given_.size(); ++i) {
+      if (given_[i]) continue;
+      all.push_back(i);
+      if (planned(i) == nullptr || planned_tensor(i) != nullptr) open.push_back(i);
+    }
+    if (unnamed.empty()) return;
+    const std::vector<std::size_t>& places = unnamed.size() == all.size() ? all : open;
+    if (unnamed.size() != places.size()) {
+      refuse(fmt::format("it takes {} arguments, and {} are given", all.size(), unnamed.size()));
+    }
+    for (std::size_t i = 0; i < places.size(); ++i) given_[places[i]] = std::move(unnamed[i]);
+  }
+
+  void make(std::size_t index) {
+    if (given_[index]) return make_given(index, *given_[index]);
+    const ArgumentPlan* plan = planned(index);
+    if (plan == nullptr) refuse(fmt::format("parameter {} is not given", parameters()[index].name));
+    if (const TensorPlan* tensor = planned_tensor(index)) {
+      const bool input = tensor->role != TensorPlan::Role::out;
+      add_buffer(to_npy(input ? random_tensor(*tensor, flags_.seed) : poisoned_tensor(*tensor)), {});
+    } else {
+      arguments_.push_back(Argument::bits(plan->type, plan->bits));
+    }
+  }
+
+  void make_given(std::size_t index, const RunArgument& argument) {
+    switch (argument.kind) {
+      case Kind::scalar: arguments_.push_back(Argument::bits(argument.type, argument.bits)); return;
+      case Kind::bytes: arguments_.push_back(Argument::bytes(argument.bytes)); return;
+      case Kind::out: add_buffer(to_npy(poisoned_tensor(output_plan(index, argument))), argument.destination); return;
+      default: add_buffer(read_input(index, argument), argument.destination); return;
+    }
+  }
+
+  TensorPlan output_plan(std::size_t index, const RunArgument& argument) const {
+    const TensorPlan* plan = planned_tensor(index);
+    if (argument.shape.empty() && plan == nullptr) {
+      refuse(fmt::format("the output for {} needs a type and a shape, out=f32[128,64]:FILE.npy", parameters()[index].name));
+    }
+    if (argument.shape.empty()) return *plan;
+    return {.name = parameters()[index].name, .type = argument.type, .shape = argument.shape, .role = TensorPlan::Role::out};
+  }
+
+  /// Without a header the file's own type is all there is to know.
+  NpyArray read_input(std::size_t index, const RunArgument& argument) const {
+    const TensorPlan* plan = planned_tensor(index);
+    return plan == nullptr ? read_npy(argument.source) : to_npy(read_tensor(argument.source, *plan));
+  }
+
+  void add_buffer(NpyArray array, const std::filesystem::path& file) {
+    buffers_.push_back(context_.alloc(array.bytes.size()));
+    buffers_.back().write(array.bytes);
+    arguments_.push_back(buffers_.back());
+    if (!file.empty()) outputs_.push_back({buffers_.size() - 1, file, std::move(array)});
+  }
+
+  const Context& context_;
+  Kernel kernel_;
+  const std::optional<LaunchHeader>& header_;
+  const RunFlags& flags_;
+  std::vector<std::optional<RunArgument>> given_;  // by parameter
+  std::vector<Argument> arguments_;
+  std::vector<Buffer> buffers_;
+  std::vector<Output> outputs_;
+};
+
+}  // namespace
+
+int run_file(const Context& context, const RunFlags& flags) {
+  const std::string ptx = read_file(flags.what);
+  const std::optional<LaunchHeader> header = read_launch_header(ptx);
+  const std::string entry = flags.entry.empty() && header ? header->launch.entry : flags.entry;
+  FileRun run(context, context.load(ptx, entry), header, flags);
+  run.assign();
+  run.launch();
+  run.write_outputs();
+  return 0;
+}
+
+}  // namespace ptxloom::cli

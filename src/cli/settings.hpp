@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ptxloom/space.hpp"
+
+// Words of the command line that several subcommands take.
+namespace ptxloom::cli {
+
+/// A template and what `--set k=v ...` says of its problem and its configuration.
+struct Task {
+  const Template* kernel_template = nullptr;
+  ParameterSpace::Split settings;
+};
+/// Throws Error(usage) for an unknown template or word, and for one given twice.
+Task parse_task(const std::string& kernel_template, const std::vector<std::string>& sets);
+
+/// "m=64 n=128"
+std::string to_words(const Settings& settings);
+
+/// "x", "x,y" or "x,y,z" from 1 up; `option` is named in the message.
+std::array<std::uint32_t, 3> parse_extent(std::string_view option, std::string_view text);
+
+/// Random unless given, so that no two runs see the same data by accident.
+std::uint64_t fresh_seed();
+
+}  // namespace ptxloom::cli

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// A build without CUDA: every library is missing, and says why.
+#include "ptxloom/libraries.hpp"
+
+namespace ptxloom {
+namespace {
+
+Diagnostic absence() {
+  return {.code = "no-cuda-support",
+          .message = "this ptxloom was built without CUDA",
+          .hint = "configure it with -DPTXLOOM_CUDA=ON; without, kernels run on the CPU executor"};
+}
+
+[[noreturn]] void throw_absence() { throw Error(ErrorKind::missing, {absence()}); }
+
+}  // namespace
+
+struct Libraries::State {};
+
+Libraries::Libraries(LibraryOptions) {}
+const cuda::Driver& Libraries::driver() const { throw_absence(); }
+const cuda::NvJitLink& Libraries::nvjitlink() const { throw_absence(); }
+const cuda::Nvrtc& Libraries::nvrtc() const { throw_absence(); }
+const cuda::Nvml& Libraries::nvml() const { throw_absence(); }
+bool Libraries::has_driver() const noexcept { return false; }
+bool Libraries::has_nvjitlink() const noexcept { return false; }
+
+std::vector<LibraryStatus> Libraries::status() const {
+  std::vector<LibraryStatus> all;
+  for (const char* name : {"driver", "nvJitLink", "NVRTC", "NVML"}) {
+    all.push_back({.name = name, .path = {}, .version = {}, .problem = absence()});
+  }
+  return all;
+}
+
+std::vector<std::filesystem::path> Libraries::include_folders() const { return {}; }
+std::optional<Diagnostic> check_driver_version(int, int) { return absence(); }
+
+}  // namespace ptxloom

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/decoder.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+#include "exec/lanewise.hpp"
+#include "exec/poison.hpp"
+#include "ptxloom/ptx.hpp"
+
+namespace ptxloom::exec {
+namespace {
+
+/// Bytes a lane of this type takes; 0 for a predicate.
+std::uint8_t lane_bytes(const Type& type) {
+  if (type.kind == TypeKind::predicate) return 0;
+  return type.bits <= 32 ? 4 : static_cast<std::uint8_t>(type.bits / 8);
+}
+
+template <class From, class To>
+Semantic extend() {
+  return lanewise<From>([](From value) { return static_cast<To>(value); });
+}
+
+}  // namespace
+
+Decoder::Decoder(const ir::Module& module, Code& code)
+    : module_(module),
+      code_(code),
+      kernel_(code.kernel),
+      target_(module.specs->target(module.target).info()),
+      symbols_(module, code) {}
+
+void Decoder::decode_kernel() {
+  place_registers();
+  labels_.resize(kernel_.labels.size());
+  for (const ir::Statement& statement : kernel_.body) {
+    if (statement.kind == ir::Statement::Kind::label) {
+      labels_[statement.index] = static_cast<std::uint32_t>(code_.operations.size());
+    } else if (statement.kind == ir::Statement::Kind::instruction) {
+      decode(kernel_.instructions[statement.index]);
+    }
+  }
+  finish_branches();
+  Operation end;  // running off the end is an exit
+  end.run = [](Warp& warp, const Operation&, Mask mask) { warp.exit(mask); };
+  code_.operations.push_back(end);
+}
+
+void Decoder::place_registers() {
+  sink_ = add_register(16);
+  for (const ir::RegisterDecl& declared : kernel_.registers) registers_.push_back(add_register(lane_bytes(declared.type)));
+}
+
+Slot Decoder::add_register(std::size_t bytes) {
+  const Slot slot{.offset = static_cast<std::uint32_t>(code_.registers.size()), .bytes = static_cast<std::uint8_t>(bytes)};
+  // A predicate takes a word for its mask, and eight bytes of the file to keep others aligned.
+  code_.registers.resize(code_.registers.size() + (bytes == 0 ? 8 : bytes * kLanes), static_cast<std::byte>(kPoison));
+  return slot;
+}
+
+Slot Decoder::constant(std::uint64_t value, std::uint8_t bytes) {
+  const auto [entry, added] = constants_.try_emplace({value, bytes});
+  if (!added) return entry->second;
+  const Slot slot = entry->second = add_register(bytes);
+  std::byte* lanes = code_.registers.data() + slot.offset;
+  if (bytes == 0) {
+    const Mask mask = value != 0 ? kAllLanes : 0;
+    std::memcpy(lanes, &mask, sizeof mask);
+  }
+  for (std::size_t lane = 0; bytes != 0 && lane < kLanes; ++lane) {
+    std::memcpy(lanes + lane * std::min<std::size_t>(bytes, 8), &value, std::min<std::size_t>(bytes, 8));
+  }
+  return slot;
+}
+
+Slot Decoder::address_constant(const Place& place, std::int64_t displacement) {
+  if (place.space != StateSpace::global) return constant(place.offset + static_cast<std::uint64_t>(displacement), 8);
+  const Slot slot = add_register(8);
+  code_.relocations.push_back({.slot = slot, .variable = place.variable, .addend = displacement});
+  return slot;
+}
+
+void Decoder::decode(const ir::Instruction& instruction) {
+  instruction_ = &instruction;
+  const Semantics* semantics = find_semantics(variant().form());
+  if (semantics == nullptr) unsupported(fmt::format("it has no semantics for the form {}", variant().form()));
+  semantics->decode(*this);
+}
+
+void Decoder::finish_branches() {
+  for (const std::size_t index : branches_) {
+    Operation& operation = code_.operations[index];
+    operation.target = labels_[operation.target];
+  }
+}
+
+std::string_view Decoder::word(std::string_view slot) const { return variant().slot(slot).value_or(std::string_view()); }
+
+void Decoder::unsupported(const std::string& why) const {
+  Diagnostic diagnostic{.code = "exec-unsupported",
+                        .message = fmt::format("the executor cannot run `{}` of kernel {}: {}",
+                                               print(kernel_, *instruction_), kernel_.name, why),
+                        .hint = "run the kernel on a GPU"};
+  diagnostic.line = static_cast<int>(instruction_->line);
+  throw Error(ErrorKind::refused, {std::move(diagnostic)});
+}
+
+Operation Decoder::operation(Semantic run) {
+  Operation operation;
+  operation.run = run;
+  operation.instruction = static_cast<std::uint32_t>(instruction_ - kernel_.instructions.data());
+  if (instruction_->guard) {
+    operation.guarded = true;
+    operation.guard = registers_[instruction_->guard->reg.id];
+    operation.guard.negated = instruction_->guard->negated;
+  }
+  const auto operands = kernel_.operands_of(*instruction_);
+  const auto specs = variant().operands();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    operation.first.at(i) = static_cast<std::uint8_t>(operation.slots.size());
+    append(operation, specs[i], operands[i]);
+  }
+  return operation;
+}
+
+void Decoder::append(Operation& operation, const OperandSpec& spec, const ir::Operand& operand) {
+  using Kind = ir::Operand::Kind;
+  switch (operand.kind) {
+    case Kind::vector:
+      for (const ir::Operand& element : kernel_.elements_of(operand)) append(operation, spec, element);
+      return;
+    case Kind::label: operation.target = operand.index; return;
+    case Kind::literal: return;
+    case Kind::sink: {
+      Slot slot = sink_;
+      slot.bytes = lane_bytes(spec.type);
+      operation.slots.push_back(slot);
+      return;
+    }
+    case Kind::reg:
+    case Kind::address: {
+      Slot slot = registers_[operand.index];
+      slot.negated = operand.negated;
+      slot.displacement = operand.kind == Kind::address ? operand.value : 0;
+      operation.slots.push_back(slot);
+      return;
+    }
+    default: operation.slots.push_back(literal(spec, operand));
+  }
+}
+
+// A constant: a number in the variant's type, or an address.
+Slot Decoder::literal(const OperandSpec& spec, const ir::Operand& operand) {
+  using Kind = ir::Operand::Kind;
+  const auto bits = static_cast<std::uint64_t>(operand.value);
+  switch (operand.kind) {
+    case Kind::f32:
+      if (spec.type.bits != 64 || !spec.type.is_float()) break;
+      return constant(std::bit_cast<std::uint64_t>(static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)))), 8);
+    case Kind::f64:
+      if (spec.type.bits != 32 || !spec.type.is_float()) break;
+      return constant(std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(bits))), 4);
+    case Kind::address_absolute: return constant(bits, 8);
+    case Kind::symbol:
+    case Kind::address_symbol: {
+      const std::string& name = kernel_.symbols[operand.index];
+      const Place* place = symbols_.find(name);
+      if (place == nullptr) unsupported(fmt::format("{} is neither a parameter nor a variable", name));
+      return address_constant(*place, operand.value);
+    }
+    default: break;
+  }
+  return constant(bits, lane_bytes(spec.type));
+}
+
+void Decoder::emit(Operation operation) {
+  if (operation.run == nullptr) unsupported("it has no semantics for this variant");
+  const auto specs = variant().operands();
+  for (const OperandSpec& spec : specs) {
+    if (spec.kind == OperandSpec::Kind::label) branches_.push_back(code_.operations.size());
+  }
+  code_.operations.push_back(std::move(operation));
+}
+
+void Decoder::emit(Semantic run, std::shared_ptr<const void> plan) {
+  Operation op = operation(run);
+  op.plan = std::move(plan);
+  struct Widened {
+    Type type;
+    Slot from, to;
+  };
+  std::vector<Widened> widened;
+  const auto specs = variant().operands();
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const std::uint8_t wanted = lane_bytes(specs[i].type);
+    if (specs[i].kind != OperandSpec::Kind::value || specs[i].count != 0 || wanted == 0) continue;
+    Slot& slot = op.slots[op.first[i]];
+    if (slot.bytes <= wanted) continue;
+    if (specs[i].direction == OperandSpec::Direction::in) {
+      narrow(op, i);
+    } else {
+      const Slot to = std::exchange(slot, temporary(wanted));
+      widened.push_back({.type = specs[i].type, .from = slot, .to = to});
+    }
+  }
+  emit(std::move(op));
+  for (const Widened& w : widened) widen(w.type, w.from, w.to);
+}
+
+// Reads the low half of a wider register into one of the operand's size first.
+void Decoder::narrow(Operation& op, std::size_t operand) {
+  Slot& slot = op.slots[op.first[operand]];
+  Operation low = operation(extend<std::uint64_t, std::uint32_t>());
+  low.slots = {temporary(4), slot};
+  slot = low.slots[0];
+  code_.operations.push_back(std::move(low));
+}
+
+void Decoder::widen(const Type& type, const Slot& from, const Slot& to) {
+  Operation extension = operation(type.is_signed() ? extend<std::int32_t, std::int64_t>() : extend<std::uint32_t, std::uint64_t>());
+  extension.slots = {to, from};
+  code_.operations.push_back(std::move(extension));
+}
+
+}  // namespace ptxloom::exec

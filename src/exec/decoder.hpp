@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "exec/code.hpp"
+#include "exec/symbols.hpp"
+
+// Turns a kernel into operations: gives every register, constant and variable its place, and hands each instruction
+// to the family that knows its form.
+namespace ptxloom::exec {
+
+class Decoder {
+ public:
+  Decoder(const ir::Module& module, Code& code);
+  void decode_kernel();
+
+  // What a family asks about the instruction at hand.
+  const Variant& variant() const { return instruction_->variant; }
+  /// The word in a slot of the form; "" where it is absent.
+  std::string_view word(std::string_view slot) const;
+  bool has(std::string_view slot) const { return !word(slot).empty(); }
+  int operand(std::string_view name) const { return variant().operand_index(name); }
+  const TargetInfo& target() const { return target_; }
+
+  /// An operation with the instruction's guard and operands.
+  Operation operation(Semantic run);
+  void emit(Operation operation);
+  /// The same, where `run` reads and writes every operand at the variant's type: registers that are wider are
+  /// narrowed before and extended after it. Null says that the family lacks this variant.
+  void emit(Semantic run, std::shared_ptr<const void> plan = nullptr);
+  /// What is the same for every instruction of a variant, made once: fragment maps.
+  template <class Plan, class Make>
+  std::shared_ptr<const Plan> plan_of_variant(Make make) {
+    std::shared_ptr<const void>& plan = plans_[variant().data()];
+    if (plan == nullptr) plan = make();
+    return std::static_pointer_cast<const Plan>(plan);
+  }
+  Slot temporary(std::uint8_t bytes) { return add_register(bytes); }
+  /// Throws Error(refused, "exec-unsupported") that names the instruction.
+  [[noreturn]] void unsupported(const std::string& why) const;
+
+ private:
+  void place_registers();
+  void decode(const ir::Instruction& instruction);
+  void finish_branches();
+  Slot add_register(std::size_t bytes);
+  Slot constant(std::uint64_t value, std::uint8_t bytes);
+  Slot address_constant(const Place& place, std::int64_t displacement);
+  void append(Operation& operation, const OperandSpec& spec, const ir::Operand& operand);
+  Slot literal(const OperandSpec& spec, const ir::Operand& operand);
+  void narrow(Operation& operation, std::size_t operand);
+  void widen(const Type& type, const Slot& from, const Slot& to);
+
+  const ir::Module& module_;
+  Code& code_;
+  const ir::Kernel& kernel_;
+  TargetInfo target_;
+  Symbols symbols_;
+  std::vector<Slot> registers_;
+  std::map<std::pair<std::uint64_t, std::uint8_t>, Slot> constants_;
+  std::map<const spec::VariantData*, std::shared_ptr<const void>> plans_;
+  Slot sink_;
+  std::vector<std::uint32_t> labels_;       // the operation each stands before
+  std::vector<std::size_t> branches_;       // operations whose target is still a label
+  const ir::Instruction* instruction_ = nullptr;
+};
+
+}  // namespace ptxloom::exec

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/fault.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <utility>
+
+#include "exec/block.hpp"
+#include "exec/code.hpp"
+#include "exec/warp.hpp"
+#include "ptxloom/ptx.hpp"
+
+namespace ptxloom::exec {
+namespace {
+
+std::string describe(const Index3& index) { return fmt::format("({},{},{})", index[0], index[1], index[2]); }
+
+const ir::Instruction& instruction_of(const Code& code, const Operation& op) {
+  return code.kernel.instructions[op.instruction];
+}
+
+}  // namespace
+
+void fault(const Warp& warp, const Operation& op, Mask lanes, std::string_view code, const std::string& what,
+           std::string hint) {
+  const Grid& grid = warp.block().grid();
+  const int lane = std::countr_zero(lanes);
+  Diagnostic diagnostic;
+  diagnostic.code = code;
+  diagnostic.hint = std::move(hint);
+  diagnostic.message = fmt::format("{} in kernel {}, block {}, thread {} (warp {}, lane {}): {}", describe(warp, op),
+                                   grid.code().kernel.name, describe(warp.block().index()),
+                                   describe(unflatten(warp.thread(lane), grid.launch().block)), warp.index(), lane, what);
+  diagnostic.line = static_cast<int>(instruction_of(grid.code(), op).line);
+  throw Error(ErrorKind::refused, {std::move(diagnostic)});
+}
+
+std::string describe(const Warp& warp, const Operation& op) {
+  const Code& code = warp.block().grid().code();
+  return fmt::format("`{}`", print(code.kernel, instruction_of(code, op)));
+}
+
+std::string describe_address(std::uint64_t address) { return fmt::format("{:#x}", address); }
+
+std::string describe_lanes(Mask lanes) {
+  std::string text;
+  while (lanes != 0) {
+    const int first = std::countr_zero(lanes);
+    const int length = std::countr_one(lanes >> first);
+    if (!text.empty()) text += ", ";
+    text += length == 1 ? fmt::format("{}", first) : fmt::format("{}-{}", first, first + length - 1);
+    lanes &= length == kLanes ? 0 : ~((lane_bit(length) - 1) << first);
+  }
+  return text;
+}
+
+std::string describe_count(std::uint32_t count) {
+  return count == 0 ? "all threads of the block" : fmt::format("{} threads", count);
+}
+
+}  // namespace ptxloom::exec

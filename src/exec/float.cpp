@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <bit>
+#include <cmath>
+#include <optional>
+
+#include "base/numeric_arithmetic.hpp"
+#include "exec/decoder.hpp"
+#include "exec/lanewise.hpp"
+#include "exec/rounding.hpp"
+
+// Floating arithmetic (PTX ISA 9.7.3 to 9.7.5), rounded once: by the exact arithmetic of src/base, or, for f32 and f64
+// to the nearest even without modifiers, by the host, whose NaN is then made the one of PTX.
+namespace ptxloom::exec {
+namespace {
+
+using Bits = std::uint64_t;
+
+struct FloatPlan {
+  const base::FloatFormat* format = nullptr;
+  Modifiers modifiers;
+  int element_bits = 32;
+  int elements = 1;  // 2 of a packed type
+  // Of min and max.
+  bool is_min = false, propagate_nan = false, xorsign_abs = false, abs = false;
+};
+
+FloatPlan plan_of(Decoder& decoder, std::string_view type) {
+  const bool packed = type.ends_with("x2");
+  if (packed) type.remove_suffix(2);
+  const auto element = find_type(type);
+  const base::FloatFormat* format = element ? base::find_format(*element) : nullptr;
+  if (format == nullptr) decoder.unsupported("it is no arithmetic of a floating type");
+  return {.format = format,
+          .modifiers = modifiers_of(decoder),
+          .element_bits = element->bits,
+          .elements = packed ? 2 : 1};
+}
+
+// f(plan, bits...) for each lane and each element of a packed value; operands are the destination, then the inputs.
+template <class Raw, std::size_t arity, class F>
+void run_exact(Warp& warp, const Operation& op, Mask mask) {
+  const auto& plan = op.plan_as<FloatPlan>();
+  const Bits low = plan.element_bits == 64 ? ~Bits{0} : (Bits{1} << plan.element_bits) - 1;
+  const Lanes<Raw> out(warp.registers(), op.slots[0]);
+  for_lanes(mask, [&](int lane) {
+    Bits result = 0;
+    for (int element = 0; element < plan.elements; ++element) {
+      const int shift = element * plan.element_bits;
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        result |= F{}(plan, (Lanes<Raw>(warp.registers(), op.slots[I + 1])[lane] >> shift & low)...) << shift;
+      }(std::make_index_sequence<arity>());
+    }
+    out.set(lane, static_cast<Raw>(result));
+  });
+}
+
+template <std::size_t arity, class F>
+void emit_exact(Decoder& decoder, const FloatPlan& plan, F) {
+  const bool wide = plan.element_bits * plan.elements > 32;
+  decoder.emit(wide ? &run_exact<std::uint64_t, arity, F> : &run_exact<std::uint32_t, arity, F>, std::make_shared<FloatPlan>(plan));
+}
+
+// What the host computed, unless it is NaN: then `exact` says which.
+inline float settle(float result) { return result != result ? std::bit_cast<float>(0x7fff'ffffu) : result; }
+template <class Exact>
+double settle(double result, Exact exact) {
+  return result != result ? std::bit_cast<double>(exact()) : result;
+}
+inline Bits bits(double value) { return std::bit_cast<Bits>(value); }
+
+Semantic native_binary(std::string_view op, std::string_view t) {
+  using base::kF64;
+  if (t == "f32") {
+    if (op == "add") return lanewise<float, float>([](float a, float b) { return settle(a + b); });
+    if (op == "sub") return lanewise<float, float>([](float a, float b) { return settle(a - b); });
+    return lanewise<float, float>([](float a, float b) { return settle(a * b); });
+  }
+  if (op == "add") {
+    return lanewise<double, double>(
+        [](double a, double b) { return settle(a + b, [&] { return base::add(kF64, bits(a), bits(b)); }); });
+  }
+  if (op == "sub") {
+    return lanewise<double, double>(
+        [](double a, double b) { return settle(a - b, [&] { return base::sub(kF64, bits(a), bits(b)); }); });
+  }
+  return lanewise<double, double>(
+      [](double a, double b) { return settle(a * b, [&] { return base::mul(kF64, bits(a), bits(b)); }); });
+}
+
+void decode_add(Decoder& decoder) {
+  const std::string_view op = decoder.word("op"), t = decoder.word("type");
+  const FloatPlan plan = plan_of(decoder, t);
+  if ((t == "f32" || t == "f64") && is_plain(plan.modifiers)) return decoder.emit(native_binary(op, t));
+  if (op == "add") {
+    emit_exact<2>(decoder, plan, [](const FloatPlan& p, Bits a, Bits b) { return base::add(*p.format, a, b, p.modifiers); });
+  } else if (op == "sub") {
+    emit_exact<2>(decoder, plan, [](const FloatPlan& p, Bits a, Bits b) { return base::sub(*p.format, a, b, p.modifiers); });
+  } else {
+    emit_exact<2>(decoder, plan, [](const FloatPlan& p, Bits a, Bits b) { return base::mul(*p.format, a, b, p.modifiers); });
+  }
+}
+
+void decode_fma(Decoder& decoder) {
+  const std::string_view t = decoder.word("type");
+  const FloatPlan plan = plan_of(decoder, t);
+  if (decoder.has("oob")) decoder.unsupported(".oob is not modelled");
+  if (t == "f32" && is_plain(plan.modifiers)) {
+    return decoder.emit(
+        lanewise<float, float, float>([](float a, float b, float c) { return settle(std::fma(a, b, c)); }));
+  }
+  if (t == "f64" && is_plain(plan.modifiers)) {
+    return decoder.emit(lanewise<double, double, double>([](double a, double b, double c) {
+      return settle(std::fma(a, b, c), [&] { return base::fma(base::kF64, bits(a), bits(b), bits(c)); });
+    }));
+  }
+  emit_exact<3>(decoder, plan, [](const FloatPlan& p, Bits a, Bits b, Bits c) {
+    return base::fma(*p.format, a, b, c, p.modifiers);
+  });
+}
+
+Bits sign_of(const base::FloatFormat& format) { return format.sign(true); }
+bool is_nan(const base::FloatFormat& format, Bits value) { return (value & ~sign_of(format)) > format.infinity(); }
+
+// Bit patterns in the order of their values, -0 below +0.
+std::int64_t rank(const base::FloatFormat& format, Bits value) {
+  const Bits magnitude = value & ~sign_of(format);
+  return magnitude == value ? static_cast<std::int64_t>(magnitude) : -static_cast<std::int64_t>(magnitude) - 1;
+}
+
+Bits flushed(const FloatPlan& plan, Bits value) {
+  return plan.modifiers.ftz ? base::flush_subnormal(*plan.format, value) : value;
+}
+
+Bits minimum_maximum(const FloatPlan& plan, Bits a, Bits b) {
+  const base::FloatFormat& format = *plan.format;
+  const Bits sign = sign_of(format);
+  const Bits result_sign = (a ^ b) & sign;  // of .xorsign.abs
+  a = flushed(plan, a);
+  b = flushed(plan, b);
+  if (plan.xorsign_abs || plan.abs) {
+    a &= ~sign;
+    b &= ~sign;
+  }
+  const bool a_nan = is_nan(format, a), b_nan = is_nan(format, b);
+  if ((a_nan && b_nan) || ((a_nan || b_nan) && plan.propagate_nan)) return format.nan;
+  Bits result = (rank(format, a) < rank(format, b)) == plan.is_min ? a : b;
+  if (a_nan) result = b;
+  if (b_nan) result = a;
+  return plan.xorsign_abs ? result | result_sign : result;
+}
+
+void decode_minmax(Decoder& decoder) {
+  FloatPlan plan = plan_of(decoder, decoder.word("type"));
+  if (decoder.operand("C") >= 0) decoder.unsupported("min and max of three values are not modelled");
+  plan.is_min = decoder.word("op") == "min";
+  plan.propagate_nan = decoder.has("nan");
+  plan.xorsign_abs = decoder.has("xorsign");
+  plan.abs = decoder.has("abs");
+  emit_exact<2>(decoder, plan, [](const FloatPlan& p, Bits a, Bits b) { return minimum_maximum(p, a, b); });
+}
+
+void decode_sign(Decoder& decoder) {
+  const bool is_abs = decoder.word("op") == "abs";
+  const FloatPlan plan = plan_of(decoder, decoder.word("type"));
+  if (is_abs) {
+    emit_exact<1>(decoder, plan, [](const FloatPlan& p, Bits a) { return flushed(p, a) & ~sign_of(*p.format); });
+  } else {
+    emit_exact<1>(decoder, plan, [](const FloatPlan& p, Bits a) { return flushed(p, a) ^ sign_of(*p.format); });
+  }
+}
+
+// .approx and .full allow an error of an ulp or two; the executor rounds correctly.
+void decode_div(Decoder& decoder) {
+  emit_exact<2>(decoder, plan_of(decoder, decoder.word("type")),
+                [](const FloatPlan& p, Bits a, Bits b) { return base::div(*p.format, a, b, p.modifiers); });
+}
+
+void decode_reciprocal(Decoder& decoder) {
+  const FloatPlan plan = plan_of(decoder, decoder.word("type"));
+  if (decoder.word("op") == "rcp") {
+    emit_exact<1>(decoder, plan,
+                  [](const FloatPlan& p, Bits a) { return base::div(*p.format, p.format->one(), a, p.modifiers); });
+  } else {
+    emit_exact<1>(decoder, plan, [](const FloatPlan& p, Bits a) { return base::sqrt(*p.format, a, p.modifiers); });
+  }
+}
+
+constexpr std::array kForms{
+    Semantics{"add.float", decode_add}, Semantics{"fma", decode_fma},       Semantics{"min.float", decode_minmax},
+    Semantics{"abs.float", decode_sign}, Semantics{"div.float", decode_div}, Semantics{"rcp", decode_reciprocal},
+};
+
+}  // namespace
+
+std::span<const Semantics> float_semantics() { return kForms; }
+
+}  // namespace ptxloom::exec

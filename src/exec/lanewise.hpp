@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "exec/operation.hpp"
+#include "exec/warp.hpp"
+
+// Most instructions do the same to every lane: one result of values at the same lane. `lanewise<In...>(f)` is the
+// Semantic that sets the first operand to f(the others, read as In...); f is a lambda without captures.
+namespace ptxloom::exec {
+
+template <class... In, class F>
+Semantic lanewise(F) {
+  return [](Warp& warp, const Operation& op, Mask mask) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      using Out = std::invoke_result_t<F, In...>;
+      const Lanes<Out> out(warp.registers(), op.slots[0]);
+      const std::tuple<Lanes<In>...> in(Lanes<In>(warp.registers(), op.slots[I + 1])...);
+      for_lanes(mask, [&](int lane) { out.set(lane, F{}(std::get<I>(in)[lane]...)); });
+    }(std::index_sequence_for<In...>{});
+  };
+}
+
+/// The C++ integer of a PTX type name ("u16", "s64", "b32"), given to f as a template argument. f is called as
+/// f.template operator()<T>() and returns a Semantic; null for another name.
+template <class F>
+Semantic with_integer(std::string_view type, F f) {
+  if (type == "u32" || type == "b32") return f.template operator()<std::uint32_t>();
+  if (type == "s32") return f.template operator()<std::int32_t>();
+  if (type == "u64" || type == "b64") return f.template operator()<std::uint64_t>();
+  if (type == "s64") return f.template operator()<std::int64_t>();
+  if (type == "u16" || type == "b16") return f.template operator()<std::uint16_t>();
+  if (type == "s16") return f.template operator()<std::int16_t>();
+  return nullptr;
+}
+
+}  // namespace ptxloom::exec

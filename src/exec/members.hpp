@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+
+#include "exec/fault.hpp"
+#include "exec/warp.hpp"
+
+// Instructions of a whole warp (.sync) name in a member mask the threads that take part.
+namespace ptxloom::exec {
+
+/// Calls f(lanes, members) for each member mask that lanes of `mask` give in operand `slot`; `members` without threads
+/// that have exited. A thread that is not in its own mask is a fault.
+template <class F>
+void for_member_groups(Warp& warp, const Operation& op, Mask mask, const Slot& slot, F f) {
+  const Lanes<Mask> masks(warp.registers(), slot);
+  while (mask != 0) {
+    const Mask members = masks[std::countr_zero(mask)];
+    Mask lanes = 0;
+    for_lanes(mask, [&](int lane) { lanes |= Mask{masks[lane] == members} << lane; });
+    mask &= ~lanes;
+    if ((lanes & ~members) != 0) {
+      fault(warp, op, lanes & ~members, "member-mask",
+            "the thread is not in its own member mask, which has lanes " + describe_lanes(members),
+            "name every thread that executes the instruction in its member mask");
+    }
+    f(lanes, members & warp.flow().live());
+  }
+}
+
+/// A fault unless all of `wanted` are among `lanes`.
+inline void require_lanes(Warp& warp, const Operation& op, Mask lanes, Mask wanted) {
+  if ((wanted & ~lanes) == 0) return;
+  fault(warp, op, lanes, "warp-divergence",
+        "lanes " + describe_lanes(wanted & ~lanes) + " take part in this instruction but do not come to it",
+        "let all threads that take part reach the instruction together, outside of divergent branches");
+}
+
+/// The same for all 32 lanes, which mma, ldmatrix and their kind need.
+inline void require_full_warp(Warp& warp, const Operation& op, Mask lanes) { require_lanes(warp, op, lanes, kAllLanes); }
+
+}  // namespace ptxloom::exec

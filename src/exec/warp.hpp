@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "exec/async_copies.hpp"
+#include "exec/lanes.hpp"
+#include "exec/operation.hpp"
+
+// A warp: its registers, and where each of its threads is. Threads at one program counter form a group and go in
+// lockstep. Of several groups the one with the lowest program counter runs, and groups that meet become one: code
+// written in structured order joins again right behind an if or a loop, as it does on the GPU.
+namespace ptxloom::exec {
+
+class Block;
+
+struct Group {
+  std::uint32_t pc = 0;
+  Mask lanes = 0;
+};
+
+/// The groups of a warp. `current` runs, `ready` could, `parked` wait for a barrier.
+class Flow {
+ public:
+  void start(Mask lanes);
+  const Group& current() const { return current_; }
+  Mask live() const { return live_; }
+  /// No group can run: all lanes wait, or have exited.
+  bool blocked() const { return current_.lanes == 0; }
+  const std::vector<Group>& parked() const { return parked_; }
+
+  void advance() { ++current_.pc; }
+  /// These lanes of the current group go on at `target`.
+  void branch(Mask taken, std::uint32_t target);
+  void exit(Mask lanes);
+  /// These lanes of the current group wait, behind the instruction they are at.
+  void park(Mask lanes);
+  void release(Mask lanes);
+  /// After each step: goes on with the group that is lowest, joined with those at the same place.
+  void settle() {
+    if (current_.pc >= next_ || current_.lanes == 0) choose();
+  }
+
+ private:
+  void choose();
+
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+  Group current_;
+  std::uint32_t next_ = kNone;  // the lowest program counter in ready_
+  Mask live_ = 0;
+  std::vector<Group> ready_, parked_;
+};
+
+class Warp {
+ public:
+  Warp(Block& block, std::uint32_t index);
+
+  /// Poisons the registers and puts all threads at the start.
+  void reset();
+  /// Runs until all threads wait or have exited, or `steps` instructions are done.
+  void run(std::uint64_t steps);
+
+  Block& block() const { return *block_; }
+  std::uint32_t index() const { return index_; }
+  std::byte* registers() { return registers_.get(); }
+  Flow& flow() { return flow_; }
+  const Flow& flow() const { return flow_; }
+  /// Lanes that have a thread: fewer than 32 in the last warp of an odd block.
+  Mask lanes() const { return lanes_; }
+  std::uint64_t steps() const { return steps_; }
+  /// Of the block, counted x first.
+  std::uint32_t thread(int lane) const { return index_ * kLanes + static_cast<std::uint32_t>(lane); }
+  std::byte* local(int lane);
+  AsyncCopies& copies() { return copies_; }
+  Mask& carry() { return carry_; }
+
+  /// These threads end; barriers that wait only for them open.
+  void exit(Mask lanes);
+  /// bar.warp.sync: the lanes wait until all of `members` that live have come with the same mask.
+  void meet(Mask lanes, Mask members);
+
+ private:
+  Block* block_;
+  std::uint32_t index_;
+  Mask lanes_ = 0;
+  std::unique_ptr<std::byte[]> registers_;
+  std::vector<std::byte> local_;
+  Flow flow_;
+  AsyncCopies copies_;
+  Mask carry_ = 0;  // CC.CF
+  std::uint64_t steps_ = 0;
+
+  struct Meeting {
+    Mask members, arrived;
+  };
+  void end_meetings();
+  std::vector<Meeting> meetings_;
+};
+
+}  // namespace ptxloom::exec

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "ptxloom/ir.hpp"
+
+// Does an operand fit a place of an instruction? The rules are PTX's for registers against instruction types:
+// `.bN` takes any register of N bits, an integer type any integer or `.b` register, a float its own or `.b`;
+// a predicate only a predicate; what loads, stores and converts also takes wider ones. Literals: integers for
+// integer types and predicates; 0f for f32, f64 and b32; 0d and decimals for f32, f64 and b64. The elements of a vector have one size, and
+// are not both integers and floats. An address is in a 64-bit register, or in a narrower one where the state space is
+// small. The answer is
+// a reason without words, so that choosing among variants allocates nothing; src/check turns it into a
+// diagnostic.
+namespace ptxloom::ir {
+
+enum class Misfit : std::uint8_t {
+  none,
+  kind,            ///< a literal where a register must stand, an address where a value must ...
+  type,            ///< a register of another type or size
+  literal,         ///< a literal of another kind than the type takes
+  range,           ///< an immediate outside its values
+  sink,            ///< `_` where a value is needed
+  negation,        ///< `!` before what cannot be negated
+  length,          ///< a vector of another length, or a scalar
+  untyped,         ///< a vector that holds nothing but `_`, or one literal
+  mixed,           ///< a vector of elements of several sizes, or of integers and floats
+  space,           ///< a variable of another state space
+  address_type,    ///< a register that cannot hold an address
+  address_offset,  ///< [variable-4], or [4] outside .local
+  dangling,        ///< refers to a register, symbol, label or element that the kernel does not have
+};
+
+/// The first operand that does not fit. `element` is that of a vector, -1 for the whole.
+struct Mismatch {
+  Misfit why = Misfit::none;
+  std::int16_t element = -1;
+  std::uint32_t operand = 0;
+  explicit operator bool() const { return why != Misfit::none; }
+};
+
+/// Whether a register declared as `given` may stand where `place` wants its type.
+bool register_fits(const OperandSpec& place, const Type& given);
+
+/// One operand against its place.
+Mismatch find_mismatch(const Kernel& kernel, const OperandSpec& place, const Operand& operand);
+
+/// All operands of an instruction, as many as the variant has.
+Mismatch find_mismatch(const Kernel& kernel, std::span<const OperandSpec> places,
+                       std::span<const Operand> operands);
+
+/// Where a symbol of a kernel lives; `elsewhere` is a variable of the module, of which the kernel knows only
+/// the name.
+enum class SymbolSpace : std::uint8_t { global, shared, local, constant, param, elsewhere };
+SymbolSpace space_of(const Kernel& kernel, std::uint32_t symbol);
+/// Whether a variable there can be addressed by an instruction of this state space ("" = generic).
+bool space_fits(std::string_view wanted, SymbolSpace space);
+
+}  // namespace ptxloom::ir

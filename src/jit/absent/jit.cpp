@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// A build without CUDA: asking for a library throws, and says why.
+#include "ptxloom/jit.hpp"
+
+#include <utility>
+
+namespace ptxloom {
+
+Linker::Linker(Libraries libraries, Cache cache)
+    : libraries_(std::move(libraries)), cache_(std::move(cache)) {}
+
+LinkResult Linker::link(std::string_view, const LinkOptions&) const {
+  libraries_.nvjitlink();
+  return {};
+}
+
+Version Linker::version() const {
+  libraries_.nvjitlink();
+  return {};
+}
+
+NvrtcCompiler::NvrtcCompiler(Libraries libraries) : libraries_(std::move(libraries)) {}
+
+CompileResult NvrtcCompiler::compile(std::string_view, const CompileOptions&) const {
+  libraries_.nvrtc();
+  return {};
+}
+
+Version NvrtcCompiler::version() const {
+  libraries_.nvrtc();
+  return {};
+}
+
+}  // namespace ptxloom

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include "cuda/nvjitlink.hpp"
+#include "jit/compiler_log.hpp"
+#include "ptxloom/jit.hpp"
+
+namespace ptxloom {
+namespace {
+
+/// Owns what nvJitLinkCreate made, and knows how to ask it for texts and bytes.
+class LinkHandle {
+ public:
+  LinkHandle(const cuda::NvJitLink& library, const std::vector<std::string>& arguments) : library_(library) {
+    std::vector<const char*> pointers;
+    for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+    created_ =
+        library_.nvJitLinkCreate(&handle_, static_cast<std::uint32_t>(pointers.size()), pointers.data());
+  }
+  ~LinkHandle() {
+    if (handle_ != nullptr) library_.nvJitLinkDestroy(&handle_);
+  }
+  LinkHandle(const LinkHandle&) = delete;
+  LinkHandle& operator=(const LinkHandle&) = delete;
+
+  nvJitLinkResult created() const { return created_; }
+  nvJitLinkResult link(std::string_view ptx) {
+    const nvJitLinkResult added =
+        library_.nvJitLinkAddData(handle_, NVJITLINK_INPUT_PTX, ptx.data(), ptx.size(), "kernel.ptx");
+    return added != NVJITLINK_SUCCESS ? added : library_.nvJitLinkComplete(handle_);
+  }
+  std::string error_log() const {
+    return text(library_.nvJitLinkGetErrorLogSize, library_.nvJitLinkGetErrorLog);
+  }
+  std::string info_log() const {
+    return text(library_.nvJitLinkGetInfoLogSize, library_.nvJitLinkGetInfoLog);
+  }
+  std::vector<std::byte> cubin() const {
+    std::size_t size = 0;
+    library_.nvJitLinkGetLinkedCubinSize(handle_, &size);
+    std::vector<std::byte> bytes(size);
+    if (library_.nvJitLinkGetLinkedCubin(handle_, bytes.data()) != NVJITLINK_SUCCESS) bytes.clear();
+    return bytes;
+  }
+
+ private:
+  template <typename GetSize, typename Get>
+  std::string text(GetSize get_size, Get get) const {
+    std::size_t size = 0;
+    if (handle_ == nullptr || get_size(handle_, &size) != NVJITLINK_SUCCESS || size == 0) return {};
+    std::string log(size, '\0');
+    get(handle_, log.data());
+    // The size counts the terminating zero in some versions and not in others.
+    log.resize(std::strlen(log.c_str()));
+    return log;
+  }
+
+  const cuda::NvJitLink& library_;
+  nvJitLinkHandle handle_ = nullptr;
+  nvJitLinkResult created_ = NVJITLINK_SUCCESS;
+};
+
+void check_options(const LinkOptions& options) {
+  const auto refuse = [](std::string message, const char* hint) {
+    throw Error(ErrorKind::usage, "bad-link-option", std::move(message), hint);
+  };
+  if (options.target.empty())
+    refuse("linking needs a target", "name one such as sm_90a in LinkOptions::target");
+  if (options.optimisation < 0 || options.optimisation > 3) {
+    refuse(fmt::format("there is no optimisation level {}", options.optimisation), "the levels are 0 to 3");
+  }
+  if (options.max_registers < 0 || options.max_registers > 255) {
+    refuse(fmt::format("a thread cannot have {} registers", options.max_registers),
+           "0 for no limit, or up to 255");
+  }
+}
+
+std::vector<std::string> arguments_of(const LinkOptions& options, unsigned linker_major) {
+  std::vector<std::string> arguments = {"-arch=" + options.target, "-verbose"};
+  // nvJitLink knows 0 and 3, the ptxas inside it all levels.
+  const int level = options.debug ? 0 : options.optimisation;
+  arguments.emplace_back(level == 0 ? "-O0" : "-O3");
+  if (level == 1 || level == 2) arguments.push_back(fmt::format("-Xptxas=-O{}", level));
+  if (options.debug) arguments.emplace_back("-g");
+  if (options.line_info && !options.debug) arguments.emplace_back("-lineinfo");
+  if (options.max_registers > 0) arguments.push_back(fmt::format("-maxrregcount={}", options.max_registers));
+  // Its own cache gives no log, and makes timings depend on the machine's history.
+  if (linker_major >= 13) arguments.emplace_back("-no-cache");
+  arguments.insert(arguments.end(), options.extra.begin(), options.extra.end());
+  return arguments;
+}
+
+std::string cache_key(const cuda::NvJitLink& library, const std::vector<std::string>& arguments,
+                      std::string_view ptx) {
+  std::string key = fmt::format("ptxloom {}\nnvJitLink {}\n", PTXLOOM_VERSION, library.identity);
+  for (const std::string& argument : arguments) key.append(argument).append("\n");
+  return key.append("\n").append(ptx);
+}
+
+// A cached value is the cubin's size, the cubin and the linker's log.
+std::vector<std::byte> pack(std::span<const std::byte> cubin, std::string_view log) {
+  const std::uint64_t size = cubin.size();
+  std::vector<std::byte> value(sizeof size);
+  std::memcpy(value.data(), &size, sizeof size);
+  value.insert(value.end(), cubin.begin(), cubin.end());
+  const auto tail = std::as_bytes(std::span(log));
+  value.insert(value.end(), tail.begin(), tail.end());
+  return value;
+}
+
+LinkResult make_result(std::vector<std::byte> cubin, std::string_view log, bool cached) {
+  return {.cubin = std::move(cubin),
+          .diagnostics = jit::parse_link_log(log),
+          .resources = jit::parse_resources(log),
+          .cached = cached};
+}
+
+std::optional<LinkResult> unpack(std::span<const std::byte> value) {
+  std::uint64_t size = 0;
+  if (value.size() < sizeof size) return std::nullopt;
+  std::memcpy(&size, value.data(), sizeof size);
+  value = value.subspan(sizeof size);
+  if (size > value.size()) return std::nullopt;
+  const auto log = value.subspan(size);
+  return make_result({value.begin(), value.begin() + static_cast<std::ptrdiff_t>(size)},
+                     {reinterpret_cast<const char*>(log.data()), log.size()}, true);
+}
+
+void check_created(const LinkHandle& handle, const LinkOptions& options) {
+  if (handle.created() == NVJITLINK_SUCCESS) return;
+  const std::string log = handle.error_log();
+  const std::string first = log.substr(0, log.find('\n'));
+  if (handle.created() == NVJITLINK_ERROR_UNRECOGNIZED_ARCH ||
+      handle.created() == NVJITLINK_ERROR_UNSUPPORTED_ARCH) {
+    throw Error(ErrorKind::usage, "bad-link-option",
+                fmt::format("this nvJitLink does not know the target {}: {}", options.target, first),
+                "ptxloom doctor says which targets it serves; a newer CUDA release may know it");
+  }
+  throw Error(ErrorKind::usage, "bad-link-option", fmt::format("nvJitLink refuses its options: {}", first),
+              "see LinkOptions::extra, and nvJitLink's manual for the options it takes");
+}
+
+[[noreturn]] void throw_link_failed(const LinkHandle& handle, nvJitLinkResult result) {
+  const std::string log = handle.error_log();
+  std::vector<Diagnostic> diagnostics = {
+      {.code = "link-failed",
+       .message = fmt::format("nvJitLink refuses this PTX (result {})", static_cast<int>(result))}};
+  for (const std::string& text : {log, handle.info_log()}) {
+    std::ranges::move(jit::parse_link_log(text), std::back_inserter(diagnostics));
+  }
+  if (diagnostics.size() == 1)
+    diagnostics[0].hint = log.empty() ? "it gives no reason; is the text PTX?" : log;
+  throw Error(ErrorKind::refused, std::move(diagnostics));
+}
+
+}  // namespace
+
+Linker::Linker(Libraries libraries, Cache cache)
+    : libraries_(std::move(libraries)), cache_(std::move(cache)) {}
+
+LinkResult Linker::link(std::string_view ptx, const LinkOptions& options) const {
+  check_options(options);
+  const cuda::NvJitLink& library = libraries_.nvjitlink();
+  const std::vector<std::string> arguments = arguments_of(options, library.major);
+  const std::string key = cache_.enabled() ? cache_key(library, arguments, ptx) : std::string();
+  if (const auto value = cache_.find(key)) {
+    if (auto result = unpack(*value)) return std::move(*result);
+  }
+  LinkHandle handle(library, arguments);
+  check_created(handle, options);
+  const nvJitLinkResult linked = handle.link(ptx);
+  if (linked != NVJITLINK_SUCCESS) throw_link_failed(handle, linked);
+  std::vector<std::byte> cubin = handle.cubin();
+  const std::string log = handle.info_log();
+  cache_.store(key, pack(cubin, log));
+  return make_result(std::move(cubin), log, false);
+}
+
+Version Linker::version() const {
+  const cuda::NvJitLink& library = libraries_.nvjitlink();
+  return {.major = static_cast<int>(library.major), .minor = static_cast<int>(library.minor)};
+}
+
+}  // namespace ptxloom

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/module.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "cuda/nvjitlink.hpp"
+#include "launch/cubin.hpp"
+
+namespace ptxloom {
+namespace {
+
+/// Every driver serves this much shared memory without an opt-in.
+constexpr int kPlainShared = 48 * 1024;
+
+[[noreturn]] void throw_load_failed(const DeviceContext::State& context, CUresult result) {
+  if (context.libraries.has_nvjitlink()) {
+    const int linker = static_cast<int>(context.libraries.nvjitlink().major);
+    if (auto problem = check_driver_version(context.driver.api_version, linker)) {
+      throw Error(ErrorKind::missing, {std::move(*problem)});
+    }
+  }
+  const DeviceInfo& info = context.info;
+  throw Error(ErrorKind::refused, "load-failed",
+              fmt::format("device {} refuses the cubin: {}", info.ordinal, context.driver.describe(result)),
+              fmt::format("link it for the device, {} of compute capability {}.{}", info.name, info.major,
+                          info.minor));
+}
+
+std::string names_of_functions(const DeviceModule::State& module) {
+  const cuda::Driver& driver = module.context->driver;
+  unsigned count = 0;
+  if (driver.cuModuleGetFunctionCount(&count, module.module) != CUDA_SUCCESS) return {};
+  std::vector<CUfunction> functions(count);
+  if (driver.cuModuleEnumerateFunctions(functions.data(), count, module.module) != CUDA_SUCCESS) return {};
+  std::vector<std::string> names;
+  for (const CUfunction function : functions) {
+    const char* name = nullptr;
+    if (driver.cuFuncGetName(&name, function) == CUDA_SUCCESS) names.emplace_back(name);
+  }
+  std::ranges::sort(names);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// The parameter buffer as the driver sees it. Scalars by their size, everything else as bytes.
+KernelSignature driver_signature(const cuda::Driver& driver, CUfunction function, std::string name) {
+  KernelSignature signature{.name = std::move(name)};
+  std::size_t offset = 0, size = 0;
+  for (std::size_t i = 0; driver.cuFuncGetParamInfo(function, i, &offset, &size) == CUDA_SUCCESS; ++i) {
+    constexpr std::array kScalars = {b8, b16, b32, b64};
+    const auto scalar = std::ranges::find(kScalars, static_cast<int>(size), &Type::bytes);
+    const bool is_scalar = scalar != kScalars.end();
+    signature.parameters.push_back({.name = std::to_string(i),
+                                    .type = is_scalar ? *scalar : b8,
+                                    .count = is_scalar ? 0 : static_cast<std::uint32_t>(size),
+                                    .offset = static_cast<std::uint32_t>(offset),
+                                    .size = static_cast<std::uint32_t>(size),
+                                    .alignment = is_scalar ? static_cast<std::uint32_t>(size) : 1});
+  }
+  return signature;
+}
+
+void check_signature(const KernelSignature& wanted, const KernelSignature& actual) {
+  const auto refuse = [&](std::string message) {
+    throw Error(ErrorKind::usage, "signature-mismatch", std::move(message),
+                "take the signature from the module that the cubin was made of");
+  };
+  if (wanted.parameters.size() != actual.parameters.size()) {
+    refuse(fmt::format("`{}` has {} parameters, its signature {}", wanted.name, actual.parameters.size(),
+                       wanted.parameters.size()));
+  }
+  for (std::size_t i = 0; i < wanted.parameters.size(); ++i) {
+    const KernelParameter& want = wanted.parameters[i];
+    const KernelParameter& have = actual.parameters[i];
+    if (want.offset == have.offset && want.size == have.size) continue;
+    refuse(fmt::format("`{}` has {} bytes at {} as parameter {}, its signature {} bytes at {} for `{}`",
+                       wanted.name, have.size, have.offset, i + 1, want.size, want.offset, want.name));
+  }
+}
+
+}  // namespace
+
+DeviceModule::State::State(std::shared_ptr<DeviceContext::State> owner, std::span<const std::byte> cubin)
+    : context(std::move(owner)) {
+  if (const auto damage = launch::damage_of_cubin(cubin)) {
+    throw Error(ErrorKind::refused, "load-failed", "this cubin cannot be loaded: " + *damage,
+                "make it again with ptxloom compile");
+  }
+  const auto current = context->make_current();
+  const CUresult result = context->driver.cuModuleLoadData(&module, cubin.data());
+  if (result == CUDA_ERROR_INVALID_IMAGE || result == CUDA_ERROR_NO_BINARY_FOR_GPU ||
+      result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION || result == CUDA_ERROR_INVALID_SOURCE) {
+    throw_load_failed(*context, result);
+  }
+  context->check(result, "loading a cubin");
+}
+
+DeviceModule::State::~State() try {
+  if (module == nullptr) return;
+  const auto current = context->make_current();
+  context->driver.cuModuleUnload(module);
+} catch (const Error&) {
+  // The context is gone, and the module with it.
+}
+
+int Function::State::attribute(CUfunction_attribute which) const {
+  int value = 0;
+  context().check(driver().cuFuncGetAttribute(&value, which, function), "reading a kernel's attributes");
+  return value;
+}
+
+void Function::State::set_attribute(CUfunction_attribute which, int value) const {
+  context().check(driver().cuFuncSetAttribute(function, which, value), "setting a kernel's attributes");
+}
+
+DeviceModule::DeviceModule(const DeviceContext& context, std::span<const std::byte> cubin)
+    : state_(std::make_shared<State>(context.state(), cubin)) {}
+
+Function DeviceModule::function(KernelSignature signature) const {
+  Function function = this->function(signature.name);
+  check_signature(signature, function.state_->signature);
+  function.state_->signature = std::move(signature);
+  return function;
+}
+
+Function DeviceModule::function(std::string_view name) const {
+  const auto current = state_->context->make_current();
+  Function function;
+  function.state_ = std::make_shared<Function::State>(state_);
+  Function::State& state = *function.state_;
+  const std::string text(name);
+  const CUresult result = state.driver().cuModuleGetFunction(&state.function, state_->module, text.c_str());
+  if (result == CUDA_ERROR_NOT_FOUND) {
+    throw Error(ErrorKind::usage, "unknown-kernel", fmt::format("the cubin has no kernel `{}`", name),
+                "its kernels: " + names_of_functions(*state_));
+  }
+  state_->context->check(result, "looking for a kernel");
+  state.signature = driver_signature(state.driver(), state.function, text);
+  state.info = {.registers = state.attribute(CU_FUNC_ATTRIBUTE_NUM_REGS),
+                .local_bytes = state.attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES),
+                .shared_bytes = state.attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES),
+                .constant_bytes = state.attribute(CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES),
+                .max_threads = state.attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
+                .binary_version = state.attribute(CU_FUNC_ATTRIBUTE_BINARY_VERSION)};
+  state.shared_allowed = static_cast<std::uint32_t>(std::max(0, kPlainShared - state.info.shared_bytes));
+  return function;
+}
+
+}  // namespace ptxloom

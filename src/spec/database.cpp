@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spec/database.hpp"
+
+#include <algorithm>
+
+#include "spec/lint.hpp"
+
+namespace ptxloom::spec {
+
+std::string_view mnemonic_of(std::string_view opcode) { return opcode.substr(0, opcode.find('.')); }
+
+Database::Database(const SpecData& compiled, std::span<const std::filesystem::path> overlays) {
+  vocabulary_.add(targets());
+  vocabulary_.add(compiled.types);
+  vocabulary_.add(compiled.words);
+  forms_.reserve(compiled.forms.size());
+  by_name_.reserve(compiled.forms.size());
+  for (const FormData& form : compiled.forms) {
+    by_name_[form.name] = forms_.size();
+    forms_.push_back(&form);
+  }
+  read_overlays(overlays);
+  for (const FormData* form : forms_) {
+    for (std::string_view mnemonic : form->mnemonics) by_mnemonic_[mnemonic].push_back(form);
+  }
+}
+
+void Database::read_overlays(std::span<const std::filesystem::path> overlays) {
+  for (const std::filesystem::path& folder : overlays) {
+    ReadSpecs& read = *overlays_.emplace_back(std::make_unique<ReadSpecs>());
+    read_folder(folder, arena_, read);
+    vocabulary_.add(read.targets);
+    vocabulary_.add(read.types);
+    vocabulary_.add(read.words);
+    for (FormData& form : read.forms) {
+      FormVariants& variants = compiled_form(form);
+      lint(variants);
+      form.mnemonics = arena_.keep(mnemonics(variants.form()));
+      const auto [known, added] = by_name_.try_emplace(form.name, forms_.size());
+      if (added) {
+        forms_.push_back(&form);
+      } else {
+        forms_[known->second] = &form;
+      }
+    }
+  }
+}
+
+const FormData* Database::find_form(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : forms_[found->second];
+}
+
+std::vector<const FormData*> Database::family(std::string_view word) const {
+  if (const FormData* form = find_form(word)) return {form};
+  std::vector<const FormData*> result;
+  std::copy_if(forms_.begin(), forms_.end(), std::back_inserter(result),
+               [&](const FormData* form) { return form->family == word; });
+  return result;
+}
+
+std::vector<const FormData*> Database::with_mnemonic(std::string_view mnemonic) const {
+  const auto found = by_mnemonic_.find(mnemonic);
+  return found == by_mnemonic_.end() ? std::vector<const FormData*>{} : found->second;
+}
+
+FormVariants& Database::compiled_form(const FormData& form) const {
+  auto& variants = compiled_[&form];
+  if (variants == nullptr) variants = std::make_unique<FormVariants>(form, vocabulary_);
+  return *variants;
+}
+
+std::span<const Variant> Database::match(std::string_view opcode) const {
+  {
+    const std::shared_lock lock(mutex_);
+    if (const auto known = matched_.find(opcode); known != matched_.end()) return known->second;
+  }
+  const auto forms = by_mnemonic_.find(mnemonic_of(opcode));
+  if (forms == by_mnemonic_.end()) return {};
+  const std::unique_lock lock(mutex_);
+  std::vector<Variant> found;
+  for (const FormData* form : forms->second) compiled_form(*form).match(opcode, found);
+  if (found.empty()) return {};  // not remembered: there is no end of wrong opcodes
+  std::stable_sort(found.begin(), found.end(), [](Variant a, Variant b) { return a.undocumented() < b.undocumented(); });
+  return matched_.try_emplace(std::string(opcode), std::move(found)).first->second;
+}
+
+std::vector<Variant> Database::variants(const FormData& form) const {
+  const std::unique_lock lock(mutex_);
+  return compiled_form(form).all();
+}
+
+void Database::with(const FormData& form, const std::function<void(FormVariants&)>& use) const {
+  const std::unique_lock lock(mutex_);
+  use(compiled_form(form));
+}
+
+Variant Database::remember(const std::string& key, const std::function<Variant()>& make) const {
+  {
+    const std::shared_lock lock(mutex_);
+    if (const auto known = remembered_.find(key); known != remembered_.end()) return known->second;
+  }
+  const Variant made = make();
+  const std::unique_lock lock(mutex_);
+  return remembered_.try_emplace(key, made).first->second;
+}
+
+}  // namespace ptxloom::spec

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ptxloom/specs.hpp"
+#include "spec/arena.hpp"
+#include "spec/reader.hpp"
+#include "spec/variant.hpp"
+#include "spec/vocabulary.hpp"
+
+// All forms: those compiled in and, over them, those of overlay folders. A form is compiled when an opcode with its
+// mnemonic is first looked up; what an opcode reads as is remembered. One lock guards all of it: shared for what is
+// known already, exclusive for what has to be worked out.
+namespace ptxloom::spec {
+
+struct StringHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+};
+
+class Database {
+ public:
+  /// Overlay forms are compiled, joined and linted at once, so that a malformed one is refused here.
+  Database(const SpecData& compiled, std::span<const std::filesystem::path> overlays);
+
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+  std::span<const FormData* const> forms() const { return forms_; }
+  const FormData* find_form(std::string_view name) const;
+  /// The form of this name, else the forms of this family.
+  std::vector<const FormData*> family(std::string_view word) const;
+  std::vector<const FormData*> with_mnemonic(std::string_view mnemonic) const;
+
+  std::span<const Variant> match(std::string_view opcode) const;
+  std::vector<Variant> variants(const FormData& form) const;
+
+  /// Calls `use` with the form's variants under the lock.
+  void with(const FormData& form, const std::function<void(FormVariants&)>& use) const;
+  /// A value remembered under a key, made at first by `make` (which may use `with`).
+  Variant remember(const std::string& key, const std::function<Variant()>& make) const;
+
+ private:
+  FormVariants& compiled_form(const FormData& form) const;
+  void read_overlays(std::span<const std::filesystem::path> overlays);
+
+  Arena arena_;
+  std::vector<std::unique_ptr<ReadSpecs>> overlays_;
+  Vocabulary vocabulary_;
+  std::vector<const FormData*> forms_;
+  std::unordered_map<std::string_view, std::size_t> by_name_;
+  std::unordered_map<std::string_view, std::vector<const FormData*>> by_mnemonic_;
+
+  mutable std::shared_mutex mutex_;
+  mutable std::unordered_map<const FormData*, std::unique_ptr<FormVariants>> compiled_;
+  mutable std::unordered_map<std::string, std::vector<Variant>, StringHash, std::equal_to<>> matched_;
+  mutable std::unordered_map<std::string, Variant, StringHash, std::equal_to<>> remembered_;
+};
+
+/// The opcode up to its first dot.
+std::string_view mnemonic_of(std::string_view opcode);
+
+}  // namespace ptxloom::spec

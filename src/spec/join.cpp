@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spec/join.hpp"
+
+#include <algorithm>
+
+namespace ptxloom::spec {
+namespace {
+
+/// Depth first over tables, rows and cells; what a step binds it takes back.
+class Joiner {
+ public:
+  Joiner(const Form& form, const std::vector<Known>& known) : form_(form), known_(known) {
+    state_.values.resize(form.slots().size());
+    state_.spellings.resize(form.slots().size(), Spelling::written);
+    if (form.need() != nullptr) state_.needs.push_back(form.need());
+  }
+
+  std::vector<Joined> run() {
+    table(0);
+    return std::move(out_);
+  }
+
+ private:
+  using Index = std::size_t;
+
+  void table(Index index) {
+    if (index == form_.tables().size()) return finish();
+    for (const Row& row : form_.tables()[index].rows) {
+      const bool lax = state_.lax;
+      state_.lax = lax || row.lax;
+      if (row.need != nullptr) state_.needs.push_back(row.need);
+      cell(index, row, 0);
+      if (row.need != nullptr) state_.needs.pop_back();
+      state_.lax = lax;
+    }
+  }
+
+  void cell(Index table_index, const Row& row, Index index) {
+    if (index == row.cells.size()) return table(table_index + 1);
+    const Cell& cell_here = row.cells[index];
+    const int slot = form_.tables()[table_index].columns[index];
+    const auto next = [&] { cell(table_index, row, index + 1); };
+    switch (cell_here.kind) {
+      case Cell::Kind::any:
+        return next();
+      case Cell::Kind::one_of:
+        return choose(slot, cell_here.values, next);
+      case Cell::Kind::same_as:
+        if (const auto value = value_of(cell_here.slot); value.data() != nullptr) {
+          const Alternative same{value, state_.spellings[static_cast<Index>(cell_here.slot)]};
+          return choose(slot, {&same, 1}, next);
+        }
+        break;
+      case Cell::Kind::none_of:
+        if (const auto value = value_of(slot); value.data() != nullptr) {
+          if (!contains(cell_here.values, value)) next();
+          return;
+        }
+        break;
+    }
+    // It speaks of a slot that a later table binds: hold it against the finished row.
+    postponed_.emplace_back(slot, &cell_here);
+    next();
+    postponed_.pop_back();
+  }
+
+  template <class Next>
+  void choose(int slot, std::span<const Alternative> values, const Next& next) {
+    const auto at = static_cast<Index>(slot);
+    const std::string_view bound = state_.values[at];
+    const Spelling spelling = state_.spellings[at];
+    for (const Alternative& any : values) {
+      if (bound.data() != nullptr ? any.value != bound : !fits(slot, any.value)) continue;
+      state_.values[at] = any.value;
+      state_.spellings[at] = bound.data() != nullptr ? std::max(spelling, any.spelling) : any.spelling;
+      next();
+    }
+    state_.values[at] = bound;
+    state_.spellings[at] = spelling;
+  }
+
+  bool fits(int slot, std::string_view value) const {
+    if (known_.empty()) return true;
+    const Known& known = known_[static_cast<Index>(slot)];
+    switch (known.state) {
+      case Known::State::value:
+      case Known::State::written:
+        return known.value == value;
+      case Known::State::unwritten:
+        return form_.may_be_unwritten(slot, value);
+      default:
+        return true;
+    }
+  }
+
+  static bool contains(std::span<const Alternative> values, std::string_view value) {
+    return std::any_of(values.begin(), values.end(), [&](const Alternative& a) { return a.value == value; });
+  }
+
+  std::string_view value_of(int slot) const { return state_.values[static_cast<Index>(slot)]; }
+
+  void finish() {
+    Joined row = state_;
+    for (const auto& [slot, cell_here] : postponed_) {
+      const auto at = static_cast<Index>(slot);
+      if (cell_here->kind == Cell::Kind::same_as) {
+        const std::string_view source = row.values[static_cast<Index>(cell_here->slot)];
+        if (source.data() == nullptr) unbound(cell_here->slot);
+        if (row.values[at].data() == nullptr && fits(slot, source)) row.values[at] = source;
+        if (row.values[at] != source) return;
+      } else {
+        if (row.values[at].data() == nullptr) unbound(slot);
+        if (contains(cell_here->values, row.values[at])) return;
+      }
+    }
+    for (Index slot = 0; slot < row.values.size(); ++slot) {
+      if (row.values[slot].data() == nullptr) unbound(static_cast<int>(slot));
+      if (!known_.empty() && !spelled_as_known(row, slot)) return;
+    }
+    for (const auto& [word, need] : form_.word_needs()) {
+      if (std::find(row.values.begin(), row.values.end(), word) != row.values.end()) row.needs.push_back(need);
+    }
+    out_.push_back(std::move(row));
+  }
+
+  bool spelled_as_known(const Joined& row, Index slot) const {
+    switch (known_[slot].state) {
+      case Known::State::written:
+        return row.spellings[slot] != Spelling::implied;
+      case Known::State::unwritten:
+        return row.values[slot] == kAbsent || row.spellings[slot] != Spelling::written;
+      default:
+        return true;
+    }
+  }
+
+  [[noreturn]] void unbound(int slot) const {
+    std::string row;
+    for (Index i = 0; i < state_.values.size(); ++i) {
+      if (state_.values[i].data() == nullptr) continue;
+      row += (row.empty() ? "" : " ") + std::string(form_.slots().name(static_cast<int>(i))) + "=" +
+             std::string(state_.values[i]);
+    }
+    fail("spec-unbound-slot", form_.place(),
+         "the slot " + quote(form_.slots().name(slot)) + " has no value where " + (row.empty() ? "nothing is set" : row),
+         "each way through the tables must give every slot one value");
+  }
+
+  const Form& form_;
+  const std::vector<Known>& known_;
+  Joined state_;
+  std::vector<std::pair<int, const Cell*>> postponed_;
+  std::vector<Joined> out_;
+};
+
+}  // namespace
+
+std::vector<Joined> join(const Form& form, const std::vector<Known>& known) { return Joiner(form, known).run(); }
+
+}  // namespace ptxloom::spec

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "spec/form.hpp"
+
+// The natural join of a form's tables: every way to fill its slots so that every table has a matching row. Part of the
+// slots may be given: those that an opcode writes, those it leaves unwritten, those that `select` names.
+namespace ptxloom::spec {
+
+struct Joined {
+  std::vector<std::string_view> values;  // by slot
+  std::vector<Spelling> spellings;
+  Needs needs;
+  bool lax = false;
+};
+
+/// What is known beforehand of each slot.
+struct Known {
+  enum class State : std::uint8_t { nothing, value, written, unwritten };
+  State state = State::nothing;
+  std::string_view value;  // of value (however spelled) and written
+};
+
+/// `known` is empty or has an entry for each slot. Throws "spec-unbound-slot" where a row leaves a slot open.
+std::vector<Joined> join(const Form& form, const std::vector<Known>& known);
+
+}  // namespace ptxloom::spec

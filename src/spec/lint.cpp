@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spec/lint.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "spec/database.hpp"
+
+namespace ptxloom::spec {
+namespace {
+
+/// Each set must stand in a cell, a mod, a need or another set.
+void check_sets_used(const Form& form) {
+  const FormData& data = form.data();
+  for (const Entry& set : data.sets) {
+    const std::string name = "@" + std::string(set.key);
+    const auto mentions = [&](std::string_view text) {
+      for (std::string_view line : split(text, ' ')) {
+        for (std::string_view word : split(line, '|')) {
+          if (word == name || (word.starts_with('!') && word.substr(1) == name)) return true;
+        }
+      }
+      return false;
+    };
+    bool used = mentions(data.need);
+    for (const auto entries : {data.mods, data.sets, data.needs}) {
+      for (const Entry& entry : entries) used = used || mentions(entry.value);
+    }
+    for (const auto tables : {data.tables, data.lax}) {
+      for (const TableData& table : tables) {
+        for (std::string_view line : table.lines) used = used || mentions(line);
+      }
+    }
+    if (!used) fail("spec-unused", form.place(), "nothing uses the set @" + std::string(set.key));
+  }
+}
+
+/// One opcode must not come from two different sets of written words.
+void check_one_meaning(const Form& form, const std::vector<Variant>& variants) {
+  std::unordered_map<std::string_view, const VariantData*> first;
+  for (Variant variant : variants) {
+    const VariantData& data = *variant.data();
+    const auto [entry, added] = first.try_emplace(data.opcode, &data);
+    for (int slot : form.opcode().slots()) {
+      const VariantData& other = *entry->second;
+      if (data.unwritten(slot) && other.unwritten(slot)) continue;
+      if (data.value(slot) == other.value(slot) && data.unwritten(slot) == other.unwritten(slot)) continue;
+      fail("spec-two-meanings", form.place(),
+           "the opcode " + quote(data.opcode) + " can be read in two ways: the slot " + quote(form.slots().name(slot)) +
+               " is " + std::string(data.value(slot)) + " or " + std::string(other.value(slot)));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string_view> mnemonics(const Form& form) {
+  std::vector<std::string_view> result;
+  for (const Unit::Text& text : form.opcode().units().front().texts) {
+    const std::string_view mnemonic = mnemonic_of(text.text);
+    if (std::find(result.begin(), result.end(), mnemonic) == result.end()) result.push_back(mnemonic);
+  }
+  return result;
+}
+
+void lint(FormVariants& variants) {
+  const Form& form = variants.form();
+  const auto& all = variants.all();
+  if (all.empty()) fail("spec-empty", form.place(), "no row of one table fits the others: the form has no variant");
+  check_sets_used(form);
+  check_one_meaning(form, all);
+}
+
+}  // namespace ptxloom::spec

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "spec/variant.hpp"
+
+// What is wrong with a form that only the joined tables show: slots left open, one text with two meanings, operands
+// that the text does not show, sets and rows that nothing uses. Run on every form by specgen and on overlays.
+namespace ptxloom::spec {
+
+/// Throws Error(usage, "spec-...") for the first mistake.
+void lint(FormVariants& variants);
+
+/// What the form's opcodes begin with, each once.
+std::vector<std::string_view> mnemonics(const Form& form);
+
+}  // namespace ptxloom::spec

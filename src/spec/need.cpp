@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spec/need.hpp"
+
+#include <algorithm>
+
+#include "spec/cell.hpp"
+
+namespace ptxloom::spec {
+namespace {
+
+bool holds(const Need& need, const Target& target, Version version) {
+  return std::any_of(need.begin(), need.end(), [&](const NeedAlternative& any) {
+    return any.from <= version && version <= any.until && (any.target == nullptr || target.satisfies(*any.target));
+  });
+}
+
+Version version_of(std::string_view text, std::string_view need, Place place) {
+  try {
+    return parse_version(text);
+  } catch (const Error&) {
+    fail("spec-need", place, quote(text) + " in the need " + quote(need) + " is no PTX version",
+         "a need is target:version, a target, or a version, any-of by |");
+  }
+}
+
+}  // namespace
+
+Need parse_need(std::string_view text, const Sets& sets, const Vocabulary& vocabulary, Place place) {
+  Need need;
+  for (std::string_view word : split(text, '|')) {
+    if (word.starts_with('@')) {
+      const Need set = parse_need(sets.text(word.substr(1)), sets, vocabulary, place);
+      need.insert(need.end(), set.begin(), set.end());
+      continue;
+    }
+    NeedAlternative any;
+    std::string_view version = word;
+    if (word.starts_with("sm_")) {
+      const std::size_t colon = std::min(word.find(':'), word.size());
+      any.target = vocabulary.target(word.substr(0, colon));
+      if (any.target == nullptr) {
+        fail("spec-need", place, "unknown target " + quote(word.substr(0, colon)) + " in the need " + quote(text),
+             "targets stand in specs/targets.json");
+      }
+      version = colon == word.size() ? std::string_view{} : word.substr(colon + 1);
+    }
+    if (!version.empty() || any.target == nullptr) {
+      const std::size_t dash = version.find('-');
+      any.from = version_of(version.substr(0, dash), text, place);
+      if (dash != version.npos) any.until = version_of(version.substr(dash + 1), text, place);
+    }
+    need.push_back(any);
+  }
+  return need;
+}
+
+bool allowed(const Needs& needs, const Target& target, Version version) {
+  return version >= target.since() &&
+         std::all_of(needs.begin(), needs.end(), [&](const Need* need) { return holds(*need, target, version); });
+}
+
+std::optional<Version> lowest_version(const Needs& needs, const Target& target) {
+  // A need begins to hold only at its own versions, so these are all there is to try.
+  std::optional<Version> lowest;
+  const auto consider = [&](Version version) {
+    if ((!lowest || version < *lowest) && allowed(needs, target, version)) lowest = version;
+  };
+  consider(target.since());
+  for (const Need* need : needs) {
+    for (const NeedAlternative& any : *need) consider(any.from);
+  }
+  return lowest;
+}
+
+}  // namespace ptxloom::spec

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "ptxloom/target.hpp"
+#include "spec/form_data.hpp"
+#include "spec/spec_error.hpp"
+#include "spec/vocabulary.hpp"
+
+// "sm_100a:8.6|sm_100f:8.8": what a row asks of target and PTX version, any one of its alternatives. All needs that
+// apply to a variant must hold; none overrides another.
+namespace ptxloom::spec {
+
+struct NeedAlternative {
+  const TargetInfo* target = nullptr;  // any if null
+  Version from, until{9999, 0};
+};
+using Need = std::vector<NeedAlternative>;
+/// All of these.
+using Needs = std::vector<const Need*>;
+
+class Sets;  // cell.hpp
+Need parse_need(std::string_view text, const Sets& sets, const Vocabulary& vocabulary, Place place);
+
+bool allowed(const Needs& needs, const Target& target, Version version);
+/// The lowest PTX version that has target and needs.
+std::optional<Version> lowest_version(const Needs& needs, const Target& target);
+
+}  // namespace ptxloom::spec

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spec/operand_text.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <limits>
+
+#include "spec/cell.hpp"
+
+namespace ptxloom::spec {
+namespace {
+
+constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
+
+class OperandParser {
+ public:
+  OperandParser(std::string_view name, std::string_view text, const Vocabulary& vocabulary, Place place)
+      : text_(text), vocabulary_(vocabulary), place_(place) {
+    spec_.name = name;
+  }
+
+  std::optional<OperandSpec> parse() {
+    std::string_view first = text_.substr(0, text_.find(' '));
+    std::string_view rest = first.size() == text_.size() ? std::string_view{} : text_.substr(first.size() + 1);
+    if (const std::size_t slash = first.find('/'); slash != first.npos) {  // a whole operand from one cell: addr/tmem
+      rest = first.substr(slash + 1);
+      first = first.substr(0, slash);
+    }
+    if (first == kAbsent || rest == kAbsent || rest.starts_with("-=")) {
+      if (first != "addr") return std::nullopt;
+      rest = {};
+    }
+    if (!parse_kind(first, rest)) parse_value(first, OperandSpec::Direction::in, false);
+    return spec_;
+  }
+
+ private:
+  [[noreturn]] void bad(const std::string& why) const {
+    fail("spec-operand", place_, "the operand " + quote(spec_.name) + ", " + quote(text_) + ": " + why,
+         "operands are described in specs/README.md: out in inout reg imm addr sym label lit, a type, [count], flags");
+  }
+
+  /// False where the word is no kind but a type ("b32[4]": a register).
+  bool parse_kind(std::string_view kind, std::string_view rest) {
+    using Kind = OperandSpec::Kind;
+    using Direction = OperandSpec::Direction;
+    const auto fixed = [&](Kind what) {
+      spec_.kind = what;
+      spec_.registers_allowed = false;
+      spec_.text = rest;
+    };
+    if (kind == "out") return parse_value(rest, Direction::out, false), true;
+    if (kind == "inout") return parse_value(rest, Direction::inout, false), true;
+    if (kind == "in") return parse_value(rest, Direction::in, true), true;
+    if (kind == "reg") return parse_value(rest, Direction::in, false), true;
+    if (kind == "imm") return parse_immediate(rest), true;
+    if (kind == "sym") return fixed(Kind::symbol), true;
+    if (kind == "label") return fixed(Kind::label), true;
+    if (kind == "lit") return fixed(Kind::literal), true;
+    if (kind != "addr") return false;
+    spec_.kind = Kind::address;
+    spec_.space = rest;
+    return true;
+  }
+
+  void parse_immediate(std::string_view values) {
+    spec_.registers_allowed = false;
+    spec_.literal_allowed = true;
+    if (values.find("..") != values.npos && values.find('|') == values.npos) return parse_range(values);
+    for (std::string_view word : split(values, '|')) spec_.choices.push_back(number(word));
+  }
+
+  /// "0..3", "0../16", "4..8/4".
+  void parse_range(std::string_view range) {
+    const std::size_t dots = range.find("..");
+    const std::size_t slash = std::min(range.find('/'), range.size());
+    const std::string_view last = range.substr(dots + 2, slash - dots - 2);
+    spec_.range = {number(range.substr(0, dots)), last.empty() ? kUnlimited : number(last)};
+    if (slash < range.size()) spec_.step = number(range.substr(slash + 1));
+  }
+
+  std::int64_t number(std::string_view digits) const {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc{} || end != digits.data() + digits.size()) bad(quote(digits) + " is no number");
+    return value;
+  }
+
+  /// "[!]type[count][=range][+][_]"
+  void parse_value(std::string_view text, OperandSpec::Direction direction, bool literals) {
+    spec_.direction = direction;
+    if (text == "_") {
+      spec_.registers_allowed = false;
+      spec_.sink_allowed = true;
+      return;
+    }
+    const bool negatable = text.starts_with('!');
+    if (negatable) text.remove_prefix(1);
+    while (!text.empty() && (text.back() == '+' || text.back() == '_')) {
+      (text.back() == '+' ? spec_.wider_allowed : spec_.sink_allowed) = true;
+      text.remove_suffix(1);
+    }
+    std::string_view range;
+    if (const std::size_t equals = text.find('='); equals != text.npos) {
+      range = text.substr(equals + 1);
+      text = text.substr(0, equals);
+    }
+    if (text.ends_with(']')) {
+      const std::size_t open = std::min(text.find('['), text.size());
+      const std::string_view count = text.substr(open + 1, text.size() - open - 2);
+      if (count != kAbsent) spec_.count = static_cast<int>(number(count));
+      text = text.substr(0, open);
+    }
+    const TypeData* const type = vocabulary_.type(text);
+    if (type == nullptr) bad("unknown type " + quote(text));
+    spec_.type = type->type;
+    spec_.literal_allowed = literals && (type->literals || !range.empty());
+    // The manual shows `!` only for some predicates; ptxas takes it on all that are read.
+    spec_.negation_allowed = negatable || (literals && spec_.type == pred);
+    if (spec_.count > 0 && direction == OperandSpec::Direction::out) spec_.sink_allowed = true;
+    if (!range.empty()) parse_range(range);
+  }
+
+  OperandSpec spec_;
+  std::string_view text_;
+  const Vocabulary& vocabulary_;
+  Place place_;
+};
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+/// The text with each operand's name replaced by one character, 1 + its index.
+std::string encode(std::string_view text, std::span<const std::string_view> names) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    if (!is_word(text[at])) {
+      out += text[at++];
+      continue;
+    }
+    std::size_t end = at;
+    while (end < text.size() && is_word(text[end])) ++end;
+    const std::string_view word = text.substr(at, end - at);
+    const auto found = std::find(names.begin(), names.end(), word);
+    if (found == names.end()) {
+      out += word;
+    } else {
+      out += static_cast<char>(1 + (found - names.begin()));
+    }
+    at = end;
+  }
+  return out;
+}
+
+std::size_t skip_blanks_back(const std::string& text, std::size_t at) {
+  while (at > 0 && text[at - 1] == ' ') --at;
+  return at;
+}
+
+std::size_t skip_blanks(const std::string& text, std::size_t at) {
+  while (at < text.size() && text[at] == ' ') ++at;
+  return at;
+}
+
+/// Removes the character at `at` with the separator that belongs to it.
+void remove_operand(std::string& text, std::size_t at) {
+  const auto separator = [](char c) { return c == ',' || c == '|'; };
+  std::size_t begin = skip_blanks_back(text, at), end = skip_blanks(text, at + 1);
+  if (begin > 0 && separator(text[begin - 1])) {
+    begin = skip_blanks_back(text, begin - 1);
+    text.erase(begin, at + 1 - begin);
+  } else if (end < text.size() && separator(text[end])) {
+    text.erase(at, skip_blanks(text, end + 1) - at);
+  } else if (begin > 0 && end < text.size() && std::string_view("[({").find(text[begin - 1]) != std::string_view::npos) {
+    text.replace(begin - 1, end - begin + 2, 1, '\0');  // brackets left empty go the same way
+    remove_operand(text, begin - 1);
+  } else {
+    text.erase(at, 1);
+  }
+}
+
+}  // namespace
+
+std::optional<OperandSpec> parse_operand(std::string_view name, std::string_view text, const Vocabulary& vocabulary,
+                                         Place place) {
+  return OperandParser(name, text, vocabulary, place).parse();
+}
+
+OperandList lay_out(std::string_view text, std::span<const std::string_view> names,
+                    std::vector<std::optional<OperandSpec>> operands, Place place) {
+  std::string encoded = encode(text, names);
+  std::string absent;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const std::size_t at = encoded.find(static_cast<char>(i + 1));
+    if (at == encoded.npos) fail("spec-operand", place, "the text does not show the operand " + quote(names[i]));
+    if (!operands[i]) remove_operand(encoded, at);
+  }
+  OperandList list;
+  OperandPiece piece;
+  int depth = 0;
+  for (std::size_t at = skip_blanks(encoded, 0); at < encoded.size(); ++at) {
+    const char c = encoded[at];
+    const auto index = static_cast<std::size_t>(static_cast<unsigned char>(c)) - 1;
+    if (index >= operands.size()) {
+      depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+      piece.text += c;
+      continue;
+    }
+    OperandSpec& spec = list.specs.emplace_back(std::move(*operands[index]));
+    const bool paired = (at > 0 && encoded[at - 1] == '|') || (at + 1 < encoded.size() && encoded[at + 1] == '|');
+    if (paired && spec.direction == OperandSpec::Direction::out) spec.sink_allowed = true;
+    const bool brackets = spec.kind == OperandSpec::Kind::address && depth == 0;
+    if (brackets) piece.text += '[';
+    piece.operand = static_cast<int>(list.specs.size()) - 1;
+    list.pieces.push_back(std::move(piece));
+    piece = {};
+    if (brackets) piece.text = "]";
+  }
+  while (piece.text.ends_with(' ')) piece.text.pop_back();
+  if (!piece.text.empty()) list.pieces.push_back(std::move(piece));
+  return list;
+}
+
+}  // namespace ptxloom::spec

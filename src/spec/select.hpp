@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "spec/database.hpp"
+
+// Choosing a variant by meaning: words for slots, or for what the form's `select` field makes of slots
+// ("shape": "m<M>n8k<K>"). Slots that no word names stay unwritten where they can.
+namespace ptxloom::spec {
+
+struct Selection {
+  std::vector<Variant> legal;      // on the target; one is the answer
+  std::vector<Variant> elsewhere;  // on other targets only
+};
+
+Selection select(const Database& database, std::string_view family, std::span<const Choice> choices,
+                 const Target& target);
+
+/// Why the selection is no single variant.
+Diagnostic explain_selection(const Database& database, std::string_view family, std::span<const Choice> choices,
+                             const Target& target, const Selection& selection);
+
+/// "sm_120a (PTX 8.7), sm_121a (PTX 8.8)": the targets that have a variant, only plain ones where they imply others.
+std::string where_legal(Variant variant);
+
+}  // namespace ptxloom::spec

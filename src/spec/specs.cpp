@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ptxloom/specs.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "spec/database.hpp"
+#include "spec/variant.hpp"
+
+namespace ptxloom {
+namespace {
+
+std::string known_operands(const Variant& variant) {
+  std::string names;
+  for (const OperandSpec& operand : variant.operands()) names += (names.empty() ? "" : " ") + operand.name;
+  for (const spec::Entry& alias : variant.data()->form->data().alias) names += " " + std::string(alias.key);
+  return names;
+}
+
+[[noreturn]] void unknown_form(std::string_view name) {
+  throw Error(ErrorKind::usage, "unknown-form", "there is no form or family '" + std::string(name) + "'",
+              "`ptxloom list` shows them all");
+}
+
+}  // namespace
+
+std::string OperandSpec::describe() const {
+  switch (kind) {
+    case Kind::address:
+      return space.empty() ? "address" : "address in " + space;
+    case Kind::symbol:
+      return "name of a variable or function";
+    case Kind::label:
+      return "label";
+    case Kind::literal:
+      return text;
+    case Kind::value:
+      break;
+  }
+  const auto number = [](std::int64_t n) { return std::to_string(n); };
+  std::string values;
+  for (std::int64_t choice : choices) values += (values.empty() ? "" : "|") + number(choice);
+  if (range) {
+    const bool open = range->second == std::numeric_limits<std::int64_t>::max();
+    values = number(range->first) + ".." + (open ? "" : number(range->second));
+    if (step != 1) values += "/" + number(step);
+  }
+  if (!registers_allowed) return values.empty() ? "_" : values;
+  std::string result = count == 0 ? std::string(type.name) : number(count) + " x " + std::string(type.name);
+  if (!values.empty()) result += " or " + values;
+  return result;
+}
+
+std::string_view Variant::form() const { return data_->form->data().name; }
+
+std::string_view Variant::opcode() const { return data_->opcode; }
+
+std::span<const OperandSpec> Variant::operands() const { return data_->operands->specs; }
+
+std::span<const OperandPiece> Variant::pieces() const { return data_->operands->pieces; }
+
+int Variant::operand_index(std::string_view name) const {
+  const auto find = [&](std::string_view wanted) {
+    const auto all = operands();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const OperandSpec& o) { return o.name == wanted; });
+    return found == all.end() ? -1 : static_cast<int>(found - all.begin());
+  };
+  const int index = find(name);
+  if (index >= 0) return index;
+  for (const spec::Entry& alias : data_->form->data().alias) {
+    if (alias.key == name) return find(alias.value);
+  }
+  return -1;
+}
+
+const OperandSpec& Variant::operand(std::string_view name) const {
+  const int index = operand_index(name);
+  if (index >= 0) return operands()[static_cast<std::size_t>(index)];
+  throw Error(ErrorKind::usage, "unknown-operand",
+              std::string(opcode()) + " has no operand '" + std::string(name) + "'",
+              "its operands: " + known_operands(*this));
+}
+
+std::optional<std::string_view> Variant::slot(std::string_view name) const {
+  const int index = data_->form->slots().find(name);
+  if (index < 0 || data_->value(index) == spec::kAbsent) return std::nullopt;
+  return data_->value(index);
+}
+
+int Variant::slot_int(std::string_view name) const {
+  const std::string_view text = slot(name).value_or("");
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (!text.empty() && error == std::errc{} && end == text.data() + text.size()) return value;
+  throw Error(ErrorKind::usage, "not-a-number",
+              "slot '" + std::string(name) + "' of " + std::string(opcode()) + " is " +
+                  (text.empty() ? "absent" : "'" + std::string(text) + "'") + ", not a number");
+}
+
+std::optional<Version> Variant::since(const Target& target) const {
+  std::optional<Version> lowest;
+  for (const spec::Needs& needs : data_->needs) {
+    const auto version = spec::lowest_version(needs, target);
+    if (version && (!lowest || *version < *lowest)) lowest = version;
+  }
+  return lowest;
+}
+
+bool Variant::allowed(const Target& target, Version version) const {
+  return std::any_of(data_->needs.begin(), data_->needs.end(),
+                     [&](const spec::Needs& needs) { return spec::allowed(needs, target, version); });
+}
+
+bool Variant::undocumented() const { return data_->lax; }
+
+Variant::FragmentMap Variant::fragment(std::string_view operand) const {
+  const int index = operand_index(operand);
+  if (index < 0) this->operand(operand);  // throws
+  const std::string_view name = operands()[static_cast<std::size_t>(index)].name;
+  for (const spec::FragmentData& map : data_->form->data().frags) {
+    const auto names = spec::split(map.operands, ' ');
+    if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+    spec::SlotNames slots = data_->form->slots();
+    const auto fill = [&](std::string_view text) {
+      std::string filled = spec::Template::parse(text, slots, data_->form->place()).render(data_->values);
+      std::replace(filled.begin(), filled.end(), ',', ' ');  // a slot gives several digits as "2*m1,4*n1"
+      return filled;
+    };
+    FragmentMap filled{.type = fill(map.type), .warp = fill(map.warp), .lane = fill(map.lane), .val = fill(map.val)};
+    // A form gives no map for some of its rows by an absent slot in `lane`.
+    const auto first = spec::Template::parse(map.lane, slots, data_->form->place()).slots();
+    const bool absent = std::any_of(first.begin(), first.end(), [&](int s) { return data_->value(s) == spec::kAbsent; });
+    return absent ? FragmentMap{} : filled;
+  }
+  return {};
+}
+
+Specs::Specs(std::span<const std::filesystem::path> overlays)
+    : database_(std::make_unique<spec::Database>(spec::compiled_specs(), overlays)) {}
+
+Specs::~Specs() = default;
+
+Target Specs::target(std::string_view name) const {
+  const TargetInfo* const info = database_->vocabulary().target(name);
+  return info == nullptr ? Target(name) : Target(*info);
+}
+
+std::span<const Variant> Specs::match(std::string_view opcode) const { return database_->match(opcode); }
+
+std::vector<std::string_view> Specs::forms() const {
+  std::vector<std::string_view> names;
+  for (const spec::FormData* form : database_->forms()) names.push_back(form->name);
+  return names;
+}
+
+std::vector<Variant> Specs::variants(std::string_view form) const {
+  const spec::FormData* const data = database_->find_form(form);
+  if (data == nullptr) unknown_form(form);
+  return database_->variants(*data);
+}
+
+Specs::FormInfo Specs::info(std::string_view form) const {
+  const spec::FormData* const data = database_->find_form(form);
+  if (data == nullptr) unknown_form(form);
+  return {.name = data->name, .family = data->family, .text = data->text, .doc = data->doc};
+}
+
+}  // namespace ptxloom

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spec/variant.hpp"
+
+#include <algorithm>
+
+namespace ptxloom::spec {
+namespace {
+
+constexpr std::string_view kImmediate = "imm ";
+
+/// The slots of the opcode that this row may leave unwritten, and those that it never writes.
+struct Unwritten {
+  std::vector<int> optional;
+  std::vector<bool> hidden;  // the implied ones
+};
+
+Unwritten unwritten_of(const Form& form, const Joined& row) {
+  Unwritten result{.optional = {}, .hidden = std::vector<bool>(row.values.size())};
+  for (int slot : form.opcode().slots()) {
+    const auto at = static_cast<std::size_t>(slot);
+    if (row.values[at] == kAbsent) continue;
+    if (row.spellings[at] == Spelling::implied) result.hidden[at] = true;
+    if (row.spellings[at] == Spelling::optional) result.optional.push_back(slot);
+  }
+  return result;
+}
+
+/// The operands of a row, slots filled in; "" for one that is not there.
+std::vector<std::string> operand_texts(const Form& form, const Joined& row) {
+  std::vector<std::string> texts;
+  for (const OperandTemplate& operand : form.operands()) {
+    const bool present = operand.present_if < 0 || row.values[static_cast<std::size_t>(operand.present_if)] != kAbsent;
+    texts.push_back(present ? operand.text.render(row.values, Template::Absent::dash) : std::string());
+  }
+  return texts;
+}
+
+/// Adds the choices of `from` to an immediate's text: "imm 0" and "imm 1" make "imm 0|1".
+void add_choices(std::string& into, const std::string& from) {
+  const std::string_view added = std::string_view(from).substr(kImmediate.size());
+  const auto known = split(std::string_view(into).substr(kImmediate.size()), '|');
+  if (std::find(known.begin(), known.end(), added) == known.end()) into += '|' + std::string(added);
+}
+
+/// Whether two rows' operands differ at most in immediates.
+bool same_but_immediates(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const std::string& x, const std::string& y) {
+    return x == y || (x.starts_with(kImmediate) && y.starts_with(kImmediate));
+  });
+}
+
+}  // namespace
+
+const OperandList* FormVariants::operand_list(const std::vector<std::string>& texts) {
+  std::string key;
+  for (const std::string& text : texts) key += text + '\n';
+  auto& list = operand_lists_[key];
+  if (list == nullptr) {
+    std::vector<std::optional<OperandSpec>> operands;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      operands.push_back(texts[i].empty() ? std::nullopt
+                                          : parse_operand(form_.operands()[i].name, texts[i], form_.vocabulary(),
+                                                          form_.place()));
+    }
+    list = std::make_unique<OperandList>(
+        lay_out(form_.operand_text(), form_.operand_names(), std::move(operands), form_.place()));
+  }
+  return list.get();
+}
+
+std::vector<Variant> FormVariants::make(const std::string& opcode, const Group& rows) {
+  struct Draft {
+    const Joined* row;
+    const std::vector<bool>* hidden;
+    std::vector<std::string> operands;
+  };
+  std::vector<Draft> drafts;
+  for (const auto& [row, hidden] : rows) {
+    auto operands = operand_texts(form_, *row);
+    const auto similar = std::find_if(drafts.begin(), drafts.end(), [&](const Draft& draft) {
+      return draft.row->lax == row->lax && draft.row->needs == row->needs && same_but_immediates(draft.operands, operands);
+    });
+    if (similar == drafts.end()) {
+      drafts.push_back({row, &hidden, std::move(operands)});
+      continue;
+    }
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].starts_with(kImmediate)) add_choices(similar->operands[i], operands[i]);
+    }
+  }
+  std::vector<Variant> variants;
+  std::vector<VariantData*> made;
+  for (const Draft& draft : drafts) {
+    const OperandList* const operands = operand_list(draft.operands);
+    const auto same = std::find_if(made.begin(), made.end(), [&](const VariantData* data) {
+      return data->operands == operands && data->lax == draft.row->lax;
+    });
+    if (same != made.end()) {
+      (*same)->needs.push_back(draft.row->needs);
+      continue;
+    }
+    made.push_back(&data_.emplace_back(VariantData{.form = &form_,
+                                                   .opcode = opcode,
+                                                   .values = draft.row->values,
+                                                   .hidden = *draft.hidden,
+                                                   .operands = operands,
+                                                   .needs = {draft.row->needs},
+                                                   .lax = draft.row->lax}));
+  }
+  std::stable_sort(made.begin(), made.end(), [](const auto* a, const auto* b) { return a->lax < b->lax; });
+  for (const VariantData* data : made) variants.emplace_back(data);
+  return variants;
+}
+
+const std::vector<Variant>& FormVariants::of_bindings(const std::vector<Binding>& bindings) {
+  std::vector<Known> known(form_.slots().size());
+  for (int slot : form_.opcode().slots()) known[static_cast<std::size_t>(slot)].state = Known::State::unwritten;
+  for (const auto& [slot, value] : bindings) {
+    known[static_cast<std::size_t>(slot)] = {.state = Known::State::written, .value = value};
+  }
+  // An opcode that writes a slot's absence ("get_first_ctaid<:: x>") is the same text as one that leaves it out.
+  std::vector<bool> hidden(form_.slots().size());
+  std::vector<std::string_view> values(form_.slots().size(), kAbsent);
+  for (const auto& [slot, value] : bindings) values[static_cast<std::size_t>(slot)] = value;
+  const std::string opcode = form_.opcode().render(values, hidden);
+  if (const auto found = by_opcode_.find(opcode); found != by_opcode_.end()) return found->second;
+  if (complete_) return none_;
+  const std::vector<Joined> rows = join(form_, known);
+  Group group;
+  for (const Joined& row : rows) {
+    std::vector<bool> row_hidden(row.values.size());
+    for (int slot : form_.opcode().slots()) {
+      const auto at = static_cast<std::size_t>(slot);
+      row_hidden[at] = known[at].state == Known::State::unwritten && row.values[at] != kAbsent;
+    }
+    group.emplace_back(&row, std::move(row_hidden));
+  }
+  return by_opcode_[opcode] = make(opcode, group);
+}
+
+const std::vector<Variant>& FormVariants::of(const Joined& row, const std::vector<bool>& hidden) {
+  std::vector<Binding> bindings;
+  for (int slot : form_.opcode().slots()) {
+    const auto at = static_cast<std::size_t>(slot);
+    if (row.values[at] != kAbsent && !hidden[at]) bindings.emplace_back(slot, row.values[at]);
+  }
+  return of_bindings(bindings);
+}
+
+void FormVariants::match(std::string_view opcode, std::vector<Variant>& out) {
+  const auto readings = form_.opcode().read(opcode);
+  const bool in_order = std::any_of(readings.begin(), readings.end(), [](const auto& r) { return r.in_order; });
+  for (const auto& reading : readings) {
+    if (reading.in_order != in_order) continue;
+    for (Variant variant : of_bindings(reading.bindings)) {
+      if (std::find(out.begin(), out.end(), variant) == out.end()) out.push_back(variant);
+    }
+  }
+}
+
+const std::vector<Variant>& FormVariants::all() {
+  if (complete_) return all_;
+  const std::vector<Joined> rows = join(form_, {});
+  std::unordered_map<std::string, Group> groups;
+  std::vector<const std::string*> order;
+  for (const Joined& row : rows) {
+    const Unwritten unwritten = unwritten_of(form_, row);
+    for (std::size_t subset = 0; subset < std::size_t{1} << unwritten.optional.size(); ++subset) {
+      std::vector<bool> hidden = unwritten.hidden;
+      for (std::size_t i = 0; i < unwritten.optional.size(); ++i) {
+        if ((subset >> i & 1U) != 0) hidden[static_cast<std::size_t>(unwritten.optional[i])] = true;
+      }
+      const auto [group, added] = groups.try_emplace(form_.opcode().render(row.values, hidden));
+      if (added) order.push_back(&group->first);
+      group->second.emplace_back(&row, std::move(hidden));
+    }
+  }
+  for (const std::string* opcode : order) {
+    const auto [made, added] = by_opcode_.try_emplace(*opcode);
+    if (added || made->second.empty()) made->second = make(*opcode, groups[*opcode]);
+    all_.insert(all_.end(), made->second.begin(), made->second.end());
+  }
+  complete_ = true;
+  return all_;
+}
+
+}  // namespace ptxloom::spec

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ptxloom/specs.hpp"
+#include "spec/form.hpp"
+#include "spec/join.hpp"
+
+// Variants are made of joined rows and kept by their form: one object for each printed opcode and list of operands.
+// Rows that differ only in immediates are one variant whose immediate has several choices; rows that differ only in
+// needs are one variant that any of the needs allows.
+namespace ptxloom::spec {
+
+struct VariantData {
+  const Form* form = nullptr;
+  std::string opcode;
+  std::vector<std::string_view> values;  // by slot
+  std::vector<bool> hidden;              // by slot: a default that the opcode leaves unwritten
+  const OperandList* operands = nullptr;
+  std::vector<Needs> needs;  // any of them
+  bool lax = false;
+
+  std::string_view value(int slot) const { return values[static_cast<std::size_t>(slot)]; }
+  /// The opcode does not show the slot: absent, or an unwritten default.
+  bool unwritten(int slot) const { return value(slot) == kAbsent || hidden[static_cast<std::size_t>(slot)]; }
+};
+
+/// A form and the variants made of it so far. Not thread-safe; Database guards it.
+class FormVariants {
+ public:
+  FormVariants(const FormData& data, const Vocabulary& vocabulary) : form_(data, vocabulary) {}
+
+  const Form& form() const { return form_; }
+
+  /// The variants whose opcode reads so; those of a reading in the order of the text come alone if there are any.
+  void match(std::string_view opcode, std::vector<Variant>& out);
+  /// The variants with exactly this joined row's opcode.
+  const std::vector<Variant>& of(const Joined& row, const std::vector<bool>& hidden);
+  /// All of them, in the order of the tables.
+  const std::vector<Variant>& all();
+
+ private:
+  using Group = std::vector<std::pair<const Joined*, std::vector<bool>>>;
+
+  const std::vector<Variant>& of_bindings(const std::vector<Binding>& bindings);
+  std::vector<Variant> make(const std::string& opcode, const Group& rows);
+  const OperandList* operand_list(const std::vector<std::string>& texts);
+
+  Form form_;
+  std::deque<VariantData> data_;
+  std::unordered_map<std::string, std::vector<Variant>> by_opcode_;
+  std::unordered_map<std::string, std::unique_ptr<OperandList>> operand_lists_;
+  std::vector<Variant> all_;
+  const std::vector<Variant> none_;
+  bool complete_ = false;
+};
+
+}  // namespace ptxloom::spec

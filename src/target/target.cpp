@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ptxloom/target.hpp"
+
+#include <charconv>
+
+#include "ptxloom/error.hpp"
+#include "target/target_table.hpp"
+
+namespace ptxloom {
+
+std::string to_string(Version version) {
+  return std::to_string(version.major) + '.' + std::to_string(version.minor);
+}
+
+Version parse_version(std::string_view text) {
+  Version version;
+  const char* const end = text.data() + text.size();
+  const auto [dot, major_error] = std::from_chars(text.data(), end, version.major);
+  if (major_error == std::errc{} && dot != end && *dot == '.') {
+    const auto [last, minor_error] = std::from_chars(dot + 1, end, version.minor);
+    if (minor_error == std::errc{} && last == end && version.major >= 0 && version.minor >= 0) return version;
+  }
+  throw Error(ErrorKind::usage, "bad-version", "'" + std::string(text) + "' is no PTX version",
+              "write major.minor, such as 8.6");
+}
+
+std::span<const TargetInfo> targets() { return target::compiled_targets(); }
+
+std::span<const Version> ptx_versions() { return target::compiled_versions(); }
+
+Target::Target(std::string_view name) : info_(nullptr) {
+  std::string known;
+  for (const TargetInfo& info : targets()) {
+    if (info.name == name) {
+      info_ = &info;
+      return;
+    }
+    known += (known.empty() ? "" : " ") + std::string(info.name);
+  }
+  throw Error(ErrorKind::usage, "unknown-target", "there is no target '" + std::string(name) + "'",
+              "known targets: " + known);
+}
+
+bool Target::satisfies(const TargetInfo& wanted) const {
+  switch (wanted.suffix) {
+    case 'a':
+      return info_->suffix == 'a' && info_->number == wanted.number;
+    case 'f':
+      return info_->suffix != '\0' && info_->family == wanted.family && info_->number >= wanted.number;
+    default:
+      return info_->number >= wanted.number;
+  }
+}
+
+Target target_of_device(int major, int minor) {
+  const int number = major * 10 + minor;
+  const TargetInfo* best = nullptr;
+  for (const TargetInfo& info : targets()) {
+    if (info.number == number && (best == nullptr || info.suffix == 'a')) best = &info;
+  }
+  if (best != nullptr) return Target(*best);
+  throw Error(ErrorKind::usage, "unknown-target",
+              "there is no target for compute capability " + std::to_string(major) + '.' + std::to_string(minor),
+              "targets begin at sm_75; `ptxloom doctor` lists them");
+}
+
+}  // namespace ptxloom

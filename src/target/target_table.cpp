@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/target_table.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <string>
+
+#include "ptxloom/error.hpp"
+
+namespace ptxloom::target {
+namespace {
+
+[[noreturn]] void fail(std::string_view row, const std::string& why) {
+  throw Error(ErrorKind::usage, "bad-targets", "targets: row '" + std::string(row) + "': " + why,
+              "the columns are described in specs/README.md");
+}
+
+std::vector<std::string_view> cells(std::string_view row) {
+  std::vector<std::string_view> result;
+  for (std::size_t at = row.find_first_not_of(' '); at != row.npos; at = row.find_first_not_of(' ', at)) {
+    const std::size_t end = std::min(row.find(' ', at), row.size());
+    result.push_back(row.substr(at, end - at));
+    at = end;
+  }
+  return result;
+}
+
+/// One row as column -> cell.
+using Row = std::map<std::string_view, std::string_view>;
+
+std::vector<std::pair<std::string_view, Row>> rows(std::span<const std::string_view> lines) {
+  std::vector<std::pair<std::string_view, Row>> result;
+  if (lines.empty()) return result;
+  const auto header = cells(lines.front());
+  for (std::string_view line : lines.subspan(1)) {
+    const auto values = cells(line);
+    if (values.size() != header.size()) {
+      fail(line, "has " + std::to_string(values.size()) + " cells, the header " + std::to_string(header.size()));
+    }
+    Row row;
+    for (std::size_t i = 0; i < header.size(); ++i) row[header[i]] = values[i];
+    result.emplace_back(line, std::move(row));
+  }
+  return result;
+}
+
+struct RowReader {
+  std::string_view line;
+  const Row& row;
+
+  std::string_view text(std::string_view column) const {
+    const auto cell = row.find(column);
+    if (cell == row.end()) fail(line, "the table lacks the column '" + std::string(column) + "'");
+    return cell->second;
+  }
+  int number(std::string_view column) const {
+    const std::string_view digits = text(column);
+    int value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc{} || end != digits.data() + digits.size()) {
+      fail(line, "'" + std::string(digits) + "' in column '" + std::string(column) + "' is no number");
+    }
+    return value;
+  }
+};
+
+std::map<int, TargetInfo> read_chips(std::span<const std::string_view> lines) {
+  std::map<int, TargetInfo> chips;
+  for (const auto& [line, row] : rows(lines)) {
+    const RowReader read{line, row};
+    TargetInfo info;
+    info.number = read.number("chip");
+    info.family = read.number("family");
+    info.shared_per_block = read.number("shared_per_block");
+    info.shared_per_sm = read.number("shared_per_sm");
+    info.threads_per_sm = read.number("threads_per_sm");
+    info.blocks_per_sm = read.number("blocks_per_sm");
+    info.registers_per_sm = read.number("registers_per_sm");
+    info.mma_fraction_bits = read.number("mma_fraction_bits");
+    info.mma_halves = read.text("mma_halves") == "yes";
+    if (!chips.emplace(info.number, info).second) fail(line, "the chip stands there twice");
+  }
+  return chips;
+}
+
+}  // namespace
+
+std::vector<TargetInfo> read_targets(const TableText& text) {
+  const std::map<int, TargetInfo> chips = read_chips(text.chips);
+  std::vector<TargetInfo> result;
+  for (const auto& [line, row] : rows(text.targets)) {
+    const RowReader read{line, row};
+    const std::string_view name = read.text("target");
+    const char last = name.back();
+    const char suffix = last == 'a' || last == 'f' ? last : '\0';
+    int number = 0;
+    const char* const end = name.data() + name.size() - (suffix != '\0' ? 1 : 0);
+    const bool prefixed = name.starts_with("sm_");
+    if (!prefixed || std::from_chars(name.data() + 3, end, number).ptr != end) {
+      fail(line, "a target is named sm_<chip>, sm_<chip>a or sm_<chip>f");
+    }
+    const auto chip = chips.find(number);
+    if (chip == chips.end()) fail(line, "there is no row for chip " + std::to_string(number));
+    TargetInfo info = chip->second;
+    info.name = name;
+    info.suffix = suffix;
+    info.since = parse_version(read.text("since"));
+    result.push_back(info);
+  }
+  return result;
+}
+
+}  // namespace ptxloom::target

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// targetgen: specs/targets.json in, the C++ tables that are compiled in out.
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "ptxloom/error.hpp"
+#include "target/target_table.hpp"
+
+namespace ptxloom::target {
+
+/// targetgen makes the tables, so it has none.
+std::span<const TargetInfo> compiled_targets() { return {}; }
+std::span<const Version> compiled_versions() { return {}; }
+
+}  // namespace ptxloom::target
+
+namespace {
+
+using ptxloom::TargetInfo;
+using ptxloom::Version;
+
+std::vector<std::string_view> lines(const nlohmann::json& table) {
+  std::vector<std::string_view> result;
+  for (const auto& line : table) result.push_back(line.get_ref<const std::string&>());
+  return result;
+}
+
+void print_version(std::ostream& out, Version version) { out << '{' << version.major << ", " << version.minor << '}'; }
+
+void print_target(std::ostream& out, const TargetInfo& info) {
+  const std::string suffix = info.suffix == '\0' ? "\\0" : std::string(1, info.suffix);
+  out << "    {.name = \"" << info.name << "\", .number = " << info.number << ", .suffix = '" << suffix
+      << "', .family = " << info.family << ", .since = ";
+  print_version(out, info.since);
+  out << ",\n     .shared_per_block = " << info.shared_per_block << ", .shared_per_sm = " << info.shared_per_sm
+      << ", .threads_per_sm = " << info.threads_per_sm << ", .blocks_per_sm = " << info.blocks_per_sm
+      << ",\n     .registers_per_sm = " << info.registers_per_sm << ", .mma_fraction_bits = " << info.mma_fraction_bits
+      << ", .mma_halves = " << (info.mma_halves ? "true" : "false") << "},\n";
+}
+
+void generate(const nlohmann::json& file, std::ostream& out) {
+  const auto targets =
+      ptxloom::target::read_targets({.chips = lines(file.at("chips")), .targets = lines(file.at("targets"))});
+  out << "// Generated from specs/targets.json by targetgen.\n#include \"target/target_table.hpp\"\n\n"
+      << "namespace ptxloom::target {\nnamespace {\n\nconstexpr TargetInfo kTargets[] = {\n";
+  for (const TargetInfo& info : targets) print_target(out, info);
+  out << "};\n\nconstexpr Version kVersions[] = {";
+  for (const std::string_view version : lines(file.at("ptx"))) {
+    print_version(out, ptxloom::parse_version(version));
+    out << ", ";
+  }
+  out << "};\n\n}  // namespace\n\nstd::span<const TargetInfo> compiled_targets() { return kTargets; }\n"
+      << "std::span<const Version> compiled_versions() { return kVersions; }\n\n}  // namespace ptxloom::target\n";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc != 3) {
+    std::cerr << "usage: targetgen targets.json OUT.cpp\n";
+    return 2;
+  }
+  std::ifstream in(argv[1]);
+  if (!in) throw ptxloom::Error(ptxloom::ErrorKind::usage, "unreadable", "cannot read " + std::string(argv[1]));
+  const nlohmann::json file = nlohmann::json::parse(in);
+  std::ofstream out(argv[2]);
+  generate(file, out);
+  out.close();
+  if (!out) throw ptxloom::Error(ptxloom::ErrorKind::usage, "unwritable", "cannot write " + std::string(argv[2]));
+  return 0;
+} catch (const std::exception& error) {
+  std::cerr << argv[1] << ": " << error.what() << '\n';
+  return 1;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ptxloom/ir.hpp"
+#include "text/buffer.hpp"
+
+// One instruction as text: the pieces that the variant has ready, and between them the operands.
+namespace ptxloom::text {
+
+/// The names of a kernel's registers, written once: most of a kernel's text is these.
+class RegisterNames {
+ public:
+  explicit RegisterNames(const ir::Kernel& kernel);
+  void write(Buffer& out, std::uint32_t id) const {
+    const Name& name = names_[id];
+    if (name.length <= sizeof name.text) return out.copy(name.text, name.length);
+    out << kernel_->registers[id].name;
+  }
+
+ private:
+  struct Name {
+    char text[15];
+    std::uint8_t length;  // more than fit in text: look it up
+  };
+  const ir::Kernel* kernel_;
+  std::vector<Name> names_;
+};
+
+class InstructionPrinter {
+ public:
+  InstructionPrinter(const ir::Kernel& kernel, const RegisterNames& names) : kernel_(kernel), names_(names) {}
+  void write(Buffer& out, const ir::Instruction& instruction) const;
+
+ private:
+  void write_operand(Buffer& out, const ir::Operand& operand, const OperandSpec& place) const;
+  void write_vector(Buffer& out, const ir::Operand& vector, const OperandSpec& place) const;
+
+  const ir::Kernel& kernel_;
+  const RegisterNames& names_;
+};
+
+}  // namespace ptxloom::text

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ptxloom/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include "base/hash.hpp"
+#include "ptxloom/error.hpp"
+#include "ptxloom/numeric.hpp"
+
+namespace ptxloom {
+namespace {
+
+/// splitmix64 of a counter: any element's random bits without those before it.
+std::uint64_t random_bits(std::uint64_t key, std::uint64_t index) {
+  std::uint64_t z = key + (index + 1) * 0x9e3779b97f4a7c15ULL;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  return z ^ (z >> 31);
+}
+
+/// Uniform in [-1, 1] on a grid of 2^-bits.
+double uniform(std::uint64_t random, int bits) {
+  const std::uint64_t steps = std::uint64_t{1} << (bits + 1);
+  return std::ldexp(static_cast<double>(random % (steps + 1)), -bits) - 1.0;
+}
+
+template <typename Word, typename Value>
+void fill(std::vector<std::byte>& bytes, std::uint64_t key, const Value& value) {
+  for (std::size_t i = 0; i < bytes.size() / sizeof(Word); ++i) {
+    const Word word = value(random_bits(key, i));
+    std::memcpy(bytes.data() + i * sizeof(Word), &word, sizeof word);
+  }
+}
+
+/// Floats of up to 16 bits are drawn from the rounded values of a grid: encoding each element would take longer than
+/// running the kernel.
+std::vector<std::uint16_t> sample_table(Type type) {
+  constexpr int kGridBits = 12;
+  std::vector<std::uint16_t> table(std::size_t{1} << (kGridBits + 1));
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    table[i] = static_cast<std::uint16_t>(encode(type, uniform(i, kGridBits)));
+  }
+  return table;
+}
+
+void fill_floats(HostTensor& tensor, std::uint64_t key) {
+  const Type type = tensor.plan.type;
+  if (type == f64) {
+    fill<double>(tensor.bytes, key, [](std::uint64_t random) { return uniform(random, 52); });
+  } else if (type.bits == 32) {
+    // tf32 is an f32 whose value needs no more than 11 significant bits.
+    const int bits = type == tf32 ? 10 : 23;
+    fill<float>(tensor.bytes, key, [bits](std::uint64_t random) { return static_cast<float>(uniform(random, bits)); });
+  } else {
+    const std::vector<std::uint16_t> table = sample_table(type);
+    const auto value = [&](std::uint64_t random) { return table[random % table.size()]; };
+    if (type.bits == 16) fill<std::uint16_t>(tensor.bytes, key, value);
+    if (type.bits == 8) fill<std::uint8_t>(tensor.bytes, key, [&](auto r) { return static_cast<std::uint8_t>(value(r)); });
+  }
+}
+
+bool is_poison(const HostTensor& tensor, std::uint64_t index, std::byte poison) {
+  const auto size = static_cast<std::size_t>(tensor.plan.type.bytes());
+  const std::byte* element = tensor.bytes.data() + index * size;
+  return std::all_of(element, element + size, [poison](std::byte b) { return b == poison; });
+}
+
+/// "d[3, 17]"
+std::string element_name(const TensorPlan& plan, std::uint64_t index) {
+  std::string place;
+  for (auto extent = plan.shape.rbegin(); extent != plan.shape.rend(); ++extent) {
+    place = fmt::format("{}{}{}", index % *extent, place.empty() ? "" : ", ", place);
+    index /= *extent;
+  }
+  return fmt::format("{}[{}]", plan.name, place);
+}
+
+void check_point(const Expectation::Point& point, const HostTensor& output, Verdict& verdict) {
+  const double got = decode(output.plan.type, load_element(output.plan.type, output.bytes, point.index));
+  const double distance = std::abs(got - point.value);
+  const bool same = got == point.value || (std::isnan(got) && std::isnan(point.value));
+  const bool ok = same || distance <= point.tolerance;
+  ++verdict.checked;
+  if (!same) verdict.worst = std::fmax(verdict.worst, point.tolerance > 0 ? distance / point.tolerance : HUGE_VAL);
+  if (ok) return;
+  if (std::isnan(distance)) verdict.worst = HUGE_VAL;
+  if (verdict.wrong++ == 0) {
+    verdict.first = fmt::format("{} is {}, expected {} within {}", element_name(output.plan, point.index), got,
+                                point.value, point.tolerance);
+  }
+}
+
+void check_untouched(const Expectation& expected, const HostTensor& output, std::byte poison, Verdict& verdict) {
+  for (const std::uint64_t index : expected.untouched) {
+    if (is_poison(output, index, poison)) continue;
+    if (verdict.wrong++ == 0) {
+      verdict.first = fmt::format("{} lies outside the result and was written to", element_name(output.plan, index));
+    }
+  }
+}
+
+/// Elements that still hold the poison; points are judged by their value.
+std::vector<std::uint64_t> find_unwritten(const Expectation& expected, const HostTensor& output, std::byte poison) {
+  std::vector<std::uint64_t> unwritten;
+  if (expected.complete || output.plan.role == TensorPlan::Role::inout) return unwritten;
+  std::vector<bool> known(output.plan.elements());
+  for (const auto& point : expected.points) known[point.index] = true;
+  for (const std::uint64_t index : expected.untouched) known[index] = true;
+  for (std::uint64_t i = 0; i < known.size(); ++i) {
+    if (!known[i] && is_poison(output, i, poison)) unwritten.push_back(i);
+  }
+  return unwritten;
+}
+
+}  // namespace
+
+std::uint64_t TensorPlan::elements() const {
+  std::uint64_t count = 1;
+  for (const std::uint64_t extent : shape) {
+    if (extent != 0 && count > std::numeric_limits<std::uint64_t>::max() / extent) {
+      throw Error(ErrorKind::usage, "too-large", fmt::format("tensor {} has more than 2^64 elements", name),
+                  "use smaller sizes");
+    }
+    count *= extent;
+  }
+  return count;
+}
+
+HostTensor random_tensor(const TensorPlan& plan, std::uint64_t seed) {
+  HostTensor tensor{plan, std::vector<std::byte>(plan.bytes())};
+  const std::uint64_t key = hash128(fmt::format("{}:{}", seed, plan.name)).low;
+  if (plan.type.is_float()) {
+    fill_floats(tensor, key);
+  } else {
+    fill<std::uint8_t>(tensor.bytes, key, [](std::uint64_t random) { return static_cast<std::uint8_t>(random); });
+  }
+  return tensor;
+}
+
+HostTensor poisoned_tensor(const TensorPlan& plan, std::byte poison) {
+  return {plan, std::vector<std::byte>(plan.bytes(), poison)};
+}
+
+Verdict verify(const Expectation& expected, const HostTensor& output, std::byte poison) {
+  Verdict verdict;
+  for (const Expectation::Point& point : expected.points) check_point(point, output, verdict);
+  check_untouched(expected, output, poison, verdict);
+  verdict.unwritten = find_unwritten(expected, output, poison);
+  return verdict;
+}
+
+Verdict verify_run(const Expectation& expected, const std::function<const HostTensor&(std::byte poison)>& run) {
+  Verdict verdict = verify(expected, run(kPoison));
+  if (verdict.unwritten.empty()) return verdict;
+  constexpr std::byte kOther = ~kPoison;
+  const Verdict second = verify(expected, run(kOther), kOther);
+  std::vector<std::uint64_t> both;
+  std::ranges::set_intersection(verdict.unwritten, second.unwritten, std::back_inserter(both));
+  verdict.unwritten = std::move(both);
+  return verdict;
+}
+
+}  // namespace ptxloom

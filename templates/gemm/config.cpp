@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace ptxloom::gemm_kernel {
+namespace {
+
+constexpr int kRegisterLimit = 255;  // of a thread, on every target
+constexpr int kTypicalSms = 128;     // of a data-center chip; the tuner corrects what this guess gets wrong
+
+int tile_bytes(const Problem& p, const Config& c) {
+  return c.tile_k * (c.tile_m * p.a.type.bytes() + c.tile_n * p.b.type.bytes());
+}
+
+bool power_of_two(int x) { return x > 0 && (x & (x - 1)) == 0; }
+
+// The swizzle permutes 16-byte chunks within rows of 2, 4, 8 ... of them.
+bool good_row(int bytes) { return bytes >= 32 && power_of_two(bytes); }
+
+std::string_view inadmissible_operand(const Matrix& x, int tile, int warp_extent, const Config& c) {
+  const int row = (x.k_contiguous ? c.tile_k : tile) * x.type.bytes();
+  if (!good_row(row) || row > 1024) return "a row of a shared tile is 32 to 1024 bytes, a power of two";
+  if (!x.k_contiguous && (!power_of_two(warp_extent) || row < 64))
+    return "a transposed operand needs warp tiles of a power of two, and shared rows of 64 bytes";
+  // Threads are dealt to the 16-byte chunks of a tile in whole rows.
+  const int rows = x.k_contiguous ? tile : c.tile_k, step = c.threads() / (row / 16);
+  if (step > 0 && rows > step && rows % step != 0) return "the rows of a tile do not divide evenly among the threads";
+  return {};
+}
+
+// Time of the problem in arbitrary units: waves of blocks, each as fast as its warps can keep the tensor cores busy.
+double estimate(const Target& target, const Problem& p, const Config& c) {
+  const TargetInfo& chip = target.info();
+  const double tiles = std::ceil(double(p.m) / c.tile_m) * std::ceil(double(p.n) / c.tile_n);
+  const int by_shared = chip.shared_per_sm / (shared_bytes(p, c) + 1024);
+  const int by_registers = chip.registers_per_sm / (c.threads() * std::min(kRegisterLimit, estimated_registers(p, c)));
+  const int fitting = std::max(1, std::min({by_shared, by_registers, chip.threads_per_sm / c.threads()}));
+  const double resident = std::min<double>(fitting, std::ceil(tiles / kTypicalSms));
+  const double waves = std::ceil(tiles / (kTypicalSms * resident));
+  const double busy = std::min(1.0, std::pow(resident * c.warps() / 8, 0.6));
+  const double intensity = double(c.warp_m()) * c.warp_n() / (c.warp_m() + c.warp_n());
+  const double depth = 1 - 0.1 / (c.stages - 1) - 0.02 / c.k_steps();
+  return waves * resident * c.tile_m * c.tile_n / (busy * depth * intensity / (intensity + 8));
+}
+
+struct Scored {
+  double time;
+  Config config;
+};
+
+// The integers a parameter may take: all listed ones, or the given one.
+std::vector<int> choices(const ParameterSpace& space, const Settings& given, std::string_view name) {
+  if (const auto found = given.find(name); found != given.end()) return {std::stoi(found->second)};
+  std::vector<int> values;
+  for (const TemplateParameter& parameter : space.config())
+    if (parameter.name == name)
+      for (const std::string& value : parameter.values) values.push_back(std::stoi(value));
+  return values;
+}
+
+std::array<Choice, 4> mma_words(const Problem& p, std::string_view shape) {
+  return {{{"shape", shape}, {"a", p.a.type.name}, {"b", p.b.type.name}, {"d", p.accumulator.name}}};
+}
+
+Bake read_bake(std::string_view word) {
+  if (word == "none") return Bake::none;
+  return word == "nk" ? Bake::nk : Bake::mnk;
+}
+
+void set_mma(Config& config, Variant mma, const std::string& shape) {
+  config.mma = mma;
+  config.shape = shape;
+  const auto extent = [&](char axis) { return std::atoi(shape.c_str() + shape.find(axis) + 1); };
+  config.mma_m = extent('m');
+  config.mma_n = extent('n');
+  config.mma_k = extent('k');
+}
+
+}  // namespace
+
+int shared_bytes(const Problem& problem, const Config& config) {
+  const int pipeline = config.stages * tile_bytes(problem, config);
+  const int result = config.staged ? config.tile_m * config.tile_n * problem.d.type.bytes() : 0;
+  return std::max(pipeline, result);
+}
+
+int estimated_registers(const Problem& p, const Config& c) {
+  const int accumulators = c.warp_m() * c.warp_n() * p.accumulator.bytes() / 128;
+  const int fragments = (c.warp_m() * p.a.type.bytes() + c.warp_n() * p.b.type.bytes()) * c.mma_k / 128;
+  return accumulators + 2 * fragments + 40;
+}
+
+std::vector<std::string> mma_shapes(const ParameterSpace& space, const Specs& specs, const Target& target,
+                                    const Problem& problem) {
+  std::vector<std::pair<int, std::string>> found;  // by multiply-adds
+  for (const TemplateParameter& parameter : space.config()) {
+    if (parameter.name != "mma") continue;
+    for (const std::string& shape : parameter.values) {
+      const auto words = mma_words(problem, shape);
+      const auto mma = specs.find("mma.sync", {words[0], words[1], words[2], words[3]}, target);
+      if (!mma) continue;
+      Config config;
+      set_mma(config, *mma, shape);
+      found.emplace_back(-config.mma_m * config.mma_n * config.mma_k, shape);
+    }
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> shapes;
+  for (auto& [size, shape] : found) shapes.push_back(std::move(shape));
+  return shapes;
+}
+
+Config read_config(const Specs& specs, const Target& target, const Problem& problem, const Settings& words) {
+  const auto number = [&](const char* name) { return std::stoi(words.at(name)); };
+  Config c = base_config(specs, target, problem, words, words.at("mma"));
+  c.tile_m = number("tile_m");
+  c.tile_n = number("tile_n");
+  c.tile_k = number("tile_k");
+  c.warps_m = number("warps_m");
+  c.warps_n = number("warps_n");
+  c.stages = number("stages");
+  return c;
+}
+
+std::string_view inadmissible(const Target& target, const Problem& p, const Config& c) {
+  if (c.tile_m % (16 * c.warps_m) != 0 || c.tile_n % (16 * c.warps_n) != 0)
+    return "each warp's part of a tile is a multiple of 16 both ways";
+  if (c.tile_k % (2 * c.mma_k) != 0) return "tile_k is a multiple of two steps of the mma";
+  if (c.threads() > 512) return "a block has up to 16 warps";
+  if (c.staged && (p.d.type.bits != 16 || !power_of_two(c.tile_n) || c.tile_n < 32))
+    return "a staged epilogue is for 16-bit results in tiles of 32, 64, 128 or 256 columns";
+  if (std::string_view why = inadmissible_operand(p.a, c.tile_m, c.warp_m(), c); !why.empty()) return why;
+  if (std::string_view why = inadmissible_operand(p.b, c.tile_n, c.warp_n(), c); !why.empty()) return why;
+  const int registers = estimated_registers(p, c);
+  if (registers > kRegisterLimit || registers * c.threads() > target.info().registers_per_sm)
+    return "the warp tiles need more registers than there are";
+  if (shared_bytes(p, c) > target.info().shared_per_block) return "the stages need more shared memory than there is";
+  return {};
+}
+
+Settings words_of(const Config& c) {
+  constexpr std::array kBakes = {"none", "nk", "mnk"};
+  const auto number = [](int value) { return std::to_string(value); };
+  return {{"tile_m", number(c.tile_m)},   {"tile_n", number(c.tile_n)},
+          {"tile_k", number(c.tile_k)},   {"warps_m", number(c.warps_m)},
+          {"warps_n", number(c.warps_n)}, {"stages", number(c.stages)},
+          {"raster", number(c.raster)},   {"epilogue", c.staged ? "staged" : "direct"},
+          {"mma", c.shape},               {"static", kBakes[static_cast<std::size_t>(c.bake)]}};
+}
+
+std::vector<Config> admissible_configs(const ParameterSpace& space, const Target& target, const Problem& problem,
+                                       const Settings& given, const Config& base) {
+  std::vector<Scored> scored;
+  const auto consider = [&](const Config& c) {
+    if (!inadmissible(target, problem, c).empty()) return false;
+    scored.push_back({estimate(target, problem, c), c});
+    return true;
+  };
+  const std::vector<int> tiles_n = choices(space, given, "tile_n"), warps_m = choices(space, given, "warps_m"),
+                         warps_n = choices(space, given, "warps_n"), stages = choices(space, given, "stages");
+  const bool open_epilogue = !given.contains("epilogue");
+  Config c = base;
+  for (const int tile_k : choices(space, given, "tile_k"))
+    for (const int tile_m : choices(space, given, "tile_m"))
+      for (const int tile_n : tiles_n)
+        for (const int across : warps_n)
+          for (const int down : warps_m)
+            for (const int depth : stages) {
+              c.tile_m = tile_m, c.tile_n = tile_n, c.tile_k = tile_k;
+              c.warps_m = down, c.warps_n = across, c.stages = depth;
+              c.staged = open_epilogue ? problem.d.type.bits == 16 : base.staged;
+              if (consider(c) || !c.staged || !open_epilogue) continue;
+              c.staged = false;
+              consider(c);
+            }
+  std::stable_sort(scored.begin(), scored.end(), [](const Scored& x, const Scored& y) { return x.time < y.time; });
+  std::vector<Config> configs;
+  for (Scored& one : scored) configs.push_back(std::move(one.config));
+  return configs;
+}
+
+Config base_config(const Specs& specs, const Target& target, const Problem& problem, const Settings& given,
+                   const std::string& shape) {
+  Config base;
+  const auto word = [&](const char* name, const char* otherwise) -> std::string {
+    const auto found = given.find(name);
+    return found == given.end() ? otherwise : found->second;
+  };
+  base.raster = std::stoi(word("raster", "8"));
+  base.staged = word("epilogue", "direct") == "staged";
+  base.bake = read_bake(word("static", "none"));
+  set_mma(base, specs.select("mma.sync", mma_words(problem, shape), target), shape);
+  return base;
+}
+
+}  // namespace ptxloom::gemm_kernel

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "copy.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace ptxloom::gemm_kernel {
+namespace {
+
+int log2(int x) {
+  int bits = 0;
+  while ((1 << bits) < x) ++bits;
+  return bits;
+}
+
+// cp.async copies 4, 8 or 16 bytes; only whole 16 can bypass L1.
+std::string copy_opcode(int bytes) {
+  return bytes == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global";
+}
+
+// How a unit of so many bytes is loaded and stored through registers.
+struct UnitType {
+  Type type;
+  int count;
+  std::string_view suffix;
+};
+UnitType unit_type(int bytes) {
+  switch (bytes) {
+    case 16: return {b64, 2, "v2.b64"};
+    case 8: return {b64, 1, "b64"};
+    case 4: return {b32, 1, "b32"};
+    case 2: return {b16, 1, "b16"};
+    default: return {b8, 1, "b8"};
+  }
+}
+
+}  // namespace
+
+Copy::Copy(KernelBuilder& k, const Matrix& matrix, const Tile& tile, const Config& config, const Source& source,
+           Reg base, Reg thread, int access_bytes)
+    : k_(k),
+      matrix_(matrix),
+      tile_(tile),
+      threads_(config.threads()),
+      access_(access_bytes),
+      asynchronous_(access_bytes >= 4 && k.has(copy_opcode(access_bytes))),
+      k_step_(config.tile_k) {
+  deal(thread);
+  const int size = matrix.type.bytes();
+  shared_ = k.add(base, tile_.address(k, first_row_, first_byte_));
+
+  // Bytes from one stored row to the next, and from one tile to the next along k.
+  const Reg row_stride = k.mul_wide(source.ld, size);
+  rows_stride_ = k.mul(row_stride, row_step_);
+  tile_stride_ = matrix.k_contiguous ? k.mov(u64, k_step_ * size) : k.mul(row_stride, k_step_);
+
+  const Reg zero = k.mov(u32, 0);
+  const Reg row = k.add(matrix.k_contiguous ? source.origin : zero, first_row_);
+  const Reg column = matrix.k_contiguous ? zero : source.origin;
+  const Reg element = k.add(column, k.shr(first_byte_, log2(size)));
+  const Reg row_start = k.fma(k.convert(u64, row), row_stride, source.pointer);
+  pointer_ = k.mad_wide(element, size, row_start);
+
+  const Reg rows = matrix.k_contiguous ? source.extent : source.k;
+  const Reg columns = matrix.k_contiguous ? source.k : source.extent;
+  rows_left_ = KernelBuilder::as(s32, k.sub(rows, row));
+  row_elements_left_ = KernelBuilder::as(s32, k.sub(columns, element));
+}
+
+// Units of a row lie side by side over the threads; the rest of the threads take the next rows.
+void Copy::deal(Reg thread) {
+  const int per_row = tile_.row_bytes() / access_;
+  const int across = std::min(per_row, threads_);
+  const int rows_at_once = threads_ / across;
+  first_row_ = k_.shr(thread, log2(across));
+  first_byte_ = k_.shl(k_.and_(thread, across - 1), log2(access_));
+  if (tile_.rows() < rows_at_once) takes_part_ = k_.lt(first_row_, tile_.rows());
+  row_step_ = rows_at_once;
+  for (int row = 0; row < tile_.rows(); row += rows_at_once)
+    for (int unit = 0; unit < per_row; unit += across) units_.push_back({row, unit * access_});
+}
+
+void Copy::issue(Reg stage_offset) {
+  const int size = matrix_.type.bytes();
+  const Reg stage = k_.add(shared_, stage_offset);
+  pending_.clear();
+  Reg row_pointer = pointer_;
+  for (const Unit& unit : units_) {
+    if (unit.row > 0 && unit.byte == 0) row_pointer = k_.add(row_pointer, rows_stride_);
+    const Distance there = tile_.distance(unit.row, unit.byte);
+    const Reg destination = there.flip == 0 ? stage : k_.xor_(stage, there.flip);
+    pending_.push_back({.values = {}, .destination = destination, .add = there.add});
+    const Reg in_row = unit.byte == 0 ? row_elements_left_ : k_.sub(row_elements_left_, unit.byte / size);
+    copy_unit(unit, destination, row_pointer, in_row);
+  }
+  k_.emit("add.s64", pointer_, pointer_, tile_stride_);
+  const Reg along_k = matrix_.k_contiguous ? row_elements_left_ : rows_left_;
+  k_.emit("sub.s32", along_k, along_k, k_step_);
+}
+
+void Copy::copy_unit(const Unit& unit, Reg destination, Reg source, Reg in_row) {
+  const int size = matrix_.type.bytes();
+  const Reg row_inside = k_.gt(rows_left_, unit.row);
+  if (asynchronous_) {
+    // The bytes that exist: whatever is left of the row, nothing in rows outside.
+    const Reg elements = k_.min(k_.max(in_row, 0), access_ / size);
+    const Reg bytes = k_.select(row_inside, k_.shl(elements, log2(size)), 0);
+    const auto copy = [&] {
+      k_.emit(copy_opcode(access_), KernelBuilder::at(destination, pending_.back().add),
+              KernelBuilder::at(source, unit.byte), access_, KernelBuilder::as(u32, bytes));
+    };
+    takes_part_ ? k_.guarded(*takes_part_, copy) : copy();
+    return;
+  }
+  // Alignment was chosen so that a unit lies inside or outside as a whole.
+  const UnitType shape = unit_type(access_);
+  const Reg inside = k_.and_(row_inside, k_.gt(in_row, 0));
+  std::vector<Reg>& values = pending_.back().values;
+  for (int i = 0; i < shape.count; ++i) values.push_back(k_.mov(shape.type, 0));
+  k_.guarded(inside, [&] {
+    const std::string opcode = "ld.global." + std::string(shape.suffix);
+    if (shape.count == 1) k_.emit(opcode, values[0], KernelBuilder::at(source, unit.byte));
+    else k_.emit(opcode, values, KernelBuilder::at(source, unit.byte));
+  });
+}
+
+void Copy::land() {
+  if (asynchronous_) return;
+  const std::string opcode = "st.shared." + std::string(unit_type(access_).suffix);
+  for (const Pending& unit : pending_) {
+    const auto store = [&] {
+      const Address to = KernelBuilder::at(unit.destination, unit.add);
+      if (unit.values.size() == 1) k_.emit(opcode, to, unit.values[0]);
+      else k_.emit(opcode, to, unit.values);
+    };
+    takes_part_ ? k_.guarded(*takes_part_, store) : store();
+  }
+}
+
+}  // namespace ptxloom::gemm_kernel

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "tile.hpp"
+
+// Tiles of A or B from global to shared memory. The threads of a block are dealt to the units of a tile (16 bytes, or
+// as many as the rows' alignment allows) so that neighbours read neighbours. What lies outside the matrix becomes zero.
+// Targets with cp.async copy asynchronously; the others, and units too small for it, load into registers first
+// (`issue`) and store later (`land`), so that the arithmetic between the two hides the latency.
+namespace ptxloom::gemm_kernel {
+
+/// What a copy needs to know of the matrix, in registers: u32, but for the 64-bit pointer.
+struct Source {
+  Reg pointer;      ///< of the matrix
+  Reg ld;           ///< elements
+  Reg origin;       ///< first row (k-contiguous) or column of this block's tile
+  Reg extent;       ///< m or n
+  Reg k;
+};
+
+class Copy {
+ public:
+  /// Emits the preparations: this thread's pointer and its place in a tile. `base` is the shared address of the
+  /// operand's tile in stage 0.
+  Copy(KernelBuilder& k, const Matrix& matrix, const Tile& tile, const Config& config, const Source& source, Reg base,
+       Reg thread, int access_bytes);
+
+  bool asynchronous() const { return asynchronous_; }
+  /// Starts copying the next tile along k to the stage at `stage_offset` bytes, and moves on by one tile.
+  void issue(Reg stage_offset);
+  /// Stores what the last `issue` loaded; nothing to do where copies are asynchronous.
+  void land();
+
+ private:
+  struct Unit {
+    int row = 0, byte = 0;  // distance from this thread's first unit
+  };
+  struct Pending {
+    std::vector<Reg> values;
+    Reg destination;
+    int add = 0;
+  };
+  void copy_unit(const Unit& unit, Reg destination, Reg source, Reg in_row);
+  void deal(Reg thread);
+
+  KernelBuilder& k_;
+  const Matrix& matrix_;
+  Tile tile_;
+  int threads_, access_;
+  bool asynchronous_;
+  std::vector<Unit> units_;
+  int row_step_ = 0;           // rows between units of one thread
+  Reg first_row_, first_byte_;
+  std::optional<Reg> takes_part_;  // predicate: fewer rows than threads for them
+  Reg shared_, pointer_;
+  Reg rows_stride_, tile_stride_;      // bytes from one unit's row to the next, from one tile to the next
+  Reg rows_left_, row_elements_left_;  // s32: from this thread's first unit to the matrix's end
+  int k_step_;
+  std::vector<Pending> pending_;
+};
+
+}  // namespace ptxloom::gemm_kernel

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "ptxloom/layout.hpp"
+#include "tile.hpp"
+
+// Fragments of A or B from shared memory into the registers of an mma. The fragment map of the variant says which
+// element each register of each lane holds; every register turns out to be a small block that some load fetches for
+// all lanes at once, so only the blocks' places differ between shapes and types.
+namespace ptxloom::gemm_kernel {
+
+/// Where lane 0's first element of a register lies in the operand: along the operand's own extent and along k.
+struct Place {
+  int extent = 0, k = 0;
+};
+
+/// The places of an operand's registers. Throws Error(refused) if lanes do not follow the pattern all mma.sync share:
+/// lane / 4 along the extent, lane % 4 along k.
+std::vector<Place> register_places(Variant mma, std::string_view operand);
+
+/// 8-bit fragments fetched transposed come with their 16 rows (columns of B) in the order 0 2 4 .. 14 1 3 .. 15:
+/// where the row of a fragment really lies, for lane group 0 and as a step from one lane group to the next.
+struct Order {
+  bool interleaved = false;
+  int origin(int place) const { return interleaved ? (place & ~15) + ((place >> 3) & 1) : place; }
+  int step() const { return interleaved ? 2 : 1; }
+};
+
+class Fragments {
+ public:
+  using Tiles = std::vector<std::vector<Reg>>;  ///< [tile along the extent][register of the operand]
+
+  /// `base`: shared address of the operand's tile in stage 0; `warp_origin`: first row (or column) of this warp.
+  Fragments(KernelBuilder& k, const Matrix& matrix, const Tile& tile, Variant mma, std::string_view operand, int mma_extent,
+            int mma_k, int warp_extent, Reg base, Reg warp_origin, Reg lane);
+
+  Order order() const { return {path_ == Path::ldmatrix_bytes}; }
+  /// Registers for the fragments of one k step.
+  Tiles allocate();
+  /// From now on reads the stage at this byte offset.
+  void set_stage(Reg offset);
+  /// Loads the fragments of one k step of the stage.
+  void load(int step, const Tiles& into);
+
+ private:
+  struct Block {
+    Place place;
+    Reg into;
+  };
+  std::vector<Block> blocks(const Tiles& into) const;
+  void prepare_ldmatrix(Reg warp_origin, Reg lane);
+  void prepare_scalar(Reg warp_origin, Reg lane);
+  void load_ldmatrix(int k_origin, const std::vector<Block>& blocks);
+  void load_bytes(int k_origin, const std::vector<Block>& blocks);
+  void load_scalar(int k_origin, const std::vector<Block>& blocks);
+  std::vector<Place> matrix_places() const;  // of one k step, in the order ldmatrix fetches them
+  Address address(Place place);
+
+  KernelBuilder& k_;
+  const Matrix& matrix_;
+  Tile tile_;
+  Path path_;
+  std::vector<Place> places_;  // of the registers of one mma
+  int mma_extent_, mma_k_, tiles_;
+  int group_ = 1;              // matrices of one ldmatrix
+  Reg base_;                   // this lane's address in stage 0
+  Reg stage_;                  // and in the current stage
+  std::map<int, Reg> flipped_; // stage_ with some bits flipped
+};
+
+}  // namespace ptxloom::gemm_kernel

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+#include "copy.hpp"
+#include "epilogue.hpp"
+#include "fragments.hpp"
+#include "tile.hpp"
+
+namespace ptxloom::gemm_kernel {
+namespace {
+
+struct Operand {
+  Copy copy;
+  Fragments fragments;
+  std::vector<Fragments::Tiles> sets;  // registers of two steps: one in use, one being loaded
+};
+
+class Generator {
+ public:
+  Generator(std::shared_ptr<const Specs> specs, const Target& target, const Problem& p, const Config& c)
+      : k_(std::move(specs), "gemm", target), p_(p), c_(c) {}
+
+  ir::Module run() {
+    k_.require_block(static_cast<std::uint32_t>(c_.threads()));
+    parameters();
+    place();
+    Operand a = operand(p_.a, "A", c_.tile_m, {a_, lda_, block_row_, m_, depth_}, 0, c_.mma_m, c_.warp_m(), warp_row_);
+    Operand b = operand(p_.b, "B", c_.tile_n, {b_, ldb_, block_column_, n_, depth_}, a_bytes_, c_.mma_n, c_.warp_n(),
+                        warp_column_);
+    accumulate(a, b);
+    epilogue(a.fragments.order(), b.fragments.order());
+    k_.ret();
+    return k_.finish();
+  }
+
+ private:
+  // A size or leading dimension: an argument, or a constant where the configuration bakes it in.
+  Reg size_parameter(const char* name, std::uint64_t value, bool baked) {
+    const Reg given = k_.param(u32, name);
+    return baked ? k_.mov(u32, value) : given;
+  }
+
+  void parameters() {
+    k_.section("parameters");
+    const bool nk = c_.bake != Bake::none, all = c_.bake == Bake::mnk;
+    m_ = size_parameter("m", p_.m, all);
+    n_ = size_parameter("n", p_.n, nk);
+    depth_ = size_parameter("k", p_.k, nk);
+    a_ = k_.pointer(p_.a.type, "a").base;
+    b_ = k_.pointer(p_.b.type, "b").base;
+    c_pointer_ = k_.pointer(p_.c.type, "c").base;
+    d_pointer_ = k_.pointer(p_.d.type, "d").base;
+    lda_ = size_parameter("lda", p_.a.ld, p_.a.k_contiguous ? nk : all);
+    ldb_ = size_parameter("ldb", p_.b.ld, nk);
+    ldc_ = size_parameter("ldc", p_.c.ld, nk);
+    ldd_ = size_parameter("ldd", p_.d.ld, nk);
+    alpha_ = k_.param(p_.accumulator, "alpha");
+    beta_ = k_.param(p_.accumulator, "beta");
+  }
+
+  // Which tile of D this block computes, and which part of it this warp. Blocks walk `raster` rows of tiles together.
+  void place() {
+    k_.section("this block's tile of D, this warp's part of it");
+    const Reg block = k_.special("ctaid.x");
+    thread_ = k_.special("tid.x");
+    const Reg tiles_m = k_.div(k_.add(m_, c_.tile_m - 1), c_.tile_m);
+    const Reg tiles_n = k_.div(k_.add(n_, c_.tile_n - 1), c_.tile_n);
+    const Reg band_tiles = k_.mul(tiles_n, c_.raster), band = k_.div(block, band_tiles);
+    const Reg first = k_.mul(band, c_.raster), rows = k_.min(k_.sub(tiles_m, first), c_.raster);
+    const Reg in_band = k_.rem(block, band_tiles);
+    block_row_ = k_.mul(k_.add(first, k_.rem(in_band, rows)), c_.tile_m);
+    block_column_ = k_.mul(k_.div(in_band, rows), c_.tile_n);
+
+    lane_ = k_.and_(thread_, 31);
+    const Reg warp = k_.shr(thread_, 5);
+    warp_row_ = k_.mul(k_.rem(warp, c_.warps_m), c_.warp_m());
+    warp_column_ = k_.mul(k_.div(warp, c_.warps_m), c_.warp_n());
+
+    shared_ = k_.address_of(k_.dynamic_shared("tiles", 1024));
+    a_bytes_ = c_.tile_m * c_.tile_k * p_.a.type.bytes();
+    stage_bytes_ = a_bytes_ + c_.tile_n * c_.tile_k * p_.b.type.bytes();
+  }
+
+  Operand operand(const Matrix& matrix, const char* name, int extent, const Source& source, int shared_offset,
+                  int mma_extent, int warp_extent, Reg warp_origin) {
+    k_.section(fmt::format("{}: this thread's part of the copies, this lane's part of the fragments", name));
+    const Tile tile = operand_tile(matrix, extent, c_.tile_k);
+    const Reg base = shared_offset == 0 ? shared_ : k_.add(shared_, shared_offset);
+    // cp.async fills up a row's end with zeros by itself; plain loads take whole units or none.
+    const int wide = alignment(matrix.type, matrix.ld, matrix.cols, false);
+    const bool partial = wide >= 4 && k_.has("cp.async.ca.shared.global");
+    const int access = partial ? wide : alignment(matrix.type, matrix.ld, matrix.cols, true);
+    Operand made{
+        .copy = Copy(k_, matrix, tile, c_, source, base, thread_, access),
+        .fragments = Fragments(k_, matrix, tile, c_.mma, name, mma_extent, c_.mma_k, warp_extent, base, warp_origin, lane_),
+        .sets = {}};
+    for (int i = 0; i < 2; ++i) made.sets.push_back(made.fragments.allocate());
+    return made;
+  }
+
+  // ---- the pipeline -------------------------------------------------------------------------------------------------
+
+  void commit(const Operand& a, const Operand& b) {
+    if (a.copy.asynchronous() || b.copy.asynchronous()) k_.emit("cp.async.commit_group");
+  }
+
+  // The stage that is read next has arrived, for all threads.
+  void await_stage(Operand& a, Operand& b) {
+    a.copy.land();
+    b.copy.land();
+    commit(a, b);
+    if (a.copy.asynchronous() || b.copy.asynchronous()) k_.emit("cp.async.wait_group", c_.stages - 2);
+    k_.barrier();
+  }
+
+  void fill(Operand& a, Operand& b) {
+    for (int stage = 0; stage < c_.stages - 1; ++stage) {
+      const Reg offset = k_.mov(u32, stage * stage_bytes_);
+      a.copy.issue(offset);
+      b.copy.issue(offset);
+      if (stage == c_.stages - 2) return await_stage(a, b);
+      a.copy.land();
+      b.copy.land();
+      commit(a, b);
+    }
+  }
+
+  void next_stage(Reg offset) {
+    k_.emit("add.u32", offset, offset, stage_bytes_);
+    const Reg wrapped = k_.eq(offset, c_.stages * stage_bytes_);
+    k_.emit("selp.b32", offset, 0, offset, wrapped);
+  }
+
+  void read_from(Operand& a, Operand& b, Reg offset) {
+    a.fragments.set_stage(offset);
+    b.fragments.set_stage(offset);
+  }
+
+  void load_step(Operand& a, Operand& b, int step) {
+    a.fragments.load(step, a.sets[static_cast<std::size_t>(step % 2)]);
+    b.fragments.load(step, b.sets[static_cast<std::size_t>(step % 2)]);
+  }
+
+  void accumulate(Operand& a, Operand& b) {
+    k_.section("accumulators");
+    zero_accumulators();
+    k_.section("fill the pipeline");
+    fill(a, b);
+    const Reg reading = k_.mov(u32, 0), writing = k_.mov(u32, (c_.stages - 1) * stage_bytes_);
+    const Reg tiles_left = k_.mov(s32, k_.div(k_.add(depth_, c_.tile_k - 1), c_.tile_k));
+    read_from(a, b, reading);
+    load_step(a, b, 0);
+
+    k_.section("main loop: one tile along k a turn");
+    k_.do_while([&] {
+      read_from(a, b, reading);
+      const int steps = c_.k_steps();
+      for (int step = 0; step < steps; ++step) {
+        k_.comment(fmt::format("k step {} of {}", step + 1, steps));
+        load_step(a, b, (step + 1) % steps);
+        if (step == 0) a.copy.issue(writing);
+        if (step == std::min(1, steps - 2)) b.copy.issue(writing);
+        multiply(a.sets[static_cast<std::size_t>(step % 2)], b.sets[static_cast<std::size_t>(step % 2)]);
+        if (step != steps - 2) continue;
+        await_stage(a, b);
+        next_stage(reading);
+        next_stage(writing);
+        read_from(a, b, reading);
+      }
+      k_.emit("sub.s32", tiles_left, tiles_left, 1);
+      return k_.gt(tiles_left, 0);
+    });
+    if (a.copy.asynchronous() || b.copy.asynchronous()) k_.emit("cp.async.wait_all");
+  }
+
+  void zero_accumulators() {
+    const Type type = p_.accumulator == s32 ? b32 : p_.accumulator;
+    const int registers = c_.mma.operand("D").registers();
+    for (int i = 0; i < c_.warp_m() / c_.mma_m; ++i) {
+      auto& row = accumulators_.emplace_back();
+      for (int j = 0; j < c_.warp_n() / c_.mma_n; ++j) {
+        row.push_back(k_.regs(type, registers));
+        for (const Reg& r : row.back()) k_.emit(type == b32 ? "mov.b32" : type == f32 ? "mov.f32" : "mov.f64", r, Arg::zero(type));
+      }
+    }
+  }
+
+  // Back and forth along n, so that neighbouring instructions share a fragment.
+  void multiply(const Fragments::Tiles& a, const Fragments::Tiles& b) {
+    for (std::size_t i = 0; i < a.size(); ++i)
+      for (std::size_t step = 0; step < b.size(); ++step) {
+        const std::size_t j = i % 2 == 0 ? step : b.size() - 1 - step;
+        const std::vector<Reg>& sum = accumulators_[i][j];
+        if (sum.size() == 1) k_.emit(c_.mma, sum[0], a[i][0], b[j][0], sum[0]);
+        else k_.emit(c_.mma, operand_of(sum, "D"), operand_of(a[i], "A"), operand_of(b[j], "B"), operand_of(sum, "C"));
+      }
+  }
+
+  // A vector, or the register itself where the variant takes a scalar.
+  Arg operand_of(const std::vector<Reg>& registers, const char* name) const {
+    if (c_.mma.operand(name).count == 0) return registers.front();
+    return registers;
+  }
+
+  void epilogue(Order rows, Order columns) {
+    k_.section("epilogue: D = alpha * A * B + beta * C");
+    emit_epilogue(k_, p_, c_,
+                  {.accumulators = accumulators_,
+                   .row_order = rows,
+                   .column_order = columns,
+                   .m = m_,
+                   .n = n_,
+                   .block_row = block_row_,
+                   .block_column = block_column_,
+                   .warp_row = warp_row_,
+                   .warp_column = warp_column_,
+                   .lane = lane_,
+                   .thread = thread_,
+                   .alpha = alpha_,
+                   .beta = beta_,
+                   .c = {c_pointer_, ldc_},
+                   .d = {d_pointer_, ldd_},
+                   .shared = shared_});
+  }
+
+  KernelBuilder k_;
+  const Problem& p_;
+  const Config& c_;
+  Reg m_, n_, depth_, a_, b_, c_pointer_, d_pointer_, lda_, ldb_, ldc_, ldd_, alpha_, beta_;
+  Reg thread_, lane_, warp_row_, warp_column_, block_row_, block_column_, shared_;
+  int a_bytes_ = 0, stage_bytes_ = 0;
+  std::vector<std::vector<std::vector<Reg>>> accumulators_;
+};
+
+std::uint64_t scalar_bits(Type type, double value) {
+  if (type == s32) return static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
+  if (type == f32) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  return std::bit_cast<std::uint64_t>(value);
+}
+
+LaunchPlan plan(const Problem& p, const Config& c) {
+  const std::uint64_t tiles_m = (p.m + std::uint64_t(c.tile_m) - 1) / std::uint64_t(c.tile_m);
+  const std::uint64_t tiles_n = (p.n + std::uint64_t(c.tile_n) - 1) / std::uint64_t(c.tile_n);
+  constexpr std::uint64_t kMaxGridX = (std::uint64_t{1} << 31) - 1;
+  if (tiles_m * tiles_n > kMaxGridX)
+    throw Error(ErrorKind::usage, "shape-too-large", fmt::format("gemm: {} x {} blocks", tiles_m, tiles_n),
+                "a grid has up to 2^31 - 1 blocks: split m or n");
+  LaunchPlan launch;
+  launch.entry = "gemm";
+  launch.grid[0] = static_cast<std::uint32_t>(tiles_m * tiles_n);
+  launch.block[0] = static_cast<std::uint32_t>(c.threads());
+  launch.shared_bytes = static_cast<std::uint32_t>(shared_bytes(p, c));
+  launch.arguments = {{.name = "m", .type = u32, .bits = p.m},
+                      {.name = "n", .type = u32, .bits = p.n},
+                      {.name = "k", .type = u32, .bits = p.k},
+                      {.name = "a", .type = u64, .tensor = "a"},
+                      {.name = "b", .type = u64, .tensor = "b"},
+                      {.name = "c", .type = u64, .tensor = "c"},
+                      {.name = "d", .type = u64, .tensor = "d"},
+                      {.name = "lda", .type = u32, .bits = p.a.ld},
+                      {.name = "ldb", .type = u32, .bits = p.b.ld},
+                      {.name = "ldc", .type = u32, .bits = p.c.ld},
+                      {.name = "ldd", .type = u32, .bits = p.d.ld},
+                      {.name = "alpha", .type = p.accumulator, .bits = scalar_bits(p.accumulator, p.alpha)},
+                      {.name = "beta", .type = p.accumulator, .bits = scalar_bits(p.accumulator, p.beta)}};
+  return launch;
+}
+
+}  // namespace
+
+Emitted emit_kernel(std::shared_ptr<const Specs> specs, const Target& target, const Problem& problem,
+                    const Config& config) {
+  const LaunchPlan launch = plan(problem, config);
+  return {Generator(std::move(specs), target, problem, config).run(), launch};
+}
+
+}  // namespace ptxloom::gemm_kernel

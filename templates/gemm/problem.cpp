@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+namespace ptxloom::gemm_kernel {
+namespace {
+
+bool lists(const std::string& cell, std::string_view word) {
+  std::istringstream words(cell);
+  for (std::string one; std::getline(words, one, '|');)
+    if (one == word) return true;
+  return false;
+}
+
+// The row of the table of types that takes a and b; its last two cells are the accumulator and the legal results.
+const std::vector<std::string>& type_row(const ParameterSpace& space, const std::string& a, const std::string& b) {
+  for (const auto& row : space.types())
+    if (lists(row[0], a) && lists(row[1], b)) return row;
+  std::string partners;
+  for (const auto& row : space.types())
+    if (lists(row[0], a)) partners = row[1];
+  throw Error(ErrorKind::usage, "gemm-types", fmt::format("gemm: a={} does not go with b={}", a, b),
+              fmt::format("with a={}, b is one of {}", a, partners));
+}
+
+void check_result(const std::string& name, const std::string& type, const std::vector<std::string>& row) {
+  if (!lists(row[3], type))
+    throw Error(ErrorKind::usage, "gemm-types", fmt::format("gemm: {}={} does not go with a={}", name, type, row[0]),
+                fmt::format("with a={}, {} is one of {}", row[0], name, row[3]));
+}
+
+std::uint64_t number(const Settings& words, const std::string& name) { return std::stoull(words.at(name)); }
+
+// Fills in a tight leading dimension (0), refuses one that is shorter than a row.
+void complete_stride(Settings& words, const std::string& name, std::uint64_t length) {
+  const std::uint64_t given = number(words, name);
+  if (given == 0) words[name] = std::to_string(length);
+  if (given != 0 && given < length)
+    throw Error(ErrorKind::usage, "bad-stride", fmt::format("gemm: {}={} is shorter than a row of {}", name, given, length),
+                "give at least the row's length in elements, or 0 for tight rows");
+}
+
+void check_integral(const Settings& words, const std::string& name) {
+  const double value = std::stod(words.at(name));
+  if (value != std::floor(value) || std::abs(value) > std::numeric_limits<std::int32_t>::max())
+    throw Error(ErrorKind::usage, "bad-value", fmt::format("gemm: {}={} is no 32-bit integer", name, words.at(name)),
+                "results of type s32 are exact: alpha and beta are integers there");
+}
+
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 46;  // of one matrix
+
+void check_bytes(const Matrix& x) {
+  if (x.rows * x.ld > kMaxBytes)
+    throw Error(ErrorKind::usage, "shape-too-large", fmt::format("gemm: {} has {} x {} elements", x.name, x.rows, x.ld),
+                "a matrix may have up to 2^46 elements");
+}
+
+Type type_word(const Settings& words, const std::string& name) { return *find_type(words.at(name)); }
+
+}  // namespace
+
+Settings complete_problem(const ParameterSpace& space, const Settings& given) {
+  Settings words = space.complete(space.problem(), given);
+  for (const char* name : {"m", "n", "k"})
+    if (!words.contains(name))
+      throw Error(ErrorKind::usage, "missing-parameter", fmt::format("gemm needs {}", name),
+                  "m, n and k are required: --set m=4096 --set n=4096 --set k=4096");
+  const auto& row = type_row(space, words.at("a"), words.at("b"));
+  if (!words.contains("d")) words["d"] = row[3].substr(0, row[3].find('|'));
+  if (!words.contains("c")) words["c"] = words["d"];
+  check_result("d", words["d"], row);
+  check_result("c", words["c"], row);
+  complete_stride(words, "lda", number(words, words["a_layout"] == "row" ? "k" : "m"));
+  complete_stride(words, "ldb", number(words, words["b_layout"] == "col" ? "k" : "n"));
+  complete_stride(words, "ldc", number(words, "n"));
+  complete_stride(words, "ldd", number(words, "n"));
+  if (row[2] == "s32") {
+    check_integral(words, "alpha");
+    check_integral(words, "beta");
+  }
+  return words;
+}
+
+Problem::Problem(const ParameterSpace& space, const Settings& given) {
+  const Settings words = complete_problem(space, given);
+  m = static_cast<std::uint32_t>(number(words, "m"));
+  n = static_cast<std::uint32_t>(number(words, "n"));
+  k = static_cast<std::uint32_t>(number(words, "k"));
+  accumulator = *find_type(type_row(space, words.at("a"), words.at("b"))[2]);
+  const auto matrix = [&](const std::string& name, std::uint32_t extent, bool k_contiguous) {
+    const std::uint64_t rows = k_contiguous ? extent : k, cols = k_contiguous ? k : extent;
+    return Matrix{name, type_word(words, name), k_contiguous, rows, cols, number(words, "ld" + name)};
+  };
+  a = matrix("a", m, words.at("a_layout") == "row");
+  b = matrix("b", n, words.at("b_layout") == "col");
+  check_bytes(a);
+  check_bytes(b);
+  c = {"c", type_word(words, "c"), number(words, "ldc")};
+  d = {"d", type_word(words, "d"), number(words, "ldd")};
+  check_bytes({"d", d.type, true, m, n, std::max(c.ld, d.ld)});
+  alpha = std::stod(words.at("alpha"));
+  beta = std::stod(words.at("beta"));
+}
+
+int alignment(Type type, std::uint64_t ld, std::uint64_t length, bool whole) {
+  const auto size = static_cast<std::uint64_t>(type.bytes());
+  std::uint64_t bits = 16 | (ld * size);
+  if (whole) bits |= length * size;
+  return static_cast<int>(bits & (~bits + 1));
+}
+
+}  // namespace ptxloom::gemm_kernel

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ptxloom/gemm.hpp"
+#include "ptxloom/space.hpp"
+
+// The problem as typed data. A and B look alike to the kernel: each has an extent of its own (m or n), shares the
+// depth k, and is contiguous along one of the two.
+namespace ptxloom::gemm_kernel {
+
+/// A or B in memory: `rows` stored rows of `cols` elements, `ld` elements apart.
+struct Matrix {
+  std::string name;
+  Type type;
+  bool k_contiguous = true;  ///< a stored row runs along k; else along m (A) or n (B)
+  std::uint64_t rows = 0, cols = 0, ld = 0;
+};
+
+/// C or D in memory, m rows of n.
+struct Result {
+  std::string name;
+  Type type;
+  std::uint64_t ld = 0;
+};
+
+struct Problem {
+  std::uint32_t m = 0, n = 0, k = 0;
+  Matrix a, b;
+  Result c, d;
+  Type accumulator;
+  double alpha = 1, beta = 0;  // integers where the accumulator is s32
+
+  /// Throws Error(usage) for types that do not go together and leading dimensions that are too small.
+  Problem(const ParameterSpace& space, const Settings& words);
+};
+
+/// The words of a problem, checked and whole: defaults that depend on other words (d, c, tight strides) filled in.
+Settings complete_problem(const ParameterSpace& space, const Settings& given);
+
+/// The largest power of two, up to 16, that divides every row's start and, where `whole`, its length in bytes.
+int alignment(Type type, std::uint64_t ld, std::uint64_t length, bool whole);
+
+}  // namespace ptxloom::gemm_kernel

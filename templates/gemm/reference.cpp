@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reference.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "ptxloom/numeric.hpp"
+
+namespace ptxloom::gemm_kernel {
+namespace {
+
+// Multiply-adds spent on a reference: about a second on one core.
+constexpr double kBudget = 3e8;
+
+const HostTensor& tensor(std::span<const HostTensor> inputs, std::string_view name) {
+  const auto found = std::find_if(inputs.begin(), inputs.end(), [&](const HostTensor& t) { return t.plan.name == name; });
+  if (found == inputs.end())
+    throw Error(ErrorKind::usage, "missing-tensor", "gemm: the reference needs tensor " + std::string(name));
+  return *found;
+}
+
+// A or B with its elements decoded: element (extent, k).
+class Values {
+ public:
+  Values(const Matrix& matrix, const HostTensor& tensor)
+      : ld_(matrix.ld), k_contiguous_(matrix.k_contiguous), values_(matrix.rows * matrix.ld) {
+    decode(matrix.type, tensor.bytes, values_);
+  }
+  double operator()(std::uint64_t extent, std::uint64_t k) const {
+    return values_[k_contiguous_ ? extent * ld_ + k : k * ld_ + extent];
+  }
+
+ private:
+  std::uint64_t ld_;
+  bool k_contiguous_;
+  std::vector<double> values_;
+};
+
+struct Dot {
+  double sum = 0;
+  double largest = 0;  // of the partial sums: what the rounding errors of an accumulator grow with
+};
+
+Dot dot(const Problem& p, const Values& a, const Values& b, std::uint64_t row, std::uint64_t column) {
+  Dot result;
+  for (std::uint64_t k = 0; k < p.k; ++k) {
+    result.sum += a(row, k) * b(column, k);
+    result.largest = std::max(result.largest, std::abs(result.sum));
+  }
+  return result;
+}
+
+double epsilon(Type type) {
+  if (type == f64) return 0x1p-52;
+  if (type == f32) return 0x1p-23;
+  return type == f16 ? 0x1p-10 : 0x1p-7;  // bf16
+}
+
+// alpha * dot + beta * c in the result's type, and how far off an accumulator of the kernel's type may be: the tensor
+// cores align the products of a step to the largest and truncate there.
+Expectation::Point point(const Problem& p, const Dot& dot, double c, std::uint64_t index) {
+  if (p.accumulator == s32) {
+    const auto wide = static_cast<std::uint64_t>(static_cast<std::int64_t>(dot.sum)) *
+                          static_cast<std::uint64_t>(static_cast<std::int64_t>(p.alpha)) +
+                      static_cast<std::uint64_t>(static_cast<std::int64_t>(c)) *
+                          static_cast<std::uint64_t>(static_cast<std::int64_t>(p.beta));
+    return {index, static_cast<double>(static_cast<std::int32_t>(wide)), 0};
+  }
+  const double product = p.alpha * dot.sum, value = product + p.beta * c;
+  const double steps = std::ceil(p.k / 8.0) + 4;
+  const double summing = steps * epsilon(p.accumulator) * 4 * (dot.largest + 1e-30) * std::abs(p.alpha);
+  const double scaling = 2 * epsilon(p.accumulator) * (std::abs(product) + std::abs(p.beta * c));
+  const double rounding = epsilon(p.d.type) * std::abs(value) + (p.d.type == f16 ? 0x1p-24 : 0);
+  return {index, value, summing + scaling + rounding};
+}
+
+// The whole of D row by row, or a random element of each cell of a grid, and the corners.
+std::vector<std::pair<std::uint64_t, std::uint64_t>> places(const Problem& p, bool complete) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> list;
+  if (complete) {
+    for (std::uint64_t i = 0; i < p.m; ++i)
+      for (std::uint64_t j = 0; j < p.n; ++j) list.emplace_back(i, j);
+    return list;
+  }
+  for (const std::uint64_t i : {0U, p.m - 1})
+    for (const std::uint64_t j : {0U, p.n - 1}) list.emplace_back(i, j);
+  const double cells = std::max(1.0, kBudget / p.k);
+  const double side = std::sqrt(double(p.m) * p.n / cells);
+  const auto cell = [side](std::uint32_t extent) {
+    return std::clamp<std::uint64_t>(static_cast<std::uint64_t>(side), 1, extent);
+  };
+  std::mt19937_64 random(p.m * 7919ULL + p.n * 104729ULL + p.k);
+  for (std::uint64_t i = 0; i < p.m; i += cell(p.m))
+    for (std::uint64_t j = 0; j < p.n; j += cell(p.n))
+      list.emplace_back(std::min<std::uint64_t>(p.m - 1, i + random() % cell(p.m)),
+                        std::min<std::uint64_t>(p.n - 1, j + random() % cell(p.n)));
+  return list;
+}
+
+}  // namespace
+
+Expectation reference(const Problem& p, std::span<const HostTensor> inputs) {
+  const Values a(p.a, tensor(inputs, "a")), b(p.b, tensor(inputs, "b"));
+  const bool complete = double(p.m) * p.n * p.k <= kBudget;
+  Expectation expected{.tensor = "d", .points = {}, .complete = complete, .untouched = {}};
+  for (const auto& [row, column] : places(p, complete)) {
+    double c = 0;
+    if (p.beta != 0)
+      c = decode(p.c.type, load_element(p.c.type, tensor(inputs, "c").bytes, row * p.c.ld + column));
+    expected.points.push_back(point(p, dot(p, a, b, row, column), c, row * p.d.ld + column));
+  }
+  for (std::uint64_t row = 0; row < p.m && expected.untouched.size() < 4096; ++row)
+    for (std::uint64_t column = p.n; column < p.d.ld && column < p.n + 16; ++column)
+      expected.untouched.push_back(row * p.d.ld + column);
+  return expected;
+}
+
+}  // namespace ptxloom::gemm_kernel

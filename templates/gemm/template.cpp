@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "config.hpp"
+#include "kernel.hpp"
+#include "ptxloom/gemm.hpp"
+#include "reference.hpp"
+#include "templates/gemm/space.json.hpp"
+
+namespace ptxloom {
+namespace gemm_kernel {
+
+using spaces::gemm::kSpaceJson;
+
+namespace {
+
+std::string words_line(const char* title, const Settings& words) {
+  std::string line = title;
+  for (const auto& [name, value] : words) line += fmt::format(" {}={}", name, value);
+  return line;
+}
+
+class GemmTemplate final : public Template {
+ public:
+  GemmTemplate() : space_(kSpaceJson) {}
+
+  std::string_view name() const override { return space_.name(); }
+  std::string_view space() const override { return kSpaceJson; }
+  Settings problem(const Settings& given) const override { return complete_problem(space_, given); }
+
+  std::vector<TensorPlan> tensors(const Settings& words) const override {
+    const Problem p(space_, words);
+    std::vector<TensorPlan> plans = {{"a", p.a.type, {p.a.rows, p.a.ld}, TensorPlan::Role::in},
+                                     {"b", p.b.type, {p.b.rows, p.b.ld}, TensorPlan::Role::in}};
+    if (p.beta != 0) plans.push_back({"c", p.c.type, {p.m, p.c.ld}, TensorPlan::Role::in});
+    plans.push_back({"d", p.d.type, {p.m, p.d.ld}, TensorPlan::Role::out});
+    return plans;
+  }
+
+  double operations(const Settings& words) const override {
+    const Problem p(space_, words);
+    return 2.0 * p.m * p.n * p.k;
+  }
+
+  Settings config(const Specs& specs, const Target& target, const Settings& words, const Settings& given) const override {
+    const Problem p(space_, words);
+    const Settings wanted = space_.complete(space_.config(), given);
+    const std::vector<std::string> shapes = shapes_for(specs, target, p, wanted);
+    for (const std::string& shape : shapes) {
+      const std::vector<Config> fitting = fitting_configs(specs, target, p, wanted, shape);
+      if (!fitting.empty()) return words_of(fitting.front());
+    }
+    throw Error(ErrorKind::refused, "no-configuration",
+                words_line("gemm: no configuration fits, with", wanted) + " on " + std::string(target.name()),
+                reason(specs, target, p, wanted));
+  }
+
+  std::vector<Settings> candidates(const Specs& specs, const Target& target, const Settings& words,
+                                   const Settings& given) const override {
+    const Problem p(space_, words);
+    const Settings wanted = space_.complete(space_.config(), given);
+    std::vector<Config> all;
+    for (const std::string& shape : shapes_for(specs, target, p, wanted)) {
+      const std::vector<Config> fitting = fitting_configs(specs, target, p, wanted, shape);
+      all.insert(all.end(), fitting.begin(), fitting.end());
+    }
+    std::vector<Settings> list;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      list.push_back(words_of(all[i]));
+      // Behind the first few, the same again with the words that the estimate knows nothing of.
+      if (i + 1 == kVaried || (i + 1 == all.size() && i + 1 < kVaried)) append_variations(list, wanted);
+    }
+    return list;
+  }
+
+  Emitted emit(std::shared_ptr<const Specs> specs, const Target& target, const Settings& words,
+               const Settings& config) const override {
+    const Problem p(space_, words);
+    const Config c = read_config(*specs, target, p, config);
+    if (const std::string_view why = inadmissible(target, p, c); !why.empty())
+      throw Error(ErrorKind::refused, "bad-configuration", "gemm: this configuration does not fit: " + std::string(why),
+                  "leave words out to have them chosen");
+    Emitted made = emit_kernel(std::move(specs), target, p, c);
+    made.module.header.insert(made.module.header.begin(),
+                              {words_line("gemm", words), words_line("configuration", config)});
+    return made;
+  }
+
+  Expectation expect(const Settings& words, std::span<const HostTensor> inputs) const override {
+    return reference(Problem(space_, words), inputs);
+  }
+
+ private:
+  static constexpr std::size_t kVaried = 24;
+
+  // The deepest mma first; where the target has none, select's error says which targets do.
+  std::vector<std::string> shapes_for(const Specs& specs, const Target& target, const Problem& p,
+                                      const Settings& wanted) const {
+    if (const auto given = wanted.find("mma"); given != wanted.end()) return {given->second};
+    std::vector<std::string> shapes = mma_shapes(space_, specs, target, p);
+    if (shapes.empty())
+      specs.select("mma.sync", {{"a", p.a.type.name}, {"b", p.b.type.name}, {"d", p.accumulator.name}}, target);
+    return shapes;
+  }
+
+  std::vector<Config> fitting_configs(const Specs& specs, const Target& target, const Problem& p, const Settings& wanted,
+                                      const std::string& shape) const {
+    return admissible_configs(space_, target, p, wanted, base_config(specs, target, p, wanted, shape));
+  }
+
+  static void append_variations(std::vector<Settings>& list, const Settings& wanted) {
+    const std::vector<Settings> first = list;
+    const auto vary = [&](const char* name, const char* value) {
+      if (wanted.contains(name)) return;
+      for (Settings words : first) {
+        if (words[name] == value) continue;
+        words[name] = value;
+        list.push_back(std::move(words));
+      }
+    };
+    for (const char* raster : {"4", "16"}) vary("raster", raster);
+    vary("epilogue", "direct");
+  }
+
+  // Why the given words admit nothing: said of the whole configuration where all words are given.
+  std::string reason(const Specs& specs, const Target& target, const Problem& p, const Settings& wanted) const {
+    for (const TemplateParameter& parameter : space_.config())
+      if (!wanted.contains(parameter.name)) return "leave words out to have them chosen";
+    return std::string(inadmissible(target, p, read_config(specs, target, p, wanted)));
+  }
+
+  ParameterSpace space_;
+};
+
+}  // namespace
+}  // namespace gemm_kernel
+
+const Template& gemm_template() {
+  static const gemm_kernel::GemmTemplate instance;
+  return instance;
+}
+
+Settings GemmProblem::settings() const {
+  const auto layout_word = [](MatrixLayout layout) { return layout == MatrixLayout::row ? "row" : "col"; };
+  Settings words = {{"m", std::to_string(m)},
+                    {"n", std::to_string(n)},
+                    {"k", std::to_string(k)},
+                    {"a", std::string(a.name)},
+                    {"a_layout", layout_word(a_layout)},
+                    {"b_layout", layout_word(b_layout)},
+                    {"lda", std::to_string(lda)},
+                    {"ldb", std::to_string(ldb)},
+                    {"ldc", std::to_string(ldc)},
+                    {"ldd", std::to_string(ldd)},
+                    {"alpha", fmt::format("{}", alpha)},
+                    {"beta", fmt::format("{}", beta)}};
+  if (b) words["b"] = b->name;
+  if (c) words["c"] = c->name;
+  if (d) words["d"] = d->name;
+  return words;
+}
+
+}  // namespace ptxloom

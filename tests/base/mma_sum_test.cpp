@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/mma_sum.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <catch2/catch_test_macros.hpp>
+#include <cfenv>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/numeric_cases.hpp"
+#include "ptxloom/error.hpp"
+
+namespace ptxloom::test {
+namespace {
+
+using base::MmaElement;
+using base::MmaRule;
+using Bits = std::vector<std::uint32_t>;
+
+struct Format {
+  Type type;
+  int exponent_bits;
+  int mantissa_bits;
+  int min_exponent;
+};
+constexpr Format kFormats[] = {{f16, 5, 10, -14}, {bf16, 8, 7, -126}, {tf32, 8, 10, -126}, {e4m3, 4, 3, -6},
+                               {e5m2, 5, 2, -14}, {e3m2, 3, 2, -2},   {e2m3, 2, 3, 0},     {e2m1, 2, 1, 0}};
+constexpr Format kF32Format{f32, 8, 23, -126}, kF16Format = kFormats[0];
+
+// The model in double, in which all its steps happen to be exact; the library works in integers.
+struct Scaled {
+  double significand = 0;  // below 2 in magnitude, below 1 for subnormals
+  int exponent = 0;
+};
+
+Scaled split(const Format& format, std::uint32_t bits) {
+  const double value = decode(format.type, bits);
+  if (value == 0) return {0, -10'000};
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  exponent = std::max(exponent - 1, format.min_exponent);
+  return {std::ldexp(value, -exponent), exponent};
+}
+
+float toward_zero(double value) {
+  if (std::abs(value) >= 0x1p128)
+    return std::copysign(std::numeric_limits<float>::infinity(), static_cast<float>(value > 0 ? 1 : -1));
+  std::fesetround(FE_TOWARDZERO);
+  volatile double wide = value;
+  volatile float narrow = static_cast<float>(wide);
+  std::fesetround(FE_TONEAREST);
+  return narrow;
+}
+
+struct Dot {
+  Format operands;
+  Format accumulator;
+  Bits a, b;
+  std::uint32_t c;
+};
+
+std::uint32_t reference_chunk(const Dot& dot, std::size_t begin, std::size_t end, std::uint32_t c,
+                              MmaRule rule) {
+  const bool half = dot.accumulator.type == f16;
+  std::vector<Scaled> terms{split(dot.accumulator, c)};
+  double plain = decode(dot.accumulator.type, c);
+  int largest = std::max(terms[0].exponent, dot.accumulator.min_exponent + 18 - rule.fraction_bits);
+  for (std::size_t k = begin; k < end; ++k) {
+    const Scaled a = split(dot.operands, dot.a[k]), b = split(dot.operands, dot.b[k]);
+    terms.push_back({a.significand * b.significand, a.exponent + b.exponent});
+    plain += decode(dot.operands.type, dot.a[k]) * decode(dot.operands.type, dot.b[k]);
+    largest = std::max(largest, terms.back().exponent);
+  }
+  if (std::isnan(plain)) return half ? 0x7fff : 0x7fff'ffff;
+  if (std::isinf(plain))
+    return (half ? 0x7c00u : 0x7f80'0000u) | (plain < 0 ? (half ? 0x8000u : 0x8000'0000u) : 0u);
+  double sum = 0;
+  for (const Scaled& term : terms) {
+    sum += std::trunc(std::ldexp(term.significand, rule.fraction_bits + term.exponent - largest));
+  }
+  sum = std::ldexp(sum, largest - rule.fraction_bits);
+  if (sum == 0) return 0;
+  if (half) return static_cast<std::uint32_t>(encode(f16, sum));
+  const auto bits = std::bit_cast<std::uint32_t>(toward_zero(sum));
+  const std::uint32_t dropped = (1u << (23 - rule.result_mantissa_bits)) - 1;
+  return (bits & 0x7f80'0000) == 0x7f80'0000 ? bits : bits & ~dropped;
+}
+
+std::uint32_t reference(const Dot& dot, MmaRule rule) {
+  const std::size_t chunk = rule.chunk_k > 0 ? static_cast<std::size_t>(rule.chunk_k) : dot.a.size();
+  std::uint32_t sum = dot.c;
+  for (std::size_t k = 0; k < dot.a.size(); k += chunk) sum = reference_chunk(dot, k, k + chunk, sum, rule);
+  return sum;
+}
+
+std::uint32_t ours(const Dot& dot, MmaRule rule) {
+  std::vector<MmaElement> a(dot.a.size()), b(dot.b.size());
+  base::unpack_mma(dot.operands.type, dot.a, a);
+  base::unpack_mma(dot.operands.type, dot.b, b);
+  return dot.accumulator.type == f16 ? base::dot_f16(a, b, dot.c, rule) : base::dot_f32(a, b, dot.c, rule);
+}
+
+// Operands in one of the manners that tell models apart: any pattern at all, magnitudes within a few orders,
+// one large among small ones, mostly zeros, nearly cancelling.
+class Dots {
+ public:
+  explicit Dots(std::uint64_t seed) : random_(seed) {}
+
+  Dot next(const Format& operands, const Format& accumulator, std::size_t k) {
+    const int manner = static_cast<int>(random_() % 5);
+    Dot dot{operands, accumulator, {}, {}, number(accumulator, manner)};
+    for (std::size_t i = 0; i < k; ++i) {
+      dot.a.push_back(number(operands, manner));
+      dot.b.push_back(number(operands, manner));
+    }
+    if (manner == 4) {
+      for (std::size_t i = 1; i < k; i += 2) {
+        dot.a[i] = dot.a[i - 1] ^ 1u << (operands.type.bits - 1);
+        dot.b[i] = dot.b[i - 1] ^ (random_() % 4 == 0 ? 1u << (operands.type == tf32 ? 13 : 0) : 0u);
+      }
+    }
+    return dot;
+  }
+
+ private:
+  std::uint32_t number(const Format& format, int manner) {
+    const int shift = format.type == tf32 ? 13 : 0;
+    const auto any =
+        static_cast<std::uint32_t>(random_()) & static_cast<std::uint32_t>(~0ull >> (64 - format.type.bits));
+    const int bias = (1 << (format.exponent_bits - 1)) - 1;
+    const int exponents = (1 << format.exponent_bits) - 1;
+    if (manner == 0) return any;
+    if (manner == 3 && random_() % 4 != 0) return any & 1u << (format.type.bits - 1);
+    const int spread = manner == 2 || manner == 3 ? bias : 4;
+    const int exponent =
+        std::clamp(bias + static_cast<int>(random_() % static_cast<unsigned>(2 * spread + 1)) - spread, 0,
+                   exponents - 1);
+    const auto field = static_cast<std::uint32_t>(exponent) << (format.mantissa_bits + shift);
+    const auto mask = static_cast<std::uint32_t>(exponents) << (format.mantissa_bits + shift);
+    return (any & ~mask) | field;
+  }
+
+  std::mt19937_64 random_;
+};
+
+}  // namespace
+
+TEST_CASE("sums of products are those of the model, for every type, chip and accumulator") {
+  const std::uint64_t seed = std::random_device{}();
+  INFO("seed " << seed);
+  Dots dots(seed);
+  const MmaRule rules[] = {{.fraction_bits = 24, .chunk_k = 8},
+                           {.fraction_bits = 25},
+                           {.fraction_bits = 24, .chunk_k = 4},
+                           {.fraction_bits = 13, .chunk_k = 16, .result_mantissa_bits = 13},
+                           {.fraction_bits = 35},
+                           {.fraction_bits = 23}};
+  for (const Format& operands : kFormats) {
+    for (const Format& accumulator : {kF32Format, kF16Format}) {
+      for (const MmaRule& rule : rules) {
+        for (int i = 0; i < 2'000; ++i) {
+          const Dot dot = dots.next(operands, accumulator, i % 2 == 0 ? 16 : 32);
+          const std::uint32_t got = ours(dot, rule), wanted = reference(dot, rule);
+          if (got == wanted) continue;
+          FAIL(operands.type.name << " to " << accumulator.type.name << " with " << rule.fraction_bits
+                                  << " bits in chunks of " << rule.chunk_k << ", case " << i << ": got "
+                                  << hex(got) << ", wanted " << hex(wanted));
+        }
+      }
+    }
+  }
+  SUCCEED();
+}
+
+TEST_CASE("what lies below the kept bits of the largest term is cut off, term by term") {
+  const std::uint32_t one = 0x3c00, large = 0x7400, minus_large = 0xf400;  // large: 2^14
+  const auto dot = [](Bits a, Bits b, std::uint32_t c, MmaRule rule) {
+    return ours({kF16Format, kF32Format, std::move(a), std::move(b), c}, rule);
+  };
+  // 1 - 2^28 + 2^28: the one is 28 bits below the largest.
+  CHECK(dot({one, minus_large, large}, {one, large, large}, 0, {.fraction_bits = 28}) == 0x3f80'0000);
+  CHECK(dot({one, minus_large, large}, {one, large, large}, 0, {.fraction_bits = 27}) == 0);
+  // -2^25 + 1 + 1
+  CHECK(dot({one, one}, {one, one}, 0xcc00'0000, {.fraction_bits = 25}) == 0xcbff'ffff);
+  CHECK(dot({one, one}, {one, one}, 0xcc00'0000, {.fraction_bits = 24}) == 0xcc00'0000);
+  // -2^26 + 1 + 1 + 1 + 1: together they would count.
+  CHECK(dot(Bits(4, one), Bits(4, one), 0xcc80'0000, {.fraction_bits = 26}) == 0xcc7f'ffff);
+  CHECK(dot(Bits(4, one), Bits(4, one), 0xcc80'0000, {.fraction_bits = 25}) == 0xcc80'0000);
+  // 2^25 + 3 has 26 bits, and the result is rounded toward zero.
+  CHECK(dot(Bits(3, one), Bits(3, one), 0x4c00'0000, {.fraction_bits = 25}) == 0x4c00'0000);
+  // 2^28 - 2^28 and 1 + 1 in chunks of two: it matters which comes first.
+  const MmaRule halves{.fraction_bits = 24, .chunk_k = 2};
+  CHECK(dot({large, minus_large, one, one}, {large, large, one, one}, 0, halves) == 0x4000'0000);
+  CHECK(dot({one, one, large, minus_large}, {one, one, large, large}, 0, halves) == 0);
+  CHECK(dot({large, minus_large, one, one}, {large, large, one, one}, 0, {.fraction_bits = 24}) == 0);
+}
+
+TEST_CASE("infinities, NaN and zeros follow IEEE, with one NaN") {
+  const std::uint32_t one = 0x3c00, infinity = 0x7c00, nan = 0x7e00;
+  const auto wide = [](std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+    return ours({kF16Format, kF32Format, {0, a}, {0, b}, c}, {});
+  };
+  const auto narrow = [](std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+    return ours({kF16Format, kF16Format, {0, a}, {0, b}, c}, {});
+  };
+  CHECK(wide(infinity, one, 0) == 0x7f80'0000);
+  CHECK(wide(infinity, 0xbc00, 0x3f80'0000) == 0xff80'0000);
+  CHECK(wide(infinity, one, 0xff80'0000) == 0x7fff'ffff);
+  CHECK(wide(infinity, 0, 0) == 0x7fff'ffff);
+  CHECK(wide(one, one, 0xffc0'0001) == 0x7fff'ffff);
+  CHECK(wide(nan, 0, 0) == 0x7fff'ffff);
+  CHECK(wide(0x8000, one, 0x8000'0000) == 0);  // only +0 comes of zeros
+  CHECK(narrow(nan, infinity, 0) == 0x7fff);
+  CHECK(narrow(infinity, one, 0) == 0x7c00);
+  CHECK(narrow(0x7bff, 0x7bff, 0) == 0x7c00);
+  CHECK(narrow(0x7bff, one, 0x4c00) == 0x7c00);  // 65504 + 16 is a tie
+  CHECK(narrow(0x7bff, one, 0x4bff) == 0x7bff);
+  CHECK(narrow(0x0001, 0x0001, 0x0001) == 0x0001);  // subnormals count
+}
+
+TEST_CASE("an f32 sum beyond the largest is infinite, though rounding is toward zero") {
+  const Format& bf = kFormats[1];
+  CHECK(ours({bf, kF32Format, {0x7f7f, 0x7f7f}, {0x3f80, 0x3f80}, 0}, {}) == 0x7f80'0000);
+  CHECK(ours({bf, kF32Format, {0x7f7f}, {0xc000}, 0}, {}) == 0xff80'0000);
+  CHECK(ours({bf, kF32Format, {0x7f7f, 0xff7f}, {0x7f7f, 0x7f7f}, 0x3f80'0000}, {}) == 0);
+}
+
+TEST_CASE("f64 products are added by fma, k ascending") {
+  const std::uint64_t seed = std::random_device{}();
+  INFO("seed " << seed);
+  Operands operands(11, 52, seed);
+  for (int i = 0; i < 2'000; ++i) {
+    std::vector<std::uint64_t> a, b;
+    const std::uint64_t c = operands.next();
+    double wanted = std::bit_cast<double>(c);
+    for (int k = 0; k < 4; ++k) {
+      a.push_back(operands.next());
+      b.push_back(operands.next());
+      wanted = std::fma(std::bit_cast<double>(a.back()), std::bit_cast<double>(b.back()), wanted);
+    }
+    const auto got = std::bit_cast<double>(base::dot_f64(a, b, c));
+    if (std::isnan(wanted) ? !std::isnan(got)
+                           : std::bit_cast<std::uint64_t>(got) != std::bit_cast<std::uint64_t>(wanted)) {
+      FAIL("case " << i << ": got " << got << ", wanted " << wanted);
+    }
+  }
+  SUCCEED();
+}
+
+TEST_CASE("integer products are summed exactly and wrapped or clamped at the end") {
+  const std::uint64_t seed = std::random_device{}();
+  INFO("seed " << seed);
+  std::mt19937 random(static_cast<std::uint32_t>(seed));
+  for (const auto& [a_type, b_type] : {std::pair(s8, s8), {u8, s8}, {u8, u8}, {s4, u4}, {b1, b1}}) {
+    for (int i = 0; i < 1'000; ++i) {
+      Bits a(32), b(32);
+      const std::uint32_t c = static_cast<std::uint32_t>(i % 2 == 0 ? random() : 0x7fff'ffff + random() % 3);
+      std::int64_t wanted = static_cast<std::int32_t>(c);
+      for (std::size_t k = 0; k < a.size(); ++k) {
+        a[k] = static_cast<std::uint32_t>(random()) & ((1u << a_type.bits) - 1);
+        b[k] = static_cast<std::uint32_t>(random()) & ((1u << b_type.bits) - 1);
+        wanted += static_cast<std::int64_t>(decode(a_type, a[k]) * decode(b_type, b[k]));
+      }
+      std::vector<std::int32_t> x(a.size()), y(b.size());
+      base::unpack_mma(a_type, a, x);
+      base::unpack_mma(b_type, b, y);
+      REQUIRE(base::dot_s32(x, y, c, false) == static_cast<std::uint32_t>(wanted));
+      const std::int64_t clamped =
+          std::min<std::int64_t>(std::max<std::int64_t>(wanted, -0x8000'0000ll), 0x7fff'ffff);
+      REQUIRE(base::dot_s32(x, y, c, true) == static_cast<std::uint32_t>(clamped));
+    }
+  }
+}
+
+TEST_CASE("types that no mma sums are refused") {
+  const Bits bits(4);
+  std::vector<MmaElement> elements(4);
+  std::vector<std::int32_t> integers(4);
+  for (const Type type : {f32, f64, ue8m0, s8, f16x2})
+    CHECK_THROWS_AS(base::unpack_mma(type, bits, elements), Error);
+  for (const Type type : {f16, s16, u32}) CHECK_THROWS_AS(base::unpack_mma(type, bits, integers), Error);
+}
+
+}  // namespace ptxloom::test

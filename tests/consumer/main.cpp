@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <ptxloom/type.hpp>
+
+int main() {
+  const auto type = ptxloom::find_type("bf16");
+  if (!type || type->bits != 16) {
+    std::puts("bf16 is missing from the installed library");
+    return 1;
+  }
+  std::puts("ptxloom works from an installed tree");
+}

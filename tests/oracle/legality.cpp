@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "oracle/checks.hpp"
+#include "oracle/instance.hpp"
+
+namespace ptxloom::oracle {
+namespace {
+
+constexpr std::size_t kSample = 40;  // variants of one set of needs that are tried where not all are
+
+struct Subject {
+  std::string line;
+  std::vector<Variant> variants;  // that read so: any may allow it
+  bool documented = false;
+
+  bool allowed(const Target& target, Version version) const {
+    return std::any_of(variants.begin(), variants.end(), [&](Variant v) { return v.allowed(target, version); });
+  }
+};
+
+/// The lines of a form; what another form also says of a line counts too.
+std::vector<Subject> subjects(const Question& question) {
+  std::vector<Subject> result;
+  for (Variant variant : question.specs.variants(question.form.name)) {
+    for (std::string& line : lines_of(variant)) {
+      Subject subject{.line = std::move(line), .variants = {}, .documented = !variant.undocumented()};
+      for (Variant other : question.specs.match(variant.opcode())) {
+        const auto lines = lines_of(other);
+        if (std::find(lines.begin(), lines.end(), subject.line) != lines.end()) subject.variants.push_back(other);
+      }
+      result.push_back(std::move(subject));
+    }
+  }
+  return result;
+}
+
+struct Where {
+  Target target;
+  Version version;
+};
+
+/// All targets with the versions that can make a difference to these subjects, or with all versions.
+std::vector<Where> places(const std::vector<Subject>& subjects, bool all) {
+  std::set<Version> near = {ptx_versions().back()};
+  const auto versions = ptx_versions();
+  for (const Subject& subject : subjects) {
+    for (Variant variant : subject.variants) {
+      for (const spec::Needs& needs : variant.data()->needs) {
+        for (const spec::Need* need : needs) {
+          for (const spec::NeedAlternative& any : *need) {
+            const auto at = std::lower_bound(versions.begin(), versions.end(), any.from);
+            if (at == versions.end()) continue;
+            near.insert(*at);
+            if (at != versions.begin()) near.insert(*(at - 1));
+          }
+        }
+      }
+    }
+  }
+  std::vector<Where> result;
+  for (const TargetInfo& info : targets()) {
+    for (Version version : versions) {
+      const bool wanted = all || near.contains(version) || version == info.since;
+      if (wanted && version >= info.since) result.push_back({Target(info), version});
+    }
+  }
+  return result;
+}
+
+/// Of each group of subjects that are allowed at the same places, a few.
+std::vector<Subject> sample(std::vector<Subject> subjects, const std::vector<Where>& where, std::mt19937& random) {
+  std::shuffle(subjects.begin(), subjects.end(), random);
+  std::map<std::vector<bool>, std::size_t> taken;
+  std::vector<Subject> result;
+  for (Subject& subject : subjects) {
+    std::vector<bool> signature;
+    for (const Where& w : where) signature.push_back(subject.allowed(w.target, w.version));
+    if (taken[signature]++ < kSample) result.push_back(std::move(subject));
+  }
+  return result;
+}
+
+}  // namespace
+
+Surroundings surroundings(const spec::FormData& form) {
+  const auto own = [](std::string_view mine, std::string_view files) { return std::string(mine.empty() ? files : mine); };
+  return {own(form.module_decls, form.file->module_decls), own(form.body_decls, form.file->body_decls)};
+}
+
+Outcome check_legality(const Question& question) {
+  Outcome outcome;
+  std::vector<Subject> all = subjects(question);
+  const std::vector<Where> where = places(all, question.options.all);
+  const std::vector<Subject> tried =
+      question.options.all || all.size() <= 400 ? std::move(all) : sample(std::move(all), where, question.random);
+  std::vector<std::string> lines;
+  for (const Subject& subject : tried) lines.push_back(subject.line);
+  struct Wrong {
+    std::string first, last, message;
+    std::size_t count = 0;
+  };
+  std::map<std::pair<std::string, bool>, Wrong> wrong;  // line, wanted
+  for (const auto& [target, version] : where) {
+    const auto verdicts = question.ptxas.judge(lines, target, version, surroundings(question.form));
+    outcome.cases += lines.size();
+    for (std::size_t i = 0; i < tried.size(); ++i) {
+      const bool wanted = tried[i].allowed(target, version);
+      if (wanted == verdicts[i].accepted) continue;
+      Wrong& entry = wrong[{tried[i].line, wanted}];
+      entry.last = std::string(target.name()) + ":" + to_string(version);
+      if (entry.count++ == 0) entry = {entry.last, entry.last, verdicts[i].message, 1};
+    }
+  }
+  for (const auto& [key, entry] : wrong) {
+    outcome.disagreements.push_back(std::string(key.second ? "specs accept" : "specs refuse") + ", ptxas does not: " +
+                                    key.first + "  @ " + entry.first + " .. " + entry.last + " (" +
+                                    std::to_string(entry.count) + ") " + entry.message);
+  }
+  return outcome;
+}
+
+}  // namespace ptxloom::oracle

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <stdexcept>
+
+#include "fake_cuda/fake_cuda.hpp"
+#include "ptxloom/libraries.hpp"
+
+inline std::filesystem::path fake_driver_folder() { return PTXLOOM_BINARY_DIR "/fake_cuda"; }
+inline std::filesystem::path old_driver_folder() { return PTXLOOM_BINARY_DIR "/fake_old_cuda"; }
+
+/// Libraries whose driver is the fake one; nvJitLink and the others are the machine's own.
+inline ptxloom::Libraries fake_libraries() { return ptxloom::Libraries({.folders = {fake_driver_folder()}}); }
+
+/// The state of the fake driver, as new.
+inline FakeCuda& fresh_fake() {
+  void* library = ::dlopen((fake_driver_folder() / "libcuda.so.1").c_str(), RTLD_NOW);
+  if (library == nullptr) throw std::runtime_error(::dlerror());
+  FakeCuda& fake = *reinterpret_cast<FakeCuda* (*)()>(::dlsym(library, "fake_cuda"))();
+  fake = {};
+  return fake;
+}
