@@ -38,6 +38,8 @@ if(PTXLOOM_CUDA)
     endif()
   endforeach()
   message(STATUS "CUDA headers: ${PTXLOOM_CUDA_INCLUDE}")
+  # Programs run from the build folder find the libraries that ./dev fetched into it.
+  list(APPEND CMAKE_BUILD_RPATH "${PTXLOOM_CUDA_INCLUDE}/../lib")
 endif()
 add_library(ptxloom_cuda_headers INTERFACE)
 if(PTXLOOM_CUDA)

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -12,9 +13,9 @@
 
 #include "ptxloom/ir.hpp"
 
-// The CPU executor: runs a kernel of IR on memory that it knows the bounds of, thread for thread as the GPU would,
-// and stops at the first misuse with the instruction, the thread and the address. Threads of a warp go in lockstep,
-// lowest program counter first, so that diverged paths meet again where structured code joins.
+// The CPU executor: runs a kernel of IR on memory that it knows the bounds of, thread for thread as the GPU
+// would, and stops at the first misuse with the instruction, the thread and the address. Threads of a warp go
+// in lockstep, lowest program counter first, so that diverged paths meet again where structured code joins.
 namespace ptxloom::exec {
 
 /// Global memory: allocations at simulated addresses far apart, so that a stray pointer hits no neighbour.
@@ -40,7 +41,7 @@ class Memory {
     std::byte* data = nullptr;
     std::string name;
   };
-  /// What there is, by address, and what there was.
+  /// What there is, by address, and what was released lately.
   std::vector<Allocation> allocations() const;
   std::vector<Allocation> released() const;
 
@@ -49,13 +50,25 @@ class Memory {
   std::unique_ptr<State> state_;
 };
 
+/// A warp about to execute an instruction.
+struct Step {
+  const ir::Kernel& kernel;
+  const ir::Instruction& instruction;
+  std::array<std::uint32_t, 3> block;
+  std::uint32_t warp = 0;
+  std::uint32_t lanes = 0;  ///< a bit for each thread that takes part; 0 where a guard lets none through
+};
+
 struct Launch {
   std::array<std::uint32_t, 3> grid{1, 1, 1};
   std::array<std::uint32_t, 3> block{1, 1, 1};
   std::uint32_t shared_bytes = 0;           ///< dynamic
   std::span<const std::byte> parameters{};  ///< the parameter buffer, laid out as the signature says
   unsigned jobs = 0;                        ///< host threads; 0 = one a core (blocks run independently)
-  std::uint64_t step_limit = 1'000'000'000; ///< instructions of one warp, against endless loops; 0 = no limit
+  /// Instructions of one warp, against endless loops; 0 = no limit.
+  std::uint64_t step_limit = 1'000'000'000;
+  /// Called for every step. Blocks then run one after the other.
+  std::function<void(const Step&)> trace = {};
 };
 
 struct Stats {
@@ -64,8 +77,8 @@ struct Stats {
 
 struct Code;  // src/exec/code.hpp
 
-/// A kernel decoded for running. Throws Error(refused, "exec-unsupported") that names the instruction where the
-/// executor has no semantics for one.
+/// A kernel decoded for running. Throws Error(refused, "exec-unsupported") that names the instruction where
+/// the executor has no semantics for one.
 class Program {
  public:
   Program(const ir::Module& module, std::string_view entry);
@@ -73,9 +86,10 @@ class Program {
   Program(Program&&) noexcept;
   Program& operator=(Program&&) noexcept;
 
-  /// Runs the whole grid. A misuse throws Error(refused, "out-of-bounds" | "misaligned" | "barrier-divergence" | ...)
-  /// naming instruction, block, thread and address, of the first block that has one. A launch that does not fit the
-  /// kernel throws Error(usage, "launch-size" | "launch-parameters").
+  /// Runs the whole grid. A misuse throws Error(refused, "out-of-bounds" | "misaligned" |
+  /// "barrier-divergence" | ...) naming instruction, block, thread and address, of the first block that has
+  /// one. A launch that does not fit the kernel throws Error(usage, "launch-size" | "launch-parameters" |
+  /// "launch-shared").
   void run(Memory& memory, const Launch& launch, Stats* stats = nullptr) const;
 
  private:

@@ -70,7 +70,7 @@ struct Instruction {
 
 /// A line of a kernel's body; `index` into the vector of its kind.
 struct Statement {
-  enum class Kind : std::uint8_t { instruction, label, comment };
+  enum class Kind : std::uint8_t { instruction, label, comment, pragma };
   Kind kind = Kind::instruction;
   std::uint32_t index = 0;
 };
@@ -102,7 +102,8 @@ struct Kernel {
   std::string name;
   std::vector<Parameter> parameters;
   std::optional<std::array<std::uint32_t, 3>> reqntid, maxntid, reqnctapercluster;
-  std::optional<std::uint32_t> minnctapersm, maxnreg;
+  std::optional<std::uint32_t> minnctapersm, maxnreg, maxclusterrank;
+  bool explicitcluster = false;
 
   std::vector<RegisterDecl> registers;
   std::vector<Variable> variables;
@@ -111,6 +112,7 @@ struct Kernel {
   std::vector<Operand> operands;
   std::vector<Instruction> instructions;
   std::vector<std::string> comments;
+  std::vector<std::string> pragmas;  ///< what stands after .pragma: "\"nounroll\""
   std::vector<Statement> body;
 
   std::span<const Operand> operands_of(const Instruction& instruction) const {

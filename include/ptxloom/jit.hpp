@@ -99,6 +99,8 @@ class Linker {
   LinkResult link(std::string_view ptx, const LinkOptions& options) const;
   /// nvJitLink's version, that of the CUDA release it came with.
   Version version() const;
+  /// Does this nvJitLink know the chip of the target? Which suffixes it has, only linking tells.
+  bool serves(std::string_view target) const;
   const Cache& cache() const { return cache_; }
 
  private:
@@ -130,6 +132,8 @@ class NvrtcCompiler {
   /// Throws Error(refused, "compile-failed") with the compiler's errors, or Error(missing, "no-nvrtc").
   CompileResult compile(std::string_view source, const CompileOptions& options) const;
   Version version() const;
+  /// Does this NVRTC know the chip of the target?
+  bool serves(std::string_view target) const;
 
  private:
   Libraries libraries_;

@@ -83,6 +83,8 @@ class DeviceContext {
   std::shared_ptr<State> state_;
 };
 
+/// Global memory of a device. Copies and fills without a stream go through the default stream: they wait for
+/// streams made here, but not for another library's that are non-blocking.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
@@ -104,6 +106,7 @@ class DeviceMemory {
   std::shared_ptr<State> state_;
 };
 
+/// A queue of work.
 class Stream {
  public:
   explicit Stream(const DeviceContext& context);
@@ -115,6 +118,7 @@ class Stream {
   std::shared_ptr<State> state_;
 };
 
+/// A mark in a stream, to wait for and to time by.
 class Event {
  public:
   explicit Event(const DeviceContext& context);

@@ -2,6 +2,7 @@
 #include "ptxloom/runner.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -95,6 +96,17 @@ void check_given(const std::vector<TensorPlan>& plans, std::span<const HostTenso
   }
 }
 
+/// The system would grant the memory and end the process when it is used.
+void check_memory(const std::vector<TensorPlan>& plans) {
+  std::uint64_t bytes = 0;
+  for (const TensorPlan& plan : plans) bytes += plan.bytes();
+  const std::uint64_t whole = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  if (bytes < whole / 3) return;  // each tensor has a copy on the device and one to compare with
+  throw Error(ErrorKind::usage, "too-large",
+              fmt::format("the tensors take {} MiB, and this machine has {} MiB of memory", bytes >> 20, whole >> 20),
+              "use smaller sizes");
+}
+
 }  // namespace
 
 Specialised specialise(const Context& context, const Template& kernel_template, const Settings& problem,
@@ -135,6 +147,7 @@ std::vector<HostTensor> make_tensors(const Template& kernel_template, const Sett
                                      std::span<const HostTensor> given, std::uint64_t seed) {
   const std::vector<TensorPlan> plans = kernel_template.tensors(problem);
   check_given(plans, given);
+  check_memory(plans);
   std::vector<HostTensor> tensors;
   for (const TensorPlan& plan : plans) {
     const HostTensor* own = find_tensor(given, plan.name);

@@ -14,6 +14,8 @@ bool in_bounds(const ir::Kernel& kernel, const ir::Statement& statement) {
       return statement.index < kernel.labels.size();
     case ir::Statement::Kind::comment:
       return statement.index < kernel.comments.size();
+    case ir::Statement::Kind::pragma:
+      return statement.index < kernel.pragmas.size();
   }
   return false;
 }

@@ -20,12 +20,16 @@ void check_guard(const Scope& scope, const ir::Instruction& instruction, Diagnos
 }
 
 void check_version(const Scope& scope, const ir::Instruction& instruction, Version since, Diagnostics& out) {
-  if (since <= scope.module.version) return;
-  out.push_back(located(
-      instruction, {.code = "version-too-low",
-                    .message = "needs PTX " + to_string(since) + " on " + std::string(scope.target.name()) +
-                               ", the module says " + to_string(scope.module.version),
-                    .hint = "write .version " + to_string(since)}));
+  if (instruction.variant.allowed(scope.target, scope.module.version)) return;
+  if (scope.module.version < scope.target.since()) return;  // said once, by check_target
+  const bool low = scope.module.version < since;
+  const std::string says = "the module says " + to_string(scope.module.version);
+  const std::string needs =
+      "needs PTX " + to_string(since) + " on " + std::string(scope.target.name()) + ", ";
+  out.push_back(
+      located(instruction, {.code = low ? "version-too-low" : "version-too-high",
+                            .message = (low ? needs : "newer versions of PTX have dropped it, ") + says,
+                            .hint = "write .version " + to_string(since)}));
 }
 
 }  // namespace
@@ -37,7 +41,7 @@ void check_instruction(const Scope& scope, const ir::Instruction& instruction, D
   const std::optional<Version> since = variant.since(scope.target);
   if (since && !check_operands(scope.kernel, variant, operands)) {
     check_version(scope, instruction, *since, out);
-    if (variant.undocumented()) out.push_back(located(instruction, undocumented(variant)));
+    if (variant.undocumented()) out.push_back(located(instruction, undocumented()));
     return;
   }
   // Wrong: have it said with what else the opcode could be.

@@ -2,7 +2,7 @@
 #include "check/nearest.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <array>
 #include <vector>
 
 #include "ir/fit.hpp"
@@ -12,24 +12,47 @@ namespace {
 
 constexpr std::size_t kMostHints = 5;
 
-std::vector<std::string_view> words_of(std::string_view opcode) {
-  std::vector<std::string_view> words;
-  for (std::size_t at = 0; at <= opcode.size();) {
-    const std::size_t dot = std::min(opcode.find('.', at), opcode.size());
-    words.push_back(opcode.substr(at, dot - at));
-    at = dot + 1;
+// The types that the registers among these operands are declared with, and those of the same size.
+std::vector<std::string_view> types_of(const ir::Kernel& kernel, std::span<const ir::Operand> operands) {
+  static constexpr std::array kTypes{f16, f32, f64, s8,  s16, s32, s64,  u8,  u16,
+                                     u32, u64, b8,  b16, b32, b64, b128, pred};
+  std::vector<std::string_view> names;
+  const auto add = [&](const ir::Operand& operand) {
+    if (operand.kind != ir::Operand::Kind::reg || operand.index >= kernel.registers.size()) return;
+    for (const Type& type : kTypes)
+      if (type.bits == kernel.registers[operand.index].type.bits) names.push_back(type.name);
+  };
+  for (const ir::Operand& operand : operands) {
+    add(operand);
+    if (operand.kind == ir::Operand::Kind::vector && operand.index < kernel.operands.size())
+      add(kernel.operands[operand.index]);
   }
-  return words;
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
 }
 
-// Words that one opcode has and the other has not.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::string_view> left = words_of(a), right = words_of(b), different;
-  std::sort(left.begin(), left.end());
-  std::sort(right.begin(), right.end());
-  std::set_symmetric_difference(left.begin(), left.end(), right.begin(), right.end(),
-                                std::back_inserter(different));
-  return different.size();
+// The opcode with one of its types, wherever it stands, exchanged for another.
+std::string with_type(std::string_view opcode, std::string_view from, std::string_view to) {
+  std::string text;
+  for (std::size_t at = 0; at <= opcode.size();) {
+    const std::size_t dot = std::min(opcode.find('.', at), opcode.size());
+    const std::string_view word = opcode.substr(at, dot - at);
+    text.append(at == 0 ? "" : ".").append(word == from ? to : word);
+    at = dot + 1;
+  }
+  return text;
+}
+
+std::vector<std::string_view> types_in(std::string_view opcode) {
+  std::vector<std::string_view> types;
+  for (std::size_t at = 0; at <= opcode.size();) {
+    const std::size_t dot = std::min(opcode.find('.', at), opcode.size());
+    const std::string_view word = opcode.substr(at, dot - at);
+    if (find_type(word) && std::find(types.begin(), types.end(), word) == types.end()) types.push_back(word);
+    at = dot + 1;
+  }
+  return types;
 }
 
 bool takes(Variant variant, const ir::Kernel& kernel, std::span<const ir::Operand> operands) {
@@ -62,14 +85,20 @@ std::string where_legal(Variant variant) {
 
 std::string nearest_hint(const Specs& specs, Variant variant, const ir::Kernel& kernel,
                          std::span<const ir::Operand> operands, const Target& target) {
-  std::vector<std::pair<std::size_t, std::string_view>> found;
-  for (const Variant other : specs.variants(variant.form()))
-    if (!other.undocumented() && takes(other, kernel, operands) && other.since(target))
-      found.emplace_back(distance(variant.opcode(), other.opcode()), other.opcode());
-  std::sort(found.begin(), found.end());
+  std::vector<std::string> found;
+  for (const std::string_view from : types_in(variant.opcode())) {
+    for (const std::string_view to : types_of(kernel, operands)) {
+      const std::string opcode = with_type(variant.opcode(), from, to);
+      const std::span<const Variant> others = specs.match(opcode);
+      const bool fits = std::any_of(others.begin(), others.end(), [&](Variant other) {
+        return !other.undocumented() && takes(other, kernel, operands) && other.since(target);
+      });
+      if (fits && std::find(found.begin(), found.end(), opcode) == found.end()) found.push_back(opcode);
+    }
+  }
   std::string text;
   for (std::size_t i = 0; i < std::min(found.size(), kMostHints); ++i)
-    text += (i == 0 ? "legal here: " : ", ") + std::string(found[i].second);
+    text += (i == 0 ? "would take them: " : ", ") + found[i];
   return text;
 }
 

@@ -13,12 +13,12 @@ namespace ptxloom::check_rules {
 /// another: "sm_90 (PTX 7.8)", "sm_100a (PTX 8.6) or sm_100f (PTX 8.8)".
 std::string where_legal(Variant variant);
 
-/// "legal here: add.s64, add.u64": variants of the same form that are on the target and take these operands,
-/// those that differ in the fewest words first, five at most. "" if there is none.
+/// "would take them: add.s64, add.u64": opcodes with another type that are on the target and take these
+/// operands, five at most. "" if there is none.
 std::string nearest_hint(const Specs& specs, Variant variant, const ir::Kernel& kernel,
                          std::span<const ir::Operand> operands, const Target& target);
 
-/// "add.s32 D, A, B with b32, s32 ...": the opcode and what each operand takes.
+/// "add.s32 D: s32, A: s32, B: s32": the opcode and what each operand takes.
 std::string usage_of(Variant variant);
 
 }  // namespace ptxloom::check_rules

@@ -73,11 +73,11 @@ Words words_for(const ir::Kernel& kernel, const OperandSpec& place, const ir::Op
       return {"address-space", "is [" + given + "], but takes an address in " + space_name(place.space) +
                                    " state space, where " + kernel.symbols[operand.index] + " is not"};
     case Misfit::address_type:
-      return {"address-type",
-              "is [" + given + "], whose base is " + given_register(kernel, operand.index) + ", but takes " +
-                  address_register_for(place.space)};
+      return {"address-type", "is [" + given + "], whose base is " + given_register(kernel, operand.index) +
+                                  ", but takes " + address_register_for(place.space)};
     case Misfit::mixed:
-      return {"operand-mixed", "is " + given + ", whose elements differ in size, or are both integers and floats"};
+      return {"operand-mixed",
+              "is " + given + ", whose elements differ in size, or are both integers and floats"};
     case Misfit::address_offset:
       return {"address-offset",
               "is [" + given + "], but takes a register, or a variable and what is added to it"};
@@ -113,10 +113,10 @@ Diagnostic wrong_count(Variant variant, std::size_t given) {
           .hint = {}};
 }
 
-Diagnostic undocumented(Variant variant) {
+Diagnostic undocumented() {
   return {.severity = Severity::warning,
           .code = "undocumented",
-          .message = std::string(variant.opcode()) + " is taken by ptxas, but not promised by the PTX manual",
+          .message = "ptxas takes it, but the PTX manual does not promise it",
           .hint = "another release may refuse it"};
 }
 

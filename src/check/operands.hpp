@@ -15,6 +15,6 @@ Diagnostic describe(const ir::Kernel& kernel, const OperandSpec& place, const ir
 Diagnostic wrong_count(Variant variant, std::size_t given);
 
 /// ptxas takes the variant, the manual does not promise it: a warning.
-Diagnostic undocumented(Variant variant);
+Diagnostic undocumented();
 
 }  // namespace ptxloom::check_rules

@@ -74,12 +74,13 @@ Resolution resolve(const ir::Kernel& kernel, std::span<const Variant> candidates
       undocumented = candidate;
     }
   }
-  if (undocumented) return {.variant = undocumented, .diagnostic = check_rules::undocumented(undocumented)};
+  if (undocumented) return {.variant = undocumented, .diagnostic = check_rules::undocumented()};
   if (candidates.empty()) return {.variant = {}, .diagnostic = unknown_opcode()};
-  const Variant subject = elsewhere ? elsewhere : nearest.variant;
   Diagnostic diagnostic = elsewhere ? not_on_target(elsewhere, target) : misfit(kernel, nearest, operands);
   if (specs != nullptr)
-    diagnostic.hint = check_rules::nearest_hint(*specs, subject, kernel, operands, target);
+    diagnostic.hint = elsewhere
+                          ? specs->explain(elsewhere.opcode(), target).hint
+                          : check_rules::nearest_hint(*specs, nearest.variant, kernel, operands, target);
   if (diagnostic.hint.empty() && !elsewhere) diagnostic.hint = shapes_hint(candidates, target);
   return {.variant = {}, .diagnostic = std::move(diagnostic)};
 }

@@ -115,7 +115,7 @@ std::vector<Timing> link(const Tool& tool, int count) {
 std::vector<Timing> cache(const Tool& tool, int count) {
   Steps steps;
   const auto specs = tool.specs();
-  const Linker linker(Libraries(), Cache::from_environment(Log::from_environment()));
+  const Linker linker(Libraries(), Cache::from_environment(tool_log()));
   const std::string ptx = fresh_ptx(specs, specs->target(kTarget), 0);
   for (int i = 0; i < count; ++i) {
     const LinkResult result =

@@ -11,7 +11,7 @@ namespace {
 
 /// The cache that everything uses; one that cannot be used is an error here, where it is the subject.
 Cache open_cache() {
-  Cache cache = Cache::from_environment(Log::from_environment());
+  Cache cache = Cache::from_environment(tool_log());
   if (!cache.enabled()) {
     throw Error(ErrorKind::usage, "cache-off", "the cache is turned off (PTXLOOM_CACHE_DIR=off)",
                 "name its folder in PTXLOOM_CACHE_DIR");

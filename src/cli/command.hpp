@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ptxloom/log.hpp"
 #include "ptxloom/specs.hpp"
 #include "ptxloom/target.hpp"
 
@@ -36,6 +37,9 @@ struct Tool {
 
   std::shared_ptr<const Specs> specs() const;
 };
+
+/// As PTXLOOM_LOG says; where it says nothing, warnings go to stderr.
+Log tool_log();
 
 void add_doctor(Tool& tool);
 void add_list(Tool& tool);

@@ -41,7 +41,7 @@ int run(const Tool& tool, const Options& options) {
   const std::string ptx = read_file(options.file);
   const auto specs = tool.specs();
   const Target target = specs->target(options.target.empty() ? target_of(ptx, options.file) : options.target);
-  const Linker linker(Libraries(), Cache::from_environment(Log::from_environment()));
+  const Linker linker(Libraries(), Cache::from_environment(tool_log()));
   const LinkResult result = linker.link(ptx, {.target = std::string(target.name())});
   for (const Diagnostic& diagnostic : result.diagnostics) fmt::print(stderr, "{}\n", to_string(diagnostic));
   std::filesystem::path output = options.output;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -143,7 +144,8 @@ void print_text(const Report& report) {
   }
   if (report.device_problem) {
     rows.push_back({"gpu", "none: kernels run in the CPU executor"});
-    add_problem(rows, report.device_problem);
+    const auto same = [&](const LibraryStatus& l) { return l.problem && l.problem->message == report.device_problem->message; };
+    if (std::ranges::none_of(report.libraries, same)) add_problem(rows, report.device_problem);
   }
   rows.push_back({"cache", report.cache.empty() ? "off" : report.cache.string()});
   add_problem(rows, report.cache_problem);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <string>
 #include <vector>
@@ -17,6 +18,14 @@ std::shared_ptr<const Specs> Tool::specs() const {
   std::vector<std::filesystem::path> folders = spec_folders_from_environment();
   folders.insert(folders.end(), spec_folders.begin(), spec_folders.end());
   return std::make_shared<const Specs>(folders);
+}
+
+Log tool_log() {
+  if (std::getenv("PTXLOOM_LOG") != nullptr) return Log::from_environment();
+  const auto write = [](LogLevel level, std::string_view message) {
+    fmt::print(stderr, "ptxloom: {}: {}\n", name(level), message);
+  };
+  return Log(write, LogLevel::warning);
 }
 
 namespace {

@@ -76,6 +76,7 @@ std::vector<Variant> find_opcode(const Specs& specs, const std::string& wanted, 
 
 std::string example(Variant variant) {
   std::string text(variant.opcode());
+  if (!variant.operands().empty()) text += ' ';
   for (const OperandPiece& piece : variant.pieces()) {
     text += piece.text;
     if (piece.operand >= 0) text += variant.operands()[static_cast<std::size_t>(piece.operand)].name;

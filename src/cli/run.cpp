@@ -105,7 +105,7 @@ int run(const Tool& tool, const RunFlags& flags) {
 }  // namespace
 
 Context open_device(const Tool& tool, const std::string& device) {
-  Context context({.device = device, .specs = tool.spec_folders});
+  Context context({.device = device, .specs = tool.spec_folders, .log = tool_log()});
   const bool fell_back = device.empty() && !context.is_gpu();
   fmt::print(stderr, "running on {}{}\n", fell_back ? "the CPU executor, as there is no GPU" : context.device().name,
              context.is_gpu() ? fmt::format(" ({})", context.target().name()) : "");

@@ -141,7 +141,8 @@ class FileRun {
       const bool input = tensor->role != TensorPlan::Role::out;
       add_buffer(to_npy(input ? random_tensor(*tensor, flags_.seed) : poisoned_tensor(*tensor)), {});
     } else {
-      arguments_.push_back(Argument::bits(plan->type, plan->bits));
+      const bool pointer = parameters()[index].pointer;  // a matrix that the problem does without
+      arguments_.push_back(pointer ? Argument::pointer(plan->bits) : Argument::bits(plan->type, plan->bits));
     }
   }
 

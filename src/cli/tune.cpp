@@ -100,7 +100,7 @@ int search(const Context& context, const Task& task, const Options& options) {
 }
 
 int merge(const Options& options) {
-  const Records records = Records::from_environment(Log::from_environment());
+  const Records records = Records::from_environment(tool_log());
   for (const std::filesystem::path& file : options.merge) {
     fmt::print(stderr, "{}: {} records\n", file.string(), records.merge(file));
   }
@@ -113,7 +113,7 @@ int run(const Tool& tool, const Options& options) {
   const Task task = parse_task(options.kernel_template, options.sets);
   task.kernel_template->problem(task.settings.problem);
   parse_budget(options.budget);
-  const Context context({.device = options.device, .specs = tool.spec_folders});
+  const Context context({.device = options.device, .specs = tool.spec_folders, .log = tool_log()});
   return options.must_hit ? look_up(context, task, options) : search(context, task, options);
 }
 

@@ -12,7 +12,8 @@
 #define PTXLOOM_NVRTC_SYMBOLS(X)                                                                             \
   X(nvrtcVersion) X(nvrtcGetErrorString) X(nvrtcCreateProgram) X(nvrtcDestroyProgram) X(nvrtcCompileProgram) \
   X(nvrtcGetProgramLogSize) X(nvrtcGetProgramLog) X(nvrtcAddNameExpression) X(nvrtcGetLoweredName)           \
-  X(nvrtcGetPTXSize) X(nvrtcGetPTX) X(nvrtcGetCUBINSize) X(nvrtcGetCUBIN)
+  X(nvrtcGetPTXSize) X(nvrtcGetPTX) X(nvrtcGetCUBINSize) X(nvrtcGetCUBIN)                                    \
+  X(nvrtcGetNumSupportedArchs) X(nvrtcGetSupportedArchs)
 // clang-format on
 
 namespace ptxloom::cuda {

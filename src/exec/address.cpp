@@ -19,19 +19,25 @@ std::string describe(const Memory::Allocation& allocation) {
 
 std::string_view name_of(StateSpace space) {
   switch (space) {
-    case StateSpace::generic: return "generic";
-    case StateSpace::global: return "global";
-    case StateSpace::shared: return "shared";
-    case StateSpace::local: return "local";
-    case StateSpace::constant: return "constant";
-    case StateSpace::param: return "parameter";
+    case StateSpace::generic:
+      return "generic";
+    case StateSpace::global:
+      return "global";
+    case StateSpace::shared:
+      return "shared";
+    case StateSpace::local:
+      return "local";
+    case StateSpace::constant:
+      return "constant";
+    case StateSpace::param:
+      return "parameter";
   }
   return "";
 }
 
 std::string describe_reach(const Reach& reach, std::uint64_t address) {
-  return fmt::format("{} {} bytes at {:#x} of {} memory", reach.access == Access::read ? "reads" : "writes", reach.bytes,
-                     address, name_of(reach.space));
+  return fmt::format("{} {} bytes at {:#x} of {} memory", reach.access == Access::read ? "reads" : "writes",
+                     reach.bytes, address, name_of(reach.space));
 }
 
 // A space that is one piece of memory, addressed from 0.
@@ -41,12 +47,17 @@ std::span<std::byte> piece(Warp& warp, int lane, StateSpace space) {
     return std::span(const_cast<std::byte*>(bytes.data()), bytes.size());
   };
   switch (space) {
-    case StateSpace::shared: return warp.block().shared();
-    case StateSpace::local: return {warp.local(lane), code.local_bytes};
-    case StateSpace::constant: return writable(code.constants);
-    case StateSpace::param: return writable(warp.block().grid().launch().parameters.first(code.parameter_bytes));
+    case StateSpace::shared:
+      return warp.block().shared();
+    case StateSpace::local:
+      return {warp.local(lane), code.local_bytes};
+    case StateSpace::constant:
+      return writable(code.constants);
+    case StateSpace::param:
+      return writable(warp.block().grid().launch().parameters.first(code.parameter_bytes));
     case StateSpace::generic:
-    case StateSpace::global: break;
+    case StateSpace::global:
+      break;
   }
   return {};
 }
@@ -56,7 +67,8 @@ std::string describe_shared(const Grid& grid) {
                      grid.code().static_shared_bytes, grid.launch().shared_bytes);
 }
 
-[[noreturn]] void out_of_bounds(Warp& warp, const Operation& op, int lane, std::uint64_t address, const Reach& reach) {
+[[noreturn]] void out_of_bounds(Warp& warp, const Operation& op, int lane, std::uint64_t address,
+                                const Reach& reach) {
   const Grid& grid = warp.block().grid();
   const std::string access = describe_reach(reach, address);
   if (reach.space == StateSpace::global) {
@@ -67,12 +79,14 @@ std::string describe_shared(const Grid& grid) {
     fault(warp, op, lane_bit(lane), "out-of-bounds", access + ", " + describe_nearest(grid.memory(), address),
           "check the index against the size of the buffer, and the guard of the last tile");
   }
-  const std::string room = reach.space == StateSpace::shared
-                               ? describe_shared(grid)
-                               : fmt::format("there are {} bytes of it", piece(warp, lane, reach.space).size());
+  const std::string room =
+      reach.space == StateSpace::shared
+          ? describe_shared(grid)
+          : fmt::format("there are {} bytes of it", piece(warp, lane, reach.space).size());
   fault(warp, op, lane_bit(lane), "out-of-bounds", access + "; " + room,
-        reach.space == StateSpace::shared ? "give the launch enough dynamic shared memory, and check the index"
-                                          : "check the address against what is declared");
+        reach.space == StateSpace::shared
+            ? "give the launch enough dynamic shared memory, and check the index"
+            : "check the address against what is declared");
 }
 
 void check_access(Warp& warp, const Operation& op, int lane, std::uint64_t address, const Reach& reach) {
@@ -81,7 +95,8 @@ void check_access(Warp& warp, const Operation& op, int lane, std::uint64_t addre
           fmt::format("{}, which is no multiple of {}", describe_reach(reach, address), reach.alignment),
           "align the address to the size of the whole access, vectors included");
   }
-  if (reach.access == Access::write && (reach.space == StateSpace::constant || reach.space == StateSpace::param)) {
+  if (reach.access == Access::write &&
+      (reach.space == StateSpace::constant || reach.space == StateSpace::param)) {
     fault(warp, op, lane_bit(lane), "read-only", describe_reach(reach, address), "write to another space");
   }
 }
@@ -99,7 +114,8 @@ std::optional<StateSpace> find_space(std::string_view word) {
 }
 
 StateSpace space_of(std::uint64_t generic) {
-  for (const StateSpace space : {StateSpace::shared, StateSpace::local, StateSpace::constant, StateSpace::param}) {
+  for (const StateSpace space :
+       {StateSpace::shared, StateSpace::local, StateSpace::constant, StateSpace::param}) {
     if (generic - window(space) < kWindowBytes) return space;
   }
   return StateSpace::global;
@@ -126,11 +142,13 @@ std::byte* resolve(Warp& warp, const Operation& op, int lane, std::uint64_t addr
     return allocation->data + (address - allocation->address);
   }
   const std::span<std::byte> memory = piece(warp, lane, reach.space);
-  if (address > memory.size() || memory.size() - address < reach.bytes) out_of_bounds(warp, op, lane, address, reach);
+  if (address > memory.size() || memory.size() - address < reach.bytes)
+    out_of_bounds(warp, op, lane, address, reach);
   return memory.data() + address;
 }
 
-void resolve(Warp& warp, const Operation& op, Mask mask, const Slot& slot, const Reach& reach, Pointers& pointers) {
+void resolve(Warp& warp, const Operation& op, Mask mask, const Slot& slot, const Reach& reach,
+             Pointers& pointers) {
   const std::uint64_t misaligned = reach.alignment - 1;
   const Memory::Allocation* last = nullptr;  // lanes mostly share an allocation
   for_lanes(mask, [&](int lane) {
@@ -140,7 +158,8 @@ void resolve(Warp& warp, const Operation& op, Mask mask, const Slot& slot, const
       pointer = resolve(warp, op, lane, address, reach);
       return;
     }
-    if (last == nullptr || address - last->address > last->bytes || last->bytes - (address - last->address) < reach.bytes) {
+    if (last == nullptr || address - last->address > last->bytes ||
+        last->bytes - (address - last->address) < reach.bytes) {
       last = find_allocation(warp.block().grid().allocations(), address, reach.bytes);
     }
     if (last == nullptr || (address & misaligned) != 0) resolve(warp, op, lane, address, reach);  // throws
@@ -168,7 +187,8 @@ std::string describe_nearest(const Memory& memory, std::uint64_t address) {
     return address - a.address < a.bytes ? 0 : address - a.address - a.bytes;
   };
   const Memory::Allocation& nearest = *std::ranges::min_element(all, {}, distance);
-  if (address < nearest.address) return fmt::format("{} bytes before {}", distance(nearest), describe(nearest));
+  if (address < nearest.address)
+    return fmt::format("{} bytes before {}", distance(nearest), describe(nearest));
   if (address - nearest.address < nearest.bytes) return "reaching over the end of " + describe(nearest);
   return fmt::format("{} bytes past the end of {}", distance(nearest), describe(nearest));
 }

@@ -12,8 +12,9 @@
 #include "exec/operation.hpp"
 #include "ptxloom/exec.hpp"
 
-// From an address in a state space to bytes of the host, with every bound checked. A generic address lies in one of
-// four windows (shared, local, constant, parameters), each far from any allocation, or is a global address.
+// From an address in a state space to bytes of the host, with every bound checked. A generic address lies in
+// one of four windows (shared, local, constant, parameters), each far from any allocation, or is a global
+// address.
 namespace ptxloom::exec {
 
 inline constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 32;
@@ -21,17 +22,22 @@ inline constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 32;
 constexpr std::uint64_t window(StateSpace space) {
   constexpr std::uint64_t first = 0x7100'0000'0000'0000;
   switch (space) {
-    case StateSpace::shared: return first;
-    case StateSpace::local: return first + (std::uint64_t{1} << 40);
-    case StateSpace::constant: return first + (std::uint64_t{2} << 40);
-    case StateSpace::param: return first + (std::uint64_t{3} << 40);
+    case StateSpace::shared:
+      return first;
+    case StateSpace::local:
+      return first + (std::uint64_t{1} << 40);
+    case StateSpace::constant:
+      return first + (std::uint64_t{2} << 40);
+    case StateSpace::param:
+      return first + (std::uint64_t{3} << 40);
     case StateSpace::generic:
-    case StateSpace::global: break;
+    case StateSpace::global:
+      break;
   }
   return 0;
 }
-/// By its PTX word, sub-qualifiers included ("shared::cta"); "" and "-" are generic. Empty for a space that the
-/// executor does not have.
+/// By its PTX word, sub-qualifiers included ("shared::cta"); "" and "-" are generic. Empty for a space that
+/// the executor does not have.
 std::optional<StateSpace> find_space(std::string_view word);
 
 /// Of a generic address.
@@ -50,12 +56,14 @@ struct Reach {
 /// The address in operand `slot` of a lane: register plus displacement.
 std::uint64_t address_of(Warp& warp, const Slot& slot, int lane);
 
-/// The host's bytes behind an address. A misuse is a fault: "null-address", "out-of-bounds", "misaligned", "read-only".
+/// The host's bytes behind an address. A misuse is a fault: "null-address", "out-of-bounds", "misaligned",
+/// "read-only".
 std::byte* resolve(Warp& warp, const Operation& op, int lane, std::uint64_t address, const Reach& reach);
 
 using Pointers = std::array<std::byte*, kLanes>;
 /// The same for the lanes of `mask`; other pointers are left alone.
-void resolve(Warp& warp, const Operation& op, Mask mask, const Slot& slot, const Reach& reach, Pointers& pointers);
+void resolve(Warp& warp, const Operation& op, Mask mask, const Slot& slot, const Reach& reach,
+             Pointers& pointers);
 
 /// The allocation that holds [address, address + bytes), or null. `all` is sorted by address.
 const Memory::Allocation* find_allocation(std::span<const Memory::Allocation> all, std::uint64_t address,

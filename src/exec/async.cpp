@@ -18,12 +18,14 @@ struct CopyPlan {
   int ignore = -1;     // "P": read nothing
 };
 
-std::uint32_t bytes_to_read(Warp& warp, const Operation& op, const CopyPlan& plan, int lane, std::uint32_t bytes) {
+std::uint32_t bytes_to_read(Warp& warp, const Operation& op, const CopyPlan& plan, int lane,
+                            std::uint32_t bytes) {
   if (plan.ignore >= 0) {
     return Lanes<bool>(warp.registers(), op.slot(static_cast<std::size_t>(plan.ignore)))[lane] ? 0 : bytes;
   }
   if (plan.size_read < 0) return bytes;
-  const auto read = Lanes<std::uint32_t>(warp.registers(), op.slot(static_cast<std::size_t>(plan.size_read)))[lane];
+  const auto read =
+      Lanes<std::uint32_t>(warp.registers(), op.slot(static_cast<std::size_t>(plan.size_read)))[lane];
   if (read > bytes) {
     fault(warp, op, lane_bit(lane), "copy-size", fmt::format("it reads {} bytes to copy {}", read, bytes),
           "let the source size be at most the copy size");
@@ -35,7 +37,8 @@ std::uint32_t bytes_to_read(Warp& warp, const Operation& op, const CopyPlan& pla
 void run_copy(Warp& warp, const Operation& op, Mask mask) {
   const auto& plan = op.plan_as<CopyPlan>();
   const std::uint32_t bytes = Lanes<std::uint32_t>(warp.registers(), op.slots[2])[0];
-  const Reach to_reach{.space = StateSpace::shared, .access = Access::write, .bytes = bytes, .alignment = bytes};
+  const Reach to_reach{
+      .space = StateSpace::shared, .access = Access::write, .bytes = bytes, .alignment = bytes};
   Pointers to;
   resolve(warp, op, mask, op.slots[0], to_reach, to);
   for_lanes(mask, [&](int lane) {
@@ -49,8 +52,8 @@ void run_copy(Warp& warp, const Operation& op, Mask mask) {
 }
 
 void decode_copy(Decoder& decoder) {
-  decoder.emit(&run_copy,
-               std::make_shared<CopyPlan>(CopyPlan{.size_read = decoder.operand("S"), .ignore = decoder.operand("P")}));
+  decoder.emit(&run_copy, std::make_shared<CopyPlan>(
+                              CopyPlan{.size_read = decoder.operand("S"), .ignore = decoder.operand("P")}));
 }
 
 void decode_commit(Decoder& decoder) {

@@ -8,9 +8,9 @@
 
 #include "exec/lanes.hpp"
 
-// cp.async as the PTX ISA allows it to behave at its worst: the destination is poisoned when the copy is issued and
-// filled only by a wait of the same thread that covers its group. Code that forgets the wait, or waits for too few
-// groups, reads poison every time, where a GPU would be right most of the time.
+// cp.async as the PTX ISA allows it to behave at its worst: the destination is poisoned when the copy is
+// issued and filled only by a wait of the same thread that covers its group. Code that forgets the wait, or
+// waits for too few groups, reads poison every time, where a GPU would be right most of the time.
 namespace ptxloom::exec {
 
 class AsyncCopies {
@@ -37,7 +37,7 @@ class AsyncCopies {
   template <class Covered>
   void land(Covered covered);
 
-  std::vector<Copy> copies_;                     // in order of issue
+  std::vector<Copy> copies_;                       // in order of issue
   std::array<std::uint32_t, kLanes> committed_{};  // groups closed, by lane
 };
 

@@ -33,7 +33,8 @@ void deliver_votes(const Barriers::Waiter& waiter, const Barriers::Barrier& barr
       return;
     }
     case BarrierReduction::all:
-      return Lanes<bool>(registers, op.slots[0]).set(waiter.lanes, barrier.votes == barrier.voters ? kAllLanes : 0);
+      return Lanes<bool>(registers, op.slots[0])
+          .set(waiter.lanes, barrier.votes == barrier.voters ? kAllLanes : 0);
     case BarrierReduction::any:
       return Lanes<bool>(registers, op.slots[0]).set(waiter.lanes, barrier.votes != 0 ? kAllLanes : 0);
   }
@@ -55,8 +56,8 @@ void Barriers::arrive(Warp& warp, const Operation& op, Mask mask, const Arrival&
   Barrier& barrier = barriers_[arrival.barrier];
   if (barrier.used && barrier.count != arrival.count) {
     fault(warp, op, mask, "barrier-count",
-          "barrier " + std::to_string(arrival.barrier) + " already waits for " + describe_count(barrier.count) +
-              ", this instruction expects " + describe_count(arrival.count),
+          "barrier " + std::to_string(arrival.barrier) + " already waits for " +
+              describe_count(barrier.count) + ", this instruction expects " + describe_count(arrival.count),
           "give every instruction that meets at one barrier the same thread count");
   }
   barrier.used = true;
@@ -67,8 +68,8 @@ void Barriers::arrive(Warp& warp, const Operation& op, Mask mask, const Arrival&
   barrier.votes += static_cast<std::uint32_t>(std::popcount(arrival.votes & mask));
   if (barrier.count != 0 && barrier.arrived > barrier.count) {
     fault(warp, op, mask, "barrier-count",
-          std::to_string(barrier.arrived) + " threads have arrived at barrier " + std::to_string(arrival.barrier) +
-              ", which expects " + std::to_string(barrier.count),
+          std::to_string(barrier.arrived) + " threads have arrived at barrier " +
+              std::to_string(arrival.barrier) + ", which expects " + std::to_string(barrier.count),
           "count the threads of all warps that use this barrier");
   }
   if (arrival.waits) {

@@ -9,18 +9,19 @@
 #include "exec/lanes.hpp"
 #include "exec/operation.hpp"
 
-// The sixteen barriers of a block. Without a thread count a barrier waits for every thread that has not exited; with
-// one, for that many arrivals, of which an `.aligned` instruction makes a full warp's (PTX ISA 9.7.13.1).
+// The sixteen barriers of a block. Without a thread count a barrier waits for every thread that has not
+// exited; with one, for that many arrivals, of which an `.aligned` instruction makes a full warp's (PTX
+// ISA 9.7.13.1).
 namespace ptxloom::exec {
 
 class Block;
 
 struct Arrival {
   std::uint32_t barrier = 0;
-  std::uint32_t count = 0;   ///< threads expected; 0 = all of the block
+  std::uint32_t count = 0;  ///< threads expected; 0 = all of the block
   bool aligned = true;
-  bool waits = true;         ///< false for bar.arrive
-  Mask votes = 0;            ///< of bar.red: lanes whose predicate holds
+  bool waits = true;  ///< false for bar.arrive
+  Mask votes = 0;     ///< of bar.red: lanes whose predicate holds
 };
 
 /// What bar.red makes of the votes.

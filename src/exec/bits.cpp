@@ -87,7 +87,8 @@ void decode_count(Decoder& decoder) {
   decoder.emit(with_integer(decoder.word("type"), [&]<class T>() -> Semantic {
     if constexpr (std::is_unsigned_v<T>) {
       if (op == "popc") return lanewise<T>([](T a) { return static_cast<std::uint32_t>(std::popcount(a)); });
-      if (op == "clz") return lanewise<T>([](T a) { return static_cast<std::uint32_t>(std::countl_zero(a)); });
+      if (op == "clz")
+        return lanewise<T>([](T a) { return static_cast<std::uint32_t>(std::countl_zero(a)); });
       return lanewise<T>([](T a) { return reverse(a); });
     }
     return nullptr;
@@ -119,7 +120,8 @@ T extract(T a, std::uint32_t start, std::uint32_t length) {
   start &= 255;
   length &= 255;
   const auto bit = [&](std::uint32_t i) { return static_cast<U>(static_cast<U>(a) >> i & 1); };
-  const bool negative = std::is_signed_v<T> && length != 0 && bit(std::min(start + length - 1, kBits<T> - 1)) != 0;
+  const bool negative =
+      std::is_signed_v<T> && length != 0 && bit(std::min(start + length - 1, kBits<T> - 1)) != 0;
   U field = start >= kBits<T> ? U{0} : static_cast<U>(static_cast<U>(a) >> start);
   const std::uint32_t valid = start >= kBits<T> ? 0 : std::min(length, kBits<T> - start);
   const U mask = valid >= kBits<T> ? static_cast<U>(~U{0}) : static_cast<U>((U{1} << valid) - 1);
@@ -189,7 +191,8 @@ std::uint32_t byte_of(std::uint64_t value, std::uint32_t index) {
   return static_cast<std::uint32_t>(value >> (8 * (index & 7)) & 0xff);
 }
 
-// Four selectors of four bits: three choose one of the eight bytes b:a, the top one copies the sign of that byte.
+// Four selectors of four bits: three choose one of the eight bytes b:a, the top one copies the sign of that
+// byte.
 std::uint32_t permute(std::uint32_t a, std::uint32_t b, std::uint32_t selectors) {
   const std::uint64_t bytes = std::uint64_t{b} << 32 | a;
   std::uint32_t result = 0;
@@ -208,30 +211,38 @@ struct PermuteMode {
   std::array<std::uint16_t, 4> selectors;
 };
 constexpr std::array kPermuteModes{
-    PermuteMode{"f4e", {0x3210, 0x4321, 0x5432, 0x6543}}, PermuteMode{"b4e", {0x5670, 0x6701, 0x7012, 0x0123}},
-    PermuteMode{"rc8", {0x0000, 0x1111, 0x2222, 0x3333}}, PermuteMode{"ecl", {0x3210, 0x3211, 0x3222, 0x3333}},
-    PermuteMode{"ecr", {0x0000, 0x1110, 0x2210, 0x3210}}, PermuteMode{"rc16", {0x1010, 0x3232, 0x1010, 0x3232}},
+    PermuteMode{"f4e", {0x3210, 0x4321, 0x5432, 0x6543}},
+    PermuteMode{"b4e", {0x5670, 0x6701, 0x7012, 0x0123}},
+    PermuteMode{"rc8", {0x0000, 0x1111, 0x2222, 0x3333}},
+    PermuteMode{"ecl", {0x3210, 0x3211, 0x3222, 0x3333}},
+    PermuteMode{"ecr", {0x0000, 0x1110, 0x2210, 0x3210}},
+    PermuteMode{"rc16", {0x1010, 0x3232, 0x1010, 0x3232}},
 };
 
 void permute_by_mode(Warp& warp, const Operation& op, Mask mask) {
   const auto in = [&](std::size_t i) { return Lanes<std::uint32_t>(warp.registers(), op.slots[i]); };
   const auto& selectors = op.plan_as<PermuteMode>().selectors;
-  for_lanes(mask, [&](int lane) { in(0).set(lane, permute(in(1)[lane], in(2)[lane], selectors[in(3)[lane] & 3])); });
+  for_lanes(mask, [&](int lane) {
+    in(0).set(lane, permute(in(1)[lane], in(2)[lane], selectors[in(3)[lane] & 3]));
+  });
 }
 
 void decode_permute(Decoder& decoder) {
   using T = std::uint32_t;
-  if (!decoder.has("mode")) return decoder.emit(lanewise<T, T, T>([](T a, T b, T c) { return permute(a, b, c & 0xffff); }));
+  if (!decoder.has("mode"))
+    return decoder.emit(lanewise<T, T, T>([](T a, T b, T c) { return permute(a, b, c & 0xffff); }));
   const auto mode = std::ranges::find(kPermuteModes, decoder.word("mode"), &PermuteMode::name);
   if (mode == kPermuteModes.end()) return decoder.emit(nullptr);
   decoder.emit(&permute_by_mode, std::make_shared<PermuteMode>(*mode));
 }
 
 constexpr std::array kForms{
-    Semantics{"logic", decode_logic},    Semantics{"not", decode_not},       Semantics{"shift", decode_shift},
-    Semantics{"shf", decode_funnel},     Semantics{"count", decode_count},     Semantics{"bfind", decode_bfind},
-    Semantics{"bfe", decode_bfe},        Semantics{"bfi", decode_bfi},       Semantics{"lop3", decode_lop3},
-    Semantics{"lop3.bool", decode_lop3_bool}, Semantics{"prmt", decode_permute},
+    Semantics{"logic", decode_logic},  Semantics{"not", decode_not},
+    Semantics{"shift", decode_shift},  Semantics{"shf", decode_funnel},
+    Semantics{"count", decode_count},  Semantics{"bfind", decode_bfind},
+    Semantics{"bfe", decode_bfe},      Semantics{"bfi", decode_bfi},
+    Semantics{"lop3", decode_lop3},    Semantics{"lop3.bool", decode_lop3_bool},
+    Semantics{"prmt", decode_permute},
 };
 
 }  // namespace

@@ -14,7 +14,8 @@
 namespace ptxloom::exec {
 namespace {
 
-constexpr std::uint64_t kShare = 100'000;  // steps of a warp before the next has its turn: for code that spins
+constexpr std::uint64_t kShare =
+    100'000;  // steps of a warp before the next has its turn: for code that spins
 
 }  // namespace
 
@@ -64,7 +65,8 @@ void Block::check_limit(const Warp& warp) const {
 // Names the first barrier with waiting threads, and where threads are that never came.
 void Block::report_deadlock() const {
   const auto& barriers = barriers_.state();
-  const auto waited = std::ranges::find_if(barriers, [](const auto& barrier) { return !barrier.waiting.empty(); });
+  const auto waited =
+      std::ranges::find_if(barriers, [](const auto& barrier) { return !barrier.waiting.empty(); });
   if (waited == barriers.end()) {
     const auto warp = std::ranges::find_if(warps_, [](const Warp& w) { return w.flow().live() != 0; });
     const Group& group = warp->flow().parked().front();
@@ -82,8 +84,10 @@ void Block::report_deadlock() const {
   }
   const std::uint32_t expected = waited->count == 0 ? live_threads() : waited->count;
   fault(*waiter.warp, *waiter.op, waiter.lanes, "barrier-deadlock",
-        fmt::format("{} of {} threads wait here forever: no other thread can run{}", waited->arrived, expected, others),
-        "let every thread that is counted reach the same barrier, or give the barrier the count of those that do");
+        fmt::format("{} of {} threads wait here forever: no other thread can run{}", waited->arrived,
+                    expected, others),
+        "let every thread that is counted reach the same barrier, or give the barrier the count of those "
+        "that do");
 }
 
 }  // namespace ptxloom::exec

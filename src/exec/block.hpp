@@ -11,8 +11,9 @@
 #include "exec/grid.hpp"
 #include "exec/warp.hpp"
 
-// A block of threads: its warps, shared memory and barriers. Warps take turns: each runs until it waits, ends, or has
-// had its share of steps. If none can run and some wait, they wait forever, which is reported with who waits where.
+// A block of threads: its warps, shared memory and barriers. Warps take turns: each runs until it waits,
+// ends, or has had its share of steps. If none can run and some wait, they wait forever, which is reported
+// with who waits where.
 namespace ptxloom::exec {
 
 class Block {

@@ -12,7 +12,8 @@
 #include "ptxloom/exec.hpp"
 #include "ptxloom/ir.hpp"
 
-// A kernel decoded: its operations, the initial register file with constants in place, and where its variables lie.
+// A kernel decoded: its operations, the initial register file with constants in place, and where its
+// variables lie.
 namespace ptxloom::exec {
 
 /// A .global variable of the module. It lives as long as the program.
@@ -24,7 +25,7 @@ struct GlobalVariable {
 /// A register that must hold the address of a global variable, which is known when the kernel runs.
 struct Relocation {
   Slot slot;
-  std::size_t variable = 0;   ///< index into Code::globals
+  std::size_t variable = 0;  ///< index into Code::globals
   std::int64_t addend = 0;
 };
 
@@ -37,6 +38,7 @@ struct Code {
   std::uint32_t static_shared_bytes = 0;
   std::uint32_t dynamic_shared_offset = 0;  // where the launch's shared memory begins
   std::uint32_t local_bytes = 0;
+  std::uint32_t shared_limit = 0;  // of a block on the module's target
   std::vector<std::byte> constants;
   mutable std::vector<GlobalVariable> globals;  // kernels write them; the next run sees it
   std::vector<Relocation> relocations;

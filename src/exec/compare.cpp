@@ -7,8 +7,8 @@
 #include "exec/lanewise.hpp"
 #include "ptxloom/numeric.hpp"
 
-// Comparison and selection (PTX ISA 9.7.6). A comparison gives a mask of the lanes where it holds; what becomes of the
-// mask (a predicate, two, a register, combined with another) is the same for all types.
+// Comparison and selection (PTX ISA 9.7.6). A comparison gives a mask of the lanes where it holds; what
+// becomes of the mask (a predicate, two, a register, combined with another) is the same for all types.
 namespace ptxloom::exec {
 namespace {
 
@@ -66,7 +66,8 @@ Comparison of_type(std::string_view type, bool ftz, F f) {
 
 bool unordered(auto a, auto b) { return a != a || b != b; }
 
-// Ordered comparisons are false for NaN, the ones with u are true. lo, ls, hi, hs are lt, le, gt, ge of unsigned.
+// Ordered comparisons are false for NaN, the ones with u are true. lo, ls, hi, hs are lt, le, gt, ge of
+// unsigned.
 Comparison comparison_of(std::string_view cmp, std::string_view type, bool ftz) {
   const auto of = [&](auto f) { return of_type(type, ftz, f); };
   if (cmp == "eq") return of([](auto a, auto b) { return a == b; });
@@ -93,7 +94,7 @@ struct ComparePlan {
   Combine combine = Combine::none;
   bool packed = false;
   int q = -1, a = 0, b = 0, c = -1;  // operands; -1 where there is none
-  std::uint32_t yes = 0;  // what true looks like in the destination of set
+  std::uint32_t yes = 0;             // what true looks like in the destination of set
 };
 
 ComparePlan plan_of(Decoder& decoder) {
@@ -122,7 +123,8 @@ void run_setp(Warp& warp, const Operation& op, Mask mask) {
   const auto& plan = op.plan_as<ComparePlan>();
   const Slot &a = op.slot(static_cast<std::size_t>(plan.a)), &b = op.slot(static_cast<std::size_t>(plan.b));
   const Mask low = plan.compare(warp, a, b, 0, mask);
-  const Mask other = plan.packed ? plan.compare(warp, a, b, 1, mask) : ~low;  // q: the other half, or the opposite
+  const Mask other =
+      plan.packed ? plan.compare(warp, a, b, 1, mask) : ~low;  // q: the other half, or the opposite
   const Mask p = combined(warp, op, plan, low), q = combined(warp, op, plan, other);
   Lanes<bool>(warp.registers(), op.slots[0]).set(mask, p);
   if (plan.q >= 0) Lanes<bool>(warp.registers(), op.slot(static_cast<std::size_t>(plan.q))).set(mask, q);
@@ -148,10 +150,14 @@ void run_set(Warp& warp, const Operation& op, Mask mask) {
 void decode_set(Decoder& decoder) {
   ComparePlan plan = plan_of(decoder);
   const std::string_view d = decoder.word("dst");
-  if (d == "f32") plan.yes = 0x3f80'0000;
-  else if (d.starts_with("f16")) plan.yes = 0x3c00;
-  else if (d.starts_with("bf16")) plan.yes = 0x3f80;
-  else plan.yes = d.ends_with("16") || plan.packed ? 0xffff : 0xffff'ffff;
+  if (d == "f32")
+    plan.yes = 0x3f80'0000;
+  else if (d.starts_with("f16"))
+    plan.yes = 0x3c00;
+  else if (d.starts_with("bf16"))
+    plan.yes = 0x3f80;
+  else
+    plan.yes = d.ends_with("16") || plan.packed ? 0xffff : 0xffff'ffff;
   decoder.emit(&run_set, std::make_shared<ComparePlan>(plan));
 }
 
@@ -159,8 +165,9 @@ void decode_set(Decoder& decoder) {
 void decode_selp(Decoder& decoder) {
   using W = std::uint32_t;
   using D = std::uint64_t;
-  decoder.emit(decoder.word("type").ends_with("64") ? lanewise<D, D, bool>([](D a, D b, bool c) { return c ? a : b; })
-                                                 : lanewise<W, W, bool>([](W a, W b, bool c) { return c ? a : b; }));
+  decoder.emit(decoder.word("type").ends_with("64")
+                   ? lanewise<D, D, bool>([](D a, D b, bool c) { return c ? a : b; })
+                   : lanewise<W, W, bool>([](W a, W b, bool c) { return c ? a : b; }));
 }
 
 template <class C>

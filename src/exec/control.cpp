@@ -9,7 +9,8 @@
 #include "exec/fault.hpp"
 #include "exec/members.hpp"
 
-// Branches, ends and barriers (PTX ISA 9.7.12 and 9.7.13). Memory is coherent here, so there is no order to keep.
+// Branches, ends and barriers (PTX ISA 9.7.12 and 9.7.13). Memory is coherent here, so there is no order to
+// keep.
 namespace ptxloom::exec {
 namespace {
 
@@ -34,7 +35,8 @@ std::uint32_t uniform(Warp& warp, const Operation& op, Mask mask, int operand) {
   const std::uint32_t value = lanes[std::countr_zero(mask)];
   for_lanes(mask, [&](int lane) {
     if (lanes[lane] == value) return;
-    fault(warp, op, lane_bit(lane), "barrier-divergence", "threads of one warp name different barriers or counts",
+    fault(warp, op, lane_bit(lane), "barrier-divergence",
+          "threads of one warp name different barriers or counts",
           "let all threads of a warp use the same barrier");
   });
   return value;
@@ -45,7 +47,9 @@ Arrival arrival_of(Warp& warp, const Operation& op, Mask mask, const BarrierPlan
           .count = plan.count >= 0 ? uniform(warp, op, mask, plan.count) : 0,
           .aligned = plan.aligned,
           .waits = plan.waits,
-          .votes = plan.vote >= 0 ? Lanes<bool>(warp.registers(), op.slot(static_cast<std::size_t>(plan.vote))).mask() : 0};
+          .votes = plan.vote >= 0
+                       ? Lanes<bool>(warp.registers(), op.slot(static_cast<std::size_t>(plan.vote))).mask()
+                       : 0};
 }
 
 // `bar` is `barrier.aligned` by another name.
@@ -60,7 +64,9 @@ void run_barrier(Warp& warp, const Operation& op, Mask mask) {
   warp.block().barriers().arrive(warp, op, mask, arrival_of(warp, op, mask, op.plan_as<BarrierPlan>()));
 }
 
-void decode_sync(Decoder& decoder) { decoder.emit(&run_barrier, std::make_shared<BarrierPlan>(plan_of(decoder))); }
+void decode_sync(Decoder& decoder) {
+  decoder.emit(&run_barrier, std::make_shared<BarrierPlan>(plan_of(decoder)));
+}
 
 void decode_arrive(Decoder& decoder) {
   BarrierPlan plan = plan_of(decoder);
@@ -80,7 +86,8 @@ void decode_reduce(Decoder& decoder) {
 
 void decode_warp_sync(Decoder& decoder) {
   decoder.emit([](Warp& warp, const Operation& op, Mask mask) {
-    for_member_groups(warp, op, mask, op.slots[0], [&](Mask lanes, Mask wanted) { warp.meet(lanes, wanted); });
+    for_member_groups(warp, op, mask, op.slots[0],
+                      [&](Mask lanes, Mask wanted) { warp.meet(lanes, wanted); });
   });
 }
 

@@ -7,8 +7,8 @@
 #include "exec/rounding.hpp"
 #include "ptxloom/numeric.hpp"
 
-// Conversions (PTX ISA 9.7.9.21). Integers to integers go through C++, the rest through the exact conversions of
-// numeric.hpp, element by element where a type is packed.
+// Conversions (PTX ISA 9.7.9.21). Integers to integers go through C++, the rest through the exact conversions
+// of numeric.hpp, element by element where a type is packed.
 namespace ptxloom::exec {
 namespace {
 
@@ -48,7 +48,8 @@ void run_convert(Warp& warp, const Operation& op, Mask mask) {
       const auto slot = static_cast<std::size_t>(plan.inputs - i);  // the last input is the lowest element
       const std::uint64_t input = Lanes<In>(warp.registers(), op.slots[slot])[lane];
       for (int e = 0; e < plan.elements; ++e) {
-        result |= convert_element(plan, input >> (e * stride(plan.from))) << ((i * plan.elements + e) * stride(plan.to));
+        result |= convert_element(plan, input >> (e * stride(plan.from)))
+                  << ((i * plan.elements + e) * stride(plan.to));
       }
     }
     out.set(lane, static_cast<Out>(plan.inputs * plan.elements == 1 ? extended(plan.to, result) : result));
@@ -81,7 +82,8 @@ Semantic with_any_integer(std::string_view type, F f) {
 // Null unless both types are integers.
 Semantic integer_conversion(std::string_view to, std::string_view from) {
   return with_any_integer(from, [&]<class From>() {
-    return with_any_integer(to, []<class To>() { return lanewise<From>([](From value) { return static_cast<To>(value); }); });
+    return with_any_integer(
+        to, []<class To>() { return lanewise<From>([](From value) { return static_cast<To>(value); }); });
   });
 }
 
@@ -89,7 +91,8 @@ void decode_cvt(Decoder& decoder) {
   const std::string_view d = decoder.word("d"), a = decoder.word("a");
   const Semantic plain = decoder.has("sat") ? nullptr : integer_conversion(d, a);
   if (plain != nullptr) return decoder.emit(plain);
-  ConvertPlan plan{.to = type_of(decoder, d), .from = type_of(decoder, a), .modifiers = modifiers_of(decoder)};
+  ConvertPlan plan{
+      .to = type_of(decoder, d), .from = type_of(decoder, a), .modifiers = modifiers_of(decoder)};
   plan.integral = plan.to.is_float() && decoder.word("rnd").ends_with('i');
   emit(decoder, plan);
 }
@@ -97,26 +100,36 @@ void decode_cvt(Decoder& decoder) {
 // One f32 to a narrower type, or two to a pair of it: the first operand becomes the upper half.
 void decode_from_f32(Decoder& decoder) {
   const std::string_view d = decoder.word("d");
-  emit(decoder, {.to = type_of(decoder, d), .from = f32, .modifiers = modifiers_of(decoder), .inputs = d.ends_with("x2") ? 2 : 1});
+  emit(decoder, {.to = type_of(decoder, d),
+                 .from = f32,
+                 .modifiers = modifiers_of(decoder),
+                 .inputs = d.ends_with("x2") ? 2 : 1});
 }
 
 void decode_narrow_from_f32(Decoder& decoder) {
   Modifiers modifiers = modifiers_of(decoder);
   modifiers.saturation = Saturation::satfinite;
-  emit(decoder, {.to = type_of(decoder, decoder.word("d")), .from = f32, .modifiers = modifiers, .inputs = 2});
+  emit(decoder,
+       {.to = type_of(decoder, decoder.word("d")), .from = f32, .modifiers = modifiers, .inputs = 2});
 }
 
 void decode_narrow_from_f16x2(Decoder& decoder) {
   Modifiers modifiers = modifiers_of(decoder);
   modifiers.saturation = Saturation::satfinite;
-  emit(decoder, {.to = type_of(decoder, decoder.word("d")), .from = f16, .modifiers = modifiers, .elements = 2});
+  emit(decoder,
+       {.to = type_of(decoder, decoder.word("d")), .from = f16, .modifiers = modifiers, .elements = 2});
 }
 
 void decode_f16x2_from_narrow(Decoder& decoder) {
-  emit(decoder, {.to = f16, .from = type_of(decoder, decoder.word("a")), .modifiers = modifiers_of(decoder), .elements = 2});
+  emit(decoder, {.to = f16,
+                 .from = type_of(decoder, decoder.word("a")),
+                 .modifiers = modifiers_of(decoder),
+                 .elements = 2});
 }
 
-void decode_tf32(Decoder& decoder) { emit(decoder, {.to = tf32, .from = f32, .modifiers = modifiers_of(decoder)}); }
+void decode_tf32(Decoder& decoder) {
+  emit(decoder, {.to = tf32, .from = f32, .modifiers = modifiers_of(decoder)});
+}
 
 void decode_scale(Decoder& decoder) {
   const bool packed = decoder.word("a") == "bf16x2";
@@ -127,7 +140,9 @@ void decode_scale(Decoder& decoder) {
                  .elements = packed ? 2 : 1});
 }
 
-void decode_bf16x2_from_scale(Decoder& decoder) { emit(decoder, {.to = bf16, .from = ue8m0, .modifiers = {}, .elements = 2}); }
+void decode_bf16x2_from_scale(Decoder& decoder) {
+  emit(decoder, {.to = bf16, .from = ue8m0, .modifiers = {}, .elements = 2});
+}
 
 // Two s32 clamped to `bits` bits each, above them what was packed before (operand C of the narrow ones).
 struct PackPlan {

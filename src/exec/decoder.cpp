@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <cstring>
 
 #include "exec/lanewise.hpp"
 #include "exec/poison.hpp"
@@ -27,11 +26,12 @@ Semantic extend() {
 }  // namespace
 
 Decoder::Decoder(const ir::Module& module, Code& code)
-    : module_(module),
-      code_(code),
+    : code_(code),
       kernel_(code.kernel),
       target_(module.specs->target(module.target).info()),
-      symbols_(module, code) {}
+      symbols_(module, code) {
+  code.shared_limit = static_cast<std::uint32_t>(target_.shared_per_block);
+}
 
 void Decoder::decode_kernel() {
   place_registers();
@@ -51,13 +51,16 @@ void Decoder::decode_kernel() {
 
 void Decoder::place_registers() {
   sink_ = add_register(16);
-  for (const ir::RegisterDecl& declared : kernel_.registers) registers_.push_back(add_register(lane_bytes(declared.type)));
+  for (const ir::RegisterDecl& declared : kernel_.registers)
+    registers_.push_back(add_register(lane_bytes(declared.type)));
 }
 
 Slot Decoder::add_register(std::size_t bytes) {
-  const Slot slot{.offset = static_cast<std::uint32_t>(code_.registers.size()), .bytes = static_cast<std::uint8_t>(bytes)};
+  const Slot slot{.offset = static_cast<std::uint32_t>(code_.registers.size()),
+                  .bytes = static_cast<std::uint8_t>(bytes)};
   // A predicate takes a word for its mask, and eight bytes of the file to keep others aligned.
-  code_.registers.resize(code_.registers.size() + (bytes == 0 ? 8 : bytes * kLanes), static_cast<std::byte>(kPoison));
+  code_.registers.resize(code_.registers.size() + (bytes == 0 ? 8 : bytes * kLanes),
+                         static_cast<std::byte>(kPoison));
   return slot;
 }
 
@@ -65,19 +68,22 @@ Slot Decoder::constant(std::uint64_t value, std::uint8_t bytes) {
   const auto [entry, added] = constants_.try_emplace({value, bytes});
   if (!added) return entry->second;
   const Slot slot = entry->second = add_register(bytes);
-  std::byte* lanes = code_.registers.data() + slot.offset;
+  std::byte* file = code_.registers.data();
   if (bytes == 0) {
-    const Mask mask = value != 0 ? kAllLanes : 0;
-    std::memcpy(lanes, &mask, sizeof mask);
-  }
-  for (std::size_t lane = 0; bytes != 0 && lane < kLanes; ++lane) {
-    std::memcpy(lanes + lane * std::min<std::size_t>(bytes, 8), &value, std::min<std::size_t>(bytes, 8));
+    Lanes<bool>(file, slot).set(kAllLanes, value != 0 ? kAllLanes : 0);
+  } else if (bytes == 4) {
+    for_lanes(kAllLanes, [&](int lane) {
+      Lanes<std::uint32_t>(file, slot).set(lane, static_cast<std::uint32_t>(value));
+    });
+  } else {
+    for_lanes(kAllLanes, [&](int lane) { Lanes<std::uint64_t>(file, slot).set(lane, value); });
   }
   return slot;
 }
 
 Slot Decoder::address_constant(const Place& place, std::int64_t displacement) {
-  if (place.space != StateSpace::global) return constant(place.offset + static_cast<std::uint64_t>(displacement), 8);
+  if (place.space != StateSpace::global)
+    return constant(place.offset + static_cast<std::uint64_t>(displacement), 8);
   const Slot slot = add_register(8);
   code_.relocations.push_back({.slot = slot, .variable = place.variable, .addend = displacement});
   return slot;
@@ -85,9 +91,12 @@ Slot Decoder::address_constant(const Place& place, std::int64_t displacement) {
 
 void Decoder::decode(const ir::Instruction& instruction) {
   instruction_ = &instruction;
-  const Semantics* semantics = find_semantics(variant().form());
-  if (semantics == nullptr) unsupported(fmt::format("it has no semantics for the form {}", variant().form()));
-  semantics->decode(*this);
+  const auto semantics = semantics_.find(variant().form());
+  if (semantics == semantics_.end())
+    unsupported(fmt::format("it has no semantics for the form {}", variant().form()));
+  const std::size_t first = code_.operations.size();
+  semantics->second->decode(*this);
+  code_.operations[first].begins = true;
 }
 
 void Decoder::finish_branches() {
@@ -97,7 +106,9 @@ void Decoder::finish_branches() {
   }
 }
 
-std::string_view Decoder::word(std::string_view slot) const { return variant().slot(slot).value_or(std::string_view()); }
+std::string_view Decoder::word(std::string_view slot) const {
+  return variant().slot(slot).value_or(std::string_view());
+}
 
 void Decoder::unsupported(const std::string& why) const {
   Diagnostic diagnostic{.code = "exec-unsupported",
@@ -105,6 +116,7 @@ void Decoder::unsupported(const std::string& why) const {
                                                print(kernel_, *instruction_), kernel_.name, why),
                         .hint = "run the kernel on a GPU"};
   diagnostic.line = static_cast<int>(instruction_->line);
+  diagnostic.column = static_cast<int>(instruction_->column);
   throw Error(ErrorKind::refused, {std::move(diagnostic)});
 }
 
@@ -132,8 +144,11 @@ void Decoder::append(Operation& operation, const OperandSpec& spec, const ir::Op
     case Kind::vector:
       for (const ir::Operand& element : kernel_.elements_of(operand)) append(operation, spec, element);
       return;
-    case Kind::label: operation.target = operand.index; return;
-    case Kind::literal: return;
+    case Kind::label:
+      operation.target = operand.index;
+      return;
+    case Kind::literal:
+      return;
     case Kind::sink: {
       Slot slot = sink_;
       slot.bytes = lane_bytes(spec.type);
@@ -148,7 +163,8 @@ void Decoder::append(Operation& operation, const OperandSpec& spec, const ir::Op
       operation.slots.push_back(slot);
       return;
     }
-    default: operation.slots.push_back(literal(spec, operand));
+    default:
+      operation.slots.push_back(literal(spec, operand));
   }
 }
 
@@ -159,11 +175,14 @@ Slot Decoder::literal(const OperandSpec& spec, const ir::Operand& operand) {
   switch (operand.kind) {
     case Kind::f32:
       if (spec.type.bits != 64 || !spec.type.is_float()) break;
-      return constant(std::bit_cast<std::uint64_t>(static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)))), 8);
+      return constant(std::bit_cast<std::uint64_t>(
+                          static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)))),
+                      8);
     case Kind::f64:
       if (spec.type.bits != 32 || !spec.type.is_float()) break;
       return constant(std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(bits))), 4);
-    case Kind::address_absolute: return constant(bits, 8);
+    case Kind::address_absolute:
+      return constant(bits, 8);
     case Kind::symbol:
     case Kind::address_symbol: {
       const std::string& name = kernel_.symbols[operand.index];
@@ -171,7 +190,8 @@ Slot Decoder::literal(const OperandSpec& spec, const ir::Operand& operand) {
       if (place == nullptr) unsupported(fmt::format("{} is neither a parameter nor a variable", name));
       return address_constant(*place, operand.value);
     }
-    default: break;
+    default:
+      break;
   }
   return constant(bits, lane_bytes(spec.type));
 }
@@ -220,7 +240,8 @@ void Decoder::narrow(Operation& op, std::size_t operand) {
 }
 
 void Decoder::widen(const Type& type, const Slot& from, const Slot& to) {
-  Operation extension = operation(type.is_signed() ? extend<std::int32_t, std::int64_t>() : extend<std::uint32_t, std::uint64_t>());
+  Operation extension = operation(type.is_signed() ? extend<std::int32_t, std::int64_t>()
+                                                   : extend<std::uint32_t, std::uint64_t>());
   extension.slots = {to, from};
   code_.operations.push_back(std::move(extension));
 }

@@ -13,8 +13,8 @@
 #include "exec/code.hpp"
 #include "exec/symbols.hpp"
 
-// Turns a kernel into operations: gives every register, constant and variable its place, and hands each instruction
-// to the family that knows its form.
+// Turns a kernel into operations: gives every register, constant and variable its place, and hands each
+// instruction to the family that knows its form.
 namespace ptxloom::exec {
 
 class Decoder {
@@ -59,17 +59,17 @@ class Decoder {
   void narrow(Operation& operation, std::size_t operand);
   void widen(const Type& type, const Slot& from, const Slot& to);
 
-  const ir::Module& module_;
   Code& code_;
   const ir::Kernel& kernel_;
   TargetInfo target_;
   Symbols symbols_;
   std::vector<Slot> registers_;
   std::map<std::pair<std::uint64_t, std::uint8_t>, Slot> constants_;
+  std::map<std::string_view, const Semantics*> semantics_ = semantics_by_form();
   std::map<const spec::VariantData*, std::shared_ptr<const void>> plans_;
   Slot sink_;
-  std::vector<std::uint32_t> labels_;       // the operation each stands before
-  std::vector<std::size_t> branches_;       // operations whose target is still a label
+  std::vector<std::uint32_t> labels_;  // the operation each stands before
+  std::vector<std::size_t> branches_;  // operations whose target is still a label
   const ir::Instruction* instruction_ = nullptr;
 };
 

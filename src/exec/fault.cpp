@@ -29,10 +29,13 @@ void fault(const Warp& warp, const Operation& op, Mask lanes, std::string_view c
   Diagnostic diagnostic;
   diagnostic.code = code;
   diagnostic.hint = std::move(hint);
-  diagnostic.message = fmt::format("{} in kernel {}, block {}, thread {} (warp {}, lane {}): {}", describe(warp, op),
-                                   grid.code().kernel.name, describe(warp.block().index()),
-                                   describe(unflatten(warp.thread(lane), grid.launch().block)), warp.index(), lane, what);
-  diagnostic.line = static_cast<int>(instruction_of(grid.code(), op).line);
+  diagnostic.message =
+      fmt::format("{} in kernel {}, block {}, thread {} (warp {}, lane {}): {}", describe(warp, op),
+                  grid.code().kernel.name, describe(warp.block().index()),
+                  describe(unflatten(warp.thread(lane), grid.launch().block)), warp.index(), lane, what);
+  const ir::Instruction& instruction = instruction_of(grid.code(), op);
+  diagnostic.line = static_cast<int>(instruction.line);
+  diagnostic.column = static_cast<int>(instruction.column);
   throw Error(ErrorKind::refused, {std::move(diagnostic)});
 }
 

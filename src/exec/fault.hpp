@@ -11,10 +11,10 @@
 // What a kernel did wrong, as an Error that names the instruction, the block and the thread.
 namespace ptxloom::exec {
 
-/// Throws Error(refused, code): "`ld.global.u32 …;` in kernel k, block (0,0,0), thread (5,0,0): <what>". The thread
-/// is the lowest of `lanes`.
-[[noreturn]] void fault(const Warp& warp, const Operation& op, Mask lanes, std::string_view code, const std::string& what,
-                        std::string hint);
+/// Throws Error(refused, code): "`ld.global.u32 …;` in kernel k, block (0,0,0), thread (5,0,0): <what>". The
+/// thread is the lowest of `lanes`.
+[[noreturn]] void fault(const Warp& warp, const Operation& op, Mask lanes, std::string_view code,
+                        const std::string& what, std::string hint);
 
 /// "`bar.sync 0;`", with the line it was read from.
 std::string describe(const Warp& warp, const Operation& op);

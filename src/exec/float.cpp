@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -9,18 +10,21 @@
 #include "exec/lanewise.hpp"
 #include "exec/rounding.hpp"
 
-// Floating arithmetic (PTX ISA 9.7.3 to 9.7.5), rounded once: by the exact arithmetic of src/base, or, for f32 and f64
-// to the nearest even without modifiers, by the host, whose NaN is then made the one of PTX.
+// Floating arithmetic (PTX ISA 9.7.3 to 9.7.5), rounded once: by the exact arithmetic of src/base, or, for
+// f32 and f64 to the nearest even without modifiers, by the host, whose NaN is then made the one of PTX.
 namespace ptxloom::exec {
 namespace {
 
 using Bits = std::uint64_t;
 
 struct FloatPlan {
+  Type type;  // of an element
   const base::FloatFormat* format = nullptr;
   Modifiers modifiers;
   int element_bits = 32;
-  int elements = 1;  // 2 of a packed type
+  int elements = 1;                      // 2 of a packed type
+  Type narrow;                           // of the f16 or bf16 operands of mixed instructions
+  double (*function)(double) = nullptr;  // of approximations
   // Of min and max.
   bool is_min = false, propagate_nan = false, xorsign_abs = false, abs = false;
 };
@@ -31,13 +35,15 @@ FloatPlan plan_of(Decoder& decoder, std::string_view type) {
   const auto element = find_type(type);
   const base::FloatFormat* format = element ? base::find_format(*element) : nullptr;
   if (format == nullptr) decoder.unsupported("it is no arithmetic of a floating type");
-  return {.format = format,
+  return {.type = *element,
+          .format = format,
           .modifiers = modifiers_of(decoder),
           .element_bits = element->bits,
           .elements = packed ? 2 : 1};
 }
 
-// f(plan, bits...) for each lane and each element of a packed value; operands are the destination, then the inputs.
+// f(plan, bits...) for each lane and each element of a packed value; operands are the destination, then the
+// inputs.
 template <class Raw, std::size_t arity, class F>
 void run_exact(Warp& warp, const Operation& op, Mask mask) {
   const auto& plan = op.plan_as<FloatPlan>();
@@ -58,7 +64,8 @@ void run_exact(Warp& warp, const Operation& op, Mask mask) {
 template <std::size_t arity, class F>
 void emit_exact(Decoder& decoder, const FloatPlan& plan, F) {
   const bool wide = plan.element_bits * plan.elements > 32;
-  decoder.emit(wide ? &run_exact<std::uint64_t, arity, F> : &run_exact<std::uint32_t, arity, F>, std::make_shared<FloatPlan>(plan));
+  decoder.emit(wide ? &run_exact<std::uint64_t, arity, F> : &run_exact<std::uint32_t, arity, F>,
+               std::make_shared<FloatPlan>(plan));
 }
 
 // What the host computed, unless it is NaN: then `exact` says which.
@@ -93,11 +100,14 @@ void decode_add(Decoder& decoder) {
   const FloatPlan plan = plan_of(decoder, t);
   if ((t == "f32" || t == "f64") && is_plain(plan.modifiers)) return decoder.emit(native_binary(op, t));
   if (op == "add") {
-    emit_exact<2>(decoder, plan, [](const FloatPlan& p, Bits a, Bits b) { return base::add(*p.format, a, b, p.modifiers); });
+    emit_exact<2>(decoder, plan,
+                  [](const FloatPlan& p, Bits a, Bits b) { return base::add(*p.format, a, b, p.modifiers); });
   } else if (op == "sub") {
-    emit_exact<2>(decoder, plan, [](const FloatPlan& p, Bits a, Bits b) { return base::sub(*p.format, a, b, p.modifiers); });
+    emit_exact<2>(decoder, plan,
+                  [](const FloatPlan& p, Bits a, Bits b) { return base::sub(*p.format, a, b, p.modifiers); });
   } else {
-    emit_exact<2>(decoder, plan, [](const FloatPlan& p, Bits a, Bits b) { return base::mul(*p.format, a, b, p.modifiers); });
+    emit_exact<2>(decoder, plan,
+                  [](const FloatPlan& p, Bits a, Bits b) { return base::mul(*p.format, a, b, p.modifiers); });
   }
 }
 
@@ -119,13 +129,44 @@ void decode_fma(Decoder& decoder) {
   });
 }
 
+// The f32 that an f16 or bf16 operand is.
+Bits widened(const FloatPlan& plan, Bits value) { return convert(f32, plan.narrow, value & 0xffff); }
+
+FloatPlan mixed_plan_of(Decoder& decoder) {
+  FloatPlan plan = plan_of(decoder, "f32");
+  plan.narrow = decoder.word("type") == "bf16" ? bf16 : f16;
+  return plan;
+}
+
+void decode_add_mixed(Decoder& decoder) {
+  const FloatPlan plan = mixed_plan_of(decoder);
+  if (decoder.word("op") == "add") {
+    emit_exact<2>(decoder, plan, [](const FloatPlan& p, Bits a, Bits c) {
+      return base::add(*p.format, widened(p, a), c, p.modifiers);
+    });
+  } else {
+    emit_exact<2>(decoder, plan, [](const FloatPlan& p, Bits a, Bits c) {
+      return base::sub(*p.format, widened(p, a), c, p.modifiers);
+    });
+  }
+}
+
+void decode_fma_mixed(Decoder& decoder) {
+  emit_exact<3>(decoder, mixed_plan_of(decoder), [](const FloatPlan& p, Bits a, Bits b, Bits c) {
+    return base::fma(*p.format, widened(p, a), widened(p, b), c, p.modifiers);
+  });
+}
+
 Bits sign_of(const base::FloatFormat& format) { return format.sign(true); }
-bool is_nan(const base::FloatFormat& format, Bits value) { return (value & ~sign_of(format)) > format.infinity(); }
+bool is_nan(const base::FloatFormat& format, Bits value) {
+  return (value & ~sign_of(format)) > format.infinity();
+}
 
 // Bit patterns in the order of their values, -0 below +0.
 std::int64_t rank(const base::FloatFormat& format, Bits value) {
   const Bits magnitude = value & ~sign_of(format);
-  return magnitude == value ? static_cast<std::int64_t>(magnitude) : -static_cast<std::int64_t>(magnitude) - 1;
+  return magnitude == value ? static_cast<std::int64_t>(magnitude)
+                            : -static_cast<std::int64_t>(magnitude) - 1;
 }
 
 Bits flushed(const FloatPlan& plan, Bits value) {
@@ -164,9 +205,11 @@ void decode_sign(Decoder& decoder) {
   const bool is_abs = decoder.word("op") == "abs";
   const FloatPlan plan = plan_of(decoder, decoder.word("type"));
   if (is_abs) {
-    emit_exact<1>(decoder, plan, [](const FloatPlan& p, Bits a) { return flushed(p, a) & ~sign_of(*p.format); });
+    emit_exact<1>(decoder, plan,
+                  [](const FloatPlan& p, Bits a) { return flushed(p, a) & ~sign_of(*p.format); });
   } else {
-    emit_exact<1>(decoder, plan, [](const FloatPlan& p, Bits a) { return flushed(p, a) ^ sign_of(*p.format); });
+    emit_exact<1>(decoder, plan,
+                  [](const FloatPlan& p, Bits a) { return flushed(p, a) ^ sign_of(*p.format); });
   }
 }
 
@@ -179,16 +222,57 @@ void decode_div(Decoder& decoder) {
 void decode_reciprocal(Decoder& decoder) {
   const FloatPlan plan = plan_of(decoder, decoder.word("type"));
   if (decoder.word("op") == "rcp") {
-    emit_exact<1>(decoder, plan,
-                  [](const FloatPlan& p, Bits a) { return base::div(*p.format, p.format->one(), a, p.modifiers); });
+    emit_exact<1>(decoder, plan, [](const FloatPlan& p, Bits a) {
+      return base::div(*p.format, p.format->one(), a, p.modifiers);
+    });
   } else {
-    emit_exact<1>(decoder, plan, [](const FloatPlan& p, Bits a) { return base::sqrt(*p.format, a, p.modifiers); });
+    emit_exact<1>(decoder, plan,
+                  [](const FloatPlan& p, Bits a) { return base::sqrt(*p.format, a, p.modifiers); });
   }
 }
 
+void decode_copysign(Decoder& decoder) {
+  emit_exact<2>(decoder, plan_of(decoder, decoder.word("type")), [](const FloatPlan& p, Bits a, Bits b) {
+    return (a & sign_of(*p.format)) | (b & ~sign_of(*p.format));
+  });
+}
+
+// sin, cos, ex2 and their kind. The manual bounds their error and says no more: here they are the nearest
+// values, as far as the host's library knows them.
+struct Approximation {
+  std::string_view op;
+  double (*function)(double);
+};
+constexpr std::array kApproximations{
+    Approximation{"sin", [](double a) { return std::sin(a); }},
+    Approximation{"cos", [](double a) { return std::cos(a); }},
+    Approximation{"lg2", [](double a) { return std::log2(a); }},
+    Approximation{"ex2", [](double a) { return std::exp2(a); }},
+    Approximation{"tanh", [](double a) { return std::tanh(a); }},
+    Approximation{"rsqrt", [](double a) { return 1 / std::sqrt(a); }},
+};
+
+void decode_approximation(Decoder& decoder) {
+  FloatPlan plan = plan_of(decoder, decoder.word("type"));
+  const auto found = std::ranges::find(kApproximations, decoder.word("op"), &Approximation::op);
+  if (found == kApproximations.end()) return decoder.emit(nullptr);
+  plan.function = found->function;
+  emit_exact<1>(decoder, plan, [](const FloatPlan& p, Bits a) {
+    return flushed(p, encode(p.type, p.function(decode(p.type, flushed(p, a)))));
+  });
+}
+
 constexpr std::array kForms{
-    Semantics{"add.float", decode_add}, Semantics{"fma", decode_fma},       Semantics{"min.float", decode_minmax},
-    Semantics{"abs.float", decode_sign}, Semantics{"div.float", decode_div}, Semantics{"rcp", decode_reciprocal},
+    Semantics{"add.float", decode_add},
+    Semantics{"add.mixed", decode_add_mixed},
+    Semantics{"fma", decode_fma},
+    Semantics{"fma.mixed", decode_fma_mixed},
+    Semantics{"min.float", decode_minmax},
+    Semantics{"abs.float", decode_sign},
+    Semantics{"div.float", decode_div},
+    Semantics{"rcp", decode_reciprocal},
+    Semantics{"approx", decode_approximation},
+    Semantics{"copysign", decode_copysign},
 };
 
 }  // namespace

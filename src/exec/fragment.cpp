@@ -24,9 +24,10 @@ Fragment::Fragment(const Decoder& decoder, std::string_view operand, bool transp
   positions_.resize(static_cast<std::size_t>(matrices_ * rows_ * cols_));
   for (const LayoutElement& e : layout.elements()) {
     const int place = transposed ? e.col * rows_ + e.row : e.row * cols_ + e.col;
-    positions_[static_cast<std::size_t>(e.matrix * rows_ * cols_ + place)] = {.reg = static_cast<std::uint8_t>(e.reg),
-                                                                              .lane = static_cast<std::uint8_t>(e.lane),
-                                                                              .bit = static_cast<std::uint8_t>(e.bit)};
+    positions_[static_cast<std::size_t>(e.matrix * rows_ * cols_ + place)] = {
+        .reg = static_cast<std::uint8_t>(e.reg),
+        .lane = static_cast<std::uint8_t>(e.lane),
+        .bit = static_cast<std::uint8_t>(e.bit)};
   }
 }
 

@@ -10,7 +10,8 @@
 #include "exec/decoder.hpp"
 #include "exec/lanes.hpp"
 
-// A matrix spread over the registers of a warp, taken apart and put together by the map of its operand in the specs.
+// A matrix spread over the registers of a warp, taken apart and put together by the map of its operand in the
+// specs.
 namespace ptxloom::exec {
 
 class Fragment {
@@ -21,7 +22,8 @@ class Fragment {
   };
 
   Fragment() = default;
-  /// The map of an operand of the decoder's instruction. With `transposed`, elements are in the order of columns.
+  /// The map of an operand of the decoder's instruction. With `transposed`, elements are in the order of
+  /// columns.
   Fragment(const Decoder& decoder, std::string_view operand, bool transposed = false);
 
   const Type& type() const { return type_; }
@@ -35,7 +37,8 @@ class Fragment {
   template <class Bits>
   void gather(std::byte* registers, std::span<const Slot> slots, std::vector<Bits>& elements) const {
     std::array<const Storage<Bits>*, kMaxRegisters> rows{};
-    for (std::size_t i = 0; i < registers_; ++i) rows[i] = reinterpret_cast<const Storage<Bits>*>(registers + slots[i].offset);
+    for (std::size_t i = 0; i < registers_; ++i)
+      rows[i] = reinterpret_cast<const Storage<Bits>*>(registers + slots[i].offset);
     const Bits mask = element_bits_ == 8 * sizeof(Bits) ? ~Bits{0} : (Bits{1} << element_bits_) - 1;
     elements.resize(positions_.size());
     for (std::size_t i = 0; i < positions_.size(); ++i) {

@@ -16,7 +16,8 @@ using Index3 = std::array<std::uint32_t, 3>;
 
 /// x first.
 inline Index3 unflatten(std::uint64_t index, const Index3& extent) {
-  return {static_cast<std::uint32_t>(index % extent[0]), static_cast<std::uint32_t>(index / extent[0] % extent[1]),
+  return {static_cast<std::uint32_t>(index % extent[0]),
+          static_cast<std::uint32_t>(index / extent[0] % extent[1]),
           static_cast<std::uint32_t>(index / extent[0] / extent[1])};
 }
 

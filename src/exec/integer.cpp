@@ -48,7 +48,8 @@ T mul_hi(T a, T b) {
 }
 template <class T>
 T clamp_to(std::int64_t value) {
-  return static_cast<T>(std::clamp<std::int64_t>(value, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+  return static_cast<T>(
+      std::clamp<std::int64_t>(value, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
 }
 
 // f on both halves of a packed pair.
@@ -100,15 +101,19 @@ T add_with_carry(Warp& warp, int lane, const Carry& how, T a, T b) {
 // add.cc, addc, sub.cc, subc.
 template <class T>
 void run_add_carry(Warp& warp, const Operation& op, Mask mask) {
-  const Lanes<T> out(warp.registers(), op.slots[0]), a(warp.registers(), op.slots[1]), b(warp.registers(), op.slots[2]);
-  for_lanes(mask, [&](int lane) { out.set(lane, add_with_carry(warp, lane, op.plan_as<Carry>(), a[lane], b[lane])); });
+  const Lanes<T> out(warp.registers(), op.slots[0]), a(warp.registers(), op.slots[1]),
+      b(warp.registers(), op.slots[2]);
+  for_lanes(mask, [&](int lane) {
+    out.set(lane, add_with_carry(warp, lane, op.plan_as<Carry>(), a[lane], b[lane]));
+  });
 }
 
 void decode_add_carry(Decoder& decoder) {
   const std::string_view op = decoder.word("op");
   const Carry carry{.subtract = op.starts_with("sub"), .in = op.ends_with('c'), .out = decoder.has("cc")};
   const bool wide = decoder.word("type").ends_with("64");
-  decoder.emit(wide ? &run_add_carry<std::uint64_t> : &run_add_carry<std::uint32_t>, std::make_shared<Carry>(carry));
+  decoder.emit(wide ? &run_add_carry<std::uint64_t> : &run_add_carry<std::uint32_t>,
+               std::make_shared<Carry>(carry));
 }
 
 // mad.cc, madc: the carry is that of the addition.
@@ -119,16 +124,19 @@ void run_mad_carry(Warp& warp, const Operation& op, Mask mask) {
   for_lanes(mask, [&](int lane) {
     const T product = high ? mul_hi(in(1)[lane], in(2)[lane]) : mul_lo(in(1)[lane], in(2)[lane]);
     const auto& carry = op.plan_as<Carry>();
-    in(0).set(lane, static_cast<T>(add_with_carry(warp, lane, carry, static_cast<U>(product), static_cast<U>(in(3)[lane]))));
+    in(0).set(lane, static_cast<T>(add_with_carry(warp, lane, carry, static_cast<U>(product),
+                                                  static_cast<U>(in(3)[lane]))));
   });
 }
 
 void decode_mad_carry(Decoder& decoder) {
   const Carry carry{.in = decoder.word("op") == "madc", .out = decoder.has("cc")};
   const bool high = decoder.word("part") == "hi";
-  decoder.emit(with_integer(decoder.word("type"), [&]<class T>() -> Semantic {
-    return high ? &run_mad_carry<T, true> : &run_mad_carry<T, false>;
-  }), std::make_shared<Carry>(carry));
+  decoder.emit(with_integer(decoder.word("type"),
+                            [&]<class T>() -> Semantic {
+                              return high ? &run_mad_carry<T, true> : &run_mad_carry<T, false>;
+                            }),
+               std::make_shared<Carry>(carry));
 }
 
 void decode_mul(Decoder& decoder) {
@@ -162,8 +170,9 @@ void decode_mad_hi_saturated(Decoder& decoder) {
 void decode_minmax(Decoder& decoder) {
   const bool is_min = decoder.word("op") == "min";
   if (decoder.has("relu")) {
-    decoder.emit(is_min ? binary(decoder, [](auto a, auto b) { return std::max<decltype(a)>(std::min(a, b), 0); })
-                        : binary(decoder, [](auto a, auto b) { return std::max<decltype(a)>(std::max(a, b), 0); }));
+    decoder.emit(
+        is_min ? binary(decoder, [](auto a, auto b) { return std::max<decltype(a)>(std::min(a, b), 0); })
+               : binary(decoder, [](auto a, auto b) { return std::max<decltype(a)>(std::max(a, b), 0); }));
     return;
   }
   decoder.emit(is_min ? binary(decoder, [](auto a, auto b) { return std::min(a, b); })
@@ -178,7 +187,8 @@ void decode_sign(Decoder& decoder) {
   }));
 }
 
-// "Division by zero yields an unspecified, machine-specific value": all ones here. The quotient that does not fit wraps.
+// "Division by zero yields an unspecified, machine-specific value": all ones here. The quotient that does not
+// fit wraps.
 template <class T>
 T divide(T a, T b) {
   if (b == 0) return static_cast<T>(~T{0});
@@ -216,21 +226,17 @@ Semantic dot4() {
 
 void decode_dot4(Decoder& decoder) {
   const bool signed_a = decoder.word("a") == "s32", signed_b = decoder.word("b") == "s32";
-  if (signed_a) return decoder.emit(signed_b ? dot4<std::int8_t, std::int8_t>() : dot4<std::int8_t, std::uint8_t>());
+  if (signed_a)
+    return decoder.emit(signed_b ? dot4<std::int8_t, std::int8_t>() : dot4<std::int8_t, std::uint8_t>());
   decoder.emit(signed_b ? dot4<std::uint8_t, std::int8_t>() : dot4<std::uint8_t, std::uint8_t>());
 }
 
 constexpr std::array kForms{
-    Semantics{"add.int", decode_add},
-    Semantics{"add.sat", decode_add_saturated},
-    Semantics{"add.carry", decode_add_carry},
-    Semantics{"mul.int", decode_mul},
-    Semantics{"mad.int", decode_mad},
-    Semantics{"mad.sat", decode_mad_hi_saturated},
-    Semantics{"mad.carry", decode_mad_carry},
-    Semantics{"div.int", decode_div},
-    Semantics{"min.int", decode_minmax},
-    Semantics{"abs.int", decode_sign},
+    Semantics{"add.int", decode_add},         Semantics{"add.sat", decode_add_saturated},
+    Semantics{"add.carry", decode_add_carry}, Semantics{"mul.int", decode_mul},
+    Semantics{"mad.int", decode_mad},         Semantics{"mad.sat", decode_mad_hi_saturated},
+    Semantics{"mad.carry", decode_mad_carry}, Semantics{"div.int", decode_div},
+    Semantics{"min.int", decode_minmax},      Semantics{"abs.int", decode_sign},
     Semantics{"dp4a", decode_dot4},
 };
 

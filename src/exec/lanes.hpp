@@ -7,10 +7,10 @@
 #include <type_traits>
 
 // Registers of a warp lie in one block of bytes, the register file, as 32 lanes side by side, so that one
-// instruction is one loop over lanes. A lane takes four bytes for every type of up to 32 bits (16-bit registers
-// too: what stands above the value is never read), eight for 64 bits and sixteen for 128; a predicate is a mask of
-// one bit a lane. Constants are registers that nothing writes, `_` is a register that nothing reads: semantics
-// need no case for either.
+// instruction is one loop over lanes. A lane takes four bytes for every type of up to 32 bits (16-bit
+// registers too: what stands above the value is never read), eight for 64 bits and sixteen for 128; a
+// predicate is a mask of one bit a lane. Constants are registers that nothing writes, `_` is a register that
+// nothing reads: semantics need no case for either.
 namespace ptxloom::exec {
 
 inline constexpr int kLanes = 32;

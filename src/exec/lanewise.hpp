@@ -8,8 +8,8 @@
 #include "exec/operation.hpp"
 #include "exec/warp.hpp"
 
-// Most instructions do the same to every lane: one result of values at the same lane. `lanewise<In...>(f)` is the
-// Semantic that sets the first operand to f(the others, read as In...); f is a lambda without captures.
+// Most instructions do the same to every lane: one result of values at the same lane. `lanewise<In...>(f)` is
+// the Semantic that sets the first operand to f(the others, read as In...); f is a lambda without captures.
 namespace ptxloom::exec {
 
 template <class... In, class F>
@@ -24,8 +24,8 @@ Semantic lanewise(F) {
   };
 }
 
-/// The C++ integer of a PTX type name ("u16", "s64", "b32"), given to f as a template argument. f is called as
-/// f.template operator()<T>() and returns a Semantic; null for another name.
+/// The C++ integer of a PTX type name ("u16", "s64", "b32"), given to f as a template argument. f is called
+/// as f.template operator()<T>() and returns a Semantic; null for another name.
 template <class F>
 Semantic with_integer(std::string_view type, F f) {
   if (type == "u32" || type == "b32") return f.template operator()<std::uint32_t>();

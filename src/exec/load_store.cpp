@@ -8,8 +8,8 @@
 #include "exec/decoder.hpp"
 #include "exec/lanewise.hpp"
 
-// ld and st of every space (PTX ISA 9.7.9.8 to 9.7.9.11). Memory is coherent and has no caches here: orders, scopes,
-// cache operators and priorities change nothing.
+// ld and st of every space (PTX ISA 9.7.9.8 to 9.7.9.11). Memory is coherent and has no caches here: orders,
+// scopes, cache operators and priorities change nothing.
 namespace ptxloom::exec {
 namespace {
 
@@ -32,7 +32,9 @@ void run_load(Warp& warp, const Operation& op, Mask mask) {
   Pointers from;
   resolve(warp, op, mask, op.slots.back(), plan.reach, from);
   for (std::size_t i = 0; i < plan.values.size(); ++i) {
-    const auto value = [&](int lane) { return read<T>(from[static_cast<std::size_t>(lane)] + i * sizeof(T)); };
+    const auto value = [&](int lane) {
+      return read<T>(from[static_cast<std::size_t>(lane)] + i * sizeof(T));
+    };
     if (plan.values[i].bytes == 4) {
       const Lanes<std::uint32_t> out(warp.registers(), plan.values[i]);
       for_lanes(mask, [&](int lane) { out.set(lane, static_cast<std::uint32_t>(value(lane))); });
@@ -76,7 +78,8 @@ std::vector<Slot> rows_of(std::span<const Slot> slots, bool halves) {
   return rows;
 }
 
-void emit_access(Decoder& decoder, Semantic run, const OperandSpec& address, const OperandSpec& value, Access access) {
+void emit_access(Decoder& decoder, Semantic run, const OperandSpec& address, const OperandSpec& value,
+                 Access access) {
   const auto space = find_space(address.space);
   if (!space) decoder.unsupported("the executor does not have this state space");
   Operation op = decoder.operation(run);
@@ -97,10 +100,14 @@ void decode_load(Decoder& decoder) {
   const bool sign = value.type.is_signed();
   const auto emit = [&](Semantic run) { emit_access(decoder, run, address, value, Access::read); };
   switch (value.type.bytes()) {
-    case 1: return emit(sign ? &run_load<std::int8_t> : &run_load<std::uint8_t>);
-    case 2: return emit(sign ? &run_load<std::int16_t> : &run_load<std::uint16_t>);
-    case 4: return emit(sign ? &run_load<std::int32_t> : &run_load<std::uint32_t>);
-    default: return emit(&run_load<std::uint64_t>);
+    case 1:
+      return emit(sign ? &run_load<std::int8_t> : &run_load<std::uint8_t>);
+    case 2:
+      return emit(sign ? &run_load<std::int16_t> : &run_load<std::uint16_t>);
+    case 4:
+      return emit(sign ? &run_load<std::int32_t> : &run_load<std::uint32_t>);
+    default:
+      return emit(&run_load<std::uint64_t>);
   }
 }
 
@@ -108,20 +115,20 @@ void decode_store(Decoder& decoder) {
   const OperandSpec &value = decoder.variant().operand("B"), &address = decoder.variant().operand("A");
   const auto emit = [&](Semantic run) { emit_access(decoder, run, address, value, Access::write); };
   switch (value.type.bytes()) {
-    case 1: return emit(&run_store<std::uint8_t>);
-    case 2: return emit(&run_store<std::uint16_t>);
-    case 4: return emit(&run_store<std::uint32_t>);
-    default: return emit(&run_store<std::uint64_t>);
+    case 1:
+      return emit(&run_store<std::uint8_t>);
+    case 2:
+      return emit(&run_store<std::uint16_t>);
+    case 4:
+      return emit(&run_store<std::uint32_t>);
+    default:
+      return emit(&run_store<std::uint64_t>);
   }
 }
 
 constexpr std::array kForms{
-    Semantics{"ld", decode_load},
-    Semantics{"ld.mmio", decode_load},
-    Semantics{"ld.param", decode_load},
-    Semantics{"ld.nc", decode_load},
-    Semantics{"st", decode_store},
-    Semantics{"st.mmio", decode_store},
+    Semantics{"ld", decode_load},    Semantics{"ld.mmio", decode_load}, Semantics{"ld.param", decode_load},
+    Semantics{"ld.nc", decode_load}, Semantics{"st", decode_store},     Semantics{"st.mmio", decode_store},
 };
 
 }  // namespace

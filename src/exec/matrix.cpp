@@ -9,8 +9,8 @@
 #include "exec/members.hpp"
 #include "ptxloom/layout.hpp"
 
-// ldmatrix and stmatrix (PTX ISA 9.7.14.5.15): some lanes give the address of a row in shared memory, all lanes get or
-// give elements. Both maps stand in the specs.
+// ldmatrix, stmatrix and movmatrix (PTX ISA 9.7.14.5.15 to 9.7.14.5.17): some lanes give the address of a row
+// in shared memory, all lanes get or give elements. Both maps stand in the specs.
 namespace ptxloom::exec {
 namespace {
 
@@ -24,11 +24,13 @@ struct MatrixPlan {
 
 // The host's bytes of each row, by matrix and row.
 std::vector<std::byte*> resolve_rows(Warp& warp, const Operation& op, const MatrixPlan& plan, Access access) {
-  const Reach reach{.space = StateSpace::shared, .access = access, .bytes = plan.row_bytes, .alignment = plan.row_bytes};
+  const Reach reach{
+      .space = StateSpace::shared, .access = access, .bytes = plan.row_bytes, .alignment = plan.row_bytes};
   std::vector<std::byte*> rows(plan.rows.size());
   for (const LayoutAddress& row : plan.rows) {
     const std::uint64_t address = address_of(warp, op.slot(plan.address), row.lane);
-    rows[static_cast<std::size_t>(row.matrix * plan.fragment.rows() + row.row)] = resolve(warp, op, row.lane, address, reach);
+    rows[static_cast<std::size_t>(row.matrix * plan.fragment.rows() + row.row)] =
+        resolve(warp, op, row.lane, address, reach);
   }
   return rows;
 }
@@ -47,8 +49,11 @@ void run_load(Warp& warp, const Operation& op, Mask mask) {
   const auto& plan = op.plan_as<MatrixPlan>();
   const auto rows = resolve_rows(warp, op, plan, Access::read);
   std::vector<std::uint32_t> elements(plan.fragment.positions().size());
-  for_elements(plan, rows, [&](const std::byte* from, std::size_t i) { std::memcpy(&elements[i], from, plan.element_bytes); });
-  plan.fragment.scatter<std::uint32_t>(warp.registers(), std::span(op.slots).subspan(op.first[plan.value]), elements);
+  for_elements(plan, rows, [&](const std::byte* from, std::size_t i) {
+    std::memcpy(&elements[i], from, plan.element_bytes);
+  });
+  plan.fragment.scatter<std::uint32_t>(warp.registers(), std::span(op.slots).subspan(op.first[plan.value]),
+                                       elements);
 }
 
 void run_store(Warp& warp, const Operation& op, Mask mask) {
@@ -57,7 +62,8 @@ void run_store(Warp& warp, const Operation& op, Mask mask) {
   const auto rows = resolve_rows(warp, op, plan, Access::write);
   std::vector<std::uint32_t> elements;
   plan.fragment.gather(warp.registers(), std::span(op.slots).subspan(op.first[plan.value]), elements);
-  for_elements(plan, rows, [&](std::byte* to, std::size_t i) { std::memcpy(to, &elements[i], plan.element_bytes); });
+  for_elements(plan, rows,
+               [&](std::byte* to, std::size_t i) { std::memcpy(to, &elements[i], plan.element_bytes); });
 }
 
 void emit(Decoder& decoder, Semantic run) {
@@ -82,7 +88,27 @@ void emit(Decoder& decoder, Semantic run) {
 void decode_load(Decoder& decoder) { emit(decoder, &run_load); }
 void decode_store(Decoder& decoder) { emit(decoder, &run_store); }
 
+struct MovePlan {
+  Fragment to, from;
+};
+
+void run_move(Warp& warp, const Operation& op, Mask mask) {
+  require_full_warp(warp, op, mask);
+  const auto& plan = op.plan_as<MovePlan>();
+  std::vector<std::uint32_t> elements;
+  plan.from.gather(warp.registers(), std::span(op.slots).subspan(op.first[1]), elements);
+  plan.to.scatter<std::uint32_t>(warp.registers(), op.slots, elements);
+}
+
+// movmatrix: the same elements by another map.
+void decode_move(Decoder& decoder) {
+  decoder.emit(&run_move, decoder.plan_of_variant<MovePlan>([&] {
+    return std::make_shared<MovePlan>(MovePlan{.to = Fragment(decoder, "D"), .from = Fragment(decoder, "A")});
+  }));
+}
+
 constexpr std::array kForms{
+    Semantics{"movmatrix", decode_move},
     Semantics{"ldmatrix", decode_load},
     Semantics{"stmatrix", decode_store},
 };

@@ -9,8 +9,8 @@
 // Instructions of a whole warp (.sync) name in a member mask the threads that take part.
 namespace ptxloom::exec {
 
-/// Calls f(lanes, members) for each member mask that lanes of `mask` give in operand `slot`; `members` without threads
-/// that have exited. A thread that is not in its own mask is a fault.
+/// Calls f(lanes, members) for each member mask that lanes of `mask` give in operand `slot`; `members`
+/// without threads that have exited. A thread that is not in its own mask is a fault.
 template <class F>
 void for_member_groups(Warp& warp, const Operation& op, Mask mask, const Slot& slot, F f) {
   const Lanes<Mask> masks(warp.registers(), slot);
@@ -37,6 +37,8 @@ inline void require_lanes(Warp& warp, const Operation& op, Mask lanes, Mask want
 }
 
 /// The same for all 32 lanes, which mma, ldmatrix and their kind need.
-inline void require_full_warp(Warp& warp, const Operation& op, Mask lanes) { require_lanes(warp, op, lanes, kAllLanes); }
+inline void require_full_warp(Warp& warp, const Operation& op, Mask lanes) {
+  require_lanes(warp, op, lanes, kAllLanes);
+}
 
 }  // namespace ptxloom::exec

@@ -13,9 +13,12 @@
 namespace ptxloom::exec {
 namespace {
 
-// Addresses are never used twice, and lie so far apart that an index of 32 bits cannot reach the next allocation.
+// Addresses are never used twice, and lie so far apart that an index of 32 bits cannot reach the next
+// allocation.
 constexpr std::uint64_t kFirstAddress = std::uint64_t{1} << 36;
 constexpr std::uint64_t kGap = std::uint64_t{1} << 33;
+
+constexpr std::size_t kRemembered = 256;  // released allocations, to tell a late access what it reached for
 
 }  // namespace
 
@@ -25,11 +28,13 @@ struct Memory::State {
     std::unique_ptr<std::byte[]> owned;
   };
 
-  std::uint64_t add(std::byte* data, std::size_t bytes, std::string name, std::unique_ptr<std::byte[]> owned) {
+  std::uint64_t add(std::byte* data, std::size_t bytes, std::string name,
+                    std::unique_ptr<std::byte[]> owned) {
     const std::scoped_lock lock(mutex);
     const std::uint64_t address = next;
     next += (bytes / kGap + 2) * kGap;
-    live[address] = {{.address = address, .bytes = bytes, .data = data, .name = std::move(name)}, std::move(owned)};
+    live[address] = {{.address = address, .bytes = bytes, .data = data, .name = std::move(name)},
+                     std::move(owned)};
     return address;
   }
 
@@ -63,13 +68,15 @@ void Memory::release(std::uint64_t address) {
   }
   Allocation gone = std::move(entry->second.allocation);
   gone.data = nullptr;
+  if (state_->released.size() == kRemembered) state_->released.erase(state_->released.begin());
   state_->released.push_back(std::move(gone));
   state_->live.erase(entry);
 }
 
 std::byte* Memory::at(std::uint64_t address, std::size_t bytes) const {
   const std::vector<Allocation> all = allocations();
-  if (const Allocation* found = find_allocation(all, address, bytes)) return found->data + (address - found->address);
+  if (const Allocation* found = find_allocation(all, address, bytes))
+    return found->data + (address - found->address);
   throw Error(ErrorKind::refused, "out-of-bounds",
               fmt::format("{} bytes at {:#x}: {}", bytes, address, describe_nearest(*this, address)),
               "use addresses within what allocate() or map() returned");

@@ -11,8 +11,8 @@
 #include "exec/members.hpp"
 #include "exec/warp.hpp"
 
-// mma.sync (PTX ISA 9.7.14): the fragments are taken apart by the maps of the specs, and each element of D is summed as
-// the tensor cores of the module's target sum it (base/mma_sum.hpp).
+// mma.sync (PTX ISA 9.7.14): the fragments are taken apart by the maps of the specs, and each element of D is
+// summed as the tensor cores of the module's target sum it (base/mma_sum.hpp).
 namespace ptxloom::exec {
 namespace {
 
@@ -65,7 +65,8 @@ void run_words(Warp& warp, const Operation& op, const MmaPlan& plan, Sum sum) {
   const auto b = unpacked<Element>(warp, plan.b, slots_of(op, 2));
   std::vector<std::uint32_t> sums;
   plan.c.gather(warp.registers(), slots_of(op, 3), sums);
-  for_elements(plan, a, b, [&](auto row, auto column, std::size_t at) { sums[at] = sum(row, column, sums[at]); });
+  for_elements(plan, a, b,
+               [&](auto row, auto column, std::size_t at) { sums[at] = sum(row, column, sums[at]); });
   plan.d.scatter<std::uint32_t>(warp.registers(), slots_of(op, 0), sums);
 }
 
@@ -98,7 +99,8 @@ void run_s32(Warp& warp, const Operation& op, Mask mask) {
 // A chain of fma, by the host; which NaN comes of it says the exact arithmetic.
 std::uint64_t dot_f64(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b, std::uint64_t c) {
   double sum = std::bit_cast<double>(c);
-  for (std::size_t k = 0; k < a.size(); ++k) sum = std::fma(std::bit_cast<double>(a[k]), std::bit_cast<double>(b[k]), sum);
+  for (std::size_t k = 0; k < a.size(); ++k)
+    sum = std::fma(std::bit_cast<double>(a[k]), std::bit_cast<double>(b[k]), sum);
   return std::isnan(sum) ? base::dot_f64(a, b, c) : std::bit_cast<std::uint64_t>(sum);
 }
 
@@ -109,7 +111,8 @@ void run_f64(Warp& warp, const Operation& op, Mask mask) {
   plan.a.gather(warp.registers(), slots_of(op, 1), a);
   plan.b.gather(warp.registers(), slots_of(op, 2), b);
   plan.c.gather(warp.registers(), slots_of(op, 3), sums);
-  for_elements(plan, a, b, [&](auto row, auto column, std::size_t at) { sums[at] = dot_f64(row, column, sums[at]); });
+  for_elements(plan, a, b,
+               [&](auto row, auto column, std::size_t at) { sums[at] = dot_f64(row, column, sums[at]); });
   plan.d.scatter<std::uint64_t>(warp.registers(), slots_of(op, 0), sums);
 }
 
@@ -120,7 +123,8 @@ base::MmaRule rule_of(const TargetInfo& target, const Type& element) {
 
 Semantic semantic_of(const MmaPlan& plan) {
   const Type& d = plan.d.type();
-  const bool float_operands = plan.a.type().is_float() && plan.b.type().is_float() && plan.a.type().bits >= 16;
+  const bool float_operands =
+      plan.a.type().is_float() && plan.b.type().is_float() && plan.a.type().bits >= 16;
   if (d == f64) return &run_f64;
   if (d == s32 && plan.a.type().is_integer()) return &run_s32;
   if (d == f32 && float_operands) return &run_f32;

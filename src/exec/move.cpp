@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <span>
+#include <string_view>
 #include <vector>
 
+#include "exec/address.hpp"
 #include "exec/block.hpp"
 #include "exec/decoder.hpp"
 #include "exec/lanewise.hpp"
-#include "exec/address.hpp"
 
 // mov: copies, packing and unpacking of vectors, special registers; and conversions of addresses (cvta).
 namespace ptxloom::exec {
 namespace {
 
-// The address of a variable: 64 bits, of which a 32-bit register takes the lower half.
-void decode_mov_symbol(Decoder& decoder) {
-  decoder.emit(decoder.word("type").ends_with("64")
-                   ? lanewise<std::uint64_t>([](std::uint64_t a) { return a; })
-                   : lanewise<std::uint64_t>([](std::uint64_t a) { return static_cast<std::uint32_t>(a); }));
+void decode_mov_address(Decoder& decoder) {
+  decoder.emit(lanewise<std::uint64_t>([](std::uint64_t a) { return a; }));
+}
+
+// The address of a variable is a constant of 64 bits, here cut to the 32 that the spaces with small addresses
+// need.
+void decode_mov_address32(Decoder& decoder) {
+  decoder.emit(lanewise<std::uint64_t>([](std::uint64_t a) { return static_cast<std::uint32_t>(a); }));
 }
 
 // The bits of all sources, lowest first, spread over all destinations.
@@ -48,12 +54,14 @@ void run_spread(Warp& warp, const Operation& op, Mask mask) {
     std::array<std::uint64_t, 2> value{};  // 128 bits at most; no part crosses the middle
     int offset = 0;
     for (const Part& part : plan.from) {
-      value[static_cast<std::size_t>(offset / 64)] |= (read_part(warp, part, lane) & low_bits(part.bits)) << (offset % 64);
+      value[static_cast<std::size_t>(offset / 64)] |= (read_part(warp, part, lane) & low_bits(part.bits))
+                                                      << (offset % 64);
       offset += part.bits;
     }
     offset = 0;
     for (const Part& part : plan.to) {
-      write_part(warp, part, lane, value[static_cast<std::size_t>(offset / 64)] >> (offset % 64) & low_bits(part.bits));
+      write_part(warp, part, lane,
+                 value[static_cast<std::size_t>(offset / 64)] >> (offset % 64) & low_bits(part.bits));
       offset += part.bits;
     }
   });
@@ -94,82 +102,124 @@ void decode_mov(Decoder& decoder) {
                                     : lanewise<std::uint32_t>([](std::uint32_t a) { return a; }));
 }
 
-/// The value of a special register in a lane.
-using Special = std::uint64_t (*)(const Warp& warp, int lane);
-
-Index3 thread_index(const Warp& warp, int lane) { return unflatten(warp.thread(lane), warp.block().grid().launch().block); }
-const Launch& launch_of(const Warp& warp) { return warp.block().grid().launch(); }
-std::uint64_t warps_of(const Warp& warp) { return warp.block().warps().size(); }
-
-// %clock counts instructions: a time that is the same in every run. There is one SM.
+/// The value of a special register in a lane; `axis` is 0 to 2 of those with x, y and z.
+using Special = std::uint64_t (*)(const Warp& warp, int lane, std::size_t axis);
 struct SpecialRegister {
   std::string_view name;
   Special value;
 };
-constexpr std::array kSpecials{
-    SpecialRegister{"tid.x", [](const Warp& w, int lane) -> std::uint64_t { return thread_index(w, lane)[0]; }},
-    SpecialRegister{"tid.y", [](const Warp& w, int lane) -> std::uint64_t { return thread_index(w, lane)[1]; }},
-    SpecialRegister{"tid.z", [](const Warp& w, int lane) -> std::uint64_t { return thread_index(w, lane)[2]; }},
-    SpecialRegister{"ntid.x", [](const Warp& w, int) -> std::uint64_t { return launch_of(w).block[0]; }},
-    SpecialRegister{"ntid.y", [](const Warp& w, int) -> std::uint64_t { return launch_of(w).block[1]; }},
-    SpecialRegister{"ntid.z", [](const Warp& w, int) -> std::uint64_t { return launch_of(w).block[2]; }},
-    SpecialRegister{"ctaid.x", [](const Warp& w, int) -> std::uint64_t { return w.block().index()[0]; }},
-    SpecialRegister{"ctaid.y", [](const Warp& w, int) -> std::uint64_t { return w.block().index()[1]; }},
-    SpecialRegister{"ctaid.z", [](const Warp& w, int) -> std::uint64_t { return w.block().index()[2]; }},
-    SpecialRegister{"nctaid.x", [](const Warp& w, int) -> std::uint64_t { return launch_of(w).grid[0]; }},
-    SpecialRegister{"nctaid.y", [](const Warp& w, int) -> std::uint64_t { return launch_of(w).grid[1]; }},
-    SpecialRegister{"nctaid.z", [](const Warp& w, int) -> std::uint64_t { return launch_of(w).grid[2]; }},
-    SpecialRegister{"laneid", [](const Warp&, int lane) -> std::uint64_t { return static_cast<std::uint64_t>(lane); }},
-    SpecialRegister{"warpid", [](const Warp& w, int) -> std::uint64_t { return w.index(); }},
-    SpecialRegister{"nwarpid", [](const Warp& w, int) -> std::uint64_t { return warps_of(w); }},
-    SpecialRegister{"smid", [](const Warp&, int) -> std::uint64_t { return 0; }},
-    SpecialRegister{"nsmid", [](const Warp&, int) -> std::uint64_t { return 1; }},
-    SpecialRegister{"gridid", [](const Warp&, int) -> std::uint64_t { return 1; }},
-    SpecialRegister{"lanemask_eq", [](const Warp&, int lane) -> std::uint64_t { return lane_bit(lane); }},
-    SpecialRegister{"lanemask_lt", [](const Warp&, int lane) -> std::uint64_t { return lane_bit(lane) - 1; }},
-    SpecialRegister{"lanemask_le", [](const Warp&, int lane) -> std::uint64_t { return lane_bit(lane) * 2 - 1; }},
-    SpecialRegister{"lanemask_gt", [](const Warp&, int lane) -> std::uint64_t { return 0u - lane_bit(lane) * 2; }},
-    SpecialRegister{"lanemask_ge", [](const Warp&, int lane) -> std::uint64_t { return 0u - lane_bit(lane); }},
-    SpecialRegister{"clock", [](const Warp& w, int) -> std::uint64_t { return w.steps(); }},
-    SpecialRegister{"clock_hi", [](const Warp& w, int) -> std::uint64_t { return w.steps() >> 32; }},
-    SpecialRegister{"clock64", [](const Warp& w, int) -> std::uint64_t { return w.steps(); }},
-    SpecialRegister{"globaltimer", [](const Warp& w, int) -> std::uint64_t { return w.steps(); }},
-    SpecialRegister{"globaltimer_lo", [](const Warp& w, int) -> std::uint64_t { return w.steps(); }},
-    SpecialRegister{"globaltimer_hi", [](const Warp& w, int) -> std::uint64_t { return w.steps() >> 32; }},
-    SpecialRegister{"dynamic_smem_size", [](const Warp& w, int) -> std::uint64_t { return launch_of(w).shared_bytes; }},
-    SpecialRegister{"total_smem_size", [](const Warp& w, int) -> std::uint64_t { return w.block().grid().shared_bytes(); }},
+
+const Launch& launch_of(const Warp& warp) { return warp.block().grid().launch(); }
+std::uint64_t thread_index(const Warp& warp, int lane, std::size_t axis) {
+  return unflatten(warp.thread(lane), launch_of(warp).block)[axis];
+}
+
+// Every block is a cluster of its own.
+constexpr std::array kVectors{
+    SpecialRegister{"tid", thread_index},
+    SpecialRegister{
+        "ntid",
+        [](const Warp& w, int, std::size_t axis) -> std::uint64_t { return launch_of(w).block[axis]; }},
+    SpecialRegister{
+        "ctaid",
+        [](const Warp& w, int, std::size_t axis) -> std::uint64_t { return w.block().index()[axis]; }},
+    SpecialRegister{
+        "nctaid",
+        [](const Warp& w, int, std::size_t axis) -> std::uint64_t { return launch_of(w).grid[axis]; }},
+    SpecialRegister{
+        "clusterid",
+        [](const Warp& w, int, std::size_t axis) -> std::uint64_t { return w.block().index()[axis]; }},
+    SpecialRegister{
+        "nclusterid",
+        [](const Warp& w, int, std::size_t axis) -> std::uint64_t { return launch_of(w).grid[axis]; }},
+    SpecialRegister{"cluster_ctaid", [](const Warp&, int, std::size_t) -> std::uint64_t { return 0; }},
+    SpecialRegister{"cluster_nctaid", [](const Warp&, int, std::size_t) -> std::uint64_t { return 1; }},
+};
+
+std::uint64_t zero(const Warp&, int, std::size_t) { return 0; }
+std::uint64_t one(const Warp&, int, std::size_t) { return 1; }
+std::uint64_t steps(const Warp& warp, int, std::size_t) { return warp.steps(); }
+std::uint64_t steps_high(const Warp& warp, int, std::size_t) { return warp.steps() >> 32; }
+
+// A clock counts instructions: a time that is the same in every run. There is one SM.
+constexpr std::array kScalars{
+    SpecialRegister{"laneid",
+                    [](const Warp&, int lane, std::size_t) { return static_cast<std::uint64_t>(lane); }},
+    SpecialRegister{"warpid", [](const Warp& w, int, std::size_t) -> std::uint64_t { return w.index(); }},
+    SpecialRegister{
+        "nwarpid", [](const Warp& w, int, std::size_t) -> std::uint64_t { return w.block().warps().size(); }},
+    SpecialRegister{"smid", zero},
+    SpecialRegister{"nsmid", one},
+    SpecialRegister{"gridid", one},
+    SpecialRegister{"cluster_ctarank", zero},
+    SpecialRegister{"cluster_nctarank", one},
+    SpecialRegister{"lanemask_eq",
+                    [](const Warp&, int lane, std::size_t) -> std::uint64_t { return lane_bit(lane); }},
+    SpecialRegister{"lanemask_lt",
+                    [](const Warp&, int lane, std::size_t) -> std::uint64_t { return lane_bit(lane) - 1; }},
+    SpecialRegister{
+        "lanemask_le",
+        [](const Warp&, int lane, std::size_t) -> std::uint64_t { return lane_bit(lane) * 2 - 1; }},
+    SpecialRegister{
+        "lanemask_gt",
+        [](const Warp&, int lane, std::size_t) -> std::uint64_t { return 0u - lane_bit(lane) * 2; }},
+    SpecialRegister{"lanemask_ge",
+                    [](const Warp&, int lane, std::size_t) -> std::uint64_t { return 0u - lane_bit(lane); }},
+    SpecialRegister{"clock", steps},
+    SpecialRegister{"clock_hi", steps_high},
+    SpecialRegister{"clock64", steps},
+    SpecialRegister{"globaltimer", steps},
+    SpecialRegister{"globaltimer_lo", steps},
+    SpecialRegister{"globaltimer_hi", steps_high},
+    SpecialRegister{
+        "dynamic_smem_size",
+        [](const Warp& w, int, std::size_t) -> std::uint64_t { return launch_of(w).shared_bytes; }},
+    SpecialRegister{
+        "total_smem_size",
+        [](const Warp& w, int, std::size_t) -> std::uint64_t { return w.block().grid().shared_bytes(); }},
 };
 
 struct SpecialPlan {
-  std::vector<Special> values;  // one for each element of the destination
+  struct Value {
+    Special read;
+    std::size_t axis = 0;
+  };
+  std::vector<Value> values;  // one for each element of the destination
 };
 
 void run_special(Warp& warp, const Operation& op, Mask mask) {
   const auto& plan = op.plan_as<SpecialPlan>();
   for (std::size_t i = 0; i < plan.values.size(); ++i) {
     const Part part{.slot = op.slots[i], .bits = 64};
-    for_lanes(mask, [&](int lane) { write_part(warp, part, lane, plan.values[i](warp, lane)); });
+    const SpecialPlan::Value& value = plan.values[i];
+    for_lanes(mask, [&](int lane) { write_part(warp, part, lane, value.read(warp, lane, value.axis)); });
   }
 }
 
-Special find_special(const Decoder& decoder, std::string_view name) {
-  const auto found = std::ranges::find(kSpecials, name, &SpecialRegister::name);
-  if (found == kSpecials.end()) decoder.unsupported("the executor does not have this special register");
+Special find_special(const Decoder& decoder, std::span<const SpecialRegister> among, std::string_view name) {
+  const auto found = std::ranges::find(among, name, &SpecialRegister::name);
+  if (found == among.end()) decoder.unsupported("the executor does not have this special register");
   return found->value;
 }
 
 void decode_special(Decoder& decoder) {
-  decoder.emit(&run_special, std::make_shared<SpecialPlan>(SpecialPlan{{find_special(decoder, decoder.word("register"))}}));
+  std::string_view name = decoder.word("register");
+  SpecialPlan plan;
+  if (name.size() > 2 && name[name.size() - 2] == '.') {
+    const auto axis = static_cast<std::size_t>(name.back() - 'x');
+    name.remove_suffix(2);
+    plan.values = {{find_special(decoder, kVectors, name), axis}};
+  } else {
+    plan.values = {{find_special(decoder, kScalars, name)}};
+  }
+  decoder.emit(&run_special, std::make_shared<SpecialPlan>(std::move(plan)));
 }
 
 // mov.v4.u32 of %tid and its kind; the fourth element is zero.
 void decode_special_vector(Decoder& decoder) {
-  SpecialPlan plan;
-  for (const char* axis : {".x", ".y", ".z"}) {
-    plan.values.push_back(find_special(decoder, std::string(decoder.word("register")) + axis));
-  }
-  plan.values.push_back([](const Warp&, int) -> std::uint64_t { return 0; });
-  decoder.emit(&run_special, std::make_shared<SpecialPlan>(std::move(plan)));
+  const Special read = find_special(decoder, kVectors, decoder.word("register"));
+  decoder.emit(&run_special,
+               std::make_shared<SpecialPlan>(SpecialPlan{{{read, 0}, {read, 1}, {read, 2}, {zero}}}));
 }
 
 // cvta adds the window of the space, cvta.to takes it away; global addresses are generic ones.
@@ -188,7 +238,8 @@ void decode_cvta(Decoder& decoder) {
 
 constexpr std::array kForms{
     Semantics{"mov", decode_mov},
-    Semantics{"mov.address", decode_mov_symbol},
+    Semantics{"mov.address", decode_mov_address},
+    Semantics{"mov.address.32", decode_mov_address32},
     Semantics{"mov.pack", decode_spread},
     Semantics{"mov.unpack", decode_spread},
     Semantics{"mov.special", decode_special},

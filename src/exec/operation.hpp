@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -11,8 +12,9 @@
 
 #include "exec/lanes.hpp"
 
-// A kernel is decoded once into micro-operations: a function and the places of its operands. Each instruction family
-// has a file that names the forms it knows (a span of Semantics) and, for each, how to decode an instruction of it.
+// A kernel is decoded once into micro-operations: a function and the places of its operands. Each instruction
+// family has a file that names the forms it knows (a span of Semantics) and, for each, how to decode an
+// instruction of it.
 namespace ptxloom::exec {
 
 class Warp;
@@ -27,13 +29,14 @@ enum class StateSpace : std::uint8_t { generic, global, shared, local, constant,
 
 struct Operation {
   Semantic run = nullptr;
+  bool begins = false;  ///< first of its instruction's operations
   bool guarded = false;
   Slot guard;
-  std::vector<Slot> slots;              ///< the operands in the variant's order, vectors element by element
-  std::array<std::uint8_t, 16> first{}; ///< where each operand begins in `slots`
-  std::uint32_t target = 0;             ///< of a branch
-  std::uint32_t instruction = 0;        ///< index into Kernel::instructions
-  std::shared_ptr<const void> plan;     ///< what a family worked out when decoding; its type is the family's
+  std::vector<Slot> slots;               ///< the operands in the variant's order, vectors element by element
+  std::array<std::uint8_t, 16> first{};  ///< where each operand begins in `slots`
+  std::uint32_t target = 0;              ///< of a branch
+  std::uint32_t instruction = 0;         ///< index into Kernel::instructions
+  std::shared_ptr<const void> plan;      ///< what a family worked out when decoding; its type is the family's
 
   const Slot& slot(std::size_t operand) const { return slots[first[operand]]; }
   template <class Plan>
@@ -62,7 +65,8 @@ std::span<const Semantics> shuffle_semantics();
 std::span<const Semantics> mma_semantics();
 std::span<const Semantics> matrix_semantics();
 
-/// Null where no family knows the form.
-const Semantics* find_semantics(std::string_view form);
+/// All of them.
+std::vector<std::span<const Semantics>> semantics_families();
+std::map<std::string_view, const Semantics*> semantics_by_form();
 
 }  // namespace ptxloom::exec

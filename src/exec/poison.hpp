@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What memory and registers hold before anything is written to them: a value that no kernel produces by chance.
+// What memory and registers hold before anything is written to them: a value that no kernel produces by
+// chance.
 namespace ptxloom::exec {
 
 inline constexpr int kPoison = 0xA5;

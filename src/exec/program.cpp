@@ -34,7 +34,8 @@ class MappedGlobals {
 
   void relocate(const std::vector<Relocation>& relocations, std::span<std::byte> registers) const {
     for (const Relocation& relocation : relocations) {
-      const std::uint64_t address = addresses_[relocation.variable] + static_cast<std::uint64_t>(relocation.addend);
+      const std::uint64_t address =
+          addresses_[relocation.variable] + static_cast<std::uint64_t>(relocation.addend);
       for (int lane = 0; lane < kLanes; ++lane) {
         Lanes<std::uint64_t>(registers.data(), relocation.slot).set(lane, address);
       }
@@ -46,8 +47,8 @@ class MappedGlobals {
   std::vector<std::uint64_t> addresses_;
 };
 
-// Host threads take blocks in order. The fault of the first block that has one is the result, whatever the number of
-// threads: blocks before it are still run, blocks behind it are not begun.
+// Host threads take blocks in order. The fault of the first block that has one is the result, whatever the
+// number of threads: blocks before it are still run, blocks behind it are not begun.
 class Run {
  public:
   Run(const Grid& grid, bool count) : grid_(grid), executed_(count ? grid.code().operations.size() : 0) {}
@@ -98,8 +99,7 @@ class Run {
 
 void collect(const Code& code, const std::vector<std::uint64_t>& executed, Stats& stats) {
   for (std::size_t i = 0; i < code.operations.size(); ++i) {
-    const bool own = i == 0 || code.operations[i - 1].instruction != code.operations[i].instruction;
-    if (executed[i] == 0 || !own || i + 1 == code.operations.size()) continue;
+    if (executed[i] == 0 || !code.operations[i].begins) continue;
     const ir::Instruction& instruction = code.kernel.instructions[code.operations[i].instruction];
     stats.executed[std::string(instruction.variant.opcode())] += executed[i];
   }
@@ -111,7 +111,8 @@ Program::Program(const ir::Module& module, std::string_view entry) : code_(std::
   const ir::Kernel* kernel = module.find(entry);
   if (kernel == nullptr) {
     throw Error(ErrorKind::usage, "unknown-kernel", fmt::format("the module has no entry {}", entry),
-                module.kernels.empty() ? "it has none at all" : fmt::format("it has {}", module.kernels.front().name));
+                module.kernels.empty() ? "it has none at all"
+                                       : fmt::format("it has {}", module.kernels.front().name));
   }
   code_->specs = module.specs;
   code_->kernel = *kernel;
@@ -128,7 +129,8 @@ void Program::run(Memory& memory, const Launch& launch, Stats* stats) const {
   globals.relocate(code_->relocations, grid.registers());
 
   Run run(grid, stats != nullptr);
-  const unsigned wanted = launch.jobs != 0 ? launch.jobs : std::max(1u, std::thread::hardware_concurrency());
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  const unsigned wanted = launch.trace ? 1 : launch.jobs != 0 ? launch.jobs : cores;
   const auto jobs = static_cast<unsigned>(std::min<std::uint64_t>(wanted, grid.blocks()));
   {
     std::vector<std::jthread> helpers;

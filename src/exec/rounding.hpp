@@ -21,7 +21,9 @@ inline Rounding rounding_of(std::string_view word) {
 inline Modifiers modifiers_of(const Decoder& decoder) {
   const std::string_view sat = decoder.word("sat");
   return {.rounding = rounding_of(decoder.word("rnd")),
-          .saturation = sat.empty() ? Saturation::none : sat == "sat" ? Saturation::sat : Saturation::satfinite,
+          .saturation = sat.empty()    ? Saturation::none
+                        : sat == "sat" ? Saturation::sat
+                                       : Saturation::satfinite,
           .ftz = decoder.has("ftz"),
           .relu = decoder.has("relu")};
 }

@@ -30,13 +30,16 @@ Source source_of(int lane, std::uint32_t b, std::uint32_t c, F choose) {
 }
 
 Source up(int lane, std::uint32_t b, std::uint32_t c) {
-  return source_of(lane, b, c, [&](int by, int, int, int bound) { return Source{lane - by, lane - by >= bound}; });
+  return source_of(lane, b, c,
+                   [&](int by, int, int, int bound) { return Source{lane - by, lane - by >= bound}; });
 }
 Source down(int lane, std::uint32_t b, std::uint32_t c) {
-  return source_of(lane, b, c, [&](int by, int, int, int bound) { return Source{lane + by, lane + by <= bound}; });
+  return source_of(lane, b, c,
+                   [&](int by, int, int, int bound) { return Source{lane + by, lane + by <= bound}; });
 }
 Source butterfly(int lane, std::uint32_t b, std::uint32_t c) {
-  return source_of(lane, b, c, [&](int by, int, int, int bound) { return Source{lane ^ by, (lane ^ by) <= bound}; });
+  return source_of(lane, b, c,
+                   [&](int by, int, int, int bound) { return Source{lane ^ by, (lane ^ by) <= bound}; });
 }
 Source indexed(int lane, std::uint32_t b, std::uint32_t c) {
   return source_of(lane, b, c, [](int by, int segment, int lowest, int bound) {
@@ -53,7 +56,8 @@ struct ShufflePlan {
 void run_shuffle(Warp& warp, const Operation& op, Mask mask) {
   const auto& plan = op.plan_as<ShufflePlan>();
   const std::size_t a = plan.predicate ? 2 : 1;
-  for_member_groups(warp, op, mask, op.slots[a + 3], [&](Mask lanes, Mask members) { require_lanes(warp, op, lanes, members); });
+  for_member_groups(warp, op, mask, op.slots[a + 3],
+                    [&](Mask lanes, Mask members) { require_lanes(warp, op, lanes, members); });
   const auto in = [&](std::size_t slot) { return Lanes<std::uint32_t>(warp.registers(), op.slots[slot]); };
   std::array<std::uint32_t, kLanes> result;
   Mask in_range = 0;
@@ -68,11 +72,12 @@ void run_shuffle(Warp& warp, const Operation& op, Mask mask) {
 
 void decode_shuffle(Decoder& decoder) {
   const std::string_view m = decoder.word("mode");
-  decoder.emit(&run_shuffle, std::make_shared<ShufflePlan>(ShufflePlan{.mode = m == "up"     ? &up
-                                                                               : m == "down" ? &down
-                                                                               : m == "bfly" ? &butterfly
-                                                                                             : &indexed,
-                                                                       .predicate = decoder.operand("P") >= 0}));
+  decoder.emit(&run_shuffle,
+               std::make_shared<ShufflePlan>(ShufflePlan{.mode = m == "up"     ? &up
+                                                                 : m == "down" ? &down
+                                                                 : m == "bfly" ? &butterfly
+                                                                               : &indexed,
+                                                         .predicate = decoder.operand("P") >= 0}));
 }
 
 constexpr std::array kForms{

@@ -48,7 +48,8 @@ Symbols::Symbols(const ir::Module& module, Code& code) {
 void Symbols::place_dynamic(const ir::Module& module, Code& code) {
   std::vector<const ir::Variable*> arrays;
   std::uint32_t alignment = 16;
-  for (const std::vector<ir::Variable>* variables : {&std::as_const(code.kernel).variables, &module.variables}) {
+  for (const std::vector<ir::Variable>* variables :
+       {&std::as_const(code.kernel).variables, &module.variables}) {
     for (const ir::Variable& variable : *variables) {
       if (variable.space != ir::Space::shared || variable.count != 0) continue;
       arrays.push_back(&variable);
@@ -83,12 +84,15 @@ void Symbols::place_variable(Code& code, const ir::Variable& variable) {
       if (variable.count == 0) return;  // placed last
       place = {.space = StateSpace::shared, .offset = place_in(code.static_shared_bytes, variable)};
       break;
-    case ir::Space::local: place = {.space = StateSpace::local, .offset = place_in(code.local_bytes, variable)}; break;
+    case ir::Space::local:
+      place = {.space = StateSpace::local, .offset = place_in(code.local_bytes, variable)};
+      break;
     case ir::Space::constant: {
       auto used = static_cast<std::uint32_t>(code.constants.size());
       place = {.space = StateSpace::constant, .offset = place_in(used, variable)};
       code.constants.resize(used);
-      std::ranges::copy(initial_bytes(variable), code.constants.begin() + static_cast<std::ptrdiff_t>(place.offset));
+      std::ranges::copy(initial_bytes(variable),
+                        code.constants.begin() + static_cast<std::ptrdiff_t>(place.offset));
       break;
     }
     case ir::Space::global:

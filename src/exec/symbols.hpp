@@ -14,8 +14,8 @@ namespace ptxloom::exec {
 
 struct Place {
   StateSpace space = StateSpace::global;
-  std::uint64_t offset = 0;   ///< in the space
-  std::size_t variable = 0;   ///< of a global one: index into Code::globals
+  std::uint64_t offset = 0;  ///< in the space
+  std::size_t variable = 0;  ///< of a global one: index into Code::globals
 };
 
 class Symbols {

@@ -68,7 +68,8 @@ void Flow::choose() {
 
 Warp::Warp(Block& block, std::uint32_t index)
     : block_(&block), index_(index), registers_(new std::byte[block.grid().registers().size()]) {
-  const std::uint32_t threads = std::min<std::uint32_t>(block.grid().block_threads() - index * kLanes, kLanes);
+  const std::uint32_t threads =
+      std::min<std::uint32_t>(block.grid().block_threads() - index * kLanes, kLanes);
   lanes_ = threads == kLanes ? kAllLanes : lane_bit(static_cast<int>(threads)) - 1;
   local_.resize(block.grid().code().local_bytes * kLanes);
 }
@@ -113,15 +114,26 @@ void Warp::end_meetings() {
   });
 }
 
+void Warp::report(const Operation& op, Mask lanes) const {
+  const Grid& grid = block_->grid();
+  grid.launch().trace({.kernel = grid.code().kernel,
+                       .instruction = grid.code().kernel.instructions[op.instruction],
+                       .block = block_->index(),
+                       .warp = index_,
+                       .lanes = lanes});
+}
+
 void Warp::run(std::uint64_t steps) {
   const std::vector<Operation>& operations = block_->grid().code().operations;
   std::uint64_t* executed = block_->executed();
+  const bool trace = static_cast<bool>(block_->grid().launch().trace);
   for (; steps != 0 && !flow_.blocked(); --steps) {
     const std::uint32_t pc = flow_.current().pc;
     const Operation& op = operations[pc];
     Mask mask = flow_.current().lanes;
     if (op.guarded) mask &= Lanes<bool>(registers_.get(), op.guard).mask();
     if (executed != nullptr) ++executed[pc];
+    if (op.begins && trace) report(op, mask);
     flow_.advance();
     if (mask != 0) op.run(*this, op, mask);
     flow_.settle();

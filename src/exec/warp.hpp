@@ -12,9 +12,9 @@
 #include "exec/lanes.hpp"
 #include "exec/operation.hpp"
 
-// A warp: its registers, and where each of its threads is. Threads at one program counter form a group and go in
-// lockstep. Of several groups the one with the lowest program counter runs, and groups that meet become one: code
-// written in structured order joins again right behind an if or a loop, as it does on the GPU.
+// A warp: its registers, and where each of its threads is. Threads at one program counter form a group and go
+// in lockstep. Of several groups the one with the lowest program counter runs, and groups that meet become
+// one: code written in structured order joins again right behind an if or a loop, as it does on the GPU.
 namespace ptxloom::exec {
 
 class Block;
@@ -99,6 +99,7 @@ class Warp {
     Mask members, arrived;
   };
   void end_meetings();
+  void report(const Operation& op, Mask lanes) const;
   std::vector<Meeting> meetings_;
 };
 

@@ -8,11 +8,17 @@ namespace {
 
 using Kind = Operand::Kind;
 
-Misfit register_misfit(const Kernel& kernel, const OperandSpec& place, const Operand& operand) {
+// A vector of registers declared differently (`.b` and `.f`, `.s` and `.u`) is a vector of bits: only their
+// size counts.
+enum class As : std::uint8_t { declared, bits };
+
+Misfit register_misfit(const Kernel& kernel, const OperandSpec& place, const Operand& operand, As as) {
   if (operand.index >= kernel.registers.size()) return Misfit::dangling;
   if (!place.registers_allowed) return Misfit::kind;
   if (operand.negated && !place.negation_allowed) return Misfit::negation;
-  return register_fits(place, kernel.registers[operand.index].type) ? Misfit::none : Misfit::type;
+  Type type = kernel.registers[operand.index].type;
+  if (as == As::bits && type.kind != TypeKind::predicate) type.kind = TypeKind::bits;
+  return register_fits(place, type) ? Misfit::none : Misfit::type;
 }
 
 bool in_range(const OperandSpec& place, std::int64_t value) {
@@ -40,10 +46,11 @@ Misfit literal_misfit(const OperandSpec& place, const Operand& operand) {
   }
 }
 
-Misfit scalar_misfit(const Kernel& kernel, const OperandSpec& place, const Operand& operand) {
+Misfit scalar_misfit(const Kernel& kernel, const OperandSpec& place, const Operand& operand,
+                     As as = As::declared) {
   switch (operand.kind) {
     case Kind::reg:
-      return register_misfit(kernel, place, operand);
+      return register_misfit(kernel, place, operand, as);
     case Kind::integer:
     case Kind::f32:
     case Kind::f64:
@@ -64,20 +71,49 @@ bool untyped(std::span<const Operand> elements) {
   return elements.size() == 1 && elements[0].kind != Kind::reg;
 }
 
-bool mixed(const Kernel& kernel, std::span<const Operand> elements) {
-  int bits = 0;
-  bool integers = false, floats = false;
-  for (const Operand& element : elements) {
-    integers |= element.kind == Kind::integer;
-    floats |= element.kind == Kind::f32 || element.kind == Kind::f64;
-    if (element.kind != Kind::reg) continue;
-    const Type& type = kernel.registers[element.index].type;
-    if (bits != 0 && bits != type.bits) return true;
-    bits = type.bits;
-    integers |= type.is_integer();
-    floats |= type.is_float() && type.lanes == 1;
+struct ElementType {
+  int bits = 0;  // 0: a literal or `_`, which takes any
+  bool integer = false, floating = false;
+};
+
+ElementType element_type(const Kernel& kernel, const Operand& element) {
+  switch (element.kind) {
+    case Kind::reg: {
+      const Type& type = kernel.registers[element.index].type;
+      return {type.bits, type.is_integer(), type.is_float() && type.lanes == 1};
+    }
+    case Kind::integer:
+      return {.integer = true};
+    case Kind::f32:
+    case Kind::f64:
+      return {.floating = true};
+    default:
+      return {};
   }
-  return integers && floats;
+}
+
+// ptxas compares neighbours.
+bool mixed(const Kernel& kernel, std::span<const Operand> elements) {
+  ElementType last = element_type(kernel, elements[0]);
+  for (const Operand& element : elements.subspan(1)) {
+    const ElementType next = element_type(kernel, element);
+    if (last.bits != 0 && next.bits != 0 && last.bits != next.bits) return true;
+    if ((last.integer && next.floating) || (last.floating && next.integer)) return true;
+    last = next;
+  }
+  return false;
+}
+
+// The registers of a vector are taken as declared only where they are all declared alike.
+As vector_type(const Kernel& kernel, std::span<const Operand> elements) {
+  std::optional<TypeKind> common;
+  for (const Operand& element : elements) {
+    if (element.kind != Kind::reg || element.index >= kernel.registers.size()) continue;
+    const TypeKind kind = kernel.registers[element.index].type.kind;
+    if (kind == TypeKind::bits || kind != common.value_or(kind)) return As::bits;
+    common = kind;
+  }
+  return As::declared;
 }
 
 Mismatch vector_mismatch(const Kernel& kernel, const OperandSpec& place, const Operand& operand) {
@@ -85,16 +121,17 @@ Mismatch vector_mismatch(const Kernel& kernel, const OperandSpec& place, const O
   if (operand.index > kernel.operands.size() || operand.count > kernel.operands.size() - operand.index)
     return {.why = Misfit::dangling};
   const std::span<const Operand> elements = kernel.elements_of(operand);
+  const As as = vector_type(kernel, elements);
   for (std::size_t i = 0; i < elements.size(); ++i) {
-    const Misfit why = scalar_misfit(kernel, place, elements[i]);
+    const Misfit why = scalar_misfit(kernel, place, elements[i], as);
     if (why != Misfit::none) return {.why = why, .element = static_cast<std::int16_t>(i)};
   }
-  if (untyped(elements)) return {.why = Misfit::untyped};
+  if (elements.empty() || untyped(elements)) return {.why = Misfit::untyped};
   return {.why = mixed(kernel, elements) ? Misfit::mixed : Misfit::none};
 }
 
-// Addresses of tensor memory are 32 bits. Generic and global ones are 64; of the others, which are small, ptxas also takes
-// narrower ones.
+// Addresses of tensor memory are 32 bits. Generic and global ones are 64; of the others, which are small,
+// ptxas also takes narrower ones.
 bool holds_address(const Type& type, std::string_view space) {
   if (type.is_float() || type.kind == TypeKind::predicate) return false;
   if (space == "tmem") return type.bits == 32;
@@ -105,7 +142,8 @@ Misfit address_misfit(const Kernel& kernel, const OperandSpec& place, const Oper
   switch (operand.kind) {
     case Kind::address:
       if (operand.index >= kernel.registers.size()) return Misfit::dangling;
-      return holds_address(kernel.registers[operand.index].type, place.space) ? Misfit::none : Misfit::address_type;
+      return holds_address(kernel.registers[operand.index].type, place.space) ? Misfit::none
+                                                                              : Misfit::address_type;
     case Kind::address_symbol:
       if (operand.index >= kernel.symbols.size()) return Misfit::dangling;
       if (operand.value < 0) return Misfit::address_offset;

@@ -9,11 +9,10 @@
 // Does an operand fit a place of an instruction? The rules are PTX's for registers against instruction types:
 // `.bN` takes any register of N bits, an integer type any integer or `.b` register, a float its own or `.b`;
 // a predicate only a predicate; what loads, stores and converts also takes wider ones. Literals: integers for
-// integer types and predicates; 0f for f32, f64 and b32; 0d and decimals for f32, f64 and b64. The elements of a vector have one size, and
-// are not both integers and floats. An address is in a 64-bit register, or in a narrower one where the state space is
-// small. The answer is
-// a reason without words, so that choosing among variants allocates nothing; src/check turns it into a
-// diagnostic.
+// integer types and predicates; 0f for f32, f64 and b32; 0d and decimals for f32, f64 and b64. The elements
+// of a vector have one size, and are not both integers and floats. An address is in a 64-bit register, or in
+// a narrower one where the state space is small. The answer is a reason without words, so that choosing among
+// variants allocates nothing; src/check turns it into a diagnostic.
 namespace ptxloom::ir {
 
 enum class Misfit : std::uint8_t {

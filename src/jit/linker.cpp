@@ -65,12 +65,23 @@ class LinkHandle {
   nvJitLinkResult created_ = NVJITLINK_SUCCESS;
 };
 
+/// sm_ and two or three digits, then a or f or nothing. nvJitLink 13.0 ends the process on "sm_1".
+bool is_target(std::string_view text) {
+  if (!text.starts_with("sm_")) return false;
+  text.remove_prefix(3);
+  if (text.ends_with('a') || text.ends_with('f')) text.remove_suffix(1);
+  return (text.size() == 2 || text.size() == 3) &&
+         text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 void check_options(const LinkOptions& options) {
   const auto refuse = [](std::string message, const char* hint) {
     throw Error(ErrorKind::usage, "bad-link-option", std::move(message), hint);
   };
-  if (options.target.empty())
-    refuse("linking needs a target", "name one such as sm_90a in LinkOptions::target");
+  if (!is_target(options.target)) {
+    refuse(fmt::format("\"{}\" is no target", options.target),
+           "name one such as sm_90a in LinkOptions::target");
+  }
   if (options.optimisation < 0 || options.optimisation > 3) {
     refuse(fmt::format("there is no optimisation level {}", options.optimisation), "the levels are 0 to 3");
   }
@@ -179,6 +190,11 @@ LinkResult Linker::link(std::string_view ptx, const LinkOptions& options) const 
   const std::string log = handle.info_log();
   cache_.store(key, pack(cubin, log));
   return make_result(std::move(cubin), log, false);
+}
+
+bool Linker::serves(std::string_view target) const {
+  return is_target(target) &&
+         LinkHandle(libraries_.nvjitlink(), {fmt::format("-arch={}", target)}).created() == NVJITLINK_SUCCESS;
 }
 
 Version Linker::version() const {

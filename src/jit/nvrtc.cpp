@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -112,6 +113,16 @@ CompileResult NvrtcCompiler::compile(std::string_view source, const CompileOptio
   }
   for (const std::string& name : options.name_expressions) result.symbols.push_back(program.symbol(name));
   return result;
+}
+
+bool NvrtcCompiler::serves(std::string_view target) const {
+  const cuda::Nvrtc& library = libraries_.nvrtc();
+  int count = 0;
+  if (library.nvrtcGetNumSupportedArchs(&count) != NVRTC_SUCCESS) return false;
+  std::vector<int> numbers(static_cast<std::size_t>(count));
+  if (library.nvrtcGetSupportedArchs(numbers.data()) != NVRTC_SUCCESS) return false;
+  const std::string_view chip = target.substr(0, target.find_last_of("0123456789") + 1);
+  return std::ranges::any_of(numbers, [&](int number) { return chip == fmt::format("sm_{}", number); });
 }
 
 Version NvrtcCompiler::version() const {

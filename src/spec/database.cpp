@@ -7,6 +7,22 @@
 
 namespace ptxloom::spec {
 
+namespace {
+
+/// Whether the opcode has all words that every opcode of the form has: a quick no, before the form is compiled.
+bool has_fixed_words(std::string_view opcode, std::string_view form_text) {
+  const std::string_view text = split_text(form_text).first;
+  for (std::size_t at = text.find('.'); at != text.npos; at = text.find('.', at + 1)) {
+    const std::size_t end = std::min(text.find_first_of(".<~", at + 1), text.size());
+    const bool in_bracket = at > 0 && text[at - 1] == '<';
+    const bool whole_word = end == text.size() || text[end] != '<' || text.substr(end).starts_with("<.");
+    if (!in_bracket && whole_word && opcode.find(text.substr(at, end - at)) == opcode.npos) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 std::string_view mnemonic_of(std::string_view opcode) { return opcode.substr(0, opcode.find('.')); }
 
 Database::Database(const SpecData& compiled, std::span<const std::filesystem::path> overlays) {
@@ -79,7 +95,9 @@ std::span<const Variant> Database::match(std::string_view opcode) const {
   if (forms == by_mnemonic_.end()) return {};
   const std::unique_lock lock(mutex_);
   std::vector<Variant> found;
-  for (const FormData* form : forms->second) compiled_form(*form).match(opcode, found);
+  for (const FormData* form : forms->second) {
+    if (has_fixed_words(opcode, form->text)) compiled_form(*form).match(opcode, found);
+  }
   if (found.empty()) return {};  // not remembered: there is no end of wrong opcodes
   std::stable_sort(found.begin(), found.end(), [](Variant a, Variant b) { return a.undocumented() < b.undocumented(); });
   return matched_.try_emplace(std::string(opcode), std::move(found)).first->second;

@@ -135,6 +135,7 @@ void Form::compile_text() {
         text = text.substr(0, mark);
       }
       operand.text = Template::parse(text, slots_, place());
+      operand.literal = text.starts_with("lit ");
       operand_names_.push_back(name);
     }
   }

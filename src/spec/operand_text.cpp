@@ -181,6 +181,11 @@ void remove_operand(std::string& text, std::size_t at) {
 
 }  // namespace
 
+std::string OperandTemplate::fill(Values values) const {
+  if (present_if >= 0 && values[static_cast<std::size_t>(present_if)] == kAbsent) return {};
+  return text.render(values, literal ? Template::Absent::nothing : Template::Absent::dash);
+}
+
 std::optional<OperandSpec> parse_operand(std::string_view name, std::string_view text, const Vocabulary& vocabulary,
                                          Place place) {
   return OperandParser(name, text, vocabulary, place).parse();

@@ -23,7 +23,11 @@ struct OperandList {
 struct OperandTemplate {
   std::string_view name;
   Template text;
-  int present_if = -1;  // a slot that must not be absent
+  int present_if = -1;    // a slot that must not be absent
+  bool literal = false;   // "lit %tid.<x>": an absent slot is nothing there, else "-", which makes the operand absent
+
+  /// With its slots filled in; "" where the operand is not there.
+  std::string fill(Values values) const;
 };
 
 /// Reads an operand's description with its slots filled in, absent ones as "-"; an absent operand gives nullopt.

@@ -28,10 +28,7 @@ Unwritten unwritten_of(const Form& form, const Joined& row) {
 /// The operands of a row, slots filled in; "" for one that is not there.
 std::vector<std::string> operand_texts(const Form& form, const Joined& row) {
   std::vector<std::string> texts;
-  for (const OperandTemplate& operand : form.operands()) {
-    const bool present = operand.present_if < 0 || row.values[static_cast<std::size_t>(operand.present_if)] != kAbsent;
-    texts.push_back(present ? operand.text.render(row.values, Template::Absent::dash) : std::string());
-  }
+  for (const OperandTemplate& operand : form.operands()) texts.push_back(operand.fill(row.values));
   return texts;
 }
 

@@ -74,9 +74,14 @@ class KernelParser {
       kernel_.minnctapersm = positive();
     } else if (token.is(".maxnreg")) {
       kernel_.maxnreg = positive();
+    } else if (token.is(".maxclusterrank")) {
+      kernel_.maxclusterrank = positive();
+    } else if (token.is(".explicitcluster")) {
+      kernel_.explicitcluster = true;
     } else {
-      fail(token, "unsupported", "the directive " + std::string(token.text) + " is not supported",
-           ".maxntid .reqntid .minnctapersm .maxnreg .reqnctapercluster are");
+      fail(
+          token, "unsupported", "the directive " + std::string(token.text) + " is not supported",
+          ".maxntid .reqntid .minnctapersm .maxnreg .reqnctapercluster .maxclusterrank .explicitcluster are");
     }
   }
 
@@ -112,7 +117,7 @@ class KernelParser {
     if (scopes_.depth() > kDeepestScope) fail(in_.peek(), "syntax", "scopes are nested too deeply");
     scopes_.open();
     int depth = 0;
-    for (std::size_t i = 0; in_.peek(i).kind != Token::Kind::end && depth >= 0; ++i) {
+    for (std::size_t i = 0; in_.peek(i).kind != Token::Kind::end && depth >= 0 && !report_.full(); ++i) {
       if (in_.peek(i).is("{")) ++depth;
       if (in_.peek(i).is("}")) --depth;
       if (depth == 0 && is_label(i)) declare_label(in_.peek(i));
@@ -157,10 +162,26 @@ class KernelParser {
     if (starts_variable(token))
       return read_variables(
           in_, [&](const Token& name) { return scopes_.declare_symbol(name); }, kernel_.variables);
+    if (token.is(".pragma")) return pragma();
     if (skip_debug(in_)) return;
     if (token.text.starts_with('.'))
       fail(token, "unsupported", "the directive " + std::string(token.text) + " is not supported here");
     instruction();
+  }
+
+  // ptxas heeds some of them ("nounroll") where they stand.
+  void pragma() {
+    in_.next();
+    std::string text;
+    do {
+      const Token& token = in_.next();
+      if (token.kind != Token::Kind::string)
+        fail(token, "syntax", "expected a string, found " + quoted(token));
+      text += (text.empty() ? "" : ", ") + std::string(token.text);
+    } while (in_.accept(","));
+    in_.expect(";");
+    kernel_.body.push_back({ir::Statement::Kind::pragma, static_cast<std::uint32_t>(kernel_.pragmas.size())});
+    kernel_.pragmas.push_back(std::move(text));
   }
 
   // ---- instructions ----

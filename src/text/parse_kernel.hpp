@@ -37,8 +37,8 @@ struct Surroundings {
 /// out; a header that does not read throws SyntaxError.
 void parse_kernel(TokenStream& in, const Surroundings& around, ir::Kernel& kernel, Report& report);
 
-/// Skips a directive that carries no meaning for code: `.file`, `.loc`, `.section`, `.pragma`. False for any
-/// other.
+/// Skips a directive that carries no meaning for code: `.file`, `.loc`, `.section`, a `.pragma` outside of a
+/// kernel. False for any other.
 bool skip_debug(TokenStream& in);
 
 /// Goes on after the statement that began at `start` and does not read: past its `;`, or past the block it

@@ -97,6 +97,8 @@ void write_directives(Buffer& out, const ir::Kernel& kernel) {
   triple(".reqnctapercluster", kernel.reqnctapercluster);
   single(".minnctapersm", kernel.minnctapersm);
   single(".maxnreg", kernel.maxnreg);
+  single(".maxclusterrank", kernel.maxclusterrank);
+  if (kernel.explicitcluster) out << ".explicitcluster\n";
 }
 
 // A name such as "%rs12" as its stem and number; the number is -1 where the name has none that could stand in
@@ -166,6 +168,9 @@ void write_body(Buffer& out, const ir::Kernel& kernel) {
         break;
       case ir::Statement::Kind::label:
         out << std::string_view(kernel.labels[statement.index]) << ':';
+        break;
+      case ir::Statement::Kind::pragma:
+        out << kIndent << ".pragma " << std::string_view(kernel.pragmas[statement.index]) << ';';
         break;
       case ir::Statement::Kind::comment: {
         const std::string_view comment = kernel.comments[statement.index];

@@ -87,10 +87,29 @@ int shared_bytes(const Problem& problem, const Config& config) {
   return std::max(pipeline, result);
 }
 
+namespace {
+// What a thread holds of a tile between loading and storing it.
+int staging_registers(const Matrix& matrix, const Access& access, int extent, const Config& c) {
+  if (access.asynchronous) return 0;
+  const int bytes = extent * c.tile_k * matrix.type.bytes() / c.threads();
+  return bytes / std::min(access.bytes, 4);
+}
+}  // namespace
+
+Access access_of(const Specs& specs, const Target& target, const Matrix& matrix) {
+  // cp.async fills up a row's end with zeros by itself; plain loads take whole units or none.
+  const int wide = alignment(matrix.type, matrix.ld, matrix.cols, false);
+  const std::span<const Variant> copies = specs.match("cp.async.ca.shared.global");
+  const bool has_copy = std::any_of(copies.begin(), copies.end(), [&](Variant v) { return v.since(target).has_value(); });
+  if (has_copy && wide >= 4) return {wide, true};
+  return {alignment(matrix.type, matrix.ld, matrix.cols, true), false};
+}
+
 int estimated_registers(const Problem& p, const Config& c) {
+  const int staging = staging_registers(p.a, c.a, c.tile_m, c) + staging_registers(p.b, c.b, c.tile_n, c);
   const int accumulators = c.warp_m() * c.warp_n() * p.accumulator.bytes() / 128;
   const int fragments = (c.warp_m() * p.a.type.bytes() + c.warp_n() * p.b.type.bytes()) * c.mma_k / 128;
-  return accumulators + 2 * fragments + 40;
+  return accumulators + 2 * fragments + staging + 40;
 }
 
 std::vector<std::string> mma_shapes(const ParameterSpace& space, const Specs& specs, const Target& target,
@@ -192,6 +211,8 @@ Config base_config(const Specs& specs, const Target& target, const Problem& prob
   base.raster = std::stoi(word("raster", "8"));
   base.staged = word("epilogue", "direct") == "staged";
   base.bake = read_bake(word("static", "none"));
+  base.a = access_of(specs, target, problem.a);
+  base.b = access_of(specs, target, problem.b);
   set_mma(base, specs.select("mma.sync", mma_words(problem, shape), target), shape);
   return base;
 }

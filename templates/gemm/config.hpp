@@ -12,6 +12,13 @@ namespace ptxloom::gemm_kernel {
 
 enum class Bake { none, nk, mnk };
 
+/// How the threads of a block read a matrix: so many bytes at once, by cp.async or through registers.
+struct Access {
+  int bytes = 16;
+  bool asynchronous = true;
+};
+Access access_of(const Specs& specs, const Target& target, const Matrix& matrix);
+
 struct Config {
   int tile_m = 0, tile_n = 0, tile_k = 0;
   int warps_m = 0, warps_n = 0;
@@ -19,6 +26,7 @@ struct Config {
   int raster = 1;
   bool staged = false;  ///< epilogue through shared memory
   Bake bake = Bake::none;
+  Access a, b;
   Variant mma;
   std::string shape;  ///< "m16n8k16"
   int mma_m = 0, mma_n = 0, mma_k = 0;
@@ -29,6 +37,16 @@ struct Config {
   int warp_n() const { return tile_n / warps_n; }
   int k_steps() const { return tile_k / mma_k; }
 };
+
+/// A or B as the configuration divides it: extents along m or n.
+struct OperandPlan {
+  std::string_view name;  ///< as the mma calls it
+  const Matrix& matrix;
+  Access access;
+  int tile = 0, warp = 0, mma = 0;
+};
+inline OperandPlan plan_a(const Problem& p, const Config& c) { return {"A", p.a, c.a, c.tile_m, c.warp_m(), c.mma_m}; }
+inline OperandPlan plan_b(const Problem& p, const Config& c) { return {"B", p.b, c.b, c.tile_n, c.warp_n(), c.mma_n}; }
 
 /// Shared memory of a block in bytes: all stages, or the staged result if that is larger.
 int shared_bytes(const Problem& problem, const Config& config);

@@ -37,33 +37,32 @@ UnitType unit_type(int bytes) {
 
 }  // namespace
 
-Copy::Copy(KernelBuilder& k, const Matrix& matrix, const Tile& tile, const Config& config, const Source& source,
-           Reg base, Reg thread, int access_bytes)
+Copy::Copy(KernelBuilder& k, const OperandPlan& plan, const Config& config, const Tile& tile, const CopyInputs& in)
     : k_(k),
-      matrix_(matrix),
+      matrix_(plan.matrix),
       tile_(tile),
       threads_(config.threads()),
-      access_(access_bytes),
-      asynchronous_(access_bytes >= 4 && k.has(copy_opcode(access_bytes))),
+      access_(plan.access.bytes),
+      asynchronous_(plan.access.asynchronous),
       k_step_(config.tile_k) {
-  deal(thread);
+  deal(in.thread);
+  const Matrix& matrix = plan.matrix;
   const int size = matrix.type.bytes();
-  shared_ = k.add(base, tile_.address(k, first_row_, first_byte_));
+  shared_ = k.add(in.shared, tile_.address(k, first_row_, first_byte_));
 
   // Bytes from one stored row to the next, and from one tile to the next along k.
-  const Reg row_stride = k.mul_wide(source.ld, size);
+  const Reg row_stride = k.mul_wide(in.ld, size);
   rows_stride_ = k.mul(row_stride, row_step_);
   tile_stride_ = matrix.k_contiguous ? k.mov(u64, k_step_ * size) : k.mul(row_stride, k_step_);
 
-  const Reg zero = k.mov(u32, 0);
-  const Reg row = k.add(matrix.k_contiguous ? source.origin : zero, first_row_);
-  const Reg column = matrix.k_contiguous ? zero : source.origin;
-  const Reg element = k.add(column, k.shr(first_byte_, log2(size)));
-  const Reg row_start = k.fma(k.convert(u64, row), row_stride, source.pointer);
+  const Reg first_element = k.shr(first_byte_, log2(size));
+  const Reg row = matrix.k_contiguous ? k.add(in.origin, first_row_) : first_row_;
+  const Reg element = matrix.k_contiguous ? first_element : k.add(in.origin, first_element);
+  const Reg row_start = k.fma(k.convert(u64, row), row_stride, in.pointer);
   pointer_ = k.mad_wide(element, size, row_start);
 
-  const Reg rows = matrix.k_contiguous ? source.extent : source.k;
-  const Reg columns = matrix.k_contiguous ? source.k : source.extent;
+  const Reg rows = matrix.k_contiguous ? in.extent : in.k;
+  const Reg columns = matrix.k_contiguous ? in.k : in.extent;
   rows_left_ = KernelBuilder::as(s32, k.sub(rows, row));
   row_elements_left_ = KernelBuilder::as(s32, k.sub(columns, element));
 }

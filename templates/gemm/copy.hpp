@@ -12,21 +12,21 @@
 // (`issue`) and store later (`land`), so that the arithmetic between the two hides the latency.
 namespace ptxloom::gemm_kernel {
 
-/// What a copy needs to know of the matrix, in registers: u32, but for the 64-bit pointer.
-struct Source {
-  Reg pointer;      ///< of the matrix
-  Reg ld;           ///< elements
-  Reg origin;       ///< first row (k-contiguous) or column of this block's tile
-  Reg extent;       ///< m or n
+/// What a copy needs to know in registers: u32, but for the 64-bit pointer.
+struct CopyInputs {
+  Reg pointer;  ///< of the matrix
+  Reg ld;       ///< elements
+  Reg origin;   ///< first row (k-contiguous) or column of this block's tile
+  Reg extent;   ///< m or n
   Reg k;
+  Reg shared;   ///< address of the operand's tile in stage 0
+  Reg thread;
 };
 
 class Copy {
  public:
-  /// Emits the preparations: this thread's pointer and its place in a tile. `base` is the shared address of the
-  /// operand's tile in stage 0.
-  Copy(KernelBuilder& k, const Matrix& matrix, const Tile& tile, const Config& config, const Source& source, Reg base,
-       Reg thread, int access_bytes);
+  /// Emits the preparations: this thread's pointer and its place in a tile.
+  Copy(KernelBuilder& k, const OperandPlan& plan, const Config& config, const Tile& tile, const CopyInputs& in);
 
   bool asynchronous() const { return asynchronous_; }
   /// Starts copying the next tile along k to the stage at `stage_offset` bytes, and moves on by one tile.
@@ -49,7 +49,7 @@ class Copy {
   KernelBuilder& k_;
   const Matrix& matrix_;
   Tile tile_;
-  int threads_, access_;
+  int threads_, access_;  // bytes of a unit
   bool asynchronous_;
   std::vector<Unit> units_;
   int row_step_ = 0;           // rows between units of one thread

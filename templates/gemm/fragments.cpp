@@ -28,18 +28,18 @@ std::vector<Place> register_places(Variant mma, std::string_view operand) {
   return places;
 }
 
-Fragments::Fragments(KernelBuilder& k, const Matrix& matrix, const Tile& tile, Variant mma, std::string_view operand,
-                     int mma_extent, int mma_k, int warp_extent, Reg base, Reg warp_origin, Reg lane)
+Fragments::Fragments(KernelBuilder& k, const OperandPlan& plan, const Config& config, const Tile& tile,
+                     const FragmentInputs& in)
     : k_(k),
-      matrix_(matrix),
+      matrix_(plan.matrix),
       tile_(tile),
-      path_(path_of(matrix)),
-      places_(register_places(mma, operand)),
-      mma_extent_(mma_extent),
-      mma_k_(mma_k),
-      tiles_(warp_extent / mma_extent),
-      base_(base) {
-  path_ == Path::scalar ? prepare_scalar(warp_origin, lane) : prepare_ldmatrix(warp_origin, lane);
+      path_(path_of(plan.matrix)),
+      places_(register_places(config.mma, plan.name)),
+      mma_extent_(plan.mma),
+      mma_k_(config.mma_k),
+      tiles_(plan.warp / plan.mma),
+      base_(in.shared) {
+  path_ == Path::scalar ? prepare_scalar(in.warp_origin, in.lane) : prepare_ldmatrix(in.warp_origin, in.lane);
 }
 
 Fragments::Tiles Fragments::allocate() {
@@ -80,8 +80,7 @@ void Fragments::prepare_ldmatrix(Reg warp_origin, Reg lane) {
   Reg row_in_matrix = k_.and_(lane, 7);
   if (path_ == Path::ldmatrix_bytes)  // rows 0 1 4 5 8 9 12 13
     row_in_matrix = k_.add(row_in_matrix, k_.and_(row_in_matrix, 6));
-  const Reg zero = k_.mov(u32, 0);
-  Reg extent = warp_origin, depth = zero;
+  Reg extent = warp_origin, depth = k_.mov(u32, 0);
   for (int bit = 0; (2 << bit) <= group_; ++bit) {
     const Place apart = matrices[std::size_t{1} << bit];
     const Reg chosen = k_.and_(k_.shr(lane, 3 + bit), 1);

@@ -29,13 +29,17 @@ struct Order {
   int step() const { return interleaved ? 2 : 1; }
 };
 
+struct FragmentInputs {
+  Reg shared;       ///< address of the operand's tile in stage 0
+  Reg warp_origin;  ///< first row (or column) of this warp in the tile
+  Reg lane;
+};
+
 class Fragments {
  public:
   using Tiles = std::vector<std::vector<Reg>>;  ///< [tile along the extent][register of the operand]
 
-  /// `base`: shared address of the operand's tile in stage 0; `warp_origin`: first row (or column) of this warp.
-  Fragments(KernelBuilder& k, const Matrix& matrix, const Tile& tile, Variant mma, std::string_view operand, int mma_extent,
-            int mma_k, int warp_extent, Reg base, Reg warp_origin, Reg lane);
+  Fragments(KernelBuilder& k, const OperandPlan& plan, const Config& config, const Tile& tile, const FragmentInputs& in);
 
   Order order() const { return {path_ == Path::ldmatrix_bytes}; }
   /// Registers for the fragments of one k step.

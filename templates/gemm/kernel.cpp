@@ -29,9 +29,9 @@ class Generator {
     k_.require_block(static_cast<std::uint32_t>(c_.threads()));
     parameters();
     place();
-    Operand a = operand(p_.a, "A", c_.tile_m, {a_, lda_, block_row_, m_, depth_}, 0, c_.mma_m, c_.warp_m(), warp_row_);
-    Operand b = operand(p_.b, "B", c_.tile_n, {b_, ldb_, block_column_, n_, depth_}, a_bytes_, c_.mma_n, c_.warp_n(),
-                        warp_column_);
+    Operand a = operand(plan_a(p_, c_), {a_, lda_, block_row_, m_, depth_, shared_, thread_}, warp_row_);
+    const Reg b_tile = k_.add(shared_, a_bytes_);
+    Operand b = operand(plan_b(p_, c_), {b_, ldb_, block_column_, n_, depth_, b_tile, thread_}, warp_column_);
     accumulate(a, b);
     epilogue(a.fragments.order(), b.fragments.order());
     k_.ret();
@@ -86,19 +86,12 @@ class Generator {
     stage_bytes_ = a_bytes_ + c_.tile_n * c_.tile_k * p_.b.type.bytes();
   }
 
-  Operand operand(const Matrix& matrix, const char* name, int extent, const Source& source, int shared_offset,
-                  int mma_extent, int warp_extent, Reg warp_origin) {
-    k_.section(fmt::format("{}: this thread's part of the copies, this lane's part of the fragments", name));
-    const Tile tile = operand_tile(matrix, extent, c_.tile_k);
-    const Reg base = shared_offset == 0 ? shared_ : k_.add(shared_, shared_offset);
-    // cp.async fills up a row's end with zeros by itself; plain loads take whole units or none.
-    const int wide = alignment(matrix.type, matrix.ld, matrix.cols, false);
-    const bool partial = wide >= 4 && k_.has("cp.async.ca.shared.global");
-    const int access = partial ? wide : alignment(matrix.type, matrix.ld, matrix.cols, true);
-    Operand made{
-        .copy = Copy(k_, matrix, tile, c_, source, base, thread_, access),
-        .fragments = Fragments(k_, matrix, tile, c_.mma, name, mma_extent, c_.mma_k, warp_extent, base, warp_origin, lane_),
-        .sets = {}};
+  Operand operand(const OperandPlan& plan, const CopyInputs& in, Reg warp_origin) {
+    k_.section(fmt::format("{}: this thread's part of the copies, this lane's part of the fragments", plan.name));
+    const Tile tile = operand_tile(plan.matrix, plan.tile, c_.tile_k);
+    Operand made{.copy = Copy(k_, plan, c_, tile, in),
+                 .fragments = Fragments(k_, plan, c_, tile, {in.shared, warp_origin, lane_}),
+                 .sets = {}};
     for (int i = 0; i < 2; ++i) made.sets.push_back(made.fragments.allocate());
     return made;
   }

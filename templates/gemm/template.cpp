@@ -80,10 +80,7 @@ class GemmTemplate final : public Template {
     if (const std::string_view why = inadmissible(target, p, c); !why.empty())
       throw Error(ErrorKind::refused, "bad-configuration", "gemm: this configuration does not fit: " + std::string(why),
                   "leave words out to have them chosen");
-    Emitted made = emit_kernel(std::move(specs), target, p, c);
-    made.module.header.insert(made.module.header.begin(),
-                              {words_line("gemm", words), words_line("configuration", config)});
-    return made;
+    return emit_kernel(std::move(specs), target, p, c);
   }
 
   Expectation expect(const Settings& words, std::span<const HostTensor> inputs) const override {

@@ -25,7 +25,9 @@ struct Random {
 
   std::uint64_t bits() { return engine(); }
   std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(bits() % n); }
-  double uniform(double low, double high) { return std::uniform_real_distribution<double>(low, high)(engine); }
+  double uniform(double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(engine);
+  }
 };
 
 inline std::shared_ptr<const Specs> specs() {
@@ -43,14 +45,14 @@ inline ir::Module module_of(const std::string& ptx) {
 }
 
 /// A kernel `k` with these parameters and body; `outside` stands before it.
-inline std::string kernel_text(const std::string& parameters, const std::string& body, const std::string& outside = {},
-                               const std::string& target = "sm_90a") {
-  return ".version 9.0\n.target " + target + "\n.address_size 64\n" + outside + "\n.visible .entry k(" + parameters +
-         ")\n{\n" + body + "\nret;\n}\n";
+inline std::string kernel_text(const std::string& parameters, const std::string& body,
+                               const std::string& outside = {}, const std::string& target = "sm_90a") {
+  return ".version 9.0\n.target " + target + "\n.address_size 64\n" + outside + "\n.visible .entry k(" +
+         parameters + ")\n{\n" + body + "\nret;\n}\n";
 }
 
-inline Program program_of(const std::string& parameters, const std::string& body, const std::string& outside = {},
-                          const std::string& target = "sm_90a") {
+inline Program program_of(const std::string& parameters, const std::string& body,
+                          const std::string& outside = {}, const std::string& target = "sm_90a") {
   return Program(module_of(kernel_text(parameters, body, outside, target)), "k");
 }
 
@@ -61,8 +63,8 @@ inline std::vector<std::byte> pack(std::initializer_list<std::uint64_t> values) 
   return bytes;
 }
 
-/// Runs with `threads` threads of one block and gives what out, of `size` elements, holds afterwards. The kernel's
-/// first parameter is the address of out, the second that of `in`.
+/// Runs with `threads` threads of one block and gives what out, of `size` elements, holds afterwards. The
+/// kernel's first parameter is the address of out, the second that of `in`.
 template <class Out, class In = std::uint32_t>
 std::vector<Out> run(const Program& program, std::uint32_t threads, std::size_t size, std::vector<In> in = {},
                      Launch launch = {}) {
@@ -101,19 +103,22 @@ template <class D, class... In>
 std::vector<D> each_thread(const std::string& statements, const std::vector<In>&... in) {
   const std::string names = "abcef";
   Memory memory;
-  std::string parameters = ".param .u64 out", body = ".reg .u64 %to, %i; .reg " + bits_type<D>() +
-                                                      " %d; .reg .u32 %t, %n, %g; mov.u32 %t, %tid.x; mov.u32 %n, %ntid.x;\n"
-                                                      "mov.u32 %g, %ctaid.x; mad.lo.u32 %t, %g, %n, %t;\n";
+  std::string parameters = ".param .u64 out",
+              body = ".reg .u64 %to, %i; .reg " + bits_type<D>() +
+                     " %d; .reg .u32 %t, %n, %g; mov.u32 %t, %tid.x; mov.u32 %n, %ntid.x;\n"
+                     "mov.u32 %g, %ctaid.x; mad.lo.u32 %t, %g, %n, %t;\n";
   std::size_t count = 0, number = 0;
   std::vector<std::uint64_t> addresses;
   const auto add = [&]<class T>(const std::vector<T>& values) {
     const std::string name(1, names[number++]);
     count = values.size();
     addresses.push_back(memory.allocate(values.size() * sizeof(T), name));
-    std::memcpy(memory.at(addresses.back(), values.size() * sizeof(T)), values.data(), values.size() * sizeof(T));
+    std::memcpy(memory.at(addresses.back(), values.size() * sizeof(T)), values.data(),
+                values.size() * sizeof(T));
     parameters += ", .param .u64 in_" + name;
-    body += ".reg " + bits_type<T>() + " %" + name + "; ld.param.u64 %to, [in_" + name + "]; mad.wide.u32 %to, %t, " +
-            std::to_string(sizeof(T)) + ", %to; ld.global" + bits_type<T>() + " %" + name + ", [%to];\n";
+    body += ".reg " + bits_type<T>() + " %" + name + "; ld.param.u64 %to, [in_" + name +
+            "]; mad.wide.u32 %to, %t, " + std::to_string(sizeof(T)) + ", %to; ld.global" + bits_type<T>() +
+            " %" + name + ", [%to];\n";
   };
   (add(in), ...);
   body += statements + "\nld.param.u64 %to, [out]; mad.wide.u32 %to, %t, " + std::to_string(sizeof(D)) +
@@ -125,7 +130,9 @@ std::vector<D> each_thread(const std::string& statements, const std::vector<In>&
   std::vector<std::byte> buffer(addresses.size() * 8);
   std::memcpy(buffer.data(), addresses.data(), buffer.size());
   REQUIRE(count % 64 == 0);
-  program.run(memory, {.grid = {static_cast<std::uint32_t>(count / 64), 1, 1}, .block = {64, 1, 1}, .parameters = buffer});
+  program.run(
+      memory,
+      {.grid = {static_cast<std::uint32_t>(count / 64), 1, 1}, .block = {64, 1, 1}, .parameters = buffer});
   return out;
 }
 
@@ -138,7 +145,8 @@ std::vector<T> integers(Random& random) {
   for (T& value : values) {
     value = static_cast<T>(random.bits());
     if (random.below(2) == 0) value = static_cast<T>(value >> random.below(8 * sizeof(T)));
-    if (random.below(4) == 0) value = static_cast<T>((T{1} << random.below(8 * sizeof(T))) - random.below(3));
+    if (random.below(4) == 0)
+      value = static_cast<T>((std::uint64_t{1} << random.below(8 * sizeof(T))) - random.below(3));
   }
   return values;
 }
@@ -147,18 +155,28 @@ std::vector<T> integers(Random& random) {
 template <class T>
 std::vector<T> floats(Random& random, int mantissa_bits) {
   constexpr int width = 8 * sizeof(T);
-  const std::uint64_t mantissas = (std::uint64_t{1} << mantissa_bits) - 1, sign_bit = std::uint64_t{1} << (width - 1);
+  const std::uint64_t mantissas = (std::uint64_t{1} << mantissa_bits) - 1,
+                      sign_bit = std::uint64_t{1} << (width - 1);
   const std::uint64_t infinity = sign_bit - mantissas - 1, one = infinity >> 1 & ~mantissas;
   std::vector<T> values(kSamples);
   for (T& value : values) {
     std::uint64_t bits = random.bits();
     const std::uint64_t sign = bits & sign_bit, mantissa = bits & mantissas;
     switch (random.below(8)) {
-      case 0: bits = sign | mantissa; break;                                  // subnormal
-      case 1: bits = random.below(2) != 0 ? sign : sign | infinity; break;     // zero, infinity
-      case 2: bits = sign | one | (mantissa & mantissa << 3); break;           // near one
-      case 3: bits = sign | (one + (std::uint64_t{random.below(16)} << mantissa_bits)) | mantissa; break;
-      default: break;
+      case 0:
+        bits = sign | mantissa;
+        break;  // subnormal
+      case 1:
+        bits = random.below(2) != 0 ? sign : sign | infinity;
+        break;  // zero, infinity
+      case 2:
+        bits = sign | one | (mantissa & mantissa << 3);
+        break;  // near one
+      case 3:
+        bits = sign | (one + (std::uint64_t{random.below(16)} << mantissa_bits)) | mantissa;
+        break;
+      default:
+        break;
     }
     std::memcpy(&value, &bits, sizeof value);
   }

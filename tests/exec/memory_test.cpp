@@ -10,7 +10,8 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 
 const std::string kPointers =
-    ".reg .u64 %out, %in, %at; .reg .u32 %t, %x; ld.param.u64 %out, [out]; ld.param.u64 %in, [in]; mov.u32 %t, %tid.x;\n";
+    ".reg .u64 %out, %in, %at; .reg .u32 %t, %x; ld.param.u64 %out, [out]; ld.param.u64 %in, [in]; mov.u32 "
+    "%t, %tid.x;\n";
 
 std::vector<std::uint32_t> counting(std::size_t count) {
   std::vector<std::uint32_t> values(count);
@@ -46,34 +47,44 @@ TEST_CASE("loads extend by the sign of their type, stores cut") {
 TEST_CASE("vectors of all widths keep their order") {
   const auto in = counting(16);
   const auto copy = [&](const std::string& declare, const std::string& load, const std::string& store) {
-    return run<std::uint32_t>(program_of(kOutIn, kPointers + declare + load + store, {}, "sm_100a"), 1, 16, in);
+    return run<std::uint32_t>(program_of(kOutIn, kPointers + declare + load + store, {}, "sm_100a"), 1, 16,
+                              in);
   };
-  CHECK(copy(".reg .b32 %v<4>;", "ld.global.v4.b32 {%v0, %v1, %v2, %v3}, [%in+16];", "st.global.v4.b32 [%out], {%v3, %v2, %v1, %v0};")[0] == 107);
-  CHECK(copy(".reg .b64 %v<2>;", "ld.global.v2.b64 {%v0, %v1}, [%in];", "st.global.v2.b64 [%out], {%v1, %v0};")[3] == 101);
+  CHECK(copy(".reg .b32 %v<4>;", "ld.global.v4.b32 {%v0, %v1, %v2, %v3}, [%in+16];",
+             "st.global.v4.b32 [%out], {%v3, %v2, %v1, %v0};")[0] == 107);
+  CHECK(copy(".reg .b64 %v<2>;", "ld.global.v2.b64 {%v0, %v1}, [%in];",
+             "st.global.v2.b64 [%out], {%v1, %v0};")[3] == 101);
   CHECK(copy(".reg .b128 %v;", "ld.global.b128 %v, [%in+32];", "st.global.b128 [%out], %v;")[3] == 111);
   CHECK(copy(".reg .b32 %v<8>;", "ld.global.v8.b32 {%v0, %v1, %v2, %v3, %v4, %v5, %v6, %v7}, [%in+32];",
              "st.global.v8.b32 [%out], {%v7, %v6, %v5, %v4, %v3, %v2, %v1, %v0};")[0] == 115);
-  CHECK(copy(".reg .b32 %v<2>;", "ld.global.v4.b32 {%v0, _, _, %v1}, [%in];", "st.global.v2.b32 [%out], {%v0, %v1};")[1] == 103);
+  CHECK(copy(".reg .b32 %v<2>;", "ld.global.v4.b32 {%v0, _, _, %v1}, [%in];",
+             "st.global.v2.b32 [%out], {%v0, %v1};")[1] == 103);
 }
 
 TEST_CASE("registers are packed and unpacked from the lowest bits up") {
-  const Program program = program_of(kOutIn, kPointers +
-                                                 ".reg .b16 %h<4>; .reg .b64 %q; .reg .b128 %w; .reg .b32 %r<4>; .reg .b64 %p<2>;\n"
-                                                 "ld.global.b64 %q, [%in]; mov.b64 {%h0, %h1, %h2, %h3}, %q;\n"
-                                                 "mov.b64 %q, {%h3, %h2, %h1, %h0}; st.global.b64 [%out], %q;\n"
-                                                 "mov.b64 {_, %r0}, %q; st.global.b32 [%out+8], %r0;\n"
-                                                 "mov.b128 %w, {%q, %q}; mov.b128 {%r0, %r1, %r2, %r3}, %w; st.global.b32 [%out+12], %r2;\n");
+  const Program program = program_of(
+      kOutIn,
+      kPointers +
+          ".reg .b16 %h<4>; .reg .b64 %q; .reg .b128 %w; .reg .b32 %r<4>; .reg .b64 %p<2>;\n"
+          "ld.global.b64 %q, [%in]; mov.b64 {%h0, %h1, %h2, %h3}, %q;\n"
+          "mov.b64 %q, {%h3, %h2, %h1, %h0}; st.global.b64 [%out], %q;\n"
+          "mov.b64 {_, %r0}, %q; st.global.b32 [%out+8], %r0;\n"
+          "mov.b128 %w, {%q, %q}; mov.b128 {%r0, %r1, %r2, %r3}, %w; st.global.b32 [%out+12], %r2;\n");
   const auto out = run<std::uint32_t>(program, 1, 4, std::vector<std::uint32_t>{0x2222'1111, 0x4444'3333});
   CHECK(out == std::vector<std::uint32_t>{0x3333'4444, 0x1111'2222, 0x1111'2222, 0x3333'4444});
 }
 
 TEST_CASE("every thread sees its own special registers") {
   const Program program = program_of(
-      ".param .u64 out", ".reg .u64 %out; .reg .u32 %t, %x, %y, %z, %nx, %ny, %c, %nc, %lane, %warp, %i; ld.param.u64 %out, [out];\n"
-                         "mov.u32 %x, %tid.x; mov.u32 %y, %tid.y; mov.u32 %z, %tid.z; mov.u32 %nx, %ntid.x; mov.u32 %ny, %ntid.y;\n"
-                         "mov.u32 %c, %ctaid.y; mov.u32 %nc, %nctaid.y; mov.u32 %lane, %laneid; mov.u32 %warp, %warpid;\n"
-                         "mad.lo.u32 %i, %z, %ny, %y; mad.lo.u32 %i, %i, %nx, %x; mad.lo.u32 %i, %c, 60, %i;\n"
-                         "mad.wide.u32 %out, %i, 8, %out; mad.lo.u32 %nc, %nc, 1000, %warp; st.global.v2.u32 [%out], {%lane, %nc};\n");
+      ".param .u64 out",
+      ".reg .u64 %out; .reg .u32 %t, %x, %y, %z, %nx, %ny, %c, %nc, %lane, %warp, %i; ld.param.u64 %out, "
+      "[out];\n"
+      "mov.u32 %x, %tid.x; mov.u32 %y, %tid.y; mov.u32 %z, %tid.z; mov.u32 %nx, %ntid.x; mov.u32 %ny, "
+      "%ntid.y;\n"
+      "mov.u32 %c, %ctaid.y; mov.u32 %nc, %nctaid.y; mov.u32 %lane, %laneid; mov.u32 %warp, %warpid;\n"
+      "mad.lo.u32 %i, %z, %ny, %y; mad.lo.u32 %i, %i, %nx, %x; mad.lo.u32 %i, %c, 60, %i;\n"
+      "mad.wide.u32 %out, %i, 8, %out; mad.lo.u32 %nc, %nc, 1000, %warp; st.global.v2.u32 [%out], {%lane, "
+      "%nc};\n");
   Memory memory;
   std::vector<std::uint32_t> out(2 * 60 * 3);
   const auto parameters = pack({memory.map(out.data(), out.size() * 4)});
@@ -85,13 +96,29 @@ TEST_CASE("every thread sees its own special registers") {
   }
 }
 
+TEST_CASE("special registers come as vectors too") {
+  const Program program = program_of(
+      kOutIn,
+      kPointers +
+          ".reg .u32 %v<4>; mov.v4.u32 {%v0, %v1, %v2, %v3}, %ntid; mad.wide.u32 %out, %t, 16, %out;\n"
+          "mov.u32 %v1, %lanemask_ge; mov.u32 %v2, %nclusterid.x; st.global.v4.u32 [%out], {%v0, %v1, %v2, "
+          "%v3};\n");
+  const auto out = run<std::uint32_t>(program, 33, 33 * 4);
+  CHECK(std::vector(out.begin(), out.begin() + 4) == std::vector<std::uint32_t>{33, 0xffff'ffff, 1, 0});
+  CHECK(out[5 * 4 + 1] == 0xffff'ffe0);
+  CHECK(out[32 * 4 + 1] == 0xffff'ffff);
+}
+
 TEST_CASE("shared memory transposes a tile between warps") {
   const Program program = program_of(
-      kOutIn, kPointers + ".shared .align 4 .b32 tile[1056]; .reg .u32 %y, %s, %i; .reg .u64 %a;\n"
-                          "mov.u32 %y, %tid.y; mad.lo.u32 %i, %y, 32, %t; mad.wide.u32 %a, %i, 4, %in; ld.global.u32 %x, [%a];\n"
-                          "mov.u32 %s, tile; mad.lo.u32 %i, %y, 33, %t; mad.lo.u32 %i, %i, 4, %s; st.shared.u32 [%i], %x; bar.sync 0;\n"
-                          "mad.lo.u32 %i, %t, 33, %y; mad.lo.u32 %i, %i, 4, %s; ld.shared.u32 %x, [%i];\n"
-                          "mad.lo.u32 %i, %y, 32, %t; mad.wide.u32 %a, %i, 4, %out; st.global.u32 [%a], %x;\n");
+      kOutIn, kPointers +
+                  ".shared .align 4 .b32 tile[1056]; .reg .u32 %y, %s, %i; .reg .u64 %a;\n"
+                  "mov.u32 %y, %tid.y; mad.lo.u32 %i, %y, 32, %t; mad.wide.u32 %a, %i, 4, %in; ld.global.u32 "
+                  "%x, [%a];\n"
+                  "mov.u32 %s, tile; mad.lo.u32 %i, %y, 33, %t; mad.lo.u32 %i, %i, 4, %s; st.shared.u32 "
+                  "[%i], %x; bar.sync 0;\n"
+                  "mad.lo.u32 %i, %t, 33, %y; mad.lo.u32 %i, %i, 4, %s; ld.shared.u32 %x, [%i];\n"
+                  "mad.lo.u32 %i, %y, 32, %t; mad.wide.u32 %a, %i, 4, %out; st.global.u32 [%a], %x;\n");
   Memory memory;
   const auto in = counting(1024);
   std::vector<std::uint32_t> out(1024), source = in;
@@ -101,41 +128,64 @@ TEST_CASE("shared memory transposes a tile between warps") {
 }
 
 TEST_CASE("generic addresses reach every space") {
-  const Program program = program_of(
-      kOutIn, kPointers + ".shared .align 8 .b32 s[4]; .local .align 8 .b32 l[4]; .reg .u64 %g;\n"
-                          "mov.u64 %at, s; cvta.shared.u64 %g, %at; add.u32 %x, %t, 7; st.u32 [%g+4], %x; ld.shared.u32 %x, [s+4]; st.u32 [%out], %x;\n"
-                          "mov.u64 %at, l; cvta.local.u64 %g, %at; st.u32 [%g+8], 9; ld.local.u32 %x, [l+8]; st.u32 [%out+4], %x;\n"
-                          "mov.u64 %at, c; cvta.const.u64 %g, %at; ld.u32 %x, [%g+4]; st.u32 [%out+8], %x;\n"
-                          "cvta.to.global.u64 %g, %out; mov.u64 %at, v; ld.global.u32 %x, [%at+4]; st.global.u32 [%g+12], %x;\n",
-      ".const .align 4 .b32 c[2] = {1, 77}; .global .align 4 .b32 v[2] = {1, 78};");
+  const Program program =
+      program_of(kOutIn,
+                 kPointers +
+                     ".shared .align 8 .b32 s[4]; .local .align 8 .b32 l[4]; .reg .u64 %g;\n"
+                     "mov.u64 %at, s; cvta.shared.u64 %g, %at; add.u32 %x, %t, 7; st.u32 [%g+4], %x; "
+                     "ld.shared.u32 %x, [s+4]; st.u32 [%out], %x;\n"
+                     "mov.u64 %at, l; cvta.local.u64 %g, %at; st.u32 [%g+8], 9; ld.local.u32 %x, [l+8]; "
+                     "st.u32 [%out+4], %x;\n"
+                     "mov.u64 %at, c; cvta.const.u64 %g, %at; ld.u32 %x, [%g+4]; st.u32 [%out+8], %x;\n"
+                     "cvta.to.global.u64 %g, %out; mov.u64 %at, v; ld.global.u32 %x, [%at+4]; st.global.u32 "
+                     "[%g+12], %x;\n",
+                 ".const .align 4 .b32 c[2] = {1, 77}; .global .align 4 .b32 v[2] = {1, 78};");
   CHECK(run<std::uint32_t>(program, 1, 4) == std::vector<std::uint32_t>{7, 9, 77, 78});
 }
 
 TEST_CASE("a global variable of the module keeps what a run left in it") {
-  const Program program = program_of(kOutIn, kPointers + "ld.global.u32 %x, [v]; add.u32 %x, %x, 1; st.global.u32 [v], %x; st.global.u32 [%out], %x;\n",
-                                     ".global .align 4 .u32 v = 5;");
+  const Program program = program_of(
+      kOutIn,
+      kPointers +
+          "ld.global.u32 %x, [v]; add.u32 %x, %x, 1; st.global.u32 [v], %x; st.global.u32 [%out], %x;\n",
+      ".global .align 4 .u32 v = 5;");
   CHECK(run<std::uint32_t>(program, 1, 1)[0] == 6);
   CHECK(run<std::uint32_t>(program, 1, 1)[0] == 7);
 }
 
 TEST_CASE("dynamic shared memory lies behind the static") {
-  const Program program = program_of(kOutIn, kPointers + ".shared .align 4 .b32 s[3]; mov.u32 %x, d; st.global.u32 [%out], %x; st.shared.u32 [d+60], 3; ld.shared.u32 %x, [d+60]; st.global.u32 [%out+4], %x;\n",
-                                     ".extern .shared .align 128 .b8 d[];");
-  const auto out = run<std::uint32_t>(program, 1, 2, std::vector<std::uint32_t>{}, Launch{.shared_bytes = 64});
+  const Program program =
+      program_of(kOutIn,
+                 kPointers +
+                     ".shared .align 4 .b32 s[3]; mov.u32 %x, d; st.global.u32 [%out], %x; st.shared.u32 "
+                     "[d+60], 3; ld.shared.u32 %x, [d+60]; st.global.u32 [%out+4], %x;\n",
+                 ".extern .shared .align 128 .b8 d[];");
+  const auto out =
+      run<std::uint32_t>(program, 1, 2, std::vector<std::uint32_t>{}, Launch{.shared_bytes = 64});
   CHECK(out == std::vector<std::uint32_t>{128, 3});
+  const Program plain =
+      program_of(kOutIn, kPointers + ".shared .align 4 .b32 s[5]; mov.u32 %x, d; st.global.u32 [%out], %x;\n",
+                 ".extern .shared .b8 d[];");
+  CHECK(run<std::uint32_t>(plain, 1, 1)[0] == 32);
 }
 
 TEST_CASE("parameters of all sizes lie at their alignment") {
-  const Program program = program_of(".param .u8 a, .param .u16 b, .param .f64 c, .param .u32 d, .param .align 16 .b8 e[20], .param .u64 out",
-                                     ".reg .u64 %out, %c; .reg .u32 %x, %y; ld.param.u64 %out, [out]; ld.param.u16 %x, [b]; ld.param.b64 %c, [c];\n"
-                                     "st.global.u32 [%out], %x; st.global.b64 [%out+8], %c; ld.param.u32 %x, [d]; ld.param.u32 %y, [e+16]; st.global.v2.u32 [%out+16], {%x, %y};\n");
+  const Program program = program_of(
+      ".param .u8 a, .param .u16 b, .param .f64 c, .param .u32 d, .param .align 16 .b8 e[20], .param .u64 "
+      "out",
+      ".reg .u64 %out, %c; .reg .u32 %x, %y; ld.param.u64 %out, [out]; ld.param.u16 %x, [b]; ld.param.b64 "
+      "%c, [c];\n"
+      "st.global.u32 [%out], %x; st.global.b64 [%out+8], %c; ld.param.u32 %x, [d]; ld.param.u32 %y, [e+16]; "
+      "st.global.v2.u32 [%out+16], {%x, %y};\n");
   Memory memory;
   std::vector<std::uint32_t> out(6);
   struct alignas(16) Aggregate {
     std::uint32_t words[5];
   };
   std::vector<std::byte> parameters(64);
-  const auto put = [&](std::size_t at, auto value) { std::memcpy(parameters.data() + at, &value, sizeof value); };
+  const auto put = [&](std::size_t at, auto value) {
+    std::memcpy(parameters.data() + at, &value, sizeof value);
+  };
   put(0, std::uint8_t{1});
   put(2, std::uint16_t{2});
   put(8, 3.0);
@@ -150,11 +200,14 @@ TEST_CASE("parameters of all sizes lie at their alignment") {
 }
 
 TEST_CASE("a global access out of bounds names instruction, thread and allocation") {
-  const Program program = program_of(kOutIn, kPointers + "mad.wide.u32 %at, %t, 4, %in; ld.global.u32 %x, [%at+8];\n");
+  const Program program =
+      program_of(kOutIn, kPointers + "mad.wide.u32 %at, %t, 4, %in; ld.global.u32 %x, [%at+8];\n");
   const Diagnostic d = fault_of([&] { run<std::uint32_t>(program, 48, 16, counting(40)); });
   CHECK(d.code == "out-of-bounds");
-  CHECK_THAT(d.message, ContainsSubstring("ld.global.u32") && ContainsSubstring("block (0,0,0), thread (38,0,0) (warp 1, lane 6)"));
-  CHECK_THAT(d.message, ContainsSubstring("reads 4 bytes") && ContainsSubstring("0 bytes past the end of allocation in, 160 bytes"));
+  CHECK_THAT(d.message, ContainsSubstring("ld.global.u32") &&
+                            ContainsSubstring("block (0,0,0), thread (38,0,0) (warp 1, lane 6)"));
+  CHECK_THAT(d.message, ContainsSubstring("reads 4 bytes") &&
+                            ContainsSubstring("0 bytes past the end of allocation in, 160 bytes"));
   CHECK(d.line == 8);
   CHECK_FALSE(d.hint.empty());
 }
@@ -162,20 +215,27 @@ TEST_CASE("a global access out of bounds names instruction, thread and allocatio
 TEST_CASE("each misuse of memory has its own code") {
   CHECK(fault_in("st.global.u32 [%out+64], 1;").code == "out-of-bounds");
   CHECK(fault_in("st.global.u32 [%out+-4], 1;").code == "out-of-bounds");
-  CHECK_THAT(fault_in("st.global.u32 [%out+-4], 1;").message, ContainsSubstring("4 bytes before allocation out"));
+  CHECK_THAT(fault_in("st.global.u32 [%out+-4], 1;").message,
+             ContainsSubstring("4 bytes before allocation out"));
   CHECK_THAT(fault_in("st.global.v2.u32 [%out+64], {1, 2};").message, ContainsSubstring("writes 8 bytes"));
+  CHECK(fault_in("ld.global.u8 %x, [%in+64];").code == "out-of-bounds");
+  CHECK(fault_in("ld.u8 %x, [%in+64];").code == "out-of-bounds");
   CHECK(fault_in("ld.global.u32 %x, [%in+2];").code == "misaligned");
   CHECK(fault_in(".reg .u32 %v<4>; ld.global.v4.u32 {%v0, %v1, %v2, %v3}, [%in+8];").code == "misaligned");
   CHECK(fault_in("mov.u64 %at, 0; ld.global.u32 %x, [%at+16];").code == "null-address");
   CHECK(fault_in("mov.u64 %at, 0; ld.u32 %x, [%at];").code == "null-address");
   CHECK(fault_in(".shared .align 4 .b32 s[4]; ld.shared.u32 %x, [s+16];").code == "out-of-bounds");
-  CHECK_THAT(fault_in(".shared .align 4 .b32 s[4]; ld.shared.u32 %x, [s+16];").message, ContainsSubstring("16 static and 0 dynamic"));
-  CHECK(fault_in("mov.u64 %at, c; cvta.const.u64 %at, %at; st.u32 [%at], 1;", ".const .align 4 .b32 c[2] = {1, 2};").code == "read-only");
+  CHECK_THAT(fault_in(".shared .align 4 .b32 s[4]; ld.shared.u32 %x, [s+16];").message,
+             ContainsSubstring("16 static and 0 dynamic"));
+  CHECK(fault_in("mov.u64 %at, c; cvta.const.u64 %at, %at; st.u32 [%at], 1;",
+                 ".const .align 4 .b32 c[2] = {1, 2};")
+            .code == "read-only");
   CHECK(fault_in(".local .align 4 .b32 l[4]; st.local.u32 [l+16], 1;").code == "out-of-bounds");
 }
 
 TEST_CASE("a released allocation is not reached again") {
-  const Program program = program_of(".param .u64 p", ".reg .u64 %p; .reg .u32 %x; ld.param.u64 %p, [p]; ld.global.u32 %x, [%p+4];\n");
+  const Program program = program_of(
+      ".param .u64 p", ".reg .u64 %p; .reg .u32 %x; ld.param.u64 %p, [p]; ld.global.u32 %x, [%p+4];\n");
   Memory memory;
   const auto parameters = pack({memory.allocate(64, "old")});
   CHECK_NOTHROW(program.run(memory, {.parameters = parameters}));
@@ -194,8 +254,22 @@ TEST_CASE("a launch that does not fit the kernel is refused") {
   Memory memory;
   const auto parameters = pack({1});
   CHECK(fault_of([&] { program.run(memory, {}); }).code == "launch-parameters");
-  CHECK(fault_of([&] { program.run(memory, {.block = {1025, 1, 1}, .parameters = parameters}); }).code == "launch-size");
-  CHECK(fault_of([&] { program.run(memory, {.grid = {1, 0, 1}, .parameters = parameters}); }).code == "launch-size");
+  CHECK(fault_of([&] { program.run(memory, {.block = {1025, 1, 1}, .parameters = parameters}); }).code ==
+        "launch-size");
+  CHECK(fault_of([&] { program.run(memory, {.grid = {1, 0, 1}, .parameters = parameters}); }).code ==
+        "launch-size");
+  CHECK(fault_of([&] { program.run(memory, {.shared_bytes = 1 << 20, .parameters = parameters}); }).code ==
+        "launch-shared");
+  const auto directive = [&](const std::string& text) {
+    std::string ptx = kernel_text("", "");
+    ptx.insert(ptx.find("{"), text);
+    return Program(module_of(ptx), "k");
+  };
+  CHECK(fault_of([&] { directive(".reqntid 64, 2, 1").run(memory, {.block = {128, 1, 1}}); }).code ==
+        "launch-size");
+  CHECK(fault_of([&] { directive(".maxntid 64, 1, 1").run(memory, {.block = {65, 1, 1}}); }).code ==
+        "launch-size");
+  CHECK_NOTHROW(directive(".maxntid 64, 1, 1").run(memory, {.block = {8, 8, 1}}));
   CHECK(fault_of([&] { Program(module_of(kernel_text("", "")), "nothing"); }).code == "unknown-kernel");
 }
 

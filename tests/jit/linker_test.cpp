@@ -141,6 +141,9 @@ TEST_CASE("text that is no PTX, is empty, or is for a newer target is refused wi
 TEST_CASE("bad link options are told apart from bad PTX") {
   const Linker linker{Libraries()};
   const LinkOptions bad[] = {{.target = ""},
+                             {.target = "sm_1"},
+                             {.target = "sm_90b"},
+                             {.target = "hopper"},
                              {.target = "sm_91"},
                              {.target = "sm_80", .optimisation = 4},
                              {.target = "sm_80", .max_registers = -1},
@@ -205,6 +208,30 @@ TEST_CASE("a linker serves several threads at once") {
     REQUIRE(results[i].resources.size() == 1);
     CHECK(results[i].resources[0].shared == 1024 * (static_cast<int>(i % 4) + 1));
   }
+}
+
+TEST_CASE("linker and compiler say which targets they know, and keep their word") {
+  const Linker linker{Libraries()};
+  const NvrtcCompiler compiler{Libraries()};
+  for (const TargetInfo& target : targets()) {
+    const std::string name(target.name);
+    const std::string ptx =
+        fmt::format(".version {}\n.target {}\n.address_size 64\n", to_string(target.since), name);
+    const auto links = [&] {
+      try {
+        return !linker.link(ptx, {.target = name}).cubin.empty();
+      } catch (const Error&) {
+        return false;
+      }
+    };
+    CAPTURE(name);
+    CHECK(linker.serves(name) == links());
+    CHECK(compiler.serves(name) == linker.serves(name));
+  }
+  CHECK_FALSE(linker.serves("sm_1"));
+  CHECK_FALSE(linker.serves("hopper"));
+  CHECK_FALSE(compiler.serves("sm_1"));
+  CHECK_FALSE(compiler.serves("hopper"));
 }
 
 TEST_CASE("without nvJitLink, linking says how to get it") {

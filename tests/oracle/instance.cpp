@@ -10,8 +10,9 @@ namespace {
 
 constexpr int kSpread = 5;  // register numbers between operands
 
-std::string register_name(int bits, int number) {
-  return bits == 1 ? "P" + std::to_string(number) : "R" + std::to_string(bits) + "_" + std::to_string(number);
+std::string register_name(const Type& type, int number) {
+  if (type == pred) return "P" + std::to_string(number);
+  return "R" + std::to_string(type.bytes() * 8) + "_" + std::to_string(number);
 }
 
 std::string immediate(const OperandSpec& operand) {
@@ -24,7 +25,7 @@ std::vector<std::string_view> symbols(const OperandSpec& operand) { return spec:
 std::string operand_text(const OperandSpec& operand, int number, std::size_t symbol) {
   switch (operand.kind) {
     case OperandSpec::Kind::address:
-      return operand.space.starts_with("param") ? "kp" : register_name(64, number);
+      return operand.space.starts_with("param") ? "kp" : register_name(b64, number);
     case OperandSpec::Kind::symbol:
       return std::string(symbols(operand)[symbol]);
     case OperandSpec::Kind::label:
@@ -35,10 +36,10 @@ std::string operand_text(const OperandSpec& operand, int number, std::size_t sym
       break;
   }
   if (!operand.registers_allowed) return operand.literal_allowed ? immediate(operand) : "_";
-  if (operand.count == 0) return register_name(operand.type.bits, number);
+  if (operand.count == 0) return register_name(operand.type, number);
   std::string vector = "{";
   for (int i = 0; i < operand.count; ++i) {
-    vector += (i == 0 ? "" : ", ") + register_name(operand.type.bits, number + i);
+    vector += (i == 0 ? "" : ", ") + register_name(operand.type, number + i);
   }
   return vector + "}";
 }
@@ -76,13 +77,15 @@ std::vector<std::string> lines_of(const Variant& variant) {
 }
 
 bool covers(const OperandSpec& ours, const OperandSpec& tried) {
+  const bool names_parameter = ours.kind == OperandSpec::Kind::address && ours.space.starts_with("param");
+  if (names_parameter && tried.kind == OperandSpec::Kind::symbol) return true;
   if (ours.kind != tried.kind) return false;
   switch (ours.kind) {
     case OperandSpec::Kind::address:
-      return ours.space.starts_with("param") == tried.space.starts_with("param");
-    case OperandSpec::Kind::symbol:
+      return names_parameter == tried.space.starts_with("param");
     case OperandSpec::Kind::literal:
       return ours.text == tried.text;
+    case OperandSpec::Kind::symbol:  // which symbols fit is a rule of src/check
     case OperandSpec::Kind::label:
       return true;
     case OperandSpec::Kind::value:

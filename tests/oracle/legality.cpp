@@ -103,8 +103,10 @@ Outcome check_legality(const Question& question) {
     std::size_t count = 0;
   };
   std::map<std::pair<std::string, bool>, Wrong> wrong;  // line, wanted
+  const Surroundings around = surroundings(question.form);
   for (const auto& [target, version] : where) {
-    const auto verdicts = question.ptxas.judge(lines, target, version, surroundings(question.form));
+    const Depth depth = version == ptx_versions().back() ? Depth::code : Depth::check;
+    const auto verdicts = question.ptxas.judge(lines, {target, version, around, depth});
     outcome.cases += lines.size();
     for (std::size_t i = 0; i < tried.size(); ++i) {
       const bool wanted = tried[i].allowed(target, version);

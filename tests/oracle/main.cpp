@@ -67,8 +67,8 @@ bool parse(int argc, char** argv, Arguments& arguments) {
 }
 
 void print(std::string_view what, const Outcome& outcome, double seconds, std::size_t shown) {
-  std::printf("%-28.*s %8zu cases  %4zu disagreements  %.1f s\n", static_cast<int>(what.size()), what.data(),
-              outcome.cases, outcome.disagreements.size(), seconds);
+  std::printf("%-28.*s %8zu cases  %4zu disagreements  %3zu foreign words  %.1f s\n", static_cast<int>(what.size()),
+              what.data(), outcome.cases, outcome.disagreements.size(), outcome.foreign, seconds);
   for (std::size_t i = 0; i < std::min(shown, outcome.disagreements.size()); ++i) {
     std::printf("    %s\n", outcome.disagreements[i].c_str());
   }
@@ -131,7 +131,8 @@ int run(const Arguments& arguments) {
   }
   std::cout << "ptxas: " << ptxas->string() << ", seed " << arguments.options.seed << std::endl;
   total.add(check_forms(specs, arguments, *ptxas));
-  std::cout << "total: " << total.cases << " cases, " << total.disagreements.size() << " disagreements\n";
+  std::cout << "total: " << total.cases << " cases, " << total.disagreements.size() << " disagreements, " << total.foreign
+            << " words that ptxas does not look at\n";
   return total.disagreements.empty() ? 0 : 1;
 }
 

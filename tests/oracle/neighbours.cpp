@@ -22,7 +22,8 @@ constexpr std::size_t kPairs = 400;      // neighbours with two words changed
 struct Neighbour {
   std::string opcode, line;
   spec::OperandList operands;
-  std::string change;  // "ftz=sat": what was changed
+  std::string change;    // "ftz=sat": what was changed
+  bool foreign = false;  // it has a flag that no form of its mnemonic knows: ptxas does not look at many of those
 };
 
 bool is_number(std::string_view text) {
@@ -31,10 +32,17 @@ bool is_number(std::string_view text) {
 
 class Neighbourhood {
  public:
-  Neighbourhood(const Form& form, const spec::Vocabulary& vocabulary) : form_(form) {
+  Neighbourhood(const Form& form, const spec::Database& database) : form_(form) {
+    const spec::Vocabulary& vocabulary = database.vocabulary();
     for (std::size_t slot = 0; slot < form.slots().size(); ++slot) values_.push_back(values_for(slot, vocabulary));
     for (const spec::WordClass& group : vocabulary.classes()) {
       classes_.emplace_back(group.words.begin(), group.words.end());
+      if (group.name == "flag") flags_ = foreign_ = classes_.back();
+    }
+    for (std::string_view mnemonic : form.data().mnemonics) {
+      for (const spec::FormData* other : database.with_mnemonic(mnemonic)) {
+        database.with(*other, [&](spec::FormVariants& variants) { forget_known(variants.form()); });
+      }
     }
   }
 
@@ -50,13 +58,20 @@ class Neighbourhood {
     std::vector<std::string_view> values = data.values;
     std::vector<bool> hidden = data.hidden;
     std::string change;
+    bool foreign = false;
     for (const auto& [slot, value] : changes) {
+      foreign = foreign || foreign_.contains(std::string(value));
       values[slot] = value;
       hidden[slot] = false;
       change += (change.empty() ? "" : " ") + std::string(form_.slots().name(static_cast<int>(slot))) + "=" +
                 std::string(value);
     }
-    return make(form_.opcode().render(values, hidden), values, change);
+    const std::string opcode = form_.opcode().render(values, hidden);
+    const bool twice = std::any_of(changes.begin(), changes.end(), [&](const auto& c) { return repeats(opcode, c.second); });
+    if (twice) return std::nullopt;  // ptxas lets flags stand twice
+    auto made = make(opcode, values, change);
+    if (made) made->foreign = foreign;
+    return made;
   }
 
   /// Neighbours with one fixed word of the form's text left out or replaced by another of its class.
@@ -89,6 +104,19 @@ class Neighbourhood {
   }
 
  private:
+  /// Takes the words of a form out of the foreign ones.
+  void forget_known(const Form& other) {
+    for (const spec::Unit& unit : other.opcode().units()) {
+      for (const spec::Unit::Text& text : unit.texts) foreign_.erase(text.text.substr(text.text.starts_with('.') ? 1 : 0));
+    }
+  }
+
+  /// Whether the opcode has a flag twice.
+  bool repeats(std::string_view opcode, std::string_view flag) const {
+    const auto words = spec::split(opcode, '.');
+    return flags_.contains(std::string(flag)) && std::count(words.begin(), words.end(), flag) > 1;
+  }
+
   std::vector<std::string> values_for(std::size_t slot, const spec::Vocabulary& vocabulary) const {
     std::set<std::string> values;
     for (const spec::Alternative& any : form_.domain(static_cast<int>(slot))) values.emplace(any.value);
@@ -117,11 +145,9 @@ class Neighbourhood {
     std::vector<std::optional<OperandSpec>> operands;
     try {
       for (const spec::OperandTemplate& operand : form_.operands()) {
-        const bool present = operand.present_if < 0 || values[static_cast<std::size_t>(operand.present_if)] != spec::kAbsent;
-        operands.push_back(present ? spec::parse_operand(operand.name,
-                                                         operand.text.render(values, spec::Template::Absent::dash),
-                                                         form_.vocabulary(), form_.place())
-                                   : std::nullopt);
+        const std::string text = operand.fill(values);
+        operands.push_back(text.empty() ? std::nullopt
+                                        : spec::parse_operand(operand.name, text, form_.vocabulary(), form_.place()));
       }
     } catch (const Error&) {
       return std::nullopt;  // no such type or count: nothing to write down
@@ -135,6 +161,7 @@ class Neighbourhood {
   const Form& form_;
   std::vector<std::vector<std::string>> values_;
   std::vector<std::set<std::string>> classes_;
+  std::set<std::string> flags_, foreign_;
 };
 
 /// Whether the specs have the line themselves, on whatever target.
@@ -148,7 +175,7 @@ bool is_variant(const Specs& specs, const Neighbour& neighbour) {
 }
 
 std::vector<Neighbour> neighbours(const Question& question, const Form& form, std::vector<Variant> sources) {
-  const Neighbourhood around(form, question.specs.database().vocabulary());
+  const Neighbourhood around(form, question.specs.database());
   if (!question.options.all && sources.size() > kSources) {
     std::shuffle(sources.begin(), sources.end(), question.random);
     sources.resize(kSources);
@@ -184,6 +211,26 @@ std::vector<Neighbour> neighbours(const Question& question, const Form& form, st
   return result;
 }
 
+/// The indices of the lines that ptxas takes, up to generated code.
+std::vector<std::size_t> accepted_lines(const Question& question, std::span<const std::string> lines,
+                                        const Target& target) {
+  std::vector<std::size_t> indices;
+  std::vector<std::string> passed;
+  const Surroundings around = surroundings(question.form);
+  const auto checked = question.ptxas.judge(lines, {target, ptx_versions().back(), around});
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (!checked[i].accepted) continue;
+    indices.push_back(i);
+    passed.push_back(lines[i]);
+  }
+  const auto generated = question.ptxas.judge(passed, {target, ptx_versions().back(), around, Depth::code});
+  std::vector<std::size_t> result;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    if (generated[i].accepted) result.push_back(indices[i]);
+  }
+  return result;
+}
+
 }  // namespace
 
 Outcome check_neighbours(const Question& question) {
@@ -196,13 +243,16 @@ Outcome check_neighbours(const Question& question) {
   for (const TargetInfo& info : targets()) {
     const bool key = info.suffix == 'a' || info.number == 75;  // the others have nothing that these lack
     if (!question.options.all && !key) continue;
-    const auto verdicts = question.ptxas.judge(lines, Target(info), ptx_versions().back(), surroundings(question.form));
-    outcome.cases += lines.size();
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      if (verdicts[i].accepted) accepted[i] += (accepted[i].empty() ? "" : ",") + std::string(info.name);
+    for (std::size_t i : accepted_lines(question, lines, Target(info))) {
+      accepted[i] += (accepted[i].empty() ? "" : ",") + std::string(info.name);
     }
+    outcome.cases += lines.size();
   }
   for (const auto& [index, where] : accepted) {
+    if (tried[index].foreign) {
+      ++outcome.foreign;
+      continue;
+    }
     outcome.disagreements.push_back("neighbour accepted by ptxas: " + tried[index].line + "  (" + tried[index].change +
                                     ") @ " + where);
   }
@@ -238,7 +288,8 @@ Outcome check_order(const Question& question) {
     if (std::find(read.begin(), read.end(), source) == read.end()) continue;  // an order that the specs refuse
     lines.push_back(line_of(head, source.operands(), source.pieces()));
   }
-  const auto verdicts = question.ptxas.judge(lines, target, ptx_versions().back(), surroundings(question.form));
+  const Surroundings around = surroundings(question.form);
+  const auto verdicts = question.ptxas.judge(lines, {target, ptx_versions().back(), around});
   outcome.cases += lines.size();
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (!verdicts[i].accepted) outcome.disagreements.push_back("order refused by ptxas: " + lines[i] + "  " + verdicts[i].message);

@@ -21,6 +21,12 @@ struct Surroundings {
   std::string module_decls, body_decls;
 };
 
+/// How far ptxas goes with a line.
+enum class Depth {
+  check,  // reads and checks it
+  code,   // generates code too, which refuses a little more
+};
+
 struct Verdict {
   bool accepted = true;
   std::string message;  // the first that names the line
@@ -33,14 +39,20 @@ class Ptxas {
   Ptxas(const Ptxas&) = delete;
   Ptxas& operator=(const Ptxas&) = delete;
 
-  /// One verdict a line; `lines` use registers P<i> and R<bits>_<i> and the label L0.
-  std::vector<Verdict> judge(std::span<const std::string> lines, const Target& target, Version version,
-                             const Surroundings& around);
+  struct Setting {
+    const Target& target;
+    Version version;
+    const Surroundings& around;
+    Depth depth = Depth::check;
+  };
+  /// One verdict a line; `lines` use registers P<i> and R<bits>_<i> and the label L0. Where it crashes
+  /// while it generates code, the lines count as accepted.
+  std::vector<Verdict> judge(std::span<const std::string> lines, const Setting& setting);
 
  private:
-  std::string run(const std::string& source, const Target& target);
-  void judge_part(std::span<const std::string> lines, std::vector<std::size_t> live, const Target& target,
-                  Version version, const Surroundings& around, std::vector<Verdict>& verdicts);
+  std::string run(const std::string& source, const Setting& setting);
+  void judge_part(std::span<const std::string> lines, std::vector<std::size_t> live, const Setting& setting,
+                  std::vector<Verdict>& verdicts);
 
   std::filesystem::path program_, file_;
 };

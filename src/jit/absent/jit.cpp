@@ -19,6 +19,8 @@ Version Linker::version() const {
   return {};
 }
 
+bool Linker::serves(std::string_view) const { return false; }
+
 NvrtcCompiler::NvrtcCompiler(Libraries libraries) : libraries_(std::move(libraries)) {}
 
 CompileResult NvrtcCompiler::compile(std::string_view, const CompileOptions&) const {
@@ -30,5 +32,7 @@ Version NvrtcCompiler::version() const {
   libraries_.nvrtc();
   return {};
 }
+
+bool NvrtcCompiler::serves(std::string_view) const { return false; }
 
 }  // namespace ptxloom

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ptxloom/builder.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "ptxloom/ptx.hpp"
+#include "support/errors.hpp"
+
+using namespace ptxloom;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+std::shared_ptr<const Specs> specs() {
+  static const auto instance = std::make_shared<const Specs>();
+  return instance;
+}
+
+template <class Work>
+std::string message_of(const Work& work) {
+  return error_of(work).what();
+}
+
+KernelBuilder builder(std::string_view target = "sm_80") { return {specs(), "test", Target(target)}; }
+
+}  // namespace
+
+TEST_CASE("a kernel reads as PTX with the lowest version that has all its instructions") {
+  KernelBuilder k = builder("sm_90a");
+  const Pointer x = k.pointer(f32, "x");
+  const Reg i = k.global_thread_x();
+  k.store(x[i], k.add(k.load(x[i]), 1.0F));
+  const std::string before = print(k.finish());
+  CHECK_THAT(before, ContainsSubstring(".version 8.0\n.target sm_90a"));  // the target's own
+  CHECK_THAT(before, ContainsSubstring("add.rn.f32 %f1, %f0, 0f3F800000;"));
+
+
+  KernelBuilder older = builder("sm_75");
+  older.emit("mov.u32", older.reg(u32), 1);
+  CHECK_THAT(print(older.finish()), ContainsSubstring(".version 6.3\n.target sm_75"));
+  KernelBuilder newer = builder("sm_75");
+  newer.emit("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", newer.regs(f32, 4), newer.regs(b32, 2), newer.regs(b32, 1),
+             newer.regs(f32, 4));
+  CHECK_THAT(print(newer.finish()), ContainsSubstring(".version 6.5\n.target sm_75"));
+}
+
+TEST_CASE("an operand that does not fit is refused on the line that emits it, with what would fit") {
+  KernelBuilder k = builder();
+  const Reg r = k.reg(u32), f = k.reg(f32), wide = k.reg(u64);
+  CHECK_THAT(message_of([&] { k.emit("add.u32", r, r, wide); }), ContainsSubstring("operand B"));
+  CHECK_THAT(message_of([&] { k.emit("add.u32", r, r, f); }), ContainsSubstring("operand B"));
+  CHECK_THAT(message_of([&] { k.emit("add.f32", f, f, 1); }), ContainsSubstring("decimal point"));
+  CHECK_THAT(message_of([&] { k.emit("add.u32", r, r); }), ContainsSubstring("add.u32"));
+  k.emit("add.u32", r, r, 7);  // and the builder goes on
+  CHECK_THAT(print(k.finish()), ContainsSubstring("add.u32 %r0, %r0, 7;"));
+}
+
+TEST_CASE("an opcode that does not exist names its neighbours") {
+  KernelBuilder k = builder();
+  const Reg r = k.reg(u32);
+  CHECK_THAT(message_of([&] { k.emit("add.u33", r, r, r); }), ContainsSubstring("add.u32"));
+  CHECK_THAT(message_of([&] { k.emit("mma.sync.aligned.m16n8k16.row.col.f32.bf16.f16.f32", r, r, r, r); }),
+             ContainsSubstring("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"));
+}
+
+TEST_CASE("what the target lacks says which targets have it") {
+  KernelBuilder k = builder("sm_75");
+  const std::vector<Reg> d = k.regs(f32, 4), a = k.regs(b32, 4), b = k.regs(b32, 2);
+  CHECK_THAT(message_of([&] { k.emit("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", d, a, b, d); }),
+             ContainsSubstring("sm_80"));
+  CHECK_FALSE(k.has("cp.async.cg.shared.global"));
+  CHECK(builder("sm_80").has("cp.async.cg.shared.global"));
+}
+
+TEST_CASE("select gives variants with their register counts, and emits them") {
+  KernelBuilder k = builder();
+  const Variant mma = k.specs().select("mma.sync", {{"shape", "m16n8k8"}, {"a", "tf32"}, {"b", "tf32"}, {"d", "f32"}}, k.target());
+  CHECK(mma.operand("A").registers() == 4);
+  CHECK(mma.operand("B").registers() == 2);
+  const std::vector<Reg> d = k.regs(f32, 4), a = k.regs(b32, 4), b = k.regs(b32, 2);
+  k.emit(mma, d, a, b, d);
+  CHECK_THAT(print(k.finish()), ContainsSubstring("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+                                                  "{%f0, %f1, %f2, %f3}, {%r0, %r1, %r2, %r3}, {%r4, %r5}, "
+                                                  "{%f0, %f1, %f2, %f3};"));
+}
+
+TEST_CASE("short names choose opcodes by type") {
+  KernelBuilder k = builder();
+  const Reg i = k.reg(s32), u = k.reg(u32), f = k.reg(f32), d = k.reg(f64);
+  k.mul(i, 3), k.mul(f, 2.0F), k.mul_wide(u, u), k.shr(i, 2), k.shr(u, 2), k.lt(i, 0), k.min(d, d), k.convert(f16, f),
+      k.convert(s32, f), k.convert(f32, i), k.convert(u64, u), k.select(k.lt(u, 5), u, 0);
+  const std::string text = print(k.finish());
+  for (const char* line : {"mul.lo.s32", "mul.rn.f32", "mul.wide.u32", "shr.s32", "shr.u32", "setp.lt.s32", "min.f64",
+                           "cvt.rn.f16.f32", "cvt.rzi.s32.f32", "cvt.rn.f32.s32", "cvt.u64.u32", "selp.b32"})
+    CHECK_THAT(text, ContainsSubstring(line));
+  CHECK_THAT(message_of([&] { builder().add(1, 2); }), ContainsSubstring("literals"));
+}
+
+TEST_CASE("control flow is labels, branches and guards") {
+  KernelBuilder k = builder();
+  const Reg n = k.param(s32, "n"), sum = k.mov(s32, 0);
+  k.for_(0, n, 2, [&](Reg i) { k.emit("add.s32", sum, sum, i); });
+  k.if_(k.gt(sum, 10), [&] { k.emit("mov.b32", sum, 1); }, [&] { k.emit("mov.b32", sum, 2); });
+  k.guarded(k.eq(sum, 3), [&] { k.emit("mov.b32", sum, 4); });
+  CHECK_THAT(message_of([&] { k.guarded(k.reg(pred), [&] { k.guarded(k.reg(pred), [] {}); }); }),
+             ContainsSubstring("one guard"));
+  const ParseResult read = parse(print(k.finish()), specs());
+  INFO(read.diagnostics.size());
+  CHECK(read.ok());
+}
+
+TEST_CASE("names PTX does not allow are refused") {
+  CHECK_THAT(message_of([] { KernelBuilder(specs(), "1st", Target("sm_80")); }), ContainsSubstring("identifier"));
+  CHECK_THAT(message_of([] { builder().special("tid.w"); }), ContainsSubstring("tid.w"));
+  CHECK(error_of([] { Target("sm_77"); }).kind() == ErrorKind::usage);
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ptxloom/check.hpp"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ptxloom/ptx.hpp"
+
+namespace {
+
+using namespace ptxloom;
+using Catch::Matchers::ContainsSubstring;
+
+const std::shared_ptr<const Specs>& specs() {
+  static const auto shared = std::make_shared<const Specs>();
+  return shared;
+}
+
+struct Where {
+  std::string target = "sm_90a";
+  std::string version = "9.0";
+};
+
+ir::Module read(const std::string& body, const Where& where = {}) {
+  const ParseResult result = parse(
+      ".version " + where.version + "\n.target " + where.target +
+          "\n.address_size 64\n.global .align 16 .b32 gv[4];\n.const .b32 cv[4];\n.entry k(.param .u64 p) {\n"
+          ".reg .b32 r<9>; .reg .b64 d<9>; .reg .f32 f<9>; .reg .pred p<9>; .reg .b16 h<9>; .shared .b32 "
+          "sv[4];\n" +
+          body + "\n}\n",
+      specs());
+  for (const Diagnostic& d : result.diagnostics) UNSCOPED_INFO(to_string(d));
+  REQUIRE(result.ok());
+  return result.module;
+}
+
+std::vector<Diagnostic> check_body(const std::string& body, const Where& where = {}) {
+  return check(read(body, where));
+}
+
+// The one thing wrong with a body, which must be at its first line.
+Diagnostic only(const std::string& body, const Where& where = {}) {
+  const std::vector<Diagnostic> found = check_body(body, where);
+  for (const Diagnostic& d : found) UNSCOPED_INFO(to_string(d));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].line == 8);
+  return found[0];
+}
+
+}  // namespace
+
+TEST_CASE("a legal module has nothing wrong") {
+  CHECK(check_body("add.s32 r1, r2, 3;\nL: @!p1 bra L;\nld.shared.v2.b32 {r1, _}, [sv+8];\nret;").empty());
+}
+
+TEST_CASE("an operand that does not fit is named, with what fits and which opcode would take it") {
+  const Diagnostic d = only("add.s32 r1, d2, r3;");
+  CHECK(d.code == "operand-type");
+  CHECK_THAT(d.message, ContainsSubstring("add.s32: operand A is d2, a .b64 register"));
+  const Diagnostic all = only("add.s32 d1, d2, d3;");
+  CHECK_THAT(all.hint, ContainsSubstring("add.s64"));
+  CHECK_THAT(all.hint, ContainsSubstring("add.u64"));
+  CHECK_THAT(only("add.s32 f1, f2, f3;").hint, ContainsSubstring("add.f32"));
+  CHECK_THAT(only("setp.lt.s32 p1, f1, f2;").hint, ContainsSubstring("setp.lt.f32"));
+}
+
+TEST_CASE("each way not to fit has its code") {
+  const auto code = [](const std::string& body) { return only(body).code; };
+  CHECK(code("mov.f32 f1, 1;") == "operand-literal");
+  CHECK(code("add.f32 f1, f2, p1;") == "operand-type");
+  CHECK(code("add.s32 7, r1, r2;") == "operand-kind");
+  CHECK(code("add.s32 _, r1, r2;") == "operand-sink");
+  CHECK(code("add.s32 r1, !r2, r3;") == "operand-negation");
+  CHECK(code("ld.shared.v4.b32 {r1, r2}, [sv];") == "operand-length");
+  CHECK(code("ld.shared.v2.b32 {_, _}, [sv];") == "operand-untyped");
+  CHECK(code("ld.shared.v2.b32 {r1, d1}, [sv];") == "operand-mixed");
+  CHECK(code("ld.shared.b32 r1, [gv];") == "address-space");
+  CHECK(code("ld.global.b32 r1, [sv];") == "address-space");
+  CHECK(code("ld.global.b32 r1, [p];") == "address-space");
+  CHECK(code("ld.global.b32 r1, [cv];") == "address-space");
+  CHECK(code("ld.global.b32 r1, [r2];") == "address-type");
+  CHECK(code("ld.shared.b32 r1, [f2];") == "address-type");
+  CHECK(code("ld.shared.b32 r1, [16];") == "address-offset");
+  CHECK(code("ld.shared.b32 r1, [sv+-4];") == "address-offset");
+  CHECK(code("cp.async.wait_group -1;") == "operand-range");
+  CHECK(code("@r1 ret;") == "operand-type");
+}
+
+TEST_CASE("an element of a vector is named by its place") {
+  CHECK_THAT(only("st.shared.v4.b32 [sv], {r1, r2, h1, r3};").message,
+             ContainsSubstring("operand B[2] is h1, a .b16"));
+}
+
+TEST_CASE("what the target lacks says which targets have it") {
+  const Diagnostic d = only("cp.async.wait_all;", {.target = "sm_75", .version = "9.0"});
+  CHECK(d.code == "not-on-target");
+  CHECK_THAT(d.message, ContainsSubstring("not on sm_75: needs sm_80 (PTX 7.0)"));
+}
+
+TEST_CASE("what the version lacks says which version has it") {
+  const Diagnostic d = only(
+      "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {f1,f2,f3,f4}, {r1,r2,r3,r4}, {r5,r6}, "
+      "{f1,f2,f3,f4};",
+      {.target = "sm_90a", .version = "8.0"});
+  CHECK(d.code == "version-too-low");
+  CHECK_THAT(d.message, ContainsSubstring("needs PTX 8.4 on sm_90a, the module says 8.0"));
+  CHECK(d.hint == "write .version 8.4");
+  const std::vector<Diagnostic> old = check_body("ret;", {.target = "sm_90a", .version = "7.0"});
+  REQUIRE(old.size() == 1);
+  CHECK(old[0].code == "version-too-low");
+}
+
+TEST_CASE("what ptxas takes and the manual does not promise is a warning") {
+  const Diagnostic d = only("setp.lt.f16x2 p1, r1, r2;");
+  CHECK(d.code == "undocumented");
+  CHECK(d.severity == Severity::warning);
+  const ir::Module module = read("setp.lt.f16x2 p1, r1, r2;");
+  const ir::Kernel& k = module.kernels[0];
+  const Resolution resolution =
+      resolve(k, specs()->match("setp.lt.f16x2"), k.operands_of(k.instructions[0]), Target("sm_90a"));
+  CHECK(resolution.variant.undocumented());
+  REQUIRE(resolution.diagnostic);
+  CHECK(resolution.diagnostic->code == "undocumented");
+}
+
+TEST_CASE("an unknown target is an error") {
+  const std::vector<Diagnostic> found = check_body("ret;", {.target = "sm_42"});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].code == "unknown-target");
+}
+
+TEST_CASE("a name that is declared twice is reported") {
+  ir::Module module = read("ret;");
+  module.variables.push_back(module.variables[0]);
+  module.kernels[0].registers.push_back({.type = f32, .name = "r1"});
+  module.kernels[0].registers.push_back({.type = b32, .number = 5});
+  module.kernels[0].registers.push_back({.type = u32, .number = 5});
+  module.kernels[0].labels = {"L"};
+  module.kernels[0].body.push_back({ir::Statement::Kind::label, 0});
+  module.kernels[0].body.push_back({ir::Statement::Kind::label, 0});
+  std::vector<std::string> messages;
+  for (const Diagnostic& d : check(module)) {
+    CHECK(d.code == "duplicate-name");
+    messages.push_back(d.message);
+  }
+  CHECK(messages == std::vector<std::string>{"gv is declared twice", "kernel k: r1 is declared twice",
+                                             "kernel k: %r5 is declared twice",
+                                             "kernel k: the label L stands twice"});
+}
+
+TEST_CASE("a label that stands nowhere is reported") {
+  ir::Module module = read("L: bra L;");
+  std::erase_if(module.kernels[0].body, [](const auto& s) { return s.kind == ir::Statement::Kind::label; });
+  const std::vector<Diagnostic> found = check(module);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].code == "undefined-label");
+}
+
+TEST_CASE("a symbol that nothing declares is reported") {
+  ir::Module module = read("ld.global.b32 r1, [gv];");
+  module.variables.clear();
+  const std::vector<Diagnostic> found = check(module);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].code == "undefined-name");
+}
+
+TEST_CASE("indices that point nowhere are reported, not followed") {
+  ir::Module module = read("add.s32 r1, r2, r3;");
+  ir::Kernel& kernel = module.kernels[0];
+  SECTION("operands of an instruction") { kernel.instructions[0].operand_count = 1000; }
+  SECTION("a statement") { kernel.body.push_back({ir::Statement::Kind::comment, 7}); }
+  SECTION("a guard") { kernel.instructions[0].guard = ir::Guard{.reg = {9999}}; }
+  SECTION("an instruction without a variant") { kernel.instructions[0].variant = {}; }
+  const std::vector<Diagnostic> found = check(module);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].code == "broken-ir");
+}
+
+TEST_CASE("an operand that points nowhere is reported") {
+  ir::Module module = read("add.s32 r1, r2, r3;");
+  module.kernels[0].operands[0].index = 1U << 30;
+  const std::vector<Diagnostic> found = check(module);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].code == "dangling-operand");
+}
+
+TEST_CASE("resolving chooses by operands, and says of several variants what the nearest lacks") {
+  const ir::Module module = read("mov.b64 d1, {r1, r2};\nmov.b64 d1, d2;");
+  const ir::Kernel& k = module.kernels[0];
+  const Target target("sm_90a");
+  const std::span<const Variant> candidates = specs()->match("mov.b64");
+  REQUIRE(candidates.size() > 2);
+  const Resolution pack = resolve(k, candidates, k.operands_of(k.instructions[0]), target);
+  const Resolution move = resolve(k, candidates, k.operands_of(k.instructions[1]), target);
+  REQUIRE_FALSE(pack.diagnostic);
+  REQUIRE_FALSE(move.diagnostic);
+  CHECK(pack.variant != move.variant);
+  CHECK_FALSE(check_operands(k, pack.variant, k.operands_of(k.instructions[0])));
+  CHECK(check_operands(k, move.variant, k.operands_of(k.instructions[0])));
+
+  std::vector<ir::Operand> few(k.operands_of(k.instructions[1]).begin(),
+                               k.operands_of(k.instructions[1]).end());
+  few.pop_back();
+  const Resolution short_one = resolve(k, candidates, few, target);
+  REQUIRE(short_one.diagnostic);
+  CHECK(short_one.diagnostic->code == "operand-count");
+  const Resolution none = resolve(k, {}, few, target);
+  REQUIRE(none.diagnostic);
+  CHECK(none.diagnostic->code == "unknown-opcode");
+}

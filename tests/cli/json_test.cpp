@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include "cli/tool.hpp"
+
+using namespace ptxloom::test;
+using nlohmann::json;
+
+namespace {
+
+json run_json(const std::vector<std::string>& arguments, const std::string& schema) {
+  const ToolResult result = run_tool(arguments);
+  CAPTURE(arguments, result.err);
+  REQUIRE(result.code == 0);
+  const json value = json::parse(result.out);
+  CHECK(check_schema(value, read_schema(schema)) == "");
+  return value;
+}
+
+}  // namespace
+
+TEST_CASE("the schema checker refuses what a schema does not allow") {
+  const json schema = read_schema("bench");
+  const json good = {{"schema", 1}, {"name", "link"}, {"steps", {{{"step", "s"}, {"median_ms", 1.5}, {"least_ms", 1}}}}};
+  CHECK(check_schema(good, schema) == "");
+  json bad = good;
+  bad["schema"] = 2;
+  CHECK(check_schema(bad, schema) == "$.schema: is not 1");
+  bad = good;
+  bad.erase("name");
+  CHECK(check_schema(bad, schema) == "$: lacks name");
+  bad = good;
+  bad["more"] = 1;
+  CHECK(check_schema(bad, schema) == "$: has an unknown more");
+  bad = good;
+  bad["steps"][0]["median_ms"] = "1.5";
+  CHECK(check_schema(bad, schema) == "$.steps[0].median_ms: is no number");
+}
+
+TEST_CASE("doctor --json follows its schema") {
+  const json doctor = run_json({"doctor", "--json"}, "doctor");
+  CHECK(doctor["forms"] > 50);
+  CHECK(doctor["libraries"].size() >= 3);
+}
+
+TEST_CASE("list --json follows its schema") {
+  CHECK(run_json({"list", "--json"}, "list")["forms"].size() > 50);
+  const json mma = run_json({"list", "mma.sync", "--variants", "--target", "sm_80", "--json"}, "list");
+  const auto& variants = mma["forms"][0]["variants"];
+  CHECK(std::find(variants.begin(), variants.end(), "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32") != variants.end());
+  CHECK(std::find(variants.begin(), variants.end(), "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32") == variants.end());
+}
+
+TEST_CASE("show --json follows its schema") {
+  const json shown = run_json({"show", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", "--json"}, "show");
+  REQUIRE(shown["variants"].size() == 1);
+  const json& operands = shown["variants"][0]["operands"];
+  REQUIRE(operands.size() == 4);
+  CHECK(operands[1]["name"] == "A");
+  CHECK(operands[1]["registers"] == 4);
+  CHECK(operands[1]["fragment"]["lane"] == "4*k2 8*m1");
+  CHECK(shown["variants"][0]["targets"][0] == json{{"target", "sm_80"}, {"since", "7.0"}});
+}
+
+TEST_CASE("layout --format json follows its schema and is the manual's map") {
+  const json map = run_json({"layout", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "--operand", "A", "--format", "json"}, "layout");
+  CHECK(map["rows"] == 16);
+  CHECK(map["cols"] == 16);
+  REQUIRE(map["elements"].size() == 256);
+  for (const json& e : map["elements"]) {
+    // PTX ISA 9.7.14.5.8: a0 a1 | a2 a3 | a4 a5 | a6 a7 of the lane's group and place in it.
+    const int lane = e["lane"], index = e["reg"].get<int>() * 2 + e["bit"].get<int>() / 16;
+    const int row = lane / 4 + (index == 0 || index == 1 || index == 4 || index == 5 ? 0 : 8);
+    const int col = lane % 4 * 2 + (index & 1) + (index < 4 ? 0 : 8);
+    CHECK(e["row"] == row);
+    CHECK(e["col"] == col);
+  }
+  const json loads = run_json({"layout", "ldmatrix.sync.aligned.m8n8.x4.shared.b16", "--operand", "r", "--format", "json"}, "layout");
+  CHECK(loads["addresses"].size() == 32);
+}
+
+TEST_CASE("bench --json follows its schema") {
+  const json bench = run_json({"bench", "spec_to_ptx", "--count", "3", "--json"}, "bench");
+  CHECK(bench["name"] == "spec_to_ptx");
+  CHECK(bench["steps"].size() == 4);
+}
