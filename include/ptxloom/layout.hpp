@@ -11,16 +11,17 @@
 #include "ptxloom/specs.hpp"
 #include "ptxloom/type.hpp"
 
-// Where the elements of a warp-wide operand lie: which lane, register and bit holds row and column. A form states this
-// as mixed-radix digits over lane and val ("4*k2 8*m1": the lane's lowest digit has radix 4 and counts columns of A
-// in steps of 2); a Layout is that map written out. Axes stand in the order m < k < n, so A is m x k, B is k x n (its
-// row is k) and C and D are m x n. Elements fill registers from the lowest bit of the first.
+// Where the elements of a warp-wide operand lie: which lane, register and bit holds row and column. A form
+// states this as mixed-radix digits over lane and val ("4*k2 8*m1": the lane's lowest digit has radix 4 and
+// counts columns of A in steps of 2); a Layout is that map written out. Axes stand in the order m < k < n, so
+// A is m x k, B is k x n (its row is k) and C and D are m x n. Elements fill registers from the lowest bit of
+// the first.
 namespace ptxloom {
 
 struct LayoutElement {
   int lane = 0;
-  int reg = 0;     ///< index in the operand's vector
-  int bit = 0;     ///< its lowest bit in that register
+  int reg = 0;  ///< index in the operand's vector
+  int bit = 0;  ///< its lowest bit in that register
   int row = 0;
   int col = 0;
   int matrix = 0;  ///< where an operand holds several matrices (ldmatrix, m8n8k4), which one
@@ -43,8 +44,8 @@ struct LayoutSelector {
 
 class Layout {
  public:
-  Type type;          ///< of an element
-  int bits = 0;       ///< that an element takes in its register
+  Type type;     ///< of an element
+  int bits = 0;  ///< that an element takes in its register
   int rows = 0;
   int cols = 0;
   int matrices = 1;
@@ -57,7 +58,9 @@ class Layout {
   std::optional<LayoutElement> find(int row, int col, int matrix = 0) const;
   /// The elements that a lane holds; `at(lane, 0)` is the lowest of its first register.
   std::span<const LayoutElement> lane(int lane) const;
-  const LayoutElement& at(int lane, int index) const { return this->lane(lane)[static_cast<std::size_t>(index)]; }
+  const LayoutElement& at(int lane, int index) const {
+    return this->lane(lane)[static_cast<std::size_t>(index)];
+  }
   /// For the matrix operands of loads and stores: whose address is that of which row.
   std::span<const LayoutAddress> addresses() const { return addresses_; }
 
@@ -69,10 +72,12 @@ class Layout {
   std::vector<std::int32_t> holder_;        // by matrix, row, column: index of the element or -1
 };
 
-/// The map of an operand, by its name or alias. Selectors not given are 0. Throws Error(usage, "no-layout") where the
-/// specs give none, "bad-selector" for one the map does not have, or out of its range.
-Layout layout(const Variant& variant, std::string_view operand, std::span<const LayoutSelector> selectors = {});
-Layout layout(const Variant& variant, std::string_view operand, std::initializer_list<LayoutSelector> selectors);
+/// The map of an operand, by its name or alias. Selectors not given are 0. Throws Error(usage, "no-layout")
+/// where the specs give none, "bad-selector" for one the map does not have, or out of its range.
+Layout layout(const Variant& variant, std::string_view operand,
+              std::span<const LayoutSelector> selectors = {});
+Layout layout(const Variant& variant, std::string_view operand,
+              std::initializer_list<LayoutSelector> selectors);
 /// Whether the specs give one.
 bool has_layout(const Variant& variant, std::string_view operand);
 

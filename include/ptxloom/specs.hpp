@@ -16,14 +16,15 @@
 #include "ptxloom/target.hpp"
 #include "ptxloom/type.hpp"
 
-// The instruction database. A form is one row set of specs/insn/*.json: a text with slots, operands, tables. A
-// Variant is one legal way to fill the slots: a distinct printed text. It is legal on a target if every table of its
-// form has a matching row and every need that applies holds; `select` finds it by meaning, `match` by its opcode.
+// The instruction database. A form is one row set of specs/insn/*.json: a text with slots, operands, tables.
+// A Variant is one legal way to fill the slots: a distinct printed text. It is legal on a target if every
+// table of its form has a matching row and every need that applies holds; `select` finds it by meaning,
+// `match` by its opcode.
 namespace ptxloom {
 
 namespace spec {
-class Database;     // src/spec/database.hpp: the forms, compiled lazily, and the variants made so far
-struct VariantData; // src/spec/variant.hpp
+class Database;      // src/spec/database.hpp: the forms, compiled lazily, and the variants made so far
+struct VariantData;  // src/spec/variant.hpp
 }  // namespace spec
 
 /// What may stand at one operand place of a variant, all slots filled in.
@@ -31,21 +32,21 @@ struct OperandSpec {
   enum class Kind : std::uint8_t { value, address, symbol, label, literal };
   enum class Direction : std::uint8_t { in, out, inout };
 
-  std::string name;                     ///< as in the form's text: "A"
+  std::string name;  ///< as in the form's text: "A"
   Kind kind = Kind::value;
   Direction direction = Direction::in;
-  Type type;                            ///< of one element
-  int count = 0;                        ///< elements of a vector; 0 = a scalar
-  bool registers_allowed = true;        ///< false: a literal only
-  bool literal_allowed = false;         ///< an immediate (in its range) may stand here
-  bool wider_allowed = false;           ///< a register wider than the type will do (ld, st, cvt)
-  bool sink_allowed = false;            ///< `_` may stand for a destination
-  bool negation_allowed = false;        ///< `!p`
+  Type type;                      ///< of one element
+  int count = 0;                  ///< elements of a vector; 0 = a scalar
+  bool registers_allowed = true;  ///< false: a literal only
+  bool literal_allowed = false;   ///< an immediate (in its range) may stand here
+  bool wider_allowed = false;     ///< a register wider than the type will do (ld, st, cvt)
+  bool sink_allowed = false;      ///< `_` may stand for a destination
+  bool negation_allowed = false;  ///< `!p`
   std::optional<std::pair<std::int64_t, std::int64_t>> range;  ///< of an immediate
   std::int64_t step = 1;                                       ///< of the range, from its start
   std::vector<std::int64_t> choices;                           ///< of an immediate; empty = any in range
-  std::string space;                    ///< of an address: "shared", "" = generic
-  std::string text;                     ///< of a literal: "%tid.x"; of a symbol: its name in the oracle's test
+  std::string space;                                           ///< of an address: "shared", "" = generic
+  std::string text;  ///< of a literal: "%tid.x"; of a symbol: its name in the oracle's test
   /// Registers that the operand takes: 1 for a scalar.
   int registers() const { return count == 0 ? 1 : count; }
   /// "4 x b32", "address in shared", "0..3".
@@ -54,8 +55,8 @@ struct OperandSpec {
 
 /// A piece of the operand part of a variant's text: literal characters, then an operand (or none at the end).
 struct OperandPiece {
-  std::string text;   ///< what stands before the operand: ", " or " ["
-  int operand = -1;   ///< index into operands(), -1 for the last piece
+  std::string text;  ///< what stands before the operand: ", " or " ["
+  int operand = -1;  ///< index into operands(), -1 for the last piece
 };
 
 /// A cheap handle; lives as long as the Specs that gave it.
@@ -68,7 +69,7 @@ class Variant {
   friend bool operator==(const Variant&, const Variant&) = default;
 
   std::string_view form() const;
-  std::string_view opcode() const;    ///< "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"
+  std::string_view opcode() const;  ///< "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"
   std::span<const OperandSpec> operands() const;
   /// By the name in the text ("A") or the form's alias for it; throws Error(usage) that lists the names.
   const OperandSpec& operand(std::string_view name) const;
@@ -84,10 +85,14 @@ class Variant {
   bool undocumented() const;
   /// Whether target and PTX version have it. (A few forms end with a version: since() alone does not say.)
   bool allowed(const Target& target, Version version) const;
-  /// The fragment map of an operand: the element type, and digits of "warp", "lane", "val" with slots filled in
+  /// The fragment map of an operand: the element type, and digits of "warp", "lane", "val" with slots filled
+  /// in
   /// ("4*k2 8*m1").
   /// Empty where the form gives none.
-  struct FragmentMap { std::string type, warp, lane, val; bool empty() const { return lane.empty() && val.empty(); } };
+  struct FragmentMap {
+    std::string type, warp, lane, val;
+    bool empty() const { return lane.empty() && val.empty(); }
+  };
   FragmentMap fragment(std::string_view operand) const;
 
   const spec::VariantData* data() const { return data_; }
@@ -102,8 +107,8 @@ struct Choice {
   std::string_view value;
 };
 
-/// The forms compiled in, with overlays laid over them: a form of the same name replaces, others append. All const
-/// members are thread-safe.
+/// The forms compiled in, with overlays laid over them: a form of the same name replaces, others append. All
+/// const members are thread-safe.
 class Specs {
  public:
   /// The forms compiled in, and over them every *.json of these folders, in order. Throws Error(usage,
@@ -116,25 +121,30 @@ class Specs {
   /// A target by name, overlays included.
   Target target(std::string_view name) const;
 
-  /// The one variant of a family ("mma.sync", "ldmatrix", or a form's name) that has these words and is legal on
-  /// the target. Slots not named take "-" or their default. None, or more than one left: Error(refused) that lists
-  /// the nearest legal variants and which targets have them.
+  /// The one variant of a family ("mma.sync", "ldmatrix", or a form's name) that has these words and is legal
+  /// on the target. Slots not named take "-" or their default. None, or more than one left: Error(refused)
+  /// that lists the nearest legal variants and which targets have them.
   Variant select(std::string_view family, std::span<const Choice> choices, const Target& target) const;
   Variant select(std::string_view family, std::initializer_list<Choice> choices, const Target& target) const;
   /// The same as a question: nullopt if there is none (or more than one).
-  std::optional<Variant> find(std::string_view family, std::initializer_list<Choice> choices, const Target& target) const;
+  std::optional<Variant> find(std::string_view family, std::initializer_list<Choice> choices,
+                              const Target& target) const;
 
-  /// Every variant, of any target, whose opcode reads as this word ("mov.b32" gives moves of registers, vectors,
-  /// symbols ...). Modifiers may stand in any order the form allows. The span stays valid as long as the Specs.
+  /// Every variant, of any target, whose opcode reads as this word ("mov.b32" gives moves of registers,
+  /// vectors, symbols ...). Modifiers may stand in any order the form allows. The span stays valid as long as
+  /// the Specs.
   std::span<const Variant> match(std::string_view opcode) const;
   /// Why an opcode that matches nothing is wrong, and the nearest legal ones: a diagnostic that names them.
   Diagnostic explain(std::string_view opcode, const Target& target) const;
 
-  /// Names of all forms in order, and the variants of one (every text, canonical operands), for list and tests.
+  /// Names of all forms in order, and the variants of one (every text, canonical operands), for list and
+  /// tests.
   std::vector<std::string_view> forms() const;
   std::vector<Variant> variants(std::string_view form) const;
   /// The form's `doc` sentence, its `text` and its family word, for list and show.
-  struct FormInfo { std::string_view name, family, text, doc; };
+  struct FormInfo {
+    std::string_view name, family, text, doc;
+  };
   FormInfo info(std::string_view form) const;
 
   const spec::Database& database() const { return *database_; }

@@ -23,19 +23,19 @@ Version parse_version(std::string_view text);
 
 /// One row of specs/targets.json, joined with its chip.
 struct TargetInfo {
-  std::string_view name;    ///< "sm_90a"
-  int number = 0;           ///< 90
-  char suffix = '\0';       ///< '\0', 'a' or 'f'
-  int family = 0;           ///< chips of one family number are one family (100 and 103)
-  Version since;            ///< the PTX version that introduced it
+  std::string_view name;  ///< "sm_90a"
+  int number = 0;         ///< 90
+  char suffix = '\0';     ///< '\0', 'a' or 'f'
+  int family = 0;         ///< chips of one family number are one family (100 and 103)
+  Version since;          ///< the PTX version that introduced it
   // What a kernel can use on the chip.
-  int shared_per_block = 0;     ///< bytes, with the opt-in
-  int shared_per_sm = 0;        ///< bytes
+  int shared_per_block = 0;  ///< bytes, with the opt-in
+  int shared_per_sm = 0;     ///< bytes
   int threads_per_sm = 0;
   int blocks_per_sm = 0;
-  int registers_per_sm = 0;     ///< of 32 bits
-  int mma_fraction_bits = 0;    ///< fraction bits that mma.sync keeps when it sums f16 / bf16 / tf32 products
-  bool mma_halves = false;      ///< the k of 32-byte rows (k16 f16, k8 tf32, k32 fp8) is summed in two halves
+  int registers_per_sm = 0;   ///< of 32 bits
+  int mma_fraction_bits = 0;  ///< fraction bits that mma.sync keeps when it sums f16 / bf16 / tf32 products
+  bool mma_halves = false;    ///< the k of 32-byte rows (k16 f16, k8 tf32, k32 fp8) is summed in two halves
 };
 
 class Target {

@@ -41,32 +41,36 @@ const HostTensor* find_tensor(std::span<const HostTensor> tensors, std::string_v
   return found == tensors.end() ? nullptr : &*found;
 }
 
-bool is_input(const HostTensor& tensor) { return tensor.plan.role != TensorPlan::Role::out; }
-
-/// Device buffers for the tensors of one run.
+/// Device buffers for the tensors of one run, which stay the caller's.
 class Buffers {
  public:
   Buffers(const Context& context, std::span<const HostTensor> tensors) : tensors_(tensors) {
-    for (const HostTensor& tensor : tensors) buffers_.push_back(context.alloc(tensor.plan.bytes()));
+    for (const HostTensor& tensor : tensors) {
+      buffers_.push_back(context.alloc(tensor.plan.bytes()));
+      initial_.push_back(tensor.plan.role == TensorPlan::Role::inout ? tensor.bytes : std::vector<std::byte>());
+    }
   }
   std::uint64_t address(std::string_view name) const {
     const HostTensor* tensor = find_tensor(tensors_, name);
-    return tensor == nullptr ? 0 : buffers_[static_cast<std::size_t>(tensor - tensors_.data())].address();
+    return tensor == nullptr ? 0 : buffers_[index_of(*tensor)].address();
   }
   void upload(std::byte poison) {
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      is_input(tensors_[i]) ? buffers_[i].write(tensors_[i].bytes) : buffers_[i].fill(poison);
+      switch (tensors_[i].plan.role) {
+        case TensorPlan::Role::in: buffers_[i].write(tensors_[i].bytes); break;
+        case TensorPlan::Role::out: buffers_[i].fill(poison); break;
+        case TensorPlan::Role::inout: buffers_[i].write(initial_[i]); break;
+      }
     }
   }
-  void download(std::vector<HostTensor>& tensors) const {
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      if (tensors[i].plan.role != TensorPlan::Role::in) buffers_[i].read(tensors[i].bytes);
-    }
-  }
+  void download(const HostTensor& tensor, std::vector<std::byte>& bytes) const { buffers_[index_of(tensor)].read(bytes); }
 
  private:
+  std::size_t index_of(const HostTensor& tensor) const { return static_cast<std::size_t>(&tensor - tensors_.data()); }
+
   std::span<const HostTensor> tensors_;
   std::vector<Buffer> buffers_;
+  std::vector<std::vector<std::byte>> initial_;  // what an inout tensor held
 };
 
 void launch_once(const Context& context, const Specialised& kernel, const Buffers& buffers, exec::Stats* stats) {
@@ -164,29 +168,37 @@ std::vector<HostTensor> make_tensors(const Template& kernel_template, const Sett
 
 RunResult run_template(const Context& context, const Template& kernel_template, const RunOptions& options) {
   const Settings problem = kernel_template.problem(options.problem);
-  const std::vector<HostTensor> tensors = make_tensors(kernel_template, problem, options.inputs, options.seed);
-  RunResult result{.kernel = specialise(context, kernel_template, problem, options.config), .tensors = tensors};
-  Buffers buffers(context, tensors);
+  RunResult result{.kernel = specialise(context, kernel_template, problem, options.config),
+                   .tensors = make_tensors(kernel_template, problem, options.inputs, options.seed)};
+  api::Stopwatch verifying;
+  Expectation expected;
+  if (options.verify) expected = kernel_template.expect(problem, result.tensors);
+  result.verify_ms = verifying.lap();
+
+  Buffers buffers(context, result.tensors);
   const auto run = [&](std::byte poison, exec::Stats* stats) {
     buffers.upload(poison);
-    api::Stopwatch watch;
+    api::Stopwatch running;
     launch_once(context, result.kernel, buffers, stats);
-    return watch.lap();
+    return running.lap();
   };
   result.run_ms = run(kPoison, options.stats);
-  buffers.download(result.tensors);
+  for (HostTensor& tensor : result.tensors) {
+    if (tensor.plan.role != TensorPlan::Role::in) buffers.download(tensor, tensor.bytes);
+  }
   if (!options.verify) return result;
 
-  api::Stopwatch watch;
-  const Expectation expected = kernel_template.expect(problem, tensors);
-  std::vector<HostTensor> again = result.tensors;
+  verifying.lap();
+  const HostTensor& output = *find_tensor(result.tensors, expected.tensor);
+  HostTensor again;
   result.verdict = verify_run(expected, [&](std::byte poison) -> const HostTensor& {
-    if (poison == kPoison) return *find_tensor(result.tensors, expected.tensor);
+    if (poison == kPoison) return output;
     run(poison, nullptr);
-    buffers.download(again);
-    return *find_tensor(again, expected.tensor);
+    again = output;
+    buffers.download(output, again.bytes);
+    return again;
   });
-  result.verify_ms = watch.lap();
+  result.verify_ms += verifying.lap();
   return result;
 }
 

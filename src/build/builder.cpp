@@ -204,7 +204,7 @@ void KernelBuilder::emit(std::string_view text, std::initializer_list<Arg> args)
   const std::size_t first = kernel().operands.size() - args.size();
   const std::span<const ir::Operand> operands(kernel().operands.data() + first, args.size());
   if (!entry.last || check_operands(kernel(), entry.last, operands)) {
-    Resolution resolution = resolve(kernel(), entry.candidates, operands, target_);
+    Resolution resolution = resolve(kernel(), entry.candidates, operands, target_, &specs());
     if (resolution.diagnostic) refuse(text, std::move(*resolution.diagnostic), pool_start);
     entry.last = resolution.variant;
     entry.since = *resolution.variant.since(target_);

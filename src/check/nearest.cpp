@@ -62,27 +62,6 @@ bool takes(Variant variant, const ir::Kernel& kernel, std::span<const ir::Operan
 
 }  // namespace
 
-std::string where_legal(Variant variant) {
-  struct Place {
-    const TargetInfo* target;
-    Version since;
-  };
-  std::vector<Place> places;
-  for (const TargetInfo& info : targets())
-    if (const std::optional<Version> since = variant.since(Target(info))) places.push_back({&info, *since});
-  std::string text;
-  for (const Place& place : places) {
-    const bool follows = std::any_of(places.begin(), places.end(), [&](const Place& other) {
-      return other.target != place.target && other.since <= place.since &&
-             Target(*place.target).satisfies(*other.target);
-    });
-    if (follows) continue;
-    if (!text.empty()) text += " or ";
-    text += std::string(place.target->name) + " (PTX " + to_string(place.since) + ")";
-  }
-  return text.empty() ? "no known target" : text;
-}
-
 std::string nearest_hint(const Specs& specs, Variant variant, const ir::Kernel& kernel,
                          std::span<const ir::Operand> operands, const Target& target) {
   std::vector<std::string> found;

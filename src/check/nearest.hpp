@@ -6,12 +6,8 @@
 
 #include "ptxloom/ir.hpp"
 
-// What to name in a hint: where a variant is legal, and which others would be legal here.
+// What to name in a hint: which other variants would be legal here.
 namespace ptxloom::check_rules {
-
-/// The targets that have a variant, each with the PTX version it takes, without those that follow from
-/// another: "sm_90 (PTX 7.8)", "sm_100a (PTX 8.6) or sm_100f (PTX 8.8)".
-std::string where_legal(Variant variant);
 
 /// "would take them: add.s64, add.u64": opcodes with another type that are on the target and take these
 /// operands, five at most. "" if there is none.

@@ -3,6 +3,7 @@
 
 #include "check/nearest.hpp"
 #include "check/operands.hpp"
+#include "spec/select.hpp"
 #include "ptxloom/check.hpp"
 
 namespace ptxloom {
@@ -52,7 +53,7 @@ Diagnostic unknown_opcode() {
 
 Diagnostic not_on_target(Variant variant, const Target& target) {
   return {.code = "not-on-target",
-          .message = "not on " + std::string(target.name()) + ": needs " + check_rules::where_legal(variant),
+          .message = "not on " + std::string(target.name()) + ": needs " + spec::where_legal(variant),
           .hint = {}};
 }
 

@@ -27,6 +27,16 @@ std::string default_target() {
   }
 }
 
+/// What the kernel is: for `run` the first line, the others for whoever opens the file.
+std::vector<std::string> header(const Task& task, const Settings& problem, const Settings& config,
+                                const Emitted& emitted, const Target& target) {
+  return {format_launch_header({.launch = emitted.launch, .tensors = task.kernel_template->tensors(problem)}),
+          fmt::format("{} {}", task.kernel_template->name(), to_words(problem)),
+          fmt::format("configuration {}", to_words(config)),
+          fmt::format("target {}, PTX {}, made by ptxloom {}", target.name(), to_string(emitted.module.version),
+                      library_version())};
+}
+
 int run(const Tool& tool, const Options& options) {
   const Task task = parse_task(options.kernel_template, options.sets);
   const auto specs = tool.specs();
@@ -34,11 +44,8 @@ int run(const Tool& tool, const Options& options) {
   const Settings problem = task.kernel_template->problem(task.settings.problem);
   const Settings config = task.kernel_template->config(*specs, target, problem, task.settings.config);
   Emitted emitted = task.kernel_template->emit(specs, target, problem, config);
-  // Around what the template itself says of the problem and the configuration.
-  const LaunchHeader launch{.launch = emitted.launch, .tensors = task.kernel_template->tensors(problem)};
-  std::vector<std::string>& lines = emitted.module.header;
-  lines.insert(lines.begin(), format_launch_header(launch));
-  lines.push_back(fmt::format("target {}, PTX {}, made by ptxloom {}", target.name(), to_string(emitted.module.version), library_version()));
+  const std::vector<std::string> lines = header(task, problem, config, emitted, target);
+  emitted.module.header.insert(emitted.module.header.begin(), lines.begin(), lines.end());
   const std::string ptx = print(emitted.module);
   if (options.output.empty() || options.output == "-") {
     fmt::print("{}", ptx);

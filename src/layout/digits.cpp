@@ -19,7 +19,8 @@ Digit parse_digit(std::string_view word) {
       return digit;
     }
     digit.axis = axis;
-    if (kAxes.find(axis) != kAxes.npos && std::from_chars(star + 2, end, digit.stride).ptr == end) return digit;
+    const auto [last, stride_error] = std::from_chars(star + 2, end, digit.stride);
+    if (kAxes.find(axis) != kAxes.npos && stride_error == std::errc{} && last == end) return digit;
   }
   throw Error(ErrorKind::usage, "bad-layout", "'" + std::string(word) + "' is no digit of a fragment map",
               "write radix*axis and stride, as in 4*k2, with an axis of m k n i; or 2*=TA for a selector");

@@ -6,13 +6,14 @@
 #include <string_view>
 #include <vector>
 
-// The digit algebra of fragment maps. "4*k2 8*m1" splits an index into digits, the fastest first: one of radix 4 that
-// counts along axis k in steps of 2, then one of radix 8 along m. "2*=TA" is a digit that must equal a selector.
+// The digit algebra of fragment maps. "4*k2 8*m1" splits an index into digits, the fastest first: one of
+// radix 4 that counts along axis k in steps of 2, then one of radix 8 along m. "2*=TA" is a digit that must
+// equal a selector.
 namespace ptxloom::layout_digits {
 
 struct Digit {
   int radix = 1;
-  char axis = '\0';      // '\0': a selector
+  char axis = '\0';  // '\0': a selector
   int stride = 0;
   std::string selector;  // the operand whose value the digit must equal
 };

@@ -23,7 +23,8 @@ RowsAndColumns axes_of(std::span<const std::vector<Digit>> parts) {
   RowsAndColumns axes;
   for (char axis : std::string_view("mkn")) {
     const bool occurs = std::any_of(parts.begin(), parts.end(), [&](const auto& digits) {
-      return std::any_of(digits.begin(), digits.end(), [&](const Digit& d) { return d.axis == axis && d.radix > 1; });
+      return std::any_of(digits.begin(), digits.end(),
+                         [&](const Digit& d) { return d.axis == axis && d.radix > 1; });
     });
     if (occurs) (axes.row == '\0' ? axes.row : axes.col) = axis;
   }
@@ -138,7 +139,8 @@ class LayoutMaker {
 };
 
 std::optional<LayoutElement> Layout::find(int row, int col, int matrix) const {
-  if (row < 0 || row >= rows || col < 0 || col >= cols || matrix < 0 || matrix >= matrices) return std::nullopt;
+  if (row < 0 || row >= rows || col < 0 || col >= cols || matrix < 0 || matrix >= matrices)
+    return std::nullopt;
   const std::int32_t index = holder_[static_cast<std::size_t>((matrix * rows + row) * cols + col)];
   if (index < 0) return std::nullopt;
   return elements_[static_cast<std::size_t>(index)];
@@ -153,10 +155,13 @@ Layout layout(const Variant& variant, std::string_view operand, std::span<const 
   return LayoutMaker(variant, operand, selectors).make();
 }
 
-Layout layout(const Variant& variant, std::string_view operand, std::initializer_list<LayoutSelector> selectors) {
+Layout layout(const Variant& variant, std::string_view operand,
+              std::initializer_list<LayoutSelector> selectors) {
   return layout(variant, operand, std::span(selectors.begin(), selectors.size()));
 }
 
-bool has_layout(const Variant& variant, std::string_view operand) { return !variant.fragment(operand).val.empty(); }
+bool has_layout(const Variant& variant, std::string_view operand) {
+  return !variant.fragment(operand).val.empty();
+}
 
 }  // namespace ptxloom

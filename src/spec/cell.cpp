@@ -20,7 +20,8 @@ Sets::Sets(std::span<const Entry> own, std::span<const Entry> shared, Arena& are
     : arena_(arena), place_(place) {
   sets_.reserve(own.size() + shared.size());
   for (const auto entries : {own, shared}) {
-    for (const Entry& entry : entries) sets_.push_back({.name = entry.key, .text = entry.value, .values = {}});
+    for (const Entry& entry : entries)
+      sets_.push_back({.name = entry.key, .text = entry.value, .values = {}});
   }
 }
 
@@ -30,7 +31,8 @@ std::string_view Sets::text(std::string_view name) const {
   }
   std::string known;
   for (const Set& set : sets_) known += " @" + std::string(set.name);
-  fail("spec-unknown-set", place_, "there is no set @" + std::string(name), "sets here:" + (known.empty() ? " none" : known));
+  fail("spec-unknown-set", place_, "there is no set @" + std::string(name),
+       "sets here:" + (known.empty() ? " none" : known));
 }
 
 std::span<const Alternative> Sets::expand_set(std::string_view name) {

@@ -9,7 +9,8 @@ namespace ptxloom::spec {
 
 namespace {
 
-/// Whether the opcode has all words that every opcode of the form has: a quick no, before the form is compiled.
+/// Whether the opcode has all words that every opcode of the form has: a quick no, before the form is
+/// compiled.
 bool has_fixed_words(std::string_view opcode, std::string_view form_text) {
   const std::string_view text = split_text(form_text).first;
   for (std::size_t at = text.find('.'); at != text.npos; at = text.find('.', at + 1)) {
@@ -99,7 +100,8 @@ std::span<const Variant> Database::match(std::string_view opcode) const {
     if (has_fixed_words(opcode, form->text)) compiled_form(*form).match(opcode, found);
   }
   if (found.empty()) return {};  // not remembered: there is no end of wrong opcodes
-  std::stable_sort(found.begin(), found.end(), [](Variant a, Variant b) { return a.undocumented() < b.undocumented(); });
+  std::stable_sort(found.begin(), found.end(),
+                   [](Variant a, Variant b) { return a.undocumented() < b.undocumented(); });
   return matched_.try_emplace(std::string(opcode), std::move(found)).first->second;
 }
 

@@ -18,9 +18,9 @@
 #include "spec/variant.hpp"
 #include "spec/vocabulary.hpp"
 
-// All forms: those compiled in and, over them, those of overlay folders. A form is compiled when an opcode with its
-// mnemonic is first looked up; what an opcode reads as is remembered. One lock guards all of it: shared for what is
-// known already, exclusive for what has to be worked out.
+// All forms: those compiled in and, over them, those of overlay folders. A form is compiled when an opcode
+// with its mnemonic is first looked up; what an opcode reads as is remembered. One lock guards all of it:
+// shared for what is known already, exclusive for what has to be worked out.
 namespace ptxloom::spec {
 
 struct StringHash {

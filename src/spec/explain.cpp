@@ -7,8 +7,8 @@
 #include "spec/database.hpp"
 #include "spec/select.hpp"
 
-// Why an opcode is none, or none here. What it may have been meant to be is found by changing one word of it, or two:
-// all variants of a mnemonic can be a hundred thousand.
+// Why an opcode is none, or none here. What it may have been meant to be is found by changing one word of it,
+// or two: all variants of a mnemonic can be a hundred thousand.
 namespace ptxloom {
 namespace {
 
@@ -61,14 +61,15 @@ void each_edit(const Words& words, const std::set<std::string>& known, const Vis
 }
 
 struct Candidate {
-  bool elsewhere = false;     // not on the target
-  std::size_t edits = 0;      // characters
+  bool elsewhere = false;  // not on the target
+  std::size_t edits = 0;   // characters
   Variant variant;
   auto key() const { return std::tuple(elsewhere, edits); }
 };
 
 /// The documented opcodes that differ in one word, or else in two, the nearest first, each once.
-std::vector<Candidate> nearest_opcodes(const spec::Database& database, std::string_view opcode, const Target& target) {
+std::vector<Candidate> nearest_opcodes(const spec::Database& database, std::string_view opcode,
+                                       const Target& target) {
   const std::set<std::string> known = words_after(database, spec::mnemonic_of(opcode));
   Words words;
   for (std::string_view word : spec::split(opcode, '.')) words.emplace_back(word);
@@ -84,7 +85,8 @@ std::vector<Candidate> nearest_opcodes(const spec::Database& database, std::stri
   };
   each_edit(words, known, keep);
   const auto here = [](const Candidate& candidate) { return !candidate.elsewhere; };
-  for (std::size_t at = 1; at < words.size() && std::none_of(candidates.begin(), candidates.end(), here); ++at) {
+  for (std::size_t at = 1; at < words.size() && std::none_of(candidates.begin(), candidates.end(), here);
+       ++at) {
     Words shorter = words;
     shorter[at].clear();
     each_edit(shorter, known, keep);
@@ -107,7 +109,8 @@ std::string list_of(const std::vector<Candidate>& candidates, const Target& targ
   for (const Candidate& candidate : candidates) {
     list += (list.empty() ? "" : ", ") + std::string(candidate.variant.opcode());
     if (candidate.elsewhere)
-      list += " (not on " + std::string(target.name()) + ": needs " + spec::where_legal(candidate.variant) + ")";
+      list +=
+          " (not on " + std::string(target.name()) + ": needs " + spec::where_legal(candidate.variant) + ")";
   }
   return list;
 }
@@ -125,19 +128,19 @@ Diagnostic Specs::explain(std::string_view opcode, const Target& target) const {
   const std::string mnemonic(spec::mnemonic_of(opcode));
   const auto near = [&](const char* what) {
     const auto candidates = nearest_opcodes(*database_, opcode, target);
-    return candidates.empty() ? "`ptxloom list " + mnemonic + " --variants` shows what there is" : what + list_of(candidates, target);
+    return candidates.empty() ? "`ptxloom list " + mnemonic + " --variants` shows what there is"
+                              : what + list_of(candidates, target);
   };
   if (!readings.empty())
     return {.code = "undocumented",
             .message = "the manual does not promise " + std::string(opcode) + ", though ptxas takes it",
             .hint = near("documented and near: ")};
   if (database_->with_mnemonic(mnemonic).empty())
-    return {.code = "unknown-instruction",
-            .message = "there is no instruction '" + mnemonic + "'",
-            .hint = "did you mean " + nearest_mnemonic(*database_, opcode) + "? `ptxloom list` shows them all"};
-  return {.code = "no-variant",
-          .message = "there is no " + std::string(opcode),
-          .hint = near("nearest: ")};
+    return {
+        .code = "unknown-instruction",
+        .message = "there is no instruction '" + mnemonic + "'",
+        .hint = "did you mean " + nearest_mnemonic(*database_, opcode) + "? `ptxloom list` shows them all"};
+  return {.code = "no-variant", .message = "there is no " + std::string(opcode), .hint = near("nearest: ")};
 }
 
 }  // namespace ptxloom

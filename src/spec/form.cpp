@@ -44,7 +44,8 @@ std::vector<std::string_view> Form::header(std::string_view line) const {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
         names.begin() + static_cast<std::ptrdiff_t>(i)) {
-      fail("spec-table", place(), "the header " + quote(line) + " names the column " + quote(names[i]) + " twice");
+      fail("spec-table", place(),
+           "the header " + quote(line) + " names the column " + quote(names[i]) + " twice");
     }
   }
   return names;
@@ -88,12 +89,14 @@ void Form::add_lax(std::span<const std::string_view> lines) {
     if (name != "need") columns.push_back(slots_.add(name));
   }
   for (Table& table : tables_) {
-    if (!std::is_permutation(columns.begin(), columns.end(), table.columns.begin(), table.columns.end())) continue;
+    if (!std::is_permutation(columns.begin(), columns.end(), table.columns.begin(), table.columns.end()))
+      continue;
     for (std::string_view line : lines.subspan(1)) {
       Row row = parse_row(line, names);
       std::vector<Cell> cells(row.cells.size());
       for (std::size_t i = 0; i < columns.size(); ++i) {
-        const auto at = std::find(table.columns.begin(), table.columns.end(), columns[i]) - table.columns.begin();
+        const auto at =
+            std::find(table.columns.begin(), table.columns.end(), columns[i]) - table.columns.begin();
         cells[static_cast<std::size_t>(at)] = row.cells[i];
       }
       row.cells = std::move(cells);
@@ -140,7 +143,8 @@ void Form::compile_text() {
     }
   }
   for (const FragmentData& map : data_.frags) {
-    for (std::string_view text : {map.type, map.warp, map.lane, map.val}) Template::parse(text, slots_, place());
+    for (std::string_view text : {map.type, map.warp, map.lane, map.val})
+      Template::parse(text, slots_, place());
   }
   for (const Entry& entry : data_.select) Template::parse(entry.value, slots_, place());
 }
@@ -206,7 +210,8 @@ void Form::check_slots() const {
   }
   for (const Entry& entry : data_.alias) {
     if (std::find(operand_names_.begin(), operand_names_.end(), entry.value) == operand_names_.end()) {
-      fail("spec-operand", place(), "the alias " + quote(entry.key) + " is of an unknown operand " + quote(entry.value));
+      fail("spec-operand", place(),
+           "the alias " + quote(entry.key) + " is of an unknown operand " + quote(entry.value));
     }
   }
 }

@@ -14,8 +14,8 @@
 #include "spec/operand_text.hpp"
 #include "spec/template.hpp"
 
-// A form compiled: slots numbered, cells parsed, the text cut into units. Compiling checks what can be seen without
-// joining the tables; lint.hpp joins them.
+// A form compiled: slots numbered, cells parsed, the text cut into units. Compiling checks what can be seen
+// without joining the tables; lint.hpp joins them.
 namespace ptxloom::spec {
 
 struct Row {

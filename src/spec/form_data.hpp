@@ -6,8 +6,9 @@
 
 #include "ptxloom/type.hpp"
 
-// What stands in specs/*.json, as views: the tables that specgen compiles in are constexpr, those of an overlay point
-// into its Arena, and everything after the reader sees no difference. Cells are not parsed yet; see compile.hpp.
+// What stands in specs/*.json, as views: the tables that specgen compiles in are constexpr, those of an
+// overlay point into its Arena, and everything after the reader sees no difference. Cells are not parsed yet;
+// see compile.hpp.
 namespace ptxloom::spec {
 
 struct Entry {

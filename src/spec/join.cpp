@@ -118,7 +118,8 @@ class Joiner {
       if (!known_.empty() && !spelled_as_known(row, slot)) return;
     }
     for (const auto& [word, need] : form_.word_needs()) {
-      if (std::find(row.values.begin(), row.values.end(), word) != row.values.end()) row.needs.push_back(need);
+      if (std::find(row.values.begin(), row.values.end(), word) != row.values.end())
+        row.needs.push_back(need);
     }
     out_.push_back(std::move(row));
   }
@@ -142,7 +143,8 @@ class Joiner {
              std::string(state_.values[i]);
     }
     fail("spec-unbound-slot", form_.place(),
-         "the slot " + quote(form_.slots().name(slot)) + " has no value where " + (row.empty() ? "nothing is set" : row),
+         "the slot " + quote(form_.slots().name(slot)) + " has no value where " +
+             (row.empty() ? "nothing is set" : row),
          "each way through the tables must give every slot one value");
   }
 
@@ -155,6 +157,8 @@ class Joiner {
 
 }  // namespace
 
-std::vector<Joined> join(const Form& form, const std::vector<Known>& known) { return Joiner(form, known).run(); }
+std::vector<Joined> join(const Form& form, const std::vector<Known>& known) {
+  return Joiner(form, known).run();
+}
 
 }  // namespace ptxloom::spec

@@ -6,8 +6,9 @@
 
 #include "spec/form.hpp"
 
-// The natural join of a form's tables: every way to fill its slots so that every table has a matching row. Part of the
-// slots may be given: those that an opcode writes, those it leaves unwritten, those that `select` names.
+// The natural join of a form's tables: every way to fill its slots so that every table has a matching row.
+// Part of the slots may be given: those that an opcode writes, those it leaves unwritten, those that `select`
+// names.
 namespace ptxloom::spec {
 
 struct Joined {

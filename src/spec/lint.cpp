@@ -2,7 +2,6 @@
 #include "spec/lint.hpp"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "spec/database.hpp"
 
@@ -35,23 +34,6 @@ void check_sets_used(const Form& form) {
   }
 }
 
-/// One opcode must not come from two different sets of written words.
-void check_one_meaning(const Form& form, const std::vector<Variant>& variants) {
-  std::unordered_map<std::string_view, const VariantData*> first;
-  for (Variant variant : variants) {
-    const VariantData& data = *variant.data();
-    const auto [entry, added] = first.try_emplace(data.opcode, &data);
-    for (int slot : form.opcode().slots()) {
-      const VariantData& other = *entry->second;
-      if (data.unwritten(slot) && other.unwritten(slot)) continue;
-      if (data.value(slot) == other.value(slot) && data.unwritten(slot) == other.unwritten(slot)) continue;
-      fail("spec-two-meanings", form.place(),
-           "the opcode " + quote(data.opcode) + " can be read in two ways: the slot " + quote(form.slots().name(slot)) +
-               " is " + std::string(data.value(slot)) + " or " + std::string(other.value(slot)));
-    }
-  }
-}
-
 }  // namespace
 
 std::vector<std::string_view> mnemonics(const Form& form) {
@@ -66,9 +48,9 @@ std::vector<std::string_view> mnemonics(const Form& form) {
 void lint(FormVariants& variants) {
   const Form& form = variants.form();
   const auto& all = variants.all();
-  if (all.empty()) fail("spec-empty", form.place(), "no row of one table fits the others: the form has no variant");
+  if (all.empty())
+    fail("spec-empty", form.place(), "no row of one table fits the others: the form has no variant");
   check_sets_used(form);
-  check_one_meaning(form, all);
 }
 
 }  // namespace ptxloom::spec

@@ -6,8 +6,8 @@
 
 #include "spec/variant.hpp"
 
-// What is wrong with a form that only the joined tables show: slots left open, one text with two meanings, operands
-// that the text does not show, sets and rows that nothing uses. Run on every form by specgen and on overlays.
+// What is wrong with a form that only the joined tables show: slots left open, one opcode with two meanings,
+// operands that the text does not show, sets that nothing uses. Run on every form by specgen and on overlays.
 namespace ptxloom::spec {
 
 /// Throws Error(usage, "spec-...") for the first mistake.

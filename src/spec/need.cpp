@@ -10,7 +10,8 @@ namespace {
 
 bool holds(const Need& need, const Target& target, Version version) {
   return std::any_of(need.begin(), need.end(), [&](const NeedAlternative& any) {
-    return any.from <= version && version <= any.until && (any.target == nullptr || target.satisfies(*any.target));
+    return any.from <= version && version <= any.until &&
+           (any.target == nullptr || target.satisfies(*any.target));
   });
 }
 
@@ -39,7 +40,8 @@ Need parse_need(std::string_view text, const Sets& sets, const Vocabulary& vocab
       const std::size_t colon = std::min(word.find(':'), word.size());
       any.target = vocabulary.target(word.substr(0, colon));
       if (any.target == nullptr) {
-        fail("spec-need", place, "unknown target " + quote(word.substr(0, colon)) + " in the need " + quote(text),
+        fail("spec-need", place,
+             "unknown target " + quote(word.substr(0, colon)) + " in the need " + quote(text),
              "targets stand in specs/targets.json");
       }
       version = colon == word.size() ? std::string_view{} : word.substr(colon + 1);
@@ -55,8 +57,9 @@ Need parse_need(std::string_view text, const Sets& sets, const Vocabulary& vocab
 }
 
 bool allowed(const Needs& needs, const Target& target, Version version) {
-  return version >= target.since() &&
-         std::all_of(needs.begin(), needs.end(), [&](const Need* need) { return holds(*need, target, version); });
+  return version >= target.since() && std::all_of(needs.begin(), needs.end(), [&](const Need* need) {
+           return holds(*need, target, version);
+         });
 }
 
 std::optional<Version> lowest_version(const Needs& needs, const Target& target) {

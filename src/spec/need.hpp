@@ -11,8 +11,8 @@
 #include "spec/spec_error.hpp"
 #include "spec/vocabulary.hpp"
 
-// "sm_100a:8.6|sm_100f:8.8": what a row asks of target and PTX version, any one of its alternatives. All needs that
-// apply to a variant must hold; none overrides another.
+// "sm_100a:8.6|sm_100f:8.8": what a row asks of target and PTX version, any one of its alternatives. All
+// needs that apply to a variant must hold; none overrides another.
 namespace ptxloom::spec {
 
 struct NeedAlternative {

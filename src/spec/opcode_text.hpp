@@ -11,9 +11,11 @@
 #include "spec/template.hpp"
 #include "spec/vocabulary.hpp"
 
-// The opcode of a form's text, cut before each dot into units: "mma", "<.sp>", ".sync", ".m16n8k<K>". The head (up to
-// `~`, else up to the first "<.") is fixed; the units after it may be written in any order, but types, state spaces and
-// row/col keep theirs among themselves (PTX ISA says nothing of it; ptxas takes all such permutations).
+// The opcode of a form's text, cut before each dot into units: "mma", "<.sp>", ".sync", ".m16n8k<K>". The
+// head (up to
+// `~`, else up to the first "<.") is fixed; the units after it may be written in any order, but types, state
+// spaces and row/col keep theirs among themselves (PTX ISA says nothing of it; ptxas takes all such
+// permutations).
 namespace ptxloom::spec {
 
 /// A slot and the value that an opcode writes there.

@@ -22,8 +22,10 @@ class OperandParser {
 
   std::optional<OperandSpec> parse() {
     std::string_view first = text_.substr(0, text_.find(' '));
-    std::string_view rest = first.size() == text_.size() ? std::string_view{} : text_.substr(first.size() + 1);
-    if (const std::size_t slash = first.find('/'); slash != first.npos) {  // a whole operand from one cell: addr/tmem
+    std::string_view rest =
+        first.size() == text_.size() ? std::string_view{} : text_.substr(first.size() + 1);
+    if (const std::size_t slash = first.find('/');
+        slash != first.npos) {  // a whole operand from one cell: addr/tmem
       rest = first.substr(slash + 1);
       first = first.substr(0, slash);
     }
@@ -38,7 +40,8 @@ class OperandParser {
  private:
   [[noreturn]] void bad(const std::string& why) const {
     fail("spec-operand", place_, "the operand " + quote(spec_.name) + ", " + quote(text_) + ": " + why,
-         "operands are described in specs/README.md: out in inout reg imm addr sym label lit, a type, [count], flags");
+         "operands are described in specs/README.md: out in inout reg imm addr sym label lit, a type, "
+         "[count], flags");
   }
 
   /// False where the word is no kind but a type ("b32[4]": a register).
@@ -171,7 +174,8 @@ void remove_operand(std::string& text, std::size_t at) {
     text.erase(begin, at + 1 - begin);
   } else if (end < text.size() && separator(text[end])) {
     text.erase(at, skip_blanks(text, end + 1) - at);
-  } else if (begin > 0 && end < text.size() && std::string_view("[({").find(text[begin - 1]) != std::string_view::npos) {
+  } else if (begin > 0 && end < text.size() &&
+             std::string_view("[({").find(text[begin - 1]) != std::string_view::npos) {
     text.replace(begin - 1, end - begin + 2, 1, '\0');  // brackets left empty go the same way
     remove_operand(text, begin - 1);
   } else {
@@ -186,8 +190,8 @@ std::string OperandTemplate::fill(Values values) const {
   return text.render(values, literal ? Template::Absent::nothing : Template::Absent::dash);
 }
 
-std::optional<OperandSpec> parse_operand(std::string_view name, std::string_view text, const Vocabulary& vocabulary,
-                                         Place place) {
+std::optional<OperandSpec> parse_operand(std::string_view name, std::string_view text,
+                                         const Vocabulary& vocabulary, Place place) {
   return OperandParser(name, text, vocabulary, place).parse();
 }
 
@@ -197,7 +201,8 @@ OperandList lay_out(std::string_view text, std::span<const std::string_view> nam
   std::string absent;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const std::size_t at = encoded.find(static_cast<char>(i + 1));
-    if (at == encoded.npos) fail("spec-operand", place, "the text does not show the operand " + quote(names[i]));
+    if (at == encoded.npos)
+      fail("spec-operand", place, "the text does not show the operand " + quote(names[i]));
     if (!operands[i]) remove_operand(encoded, at);
   }
   OperandList list;
@@ -212,7 +217,8 @@ OperandList lay_out(std::string_view text, std::span<const std::string_view> nam
       continue;
     }
     OperandSpec& spec = list.specs.emplace_back(std::move(*operands[index]));
-    const bool paired = (at > 0 && encoded[at - 1] == '|') || (at + 1 < encoded.size() && encoded[at + 1] == '|');
+    const bool paired =
+        (at > 0 && encoded[at - 1] == '|') || (at + 1 < encoded.size() && encoded[at + 1] == '|');
     if (paired && spec.direction == OperandSpec::Direction::out) spec.sink_allowed = true;
     const bool brackets = spec.kind == OperandSpec::Kind::address && depth == 0;
     if (brackets) piece.text += '[';

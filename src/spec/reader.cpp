@@ -19,12 +19,14 @@ using Json = nlohmann::ordered_json;
 /// Reads one file: knows its name and the form at hand, for errors.
 class Reader {
  public:
-  Reader(std::string_view file, Arena& arena) : place_{.file = arena.keep(std::string(file)), .form = {}}, arena_(arena) {}
+  Reader(std::string_view file, Arena& arena)
+      : place_{.file = arena.keep(std::string(file)), .form = {}}, arena_(arena) {}
 
   void read(const Json& json, ReadSpecs& into);
 
  private:
-  void expect_fields(const Json& object, std::string_view what, std::initializer_list<std::string_view> known) const;
+  void expect_fields(const Json& object, std::string_view what,
+                     std::initializer_list<std::string_view> known) const;
   std::string_view text(const Json& object, const char* field);
   std::string_view text_of(const Json& value, const std::string& what);
   std::span<const Entry> entries(const Json& object, const char* field);
@@ -49,7 +51,8 @@ void Reader::expect_fields(const Json& object, std::string_view what,
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     std::string list;
     for (std::string_view name : known) list += (list.empty() ? "" : " ") + std::string(name);
-    fail("spec-field", place_, "unknown field " + quote(key) + " in " + std::string(what), "known fields: " + list);
+    fail("spec-field", place_, "unknown field " + quote(key) + " in " + std::string(what),
+         "known fields: " + list);
   }
 }
 
@@ -85,7 +88,8 @@ std::span<const TableData> Reader::tables(const Json& form, const char* field) {
   std::vector<TableData> result;
   for (const Json& table : form[field]) {
     const auto rows = lines(table, "a table in " + quote(field));
-    if (rows.size() < 2) fail("spec-table", place_, "a table in " + quote(field) + " needs a header and a row");
+    if (rows.size() < 2)
+      fail("spec-table", place_, "a table in " + quote(field) + " needs a header and a row");
     result.push_back({rows});
   }
   return arena_.keep(std::move(result));
@@ -116,8 +120,8 @@ std::pair<std::string_view, std::string_view> Reader::declarations(const Json& o
 FormData Reader::form(const Json& json, const FileData* file) {
   place_.form = json.is_object() && json.contains("form") ? text(json, "form") : std::string_view{};
   expect_fields(json, "a form",
-                {"form", "family", "doc", "text", "ops", "alias", "need", "needs", "mods", "tables", "lax", "sets",
-                 "select", "frags", "test"});
+                {"form", "family", "doc", "text", "ops", "alias", "need", "needs", "mods", "tables", "lax",
+                 "sets", "select", "frags", "test"});
   if (place_.form.empty()) fail("spec-field", place_, "a form lacks its name, the field 'form'");
   FormData form{.file = file, .name = place_.form};
   form.family = text(json, "family");
@@ -202,7 +206,8 @@ void Reader::read_types(const Json& json, ReadSpecs& into) {
 
 void Reader::read_words(const Json& json, ReadSpecs& into) {
   expect_fields(json, "the file", {"doc", "classes", "ordered"});
-  const auto ordered = json.contains("ordered") ? cells(text(json, "ordered")) : std::vector<std::string_view>{};
+  const auto ordered =
+      json.contains("ordered") ? cells(text(json, "ordered")) : std::vector<std::string_view>{};
   for (const Entry& entry : entries(json, "classes")) {
     const bool keeps = std::find(ordered.begin(), ordered.end(), entry.key) != ordered.end();
     into.words.push_back({.name = entry.key, .ordered = keeps, .words = arena_.keep(cells(entry.value))});
@@ -212,7 +217,8 @@ void Reader::read_words(const Json& json, ReadSpecs& into) {
 void Reader::read_targets(const Json& json, ReadSpecs& into) {
   expect_fields(json, "the file", {"doc", "ptx", "chips", "targets"});
   const auto list = [&](const char* field) {
-    const auto rows = json.contains(field) ? lines(json[field], quote(field)) : std::span<const std::string_view>{};
+    const auto rows =
+        json.contains(field) ? lines(json[field], quote(field)) : std::span<const std::string_view>{};
     return std::vector<std::string_view>(rows.begin(), rows.end());
   };
   for (const TargetInfo& info : target::read_targets({.chips = list("chips"), .targets = list("targets")})) {
@@ -256,7 +262,8 @@ void read_folder(const std::filesystem::path& folder, Arena& arena, ReadSpecs& i
       if (entry.path().extension() == ".json") files.push_back(entry.path());
     }
     if (error && place == folder) {
-      fail("spec-unreadable", {.file = folder.native(), .form = {}}, "is no folder that can be read: " + error.message(),
+      fail("spec-unreadable", {.file = folder.native(), .form = {}},
+           "is no folder that can be read: " + error.message(),
            "--specs and PTXLOOM_SPECS take folders of *.json files");
     }
   }

@@ -9,11 +9,12 @@
 #include "spec/arena.hpp"
 #include "spec/form_data.hpp"
 
-// JSON to FormData: shape and field names are checked here, meaning in compile.hpp. specgen and overlays share it.
+// JSON to FormData: shape and field names are checked here, meaning in compile.hpp. specgen and overlays
+// share it.
 namespace ptxloom::spec {
 
-/// What a folder of spec files holds. A file is known by its fields: "forms" (insn/*.json, or one form on its own),
-/// "types", "classes" (words) or "targets".
+/// What a folder of spec files holds. A file is known by its fields: "forms" (insn/*.json, or one form on its
+/// own), "types", "classes" (words) or "targets".
 struct ReadSpecs {
   std::vector<FormData> forms;
   std::vector<TypeData> types;

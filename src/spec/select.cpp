@@ -128,7 +128,8 @@ std::string list_of(std::span<const Variant> variants) {
 
 std::string words_of(std::string_view family, std::span<const Choice> choices) {
   std::string words(family);
-  for (const Choice& choice : choices) words += " " + std::string(choice.name) + "=" + std::string(choice.value);
+  for (const Choice& choice : choices)
+    words += " " + std::string(choice.name) + "=" + std::string(choice.value);
   return words;
 }
 
@@ -147,7 +148,8 @@ std::string choices_of(const Database& database, std::span<const FormData* const
           for (const Entry& entry : data->select) {
             if (entry.key != choices[left_out].name) continue;
             SlotNames slots = variant.data()->form->slots();
-            value = Template::parse(entry.value, slots, variant.data()->form->place()).render(variant.data()->values);
+            value = Template::parse(entry.value, slots, variant.data()->form->place())
+                        .render(variant.data()->values);
           }
           if (!value.empty()) values.insert(std::move(value));
         }
@@ -187,23 +189,28 @@ Selection select(const Database& database, std::string_view family, std::span<co
 }
 
 std::string where_legal(Variant variant) {
-  std::string list;
-  std::vector<Target> named;
-  for (const TargetInfo& info : targets()) {
-    const Target target(info);
-    const auto since = variant.since(target);
-    const bool implied = std::any_of(named.begin(), named.end(), [&](const Target& t) {
-      return target.satisfies(t.info()) && t.suffix() != 'a';
+  struct Where {
+    Target target;
+    Version since;
+  };
+  std::vector<Where> places;
+  for (const TargetInfo& info : targets())
+    if (const std::optional<Version> since = variant.since(Target(info))) places.push_back({Target(info), *since});
+  std::string text;
+  for (const Where& place : places) {
+    const bool follows = std::any_of(places.begin(), places.end(), [&](const Where& other) {
+      return !(other.target == place.target) && other.since <= place.since &&
+             place.target.satisfies(other.target.info());
     });
-    if (!since || implied) continue;
-    named.push_back(target);
-    list += (list.empty() ? "" : ", ") + std::string(info.name) + " (PTX " + to_string(*since) + ")";
+    if (follows) continue;
+    text += (text.empty() ? "" : " or ") + std::string(place.target.name()) + " (PTX " + to_string(place.since) + ")";
   }
-  return list;
+  return text.empty() ? "no known target" : text;
 }
 
-Diagnostic explain_selection(const Database& database, std::string_view family, std::span<const Choice> choices,
-                             const Target& target, const Selection& selection) {
+Diagnostic explain_selection(const Database& database, std::string_view family,
+                             std::span<const Choice> choices, const Target& target,
+                             const Selection& selection) {
   const std::string words = words_of(family, choices);
   const auto forms = database.family(family);
   if (forms.empty()) {
@@ -213,18 +220,21 @@ Diagnostic explain_selection(const Database& database, std::string_view family, 
   }
   if (!selection.legal.empty()) {
     return {.code = "ambiguous-variant",
-            .message = words + " leaves " + std::to_string(selection.legal.size()) + " variants: " +
-                       list_of(selection.legal),
+            .message = words + " leaves " + std::to_string(selection.legal.size()) +
+                       " variants: " + list_of(selection.legal),
             .hint = "name more words"};
   }
   if (!selection.elsewhere.empty()) {
     std::vector<Variant> nearest = selection.elsewhere;
     prefer_unwritten(nearest, choices);
     return {.code = "not-on-target",
-            .message = words + ": " + std::string(nearest.front().opcode()) + " is not on " + std::string(target.name()),
+            .message = words + ": " + std::string(nearest.front().opcode()) + " is not on " +
+                       std::string(target.name()),
             .hint = "it is on " + where_legal(nearest.front())};
   }
-  return {.code = "no-variant", .message = words + ": there is no such variant", .hint = choices_of(database, forms, choices)};
+  return {.code = "no-variant",
+          .message = words + ": there is no such variant",
+          .hint = choices_of(database, forms, choices)};
 }
 
 }  // namespace ptxloom::spec
@@ -251,11 +261,13 @@ Variant Specs::select(std::string_view family, std::span<const Choice> choices, 
   return database_->remember(key_of(family, choices, target), [&] {
     const spec::Selection selection = spec::select(*database_, family, choices, target);
     if (selection.legal.size() == 1) return selection.legal.front();
-    throw Error(ErrorKind::refused, {spec::explain_selection(*database_, family, choices, target, selection)});
+    throw Error(ErrorKind::refused,
+                {spec::explain_selection(*database_, family, choices, target, selection)});
   });
 }
 
-Variant Specs::select(std::string_view family, std::initializer_list<Choice> choices, const Target& target) const {
+Variant Specs::select(std::string_view family, std::initializer_list<Choice> choices,
+                      const Target& target) const {
   return select(family, std::span(choices.begin(), choices.size()), target);
 }
 

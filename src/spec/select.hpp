@@ -20,10 +20,12 @@ Selection select(const Database& database, std::string_view family, std::span<co
                  const Target& target);
 
 /// Why the selection is no single variant.
-Diagnostic explain_selection(const Database& database, std::string_view family, std::span<const Choice> choices,
-                             const Target& target, const Selection& selection);
+Diagnostic explain_selection(const Database& database, std::string_view family,
+                             std::span<const Choice> choices, const Target& target,
+                             const Selection& selection);
 
-/// "sm_120a (PTX 8.7), sm_121a (PTX 8.8)": the targets that have a variant, only plain ones where they imply others.
+/// The targets that have a variant, each with the PTX version it takes, without those that follow from another:
+/// "sm_90 (PTX 7.8)", "sm_100a (PTX 8.6) or sm_100f (PTX 8.8)".
 std::string where_legal(Variant variant);
 
 }  // namespace ptxloom::spec

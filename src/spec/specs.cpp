@@ -63,7 +63,8 @@ std::span<const OperandPiece> Variant::pieces() const { return data_->operands->
 int Variant::operand_index(std::string_view name) const {
   const auto find = [&](std::string_view wanted) {
     const auto all = operands();
-    const auto found = std::find_if(all.begin(), all.end(), [&](const OperandSpec& o) { return o.name == wanted; });
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const OperandSpec& o) { return o.name == wanted; });
     return found == all.end() ? -1 : static_cast<int>(found - all.begin());
   };
   const int index = find(name);
@@ -127,10 +128,12 @@ Variant::FragmentMap Variant::fragment(std::string_view operand) const {
       std::replace(filled.begin(), filled.end(), ',', ' ');  // a slot gives several digits as "2*m1,4*n1"
       return filled;
     };
-    FragmentMap filled{.type = fill(map.type), .warp = fill(map.warp), .lane = fill(map.lane), .val = fill(map.val)};
+    FragmentMap filled{
+        .type = fill(map.type), .warp = fill(map.warp), .lane = fill(map.lane), .val = fill(map.val)};
     // A form gives no map for some of its rows by an absent slot in `lane`.
     const auto first = spec::Template::parse(map.lane, slots, data_->form->place()).slots();
-    const bool absent = std::any_of(first.begin(), first.end(), [&](int s) { return data_->value(s) == spec::kAbsent; });
+    const bool absent =
+        std::any_of(first.begin(), first.end(), [&](int s) { return data_->value(s) == spec::kAbsent; });
     return absent ? FragmentMap{} : filled;
   }
   return {};

@@ -75,7 +75,8 @@ void Template::add_bracket(std::string_view inside, SlotNames& slots, Place plac
            "write <slot>, <.slot>, <prefix slot> or <slot*2/other>");
     }
     const int number = number_of(word);
-    piece.factors.push_back({.divides = divides, .slot = number < 0 ? slots.add(word) : -1, .number = number});
+    piece.factors.push_back(
+        {.divides = divides, .slot = number < 0 ? slots.add(word) : -1, .number = number});
     if (end == rest.size()) return;
     divides = rest[end] == '/';
     rest = rest.substr(end + 1);

@@ -8,7 +8,8 @@
 
 #include "spec/spec_error.hpp"
 
-// A text with slots: "m<M>n8k<K>", "<.v w>", "<M*K/32/p>". Slots are numbered by form; values are given by number.
+// A text with slots: "m<M>n8k<K>", "<.v w>", "<M*K/32/p>". Slots are numbered by form; values are given by
+// number.
 namespace ptxloom::spec {
 
 /// Gives slot names their numbers.

@@ -56,8 +56,8 @@ const OperandList* FormVariants::operand_list(const std::vector<std::string>& te
     std::vector<std::optional<OperandSpec>> operands;
     for (std::size_t i = 0; i < texts.size(); ++i) {
       operands.push_back(texts[i].empty() ? std::nullopt
-                                          : parse_operand(form_.operands()[i].name, texts[i], form_.vocabulary(),
-                                                          form_.place()));
+                                          : parse_operand(form_.operands()[i].name, texts[i],
+                                                          form_.vocabulary(), form_.place()));
     }
     list = std::make_unique<OperandList>(
         lay_out(form_.operand_text(), form_.operand_names(), std::move(operands), form_.place()));
@@ -65,17 +65,31 @@ const OperandList* FormVariants::operand_list(const std::vector<std::string>& te
   return list.get();
 }
 
-std::vector<Variant> FormVariants::make(const std::string& opcode, const Group& rows) {
-  struct Draft {
-    const Joined* row;
-    const std::vector<bool>* hidden;
-    std::vector<std::string> operands;
+/// An opcode must not come from two different sets of written words.
+void FormVariants::check_one_meaning(const std::string& opcode, const Group& rows) const {
+  const auto written = [&](std::size_t row, int slot) {
+    const auto at = static_cast<std::size_t>(slot);
+    return rows[row].second[at] ? kAbsent : rows[row].first->values[at];
   };
+  for (std::size_t row = 1; row < rows.size(); ++row) {
+    for (int slot : form_.opcode().slots()) {
+      if (written(row, slot) == written(0, slot)) continue;
+      fail("spec-two-meanings", form_.place(),
+           "the opcode " + quote(opcode) + " can be read in two ways: the slot " +
+               quote(form_.slots().name(slot)) + " is " + std::string(written(0, slot)) + " or " +
+               std::string(written(row, slot)));
+    }
+  }
+}
+
+/// Rows with equal needs that differ in immediates at most become one draft.
+std::vector<FormVariants::Draft> FormVariants::drafts_of(const Group& rows) const {
   std::vector<Draft> drafts;
   for (const auto& [row, hidden] : rows) {
     auto operands = operand_texts(form_, *row);
     const auto similar = std::find_if(drafts.begin(), drafts.end(), [&](const Draft& draft) {
-      return draft.row->lax == row->lax && draft.row->needs == row->needs && same_but_immediates(draft.operands, operands);
+      return draft.row->lax == row->lax && draft.row->needs == row->needs &&
+             same_but_immediates(draft.operands, operands);
     });
     if (similar == drafts.end()) {
       drafts.push_back({row, &hidden, std::move(operands)});
@@ -85,9 +99,13 @@ std::vector<Variant> FormVariants::make(const std::string& opcode, const Group& 
       if (operands[i].starts_with(kImmediate)) add_choices(similar->operands[i], operands[i]);
     }
   }
-  std::vector<Variant> variants;
+  return drafts;
+}
+
+std::vector<Variant> FormVariants::make(const std::string& opcode, const Group& rows) {
+  check_one_meaning(opcode, rows);
   std::vector<VariantData*> made;
-  for (const Draft& draft : drafts) {
+  for (const Draft& draft : drafts_of(rows)) {
     const OperandList* const operands = operand_list(draft.operands);
     const auto same = std::find_if(made.begin(), made.end(), [&](const VariantData* data) {
       return data->operands == operands && data->lax == draft.row->lax;
@@ -105,17 +123,20 @@ std::vector<Variant> FormVariants::make(const std::string& opcode, const Group& 
                                                    .lax = draft.row->lax}));
   }
   std::stable_sort(made.begin(), made.end(), [](const auto* a, const auto* b) { return a->lax < b->lax; });
+  std::vector<Variant> variants;
   for (const VariantData* data : made) variants.emplace_back(data);
   return variants;
 }
 
 const std::vector<Variant>& FormVariants::of_bindings(const std::vector<Binding>& bindings) {
   std::vector<Known> known(form_.slots().size());
-  for (int slot : form_.opcode().slots()) known[static_cast<std::size_t>(slot)].state = Known::State::unwritten;
+  for (int slot : form_.opcode().slots())
+    known[static_cast<std::size_t>(slot)].state = Known::State::unwritten;
   for (const auto& [slot, value] : bindings) {
     known[static_cast<std::size_t>(slot)] = {.state = Known::State::written, .value = value};
   }
-  // An opcode that writes a slot's absence ("get_first_ctaid<:: x>") is the same text as one that leaves it out.
+  // An opcode that writes a slot's absence ("get_first_ctaid<:: x>") is the same text as one that leaves it
+  // out.
   std::vector<bool> hidden(form_.slots().size());
   std::vector<std::string_view> values(form_.slots().size(), kAbsent);
   for (const auto& [slot, value] : bindings) values[static_cast<std::size_t>(slot)] = value;
@@ -146,7 +167,8 @@ const std::vector<Variant>& FormVariants::of(const Joined& row, const std::vecto
 
 void FormVariants::match(std::string_view opcode, std::vector<Variant>& out) {
   const auto readings = form_.opcode().read(opcode);
-  const bool in_order = std::any_of(readings.begin(), readings.end(), [](const auto& r) { return r.in_order; });
+  const bool in_order =
+      std::any_of(readings.begin(), readings.end(), [](const auto& r) { return r.in_order; });
   for (const auto& reading : readings) {
     if (reading.in_order != in_order) continue;
     for (Variant variant : of_bindings(reading.bindings)) {

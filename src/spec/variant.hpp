@@ -12,9 +12,9 @@
 #include "spec/form.hpp"
 #include "spec/join.hpp"
 
-// Variants are made of joined rows and kept by their form: one object for each printed opcode and list of operands.
-// Rows that differ only in immediates are one variant whose immediate has several choices; rows that differ only in
-// needs are one variant that any of the needs allows.
+// Variants are made of joined rows and kept by their form: one object for each printed opcode and list of
+// operands. Rows that differ only in immediates are one variant whose immediate has several choices; rows
+// that differ only in needs are one variant that any of the needs allows.
 namespace ptxloom::spec {
 
 struct VariantData {
@@ -38,7 +38,8 @@ class FormVariants {
 
   const Form& form() const { return form_; }
 
-  /// The variants whose opcode reads so; those of a reading in the order of the text come alone if there are any.
+  /// The variants whose opcode reads so; those of a reading in the order of the text come alone if there are
+  /// any.
   void match(std::string_view opcode, std::vector<Variant>& out);
   /// The variants with exactly this joined row's opcode.
   const std::vector<Variant>& of(const Joined& row, const std::vector<bool>& hidden);
@@ -48,8 +49,16 @@ class FormVariants {
  private:
   using Group = std::vector<std::pair<const Joined*, std::vector<bool>>>;
 
+  struct Draft {
+    const Joined* row;
+    const std::vector<bool>* hidden;
+    std::vector<std::string> operands;
+  };
+
   const std::vector<Variant>& of_bindings(const std::vector<Binding>& bindings);
   std::vector<Variant> make(const std::string& opcode, const Group& rows);
+  std::vector<Draft> drafts_of(const Group& rows) const;
+  void check_one_meaning(const std::string& opcode, const Group& rows) const;
   const OperandList* operand_list(const std::vector<std::string>& texts);
 
   Form form_;

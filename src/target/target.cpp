@@ -59,9 +59,10 @@ Target target_of_device(int major, int minor) {
     if (info.number == number && (best == nullptr || info.suffix == 'a')) best = &info;
   }
   if (best != nullptr) return Target(*best);
-  throw Error(ErrorKind::usage, "unknown-target",
-              "there is no target for compute capability " + std::to_string(major) + '.' + std::to_string(minor),
-              "targets begin at sm_75; `ptxloom doctor` lists them");
+  throw Error(
+      ErrorKind::usage, "unknown-target",
+      "there is no target for compute capability " + std::to_string(major) + '.' + std::to_string(minor),
+      "targets begin at sm_75; `ptxloom doctor` lists them");
 }
 
 }  // namespace ptxloom

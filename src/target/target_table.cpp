@@ -36,7 +36,8 @@ std::vector<std::pair<std::string_view, Row>> rows(std::span<const std::string_v
   for (std::string_view line : lines.subspan(1)) {
     const auto values = cells(line);
     if (values.size() != header.size()) {
-      fail(line, "has " + std::to_string(values.size()) + " cells, the header " + std::to_string(header.size()));
+      fail(line,
+           "has " + std::to_string(values.size()) + " cells, the header " + std::to_string(header.size()));
     }
     Row row;
     for (std::size_t i = 0; i < header.size(); ++i) row[header[i]] = values[i];

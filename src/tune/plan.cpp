@@ -8,6 +8,7 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <thread>
 #include <utility>
 
 #include "base/hash.hpp"
@@ -31,12 +32,21 @@ double uniform(std::uint64_t random, int bits) {
   return std::ldexp(static_cast<double>(random % (steps + 1)), -bits) - 1.0;
 }
 
+/// Elements of type Word by their index, on several threads where there are many.
 template <typename Word, typename Value>
 void fill(std::vector<std::byte>& bytes, std::uint64_t key, const Value& value) {
-  for (std::size_t i = 0; i < bytes.size() / sizeof(Word); ++i) {
-    const Word word = value(random_bits(key, i));
-    std::memcpy(bytes.data() + i * sizeof(Word), &word, sizeof word);
-  }
+  constexpr std::size_t kEnough = std::size_t{1} << 22;
+  const std::size_t count = bytes.size() / sizeof(Word);
+  const std::size_t parts = std::clamp<std::size_t>(count / kEnough, 1, std::max(1U, std::thread::hardware_concurrency()));
+  const auto fill_part = [&](std::size_t part) {
+    for (std::size_t i = count * part / parts; i < count * (part + 1) / parts; ++i) {
+      const Word word = value(random_bits(key, i));
+      std::memcpy(bytes.data() + i * sizeof(Word), &word, sizeof word);
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (std::size_t part = 1; part < parts; ++part) threads.emplace_back(fill_part, part);
+  fill_part(0);
 }
 
 /// Floats of up to 16 bits are drawn from the rounded values of a grid: encoding each element would take longer than

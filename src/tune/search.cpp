@@ -95,7 +95,9 @@ class Search {
       if (error.diagnostics().front().code == "device-fault") throw;
       measurement.problem = error.diagnostics().front();
     }
-    if (measurement.problem) result_.measured.push_back(std::move(measurement));
+    if (!measurement.problem) return;
+    report(measurement);
+    result_.measured.push_back(std::move(measurement));
   }
 
   void measure(const Candidate& candidate, Measurement& measurement) {
@@ -106,7 +108,6 @@ class Search {
                                   ? fmt::format("{} of {} elements are wrong: {}", verdict.wrong, verdict.checked, verdict.first)
                                   : fmt::format("{} elements were never written", verdict.unwritten.size());
       measurement.problem = Diagnostic{.code = "wrong-result", .message = why};
-      report(measurement);
       return;
     }
     Lap lap = bench_.record(function, candidate.launch, kReplayUs);

@@ -42,8 +42,9 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double waves = std::ceil(tiles / (kTypicalSms * resident));
   const double busy = std::min(1.0, std::pow(resident * c.warps() / 8, 0.6));
   const double intensity = double(c.warp_m()) * c.warp_n() / (c.warp_m() + c.warp_n());
-  const double depth = 1 - 0.1 / (c.stages - 1) - 0.02 / c.k_steps();
-  return waves * resident * c.tile_m * c.tile_n / (busy * depth * intensity / (intensity + 8));
+  const double hidden = 1 - 0.1 / (c.stages - 1) - 0.02 / c.k_steps();  // latency, by stages and steps
+  const double padded_k = std::ceil(double(p.k) / c.tile_k) * c.tile_k;
+  return waves * resident * c.tile_m * c.tile_n * padded_k / (busy * hidden * intensity / (intensity + 8));
 }
 
 struct Scored {

@@ -14,10 +14,10 @@
 namespace ptxloom::oracle {
 
 struct Options {
-  bool all = false;      // every variant, version and neighbour; else a sample of large forms
-  unsigned seed = 0;     // of the sample
-  std::string form;      // only this one
-  std::size_t shown = 8; // disagreements printed of each form
+  bool all = false;       // every variant, version and neighbour; else a sample of large forms
+  unsigned seed = 0;      // of the sample
+  std::string form;       // only this one
+  std::size_t shown = 8;  // disagreements printed of each form
 };
 
 struct Outcome {
@@ -46,7 +46,8 @@ Outcome check_neighbours(const Question& question);
 /// Modifiers in another order that the specs read are taken by ptxas too.
 Outcome check_order(const Question& question);
 
-/// Instructions found in CUDA's headers, with ptxas's verdict on 15 targets: the specs say the same of each opcode.
+/// Instructions found in CUDA's headers, with ptxas's verdict on 15 targets: the specs say the same of each
+/// opcode.
 Outcome check_real_uses(const Specs& specs, const std::filesystem::path& file);
 
 /// Counts of variants by form against the golden file; with `bless` the file is written anew.

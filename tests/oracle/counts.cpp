@@ -11,7 +11,8 @@ namespace {
 /// "mma 82 16": the form, its documented variants and the others.
 std::string count_of(const Specs& specs, std::string_view form) {
   const auto variants = specs.variants(form);
-  const auto lax = std::count_if(variants.begin(), variants.end(), [](Variant v) { return v.undocumented(); });
+  const auto lax =
+      std::count_if(variants.begin(), variants.end(), [](Variant v) { return v.undocumented(); });
   return std::string(form) + ' ' + std::to_string(variants.size() - static_cast<std::size_t>(lax)) + ' ' +
          std::to_string(lax);
 }
@@ -23,8 +24,10 @@ Outcome check_counts(const Specs& specs, const std::filesystem::path& golden, bo
   for (std::string_view form : specs.forms()) counts[std::string(form)] = count_of(specs, form);
   if (bless) {
     std::ofstream out(golden);
-    out << "# Variants of each form: documented, and undocumented but taken by ptxas. A change here is a change of what\n"
-           "# the specs accept: see that it is meant, then write this file anew with `test_oracle --bless`.\n";
+    out << "# Variants of each form: documented, and undocumented but taken by ptxas. A change here is a "
+           "change of what\n"
+           "# the specs accept: see that it is meant, then write this file anew with `test_oracle "
+           "--bless`.\n";
     for (const auto& [form, line] : counts) out << line << '\n';
     return {};
   }
@@ -38,7 +41,8 @@ Outcome check_counts(const Specs& specs, const std::filesystem::path& golden, bo
   }
   for (const auto& [form, line] : counts) {
     ++outcome.cases;
-    if (expected[form] != line) outcome.disagreements.push_back("'" + line + "', the golden file says '" + expected[form] + "'");
+    if (expected[form] != line)
+      outcome.disagreements.push_back("'" + line + "', the golden file says '" + expected[form] + "'");
   }
   return outcome;
 }

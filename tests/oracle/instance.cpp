@@ -46,7 +46,8 @@ std::string operand_text(const OperandSpec& operand, int number, std::size_t sym
 
 bool takes_immediate(const OperandSpec& ours, const OperandSpec& tried) {
   const std::int64_t value = std::stoll(immediate(tried));
-  if (!ours.choices.empty()) return std::find(ours.choices.begin(), ours.choices.end(), value) != ours.choices.end();
+  if (!ours.choices.empty())
+    return std::find(ours.choices.begin(), ours.choices.end(), value) != ours.choices.end();
   return !ours.range || (ours.range->first <= value && value <= ours.range->second);
 }
 
@@ -59,7 +60,8 @@ std::string line_of(std::string_view opcode, std::span<const OperandSpec> operan
   for (const OperandPiece& piece : pieces) {
     line += piece.text;
     if (piece.operand < 0) continue;
-    line += operand_text(operands[static_cast<std::size_t>(piece.operand)], 1 + kSpread * piece.operand, symbol);
+    line +=
+        operand_text(operands[static_cast<std::size_t>(piece.operand)], 1 + kSpread * piece.operand, symbol);
   }
   return line + ";";
 }
@@ -94,8 +96,10 @@ bool covers(const OperandSpec& ours, const OperandSpec& tried) {
   if (!tried.registers_allowed) {
     return tried.literal_allowed ? ours.literal_allowed && takes_immediate(ours, tried) : ours.sink_allowed;
   }
-  const bool fits = ours.type.bits == tried.type.bits || (ours.wider_allowed && tried.type.bits > ours.type.bits);
-  return ours.registers_allowed && ours.count == tried.count && fits && (ours.type == pred) == (tried.type == pred);
+  const bool fits =
+      ours.type.bits == tried.type.bits || (ours.wider_allowed && tried.type.bits > ours.type.bits);
+  return ours.registers_allowed && ours.count == tried.count && fits &&
+         (ours.type == pred) == (tried.type == pred);
 }
 
 }  // namespace ptxloom::oracle

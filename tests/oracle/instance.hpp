@@ -8,7 +8,8 @@
 
 #include "ptxloom/specs.hpp"
 
-// A variant as lines for ptxas: its opcode with canonical operands, untyped registers of just the right width.
+// A variant as lines for ptxas: its opcode with canonical operands, untyped registers of just the right
+// width.
 namespace ptxloom::oracle {
 
 /// One line, or several where an operand names one of several symbols.

@@ -17,7 +17,8 @@ struct Subject {
   bool documented = false;
 
   bool allowed(const Target& target, Version version) const {
-    return std::any_of(variants.begin(), variants.end(), [&](Variant v) { return v.allowed(target, version); });
+    return std::any_of(variants.begin(), variants.end(),
+                       [&](Variant v) { return v.allowed(target, version); });
   }
 };
 
@@ -29,7 +30,8 @@ std::vector<Subject> subjects(const Question& question) {
       Subject subject{.line = std::move(line), .variants = {}, .documented = !variant.undocumented()};
       for (Variant other : question.specs.match(variant.opcode())) {
         const auto lines = lines_of(other);
-        if (std::find(lines.begin(), lines.end(), subject.line) != lines.end()) subject.variants.push_back(other);
+        if (std::find(lines.begin(), lines.end(), subject.line) != lines.end())
+          subject.variants.push_back(other);
       }
       result.push_back(std::move(subject));
     }
@@ -71,7 +73,8 @@ std::vector<Where> places(const std::vector<Subject>& subjects, bool all) {
 }
 
 /// Of each group of subjects that are allowed at the same places, a few.
-std::vector<Subject> sample(std::vector<Subject> subjects, const std::vector<Where>& where, std::mt19937& random) {
+std::vector<Subject> sample(std::vector<Subject> subjects, const std::vector<Where>& where,
+                            std::mt19937& random) {
   std::shuffle(subjects.begin(), subjects.end(), random);
   std::map<std::vector<bool>, std::size_t> taken;
   std::vector<Subject> result;
@@ -86,7 +89,9 @@ std::vector<Subject> sample(std::vector<Subject> subjects, const std::vector<Whe
 }  // namespace
 
 Surroundings surroundings(const spec::FormData& form) {
-  const auto own = [](std::string_view mine, std::string_view files) { return std::string(mine.empty() ? files : mine); };
+  const auto own = [](std::string_view mine, std::string_view files) {
+    return std::string(mine.empty() ? files : mine);
+  };
   return {own(form.module_decls, form.file->module_decls), own(form.body_decls, form.file->body_decls)};
 }
 
@@ -94,8 +99,9 @@ Outcome check_legality(const Question& question) {
   Outcome outcome;
   std::vector<Subject> all = subjects(question);
   const std::vector<Where> where = places(all, question.options.all);
-  const std::vector<Subject> tried =
-      question.options.all || all.size() <= 400 ? std::move(all) : sample(std::move(all), where, question.random);
+  const std::vector<Subject> tried = question.options.all || all.size() <= 400
+                                         ? std::move(all)
+                                         : sample(std::move(all), where, question.random);
   std::vector<std::string> lines;
   for (const Subject& subject : tried) lines.push_back(subject.line);
   struct Wrong {
@@ -117,9 +123,9 @@ Outcome check_legality(const Question& question) {
     }
   }
   for (const auto& [key, entry] : wrong) {
-    outcome.disagreements.push_back(std::string(key.second ? "specs accept" : "specs refuse") + ", ptxas does not: " +
-                                    key.first + "  @ " + entry.first + " .. " + entry.last + " (" +
-                                    std::to_string(entry.count) + ") " + entry.message);
+    outcome.disagreements.push_back(std::string(key.second ? "specs accept" : "specs refuse") +
+                                    ", ptxas does not: " + key.first + "  @ " + entry.first + " .. " +
+                                    entry.last + " (" + std::to_string(entry.count) + ") " + entry.message);
   }
   return outcome;
 }

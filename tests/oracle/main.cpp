@@ -32,9 +32,10 @@ struct Arguments {
 };
 
 int usage() {
-  std::cerr << "usage: test_oracle [--all] [--seed N] [--form NAME] [--jobs N] [--show N] [--specs DIR] [--bless]\n"
-               "  --all    every variant, version and neighbour; else large forms are sampled\n"
-               "  --bless  writes tests/golden/variant_counts.txt anew\n";
+  std::cerr
+      << "usage: test_oracle [--all] [--seed N] [--form NAME] [--jobs N] [--show N] [--specs DIR] [--bless]\n"
+         "  --all    every variant, version and neighbour; else large forms are sampled\n"
+         "  --bless  writes tests/golden/variant_counts.txt anew\n";
   return 2;
 }
 
@@ -67,8 +68,9 @@ bool parse(int argc, char** argv, Arguments& arguments) {
 }
 
 void print(std::string_view what, const Outcome& outcome, double seconds, std::size_t shown) {
-  std::printf("%-28.*s %8zu cases  %4zu disagreements  %3zu foreign words  %.1f s\n", static_cast<int>(what.size()),
-              what.data(), outcome.cases, outcome.disagreements.size(), outcome.foreign, seconds);
+  std::printf("%-28.*s %8zu cases  %4zu disagreements  %3zu foreign words  %.1f s\n",
+              static_cast<int>(what.size()), what.data(), outcome.cases, outcome.disagreements.size(),
+              outcome.foreign, seconds);
   for (std::size_t i = 0; i < std::min(shown, outcome.disagreements.size()); ++i) {
     std::printf("    %s\n", outcome.disagreements[i].c_str());
   }
@@ -120,7 +122,8 @@ int run(const Arguments& arguments) {
   const std::size_t shown = arguments.options.shown;
   Outcome total;
   if (arguments.options.form.empty()) {
-    total.add(timed("counts", mutex, shown, [&] { return check_counts(specs, arguments.golden, arguments.bless); }));
+    total.add(timed("counts", mutex, shown,
+                    [&] { return check_counts(specs, arguments.golden, arguments.bless); }));
     if (arguments.bless) return 0;
     total.add(timed("real uses", mutex, shown, [&] { return check_real_uses(specs, arguments.real_uses); }));
   }
@@ -131,8 +134,8 @@ int run(const Arguments& arguments) {
   }
   std::cout << "ptxas: " << ptxas->string() << ", seed " << arguments.options.seed << std::endl;
   total.add(check_forms(specs, arguments, *ptxas));
-  std::cout << "total: " << total.cases << " cases, " << total.disagreements.size() << " disagreements, " << total.foreign
-            << " words that ptxas does not look at\n";
+  std::cout << "total: " << total.cases << " cases, " << total.disagreements.size() << " disagreements, "
+            << total.foreign << " words that ptxas does not look at\n";
   return total.disagreements.empty() ? 0 : 1;
 }
 

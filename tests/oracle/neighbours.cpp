@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <unordered_set>
 
 #include "oracle/checks.hpp"
 #include "oracle/instance.hpp"
@@ -14,16 +15,19 @@ namespace {
 using spec::Form;
 using spec::VariantData;
 
-constexpr std::size_t kSources = 120;    // variants of a form whose neighbours are tried where not all are
+constexpr std::size_t kSources = 120;  // variants of a form whose neighbours are tried
+constexpr std::size_t kAllSources =
+    4000;  // with --all: more have neighbours in common, all of which fit no memory
 constexpr std::size_t kNeighbours = 12000;  // of a form, likewise
-constexpr std::size_t kPairs = 400;      // neighbours with two words changed
+constexpr std::size_t kPairs = 400;         // neighbours with two words changed
 
 /// A text that is close to a variant.
 struct Neighbour {
   std::string opcode, line;
   spec::OperandList operands;
-  std::string change;    // "ftz=sat": what was changed
-  bool foreign = false;  // it has a flag that no form of its mnemonic knows: ptxas does not look at many of those
+  std::string change;  // "ftz=sat": what was changed
+  bool foreign =
+      false;  // it has a flag that no form of its mnemonic knows: ptxas does not look at many of those
 };
 
 bool is_number(std::string_view text) {
@@ -34,7 +38,8 @@ class Neighbourhood {
  public:
   Neighbourhood(const Form& form, const spec::Database& database) : form_(form) {
     const spec::Vocabulary& vocabulary = database.vocabulary();
-    for (std::size_t slot = 0; slot < form.slots().size(); ++slot) values_.push_back(values_for(slot, vocabulary));
+    for (std::size_t slot = 0; slot < form.slots().size(); ++slot)
+      values_.push_back(values_for(slot, vocabulary));
     for (const spec::WordClass& group : vocabulary.classes()) {
       classes_.emplace_back(group.words.begin(), group.words.end());
       if (group.name == "flag") flags_ = foreign_ = classes_.back();
@@ -49,12 +54,13 @@ class Neighbourhood {
   /// What may be tried in a slot: all that the form knows there, and all words of their classes.
   const std::vector<std::string>& values(std::size_t slot) const { return values_[slot]; }
 
-  std::optional<Neighbour> with_slot(const VariantData& data, std::size_t slot, std::string_view value) const {
+  std::optional<Neighbour> with_slot(const VariantData& data, std::size_t slot,
+                                     std::string_view value) const {
     return with_slots(data, {{slot, value}});
   }
 
-  std::optional<Neighbour> with_slots(const VariantData& data,
-                                      const std::vector<std::pair<std::size_t, std::string_view>>& changes) const {
+  std::optional<Neighbour> with_slots(
+      const VariantData& data, const std::vector<std::pair<std::size_t, std::string_view>>& changes) const {
     std::vector<std::string_view> values = data.values;
     std::vector<bool> hidden = data.hidden;
     std::string change;
@@ -67,7 +73,8 @@ class Neighbourhood {
                 std::string(value);
     }
     const std::string opcode = form_.opcode().render(values, hidden);
-    const bool twice = std::any_of(changes.begin(), changes.end(), [&](const auto& c) { return repeats(opcode, c.second); });
+    const bool twice =
+        std::any_of(changes.begin(), changes.end(), [&](const auto& c) { return repeats(opcode, c.second); });
     if (twice) return std::nullopt;  // ptxas lets flags stand twice
     auto made = make(opcode, values, change);
     if (made) made->foreign = foreign;
@@ -89,7 +96,10 @@ class Neighbourhood {
         parts[i] = std::move(replacement);
         std::string opcode;
         for (const std::string& part : parts) opcode += part;
-        if (auto made = make(opcode, data.values, original + "=" + parts[i])) result.push_back(std::move(*made));
+        auto made = make(opcode, data.values, original + "=" + parts[i]);
+        if (!made) return;
+        made->foreign = !parts[i].empty() && foreign_.contains(parts[i].substr(1));
+        result.push_back(std::move(*made));
       };
       try_part("");
       for (const auto& words : classes_) {
@@ -107,7 +117,8 @@ class Neighbourhood {
   /// Takes the words of a form out of the foreign ones.
   void forget_known(const Form& other) {
     for (const spec::Unit& unit : other.opcode().units()) {
-      for (const spec::Unit::Text& text : unit.texts) foreign_.erase(text.text.substr(text.text.starts_with('.') ? 1 : 0));
+      for (const spec::Unit::Text& text : unit.texts)
+        foreign_.erase(text.text.substr(text.text.starts_with('.') ? 1 : 0));
     }
   }
 
@@ -125,8 +136,9 @@ class Neighbourhood {
     if (std::find(shown.begin(), shown.end(), static_cast<int>(slot)) != shown.end()) {
       values.emplace(spec::kAbsent);
       for (const spec::WordClass& group : vocabulary.classes()) {
-        const bool of_class = std::any_of(group.words.begin(), group.words.end(),
-                                          [&](std::string_view word) { return own.contains(std::string(word)); });
+        const bool of_class = std::any_of(group.words.begin(), group.words.end(), [&](std::string_view word) {
+          return own.contains(std::string(word));
+        });
         if (of_class) values.insert(group.words.begin(), group.words.end());
       }
     }
@@ -141,19 +153,22 @@ class Neighbourhood {
   }
 
   std::optional<Neighbour> make(std::string opcode, spec::Values values, std::string change) const {
-    if (opcode.find("..") != opcode.npos || opcode.ends_with('.') || opcode.starts_with('.')) return std::nullopt;
+    if (opcode.find("..") != opcode.npos || opcode.ends_with('.') || opcode.starts_with('.'))
+      return std::nullopt;
     std::vector<std::optional<OperandSpec>> operands;
     try {
       for (const spec::OperandTemplate& operand : form_.operands()) {
         const std::string text = operand.fill(values);
-        operands.push_back(text.empty() ? std::nullopt
-                                        : spec::parse_operand(operand.name, text, form_.vocabulary(), form_.place()));
+        operands.push_back(text.empty()
+                               ? std::nullopt
+                               : spec::parse_operand(operand.name, text, form_.vocabulary(), form_.place()));
       }
     } catch (const Error&) {
       return std::nullopt;  // no such type or count: nothing to write down
     }
     Neighbour made{.opcode = std::move(opcode), .line = {}, .operands = {}, .change = std::move(change)};
-    made.operands = spec::lay_out(form_.operand_text(), form_.operand_names(), std::move(operands), form_.place());
+    made.operands =
+        spec::lay_out(form_.operand_text(), form_.operand_names(), std::move(operands), form_.place());
     made.line = line_of(made.opcode, made.operands.specs, made.operands.pieces);
     return made;
   }
@@ -174,36 +189,64 @@ bool is_variant(const Specs& specs, const Neighbour& neighbour) {
   return false;
 }
 
-std::vector<Neighbour> neighbours(const Question& question, const Form& form, std::vector<Variant> sources) {
-  const Neighbourhood around(form, question.specs.database());
-  if (!question.options.all && sources.size() > kSources) {
-    std::shuffle(sources.begin(), sources.end(), question.random);
-    sources.resize(kSources);
+/// The neighbours found so far: those that the specs have themselves are known, but not kept.
+class Collection {
+ public:
+  explicit Collection(const Specs& specs) : specs_(specs) {}
+
+  void add(std::optional<Neighbour> neighbour) {
+    if (!neighbour || !seen_.insert(neighbour->line).second || is_variant(specs_, *neighbour)) return;
+    kept_.push_back({std::move(neighbour->line), std::move(neighbour->change), neighbour->foreign});
   }
-  std::map<std::string, Neighbour> found;
-  const auto keep = [&](std::optional<Neighbour> neighbour) {
-    if (neighbour && !found.contains(neighbour->line)) found.emplace(neighbour->line, std::move(*neighbour));
+
+  struct Kept {
+    std::string line, change;
+    bool foreign = false;
   };
+  std::vector<Kept> take() { return std::move(kept_); }
+
+ private:
+  const Specs& specs_;
+  std::unordered_set<std::string> seen_;
+  std::vector<Kept> kept_;
+};
+
+/// Neighbours of variants of the form with two slots changed at random.
+void add_pairs(const Question& question, const Neighbourhood& around, std::span<const Variant> sources,
+               Collection& found) {
+  const std::size_t slots = sources.front().data()->values.size();
+  const auto pick = [&](std::size_t size) {
+    return std::uniform_int_distribution<std::size_t>(0, size - 1)(question.random);
+  };
+  const auto value = [&](std::size_t slot) -> std::string_view {
+    return around.values(slot)[pick(around.values(slot).size())];
+  };
+  for (std::size_t i = 0; slots > 1 && i < kPairs * (question.options.all ? 10 : 1); ++i) {
+    const std::size_t a = pick(slots), b = pick(slots);
+    if (a != b)
+      found.add(around.with_slots(*sources[pick(sources.size())].data(), {{a, value(a)}, {b, value(b)}}));
+  }
+}
+
+std::vector<Collection::Kept> neighbours(const Question& question, const Form& form,
+                                         std::vector<Variant> sources) {
+  const Neighbourhood around(form, question.specs.database());
+  const std::size_t limit = question.options.all ? kAllSources : kSources;
+  if (sources.size() > limit) {
+    std::shuffle(sources.begin(), sources.end(), question.random);
+    sources.resize(limit);
+  }
+  Collection found(question.specs);
   for (Variant source : sources) {
     for (std::size_t slot = 0; slot < form.slots().size(); ++slot) {
       for (const std::string& value : around.values(slot)) {
-        if (value != source.data()->values[slot]) keep(around.with_slot(*source.data(), slot, value));
+        if (value != source.data()->values[slot]) found.add(around.with_slot(*source.data(), slot, value));
       }
     }
-    for (Neighbour& neighbour : around.with_fixed_words(*source.data())) keep(std::move(neighbour));
+    for (Neighbour& neighbour : around.with_fixed_words(*source.data())) found.add(std::move(neighbour));
   }
-  const std::size_t pairs = form.slots().size() < 2 ? 0 : kPairs * (question.options.all ? 10 : 1);
-  const auto pick = [&](std::size_t size) { return std::uniform_int_distribution<std::size_t>(0, size - 1)(question.random); };
-  for (std::size_t i = 0; i < pairs; ++i) {
-    const std::size_t a = pick(form.slots().size()), b = pick(form.slots().size());
-    if (a == b) continue;
-    keep(around.with_slots(*sources[pick(sources.size())].data(), {{a, around.values(a)[pick(around.values(a).size())]},
-                                                                   {b, around.values(b)[pick(around.values(b).size())]}}));
-  }
-  std::vector<Neighbour> result;
-  for (auto& [line, neighbour] : found) {
-    if (!is_variant(question.specs, neighbour)) result.push_back(std::move(neighbour));
-  }
+  add_pairs(question, around, sources, found);
+  std::vector<Collection::Kept> result = found.take();
   if (!question.options.all && result.size() > kNeighbours) {
     std::shuffle(result.begin(), result.end(), question.random);
     result.resize(kNeighbours);
@@ -236,9 +279,9 @@ std::vector<std::size_t> accepted_lines(const Question& question, std::span<cons
 Outcome check_neighbours(const Question& question) {
   Outcome outcome;
   const std::vector<Variant> sources = question.specs.variants(question.form.name);
-  const std::vector<Neighbour> tried = neighbours(question, *sources.front().data()->form, sources);
+  const std::vector<Collection::Kept> tried = neighbours(question, *sources.front().data()->form, sources);
   std::vector<std::string> lines;
-  for (const Neighbour& neighbour : tried) lines.push_back(neighbour.line);
+  for (const auto& neighbour : tried) lines.push_back(neighbour.line);
   std::map<std::size_t, std::string> accepted;
   for (const TargetInfo& info : targets()) {
     const bool key = info.suffix == 'a' || info.number == 75;  // the others have nothing that these lack
@@ -253,8 +296,8 @@ Outcome check_neighbours(const Question& question) {
       ++outcome.foreign;
       continue;
     }
-    outcome.disagreements.push_back("neighbour accepted by ptxas: " + tried[index].line + "  (" + tried[index].change +
-                                    ") @ " + where);
+    outcome.disagreements.push_back("neighbour accepted by ptxas: " + tried[index].line + "  (" +
+                                    tried[index].change + ") @ " + where);
   }
   return outcome;
 }
@@ -285,14 +328,16 @@ Outcome check_order(const Question& question) {
     std::shuffle(parts.begin(), parts.end(), question.random);
     for (const std::string& part : parts) head += part;
     const auto read = question.specs.match(head);
-    if (std::find(read.begin(), read.end(), source) == read.end()) continue;  // an order that the specs refuse
+    if (std::find(read.begin(), read.end(), source) == read.end())
+      continue;  // an order that the specs refuse
     lines.push_back(line_of(head, source.operands(), source.pieces()));
   }
   const Surroundings around = surroundings(question.form);
   const auto verdicts = question.ptxas.judge(lines, {target, ptx_versions().back(), around});
   outcome.cases += lines.size();
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (!verdicts[i].accepted) outcome.disagreements.push_back("order refused by ptxas: " + lines[i] + "  " + verdicts[i].message);
+    if (!verdicts[i].accepted)
+      outcome.disagreements.push_back("order refused by ptxas: " + lines[i] + "  " + verdicts[i].message);
   }
   return outcome;
 }

@@ -44,10 +44,12 @@ constexpr int kFirstWidth = 7;  // the line of the file where register declarati
 std::string source_of(std::span<const std::string> lines, std::span<const std::size_t> live,
                       const std::set<int>& widths, const Ptxas::Setting& setting) {
   const std::string count = "<" + std::to_string(kRegisters) + ">;\n";
-  std::string source = ".version " + to_string(setting.version) + "\n.target " + std::string(setting.target.name()) +
-                       "\n.address_size 64\n" + setting.around.module_decls +
-                       "\n.visible .entry k(.param .b64 kp) {\n.reg .pred P" + count;
-  for (int bits : widths) source += ".reg .b" + std::to_string(bits) + " R" + std::to_string(bits) + "_" + count;
+  std::string source = ".version " + to_string(setting.version) + "\n.target " +
+                       std::string(setting.target.name()) + "\n.address_size 64\n" +
+                       setting.around.module_decls + "\n.visible .entry k(.param .b64 kp) {\n.reg .pred P" +
+                       count;
+  for (int bits : widths)
+    source += ".reg .b" + std::to_string(bits) + " R" + std::to_string(bits) + "_" + count;
   source += setting.around.body_decls + "\n";
   for (std::size_t index : live) source += lines[index] + "\n";
   return source + "L0: ret;\n}\n";
@@ -82,9 +84,11 @@ std::optional<std::filesystem::path> find_ptxas() {
   std::vector<std::filesystem::path> places;
   if (const char* given = std::getenv("PTXLOOM_PTXAS")) places.emplace_back(given);
   std::istringstream path(std::getenv("PATH") == nullptr ? "" : std::getenv("PATH"));
-  for (std::string folder; std::getline(path, folder, ':');) places.emplace_back(std::filesystem::path(folder) / "ptxas");
+  for (std::string folder; std::getline(path, folder, ':');)
+    places.emplace_back(std::filesystem::path(folder) / "ptxas");
   for (const char* home : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const char* folder = std::getenv(home)) places.emplace_back(std::filesystem::path(folder) / "bin/ptxas");
+    if (const char* folder = std::getenv(home))
+      places.emplace_back(std::filesystem::path(folder) / "bin/ptxas");
   }
   places.emplace_back(PTXLOOM_FETCHED_PTXAS);  // where ./dev puts it
   places.emplace_back("/usr/local/cuda/bin/ptxas");
@@ -108,28 +112,31 @@ Ptxas::~Ptxas() {
 std::string Ptxas::run(const std::string& source, const Setting& setting) {
   std::ofstream(file_) << source;
   // For a compute_ architecture ptxas stops before code generation.
-  const std::string arch = setting.depth == Depth::code ? std::string(setting.target.name())
-                                                        : "compute_" + std::string(setting.target.name().substr(3));
-  const std::string command =
-      "'" + program_.string() + "' -arch=" + arch + " -w '" + file_.string() + "' -o /dev/null 2>&1; echo rc=$?";
+  const std::string arch = setting.depth == Depth::code
+                               ? std::string(setting.target.name())
+                               : "compute_" + std::string(setting.target.name().substr(3));
+  const std::string command = "'" + program_.string() + "' -arch=" + arch + " -w '" + file_.string() +
+                              "' -o /dev/null 2>&1; echo rc=$?";
   FILE* const pipe = ::popen(command.c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("cannot run " + command);
   std::string output;
   std::array<char, 65536> buffer;
-  for (std::size_t n = 0; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) output.append(buffer.data(), n);
+  for (std::size_t n = 0; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+    output.append(buffer.data(), n);
   ::pclose(pipe);
   return output;
 }
 
-void Ptxas::judge_part(std::span<const std::string> lines, std::vector<std::size_t> live, const Setting& setting,
-                       std::vector<Verdict>& verdicts) {
+void Ptxas::judge_part(std::span<const std::string> lines, std::vector<std::size_t> live,
+                       const Setting& setting, std::vector<Verdict>& verdicts) {
   while (!live.empty()) {
     const std::set<int> widths = widths_of(lines, live);
     const std::string output = run(source_of(lines, live, widths, setting), setting);
     if (output.ends_with("rc=0\n")) return;
     const bool crashed = output.find("Segmentation fault") != output.npos;
     if (crashed && setting.depth == Depth::code) return;
-    const Refusals refusals = read_refusals(output, static_cast<int>(widths.size()), static_cast<int>(live.size()));
+    const Refusals refusals =
+        read_refusals(output, static_cast<int>(widths.size()), static_cast<int>(live.size()));
     std::set<std::size_t> refused;
     for (const auto& [position, message] : refusals.lines) {
       const std::size_t index = live[static_cast<std::size_t>(position)];

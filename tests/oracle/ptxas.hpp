@@ -10,7 +10,8 @@
 
 #include "ptxloom/target.hpp"
 
-// ptxas as a judge of single lines: thousands of lines go into one file, and its messages name those it refuses.
+// ptxas as a judge of single lines: thousands of lines go into one file, and its messages name those it
+// refuses.
 namespace ptxloom::oracle {
 
 /// PTXLOOM_PTXAS, else the one on PATH or in an installed toolkit; nullopt if there is none.

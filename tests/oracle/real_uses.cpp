@@ -31,7 +31,8 @@ Outcome check_real_uses(const Specs& specs, const std::filesystem::path& file) {
         ours = ours || variant.allowed(Target(targets[i]), ptx_versions().back());
       }
       if (ours == (verdicts[i] == '1')) continue;
-      outcome.disagreements.push_back(line + ": ptxas " + (ours ? "refuses it on " : "takes it on ") + targets[i]);
+      outcome.disagreements.push_back(line + ": ptxas " + (ours ? "refuses it on " : "takes it on ") +
+                                      targets[i]);
       break;
     }
   }

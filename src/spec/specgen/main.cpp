@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// specgen: specs/*.json in; the constexpr tables that are compiled in out. Every form is compiled, joined and linted
-// on the way, so a malformed spec fails the build with file, form and row.
+// specgen: specs/*.json in; the constexpr tables that are compiled in out. Every form is compiled, joined and
+// linted on the way, so a malformed spec fails the build with file, form and row.
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -28,16 +28,20 @@ class Generator {
   explicit Generator(std::ostream& out) : out_(out) {}
 
   void generate(const ReadSpecs& specs) {
-    out_ << "// Generated from specs/ by specgen.\n#include \"spec/form_data.hpp\"\n\nnamespace ptxloom::spec {\n"
+    out_ << "// Generated from specs/ by specgen.\n#include \"spec/form_data.hpp\"\n\nnamespace "
+            "ptxloom::spec {\n"
          << "namespace {\n\n";
     for (const FormData& form : specs.forms) file(*form.file);
     std::string forms;
     for (const FormData& form : specs.forms) forms += form_text(form);
     const std::string words = word_classes(specs.words);
     types(specs.types);
-    out_ << "constexpr FormData kForms[] = {\n" << forms << "};\n"
-         << "constexpr WordClass kWords[] = {\n" << words << "};\n"
-         << "constexpr SpecData kSpecs{.forms = kForms, .types = kTypes, .words = kWords};\n\n}  // namespace\n\n"
+    out_ << "constexpr FormData kForms[] = {\n"
+         << forms << "};\n"
+         << "constexpr WordClass kWords[] = {\n"
+         << words << "};\n"
+         << "constexpr SpecData kSpecs{.forms = kForms, .types = kTypes, .words = kWords};\n\n}  // "
+            "namespace\n\n"
          << "const SpecData& compiled_specs() { return kSpecs; }\n\n}  // namespace ptxloom::spec\n";
   }
 
@@ -54,7 +58,8 @@ class Generator {
 
   std::string entries(std::span<const Entry> entries) {
     std::vector<std::string> items;
-    for (const Entry& entry : entries) items.push_back("{" + literal(entry.key) + ", " + literal(entry.value) + "}");
+    for (const Entry& entry : entries)
+      items.push_back("{" + literal(entry.key) + ", " + literal(entry.value) + "}");
     return array("Entry", items);
   }
 
@@ -73,8 +78,8 @@ class Generator {
   std::string fragments(std::span<const FragmentData> maps) {
     std::vector<std::string> items;
     for (const FragmentData& map : maps) {
-      items.push_back("{" + literal(map.operands) + ", " + literal(map.type) + ", " + literal(map.warp) + ", " +
-                      literal(map.lane) + ", " + literal(map.val) + "}");
+      items.push_back("{" + literal(map.operands) + ", " + literal(map.type) + ", " + literal(map.warp) +
+                      ", " + literal(map.lane) + ", " + literal(map.val) + "}");
     }
     return array("FragmentData", items);
   }
@@ -86,8 +91,8 @@ class Generator {
     files_[&data] = name;
     out_ << "constexpr FileData " << name << "{.name = " << literal(data.name) << ", .sets = " << sets
          << ", .needs = " << needs << ", .need = " << literal(data.need)
-         << ", .module_decls = " << literal(data.module_decls) << ", .body_decls = " << literal(data.body_decls)
-         << "};\n";
+         << ", .module_decls = " << literal(data.module_decls)
+         << ", .body_decls = " << literal(data.body_decls) << "};\n";
   }
 
   std::string form_text(const FormData& form) {
@@ -95,12 +100,14 @@ class Generator {
                       mods = entries(form.mods), sets = entries(form.sets), needs = entries(form.needs),
                       chosen = entries(form.select), rows = tables(form.tables), lax = tables(form.lax),
                       frags = fragments(form.frags);
-    return "    {.file = &" + files_.at(form.file) + ", .name = " + literal(form.name) + ", .family = " +
-           literal(form.family) + ", .doc = " + literal(form.doc) + ",\n     .text = " + literal(form.text) +
-           ", .need = " + literal(form.need) + ",\n     .mnemonics = " + mnemonics + ", .ops = " + ops + ", .alias = " +
-           alias + ", .mods = " + mods + ", .sets = " + sets + ", .needs = " + needs + ", .select = " + chosen +
-           ",\n     .tables = " + rows + ", .lax = " + lax + ", .frags = " + frags + ", .module_decls = " +
-           literal(form.module_decls) + ", .body_decls = " + literal(form.body_decls) + "},\n";
+    return "    {.file = &" + files_.at(form.file) + ", .name = " + literal(form.name) +
+           ", .family = " + literal(form.family) + ", .doc = " + literal(form.doc) +
+           ",\n     .text = " + literal(form.text) + ", .need = " + literal(form.need) +
+           ",\n     .mnemonics = " + mnemonics + ", .ops = " + ops + ", .alias = " + alias +
+           ", .mods = " + mods + ", .sets = " + sets + ", .needs = " + needs + ", .select = " + chosen +
+           ",\n     .tables = " + rows + ", .lax = " + lax + ", .frags = " + frags +
+           ", .module_decls = " + literal(form.module_decls) + ", .body_decls = " + literal(form.body_decls) +
+           "},\n";
   }
 
   std::string word_classes(std::span<const WordClass> classes) {
@@ -113,12 +120,13 @@ class Generator {
   }
 
   void types(std::span<const TypeData> types) {
-    static constexpr const char* kinds[] = {"bits", "signed_integer", "unsigned_integer", "floating", "predicate"};
+    static constexpr const char* kinds[] = {"bits", "signed_integer", "unsigned_integer", "floating",
+                                            "predicate"};
     out_ << "constexpr TypeData kTypes[] = {\n";
     for (const TypeData& data : types) {
       out_ << "    {{" << literal(data.type.name) << ", " << data.type.bits
-           << ", TypeKind::" << kinds[static_cast<int>(data.type.kind)] << ", " << int{data.type.lanes} << "}, "
-           << (data.literals ? "true" : "false") << "},\n";
+           << ", TypeKind::" << kinds[static_cast<int>(data.type.kind)] << ", " << int{data.type.lanes}
+           << "}, " << (data.literals ? "true" : "false") << "},\n";
     }
     out_ << "};\n";
   }
@@ -135,7 +143,8 @@ void lint_all(ReadSpecs& specs, const Vocabulary& vocabulary, Arena& arena) {
     FormVariants variants(form, vocabulary);
     lint(variants);
     std::vector<std::string_view> kept;
-    for (std::string_view mnemonic : mnemonics(variants.form())) kept.push_back(arena.keep(std::string(mnemonic)));
+    for (std::string_view mnemonic : mnemonics(variants.form()))
+      kept.push_back(arena.keep(std::string(mnemonic)));
     form.mnemonics = arena.keep(std::move(kept));
     if (!names.emplace(form.name, &form).second) {
       fail("spec-duplicate-form", variants.form().place(), "another file has a form of this name");

@@ -27,16 +27,20 @@ std::vector<std::string_view> lines(const nlohmann::json& table) {
   return result;
 }
 
-void print_version(std::ostream& out, Version version) { out << '{' << version.major << ", " << version.minor << '}'; }
+void print_version(std::ostream& out, Version version) {
+  out << '{' << version.major << ", " << version.minor << '}';
+}
 
 void print_target(std::ostream& out, const TargetInfo& info) {
   const std::string suffix = info.suffix == '\0' ? "\\0" : std::string(1, info.suffix);
   out << "    {.name = \"" << info.name << "\", .number = " << info.number << ", .suffix = '" << suffix
       << "', .family = " << info.family << ", .since = ";
   print_version(out, info.since);
-  out << ",\n     .shared_per_block = " << info.shared_per_block << ", .shared_per_sm = " << info.shared_per_sm
-      << ", .threads_per_sm = " << info.threads_per_sm << ", .blocks_per_sm = " << info.blocks_per_sm
-      << ",\n     .registers_per_sm = " << info.registers_per_sm << ", .mma_fraction_bits = " << info.mma_fraction_bits
+  out << ",\n     .shared_per_block = " << info.shared_per_block
+      << ", .shared_per_sm = " << info.shared_per_sm << ", .threads_per_sm = " << info.threads_per_sm
+      << ", .blocks_per_sm = " << info.blocks_per_sm
+      << ",\n     .registers_per_sm = " << info.registers_per_sm
+      << ", .mma_fraction_bits = " << info.mma_fraction_bits
       << ", .mma_halves = " << (info.mma_halves ? "true" : "false") << "},\n";
 }
 
@@ -52,7 +56,8 @@ void generate(const nlohmann::json& file, std::ostream& out) {
     out << ", ";
   }
   out << "};\n\n}  // namespace\n\nstd::span<const TargetInfo> compiled_targets() { return kTargets; }\n"
-      << "std::span<const Version> compiled_versions() { return kVersions; }\n\n}  // namespace ptxloom::target\n";
+      << "std::span<const Version> compiled_versions() { return kVersions; }\n\n}  // namespace "
+         "ptxloom::target\n";
 }
 
 }  // namespace
@@ -63,12 +68,14 @@ int main(int argc, char** argv) try {
     return 2;
   }
   std::ifstream in(argv[1]);
-  if (!in) throw ptxloom::Error(ptxloom::ErrorKind::usage, "unreadable", "cannot read " + std::string(argv[1]));
+  if (!in)
+    throw ptxloom::Error(ptxloom::ErrorKind::usage, "unreadable", "cannot read " + std::string(argv[1]));
   const nlohmann::json file = nlohmann::json::parse(in);
   std::ofstream out(argv[2]);
   generate(file, out);
   out.close();
-  if (!out) throw ptxloom::Error(ptxloom::ErrorKind::usage, "unwritable", "cannot write " + std::string(argv[2]));
+  if (!out)
+    throw ptxloom::Error(ptxloom::ErrorKind::usage, "unwritable", "cannot write " + std::string(argv[2]));
   return 0;
 } catch (const std::exception& error) {
   std::cerr << argv[1] << ": " << error.what() << '\n';

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ptxloom/gemm.hpp"
+#include "ptxloom/ptx.hpp"
+
+// What the benchmark programs share. Each prints the ratio that it is there for.
+namespace ptxloom::bench {
+
+inline double milliseconds_of(const auto& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+}
+
+inline double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values.at(values.size() / 2);
+}
+
+struct LargestKernel {
+  Settings problem, config;
+  std::size_t instructions = 0;
+};
+
+/// The configuration of a problem whose kernel has the most instructions.
+inline LargestKernel largest(const std::shared_ptr<const Specs>& specs, const Target& target, const Settings& words) {
+  const Template& gemm = gemm_template();
+  LargestKernel most{.problem = gemm.problem(words)};
+  for (const Settings& config : gemm.candidates(*specs, target, most.problem, {})) {
+    const std::size_t size = gemm.emit(specs, target, most.problem, config).module.kernels[0].instructions.size();
+    if (size > most.instructions) {
+      most.instructions = size;
+      most.config = config;
+    }
+  }
+  return most;
+}
+
+}  // namespace ptxloom::bench

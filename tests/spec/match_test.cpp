@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "ptxloom/specs.hpp"
+#include "spec/database.hpp"
+#include "support/errors.hpp"
+
+namespace ptxloom {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+const Specs& specs() {
+  static const Specs shared;
+  return shared;
+}
+
+Variant only(std::string_view opcode) {
+  const auto found = specs().match(opcode);
+  INFO(opcode);
+  REQUIRE(found.size() == 1);
+  return found.front();
+}
+
+/// The operand part as it prints, with names for operands.
+std::string shape(Variant variant) {
+  std::string text;
+  for (const OperandPiece& piece : variant.pieces()) {
+    text += piece.text;
+    if (piece.operand >= 0) text += variant.operands()[static_cast<std::size_t>(piece.operand)].name;
+  }
+  return text;
+}
+
+TEST_CASE("an opcode gives its variant with operands, slots and versions") {
+  const Variant mma = only("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32");
+  CHECK(mma.form() == "mma");
+  CHECK(shape(mma) == "D, A, B, C");
+  CHECK(mma.operand("A").describe() == "4 x bf16x2");
+  CHECK(mma.operand("b").registers() == 2);
+  CHECK(mma.operand("D").direction == OperandSpec::Direction::out);
+  CHECK(mma.operand("D").type == f32);
+  CHECK(mma.slot("a") == "bf16");
+  CHECK(mma.slot_int("K") == 16);
+  CHECK_FALSE(mma.slot("sat"));
+  CHECK_FALSE(mma.slot("no_such_slot"));
+  CHECK(mma.since(Target("sm_80")) == Version{7, 0});
+  CHECK(mma.since(Target("sm_90a")) == Version{8, 0});
+  CHECK_FALSE(mma.since(Target("sm_75")));
+  CHECK(error_of([&] { mma.operand("Q"); }).diagnostics().front().code == "unknown-operand");
+  CHECK(error_of([&] { mma.slot_int("a"); }).diagnostics().front().code == "not-a-number");
+}
+
+TEST_CASE("absent operands go with their separators, addresses get brackets, vectors their count") {
+  CHECK(shape(only("ld.global.v4.f32")) == "D, [A]");
+  CHECK(only("ld.global.v4.f32").operand("D").count == 4);
+  CHECK(only("ld.global.f32").operand("D").count == 0);
+  CHECK(shape(only("ld.global.L2::cache_hint.f32")) == "D, [A], POLICY");
+  CHECK(shape(only("st.shared.f32")) == "[A], B");
+  CHECK(only("st.shared.f32").operand("A").space == "shared");
+  CHECK(only("ld.f32").operand("A").space.empty());
+  std::set<std::string> shapes;
+  for (Variant variant : specs().match("setp.lt.s32")) shapes.insert(shape(variant));
+  CHECK(shapes == std::set<std::string>{"P, A, B", "P|Q, A, B"});
+  shapes.clear();
+  for (Variant variant : specs().match("cp.async.ca.shared.global")) shapes.insert(shape(variant));
+  CHECK(shapes == std::set<std::string>{"[D], [A], N", "[D], [A], N, S", "[D], [A], N, P"});
+}
+
+TEST_CASE("rows that differ in an immediate are one variant with choices") {
+  const auto& copies = specs().match("cp.async.ca.shared.global");
+  REQUIRE(copies.size() == 3);
+  CHECK(copies.front().operand("N").choices == std::vector<std::int64_t>{4, 8, 16});
+  CHECK(specs().match("cp.async.cg.shared.global").front().operand("N").choices ==
+        std::vector<std::int64_t>{16});
+  const Variant count = only("setmaxnreg.inc.sync.aligned.u32");
+  CHECK(count.operand("COUNT").range == std::pair<std::int64_t, std::int64_t>{24, 256});
+  CHECK(count.operand("COUNT").step == 8);
+}
+
+TEST_CASE("modifiers after the head may stand in any order, types and spaces among themselves may not") {
+  CHECK(only("ld.v4.global.f32") == only("ld.global.v4.f32"));
+  CHECK(only("ld.global.relaxed.gpu.f32") == only("ld.relaxed.gpu.global.f32"));
+  CHECK(only("cvt.f64.bf16.rp") == only("cvt.rp.f64.bf16"));
+  CHECK(only("cvt.f16.f32.rn.sat") == only("cvt.rn.sat.f16.f32"));
+  CHECK(only("cvt.s32.f32.rzi").slot("d") == "s32");
+  CHECK(specs().match("s32.add").empty());
+  CHECK(specs().match("mma.aligned.sync.m16n8k16.row.col.f32.bf16.bf16.f32").empty());
+}
+
+TEST_CASE("what is no opcode matches nothing") {
+  for (const char* wrong :
+       {"", ".", "add", "add.", ".add.s32", "add..s32", "add.s32.", "add.s33", "add.s32.s32", "Add.s32",
+        "add.s32 ", "ld.global.v3.f32", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.f16.f32", "addd.s32",
+        "no_such.f32"}) {
+    INFO(wrong);
+    CHECK(specs().match(wrong).empty());
+  }
+}
+
+TEST_CASE("undocumented variants are matched, come last, and are never selected") {
+  const Variant lax = only("fma.rz.bf16");
+  CHECK(lax.undocumented());
+  CHECK_FALSE(only("fma.rn.bf16").undocumented());
+  CHECK_FALSE(specs().find("fma", {{"type", "bf16"}, {"rnd", "rz"}}, Target("sm_90")));
+  const auto& vectors = specs().match("mov.b32");
+  CHECK(std::is_sorted(vectors.begin(), vectors.end(),
+                       [](Variant a, Variant b) { return a.undocumented() < b.undocumented(); }));
+}
+
+TEST_CASE("every variant is found by its own opcode, as the same object", "[slow]") {
+  // From both ends: a fresh database that is asked for the opcode first, and one that has listed all.
+  const Specs fresh;
+  std::size_t checked = 0;
+  std::random_device seed;
+  std::mt19937 random(seed());
+  for (std::string_view form : specs().forms()) {
+    auto variants = specs().variants(form);
+    std::shuffle(variants.begin(), variants.end(), random);
+    variants.resize(std::min<std::size_t>(variants.size(), 2000));
+    for (Variant variant : variants) {
+      INFO(variant.opcode());
+      const auto found = specs().match(variant.opcode());
+      CHECK(std::find(found.begin(), found.end(), variant) != found.end());
+      const auto again = fresh.match(variant.opcode());
+      const auto same = std::find_if(again.begin(), again.end(), [&](Variant v) {
+        return v.form() == variant.form() && v.opcode() == variant.opcode() && shape(v) == shape(variant) &&
+               v.undocumented() == variant.undocumented();
+      });
+      REQUIRE(same != again.end());
+      CHECK(same->since(Target("sm_120a")) == variant.since(Target("sm_120a")));
+      ++checked;
+    }
+  }
+  CHECK(checked > 10000);
+}
+
+TEST_CASE("no opcode has two documented variants with the same operands") {
+  std::size_t checked = 0;
+  for (std::string_view form : specs().forms()) {
+    for (Variant variant : specs().variants(form)) {
+      if (variant.undocumented() || ++checked % 7 != 0) continue;
+      std::map<std::string, std::string_view> seen;
+      for (Variant other : specs().match(variant.opcode())) {
+        if (other.undocumented()) continue;
+        std::string key = shape(other);
+        for (const OperandSpec& operand : other.operands())
+          key += " " + operand.describe() + operand.text + operand.space;
+        const auto [entry, added] = seen.emplace(key, other.form());
+        INFO(other.opcode() << " " << key << ": " << entry->second << " and " << other.form());
+        CHECK(added);
+      }
+    }
+  }
+}
+
+TEST_CASE("lookups from many threads agree") {
+  const Specs shared;
+  std::vector<std::string> opcodes;
+  for (Variant variant : specs().variants("ld.nc")) opcodes.emplace_back(variant.opcode());
+  opcodes.resize(400);
+  std::vector<const spec::VariantData*> expected(opcodes.size());
+  std::atomic<int> wrong = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (unsigned t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        for (std::size_t i = 0; i < opcodes.size(); ++i) {
+          const auto found = shared.match(opcodes[(i * 7 + t * 31) % opcodes.size()]);
+          if (found.empty() || found.front().opcode() != opcodes[(i * 7 + t * 31) % opcodes.size()]) ++wrong;
+        }
+      });
+    }
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("what a form's alternatives need is any of them") {
+  const Variant fp8 = only("cvt.rn.satfinite.e4m3x2.f32");
+  CHECK(fp8.since(Target("sm_89")) == Version{8, 1});
+  CHECK(fp8.since(Target("sm_90")) == Version{7, 8});
+  CHECK_FALSE(fp8.since(Target("sm_80")));
+  CHECK(fp8.allowed(Target("sm_89"), {8, 1}));
+  CHECK_FALSE(fp8.allowed(Target("sm_89"), {8, 0}));
+  CHECK_FALSE(only("add.s32").allowed(Target("sm_90a"), {7, 8}));  // the target itself is of 8.0
+}
+
+TEST_CASE("explain names the nearest opcodes and the targets that have one") {
+  const Target target("sm_80");
+  const auto text = [&](std::string_view opcode) { return to_string(specs().explain(opcode, target)); };
+  CHECK_THAT(text("stmatrix.sync.aligned.m8n8.x4.b16"),
+             ContainsSubstring("not on sm_80") && ContainsSubstring("sm_90 (PTX 7.8)"));
+  CHECK_THAT(text("ld.globl.f32"), ContainsSubstring("ld.global.f32"));
+  CHECK_THAT(text("ld.relaxed.global.f32"), ContainsSubstring("ld.relaxed.gpu.global.f32"));
+  CHECK_THAT(text("mma.sync.aligned.m16n8k16.row.col.f32.bf16.f16.f32"),
+             ContainsSubstring("m16n8k16.row.col.f32.bf16.bf16.f32"));
+  CHECK_THAT(text("ad.f32"), ContainsSubstring("did you mean add"));
+  CHECK(specs().explain("ad.f32", target).code == "unknown-instruction");
+  CHECK(specs().explain("add.f33", target).code == "no-variant");
+}
+
+}  // namespace
+}  // namespace ptxloom

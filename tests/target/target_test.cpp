@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ptxloom/target.hpp"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <string>
+#include <vector>
+
+#include "support/errors.hpp"
+#include "target/target_table.hpp"
+
+namespace ptxloom {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+bool runs(std::string_view on, std::string_view code_for) {
+  return Target(on).satisfies(Target(code_for).info());
+}
+
+TEST_CASE("code for a plain target runs on every later chip") {
+  CHECK(runs("sm_80", "sm_75"));
+  CHECK(runs("sm_121f", "sm_75"));
+  CHECK(runs("sm_90a", "sm_90"));
+  CHECK_FALSE(runs("sm_80", "sm_86"));
+}
+
+TEST_CASE("code for an arch-specific target runs on that chip with suffix a alone") {
+  CHECK(runs("sm_90a", "sm_90a"));
+  CHECK_FALSE(runs("sm_90", "sm_90a"));
+  CHECK_FALSE(runs("sm_100a", "sm_90a"));
+  CHECK_FALSE(runs("sm_103a", "sm_100a"));
+  CHECK_FALSE(runs("sm_100f", "sm_100a"));
+}
+
+TEST_CASE("code for a family target runs on the later chips of the family, with suffix a or f") {
+  CHECK(runs("sm_100f", "sm_100f"));
+  CHECK(runs("sm_100a", "sm_100f"));
+  CHECK(runs("sm_103a", "sm_100f"));
+  CHECK(runs("sm_121f", "sm_120f"));
+  CHECK_FALSE(runs("sm_103", "sm_100f"));
+  CHECK_FALSE(runs("sm_100a", "sm_103f"));
+  CHECK_FALSE(runs("sm_110a", "sm_100f"));
+  CHECK_FALSE(runs("sm_120a", "sm_100f"));
+}
+
+TEST_CASE("an unknown target is refused with the known ones") {
+  const Error error = error_of([] { Target("sm_42"); });
+  CHECK(error.kind() == ErrorKind::usage);
+  CHECK(error.diagnostics().front().code == "unknown-target");
+  CHECK_THAT(error.what(),
+             ContainsSubstring("sm_42") && ContainsSubstring("sm_75") && ContainsSubstring("sm_121f"));
+}
+
+TEST_CASE("a device's target is the most specific one of its chip") {
+  CHECK(target_of_device(9, 0).name() == "sm_90a");
+  CHECK(target_of_device(8, 9).name() == "sm_89");
+  CHECK(target_of_device(12, 1).name() == "sm_121a");
+  CHECK(error_of([] { target_of_device(5, 2); }).diagnostics().front().code == "unknown-target");
+}
+
+TEST_CASE("versions are read, compared as numbers and printed") {
+  CHECK(parse_version("8.6") == Version{8, 6});
+  CHECK(to_string(Version{9, 0}) == "9.0");
+  CHECK(Version{8, 10} > Version{8, 9});
+  for (const char* wrong : {"", "8", "8.", ".6", "8.6a", "8,6", "-8.6", "8.-6", " 8.6"}) {
+    INFO(wrong);
+    CHECK(error_of([&] { parse_version(wrong); }).diagnostics().front().code == "bad-version");
+  }
+}
+
+TEST_CASE("PTX versions ascend and every target begins with one of them") {
+  const auto versions = ptx_versions();
+  CHECK(std::is_sorted(versions.begin(), versions.end()));
+  CHECK(versions.back() == Version{9, 0});
+  for (const TargetInfo& info : targets()) {
+    INFO(info.name);
+    CHECK(std::find(versions.begin(), versions.end(), info.since) != versions.end());
+  }
+}
+
+TEST_CASE("every chip's limits are those of NVIDIA's table of compute capabilities") {
+  // CUDA C++ Programming Guide 13.0, "Technical Specifications per Compute Capability": threads, blocks and
+  // shared memory (KB) of a multiprocessor, shared memory of a block. 8.8 is not in the table.
+  struct Row {
+    int chip, threads, blocks, shared_sm, shared_block;
+  };
+  const Row table[] = {{75, 1024, 16, 64, 64},    {80, 2048, 32, 164, 163},  {86, 1536, 16, 100, 99},
+                       {87, 1536, 16, 164, 163},  {89, 1536, 24, 100, 99},   {90, 2048, 32, 228, 227},
+                       {100, 2048, 32, 228, 227}, {103, 2048, 32, 228, 227}, {110, 1536, 24, 228, 227},
+                       {120, 1536, 24, 100, 99},  {121, 1536, 24, 100, 99}};
+  for (const Row& row : table) {
+    const std::string name = "sm_" + std::to_string(row.chip);
+    INFO(name);
+    const TargetInfo& info = Target(name).info();
+    CHECK(info.threads_per_sm == row.threads);
+    CHECK(info.blocks_per_sm == row.blocks);
+    CHECK(info.shared_per_sm == row.shared_sm * 1024);
+    CHECK(info.shared_per_block == row.shared_block * 1024);
+    CHECK(info.registers_per_sm == 65536);
+  }
+}
+
+TEST_CASE("a malformed targets table is refused with its row") {
+  const std::string chips =
+      "chip family shared_per_block shared_per_sm threads_per_sm blocks_per_sm registers_per_sm "
+      "mma_fraction_bits mma_halves";
+  const auto error = [&](std::vector<std::string_view> chip_rows, std::vector<std::string_view> target_rows) {
+    const Error caught =
+        error_of([&] { target::read_targets({std::move(chip_rows), std::move(target_rows)}); });
+    return caught.diagnostics().front();
+  };
+  const std::string_view chip = "90 9 1 1 1 1 1 25 no";
+  CHECK_THAT(error({chips, chip}, {"target since", "sm_91 8.0"}).message, ContainsSubstring("sm_91 8.0"));
+  CHECK_THAT(error({chips, chip}, {"target since", "sm_90"}).message, ContainsSubstring("1 cells"));
+  CHECK_THAT(error({chips, chip}, {"target since", "gfx90 8.0"}).message, ContainsSubstring("gfx90"));
+  CHECK_THAT(error({chips, chip}, {"target", "sm_90"}).message, ContainsSubstring("'since'"));
+  CHECK_THAT(error({chips, chip, chip}, {"target since"}).message, ContainsSubstring("twice"));
+  CHECK_THAT(error({chips, "90 9 x 1 1 1 1 25 no"}, {"target since"}).message, ContainsSubstring("'x'"));
+  CHECK(error({chips, chip}, {"target since", "sm_90 8"}).code == "bad-version");
+}
+
+}  // namespace
+}  // namespace ptxloom

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ptxloom/plan.hpp"
+
+#include <catch2/catch_get_random_seed.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <set>
+
+#include "ptxloom/error.hpp"
+#include "ptxloom/numeric.hpp"
+#include "support/errors.hpp"
+
+using namespace ptxloom;
+
+namespace {
+
+std::vector<double> values(const HostTensor& tensor) {
+  std::vector<double> decoded(tensor.plan.elements());
+  decode(tensor.plan.type, tensor.bytes, decoded);
+  return decoded;
+}
+
+HostTensor floats(const std::vector<float>& data) {
+  HostTensor tensor{.plan = {.name = "d", .type = f32, .shape = {2, data.size() / 2}, .role = TensorPlan::Role::out}, .bytes = std::vector<std::byte>(4 * data.size())};
+  std::memcpy(tensor.bytes.data(), data.data(), tensor.bytes.size());
+  return tensor;
+}
+
+}  // namespace
+
+TEST_CASE("random floats fill [-1, 1] of their type") {
+  for (const Type type : {f16, bf16, tf32, f32, f64, e4m3}) {
+    const std::vector<double> all = values(random_tensor({.name = "a", .type = type, .shape = {100, 100}}, Catch::getSeed()));
+    double sum = 0, least = 0, most = 0;
+    for (const double value : all) {
+      sum += value;
+      least = std::fmin(least, value);
+      most = std::fmax(most, value);
+      CHECK(encode(type, value) == encode(type, decode(type, encode(type, value))));
+    }
+    CAPTURE(type.name);
+    CHECK(std::abs(sum) < 400);  // 4 sigma of 10,000 uniform values is 231
+    CHECK(least >= -1);
+    CHECK(least < -0.9);
+    CHECK(most <= 1);
+    CHECK(most > 0.9);
+  }
+}
+
+TEST_CASE("random tf32 needs no more than 10 fraction bits") {
+  const HostTensor tensor = random_tensor({.name = "a", .type = tf32, .shape = {1000}}, Catch::getSeed());
+  for (std::size_t i = 0; i < 1000; ++i) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, tensor.bytes.data() + 4 * i, 4);
+    CHECK((bits & 0x1fff) == 0);
+  }
+}
+
+TEST_CASE("random integers are of the whole range") {
+  const std::vector<double> all = values(random_tensor({.name = "a", .type = s8, .shape = {20000}}, Catch::getSeed()));
+  CHECK(std::set<double>(all.begin(), all.end()).size() == 256);
+}
+
+TEST_CASE("random data depends on the seed and on the name, and on nothing else") {
+  const TensorPlan plan{.name = "a", .type = f16, .shape = {64}};
+  TensorPlan other = plan;
+  other.name = "b";
+  CHECK(random_tensor(plan, 1).bytes == random_tensor(plan, 1).bytes);
+  CHECK(random_tensor(plan, 1).bytes != random_tensor(plan, 2).bytes);
+  CHECK(random_tensor(plan, 1).bytes != random_tensor(other, 1).bytes);
+}
+
+TEST_CASE("a tensor with more elements than can be counted is refused") {
+  const TensorPlan plan{.name = "a", .type = f16, .shape = {std::uint64_t{1} << 40, std::uint64_t{1} << 40}};
+  CHECK(error_of([&] { plan.elements(); }).diagnostics().front().code == "too-large");
+}
+
+TEST_CASE("verify accepts what is within its tolerance and names what is not") {
+  const HostTensor output = floats({1.0F, 2.0F, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()});
+  Expectation expected{.tensor = "d", .points = {{0, 1.1, 0.2}, {1, 2, 0}}};
+  Verdict verdict = verify(expected, output);
+  CHECK(verdict.ok());
+  CHECK(verdict.checked == 2);
+  CHECK(std::abs(verdict.worst - 0.5) < 1e-6);
+
+  expected.points = {{1, 2.5, 0.4}, {0, 7, 1}};
+  verdict = verify(expected, output);
+  CHECK(verdict.wrong == 2);
+  CHECK(verdict.first.starts_with("d[0, 1] is 2, expected 2.5"));
+
+  expected.points = {{2, 1, 1e9}};
+  CHECK(verify(expected, output).wrong == 1);
+  expected.points = {{2, std::numeric_limits<double>::quiet_NaN(), 0}, {3, std::numeric_limits<double>::infinity(), 0}};
+  CHECK(verify(expected, output).ok());
+  expected.points = {{3, -std::numeric_limits<double>::infinity(), 1}};
+  CHECK(verify(expected, output).wrong == 1);
+}
+
+TEST_CASE("verify looks for poison where no point is, unless the points are complete") {
+  HostTensor output = floats({1.0F, 2.0F, 3.0F, 4.0F});
+  std::memset(output.bytes.data() + 8, 0xA5, 8);
+  Expectation expected{.tensor = "d", .points = {{0, 1, 0}}, .untouched = {3}};
+  CHECK(verify(expected, output).unwritten == std::vector<std::uint64_t>{2});
+  expected.complete = true;
+  CHECK(verify(expected, output).ok());
+  expected.untouched = {1};
+  CHECK(verify(expected, output).wrong == 1);
+}
