@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole way from a spec to a GEMM that runs: for a few shapes and types, matrices are written to .npy files and read
-// back, a kernel made for exactly them is picked, checked, emitted and linked, on a GPU also tuned, then run and verified.
-// Each step shows its time. Without a GPU the same kernels run in the CPU executor.
+// The whole way from a spec to a GEMM that runs: for a few shapes and types, matrices are written to .npy
+// files and read back, a kernel made for exactly them is picked, checked, emitted and linked, on a GPU also
+// tuned, then run and verified. Each step shows its time. Without a GPU the same kernels run in the CPU
+// executor.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,11 +25,15 @@ struct Case {
 
 std::vector<Case> cases() {
   return {
-      {{.m = 64, .n = 96, .k = 128, .a = pl::bf16}, {.m = 4096, .n = 4096, .k = 4096, .a = pl::bf16}, "round sizes"},
+      {{.m = 64, .n = 96, .k = 128, .a = pl::bf16},
+       {.m = 4096, .n = 4096, .k = 4096, .a = pl::bf16},
+       "round sizes"},
       {{.m = 61, .n = 47, .k = 83, .a = pl::f16, .d = pl::f16},
        {.m = 4097, .n = 4099, .k = 4100, .a = pl::f16, .d = pl::f16},
        "no size a multiple of anything"},
-      {{.m = 17, .n = 104, .k = 160, .a = pl::s8}, {.m = 17, .n = 4104, .k = 4160, .a = pl::s8}, "few rows, exact integers"},
+      {{.m = 17, .n = 104, .k = 160, .a = pl::s8},
+       {.m = 17, .n = 4104, .k = 4160, .a = pl::s8},
+       "few rows, exact integers"},
       {{.m = 33, .n = 31, .k = 37, .a = pl::tf32, .b_layout = pl::MatrixLayout::row},
        {.m = 1023, .n = 1031, .k = 1037, .a = pl::tf32, .b_layout = pl::MatrixLayout::row},
        "B row-major"},
@@ -44,7 +49,9 @@ double milliseconds_of(const auto& work) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
-void say(double milliseconds, const std::string& step) { fmt::print("  {:9.3f} ms  {}\n", milliseconds, step); }
+void say(double milliseconds, const std::string& step) {
+  fmt::print("  {:9.3f} ms  {}\n", milliseconds, step);
+}
 
 /// Writes random matrices as numpy would, and reads them back.
 std::vector<pl::HostTensor> matrices(const pl::Settings& problem, const fs::path& folder) {
@@ -73,19 +80,21 @@ void show_ptx(const std::string& ptx) {
   const auto first = std::find_if(lines.begin(), lines.end(), is_mma);
   const auto begin = first - std::min<std::ptrdiff_t>(2, first - lines.begin());
   fmt::print("               {} lines of PTX, among them\n", lines.size());
-  for (auto line = begin; line != lines.end() && line < first + 2; ++line) fmt::print("               |{}\n", *line);
+  for (auto line = begin; line != lines.end() && line < first + 2; ++line)
+    fmt::print("               |{}\n", *line);
 }
 
 /// On a GPU linking is part of loading; elsewhere it shows that making machine code needs no GPU.
 void show_link(const pl::Context& ctx, const pl::Kernel& kernel) {
   if (ctx.is_gpu()) {
-    say(kernel.times().link, fmt::format("link: {} bytes of machine code for {}{}", kernel.cubin().size(), ctx.target().name(),
-                                         kernel.cached() ? ", from the cache" : ""));
+    say(kernel.times().link, fmt::format("link: {} bytes of machine code for {}{}", kernel.cubin().size(),
+                                         ctx.target().name(), kernel.cached() ? ", from the cache" : ""));
   } else if (ctx.libraries().has_nvjitlink()) {
     pl::LinkResult linked;
-    const double took = milliseconds_of([&] { linked = ctx.linker().link(kernel.ptx(), {.target = std::string(ctx.target().name())}); });
-    say(took, fmt::format("link: {} bytes of machine code for {}{}; not run here", linked.cubin.size(), ctx.target().name(),
-                          linked.cached ? ", from the cache" : ""));
+    const double took = milliseconds_of(
+        [&] { linked = ctx.linker().link(kernel.ptx(), {.target = std::string(ctx.target().name())}); });
+    say(took, fmt::format("link: {} bytes of machine code for {}{}; not run here", linked.cubin.size(),
+                          ctx.target().name(), linked.cached ? ", from the cache" : ""));
   }
 }
 
@@ -102,12 +111,14 @@ void tune(const pl::Context& ctx, const pl::Settings& problem) {
 
 bool run_case(const pl::Context& ctx, const Case& one, const fs::path& folder) {
   const pl::Settings problem = pl::gemm_template().problem((ctx.is_gpu() ? one.gpu : one.cpu).settings());
-  fmt::print("\n{} x {} x {}, {} to {}: {}\n", problem.at("m"), problem.at("n"), problem.at("k"), problem.at("a"),
-             problem.at("d"), one.what);
+  fmt::print("\n{} x {} x {}, {} to {}: {}\n", problem.at("m"), problem.at("n"), problem.at("k"),
+             problem.at("a"), problem.at("d"), one.what);
   std::vector<pl::HostTensor> inputs;
-  say(milliseconds_of([&] { inputs = matrices(problem, folder); }), "matrices written to .npy files and read back");
+  say(milliseconds_of([&] { inputs = matrices(problem, folder); }),
+      "matrices written to .npy files and read back");
   if (ctx.is_gpu()) tune(ctx, problem);
-  const pl::RunResult result = pl::run_template(ctx, pl::gemm_template(), {.problem = problem, .inputs = inputs});
+  const pl::RunResult result =
+      pl::run_template(ctx, pl::gemm_template(), {.problem = problem, .inputs = inputs});
   const pl::Kernel& kernel = result.kernel.kernel;
   std::string chosen;
   for (const char* word : {"mma", "tile_m", "tile_n", "tile_k", "stages"}) {
@@ -122,23 +133,27 @@ bool run_case(const pl::Context& ctx, const Case& one, const fs::path& folder) {
   show_link(ctx, kernel);
   say(result.run_ms, "run on the " + ctx.device().name);
   const bool ok = result.verdict.ok();
-  say(result.verify_ms, ok ? fmt::format("verified: {} elements, all within the tolerance", result.verdict.checked)
-                           : "WRONG: " + result.verdict.first);
+  say(result.verify_ms,
+      ok ? fmt::format("verified: {} elements, all within the tolerance", result.verdict.checked)
+         : "WRONG: " + result.verdict.first);
   return ok;
 }
 
 int demo() {
-  const fs::path folder = fs::temp_directory_path() / fmt::format("ptxloom-demo-{:x}", std::random_device()());
+  const fs::path folder =
+      fs::temp_directory_path() / fmt::format("ptxloom-demo-{:x}", std::random_device()());
   fs::create_directories(folder);
   // Its records are its own: a quick search must not pass for a thorough one.
   const pl::Context ctx({.records_folder = folder / "records"});
   fmt::print("ptxloom {}: {}\n", pl::library_version(),
-             ctx.is_gpu() ? fmt::format("on the {}, {}", ctx.device().name, ctx.target().name())
-                          : "there is no GPU here; the kernels are made for sm_90a and run in the CPU executor");
+             ctx.is_gpu()
+                 ? fmt::format("on the {}, {}", ctx.device().name, ctx.target().name())
+                 : "there is no GPU here; the kernels are made for sm_90a and run in the CPU executor");
   bool ok = true;
   for (const Case& one : cases()) ok = run_case(ctx, one, folder) && ok;
   fs::remove_all(folder);
-  fmt::print("\n{}\n", ok ? "every result was verified against the definition, computed on the host" : "some results are WRONG");
+  fmt::print("\n{}\n", ok ? "every result was verified against the definition, computed on the host"
+                          : "some results are WRONG");
   return ok ? 0 : 1;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses a tensor-core instruction by shape and type, shows where its operands live, and prints a kernel with it.
+// Chooses a tensor-core instruction by shape and type, shows where its operands live, and prints a kernel
+// with it.
 #include <fmt/format.h>
 
 #include <ptxloom/ptxloom.hpp>
@@ -24,15 +25,16 @@ void show_variant() {
 /// One warp multiplies two fragments that lie in memory as its registers want them.
 pl::ir::Module mma_kernel(const std::shared_ptr<const pl::Specs>& specs) {
   pl::KernelBuilder k(specs, "one_mma", pl::Target("sm_80"));
-  const pl::Variant mma =
-      specs->select("mma.sync", {{"shape", "m16n8k16"}, {"a", "bf16"}, {"b", "bf16"}, {"d", "f32"}}, k.target());
+  const pl::Variant mma = specs->select(
+      "mma.sync", {{"shape", "m16n8k16"}, {"a", "bf16"}, {"b", "bf16"}, {"d", "f32"}}, k.target());
   const pl::Pointer in = k.pointer(pl::b32, "in"), out = k.pointer(pl::f32, "out");
   const pl::Reg lane = k.special("tid.x");
   k.section("registers of A and B: one warp-wide row of memory each");
   int row = 0;
   const auto fragment = [&](const char* operand) {
     std::vector<pl::Reg> registers;
-    for (int i = 0; i < mma.operand(operand).registers(); ++i) registers.push_back(k.load(in[k.add(lane, 32 * row++)]));
+    for (int i = 0; i < mma.operand(operand).registers(); ++i)
+      registers.push_back(k.load(in[k.add(lane, 32 * row++)]));
     return registers;
   };
   const std::vector<pl::Reg> a = fragment("A"), b = fragment("B");
@@ -40,7 +42,8 @@ pl::ir::Module mma_kernel(const std::shared_ptr<const pl::Specs>& specs) {
   std::vector<pl::Reg> d;
   for (int i = 0; i < mma.operand("D").registers(); ++i) d.push_back(k.mov(pl::f32, 0.0F));
   k.emit(mma, d, a, b, d);
-  for (int i = 0; i < static_cast<int>(d.size()); ++i) k.store(out[k.add(lane, 32 * i)], d[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < static_cast<int>(d.size()); ++i)
+    k.store(out[k.add(lane, 32 * i)], d[static_cast<std::size_t>(i)]);
   return k.finish();
 }
 

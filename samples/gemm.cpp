@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// D = A * B on matrices from .npy files: gemm A.npy B.npy D.npy. A is m x k, B is n x k (so D = A times B transposed),
-// both f16; D is m x n, f32. Without arguments it writes two small matrices of its own first, and says where.
+// D = A * B on matrices from .npy files: gemm A.npy B.npy D.npy. A is m x k, B is n x k (so D = A times B
+// transposed), both f16; D is m x n, f32. Without arguments it writes two small matrices of its own first,
+// and says where.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -12,9 +13,11 @@ namespace pl = ptxloom;
 
 namespace {
 
-std::string write_example(const std::filesystem::path& folder, const char* name, std::size_t rows, std::size_t columns) {
+std::string write_example(const std::filesystem::path& folder, const char* name, std::size_t rows,
+                          std::size_t columns) {
   std::random_device seed;
-  const pl::HostTensor matrix = pl::random_tensor({.name = name, .type = pl::f16, .shape = {rows, columns}}, seed());
+  const pl::HostTensor matrix =
+      pl::random_tensor({.name = name, .type = pl::f16, .shape = {rows, columns}}, seed());
   const std::string file = folder / (std::string(name) + ".npy");
   pl::write_npy(file, {.dtype = pl::npy_dtype(pl::f16), .shape = {rows, columns}, .bytes = matrix.bytes});
   fmt::print("wrote {}\n", file);

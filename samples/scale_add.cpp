@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel by hand: y = a * x + y, fused, on the GPU or in the executor, and compared with the host's own result.
+// A kernel by hand: y = a * x + y, fused, on the GPU or in the executor, and compared with the host's own
+// result.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the fastest configuration of a GEMM on this GPU. The winner is kept as a record: from then on every program
-// that asks for this problem on this kind of GPU gets it at once.
+// Finds the fastest configuration of a GEMM on this GPU. The winner is kept as a record: from then on every
+// program that asks for this problem on this kind of GPU gets it at once.
 #include <fmt/format.h>
 
 #include <ptxloom/ptxloom.hpp>

@@ -173,6 +173,7 @@ class KernelBuilder {
 
   // ---- how it reads and launches ------------------------------------------------------------------------------------
   void comment(std::string text);
+  void pragma(std::string text);           ///< `.pragma`: "\"nounroll\"" at the head of a loop
   void section(std::string_view title);  ///< a comment line that stands out
   void header(std::string line);         ///< a comment line at the top of the file
   void require_block(std::uint32_t x, std::uint32_t y = 1, std::uint32_t z = 1);  ///< .reqntid

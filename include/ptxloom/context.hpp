@@ -18,10 +18,11 @@
 #include "ptxloom/log.hpp"
 #include "ptxloom/tune.hpp"
 
-// Where kernels are loaded and run: one GPU, or the CPU executor where there is none. A Context carries everything
-// that is not a kernel's own: the instruction specs, the device and its target, the linker with its cache, the
-// tuning records, the log. It is a handle that can be copied; what is made from it keeps it alive. Const members
-// are thread-safe. On a GPU it retains the primary context, and each call puts back what was current before.
+// Where kernels are loaded and run: one GPU, or the CPU executor where there is none. A Context carries
+// everything that is not a kernel's own: the instruction specs, the device and its target, the linker with
+// its cache, the tuning records, the log. It is a handle that can be copied; what is made from it keeps it
+// alive. Const members are thread-safe. On a GPU it retains the primary context, and each call puts back what
+// was current before.
 //
 // Environment, where the options leave something open: PTXLOOM_SPECS (folders of spec overlays, separated by
 // colons), PTXLOOM_CACHE_DIR, PTXLOOM_RECORDS, PTXLOOM_LOG.
@@ -42,8 +43,8 @@ struct ContextOptions {
 
 class Context {
  public:
-  /// Throws Error(missing, "no-driver") where a GPU is asked for and there is none, Error(usage, "unknown-device")
-  /// for another name, and what reading the overlays throws.
+  /// Throws Error(missing, "no-driver") where a GPU is asked for and there is none, Error(usage,
+  /// "unknown-device") for another name, and what reading the overlays throws.
   explicit Context(ContextOptions options = {});
 
   bool is_gpu() const;
@@ -57,15 +58,15 @@ class Context {
   operator std::shared_ptr<const Specs>() const;
 
   Buffer alloc(std::uint64_t bytes) const;
-  /// Makes the caller's memory reachable for kernels in the executor: from now on a pointer into it may stand among
-  /// a kernel's arguments. On a GPU, whose own pointers need no such thing, it does nothing. The caller keeps the
-  /// memory alive until unregister_memory.
+  /// Makes the caller's memory reachable for kernels in the executor: from now on a pointer into it may stand
+  /// among a kernel's arguments. On a GPU, whose own pointers need no such thing, it does nothing. The caller
+  /// keeps the memory alive until unregister_memory.
   void register_memory(void* data, std::size_t bytes) const;
   void unregister_memory(void* data) const;
 
-  /// Checks, prints, links (or finds in the cache) and loads a kernel; `entry` may be left out where there is one. In
-  /// the executor: checks and decodes. Throws Error(refused) with all diagnostics of what is illegal, or with
-  /// "target-mismatch"; Error(missing, "no-nvjitlink"); what linking and loading throw.
+  /// Checks, prints, links (or finds in the cache) and loads a kernel; `entry` may be left out where there is
+  /// one. In the executor: checks and decodes. Throws Error(refused) with all diagnostics of what is illegal,
+  /// or with "target-mismatch"; Error(missing, "no-nvjitlink"); what linking and loading throw.
   Kernel load(const ir::Module& module, std::string_view entry = {}) const;
   /// The same for PTX text. On a GPU the linker alone judges it; in the executor it must be within the specs.
   Kernel load(std::string_view ptx, std::string_view entry = {}) const;

@@ -13,8 +13,8 @@
 #include "ptxloom/jit.hpp"
 #include "ptxloom/launch.hpp"
 
-// A kernel that is loaded, on a GPU or in the executor, and can be launched. It is a handle: copies are the same
-// kernel, and it keeps its module and its context's device alive. Const members are thread-safe.
+// A kernel that is loaded, on a GPU or in the executor, and can be launched. It is a handle: copies are the
+// same kernel, and it keeps its module and its context's device alive. Const members are thread-safe.
 namespace ptxloom {
 
 /// How long each step on the way to a loaded kernel took, in milliseconds; 0 for a step that was not needed.
@@ -36,11 +36,13 @@ class Kernel {
   /// returns. Throws Error(usage) as Arguments does, and for a configuration that the kernel cannot take;
   /// Error(refused) for a fault, which the GPU may report at a later call.
   void launch(CUstream_st* stream, const LaunchConfig& config, std::span<const Argument> arguments) const;
-  void launch(CUstream_st* stream, const LaunchConfig& config, std::initializer_list<Argument> arguments) const {
+  void launch(CUstream_st* stream, const LaunchConfig& config,
+              std::initializer_list<Argument> arguments) const {
     launch(stream, config, std::span(arguments.begin(), arguments.size()));
   }
   /// The same in the executor, counting instructions; on a GPU it counts nothing.
-  void launch_counted(const LaunchConfig& config, std::span<const Argument> arguments, exec::Stats& stats) const;
+  void launch_counted(const LaunchConfig& config, std::span<const Argument> arguments,
+                      exec::Stats& stats) const;
 
   const std::string& ptx() const;
   /// Machine code; empty on the executor.

@@ -11,8 +11,9 @@
 
 #include "ptxloom/type.hpp"
 
-// A piece of work as plain data, without a kernel's inside: the words that describe it, its tensors, how its kernel
-// is launched, and what must come out. It is what running, tuning and verifying need, and can cross to another process.
+// A piece of work as plain data, without a kernel's inside: the words that describe it, its tensors, how its
+// kernel is launched, and what must come out. It is what running, tuning and verifying need, and can cross to
+// another process.
 namespace ptxloom {
 
 /// A problem or a configuration in words, as the command line and the tuning records hold them.
@@ -55,8 +56,8 @@ struct HostTensor {
   std::vector<std::byte> bytes;
 };
 
-/// What an output must hold: `index` into the tensor's elements, the exact value, and how far off a correct kernel
-/// may be. Where a problem is too large to compute whole, points of every tile stand for it.
+/// What an output must hold: `index` into the tensor's elements, the exact value, and how far off a correct
+/// kernel may be. Where a problem is too large to compute whole, points of every tile stand for it.
 struct Expectation {
   std::string tensor;
   struct Point {
@@ -65,12 +66,12 @@ struct Expectation {
     double tolerance;
   };
   std::vector<Point> points;
-  bool complete = false;                   ///< every element the kernel writes has a point
-  std::vector<std::uint64_t> untouched;    ///< elements that must keep the poison (padding behind a row)
+  bool complete = false;                 ///< every element the kernel writes has a point
+  std::vector<std::uint64_t> untouched;  ///< elements that must keep the poison (padding behind a row)
 };
 
-/// A tensor full of random values that depend on the seed and the tensor's name: floats uniform in [-1, 1], rounded to
-/// the type; integers from the whole range of the type.
+/// A tensor full of random values that depend on the seed and the tensor's name: floats uniform in [-1, 1],
+/// rounded to the type; integers from the whole range of the type.
 HostTensor random_tensor(const TensorPlan& plan, std::uint64_t seed);
 /// A tensor that nothing has been written to.
 HostTensor poisoned_tensor(const TensorPlan& plan, std::byte poison = kPoison);
@@ -79,17 +80,19 @@ HostTensor poisoned_tensor(const TensorPlan& plan, std::byte poison = kPoison);
 struct Verdict {
   std::uint64_t checked = 0;  ///< points compared
   std::uint64_t wrong = 0;
-  double worst = 0;  ///< the largest distance from the expected value, in tolerances
-  std::string first; ///< the first wrong element in words: "d[3, 17] is 1.5, expected 1.25 +- 0.01"
-  std::vector<std::uint64_t> unwritten;  ///< elements that still hold the poison, though something else belongs there
+  double worst = 0;   ///< the largest distance from the expected value, in tolerances
+  std::string first;  ///< the first wrong element in words: "d[3, 17] is 1.5, expected 1.25 +- 0.01"
+  std::vector<std::uint64_t>
+      unwritten;  ///< elements that still hold the poison, though something else belongs there
   bool ok() const { return wrong == 0 && unwritten.empty(); }
 };
 
 /// Compares an output that was filled with `poison` first.
 Verdict verify(const Expectation& expected, const HostTensor& output, std::byte poison = kPoison);
 
-/// `run` gives the output of a run that found its outputs filled with `poison`. A correct value may look like poison
-/// by chance, so what seems unwritten is looked at again after a run with another poison.
-Verdict verify_run(const Expectation& expected, const std::function<const HostTensor&(std::byte poison)>& run);
+/// `run` gives the output of a run that found its outputs filled with `poison`. A correct value may look like
+/// poison by chance, so what seems unwritten is looked at again after a run with another poison.
+Verdict verify_run(const Expectation& expected,
+                   const std::function<const HostTensor&(std::byte poison)>& run);
 
 }  // namespace ptxloom

@@ -13,8 +13,8 @@
 #include "ptxloom/context.hpp"
 #include "ptxloom/template.hpp"
 
-// What can be done with any template on any context: make its kernel for a problem, run it on given or random data and
-// verify what comes out, or search the device for its fastest configuration.
+// What can be done with any template on any context: make its kernel for a problem, run it on given or random
+// data and verify what comes out, or search the device for its fastest configuration.
 namespace ptxloom {
 
 /// A template's kernel for one problem, loaded.
@@ -23,12 +23,12 @@ struct Specialised {
   std::vector<TensorPlan> tensors;
   LaunchPlan launch;
   Kernel kernel;
-  bool tuned = false;    ///< the configuration comes from a tuning record
-  double emit_ms = 0;    ///< choosing the configuration and building the IR
+  bool tuned = false;  ///< the configuration comes from a tuning record
+  double emit_ms = 0;  ///< choosing the configuration and building the IR
 };
 
-/// The configuration known to be best: of a tuning record for this device, problem and library version that agrees
-/// with the given words, else the template's own choice.
+/// The configuration known to be best: of a tuning record for this device, problem and library version that
+/// agrees with the given words, else the template's own choice.
 Specialised specialise(const Context& context, const Template& kernel_template, const Settings& problem,
                        const Settings& config = {});
 
@@ -54,8 +54,8 @@ struct RunResult {
   double verify_ms = 0;  ///< computing what must come out, and comparing
 };
 
-/// The tensors of a problem: inputs as given (checked against the plan: Error(usage, "wrong-tensor")) or random,
-/// outputs poisoned.
+/// The tensors of a problem: inputs as given (checked against the plan: Error(usage, "wrong-tensor")) or
+/// random, outputs poisoned.
 std::vector<HostTensor> make_tensors(const Template& kernel_template, const Settings& problem,
                                      std::span<const HostTensor> given, std::uint64_t seed);
 
@@ -79,8 +79,8 @@ struct TuneResult {
   std::optional<Diagnostic> unkept;  ///< why the record could not be written
 };
 
-/// Measures candidates, hints of other library versions first, and keeps the winner in the context's records. Throws
-/// Error(missing, "no-device") on the executor.
+/// Measures candidates, hints of other library versions first, and keeps the winner in the context's records.
+/// Throws Error(missing, "no-device") on the executor.
 TuneResult tune_template(const Context& context, const Template& kernel_template, const TuneOptions& options);
 
 }  // namespace ptxloom

@@ -16,11 +16,11 @@
 #include "ptxloom/launch.hpp"
 #include "ptxloom/plan.hpp"
 
-// Which configuration of a kernel is fastest on this device? Candidates come as data: PTX and how to launch it. Each
-// is linked (on several host threads, ahead of the device), run on poisoned outputs and verified, and only then
-// timed: graph replays over buffers in rotation that are larger than the L2 cache, so that no launch finds its data
-// warm. The best few are measured again in turns, so that a drifting clock meets them all alike. Winners are kept as
-// records, one JSON object a line, a file for each device kind and host.
+// Which configuration of a kernel is fastest on this device? Candidates come as data: PTX and how to launch
+// it. Each is linked (on several host threads, ahead of the device), run on poisoned outputs and verified,
+// and only then timed: graph replays over buffers in rotation that are larger than the L2 cache, so that no
+// launch finds its data warm. The best few are measured again in turns, so that a drifting clock meets them
+// all alike. Winners are kept as records, one JSON object a line, a file for each device kind and host.
 namespace ptxloom {
 
 /// "0.1.0"
@@ -53,8 +53,8 @@ std::string to_json(const Record& record);
 /// Throws Error(usage, "bad-record") that says what is wrong with the line.
 Record record_from_json(std::string_view line);
 
-/// A folder of records. Reading merges all its files; a line that cannot be read is passed over with a warning. Writing
-/// replaces the file of this device kind and host as a whole, under a lock. Thread-safe.
+/// A folder of records. Reading merges all its files; a line that cannot be read is passed over with a
+/// warning. Writing replaces the file of this device kind and host as a whole, under a lock. Thread-safe.
 class Records {
  public:
   explicit Records(std::filesystem::path folder, Log log = {});
@@ -64,9 +64,11 @@ class Records {
   const std::filesystem::path& folder() const { return folder_; }
   std::vector<Record> all() const;
   /// The fastest of this library version; nullopt if there is none.
-  std::optional<Record> find(const DeviceKey& device, std::string_view kernel_template, const Settings& problem) const;
+  std::optional<Record> find(const DeviceKey& device, std::string_view kernel_template,
+                             const Settings& problem) const;
   /// Those of other versions, fastest first: to be verified and measured again before anyone relies on them.
-  std::vector<Record> hints(const DeviceKey& device, std::string_view kernel_template, const Settings& problem) const;
+  std::vector<Record> hints(const DeviceKey& device, std::string_view kernel_template,
+                            const Settings& problem) const;
   /// Keeps a record, in place of one of the same device, problem and version that is not faster. Throws
   /// Error(usage, "unwritable-file").
   void add(const Record& record) const;
@@ -128,8 +130,9 @@ struct SearchOptions {
 struct SearchResult {
   std::vector<Measurement> measured;  ///< fastest first, then those that failed
   std::uint64_t evaluations = 0;
-  bool interrupted = false;         ///< by `stop`
-  std::optional<Diagnostic> fault;  ///< a candidate broke the device's context, and nothing could be run after it
+  bool interrupted = false;  ///< by `stop`
+  std::optional<Diagnostic>
+      fault;  ///< a candidate broke the device's context, and nothing could be run after it
   const Measurement* best() const;  ///< nullptr where no candidate was correct
 };
 

@@ -71,8 +71,9 @@ const ir::Kernel& find_entry(const ir::Module& module, std::string_view entry) {
   if (const ir::Kernel* kernel = entry.empty() ? nullptr : module.find(entry)) return *kernel;
   std::string names;
   for (const ir::Kernel& kernel : module.kernels) names += (names.empty() ? "" : ", ") + kernel.name;
-  const std::string what = entry.empty() ? fmt::format("the module has {} kernels, and none is named", module.kernels.size())
-                                         : fmt::format("the module has no kernel '{}'", entry);
+  const std::string what =
+      entry.empty() ? fmt::format("the module has {} kernels, and none is named", module.kernels.size())
+                    : fmt::format("the module has no kernel '{}'", entry);
   throw Error(ErrorKind::usage, "unknown-kernel", what, names.empty() ? "" : "its kernels are: " + names);
 }
 
@@ -87,17 +88,19 @@ void judge(std::vector<Diagnostic> found, std::vector<Diagnostic>& kept) {
 void check_target(const Target& device, const Target& wanted, const std::string& kernel) {
   if (device.satisfies(wanted.info())) return;
   throw Error(ErrorKind::refused, "target-mismatch",
-              fmt::format("kernel {} is made for {} and cannot run on this device, an {}", kernel, wanted.name(),
-                          device.name()),
+              fmt::format("kernel {} is made for {} and cannot run on this device, an {}", kernel,
+                          wanted.name(), device.name()),
               fmt::format("make it for {} or another target that the device satisfies", device.name()));
 }
 
 /// Loads what is in `state` (PTX, signature, what was found so far) on the machine.
-Kernel load_on(const Context::State& context, std::shared_ptr<Kernel::State> state, const ir::Module& module) {
+Kernel load_on(const Context::State& context, std::shared_ptr<Kernel::State> state,
+               const ir::Module& module) {
   state->specs = context.specs;
   state->machine = context.machine;
   context.machine->load(*state, module, context.linker);
-  for (const Diagnostic& diagnostic : state->diagnostics) context.log(LogLevel::warning, to_string(diagnostic));
+  for (const Diagnostic& diagnostic : state->diagnostics)
+    context.log(LogLevel::warning, to_string(diagnostic));
   context.log(LogLevel::info,
               fmt::format("kernel {}: check {:.2f} ms, print {:.2f} ms, link {:.2f} ms{}, load {:.2f} ms",
                           state->signature.name, state->times.check, state->times.print, state->times.link,
@@ -124,9 +127,11 @@ Context::Context(ContextOptions options) {
   auto specs = read_specs(options);
   const Libraries libraries(options.libraries);
   const Cache cache = options.cache_folder ? Cache(*options.cache_folder, log) : Cache::from_environment(log);
-  Records records = options.records_folder ? Records(*options.records_folder, log) : Records::from_environment(log);
+  Records records =
+      options.records_folder ? Records(*options.records_folder, log) : Records::from_environment(log);
   auto machine = find_machine(options, *specs, libraries, log);
-  log(LogLevel::info, fmt::format("running on {}, target {}", machine->info().name, machine->target().name()));
+  log(LogLevel::info,
+      fmt::format("running on {}, target {}", machine->info().name, machine->target().name()));
   state_ = std::make_shared<const State>(State{.log = log,
                                                .specs = std::move(specs),
                                                .libraries = libraries,
@@ -151,7 +156,9 @@ Buffer Context::alloc(std::uint64_t bytes) const {
   return buffer;
 }
 
-void Context::register_memory(void* data, std::size_t bytes) const { state_->machine->register_memory(data, bytes); }
+void Context::register_memory(void* data, std::size_t bytes) const {
+  state_->machine->register_memory(data, bytes);
+}
 void Context::unregister_memory(void* data) const { state_->machine->unregister_memory(data); }
 void Context::synchronize(CUstream_st* stream) const { state_->machine->synchronize(stream); }
 

@@ -107,7 +107,8 @@ class HostKernel : public Loaded {
 
  private:
   /// Pointers into registered memory become what the executor knows them by.
-  std::vector<std::byte> translate(const KernelSignature& signature, std::span<const std::byte> packed) const {
+  std::vector<std::byte> translate(const KernelSignature& signature,
+                                   std::span<const std::byte> packed) const {
     std::vector<std::byte> bytes(packed.begin(), packed.end());
     for (const KernelParameter& parameter : signature.parameters) {
       if (parameter.size != sizeof(std::uint64_t) || parameter.type.is_float()) continue;

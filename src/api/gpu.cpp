@@ -15,7 +15,9 @@ class GpuBlock : public Block {
   std::uint64_t address() const override { return memory_.address(); }
   std::uint64_t size() const override { return memory_.size(); }
   void write(std::span<const std::byte> data, std::uint64_t offset) override { memory_.upload(data, offset); }
-  void read(std::span<std::byte> data, std::uint64_t offset) const override { memory_.download(data, offset); }
+  void read(std::span<std::byte> data, std::uint64_t offset) const override {
+    memory_.download(data, offset);
+  }
   void fill(std::byte value) override { memory_.fill(value); }
 
  private:
@@ -36,7 +38,8 @@ class GpuKernel : public Loaded {
 
 class Gpu : public Machine {
  public:
-  Gpu(const Libraries& libraries, int ordinal) : device_(libraries, ordinal), target_(device_.info().target()) {}
+  Gpu(const Libraries& libraries, int ordinal)
+      : device_(libraries, ordinal), target_(device_.info().target()) {}
 
   const DeviceInfo& info() const override { return device_.info(); }
   const Target& target() const override { return target_; }

@@ -7,7 +7,8 @@ namespace ptxloom {
 
 const KernelSignature& Kernel::signature() const { return state_->signature; }
 
-void Kernel::launch(CUstream_st* stream, const LaunchConfig& config, std::span<const Argument> arguments) const {
+void Kernel::launch(CUstream_st* stream, const LaunchConfig& config,
+                    std::span<const Argument> arguments) const {
   state_->loaded->launch(stream, config, state_->signature, arguments, nullptr);
 }
 

@@ -20,8 +20,8 @@ struct Kernel::State {
   std::vector<Diagnostic> diagnostics;
   StepTimes times;
   bool cached = false;
-  std::shared_ptr<const Specs> specs;             // the executor's program refers to variants
-  std::shared_ptr<const api::Machine> machine;    // outlives what is loaded on it
+  std::shared_ptr<const Specs> specs;           // the executor's program refers to variants
+  std::shared_ptr<const api::Machine> machine;  // outlives what is loaded on it
   std::unique_ptr<const api::Loaded> loaded;
 };
 

@@ -10,8 +10,8 @@
 #include "ptxloom/kernel.hpp"
 #include "ptxloom/launch.hpp"
 
-// The one face over GPU and executor. A Machine makes memory and loads kernels; Context, Buffer and Kernel know
-// nothing else of what they run on.
+// The one face over GPU and executor. A Machine makes memory and loads kernels; Context, Buffer and Kernel
+// know nothing else of what they run on.
 namespace ptxloom::api {
 
 /// A stretch of the machine's memory. Ranges are checked by the caller.
@@ -47,8 +47,8 @@ class Machine {
   virtual void unregister_memory(void* data) const = 0;
   virtual void synchronize(CUstream_st* stream) const = 0;
 
-  /// Turns `state.ptx`, or `module` where the machine runs that, into `state.loaded`, and fills in what becomes known on
-  /// the way: machine code, resources, times.
+  /// Turns `state.ptx`, or `module` where the machine runs that, into `state.loaded`, and fills in what
+  /// becomes known on the way: machine code, resources, times.
   virtual void load(Kernel::State& state, const ir::Module& module, const Linker& linker) const = 0;
 };
 

@@ -47,7 +47,8 @@ class Buffers {
   Buffers(const Context& context, std::span<const HostTensor> tensors) : tensors_(tensors) {
     for (const HostTensor& tensor : tensors) {
       buffers_.push_back(context.alloc(tensor.plan.bytes()));
-      initial_.push_back(tensor.plan.role == TensorPlan::Role::inout ? tensor.bytes : std::vector<std::byte>());
+      initial_.push_back(tensor.plan.role == TensorPlan::Role::inout ? tensor.bytes
+                                                                     : std::vector<std::byte>());
     }
   }
   std::uint64_t address(std::string_view name) const {
@@ -57,24 +58,36 @@ class Buffers {
   void upload(std::byte poison) {
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       switch (tensors_[i].plan.role) {
-        case TensorPlan::Role::in: buffers_[i].write(tensors_[i].bytes); break;
-        case TensorPlan::Role::out: buffers_[i].fill(poison); break;
-        case TensorPlan::Role::inout: buffers_[i].write(initial_[i]); break;
+        case TensorPlan::Role::in:
+          buffers_[i].write(tensors_[i].bytes);
+          break;
+        case TensorPlan::Role::out:
+          buffers_[i].fill(poison);
+          break;
+        case TensorPlan::Role::inout:
+          buffers_[i].write(initial_[i]);
+          break;
       }
     }
   }
-  void download(const HostTensor& tensor, std::vector<std::byte>& bytes) const { buffers_[index_of(tensor)].read(bytes); }
+  void download(const HostTensor& tensor, std::vector<std::byte>& bytes) const {
+    buffers_[index_of(tensor)].read(bytes);
+  }
 
  private:
-  std::size_t index_of(const HostTensor& tensor) const { return static_cast<std::size_t>(&tensor - tensors_.data()); }
+  std::size_t index_of(const HostTensor& tensor) const {
+    return static_cast<std::size_t>(&tensor - tensors_.data());
+  }
 
   std::span<const HostTensor> tensors_;
   std::vector<Buffer> buffers_;
   std::vector<std::vector<std::byte>> initial_;  // what an inout tensor held
 };
 
-void launch_once(const Context& context, const Specialised& kernel, const Buffers& buffers, exec::Stats* stats) {
-  const auto arguments = arguments_of(kernel.launch, [&](std::string_view name) { return buffers.address(name); });
+void launch_once(const Context& context, const Specialised& kernel, const Buffers& buffers,
+                 exec::Stats* stats) {
+  const auto arguments =
+      arguments_of(kernel.launch, [&](std::string_view name) { return buffers.address(name); });
   const LaunchConfig config = launch_config_of(kernel.launch);
   if (stats != nullptr && !context.is_gpu()) {
     kernel.kernel.launch_counted(config, arguments, *stats);
@@ -90,12 +103,14 @@ void check_given(const std::vector<TensorPlan>& plans, std::span<const HostTenso
     if (plan == plans.end()) {
       std::string names;
       for (const TensorPlan& known : plans) names += (names.empty() ? "" : ", ") + known.name;
-      throw Error(ErrorKind::usage, "wrong-tensor", fmt::format("the problem has no tensor '{}'", tensor.plan.name),
+      throw Error(ErrorKind::usage, "wrong-tensor",
+                  fmt::format("the problem has no tensor '{}'", tensor.plan.name),
                   "its tensors are: " + names);
     }
     if (plan->role == TensorPlan::Role::out || tensor.bytes.size() == plan->bytes()) continue;
     throw Error(ErrorKind::usage, "wrong-tensor",
-                fmt::format("tensor {} takes {} bytes, and {} are given", plan->name, plan->bytes(), tensor.bytes.size()),
+                fmt::format("tensor {} takes {} bytes, and {} are given", plan->name, plan->bytes(),
+                            tensor.bytes.size()),
                 "give it as the problem says, in C order");
   }
 }
@@ -104,11 +119,13 @@ void check_given(const std::vector<TensorPlan>& plans, std::span<const HostTenso
 void check_memory(const std::vector<TensorPlan>& plans) {
   std::uint64_t bytes = 0;
   for (const TensorPlan& plan : plans) bytes += plan.bytes();
-  const std::uint64_t whole = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t whole = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                              static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   if (bytes < whole / 3) return;  // each tensor has a copy on the device and one to compare with
-  throw Error(ErrorKind::usage, "too-large",
-              fmt::format("the tensors take {} MiB, and this machine has {} MiB of memory", bytes >> 20, whole >> 20),
-              "use smaller sizes");
+  throw Error(
+      ErrorKind::usage, "too-large",
+      fmt::format("the tensors take {} MiB, and this machine has {} MiB of memory", bytes >> 20, whole >> 20),
+      "use smaller sizes");
 }
 
 }  // namespace

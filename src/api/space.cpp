@@ -65,7 +65,8 @@ std::string expected(const TemplateParameter& parameter, const std::string& valu
   if (parameter.kind == "stride")
     return is_integer_in(value, 0, kLargest) ? "" : fmt::format("an integer from 0 (tight) to {}", kLargest);
   if (parameter.kind == "number") return is_number(value) ? "" : "a finite decimal number";
-  const bool listed = std::find(parameter.values.begin(), parameter.values.end(), value) != parameter.values.end();
+  const bool listed =
+      std::find(parameter.values.begin(), parameter.values.end(), value) != parameter.values.end();
   return listed ? "" : fmt::format("one of {}", fmt::join(parameter.values, ", "));
 }
 
@@ -78,9 +79,11 @@ ParameterSpace::ParameterSpace(std::string_view json) {
     doc_ = document.at("doc");
     problem_ = read_parameters(document.at("problem"));
     config_ = read_parameters(document.at("config"));
-    for (const Json& row : document.value("types", Json::array())) types_.push_back(cells(row.get<std::string>()));
+    for (const Json& row : document.value("types", Json::array()))
+      types_.push_back(cells(row.get<std::string>()));
   } catch (const Json::exception& error) {
-    throw Error(ErrorKind::usage, "bad-space", fmt::format("the parameter space cannot be read: {}", error.what()));
+    throw Error(ErrorKind::usage, "bad-space",
+                fmt::format("the parameter space cannot be read: {}", error.what()));
   }
 }
 
@@ -96,7 +99,8 @@ Settings ParameterSpace::complete(const std::vector<TemplateParameter>& part, co
     }
     if (const std::string wanted = expected(parameter, found->second); !wanted.empty())
       throw Error(ErrorKind::usage, "bad-value",
-                  fmt::format("{}: {}={} is not {}", name_, parameter.name, found->second, wanted), parameter.doc);
+                  fmt::format("{}: {}={} is not {}", name_, parameter.name, found->second, wanted),
+                  parameter.doc);
     whole[parameter.name] = found->second;
   }
   return whole;

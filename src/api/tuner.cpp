@@ -12,14 +12,16 @@ namespace ptxloom {
 namespace {
 
 /// All configurations worth measuring: first what was best on this device for other versions of the library.
-std::vector<Settings> configurations(const Context& context, const Template& kernel_template, const Settings& problem,
-                                     const Settings& given) {
+std::vector<Settings> configurations(const Context& context, const Template& kernel_template,
+                                     const Settings& problem, const Settings& given) {
   std::vector<Settings> all;
-  for (const Record& hint : context.records().hints(device_key(context.device()), kernel_template.name(), problem)) {
+  for (const Record& hint :
+       context.records().hints(device_key(context.device()), kernel_template.name(), problem)) {
     try {
       all.push_back(kernel_template.config(context.specs(), context.target(), problem, hint.config));
     } catch (const Error& error) {
-      context.log()(LogLevel::info, fmt::format("a record of version {} is of no use: {}", hint.library, error.what()));
+      context.log()(LogLevel::info,
+                    fmt::format("a record of version {} is of no use: {}", hint.library, error.what()));
     }
   }
   for (Settings& config : kernel_template.candidates(context.specs(), context.target(), problem, given)) {
@@ -45,7 +47,8 @@ Record make_record(const Context& context, const Template& kernel_template, cons
 
 }  // namespace
 
-TuneResult tune_template(const Context& context, const Template& kernel_template, const TuneOptions& options) {
+TuneResult tune_template(const Context& context, const Template& kernel_template,
+                         const TuneOptions& options) {
   const DeviceContext& device = context.device_context();
   const Settings problem = kernel_template.problem(options.problem);
   const std::vector<Settings> configs = configurations(context, kernel_template, problem, options.config);

@@ -236,6 +236,12 @@ void KernelBuilder::comment(std::string text) {
   k.comments.push_back(std::move(text));
 }
 
+void KernelBuilder::pragma(std::string text) {
+  ir::Kernel& k = kernel();
+  k.body.push_back({ir::Statement::Kind::pragma, static_cast<std::uint32_t>(k.pragmas.size())});
+  k.pragmas.push_back(std::move(text));
+}
+
 void KernelBuilder::section(std::string_view title) { comment("---- " + std::string(title) + " ----"); }
 
 void KernelBuilder::header(std::string line) { module_.header.push_back(std::move(line)); }

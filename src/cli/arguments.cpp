@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -83,7 +83,8 @@ class Parser {
     while (true) {
       std::uint64_t extent = 0;
       const auto [stop, error] = std::from_chars(at, end, extent);
-      if (error != std::errc() || extent == 0) throw bad(fmt::format("[{}] is no shape; each size is 1 or more", text));
+      if (error != std::errc() || extent == 0)
+        throw bad(fmt::format("[{}] is no shape; each size is 1 or more", text));
       shape.push_back(extent);
       if (stop == end) return shape;
       if (*stop != ',') throw bad(fmt::format("[{}] is no shape", text));
@@ -93,7 +94,8 @@ class Parser {
 
   RunArgument parse_inout(std::string_view rest, RunArgument argument) const {
     const std::size_t colon = rest.find(':');
-    if (colon == 0 || colon == std::string_view::npos || colon + 1 == rest.size()) throw bad("two files are needed, IN.npy:OUT.npy");
+    if (colon == 0 || colon == std::string_view::npos || colon + 1 == rest.size())
+      throw bad("two files are needed, IN.npy:OUT.npy");
     argument.kind = Kind::inout;
     argument.source = rest.substr(0, colon);
     argument.destination = rest.substr(colon + 1);
@@ -102,22 +104,26 @@ class Parser {
 
   RunArgument parse_bytes(std::string_view rest, RunArgument argument) const {
     argument.kind = Kind::bytes;
-    if (rest.size() % 2 != 0) throw bad("two hexadecimal digits make a byte, and the number of digits is odd");
+    if (rest.size() % 2 != 0)
+      throw bad("two hexadecimal digits make a byte, and the number of digits is odd");
     for (std::size_t i = 0; i < rest.size(); i += 2) {
       unsigned value = 0;
       const auto [stop, error] = std::from_chars(rest.data() + i, rest.data() + i + 2, value, 16);
-      if (error != std::errc() || stop != rest.data() + i + 2) throw bad(fmt::format("'{}' is no hexadecimal byte", rest.substr(i, 2)));
+      if (error != std::errc() || stop != rest.data() + i + 2)
+        throw bad(fmt::format("'{}' is no hexadecimal byte", rest.substr(i, 2)));
       argument.bytes.push_back(static_cast<std::byte>(value));
     }
     return argument;
   }
 
   std::uint64_t scalar_bits(Type type, std::string_view text) const {
-    if (type.lanes > 1 || type.kind == TypeKind::predicate || type.bits > 64) throw bad(fmt::format("{} cannot be given as a number; use bytes=HEX", type.name));
+    if (type.lanes > 1 || type.kind == TypeKind::predicate || type.bits > 64)
+      throw bad(fmt::format("{} cannot be given as a number; use bytes=HEX", type.name));
     if (type.is_float() && !text.starts_with("0x")) {
       double value = 0;
       const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-      if (error != std::errc() || stop != text.data() + text.size()) throw bad(fmt::format("'{}' is no number", text));
+      if (error != std::errc() || stop != text.data() + text.size())
+        throw bad(fmt::format("'{}' is no number", text));
       return encode(type, value);
     }
     return integer_bits(type, text);
@@ -129,11 +135,14 @@ class Parser {
     const bool hex = digits.starts_with("0x");
     if (hex) digits.remove_prefix(2);
     std::uint64_t value = 0;
-    const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, hex ? 16 : 10);
-    if (error != std::errc() || stop != digits.data() + digits.size()) throw bad(fmt::format("'{}' is no integer", text));
+    const auto [stop, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), value, hex ? 16 : 10);
+    if (error != std::errc() || stop != digits.data() + digits.size())
+      throw bad(fmt::format("'{}' is no integer", text));
     const std::uint64_t top = std::uint64_t{1} << (type.bits - 1);
     const std::uint64_t all = (top - 1) * 2 + 1;
-    const std::uint64_t most = negative ? (type.is_signed() ? top : 0) : (type.is_signed() && !hex ? top - 1 : all);
+    const std::uint64_t most =
+        negative ? (type.is_signed() ? top : 0) : (type.is_signed() && !hex ? top - 1 : all);
     if (value > most) throw bad(fmt::format("{} does not fit {}", text, type.name));
     return (negative ? ~value + 1 : value) & all;
   }
@@ -148,16 +157,18 @@ RunArgument parse_argument(std::string_view text) { return Parser(text).parse();
 HostTensor read_tensor(const std::filesystem::path& file, const TensorPlan& plan) {
   NpyArray array = read_npy(file);
   if (const std::string wanted = npy_dtype(plan.type); array.dtype != wanted) {
-    throw Error(ErrorKind::usage, "npy-dtype",
-                fmt::format("{} holds '{}', and tensor {} of type {} takes '{}'", file.string(), array.dtype, plan.name,
-                            plan.type.name, wanted),
-                fmt::format("convert it: np.save(file, array.astype('{0}')), or array.view('{0}') for bits", wanted));
+    throw Error(
+        ErrorKind::usage, "npy-dtype",
+        fmt::format("{} holds '{}', and tensor {} of type {} takes '{}'", file.string(), array.dtype,
+                    plan.name, plan.type.name, wanted),
+        fmt::format("convert it: np.save(file, array.astype('{0}')), or array.view('{0}') for bits", wanted));
   }
   if (!std::ranges::equal(array.shape, plan.shape)) {
-    throw Error(ErrorKind::usage, "npy-shape",
-                fmt::format("{} has the shape [{}], and tensor {} is [{}]", file.string(), fmt::join(array.shape, ", "),
-                            plan.name, fmt::join(plan.shape, ", ")),
-                "shapes are those in memory: a layout of 'col' swaps the axes, a leading dimension is the last one");
+    throw Error(
+        ErrorKind::usage, "npy-shape",
+        fmt::format("{} has the shape [{}], and tensor {} is [{}]", file.string(),
+                    fmt::join(array.shape, ", "), plan.name, fmt::join(plan.shape, ", ")),
+        "shapes are those in memory: a layout of 'col' swaps the axes, a leading dimension is the last one");
   }
   return {plan, std::move(array.bytes)};
 }

@@ -38,7 +38,8 @@ class Steps {
     auto result = work();
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
     const auto entry = std::ranges::find(times_, step, [](const auto& t) { return t.first; });
-    auto& times = entry == times_.end() ? times_.emplace_back(step, std::vector<double>()).second : entry->second;
+    auto& times =
+        entry == times_.end() ? times_.emplace_back(step, std::vector<double>()).second : entry->second;
     times.push_back(took.count());
     return result;
   }
@@ -80,8 +81,8 @@ std::vector<Timing> spec_to_ptx(const Tool& tool, int count) {
   const Target target = specs->target(kTarget);
   const Kernel kernel = largest(specs, target);
   for (int i = 0; i < count; ++i) {
-    const Emitted emitted =
-        steps.time("build IR", [&] { return gemm_template().emit(specs, target, kernel.problem, kernel.config); });
+    const Emitted emitted = steps.time(
+        "build IR", [&] { return gemm_template().emit(specs, target, kernel.problem, kernel.config); });
     steps.time("check", [&] { return check(emitted.module); });
     steps.time("print", [&] { return print(emitted.module); });
   }
@@ -91,8 +92,8 @@ std::vector<Timing> spec_to_ptx(const Tool& tool, int count) {
 /// A kernel that no cache has seen: a constant of it depends on `salt`.
 std::string fresh_ptx(const std::shared_ptr<const Specs>& specs, const Target& target, int salt) {
   const Template& gemm = gemm_template();
-  const Settings problem = gemm.problem(
-      {{"m", "1024"}, {"n", "1024"}, {"k", std::to_string(1024 + 16 * salt)}, {"a", "f16"}});
+  const Settings problem =
+      gemm.problem({{"m", "1024"}, {"n", "1024"}, {"k", std::to_string(1024 + 16 * salt)}, {"a", "f16"}});
   const Settings config =
       gemm.config(*specs, target, problem, {{"tile_m", "64"}, {"tile_n", "64"}, {"static", "mnk"}});
   return print(gemm.emit(specs, target, problem, config).module);
@@ -118,10 +119,11 @@ std::vector<Timing> cache(const Tool& tool, int count) {
   const Linker linker(Libraries(), Cache::from_environment(tool_log()));
   const std::string ptx = fresh_ptx(specs, specs->target(kTarget), 0);
   for (int i = 0; i < count; ++i) {
-    const LinkResult result =
-        steps.time(i == 0 ? "first" : "hit", [&] { return linker.link(ptx, {.target = std::string(kTarget)}); });
+    const LinkResult result = steps.time(i == 0 ? "first" : "hit",
+                                         [&] { return linker.link(ptx, {.target = std::string(kTarget)}); });
     if (i > 0 && !result.cached) {
-      throw Error(ErrorKind::refused, "no-hit", "the cache did not return what was stored", "see ptxloom cache stat");
+      throw Error(ErrorKind::refused, "no-hit", "the cache did not return what was stored",
+                  "see ptxloom cache stat");
     }
   }
   return steps.results();
@@ -134,27 +136,34 @@ struct Benchmark {
   std::vector<Timing> (*run)(const Tool&, int);
 };
 
-constexpr Benchmark kBenchmarks[] = {{"spec_to_ptx", "IR, check and text of the largest gemm kernel", 200, spec_to_ptx},
-                                     {"link", "PTX of a gemm to a cubin, nothing cached", 12, link},
-                                     {"cache", "the same from the disk cache", 100, cache}};
+constexpr Benchmark kBenchmarks[] = {
+    {"spec_to_ptx", "IR, check and text of the largest gemm kernel", 200, spec_to_ptx},
+    {"link", "PTX of a gemm to a cubin, nothing cached", 12, link},
+    {"cache", "the same from the disk cache", 100, cache}};
 
 int run(const Tool& tool, const Options& options) {
   const auto benchmark = std::ranges::find(kBenchmarks, options.name, &Benchmark::name);
   if (benchmark == std::end(kBenchmarks)) {
     std::vector<std::string> names;
     for (const Benchmark& known : kBenchmarks) names.emplace_back(known.name);
-    throw Error(ErrorKind::usage, "unknown-benchmark", fmt::format("there is no benchmark '{}'", options.name),
-                fmt::format("did you mean '{}'? ptxloom bench --help lists them", nearest(options.name, names)));
+    throw Error(
+        ErrorKind::usage, "unknown-benchmark", fmt::format("there is no benchmark '{}'", options.name),
+        fmt::format("did you mean '{}'? ptxloom bench --help lists them", nearest(options.name, names)));
   }
-  const std::vector<Timing> timings = benchmark->run(tool, options.count > 0 ? options.count : benchmark->count);
+  const std::vector<Timing> timings =
+      benchmark->run(tool, options.count > 0 ? options.count : benchmark->count);
   if (options.json) {
     auto steps = nlohmann::ordered_json::array();
-    for (const Timing& t : timings) steps.push_back({{"step", t.step}, {"median_ms", t.median_ms}, {"least_ms", t.least_ms}});
-    fmt::print("{}\n", nlohmann::ordered_json{{"schema", 1}, {"name", options.name}, {"steps", std::move(steps)}}.dump(1));
+    for (const Timing& t : timings)
+      steps.push_back({{"step", t.step}, {"median_ms", t.median_ms}, {"least_ms", t.least_ms}});
+    fmt::print(
+        "{}\n",
+        nlohmann::ordered_json{{"schema", 1}, {"name", options.name}, {"steps", std::move(steps)}}.dump(1));
     return 0;
   }
   std::vector<std::vector<std::string>> rows = {{"step", "median ms", "least ms"}};
-  for (const Timing& t : timings) rows.push_back({t.step, fmt::format("{:.4f}", t.median_ms), fmt::format("{:.4f}", t.least_ms)});
+  for (const Timing& t : timings)
+    rows.push_back({t.step, fmt::format("{:.4f}", t.median_ms), fmt::format("{:.4f}", t.least_ms)});
   fmt::print("{}", format_table(rows));
   return 0;
 }
@@ -171,7 +180,8 @@ void add_bench(Tool& tool) {
       },
       run);
   std::string names;
-  for (const Benchmark& benchmark : kBenchmarks) names += fmt::format("{:<12} {}\n", benchmark.name, benchmark.does);
+  for (const Benchmark& benchmark : kBenchmarks)
+    names += fmt::format("{:<12} {}\n", benchmark.name, benchmark.does);
   command.footer(names);
 }
 

@@ -24,7 +24,9 @@ Cache open_cache() {
 }
 
 std::string date(std::int64_t seconds) {
-  return seconds == 0 ? "-" : fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(static_cast<std::time_t>(seconds)));
+  return seconds == 0
+             ? "-"
+             : fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(static_cast<std::time_t>(seconds)));
 }
 
 int stat() {
@@ -41,7 +43,8 @@ int stat() {
 int verify() {
   const std::vector<Cache::BadEntry> bad = open_cache().verify();
   for (const Cache::BadEntry& entry : bad) fmt::print("{}: {}\n", entry.path.string(), entry.reason);
-  fmt::print(stderr, "{} damaged entries; they count as misses and are replaced when next needed\n", bad.size());
+  fmt::print(stderr, "{} damaged entries; they count as misses and are replaced when next needed\n",
+             bad.size());
   return bad.empty() ? 0 : 1;
 }
 
@@ -51,7 +54,8 @@ int clear() {
   return 0;
 }
 
-void add_action(Tool& tool, CLI::App& cache, const std::string& name, const std::string& does, int (*action)()) {
+void add_action(Tool& tool, CLI::App& cache, const std::string& name, const std::string& does,
+                int (*action)()) {
   cache.add_subcommand(name, does)->callback([&tool, action] { tool.action = action; });
 }
 

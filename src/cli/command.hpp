@@ -12,9 +12,10 @@
 #include "ptxloom/specs.hpp"
 #include "ptxloom/target.hpp"
 
-// The tool: one file a subcommand. Each add_X declares the options of `ptxloom X` and, when X is what the user asks
-// for, sets the action; nothing runs, and nothing of the library is made, before all options are known to be good. Data
-// goes to stdout, everything else to stderr. Exit codes are those of ErrorKind, 0, and 130 after Ctrl-C.
+// The tool: one file a subcommand. Each add_X declares the options of `ptxloom X` and, when X is what the
+// user asks for, sets the action; nothing runs, and nothing of the library is made, before all options are
+// known to be good. Data goes to stdout, everything else to stderr. Exit codes are those of ErrorKind, 0, and
+// 130 after Ctrl-C.
 namespace ptxloom::cli {
 
 /// What all subcommands share.
@@ -25,13 +26,16 @@ struct Tool {
 
   /// A subcommand whose options are `Options`; `run` gets them once they are parsed.
   template <typename Options>
-  CLI::App& command(const std::string& name, const std::string& does, std::function<void(CLI::App&, Options&)> declare,
+  CLI::App& command(const std::string& name, const std::string& does,
+                    std::function<void(CLI::App&, Options&)> declare,
                     std::function<int(const Tool&, const Options&)> run) {
     CLI::App* command = app.add_subcommand(name, does);
     auto options = std::make_shared<Options>();
     declare(*command, *options);
     command->fallthrough();
-    command->callback([this, options, run = std::move(run)] { action = [this, options, run] { return run(*this, *options); }; });
+    command->callback([this, options, run = std::move(run)] {
+      action = [this, options, run] { return run(*this, *options); };
+    });
     return *command;
   }
 

@@ -68,7 +68,8 @@ void add_compile(Tool& tool) {
       [](CLI::App& command, Options& options) {
         command.add_option("file", options.file, "PTX")->required()->type_name("FILE.ptx");
         command.add_option("--target", options.target, "default: the file's .target")->type_name("T");
-        command.add_option("-o,--output", options.output, "default: FILE.cubin; - is stdout")->type_name("FILE.cubin");
+        command.add_option("-o,--output", options.output, "default: FILE.cubin; - is stdout")
+            ->type_name("FILE.cubin");
       },
       run);
 }

@@ -110,16 +110,17 @@ void print_json(const Report& report) {
                        {"memory_bytes", device.memory_bytes},
                        {"driver_api", device.driver_api}});
   }
-  const Json json = {{"schema", 1},
-                     {"version", library_version()},
-                     {"forms", report.forms},
-                     {"libraries", std::move(libraries)},
-                     {"linker_targets", report.linker_targets},
-                     {"compiler_targets", report.compiler_targets},
-                     {"devices", std::move(devices)},
-                     {"device_problem", problem_json(report.device_problem)},
-                     {"cache", {{"folder", report.cache.string()}, {"problem", problem_json(report.cache_problem)}}},
-                     {"records", {{"folder", report.records.string()}}}};
+  const Json json = {
+      {"schema", 1},
+      {"version", library_version()},
+      {"forms", report.forms},
+      {"libraries", std::move(libraries)},
+      {"linker_targets", report.linker_targets},
+      {"compiler_targets", report.compiler_targets},
+      {"devices", std::move(devices)},
+      {"device_problem", problem_json(report.device_problem)},
+      {"cache", {{"folder", report.cache.string()}, {"problem", problem_json(report.cache_problem)}}},
+      {"records", {{"folder", report.records.string()}}}};
   fmt::print("{}\n", json.dump(1));
 }
 
@@ -133,18 +134,22 @@ void print_text(const Report& report) {
   std::vector<std::vector<std::string>> rows = {
       {"ptxloom", fmt::format("{}, {} instruction forms", library_version(), report.forms)}};
   for (const LibraryStatus& library : report.libraries) {
-    rows.push_back({library.name, library.path.empty() ? "missing" : fmt::format("{}  {}", library.version, library.path)});
+    rows.push_back({library.name,
+                    library.path.empty() ? "missing" : fmt::format("{}  {}", library.version, library.path)});
     add_problem(rows, library.problem);
   }
   rows.push_back({"nvJitLink serves", fmt::format("{}", fmt::join(report.linker_targets, " "))});
   rows.push_back({"NVRTC serves", fmt::format("{}", fmt::join(report.compiler_targets, " "))});
   for (const DeviceInfo& device : report.devices) {
     rows.push_back({fmt::format("gpu:{}", device.ordinal),
-                    fmt::format("{}, {}, {} SMs, {} GiB", device.name, target_of(device), device.sms, device.memory_bytes >> 30)});
+                    fmt::format("{}, {}, {} SMs, {} GiB", device.name, target_of(device), device.sms,
+                                device.memory_bytes >> 30)});
   }
   if (report.device_problem) {
     rows.push_back({"gpu", "none: kernels run in the CPU executor"});
-    const auto same = [&](const LibraryStatus& l) { return l.problem && l.problem->message == report.device_problem->message; };
+    const auto same = [&](const LibraryStatus& l) {
+      return l.problem && l.problem->message == report.device_problem->message;
+    };
     if (std::ranges::none_of(report.libraries, same)) add_problem(rows, report.device_problem);
   }
   rows.push_back({"cache", report.cache.empty() ? "off" : report.cache.string()});
@@ -164,7 +169,10 @@ int run(const Tool& tool, const Options& options) {
 void add_doctor(Tool& tool) {
   tool.command<Options>(
       "doctor", "what is installed, and which targets each part can serve",
-      [](CLI::App& command, Options& options) { command.add_flag("--json", options.json, "docs/json/doctor.json"); }, run);
+      [](CLI::App& command, Options& options) {
+        command.add_flag("--json", options.json, "docs/json/doctor.json");
+      },
+      run);
 }
 
 }  // namespace ptxloom::cli

@@ -33,8 +33,8 @@ std::vector<std::string> header(const Task& task, const Settings& problem, const
   return {format_launch_header({.launch = emitted.launch, .tensors = task.kernel_template->tensors(problem)}),
           fmt::format("{} {}", task.kernel_template->name(), to_words(problem)),
           fmt::format("configuration {}", to_words(config)),
-          fmt::format("target {}, PTX {}, made by ptxloom {}", target.name(), to_string(emitted.module.version),
-                      library_version())};
+          fmt::format("target {}, PTX {}, made by ptxloom {}", target.name(),
+                      to_string(emitted.module.version), library_version())};
 }
 
 int run(const Tool& tool, const Options& options) {

@@ -24,12 +24,13 @@ std::string_view role_name(TensorPlan::Role role) {
 
 Type read_type(const std::string& name) {
   if (const auto type = find_type(name)) return *type;
-  throw Error(ErrorKind::usage, "bad-launch-header", fmt::format("the ptxloom.launch line names a type '{}'", name),
-              "emit the file again");
+  throw Error(ErrorKind::usage, "bad-launch-header",
+              fmt::format("the ptxloom.launch line names a type '{}'", name), "emit the file again");
 }
 
 TensorPlan read_tensor(const std::string& name, const Json& json) {
-  const auto role = std::ranges::find(kRoles, json.at("role").get<std::string>(), [](const auto& r) { return r.second; });
+  const auto role =
+      std::ranges::find(kRoles, json.at("role").get<std::string>(), [](const auto& r) { return r.second; });
   if (role == std::end(kRoles)) throw std::invalid_argument("role");
   return {.name = name,
           .type = read_type(json.at("type")),
@@ -64,7 +65,8 @@ std::string format_launch_header(const LaunchHeader& header) {
     Json param = {{"name", argument.name}, {"type", argument.type.name}};
     const auto tensor = std::ranges::find(header.tensors, argument.tensor, &TensorPlan::name);
     if (tensor != header.tensors.end()) {
-      param["tensor"] = {{"type", tensor->type.name}, {"shape", tensor->shape}, {"role", role_name(tensor->role)}};
+      param["tensor"] = {
+          {"type", tensor->type.name}, {"shape", tensor->shape}, {"role", role_name(tensor->role)}};
     } else {
       param["bits"] = argument.bits;
     }

@@ -28,7 +28,8 @@ int parse_number(std::string_view option, std::string_view text) {
   int value = -1;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc() && stop == text.data() + text.size() && value >= 0) return value;
-  throw Error(ErrorKind::usage, "bad-usage", fmt::format("{}: '{}' is no number from 0 up", option, text), "write --at 3,7 or --select TA=1");
+  throw Error(ErrorKind::usage, "bad-usage", fmt::format("{}: '{}' is no number from 0 up", option, text),
+              "write --at 3,7 or --select TA=1");
 }
 
 std::vector<LayoutSelector> parse_selectors(const std::vector<std::string>& texts) {
@@ -59,7 +60,8 @@ void print_elements(const Layout& map, const Options& options) {
   if (!options.at.empty()) {
     const std::size_t comma = std::min(options.at.find(','), options.at.size());
     const int row = parse_number("--at", std::string_view(options.at).substr(0, comma));
-    const int col = parse_number("--at", std::string_view(options.at).substr(std::min(comma + 1, options.at.size())));
+    const int col =
+        parse_number("--at", std::string_view(options.at).substr(std::min(comma + 1, options.at.size())));
     const auto found = map.find(row, col);
     if (!found) {
       throw Error(ErrorKind::usage, "outside-matrix", fmt::format("there is no element {},{}", row, col),
@@ -74,7 +76,8 @@ void print_elements(const Layout& map, const Options& options) {
                 fmt::format("{} lanes hold the matrix, counted from 0", map.lanes));
   }
   for (const LayoutElement& e : map.lane(options.lane)) {
-    rows.push_back({std::to_string(e.lane), std::to_string(e.reg), std::to_string(e.bit), std::to_string(e.row), std::to_string(e.col)});
+    rows.push_back({std::to_string(e.lane), std::to_string(e.reg), std::to_string(e.bit),
+                    std::to_string(e.row), std::to_string(e.col)});
   }
   fmt::print("{}", format_table(rows));
 }
@@ -103,11 +106,17 @@ void print_json(const Layout& map, Variant variant, const OperandSpec& operand) 
     if (matrices) element["matrix"] = e.matrix;
     elements.push_back(std::move(element));
   }
-  Json json = {{"schema", 1},          {"opcode", variant.opcode()}, {"operand", operand.name}, {"type", operand.type.name},
-               {"rows", map.rows},   {"cols", map.cols},         {"lanes", map.lanes}};
+  Json json = {{"schema", 1},
+               {"opcode", variant.opcode()},
+               {"operand", operand.name},
+               {"type", operand.type.name},
+               {"rows", map.rows},
+               {"cols", map.cols},
+               {"lanes", map.lanes}};
   if (matrices) {
     auto addresses = Json::array();
-    for (const auto& a : map.addresses()) addresses.push_back({{"lane", a.lane}, {"matrix", a.matrix}, {"row", a.row}});
+    for (const auto& a : map.addresses())
+      addresses.push_back({{"lane", a.lane}, {"matrix", a.matrix}, {"row", a.row}});
     json["addresses"] = std::move(addresses);
   }
   json["elements"] = std::move(elements);
@@ -116,13 +125,16 @@ void print_json(const Layout& map, Variant variant, const OperandSpec& operand) 
 
 void print_svg(const Layout& map, Variant variant, const OperandSpec& operand) {
   constexpr int kCell = 44, kHigh = 22, kTop = 24;
-  fmt::print("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" font-family=\"monospace\" font-size=\"9\">\n",
-             map.cols * kCell + 1, map.rows * kHigh + kTop + 1);
+  fmt::print(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" font-family=\"monospace\" "
+      "font-size=\"9\">\n",
+      map.cols * kCell + 1, map.rows * kHigh + kTop + 1);
   fmt::print("<text x=\"2\" y=\"15\" font-size=\"12\">{} of {}</text>\n", operand.name, variant.opcode());
   for (const LayoutElement& e : map.elements()) {
     const int x = e.col * kCell, y = e.row * kHigh + kTop;
-    fmt::print("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"hsl({},70%,{}%)\" stroke=\"#888\"/>", x, y, kCell, kHigh,
-               e.lane * 360 / map.lanes, 92 - 6 * (e.reg % 4));
+    fmt::print(
+        "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"hsl({},70%,{}%)\" stroke=\"#888\"/>", x, y,
+        kCell, kHigh, e.lane * 360 / map.lanes, 92 - 6 * (e.reg % 4));
     fmt::print("<text x=\"{}\" y=\"{}\">{}</text>\n", x + 2, y + 14, place(map, e));
   }
   fmt::print("</svg>\n");
@@ -153,7 +165,8 @@ void add_layout(Tool& tool) {
   tool.command<Options>(
       "layout", "where each element of a matrix operand lives: lane, register, bit",
       [](CLI::App& command, Options& options) {
-        command.add_option("opcode", options.opcode, "in full, a prefix, or with ... for any modifiers")->required();
+        command.add_option("opcode", options.opcode, "in full, a prefix, or with ... for any modifiers")
+            ->required();
         command.add_option("--operand", options.operand, "such as A")->required()->type_name("NAME");
         command.add_option("--target", options.target, "as this target has it")->type_name("T");
         command.add_option("--format", options.format, "text, svg or json (docs/json/layout.json)")

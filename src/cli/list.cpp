@@ -35,7 +35,8 @@ std::vector<Specs::FormInfo> chosen_forms(const Specs& specs, const std::string&
   return forms;
 }
 
-std::vector<Variant> variants_of(const Specs& specs, std::string_view form, const std::optional<Target>& target) {
+std::vector<Variant> variants_of(const Specs& specs, std::string_view form,
+                                 const std::optional<Target>& target) {
   std::vector<Variant> variants = specs.variants(form);
   if (target) std::erase_if(variants, [&](Variant v) { return !v.since(*target); });
   return variants;
@@ -56,11 +57,12 @@ void print_text(const Specs& specs, const std::vector<Specs::FormInfo>& forms, c
     }
     const std::vector<Variant> variants = variants_of(specs, form.name, target);
     if (!options.variants && !variants.empty()) {
-      rows.push_back({std::string(form.family), std::string(form.name), fmt::format("{} variants", variants.size()),
-                      std::string(form.doc)});
+      rows.push_back({std::string(form.family), std::string(form.name),
+                      fmt::format("{} variants", variants.size()), std::string(form.doc)});
     }
     if (!options.variants) continue;
-    for (const Variant variant : variants) rows.push_back({std::string(variant.opcode()), since_text(variant, target)});
+    for (const Variant variant : variants)
+      rows.push_back({std::string(variant.opcode()), since_text(variant, target)});
   }
   fmt::print("{}", format_table(rows));
 }

@@ -34,11 +34,13 @@ constexpr int kUsage = static_cast<int>(ErrorKind::usage);
 
 void declare(Tool& tool) {
   tool.app.set_version_flag("--version", std::string(library_version()));
-  tool.app.add_option("--specs", tool.spec_folders, "folder of spec overlays (repeatable; PTXLOOM_SPECS holds more)")
+  tool.app
+      .add_option("--specs", tool.spec_folders,
+                  "folder of spec overlays (repeatable; PTXLOOM_SPECS holds more)")
       ->allow_extra_args(false)
       ->type_name("DIR");
-  for (const auto add : {add_doctor, add_list, add_show, add_check, add_emit, add_compile, add_layout, add_run, add_tune,
-                         add_bench, add_cache}) {
+  for (const auto add : {add_doctor, add_list, add_show, add_check, add_emit, add_compile, add_layout,
+                         add_run, add_tune, add_bench, add_cache}) {
     add(tool);
   }
 }

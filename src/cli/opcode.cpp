@@ -36,7 +36,8 @@ bool may_hold(const Specs::FormInfo& form, std::string_view wanted) {
 }
 
 std::vector<Variant> search(const Specs& specs, const std::string& wanted) {
-  if (const std::span<const Variant> exact = specs.match(wanted); !exact.empty()) return {exact.begin(), exact.end()};
+  if (const std::span<const Variant> exact = specs.match(wanted); !exact.empty())
+    return {exact.begin(), exact.end()};
   std::vector<Variant> found;
   for (const std::string_view name : specs.forms()) {
     if (!may_hold(specs.info(name), wanted)) continue;
@@ -49,7 +50,8 @@ std::vector<Variant> search(const Specs& specs, const std::string& wanted) {
 
 }  // namespace
 
-std::vector<Variant> find_opcode(const Specs& specs, const std::string& wanted, const std::optional<Target>& target) {
+std::vector<Variant> find_opcode(const Specs& specs, const std::string& wanted,
+                                 const std::optional<Target>& target) {
   std::vector<Variant> found = search(specs, wanted);
   if (found.empty()) {
     Diagnostic why = specs.explain(wanted, target.value_or(Target(targets().back())));
@@ -69,9 +71,10 @@ std::vector<Variant> find_opcode(const Specs& specs, const std::string& wanted, 
     if (listed++ == kMostListed) break;
     list += fmt::format("\n    {}", opcode);
   }
-  if (opcodes.size() > kMostListed) list += fmt::format("\n    and {} more: ptxloom list --variants", opcodes.size() - kMostListed);
-  throw Error(ErrorKind::usage, "ambiguous-opcode", fmt::format("'{}' is one of {} opcodes", wanted, opcodes.size()),
-              "name one of them:" + list);
+  if (opcodes.size() > kMostListed)
+    list += fmt::format("\n    and {} more: ptxloom list --variants", opcodes.size() - kMostListed);
+  throw Error(ErrorKind::usage, "ambiguous-opcode",
+              fmt::format("'{}' is one of {} opcodes", wanted, opcodes.size()), "name one of them:" + list);
 }
 
 std::string example(Variant variant) {

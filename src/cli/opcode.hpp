@@ -9,10 +9,11 @@
 
 namespace ptxloom::cli {
 
-/// The variants of the one opcode that the user means: the full text, a prefix of it, or words with "..." for any
-/// modifiers. Of one opcode there may be several, with other operands. Throws Error(usage): "ambiguous-opcode" with a
-/// list of those that match, "unknown-opcode" with the nearest.
-std::vector<Variant> find_opcode(const Specs& specs, const std::string& wanted, const std::optional<Target>& target);
+/// The variants of the one opcode that the user means: the full text, a prefix of it, or words with "..." for
+/// any modifiers. Of one opcode there may be several, with other operands. Throws Error(usage):
+/// "ambiguous-opcode" with a list of those that match, "unknown-opcode" with the nearest.
+std::vector<Variant> find_opcode(const Specs& specs, const std::string& wanted,
+                                 const std::optional<Target>& target);
 
 /// "mma.sync.aligned... D, A, B, C;"
 std::string example(Variant variant);

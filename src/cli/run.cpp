@@ -28,17 +28,21 @@ void check_flags(const RunFlags& flags, bool is_file) {
   refuse("--smem", flags.smem != 0);
 }
 
-std::vector<RunArgument> named_arguments(const std::vector<std::string>& texts, const std::vector<TensorPlan>& tensors) {
+std::vector<RunArgument> named_arguments(const std::vector<std::string>& texts,
+                                         const std::vector<TensorPlan>& tensors) {
   std::vector<RunArgument> arguments;
   for (const std::string& text : texts) {
     RunArgument argument = parse_argument(text);
     const auto tensor = std::ranges::find(tensors, argument.name, &TensorPlan::name);
     const bool output = argument.kind == RunArgument::Kind::out;
-    const bool buffer = output || argument.kind == RunArgument::Kind::in || argument.kind == RunArgument::Kind::inout;
+    const bool buffer =
+        output || argument.kind == RunArgument::Kind::in || argument.kind == RunArgument::Kind::inout;
     if (tensor == tensors.end() || !buffer || output != (tensor->role == TensorPlan::Role::out)) {
       std::string names;
       for (const TensorPlan& t : tensors) {
-        const char* role = t.role == TensorPlan::Role::in ? "in" : t.role == TensorPlan::Role::out ? "out" : "inout";
+        const char* role = t.role == TensorPlan::Role::in    ? "in"
+                           : t.role == TensorPlan::Role::out ? "out"
+                                                             : "inout";
         names += fmt::format("{}{}={}=...", names.empty() ? "" : ", ", t.name, role);
       }
       throw Error(ErrorKind::usage, "bad-arg", fmt::format("--arg {}: the problem has no such tensor", text),
@@ -59,9 +63,12 @@ void write_outputs(const std::vector<RunArgument>& arguments, const std::vector<
 }
 
 std::string verdict_text(const Verdict& verdict) {
-  if (verdict.wrong != 0) return fmt::format("WRONG: {} of {} elements; {}", verdict.wrong, verdict.checked, verdict.first);
-  if (!verdict.unwritten.empty()) return fmt::format("WRONG: {} elements were never written", verdict.unwritten.size());
-  return fmt::format("correct: {} elements compared, the worst is {:.2g} of its tolerance off", verdict.checked, verdict.worst);
+  if (verdict.wrong != 0)
+    return fmt::format("WRONG: {} of {} elements; {}", verdict.wrong, verdict.checked, verdict.first);
+  if (!verdict.unwritten.empty())
+    return fmt::format("WRONG: {} elements were never written", verdict.unwritten.size());
+  return fmt::format("correct: {} elements compared, the worst is {:.2g} of its tolerance off",
+                     verdict.checked, verdict.worst);
 }
 
 int run_template_task(const Context& context, const RunFlags& flags) {
@@ -80,22 +87,25 @@ int run_template_task(const Context& context, const RunFlags& flags) {
   const RunResult result = run_template(context, *task.kernel_template, options);
   write_outputs(arguments, result.tensors);
   const StepTimes& times = result.kernel.kernel.times();
-  fmt::print("{}", format_table({{"problem", to_words(result.kernel.problem)},
-                                 {"configuration", to_words(result.kernel.config)},
-                                 {"device", fmt::format("{}, {}", context.device().name, context.target().name())},
-                                 {"seed", fmt::format("{}", flags.seed)},
-                                 {"emit", fmt::format("{:.3f} ms", result.kernel.emit_ms)},
-                                 {"check, print", fmt::format("{:.3f} ms", times.check + times.print)},
-                                 {"link", fmt::format("{:.3f} ms{}", times.link, result.kernel.kernel.cached() ? " (cached)" : "")},
-                                 {"load", fmt::format("{:.3f} ms", times.load)},
-                                 {"run", fmt::format("{:.3f} ms (once, cold)", result.run_ms)},
-                                 {"result", verdict_text(result.verdict)}}));
+  fmt::print("{}",
+             format_table({{"problem", to_words(result.kernel.problem)},
+                           {"configuration", to_words(result.kernel.config)},
+                           {"device", fmt::format("{}, {}", context.device().name, context.target().name())},
+                           {"seed", fmt::format("{}", flags.seed)},
+                           {"emit", fmt::format("{:.3f} ms", result.kernel.emit_ms)},
+                           {"check, print", fmt::format("{:.3f} ms", times.check + times.print)},
+                           {"link", fmt::format("{:.3f} ms{}", times.link,
+                                                result.kernel.kernel.cached() ? " (cached)" : "")},
+                           {"load", fmt::format("{:.3f} ms", times.load)},
+                           {"run", fmt::format("{:.3f} ms (once, cold)", result.run_ms)},
+                           {"result", verdict_text(result.verdict)}}));
   if (flags.stats) print_stats(context, stats);
   return result.verdict.ok() ? 0 : 1;
 }
 
 int run(const Tool& tool, const RunFlags& flags) {
-  const bool is_file = std::filesystem::path(flags.what).extension() == ".ptx" || std::filesystem::is_regular_file(flags.what);
+  const bool is_file =
+      std::filesystem::path(flags.what).extension() == ".ptx" || std::filesystem::is_regular_file(flags.what);
   check_flags(flags, is_file);
   if (!is_file) find_template(flags.what);  // a wrong word is said before a device is opened
   const Context context = open_device(tool, flags.device);
@@ -107,7 +117,8 @@ int run(const Tool& tool, const RunFlags& flags) {
 Context open_device(const Tool& tool, const std::string& device) {
   Context context({.device = device, .specs = tool.spec_folders, .log = tool_log()});
   const bool fell_back = device.empty() && !context.is_gpu();
-  fmt::print(stderr, "running on {}{}\n", fell_back ? "the CPU executor, as there is no GPU" : context.device().name,
+  fmt::print(stderr, "running on {}{}\n",
+             fell_back ? "the CPU executor, as there is no GPU" : context.device().name,
              context.is_gpu() ? fmt::format(" ({})", context.target().name()) : "");
   return context;
 }
@@ -129,24 +140,29 @@ void add_run(Tool& tool) {
       "run", "run a template's kernel and verify it, or a PTX file",
       [](CLI::App& app, RunFlags& flags) {
         flags.seed = fresh_seed();
-        app.add_option("what", flags.what, "a template or a PTX file")->required()->type_name("TEMPLATE|FILE.ptx");
+        app.add_option("what", flags.what, "a template or a PTX file")
+            ->required()
+            ->type_name("TEMPLATE|FILE.ptx");
         app.add_option("--set", flags.sets, "a word of the problem or the configuration")
             ->allow_extra_args(false)
             ->type_name("NAME=VALUE");
-        app.add_option("--arg", flags.args, "a template's tensor (a=in=A.npy), or a kernel's parameter, in order")
+        app.add_option("--arg", flags.args,
+                       "a template's tensor (a=in=A.npy), or a kernel's parameter, in order")
             ->allow_extra_args(false)
             ->type_name("A");
         app.add_option("--entry", flags.entry, "the kernel of the file")->type_name("NAME");
         app.add_option("--grid", flags.grid, "blocks")->type_name("x,y,z");
         app.add_option("--block", flags.block, "threads")->type_name("x,y,z");
         app.add_option("--smem", flags.smem, "bytes of dynamic shared memory")->type_name("BYTES");
-        app.add_option("--device", flags.device, "default: the GPU where there is one, else cpu")->type_name("gpu|gpu:N|cpu");
+        app.add_option("--device", flags.device, "default: the GPU where there is one, else cpu")
+            ->type_name("gpu|gpu:N|cpu");
         app.add_option("--seed", flags.seed, "of random inputs; default: a fresh one")->type_name("N");
         app.add_flag("--stats", flags.stats, "instructions by opcode (executor)");
       },
       run);
-  command.footer("--arg: in=A.npy  out=f32[128,64]:D.npy  inout=A.npy:D.npy  u32=5  bytes=HEX\n"
-                 "of a template: a=in=A.npy  d=out=D.npy; an absent input is random");
+  command.footer(
+      "--arg: in=A.npy  out=f32[128,64]:D.npy  inout=A.npy:D.npy  u32=5  bytes=HEX\n"
+      "of a template: a=in=A.npy  d=out=D.npy; an absent input is random");
 }
 
 }  // namespace ptxloom::cli

@@ -29,7 +29,8 @@ std::string describe(const KernelParameter& parameter) {
 /// The command line's arguments and the file's header, brought together: what each parameter gets.
 class FileRun {
  public:
-  FileRun(const Context& context, Kernel kernel, const std::optional<LaunchHeader>& header, const RunFlags& flags)
+  FileRun(const Context& context, Kernel kernel, const std::optional<LaunchHeader>& header,
+          const RunFlags& flags)
       : context_(context), kernel_(std::move(kernel)), header_(header), flags_(flags) {
     given_.resize(kernel_.signature().parameters.size());
   }
@@ -46,9 +47,11 @@ class FileRun {
 
   void launch() {
     const LaunchPlan plan = header_ ? header_->launch : LaunchPlan();
-    const auto extent = [&](const char* option, const std::string& text, std::array<std::uint32_t, 3> fallback) {
+    const auto extent = [&](const char* option, const std::string& text,
+                            std::array<std::uint32_t, 3> fallback) {
       if (text.empty() && !header_) {
-        throw Error(ErrorKind::usage, "no-launch-shape", fmt::format("{} is needed: the file does not say it", option),
+        throw Error(ErrorKind::usage, "no-launch-shape",
+                    fmt::format("{} is needed: the file does not say it", option),
                     "give --grid and --block, such as --grid 4 --block 128");
       }
       const auto e = text.empty() ? fallback : parse_extent(option, text);
@@ -67,9 +70,10 @@ class FileRun {
       context_.synchronize();
     }
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
-    fmt::print("{}", format_table({{"kernel", kernel_.name()},
-                                   {"device", fmt::format("{}, {}", context_.device().name, context_.target().name())},
-                                   {"run", fmt::format("{:.3f} ms (once, cold)", took.count())}}));
+    fmt::print("{}", format_table(
+                         {{"kernel", kernel_.name()},
+                          {"device", fmt::format("{}, {}", context_.device().name, context_.target().name())},
+                          {"run", fmt::format("{:.3f} ms (once, cold)", took.count())}}));
     if (flags_.stats) print_stats(context_, stats);
   }
 
@@ -92,7 +96,8 @@ class FileRun {
 
   [[noreturn]] void refuse(const std::string& what) const {
     std::string names;
-    for (const KernelParameter& parameter : parameters()) names += (names.empty() ? "" : ", ") + describe(parameter);
+    for (const KernelParameter& parameter : parameters())
+      names += (names.empty() ? "" : ", ") + describe(parameter);
     throw Error(ErrorKind::usage, "argument-count", fmt::format("kernel {}: {}", kernel_.name(), what),
                 names.empty() ? "it has no parameters" : "its parameters are: " + names);
   }
@@ -148,20 +153,32 @@ class FileRun {
 
   void make_given(std::size_t index, const RunArgument& argument) {
     switch (argument.kind) {
-      case Kind::scalar: arguments_.push_back(Argument::bits(argument.type, argument.bits)); return;
-      case Kind::bytes: arguments_.push_back(Argument::bytes(argument.bytes)); return;
-      case Kind::out: add_buffer(to_npy(poisoned_tensor(output_plan(index, argument))), argument.destination); return;
-      default: add_buffer(read_input(index, argument), argument.destination); return;
+      case Kind::scalar:
+        arguments_.push_back(Argument::bits(argument.type, argument.bits));
+        return;
+      case Kind::bytes:
+        arguments_.push_back(Argument::bytes(argument.bytes));
+        return;
+      case Kind::out:
+        add_buffer(to_npy(poisoned_tensor(output_plan(index, argument))), argument.destination);
+        return;
+      default:
+        add_buffer(read_input(index, argument), argument.destination);
+        return;
     }
   }
 
   TensorPlan output_plan(std::size_t index, const RunArgument& argument) const {
     const TensorPlan* plan = planned_tensor(index);
     if (argument.shape.empty() && plan == nullptr) {
-      refuse(fmt::format("the output for {} needs a type and a shape, out=f32[128,64]:FILE.npy", parameters()[index].name));
+      refuse(fmt::format("the output for {} needs a type and a shape, out=f32[128,64]:FILE.npy",
+                         parameters()[index].name));
     }
     if (argument.shape.empty()) return *plan;
-    return {.name = parameters()[index].name, .type = argument.type, .shape = argument.shape, .role = TensorPlan::Role::out};
+    return {.name = parameters()[index].name,
+            .type = argument.type,
+            .shape = argument.shape,
+            .role = TensorPlan::Role::out};
   }
 
   /// Without a header the file's own type is all there is to know.

@@ -14,11 +14,12 @@ Task parse_task(const std::string& kernel_template, const std::vector<std::strin
   for (const std::string& set : sets) {
     const std::size_t equals = set.find('=');
     if (equals == 0 || equals == std::string::npos) {
-      throw Error(ErrorKind::usage, "bad-set", fmt::format("--set {}: this is not NAME=VALUE", set), "write --set m=64");
+      throw Error(ErrorKind::usage, "bad-set", fmt::format("--set {}: this is not NAME=VALUE", set),
+                  "write --set m=64");
     }
     if (!words.emplace(set.substr(0, equals), set.substr(equals + 1)).second) {
-      throw Error(ErrorKind::usage, "bad-set", fmt::format("--set {}: '{}' is set twice", set, set.substr(0, equals)),
-                  "set it once");
+      throw Error(ErrorKind::usage, "bad-set",
+                  fmt::format("--set {}: '{}' is set twice", set, set.substr(0, equals)), "set it once");
     }
   }
   task.settings = ParameterSpace(task.kernel_template->space()).split(words);
@@ -27,7 +28,8 @@ Task parse_task(const std::string& kernel_template, const std::vector<std::strin
 
 std::string to_words(const Settings& settings) {
   std::string text;
-  for (const auto& [name, value] : settings) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+  for (const auto& [name, value] : settings)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
   return text;
 }
 

@@ -51,7 +51,8 @@ std::vector<Modifier> modifiers(const Specs& specs, Variant variant, const std::
     if (target && !other.since(*target)) continue;
     for (Modifier& modifier : all) {
       const std::string value(other.slot(modifier.name).value_or("-"));
-      if (std::ranges::find(modifier.values, value) == modifier.values.end()) modifier.values.push_back(value);
+      if (std::ranges::find(modifier.values, value) == modifier.values.end())
+        modifier.values.push_back(value);
     }
   }
   return all;
@@ -67,9 +68,12 @@ std::vector<std::pair<std::string_view, Version>> targets_of(Variant variant) {
 
 std::string_view direction_name(OperandSpec::Direction direction) {
   switch (direction) {
-    case OperandSpec::Direction::in: return "in";
-    case OperandSpec::Direction::out: return "out";
-    default: return "inout";
+    case OperandSpec::Direction::in:
+      return "in";
+    case OperandSpec::Direction::out:
+      return "out";
+    default:
+      return "inout";
   }
 }
 
@@ -91,7 +95,8 @@ void print_text(const Specs& specs, Variant variant, const std::optional<Target>
   }
   if (!rows.empty()) fmt::print("  modifiers of the form {}\n{}", form.text, format_table(rows));
   std::vector<std::string> places;
-  for (const auto& [name, since] : targets_of(variant)) places.push_back(fmt::format("{} ({})", name, to_string(since)));
+  for (const auto& [name, since] : targets_of(variant))
+    places.push_back(fmt::format("{} ({})", name, to_string(since)));
   fmt::print("  targets (from PTX)\n    {}\n", fmt::join(places, " "));
 }
 
@@ -114,7 +119,8 @@ Json variant_json(const Specs& specs, Variant variant, const std::optional<Targe
   Json slots = Json::object();
   for (const Modifier& modifier : modifiers(specs, variant, target)) slots[modifier.name] = modifier.values;
   auto places = Json::array();
-  for (const auto& [name, since] : targets_of(variant)) places.push_back({{"target", name}, {"since", to_string(since)}});
+  for (const auto& [name, since] : targets_of(variant))
+    places.push_back({{"target", name}, {"since", to_string(since)}});
   return {{"opcode", variant.opcode()},
           {"example", example(variant)},
           {"form", form.name},
@@ -148,7 +154,8 @@ void add_show(Tool& tool) {
   tool.command<Options>(
       "show", "an instruction: operands, modifiers, targets, fragment maps",
       [](CLI::App& command, Options& options) {
-        command.add_option("opcode", options.opcode, "in full, a prefix, or with ... for any modifiers")->required();
+        command.add_option("opcode", options.opcode, "in full, a prefix, or with ... for any modifiers")
+            ->required();
         command.add_option("--target", options.target, "as this target has it")->type_name("T");
         command.add_flag("--json", options.json, "docs/json/show.json");
       },

@@ -14,7 +14,8 @@ std::string format_table(const std::vector<std::vector<std::string>>& rows) {
   std::string text;
   for (const auto& row : rows) {
     std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) line += row[i] + std::string(widths[i] - row[i].size() + 2, ' ');
+    for (std::size_t i = 0; i < row.size(); ++i)
+      line += row[i] + std::string(widths[i] - row[i].size() + 2, ' ');
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + '\n';
   }

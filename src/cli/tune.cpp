@@ -30,9 +30,12 @@ double rate(const Template& kernel_template, const Settings& problem, double tim
 
 void print_progress(const tune::Progress& progress) {
   const tune::Measurement& latest = progress.latest;
-  const std::string outcome = latest.problem ? latest.problem->code : fmt::format("{:.2f} us", latest.time_us);
-  const std::string best = progress.best == nullptr ? "none" : fmt::format("{:.2f} us", progress.best->time_us);
-  fmt::print(stderr, "{:4}  {:>12}  best {:>12}  {}\n", progress.evaluations, outcome, best, to_words(latest.config));
+  const std::string outcome =
+      latest.problem ? latest.problem->code : fmt::format("{:.2f} us", latest.time_us);
+  const std::string best =
+      progress.best == nullptr ? "none" : fmt::format("{:.2f} us", progress.best->time_us);
+  fmt::print(stderr, "{:4}  {:>12}  best {:>12}  {}\n", progress.evaluations, outcome, best,
+             to_words(latest.config));
 }
 
 nlohmann::ordered_json measurement_json(const tune::Measurement& measurement) {
@@ -47,38 +50,44 @@ nlohmann::ordered_json measurement_json(const tune::Measurement& measurement) {
   return json;
 }
 
-void print_result(const Template& kernel_template, const Settings& problem, const std::optional<Record>& record,
-                  const tune::SearchResult& search, const Options& options) {
+void print_result(const Template& kernel_template, const Settings& problem,
+                  const std::optional<Record>& record, const tune::SearchResult& search,
+                  const Options& options) {
   if (options.json) {
     auto measured = nlohmann::ordered_json::array();
-    for (const tune::Measurement& measurement : search.measured) measured.push_back(measurement_json(measurement));
-    const nlohmann::ordered_json json = {
-        {"schema", 1},
-        {"record", record ? nlohmann::ordered_json::parse(to_json(*record)) : nlohmann::ordered_json(nullptr)},
-        {"evaluations", search.evaluations},
-        {"interrupted", search.interrupted},
-        {"seed", options.seed},
-        {"measured", std::move(measured)}};
+    for (const tune::Measurement& measurement : search.measured)
+      measured.push_back(measurement_json(measurement));
+    const nlohmann::ordered_json json = {{"schema", 1},
+                                         {"record", record ? nlohmann::ordered_json::parse(to_json(*record))
+                                                           : nlohmann::ordered_json(nullptr)},
+                                         {"evaluations", search.evaluations},
+                                         {"interrupted", search.interrupted},
+                                         {"seed", options.seed},
+                                         {"measured", std::move(measured)}};
     fmt::print("{}\n", json.dump(1));
   } else if (record) {
-    fmt::print("{}", format_table({{"problem", to_words(problem)},
-                                   {"configuration", to_words(record->config)},
-                                   {"time", fmt::format("{:.3f} us, spread {:.1f} %", record->time_us, 100 * record->spread)},
-                                   {"rate", fmt::format("{:.2f} T operations/s", rate(kernel_template, problem, record->time_us))},
-                                   {"evaluations", fmt::format("{}", record->evaluations)}}));
+    fmt::print(
+        "{}",
+        format_table(
+            {{"problem", to_words(problem)},
+             {"configuration", to_words(record->config)},
+             {"time", fmt::format("{:.3f} us, spread {:.1f} %", record->time_us, 100 * record->spread)},
+             {"rate", fmt::format("{:.2f} T operations/s", rate(kernel_template, problem, record->time_us))},
+             {"evaluations", fmt::format("{}", record->evaluations)}}));
   }
 }
 
 int look_up(const Context& context, const Task& task, const Options& options) {
   const Settings problem = task.kernel_template->problem(task.settings.problem);
-  const auto record = context.records().find(device_key(context.device()), task.kernel_template->name(), problem);
+  const auto record =
+      context.records().find(device_key(context.device()), task.kernel_template->name(), problem);
   if (record) {
     print_result(*task.kernel_template, problem, record, {.evaluations = record->evaluations}, options);
     return 0;
   }
   throw Error(ErrorKind::refused, "no-record",
-              fmt::format("no record of {} for this device, problem and version in {}", task.kernel_template->name(),
-                          context.records().folder().string()),
+              fmt::format("no record of {} for this device, problem and version in {}",
+                          task.kernel_template->name(), context.records().folder().string()),
               "run ptxloom tune without --must-hit");
 }
 
@@ -95,7 +104,9 @@ int search(const Context& context, const Task& task, const Options& options) {
   if (result.unkept) throw Error(ErrorKind::usage, {*result.unkept});
   if (result.search.interrupted) return kInterrupted;
   if (result.search.fault) throw Error(ErrorKind::refused, {*result.search.fault});
-  if (!result.record) throw Error(ErrorKind::refused, "no-correct-candidate", "no candidate was correct", "see above what became of each");
+  if (!result.record)
+    throw Error(ErrorKind::refused, "no-correct-candidate", "no candidate was correct",
+                "see above what became of each");
   return 0;
 }
 
@@ -109,7 +120,8 @@ int merge(const Options& options) {
 
 int run(const Tool& tool, const Options& options) {
   if (!options.merge.empty()) return merge(options);
-  if (options.kernel_template.empty()) throw Error(ErrorKind::usage, "bad-usage", "no template is named", "write ptxloom tune gemm --set m=...");
+  if (options.kernel_template.empty())
+    throw Error(ErrorKind::usage, "bad-usage", "no template is named", "write ptxloom tune gemm --set m=...");
   const Task task = parse_task(options.kernel_template, options.sets);
   task.kernel_template->problem(task.settings.problem);
   parse_budget(options.budget);
@@ -124,15 +136,20 @@ void add_tune(Tool& tool) {
       "tune", "find the fastest correct configuration on this GPU, and remember it",
       [](CLI::App& command, Options& options) {
         command.add_option("template", options.kernel_template, "such as gemm");
-        command.add_option("--set", options.sets, "a word of the problem; of the configuration: all candidates have it")
+        command
+            .add_option("--set", options.sets,
+                        "a word of the problem; of the configuration: all candidates have it")
             ->allow_extra_args(false)
             ->type_name("NAME=VALUE");
-        command.add_option("--budget", options.budget, "seconds (30) or evaluations (200evals)")->capture_default_str();
-        command.add_option("--jobs", options.jobs, "host threads that link; default: one a core")->type_name("N");
+        command.add_option("--budget", options.budget, "seconds (30) or evaluations (200evals)")
+            ->capture_default_str();
+        command.add_option("--jobs", options.jobs, "host threads that link; default: one a core")
+            ->type_name("N");
         command.add_option("--device", options.device, "gpu or gpu:N")->capture_default_str();
         command.add_option("--seed", options.seed, "of the data; default: a fresh one")->type_name("N");
         command.add_flag("--must-hit", options.must_hit, "only look the record up; exit 1 if there is none");
-        command.add_option("--merge", options.merge, "take in the records of these files, and do nothing else")
+        command
+            .add_option("--merge", options.merge, "take in the records of these files, and do nothing else")
             ->type_name("FILE ...");
         command.add_flag("--json", options.json, "docs/json/tune.json");
       },

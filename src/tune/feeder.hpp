@@ -13,8 +13,9 @@
 
 #include "ptxloom/tune.hpp"
 
-// Linking takes longer than measuring, and the device must not wait for it: threads make and link candidates ahead of
-// the one that measures, which takes them in order. How far ahead is bounded, for a search may end early.
+// Linking takes longer than measuring, and the device must not wait for it: threads make and link candidates
+// ahead of the one that measures, which takes them in order. How far ahead is bounded, for a search may end
+// early.
 namespace ptxloom::tune {
 
 /// A candidate with its machine code, or why there is none.

@@ -37,7 +37,8 @@ template <typename Word, typename Value>
 void fill(std::vector<std::byte>& bytes, std::uint64_t key, const Value& value) {
   constexpr std::size_t kEnough = std::size_t{1} << 22;
   const std::size_t count = bytes.size() / sizeof(Word);
-  const std::size_t parts = std::clamp<std::size_t>(count / kEnough, 1, std::max(1U, std::thread::hardware_concurrency()));
+  const std::size_t parts =
+      std::clamp<std::size_t>(count / kEnough, 1, std::max(1U, std::thread::hardware_concurrency()));
   const auto fill_part = [&](std::size_t part) {
     for (std::size_t i = count * part / parts; i < count * (part + 1) / parts; ++i) {
       const Word word = value(random_bits(key, i));
@@ -49,8 +50,8 @@ void fill(std::vector<std::byte>& bytes, std::uint64_t key, const Value& value) 
   fill_part(0);
 }
 
-/// Floats of up to 16 bits are drawn from the rounded values of a grid: encoding each element would take longer than
-/// running the kernel.
+/// Floats of up to 16 bits are drawn from the rounded values of a grid: encoding each element would take
+/// longer than running the kernel.
 std::vector<std::uint16_t> sample_table(Type type) {
   constexpr int kGridBits = 12;
   std::vector<std::uint16_t> table(std::size_t{1} << (kGridBits + 1));
@@ -67,12 +68,14 @@ void fill_floats(HostTensor& tensor, std::uint64_t key) {
   } else if (type.bits == 32) {
     // tf32 is an f32 whose value needs no more than 11 significant bits.
     const int bits = type == tf32 ? 10 : 23;
-    fill<float>(tensor.bytes, key, [bits](std::uint64_t random) { return static_cast<float>(uniform(random, bits)); });
+    fill<float>(tensor.bytes, key,
+                [bits](std::uint64_t random) { return static_cast<float>(uniform(random, bits)); });
   } else {
     const std::vector<std::uint16_t> table = sample_table(type);
     const auto value = [&](std::uint64_t random) { return table[random % table.size()]; };
     if (type.bits == 16) fill<std::uint16_t>(tensor.bytes, key, value);
-    if (type.bits == 8) fill<std::uint8_t>(tensor.bytes, key, [&](auto r) { return static_cast<std::uint8_t>(value(r)); });
+    if (type.bits == 8)
+      fill<std::uint8_t>(tensor.bytes, key, [&](auto r) { return static_cast<std::uint8_t>(value(r)); });
   }
 }
 
@@ -98,26 +101,30 @@ void check_point(const Expectation::Point& point, const HostTensor& output, Verd
   const bool same = got == point.value || (std::isnan(got) && std::isnan(point.value));
   const bool ok = same || distance <= point.tolerance;
   ++verdict.checked;
-  if (!same) verdict.worst = std::fmax(verdict.worst, point.tolerance > 0 ? distance / point.tolerance : HUGE_VAL);
+  if (!same)
+    verdict.worst = std::fmax(verdict.worst, point.tolerance > 0 ? distance / point.tolerance : HUGE_VAL);
   if (ok) return;
   if (std::isnan(distance)) verdict.worst = HUGE_VAL;
   if (verdict.wrong++ == 0) {
-    verdict.first = fmt::format("{} is {}, expected {} within {}", element_name(output.plan, point.index), got,
-                                point.value, point.tolerance);
+    verdict.first = fmt::format("{} is {}, expected {} within {}", element_name(output.plan, point.index),
+                                got, point.value, point.tolerance);
   }
 }
 
-void check_untouched(const Expectation& expected, const HostTensor& output, std::byte poison, Verdict& verdict) {
+void check_untouched(const Expectation& expected, const HostTensor& output, std::byte poison,
+                     Verdict& verdict) {
   for (const std::uint64_t index : expected.untouched) {
     if (is_poison(output, index, poison)) continue;
     if (verdict.wrong++ == 0) {
-      verdict.first = fmt::format("{} lies outside the result and was written to", element_name(output.plan, index));
+      verdict.first =
+          fmt::format("{} lies outside the result and was written to", element_name(output.plan, index));
     }
   }
 }
 
 /// Elements that still hold the poison; points are judged by their value.
-std::vector<std::uint64_t> find_unwritten(const Expectation& expected, const HostTensor& output, std::byte poison) {
+std::vector<std::uint64_t> find_unwritten(const Expectation& expected, const HostTensor& output,
+                                          std::byte poison) {
   std::vector<std::uint64_t> unwritten;
   if (expected.complete || output.plan.role == TensorPlan::Role::inout) return unwritten;
   std::vector<bool> known(output.plan.elements());
@@ -149,7 +156,8 @@ HostTensor random_tensor(const TensorPlan& plan, std::uint64_t seed) {
   if (plan.type.is_float()) {
     fill_floats(tensor, key);
   } else {
-    fill<std::uint8_t>(tensor.bytes, key, [](std::uint64_t random) { return static_cast<std::uint8_t>(random); });
+    fill<std::uint8_t>(tensor.bytes, key,
+                       [](std::uint64_t random) { return static_cast<std::uint8_t>(random); });
   }
   return tensor;
 }
@@ -166,7 +174,8 @@ Verdict verify(const Expectation& expected, const HostTensor& output, std::byte 
   return verdict;
 }
 
-Verdict verify_run(const Expectation& expected, const std::function<const HostTensor&(std::byte poison)>& run) {
+Verdict verify_run(const Expectation& expected,
+                   const std::function<const HostTensor&(std::byte poison)>& run) {
   Verdict verdict = verify(expected, run(kPoison));
   if (verdict.unwritten.empty()) return verdict;
   constexpr std::byte kOther = ~kPoison;

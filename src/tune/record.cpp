@@ -28,7 +28,8 @@ Resources resources_from_json(const nlohmann::json& json) {
 
 Record read(const nlohmann::json& json) {
   if (const int schema = json.at("schema"); schema != kSchema) {
-    throw Error(ErrorKind::usage, "bad-record", fmt::format("a record of schema {}; this version reads {}", schema, kSchema),
+    throw Error(ErrorKind::usage, "bad-record",
+                fmt::format("a record of schema {}; this version reads {}", schema, kSchema),
                 "read it with the version that wrote it");
   }
   const nlohmann::json& device = json.at("device");

@@ -85,7 +85,8 @@ fs::path default_folder() {
     return std::string(value == nullptr ? "" : value);
   };
   if (const std::string folder = variable("PTXLOOM_RECORDS"); !folder.empty()) return folder;
-  if (const std::string data = variable("XDG_DATA_HOME"); !data.empty()) return fs::path(data) / "ptxloom/records";
+  if (const std::string data = variable("XDG_DATA_HOME"); !data.empty())
+    return fs::path(data) / "ptxloom/records";
   const std::string home = variable("HOME");
   return fs::path(home.empty() ? "." : home) / ".local/share/ptxloom/records";
 }
@@ -128,8 +129,8 @@ std::vector<Record> Records::hints(const DeviceKey& device, std::string_view ker
                                    const Settings& problem) const {
   std::vector<Record> records = all();
   std::erase_if(records, [&](const Record& record) {
-    return record.device != device || record.kernel_template != kernel_template || record.problem != problem ||
-           record.library == library_version();
+    return record.device != device || record.kernel_template != kernel_template ||
+           record.problem != problem || record.library == library_version();
   });
   return records;
 }
@@ -148,7 +149,9 @@ void Records::add(const Record& record) const {
   const auto replaced = [&](const Line& line) {
     return line.record && same_task(*line.record, record) && line.record->library == record.library;
   };
-  const auto faster = [&](const Line& line) { return replaced(line) && line.record->time_us < record.time_us; };
+  const auto faster = [&](const Line& line) {
+    return replaced(line) && line.record->time_us < record.time_us;
+  };
   if (std::ranges::any_of(lines, faster)) return;
   std::erase_if(lines, replaced);
   lines.push_back({.text = to_json(record), .record = std::nullopt});

@@ -21,7 +21,8 @@ Budget parse_budget(std::string_view text) {
   const std::string_view number = evaluations ? text.substr(0, text.size() - 5) : text;
   double value = 0;
   const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (error != std::errc() || stop != number.data() + number.size() || !(value > 0) || value > 1e9) throw bad();
+  if (error != std::errc() || stop != number.data() + number.size() || !(value > 0) || value > 1e9)
+    throw bad();
   if (!evaluations) return {.seconds = value};
   if (value < 1 || value != static_cast<double>(static_cast<std::uint64_t>(value))) throw bad();
   return {.evaluations = static_cast<std::uint64_t>(value)};
@@ -32,8 +33,8 @@ namespace {
 
 constexpr std::size_t kFinalists = 4;
 constexpr int kFinalRounds = 15;
-constexpr double kReplayUs = 2000;     // a graph replay is long enough for the clock of events
-constexpr double kFirstPhase = 0.8;    // of the seconds, for trying candidates; the rest is for the finalists
+constexpr double kReplayUs = 2000;   // a graph replay is long enough for the clock of events
+constexpr double kFirstPhase = 0.8;  // of the seconds, for trying candidates; the rest is for the finalists
 
 struct Statistics {
   double median = 0;
@@ -42,7 +43,9 @@ struct Statistics {
 
 Statistics statistics(std::vector<double> times) {
   std::ranges::sort(times);
-  const auto at = [&](double part) { return times[static_cast<std::size_t>(part * static_cast<double>(times.size() - 1))]; };
+  const auto at = [&](double part) {
+    return times[static_cast<std::size_t>(part * static_cast<double>(times.size() - 1))];
+  };
   return {.median = at(0.5), .spread = (at(0.75) - at(0.25)) / at(0.5)};
 }
 
@@ -70,13 +73,16 @@ class Search {
       result_.fault = error.diagnostics().front();
     }
     for (Contender& contender : contenders_) result_.measured.push_back(std::move(contender.measurement));
-    const auto failed = std::ranges::stable_partition(result_.measured, [](const Measurement& m) { return !m.problem; });
+    const auto failed =
+        std::ranges::stable_partition(result_.measured, [](const Measurement& m) { return !m.problem; });
     std::ranges::stable_sort(result_.measured.begin(), failed.begin(), {}, &Measurement::time_us);
     return std::move(result_);
   }
 
  private:
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
 
   bool done() {
     result_.interrupted = options_.stop != nullptr && options_.stop->load();
@@ -104,9 +110,10 @@ class Search {
     const Function function = bench_.load(candidate);
     const Verdict verdict = bench_.verify(function, candidate.launch);
     if (!verdict.ok()) {
-      const std::string why = verdict.wrong != 0
-                                  ? fmt::format("{} of {} elements are wrong: {}", verdict.wrong, verdict.checked, verdict.first)
-                                  : fmt::format("{} elements were never written", verdict.unwritten.size());
+      const std::string why =
+          verdict.wrong != 0
+              ? fmt::format("{} of {} elements are wrong: {}", verdict.wrong, verdict.checked, verdict.first)
+              : fmt::format("{} elements were never written", verdict.unwritten.size());
       measurement.problem = Diagnostic{.code = "wrong-result", .message = why};
       return;
     }
@@ -136,7 +143,8 @@ class Search {
     if (contenders_.empty()) return;
     std::vector<std::vector<double>> times(contenders_.size());
     for (int round = 0; round < kFinalRounds; ++round) {
-      for (std::size_t i = 0; i < contenders_.size(); ++i) times[i].push_back(bench_.time_us(contenders_[i].lap));
+      for (std::size_t i = 0; i < contenders_.size(); ++i)
+        times[i].push_back(bench_.time_us(contenders_[i].lap));
       const bool late = options_.budget.seconds > 0 && seconds() > options_.budget.seconds;
       if (round >= 2 && (late || result_.interrupted)) break;
     }

@@ -58,7 +58,8 @@ Arguments Workbench::pack(const Function& function, const LaunchPlan& launch, co
       arguments.push_back(Argument::bits(argument.type, argument.bits));
       continue;
     }
-    const auto tensor = std::ranges::find(task_.tensors, argument.tensor, [](const HostTensor& t) { return t.plan.name; });
+    const auto tensor =
+        std::ranges::find(task_.tensors, argument.tensor, [](const HostTensor& t) { return t.plan.name; });
     const auto index = static_cast<std::size_t>(tensor - task_.tensors.begin());
     arguments.push_back(index < set.size() ? Argument(set[index]) : Argument::pointer(0));
   }
@@ -81,7 +82,8 @@ Verdict Workbench::verify(const Function& function, const LaunchPlan& launch) co
     }
     function.launch(launch_config(launch), pack(function, launch, sets_[0]), stream_);
     stream_.synchronize();
-    const auto wanted = std::ranges::find(task_.tensors, task_.expected.tensor, [](const HostTensor& t) { return t.plan.name; });
+    const auto wanted = std::ranges::find(task_.tensors, task_.expected.tensor,
+                                          [](const HostTensor& t) { return t.plan.name; });
     output = *wanted;
     output.bytes.resize(output.plan.bytes());
     sets_[0][static_cast<std::size_t>(wanted - task_.tensors.begin())].download(output.bytes);
@@ -94,7 +96,8 @@ Lap Workbench::record(const Function& function, const LaunchPlan& launch, double
   const std::vector<Arguments> arguments = pack_all(function, launch);
   const auto repeat = [&](std::size_t launches) {
     return Graph(device_, [&](CUstream_st* stream) {
-      for (std::size_t i = 0; i < launches; ++i) function.launch(config, arguments[i % arguments.size()], stream);
+      for (std::size_t i = 0; i < launches; ++i)
+        function.launch(config, arguments[i % arguments.size()], stream);
     });
   };
   Lap lap{.function = function, .graph = repeat(arguments.size()), .launches = arguments.size()};

@@ -7,9 +7,9 @@
 
 #include "ptxloom/tune.hpp"
 
-// A task's tensors on the device, in several sets that launches use in turn. A lap through the sets touches more than
-// the L2 cache holds, so that no launch finds its inputs where the one before left them; for problems of a few KB that
-// would take too many sets, and there the cache stays warm.
+// A task's tensors on the device, in several sets that launches use in turn. A lap through the sets touches
+// more than the L2 cache holds, so that no launch finds its inputs where the one before left them; for
+// problems of a few KB that would take too many sets, and there the cache stays warm.
 namespace ptxloom::tune {
 
 /// A kernel ready to be timed: a graph of launches that goes through all sets.

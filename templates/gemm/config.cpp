@@ -168,6 +168,7 @@ Settings words_of(const Config& c) {
           {"tile_k", number(c.tile_k)},   {"warps_m", number(c.warps_m)},
           {"warps_n", number(c.warps_n)}, {"stages", number(c.stages)},
           {"raster", number(c.raster)},   {"epilogue", c.staged ? "staged" : "direct"},
+          {"prefetch", c.across_tiles ? "tile" : "step"},
           {"mma", c.shape},               {"static", kBakes[static_cast<std::size_t>(c.bake)]}};
 }
 
@@ -181,7 +182,7 @@ std::vector<Config> admissible_configs(const ParameterSpace& space, const Target
   };
   const std::vector<int> tiles_n = choices(space, given, "tile_n"), warps_m = choices(space, given, "warps_m"),
                          warps_n = choices(space, given, "warps_n"), stages = choices(space, given, "stages");
-  const bool open_epilogue = !given.contains("epilogue");
+  const bool open_epilogue = !given.contains("epilogue"), open_prefetch = !given.contains("prefetch");
   Config c = base;
   for (const int tile_k : choices(space, given, "tile_k"))
     for (const int tile_m : choices(space, given, "tile_m"))
@@ -191,6 +192,8 @@ std::vector<Config> admissible_configs(const ParameterSpace& space, const Target
             for (const int depth : stages) {
               c.tile_m = tile_m, c.tile_n = tile_n, c.tile_k = tile_k;
               c.warps_m = down, c.warps_n = across, c.stages = depth;
+              // Large warp tiles leave room for few warps, which must hide their latency themselves.
+              if (open_prefetch) c.across_tiles = c.warp_m() * c.warp_n() >= 64 * 32;
               c.staged = open_epilogue ? problem.d.type.bits == 16 : base.staged;
               if (consider(c) || !c.staged || !open_epilogue) continue;
               c.staged = false;
@@ -211,6 +214,7 @@ Config base_config(const Specs& specs, const Target& target, const Problem& prob
   };
   base.raster = std::stoi(word("raster", "8"));
   base.staged = word("epilogue", "direct") == "staged";
+  base.across_tiles = word("prefetch", "step") == "tile";
   base.bake = read_bake(word("static", "none"));
   base.a = access_of(specs, target, problem.a);
   base.b = access_of(specs, target, problem.b);

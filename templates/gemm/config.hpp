@@ -24,7 +24,8 @@ struct Config {
   int warps_m = 0, warps_n = 0;
   int stages = 0;
   int raster = 1;
-  bool staged = false;  ///< epilogue through shared memory
+  bool staged = false;        ///< epilogue through shared memory
+  bool across_tiles = false;  ///< the first fragments of a tile are read during the tile before
   Bake bake = Bake::none;
   Access a, b;
   Variant mma;

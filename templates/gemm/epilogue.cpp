@@ -62,13 +62,12 @@ class Epilogue {
     const Reg rows = k.sub(in.m, k.add(in.block_row, row_)), columns = k.sub(in.n, k.add(in.block_column, column_));
     rows_left_ = KernelBuilder::as(s32, rows);
     columns_left_ = KernelBuilder::as(s32, columns);
-    reads_c_ = k.ne(in.beta, Arg::zero(p.accumulator));
-    c_base_ = first_element(in.c, p.c.type);
+    if (p.reads_c()) c_base_ = first_element(in.c, p.c.type);
   }
 
   void direct() {
     d_base_ = first_element(in_.d, p_.d.type);
-    const int width = std::min(run_width(p_.d), run_width(p_.c));
+    const int width = p_.reads_c() ? std::min(run_width(p_.d), run_width(p_.c)) : run_width(p_.d);
     by_rows(width, [&](const std::vector<Run>& runs, Reg row_inside) {
       for (const Run& run : finish(runs, row_inside)) {
         const Reg inside = k_.and_(row_inside, k_.gt(columns_left_, run.column));
@@ -80,7 +79,7 @@ class Epilogue {
   void staged() {
     const Tile tile(c_.tile_m, c_.tile_n * p_.d.type.bytes(), staged_swizzle());
     // Stage in pairs; the C that belongs to them is read pairwise where rows allow.
-    by_rows(std::min(2, run_width(p_.c)), [&](const std::vector<Run>& runs, Reg row_inside) {
+    by_rows(p_.reads_c() ? std::min(2, run_width(p_.c)) : 2, [&](const std::vector<Run>& runs, Reg row_inside) {
       for (const Run& run : finish(runs, row_inside))
         for (std::size_t i = 0; i < run.values.size(); ++i)
           finished_.push_back({run.row, run.column + static_cast<int>(i), run.values[i]});
@@ -120,7 +119,7 @@ class Epilogue {
     const std::vector<Run> runs = runs_of(elements_, width);
     for (auto first = runs.begin(); first != runs.end();) {
       const auto last = std::find_if(first, runs.end(), [&](const Run& run) { return run.row != first->row; });
-      c_row_ = row_address(c_base_, in_.c, p_.c.type, first->row);
+      if (p_.reads_c()) c_row_ = row_address(c_base_, in_.c, p_.c.type, first->row);
       if (d_base_.type.bits != 0) d_row_ = row_address(d_base_, in_.d, p_.d.type, first->row);
       body({first, last}, k_.gt(rows_left_, first->row));
       first = last;
@@ -130,23 +129,28 @@ class Epilogue {
   // alpha * accumulator + beta * C for the runs of one row, converted to D's type.
   std::vector<Run> finish(const std::vector<Run>& runs, Reg row_inside) {
     std::vector<Run> finished;
-    const Reg read_row = k_.and_(row_inside, reads_c_);
     for (const Run& run : runs) {
-      std::vector<Reg> c;
-      for (std::size_t i = 0; i < run.values.size(); ++i) c.push_back(k_.mov(bits_of(p_.c.type), Arg::zero(p_.c.type)));
-      const Reg inside = k_.and_(read_row, k_.gt(columns_left_, run.column));
-      k_.guarded(inside, [&] { load(p_.c.type, k_.at(c_row_, run.column * p_.c.type.bytes()), c); });
+      const std::vector<Reg> c = p_.reads_c() ? load_c(run, row_inside) : std::vector<Reg>();
       Run result{run.row, run.column, {}};
       for (std::size_t i = 0; i < run.values.size(); ++i) {
-        const Type accumulator = p_.accumulator;
-        const Reg from_c = to_accumulator(KernelBuilder::as(p_.c.type, c[i]));
-        const Reg scaled = k_.mul(in_.alpha, KernelBuilder::as(accumulator, run.values[i]));
-        const Reg value = k_.fma(in_.beta, from_c, scaled);
-        result.values.push_back(p_.d.type == accumulator ? value : k_.convert(p_.d.type, value));
+        Reg value = k_.mul(in_.alpha, KernelBuilder::as(p_.accumulator, run.values[i]));
+        if (p_.reads_c()) value = k_.fma(in_.beta, to_accumulator(c[i]), value);
+        result.values.push_back(p_.d.type == p_.accumulator ? value : k_.convert(p_.d.type, value));
       }
       finished.push_back(std::move(result));
     }
     return finished;
+  }
+
+  // Zeros outside of C.
+  std::vector<Reg> load_c(const Run& run, Reg row_inside) {
+    const Type bits = bits_of(p_.c.type);
+    std::vector<Reg> c;
+    for (std::size_t i = 0; i < run.values.size(); ++i)
+      c.push_back(KernelBuilder::as(p_.c.type, k_.mov(bits, Arg::zero(bits))));
+    const Reg inside = k_.and_(row_inside, k_.gt(columns_left_, run.column));
+    k_.guarded(inside, [&] { load(p_.c.type, k_.at(c_row_, run.column * p_.c.type.bytes()), c); });
+    return c;
   }
 
   Reg to_accumulator(Reg value) {
@@ -267,8 +271,8 @@ class Epilogue {
   const Config& c_;
   const EpilogueInputs& in_;
   std::vector<Element> elements_, finished_;
-  Reg lane_row_, lane_column_, row_, column_, rows_left_, columns_left_, reads_c_;
-  Reg c_base_, d_base_{}, c_row_, d_row_;
+  Reg lane_row_, lane_column_, row_, column_, rows_left_, columns_left_;
+  Reg c_base_, d_base_, c_row_, d_row_;
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ struct EpilogueInputs {
   Reg warp_row, warp_column;           ///< origin of the warp's part in it
   Reg lane, thread;
   Reg alpha, beta;                     ///< of the accumulator's type
-  ResultSource c, d;
+  ResultSource c, d;                   ///< beta and c only where the problem reads C
   Reg shared;                          ///< address of the block's shared memory
 };
 

@@ -27,6 +27,7 @@ class Generator {
 
   ir::Module run() {
     k_.require_block(static_cast<std::uint32_t>(c_.threads()));
+    k_.min_blocks_per_sm(1);  // else ptxas may save registers for blocks that shared memory does not let in
     parameters();
     place();
     Operand a = operand(plan_a(p_, c_), {a_, lda_, block_row_, m_, depth_, shared_, thread_}, warp_row_);
@@ -53,14 +54,14 @@ class Generator {
     depth_ = size_parameter("k", p_.k, nk);
     a_ = k_.pointer(p_.a.type, "a").base;
     b_ = k_.pointer(p_.b.type, "b").base;
-    c_pointer_ = k_.pointer(p_.c.type, "c").base;
+    if (p_.reads_c()) c_pointer_ = k_.pointer(p_.c.type, "c").base;
     d_pointer_ = k_.pointer(p_.d.type, "d").base;
     lda_ = size_parameter("lda", p_.a.ld, p_.a.k_contiguous ? nk : all);
     ldb_ = size_parameter("ldb", p_.b.ld, nk);
-    ldc_ = size_parameter("ldc", p_.c.ld, nk);
+    if (p_.reads_c()) ldc_ = size_parameter("ldc", p_.c.ld, nk);
     ldd_ = size_parameter("ldd", p_.d.ld, nk);
     alpha_ = k_.param(p_.accumulator, "alpha");
-    beta_ = k_.param(p_.accumulator, "beta");
+    if (p_.reads_c()) beta_ = k_.param(p_.accumulator, "beta");
   }
 
   // Which tile of D this block computes, and which part of it this warp. Blocks walk `raster` rows of tiles together.
@@ -98,29 +99,36 @@ class Generator {
 
   // ---- the pipeline -------------------------------------------------------------------------------------------------
 
-  void commit(const Operand& a, const Operand& b) {
+  void copy_tiles(Operand& a, Operand& b, Reg stage) {
+    a.copy.issue(stage);
+    b.copy.issue(stage);
+  }
+
+  // The copies begun last make a group, which arrives as one.
+  void finish_copies(Operand& a, Operand& b) {
+    a.copy.land();
+    b.copy.land();
     if (a.copy.asynchronous() || b.copy.asynchronous()) k_.emit("cp.async.commit_group");
   }
 
   // The stage that is read next has arrived, for all threads.
-  void await_stage(Operand& a, Operand& b) {
-    a.copy.land();
-    b.copy.land();
-    commit(a, b);
+  void await_stage(const Operand& a, const Operand& b) {
     if (a.copy.asynchronous() || b.copy.asynchronous()) k_.emit("cp.async.wait_group", c_.stages - 2);
     k_.barrier();
   }
 
-  void fill(Operand& a, Operand& b) {
-    for (int stage = 0; stage < c_.stages - 1; ++stage) {
-      const Reg offset = k_.mov(u32, stage * stage_bytes_);
-      a.copy.issue(offset);
-      b.copy.issue(offset);
-      if (stage == c_.stages - 2) return await_stage(a, b);
-      a.copy.land();
-      b.copy.land();
-      commit(a, b);
-    }
+  // Starts all stages but one. A loop, though its count is known: it runs once, and is as much to link as to run.
+  Reg fill(Operand& a, Operand& b) {
+    const Reg stage = k_.mov(u32, 0);
+    k_.do_while([&] {
+      k_.pragma("\"nounroll\"");
+      copy_tiles(a, b, stage);
+      finish_copies(a, b);
+      k_.emit("add.u32", stage, stage, stage_bytes_);
+      return k_.lt(stage, (c_.stages - 1) * stage_bytes_);
+    });
+    await_stage(a, b);
+    return stage;
   }
 
   void next_stage(Reg offset) {
@@ -143,27 +151,32 @@ class Generator {
     k_.section("accumulators");
     zero_accumulators();
     k_.section("fill the pipeline");
-    fill(a, b);
-    const Reg reading = k_.mov(u32, 0), writing = k_.mov(u32, (c_.stages - 1) * stage_bytes_);
+    const Reg writing = fill(a, b), reading = k_.mov(u32, 0);
     const Reg tiles_left = k_.mov(s32, k_.div(k_.add(depth_, c_.tile_k - 1), c_.tile_k));
-    read_from(a, b, reading);
-    load_step(a, b, 0);
+    if (c_.across_tiles) {
+      read_from(a, b, reading);
+      load_step(a, b, 0);
+    }
 
     k_.section("main loop: one tile along k a turn");
     k_.do_while([&] {
+      k_.pragma("\"nounroll\"");
       read_from(a, b, reading);
+      if (!c_.across_tiles) load_step(a, b, 0);
       const int steps = c_.k_steps();
       for (int step = 0; step < steps; ++step) {
         k_.comment(fmt::format("k step {} of {}", step + 1, steps));
-        load_step(a, b, (step + 1) % steps);
+        if (step + 1 < steps) load_step(a, b, step + 1);
+        else if (c_.across_tiles) load_step(a, b, 0);
         if (step == 0) a.copy.issue(writing);
         if (step == std::min(1, steps - 2)) b.copy.issue(writing);
         multiply(a.sets[static_cast<std::size_t>(step % 2)], b.sets[static_cast<std::size_t>(step % 2)]);
         if (step != steps - 2) continue;
+        finish_copies(a, b);
         await_stage(a, b);
         next_stage(reading);
         next_stage(writing);
-        read_from(a, b, reading);
+        if (c_.across_tiles) read_from(a, b, reading);
       }
       k_.emit("sub.s32", tiles_left, tiles_left, 1);
       return k_.gt(tiles_left, 0);
@@ -248,19 +261,20 @@ LaunchPlan plan(const Problem& p, const Config& c) {
   launch.grid[0] = static_cast<std::uint32_t>(tiles_m * tiles_n);
   launch.block[0] = static_cast<std::uint32_t>(c.threads());
   launch.shared_bytes = static_cast<std::uint32_t>(shared_bytes(p, c));
-  launch.arguments = {{.name = "m", .type = u32, .bits = p.m},
-                      {.name = "n", .type = u32, .bits = p.n},
-                      {.name = "k", .type = u32, .bits = p.k},
-                      {.name = "a", .type = u64, .tensor = "a"},
-                      {.name = "b", .type = u64, .tensor = "b"},
-                      {.name = "c", .type = u64, .tensor = "c"},
-                      {.name = "d", .type = u64, .tensor = "d"},
-                      {.name = "lda", .type = u32, .bits = p.a.ld},
-                      {.name = "ldb", .type = u32, .bits = p.b.ld},
-                      {.name = "ldc", .type = u32, .bits = p.c.ld},
-                      {.name = "ldd", .type = u32, .bits = p.d.ld},
-                      {.name = "alpha", .type = p.accumulator, .bits = scalar_bits(p.accumulator, p.alpha)},
-                      {.name = "beta", .type = p.accumulator, .bits = scalar_bits(p.accumulator, p.beta)}};
+  const auto size = [&](const char* name, std::uint64_t value) { launch.arguments.push_back({name, u32, "", value}); };
+  const auto pointer = [&](const char* name) { launch.arguments.push_back({name, u64, name, 0}); };
+  const auto scalar = [&](const char* name, double value) {
+    launch.arguments.push_back({name, p.accumulator, "", scalar_bits(p.accumulator, value)});
+  };
+  size("m", p.m), size("n", p.n), size("k", p.k);
+  pointer("a"), pointer("b");
+  if (p.reads_c()) pointer("c");
+  pointer("d");
+  size("lda", p.a.ld), size("ldb", p.b.ld);
+  if (p.reads_c()) size("ldc", p.c.ld);
+  size("ldd", p.d.ld);
+  scalar("alpha", p.alpha);
+  if (p.reads_c()) scalar("beta", p.beta);
   return launch;
 }
 

@@ -36,6 +36,9 @@ struct Problem {
 
   /// Throws Error(usage) for types that do not go together and leading dimensions that are too small.
   Problem(const ParameterSpace& space, const Settings& words);
+
+  /// A kernel for beta = 0 knows nothing of C: no argument, no load.
+  bool reads_c() const { return beta != 0; }
 };
 
 /// The words of a problem, checked and whole: defaults that depend on other words (d, c, tight strides) filled in.

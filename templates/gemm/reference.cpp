@@ -106,7 +106,7 @@ Expectation reference(const Problem& p, std::span<const HostTensor> inputs) {
   Expectation expected{.tensor = "d", .points = {}, .complete = complete, .untouched = {}};
   for (const auto& [row, column] : places(p, complete)) {
     double c = 0;
-    if (p.beta != 0)
+    if (p.reads_c())
       c = decode(p.c.type, load_element(p.c.type, tensor(inputs, "c").bytes, row * p.c.ld + column));
     expected.points.push_back(point(p, dot(p, a, b, row, column), c, row * p.d.ld + column));
   }

@@ -32,7 +32,7 @@ class GemmTemplate final : public Template {
     const Problem p(space_, words);
     std::vector<TensorPlan> plans = {{"a", p.a.type, {p.a.rows, p.a.ld}, TensorPlan::Role::in},
                                      {"b", p.b.type, {p.b.rows, p.b.ld}, TensorPlan::Role::in}};
-    if (p.beta != 0) plans.push_back({"c", p.c.type, {p.m, p.c.ld}, TensorPlan::Role::in});
+    if (p.reads_c()) plans.push_back({"c", p.c.type, {p.m, p.c.ld}, TensorPlan::Role::in});
     plans.push_back({"d", p.d.type, {p.m, p.d.ld}, TensorPlan::Role::out});
     return plans;
   }
@@ -117,6 +117,7 @@ class GemmTemplate final : public Template {
     };
     for (const char* raster : {"4", "16"}) vary("raster", raster);
     vary("epilogue", "direct");
+    for (const char* prefetch : {"step", "tile"}) vary("prefetch", prefetch);
   }
 
   // Why the given words admit nothing: said of the whole configuration where all words are given.

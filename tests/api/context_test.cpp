@@ -92,7 +92,9 @@ TEST_CASE("a raw pointer is reachable once it is registered, and within its boun
   const Context context = executor();
   const Kernel kernel = context.load(scale_add(context));
   std::vector<float> x = random_floats(64, 3), y(64, 1.0F);
-  const auto launch = [&](unsigned n) { kernel.launch(nullptr, {.grid = {1}, .block = {64}}, {n, 2.0F, x.data(), y.data() + 8}); };
+  const auto launch = [&](unsigned n) {
+    kernel.launch(nullptr, {.grid = {1}, .block = {64}}, {n, 2.0F, x.data(), y.data() + 8});
+  };
   CHECK(code_of(error_of([&] { launch(1); })) == "out-of-bounds");
   context.register_memory(x.data(), 4 * x.size());
   context.register_memory(y.data(), 4 * y.size());
@@ -114,7 +116,8 @@ TEST_CASE("arguments are checked against the kernel's signature") {
   CHECK(code_of(error_of([&] { kernel.launch(nullptr, one, {1, 1.0, x, y}); })) == "argument-type");
   CHECK(code_of(error_of([&] { kernel.launch(nullptr, one, {1, 1.0F, 5, y}); })) == "argument-type");
   CHECK(code_of(error_of([&] { kernel.launch(nullptr, one, {-1, 1.0F, x, y}); })) == "argument-range");
-  CHECK(error_of([&] { kernel.launch(nullptr, {.grid = {0}, .block = {1}}, {1, 1.0F, x, y}); }).kind() == ErrorKind::usage);
+  CHECK(error_of([&] { kernel.launch(nullptr, {.grid = {0}, .block = {1}}, {1, 1.0F, x, y}); }).kind() ==
+        ErrorKind::usage);
 }
 
 TEST_CASE("a buffer that is gone is no longer reachable") {
@@ -122,9 +125,8 @@ TEST_CASE("a buffer that is gone is no longer reachable") {
   const Kernel kernel = context.load(scale_add(context));
   const Buffer x = context.alloc(4);
   const std::uint64_t stale = context.alloc(4).address();
-  const Error error = error_of([&] {
-    kernel.launch(nullptr, {.grid = {1}, .block = {1}}, {1, 1.0F, x, Argument::pointer(stale)});
-  });
+  const Error error = error_of(
+      [&] { kernel.launch(nullptr, {.grid = {1}, .block = {1}}, {1, 1.0F, x, Argument::pointer(stale)}); });
   CHECK(error.kind() == ErrorKind::refused);
   CHECK(code_of(error) == "out-of-bounds");
 }
@@ -162,7 +164,8 @@ TEST_CASE("several threads may use one context and one kernel") {
       const Kernel own = context.load(scale_add(context));
       int count = 0;
       for (unsigned round = 0; round < 10; ++round) {
-        const std::vector<float> x = random_floats(100, 7 * t + round), y = random_floats(100, 7 * t + round + 99);
+        const std::vector<float> x = random_floats(100, 7 * t + round),
+                                 y = random_floats(100, 7 * t + round + 99);
         Buffer dx = context.alloc(400), dy = context.alloc(400);
         dx.copy_from(x);
         dy.copy_from(y);
@@ -197,7 +200,8 @@ TEST_CASE("what is made from a context keeps it alive") {
 
 TEST_CASE("the log says what happens, and is silent where nobody asks") {
   std::vector<std::string> lines;
-  const Context context({.device = "cpu", .log = Log([&](LogLevel, std::string_view line) { lines.emplace_back(line); })});
+  const Context context(
+      {.device = "cpu", .log = Log([&](LogLevel, std::string_view line) { lines.emplace_back(line); })});
   context.load(scale_add(context));
   REQUIRE(lines.size() == 2);
   CHECK(lines[0].find("CPU executor") != std::string::npos);

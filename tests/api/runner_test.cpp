@@ -30,8 +30,12 @@ class AddOne : public Template {
     for (const auto& [name, value] : given) whole[name] = value;
     return whole;
   }
-  std::vector<Settings> candidates(const Specs&, const Target&, const Settings&, const Settings&) const override { return {}; }
-  Emitted emit(std::shared_ptr<const Specs> specs, const Target& target, const Settings& problem, const Settings& config) const override {
+  std::vector<Settings> candidates(const Specs&, const Target&, const Settings&,
+                                   const Settings&) const override {
+    return {};
+  }
+  Emitted emit(std::shared_ptr<const Specs> specs, const Target& target, const Settings& problem,
+               const Settings& config) const override {
     const auto n = static_cast<std::uint32_t>(std::stoul(problem.at("n")));
     const std::string& fault = config.at("fault");
     KernelBuilder k(std::move(specs), "add_one", target);
@@ -40,14 +44,18 @@ class AddOne : public Template {
     const Reg i = k.global_thread_x();
     const auto body = [&] { k.store(y[i], k.add(k.load(x[i]), fault == "wrong" ? 2 : 1)); };
     const Reg last = k.sub(count, 1);
-    if (fault == "hole") k.if_(k.lt(i, last), body);
-    else k.if_(k.lt(i, count), body);
+    if (fault == "hole")
+      k.if_(k.lt(i, last), body);
+    else
+      k.if_(k.lt(i, count), body);
     if (fault == "spill") k.if_(k.eq(i, 0), [&] { k.store(y[n + 1], 7); });
     return {.module = k.finish(),
             .launch = {.entry = "add_one",
                        .grid = {(n + 31) / 32, 1, 1},
                        .block = {32, 1, 1},
-                       .arguments = {{.name = "n", .type = u32, .bits = n}, {.name = "x", .type = u64, .tensor = "x"}, {.name = "y", .type = u64, .tensor = "y"}}}};
+                       .arguments = {{.name = "n", .type = u32, .bits = n},
+                                     {.name = "x", .type = u64, .tensor = "x"},
+                                     {.name = "y", .type = u64, .tensor = "y"}}}};
   }
   Expectation expect(const Settings& problem, std::span<const HostTensor> inputs) const override {
     const std::uint64_t n = std::stoull(problem.at("n"));
@@ -66,8 +74,9 @@ class AddOne : public Template {
 
 RunResult run(const Settings& config, std::vector<HostTensor> inputs = {}) {
   static const AddOne add_one;
-  return run_template(Context({.device = "cpu"}), add_one,
-                      {.problem = {{"n", "100"}}, .config = config, .inputs = std::move(inputs), .seed = Catch::getSeed()});
+  return run_template(
+      Context({.device = "cpu"}), add_one,
+      {.problem = {{"n", "100"}}, .config = config, .inputs = std::move(inputs), .seed = Catch::getSeed()});
 }
 
 }  // namespace
@@ -87,10 +96,13 @@ TEST_CASE("a wrong value is found and named") {
 }
 
 TEST_CASE("an element that nobody wrote is found, between the points too") {
-  // Element 99 is a point as well, so both ways of looking must see it: as a wrong value, and with n = 101 as a hole.
+  // Element 99 is a point as well, so both ways of looking must see it: as a wrong value, and with n = 101 as
+  // a hole.
   CHECK(run({{"fault", "hole"}}).verdict.wrong == 1);
   const AddOne add_one;
-  const RunResult result = run_template(Context({.device = "cpu"}), add_one, {.problem = {{"n", "101"}}, .config = {{"fault", "hole"}}, .seed = Catch::getSeed()});
+  const RunResult result =
+      run_template(Context({.device = "cpu"}), add_one,
+                   {.problem = {{"n", "101"}}, .config = {{"fault", "hole"}}, .seed = Catch::getSeed()});
   CHECK(result.verdict.wrong == 0);
   CHECK(result.verdict.unwritten == std::vector<std::uint64_t>{100});
   CHECK(!result.verdict.ok());
@@ -110,7 +122,8 @@ TEST_CASE("a value that looks like poison is not mistaken for it") {
 }
 
 TEST_CASE("given inputs are used, and must fit") {
-  HostTensor x{.plan = {.name = "x", .type = s32, .shape = {100}}, .bytes = std::vector<std::byte>(400, std::byte{1})};
+  HostTensor x{.plan = {.name = "x", .type = s32, .shape = {100}},
+               .bytes = std::vector<std::byte>(400, std::byte{1})};
   const RunResult result = run({}, {x});
   std::int32_t first = 0;
   std::memcpy(&first, result.tensors[1].bytes.data(), 4);
@@ -123,6 +136,7 @@ TEST_CASE("given inputs are used, and must fit") {
 
 TEST_CASE("tuning without a GPU says what is missing") {
   const AddOne add_one;
-  const Error error = error_of([&] { tune_template(Context({.device = "cpu"}), add_one, {.problem = {{"n", "1"}}}); });
+  const Error error =
+      error_of([&] { tune_template(Context({.device = "cpu"}), add_one, {.problem = {{"n", "1"}}}); });
   CHECK(error.kind() == ErrorKind::missing);
 }

@@ -31,11 +31,13 @@ struct LargestKernel {
 };
 
 /// The configuration of a problem whose kernel has the most instructions.
-inline LargestKernel largest(const std::shared_ptr<const Specs>& specs, const Target& target, const Settings& words) {
+inline LargestKernel largest(const std::shared_ptr<const Specs>& specs, const Target& target,
+                             const Settings& words) {
   const Template& gemm = gemm_template();
   LargestKernel most{.problem = gemm.problem(words)};
   for (const Settings& config : gemm.candidates(*specs, target, most.problem, {})) {
-    const std::size_t size = gemm.emit(specs, target, most.problem, config).module.kernels[0].instructions.size();
+    const std::size_t size =
+        gemm.emit(specs, target, most.problem, config).module.kernels[0].instructions.size();
     if (size > most.instructions) {
       most.instructions = size;
       most.config = config;

@@ -16,7 +16,8 @@ int main() {
   const Target target("sm_90a");
   const LargestKernel choice = largest(specs, target, {{"m", "4096"}, {"n", "4096"}, {"k", "4096"}});
   const std::string ptx = print(gemm_template().emit(specs, target, choice.problem, choice.config).module);
-  const auto folder = std::filesystem::temp_directory_path() / fmt::format("ptxloom-bench-{:x}", std::random_device()());
+  const auto folder =
+      std::filesystem::temp_directory_path() / fmt::format("ptxloom-bench-{:x}", std::random_device()());
   const Linker linker{Libraries(), Cache(folder)};
   LinkResult result;
   const double miss = milliseconds_of([&] { result = linker.link(ptx, {.target = "sm_90a"}); });
@@ -27,6 +28,8 @@ int main() {
   }
   std::filesystem::remove_all(folder);
   const double hit = median(hits);
-  fmt::print("{} bytes of PTX, {} of machine code: linked in {:.1f} ms, from the cache in {:.3f} ms; of the 1 ms claimed: {:.3f}\n",
-             ptx.size(), result.cubin.size(), miss, hit, hit);
+  fmt::print(
+      "{} bytes of PTX, {} of machine code: linked in {:.1f} ms, from the cache in {:.3f} ms; of the 1 ms "
+      "claimed: {:.3f}\n",
+      ptx.size(), result.cubin.size(), miss, hit, hit);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long from a problem to PTX: IR build, check and print of the largest gemm kernel. Claim: under 1 ms, median.
+// How long from a problem to PTX: IR build, check and print of the largest gemm kernel. Claim: under 1 ms,
+// median.
 #include <fmt/format.h>
 
 #include "bench.hpp"
@@ -16,7 +17,8 @@ void measure(const std::shared_ptr<const Specs>& specs, const Target& target, co
   for (int i = 0; i < 300; ++i) {
     Emitted emitted;
     std::string ptx;
-    builds.push_back(milliseconds_of([&] { emitted = gemm_template().emit(specs, target, choice.problem, choice.config); }));
+    builds.push_back(milliseconds_of(
+        [&] { emitted = gemm_template().emit(specs, target, choice.problem, choice.config); }));
     checks.push_back(milliseconds_of([&] {
       if (!check(emitted.module).empty()) throw std::runtime_error("the kernel is illegal");
     }));
@@ -24,8 +26,11 @@ void measure(const std::shared_ptr<const Specs>& specs, const Target& target, co
     totals.push_back(builds.back() + checks.back() + prints.back());
   }
   const double total = median(totals);
-  fmt::print("{:<5} {:>6} instructions: build {:.3f}, check {:.3f}, print {:.3f}, in all {:.3f} ms; of the 1 ms claimed: {:.2f}\n",
-             choice.problem.at("a"), choice.instructions, median(builds), median(checks), median(prints), total, total);
+  fmt::print(
+      "{:<5} {:>6} instructions: build {:.3f}, check {:.3f}, print {:.3f}, in all {:.3f} ms; of the 1 ms "
+      "claimed: {:.2f}\n",
+      choice.problem.at("a"), choice.instructions, median(builds), median(checks), median(prints), total,
+      total);
 }
 
 }  // namespace

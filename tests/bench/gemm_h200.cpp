@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm on the GPU at hand, in one run: the rate of mma.sync on registers alone, the rate of our gemm at 4096^3 beside it,
-// and correctness for the shapes people use and odd ones, of every type. Prints markdown. Claim (H200, bf16 and f16): at
-// least 75 % of the register-only rate.
-//   gemm_h200 [--quick] [--seconds N]     --quick: no shapes of more than 2^28 elements; N: to tune each, default 20
+// gemm on the GPU at hand, in one run: the rate of mma.sync on registers alone, the rate of our gemm at
+// 4096^3 beside it, and correctness for the shapes people use and odd ones, of every type. Prints markdown.
+// Claim (H200, bf16 and f16): at least 75 % of the register-only rate.
+//   gemm_h200 [--quick] [--seconds N]     --quick: no shapes of more than 2^28 elements; N: to tune each,
+//   default 20
 #include <fmt/format.h>
 
 #include <cstring>
@@ -26,12 +27,12 @@ struct Shape {
 };
 
 constexpr Shape kShapes[] = {
-    {4096, 4096, 4096},   {8192, 8192, 8192},   {2048, 2048, 16384},  {4096, 14336, 4096}, {4096, 4096, 14336},
-    {512, 5120, 5120},    {128, 24576, 1536},   {128, 7168, 2048},    {64, 8192, 8192},    {16, 28672, 8192},
-    {16, 4096, 4096},     {1000, 1000, 1000},   {4097, 4099, 4100},   {256, 256, 65536},   {1, 6144, 4096},
-    {64, 4096, 14336},    {16, 57344, 8192},    {2048, 10240, 8192},  {128, 2112, 7168},   {128, 32768, 512},
-    {4096, 7168, 16384},  {1, 5120, 2880},      {2048, 2880, 4096},   {2048, 5760, 2880},  {17, 4104, 4160},
-    {4097, 7168, 7296},   {1, 201088, 2880},    {1023, 1031, 1037},   {1, 1, 1},           {3, 5, 7},
+    {4096, 4096, 4096},  {8192, 8192, 8192}, {2048, 2048, 16384}, {4096, 14336, 4096}, {4096, 4096, 14336},
+    {512, 5120, 5120},   {128, 24576, 1536}, {128, 7168, 2048},   {64, 8192, 8192},    {16, 28672, 8192},
+    {16, 4096, 4096},    {1000, 1000, 1000}, {4097, 4099, 4100},  {256, 256, 65536},   {1, 6144, 4096},
+    {64, 4096, 14336},   {16, 57344, 8192},  {2048, 10240, 8192}, {128, 2112, 7168},   {128, 32768, 512},
+    {4096, 7168, 16384}, {1, 5120, 2880},    {2048, 2880, 4096},  {2048, 5760, 2880},  {17, 4104, 4160},
+    {4097, 7168, 7296},  {1, 201088, 2880},  {1023, 1031, 1037},  {1, 1, 1},           {3, 5, 7},
 };
 
 Settings problem_of(const Shape& shape, std::string_view type) {
@@ -102,19 +103,23 @@ double register_rate(const Context& ctx, Type type) {
 }
 
 void print_rates(const Context& ctx, const Options& options) {
-  fmt::print("\n| type | register-only mma.sync | gemm 4096^3 | ratio | candidates | configuration |\n|---|---|---|---|---|---|\n");
+  fmt::print(
+      "\n| type | register-only mma.sync | gemm 4096^3 | ratio | candidates | configuration "
+      "|\n|---|---|---|---|---|---|\n");
   for (const Type type : {bf16, f16}) {
     const Settings problem = problem_of({4096, 4096, 4096}, type.name);
     const TuneResult tuned =
         tune_template(ctx, gemm_template(), {.problem = problem, .budget = {.seconds = options.seconds}});
     const double ceiling = register_rate(ctx, type);  // right after, at the same clock and temperature
     if (!tuned.record) {
-      fmt::print("| {} | {:.0f} | no correct candidate | | {} | |\n", type.name, ceiling, tuned.search.evaluations);
+      fmt::print("| {} | {:.0f} | no correct candidate | | {} | |\n", type.name, ceiling,
+                 tuned.search.evaluations);
       continue;
     }
     const double rate = gemm_template().operations(problem) / tuned.record->time_us * 1e-6;
     std::string config;
-    for (const auto& [word, value] : tuned.record->config) config += fmt::format("{}{}={}", config.empty() ? "" : " ", word, value);
+    for (const auto& [word, value] : tuned.record->config)
+      config += fmt::format("{}{}={}", config.empty() ? "" : " ", word, value);
     fmt::print("| {} | {:.0f} TFLOP/s | {:.0f} TFLOP/s | {:.1f} % | {} | {} |\n", type.name, ceiling, rate,
                100 * rate / ceiling, tuned.search.evaluations, config);
     std::fflush(stdout);
@@ -124,7 +129,9 @@ void print_rates(const Context& ctx, const Options& options) {
 /// True where all are correct.
 bool print_correctness(const Context& ctx, const Options& options) {
   constexpr std::string_view kTypes[] = {"bf16", "f16", "tf32", "f64", "s8", "u8"};
-  fmt::print("\nElements compared with the definition, computed on the host; then the milliseconds of one cold launch.\n\n| M,N,K |");
+  fmt::print(
+      "\nElements compared with the definition, computed on the host; then the milliseconds of one cold "
+      "launch.\n\n| M,N,K |");
   for (const std::string_view type : kTypes) fmt::print(" {} |", type);
   fmt::print("\n|---|---|---|---|---|---|---|\n");
   bool all = true;
@@ -133,10 +140,13 @@ bool print_correctness(const Context& ctx, const Options& options) {
     if (options.quick && largest > std::uint64_t{1} << 28) continue;
     fmt::print("| {},{},{} |", shape.m, shape.n, shape.k);
     for (const std::string_view type : kTypes) {
-      const RunResult result = run_template(ctx, gemm_template(), {.problem = problem_of(shape, type), .seed = 20 + shape.m});
+      const RunResult result =
+          run_template(ctx, gemm_template(), {.problem = problem_of(shape, type), .seed = 20 + shape.m});
       all = all && result.verdict.ok();
-      if (result.verdict.ok()) fmt::print(" {} ok, {:.2f} |", result.verdict.checked, result.run_ms);
-      else fmt::print(" WRONG: {}, {} unwritten |", result.verdict.first, result.verdict.unwritten.size());
+      if (result.verdict.ok())
+        fmt::print(" {} ok, {:.2f} |", result.verdict.checked, result.run_ms);
+      else
+        fmt::print(" WRONG: {}, {} unwritten |", result.verdict.first, result.verdict.unwritten.size());
       std::fflush(stdout);
     }
     fmt::print("\n");
@@ -154,14 +164,16 @@ int main(int argc, char** argv) {
   }
   try {
     const Context ctx({.device = "gpu"});
-    fmt::print("{}, {}, ptxloom {}, nvJitLink {}\n", ctx.device().name, ctx.target().name(), library_version(),
-               to_string(ctx.linker().version()));
+    fmt::print("{}, {}, ptxloom {}, nvJitLink {}\n", ctx.device().name, ctx.target().name(),
+               library_version(), to_string(ctx.linker().version()));
     print_rates(ctx, options);
     const bool correct = print_correctness(ctx, options);
     fmt::print("\n{}\n", correct ? "all correct" : "some are WRONG");
     return correct ? 0 : 1;
   } catch (const Error& error) {
     fmt::print(stderr, "{}\n", error.what());
-    return error.kind() == ErrorKind::missing ? 0 : static_cast<int>(error.kind());  // ./dev bench runs everywhere
+    return error.kind() == ErrorKind::missing
+               ? 0
+               : static_cast<int>(error.kind());  // ./dev bench runs everywhere
   }
 }

@@ -27,7 +27,8 @@ int list(const char* tool) {
 
 int main(int, char** argv) {
   // Beside this program's folder in the build: build/tests/bench/list_bench, build/ptxloom.
-  const std::string tool = std::filesystem::absolute(argv[0]).parent_path().parent_path().parent_path() / "ptxloom";
+  const std::string tool =
+      std::filesystem::absolute(argv[0]).parent_path().parent_path().parent_path() / "ptxloom";
   std::vector<double> times;
   for (int i = 0; i < 50; ++i) {
     int status = -1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever people get wrong: a message that says what is wrong and what to do, the documented exit code, no crash.
+// Whatever people get wrong: a message that says what is wrong and what to do, the documented exit code, no
+// crash.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,7 +23,8 @@ std::vector<std::string> on_gemm(const std::string& command, std::vector<std::st
 
 /// Exit code, stable code, and words that the message must have; and nothing on stdout.
 void check_refused(const std::vector<std::string>& arguments, int code, const std::string& stable,
-                   const std::vector<std::string>& words, const std::map<std::string, std::string>& environment = {}) {
+                   const std::vector<std::string>& words,
+                   const std::map<std::string, std::string>& environment = {}) {
   const ToolResult result = run_tool(arguments, environment);
   CAPTURE(arguments, result.err);
   CHECK(result.code == code);
@@ -49,11 +51,13 @@ TEST_CASE("a wrong subcommand, option or number of arguments is bad usage") {
 }
 
 TEST_CASE("an unknown template is named with those there are") {
-  for (const std::string command : {"emit", "run", "tune"}) check_refused({command, "gem"}, 2, "unknown-template", {"'gem'", "gemm"});
+  for (const std::string command : {"emit", "run", "tune"})
+    check_refused({command, "gem"}, 2, "unknown-template", {"'gem'", "gemm"});
 }
 
 TEST_CASE("an unknown parameter is named with the nearest") {
-  check_refused({"emit", "gemm", "--set", "m=8", "--set", "n=8", "--set", "k=8", "--set", "tilem=64"}, 2, "unknown-parameter", {"tilem", "tile_m"});
+  check_refused({"emit", "gemm", "--set", "m=8", "--set", "n=8", "--set", "k=8", "--set", "tilem=64"}, 2,
+                "unknown-parameter", {"tilem", "tile_m"});
   check_refused({"emit", "gemm", "--set", "m"}, 2, "bad-set", {"NAME=VALUE"});
   check_refused({"emit", "gemm", "--set", "m=8", "--set", "m=9"}, 2, "bad-set", {"twice"});
 }
@@ -80,11 +84,14 @@ TEST_CASE("sizes of zero, negative, fractional and overflowing are refused") {
   for (const std::string m : {"0", "-1", "1.5", "", "x", "99999999999999999999", "2147483648"}) {
     check_refused({"emit", "gemm", "--set", "m=" + m, "--set", "n=8", "--set", "k=8"}, 2, "bad-value", {"m"});
   }
-  const ToolResult huge = run_tool({"run", "gemm", "--device", "cpu", "--set", "m=2147483647", "--set", "n=2147483647", "--set", "k=2147483647"});
+  const ToolResult huge = run_tool({"run", "gemm", "--device", "cpu", "--set", "m=2147483647", "--set",
+                                    "n=2147483647", "--set", "k=2147483647"});
   CAPTURE(huge.err);
   CHECK(huge.code == 2);
   CHECK(huge.err.find("shape-too-large") != std::string::npos);
-  check_refused({"run", "gemm", "--device", "cpu", "--set", "m=900000", "--set", "n=900000", "--set", "k=900000"}, 2, "too-large", {"MiB"});
+  check_refused(
+      {"run", "gemm", "--device", "cpu", "--set", "m=900000", "--set", "n=900000", "--set", "k=900000"}, 2,
+      "too-large", {"MiB"});
   check_refused({"emit", "gemm", "--set", "m=8", "--set", "n=8"}, 2, "missing-parameter", {"k"});
 }
 
@@ -145,7 +152,9 @@ TEST_CASE("a malformed spec overlay is refused with file and form") {
   CHECK(syntax.code == 2);
   CHECK(syntax.err.find("bad.json") != std::string::npos);
   CHECK(syntax.err.find("[spec-") != std::string::npos);
-  write_text(folder / "bad.json", R"({"need": "sm_80:7.0", "forms": [{"form": "mine", "text": "mine.<x> D;", "ops": {"D": "out q32"}}]})");
+  write_text(
+      folder / "bad.json",
+      R"({"need": "sm_80:7.0", "forms": [{"form": "mine", "text": "mine.<x> D;", "ops": {"D": "out q32"}}]})");
   const ToolResult form = run_tool(list);
   CAPTURE(form.err);
   CHECK(form.code == 2);
@@ -237,22 +246,28 @@ TEST_CASE("files that cannot be read or written are named") {
   const TemporaryFolder folder;
   check_refused({"check", folder / "absent.ptx"}, 2, "unreadable-file", {"absent.ptx"});
   check_refused({"compile", folder / "absent.ptx"}, 2, "unreadable-file", {"absent.ptx"});
-  check_refused(on_gemm("emit", {"-o", (folder / "no/such/folder.ptx").string()}), 2, "unwritable-file", {"folder.ptx"});
+  check_refused(on_gemm("emit", {"-o", (folder / "no/such/folder.ptx").string()}), 2, "unwritable-file",
+                {"folder.ptx"});
   check_refused({"tune", "--merge", folder / "absent.jsonl"}, 2, "unreadable-file", {"absent.jsonl"});
   check_refused(on_gemm("tune", {"--budget", "soon"}), 2, "bad-budget", {"soon", "200evals"});
 }
 
 TEST_CASE("PTX that is illegal, or no PTX at all, is judged and not crashed on") {
-  const std::string noise("\x7f" "ELF\0\1\2\xff{{{;;;", 16);
+  const std::string noise(
+      "\x7f"
+      "ELF\0\1\2\xff{{{;;;",
+      16);
   const ToolResult binary = run_tool({"check", "-"}, {}, noise);
   CHECK(binary.code == 1);
   CHECK(binary.out.find("error") != std::string::npos);
   const std::string head = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n";
-  const ToolResult illegal = run_tool({"check", "-"}, {}, head + "  .reg .b32 %r<3>;\n  add.s33 %r0, %r1, %r2;\n  ret;\n}\n");
+  const ToolResult illegal =
+      run_tool({"check", "-"}, {}, head + "  .reg .b32 %r<3>;\n  add.s33 %r0, %r1, %r2;\n  ret;\n}\n");
   CAPTURE(illegal.out);
   CHECK(illegal.code == 1);
   CHECK(illegal.out.find("stdin:7:") == 0);
-  const ToolResult legal = run_tool({"check", "-"}, {}, head + "  .reg .b32 %r<3>;\n  add.s32 %r0, %r1, %r2;\n  ret;\n}\n");
+  const ToolResult legal =
+      run_tool({"check", "-"}, {}, head + "  .reg .b32 %r<3>;\n  add.s32 %r0, %r1, %r2;\n  ret;\n}\n");
   CAPTURE(legal.out);
   CHECK(legal.code == 0);
   CHECK(legal.out.empty());
@@ -260,7 +275,8 @@ TEST_CASE("PTX that is illegal, or no PTX at all, is judged and not crashed on")
 
 TEST_CASE("an unknown opcode is named with the nearest, an ambiguous one with all") {
   check_refused({"show", "mma.sink"}, 2, "unknown-opcode", {"mma.sink"});
-  check_refused({"show", "mma.sync"}, 2, "ambiguous-opcode", {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"});
+  check_refused({"show", "mma.sync"}, 2, "ambiguous-opcode",
+                {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"});
   check_refused({"list", "mma.sink"}, 2, "unknown-family", {"mma.sync"});
   check_refused({"layout", "add.s32", "--operand", "D"}, 2, "no-layout", {"add.s32"});
 }

@@ -49,7 +49,8 @@ done:
 )";
 
 NpyArray floats(const std::vector<float>& values) {
-  NpyArray array{.dtype = "<f4", .shape = {values.size()}, .bytes = std::vector<std::byte>(4 * values.size())};
+  NpyArray array{
+      .dtype = "<f4", .shape = {values.size()}, .bytes = std::vector<std::byte>(4 * values.size())};
   std::memcpy(array.bytes.data(), values.data(), array.bytes.size());
   return array;
 }
@@ -71,7 +72,8 @@ std::vector<float> random_floats(std::size_t count) {
 }  // namespace
 
 TEST_CASE("emit writes a launch line, the problem, the configuration, the target and the versions") {
-  const ToolResult result = run_tool({"emit", "gemm", "--set", "m=65", "--set", "n=33", "--set", "k=20", "--set", "stages=3", "--target", "sm_86"});
+  const ToolResult result = run_tool({"emit", "gemm", "--set", "m=65", "--set", "n=33", "--set", "k=20",
+                                      "--set", "stages=3", "--target", "sm_86"});
   CAPTURE(result.err);
   REQUIRE(result.code == 0);
   const std::string& ptx = result.out;
@@ -80,7 +82,8 @@ TEST_CASE("emit writes a launch line, the problem, the configuration, the target
   const auto launch = nlohmann::json::parse(first.substr(first.find('{')));
   for (const char* key : {"entry", "grid", "block", "smem", "cluster", "params"}) CHECK(launch.contains(key));
   const std::string head = ptx.substr(0, ptx.find(".version"));
-  for (const char* word : {"m=65", "k=20", "stages=3", "target sm_86", "ptxloom 0."}) CHECK(head.find(word) != std::string::npos);
+  for (const char* word : {"m=65", "k=20", "stages=3", "target sm_86", "ptxloom 0."})
+    CHECK(head.find(word) != std::string::npos);
   CHECK(ptx.find("// ---- ") != std::string::npos);
 }
 
@@ -88,7 +91,8 @@ TEST_CASE("what emit writes assembles as it stands") {
   const auto ptxas = find_cuda_tool("ptxas");
   if (!ptxas) SKIP("there is no ptxas");
   for (const std::string target : {"sm_80", "sm_90a", "sm_120a"}) {
-    const ToolResult result = run_tool({"emit", "gemm", "--set", "m=65", "--set", "n=33", "--set", "k=20", "--set", "a=s8", "--target", target});
+    const ToolResult result = run_tool({"emit", "gemm", "--set", "m=65", "--set", "n=33", "--set", "k=20",
+                                        "--set", "a=s8", "--target", target});
     REQUIRE(result.code == 0);
     const CommandResult assembled = Ptxas(*ptxas).assemble(result.out, target);
     CAPTURE(target, assembled.output);
@@ -109,9 +113,10 @@ TEST_CASE("run TEMPLATE multiplies given matrices") {
   const NpyArray a = integers(m, k), b = integers(n, k);  // B is stored as n rows of k
   ptxloom::write_npy(folder / "a.npy", a);
   ptxloom::write_npy(folder / "b.npy", b);
-  const ToolResult result = run_tool({"run", "gemm", "--device", "cpu", "--set", "m=5", "--set", "n=7", "--set", "k=3", "--set", "a=s8",
-                                      "--arg", "a=in=" + (folder / "a.npy").string(), "--arg", "b=in=" + (folder / "b.npy").string(),
-                                      "--arg", "d=out=" + (folder / "d.npy").string()});
+  const ToolResult result =
+      run_tool({"run", "gemm", "--device", "cpu", "--set", "m=5", "--set", "n=7", "--set", "k=3", "--set",
+                "a=s8", "--arg", "a=in=" + (folder / "a.npy").string(), "--arg",
+                "b=in=" + (folder / "b.npy").string(), "--arg", "d=out=" + (folder / "d.npy").string()});
   CAPTURE(result.err);
   REQUIRE(result.code == 0);
   CHECK(result.out.find("correct: 35 elements") != std::string::npos);
@@ -121,7 +126,8 @@ TEST_CASE("run TEMPLATE multiplies given matrices") {
   for (std::size_t i = 0; i < m; ++i) {
     for (std::size_t j = 0; j < n; ++j) {
       int sum = 0;
-      for (std::size_t l = 0; l < k; ++l) sum += static_cast<signed char>(a.bytes[i * k + l]) * static_cast<signed char>(b.bytes[j * k + l]);
+      for (std::size_t l = 0; l < k; ++l)
+        sum += static_cast<signed char>(a.bytes[i * k + l]) * static_cast<signed char>(b.bytes[j * k + l]);
       int got = 0;
       std::memcpy(&got, &d.bytes[4 * (i * n + j)], 4);
       CHECK(got == sum);
@@ -143,7 +149,8 @@ TEST_CASE("run FILE.ptx takes its arguments in order") {
   };
 
   SECTION("a good launch") {
-    const ToolResult result = run({"--grid", "1", "--block", "32", "--arg", "u32=19", "--arg", "f32=-2.5", "--arg", in, "--arg", "out=f32[20]:" + y});
+    const ToolResult result = run({"--grid", "1", "--block", "32", "--arg", "u32=19", "--arg", "f32=-2.5",
+                                   "--arg", in, "--arg", "out=f32[20]:" + y});
     CAPTURE(result.err);
     REQUIRE(result.code == 0);
     const std::vector<float> got = floats(ptxloom::read_npy(y));
@@ -152,7 +159,9 @@ TEST_CASE("run FILE.ptx takes its arguments in order") {
     CHECK(std::memcmp(&got[19], "\xa5\xa5\xa5\xa5", 4) == 0);
   }
   SECTION("the same file in and out") {
-    const ToolResult result = run({"--grid", "1", "--block", "32", "--arg", "y=inout=" + (folder / "x.npy").string() + ":" + y, "--arg", "u32=19", "--arg", "f32=3", "--arg", in});
+    const ToolResult result =
+        run({"--grid", "1", "--block", "32", "--arg", "y=inout=" + (folder / "x.npy").string() + ":" + y,
+             "--arg", "u32=19", "--arg", "f32=3", "--arg", in});
     CAPTURE(result.err);
     REQUIRE(result.code == 0);
     const std::vector<float> got = floats(ptxloom::read_npy(y));
@@ -164,17 +173,20 @@ TEST_CASE("run FILE.ptx takes its arguments in order") {
     CHECK(few.code == 2);
     CHECK(few.err.find("argument-count") != std::string::npos);
     CHECK(few.err.find("x (in=") != std::string::npos);
-    const ToolResult shape = run({"--arg", "u32=19", "--arg", "f32=3", "--arg", in, "--arg", "out=f32[20]:" + y});
+    const ToolResult shape =
+        run({"--arg", "u32=19", "--arg", "f32=3", "--arg", in, "--arg", "out=f32[20]:" + y});
     CHECK(shape.code == 2);
     CHECK(shape.err.find("--grid") != std::string::npos);
-    const ToolResult type = run({"--grid", "1", "--block", "32", "--arg", "u32=19", "--arg", "u32=3", "--arg", in, "--arg", "out=f32[20]:" + y});
+    const ToolResult type = run({"--grid", "1", "--block", "32", "--arg", "u32=19", "--arg", "u32=3", "--arg",
+                                 in, "--arg", "out=f32[20]:" + y});
     CHECK(type.code == 2);
     CHECK(type.err.find("argument-type") != std::string::npos);
     CHECK(run({"--grid", "0", "--block", "32"}).code == 2);
     CHECK(run({"--entry", "no_such_kernel"}).err.find("scale") != std::string::npos);
   }
   SECTION("an access out of bounds is found") {
-    const ToolResult result = run({"--grid", "1", "--block", "32", "--arg", "u32=21", "--arg", "f32=3", "--arg", in, "--arg", "out=f32[20]:" + y});
+    const ToolResult result = run({"--grid", "1", "--block", "32", "--arg", "u32=21", "--arg", "f32=3",
+                                   "--arg", in, "--arg", "out=f32[20]:" + y});
     CAPTURE(result.err);
     CHECK(result.code == 1);
     CHECK(result.err.find("out-of-bounds") != std::string::npos);
@@ -186,7 +198,8 @@ TEST_CASE("run FILE.ptx takes from the launch line what the command line leaves 
   const TemporaryFolder folder;
   const std::string file = (folder / "g.ptx").string();
   const std::string d = (folder / "d.npy").string(), e = (folder / "e.npy").string();
-  const std::vector<std::string> problem = {"--set", "m=19", "--set", "n=21", "--set", "k=23", "--set", "a=tf32"};
+  const std::vector<std::string> problem = {"--set", "m=19", "--set", "n=21",
+                                            "--set", "k=23", "--set", "a=tf32"};
   const auto tool = [&](std::vector<std::string> arguments, const std::vector<std::string>& more) {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_tool(arguments);
@@ -200,7 +213,8 @@ TEST_CASE("run FILE.ptx takes from the launch line what the command line leaves 
 }
 
 TEST_CASE("--stats counts what ran") {
-  const ToolResult result = run_tool({"run", "gemm", "--device", "cpu", "--set", "m=16", "--set", "n=8", "--set", "k=16", "--set", "a=f16", "--stats"});
+  const ToolResult result = run_tool({"run", "gemm", "--device", "cpu", "--set", "m=16", "--set", "n=8",
+                                      "--set", "k=16", "--set", "a=f16", "--stats"});
   REQUIRE(result.code == 0);
   CHECK(result.out.find("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32") != std::string::npos);
 }
@@ -212,7 +226,9 @@ TEST_CASE("compile makes a cubin without a GPU") {
   if (result.code == 3) SKIP("there is no nvJitLink: " << result.err);
   CAPTURE(result.err);
   REQUIRE(result.code == 0);
-  CHECK(read_text(folder / "scale.cubin").starts_with("\x7f" "ELF"));
+  CHECK(read_text(folder / "scale.cubin")
+            .starts_with("\x7f"
+                         "ELF"));
   write_text(folder / "bad.ptx", std::string(kScalePtx) + "nonsense");
   const ToolResult bad = run_tool({"compile", (folder / "bad.ptx").string()});
   CHECK(bad.code == 1);
@@ -235,7 +251,9 @@ TEST_CASE("the cache can be looked at, verified and cleared") {
 
 TEST_CASE("a spec overlay adds an instruction to the tool") {
   const TemporaryFolder folder;
-  write_text(folder / "mine.json", R"({"need": "sm_80:7.0", "forms": [{"form": "mine", "family": "mine", "doc": "Of mine.", "text": "mine.<t> D, A;", "ops": {"D": "out <t>", "A": "in <t>"}, "tables": [["t", "s32", "f32"]]}]})");
+  write_text(
+      folder / "mine.json",
+      R"({"need": "sm_80:7.0", "forms": [{"form": "mine", "family": "mine", "doc": "Of mine.", "text": "mine.<t> D, A;", "ops": {"D": "out <t>", "A": "in <t>"}, "tables": [["t", "s32", "f32"]]}]})");
   const ToolResult result = run_tool({"list", "mine", "--variants", "--specs", folder.path().string()});
   CAPTURE(result.err);
   CHECK(result.code == 0);
@@ -243,13 +261,15 @@ TEST_CASE("a spec overlay adds an instruction to the tool") {
 }
 
 TEST_CASE("layout answers for one element and for one lane") {
-  const std::vector<std::string> b = {"layout", "mma.sync.aligned.m16n8k16...bf16.bf16.f32", "--operand", "B"};
+  const std::vector<std::string> b = {"layout", "mma.sync.aligned.m16n8k16...bf16.bf16.f32", "--operand",
+                                      "B"};
   const auto with = [&](const std::vector<std::string>& more) {
     std::vector<std::string> arguments = b;
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_tool(arguments);
   };
-  CHECK(with({"--at", "9,3"}).out == "lane 12 register 1 bit 16\n");  // row k = 9: the second register, upper half
+  CHECK(with({"--at", "9,3"}).out ==
+        "lane 12 register 1 bit 16\n");  // row k = 9: the second register, upper half
   CHECK(with({"--at", "16,0"}).code == 2);
   const ToolResult lane = with({"--lane", "5"});
   CHECK(lane.out.find("5     0    0    2    1") != std::string::npos);
@@ -262,4 +282,25 @@ TEST_CASE("standard output that cannot be written is an error") {
   const CommandResult result = run_command(std::string(PTXLOOM_TOOL) + " list > /dev/full");
   CHECK(result.status == 2);
   CHECK(result.output.find("unwritable-file") != std::string::npos);
+}
+
+TEST_CASE("tune --must-hit only looks") {
+  const ToolResult result =
+      run_tool({"tune", "gemm", "--set", "m=8", "--set", "n=8", "--set", "k=8", "--must-hit"},
+               {{"PTXLOOM_CUDA_PATH", PTXLOOM_BINARY_DIR "/fake_cuda"}});
+  if (result.code == 3) SKIP("there is no stand-in driver: " << result.err);
+  CHECK(result.code == 1);
+  CHECK(result.err.find("no-record") != std::string::npos);
+  CHECK(result.out.empty());
+}
+
+TEST_CASE("Ctrl-C ends tune with what it has, and with 130") {
+  if (!find_cuda_tool("ptxas")) SKIP("there is no toolkit to link with");
+  const CommandResult result = run_command(
+      "PTXLOOM_CUDA_PATH=" PTXLOOM_BINARY_DIR
+      "/fake_cuda PTXLOOM_CACHE_DIR=off timeout --foreground --preserve-status -s INT 2 " PTXLOOM_TOOL
+      " tune gemm --set m=4096 --set n=4096 --set k=4096 --budget 600 --json");
+  CAPTURE(result.output);
+  CHECK(result.status == 130);
+  CHECK(result.output.find("\"interrupted\": true") != std::string::npos);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
 
 #include "cli/tool.hpp"
+#include "ptxloom/tune.hpp"
 
 using namespace ptxloom::test;
 using nlohmann::json;
@@ -22,7 +22,8 @@ json run_json(const std::vector<std::string>& arguments, const std::string& sche
 
 TEST_CASE("the schema checker refuses what a schema does not allow") {
   const json schema = read_schema("bench");
-  const json good = {{"schema", 1}, {"name", "link"}, {"steps", {{{"step", "s"}, {"median_ms", 1.5}, {"least_ms", 1}}}}};
+  const json good = {
+      {"schema", 1}, {"name", "link"}, {"steps", {{{"step", "s"}, {"median_ms", 1.5}, {"least_ms", 1}}}}};
   CHECK(check_schema(good, schema) == "");
   json bad = good;
   bad["schema"] = 2;
@@ -48,12 +49,15 @@ TEST_CASE("list --json follows its schema") {
   CHECK(run_json({"list", "--json"}, "list")["forms"].size() > 50);
   const json mma = run_json({"list", "mma.sync", "--variants", "--target", "sm_80", "--json"}, "list");
   const auto& variants = mma["forms"][0]["variants"];
-  CHECK(std::find(variants.begin(), variants.end(), "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32") != variants.end());
-  CHECK(std::find(variants.begin(), variants.end(), "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32") == variants.end());
+  CHECK(std::find(variants.begin(), variants.end(), "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32") !=
+        variants.end());
+  CHECK(std::find(variants.begin(), variants.end(), "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32") ==
+        variants.end());
 }
 
 TEST_CASE("show --json follows its schema") {
-  const json shown = run_json({"show", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", "--json"}, "show");
+  const json shown =
+      run_json({"show", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", "--json"}, "show");
   REQUIRE(shown["variants"].size() == 1);
   const json& operands = shown["variants"][0]["operands"];
   REQUIRE(operands.size() == 4);
@@ -64,7 +68,9 @@ TEST_CASE("show --json follows its schema") {
 }
 
 TEST_CASE("layout --format json follows its schema and is the manual's map") {
-  const json map = run_json({"layout", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "--operand", "A", "--format", "json"}, "layout");
+  const json map = run_json(
+      {"layout", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "--operand", "A", "--format", "json"},
+      "layout");
   CHECK(map["rows"] == 16);
   CHECK(map["cols"] == 16);
   REQUIRE(map["elements"].size() == 256);
@@ -76,7 +82,8 @@ TEST_CASE("layout --format json follows its schema and is the manual's map") {
     CHECK(e["row"] == row);
     CHECK(e["col"] == col);
   }
-  const json loads = run_json({"layout", "ldmatrix.sync.aligned.m8n8.x4.shared.b16", "--operand", "r", "--format", "json"}, "layout");
+  const json loads = run_json(
+      {"layout", "ldmatrix.sync.aligned.m8n8.x4.shared.b16", "--operand", "r", "--format", "json"}, "layout");
   CHECK(loads["addresses"].size() == 32);
 }
 
@@ -84,4 +91,40 @@ TEST_CASE("bench --json follows its schema") {
   const json bench = run_json({"bench", "spec_to_ptx", "--count", "3", "--json"}, "bench");
   CHECK(bench["name"] == "spec_to_ptx");
   CHECK(bench["steps"].size() == 4);
+}
+
+TEST_CASE("tune --json follows its schema, whatever became of the candidates") {
+  // The stand-in driver knows no kernel, so that every candidate fails.
+  const ToolResult result = run_tool({"tune", "gemm", "--set", "m=8", "--set", "n=8", "--set", "k=8",
+                                      "--budget", "2evals", "--json", "--seed", "7"},
+                                     {{"PTXLOOM_CUDA_PATH", PTXLOOM_BINARY_DIR "/fake_cuda"}});
+  if (result.code == 3) SKIP("there is no stand-in driver: " << result.err);
+  CAPTURE(result.err);
+  CHECK(result.code == 1);
+  const json value = json::parse(result.out);
+  CHECK(check_schema(value, read_schema("tune")) == "");
+  CHECK(value["record"].is_null());
+  CHECK(value["evaluations"] == 2);
+  CHECK(value["seed"] == 7);
+  REQUIRE(value["measured"].size() == 2);
+  CHECK(value["measured"][0].contains("problem"));
+}
+
+TEST_CASE("a tuning record follows its schema") {
+  ptxloom::Record record{.device = {.name = "GPU", .sm = "sm_90a", .sms = 132, .memory_mhz = 3201},
+                         .kernel_template = "gemm",
+                         .problem = {{"m", "8"}},
+                         .config = {{"tile_m", "64"}}};
+  const json without = json::parse(ptxloom::to_json(record));
+  CHECK(check_schema(without, read_schema("record")) == "");
+  record.resources = ptxloom::Resources{.registers = 40};
+  const json with = json::parse(ptxloom::to_json(record));
+  CHECK(check_schema(with, read_schema("record")) == "");
+  CHECK(check_schema({{"schema", 1},
+                      {"record", with},
+                      {"evaluations", 1},
+                      {"interrupted", false},
+                      {"seed", 1},
+                      {"measured", json::array()}},
+                     read_schema("tune")) == "");
 }

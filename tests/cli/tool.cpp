@@ -25,7 +25,8 @@ std::string read_text(const fs::path& file) {
 
 namespace {
 
-[[noreturn]] void become_tool(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment,
+[[noreturn]] void become_tool(const std::vector<std::string>& arguments,
+                              const std::map<std::string, std::string>& environment,
                               const fs::path& scratch) {
   for (const char* name : {"PTXLOOM_SPECS", "PTXLOOM_LOG"}) ::unsetenv(name);
   ::setenv("PTXLOOM_CACHE_DIR", (scratch / "cache").c_str(), 1);
@@ -48,8 +49,8 @@ namespace {
 
 }  // namespace
 
-ToolResult run_tool(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment,
-                    const std::string& input) {
+ToolResult run_tool(const std::vector<std::string>& arguments,
+                    const std::map<std::string, std::string>& environment, const std::string& input) {
   const TemporaryFolder scratch;
   write_text(scratch / "stdin", input);
   const pid_t child = ::fork();
@@ -74,13 +75,16 @@ bool has_type(const nlohmann::json& value, const std::string& type) {
   throw std::invalid_argument("unknown type in a schema: " + type);
 }
 
-std::string check_object(const nlohmann::json& value, const nlohmann::json& schema, const std::string& where) {
+std::string check_object(const nlohmann::json& value, const nlohmann::json& schema,
+                         const std::string& where) {
   const nlohmann::json properties = schema.value("properties", nlohmann::json::object());
   for (const nlohmann::json& name : schema.value("required", nlohmann::json::array())) {
     if (!value.contains(name.get<std::string>())) return where + ": lacks " + name.get<std::string>();
   }
   for (const auto& [name, member] : value.items()) {
-    const nlohmann::json rule = properties.contains(name) ? properties.at(name) : schema.value("additionalProperties", nlohmann::json(true));
+    const nlohmann::json rule = properties.contains(name)
+                                    ? properties.at(name)
+                                    : schema.value("additionalProperties", nlohmann::json(true));
     if (rule == false) return where + ": has an unknown " + name;
     if (!rule.is_object()) continue;
     if (std::string why = check_schema(member, rule, where + "." + name); !why.empty()) return why;
@@ -92,12 +96,17 @@ std::string check_word(const std::string& word, const nlohmann::json& rule, cons
                        const nlohmann::json& schema, const std::string& where) {
   if (word == "const") return value == rule ? "" : where + ": is not " + rule.dump();
   if (word == "type") return has_type(value, rule) ? "" : where + ": is no " + rule.get<std::string>();
-  if (word == "enum") return std::find(rule.begin(), rule.end(), value) != rule.end() ? "" : where + ": is not one of " + rule.dump();
+  if (word == "enum")
+    return std::find(rule.begin(), rule.end(), value) != rule.end()
+               ? ""
+               : where + ": is not one of " + rule.dump();
   if (word == "properties") return value.is_object() ? check_object(value, schema, where) : "";
-  if (word == "additionalProperties") return schema.contains("properties") || !value.is_object() ? "" : check_object(value, schema, where);
+  if (word == "additionalProperties")
+    return schema.contains("properties") || !value.is_object() ? "" : check_object(value, schema, where);
   if (word == "items") {
     for (std::size_t i = 0; value.is_array() && i < value.size(); ++i) {
-      if (std::string why = check_schema(value[i], rule, where + "[" + std::to_string(i) + "]"); !why.empty()) return why;
+      if (std::string why = check_schema(value[i], rule, where + "[" + std::to_string(i) + "]"); !why.empty())
+        return why;
     }
     return "";
   }
@@ -115,7 +124,8 @@ std::string check_word(const std::string& word, const nlohmann::json& rule, cons
 
 }  // namespace
 
-std::string check_schema(const nlohmann::json& value, const nlohmann::json& schema, const std::string& where) {
+std::string check_schema(const nlohmann::json& value, const nlohmann::json& schema,
+                         const std::string& where) {
   for (const auto& [word, rule] : schema.items()) {
     if (std::string why = check_word(word, rule, value, schema, where); !why.empty()) return why;
   }

@@ -16,12 +16,16 @@ struct ToolResult {
   std::string out, err;
 };
 
-/// Runs the tool with these arguments; `environment` is added to a clean one with a cache and records of its own.
-ToolResult run_tool(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment = {},
+/// Runs the tool with these arguments; `environment` is added to a clean one with a cache and records of its
+/// own.
+ToolResult run_tool(const std::vector<std::string>& arguments,
+                    const std::map<std::string, std::string>& environment = {},
                     const std::string& input = {});
 
-/// Why a value is not what the schema says; empty if it is. Knows the words that docs/json uses, and fails on others.
-std::string check_schema(const nlohmann::json& value, const nlohmann::json& schema, const std::string& where = "$");
+/// Why a value is not what the schema says; empty if it is. Knows the words that docs/json uses, and fails on
+/// others.
+std::string check_schema(const nlohmann::json& value, const nlohmann::json& schema,
+                         const std::string& where = "$");
 /// A schema of docs/json.
 nlohmann::json read_schema(const std::string& name);
 

@@ -12,7 +12,8 @@ using namespace ptxloom;
 
 namespace {
 
-Context fake_gpu(const TemporaryFolder& folder, std::vector<std::filesystem::path> libraries = {fake_driver_folder()}) {
+Context fake_gpu(const TemporaryFolder& folder,
+                 std::vector<std::filesystem::path> libraries = {fake_driver_folder()}) {
   return Context({.device = "gpu",
                   .cache_folder = folder / "cache",
                   .records_folder = folder / "records",
@@ -70,7 +71,8 @@ TEST_CASE("loading links, a second time from the cache, and a launch passes the 
   REQUIRE(fake.launches.size() == 1);
   CHECK(fake.launches[0].config.gridDimY == 2);
   CHECK(fake.launches[0].config.sharedMemBytes == 16);
-  CHECK(fake.launches[0].parameters == std::vector<std::byte>{std::byte{4}, std::byte{3}, std::byte{2}, std::byte{1}});
+  CHECK(fake.launches[0].parameters ==
+        std::vector<std::byte>{std::byte{4}, std::byte{3}, std::byte{2}, std::byte{1}});
   CHECK(fake.contexts.empty());
 }
 

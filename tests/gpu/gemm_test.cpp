@@ -20,7 +20,8 @@ namespace {
 Context require_gpu(const TemporaryFolder& folder) {
   std::optional<Context> context;
   try {
-    context.emplace(ContextOptions{.device = "gpu", .cache_folder = folder / "cache", .records_folder = folder / "records"});
+    context.emplace(ContextOptions{
+        .device = "gpu", .cache_folder = folder / "cache", .records_folder = folder / "records"});
   } catch (const Error& error) {
     SKIP("no GPU: " << error.diagnostics()[0].message);
   }
@@ -37,8 +38,10 @@ TEST_CASE("gemm on the GPU is correct for odd and skinny shapes of every type", 
   const TemporaryFolder folder;
   const Context context = require_gpu(folder);
   for (const char* a : {"f16", "bf16", "tf32", "f64", "s8", "u8"}) {
-    for (const auto& [m, n, k] : {std::tuple("1", "1", "1"), std::tuple("17", "4104", "4160"), std::tuple("1023", "1031", "1037")}) {
-      const RunResult result = run_template(context, gemm_template(), {.problem = sizes(m, n, k, a), .seed = Catch::getSeed()});
+    for (const auto& [m, n, k] :
+         {std::tuple("1", "1", "1"), std::tuple("17", "4104", "4160"), std::tuple("1023", "1031", "1037")}) {
+      const RunResult result =
+          run_template(context, gemm_template(), {.problem = sizes(m, n, k, a), .seed = Catch::getSeed()});
       CAPTURE(a, m, n, k, result.verdict.first, result.verdict.unwritten.size());
       CHECK(result.verdict.ok());
     }

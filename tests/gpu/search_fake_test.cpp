@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search of the tuner, against a driver that keeps books instead of running kernels: every launch "takes" the same
-// time and computes nothing.
+// The search of the tuner, against a driver that keeps books instead of running kernels: every launch "takes"
+// the same time and computes nothing.
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <set>
@@ -18,7 +18,8 @@ namespace {
 tune::Task make_task(bool must_write) {
   const TensorPlan in{.name = "x", .type = f32, .shape = {64}, .role = TensorPlan::Role::in};
   const TensorPlan out{.name = "y", .type = f32, .shape = {64}, .role = TensorPlan::Role::out};
-  return {.tensors = {random_tensor(in, 1), poisoned_tensor(out)}, .expected = {.tensor = "y", .complete = !must_write}};
+  return {.tensors = {random_tensor(in, 1), poisoned_tensor(out)},
+          .expected = {.tensor = "y", .complete = !must_write}};
 }
 
 tune::Candidate make_candidate(std::size_t index) {
@@ -38,7 +39,8 @@ struct Bench {
   DeviceContext device{libraries};
   Linker linker{libraries};
 
-  tune::SearchResult search(const tune::Task& task, const tune::Source& source, tune::SearchOptions options = {}) {
+  tune::SearchResult search(const tune::Task& task, const tune::Source& source,
+                            tune::SearchOptions options = {}) {
     fake.parameters = {{0, 8}, {8, 4}, {16, 8}, {24, 8}};
     options.target = "sm_90a";
     return tune::search(device, linker, task, source, options);
@@ -46,7 +48,9 @@ struct Bench {
 };
 
 tune::Source some(std::size_t count) {
-  return [count](std::size_t index) { return index < count ? std::optional(make_candidate(index)) : std::nullopt; };
+  return [count](std::size_t index) {
+    return index < count ? std::optional(make_candidate(index)) : std::nullopt;
+  };
 }
 
 }  // namespace
@@ -71,7 +75,8 @@ TEST_CASE("every candidate is verified on poisoned outputs before it is timed") 
   const tune::SearchResult bad = bench.search(make_task(true), some(3));
   CHECK(bad.best() == nullptr);
   REQUIRE(bad.measured.size() == 3);
-  for (const tune::Measurement& measurement : bad.measured) CHECK(measurement.problem->code == "wrong-result");
+  for (const tune::Measurement& measurement : bad.measured)
+    CHECK(measurement.problem->code == "wrong-result");
   CHECK(bench.fake.launches.size() == launches + 6);  // each with two poisons, and no timing
 }
 
@@ -82,10 +87,10 @@ TEST_CASE("a search ends with its budget, with its candidates, or when it is tol
   CHECK(bench.search(make_task(false), some(100000), {.budget = {.seconds = 0.2}}).evaluations < 100000);
 
   std::atomic<bool> stop{false};
-  const tune::SearchResult stopped =
-      bench.search(make_task(false), some(100000), {.stop = &stop, .progress = [&](const tune::Progress& progress) {
-                                                      if (progress.evaluations == 3) stop = true;
-                                                    }});
+  const tune::SearchResult stopped = bench.search(
+      make_task(false), some(100000), {.stop = &stop, .progress = [&](const tune::Progress& progress) {
+                                         if (progress.evaluations == 3) stop = true;
+                                       }});
   CHECK(stopped.interrupted);
   CHECK(stopped.evaluations == 3);
   CHECK(stopped.best() != nullptr);
@@ -94,7 +99,9 @@ TEST_CASE("a search ends with its budget, with its candidates, or when it is tol
 TEST_CASE("candidates are taken in order however many threads make them") {
   Bench bench;
   std::vector<std::string> order;
-  bench.search(make_task(false), some(40), {.jobs = 7, .progress = [&](const tune::Progress& progress) { order.push_back(progress.latest.config.at("number")); }});
+  bench.search(make_task(false), some(40), {.jobs = 7, .progress = [&](const tune::Progress& progress) {
+                                              order.push_back(progress.latest.config.at("number"));
+                                            }});
   REQUIRE(order.size() == 40);
   for (std::size_t i = 0; i < order.size(); ++i) CHECK(order[i] == std::to_string(i));
 }
@@ -110,19 +117,23 @@ TEST_CASE("a candidate that cannot be made, loaded or launched is out, and the s
     return index < 5 ? std::optional(candidate) : std::nullopt;
   };
   std::vector<std::string> problems;
-  const tune::SearchResult result = bench.search(make_task(false), source, {.progress = [&](const tune::Progress& progress) {
-                                                   problems.push_back(progress.latest.problem ? progress.latest.problem->code : "");
-                                                 }});
-  CHECK(problems == std::vector<std::string>{"inadmissible", "candidate-failed", "unknown-kernel", "launch-config", ""});
+  const tune::SearchResult result =
+      bench.search(make_task(false), source, {.progress = [&](const tune::Progress& progress) {
+                     problems.push_back(progress.latest.problem ? progress.latest.problem->code : "");
+                   }});
+  CHECK(problems ==
+        std::vector<std::string>{"inadmissible", "candidate-failed", "unknown-kernel", "launch-config", ""});
   REQUIRE(result.best() != nullptr);
   CHECK(result.best()->config.at("number") == "4");
 }
 
 TEST_CASE("a fault on the device ends the search with what it has") {
   Bench bench;
-  const tune::SearchResult result = bench.search(make_task(false), some(50), {.progress = [&](const tune::Progress& progress) {
-                                                   if (progress.evaluations == 4) bench.fake.failures["cuStreamSynchronize"] = CUDA_ERROR_ILLEGAL_ADDRESS;
-                                                 }});
+  const tune::SearchResult result =
+      bench.search(make_task(false), some(50), {.progress = [&](const tune::Progress& progress) {
+                     if (progress.evaluations == 4)
+                       bench.fake.failures["cuStreamSynchronize"] = CUDA_ERROR_ILLEGAL_ADDRESS;
+                   }});
   bench.fake.failures.clear();
   REQUIRE(result.fault);
   CHECK(result.fault->code == "device-fault");

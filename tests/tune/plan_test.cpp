@@ -23,7 +23,9 @@ std::vector<double> values(const HostTensor& tensor) {
 }
 
 HostTensor floats(const std::vector<float>& data) {
-  HostTensor tensor{.plan = {.name = "d", .type = f32, .shape = {2, data.size() / 2}, .role = TensorPlan::Role::out}, .bytes = std::vector<std::byte>(4 * data.size())};
+  HostTensor tensor{
+      .plan = {.name = "d", .type = f32, .shape = {2, data.size() / 2}, .role = TensorPlan::Role::out},
+      .bytes = std::vector<std::byte>(4 * data.size())};
   std::memcpy(tensor.bytes.data(), data.data(), tensor.bytes.size());
   return tensor;
 }
@@ -32,7 +34,8 @@ HostTensor floats(const std::vector<float>& data) {
 
 TEST_CASE("random floats fill [-1, 1] of their type") {
   for (const Type type : {f16, bf16, tf32, f32, f64, e4m3}) {
-    const std::vector<double> all = values(random_tensor({.name = "a", .type = type, .shape = {100, 100}}, Catch::getSeed()));
+    const std::vector<double> all =
+        values(random_tensor({.name = "a", .type = type, .shape = {100, 100}}, Catch::getSeed()));
     double sum = 0, least = 0, most = 0;
     for (const double value : all) {
       sum += value;
@@ -59,7 +62,8 @@ TEST_CASE("random tf32 needs no more than 10 fraction bits") {
 }
 
 TEST_CASE("random integers are of the whole range") {
-  const std::vector<double> all = values(random_tensor({.name = "a", .type = s8, .shape = {20000}}, Catch::getSeed()));
+  const std::vector<double> all =
+      values(random_tensor({.name = "a", .type = s8, .shape = {20000}}, Catch::getSeed()));
   CHECK(std::set<double>(all.begin(), all.end()).size() == 256);
 }
 
@@ -78,7 +82,8 @@ TEST_CASE("a tensor with more elements than can be counted is refused") {
 }
 
 TEST_CASE("verify accepts what is within its tolerance and names what is not") {
-  const HostTensor output = floats({1.0F, 2.0F, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()});
+  const HostTensor output =
+      floats({1.0F, 2.0F, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()});
   Expectation expected{.tensor = "d", .points = {{0, 1.1, 0.2}, {1, 2, 0}}};
   Verdict verdict = verify(expected, output);
   CHECK(verdict.ok());
@@ -92,7 +97,8 @@ TEST_CASE("verify accepts what is within its tolerance and names what is not") {
 
   expected.points = {{2, 1, 1e9}};
   CHECK(verify(expected, output).wrong == 1);
-  expected.points = {{2, std::numeric_limits<double>::quiet_NaN(), 0}, {3, std::numeric_limits<double>::infinity(), 0}};
+  expected.points = {{2, std::numeric_limits<double>::quiet_NaN(), 0},
+                     {3, std::numeric_limits<double>::infinity(), 0}};
   CHECK(verify(expected, output).ok());
   expected.points = {{3, -std::numeric_limits<double>::infinity(), 1}};
   CHECK(verify(expected, output).wrong == 1);

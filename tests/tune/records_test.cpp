@@ -78,7 +78,8 @@ TEST_CASE("files of other hosts are merged on reading") {
   const TemporaryFolder folder;
   const Records records(folder.path());
   records.add(record("5", 12));
-  write_file(folder / "NVIDIA_Test_1_2-elsewhere.jsonl", to_json(record("5", 11)) + "\n" + to_json(record("9", 1)) + "\n");
+  write_file(folder / "NVIDIA_Test_1_2-elsewhere.jsonl",
+             to_json(record("5", 11)) + "\n" + to_json(record("9", 1)) + "\n");
   CHECK(records.all().size() == 3);
   CHECK(records.find(kDevice, "gemm", {{"m", "5"}, {"n", "8"}})->time_us == 11);
   CHECK(records.find(kDevice, "gemm", {{"m", "9"}, {"n", "8"}}));
@@ -101,7 +102,8 @@ TEST_CASE("a record of another version is a hint, never an answer") {
 TEST_CASE("a line that is no record is passed over with a warning, and kept") {
   const TemporaryFolder folder;
   std::vector<std::string> warnings;
-  const Records records(folder.path(), Log([&](LogLevel, std::string_view line) { warnings.emplace_back(line); }));
+  const Records records(folder.path(),
+                        Log([&](LogLevel, std::string_view line) { warnings.emplace_back(line); }));
   records.add(record("5", 12));
   const std::filesystem::path file = files(folder).at(0);
   std::ofstream(file, std::ios::app) << "{\"schema\": 1, \"device\"\n" << "{\"schema\": 9}\n" << "{}\n";

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the documentation says is what is there.
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "cli/tool.hpp"
+#include "ptxloom/gemm.hpp"
+#include "ptxloom/space.hpp"
+
+using namespace ptxloom;
+using namespace ptxloom::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path kRoot = PTXLOOM_SOURCE_DIR;
+
+std::vector<fs::path> sources(const std::vector<std::string>& folders) {
+  std::vector<fs::path> files;
+  for (const std::string& folder : folders) {
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
+      if (entry.path().extension() == ".cpp" || entry.path().extension() == ".hpp")
+        files.push_back(entry.path());
+    }
+  }
+  return files;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+/// Lines without the indentation that all of them share.
+std::string unindented(const std::vector<std::string>& lines) {
+  std::size_t indent = std::string::npos;
+  for (const std::string& line : lines)
+    indent = std::min(indent, std::max(line.find_first_not_of(' '), std::size_t{0}));
+  std::string text;
+  for (const std::string& line : lines) text += (line.empty() ? "" : line.substr(indent)) + "\n";
+  return text;
+}
+
+/// What stands in samples/<name>.cpp between "// README <name> {" and "// }".
+std::string quoted_part(const std::string& name) {
+  std::vector<std::string> part;
+  bool inside = false;
+  for (const std::string& line : lines_of(read_text(kRoot / "samples" / (name + ".cpp")))) {
+    const std::string bare = std::regex_replace(line, std::regex("^ +"), "");
+    if (inside && bare == "// }") return unindented(part);
+    if (inside) part.push_back(line);
+    if (bare == "// README " + name + " {") inside = true;
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("the README quotes the samples as they are") {
+  const std::string readme = read_text(kRoot / "README.md");
+  for (const char* name : {"emit_mma", "gemm", "scale_add", "tune"}) {
+    const std::string quote = quoted_part(name);
+    CAPTURE(name, quote);
+    CHECK(quote.size() > 100);
+    CHECK(readme.find("<!-- samples/" + std::string(name) + ".cpp -->\n```cpp\n" + quote + "```\n") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("the README's table of targets is what the templates admit") {
+  const std::string readme = read_text(kRoot / "README.md");
+  const auto specs = std::make_shared<const Specs>();
+  const std::regex row(R"(\| (sm_[^|]+) \| ([^|]+) \|)");
+  std::map<std::string, std::string> table;
+  for (std::sregex_iterator match(readme.begin(), readme.end(), row), end; match != end; ++match) {
+    std::istringstream targets((*match)[1]);
+    for (std::string target; targets >> target;) table[target] = (*match)[2];
+  }
+  for (const TargetInfo& target : targets()) {
+    std::string types;
+    for (const char* a : {"f16", "bf16", "tf32", "f64", "s8", "u8"}) {
+      try {
+        const Settings problem = gemm_template().problem({{"m", "65"}, {"n", "33"}, {"k", "47"}, {"a", a}});
+        gemm_template().emit(specs, Target(target), problem,
+                             gemm_template().config(*specs, Target(target), problem, {}));
+        types += (types.empty() ? "" : " ") + std::string(a);
+      } catch (const Error& error) {
+        CHECK(error.kind() == ErrorKind::refused);
+      }
+    }
+    CAPTURE(target.name);
+    CHECK(table[std::string(target.name)] == types);
+  }
+}
+
+TEST_CASE("every code that the sources use is documented") {
+  const std::string documented = read_text(kRoot / "docs/diagnostics.md");
+  // A code is the word after a kind of error, the value of a diagnostic's code, and the first word with a
+  // dash that the small functions which throw are called with.
+  const std::regex patterns[] = {
+      std::regex(R"((?:ErrorKind::\w+,\s*|\.code\s*=\s*)\"([a-z]+(?:-[a-z]+)*)\")"),
+      std::regex(R"((?:fail|refuse|fault)\([^";]*\"([a-z]+(?:-[a-z]+)+)\")")};
+  std::set<std::string> used;
+  for (const fs::path& file : sources({"src", "templates"})) {
+    if (file.string().find("gen/") != std::string::npos) continue;  // the build's own tools
+    const std::string text = read_text(file);
+    for (const std::regex& code : patterns) {
+      for (std::sregex_iterator match(text.begin(), text.end(), code), end; match != end; ++match)
+        used.insert((*match)[1]);
+    }
+  }
+  CHECK(used.size() > 90);
+  for (const std::string& one : used) {
+    CAPTURE(one);
+    CHECK(documented.find("| `" + one + "` |") != std::string::npos);
+  }
+}
+
+TEST_CASE("no documented code is made up") {
+  std::string all;
+  for (const fs::path& file : sources({"src", "templates", "include"})) all += read_text(file);
+  const std::string documented = read_text(kRoot / "docs/diagnostics.md");
+  const std::regex row(R"(\| `([a-z-]+)` \|)");
+  for (std::sregex_iterator match(documented.begin(), documented.end(), row), end; match != end; ++match) {
+    CAPTURE((*match)[1].str());
+    CHECK(all.find('"' + (*match)[1].str() + '"') != std::string::npos);
+  }
+}
+
+TEST_CASE("docs/gemm.md names every word of the space, and its types") {
+  const std::string text = read_text(kRoot / "docs/gemm.md");
+  const ParameterSpace words(gemm_template().space());
+  for (const auto* part : {&words.problem(), &words.config()}) {
+    for (const TemplateParameter& parameter : *part) {
+      CAPTURE(parameter.name);
+      CHECK(std::regex_search(text, std::regex("[` ]" + parameter.name + "[` ]")));
+    }
+  }
+  for (std::size_t i = 1; i < words.types().size(); ++i) {
+    std::string row;
+    for (const std::string& cell : words.types()[i])
+      row += "| " + std::regex_replace(cell, std::regex("\\|"), ", ") + " ";
+    CAPTURE(row);
+    CHECK(text.find(row + "|") != std::string::npos);
+  }
+}
+
+TEST_CASE("--help names every subcommand of the README") {
+  const std::string help = run_tool({"--help"}).out;
+  for (const char* command :
+       {"doctor", "list", "show", "check", "emit", "compile", "layout", "run", "tune", "bench", "cache"}) {
+    CHECK(help.find(command) != std::string::npos);
+    CHECK(read_text(kRoot / "README.md").find("ptxloom " + std::string(command)) != std::string::npos);
+  }
+}
