@@ -13,7 +13,7 @@
 // be moved but not copied, and keeps what it came from alive. It starts out filled with 0xA5, so that what a
 // kernel forgot to write shows. Its address can be offset like a pointer; on the executor an access outside
 // the buffer is reported.
-namespace ptxloom {
+namespace [[gnu::visibility("default")]] ptxloom {
 
 namespace api {
 class Block;  // src/api/machine.hpp

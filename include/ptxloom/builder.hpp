@@ -21,7 +21,7 @@
 // is appended by its opcode (or a Variant that `select` chose) and its operands, and is checked there and then against
 // the specs and the target: an illegal one throws on the line that emits it. The short names (add, load, if_ ...) only
 // choose opcodes by type and go the same way. Loops over constants are C++ loops: generation is unrolled.
-namespace ptxloom {
+namespace [[gnu::visibility("default")]] ptxloom {
 
 /// A virtual register. Made by KernelBuilder; belongs to one kernel.
 struct Reg {

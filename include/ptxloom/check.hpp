@@ -10,7 +10,7 @@
 
 // Is this instruction legal for this target? First the join of its form (which variants its opcode and
 // operands leave), then small rules that data cannot say, one file each in src/check.
-namespace ptxloom {
+namespace [[gnu::visibility("default")]] ptxloom {
 
 /// Whether these operands fit the variant's places; the first that does not is named with what would fit.
 /// `kernel` holds the registers and vector elements the operands refer to.

@@ -26,7 +26,7 @@
 //
 // Environment, where the options leave something open: PTXLOOM_SPECS (folders of spec overlays, separated by
 // colons), PTXLOOM_CACHE_DIR, PTXLOOM_RECORDS, PTXLOOM_LOG.
-namespace ptxloom {
+namespace [[gnu::visibility("default")]] ptxloom {
 
 struct ContextOptions {
   /// "gpu", "gpu:1", "cpu"; empty: the first GPU where there is one, else "cpu".

@@ -8,7 +8,7 @@
 // Checking returns diagnostics as values; constructing and running throw an Error that holds them.
 // Every diagnostic has a stable code (listed in docs/diagnostics.md), says what is wrong, and hints at
 // what would be legal or what to do.
-namespace ptxloom {
+namespace [[gnu::visibility("default")]] ptxloom {
 
 enum class Severity { warning, error };
 

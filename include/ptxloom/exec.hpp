@@ -16,7 +16,8 @@
 // The CPU executor: runs a kernel of IR on memory that it knows the bounds of, thread for thread as the GPU
 // would, and stops at the first misuse with the instruction, the thread and the address. Threads of a warp go
 // in lockstep, lowest program counter first, so that diverged paths meet again where structured code joins.
-namespace ptxloom::exec {
+namespace [[gnu::visibility("default")]] ptxloom {
+namespace exec {
 
 /// Global memory: allocations at simulated addresses far apart, so that a stray pointer hits no neighbour.
 class Memory {
@@ -96,4 +97,5 @@ class Program {
   std::unique_ptr<Code> code_;
 };
 
-}  // namespace ptxloom::exec
+}  // namespace exec
+}  // namespace ptxloom

@@ -9,7 +9,7 @@
 #include "ptxloom/type.hpp"
 
 // D = alpha * A * B + beta * C. A is m x k, B is k x n, each row- or column-major; C and D are m x n, row-major.
-namespace ptxloom {
+namespace [[gnu::visibility("default")]] ptxloom {
 
 enum class MatrixLayout : std::uint8_t { row, col };
 

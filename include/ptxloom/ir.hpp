@@ -16,7 +16,8 @@
 // Kernels as plain data: what the builder makes, the printer prints, the parser reads and the executor runs.
 // A Kernel keeps its operands in one pool, so that an instruction is a few integers and a kernel of thousands
 // of them is built without an allocation each.
-namespace ptxloom::ir {
+namespace [[gnu::visibility("default")]] ptxloom {
+namespace ir {
 
 /// Index into Kernel::registers.
 struct Register {
@@ -137,4 +138,5 @@ struct Module {
   const Kernel* find(std::string_view name) const;
 };
 
-}  // namespace ptxloom::ir
+}  // namespace ir
+}  // namespace ptxloom

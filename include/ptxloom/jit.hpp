@@ -19,7 +19,7 @@
 // Text becomes machine code: PTX through nvJitLink, CUDA C++ through NVRTC, neither of which needs a GPU. The
 // linker's log comes back as diagnostics and as the resources of each kernel. A disk cache returns what the
 // very same text, options and linker gave before.
-namespace ptxloom {
+namespace [[gnu::visibility("default")]] ptxloom {
 
 /// A folder of results, shared by threads, processes and library versions. An entry is found by the hash of
 /// its key and holds the key itself, so that a collision is a miss; a checksum guards both. Nothing here ever

@@ -15,7 +15,7 @@
 
 // A kernel that is loaded, on a GPU or in the executor, and can be launched. It is a handle: copies are the
 // same kernel, and it keeps its module and its context's device alive. Const members are thread-safe.
-namespace ptxloom {
+namespace [[gnu::visibility("default")]] ptxloom {
 
 /// How long each step on the way to a loaded kernel took, in milliseconds; 0 for a step that was not needed.
 struct StepTimes {

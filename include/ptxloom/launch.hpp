@@ -27,7 +27,7 @@
 // any library's will do; nullptr is the default stream.
 struct CUstream_st;
 
-namespace ptxloom {
+namespace [[gnu::visibility("default")]] ptxloom {
 
 struct DeviceInfo {
   int ordinal = 0;

@@ -16,7 +16,7 @@
 // counts columns of A in steps of 2); a Layout is that map written out. Axes stand in the order m < k < n, so
 // A is m x k, B is k x n (its row is k) and C and D are m x n. Elements fill registers from the lowest bit of
 // the first.
-namespace ptxloom {
+namespace [[gnu::visibility("default")]] ptxloom {
 
 struct LayoutElement {
   int lane = 0;

@@ -12,7 +12,7 @@
 // NVIDIA's libraries, opened at first use and never linked: one program runs with a GPU, with the toolkit
 // alone, or with neither. A Libraries is a handle: copies share the opened libraries, which stay open as long
 // as anything made with them. Thread-safe.
-namespace ptxloom {
+namespace [[gnu::visibility("default")]] ptxloom {
 namespace cuda {
 struct Driver;     // src/cuda/driver.hpp
 struct NvJitLink;  // src/cuda/nvjitlink.hpp

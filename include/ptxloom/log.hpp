@@ -8,7 +8,7 @@
 // Where the library says what it does and what it worked around. Silent by default; PTXLOOM_LOG=error,
 // warning, info or debug writes to stderr; a program passes its own callback. A Log is a value, cheap to
 // copy, and may be used from several threads at once (so the callback must be able to).
-namespace ptxloom {
+namespace [[gnu::visibility("default")]] ptxloom {
 
 enum class LogLevel { error, warning, info, debug };
 std::string_view name(LogLevel level);

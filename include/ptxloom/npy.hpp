@@ -17,7 +17,7 @@
 // npy-version, npy-header, npy-header-too-large, npy-dtype, npy-byte-order, npy-fortran-order,
 // npy-shape-overflow, npy-truncated, npy-trailing-data, npy-size-mismatch (writing); and unreadable-file and
 // unwritable-file for what the system refuses.
-namespace ptxloom {
+namespace [[gnu::visibility("default")]] ptxloom {
 
 struct NpyArray {
   std::string dtype;               ///< as numpy spells it: "<f2" "<f4" "<f8" "|i1" "<i2" … "<u8" "|b1"

@@ -15,7 +15,7 @@
 //
 // Errors: Error(usage, "type-has-no-value") for packed types (f16x2) and b128, Error(usage,
 // "buffer-too-small") for elements outside their buffer.
-namespace ptxloom {
+namespace [[gnu::visibility("default")]] ptxloom {
 
 /// To the nearest (ties to even), toward zero, down, up, to the nearest (ties away from zero).
 enum class Rounding : std::uint8_t { rn, rz, rm, rp, rna };

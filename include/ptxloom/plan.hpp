@@ -14,7 +14,7 @@
 // A piece of work as plain data, without a kernel's inside: the words that describe it, its tensors, how its
 // kernel is launched, and what must come out. It is what running, tuning and verifying need, and can cross to
 // another process.
-namespace ptxloom {
+namespace [[gnu::visibility("default")]] ptxloom {
 
 /// A problem or a configuration in words, as the command line and the tuning records hold them.
 using Settings = std::map<std::string, std::string, std::less<>>;

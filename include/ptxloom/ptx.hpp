@@ -11,7 +11,7 @@
 
 // IR to PTX and back. Instructions go through the text of their form; this layer knows the grammar around
 // them: directives, declarations, labels, guards, operands.
-namespace ptxloom {
+namespace [[gnu::visibility("default")]] ptxloom {
 
 /// The module as PTX text that ptxas takes as it stands.
 std::string print(const ir::Module& module);

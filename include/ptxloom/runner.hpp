@@ -15,7 +15,7 @@
 
 // What can be done with any template on any context: make its kernel for a problem, run it on given or random
 // data and verify what comes out, or search the device for its fastest configuration.
-namespace ptxloom {
+namespace [[gnu::visibility("default")]] ptxloom {
 
 /// A template's kernel for one problem, loaded.
 struct Specialised {

@@ -12,7 +12,7 @@
 // What a kernel expects at launch: its parameters in order, each at its place in the parameter buffer, which
 // is laid out as C lays out a struct. Launching packs and checks arguments against it, on GPU and executor
 // alike.
-namespace ptxloom {
+namespace [[gnu::visibility("default")]] ptxloom {
 
 struct KernelParameter {
   std::string name{};

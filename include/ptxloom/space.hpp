@@ -9,7 +9,7 @@
 
 // The parameter space of a template, read from its space.json: the words of a problem and of a configuration, with
 // the values they may take.
-namespace ptxloom {
+namespace [[gnu::visibility("default")]] ptxloom {
 
 /// One word. Values are listed, or of a kind: "size" (1 to 2147483647), "stride" (0 to 2147483647, 0 = tight) or
 /// "number" (any decimal).

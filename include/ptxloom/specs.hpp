@@ -20,7 +20,7 @@
 // A Variant is one legal way to fill the slots: a distinct printed text. It is legal on a target if every
 // table of its form has a matching row and every need that applies holds; `select` finds it by meaning,
 // `match` by its opcode.
-namespace ptxloom {
+namespace [[gnu::visibility("default")]] ptxloom {
 
 namespace spec {
 class Database;      // src/spec/database.hpp: the forms, compiled lazily, and the variants made so far

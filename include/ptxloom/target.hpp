@@ -9,7 +9,7 @@
 
 // A target is a set, not a number: `sm_100a` is that chip alone, `sm_100f` its family from there on (suffix a
 // or f), `sm_90` everything later. All facts come from specs/targets.json.
-namespace ptxloom {
+namespace [[gnu::visibility("default")]] ptxloom {
 
 /// A PTX ISA version.
 struct Version {

@@ -14,7 +14,7 @@
 // stages) it makes one kernel and says how to launch it, and what it must compute. Problem and configuration are words,
 // as the command line and the tuning records hold them; no word is in both. The allowed words stand in the
 // template's space.json.
-namespace ptxloom {
+namespace [[gnu::visibility("default")]] ptxloom {
 
 struct Emitted {
   ir::Module module;

@@ -21,7 +21,7 @@
 // and only then timed: graph replays over buffers in rotation that are larger than the L2 cache, so that no
 // launch finds its data warm. The best few are measured again in turns, so that a drifting clock meets them
 // all alike. Winners are kept as records, one JSON object a line, a file for each device kind and host.
-namespace ptxloom {
+namespace [[gnu::visibility("default")]] ptxloom {
 
 /// "0.1.0"
 std::string_view library_version();

@@ -8,7 +8,7 @@
 // A Type is a PTX type by its PTX name. `bits` is the size of one value; a packed type (f16x2) has `lanes`
 // elements in it. What an instruction makes of a type stands in specs/; the numerics of floating formats in
 // src/base/numeric.hpp.
-namespace ptxloom {
+namespace [[gnu::visibility("default")]] ptxloom {
 
 enum class TypeKind : std::uint8_t { bits, signed_integer, unsigned_integer, floating, predicate };
 

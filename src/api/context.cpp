@@ -48,7 +48,7 @@ std::optional<int> gpu_ordinal(const std::string& device) {
 
 bool means_no_gpu(const Error& error) {
   const std::string& code = error.diagnostics().front().code;
-  return code == "no-driver" || code == "no-device";
+  return code == "no-driver" || code == "no-device" || code == "no-cuda-support";
 }
 
 std::shared_ptr<api::Machine> find_machine(const ContextOptions& options, const Specs& specs,

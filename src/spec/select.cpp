@@ -195,7 +195,8 @@ std::string where_legal(Variant variant) {
   };
   std::vector<Where> places;
   for (const TargetInfo& info : targets())
-    if (const std::optional<Version> since = variant.since(Target(info))) places.push_back({Target(info), *since});
+    if (const std::optional<Version> since = variant.since(Target(info)))
+      places.push_back({Target(info), *since});
   std::string text;
   for (const Where& place : places) {
     const bool follows = std::any_of(places.begin(), places.end(), [&](const Where& other) {
@@ -203,7 +204,8 @@ std::string where_legal(Variant variant) {
              place.target.satisfies(other.target.info());
     });
     if (follows) continue;
-    text += (text.empty() ? "" : " or ") + std::string(place.target.name()) + " (PTX " + to_string(place.since) + ")";
+    text += (text.empty() ? "" : " or ") + std::string(place.target.name()) + " (PTX " +
+            to_string(place.since) + ")";
   }
   return text.empty() ? "no known target" : text;
 }

@@ -24,8 +24,8 @@ Diagnostic explain_selection(const Database& database, std::string_view family,
                              std::span<const Choice> choices, const Target& target,
                              const Selection& selection);
 
-/// The targets that have a variant, each with the PTX version it takes, without those that follow from another:
-/// "sm_90 (PTX 7.8)", "sm_100a (PTX 8.6) or sm_100f (PTX 8.8)".
+/// The targets that have a variant, each with the PTX version it takes, without those that follow from
+/// another: "sm_90 (PTX 7.8)", "sm_100a (PTX 8.6) or sm_100f (PTX 8.8)".
 std::string where_legal(Variant variant);
 
 }  // namespace ptxloom::spec

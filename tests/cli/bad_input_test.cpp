@@ -21,6 +21,12 @@ std::vector<std::string> on_gemm(const std::string& command, std::vector<std::st
   return more;
 }
 
+/// A build without CUDA has no driver to complain about.
+void require_cuda_build() {
+  if (run_tool(on_gemm("tune")).err.find("no-cuda-support") != std::string::npos)
+    SKIP("this build is without CUDA");
+}
+
 /// Exit code, stable code, and words that the message must have; and nothing on stdout.
 void check_refused(const std::vector<std::string>& arguments, int code, const std::string& stable,
                    const std::vector<std::string>& words,
@@ -217,6 +223,7 @@ TEST_CASE("a cache that cannot be used costs time, never the result") {
 }
 
 TEST_CASE("a driver that is too old is named with both versions") {
+  require_cuda_build();
   const std::map<std::string, std::string> old = {{"PTXLOOM_CUDA_PATH", PTXLOOM_BINARY_DIR "/fake_old_cuda"}};
   for (const std::string device : {"gpu", "gpu:0"}) {
     check_refused(on_gemm("run", {"--device", device}), 3, "driver-too-old", {"driver"}, old);
@@ -228,6 +235,7 @@ TEST_CASE("a driver that is too old is named with both versions") {
 }
 
 TEST_CASE("without a driver, what needs a GPU says how to get one, and the rest runs on") {
+  require_cuda_build();
   if (run_tool({"doctor"}).out.find("gpu:0") != std::string::npos) SKIP("this machine has a GPU");
   check_refused(on_gemm("run", {"--device", "gpu"}), 3, "no-driver", {"install the NVIDIA driver"});
   check_refused(on_gemm("tune"), 3, "no-driver", {"install the NVIDIA driver"});

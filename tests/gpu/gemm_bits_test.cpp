@@ -3,6 +3,7 @@
 // arithmetic bit by bit against the CPU executor's.
 #include <array>
 #include <catch2/catch_test_macros.hpp>
+#include <optional>
 #include <random>
 
 #include "ptxloom/gemm.hpp"
@@ -13,11 +14,13 @@ using namespace ptxloom;
 namespace {
 
 Context gpu() {
+  std::optional<Context> context;
   try {
-    return Context({.device = "gpu"});
+    context.emplace(ContextOptions{.device = "gpu"});
   } catch (const Error& error) {
     SKIP("no GPU: " << error.diagnostics()[0].message);
   }
+  return *context;
 }
 
 Settings problem(std::array<int, 3> mnk, const Settings& more) {
