@@ -32,11 +32,6 @@ struct Specialised {
 Specialised specialise(const Context& context, const Template& kernel_template, const Settings& problem,
                        const Settings& config = {});
 
-/// Where a plan's tensor lies. Throws nothing; 0 for a tensor that the problem does not have.
-using AddressOf = std::function<std::uint64_t(std::string_view tensor)>;
-std::vector<Argument> arguments_of(const LaunchPlan& plan, const AddressOf& address);
-LaunchConfig launch_config_of(const LaunchPlan& plan);
-
 struct RunOptions {
   Settings problem;
   Settings config;

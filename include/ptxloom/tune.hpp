@@ -26,6 +26,11 @@ namespace [[gnu::visibility("default")]] ptxloom {
 /// "0.1.0"
 std::string_view library_version();
 
+/// Where a plan's tensor lies. Throws nothing; 0 for a tensor that the problem does not have.
+using AddressOf = std::function<std::uint64_t(std::string_view tensor)>;
+std::vector<Argument> arguments_of(const LaunchPlan& plan, const AddressOf& address);
+LaunchConfig launch_config_of(const LaunchPlan& plan);
+
 /// What a measurement holds for: another device, or another clock of its memory, is another matter.
 struct DeviceKey {
   std::string name;  ///< "NVIDIA H200"

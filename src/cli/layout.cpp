@@ -83,19 +83,23 @@ void print_elements(const Layout& map, const Options& options) {
 }
 
 /// A row of the matrix a line, each element as t<lane>.r<register>:<bit>.
-void print_text(const Layout& map) {
+void print_matrix(const Layout& map, int matrix) {
   std::vector<std::vector<std::string>> rows(static_cast<std::size_t>(map.rows) + 1);
-  rows[0].emplace_back();
+  rows[0].push_back(map.matrices > 1 ? fmt::format("matrix {}", matrix) : "");
   for (int col = 0; col < map.cols; ++col) rows[0].push_back(std::to_string(col));
   for (int row = 0; row < map.rows; ++row) {
     auto& cells = rows[static_cast<std::size_t>(row) + 1];
     cells.push_back(std::to_string(row));
     for (int col = 0; col < map.cols; ++col) {
-      const auto element = map.find(row, col);
+      const auto element = map.find(row, col, matrix);
       cells.push_back(element ? place(map, *element) : "-");
     }
   }
   fmt::print("{}", format_table(rows));
+}
+
+void print_text(const Layout& map) {
+  for (int matrix = 0; matrix < map.matrices; ++matrix) print_matrix(map, matrix);
 }
 
 void print_json(const Layout& map, Variant variant, const OperandSpec& operand) {
@@ -128,10 +132,10 @@ void print_svg(const Layout& map, Variant variant, const OperandSpec& operand) {
   fmt::print(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" font-family=\"monospace\" "
       "font-size=\"9\">\n",
-      map.cols * kCell + 1, map.rows * kHigh + kTop + 1);
+      map.cols * kCell + 1, map.rows * map.matrices * kHigh + kTop + 1);
   fmt::print("<text x=\"2\" y=\"15\" font-size=\"12\">{} of {}</text>\n", operand.name, variant.opcode());
   for (const LayoutElement& e : map.elements()) {
-    const int x = e.col * kCell, y = e.row * kHigh + kTop;
+    const int x = e.col * kCell, y = (e.matrix * map.rows + e.row) * kHigh + kTop;
     fmt::print(
         "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"hsl({},70%,{}%)\" stroke=\"#888\"/>", x, y,
         kCell, kHigh, e.lane * 360 / map.lanes, 92 - 6 * (e.reg % 4));

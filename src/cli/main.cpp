@@ -54,6 +54,22 @@ void check_subcommand(const Tool& tool, const char* word) {
               fmt::format("did you mean '{}'? ptxloom --help lists them", nearest(word, names)));
 }
 
+/// The arguments, last first as CLI11 takes them. `--set a=1 b=2` stands for `--set a=1 --set b=2`, and --arg
+/// likewise, without swallowing a positional argument behind them.
+std::vector<std::string> arguments(int argc, char** argv) {
+  std::vector<std::string> list;
+  std::string repeated;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const bool is_value = word[0] != '-' && word.find('=') != std::string::npos;
+    if (!repeated.empty() && is_value && list.back() != repeated) list.push_back(repeated);
+    if (!is_value) repeated = word == "--set" || word == "--arg" ? word : "";
+    list.push_back(word);
+  }
+  std::ranges::reverse(list);
+  return list;
+}
+
 int run(int argc, char** argv) {
   Tool tool;
   declare(tool);
@@ -63,7 +79,7 @@ int run(int argc, char** argv) {
   }
   try {
     check_subcommand(tool, argv[1]);
-    tool.app.parse(argc, argv);
+    tool.app.parse(arguments(argc, argv));
     if (tool.action) return tool.action();
     fmt::print(stderr, "{}", tool.app.help());
     return kUsage;

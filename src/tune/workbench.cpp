@@ -20,13 +20,6 @@ std::size_t count_sets(const DeviceContext& device, const Task& task) {
   return std::clamp<std::uint64_t>(std::min(wanted, possible), 1, kMostSets);
 }
 
-LaunchConfig launch_config(const LaunchPlan& plan) {
-  return {.grid = {plan.grid[0], plan.grid[1], plan.grid[2]},
-          .block = {plan.block[0], plan.block[1], plan.block[2]},
-          .shared_bytes = plan.shared_bytes,
-          .cluster = {plan.cluster[0], plan.cluster[1], plan.cluster[2]}};
-}
-
 bool is_output(const HostTensor& tensor) { return tensor.plan.role == TensorPlan::Role::out; }
 
 }  // namespace
@@ -52,18 +45,14 @@ Function Workbench::load(const Candidate& candidate) const {
 }
 
 Arguments Workbench::pack(const Function& function, const LaunchPlan& launch, const Set& set) const {
-  std::vector<Argument> arguments;
-  for (const ArgumentPlan& argument : launch.arguments) {
-    if (argument.tensor.empty()) {
-      arguments.push_back(Argument::bits(argument.type, argument.bits));
-      continue;
-    }
+  const auto address = [&](std::string_view name) -> std::uint64_t {
     const auto tensor =
-        std::ranges::find(task_.tensors, argument.tensor, [](const HostTensor& t) { return t.plan.name; });
-    const auto index = static_cast<std::size_t>(tensor - task_.tensors.begin());
-    arguments.push_back(index < set.size() ? Argument(set[index]) : Argument::pointer(0));
-  }
-  return {function.signature(), arguments};
+        std::ranges::find(task_.tensors, name, [](const HostTensor& t) { return t.plan.name; });
+    return tensor == task_.tensors.end()
+               ? 0
+               : set[static_cast<std::size_t>(tensor - task_.tensors.begin())].address();
+  };
+  return {function.signature(), arguments_of(launch, address)};
 }
 
 std::vector<Arguments> Workbench::pack_all(const Function& function, const LaunchPlan& launch) const {
@@ -80,7 +69,7 @@ Verdict Workbench::verify(const Function& function, const LaunchPlan& launch) co
       if (is_output(tensor)) sets_[0][i].fill(poison);
       if (tensor.plan.role == TensorPlan::Role::inout) sets_[0][i].upload(tensor.bytes);
     }
-    function.launch(launch_config(launch), pack(function, launch, sets_[0]), stream_);
+    function.launch(launch_config_of(launch), pack(function, launch, sets_[0]), stream_);
     stream_.synchronize();
     const auto wanted = std::ranges::find(task_.tensors, task_.expected.tensor,
                                           [](const HostTensor& t) { return t.plan.name; });
@@ -92,7 +81,7 @@ Verdict Workbench::verify(const Function& function, const LaunchPlan& launch) co
 }
 
 Lap Workbench::record(const Function& function, const LaunchPlan& launch, double target_us) const {
-  const LaunchConfig config = launch_config(launch);
+  const LaunchConfig config = launch_config_of(launch);
   const std::vector<Arguments> arguments = pack_all(function, launch);
   const auto repeat = [&](std::size_t launches) {
     return Graph(device_, [&](CUstream_st* stream) {

@@ -132,7 +132,7 @@ TEST_CASE(".npy files that are not what the problem needs are refused, each with
   check_refused(run_with(folder / "text.npy"), 2, "npy-not-npy", {"text.npy"});
 }
 
-TEST_CASE("--arg that cannot be understood is refused with how to write it") {
+TEST_CASE("an --arg that cannot be understood is refused with how to write it") {
   const auto refused = [](const std::string& arg, const std::string& word) {
     check_refused(on_gemm("run", {"--device", "cpu", "--arg", arg}), 2, "bad-arg", {word});
   };
@@ -264,7 +264,7 @@ TEST_CASE("PTX that is illegal, or no PTX at all, is judged and not crashed on")
   const std::string noise(
       "\x7f"
       "ELF\0\1\2\xff{{{;;;",
-      16);
+      14);
   const ToolResult binary = run_tool({"check", "-"}, {}, noise);
   CHECK(binary.code == 1);
   CHECK(binary.out.find("error") != std::string::npos);

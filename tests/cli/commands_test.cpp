@@ -87,6 +87,14 @@ TEST_CASE("emit writes a launch line, the problem, the configuration, the target
   CHECK(ptx.find("// ---- ") != std::string::npos);
 }
 
+TEST_CASE("one --set takes several words, and leaves the template alone") {
+  const ToolResult apart = run_tool({"emit", "gemm", "--set", "m=65", "--set", "n=33", "--set", "k=20"});
+  const ToolResult together = run_tool({"emit", "--set", "m=65", "n=33", "k=20", "gemm"});
+  CAPTURE(together.err);
+  CHECK(together.code == 0);
+  CHECK(together.out == apart.out);
+}
+
 TEST_CASE("what emit writes assembles as it stands") {
   const auto ptxas = find_cuda_tool("ptxas");
   if (!ptxas) SKIP("there is no ptxas");
@@ -212,7 +220,7 @@ TEST_CASE("run FILE.ptx takes from the launch line what the command line leaves 
   CHECK(read_text(d) == read_text(e));
 }
 
-TEST_CASE("--stats counts what ran") {
+TEST_CASE("run --stats counts what ran") {
   const ToolResult result = run_tool({"run", "gemm", "--device", "cpu", "--set", "m=16", "--set", "n=8",
                                       "--set", "k=16", "--set", "a=f16", "--stats"});
   REQUIRE(result.code == 0);

@@ -151,7 +151,7 @@ TEST_CASE("docs/gemm.md names every word of the space, and its types") {
   }
 }
 
-TEST_CASE("--help names every subcommand of the README") {
+TEST_CASE("the --help text names every subcommand of the README") {
   const std::string help = run_tool({"--help"}).out;
   for (const char* command :
        {"doctor", "list", "show", "check", "emit", "compile", "layout", "run", "tune", "bench", "cache"}) {
