@@ -17,10 +17,11 @@
 
 #include "ptxloom/ir.hpp"
 
-// The builder people write kernels with. A Reg is a virtual register with the PTX type it is used as; an instruction
-// is appended by its opcode (or a Variant that `select` chose) and its operands, and is checked there and then against
-// the specs and the target: an illegal one throws on the line that emits it. The short names (add, load, if_ ...) only
-// choose opcodes by type and go the same way. Loops over constants are C++ loops: generation is unrolled.
+// The builder people write kernels with. A Reg is a virtual register with the PTX type it is used as; an
+// instruction is appended by its opcode (or a Variant that `select` chose) and its operands, and is checked
+// there and then against the specs and the target: an illegal one throws on the line that emits it. The short
+// names (add, load, if_ ...) only choose opcodes by type and go the same way. Loops over constants are C++
+// loops: generation is unrolled.
 namespace [[gnu::visibility("default")]] ptxloom {
 
 /// A virtual register. Made by KernelBuilder; belongs to one kernel.
@@ -97,13 +98,15 @@ class Arg {
 
 class KernelBuilder {
  public:
-  /// A kernel for a target; a Context converts to its specs. Throws Error(usage) for a name PTX does not allow.
+  /// A kernel for a target; a Context converts to its specs. Throws Error(usage) for a name PTX does not
+  /// allow.
   KernelBuilder(std::shared_ptr<const Specs> specs, std::string name, Target target);
 
   const Specs& specs() const { return *module_.specs; }
   const Target& target() const { return target_; }
 
-  // ---- parameters, registers, memory --------------------------------------------------------------------------
+  // ---- parameters, registers, memory
+  // --------------------------------------------------------------------------
   /// A scalar parameter, loaded into a register at the top of the kernel.
   Reg param(Type type, std::string name);
   /// A pointer to global memory, likewise.
@@ -121,15 +124,19 @@ class KernelBuilder {
   static Address at(Reg base, std::int64_t offset = 0);
   static Address at(Shared array, std::int64_t offset = 0);
 
-  // ---- any instruction of the specs ---------------------------------------------------------------------------
+  // ---- any instruction of the specs
+  // ---------------------------------------------------------------------------
   void emit(std::string_view opcode, std::initializer_list<Arg> args);
   void emit(Variant variant, std::initializer_list<Arg> args);
-  void emit(std::string_view opcode, const std::convertible_to<Arg> auto&... args) { emit(opcode, {Arg(args)...}); }
+  void emit(std::string_view opcode, const std::convertible_to<Arg> auto&... args) {
+    emit(opcode, {Arg(args)...});
+  }
   void emit(Variant variant, const std::convertible_to<Arg> auto&... args) { emit(variant, {Arg(args)...}); }
   /// Whether the opcode exists on the target at all.
   bool has(std::string_view opcode);
 
-  // ---- arithmetic: the opcode follows from the first register's type; results are new registers -----------------
+  // ---- arithmetic: the opcode follows from the first register's type; results are new registers
+  // -----------------
   Reg mov(Type type, Arg a);
   Reg add(Arg a, Arg b), sub(Arg a, Arg b), mul(Arg a, Arg b), div(Arg a, Arg b), rem(Arg a, Arg b);
   Reg min(Arg a, Arg b), max(Arg a, Arg b);
@@ -138,7 +145,8 @@ class KernelBuilder {
   Reg mad_wide(Arg a, Arg b, Reg c);
   Reg and_(Arg a, Arg b), or_(Arg a, Arg b), xor_(Arg a, Arg b), not_(Reg a);
   Reg shl(Arg a, Arg bits), shr(Arg a, Arg bits);
-  Reg eq(Arg a, Arg b), ne(Arg a, Arg b), lt(Arg a, Arg b), le(Arg a, Arg b), gt(Arg a, Arg b), ge(Arg a, Arg b);
+  Reg eq(Arg a, Arg b), ne(Arg a, Arg b), lt(Arg a, Arg b), le(Arg a, Arg b), gt(Arg a, Arg b),
+      ge(Arg a, Arg b);
   Reg select(Reg predicate, Arg if_true, Arg if_false);
   /// To another type; narrowing floats round to nearest even, floats to integers toward zero.
   Reg convert(Type to, Reg a);
@@ -146,18 +154,21 @@ class KernelBuilder {
   std::vector<Reg> unpack(Type part, Reg whole);
   Reg global_thread_x();  ///< %ctaid.x * %ntid.x + %tid.x
 
-  // ---- memory ---------------------------------------------------------------------------------------------------
+  // ---- memory
+  // ---------------------------------------------------------------------------------------------------
   Reg load(const Pointer::Element& element);
   void store(const Pointer::Element& element, Arg value);
   Reg load(std::string_view space, Type type, Address address);
   void store(std::string_view space, Type type, Address address, Arg value);
   void barrier();  ///< all threads of the block
 
-  // ---- control ----------------------------------------------------------------------------------------------------
+  // ---- control
+  // ----------------------------------------------------------------------------------------------------
   using Body = std::function<void()>;
   void if_(Reg predicate, const Body& then);
   void if_(Reg predicate, const Body& then, const Body& otherwise);
-  /// for (i = begin; i < end; i += step): tests before the first turn; the type of `i` is that of `end`, or s32.
+  /// for (i = begin; i < end; i += step): tests before the first turn; the type of `i` is that of `end`, or
+  /// s32.
   void for_(Arg begin, Arg end, Arg step, const std::function<void(Reg i)>& body);
   /// Runs `body`, then again while the predicate it returns holds.
   void do_while(const std::function<Reg()>& body);
@@ -171,9 +182,10 @@ class KernelBuilder {
   void branch_unless(Reg predicate, Label label);
   void ret();
 
-  // ---- how it reads and launches ------------------------------------------------------------------------------------
+  // ---- how it reads and launches
+  // ------------------------------------------------------------------------------------
   void comment(std::string text);
-  void pragma(std::string text);           ///< `.pragma`: "\"nounroll\"" at the head of a loop
+  void pragma(std::string text);         ///< `.pragma`: "\"nounroll\"" at the head of a loop
   void section(std::string_view title);  ///< a comment line that stands out
   void header(std::string line);         ///< a comment line at the top of the file
   void require_block(std::uint32_t x, std::uint32_t y = 1, std::uint32_t z = 1);  ///< .reqntid

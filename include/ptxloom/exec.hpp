@@ -59,6 +59,7 @@ struct Step {
   std::uint32_t warp = 0;
   std::uint32_t lanes = 0;  ///< a bit for each thread that takes part; 0 where a guard lets none through
 };
+using Trace = std::function<void(const Step&)>;
 
 struct Launch {
   std::array<std::uint32_t, 3> grid{1, 1, 1};
@@ -69,11 +70,17 @@ struct Launch {
   /// Instructions of one warp, against endless loops; 0 = no limit.
   std::uint64_t step_limit = 1'000'000'000;
   /// Called for every step. Blocks then run one after the other.
-  std::function<void(const Step&)> trace = {};
+  Trace trace = {};
 };
 
 struct Stats {
   std::map<std::string, std::uint64_t, std::less<>> executed;  ///< warp-instructions by opcode
+};
+
+/// What to see of a launch through the API, which makes the rest of `Launch` itself.
+struct Observer {
+  Stats* stats = nullptr;
+  Trace trace = {};
 };
 
 struct Code;  // src/exec/code.hpp

@@ -8,13 +8,14 @@
 #include "ptxloom/template.hpp"
 #include "ptxloom/type.hpp"
 
-// D = alpha * A * B + beta * C. A is m x k, B is k x n, each row- or column-major; C and D are m x n, row-major.
+// D = alpha * A * B + beta * C. A is m x k, B is k x n, each row- or column-major; C and D are m x n,
+// row-major.
 namespace [[gnu::visibility("default")]] ptxloom {
 
 enum class MatrixLayout : std::uint8_t { row, col };
 
-/// Sizes in elements. A leading dimension of 0 means tight. The types default as the command line's do: b = a,
-/// d = f32 (s32 for integers, f64 for f64), c = d. beta = 0 never reads C.
+/// Sizes in elements. A leading dimension of 0 means tight. The types default as the command line's do: b =
+/// a, d = f32 (s32 for integers, f64 for f64), c = d. beta = 0 never reads C.
 struct GemmProblem {
   std::uint64_t m = 0, n = 0, k = 0;
   Type a;
@@ -29,7 +30,8 @@ struct GemmProblem {
 
 const Template& gemm_template();
 
-/// Where a matrix lies: a device pointer, a Buffer, or an address. In the executor a pointer must be registered.
+/// Where a matrix lies: a device pointer, a Buffer, or an address. In the executor a pointer must be
+/// registered.
 class MatrixAddress {
  public:
   MatrixAddress() = default;
@@ -58,8 +60,8 @@ class Gemm {
   const Settings& problem() const { return kernel_.problem; }
   const Settings& config() const { return kernel_.config; }
   const Specialised& specialised() const { return kernel_; }
-  /// Measures other configurations on the device, keeps the winner as a record, and becomes it. Throws Error(refused,
-  /// "no-correct-candidate"), Error(missing, "no-device") on the executor.
+  /// Measures other configurations on the device, keeps the winner as a record, and becomes it. Throws
+  /// Error(refused, "no-correct-candidate"), Error(missing, "no-device") on the executor.
   TuneResult tune(Budget budget = {.seconds = 20});
 
  private:
@@ -67,8 +69,8 @@ class Gemm {
   Specialised kernel_;
 };
 
-/// The best known kernel for this very problem: as tuned on this device, else as the template chooses. Words in
-/// `config` are kept to.
+/// The best known kernel for this very problem: as tuned on this device, else as the template chooses. Words
+/// in `config` are kept to.
 Gemm gemm(const Context& context, const GemmProblem& problem, const Settings& config = {});
 
 }  // namespace ptxloom

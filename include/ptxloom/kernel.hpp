@@ -40,9 +40,9 @@ class Kernel {
               std::initializer_list<Argument> arguments) const {
     launch(stream, config, std::span(arguments.begin(), arguments.size()));
   }
-  /// The same in the executor, counting instructions; on a GPU it counts nothing.
-  void launch_counted(const LaunchConfig& config, std::span<const Argument> arguments,
-                      exec::Stats& stats) const;
+  /// The same on the default stream, observed. Only the executor can be: on a GPU the observer sees nothing.
+  void launch_observed(const LaunchConfig& config, std::span<const Argument> arguments,
+                       const exec::Observer& observer) const;
 
   const std::string& ptx() const;
   /// Machine code; empty on the executor.

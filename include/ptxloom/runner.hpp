@@ -38,7 +38,7 @@ struct RunOptions {
   std::vector<HostTensor> inputs;  ///< by name; an absent one is random
   std::uint64_t seed = 0;
   bool verify = true;
-  exec::Stats* stats = nullptr;  ///< of the executor
+  exec::Observer observer = {};  ///< of the run whose outputs are kept; sees nothing on a GPU
 };
 
 struct RunResult {

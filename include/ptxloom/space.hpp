@@ -7,17 +7,18 @@
 
 #include "ptxloom/template.hpp"
 
-// The parameter space of a template, read from its space.json: the words of a problem and of a configuration, with
-// the values they may take.
+// The parameter space of a template, read from its space.json: the words of a problem and of a configuration,
+// with the values they may take.
 namespace [[gnu::visibility("default")]] ptxloom {
 
-/// One word. Values are listed, or of a kind: "size" (1 to 2147483647), "stride" (0 to 2147483647, 0 = tight) or
-/// "number" (any decimal).
+/// One word. Values are listed, or of a kind: "size" (1 to 2147483647), "stride" (0 to 2147483647, 0 = tight)
+/// or "number" (any decimal).
 struct TemplateParameter {
   std::string name;
   std::string kind;                 ///< "choice", "size", "stride", "number"
   std::vector<std::string> values;  ///< of a choice
-  std::string fallback;             ///< the default; "=a" is the value of `a`; empty = required, or chosen by the template
+  std::string
+      fallback;  ///< the default; "=a" is the value of `a`; empty = required, or chosen by the template
   std::string doc;
 };
 
@@ -33,11 +34,14 @@ class ParameterSpace {
   /// Rows of cells of the table "types" (the legal combinations of types), the header first.
   const std::vector<std::vector<std::string>>& types() const { return types_; }
 
-  /// Words checked against `part`, defaults filled in. Throws Error(usage) for an unknown word ("unknown-parameter",
-  /// with the nearest known one), a value outside its range ("bad-value"), or a required word that is missing.
+  /// Words checked against `part`, defaults filled in. Throws Error(usage) for an unknown word
+  /// ("unknown-parameter", with the nearest known one), a value outside its range ("bad-value"), or a
+  /// required word that is missing.
   Settings complete(const std::vector<TemplateParameter>& part, const Settings& given) const;
   /// Splits words into problem and configuration; an unknown word throws as above.
-  struct Split { Settings problem, config; };
+  struct Split {
+    Settings problem, config;
+  };
   Split split(const Settings& words) const;
 
  private:

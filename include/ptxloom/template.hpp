@@ -10,10 +10,10 @@
 #include "ptxloom/ir.hpp"
 #include "ptxloom/plan.hpp"
 
-// A template is a kernel family: from a problem (what to compute: sizes, types) and a configuration (how: tiles,
-// stages) it makes one kernel and says how to launch it, and what it must compute. Problem and configuration are words,
-// as the command line and the tuning records hold them; no word is in both. The allowed words stand in the
-// template's space.json.
+// A template is a kernel family: from a problem (what to compute: sizes, types) and a configuration (how:
+// tiles, stages) it makes one kernel and says how to launch it, and what it must compute. Problem and
+// configuration are words, as the command line and the tuning records hold them; no word is in both. The
+// allowed words stand in the template's space.json.
 namespace [[gnu::visibility("default")]] ptxloom {
 
 struct Emitted {
@@ -25,16 +25,17 @@ class Template {
  public:
   virtual ~Template() = default;
   virtual std::string_view name() const = 0;
-  /// The text of space.json: problem and configuration parameters with their values, defaults and a sentence each.
+  /// The text of space.json: problem and configuration parameters with their values, defaults and a sentence
+  /// each.
   virtual std::string_view space() const = 0;
-  /// The problem whole: words checked, defaults filled in. Throws Error(usage) for an unknown word or value, a size of
-  /// zero or one that overflows.
+  /// The problem whole: words checked, defaults filled in. Throws Error(usage) for an unknown word or value,
+  /// a size of zero or one that overflows.
   virtual Settings problem(const Settings& given) const = 0;
   virtual std::vector<TensorPlan> tensors(const Settings& problem) const = 0;
   /// Multiply-adds times two and the like: operations of the problem, for rates.
   virtual double operations(const Settings& problem) const = 0;
-  /// The configuration whole: given words checked, the rest as fits the problem best. Throws Error(usage) for unknown
-  /// words, Error(refused) for a configuration that the problem or the target does not admit.
+  /// The configuration whole: given words checked, the rest as fits the problem best. Throws Error(usage) for
+  /// unknown words, Error(refused) for a configuration that the problem or the target does not admit.
   virtual Settings config(const Specs& specs, const Target& target, const Settings& problem,
                           const Settings& given) const = 0;
   /// Admissible configurations for the device, the most promising first, that agree with `given`.

@@ -28,7 +28,8 @@ struct Type {
 };
 
 inline constexpr Type pred{"pred", 1, TypeKind::predicate};
-inline constexpr Type b1{"b1", 1}, b8{"b8", 8}, b16{"b16", 16}, b32{"b32", 32}, b64{"b64", 64}, b128{"b128", 128};
+inline constexpr Type b1{"b1", 1}, b8{"b8", 8}, b16{"b16", 16}, b32{"b32", 32}, b64{"b64", 64},
+    b128{"b128", 128};
 inline constexpr Type s4{"s4", 4, TypeKind::signed_integer}, s8{"s8", 8, TypeKind::signed_integer},
     s16{"s16", 16, TypeKind::signed_integer}, s32{"s32", 32, TypeKind::signed_integer},
     s64{"s64", 64, TypeKind::signed_integer};
@@ -36,7 +37,8 @@ inline constexpr Type u4{"u4", 4, TypeKind::unsigned_integer}, u8{"u8", 8, TypeK
     u16{"u16", 16, TypeKind::unsigned_integer}, u32{"u32", 32, TypeKind::unsigned_integer},
     u64{"u64", 64, TypeKind::unsigned_integer};
 inline constexpr Type f16{"f16", 16, TypeKind::floating}, bf16{"bf16", 16, TypeKind::floating},
-    tf32{"tf32", 32, TypeKind::floating}, f32{"f32", 32, TypeKind::floating}, f64{"f64", 64, TypeKind::floating};
+    tf32{"tf32", 32, TypeKind::floating}, f32{"f32", 32, TypeKind::floating},
+    f64{"f64", 64, TypeKind::floating};
 inline constexpr Type f16x2{"f16x2", 32, TypeKind::floating, 2}, bf16x2{"bf16x2", 32, TypeKind::floating, 2};
 inline constexpr Type e4m3{"e4m3", 8, TypeKind::floating}, e5m2{"e5m2", 8, TypeKind::floating},
     e3m2{"e3m2", 6, TypeKind::floating}, e2m3{"e2m3", 6, TypeKind::floating},

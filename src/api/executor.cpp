@@ -90,7 +90,7 @@ class HostKernel : public Loaded {
       : program_(std::move(program)), memory_(std::move(memory)) {}
 
   void launch(CUstream_st*, const LaunchConfig& config, const KernelSignature& signature,
-              std::span<const Argument> arguments, exec::Stats* stats) const override {
+              std::span<const Argument> arguments, const exec::Observer& observer) const override {
     if (config.cluster.count() > 1) {
       throw Error(ErrorKind::refused, "exec-unsupported", "the executor runs no clusters",
                   "launch without a cluster, or on a GPU");
@@ -101,8 +101,9 @@ class HostKernel : public Loaded {
                  {.grid = {config.grid.x, config.grid.y, config.grid.z},
                   .block = {config.block.x, config.block.y, config.block.z},
                   .shared_bytes = config.shared_bytes,
-                  .parameters = parameters},
-                 stats);
+                  .parameters = parameters,
+                  .trace = observer.trace},
+                 observer.stats);
   }
 
  private:

@@ -28,7 +28,7 @@ class GpuKernel : public Loaded {
  public:
   explicit GpuKernel(Function function) : function_(std::move(function)) {}
   void launch(CUstream_st* stream, const LaunchConfig& config, const KernelSignature& signature,
-              std::span<const Argument> arguments, exec::Stats*) const override {
+              std::span<const Argument> arguments, const exec::Observer&) const override {
     function_.launch(config, Arguments(signature, arguments), stream);
   }
 

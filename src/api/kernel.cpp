@@ -9,12 +9,12 @@ const KernelSignature& Kernel::signature() const { return state_->signature; }
 
 void Kernel::launch(CUstream_st* stream, const LaunchConfig& config,
                     std::span<const Argument> arguments) const {
-  state_->loaded->launch(stream, config, state_->signature, arguments, nullptr);
+  state_->loaded->launch(stream, config, state_->signature, arguments, {});
 }
 
-void Kernel::launch_counted(const LaunchConfig& config, std::span<const Argument> arguments,
-                            exec::Stats& stats) const {
-  state_->loaded->launch(nullptr, config, state_->signature, arguments, &stats);
+void Kernel::launch_observed(const LaunchConfig& config, std::span<const Argument> arguments,
+                             const exec::Observer& observer) const {
+  state_->loaded->launch(nullptr, config, state_->signature, arguments, observer);
 }
 
 const std::string& Kernel::ptx() const { return state_->ptx; }

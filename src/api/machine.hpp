@@ -29,9 +29,9 @@ class Block {
 class Loaded {
  public:
   virtual ~Loaded() = default;
-  /// `parameters` is laid out as the kernel's signature says; `stats` may be null.
+  /// What cannot be observed is launched all the same.
   virtual void launch(CUstream_st* stream, const LaunchConfig& config, const KernelSignature& signature,
-                      std::span<const Argument> arguments, exec::Stats* stats) const = 0;
+                      std::span<const Argument> arguments, const exec::Observer& observer) const = 0;
 };
 
 class Machine {

@@ -85,16 +85,11 @@ class Buffers {
 };
 
 void launch_once(const Context& context, const Specialised& kernel, const Buffers& buffers,
-                 exec::Stats* stats) {
+                 const exec::Observer& observer) {
   const auto arguments =
       arguments_of(kernel.launch, [&](std::string_view name) { return buffers.address(name); });
-  const LaunchConfig config = launch_config_of(kernel.launch);
-  if (stats != nullptr && !context.is_gpu()) {
-    kernel.kernel.launch_counted(config, arguments, *stats);
-  } else {
-    kernel.kernel.launch(nullptr, config, arguments);
-    context.synchronize();
-  }
+  kernel.kernel.launch_observed(launch_config_of(kernel.launch), arguments, observer);
+  context.synchronize();
 }
 
 void check_given(const std::vector<TensorPlan>& plans, std::span<const HostTensor> given) {
@@ -176,13 +171,13 @@ RunResult run_template(const Context& context, const Template& kernel_template, 
   result.verify_ms = verifying.lap();
 
   Buffers buffers(context, result.tensors);
-  const auto run = [&](std::byte poison, exec::Stats* stats) {
+  const auto run = [&](std::byte poison, const exec::Observer& observer) {
     buffers.upload(poison);
     api::Stopwatch running;
-    launch_once(context, result.kernel, buffers, stats);
+    launch_once(context, result.kernel, buffers, observer);
     return running.lap();
   };
-  result.run_ms = run(kPoison, options.stats);
+  result.run_ms = run(kPoison, options.observer);
   for (HostTensor& tensor : result.tensors) {
     if (tensor.plan.role != TensorPlan::Role::in) buffers.download(tensor, tensor.bytes);
   }
@@ -193,7 +188,7 @@ RunResult run_template(const Context& context, const Template& kernel_template, 
   HostTensor again;
   result.verdict = verify_run(expected, [&](std::byte poison) -> const HostTensor& {
     if (poison == kPoison) return output;
-    run(poison, nullptr);
+    run(poison, {});
     again = output;
     buffers.download(output, again.bytes);
     return again;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The short names for arithmetic: they choose an opcode by the type of the first typed operand. Floats are rounded
-// to nearest even explicitly, so that nothing is contracted behind the caller's back.
+// The short names for arithmetic: they choose an opcode by the type of the first typed operand. Floats are
+// rounded to nearest even explicitly, so that nothing is contracted behind the caller's back.
 #include "ptxloom/builder.hpp"
 
 namespace ptxloom {
@@ -138,7 +138,8 @@ Reg KernelBuilder::ge(Arg a, Arg b) { return compare("ge", a, b); }
 Reg KernelBuilder::select(Reg predicate, Arg if_true, Arg if_false) {
   const Type type = type_of({if_true, if_false});
   const Reg d = reg(type);
-  emit(word({"selp.", type == f32 || type == f64 ? type.name : bits_of(type).name}), d, if_true, if_false, predicate);
+  emit(word({"selp.", type == f32 || type == f64 ? type.name : bits_of(type).name}), d, if_true, if_false,
+       predicate);
   return d;
 }
 
@@ -150,8 +151,7 @@ Reg KernelBuilder::convert(Type to, Reg a) {
     emit(word({spelling, to.name, ".", a.type.name}), d, a);
     return d;
   }
-  throw Error(ErrorKind::refused,
-              {specs().explain(word({"cvt.rn.", to.name, ".", a.type.name}), target_)});
+  throw Error(ErrorKind::refused, {specs().explain(word({"cvt.rn.", to.name, ".", a.type.name}), target_)});
 }
 
 Reg KernelBuilder::pack(Type type, std::span<const Reg> parts) {

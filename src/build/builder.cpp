@@ -12,7 +12,9 @@ namespace ptxloom {
 namespace {
 
 bool is_identifier(std::string_view name) {
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$'; };
+  const auto letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
+  };
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
   return !name.empty() && (letter(name.front()) || name.front() == '%') &&
          std::all_of(name.begin() + 1, name.end(), [&](char c) { return letter(c) || digit(c); });
@@ -76,21 +78,24 @@ KernelBuilder::KernelBuilder(std::shared_ptr<const Specs> specs, std::string nam
   module_.target = target.name();
   ir::Kernel& made = module_.kernels.emplace_back();
   made.name = std::move(name);
-  // Room for a large unrolled kernel: growing while thousands of instructions arrive would cost more than they do.
+  // Room for a large unrolled kernel: growing while thousands of instructions arrive would cost more than
+  // they do.
   made.instructions.reserve(4096);
   made.body.reserve(4096);
   made.operands.reserve(16384);
   made.registers.reserve(4096);
 }
 
-// ---- registers, parameters, shared memory ---------------------------------------------------------------------
+// ---- registers, parameters, shared memory
+// ---------------------------------------------------------------------
 
-// Declared by class: bits of its size, but for floats and predicates, so that any instruction type of that size fits.
-// No instruction computes on 8 bits: such values live in 16.
+// Declared by class: bits of its size, but for floats and predicates, so that any instruction type of that
+// size fits. No instruction computes on 8 bits: such values live in 16.
 Reg KernelBuilder::reg(Type type) {
   const std::size_t index = ir::register_class(type.bits < 16 && type != pred ? b16 : type);
   const auto id = static_cast<std::uint32_t>(kernel().registers.size());
-  kernel().registers.push_back({.type = ir::kRegisterClasses[index].type, .number = class_counts_[index]++, .name = {}});
+  kernel().registers.push_back(
+      {.type = ir::kRegisterClasses[index].type, .number = class_counts_[index]++, .name = {}});
   return {type, {id}};
 }
 
@@ -104,7 +109,8 @@ std::vector<Reg> KernelBuilder::regs(Type type, int count) {
 Reg KernelBuilder::param(Type type, std::string name) {
   kernel().parameters.push_back({.name = name, .type = type});
   const Reg value = reg(type);
-  emit(word({"ld.param.", type.name}), value, Address{{.kind = ir::Operand::Kind::address_symbol, .index = symbol(name)}});
+  emit(word({"ld.param.", type.name}), value,
+       Address{{.kind = ir::Operand::Kind::address_symbol, .index = symbol(name)}});
   return value;
 }
 
@@ -134,7 +140,8 @@ Shared KernelBuilder::shared(Type type, std::uint64_t count, std::string name, s
 }
 
 Shared KernelBuilder::dynamic_shared(std::string name, std::uint32_t alignment) {
-  module_.variables.push_back({.name = name, .type = b8, .count = 0, .alignment = alignment, .external = true});
+  module_.variables.push_back(
+      {.name = name, .type = b8, .count = 0, .alignment = alignment, .external = true});
   return {symbol(std::move(name)), b8};
 }
 
@@ -153,16 +160,19 @@ std::uint32_t KernelBuilder::symbol(std::string name) {
   return static_cast<std::uint32_t>(kernel().symbols.size() - 1);
 }
 
-// ---- appending, checked -----------------------------------------------------------------------------------------
+// ---- appending, checked
+// -----------------------------------------------------------------------------------------
 
 KernelBuilder::Opcode& KernelBuilder::opcode(std::string_view text) {
   if (const auto found = opcodes_.find(text); found != opcodes_.end()) return found->second;
-  return opcodes_.emplace(text, Opcode{.candidates = specs().match(text), .last = {}, .since = {}}).first->second;
+  return opcodes_.emplace(text, Opcode{.candidates = specs().match(text), .last = {}, .since = {}})
+      .first->second;
 }
 
 bool KernelBuilder::has(std::string_view text) {
   const std::span<const Variant> candidates = opcode(text).candidates;
-  return std::any_of(candidates.begin(), candidates.end(), [&](Variant v) { return v.since(target_).has_value(); });
+  return std::any_of(candidates.begin(), candidates.end(),
+                     [&](Variant v) { return v.since(target_).has_value(); });
 }
 
 // Operands of one instruction stand together in the pool; the elements of its vectors before them.
@@ -170,7 +180,8 @@ void KernelBuilder::push_operands(std::span<const Arg> args) {
   std::vector<ir::Operand>& pool = kernel().operands;
   const auto start = static_cast<std::uint32_t>(pool.size());
   for (const Arg& arg : args)
-    for (const Reg& element : arg.elements()) pool.push_back({.kind = ir::Operand::Kind::reg, .index = element.id.id});
+    for (const Reg& element : arg.elements())
+      pool.push_back({.kind = ir::Operand::Kind::reg, .index = element.id.id});
   std::uint32_t elements = start;
   for (const Arg& arg : args) {
     ir::Operand& operand = pool.emplace_back(arg.operand());
@@ -217,7 +228,8 @@ void KernelBuilder::emit(Variant variant, std::initializer_list<Arg> args) {
   auto known = since_.find(variant.data());
   if (known == since_.end()) {
     const std::optional<Version> since = variant.since(target_);
-    if (!since || variant.undocumented()) refuse(variant.opcode(), specs().explain(variant.opcode(), target_), pool_start);
+    if (!since || variant.undocumented())
+      refuse(variant.opcode(), specs().explain(variant.opcode(), target_), pool_start);
     known = since_.emplace(variant.data(), *since).first;
   }
   push_operands({args.begin(), args.size()});
@@ -228,7 +240,8 @@ void KernelBuilder::emit(Variant variant, std::initializer_list<Arg> args) {
   append(variant, known->second, first);
 }
 
-// ---- how it reads and launches ------------------------------------------------------------------------------------
+// ---- how it reads and launches
+// ------------------------------------------------------------------------------------
 
 void KernelBuilder::comment(std::string text) {
   ir::Kernel& k = kernel();
@@ -246,7 +259,9 @@ void KernelBuilder::section(std::string_view title) { comment("---- " + std::str
 
 void KernelBuilder::header(std::string line) { module_.header.push_back(std::move(line)); }
 
-void KernelBuilder::require_block(std::uint32_t x, std::uint32_t y, std::uint32_t z) { kernel().reqntid = {x, y, z}; }
+void KernelBuilder::require_block(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
+  kernel().reqntid = {x, y, z};
+}
 
 void KernelBuilder::min_blocks_per_sm(std::uint32_t blocks) { kernel().minnctapersm = blocks; }
 

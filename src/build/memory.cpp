@@ -6,7 +6,8 @@ namespace ptxloom {
 // base + index * size: an unsigned or signed 32-bit index is widened by the multiplication.
 Address KernelBuilder::element_address(const Pointer::Element& element) {
   const int size = element.pointer.element.bytes();
-  if (element.index.kind == ir::Operand::Kind::integer) return at(element.pointer.base, element.index.value * size);
+  if (element.index.kind == ir::Operand::Kind::integer)
+    return at(element.pointer.base, element.index.value * size);
   const Reg index{element.index_type, {element.index.index}};
   if (index.type.bits == 32) return at(mad_wide(index, size, element.pointer.base));
   return at(fma(index, size, as(index.type, element.pointer.base)));
@@ -24,7 +25,11 @@ namespace {
 // Loads and stores know sizes, integers and f32 / f64; other types travel as bits.
 std::string_view memory_word(Type type) {
   if (type.is_integer() || type == f32 || type == f64) return type.name;
-  return type.bits <= 8 ? "b8" : type.bits <= 16 ? "b16" : type.bits <= 32 ? "b32" : type.bits <= 64 ? "b64" : "b128";
+  return type.bits <= 8    ? "b8"
+         : type.bits <= 16 ? "b16"
+         : type.bits <= 32 ? "b32"
+         : type.bits <= 64 ? "b64"
+                           : "b128";
 }
 }  // namespace
 

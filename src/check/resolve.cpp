@@ -3,8 +3,8 @@
 
 #include "check/nearest.hpp"
 #include "check/operands.hpp"
-#include "spec/select.hpp"
 #include "ptxloom/check.hpp"
+#include "spec/select.hpp"
 
 namespace ptxloom {
 namespace {

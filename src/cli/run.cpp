@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "cli/settings.hpp"
 #include "cli/table.hpp"
+#include "ptxloom/ptx.hpp"
 #include "ptxloom/runner.hpp"
 
 namespace ptxloom::cli {
@@ -77,8 +79,10 @@ int run_template_task(const Context& context, const RunFlags& flags) {
   const std::vector<TensorPlan> plans = task.kernel_template->tensors(problem);
   const std::vector<RunArgument> arguments = named_arguments(flags.args, plans);
   exec::Stats stats;
-  RunOptions options{.problem = problem, .config = task.settings.config, .seed = flags.seed};
-  if (flags.stats) options.stats = &stats;
+  RunOptions options{.problem = problem,
+                     .config = task.settings.config,
+                     .seed = flags.seed,
+                     .observer = make_observer(flags, stats)};
   for (const RunArgument& argument : arguments) {
     if (argument.source.empty()) continue;
     options.inputs.push_back(
@@ -103,12 +107,26 @@ int run_template_task(const Context& context, const RunFlags& flags) {
   return result.verdict.ok() ? 0 : 1;
 }
 
+/// A line for each step. An instruction's text is made once, as a loop comes by it often.
+exec::Trace trace_to_stderr() {
+  return [texts = std::unordered_map<const ir::Instruction*, std::string>()](const exec::Step& step) mutable {
+    std::string& text = texts[&step.instruction];
+    if (text.empty()) text = print(step.kernel, step.instruction);
+    const auto& [x, y, z] = step.block;
+    fmt::print(stderr, "block {},{},{} warp {} lanes {:08x}  {}\n", x, y, z, step.warp, step.lanes, text);
+  };
+}
+
 int run(const Tool& tool, const RunFlags& flags) {
   const bool is_file =
       std::filesystem::path(flags.what).extension() == ".ptx" || std::filesystem::is_regular_file(flags.what);
   check_flags(flags, is_file);
   if (!is_file) find_template(flags.what);  // a wrong word is said before a device is opened
   const Context context = open_device(tool, flags.device);
+  if (flags.trace && context.is_gpu()) {
+    throw Error(ErrorKind::usage, "bad-usage", "--trace: a GPU cannot be traced, only the executor can",
+                "run with --device cpu");
+  }
   return is_file ? run_file(context, flags) : run_template_task(context, flags);
 }
 
@@ -121,6 +139,10 @@ Context open_device(const Tool& tool, const std::string& device) {
              fell_back ? "the CPU executor, as there is no GPU" : context.device().name,
              context.is_gpu() ? fmt::format(" ({})", context.target().name()) : "");
   return context;
+}
+
+exec::Observer make_observer(const RunFlags& flags, exec::Stats& stats) {
+  return {.stats = flags.stats ? &stats : nullptr, .trace = flags.trace ? trace_to_stderr() : exec::Trace()};
 }
 
 void print_stats(const Context& context, const exec::Stats& stats) {
@@ -157,6 +179,7 @@ void add_run(Tool& tool) {
         app.add_option("--device", flags.device, "default: the GPU where there is one, else cpu")
             ->type_name("gpu|gpu:N|cpu");
         app.add_option("--seed", flags.seed, "of random inputs; default: a fresh one")->type_name("N");
+        app.add_flag("--trace", flags.trace, "each warp's instructions as they run, on stderr (executor)");
         app.add_flag("--stats", flags.stats, "instructions by opcode (executor)");
       },
       run);

@@ -63,12 +63,8 @@ class FileRun {
                               .cluster = {plan.cluster[0], plan.cluster[1], plan.cluster[2]}};
     const auto begin = std::chrono::steady_clock::now();
     exec::Stats stats;
-    if (flags_.stats && !context_.is_gpu()) {
-      kernel_.launch_counted(config, arguments_, stats);
-    } else {
-      kernel_.launch(nullptr, config, arguments_);
-      context_.synchronize();
-    }
+    kernel_.launch_observed(config, arguments_, make_observer(flags_, stats));
+    context_.synchronize();
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
     fmt::print("{}", format_table(
                          {{"kernel", kernel_.name()},

@@ -15,7 +15,7 @@ namespace {
 
 // Addresses are never used twice, and lie so far apart that an index of 32 bits cannot reach the next
 // allocation.
-constexpr std::uint64_t kFirstAddress = std::uint64_t{1} << 36;
+constexpr std::uint64_t kFirstAddress = std::uint64_t{1} << 48;  // above every pointer of the host
 constexpr std::uint64_t kGap = std::uint64_t{1} << 33;
 
 constexpr std::size_t kRemembered = 256;  // released allocations, to tell a late access what it reached for

@@ -27,16 +27,19 @@ std::string_view inadmissible_operand(const Matrix& x, int tile, int warp_extent
     return "a transposed operand needs warp tiles of a power of two, and shared rows of 64 bytes";
   // Threads are dealt to the 16-byte chunks of a tile in whole rows.
   const int rows = x.k_contiguous ? tile : c.tile_k, step = c.threads() / (row / 16);
-  if (step > 0 && rows > step && rows % step != 0) return "the rows of a tile do not divide evenly among the threads";
+  if (step > 0 && rows > step && rows % step != 0)
+    return "the rows of a tile do not divide evenly among the threads";
   return {};
 }
 
-// Time of the problem in arbitrary units: waves of blocks, each as fast as its warps can keep the tensor cores busy.
+// Time of the problem in arbitrary units: waves of blocks, each as fast as its warps can keep the tensor
+// cores busy.
 double estimate(const Target& target, const Problem& p, const Config& c) {
   const TargetInfo& chip = target.info();
   const double tiles = std::ceil(double(p.m) / c.tile_m) * std::ceil(double(p.n) / c.tile_n);
   const int by_shared = chip.shared_per_sm / (shared_bytes(p, c) + 1024);
-  const int by_registers = chip.registers_per_sm / (c.threads() * std::min(kRegisterLimit, estimated_registers(p, c)));
+  const int by_registers =
+      chip.registers_per_sm / (c.threads() * std::min(kRegisterLimit, estimated_registers(p, c)));
   const int fitting = std::max(1, std::min({by_shared, by_registers, chip.threads_per_sm / c.threads()}));
   const double resident = std::min<double>(fitting, std::ceil(tiles / kTypicalSms));
   const double waves = std::ceil(tiles / (kTypicalSms * resident));
@@ -101,7 +104,8 @@ Access access_of(const Specs& specs, const Target& target, const Matrix& matrix)
   // cp.async fills up a row's end with zeros by itself; plain loads take whole units or none.
   const int wide = alignment(matrix.type, matrix.ld, matrix.cols, false);
   const std::span<const Variant> copies = specs.match("cp.async.ca.shared.global");
-  const bool has_copy = std::any_of(copies.begin(), copies.end(), [&](Variant v) { return v.since(target).has_value(); });
+  const bool has_copy =
+      std::any_of(copies.begin(), copies.end(), [&](Variant v) { return v.since(target).has_value(); });
   if (has_copy && wide >= 4) return {wide, true};
   return {alignment(matrix.type, matrix.ld, matrix.cols, true), false};
 }
@@ -157,30 +161,37 @@ std::string_view inadmissible(const Target& target, const Problem& p, const Conf
   const int registers = estimated_registers(p, c);
   if (registers > kRegisterLimit || registers * c.threads() > target.info().registers_per_sm)
     return "the warp tiles need more registers than there are";
-  if (shared_bytes(p, c) > target.info().shared_per_block) return "the stages need more shared memory than there is";
+  if (shared_bytes(p, c) > target.info().shared_per_block)
+    return "the stages need more shared memory than there is";
   return {};
 }
 
 Settings words_of(const Config& c) {
   constexpr std::array kBakes = {"none", "nk", "mnk"};
   const auto number = [](int value) { return std::to_string(value); };
-  return {{"tile_m", number(c.tile_m)},   {"tile_n", number(c.tile_n)},
-          {"tile_k", number(c.tile_k)},   {"warps_m", number(c.warps_m)},
-          {"warps_n", number(c.warps_n)}, {"stages", number(c.stages)},
-          {"raster", number(c.raster)},   {"epilogue", c.staged ? "staged" : "direct"},
+  return {{"tile_m", number(c.tile_m)},
+          {"tile_n", number(c.tile_n)},
+          {"tile_k", number(c.tile_k)},
+          {"warps_m", number(c.warps_m)},
+          {"warps_n", number(c.warps_n)},
+          {"stages", number(c.stages)},
+          {"raster", number(c.raster)},
+          {"epilogue", c.staged ? "staged" : "direct"},
           {"prefetch", c.across_tiles ? "tile" : "step"},
-          {"mma", c.shape},               {"static", kBakes[static_cast<std::size_t>(c.bake)]}};
+          {"mma", c.shape},
+          {"static", kBakes[static_cast<std::size_t>(c.bake)]}};
 }
 
-std::vector<Config> admissible_configs(const ParameterSpace& space, const Target& target, const Problem& problem,
-                                       const Settings& given, const Config& base) {
+std::vector<Config> admissible_configs(const ParameterSpace& space, const Target& target,
+                                       const Problem& problem, const Settings& given, const Config& base) {
   std::vector<Scored> scored;
   const auto consider = [&](const Config& c) {
     if (!inadmissible(target, problem, c).empty()) return false;
     scored.push_back({estimate(target, problem, c), c});
     return true;
   };
-  const std::vector<int> tiles_n = choices(space, given, "tile_n"), warps_m = choices(space, given, "warps_m"),
+  const std::vector<int> tiles_n = choices(space, given, "tile_n"),
+                         warps_m = choices(space, given, "warps_m"),
                          warps_n = choices(space, given, "warps_n"), stages = choices(space, given, "stages");
   const bool open_epilogue = !given.contains("epilogue"), open_prefetch = !given.contains("prefetch");
   Config c = base;
@@ -199,7 +210,8 @@ std::vector<Config> admissible_configs(const ParameterSpace& space, const Target
               c.staged = false;
               consider(c);
             }
-  std::stable_sort(scored.begin(), scored.end(), [](const Scored& x, const Scored& y) { return x.time < y.time; });
+  std::stable_sort(scored.begin(), scored.end(),
+                   [](const Scored& x, const Scored& y) { return x.time < y.time; });
   std::vector<Config> configs;
   for (Scored& one : scored) configs.push_back(std::move(one.config));
   return configs;

@@ -46,15 +46,20 @@ struct OperandPlan {
   Access access;
   int tile = 0, warp = 0, mma = 0;
 };
-inline OperandPlan plan_a(const Problem& p, const Config& c) { return {"A", p.a, c.a, c.tile_m, c.warp_m(), c.mma_m}; }
-inline OperandPlan plan_b(const Problem& p, const Config& c) { return {"B", p.b, c.b, c.tile_n, c.warp_n(), c.mma_n}; }
+inline OperandPlan plan_a(const Problem& p, const Config& c) {
+  return {"A", p.a, c.a, c.tile_m, c.warp_m(), c.mma_m};
+}
+inline OperandPlan plan_b(const Problem& p, const Config& c) {
+  return {"B", p.b, c.b, c.tile_n, c.warp_n(), c.mma_n};
+}
 
 /// Shared memory of a block in bytes: all stages, or the staged result if that is larger.
 int shared_bytes(const Problem& problem, const Config& config);
 /// Registers a thread will need, roughly: what decides whether a configuration can be good.
 int estimated_registers(const Problem& problem, const Config& config);
 
-/// The words of a configuration as data; `mma` is selected from the specs. Throws where the target has no such mma.
+/// The words of a configuration as data; `mma` is selected from the specs. Throws where the target has no
+/// such mma.
 Config read_config(const Specs& specs, const Target& target, const Problem& problem, const Settings& words);
 /// Why a configuration does not fit; empty if it does.
 std::string_view inadmissible(const Target& target, const Problem& problem, const Config& config);
@@ -66,8 +71,8 @@ std::vector<std::string> mma_shapes(const ParameterSpace& space, const Specs& sp
 Config base_config(const Specs& specs, const Target& target, const Problem& problem, const Settings& given,
                    const std::string& shape);
 /// Configurations with the mma of `base` that fit and agree with the given words, the most promising first.
-std::vector<Config> admissible_configs(const ParameterSpace& space, const Target& target, const Problem& problem,
-                                       const Settings& given, const Config& base);
+std::vector<Config> admissible_configs(const ParameterSpace& space, const Target& target,
+                                       const Problem& problem, const Settings& given, const Config& base);
 Settings words_of(const Config& config);
 
 }  // namespace ptxloom::gemm_kernel

@@ -27,17 +27,23 @@ struct UnitType {
 };
 UnitType unit_type(int bytes) {
   switch (bytes) {
-    case 16: return {b64, 2, "v2.b64"};
-    case 8: return {b64, 1, "b64"};
-    case 4: return {b32, 1, "b32"};
-    case 2: return {b16, 1, "b16"};
-    default: return {b8, 1, "b8"};
+    case 16:
+      return {b64, 2, "v2.b64"};
+    case 8:
+      return {b64, 1, "b64"};
+    case 4:
+      return {b32, 1, "b32"};
+    case 2:
+      return {b16, 1, "b16"};
+    default:
+      return {b8, 1, "b8"};
   }
 }
 
 }  // namespace
 
-Copy::Copy(KernelBuilder& k, const OperandPlan& plan, const Config& config, const Tile& tile, const CopyInputs& in)
+Copy::Copy(KernelBuilder& k, const OperandPlan& plan, const Config& config, const Tile& tile,
+           const CopyInputs& in)
     : k_(k),
       matrix_(plan.matrix),
       tile_(tile),
@@ -119,8 +125,10 @@ void Copy::copy_unit(const Unit& unit, Reg destination, Reg source, Reg in_row) 
   for (int i = 0; i < shape.count; ++i) values.push_back(k_.mov(shape.type, 0));
   k_.guarded(inside, [&] {
     const std::string opcode = "ld.global." + std::string(shape.suffix);
-    if (shape.count == 1) k_.emit(opcode, values[0], KernelBuilder::at(source, unit.byte));
-    else k_.emit(opcode, values, KernelBuilder::at(source, unit.byte));
+    if (shape.count == 1)
+      k_.emit(opcode, values[0], KernelBuilder::at(source, unit.byte));
+    else
+      k_.emit(opcode, values, KernelBuilder::at(source, unit.byte));
   });
 }
 
@@ -130,8 +138,10 @@ void Copy::land() {
   for (const Pending& unit : pending_) {
     const auto store = [&] {
       const Address to = KernelBuilder::at(unit.destination, unit.add);
-      if (unit.values.size() == 1) k_.emit(opcode, to, unit.values[0]);
-      else k_.emit(opcode, to, unit.values);
+      if (unit.values.size() == 1)
+        k_.emit(opcode, to, unit.values[0]);
+      else
+        k_.emit(opcode, to, unit.values);
     };
     takes_part_ ? k_.guarded(*takes_part_, store) : store();
   }

@@ -6,9 +6,10 @@
 
 #include "tile.hpp"
 
-// Tiles of A or B from global to shared memory. The threads of a block are dealt to the units of a tile (16 bytes, or
-// as many as the rows' alignment allows) so that neighbours read neighbours. What lies outside the matrix becomes zero.
-// Targets with cp.async copy asynchronously; the others, and units too small for it, load into registers first
+// Tiles of A or B from global to shared memory. The threads of a block are dealt to the units of a tile (16
+// bytes, or as many as the rows' alignment allows) so that neighbours read neighbours. What lies outside the
+// matrix becomes zero. Targets with cp.async copy asynchronously; the others, and units too small for it,
+// load into registers first
 // (`issue`) and store later (`land`), so that the arithmetic between the two hides the latency.
 namespace ptxloom::gemm_kernel {
 
@@ -19,14 +20,15 @@ struct CopyInputs {
   Reg origin;   ///< first row (k-contiguous) or column of this block's tile
   Reg extent;   ///< m or n
   Reg k;
-  Reg shared;   ///< address of the operand's tile in stage 0
+  Reg shared;  ///< address of the operand's tile in stage 0
   Reg thread;
 };
 
 class Copy {
  public:
   /// Emits the preparations: this thread's pointer and its place in a tile.
-  Copy(KernelBuilder& k, const OperandPlan& plan, const Config& config, const Tile& tile, const CopyInputs& in);
+  Copy(KernelBuilder& k, const OperandPlan& plan, const Config& config, const Tile& tile,
+       const CopyInputs& in);
 
   bool asynchronous() const { return asynchronous_; }
   /// Starts copying the next tile along k to the stage at `stage_offset` bytes, and moves on by one tile.
@@ -52,7 +54,7 @@ class Copy {
   int threads_, access_;  // bytes of a unit
   bool asynchronous_;
   std::vector<Unit> units_;
-  int row_step_ = 0;           // rows between units of one thread
+  int row_step_ = 0;  // rows between units of one thread
   Reg first_row_, first_byte_;
   std::optional<Reg> takes_part_;  // predicate: fewer rows than threads for them
   Reg shared_, pointer_;

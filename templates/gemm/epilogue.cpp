@@ -31,7 +31,8 @@ std::vector<Element> elements_of(const Config& c, const EpilogueInputs& in) {
         const int row = static_cast<int>(i) * c.mma_m + place.row;
         // The pair of columns of a lane lies as far apart as its lanes do.
         const int pair = place.col & 1, column = static_cast<int>(j) * c.mma_n + place.col - pair;
-        elements.push_back({in.row_order.origin(row), in.column_order.origin(column) + pair * in.column_order.step(),
+        elements.push_back({in.row_order.origin(row),
+                            in.column_order.origin(column) + pair * in.column_order.step(),
                             in.accumulators[i][j][reg]});
       }
   std::sort(elements.begin(), elements.end(), [](const Element& x, const Element& y) {
@@ -59,7 +60,8 @@ class Epilogue {
     lane_column_ = k.mul(k.and_(in.lane, 3), 2 * in.column_order.step());
     row_ = k.add(in.warp_row, lane_row_);  // within the block's tile
     column_ = k.add(in.warp_column, lane_column_);
-    const Reg rows = k.sub(in.m, k.add(in.block_row, row_)), columns = k.sub(in.n, k.add(in.block_column, column_));
+    const Reg rows = k.sub(in.m, k.add(in.block_row, row_)),
+              columns = k.sub(in.n, k.add(in.block_column, column_));
     rows_left_ = KernelBuilder::as(s32, rows);
     columns_left_ = KernelBuilder::as(s32, columns);
     if (p.reads_c()) c_base_ = first_element(in.c, p.c.type);
@@ -71,7 +73,8 @@ class Epilogue {
     by_rows(width, [&](const std::vector<Run>& runs, Reg row_inside) {
       for (const Run& run : finish(runs, row_inside)) {
         const Reg inside = both(row_inside, columns_left_, run.column);
-        k_.guarded(inside, [&] { store(p_.d.type, k_.at(d_row_, run.column * p_.d.type.bytes()), run.values); });
+        k_.guarded(inside,
+                   [&] { store(p_.d.type, k_.at(d_row_, run.column * p_.d.type.bytes()), run.values); });
       }
     });
   }
@@ -79,22 +82,26 @@ class Epilogue {
   void staged() {
     const Tile tile(c_.tile_m, c_.tile_n * p_.d.type.bytes(), staged_swizzle());
     // Stage in pairs; the C that belongs to them is read pairwise where rows allow.
-    by_rows(p_.reads_c() ? std::min(2, run_width(p_.c)) : 2, [&](const std::vector<Run>& runs, Reg row_inside) {
-      for (const Run& run : finish(runs, row_inside))
-        for (std::size_t i = 0; i < run.values.size(); ++i)
-          finished_.push_back({run.row, run.column + static_cast<int>(i), run.values[i]});
-    });
+    by_rows(p_.reads_c() ? std::min(2, run_width(p_.c)) : 2,
+            [&](const std::vector<Run>& runs, Reg row_inside) {
+              for (const Run& run : finish(runs, row_inside))
+                for (std::size_t i = 0; i < run.values.size(); ++i)
+                  finished_.push_back({run.row, run.column + static_cast<int>(i), run.values[i]});
+            });
     k_.section("stage D in shared memory");
     k_.barrier();  // all warps are done with the operands there
     const std::vector<Run> pairs = packed_pairs();
-    if (k_.has(stmatrix_opcode(4)) && !in_.column_order.interleaved) store_matrices(tile, pairs);
-    else store_pairs(tile, pairs);
+    if (k_.has(stmatrix_opcode(4)) && !in_.column_order.interleaved)
+      store_matrices(tile, pairs);
+    else
+      store_pairs(tile, pairs);
     k_.barrier();
     copy_out(tile);
   }
 
  private:
-  // ---- values ---------------------------------------------------------------------------------------------------
+  // ---- values
+  // ---------------------------------------------------------------------------------------------------
 
   int run_width(const Result& result) const {
     const int bytes = alignment(result.type, result.ld, p_.n, true);
@@ -118,7 +125,8 @@ class Epilogue {
   void by_rows(int width, const Body& body) {
     const std::vector<Run> runs = runs_of(elements_, width);
     for (auto first = runs.begin(); first != runs.end();) {
-      const auto last = std::find_if(first, runs.end(), [&](const Run& run) { return run.row != first->row; });
+      const auto last =
+          std::find_if(first, runs.end(), [&](const Run& run) { return run.row != first->row; });
       if (p_.reads_c()) c_row_ = row_address(c_base_, in_.c, p_.c.type, first->row);
       if (d_base_.type.bits != 0) d_row_ = row_address(d_base_, in_.d, p_.d.type, first->row);
       body({first, last}, k_.gt(rows_left_, first->row));
@@ -170,7 +178,8 @@ class Epilogue {
   }
 
   static std::string vector_word(std::string_view opcode, Type type, std::size_t count) {
-    return std::string(opcode) + (count > 1 ? "v" + std::to_string(count) + "." : "") + std::string(bits_of(type).name);
+    return std::string(opcode) + (count > 1 ? "v" + std::to_string(count) + "." : "") +
+           std::string(bits_of(type).name);
   }
 
   void load(Type type, Address from, const std::vector<Reg>& values) {
@@ -183,7 +192,8 @@ class Epilogue {
     values.size() == 1 ? k_.emit(opcode, to, values[0]) : k_.emit(opcode, to, values);
   }
 
-  // ---- staged -----------------------------------------------------------------------------------------------------
+  // ---- staged
+  // -----------------------------------------------------------------------------------------------------
 
   std::vector<SwizzleBit> staged_swizzle() const {
     if (c_.tile_n * p_.d.type.bytes() == 64) return {{1, 0}, {2, 1}};
@@ -208,7 +218,8 @@ class Epilogue {
       return x.row != y.row ? x.row < y.row : x.column < y.column;
     });
     const Reg row_in_matrix = k_.mul(k_.and_(in_.lane, 7), in_.row_order.step());
-    const int across = std::min(kMatrices, c_.warp_n() / 8);  // the rest of the group is the next row of matrices
+    const int across =
+        std::min(kMatrices, c_.warp_n() / 8);  // the rest of the group is the next row of matrices
     const Reg matrix = k_.shr(in_.lane, 3);
     const Reg row = k_.add(in_.warp_row, row_in_matrix);
     Reg column = k_.fma(matrix, 8, in_.warp_column);
@@ -244,7 +255,8 @@ class Epilogue {
     const Reg column = k_.div(byte, size);
     const Reg from = k_.add(in_.shared, tile.address(k_, row, byte));
     const Reg global_row = k_.convert(u64, k_.add(in_.block_row, row)), ld = k_.convert(u64, in_.d.ld);
-    Reg to = k_.mad_wide(k_.add(in_.block_column, column), size, k_.fma(k_.mul(global_row, ld), size, in_.d.pointer));
+    Reg to = k_.mad_wide(k_.add(in_.block_column, column), size,
+                         k_.fma(k_.mul(global_row, ld), size, in_.d.pointer));
     const Reg rows = KernelBuilder::as(s32, k_.sub(in_.m, k_.add(in_.block_row, row)));
     const Reg columns = KernelBuilder::as(s32, k_.sub(in_.n, k_.add(in_.block_column, column)));
     const Reg stride = k_.mul_wide(in_.d.ld, rows_at_once * size);

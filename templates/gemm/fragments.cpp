@@ -21,7 +21,8 @@ std::vector<Place> register_places(Variant mma, std::string_view operand) {
       const Place here = place(lane, reg);
       if (here.extent != first.extent + lane / 4 || here.k != first.k + lane % 4 * per_register)
         throw Error(ErrorKind::refused, "gemm-fragment-map",
-                    std::string(mma.opcode()) + ": operand " + std::string(operand) + " is not laid out in 8 x 4 lanes",
+                    std::string(mma.opcode()) + ": operand " + std::string(operand) +
+                        " is not laid out in 8 x 4 lanes",
                     "the gemm template takes shapes whose fragments are");
     }
   }
@@ -57,8 +58,8 @@ std::vector<Fragments::Block> Fragments::blocks(const Tiles& into) const {
   return list;
 }
 
-// The 8 x 16-byte matrices that ldmatrix fetches for one k step. For bytes, two of them make the 16 x 16 elements of
-// two registers: rows k = 4t, 4t + 1 of each thread t in the one, 4t + 2, 4t + 3 in the other.
+// The 8 x 16-byte matrices that ldmatrix fetches for one k step. For bytes, two of them make the 16 x 16
+// elements of two registers: rows k = 4t, 4t + 1 of each thread t in the one, 4t + 2, 4t + 3 in the other.
 std::vector<Place> Fragments::matrix_places() const {
   std::vector<Place> list;
   if (path_ == Path::ldmatrix_bytes) {
@@ -72,8 +73,8 @@ std::vector<Place> Fragments::matrix_places() const {
   return list;
 }
 
-// Lane l addresses row l % 8 of matrix l / 8: the matrices of a group lie apart by two fixed distances, one for each
-// bit of l / 8.
+// Lane l addresses row l % 8 of matrix l / 8: the matrices of a group lie apart by two fixed distances, one
+// for each bit of l / 8.
 void Fragments::prepare_ldmatrix(Reg warp_origin, Reg lane) {
   const std::vector<Place> matrices = matrix_places();
   group_ = std::gcd(static_cast<int>(matrices.size()), 4);
@@ -112,22 +113,27 @@ Address Fragments::address(Place place) {
                                               : tile_.distance(place.k, place.extent * size);
   if (there.flip == 0) return KernelBuilder::at(stage_, there.add);
   const auto known = flipped_.find(there.flip);
-  const Reg base = known != flipped_.end() ? known->second : flipped_[there.flip] = k_.xor_(stage_, there.flip);
+  const Reg base =
+      known != flipped_.end() ? known->second : flipped_[there.flip] = k_.xor_(stage_, there.flip);
   return KernelBuilder::at(base, there.add);
 }
 
 void Fragments::load(int step, const Tiles& into) {
   const std::vector<Block> list = blocks(into);
   switch (path_) {
-    case Path::scalar: return load_scalar(step * mma_k_, list);
-    case Path::ldmatrix_bytes: return load_bytes(step * mma_k_, list);
-    default: return load_ldmatrix(step * mma_k_, list);
+    case Path::scalar:
+      return load_scalar(step * mma_k_, list);
+    case Path::ldmatrix_bytes:
+      return load_bytes(step * mma_k_, list);
+    default:
+      return load_ldmatrix(step * mma_k_, list);
   }
 }
 
 namespace {
 std::string ldmatrix_opcode(int matrices, bool transposed) {
-  return "ldmatrix.sync.aligned.m8n8.x" + std::to_string(matrices) + (transposed ? ".trans" : "") + ".shared.b16";
+  return "ldmatrix.sync.aligned.m8n8.x" + std::to_string(matrices) + (transposed ? ".trans" : "") +
+         ".shared.b16";
 }
 }  // namespace
 
@@ -149,13 +155,14 @@ void Fragments::load_bytes(int k_origin, const std::vector<Block>& list) {
   for (std::size_t i = 0; i < matrices.size(); i += static_cast<std::size_t>(group_)) {
     const std::vector<Reg> group = k_.regs(b32, group_);
     k_.emit(opcode, group, address({matrices[i].extent, matrices[i].k + k_origin}));
-    for (std::size_t j = 0; j < group.size(); ++j) fetched[{matrices[i + j].extent, matrices[i + j].k}] = group[j];
+    for (std::size_t j = 0; j < group.size(); ++j)
+      fetched[{matrices[i + j].extent, matrices[i + j].k}] = group[j];
   }
   // Even columns of the 16 make the first 8 rows of the fragment, odd ones the second.
   for (const Block& block : list) {
     const int extent = block.place.extent & ~15, odd = (block.place.extent >> 3) & 1;
-    k_.emit("prmt.b32", block.into, fetched.at({extent, block.place.k}), fetched.at({extent, block.place.k + 2}),
-            odd != 0 ? 0x7531 : 0x6420);
+    k_.emit("prmt.b32", block.into, fetched.at({extent, block.place.k}),
+            fetched.at({extent, block.place.k + 2}), odd != 0 ? 0x7531 : 0x6420);
   }
 }
 

@@ -7,22 +7,24 @@
 #include "ptxloom/layout.hpp"
 #include "tile.hpp"
 
-// Fragments of A or B from shared memory into the registers of an mma. The fragment map of the variant says which
-// element each register of each lane holds; every register turns out to be a small block that some load fetches for
-// all lanes at once, so only the blocks' places differ between shapes and types.
+// Fragments of A or B from shared memory into the registers of an mma. The fragment map of the variant says
+// which element each register of each lane holds; every register turns out to be a small block that some load
+// fetches for all lanes at once, so only the blocks' places differ between shapes and types.
 namespace ptxloom::gemm_kernel {
 
-/// Where lane 0's first element of a register lies in the operand: along the operand's own extent and along k.
+/// Where lane 0's first element of a register lies in the operand: along the operand's own extent and along
+/// k.
 struct Place {
   int extent = 0, k = 0;
 };
 
-/// The places of an operand's registers. Throws Error(refused) if lanes do not follow the pattern all mma.sync share:
-/// lane / 4 along the extent, lane % 4 along k.
+/// The places of an operand's registers. Throws Error(refused) if lanes do not follow the pattern all
+/// mma.sync share: lane / 4 along the extent, lane % 4 along k.
 std::vector<Place> register_places(Variant mma, std::string_view operand);
 
-/// 8-bit fragments fetched transposed come with their 16 rows (columns of B) in the order 0 2 4 .. 14 1 3 .. 15:
-/// where the row of a fragment really lies, for lane group 0 and as a step from one lane group to the next.
+/// 8-bit fragments fetched transposed come with their 16 rows (columns of B) in the order 0 2 4 .. 14 1 3 ..
+/// 15: where the row of a fragment really lies, for lane group 0 and as a step from one lane group to the
+/// next.
 struct Order {
   bool interleaved = false;
   int origin(int place) const { return interleaved ? (place & ~15) + ((place >> 3) & 1) : place; }
@@ -39,7 +41,8 @@ class Fragments {
  public:
   using Tiles = std::vector<std::vector<Reg>>;  ///< [tile along the extent][register of the operand]
 
-  Fragments(KernelBuilder& k, const OperandPlan& plan, const Config& config, const Tile& tile, const FragmentInputs& in);
+  Fragments(KernelBuilder& k, const OperandPlan& plan, const Config& config, const Tile& tile,
+            const FragmentInputs& in);
 
   Order order() const { return {path_ == Path::ldmatrix_bytes}; }
   /// Registers for the fragments of one k step.
@@ -69,10 +72,10 @@ class Fragments {
   Path path_;
   std::vector<Place> places_;  // of the registers of one mma
   int mma_extent_, mma_k_, tiles_;
-  int group_ = 1;              // matrices of one ldmatrix
-  Reg base_;                   // this lane's address in stage 0
-  Reg stage_;                  // and in the current stage
-  std::map<int, Reg> flipped_; // stage_ with some bits flipped
+  int group_ = 1;               // matrices of one ldmatrix
+  Reg base_;                    // this lane's address in stage 0
+  Reg stage_;                   // and in the current stage
+  std::map<int, Reg> flipped_;  // stage_ with some bits flipped
 };
 
 }  // namespace ptxloom::gemm_kernel

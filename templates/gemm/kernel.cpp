@@ -64,7 +64,8 @@ class Generator {
     if (p_.reads_c()) beta_ = k_.param(p_.accumulator, "beta");
   }
 
-  // Which tile of D this block computes, and which part of it this warp. Blocks walk `raster` rows of tiles together.
+  // Which tile of D this block computes, and which part of it this warp. Blocks walk `raster` rows of tiles
+  // together.
   void place() {
     k_.section("this block's tile of D, this warp's part of it");
     const Reg block = k_.special("ctaid.x");
@@ -88,7 +89,8 @@ class Generator {
   }
 
   Operand operand(const OperandPlan& plan, const CopyInputs& in, Reg warp_origin) {
-    k_.section(fmt::format("{}: this thread's part of the copies, this lane's part of the fragments", plan.name));
+    k_.section(
+        fmt::format("{}: this thread's part of the copies, this lane's part of the fragments", plan.name));
     const Tile tile = operand_tile(plan.matrix, plan.tile, c_.tile_k);
     Operand made{.copy = Copy(k_, plan, c_, tile, in),
                  .fragments = Fragments(k_, plan, c_, tile, {in.shared, warp_origin, lane_}),
@@ -97,7 +99,8 @@ class Generator {
     return made;
   }
 
-  // ---- the pipeline -------------------------------------------------------------------------------------------------
+  // ---- the pipeline
+  // -------------------------------------------------------------------------------------------------
 
   void copy_tiles(Operand& a, Operand& b, Reg stage) {
     a.copy.issue(stage);
@@ -117,7 +120,8 @@ class Generator {
     k_.barrier();
   }
 
-  // Starts all stages but one. A loop, though its count is known: it runs once, and is as much to link as to run.
+  // Starts all stages but one. A loop, though its count is known: it runs once, and is as much to link as to
+  // run.
   Reg fill(Operand& a, Operand& b) {
     const Reg stage = k_.mov(u32, 0);
     k_.do_while([&] {
@@ -166,8 +170,10 @@ class Generator {
       const int steps = c_.k_steps();
       for (int step = 0; step < steps; ++step) {
         k_.comment(fmt::format("k step {} of {}", step + 1, steps));
-        if (step + 1 < steps) load_step(a, b, step + 1);
-        else if (c_.across_tiles) load_step(a, b, 0);
+        if (step + 1 < steps)
+          load_step(a, b, step + 1);
+        else if (c_.across_tiles)
+          load_step(a, b, 0);
         if (step == 0) a.copy.issue(writing);
         if (step == std::min(1, steps - 2)) b.copy.issue(writing);
         multiply(a.sets[static_cast<std::size_t>(step % 2)], b.sets[static_cast<std::size_t>(step % 2)]);
@@ -191,7 +197,8 @@ class Generator {
       auto& row = accumulators_.emplace_back();
       for (int j = 0; j < c_.warp_n() / c_.mma_n; ++j) {
         row.push_back(k_.regs(type, registers));
-        for (const Reg& r : row.back()) k_.emit(type == b32 ? "mov.b32" : type == f32 ? "mov.f32" : "mov.f64", r, Arg::zero(type));
+        for (const Reg& r : row.back())
+          k_.emit(type == b32 ? "mov.b32" : type == f32 ? "mov.f32" : "mov.f64", r, Arg::zero(type));
       }
     }
   }
@@ -202,8 +209,11 @@ class Generator {
       for (std::size_t step = 0; step < b.size(); ++step) {
         const std::size_t j = i % 2 == 0 ? step : b.size() - 1 - step;
         const std::vector<Reg>& sum = accumulators_[i][j];
-        if (sum.size() == 1) k_.emit(c_.mma, sum[0], a[i][0], b[j][0], sum[0]);
-        else k_.emit(c_.mma, operand_of(sum, "D"), operand_of(a[i], "A"), operand_of(b[j], "B"), operand_of(sum, "C"));
+        if (sum.size() == 1)
+          k_.emit(c_.mma, sum[0], a[i][0], b[j][0], sum[0]);
+        else
+          k_.emit(c_.mma, operand_of(sum, "D"), operand_of(a[i], "A"), operand_of(b[j], "B"),
+                  operand_of(sum, "C"));
       }
   }
 
@@ -261,7 +271,9 @@ LaunchPlan plan(const Problem& p, const Config& c) {
   launch.grid[0] = static_cast<std::uint32_t>(tiles_m * tiles_n);
   launch.block[0] = static_cast<std::uint32_t>(c.threads());
   launch.shared_bytes = static_cast<std::uint32_t>(shared_bytes(p, c));
-  const auto size = [&](const char* name, std::uint64_t value) { launch.arguments.push_back({name, u32, "", value}); };
+  const auto size = [&](const char* name, std::uint64_t value) {
+    launch.arguments.push_back({name, u32, "", value});
+  };
   const auto pointer = [&](const char* name) { launch.arguments.push_back({name, u64, name, 0}); };
   const auto scalar = [&](const char* name, double value) {
     launch.arguments.push_back({name, p.accumulator, "", scalar_bits(p.accumulator, value)});

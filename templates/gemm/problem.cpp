@@ -19,8 +19,10 @@ bool lists(const std::string& cell, std::string_view word) {
   return false;
 }
 
-// The row of the table of types that takes a and b; its last two cells are the accumulator and the legal results.
-const std::vector<std::string>& type_row(const ParameterSpace& space, const std::string& a, const std::string& b) {
+// The row of the table of types that takes a and b; its last two cells are the accumulator and the legal
+// results.
+const std::vector<std::string>& type_row(const ParameterSpace& space, const std::string& a,
+                                         const std::string& b) {
   for (const auto& row : space.types())
     if (lists(row[0], a) && lists(row[1], b)) return row;
   std::string partners;
@@ -32,7 +34,8 @@ const std::vector<std::string>& type_row(const ParameterSpace& space, const std:
 
 void check_result(const std::string& name, const std::string& type, const std::vector<std::string>& row) {
   if (!lists(row[3], type))
-    throw Error(ErrorKind::usage, "gemm-types", fmt::format("gemm: {}={} does not go with a={}", name, type, row[0]),
+    throw Error(ErrorKind::usage, "gemm-types",
+                fmt::format("gemm: {}={} does not go with a={}", name, type, row[0]),
                 fmt::format("with a={}, {} is one of {}", row[0], name, row[3]));
 }
 
@@ -43,14 +46,16 @@ void complete_stride(Settings& words, const std::string& name, std::uint64_t len
   const std::uint64_t given = number(words, name);
   if (given == 0) words[name] = std::to_string(length);
   if (given != 0 && given < length)
-    throw Error(ErrorKind::usage, "bad-stride", fmt::format("gemm: {}={} is shorter than a row of {}", name, given, length),
+    throw Error(ErrorKind::usage, "bad-stride",
+                fmt::format("gemm: {}={} is shorter than a row of {}", name, given, length),
                 "give at least the row's length in elements, or 0 for tight rows");
 }
 
 void check_integral(const Settings& words, const std::string& name) {
   const double value = std::stod(words.at(name));
   if (value != std::floor(value) || std::abs(value) > std::numeric_limits<std::int32_t>::max())
-    throw Error(ErrorKind::usage, "bad-value", fmt::format("gemm: {}={} is no 32-bit integer", name, words.at(name)),
+    throw Error(ErrorKind::usage, "bad-value",
+                fmt::format("gemm: {}={} is no 32-bit integer", name, words.at(name)),
                 "results of type s32 are exact: alpha and beta are integers there");
 }
 
@@ -58,7 +63,8 @@ constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 46;  // of one matrix
 
 void check_bytes(const Matrix& x) {
   if (x.rows * x.ld > kMaxBytes)
-    throw Error(ErrorKind::usage, "shape-too-large", fmt::format("gemm: {} has {} x {} elements", x.name, x.rows, x.ld),
+    throw Error(ErrorKind::usage, "shape-too-large",
+                fmt::format("gemm: {} has {} x {} elements", x.name, x.rows, x.ld),
                 "a matrix may have up to 2^46 elements");
 }
 

@@ -8,8 +8,8 @@
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/space.hpp"
 
-// The problem as typed data. A and B look alike to the kernel: each has an extent of its own (m or n), shares the
-// depth k, and is contiguous along one of the two.
+// The problem as typed data. A and B look alike to the kernel: each has an extent of its own (m or n), shares
+// the depth k, and is contiguous along one of the two.
 namespace ptxloom::gemm_kernel {
 
 /// A or B in memory: `rows` stored rows of `cols` elements, `ld` elements apart.
@@ -41,10 +41,12 @@ struct Problem {
   bool reads_c() const { return beta != 0; }
 };
 
-/// The words of a problem, checked and whole: defaults that depend on other words (d, c, tight strides) filled in.
+/// The words of a problem, checked and whole: defaults that depend on other words (d, c, tight strides)
+/// filled in.
 Settings complete_problem(const ParameterSpace& space, const Settings& given);
 
-/// The largest power of two, up to 16, that divides every row's start and, where `whole`, its length in bytes.
+/// The largest power of two, up to 16, that divides every row's start and, where `whole`, its length in
+/// bytes.
 int alignment(Type type, std::uint64_t ld, std::uint64_t length, bool whole);
 
 }  // namespace ptxloom::gemm_kernel

@@ -14,7 +14,8 @@ namespace {
 constexpr double kBudget = 3e8;
 
 const HostTensor& tensor(std::span<const HostTensor> inputs, std::string_view name) {
-  const auto found = std::find_if(inputs.begin(), inputs.end(), [&](const HostTensor& t) { return t.plan.name == name; });
+  const auto found =
+      std::find_if(inputs.begin(), inputs.end(), [&](const HostTensor& t) { return t.plan.name == name; });
   if (found == inputs.end())
     throw Error(ErrorKind::usage, "missing-tensor", "gemm: the reference needs tensor " + std::string(name));
   return *found;
@@ -57,8 +58,8 @@ double epsilon(Type type) {
   return type == f16 ? 0x1p-10 : 0x1p-7;  // bf16
 }
 
-// alpha * dot + beta * c in the result's type, and how far off an accumulator of the kernel's type may be: the tensor
-// cores align the products of a step to the largest and truncate there.
+// alpha * dot + beta * c in the result's type, and how far off an accumulator of the kernel's type may be:
+// the tensor cores align the products of a step to the largest and truncate there.
 Expectation::Point point(const Problem& p, const Dot& dot, double c, std::uint64_t index) {
   if (p.accumulator == s32) {
     const auto wide = static_cast<std::uint64_t>(static_cast<std::int64_t>(dot.sum)) *

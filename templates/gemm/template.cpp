@@ -42,7 +42,8 @@ class GemmTemplate final : public Template {
     return 2.0 * p.m * p.n * p.k;
   }
 
-  Settings config(const Specs& specs, const Target& target, const Settings& words, const Settings& given) const override {
+  Settings config(const Specs& specs, const Target& target, const Settings& words,
+                  const Settings& given) const override {
     const Problem p(space_, words);
     const Settings wanted = space_.complete(space_.config(), given);
     const std::vector<std::string> shapes = shapes_for(specs, target, p, wanted);
@@ -78,7 +79,8 @@ class GemmTemplate final : public Template {
     const Problem p(space_, words);
     const Config c = read_config(*specs, target, p, config);
     if (const std::string_view why = inadmissible(target, p, c); !why.empty())
-      throw Error(ErrorKind::refused, "bad-configuration", "gemm: this configuration does not fit: " + std::string(why),
+      throw Error(ErrorKind::refused, "bad-configuration",
+                  "gemm: this configuration does not fit: " + std::string(why),
                   "leave words out to have them chosen");
     return emit_kernel(std::move(specs), target, p, c);
   }
@@ -96,12 +98,13 @@ class GemmTemplate final : public Template {
     if (const auto given = wanted.find("mma"); given != wanted.end()) return {given->second};
     std::vector<std::string> shapes = mma_shapes(space_, specs, target, p);
     if (shapes.empty())
-      specs.select("mma.sync", {{"a", p.a.type.name}, {"b", p.b.type.name}, {"d", p.accumulator.name}}, target);
+      specs.select("mma.sync", {{"a", p.a.type.name}, {"b", p.b.type.name}, {"d", p.accumulator.name}},
+                   target);
     return shapes;
   }
 
-  std::vector<Config> fitting_configs(const Specs& specs, const Target& target, const Problem& p, const Settings& wanted,
-                                      const std::string& shape) const {
+  std::vector<Config> fitting_configs(const Specs& specs, const Target& target, const Problem& p,
+                                      const Settings& wanted, const std::string& shape) const {
     return admissible_configs(space_, target, p, wanted, base_config(specs, target, p, wanted, shape));
   }
 
@@ -121,7 +124,8 @@ class GemmTemplate final : public Template {
   }
 
   // Why the given words admit nothing: said of the whole configuration where all words are given.
-  std::string reason(const Specs& specs, const Target& target, const Problem& p, const Settings& wanted) const {
+  std::string reason(const Specs& specs, const Target& target, const Problem& p,
+                     const Settings& wanted) const {
     for (const TemplateParameter& parameter : space_.config())
       if (!wanted.contains(parameter.name)) return "leave words out to have them chosen";
     return std::string(inadmissible(target, p, read_config(specs, target, p, wanted)));

@@ -6,7 +6,10 @@
 namespace ptxloom::gemm_kernel {
 
 Tile::Tile(int rows, int row_bytes, std::vector<SwizzleBit> swizzle)
-    : rows_(rows), row_bytes_(row_bytes), chunk_mask_(std::min(row_bytes / 16, 8) - 1), swizzle_(std::move(swizzle)) {}
+    : rows_(rows),
+      row_bytes_(row_bytes),
+      chunk_mask_(std::min(row_bytes / 16, 8) - 1),
+      swizzle_(std::move(swizzle)) {}
 
 int Tile::flips(int row) const {
   int flipped = 0;
@@ -25,7 +28,8 @@ Reg Tile::address(KernelBuilder& k, Reg row, Reg byte) const {
   for (std::size_t i = 0; i < swizzle_.size();) {
     int mask = 0;
     const int shift = swizzle_[i].to + 4 - swizzle_[i].from;
-    for (; i < swizzle_.size() && swizzle_[i].to + 4 - swizzle_[i].from == shift; ++i) mask |= 1 << swizzle_[i].from;
+    for (; i < swizzle_.size() && swizzle_[i].to + 4 - swizzle_[i].from == shift; ++i)
+      mask |= 1 << swizzle_[i].from;
     const Reg bits = k.and_(row, mask);
     swizzled = k.xor_(swizzled, shift >= 0 ? k.shl(bits, shift) : k.shr(bits, -shift));
   }
@@ -41,8 +45,9 @@ Path path_of(const Matrix& matrix) {
 
 namespace {
 
-// The rows that a warp reads at once decide which row bits must move the chunks. Rows shorter than the 128 bytes of
-// all banks share a line, where the lowest bits of the row number already select: the bits above those do the rest.
+// The rows that a warp reads at once decide which row bits must move the chunks. Rows shorter than the 128
+// bytes of all banks share a line, where the lowest bits of the row number already select: the bits above
+// those do the rest.
 std::vector<SwizzleBit> swizzle_of(Path path, int row_bytes) {
   const bool whole_line = row_bytes >= 128;
   switch (path) {
@@ -52,7 +57,8 @@ std::vector<SwizzleBit> swizzle_of(Path path, int row_bytes) {
     case Path::ldmatrix_bytes:  // rows 0 1 4 5 8 9 12 13, one chunk each
       if (whole_line) return {{0, 0}, {2, 1}, {3, 2}};
       return {{2, 0}, {3, 1}};
-    default: break;  // 8 rows, one chunk each
+    default:
+      break;  // 8 rows, one chunk each
   }
   if (whole_line) return {{0, 0}, {1, 1}, {2, 2}};
   if (row_bytes == 64) return {{1, 0}, {2, 1}};

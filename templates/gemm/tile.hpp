@@ -6,9 +6,9 @@
 #include "config.hpp"
 #include "ptxloom/builder.hpp"
 
-// A tile in shared memory: rows of 16-byte chunks, the chunks of a row permuted by an XOR with some bits of the row
-// number (the swizzle), so that what a warp reads at once lies in different banks. The swizzle is linear over XOR: an
-// address at a constant distance is the base with some bits flipped, plus a constant.
+// A tile in shared memory: rows of 16-byte chunks, the chunks of a row permuted by an XOR with some bits of
+// the row number (the swizzle), so that what a warp reads at once lies in different banks. The swizzle is
+// linear over XOR: an address at a constant distance is the base with some bits flipped, plus a constant.
 namespace ptxloom::gemm_kernel {
 
 /// Which bits of the row number flip which bit of the chunk number: row bit `from` flips chunk bit `to`.
@@ -32,7 +32,8 @@ class Tile {
 
   /// Byte address of (row, byte) inside the tile, in registers.
   Reg address(KernelBuilder& k, Reg row, Reg byte) const;
-  /// From any address to the one `rows` and `bytes` further, where the bits of both stay apart from the base's.
+  /// From any address to the one `rows` and `bytes` further, where the bits of both stay apart from the
+  /// base's.
   Distance distance(int rows, int bytes) const;
 
  private:

@@ -35,13 +35,12 @@ TEST_CASE("a kernel reads as PTX with the lowest version that has all its instru
   CHECK_THAT(before, ContainsSubstring(".version 8.0\n.target sm_90a"));  // the target's own
   CHECK_THAT(before, ContainsSubstring("add.rn.f32 %f1, %f0, 0f3F800000;"));
 
-
   KernelBuilder older = builder("sm_75");
   older.emit("mov.u32", older.reg(u32), 1);
   CHECK_THAT(print(older.finish()), ContainsSubstring(".version 6.3\n.target sm_75"));
   KernelBuilder newer = builder("sm_75");
-  newer.emit("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", newer.regs(f32, 4), newer.regs(b32, 2), newer.regs(b32, 1),
-             newer.regs(f32, 4));
+  newer.emit("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", newer.regs(f32, 4), newer.regs(b32, 2),
+             newer.regs(b32, 1), newer.regs(f32, 4));
   CHECK_THAT(print(newer.finish()), ContainsSubstring(".version 6.5\n.target sm_75"));
 }
 
@@ -75,7 +74,8 @@ TEST_CASE("what the target lacks says which targets have it") {
 
 TEST_CASE("select gives variants with their register counts, and emits them") {
   KernelBuilder k = builder();
-  const Variant mma = k.specs().select("mma.sync", {{"shape", "m16n8k8"}, {"a", "tf32"}, {"b", "tf32"}, {"d", "f32"}}, k.target());
+  const Variant mma = k.specs().select(
+      "mma.sync", {{"shape", "m16n8k8"}, {"a", "tf32"}, {"b", "tf32"}, {"d", "f32"}}, k.target());
   CHECK(mma.operand("A").registers() == 4);
   CHECK(mma.operand("B").registers() == 2);
   const std::vector<Reg> d = k.regs(f32, 4), a = k.regs(b32, 4), b = k.regs(b32, 2);
@@ -88,11 +88,12 @@ TEST_CASE("select gives variants with their register counts, and emits them") {
 TEST_CASE("short names choose opcodes by type") {
   KernelBuilder k = builder();
   const Reg i = k.reg(s32), u = k.reg(u32), f = k.reg(f32), d = k.reg(f64);
-  k.mul(i, 3), k.mul(f, 2.0F), k.mul_wide(u, u), k.shr(i, 2), k.shr(u, 2), k.lt(i, 0), k.min(d, d), k.convert(f16, f),
-      k.convert(s32, f), k.convert(f32, i), k.convert(u64, u), k.select(k.lt(u, 5), u, 0);
+  k.mul(i, 3), k.mul(f, 2.0F), k.mul_wide(u, u), k.shr(i, 2), k.shr(u, 2), k.lt(i, 0), k.min(d, d),
+      k.convert(f16, f), k.convert(s32, f), k.convert(f32, i), k.convert(u64, u), k.select(k.lt(u, 5), u, 0);
   const std::string text = print(k.finish());
-  for (const char* line : {"mul.lo.s32", "mul.rn.f32", "mul.wide.u32", "shr.s32", "shr.u32", "setp.lt.s32", "min.f64",
-                           "cvt.rn.f16.f32", "cvt.rzi.s32.f32", "cvt.rn.f32.s32", "cvt.u64.u32", "selp.b32"})
+  for (const char* line :
+       {"mul.lo.s32", "mul.rn.f32", "mul.wide.u32", "shr.s32", "shr.u32", "setp.lt.s32", "min.f64",
+        "cvt.rn.f16.f32", "cvt.rzi.s32.f32", "cvt.rn.f32.s32", "cvt.u64.u32", "selp.b32"})
     CHECK_THAT(text, ContainsSubstring(line));
   CHECK_THAT(message_of([&] { builder().add(1, 2); }), ContainsSubstring("literals"));
 }
@@ -111,7 +112,8 @@ TEST_CASE("control flow is labels, branches and guards") {
 }
 
 TEST_CASE("names PTX does not allow are refused") {
-  CHECK_THAT(message_of([] { KernelBuilder(specs(), "1st", Target("sm_80")); }), ContainsSubstring("identifier"));
+  CHECK_THAT(message_of([] { KernelBuilder(specs(), "1st", Target("sm_80")); }),
+             ContainsSubstring("identifier"));
   CHECK_THAT(message_of([] { builder().special("tid.w"); }), ContainsSubstring("tid.w"));
   CHECK(error_of([] { Target("sm_77"); }).kind() == ErrorKind::usage);
 }

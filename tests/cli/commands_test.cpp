@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <sstream>
 
 #include "cli/tool.hpp"
 #include "ptxloom/npy.hpp"
@@ -225,6 +226,57 @@ TEST_CASE("run --stats counts what ran") {
                                       "--set", "k=16", "--set", "a=f16", "--stats"});
   REQUIRE(result.code == 0);
   CHECK(result.out.find("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32") != std::string::npos);
+}
+
+TEST_CASE("run --trace writes a line for each instruction of a warp, in the order they run") {
+  const TemporaryFolder folder;
+  write_text(folder / "scale.ptx", kScalePtx);
+  ptxloom::write_npy(folder / "x.npy", floats(random_floats(20)));
+  const auto trace = [&](const std::string& n) {
+    return run_tool({"run", (folder / "scale.ptx").string(), "--device", "cpu", "--trace", "--grid", "2,1,2",
+                     "--block", "40", "--arg", "u32=" + n, "--arg", "f32=2", "--arg",
+                     "in=" + (folder / "x.npy").string(), "--arg",
+                     "out=f32[20]:" + (folder / "y.npy").string()});
+  };
+  const auto lines = [](const std::string& text, const std::string& word) {
+    std::vector<std::string> found;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) {
+      if (line.find(word) != std::string::npos) found.push_back(line);
+    }
+    return found;
+  };
+
+  const ToolResult result = trace("19");
+  CAPTURE(result.err);
+  REQUIRE(result.code == 0);
+  CHECK(result.out.find("lanes") == std::string::npos);
+  // Of 13 instructions, warp 0 runs all, and warp 1 (threads 32 to 39) the 7 up to its jump, and ret.
+  CHECK(lines(result.err, "block ").size() == 4 * (13 + 8));
+  CHECK(lines(result.err, "block 1,0,1 warp 1 ").size() == 8);
+  const auto branches = lines(result.err, "bra");
+  REQUIRE(branches.size() == 8);
+  CHECK(branches[0] == "block 0,0,0 warp 0 lanes fff80000  @%p0 bra done;");
+  CHECK(branches[7] == "block 1,0,1 warp 1 lanes 000000ff  @%p0 bra done;");
+  CHECK(lines(result.err, "mul.f32").front() == "block 0,0,0 warp 0 lanes 0007ffff  mul.f32 %f2, %f0, %f1;");
+  CHECK(trace("19").err == result.err);
+
+  // A fault ends it right after the instruction that is at fault.
+  const std::string fault = trace("21").err;
+  CAPTURE(fault);
+  const std::string culprit = "lanes 001fffff  ld.global.f32 %f1, [%rd2];\n";
+  CHECK(fault.find(culprit) == fault.rfind("lanes"));
+  CHECK(fault.find("out-of-bounds") > fault.find(culprit));
+}
+
+TEST_CASE("run --trace refuses a GPU") {
+  const ToolResult result =
+      run_tool({"run", "gemm", "--set", "m=16", "n=8", "k=16", "--device", "gpu", "--trace"},
+               {{"PTXLOOM_CUDA_PATH", PTXLOOM_BINARY_DIR "/fake_cuda"}});
+  if (result.code == 3) SKIP("there is no stand-in driver: " << result.err);
+  CAPTURE(result.err);
+  CHECK(result.code == 2);
+  CHECK(result.err.find("run with --device cpu") != std::string::npos);
 }
 
 TEST_CASE("compile makes a cubin without a GPU") {

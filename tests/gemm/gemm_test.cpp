@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gemm template's kernels in the CPU executor against its reference: types, layouts, odd shapes, alignments,
-// mma shapes, targets and random configurations, on fresh random data each run.
+// The gemm template's kernels in the CPU executor against its reference: types, layouts, odd shapes,
+// alignments, mma shapes, targets and random configurations, on fresh random data each run.
 #include <catch2/catch_test_macros.hpp>
 #include <random>
 
@@ -30,10 +30,12 @@ const Context& executor(const std::string& target) {
 }
 
 void check_gemm(const std::string& target, const Settings& problem, const Settings& config = {}) {
-  INFO("target " << target << ", problem " << words(problem) << ", config " << words(config) << ", seed " << fresh_seed());
+  INFO("target " << target << ", problem " << words(problem) << ", config " << words(config) << ", seed "
+                 << fresh_seed());
   try {
-    const RunResult result = run_template(executor(target), gemm_template(),
-                                          {.problem = problem, .config = config, .inputs = {}, .seed = fresh_seed()});
+    const RunResult result =
+        run_template(executor(target), gemm_template(),
+                     {.problem = problem, .config = config, .inputs = {}, .seed = fresh_seed()});
     INFO("whole configuration " << words(result.kernel.config));
     INFO(result.verdict.wrong << " of " << result.verdict.checked << " wrong, worst " << result.verdict.worst
                               << " tolerances; first: " << result.verdict.first << "; unwritten "
@@ -54,7 +56,8 @@ Settings with(Settings base, const Settings& more) {
   return base;
 }
 
-const Settings kSmall = {{"tile_m", "32"}, {"tile_n", "32"}, {"warps_m", "1"}, {"warps_n", "2"}, {"stages", "3"}};
+const Settings kSmall = {
+    {"tile_m", "32"}, {"tile_n", "32"}, {"warps_m", "1"}, {"warps_n", "2"}, {"stages", "3"}};
 
 }  // namespace
 
@@ -62,14 +65,16 @@ TEST_CASE("every type in every layout computes D of an odd shape", "[gemm]") {
   for (const char* a : {"f16", "bf16", "tf32", "f64", "s8", "u8"})
     for (const char* a_layout : {"row", "col"})
       for (const char* b_layout : {"row", "col"})
-        check_gemm("sm_90a", with(shape(37, 45, 83), {{"a", a}, {"a_layout", a_layout}, {"b_layout", b_layout}}));
+        check_gemm("sm_90a",
+                   with(shape(37, 45, 83), {{"a", a}, {"a_layout", a_layout}, {"b_layout", b_layout}}));
 }
 
 TEST_CASE("aligned rows take wide copies in every layout", "[gemm]") {
   for (const char* a : {"f16", "tf32", "f64", "s8"})
     for (const char* a_layout : {"row", "col"})
       for (const char* b_layout : {"row", "col"})
-        check_gemm("sm_90a", with(shape(80, 96, 160), {{"a", a}, {"a_layout", a_layout}, {"b_layout", b_layout}}));
+        check_gemm("sm_90a",
+                   with(shape(80, 96, 160), {{"a", a}, {"a_layout", a_layout}, {"b_layout", b_layout}}));
 }
 
 TEST_CASE("s8 and u8 mix", "[gemm]") {
@@ -82,7 +87,8 @@ TEST_CASE("results of every type, with alpha and beta", "[gemm]") {
     for (const char* d : {"f32", "f16", "bf16"})
       for (const char* epilogue : {"direct", "staged"}) {
         if (std::string(d) == "f32" && std::string(epilogue) == "staged") continue;
-        check_gemm("sm_90a", with(shape(50, 66, 40), {{"a", a}, {"d", d}, {"alpha", "0.75"}, {"beta", "-1.5"}}),
+        check_gemm("sm_90a",
+                   with(shape(50, 66, 40), {{"a", a}, {"d", d}, {"alpha", "0.75"}, {"beta", "-1.5"}}),
                    with(kSmall, {{"epilogue", epilogue}}));
       }
   check_gemm("sm_90a", with(shape(50, 66, 40), {{"a", "bf16"}, {"d", "f32"}, {"c", "f16"}, {"beta", "2"}}));
@@ -91,7 +97,8 @@ TEST_CASE("results of every type, with alpha and beta", "[gemm]") {
 }
 
 TEST_CASE("degenerate and thin shapes", "[gemm]") {
-  for (const auto& [m, n, k] : {std::array{1, 1, 1}, {1, 1, 300}, {1, 257, 3}, {130, 1, 17}, {17, 41, 65}, {16, 8, 4}})
+  for (const auto& [m, n, k] :
+       {std::array{1, 1, 1}, {1, 1, 300}, {1, 257, 3}, {130, 1, 17}, {17, 41, 65}, {16, 8, 4}})
     for (const char* a : {"bf16", "s8", "f64"}) check_gemm("sm_90a", with(shape(m, n, k), {{"a", a}}));
 }
 
@@ -99,15 +106,19 @@ TEST_CASE("leading dimensions of every alignment leave the padding alone", "[gem
   for (const int pad : {1, 2, 3, 4, 8}) {
     const auto ld = [pad](int length) { return std::to_string(length + pad); };
     for (const char* a : {"bf16", "s8", "tf32"})
-      check_gemm("sm_90a", with(shape(40, 48, 64), {{"a", a}, {"lda", ld(64)}, {"ldb", ld(64)}, {"ldc", ld(48)},
-                                                    {"ldd", ld(48)}, {"beta", "1"}}));
+      check_gemm(
+          "sm_90a",
+          with(
+              shape(40, 48, 64),
+              {{"a", a}, {"lda", ld(64)}, {"ldb", ld(64)}, {"ldc", ld(48)}, {"ldd", ld(48)}, {"beta", "1"}}));
     check_gemm("sm_90a", with(shape(40, 48, 64), {{"a", "bf16"}, {"d", "bf16"}, {"ldd", ld(48)}}),
                with(kSmall, {{"epilogue", "staged"}}));
   }
 }
 
 TEST_CASE("sizes can be baked in", "[gemm]") {
-  for (const char* bake : {"nk", "mnk"}) check_gemm("sm_90a", with(shape(37, 41, 50), {{"a", "f16"}}), {{"static", bake}});
+  for (const char* bake : {"nk", "mnk"})
+    check_gemm("sm_90a", with(shape(37, 41, 50), {{"a", "f16"}}), {{"static", bake}});
 }
 
 TEST_CASE("every target makes the kernel with what it has", "[gemm]") {
@@ -118,7 +129,8 @@ TEST_CASE("every target makes the kernel with what it has", "[gemm]") {
 
 TEST_CASE("a target without the type says which targets have it", "[gemm]") {
   try {
-    run_template(executor("sm_75"), gemm_template(), {.problem = with(shape(8, 8, 8), {{"a", "bf16"}}), .config = {}, .inputs = {}});
+    run_template(executor("sm_75"), gemm_template(),
+                 {.problem = with(shape(8, 8, 8), {{"a", "bf16"}}), .config = {}, .inputs = {}});
     FAIL("bf16 on sm_75 was accepted");
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::refused);
@@ -128,16 +140,18 @@ TEST_CASE("a target without the type says which targets have it", "[gemm]") {
 
 TEST_CASE("random configurations of random problems", "[gemm]") {
   std::mt19937 random(static_cast<std::uint32_t>(fresh_seed()));
-  const auto pick = [&](std::initializer_list<const char*> list) { return *(list.begin() + random() % list.size()); };
+  const auto pick = [&](std::initializer_list<const char*> list) {
+    return *(list.begin() + random() % list.size());
+  };
   for (int i = 0; i < 60; ++i) {
     const auto size = [&](unsigned most) { return static_cast<int>(1 + random() % most); };
-    Settings problem = with(shape(size(150), size(150), size(200)),
-                            {{"a", pick({"f16", "bf16", "tf32", "f64", "s8", "u8"})},
-                             {"a_layout", pick({"row", "col"})},
-                             {"b_layout", pick({"row", "col"})},
-                             {"beta", pick({"0", "1"})}});
-    const auto found =
-        gemm_template().candidates(executor("sm_90a").specs(), Target("sm_90a"), gemm_template().problem(problem), {});
+    Settings problem =
+        with(shape(size(150), size(150), size(200)), {{"a", pick({"f16", "bf16", "tf32", "f64", "s8", "u8"})},
+                                                      {"a_layout", pick({"row", "col"})},
+                                                      {"b_layout", pick({"row", "col"})},
+                                                      {"beta", pick({"0", "1"})}});
+    const auto found = gemm_template().candidates(executor("sm_90a").specs(), Target("sm_90a"),
+                                                  gemm_template().problem(problem), {});
     REQUIRE(!found.empty());
     check_gemm("sm_90a", problem, found[random() % found.size()]);
   }

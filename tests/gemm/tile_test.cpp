@@ -43,7 +43,8 @@ TEST_CASE("ldmatrix reads eight rows without a bank conflict", "[gemm]") {
 TEST_CASE("transposed 16-bit operands are read without a bank conflict", "[gemm]") {
   for (const int extent : {32, 64, 128}) {
     const Tile tile = operand_tile(matrix(bf16, false), extent, 32);
-    for (int byte = 0; byte < tile.row_bytes(); byte += 16) CHECK(rows_meet_all_banks(tile, {8, 9, 10, 11, 12, 13, 14, 15}, byte));
+    for (int byte = 0; byte < tile.row_bytes(); byte += 16)
+      CHECK(rows_meet_all_banks(tile, {8, 9, 10, 11, 12, 13, 14, 15}, byte));
   }
 }
 
@@ -53,7 +54,8 @@ TEST_CASE("transposed 8-bit operands are read without a bank conflict", "[gemm]"
     for (int byte = 0; byte < tile.row_bytes(); byte += 16)
       for (const int pair : {0, 2}) {
         INFO("row of " << tile.row_bytes() << " bytes, byte " << byte << ", pair " << pair);
-        CHECK(rows_meet_all_banks(tile, {pair, pair + 1, pair + 4, pair + 5, pair + 8, pair + 9, pair + 12, pair + 13}, byte));
+        CHECK(rows_meet_all_banks(
+            tile, {pair, pair + 1, pair + 4, pair + 5, pair + 8, pair + 9, pair + 12, pair + 13}, byte));
       }
   }
 }

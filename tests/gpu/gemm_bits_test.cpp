@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gemm template on a GPU: every layout and random configurations against the definition, and the hardware's
-// arithmetic bit by bit against the CPU executor's.
+// The gemm template on a GPU: every layout and random configurations against the definition, and the
+// hardware's arithmetic bit by bit against the CPU executor's.
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <optional>
@@ -24,7 +24,8 @@ Context gpu() {
 }
 
 Settings problem(std::array<int, 3> mnk, const Settings& more) {
-  Settings words = {{"m", std::to_string(mnk[0])}, {"n", std::to_string(mnk[1])}, {"k", std::to_string(mnk[2])}};
+  Settings words = {
+      {"m", std::to_string(mnk[0])}, {"n", std::to_string(mnk[1])}, {"k", std::to_string(mnk[2])}};
   words.insert(more.begin(), more.end());
   return words;
 }
@@ -39,10 +40,10 @@ void check_gemm(const Context& context, const Settings& words, const Settings& c
   const std::uint64_t seed = std::random_device{}();
   INFO(text(words) << "| " << text(config) << "| seed " << seed);
   try {
-    const RunResult result =
-        run_template(context, gemm_template(), {.problem = words, .config = config, .inputs = {}, .seed = seed});
-    INFO(text(result.kernel.config) << result.verdict.wrong << " wrong, first " << result.verdict.first << ", unwritten "
-                                    << result.verdict.unwritten.size());
+    const RunResult result = run_template(context, gemm_template(),
+                                          {.problem = words, .config = config, .inputs = {}, .seed = seed});
+    INFO(text(result.kernel.config) << result.verdict.wrong << " wrong, first " << result.verdict.first
+                                    << ", unwritten " << result.verdict.unwritten.size());
     CHECK(result.verdict.ok());
   } catch (const Error& error) {
     FAIL_CHECK(error.what());
@@ -59,7 +60,9 @@ TEST_CASE("gemm on the GPU computes D in every layout", "[gpu]") {
     for (const char* a_layout : {"row", "col"})
       for (const char* b_layout : {"row", "col"})
         for (const auto& mnk : {std::array{257, 193, 301}, {512, 384, 256}})
-          check_gemm(context, problem(mnk, {{"a", type}, {"a_layout", a_layout}, {"b_layout", b_layout}, {"beta", "1"}}));
+          check_gemm(
+              context,
+              problem(mnk, {{"a", type}, {"a_layout", a_layout}, {"b_layout", b_layout}, {"beta", "1"}}));
 }
 
 TEST_CASE("random configurations of gemm are right on the GPU", "[gpu]") {
@@ -87,10 +90,11 @@ TEST_CASE("the GPU and the executor agree bit by bit on gemm", "[gpu]") {
       const Settings words = problem(mnk, {{"a", type}, {"alpha", integer ? "3" : "0.7"}});
       const std::uint64_t seed = std::random_device{}();
       INFO(text(words) << "seed " << seed);
-      const RunResult there =
-          run_template(context, gemm_template(), {.problem = words, .config = {}, .inputs = {}, .seed = seed});
-      const RunResult here = run_template(executor, gemm_template(),
-                                          {.problem = words, .config = there.kernel.config, .inputs = {}, .seed = seed});
+      const RunResult there = run_template(context, gemm_template(),
+                                           {.problem = words, .config = {}, .inputs = {}, .seed = seed});
+      const RunResult here =
+          run_template(executor, gemm_template(),
+                       {.problem = words, .config = there.kernel.config, .inputs = {}, .seed = seed});
       REQUIRE(there.tensors.back().plan.name == "d");
       CHECK(there.tensors.back().bytes == here.tensors.back().bytes);
     }
