@@ -68,6 +68,12 @@ TEST_CASE("an operand that does not fit is named, with what fits and which opcod
   CHECK_THAT(only("setp.lt.s32 p1, f1, f2;").hint, ContainsSubstring("setp.lt.f32"));
 }
 
+TEST_CASE("a parameter is loaded by its name, and a variable of another space is not") {
+  CHECK(check_body("ld.param.u64 d1, [p];\nret;").empty());
+  CHECK(only("ld.param.u64 d1, [sv];\nret;").code == "address-space");
+  CHECK(only("ld.shared.u64 d1, [p];\nret;").code == "address-space");
+}
+
 TEST_CASE("each way not to fit has its code") {
   const auto code = [](const std::string& body) { return only(body).code; };
   CHECK(code("mov.f32 f1, 1;") == "operand-literal");

@@ -13,8 +13,6 @@ TEST_CASE("every form of the specs can be executed, but for these") {
       "cp.async.mbarrier.arrive",  // mbarriers are not modelled
       "cvt.rs",
       "cvt.rs.x4",  // how the random bits are used is not documented
-      "ld.param.func",
-      "st.param.func",
       "mov.function",         // calls are not modelled
       "mov.special.counter",  // there is nothing to count
       "mapa",                 // clusters are not modelled
