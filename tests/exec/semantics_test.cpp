@@ -12,7 +12,7 @@ TEST_CASE("every form of the specs can be executed, but for these") {
   const std::vector<std::string_view> without{
       "cp.async.mbarrier.arrive",  // mbarriers are not modelled
       "cvt.rs",
-      "cvt.rs.x4",  // how the random bits are used is not documented
+      "cvt.rs.x4",            // how the random bits are used is not documented
       "mov.function",         // calls are not modelled
       "mov.special.counter",  // there is nothing to count
       "mapa",                 // clusters are not modelled
