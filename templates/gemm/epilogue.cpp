@@ -56,10 +56,9 @@ class Epilogue {
  public:
   Epilogue(KernelBuilder& k, const Problem& p, const Config& c, const EpilogueInputs& in)
       : k_(k), p_(p), c_(c), in_(in), elements_(elements_of(c, in)) {
-    lane_row_ = k.mul(k.shr(in.lane, 2), in.row_order.step());
-    lane_column_ = k.mul(k.and_(in.lane, 3), 2 * in.column_order.step());
-    row_ = k.add(in.warp_row, lane_row_);  // within the block's tile
-    column_ = k.add(in.warp_column, lane_column_);
+    // Within the block's tile.
+    row_ = k.add(in.warp_row, k.mul(k.shr(in.lane, 2), in.row_order.step()));
+    column_ = k.add(in.warp_column, k.mul(k.and_(in.lane, 3), 2 * in.column_order.step()));
     const Reg rows = k.sub(in.m, k.add(in.block_row, row_)),
               columns = k.sub(in.n, k.add(in.block_column, column_));
     rows_left_ = KernelBuilder::as(s32, rows);
@@ -290,7 +289,7 @@ class Epilogue {
   const Config& c_;
   const EpilogueInputs& in_;
   std::vector<Element> elements_, finished_;
-  Reg lane_row_, lane_column_, row_, column_, rows_left_, columns_left_;
+  Reg row_, column_, rows_left_, columns_left_;
   Reg c_base_, d_base_, c_row_, d_row_;
 };
 
