@@ -14,7 +14,8 @@
 #include "ptxloom/template.hpp"
 
 // What can be done with any template on any context: make its kernel for a problem, run it on given or random
-// data and verify what comes out, or search the device for its fastest configuration.
+// data and verify what comes out, or search the device for its fastest configuration;
+// and the kernels of known records can be linked ahead.
 namespace [[gnu::visibility("default")]] ptxloom {
 
 /// A template's kernel for one problem, loaded.
@@ -77,5 +78,17 @@ struct TuneResult {
 /// Measures candidates, hints of other library versions first, and keeps the winner in the context's records.
 /// Throws Error(missing, "no-device") on the executor.
 TuneResult tune_template(const Context& context, const Template& kernel_template, const TuneOptions& options);
+
+/// The kernel of one record, linked before anyone asks for it.
+struct Prebuilt {
+  Record record;
+  bool cached = false;                ///< it was in the cache already
+  std::optional<Diagnostic> problem;  ///< why it could not be made or linked
+};
+
+/// Links the kernels of these records for a target into the linker's cache, where `specialise` will find them
+/// on a device of that target. Needs no GPU.
+std::vector<Prebuilt> prebuild(const std::shared_ptr<const Specs>& specs, const Template& kernel_template,
+                               const Target& target, const Linker& linker, std::span<const Record> records);
 
 }  // namespace ptxloom

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ptxloom/error.hpp"
 #include "ptxloom/template.hpp"
 
 // The parameter space of a template, read from its space.json: the words of a problem and of a configuration,
@@ -45,6 +46,8 @@ class ParameterSpace {
   Split split(const Settings& words) const;
 
  private:
+  Error unknown(const std::string& name) const;
+
   std::string name_, doc_;
   std::vector<TemplateParameter> problem_, config_;
   std::vector<std::vector<std::string>> types_;

@@ -70,6 +70,10 @@ std::string expected(const TemplateParameter& parameter, const std::string& valu
   return listed ? "" : fmt::format("one of {}", fmt::join(parameter.values, ", "));
 }
 
+bool has(const std::vector<TemplateParameter>& part, const std::string& name) {
+  return std::ranges::find(part, name, &TemplateParameter::name) != part.end();
+}
+
 }  // namespace
 
 ParameterSpace::ParameterSpace(std::string_view json) {
@@ -88,6 +92,9 @@ ParameterSpace::ParameterSpace(std::string_view json) {
 }
 
 Settings ParameterSpace::complete(const std::vector<TemplateParameter>& part, const Settings& given) const {
+  for (const auto& [name, value] : given) {
+    if (!has(part, name)) throw unknown(name);
+  }
   Settings whole;
   for (const TemplateParameter& parameter : part) {
     const auto found = given.find(parameter.name);
@@ -107,9 +114,6 @@ Settings ParameterSpace::complete(const std::vector<TemplateParameter>& part, co
 }
 
 ParameterSpace::Split ParameterSpace::split(const Settings& words) const {
-  const auto has = [](const std::vector<TemplateParameter>& part, const std::string& name) {
-    return std::any_of(part.begin(), part.end(), [&](const TemplateParameter& p) { return p.name == name; });
-  };
   Split result;
   for (const auto& [name, value] : words) {
     if (has(problem_, name)) {
@@ -117,14 +121,18 @@ ParameterSpace::Split ParameterSpace::split(const Settings& words) const {
     } else if (has(config_, name)) {
       result.config[name] = value;
     } else {
-      std::vector<std::string> known;
-      for (const TemplateParameter& p : problem_) known.push_back(p.name);
-      for (const TemplateParameter& p : config_) known.push_back(p.name);
-      throw Error(ErrorKind::usage, "unknown-parameter", fmt::format("{} has no parameter '{}'", name_, name),
-                  fmt::format("did you mean {}? It has: {}", nearest(name, known), fmt::join(known, " ")));
+      throw unknown(name);
     }
   }
   return result;
+}
+
+Error ParameterSpace::unknown(const std::string& name) const {
+  std::vector<std::string> known;
+  for (const TemplateParameter& p : problem_) known.push_back(p.name);
+  for (const TemplateParameter& p : config_) known.push_back(p.name);
+  return Error(ErrorKind::usage, "unknown-parameter", fmt::format("{} has no parameter '{}'", name_, name),
+               fmt::format("did you mean {}? It has: {}", nearest(name, known), fmt::join(known, " ")));
 }
 
 }  // namespace ptxloom

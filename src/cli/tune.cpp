@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
 
+#include "base/file.hpp"
 #include "cli/command.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/settings.hpp"
-#include "cli/table.hpp"
+#include "cli/tune_output.hpp"
 #include "ptxloom/runner.hpp"
 
 namespace ptxloom::cli {
@@ -20,13 +21,12 @@ struct Options {
   std::string device = "gpu";
   std::uint64_t seed = fresh_seed();
   bool must_hit = false;
+  bool prebuild = false;
+  std::string target;
   std::vector<std::filesystem::path> merge;
+  std::filesystem::path report;
   bool json = false;
 };
-
-double rate(const Template& kernel_template, const Settings& problem, double time_us) {
-  return kernel_template.operations(problem) / time_us * 1e-6;
-}
 
 void print_progress(const tune::Progress& progress) {
   const tune::Measurement& latest = progress.latest;
@@ -38,51 +38,22 @@ void print_progress(const tune::Progress& progress) {
              to_words(latest.config));
 }
 
-nlohmann::ordered_json measurement_json(const tune::Measurement& measurement) {
-  nlohmann::ordered_json json = {{"config", measurement.config}};
-  if (measurement.problem) {
-    json["problem"] = {{"code", measurement.problem->code}, {"message", measurement.problem->message}};
-  } else {
-    json["time_us"] = measurement.time_us;
-    json["spread"] = measurement.spread;
-    json["registers"] = measurement.resources.registers;
-  }
-  return json;
-}
-
-void print_result(const Template& kernel_template, const Settings& problem,
-                  const std::optional<Record>& record, const tune::SearchResult& search,
-                  const Options& options) {
-  if (options.json) {
-    auto measured = nlohmann::ordered_json::array();
-    for (const tune::Measurement& measurement : search.measured)
-      measured.push_back(measurement_json(measurement));
-    const nlohmann::ordered_json json = {{"schema", 1},
-                                         {"record", record ? nlohmann::ordered_json::parse(to_json(*record))
-                                                           : nlohmann::ordered_json(nullptr)},
-                                         {"evaluations", search.evaluations},
-                                         {"interrupted", search.interrupted},
-                                         {"seed", options.seed},
-                                         {"measured", std::move(measured)}};
-    fmt::print("{}\n", json.dump(1));
-  } else if (record) {
-    fmt::print(
-        "{}",
-        format_table(
-            {{"problem", to_words(problem)},
-             {"configuration", to_words(record->config)},
-             {"time", fmt::format("{:.3f} us, spread {:.1f} %", record->time_us, 100 * record->spread)},
-             {"rate", fmt::format("{:.2f} T operations/s", rate(kernel_template, problem, record->time_us))},
-             {"evaluations", fmt::format("{}", record->evaluations)}}));
-  }
+void print_outcome(const TuneOutcome& outcome, const Options& options) {
+  fmt::print("{}", options.json ? to_json(outcome) : to_table(outcome));
 }
 
 int look_up(const Context& context, const Task& task, const Options& options) {
   const Settings problem = task.kernel_template->problem(task.settings.problem);
-  const auto record =
-      context.records().find(device_key(context.device()), task.kernel_template->name(), problem);
+  const DeviceKey device = device_key(context.device());
+  const auto record = context.records().find(device, task.kernel_template->name(), problem);
   if (record) {
-    print_result(*task.kernel_template, problem, record, {.evaluations = record->evaluations}, options);
+    print_outcome({.kernel_template = task.kernel_template,
+                   .device = device,
+                   .problem = problem,
+                   .record = record,
+                   .search = {.evaluations = record->evaluations},
+                   .seed = options.seed},
+                  options);
     return 0;
   }
   throw Error(ErrorKind::refused, "no-record",
@@ -91,7 +62,7 @@ int look_up(const Context& context, const Task& task, const Options& options) {
               "run ptxloom tune without --must-hit");
 }
 
-int search(const Context& context, const Task& task, const Options& options) {
+TuneOutcome search(const Context& context, const Task& task, const Options& options) {
   TuneOptions tuning{.problem = task.settings.problem,
                      .config = task.settings.config,
                      .budget = parse_budget(options.budget),
@@ -99,34 +70,111 @@ int search(const Context& context, const Task& task, const Options& options) {
                      .jobs = options.jobs,
                      .stop = &catch_interrupt(),
                      .progress = print_progress};
-  const TuneResult result = tune_template(context, *task.kernel_template, tuning);
-  print_result(*task.kernel_template, result.problem, result.record, result.search, options);
+  TuneResult result = tune_template(context, *task.kernel_template, tuning);
+  TuneOutcome outcome{.kernel_template = task.kernel_template,
+                      .device = device_key(context.device()),
+                      .problem = std::move(result.problem),
+                      .record = std::move(result.record),
+                      .search = std::move(result.search),
+                      .seed = options.seed};
+  print_outcome(outcome, options);
   if (result.unkept) throw Error(ErrorKind::usage, {*result.unkept});
-  if (result.search.interrupted) return kInterrupted;
-  if (result.search.fault) throw Error(ErrorKind::refused, {*result.search.fault});
-  if (!result.record)
-    throw Error(ErrorKind::refused, "no-correct-candidate", "no candidate was correct",
-                "see above what became of each");
-  return 0;
+  return outcome;
 }
 
-int merge(const Options& options) {
-  const Records records = Records::from_environment(tool_log());
-  for (const std::filesystem::path& file : options.merge) {
-    fmt::print(stderr, "{}: {} records\n", file.string(), records.merge(file));
+/// The first GPU of each kind, as names for Context: a record holds for all of a kind.
+std::vector<std::string> device_names(const std::string& asked) {
+  if (asked != "all") return {asked};
+  std::vector<std::string> names;
+  std::vector<DeviceKey> kinds;
+  const std::vector<DeviceInfo> found = devices(Libraries());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const DeviceKey kind = device_key(found[i]);
+    if (std::ranges::find(kinds, kind) != kinds.end()) continue;
+    kinds.push_back(kind);
+    names.push_back(fmt::format("gpu:{}", i));
+  }
+  return names;
+}
+
+int exit_code(const std::vector<TuneOutcome>& outcomes) {
+  for (const TuneOutcome& outcome : outcomes) {
+    if (outcome.search.interrupted) return kInterrupted;
+    if (outcome.search.fault) throw Error(ErrorKind::refused, {*outcome.search.fault});
+    if (!outcome.record)
+      throw Error(ErrorKind::refused, "no-correct-candidate", "no candidate was correct",
+                  "see above what became of each");
   }
   return 0;
 }
 
+int search_devices(const Tool& tool, const Task& task, const Options& options) {
+  std::vector<TuneOutcome> outcomes;
+  for (const std::string& name : device_names(options.device)) {
+    const Context context({.device = name, .specs = tool.spec_folders, .log = tool_log()});
+    if (options.must_hit) {
+      look_up(context, task, options);
+      continue;
+    }
+    outcomes.push_back(search(context, task, options));
+    if (!options.report.empty()) write_file(options.report, to_html(outcomes));
+    if (outcomes.back().search.interrupted) break;
+  }
+  return exit_code(outcomes);
+}
+
+/// Links the kernels of the records kept for a target's devices, with or without a GPU.
+int fill_cache(const Tool& tool, const Options& options) {
+  const Task task = parse_task(options.kernel_template, options.sets);
+  const auto specs = tool.specs();
+  const Target target = specs->target(options.target);
+  std::vector<Record> wanted = Records::from_environment(tool_log()).all();
+  std::erase_if(wanted, [&](const Record& record) {
+    const auto differs = [&](const auto& word) {
+      const auto kept = record.problem.find(word.first);
+      return kept == record.problem.end() || kept->second != word.second;
+    };
+    return record.kernel_template != task.kernel_template->name() || record.device.sm != target.name() ||
+           record.library != library_version() || std::ranges::any_of(task.settings.problem, differs);
+  });
+  if (wanted.empty())
+    throw Error(ErrorKind::refused, "no-record",
+                fmt::format("no record of {} for an {} device in {}", options.kernel_template, target.name(),
+                            Records::from_environment().folder().string()),
+                "tune on such a device, and bring its records here with --merge FILE");
+  const Linker linker(Libraries(), Cache::from_environment(tool_log()));
+  if (!linker.cache().enabled())
+    throw Error(ErrorKind::usage, "cache-off", "the cache is off, so there is nothing to fill",
+                "name a folder in PTXLOOM_CACHE_DIR");
+  bool failed = false;
+  for (const Prebuilt& one : prebuild(specs, *task.kernel_template, target, linker, wanted)) {
+    failed = failed || one.problem.has_value();
+    const std::string outcome = one.problem ? to_string(*one.problem) : one.cached ? "was there" : "linked";
+    fmt::print("{}: {}\n", to_words(one.record.problem), outcome);
+  }
+  return failed ? 1 : 0;
+}
+
+void merge(const Options& options) {
+  const Records records = Records::from_environment(tool_log());
+  for (const std::filesystem::path& file : options.merge) {
+    fmt::print(stderr, "{}: {} records\n", file.string(), records.merge(file));
+  }
+}
+
 int run(const Tool& tool, const Options& options) {
-  if (!options.merge.empty()) return merge(options);
+  if (!options.merge.empty()) merge(options);
+  if (!options.merge.empty() && options.kernel_template.empty()) return 0;
   if (options.kernel_template.empty())
     throw Error(ErrorKind::usage, "bad-usage", "no template is named", "write ptxloom tune gemm --set m=...");
+  if (options.prebuild != !options.target.empty())
+    throw Error(ErrorKind::usage, "bad-usage", "--prebuild and --target belong together",
+                "write ptxloom tune gemm --prebuild --target sm_90a");
+  if (options.prebuild) return fill_cache(tool, options);
   const Task task = parse_task(options.kernel_template, options.sets);
   task.kernel_template->problem(task.settings.problem);
   parse_budget(options.budget);
-  const Context context({.device = options.device, .specs = tool.spec_folders, .log = tool_log()});
-  return options.must_hit ? look_up(context, task, options) : search(context, task, options);
+  return search_devices(tool, task, options);
 }
 
 }  // namespace
@@ -145,12 +193,18 @@ void add_tune(Tool& tool) {
             ->capture_default_str();
         command.add_option("--jobs", options.jobs, "host threads that link; default: one a core")
             ->type_name("N");
-        command.add_option("--device", options.device, "gpu or gpu:N")->capture_default_str();
+        command.add_option("--device", options.device, "gpu, gpu:N, or all: one GPU of each kind")
+            ->capture_default_str();
         command.add_option("--seed", options.seed, "of the data; default: a fresh one")->type_name("N");
         command.add_flag("--must-hit", options.must_hit, "only look the record up; exit 1 if there is none");
+        command.add_flag("--prebuild", options.prebuild,
+                         "link the kernels of the records for --target into the cache; needs no GPU");
+        command.add_option("--target", options.target, "of --prebuild")->type_name("T");
         command
-            .add_option("--merge", options.merge, "take in the records of these files, and do nothing else")
+            .add_option("--merge", options.merge,
+                        "take in the records of these files; without a template that is all")
             ->type_name("FILE ...");
+        command.add_option("--report", options.report, "what was tried, as a page")->type_name("FILE.html");
         command.add_flag("--json", options.json, "docs/json/tune.json");
       },
       run);

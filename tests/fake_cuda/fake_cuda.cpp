@@ -111,7 +111,7 @@ CUresult cuCtxSynchronize() { return in_context("cuCtxSynchronize"); }
 CUresult cuModuleLoadData(CUmodule* module, const void*) { return make("cuModuleLoadData", module); }
 CUresult cuModuleUnload(CUmodule module) { return destroy(module); }
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
-  if (std::strcmp(name, "kernel") != 0) return CUDA_ERROR_NOT_FOUND;
+  if (fake().kernel != name) return CUDA_ERROR_NOT_FOUND;
   *function = reinterpret_cast<CUfunction>(module);
   return in_context("cuModuleGetFunction");
 }
@@ -119,7 +119,7 @@ CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule) { return *count = 1
 CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned, CUmodule module) {
   return functions[0] = reinterpret_cast<CUfunction>(module), CUDA_SUCCESS;
 }
-CUresult cuFuncGetName(const char** name, CUfunction) { return *name = "kernel", CUDA_SUCCESS; }
+CUresult cuFuncGetName(const char** name, CUfunction) { return *name = fake().kernel.c_str(), CUDA_SUCCESS; }
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction) {
   *value = which == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 512
            : which == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES   ? fake().static_shared

@@ -16,6 +16,7 @@ struct FakeCuda {
   int device_count = 1;
   std::map<std::string, CUresult> failures;                     ///< by function, until taken out
   std::vector<std::pair<std::size_t, std::size_t>> parameters;  ///< {offset, size} of the kernel's parameters
+  std::string kernel = "kernel";                                ///< the one name that a module has
   int static_shared = 0;
 
   std::vector<CUcontext> contexts;  ///< the stack of current ones

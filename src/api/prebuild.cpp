@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ptxloom/ptx.hpp"
+#include "ptxloom/runner.hpp"
+
+namespace ptxloom {
+
+std::vector<Prebuilt> prebuild(const std::shared_ptr<const Specs>& specs, const Template& kernel_template,
+                               const Target& target, const Linker& linker, std::span<const Record> records) {
+  std::vector<Prebuilt> built;
+  for (const Record& record : records) {
+    Prebuilt one{.record = record, .cached = false, .problem = {}};
+    try {
+      const Settings problem = kernel_template.problem(record.problem);
+      const Settings config = kernel_template.config(*specs, target, problem, record.config);
+      const std::string ptx = print(kernel_template.emit(specs, target, problem, config).module);
+      one.cached = linker.link(ptx, {.target = std::string(target.name())}).cached;
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::missing) throw;
+      one.problem = error.diagnostics().front();
+    }
+    built.push_back(std::move(one));
+  }
+  return built;
+}
+
+}  // namespace ptxloom

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ptxloom/runner.hpp"
+
+// What `tune` found on one kind of device, and how it is told: as JSON, as a table, as a page.
+namespace ptxloom::cli {
+
+struct TuneOutcome {
+  const Template* kernel_template = nullptr;
+  DeviceKey device;
+  Settings problem;
+  std::optional<Record> record;
+  tune::SearchResult search;
+  std::uint64_t seed = 0;
+};
+
+/// Operations of the problem in 10^12 a second.
+double rate(const TuneOutcome& outcome, double time_us);
+
+/// docs/json/tune.json
+std::string to_json(const TuneOutcome& outcome);
+/// The winner, for people; empty where there is none.
+std::string to_table(const TuneOutcome& outcome);
+/// A page of its own, without scripts: the winner, a bar for each candidate's time, and what became of those
+/// that failed.
+std::string to_html(const std::vector<TuneOutcome>& outcomes);
+
+}  // namespace ptxloom::cli

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `tune` does besides measuring, which takes a GPU.
+#include <catch2/catch_test_macros.hpp>
+
+#include "cli/tool.hpp"
+#include "ptxloom/gemm.hpp"
+#include "ptxloom/tune.hpp"
+#include "support/ptxas.hpp"
+
+using namespace ptxloom::test;
+
+namespace {
+
+ptxloom::Record record_of(const std::string& sm, const std::string& m, const std::string& a = "bf16") {
+  return {.device = {.name = "GPU", .sm = sm, .sms = 100, .memory_mhz = 1000},
+          .kernel_template = "gemm",
+          .problem = ptxloom::gemm_template().problem({{"m", m}, {"n", "64"}, {"k", "32"}, {"a", a}}),
+          .time_us = 5};
+}
+
+}  // namespace
+
+TEST_CASE("tune --prebuild links the kernels of the records of a target, without a GPU") {
+  if (!find_cuda_tool("ptxas")) SKIP("there is no toolkit to link with");
+  const TemporaryFolder folder;
+  const auto lines = to_json(record_of("sm_80", "64")) + "\n" + to_json(record_of("sm_80", "65", "f16")) +
+                     "\n" + to_json(record_of("sm_90a", "66")) + "\n";
+  write_text(folder / "brought.jsonl", lines);
+  const std::map<std::string, std::string> environment{{"PTXLOOM_RECORDS", folder / "records"},
+                                                       {"PTXLOOM_CACHE_DIR", folder / "cache"}};
+  const auto prebuild = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"tune", "gemm", "--prebuild", "--target"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_tool(arguments, environment);
+  };
+  const ToolResult first = prebuild({"sm_80", "--merge", folder / "brought.jsonl"});
+  if (first.code == 3) SKIP("there is no nvJitLink: " << first.err);
+  CAPTURE(first.out, first.err);
+  CHECK(first.code == 0);
+  CHECK(first.out.find("m=64 n=64: linked") != std::string::npos);
+  CHECK(first.out.find("m=65 n=64: linked") != std::string::npos);
+  CHECK(first.out.find("m=66") == std::string::npos);
+
+  const ToolResult second = prebuild({"sm_80", "--set", "m=65"});
+  CAPTURE(second.out);
+  CHECK(second.out.find("m=65 n=64: was there") != std::string::npos);
+  CHECK(second.out.find("m=64") == std::string::npos);
+
+  const ToolResult none = prebuild({"sm_100a"});
+  CHECK(none.code == 1);
+  CHECK(none.err.find("no-record") != std::string::npos);
+}
+
+TEST_CASE("tune --prebuild and --target belong together") {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"tune", "gemm", "--prebuild"}, {"tune", "gemm", "--target", "sm_80"}}) {
+    const ToolResult result = run_tool(arguments);
+    CHECK(result.code == 2);
+    CHECK(result.err.find("--prebuild and --target") != std::string::npos);
+  }
+}
+
+TEST_CASE("tune --report writes a page of what was tried, also where every candidate failed") {
+  // The stand-in driver knows no kernel.
+  const TemporaryFolder folder;
+  const ToolResult result = run_tool({"tune", "gemm", "--set", "m=8", "n=8", "k=8", "--budget", "2evals",
+                                      "--device", "all", "--report", folder / "report.html"},
+                                     {{"PTXLOOM_CUDA_PATH", PTXLOOM_BINARY_DIR "/fake_cuda"}});
+  if (result.code == 3) SKIP("there is no stand-in driver: " << result.err);
+  CHECK(result.code == 1);
+  const std::string page = read_text(folder / "report.html");
+  CHECK(page.starts_with("<!doctype html>"));
+  CHECK(page.ends_with("</html>\n"));
+  CHECK(page.find("2 candidates tried") != std::string::npos);
+  CHECK(page.find("No candidate was correct.") != std::string::npos);
+}
