@@ -85,14 +85,15 @@ void FormVariants::check_one_meaning(const std::string& opcode, const Group& row
 /// Rows with equal needs that differ in immediates at most become one draft.
 std::vector<FormVariants::Draft> FormVariants::drafts_of(const Group& rows) const {
   std::vector<Draft> drafts;
-  for (const auto& [row, hidden] : rows) {
+  for (const auto& entry : rows) {
+    const auto* row = entry.first;
     auto operands = operand_texts(form_, *row);
     const auto similar = std::find_if(drafts.begin(), drafts.end(), [&](const Draft& draft) {
       return draft.row->lax == row->lax && draft.row->needs == row->needs &&
              same_but_immediates(draft.operands, operands);
     });
     if (similar == drafts.end()) {
-      drafts.push_back({row, &hidden, std::move(operands)});
+      drafts.push_back({row, &entry.second, std::move(operands)});
       continue;
     }
     for (std::size_t i = 0; i < operands.size(); ++i) {
