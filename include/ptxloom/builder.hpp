@@ -205,7 +205,7 @@ class KernelBuilder {
     std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }
   };
 
-  ir::Kernel& kernel() { return module_.kernels.front(); }
+  ir::Kernel& kernel() { return module_.functions.front(); }
   Opcode& opcode(std::string_view text);
   void push_operands(std::span<const Arg> args);
   void append(Variant variant, Version since, std::size_t first_operand);
@@ -215,7 +215,7 @@ class KernelBuilder {
   Reg compare(std::string_view relation, Arg a, Arg b);
   std::string_view word(std::initializer_list<std::string_view> parts);
   Address element_address(const Pointer::Element& element);
-  std::uint32_t symbol(std::string name);
+  std::uint32_t symbol(std::string name, ir::Space space = ir::Space::shared);
   void with_guard(ir::Guard guard, const Body& body);
 
   Target target_;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ptxloom/ir.hpp"
@@ -30,5 +32,16 @@ Resolution resolve(const ir::Kernel& kernel, std::span<const Variant> candidates
 
 /// Every instruction of a module against its target and version.
 std::vector<Diagnostic> check(const ir::Module& module);
+
+/// Statements as they would stand in the body of a kernel, after declarations and labels of that body.
+struct Snippet {
+  std::string_view ptx;
+  std::string_view declarations;
+  std::string_view target;
+  Version version{9, 0};
+};
+/// Reads the statements and checks them. Lines and columns count from 1 within `ptx`; what is wrong elsewhere
+/// (in the declarations, with the target) has line 0.
+std::vector<Diagnostic> check(const Snippet& snippet, const std::shared_ptr<const Specs>& specs);
 
 }  // namespace ptxloom

@@ -18,6 +18,8 @@ std::string print(const ir::Module& module);
 /// One instruction of a kernel, without indentation: "@%p1 add.s32 %r3, %r1, %r2;".
 std::string print(const ir::Kernel& kernel, const ir::Instruction& instruction);
 
+std::string print(const ir::Function& function, const ir::Call& call);
+
 struct ParseResult {
   ir::Module module;                    ///< what could be read
   std::vector<Diagnostic> diagnostics;  ///< errors and warnings, with lines and columns

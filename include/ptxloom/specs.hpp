@@ -40,13 +40,17 @@ struct OperandSpec {
   bool registers_allowed = true;  ///< false: a literal only
   bool literal_allowed = false;   ///< an immediate (in its range) may stand here
   bool wider_allowed = false;     ///< a register wider than the type will do (ld, st, cvt)
+  bool exact = false;             ///< of registers only `.b` ones of just this size
+  bool braces_allowed = false;    ///< a scalar that may stand in braces: {r}
+  bool needed = false;            ///< `_` may not stand for it, though it is one of a pair
   bool sink_allowed = false;      ///< `_` may stand for a destination
   bool negation_allowed = false;  ///< `!p`
   std::optional<std::pair<std::int64_t, std::int64_t>> range;  ///< of an immediate
   std::int64_t step = 1;                                       ///< of the range, from its start
   std::vector<std::int64_t> choices;                           ///< of an immediate; empty = any in range
   std::string space;                                           ///< of an address: "shared", "" = generic
-  std::string text;  ///< of a literal: "%tid.x"; of a symbol: its name in the oracle's test
+  std::string text;  ///< of a literal: "%tid.x"; of a symbol: its name in the oracle's test; of a value: the
+                     ///< selectors its register may have, "b[0-3]|h[0-1]"
   /// Registers that the operand takes: 1 for a scalar.
   int registers() const { return count == 0 ? 1 : count; }
   /// "4 x b32", "address in shared", "0..3".
@@ -69,6 +73,8 @@ class Variant {
   friend bool operator==(const Variant&, const Variant&) = default;
 
   std::string_view form() const;
+  /// The option that .target must name for it, "texmode_independent"; "!..." must not; "" where none matters.
+  std::string_view mode() const;
   std::string_view opcode() const;  ///< "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"
   std::span<const OperandSpec> operands() const;
   /// By the name in the text ("A") or the form's alias for it; throws Error(usage) that lists the names.
@@ -85,12 +91,11 @@ class Variant {
   bool undocumented() const;
   /// Whether target and PTX version have it. (A few forms end with a version: since() alone does not say.)
   bool allowed(const Target& target, Version version) const;
-  /// The fragment map of an operand: the element type, and digits of "warp", "lane", "val" with slots filled
-  /// in
-  /// ("4*k2 8*m1").
-  /// Empty where the form gives none.
+  /// The fragment map of an operand as specs/README.md ("frags") has it, slots filled in: the element type,
+  /// digits such as "4*k2 8*m1" of warp, lane and val, and how elements are padded or scaled. Empty where the
+  /// form gives none.
   struct FragmentMap {
-    std::string type, warp, lane, val;
+    std::string type, warp, lane, val, bits, block;
     bool empty() const { return lane.empty() && val.empty(); }
   };
   FragmentMap fragment(std::string_view operand) const;
@@ -120,6 +125,8 @@ class Specs {
 
   /// A target by name, overlays included.
   Target target(std::string_view name) const;
+  /// All of them: those compiled in, then those of overlays.
+  std::vector<Target> targets() const;
 
   /// The one variant of a family ("mma.sync", "ldmatrix", or a form's name) that has these words and is legal
   /// on the target. Slots not named take "-" or their default. None, or more than one left: Error(refused)
@@ -135,6 +142,7 @@ class Specs {
   /// the Specs.
   std::span<const Variant> match(std::string_view opcode) const;
   /// Why an opcode that matches nothing is wrong, and the nearest legal ones: a diagnostic that names them.
+  /// Its column is that of the wrong word in the opcode, from 1.
   Diagnostic explain(std::string_view opcode, const Target& target) const;
 
   /// Names of all forms in order, and the variants of one (every text, canonical operands), for list and

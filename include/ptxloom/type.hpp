@@ -45,6 +45,9 @@ inline constexpr Type e4m3{"e4m3", 8, TypeKind::floating}, e5m2{"e5m2", 8, TypeK
     e2m1{"e2m1", 4, TypeKind::floating}, ue8m0{"ue8m0", 8, TypeKind::floating},
     ue4m3{"ue4m3", 8, TypeKind::floating};
 
+/// Handles of textures, samplers and surfaces.
+inline constexpr Type texref{"texref", 64}, samplerref{"samplerref", 64}, surfref{"surfref", 64};
+
 /// The element types above by name; nullopt for any other word.
 std::optional<Type> find_type(std::string_view name);
 

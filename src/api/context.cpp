@@ -67,13 +67,18 @@ std::shared_ptr<api::Machine> find_machine(const ContextOptions& options, const 
 }
 
 const ir::Kernel& find_entry(const ir::Module& module, std::string_view entry) {
-  if (entry.empty() && module.kernels.size() == 1) return module.kernels.front();
-  if (const ir::Kernel* kernel = entry.empty() ? nullptr : module.find(entry)) return *kernel;
+  std::vector<const ir::Kernel*> kernels;
+  for (const ir::Function& function : module.functions)
+    if (function.entry && function.defined) kernels.push_back(&function);
+  if (entry.empty() && kernels.size() == 1) return *kernels.front();
   std::string names;
-  for (const ir::Kernel& kernel : module.kernels) names += (names.empty() ? "" : ", ") + kernel.name;
-  const std::string what =
-      entry.empty() ? fmt::format("the module has {} kernels, and none is named", module.kernels.size())
-                    : fmt::format("the module has no kernel '{}'", entry);
+  for (const ir::Kernel* kernel : kernels) {
+    if (kernel->name == entry) return *kernel;
+    names += (names.empty() ? "" : ", ") + kernel->name;
+  }
+  const std::string what = entry.empty()
+                               ? fmt::format("the module has {} kernels, and none is named", kernels.size())
+                               : fmt::format("the module has no kernel '{}'", entry);
   throw Error(ErrorKind::usage, "unknown-kernel", what, names.empty() ? "" : "its kernels are: " + names);
 }
 

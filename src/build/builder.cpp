@@ -76,7 +76,7 @@ KernelBuilder::KernelBuilder(std::shared_ptr<const Specs> specs, std::string nam
                 "use letters, digits, _ and $, starting with a letter");
   module_.specs = std::move(specs);
   module_.target = target.name();
-  ir::Kernel& made = module_.kernels.emplace_back();
+  ir::Kernel& made = module_.functions.emplace_back();
   made.name = std::move(name);
   // Room for a large unrolled kernel: growing while thousands of instructions arrive would cost more than
   // they do.
@@ -110,14 +110,15 @@ Reg KernelBuilder::param(Type type, std::string name) {
   kernel().parameters.push_back({.name = name, .type = type});
   const Reg value = reg(type);
   emit(word({"ld.param.", type.name}), value,
-       Address{{.kind = ir::Operand::Kind::address_symbol, .index = symbol(name)}});
+       Address{{.kind = ir::Operand::Kind::address_symbol, .index = symbol(name, ir::Space::param)}});
   return value;
 }
 
 Pointer KernelBuilder::pointer(Type element, std::string name) {
   kernel().parameters.push_back({.name = name, .type = u64, .pointer = ir::Space::global});
   const Reg base = reg(u64);
-  emit("ld.param.u64", base, Address{{.kind = ir::Operand::Kind::address_symbol, .index = symbol(name)}});
+  emit("ld.param.u64", base,
+       Address{{.kind = ir::Operand::Kind::address_symbol, .index = symbol(name, ir::Space::param)}});
   return {base, element};
 }
 
@@ -141,7 +142,7 @@ Shared KernelBuilder::shared(Type type, std::uint64_t count, std::string name, s
 
 Shared KernelBuilder::dynamic_shared(std::string name, std::uint32_t alignment) {
   module_.variables.push_back(
-      {.name = name, .type = b8, .count = 0, .alignment = alignment, .external = true});
+      {.name = name, .type = b8, .count = 0, .alignment = alignment, .linkage = ir::Linkage::external});
   return {symbol(std::move(name)), b8};
 }
 
@@ -155,8 +156,8 @@ Address KernelBuilder::at(Shared array, std::int64_t offset) {
   return {{.kind = ir::Operand::Kind::address_symbol, .index = array.symbol, .value = offset}};
 }
 
-std::uint32_t KernelBuilder::symbol(std::string name) {
-  kernel().symbols.push_back(std::move(name));
+std::uint32_t KernelBuilder::symbol(std::string name, ir::Space space) {
+  kernel().symbols.push_back({std::move(name), space});
   return static_cast<std::uint32_t>(kernel().symbols.size() - 1);
 }
 

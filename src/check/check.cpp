@@ -13,6 +13,19 @@ Diagnostic located(const ir::Instruction& instruction, Diagnostic diagnostic) {
   return diagnostic;
 }
 
+namespace {
+
+std::unordered_set<std::string_view> names_of(const ir::Module& module, const ir::Kernel& kernel) {
+  std::unordered_set<std::string_view> names;
+  for (const ir::Variable& variable : module.variables) names.insert(variable.name);
+  for (const ir::Function& function : module.functions) names.insert(function.name);
+  for (const ir::Variable& variable : kernel.variables) names.insert(variable.name);
+  for (const ir::Parameter& parameter : kernel.parameters) names.insert(parameter.name);
+  for (const ir::Parameter& result : kernel.results) names.insert(result.name);
+  return names;
+}
+
+}  // namespace
 }  // namespace check_rules
 
 std::vector<Diagnostic> check(const ir::Module& module) {
@@ -21,16 +34,19 @@ std::vector<Diagnostic> check(const ir::Module& module) {
   const std::optional<Target> target = check_target(module, found);
   check_module_names(module, found);
   if (!target) return found;
-  for (const ir::Kernel& kernel : module.kernels) {
+  for (const ir::Kernel& kernel : module.functions) {
     if (!check_indices(kernel, found)) continue;
-    Scope scope{.module = module, .kernel = kernel, .target = *target, .globals = {}};
-    for (const ir::Variable& variable : module.variables) scope.globals.emplace(variable.name, &variable);
+    const Scope scope{
+        .module = module, .kernel = kernel, .target = *target, .names = names_of(module, kernel)};
     check_kernel_names(scope, found);
     check_labels(scope, found);
     for (const ir::Instruction& instruction : kernel.instructions) {
+      const std::size_t before = found.size();
       check_instruction(scope, instruction, found);
       check_symbols(scope, instruction, found);
+      if (found.size() == before) check_alignment(scope, instruction, found);
     }
+    check_divergence(scope, found);
   }
   return found;
 }

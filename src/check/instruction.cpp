@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "check/nearest.hpp"
 #include "check/operands.hpp"
 #include "check/rules.hpp"
@@ -17,6 +19,22 @@ void check_guard(const Scope& scope, const ir::Instruction& instruction, Diagnos
                             .message = "the guard @" + ir::name_of(decl) + " is a ." +
                                        std::string(decl.type.name) + " register, but takes a predicate",
                             .hint = "make a predicate with setp"}));
+}
+
+void check_mode(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out) {
+  std::string_view mode = instruction.variant.mode();
+  if (mode.empty()) return;
+  const bool wanted = !mode.starts_with('!');
+  if (!wanted) mode.remove_prefix(1);
+  const std::vector<std::string>& modes = scope.module.modes;
+  if ((std::find(modes.begin(), modes.end(), mode) != modes.end()) == wanted) return;
+  out.push_back(
+      located(instruction,
+              {.code = "target-option",
+               .message = "with these operands it " + std::string(wanted ? "needs " : "cannot be under ") +
+                          "the .target option " + std::string(mode),
+               .hint = wanted ? "write .target " + scope.module.target + ", " + std::string(mode)
+                              : "leave the option out, or write the operands of that mode"}));
 }
 
 void check_version(const Scope& scope, const ir::Instruction& instruction, Version since, Diagnostics& out) {
@@ -38,6 +56,7 @@ void check_instruction(const Scope& scope, const ir::Instruction& instruction, D
   const Variant variant = instruction.variant;
   const std::span<const ir::Operand> operands = scope.kernel.operands_of(instruction);
   check_guard(scope, instruction, out);
+  check_mode(scope, instruction, out);
   const std::optional<Version> since = variant.since(scope.target);
   if (since && !check_operands(scope.kernel, variant, operands)) {
     check_version(scope, instruction, *since, out);

@@ -44,12 +44,27 @@ void check_numbers(const ir::Kernel& kernel, Diagnostics& out) {
   }
 }
 
+// The label that a statement places.
+std::optional<std::uint32_t> label_of(const ir::Kernel& kernel, const ir::Statement& statement) {
+  switch (statement.kind) {
+    case ir::Statement::Kind::label:
+      return statement.index;
+    case ir::Statement::Kind::targets:
+      return kernel.targets[statement.index].label;
+    case ir::Statement::Kind::prototype:
+      return kernel.prototypes[statement.index].label;
+    default:
+      return std::nullopt;
+  }
+}
+
 }  // namespace
 
 void check_module_names(const ir::Module& module, Diagnostics& out) {
   Names names("", out);
   for (const ir::Variable& variable : module.variables) names.declare(variable.name);
-  for (const ir::Kernel& kernel : module.kernels) names.declare(kernel.name);
+  for (const ir::Function& function : module.functions)
+    if (function.defined) names.declare(function.name);
 }
 
 void check_kernel_names(const Scope& scope, Diagnostics& out) {
@@ -66,11 +81,11 @@ void check_labels(const Scope& scope, Diagnostics& out) {
   const ir::Kernel& kernel = scope.kernel;
   std::vector<int> placed(kernel.labels.size());
   for (const ir::Statement& statement : kernel.body)
-    if (statement.kind == ir::Statement::Kind::label && ++placed[statement.index] == 2)
-      out.push_back({.code = "duplicate-name",
-                     .message = "kernel " + kernel.name + ": the label " + kernel.labels[statement.index] +
-                                " stands twice",
-                     .hint = "give one of them another name"});
+    if (const auto label = label_of(kernel, statement); label && ++placed[*label] == 2)
+      out.push_back(
+          {.code = "duplicate-name",
+           .message = "kernel " + kernel.name + ": the label " + kernel.labels[*label] + " stands twice",
+           .hint = "give one of them another name"});
   for (const ir::Instruction& instruction : kernel.instructions)
     for (const ir::Operand& operand : kernel.operands_of(instruction))
       if (operand.kind == ir::Operand::Kind::label && operand.index < placed.size() &&

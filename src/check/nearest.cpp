@@ -2,24 +2,23 @@
 #include "check/nearest.hpp"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "ir/fit.hpp"
+#include "spec/database.hpp"
 
 namespace ptxloom::check_rules {
 namespace {
 
 constexpr std::size_t kMostHints = 5;
 
-// The types that the registers among these operands are declared with, and those of the same size.
-std::vector<std::string_view> types_of(const ir::Kernel& kernel, std::span<const ir::Operand> operands) {
-  static constexpr std::array kTypes{f16, f32, f64, s8,  s16, s32, s64,  u8,  u16,
-                                     u32, u64, b8,  b16, b32, b64, b128, pred};
+// Every type of the size of a register among these operands.
+std::vector<std::string_view> types_of(const spec::Vocabulary& vocabulary, const ir::Kernel& kernel,
+                                       std::span<const ir::Operand> operands) {
   std::vector<std::string_view> names;
   const auto add = [&](const ir::Operand& operand) {
     if (operand.kind != ir::Operand::Kind::reg || operand.index >= kernel.registers.size()) return;
-    for (const Type& type : kTypes)
+    for (const Type& type : vocabulary.types())
       if (type.bits == kernel.registers[operand.index].type.bits) names.push_back(type.name);
   };
   for (const ir::Operand& operand : operands) {
@@ -64,9 +63,10 @@ bool takes(Variant variant, const ir::Kernel& kernel, std::span<const ir::Operan
 
 std::string nearest_hint(const Specs& specs, Variant variant, const ir::Kernel& kernel,
                          std::span<const ir::Operand> operands, const Target& target) {
+  const std::vector<std::string_view> types = types_of(specs.database().vocabulary(), kernel, operands);
   std::vector<std::string> found;
   for (const std::string_view from : types_in(variant.opcode())) {
-    for (const std::string_view to : types_of(kernel, operands)) {
+    for (const std::string_view to : types) {
       const std::string opcode = with_type(variant.opcode(), from, to);
       const std::span<const Variant> others = specs.match(opcode);
       const bool fits = std::any_of(others.begin(), others.end(), [&](Variant other) {

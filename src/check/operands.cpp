@@ -65,13 +65,15 @@ Words words_for(const ir::Kernel& kernel, const OperandSpec& place, const ir::Op
       return {"operand-sink", "is _, but its value is needed: it takes " + place.describe()};
     case Misfit::negation:
       return {"operand-negation", "is " + given + ", but takes no !"};
+    case Misfit::selector:
+      return {"operand-selector", "is " + given + ", but takes " + place.describe()};
     case Misfit::length:
       return {"operand-length", "is " + given + ", but takes " + place.describe()};
     case Misfit::untyped:
       return {"operand-untyped", "is " + given + ", which leaves its type open: give a register"};
     case Misfit::space:
       return {"address-space", "is [" + given + "], but takes an address in " + space_name(place.space) +
-                                   " state space, where " + kernel.symbols[operand.index] + " is not"};
+                                   " state space, where " + kernel.symbols[operand.index].name + " is not"};
     case Misfit::address_type:
       return {"address-type", "is [" + given + "], whose base is " + given_register(kernel, operand.index) +
                                   ", but takes " + address_register_for(place.space)};

@@ -3,7 +3,7 @@
 
 #include <optional>
 #include <string_view>
-#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/fit.hpp"
@@ -14,12 +14,12 @@ namespace ptxloom::check_rules {
 
 using Diagnostics = std::vector<Diagnostic>;
 
-/// A kernel among the variables of its module.
+/// A kernel in its module, and everything that a symbol of it can name.
 struct Scope {
   const ir::Module& module;
   const ir::Kernel& kernel;
   const Target& target;
-  std::unordered_map<std::string_view, const ir::Variable*> globals;
+  std::unordered_set<std::string_view> names;
 };
 
 /// The target is known, and the module's version has it.
@@ -33,8 +33,13 @@ void check_kernel_names(const Scope& scope, Diagnostics& out);
 void check_labels(const Scope& scope, Diagnostics& out);
 /// The variant is on the target and in the module's version, its operands fit, the guard is a predicate.
 void check_instruction(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out);
-/// Variables that operands name exist, and in the state space the instruction asks for.
+/// Variables that operands name exist.
 void check_symbols(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out);
+
+/// Variables that operands name are as aligned as the access needs (a warning).
+void check_alignment(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out);
+/// No `.aligned` instruction stands under a predicate that may differ along the warp (a warning).
+void check_divergence(const Scope& scope, Diagnostics& out);
 
 /// Puts the opcode before the message, and the line of the instruction.
 Diagnostic located(const ir::Instruction& instruction, Diagnostic diagnostic);

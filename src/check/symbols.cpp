@@ -7,27 +7,35 @@
 namespace ptxloom::check_rules {
 namespace {
 
+// What a variable or parameter is declared as.
+std::string_view declared_type(const Scope& scope, std::string_view name) {
+  for (const ir::Parameter& parameter : scope.kernel.parameters)
+    if (parameter.name == name) return parameter.type.name;
+  for (const ir::Variable& variable : scope.module.variables)
+    if (variable.name == name) return variable.type.name;
+  return {};
+}
+
+void check_opaque(const Scope& scope, const ir::Instruction& instruction, const OperandSpec& place,
+                  std::string_view name, Diagnostics& out) {
+  if (place.kind != OperandSpec::Kind::address || !ir::is_opaque(place.space)) return;
+  const std::string_view type = declared_type(scope, name);
+  if (type == place.space) return;
+  out.push_back(located(instruction, {.code = "operand-type",
+                                      .message = "operand " + place.name + " takes a ." + place.space +
+                                                 ", which " + std::string(name) + " is not" +
+                                                 (type.empty() ? "" : ": it is a ." + std::string(type)),
+                                      .hint = "declare .global ." + place.space + " " + std::string(name)}));
+}
+
 void check_symbol(const Scope& scope, const ir::Instruction& instruction, const OperandSpec& place,
                   const ir::Operand& operand, Diagnostics& out) {
   if (operand.index >= scope.kernel.symbols.size()) return;  // said by check_operands
-  if (ir::space_of(scope.kernel, operand.index) != ir::SymbolSpace::elsewhere) return;
-  const std::string& name = scope.kernel.symbols[operand.index];
-  const auto found = scope.globals.find(name);
-  if (found == scope.globals.end()) {
-    out.push_back(located(instruction, {.code = "undefined-name",
-                                        .message = "operand " + place.name + ": nothing is called " + name,
-                                        .hint = "declare a parameter or a variable of this name"}));
-    return;
-  }
-  const auto space = static_cast<ir::SymbolSpace>(found->second->space);
-  if (place.kind != OperandSpec::Kind::address || ir::space_fits(place.space, space)) return;
-  out.push_back(located(
-      instruction,
-      {.code = "address-space",
-       .message = "operand " + place.name + " is [" + ir::text_of(scope.kernel, operand) +
-                  "], but takes an address in " + (place.space.empty() ? "generic" : "." + place.space) +
-                  " state space, where " + name + " is not",
-       .hint = "use the instruction for the variable's state space"}));
+  const std::string& name = scope.kernel.symbols[operand.index].name;
+  if (scope.names.contains(name)) return check_opaque(scope, instruction, place, name, out);
+  out.push_back(located(instruction, {.code = "undefined-name",
+                                      .message = "operand " + place.name + ": nothing is called " + name,
+                                      .hint = "declare a parameter or a variable of this name"}));
 }
 
 }  // namespace

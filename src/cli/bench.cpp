@@ -69,7 +69,8 @@ Kernel largest(const std::shared_ptr<const Specs>& specs, const Target& target) 
   const Settings problem = gemm.problem({{"m", "4097"}, {"n", "4099"}, {"k", "4100"}, {"beta", "0.5"}});
   std::pair<std::size_t, Settings> most;
   for (const Settings& config : gemm.candidates(*specs, target, problem, {})) {
-    const std::size_t size = gemm.emit(specs, target, problem, config).module.kernels[0].instructions.size();
+    const std::size_t size =
+        gemm.emit(specs, target, problem, config).module.functions[0].instructions.size();
     if (size > most.first) most = {size, config};
   }
   return {problem, most.second};

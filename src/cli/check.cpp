@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/file.hpp"
+#include "cli/check_lines.hpp"
 #include "cli/command.hpp"
 #include "ptxloom/ptx.hpp"
 
@@ -18,6 +19,7 @@ namespace {
 struct Options {
   std::filesystem::path file;
   std::string target;
+  bool jsonl = false;
 };
 
 std::string read_input(const std::filesystem::path& file) {
@@ -25,22 +27,62 @@ std::string read_input(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(std::cin), {}};
 }
 
-int run(const Tool& tool, const Options& options) {
+/// The lines of a text by their numbers.
+class Lines {
+ public:
+  explicit Lines(std::string_view text) {
+    for (std::size_t at = 0; at <= text.size();) {
+      const std::size_t end = std::min(text.find('\n', at), text.size());
+      lines_.push_back(text.substr(at, end - at));
+      at = end + 1;
+    }
+  }
+
+  /// The line that a diagnostic speaks of, with a caret below the column; of a long line what is around it.
+  std::string quote(const Diagnostic& diagnostic) const {
+    constexpr std::size_t kWidth = 100;
+    if (diagnostic.line <= 0 || static_cast<std::size_t>(diagnostic.line) > lines_.size()) return "";
+    std::string_view line = lines_[static_cast<std::size_t>(diagnostic.line) - 1];
+    std::size_t caret = std::min(static_cast<std::size_t>(std::max(diagnostic.column, 1)) - 1, line.size());
+    if (line.size() > kWidth) {
+      const std::size_t begin = std::min(caret - std::min(caret, kWidth / 2), line.size() - kWidth);
+      line = line.substr(begin, kWidth);
+      caret -= begin;
+    }
+    std::string shown(line), below(caret, ' ');
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      if (i < caret && shown[i] == '\t') below[i] = '\t';
+      if (static_cast<unsigned char>(shown[i]) < ' ' && shown[i] != '\t') shown[i] = '?';
+    }
+    return fmt::format("{:>6} | {}\n       | {}^\n", diagnostic.line, shown, below);
+  }
+
+ private:
+  std::vector<std::string_view> lines_;
+};
+
+int check_file(const Tool& tool, const Options& options) {
   const std::string ptx = read_input(options.file);
   const auto specs = tool.specs();
   if (!options.target.empty()) specs->target(options.target);
   ParseResult parsed = parse(ptx, specs, options.target);
   std::vector<Diagnostic> found = std::move(parsed.diagnostics);
-  const auto has_error = [&] {
-    return std::ranges::any_of(found, [](const Diagnostic& d) { return d.severity == Severity::error; });
-  };
-  if (!has_error()) {
-    for (Diagnostic& diagnostic : check(parsed.module)) found.push_back(std::move(diagnostic));
-  }
+  for (Diagnostic& diagnostic : check(parsed.module)) found.push_back(std::move(diagnostic));
+  std::ranges::stable_sort(found, {}, [](const Diagnostic& d) { return std::pair(d.line, d.column); });
+  const Lines lines(ptx);
   for (const Diagnostic& diagnostic : found) {
-    fmt::print("{}:{}\n", options.file == "-" ? "stdin" : options.file.string(), to_string(diagnostic));
+    const std::string name = options.file == "-" ? "stdin" : options.file.string();
+    fmt::print("{}:{}{}\n{}", name, diagnostic.line > 0 ? "" : " ", to_string(diagnostic),
+               lines.quote(diagnostic));
   }
-  return has_error() ? 1 : 0;
+  const bool legal =
+      std::ranges::none_of(found, [](const Diagnostic& d) { return d.severity == Severity::error; });
+  return legal ? 0 : 1;
+}
+
+int run(const Tool& tool, const Options& options) {
+  if (!options.jsonl) return check_file(tool, options);
+  return check_lines(tool.specs(), {.file = options.file, .target = options.target});
 }
 
 }  // namespace
@@ -49,8 +91,13 @@ void add_check(Tool& tool) {
   tool.command<Options>(
       "check", "is this PTX legal for its target? exit 1 if it is not",
       [](CLI::App& command, Options& options) {
-        command.add_option("file", options.file, "PTX; - is stdin")->required()->type_name("FILE|-");
+        command.add_option("file", options.file, "PTX, or JSON lines; - is stdin")
+            ->required()
+            ->type_name("FILE|-");
         command.add_option("--target", options.target, "default: the file's .target")->type_name("T");
+        command.add_flag(
+            "--jsonl", options.jsonl,
+            "statements in, verdicts out, one object a line: docs/json/check_in.json, check.json");
       },
       run);
 }

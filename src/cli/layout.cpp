@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
+#include "cli/layout_picture.hpp"
 #include "cli/opcode.hpp"
 #include "cli/table.hpp"
 
@@ -32,12 +33,17 @@ int parse_number(std::string_view option, std::string_view text) {
               "write --at 3,7 or --select TA=1");
 }
 
+/// Text before and after the separator; nothing after it where there is none.
+std::pair<std::string_view, std::string_view> cut(std::string_view text, char separator) {
+  const std::size_t at = std::min(text.find(separator), text.size());
+  return {text.substr(0, at), text.substr(std::min(at + 1, text.size()))};
+}
+
 std::vector<LayoutSelector> parse_selectors(const std::vector<std::string>& texts) {
   std::vector<LayoutSelector> selectors;
   for (const std::string_view text : texts) {
-    const std::size_t equals = std::min(text.find('='), text.size());
-    const std::string_view value = text.substr(std::min(equals + 1, text.size()));
-    selectors.push_back({.operand = text.substr(0, equals), .value = parse_number("--select", value)});
+    const auto [operand, value] = cut(text, '=');
+    selectors.push_back({.operand = operand, .value = parse_number("--select", value)});
   }
   return selectors;
 }
@@ -50,115 +56,112 @@ Variant choose(const std::vector<Variant>& variants, const std::string& operand)
   return variants.front();
 }
 
-std::string place(const Layout& map, const LayoutElement& element) {
-  const bool packed = map.lane(element.lane).size() > static_cast<std::size_t>(map.registers);
-  const std::string text = fmt::format("t{}.r{}", element.lane, element.reg);
-  return packed ? fmt::format("{}:{}", text, element.bit) : text;
-}
-
-void print_elements(const Layout& map, const Options& options) {
-  if (!options.at.empty()) {
-    const std::size_t comma = std::min(options.at.find(','), options.at.size());
-    const int row = parse_number("--at", std::string_view(options.at).substr(0, comma));
-    const int col =
-        parse_number("--at", std::string_view(options.at).substr(std::min(comma + 1, options.at.size())));
-    const auto found = map.find(row, col);
-    if (!found) {
-      throw Error(ErrorKind::usage, "outside-matrix", fmt::format("there is no element {},{}", row, col),
-                  fmt::format("the matrix is {} x {}, counted from 0", map.rows, map.cols));
-    }
-    fmt::print("lane {} register {} bit {}\n", found->lane, found->reg, found->bit);
-    return;
-  }
-  std::vector<std::vector<std::string>> rows = {{"lane", "reg", "bit", "row", "col"}};
+/// The elements that --at and --lane ask for.
+std::vector<LayoutElement> chosen_elements(const Layout& map, const Options& options) {
   if (options.lane >= map.lanes) {
     throw Error(ErrorKind::usage, "outside-matrix", fmt::format("there is no lane {}", options.lane),
                 fmt::format("{} lanes hold the matrix, counted from 0", map.lanes));
   }
-  for (const LayoutElement& e : map.lane(options.lane)) {
-    rows.push_back({std::to_string(e.lane), std::to_string(e.reg), std::to_string(e.bit),
-                    std::to_string(e.row), std::to_string(e.col)});
-  }
-  fmt::print("{}", format_table(rows));
-}
-
-/// A row of the matrix a line, each element as t<lane>.r<register>:<bit>.
-void print_matrix(const Layout& map, int matrix) {
-  std::vector<std::vector<std::string>> rows(static_cast<std::size_t>(map.rows) + 1);
-  rows[0].push_back(map.matrices > 1 ? fmt::format("matrix {}", matrix) : "");
-  for (int col = 0; col < map.cols; ++col) rows[0].push_back(std::to_string(col));
-  for (int row = 0; row < map.rows; ++row) {
-    auto& cells = rows[static_cast<std::size_t>(row) + 1];
-    cells.push_back(std::to_string(row));
-    for (int col = 0; col < map.cols; ++col) {
-      const auto element = map.find(row, col, matrix);
-      cells.push_back(element ? place(map, *element) : "-");
+  int row = -1, col = -1;
+  if (!options.at.empty()) {
+    const auto [row_text, col_text] = cut(options.at, ',');
+    row = parse_number("--at", row_text);
+    col = parse_number("--at", col_text);
+    if (row >= map.rows || col >= map.cols) {
+      throw Error(ErrorKind::usage, "outside-matrix", fmt::format("there is no element {},{}", row, col),
+                  fmt::format("the matrix is {} x {}, counted from 0", map.rows, map.cols));
     }
   }
-  fmt::print("{}", format_table(rows));
+  std::vector<LayoutElement> chosen;
+  std::ranges::copy_if(map.elements(), std::back_inserter(chosen), [&](const LayoutElement& e) {
+    return (options.lane < 0 || e.lane == options.lane) && (row < 0 || (e.row == row && e.col == col));
+  });
+  return chosen;
 }
 
-void print_text(const Layout& map) {
-  for (int matrix = 0; matrix < map.matrices; ++matrix) print_matrix(map, matrix);
-}
-
-void print_json(const Layout& map, Variant variant, const OperandSpec& operand) {
-  const bool matrices = map.matrices > 1;
-  auto elements = Json::array();
-  for (const LayoutElement& e : map.elements()) {
+void print_json(const Layout& map, std::span<const LayoutElement> chosen, Variant variant,
+                const std::string& operand) {
+  const bool matrices = map.matrices > 1 || !map.addresses().empty();
+  Json json = {{"schema", 1},           {"opcode", variant.opcode()}, {"operand", operand},
+               {"type", map.type.name}, {"rows", map.rows},           {"cols", map.cols},
+               {"lanes", map.lanes}};
+  if (map.block != 0) json["block"] = map.block;
+  if (!map.addresses().empty()) {
+    auto& addresses = json["addresses"] = Json::array();
+    for (const LayoutAddress& a : map.addresses())
+      addresses.push_back({{"lane", a.lane}, {"matrix", a.matrix}, {"row", a.row}});
+  }
+  auto& elements = json["elements"] = Json::array();
+  for (const LayoutElement& e : chosen) {
     Json element = {{"lane", e.lane}, {"reg", e.reg}, {"bit", e.bit}, {"row", e.row}, {"col", e.col}};
     if (matrices) element["matrix"] = e.matrix;
     elements.push_back(std::move(element));
   }
-  Json json = {{"schema", 1},
-               {"opcode", variant.opcode()},
-               {"operand", operand.name},
-               {"type", operand.type.name},
-               {"rows", map.rows},
-               {"cols", map.cols},
-               {"lanes", map.lanes}};
-  if (matrices) {
-    auto addresses = Json::array();
-    for (const auto& a : map.addresses())
-      addresses.push_back({{"lane", a.lane}, {"matrix", a.matrix}, {"row", a.row}});
-    json["addresses"] = std::move(addresses);
-  }
-  json["elements"] = std::move(elements);
   fmt::print("{}\n", json.dump());
 }
 
-void print_svg(const Layout& map, Variant variant, const OperandSpec& operand) {
-  constexpr int kCell = 44, kHigh = 22, kTop = 24;
-  fmt::print(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" font-family=\"monospace\" "
-      "font-size=\"9\">\n",
-      map.cols * kCell + 1, map.rows * map.matrices * kHigh + kTop + 1);
-  fmt::print("<text x=\"2\" y=\"15\" font-size=\"12\">{} of {}</text>\n", operand.name, variant.opcode());
-  for (const LayoutElement& e : map.elements()) {
-    const int x = e.col * kCell, y = (e.matrix * map.rows + e.row) * kHigh + kTop;
-    fmt::print(
-        "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"hsl({},70%,{}%)\" stroke=\"#888\"/>", x, y,
-        kCell, kHigh, e.lane * 360 / map.lanes, 92 - 6 * (e.reg % 4));
-    fmt::print("<text x=\"{}\" y=\"{}\">{}</text>\n", x + 2, y + 14, place(map, e));
+/// One element in words, several as a table.
+void print_elements(const Layout& map, std::span<const LayoutElement> chosen) {
+  if (chosen.size() == 1) {
+    fmt::print("lane {} register {} bit {}\n", chosen[0].lane, chosen[0].reg, chosen[0].bit);
+    return;
   }
-  fmt::print("</svg>\n");
+  std::vector<std::vector<std::string>> rows = {{"lane", "reg", "bit", "row", "col"}};
+  if (map.matrices > 1) rows[0].push_back("matrix");
+  for (const LayoutElement& e : chosen) {
+    auto& row = rows.emplace_back();
+    for (const int value : {e.lane, e.reg, e.bit, e.row, e.col}) row.push_back(std::to_string(value));
+    if (map.matrices > 1) row.push_back(std::to_string(e.matrix));
+  }
+  fmt::print("{}", format_table(rows));
+}
+
+/// "A of mma...: 16 x 16 (m x k) of f16, in 4 registers of 32 lanes".
+std::string title(const Layout& map, Variant variant, const std::string& operand) {
+  const std::string matrices = map.matrices > 1 ? fmt::format("{} matrices of ", map.matrices) : "";
+  const std::string axes = map.col_axis == '\0' ? "" : fmt::format(" ({} x {})", map.row_axis, map.col_axis);
+  const std::string blocks = map.block != 0 ? fmt::format(", a column for {} of k", map.block) : "";
+  return fmt::format("{} of {}: {}{} x {}{} of {}{}, in {} register{} of {} lanes", operand, variant.opcode(),
+                     matrices, map.rows, map.cols, axes, map.type.name, blocks, map.registers,
+                     map.registers == 1 ? "" : "s", map.lanes);
+}
+
+/// Runs of lanes that give the addresses of rows one after the other.
+void print_addresses(const Layout& map) {
+  const auto all = map.addresses();
+  for (std::size_t first = 0, next = 0; first < all.size(); first = next) {
+    const LayoutAddress& from = all[first];
+    const auto follows = [&](const LayoutAddress& a) {
+      return a.matrix == from.matrix && a.lane - from.lane == a.row - from.row;
+    };
+    while (next < all.size() && follows(all[next])) ++next;
+    fmt::print("lanes {}-{} give the addresses of rows {}-{} of matrix {}\n", from.lane, all[next - 1].lane,
+               from.row, all[next - 1].row, from.matrix);
+  }
 }
 
 int run(const Tool& tool, const Options& options) {
+  if (options.format == "html") {
+    throw Error(ErrorKind::usage, "bad-usage", "there is no --format html yet",
+                "text, svg and json there are");
+  }
   const auto specs = tool.specs();
   std::optional<Target> target;
   if (!options.target.empty()) target = specs->target(options.target);
   const Variant variant = choose(find_opcode(*specs, options.opcode, target), options.operand);
-  const OperandSpec& operand = variant.operand(options.operand);
   const Layout map = layout(variant, options.operand, parse_selectors(options.selectors));
-  if (!options.at.empty() || options.lane >= 0) {
-    print_elements(map, options);
-  } else if (options.format == "json") {
-    print_json(map, variant, operand);
+  const std::vector<LayoutElement> chosen = chosen_elements(map, options);
+  const bool all = options.at.empty() && options.lane < 0;
+  if (options.format == "json") {
+    print_json(map, chosen, variant, options.operand);
   } else if (options.format == "svg") {
-    print_svg(map, variant, operand);
+    print_svg(map, title(map, variant, options.operand));
+  } else if (all) {
+    fmt::print("{}\n", title(map, variant, options.operand));
+    print_grid(map);
+    print_addresses(map);
   } else {
-    print_text(map);
+    print_elements(map, chosen);
   }
   return 0;
 }
@@ -174,10 +177,12 @@ void add_layout(Tool& tool) {
         command.add_option("--operand", options.operand, "such as A")->required()->type_name("NAME");
         command.add_option("--target", options.target, "as this target has it")->type_name("T");
         command.add_option("--format", options.format, "text, svg or json (docs/json/layout.json)")
-            ->check(CLI::IsMember({"text", "svg", "json"}))
+            ->check(CLI::IsMember({"text", "svg", "html", "json"}))
             ->capture_default_str();
         command.add_option("--at", options.at, "only this element")->type_name("row,col");
-        command.add_option("--lane", options.lane, "only what this lane holds")->type_name("L");
+        command.add_option("--lane", options.lane, "only what this lane holds")
+            ->check(CLI::NonNegativeNumber)
+            ->type_name("L");
         command.add_option("--select", options.selectors, "value of a selector operand; default 0")
             ->allow_extra_args(false)
             ->type_name("TA=1");

@@ -3,7 +3,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -58,10 +60,10 @@ std::vector<Modifier> modifiers(const Specs& specs, Variant variant, const std::
   return all;
 }
 
-std::vector<std::pair<std::string_view, Version>> targets_of(Variant variant) {
+std::vector<std::pair<std::string_view, Version>> targets_of(const Specs& specs, Variant variant) {
   std::vector<std::pair<std::string_view, Version>> all;
-  for (const TargetInfo& target : targets()) {
-    if (const auto since = variant.since(Target(target))) all.emplace_back(target.name, *since);
+  for (const Target& target : specs.targets()) {
+    if (const auto since = variant.since(target)) all.emplace_back(target.name(), *since);
   }
   return all;
 }
@@ -77,6 +79,53 @@ std::string_view direction_name(OperandSpec::Direction direction) {
   }
 }
 
+/// The fields of a fragment map as specs/README.md names them.
+std::array<std::pair<const char*, std::string>, 6> parts_of(const Variant::FragmentMap& map) {
+  return {{{"type", map.type},
+           {"warp", map.warp},
+           {"lane", map.lane},
+           {"val", map.val},
+           {"bits", map.bits},
+           {"block", map.block}}};
+}
+
+std::string fragment_text(const Variant::FragmentMap& map) {
+  std::string text;
+  for (const auto& [name, part] : parts_of(map)) {
+    if (!part.empty()) text += fmt::format("{}{} {}", text.empty() ? "" : "; ", name, part);
+  }
+  return text;
+}
+
+/// The number a value is; nullopt for words.
+std::optional<int> number_of(const std::string& value) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc{} || end != value.data() + value.size()) return std::nullopt;
+  return number;
+}
+
+/// The values in a line; four or more numbers in equal steps as "8..256/8".
+std::string line_of(const std::vector<std::string>& values) {
+  std::string line;
+  for (std::size_t i = 0; i < values.size();) {
+    std::size_t end = i + 1;
+    const auto first = number_of(values[i]);
+    const auto second = end < values.size() ? number_of(values[end]) : std::nullopt;
+    const int step = first && second ? *second - *first : 0;
+    while (step > 0 && end < values.size() &&
+           number_of(values[end]) == *first + step * static_cast<int>(end - i))
+      ++end;
+    const bool range = end - i >= 4;
+    line += line.empty() ? "" : " ";
+    line +=
+        range ? fmt::format("{}..{}{}", values[i], values[end - 1], step == 1 ? "" : fmt::format("/{}", step))
+              : values[i];
+    i = range ? end : i + 1;
+  }
+  return line;
+}
+
 void print_text(const Specs& specs, Variant variant, const std::optional<Target>& target) {
   const Specs::FormInfo form = specs.info(variant.form());
   fmt::print("{}\n", example(variant));
@@ -84,18 +133,17 @@ void print_text(const Specs& specs, Variant variant, const std::optional<Target>
   if (variant.undocumented()) fmt::print("  undocumented: ptxas takes it, the manual does not promise it\n");
   std::vector<std::vector<std::string>> rows;
   for (const OperandSpec& operand : variant.operands()) {
-    const Variant::FragmentMap map = variant.fragment(operand.name);
     rows.push_back({"   ", operand.name, std::string(direction_name(operand.direction)), operand.describe(),
-                    map.empty() ? "" : fmt::format("lane {}; value {}", map.lane, map.val)});
+                    fragment_text(variant.fragment(operand.name))});
   }
   fmt::print("  operands\n{}", format_table(rows));
   rows.clear();
   for (const Modifier& modifier : modifiers(specs, variant, target)) {
-    rows.push_back({"   ", modifier.name, fmt::format("{}", fmt::join(modifier.values, " "))});
+    rows.push_back({"   ", modifier.name, line_of(modifier.values)});
   }
   if (!rows.empty()) fmt::print("  modifiers of the form {}\n{}", form.text, format_table(rows));
   std::vector<std::string> places;
-  for (const auto& [name, since] : targets_of(variant))
+  for (const auto& [name, since] : targets_of(specs, variant))
     places.push_back(fmt::format("{} ({})", name, to_string(since)));
   fmt::print("  targets (from PTX)\n    {}\n", fmt::join(places, " "));
 }
@@ -108,7 +156,10 @@ Json operand_json(Variant variant, const OperandSpec& operand) {
                {"description", operand.describe()},
                {"fragment", nullptr}};
   const Variant::FragmentMap map = variant.fragment(operand.name);
-  if (!map.empty()) json["fragment"] = {{"warp", map.warp}, {"lane", map.lane}, {"val", map.val}};
+  if (!map.empty()) {
+    auto& fragment = json["fragment"] = Json::object();
+    for (const auto& [name, part] : parts_of(map)) fragment[name] = part;
+  }
   return json;
 }
 
@@ -119,7 +170,7 @@ Json variant_json(const Specs& specs, Variant variant, const std::optional<Targe
   Json slots = Json::object();
   for (const Modifier& modifier : modifiers(specs, variant, target)) slots[modifier.name] = modifier.values;
   auto places = Json::array();
-  for (const auto& [name, since] : targets_of(variant))
+  for (const auto& [name, since] : targets_of(specs, variant))
     places.push_back({{"target", name}, {"since", to_string(since)}});
   return {{"opcode", variant.opcode()},
           {"example", example(variant)},

@@ -41,6 +41,8 @@ void Decoder::decode_kernel() {
       labels_[statement.index] = static_cast<std::uint32_t>(code_.operations.size());
     } else if (statement.kind == ir::Statement::Kind::instruction) {
       decode(kernel_.instructions[statement.index]);
+    } else if (statement.kind == ir::Statement::Kind::call) {
+      refuse(kernel_.calls[statement.index]);
     }
   }
   finish_branches();
@@ -108,6 +110,17 @@ void Decoder::finish_branches() {
 
 std::string_view Decoder::word(std::string_view slot) const {
   return variant().slot(slot).value_or(std::string_view());
+}
+
+void Decoder::refuse(const ir::Call& call) const {
+  Diagnostic diagnostic{
+      .code = "exec-unsupported",
+      .message = fmt::format("the executor cannot run `{}` of kernel {}: it has no functions",
+                             print(kernel_, call), kernel_.name),
+      .hint = "run the kernel on a GPU, or inline the function"};
+  diagnostic.line = static_cast<int>(call.line);
+  diagnostic.column = static_cast<int>(call.column);
+  throw Error(ErrorKind::refused, {std::move(diagnostic)});
 }
 
 void Decoder::unsupported(const std::string& why) const {
@@ -185,7 +198,7 @@ Slot Decoder::literal(const OperandSpec& spec, const ir::Operand& operand) {
       return constant(bits, 8);
     case Kind::symbol:
     case Kind::address_symbol: {
-      const std::string& name = kernel_.symbols[operand.index];
+      const std::string& name = kernel_.symbols[operand.index].name;
       const Place* place = symbols_.find(name);
       if (place == nullptr) unsupported(fmt::format("{} is neither a parameter nor a variable", name));
       return address_constant(*place, operand.value);

@@ -50,6 +50,7 @@ class Decoder {
  private:
   void place_registers();
   void decode(const ir::Instruction& instruction);
+  [[noreturn]] void refuse(const ir::Call& call) const;
   void finish_branches();
   Slot add_register(std::size_t bytes);
   Slot constant(std::uint64_t value, std::uint8_t bytes);

@@ -263,15 +263,11 @@ void decode_approximation(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"add.float", decode_add},
-    Semantics{"add.mixed", decode_add_mixed},
-    Semantics{"fma", decode_fma},
-    Semantics{"fma.mixed", decode_fma_mixed},
-    Semantics{"min.float", decode_minmax},
-    Semantics{"abs.float", decode_sign},
-    Semantics{"div.float", decode_div},
-    Semantics{"rcp", decode_reciprocal},
-    Semantics{"approx", decode_approximation},
+    Semantics{"add.float", decode_add},     Semantics{"add.mixed", decode_add_mixed},
+    Semantics{"fma", decode_fma},           Semantics{"fma.mixed", decode_fma_mixed},
+    Semantics{"min.float", decode_minmax},  Semantics{"abs.float", decode_sign},
+    Semantics{"div.float", decode_div},     Semantics{"div.full", decode_div},
+    Semantics{"rcp", decode_reciprocal},    Semantics{"approx", decode_approximation},
     Semantics{"copysign", decode_copysign},
 };
 

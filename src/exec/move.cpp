@@ -205,7 +205,9 @@ Special find_special(const Decoder& decoder, std::span<const SpecialRegister> am
 void decode_special(Decoder& decoder) {
   std::string_view name = decoder.word("register");
   SpecialPlan plan;
-  if (name.size() > 2 && name[name.size() - 2] == '.') {
+  if (name.ends_with(".w")) {
+    plan.values = {{zero}};
+  } else if (name.size() > 2 && name[name.size() - 2] == '.') {
     const auto axis = static_cast<std::size_t>(name.back() - 'x');
     name.remove_suffix(2);
     plan.values = {{find_special(decoder, kVectors, name), axis}};

@@ -105,14 +105,19 @@ void collect(const Code& code, const std::vector<std::uint64_t>& executed, Stats
   }
 }
 
+std::string entries_hint(const ir::Module& module) {
+  for (const ir::Kernel& kernel : module.functions)
+    if (kernel.entry && kernel.defined) return fmt::format("it has {}", kernel.name);
+  return "it has none at all";
+}
+
 }  // namespace
 
 Program::Program(const ir::Module& module, std::string_view entry) : code_(std::make_unique<Code>()) {
   const ir::Kernel* kernel = module.find(entry);
-  if (kernel == nullptr) {
+  if (kernel == nullptr || !kernel->entry || !kernel->defined) {
     throw Error(ErrorKind::usage, "unknown-kernel", fmt::format("the module has no entry {}", entry),
-                module.kernels.empty() ? "it has none at all"
-                                       : fmt::format("it has {}", module.kernels.front().name));
+                entries_hint(module));
   }
   code_->specs = module.specs;
   code_->kernel = *kernel;

@@ -99,6 +99,8 @@ void Symbols::place_variable(Code& code, const ir::Variable& variable) {
       place = {.space = StateSpace::global, .variable = code.globals.size()};
       code.globals.push_back({.name = variable.name, .data = initial_bytes(variable)});
       break;
+    default:
+      return;  // what only calls need
   }
   places_[variable.name] = place;
 }

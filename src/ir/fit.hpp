@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "ptxloom/ir.hpp"
 
@@ -22,7 +23,8 @@ enum class Misfit : std::uint8_t {
   literal,         ///< a literal of another kind than the type takes
   range,           ///< an immediate outside its values
   sink,            ///< `_` where a value is needed
-  negation,        ///< `!` before what cannot be negated
+  negation,        ///< `!` or `-` before what cannot be negated
+  selector,        ///< a part of a register that the place does not take
   length,          ///< a vector of another length, or a scalar
   untyped,         ///< a vector that holds nothing but `_`, or one literal
   mixed,           ///< a vector of elements of several sizes, or of integers and floats
@@ -50,11 +52,10 @@ Mismatch find_mismatch(const Kernel& kernel, const OperandSpec& place, const Ope
 Mismatch find_mismatch(const Kernel& kernel, std::span<const OperandSpec> places,
                        std::span<const Operand> operands);
 
-/// Where a symbol of a kernel lives; `elsewhere` is a variable of the module, of which the kernel knows only
-/// the name.
-enum class SymbolSpace : std::uint8_t { global, shared, local, constant, param, elsewhere };
-SymbolSpace space_of(const Kernel& kernel, std::uint32_t symbol);
-/// Whether a variable there can be addressed by an instruction of this state space ("" = generic).
-bool space_fits(std::string_view wanted, SymbolSpace space);
+/// Whether a "state space" is that of opaque variables: "texref", "samplerref", "surfref".
+bool is_opaque(std::string_view space);
+
+/// Whether what lies there can be addressed by an instruction of this state space ("" = generic).
+bool space_fits(std::string_view wanted, Space space);
 
 }  // namespace ptxloom::ir

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
 #include "ptxloom/ir.hpp"
 
 namespace ptxloom::ir {
 
-const Kernel* Module::find(std::string_view name) const {
-  const auto found =
-      std::find_if(kernels.begin(), kernels.end(), [&](const Kernel& k) { return k.name == name; });
-  return found == kernels.end() ? nullptr : &*found;
+const Function* Module::find(std::string_view name) const {
+  const Function* found = nullptr;
+  for (const Function& function : functions) {
+    if (function.name != name) continue;
+    if (function.defined) return &function;
+    found = &function;
+  }
+  return found;
 }
 
 }  // namespace ptxloom::ir

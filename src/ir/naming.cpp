@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/naming.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace ptxloom::ir {
@@ -12,8 +13,8 @@ std::string hex(char prefix, int digits, std::int64_t bits) {
   return buffer;
 }
 
-std::string plus(std::string base, std::int64_t offset) {
-  if (offset != 0) base += "+" + std::to_string(offset);
+std::string plus(std::string base, const Operand& operand) {
+  if (operand.value != 0 || operand.plus_zero) base += "+" + std::to_string(operand.value);
   return base;
 }
 
@@ -22,8 +23,9 @@ std::string register_text(const Kernel& kernel, std::uint32_t id) {
                                       : "<register " + std::to_string(id) + ">";
 }
 
-std::string name_at(const std::vector<std::string>& names, std::uint32_t index) {
-  return index < names.size() ? names[index] : "<name " + std::to_string(index) + ">";
+std::string symbol_text(const Kernel& kernel, std::uint32_t index) {
+  return index < kernel.symbols.size() ? kernel.symbols[index].name
+                                       : "<symbol " + std::to_string(index) + ">";
 }
 
 std::string vector_text(const Kernel& kernel, const Operand& vector) {
@@ -44,14 +46,31 @@ std::string name_of(const RegisterDecl& decl) {
   return std::string(kRegisterClasses[register_class(decl.type)].prefix) + std::to_string(decl.number);
 }
 
+std::int64_t pack_selector(std::string_view letters) {
+  std::uint64_t packed = 0;
+  for (std::size_t i = 0; i < std::min<std::size_t>(letters.size(), 8); ++i)
+    packed |= std::uint64_t{static_cast<unsigned char>(letters[i])} << (8 * i);
+  return static_cast<std::int64_t>(packed);
+}
+
+std::string selector_of(const Operand& reg) {
+  std::string letters;
+  for (auto left = static_cast<std::uint64_t>(reg.value); left != 0; left >>= 8)
+    letters += static_cast<char>(left & 0xFF);
+  return letters;
+}
+
 std::string text_of(const Kernel& kernel, const Operand& operand) {
   using Kind = Operand::Kind;
-  const std::string sign = operand.negated ? "!" : "";
+  const bool number = operand.kind == Kind::reg && operand.index < kernel.registers.size() &&
+                      kernel.registers[operand.index].type != pred;
+  const std::string sign = operand.negated ? (number ? "-" : "!") : "";
   switch (operand.kind) {
     case Kind::sink:
       return "_";
     case Kind::reg:
-      return sign + register_text(kernel, operand.index);
+      return sign + register_text(kernel, operand.index) +
+             (operand.value != 0 ? "." + selector_of(operand) : "");
     case Kind::integer:
       return sign + std::to_string(operand.value);
     case Kind::f32:
@@ -59,14 +78,15 @@ std::string text_of(const Kernel& kernel, const Operand& operand) {
     case Kind::f64:
       return hex('d', 16, operand.value);
     case Kind::address:
-      return plus(register_text(kernel, operand.index), operand.value);
+      return plus(register_text(kernel, operand.index), operand);
     case Kind::symbol:
     case Kind::address_symbol:
-      return plus(name_at(kernel.symbols, operand.index), operand.value);
+      return plus(symbol_text(kernel, operand.index), operand);
     case Kind::address_absolute:
       return std::to_string(operand.value);
     case Kind::label:
-      return name_at(kernel.labels, operand.index);
+      return operand.index < kernel.labels.size() ? kernel.labels[operand.index]
+                                                  : "<label " + std::to_string(operand.index) + ">";
     case Kind::vector:
       return vector_text(kernel, operand);
     case Kind::literal:

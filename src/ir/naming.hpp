@@ -47,6 +47,10 @@ constexpr std::size_t register_class(const Type& type) {
 /// "%r12", or the name that the register was given.
 std::string name_of(const RegisterDecl& decl);
 
+/// The selector of a register in a video instruction ("b0", "h10"): up to eight letters, the first lowest.
+std::int64_t pack_selector(std::string_view letters);
+std::string selector_of(const Operand& reg);
+
 /// An operand as PTX writes it: "{%r1, %r2}", "0f3F800000", "%rd4+16" (without the brackets of an address).
 /// What refers to nothing, which only broken IR does, reads "<...>".
 std::string text_of(const Kernel& kernel, const Operand& operand);

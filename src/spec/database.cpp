@@ -29,6 +29,7 @@ std::string_view mnemonic_of(std::string_view opcode) { return opcode.substr(0, 
 Database::Database(const SpecData& compiled, std::span<const std::filesystem::path> overlays) {
   vocabulary_.add(targets());
   vocabulary_.add(compiled.types);
+  vocabulary_.add(ptx_versions());
   vocabulary_.add(compiled.words);
   forms_.reserve(compiled.forms.size());
   by_name_.reserve(compiled.forms.size());
@@ -47,6 +48,7 @@ void Database::read_overlays(std::span<const std::filesystem::path> overlays) {
     ReadSpecs& read = *overlays_.emplace_back(std::make_unique<ReadSpecs>());
     read_folder(folder, arena_, read);
     vocabulary_.add(read.targets);
+    vocabulary_.add(read.versions);
     vocabulary_.add(read.types);
     vocabulary_.add(read.words);
     for (FormData& form : read.forms) {
@@ -94,12 +96,16 @@ std::span<const Variant> Database::match(std::string_view opcode) const {
   }
   const auto forms = by_mnemonic_.find(mnemonic_of(opcode));
   if (forms == by_mnemonic_.end()) return {};
-  const std::unique_lock lock(mutex_);
+  std::unique_lock lock(mutex_);
   std::vector<Variant> found;
   for (const FormData* form : forms->second) {
     if (has_fixed_words(opcode, form->text)) compiled_form(*form).match(opcode, found);
   }
-  if (found.empty()) return {};  // not remembered: there is no end of wrong opcodes
+  if (found.empty()) {  // not remembered: there is no end of wrong opcodes
+    lock.unlock();
+    const std::string once = vocabulary_.without_repeats(opcode);
+    return once.size() < opcode.size() ? match(once) : std::span<const Variant>{};
+  }
   std::stable_sort(found.begin(), found.end(),
                    [](Variant a, Variant b) { return a.undocumented() < b.undocumented(); });
   return matched_.try_emplace(std::string(opcode), std::move(found)).first->second;
@@ -108,6 +114,15 @@ std::span<const Variant> Database::match(std::string_view opcode) const {
 std::vector<Variant> Database::variants(const FormData& form) const {
   const std::unique_lock lock(mutex_);
   return compiled_form(form).all();
+}
+
+const Form& Database::form(const FormData& data) const {
+  {
+    const std::shared_lock lock(mutex_);
+    if (const auto known = compiled_.find(&data); known != compiled_.end()) return known->second->form();
+  }
+  const std::unique_lock lock(mutex_);
+  return compiled_form(data).form();
 }
 
 void Database::with(const FormData& form, const std::function<void(FormVariants&)>& use) const {
@@ -123,6 +138,18 @@ Variant Database::remember(const std::string& key, const std::function<Variant()
   const Variant made = make();
   const std::unique_lock lock(mutex_);
   return remembered_.try_emplace(key, made).first->second;
+}
+
+Diagnostic Database::remember_reason(const std::string& key, const std::function<Diagnostic()>& make) const {
+  constexpr std::size_t kMost = 4096;  // there is no end of wrong opcodes
+  {
+    const std::shared_lock lock(mutex_);
+    if (const auto known = reasons_.find(key); known != reasons_.end()) return known->second;
+  }
+  Diagnostic made = make();
+  const std::unique_lock lock(mutex_);
+  if (reasons_.size() >= kMost) reasons_.clear();
+  return reasons_.try_emplace(key, std::move(made)).first->second;
 }
 
 }  // namespace ptxloom::spec

@@ -43,10 +43,14 @@ class Database {
   std::span<const Variant> match(std::string_view opcode) const;
   std::vector<Variant> variants(const FormData& form) const;
 
+  /// The form compiled; it changes no more.
+  const Form& form(const FormData& data) const;
   /// Calls `use` with the form's variants under the lock.
   void with(const FormData& form, const std::function<void(FormVariants&)>& use) const;
   /// A value remembered under a key, made at first by `make` (which may use `with`).
   Variant remember(const std::string& key, const std::function<Variant()>& make) const;
+  /// The same of what is wrong with an opcode; of these only some are kept.
+  Diagnostic remember_reason(const std::string& key, const std::function<Diagnostic()>& make) const;
 
  private:
   FormVariants& compiled_form(const FormData& form) const;
@@ -63,6 +67,7 @@ class Database {
   mutable std::unordered_map<const FormData*, std::unique_ptr<FormVariants>> compiled_;
   mutable std::unordered_map<std::string, std::vector<Variant>, StringHash, std::equal_to<>> matched_;
   mutable std::unordered_map<std::string, Variant, StringHash, std::equal_to<>> remembered_;
+  mutable std::unordered_map<std::string, Diagnostic, StringHash, std::equal_to<>> reasons_;
 };
 
 /// The opcode up to its first dot.

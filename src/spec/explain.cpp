@@ -1,100 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <set>
-#include <tuple>
 
 #include "base/nearest.hpp"
-#include "spec/database.hpp"
+#include "spec/near.hpp"
 #include "spec/select.hpp"
 
-// Why an opcode is none, or none here. What it may have been meant to be is found by changing one word of it,
-// or two: all variants of a mnemonic can be a hundred thousand.
+// Why an opcode is none, or none here, in words.
 namespace ptxloom {
 namespace {
 
-constexpr std::size_t kNearest = 5;  // opcodes that a hint names
+using spec::Misreading;
 
-using Words = std::vector<std::string>;
+constexpr std::size_t kWordsListed = 10, kExchangesListed = 3;
 
-std::string joined(const Words& words) {
-  std::string opcode;
-  for (const std::string& word : words) {
-    if (!word.empty()) opcode += (opcode.empty() || word.starts_with('.') ? "" : ".") + word;
-  }
-  return opcode;
-}
-
-/// What opcodes of the mnemonic are written with after it: ".f32", ".m16n8k16", ".v4".
-std::set<std::string> words_after(const spec::Database& database, std::string_view mnemonic) {
-  std::set<std::string> words;
-  for (const spec::FormData* form : database.with_mnemonic(mnemonic)) {
-    database.with(*form, [&](spec::FormVariants& variants) {
-      const auto& units = variants.form().opcode().units();
-      for (std::size_t i = 1; i < units.size(); ++i) {
-        for (const spec::Unit::Text& text : units[i].texts) words.insert(text.text);
-      }
-    });
-  }
-  return words;
-}
-
-/// Visits the opcodes that differ in one word: one left out, one put in place of another, one added.
-template <class Visit>
-void each_edit(const Words& words, const std::set<std::string>& known, const Visit& visit) {
-  for (std::size_t at = 1; at <= words.size(); ++at) {
-    if (at < words.size()) {
-      Words edited = words;
-      edited[at].clear();
-      visit(edited);
-      for (const std::string& word : known) {
-        edited[at] = word;
-        visit(edited);
-      }
-    }
-    Words longer = words;
-    longer.insert(longer.begin() + static_cast<std::ptrdiff_t>(at), std::string());
-    for (const std::string& word : known) {
-      longer[at] = word;
-      visit(longer);
-    }
-  }
-}
-
-struct Candidate {
-  bool elsewhere = false;  // not on the target
-  std::size_t edits = 0;   // characters
-  Variant variant;
-  auto key() const { return std::tuple(elsewhere, edits); }
-};
-
-/// The documented opcodes that differ in one word, or else in two, the nearest first, each once.
-std::vector<Candidate> nearest_opcodes(const spec::Database& database, std::string_view opcode,
-                                       const Target& target) {
-  const std::set<std::string> known = words_after(database, spec::mnemonic_of(opcode));
-  Words words;
-  for (std::string_view word : spec::split(opcode, '.')) words.emplace_back(word);
-  std::vector<Candidate> candidates;
-  std::set<const spec::VariantData*> seen;
-  const auto keep = [&](const Words& edited) {
-    const std::string text = joined(edited);
-    for (Variant variant : database.match(text)) {
-      if (variant.undocumented() || !seen.insert(variant.data()).second) continue;
-      candidates.push_back({!variant.since(target), edit_distance(opcode, text), variant});
-      break;  // the others have the same opcode
-    }
-  };
-  each_edit(words, known, keep);
-  const auto here = [](const Candidate& candidate) { return !candidate.elsewhere; };
-  for (std::size_t at = 1; at < words.size() && std::none_of(candidates.begin(), candidates.end(), here);
-       ++at) {
-    Words shorter = words;
-    shorter[at].clear();
-    each_edit(shorter, known, keep);
-  }
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.key() < b.key(); });
-  candidates.resize(std::min(candidates.size(), kNearest));
-  return candidates;
+std::string joined(const auto& parts, std::string_view separator) {
+  std::string text;
+  for (const auto& part : parts) text.append(text.empty() ? "" : separator).append(part);
+  return text;
 }
 
 std::string nearest_mnemonic(const spec::Database& database, std::string_view opcode) {
@@ -104,15 +26,65 @@ std::string nearest_mnemonic(const spec::Database& database, std::string_view op
   return nearest(spec::mnemonic_of(opcode), mnemonics);
 }
 
-std::string list_of(const std::vector<Candidate>& candidates, const Target& target) {
-  std::string list;
-  for (const Candidate& candidate : candidates) {
-    list += (list.empty() ? "" : ", ") + std::string(candidate.variant.opcode());
-    if (candidate.elsewhere)
-      list +=
-          " (not on " + std::string(target.name()) + ": needs " + spec::where_legal(candidate.variant) + ")";
+/// ".m16n8k32 instead of .m16n8k16", "without .ftz", ".rn or .rz added".
+std::string text_of(const spec::Exchange& exchange) {
+  std::vector<std::string> words = exchange.to;
+  const auto none = std::find(words.begin(), words.end(), "");
+  const bool without = none != words.end();
+  if (without) words.erase(none);
+  const bool more = words.size() > kWordsListed;
+  words.resize(std::min(words.size(), kWordsListed));
+  std::string text = joined(words, " ") + (more ? " ..." : "");
+  if (exchange.from.empty()) return text + " added";
+  if (text.empty()) return "without " + exchange.from;
+  return text + (without ? " or nothing" : "") + " instead of " + exchange.from;
+}
+
+std::string hint_of(const Misreading& misreading, std::string_view mnemonic, const Target& target) {
+  if (misreading.nearest.empty())
+    return "`ptxloom list " + std::string(mnemonic) + " --variants` shows what there is";
+  std::string text;
+  for (std::size_t i = 0; i < std::min(misreading.legal.size(), kExchangesListed); ++i)
+    text += (i == 0 ? "legal: " : ", or ") + text_of(misreading.legal[i]);
+  text += text.empty() ? "nearest: " : "; nearest: ";
+  bool first = true;
+  for (const spec::NearOpcode& near : misreading.nearest) {
+    text.append(first ? "" : ", ").append(near.variant.opcode());
+    first = false;
+    if (near.elsewhere)
+      text += " (not on " + std::string(target.name()) + ": needs " + spec::where_legal(near.variant) + ")";
   }
-  return list;
+  return text;
+}
+
+/// The code and what is wrong.
+std::pair<std::string, std::string> reason_of(const Misreading& misreading, std::string_view opcode,
+                                              std::string_view mnemonic) {
+  using Why = Misreading::Why;
+  const std::string there_is_no = "there is no " + std::string(opcode);
+  const std::string word(misreading.word), of = " of " + std::string(mnemonic);
+  switch (misreading.why) {
+    case Why::unknown_word:
+      return {"unknown-modifier",
+              word + " is no modifier" + of +
+                  (misreading.nearest_word.empty() ? "" : "; did you mean " + misreading.nearest_word + "?")};
+    case Why::missing:
+      return {"missing-modifier",
+              there_is_no + (misreading.expected.empty() ? ": a modifier is missing"
+                                                         : ": " + misreading.expected + " is missing")};
+    case Why::repeated:
+      return {"repeated-modifier", there_is_no + ": " + word + " stands there twice"};
+    case Why::order:
+      return {"modifier-order", there_is_no + ": its modifiers stand in another order"};
+    case Why::illegal:
+      break;
+  }
+  if (!word.empty())
+    return {"illegal-combination", there_is_no + ": " + word + " does not go with the other modifiers"};
+  if (misreading.together.empty()) return {"illegal-combination", there_is_no};
+  return {"illegal-combination", there_is_no + ": the table '" + misreading.table + "' of " +
+                                     misreading.form + " has no row with " +
+                                     joined(misreading.together, " ")};
 }
 
 }  // namespace
@@ -126,21 +98,26 @@ Diagnostic Specs::explain(std::string_view opcode, const Target& target) const {
             .message = std::string(opcode) + " is not on " + std::string(target.name()),
             .hint = "it needs " + spec::where_legal(*documented)};
   const std::string mnemonic(spec::mnemonic_of(opcode));
-  const auto near = [&](const char* what) {
-    const auto candidates = nearest_opcodes(*database_, opcode, target);
-    return candidates.empty() ? "`ptxloom list " + mnemonic + " --variants` shows what there is"
-                              : what + list_of(candidates, target);
-  };
-  if (!readings.empty())
-    return {.code = "undocumented",
-            .message = "the manual does not promise " + std::string(opcode) + ", though ptxas takes it",
-            .hint = near("documented and near: ")};
   if (database_->with_mnemonic(mnemonic).empty())
     return {
         .code = "unknown-instruction",
         .message = "there is no instruction '" + mnemonic + "'",
         .hint = "did you mean " + nearest_mnemonic(*database_, opcode) + "? `ptxloom list` shows them all"};
-  return {.code = "no-variant", .message = "there is no " + std::string(opcode), .hint = near("nearest: ")};
+  return database_->remember_reason(std::string(target.name()) + ' ' + std::string(opcode), [&] {
+    const Misreading misreading = spec::misread(*database_, opcode, target);
+    const std::string hint = hint_of(misreading, mnemonic, target);
+    if (!readings.empty())
+      return Diagnostic{
+          .code = "undocumented",
+          .message = "the manual does not promise " + std::string(opcode) + ", though ptxas takes it",
+          .hint = "documented and near: " + hint};
+    auto [code, message] = reason_of(misreading, opcode, mnemonic);
+    const auto at = misreading.word.empty() ? 0 : misreading.word.data() - opcode.data();
+    return Diagnostic{.code = std::move(code),
+                      .message = std::move(message),
+                      .hint = hint,
+                      .column = static_cast<int>(at) + 1};
+  });
 }
 
 }  // namespace ptxloom

@@ -142,10 +142,7 @@ void Form::compile_text() {
       operand_names_.push_back(name);
     }
   }
-  for (const FragmentData& map : data_.frags) {
-    for (std::string_view text : {map.type, map.warp, map.lane, map.val})
-      Template::parse(text, slots_, place());
-  }
+  for (const FragmentData& map : data_.frags) fragments_.emplace_back(map, slots_, place());
   for (const Entry& entry : data_.select) Template::parse(entry.value, slots_, place());
 }
 

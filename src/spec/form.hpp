@@ -9,6 +9,7 @@
 #include "spec/arena.hpp"
 #include "spec/cell.hpp"
 #include "spec/form_data.hpp"
+#include "spec/fragment.hpp"
 #include "spec/need.hpp"
 #include "spec/opcode_text.hpp"
 #include "spec/operand_text.hpp"
@@ -46,6 +47,7 @@ class Form {
   std::string_view operand_text() const { return operand_text_; }
   const std::vector<OperandTemplate>& operands() const { return operands_; }
   std::span<const std::string_view> operand_names() const { return operand_names_; }
+  std::span<const FragmentTemplate> fragments() const { return fragments_; }
   const Need* need() const { return need_; }
   /// Words with a need of their own, wherever they stand.
   std::span<const std::pair<std::string_view, const Need*>> word_needs() const { return word_needs_; }
@@ -79,6 +81,7 @@ class Form {
   std::string_view operand_text_;
   std::vector<OperandTemplate> operands_;
   std::vector<std::string_view> operand_names_;
+  std::vector<FragmentTemplate> fragments_;
   std::vector<std::vector<Alternative>> domains_;
   std::vector<std::pair<std::string_view, const Need*>> word_needs_;
   const Need* need_ = nullptr;

@@ -20,10 +20,10 @@ struct TableData {
   std::span<const std::string_view> lines;
 };
 
-/// Where the elements of operands lie: mixed-radix digits of element type, warp, lane and val.
+/// Where the elements of operands lie; see fragment.hpp.
 struct FragmentData {
   std::string_view operands;
-  std::string_view type, warp, lane, val;
+  std::string_view type, warp, lane, val, bits, block;
 };
 
 /// What the forms of one file share.
@@ -37,6 +37,7 @@ struct FileData {
 struct FormData {
   const FileData* file = nullptr;
   std::string_view name, family, doc, text, need;
+  std::string_view mode;                        // the .target option it needs; "!...": needs to be absent
   std::span<const std::string_view> mnemonics;  // what its opcodes begin with, to the first dot
   std::span<const Entry> ops, alias, mods, sets, needs, select;
   std::span<const TableData> tables;

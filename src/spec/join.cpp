@@ -9,7 +9,8 @@ namespace {
 /// Depth first over tables, rows and cells; what a step binds it takes back.
 class Joiner {
  public:
-  Joiner(const Form& form, const std::vector<Known>& known) : form_(form), known_(known) {
+  Joiner(const Form& form, const std::vector<Known>& known, std::size_t most)
+      : form_(form), known_(known), most_(most) {
     state_.values.resize(form.slots().size());
     state_.spellings.resize(form.slots().size(), Spelling::written);
     if (form.need() != nullptr) state_.needs.push_back(form.need());
@@ -26,6 +27,7 @@ class Joiner {
   void table(Index index) {
     if (index == form_.tables().size()) return finish();
     for (const Row& row : form_.tables()[index].rows) {
+      if (out_.size() >= most_) return;
       const bool lax = state_.lax;
       state_.lax = lax || row.lax;
       if (row.need != nullptr) state_.needs.push_back(row.need);
@@ -70,6 +72,7 @@ class Joiner {
     const std::string_view bound = state_.values[at];
     const Spelling spelling = state_.spellings[at];
     for (const Alternative& any : values) {
+      if (out_.size() >= most_) break;
       if (bound.data() != nullptr ? any.value != bound : !fits(slot, any.value)) continue;
       state_.values[at] = any.value;
       state_.spellings[at] = bound.data() != nullptr ? std::max(spelling, any.spelling) : any.spelling;
@@ -150,6 +153,7 @@ class Joiner {
 
   const Form& form_;
   const std::vector<Known>& known_;
+  const std::size_t most_;
   Joined state_;
   std::vector<std::pair<int, const Cell*>> postponed_;
   std::vector<Joined> out_;
@@ -157,8 +161,8 @@ class Joiner {
 
 }  // namespace
 
-std::vector<Joined> join(const Form& form, const std::vector<Known>& known) {
-  return Joiner(form, known).run();
+std::vector<Joined> join(const Form& form, const std::vector<Known>& known, std::size_t most) {
+  return Joiner(form, known, most).run();
 }
 
 }  // namespace ptxloom::spec

@@ -25,7 +25,10 @@ struct Known {
   std::string_view value;  // of value (however spelled) and written
 };
 
-/// `known` is empty or has an entry for each slot. Throws "spec-unbound-slot" where a row leaves a slot open.
-std::vector<Joined> join(const Form& form, const std::vector<Known>& known);
+inline constexpr std::size_t kAllRows = static_cast<std::size_t>(-1);
+
+/// `known` is empty or has an entry for each slot; of more rows than `most` the first are given. Throws
+/// "spec-unbound-slot" where a row leaves a slot open.
+std::vector<Joined> join(const Form& form, const std::vector<Known>& known, std::size_t most = kAllRows);
 
 }  // namespace ptxloom::spec

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "spec/database.hpp"
+#include "spec/fragment_lint.hpp"
 
 namespace ptxloom::spec {
 namespace {
@@ -51,6 +52,7 @@ void lint(FormVariants& variants) {
   if (all.empty())
     fail("spec-empty", form.place(), "no row of one table fits the others: the form has no variant");
   check_sets_used(form);
+  lint_fragments(variants);
 }
 
 }  // namespace ptxloom::spec

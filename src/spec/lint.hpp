@@ -7,7 +7,8 @@
 #include "spec/variant.hpp"
 
 // What is wrong with a form that only the joined tables show: slots left open, one opcode with two meanings,
-// operands that the text does not show, sets that nothing uses. Run on every form by specgen and on overlays.
+// operands that the text does not show, sets that nothing uses, fragment maps that do not fit. Run on every
+// form by specgen and on overlays.
 namespace ptxloom::spec {
 
 /// Throws Error(usage, "spec-...") for the first mistake.

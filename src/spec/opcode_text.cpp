@@ -8,8 +8,7 @@
 namespace ptxloom::spec {
 namespace {
 
-constexpr std::size_t kMaxUnits = 32;   // of a form; the lint refuses more
-constexpr std::size_t kMaxOrders = 16;  // order classes
+constexpr std::size_t kMaxUnits = 32;  // of a form; the lint refuses more
 
 /// Depth-first search for the ways to lay an opcode's words over the units.
 class Search {

@@ -58,18 +58,32 @@ class OperandParser {
     if (kind == "in") return parse_value(rest, Direction::in, true), true;
     if (kind == "reg") return parse_value(rest, Direction::in, false), true;
     if (kind == "imm") return parse_immediate(rest), true;
-    if (kind == "sym") return fixed(Kind::symbol), true;
+    if (kind == "sym") return fixed(Kind::symbol), parse_symbol(rest), true;
     if (kind == "label") return fixed(Kind::label), true;
     if (kind == "lit") return fixed(Kind::literal), true;
     if (kind != "addr") return false;
     spec_.kind = Kind::address;
-    spec_.space = rest;
+    spec_.space = rest.substr(0, rest.find(' '));
+    if (spec_.space.size() < rest.size()) spec_.text = rest.substr(spec_.space.size() + 1);
     return true;
+  }
+
+  /// "gv|gv+4", "sv in shared".
+  void parse_symbol(std::string_view names) {
+    const std::size_t in = names.find(" in ");
+    if (in == names.npos) return;
+    spec_.text = names.substr(0, in);
+    spec_.space = names.substr(in + 4);
   }
 
   void parse_immediate(std::string_view values) {
     spec_.registers_allowed = false;
     spec_.literal_allowed = true;
+    if (!values.empty()) parse_values(values);
+  }
+
+  /// What a literal may be: a range, or one of "32|64|128".
+  void parse_values(std::string_view values) {
     if (values.find("..") != values.npos && values.find('|') == values.npos) return parse_range(values);
     for (std::string_view word : split(values, '|')) spec_.choices.push_back(number(word));
   }
@@ -90,7 +104,7 @@ class OperandParser {
     return value;
   }
 
-  /// "[!]type[count][=range][+][_]"
+  /// "[!]type[count][=range][+][_]", " .selectors"
   void parse_value(std::string_view text, OperandSpec::Direction direction, bool literals) {
     spec_.direction = direction;
     if (text == "_") {
@@ -98,11 +112,24 @@ class OperandParser {
       spec_.sink_allowed = true;
       return;
     }
-    const bool negatable = text.starts_with('!');
+    if (const std::size_t dot = text.find(" ."); dot != text.npos) {
+      spec_.text = text.substr(dot + 2);
+      text = text.substr(0, dot);
+    }
+    const bool negatable = text.starts_with('!') || text.starts_with('-');
     if (negatable) text.remove_prefix(1);
-    while (!text.empty() && (text.back() == '+' || text.back() == '_')) {
-      (text.back() == '+' ? spec_.wider_allowed : spec_.sink_allowed) = true;
-      text.remove_suffix(1);
+    for (; !text.empty(); text.remove_suffix(1)) {
+      if (text.back() == '+') {
+        spec_.wider_allowed = true;
+      } else if (text.back() == '_') {
+        spec_.sink_allowed = true;
+      } else if (text.back() == '^') {
+        spec_.needed = true;
+      } else if (text.back() == '.' && !text.ends_with("..")) {  // not an open range
+        spec_.exact = true;
+      } else {
+        break;
+      }
     }
     std::string_view range;
     if (const std::size_t equals = text.find('='); equals != text.npos) {
@@ -112,6 +139,7 @@ class OperandParser {
     if (text.ends_with(']')) {
       const std::size_t open = std::min(text.find('['), text.size());
       const std::string_view count = text.substr(open + 1, text.size() - open - 2);
+      spec_.braces_allowed = count == kAbsent;
       if (count != kAbsent) spec_.count = static_cast<int>(number(count));
       text = text.substr(0, open);
     }
@@ -122,7 +150,7 @@ class OperandParser {
     // The manual shows `!` only for some predicates; ptxas takes it on all that are read.
     spec_.negation_allowed = negatable || (literals && spec_.type == pred);
     if (spec_.count > 0 && direction == OperandSpec::Direction::out) spec_.sink_allowed = true;
-    if (!range.empty()) parse_range(range);
+    if (!range.empty()) parse_values(range);
   }
 
   OperandSpec spec_;
@@ -219,7 +247,7 @@ OperandList lay_out(std::string_view text, std::span<const std::string_view> nam
     OperandSpec& spec = list.specs.emplace_back(std::move(*operands[index]));
     const bool paired =
         (at > 0 && encoded[at - 1] == '|') || (at + 1 < encoded.size() && encoded[at + 1] == '|');
-    if (paired && spec.direction == OperandSpec::Direction::out) spec.sink_allowed = true;
+    if (paired && spec.direction == OperandSpec::Direction::out && !spec.needed) spec.sink_allowed = true;
     const bool brackets = spec.kind == OperandSpec::Kind::address && depth == 0;
     if (brackets) piece.text += '[';
     piece.operand = static_cast<int>(list.specs.size()) - 1;

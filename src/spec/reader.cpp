@@ -100,12 +100,14 @@ std::span<const FragmentData> Reader::fragments(const Json& form) {
   if (!form["frags"].is_object()) fail("spec-field", place_, "'frags' must be an object");
   std::vector<FragmentData> result;
   for (const auto& [operands, map] : form["frags"].items()) {
-    expect_fields(map, "frags " + quote(operands), {"type", "warp", "lane", "val"});
+    expect_fields(map, "frags " + quote(operands), {"type", "warp", "lane", "val", "bits", "block"});
     result.push_back({.operands = arena_.keep(operands),
                       .type = text(map, "type"),
                       .warp = text(map, "warp"),
                       .lane = text(map, "lane"),
-                      .val = text(map, "val")});
+                      .val = text(map, "val"),
+                      .bits = text(map, "bits"),
+                      .block = text(map, "block")});
   }
   return arena_.keep(std::move(result));
 }
@@ -121,7 +123,7 @@ FormData Reader::form(const Json& json, const FileData* file) {
   place_.form = json.is_object() && json.contains("form") ? text(json, "form") : std::string_view{};
   expect_fields(json, "a form",
                 {"form", "family", "doc", "text", "ops", "alias", "need", "needs", "mods", "tables", "lax",
-                 "sets", "select", "frags", "test"});
+                 "sets", "select", "frags", "mode", "test"});
   if (place_.form.empty()) fail("spec-field", place_, "a form lacks its name, the field 'form'");
   FormData form{.file = file, .name = place_.form};
   form.family = text(json, "family");
@@ -129,6 +131,7 @@ FormData Reader::form(const Json& json, const FileData* file) {
   form.text = text(json, "text");
   if (form.text.empty()) fail("spec-field", place_, "the field 'text' is missing");
   form.need = text(json, "need");
+  form.mode = text(json, "mode");
   form.ops = entries(json, "ops");
   form.alias = entries(json, "alias");
   form.mods = entries(json, "mods");
@@ -224,13 +227,14 @@ void Reader::read_targets(const Json& json, ReadSpecs& into) {
   for (const TargetInfo& info : target::read_targets({.chips = list("chips"), .targets = list("targets")})) {
     into.targets.push_back(info);
   }
+  for (const std::string_view version : list("ptx")) into.versions.push_back(parse_version(version));
 }
 
 void Reader::read(const Json& json, ReadSpecs& into) {
   if (!json.is_object()) fail("spec-json", place_, "must be a JSON object");
   if (json.contains("types")) return read_types(json, into);
   if (json.contains("classes")) return read_words(json, into);
-  if (json.contains("targets")) return read_targets(json, into);
+  if (json.contains("targets") || json.contains("ptx")) return read_targets(json, into);
   read_forms(json, into);
 }
 

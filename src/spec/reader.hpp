@@ -14,12 +14,13 @@
 namespace ptxloom::spec {
 
 /// What a folder of spec files holds. A file is known by its fields: "forms" (insn/*.json, or one form on its
-/// own), "types", "classes" (words) or "targets".
+/// own), "types", "classes" (words), "targets" or "ptx" (versions).
 struct ReadSpecs {
   std::vector<FormData> forms;
   std::vector<TypeData> types;
   std::vector<WordClass> words;
   std::vector<TargetInfo> targets;
+  std::vector<Version> versions;  // of PTX
 };
 
 /// Adds the file's contents; texts go into the arena. Throws Error(usage, "spec-...").

@@ -194,9 +194,9 @@ std::string where_legal(Variant variant) {
     Version since;
   };
   std::vector<Where> places;
-  for (const TargetInfo& info : targets())
-    if (const std::optional<Version> since = variant.since(Target(info)))
-      places.push_back({Target(info), *since});
+  for (const TargetInfo* const info : variant.data()->form->vocabulary().targets())
+    if (const std::optional<Version> since = variant.since(Target(*info)))
+      places.push_back({Target(*info), *since});
   std::string text;
   for (const Where& place : places) {
     const bool follows = std::any_of(places.begin(), places.end(), [&](const Where& other) {

@@ -49,10 +49,13 @@ std::string OperandSpec::describe() const {
   if (!registers_allowed) return values.empty() ? "_" : values;
   std::string result = count == 0 ? std::string(type.name) : number(count) + " x " + std::string(type.name);
   if (!values.empty()) result += " or " + values;
+  if (!text.empty()) result += ", whole or ." + text;
   return result;
 }
 
 std::string_view Variant::form() const { return data_->form->data().name; }
+
+std::string_view Variant::mode() const { return data_->form->data().mode; }
 
 std::string_view Variant::opcode() const { return data_->opcode; }
 
@@ -119,22 +122,8 @@ Variant::FragmentMap Variant::fragment(std::string_view operand) const {
   const int index = operand_index(operand);
   if (index < 0) this->operand(operand);  // throws
   const std::string_view name = operands()[static_cast<std::size_t>(index)].name;
-  for (const spec::FragmentData& map : data_->form->data().frags) {
-    const auto names = spec::split(map.operands, ' ');
-    if (std::find(names.begin(), names.end(), name) == names.end()) continue;
-    spec::SlotNames slots = data_->form->slots();
-    const auto fill = [&](std::string_view text) {
-      std::string filled = spec::Template::parse(text, slots, data_->form->place()).render(data_->values);
-      std::replace(filled.begin(), filled.end(), ',', ' ');  // a slot gives several digits as "2*m1,4*n1"
-      return filled;
-    };
-    FragmentMap filled{
-        .type = fill(map.type), .warp = fill(map.warp), .lane = fill(map.lane), .val = fill(map.val)};
-    // A form gives no map for some of its rows by an absent slot in `lane`.
-    const auto first = spec::Template::parse(map.lane, slots, data_->form->place()).slots();
-    const bool absent =
-        std::any_of(first.begin(), first.end(), [&](int s) { return data_->value(s) == spec::kAbsent; });
-    return absent ? FragmentMap{} : filled;
+  for (const spec::FragmentTemplate& map : data_->form->fragments()) {
+    if (map.is_of(name)) return map.fill(data_->values);
   }
   return {};
 }
@@ -147,6 +136,12 @@ Specs::~Specs() = default;
 Target Specs::target(std::string_view name) const {
   const TargetInfo* const info = database_->vocabulary().target(name);
   return info == nullptr ? Target(name) : Target(*info);
+}
+
+std::vector<Target> Specs::targets() const {
+  std::vector<Target> all;
+  for (const TargetInfo* const info : database_->vocabulary().targets()) all.emplace_back(*info);
+  return all;
 }
 
 std::span<const Variant> Specs::match(std::string_view opcode) const { return database_->match(opcode); }

@@ -145,6 +145,7 @@ const std::vector<Variant>& FormVariants::of_bindings(const std::vector<Binding>
   if (const auto found = by_opcode_.find(opcode); found != by_opcode_.end()) return found->second;
   if (complete_) return none_;
   const std::vector<Joined> rows = join(form_, known);
+  if (rows.empty()) return none_;  // other values may give the same text: m64n8k32 is 8*4*1 or 8*2*2
   Group group;
   for (const Joined& row : rows) {
     std::vector<bool> row_hidden(row.values.size());

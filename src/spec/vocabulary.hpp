@@ -2,8 +2,10 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ptxloom/target.hpp"
@@ -12,23 +14,41 @@
 // The words that forms are written with: types, targets, classes of modifiers. What is added later wins.
 namespace ptxloom::spec {
 
+/// Numbers of order classes: types, then the classes of words that are ordered. There can be no more.
+inline constexpr int kMaxOrders = 16;
+
 class Vocabulary {
  public:
   void add(std::span<const TypeData> types);
   void add(std::span<const WordClass> classes);
   void add(std::span<const TargetInfo> targets);
+  void add(std::span<const Version> versions) {
+    versions_.insert(versions_.end(), versions.begin(), versions.end());
+  }
 
   const TypeData* type(std::string_view name) const;
+  /// All types, in no order.
+  std::vector<Type> types() const;
   const TargetInfo* target(std::string_view name) const;
+  /// Those compiled in, then those of overlays; one of the same name takes the place of the other.
+  std::span<const TargetInfo* const> targets() const { return target_list_; }
   /// Words with the same number >= 0 keep their order among themselves; -1: any order.
   int order_class(std::string_view word) const;
+  /// The opcode with each word that may stand twice (words.json, class `twice`) kept once.
+  std::string without_repeats(std::string_view opcode) const;
   std::span<const WordClass> classes() const { return classes_; }
+  /// Of PTX: those compiled in, then those of overlays.
+  std::span<const Version> versions() const { return versions_; }
 
  private:
   std::unordered_map<std::string_view, const TypeData*> types_;
   std::unordered_map<std::string_view, const TargetInfo*> targets_;
+  std::vector<const TargetInfo*> target_list_;
   std::unordered_map<std::string_view, int> order_;
+  int last_order_ = 0;  // types
   std::vector<WordClass> classes_;
+  std::vector<Version> versions_;
+  std::unordered_set<std::string_view> repeatable_;
 };
 
 }  // namespace ptxloom::spec

@@ -6,6 +6,7 @@
 #include <bit>
 #include <charconv>
 #include <limits>
+#include <optional>
 
 namespace ptxloom::text {
 namespace {
@@ -186,7 +187,10 @@ class Reader {
     const Token& token = in_.peek();
     if (++depth_ > kDeepest) fail(token, "syntax", "a constant expression is nested too deeply");
     Constant value;
-    if (in_.accept("-")) {
+    if (const std::optional<bool> is_unsigned = cast_to_unsigned()) {
+      value = integral(token, unary());
+      value.is_unsigned = *is_unsigned;
+    } else if (in_.accept("-")) {
       value = unary();
       value = value.is_float() ? negated(value)
                                : integer(0 - static_cast<std::uint64_t>(value.bits), value.is_unsigned);
@@ -212,6 +216,15 @@ class Reader {
   static Constant integral(const Token& at, Constant value) {
     if (value.is_float()) fail(at, "bad-number", quoted(at) + " takes an integer, not a float");
     return value;
+  }
+
+  // `(.s64)` and `(.u64)` say how the value counts from here on.
+  std::optional<bool> cast_to_unsigned() {
+    const bool is_unsigned = in_.peek(1).is(".u64");
+    if (!in_.peek().is("(") || !(is_unsigned || in_.peek(1).is(".s64"))) return std::nullopt;
+    in_.next(), in_.next();
+    in_.expect(")");
+    return is_unsigned;
   }
 
   Constant primary() {

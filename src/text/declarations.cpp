@@ -3,45 +3,102 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <utility>
 
 #include "text/constant.hpp"
+#include "text/initial.hpp"
 
 namespace ptxloom::text {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, ir::Space>, 4> kSpaces{{{".global", ir::Space::global},
+constexpr std::array<std::pair<std::string_view, ir::Space>, 5> kSpaces{{{".global", ir::Space::global},
                                                                          {".shared", ir::Space::shared},
                                                                          {".local", ir::Space::local},
-                                                                         {".const", ir::Space::constant}}};
-constexpr std::array<std::string_view, 4> kLinking{".extern", ".visible", ".weak", ".common"};
+                                                                         {".const", ir::Space::constant},
+                                                                         {".param", ir::Space::function}}};
+constexpr std::array<std::pair<std::string_view, ir::Linkage>, 4> kLinkages{
+    {{".visible", ir::Linkage::visible},
+     {".extern", ir::Linkage::external},
+     {".weak", ir::Linkage::weak},
+     {".common", ir::Linkage::common}}};
+constexpr std::size_t kMostDimensions = 32;                 // initial values nest as deep
 constexpr std::uint64_t kLargest = std::uint64_t{1} << 40;  // bytes of a variable
 
-std::optional<ir::Space> accept_space(TokenStream& in) {
-  for (const auto& [word, space] : kSpaces)
-    if (in.accept(word)) return space;
-  return std::nullopt;
+// The fundamental types (PTX ISA, "Types") and the opaque ones; all others are only types of instructions.
+constexpr std::array kDeclarable{b8,  b16, b32, b64,   b128, u8,  u16,  u32,    u64,        s8,     s16,
+                                 s32, s64, f16, f16x2, f32,  f64, pred, texref, samplerref, surfref};
+
+bool is_opaque(const Type& type) { return type == texref || type == samplerref || type == surfref; }
+
+// `.v2` or `.v4` before the type of a variable: 1 where there is none.
+std::uint32_t accept_vector(TokenStream& in) {
+  if (in.accept(".v2")) return 2;
+  return in.accept(".v4") ? 4 : 1;
 }
 
-// The fundamental types (PTX ISA, "Types"); all others are only types of instructions.
-constexpr std::array kDeclarable{b8, b16, b32, b64, b128, u8,    u16, u32, u64,
-                                 s8, s16, s32, s64, f16,  f16x2, f32, f64, pred};
+// What the declaration says before the names.
+struct Common {
+  ir::Variable variable;
+  std::uint32_t vector = 1;
+};
+
+Common read_common(TokenStream& in, ir::Linkage linkage) {
+  Common common{.variable = {.name = {}, .linkage = linkage}};
+  const Token& at = in.peek();
+  const std::optional<ir::Space> space = accept_space(in);
+  if (!space)
+    fail(at, "syntax", "expected a state space, found " + quoted(at), ".global .shared .const .local .param");
+  common.variable.space = *space;
+  if (in.peek().is("["))
+    fail(in.peek(), "unsupported", "numbered banks of .const are not supported as of PTX 2.2");
+  const Attributes attributes = read_attributes(in);
+  common.variable.managed = attributes.managed;
+  common.variable.unified = attributes.unified;
+  if (in.accept(".align")) common.variable.alignment = read_alignment(in);
+  common.vector = accept_vector(in);
+  const Token& type = in.peek();
+  common.variable.type = read_type(in);
+  if (common.variable.type == pred)
+    fail(type, "syntax", "a predicate cannot be stored: it is a register only", "declare it with .reg");
+  if (common.vector > 1)
+    common.variable.alignment = std::max(
+        common.variable.alignment, common.vector * static_cast<std::uint32_t>(common.variable.type.bytes()));
+  return common;
+}
+
+std::uint64_t product(const Token& at, const std::vector<std::uint64_t>& dimensions) {
+  std::uint64_t count = 1;
+  for (const std::uint64_t n : dimensions) {
+    if (n > kLargest / std::max<std::uint64_t>(count, 1)) fail(at, "bad-size", "an array too large");
+    count *= n;
+  }
+  return count;
+}
+
+void read_initial(TokenStream& in, const Token& name, const Shape& shape, const Globals& globals,
+                  ir::Variable& variable) {
+  const bool storable = variable.space == ir::Space::global || variable.space == ir::Space::constant;
+  if (!storable || variable.linkage == ir::Linkage::external)
+    fail(name, "syntax", std::string(name.text) + " cannot have an initial value",
+         "only .global and .const variables that are not .extern can");
+  if (is_opaque(variable.type)) {
+    variable.fields = read_fields(in);
+  } else {
+    read_initial_values(in, shape, globals, variable);
+  }
+}
+
+}  // namespace
 
 Type read_type(TokenStream& in) {
   const Token& token = in.expect_word("a type");
   const auto found = std::find_if(kDeclarable.begin(), kDeclarable.end(), [&](const Type& type) {
-    return token.text.starts_with('.') && token.text.substr(1) == type.name;
+    return token.is_directive() && token.text.substr(1) == type.name;
   });
   if (found != kDeclarable.end()) return *found;
   fail(token, "syntax", "expected a type, found " + quoted(token),
-       "declarations take .b8 to .b128, .u8 to .u64, .s8 to .s64, .f16, .f16x2, .f32, .f64 and .pred");
-}
-
-// `.v2` or `.v4` before the type of a variable: 1 where there is none.
-std::uint64_t accept_vector(TokenStream& in) {
-  if (in.accept(".v2")) return 2;
-  return in.accept(".v4") ? 4 : 1;
+       "declarations take .b8 to .b128, .u8 to .u64, .s8 to .s64, .f16, .f16x2, .f32, .f64, .pred, .texref, "
+       ".samplerref and .surfref");
 }
 
 std::uint32_t read_alignment(TokenStream& in) {
@@ -52,138 +109,103 @@ std::uint32_t read_alignment(TokenStream& in) {
   return static_cast<std::uint32_t>(bytes);
 }
 
-// The product of `[2][3]`; `[]` gives 0, no brackets nothing.
-std::optional<std::uint64_t> read_dimensions(TokenStream& in) {
-  std::optional<std::uint64_t> count;
+std::vector<std::uint64_t> read_dimensions(TokenStream& in) {
+  std::vector<std::uint64_t> dimensions;
   while (in.accept("[")) {
-    if (in.accept("]")) {
-      count = 0;
+    const Token& at = in.peek();
+    if (dimensions.size() == kMostDimensions) fail(at, "bad-size", "an array of too many dimensions");
+    if (dimensions.empty() && in.accept("]")) {
+      dimensions.push_back(0);
       continue;
     }
-    const Token& at = in.peek();
     const std::int64_t n = read_integer(in);
-    const std::uint64_t before = count.value_or(1);
-    if (n <= 0 || static_cast<std::uint64_t>(n) > kLargest / std::max<std::uint64_t>(before, 1))
+    if (n <= 0 || static_cast<std::uint64_t>(n) > kLargest)
       fail(at, "bad-size", "an array has a positive number of elements");
-    count = before * static_cast<std::uint64_t>(n);
+    dimensions.push_back(static_cast<std::uint64_t>(n));
     in.expect("]");
   }
-  return count;
+  return dimensions;
 }
 
-void append_bytes(std::vector<std::uint8_t>& bytes, std::uint64_t bits, int count) {
-  for (int i = 0; i < count; ++i) bytes.push_back(static_cast<std::uint8_t>(bits >> 8 * i & 0xFF));
+ir::Linkage read_linkage(TokenStream& in) {
+  for (const auto& [word, linkage] : kLinkages)
+    if (in.accept(word)) return linkage;
+  return ir::Linkage::none;
 }
 
-void read_element(TokenStream& in, const Type& type, std::vector<std::uint8_t>& bytes) {
-  const Token& at = in.peek();
-  if (!starts_constant(at))
-    fail(at, "unsupported", "an initial value must be a constant here, found " + quoted(at),
-         "store addresses at run time");
-  Constant value = read_constant(in);
-  if (type == f32) value = Constant::of(static_cast<float>(value.as_double()));
-  if (type == f64) value = Constant::of(value.as_double());
-  if (value.is_float() != type.is_float())
-    fail(at, "operand-literal", "this constant is no value of ." + std::string(type.name));
-  append_bytes(bytes, static_cast<std::uint64_t>(value.bits), type.bytes());
+Attributes read_attributes(TokenStream& in) {
+  Attributes attributes;
+  if (!in.accept(".attribute")) return attributes;
+  in.expect("(");
+  do {
+    if (in.accept(".managed")) {
+      attributes.managed = true;
+      continue;
+    }
+    in.expect(".unified");
+    in.expect("(");
+    ir::Unified& id = attributes.unified.emplace();
+    id[0] = static_cast<std::uint64_t>(read_integer(in));
+    in.expect(",");
+    id[1] = static_cast<std::uint64_t>(read_integer(in));
+    in.expect(")");
+  } while (in.accept(","));
+  in.expect(")");
+  return attributes;
 }
-
-void read_elements(TokenStream& in, const Type& type, int depth, std::vector<std::uint8_t>& bytes) {
-  if (!in.accept("{")) return read_element(in, type, bytes);
-  constexpr int kDeepest = 8;
-  if (depth > kDeepest) fail(in.peek(), "syntax", "an initial value is nested too deeply");
-  do read_elements(in, type, depth + 1, bytes);
-  while (in.accept(","));
-  in.expect("}");
-}
-
-void read_initial(TokenStream& in, ir::Variable& variable) {
-  const Token& at = in.peek();
-  read_elements(in, variable.type, 0, variable.initial);
-  const std::uint64_t given = variable.initial.size() / static_cast<std::uint64_t>(variable.type.bytes());
-  if (variable.count == 0) variable.count = given;
-  if (given > variable.count)
-    fail(at, "bad-size",
-         std::to_string(given) + " initial values for " + std::to_string(variable.count) + " elements");
-}
-
-}  // namespace
 
 bool starts_variable(const Token& token) {
-  return std::any_of(kSpaces.begin(), kSpaces.end(),
-                     [&](const auto& space) { return token.is(space.first); }) ||
-         std::any_of(kLinking.begin(), kLinking.end(), [&](std::string_view word) { return token.is(word); });
+  return token.is(".tex") || std::any_of(kSpaces.begin(), kSpaces.end(),
+                                         [&](const auto& space) { return token.is(space.first); });
 }
 
-void read_variables(TokenStream& in, const std::function<std::string(const Token&)>& name,
+std::optional<ir::Space> accept_space(TokenStream& in) {
+  if (in.peek().is(".tex"))
+    fail(in.peek(), "unsupported", "the state space .tex is not supported as of PTX 1.5",
+         "declare a .global .texref");
+  for (const auto& [word, space] : kSpaces)
+    if (in.accept(word)) return space;
+  return std::nullopt;
+}
+
+void read_variables(TokenStream& in, ir::Linkage linkage, const VariableReader& reader,
                     std::vector<ir::Variable>& out) {
-  ir::Variable common;
-  for (bool more = true; more;) {
-    more = false;
-    for (const std::string_view word : kLinking)
-      if (in.accept(word)) {
-        more = true;
-        common.external = common.external || word == ".extern";
-      }
-  }
-  const Token& at = in.peek();
-  const std::optional<ir::Space> space = accept_space(in);
-  if (!space)
-    fail(at, "syntax", "expected a state space, found " + quoted(at), ".global .shared .const .local");
-  common.space = *space;
-  if (in.accept(".align")) common.alignment = read_alignment(in);
-  const std::uint64_t vector = accept_vector(in);
-  common.type = read_type(in);
-  if (vector > 1)
-    common.alignment = std::max(common.alignment, static_cast<std::uint32_t>(vector) *
-                                                      static_cast<std::uint32_t>(common.type.bytes()));
+  const Common common = read_common(in, linkage);
   do {
-    ir::Variable variable = common;
-    const Token& token = in.expect_word("a name");
-    const std::optional<std::uint64_t> count = read_dimensions(in);
-    variable.count = count.value_or(1) * vector;
-    if (in.accept("=")) read_initial(in, variable);
-    if (variable.count == 0 && !variable.external)
-      fail(token, "bad-size", std::string(token.text) + "[] needs a size",
+    ir::Variable variable = common.variable;
+    const Token& name = in.expect_name("a name");
+    const Shape shape{.dimensions = read_dimensions(in), .vector = common.vector};
+    variable.count = product(name, shape.dimensions) * common.vector;
+    variable.array = variable.count == 1 && !shape.dimensions.empty();
+    if (in.accept("=")) read_initial(in, name, shape, reader.globals, variable);
+    if (variable.count == 0 && linkage != ir::Linkage::external)
+      fail(name, "bad-size", std::string(name.text) + "[] needs a size",
            "only .extern arrays get theirs at launch");
-    variable.name = name(token);
+    variable.name = reader.declare(
+        name, {variable.space, static_cast<std::uint32_t>(variable.type.bytes()) * common.vector});
     out.push_back(std::move(variable));
   } while (in.accept(","));
   in.expect(";");
 }
 
-ParameterToken read_parameter(TokenStream& in) {
-  in.expect(".param");
-  ir::Parameter parameter;
-  if (in.accept(".align")) parameter.alignment = read_alignment(in);
-  parameter.type = read_type(in);
-  if (in.accept(".ptr")) {
-    parameter.pointer = accept_space(in);  // a generic pointer is a plain number to us
-    const std::uint32_t pointee = in.accept(".align") ? read_alignment(in) : 0;
-    if (parameter.pointer) parameter.alignment = pointee;
-  }
-  const Token name = in.expect_word("a name");
-  const std::optional<std::uint64_t> count = read_dimensions(in);
-  if (count && (*count == 0 || *count > std::numeric_limits<std::uint16_t>::max()))
-    fail(name, "bad-size", "a parameter is an array of 1 to 65535 elements");
-  parameter.name = name.text;
-  parameter.count = static_cast<std::uint32_t>(count.value_or(0));
-  return {std::move(parameter), name};
-}
-
 void read_registers(TokenStream& in, Scopes& scopes) {
-  if (const Token& at = in.peek(); at.is(".v2") || at.is(".v4"))
-    fail(at, "unsupported", "vector registers are not supported", "declare as many scalar registers");
+  const std::uint32_t vector = accept_vector(in);
   const Type type = read_type(in);
+  if (is_opaque(type)) fail(in.peek(), "syntax", "a register has no type ." + std::string(type.name));
   do {
-    const Token name = in.expect_word("a register's name");
-    if (!in.accept("<")) {
-      scopes.declare_register(name, type);
-      continue;
+    const Token& name = in.expect_name("a register's name");
+    std::optional<std::int64_t> count;
+    if (in.accept("<")) {
+      count = read_count(in);
+      in.expect(">");
     }
-    const std::int64_t count = read_count(in);
-    in.expect(">");
-    scopes.declare_registers(name, type, count);
+    if (vector > 1) {
+      scopes.declare_vectors(name, type, vector, count);
+    } else if (count) {
+      scopes.declare_registers(name, type, *count);
+    } else {
+      scopes.declare_register(name, type);
+    }
   } while (in.accept(","));
   in.expect(";");
 }

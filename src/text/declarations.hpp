@@ -2,28 +2,45 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "ptxloom/ir.hpp"
 #include "text/scopes.hpp"
 #include "text/token_stream.hpp"
 
-// Declarations: `.shared .align 16 .b8 tile[4096];`, `.param .u64 .ptr .global x`, `.reg .b32 %r<12>, n;`.
+// Declarations: `.shared .align 16 .b8 tile[4096];`, `.global .u64 table[2] = {f, generic(x)+8};`,
+// `.reg .b32 %r<12>, n;`.
 namespace ptxloom::text {
 
-/// Whether a directive starts the declaration of a variable (a state space, or what may stand before one).
-bool starts_variable(const Token& token);
-
-/// A list of variables up to and with the `;`. `name` gives each its name in the IR.
-void read_variables(TokenStream& in, const std::function<std::string(const Token&)>& name,
-                    std::vector<ir::Variable>& out);
-
-/// One parameter of an entry. The name is declared by the caller.
-struct ParameterToken {
-  ir::Parameter parameter;
-  Token name;
+/// A type that a declaration may have.
+Type read_type(TokenStream& in);
+/// What follows `.align`.
+std::uint32_t read_alignment(TokenStream& in);
+/// `[2][3]` as {2, 3}; `[]` is 0.
+std::vector<std::uint64_t> read_dimensions(TokenStream& in);
+/// `.visible`, `.extern`, `.weak`, `.common`, or nothing.
+ir::Linkage read_linkage(TokenStream& in);
+/// `.attribute(.managed, .unified(1, 2))`, or nothing.
+struct Attributes {
+  bool managed = false;
+  std::optional<ir::Unified> unified;
 };
-ParameterToken read_parameter(TokenStream& in);
+Attributes read_attributes(TokenStream& in);
+
+/// Whether a directive is a state space, which starts the declaration of a variable.
+bool starts_variable(const Token& token);
+/// `.global`, `.shared` ..., or nothing. `.param` is that of functions.
+std::optional<ir::Space> accept_space(TokenStream& in);
+
+struct VariableReader {
+  const Globals& globals;  ///< what initial values may name
+  /// Declares a variable and gives the name it has in the IR.
+  std::function<std::string(const Token&, Place)> declare;
+};
+/// A list of variables from its state space up to and with the `;`.
+void read_variables(TokenStream& in, ir::Linkage linkage, const VariableReader& reader,
+                    std::vector<ir::Variable>& out);
 
 /// What follows `.reg`, up to and with the `;`.
 void read_registers(TokenStream& in, Scopes& scopes);

@@ -7,133 +7,177 @@
 namespace ptxloom::text {
 namespace {
 
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
-constexpr bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
+enum CharacterClass : unsigned char { other = 0, blank = 1, digit = 2, letter = 4, dot = 8 };
+
+constexpr std::array<unsigned char, 256> kClasses = [] {
+  std::array<unsigned char, 256> classes{};
+  for (const char c : {' ', '\t', '\r', '\n', '\f', '\v'}) classes[static_cast<unsigned char>(c)] = blank;
+  for (unsigned char c = '0'; c <= '9'; ++c) classes[c] = digit;
+  for (unsigned char c = 'a'; c <= 'z'; ++c) classes[c] = letter;
+  for (unsigned char c = 'A'; c <= 'Z'; ++c) classes[c] = letter;
+  classes['_'] = classes['$'] = letter;
+  classes['.'] = dot;
+  return classes;
+}();
+
+constexpr bool is(char c, int classes) { return (kClasses[static_cast<unsigned char>(c)] & classes) != 0; }
+
+constexpr bool is_pair(char c, char next) {
+  if (next == '=') return c == '<' || c == '>' || c == '=' || c == '!';
+  return c == next && (c == '<' || c == '>' || c == '&' || c == '|');
 }
-constexpr bool is_blank(char c) {
-  return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v';
-}
-
-class Lexer {
- public:
-  explicit Lexer(std::string_view text) : text_(text) { result_.tokens.reserve(text.size() / 4 + 1); }
-
-  Tokens run() {
-    skip_blanks_and_comments();
-    while (at_ < text_.size()) {
-      const auto [kind, length] = scan();
-      push(kind, length);
-      skip_blanks_and_comments();
-    }
-    push(Token::Kind::end, 0);
-    return std::move(result_);
-  }
-
- private:
-  struct Scan {
-    Token::Kind kind;
-    std::size_t length;
-  };
-
-  char peek(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
-
-  void push(Token::Kind kind, std::size_t length) {
-    const int column = static_cast<int>(at_ - line_start_) + 1;
-    result_.tokens.push_back({kind, text_.substr(at_, length), line_, column});
-    fresh_line_ = false;
-    skip(length);
-  }
-
-  void skip(std::size_t length) {
-    for (const std::size_t end = at_ + length; at_ < end;) advance();
-  }
-
-  void advance() {
-    if (text_[at_++] != '\n') return;
-    ++line_;
-    line_start_ = at_;
-    fresh_line_ = true;
-  }
-
-  void skip_blanks_and_comments() {
-    for (;;) {
-      while (is_blank(peek())) advance();
-      if (peek() != '/') return;
-      if (peek(1) == '/') {
-        skip_line_comment();
-      } else if (peek(1) == '*') {
-        skip_block_comment();
-      } else {
-        return;
-      }
-    }
-  }
-
-  void skip_line_comment() {
-    const std::size_t end = std::min(text_.find('\n', at_), text_.size());
-    if (fresh_line_) {
-      std::string_view comment = text_.substr(at_ + 2, end - at_ - 2);
-      if (comment.starts_with(' ')) comment.remove_prefix(1);
-      if (comment.ends_with('\r')) comment.remove_suffix(1);
-      result_.comments.push_back({comment, result_.tokens.size()});
-    }
-    at_ = end;
-  }
-
-  void skip_block_comment() {
-    const std::size_t close = text_.find("*/", at_ + 2);
-    skip((close == text_.npos ? text_.size() : close + 2) - at_);
-    fresh_line_ = false;
-  }
-
-  Scan scan() const {
-    const char c = peek();
-    if (is_digit(c) || (c == '.' && is_digit(peek(1)))) return {Token::Kind::number, number_length()};
-    const bool prefixed = (c == '%' || c == '.') && (is_letter(peek(1)) || (c == '%' && is_digit(peek(1))));
-    if (is_letter(c) || prefixed) return {Token::Kind::word, word_length()};
-    if (c == '"') {
-      const std::size_t close = text_.find('"', at_ + 1);
-      return {Token::Kind::string, (close == text_.npos ? text_.size() : close + 1) - at_};
-    }
-    static constexpr std::array<std::string_view, 8> kPairs{"<<", ">>", "<=", ">=", "==", "!=", "&&", "||"};
-    const bool pair = std::find(kPairs.begin(), kPairs.end(), text_.substr(at_, 2)) != kPairs.end();
-    return {Token::Kind::punctuation, pair ? 2U : 1U};
-  }
-
-  std::size_t word_length() const {
-    std::size_t n = 1;
-    for (;; ++n) {
-      const char c = peek(n);
-      if (is_letter(c) || is_digit(c) || c == '.') continue;
-      const char next = peek(n + 2);
-      if (c != ':' || peek(n + 1) != ':' || !(is_letter(next) || is_digit(next))) return n;
-      ++n;
-    }
-  }
-
-  // 12, 0x1F, 0f3F800000, 1.5e-3, 7U, and whatever letters stick to it.
-  std::size_t number_length() const {
-    const bool based = peek() == '0' && is_letter(peek(1));
-    std::size_t n = 1;
-    for (;; ++n) {
-      const char c = peek(n);
-      const char previous = peek(n - 1);
-      const bool exponent_sign = !based && (c == '+' || c == '-') && (previous == 'e' || previous == 'E');
-      if (!is_letter(c) && !is_digit(c) && c != '.' && !exponent_sign) return n;
-    }
-  }
-
-  std::string_view text_;
-  std::size_t at_ = 0;
-  std::size_t line_start_ = 0;
-  int line_ = 1;
-  bool fresh_line_ = true;
-  Tokens result_;
-};
 
 }  // namespace
 
-Tokens tokenize(std::string_view ptx) { return Lexer(ptx).run(); }
+bool Lexer::next(Tokens& tokens) {
+  out_ = &tokens;
+  tokens.tokens.clear();
+  tokens.comments.clear();
+  tokens.labels.clear();
+  scopes_.clear();
+  skip_blanks_and_comments();
+  while (at_ < text_.size() && (tokens.tokens.size() < chunk_ || !at_directive_of_module())) {
+    const auto [kind, length] = scan();
+    push(kind, length);
+    skip_blanks_and_comments();
+  }
+  const bool any = !tokens.tokens.empty();
+  push(Token::Kind::end, 0);
+  std::stable_sort(tokens.labels.begin(), tokens.labels.end(),
+                   [](const LabelSite& a, const LabelSite& b) { return a.scope < b.scope; });
+  return any;
+}
+
+// Behind a `;` or `}` that ends what came before, one of these starts something new; `.pragma "x";` may be
+// part of an entry.
+bool Lexer::at_directive_of_module() const {
+  static constexpr std::array<std::string_view, 8> kStarts{".visible", ".entry",  ".func",  ".weak",
+                                                           ".extern",  ".global", ".const", ".section"};
+  if (!scopes_.empty() || peek() != '.') return false;
+  const Token& before = out_->tokens.back();
+  if (!before.is(";") && !before.is("}")) return false;
+  return std::any_of(kStarts.begin(), kStarts.end(),
+                     [&](std::string_view word) { return text_.substr(at_).starts_with(word); });
+}
+
+void Lexer::push(Token::Kind kind, std::size_t length) {
+  const int column = static_cast<int>(at_ - line_start_) + 1;
+  const std::string_view text = text_.substr(at_, length);
+  if (kind == Token::Kind::punctuation && length == 1) note_structure(text[0]);
+  out_->tokens.push_back({kind, text, line_, column});
+  fresh_line_ = false;
+  if (kind == Token::Kind::string) return skip(length);  // nothing else holds a line's end
+  at_ += length;
+}
+
+// Which scope a label stands in.
+void Lexer::note_structure(char c) {
+  const std::size_t index = out_->tokens.size();
+  if (c == '{') {
+    scopes_.push_back(index);
+  } else if (c == '}') {
+    if (!scopes_.empty()) scopes_.pop_back();
+  } else if (c == ':' && index > 0 && !scopes_.empty()) {
+    const Token& before = out_->tokens.back();
+    if (before.is_word() && !before.is_directive()) out_->labels.push_back({scopes_.back(), index - 1});
+  }
+}
+
+void Lexer::skip(std::size_t length) {
+  for (const std::size_t end = at_ + length; at_ < end;) advance();
+}
+
+void Lexer::advance() {
+  if (text_[at_++] != '\n') return;
+  ++line_;
+  line_start_ = at_;
+  fresh_line_ = true;
+}
+
+void Lexer::skip_blanks_and_comments() {
+  for (;;) {
+    while (is(peek(), blank)) advance();
+    if (peek() != '/') return;
+    if (peek(1) == '/') {
+      skip_line_comment();
+    } else if (peek(1) == '*') {
+      skip_block_comment();
+    } else {
+      return;
+    }
+  }
+}
+
+void Lexer::skip_line_comment() {
+  const std::size_t end = std::min(text_.find('\n', at_), text_.size());
+  if (fresh_line_) {
+    std::string_view comment = text_.substr(at_ + 2, end - at_ - 2);
+    if (comment.starts_with(' ')) comment.remove_prefix(1);
+    if (comment.ends_with('\r')) comment.remove_suffix(1);
+    out_->comments.push_back({comment, out_->tokens.size()});
+  }
+  at_ = end;
+}
+
+void Lexer::skip_block_comment() {
+  const std::size_t close = text_.find("*/", at_ + 2);
+  skip((close == text_.npos ? text_.size() : close + 2) - at_);
+  fresh_line_ = false;
+}
+
+Lexer::Scan Lexer::scan() const {
+  const char c = peek(), next = peek(1);
+  if (is(c, letter)) return {Token::Kind::word, word_length()};
+  if (is(c, digit) || (c == '.' && is(next, digit))) return {Token::Kind::number, number_length()};
+  if (c == '.' && is(next, letter)) return {Token::Kind::word, directive_length()};
+  if (c == '%' && is(next, letter | digit) && !after_value()) return {Token::Kind::word, word_length()};
+  if (c == '"') {
+    const std::size_t close = text_.find('"', at_ + 1);
+    return {Token::Kind::string, (close == text_.npos ? text_.size() : close + 1) - at_};
+  }
+  return {Token::Kind::punctuation, is_pair(c, next) ? 2U : 1U};
+}
+
+// `7 %3` is a remainder, not a register.
+bool Lexer::after_value() const {
+  if (out_->tokens.empty()) return false;
+  const Token& before = out_->tokens.back();
+  return before.kind == Token::Kind::number || before.is(")");
+}
+
+std::size_t Lexer::word_length() const {
+  std::size_t n = 1;
+  for (;; ++n) {
+    const char c = peek(n);
+    if (is(c, letter | digit | dot)) continue;
+    if (c != ':' || peek(n + 1) != ':' || !is(peek(n + 2), letter | digit)) return n;
+    ++n;
+  }
+}
+
+// `.reg.b32` is two of them.
+std::size_t Lexer::directive_length() const {
+  std::size_t n = 1;
+  while (is(peek(n), letter | digit)) ++n;
+  return n;
+}
+
+// 12, 0x1F, 0f3F800000, 1.5e-3, 7U, and whatever letters stick to it.
+std::size_t Lexer::number_length() const {
+  const bool based = peek() == '0' && is(peek(1), letter);
+  std::size_t n = 1;
+  for (;; ++n) {
+    const char c = peek(n);
+    const char previous = peek(n - 1);
+    const bool exponent_sign = !based && (c == '+' || c == '-') && (previous == 'e' || previous == 'E');
+    if (!is(c, letter | digit | dot) && !exponent_sign) return n;
+  }
+}
+
+Tokens tokenize(std::string_view ptx) {
+  Tokens tokens;
+  Lexer(ptx, std::string_view::npos).next(tokens);
+  return tokens;
+}
 
 }  // namespace ptxloom::text

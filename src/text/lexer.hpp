@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
 // PTX text as tokens. A word is an identifier, a register, a directive or a whole opcode with its modifiers
-// ("ld.shared::cta.v4.b32"); a number keeps its spelling. Comments stand beside the tokens.
+// ("ld.shared::cta.v4.b32"); a number keeps its spelling. Comments and labels stand beside the tokens.
 namespace ptxloom::text {
 
 struct Token {
@@ -19,6 +20,8 @@ struct Token {
     return text == wanted && kind != Kind::string && kind != Kind::end;
   }
   bool is_word() const { return kind == Kind::word; }
+  /// ".reg", ".visible": what is no opcode.
+  bool is_directive() const { return is_word() && text[0] == '.'; }
 };
 
 /// A `//` comment that has its line to itself.
@@ -27,13 +30,62 @@ struct Comment {
   std::size_t before = 0;  ///< index of the token that follows
 };
 
+/// A word with a colon behind it. Labels may be used before they stand, so a scope must know its own when it
+/// opens.
+struct LabelSite {
+  std::size_t scope = 0;  ///< index of the `{` around it
+  std::size_t at = 0;     ///< index of the word
+};
+
 struct Tokens {
   std::vector<Token> tokens;  ///< the last one is `end`
   std::vector<Comment> comments;
+  std::vector<LabelSite> labels;  ///< by scope
 };
 
 /// Never fails: what is no PTX becomes punctuation of one character, an open comment or string ends with the
 /// text.
+class Lexer {
+ public:
+  explicit Lexer(std::string_view text, std::size_t chunk = 4096) : text_(text), chunk_(chunk) {}
+
+  /// The directives of a module that come next: whole ones, and so many that they have `chunk` tokens or
+  /// more. A text of megabytes never stands in memory token by token. False at the end of the text.
+  bool next(Tokens& tokens);
+
+ private:
+  struct Scan {
+    Token::Kind kind;
+    std::size_t length;
+  };
+
+  char peek(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+  Scan scan() const;
+  bool after_value() const;
+  std::size_t word_length() const;
+  std::size_t directive_length() const;
+  std::size_t number_length() const;
+
+  void push(Token::Kind kind, std::size_t length);
+  void note_structure(char c);
+  bool at_directive_of_module() const;
+  void skip(std::size_t length);
+  void advance();
+  void skip_blanks_and_comments();
+  void skip_line_comment();
+  void skip_block_comment();
+
+  std::string_view text_;
+  std::size_t chunk_;
+  std::size_t at_ = 0;
+  std::size_t line_start_ = 0;
+  int line_ = 1;
+  bool fresh_line_ = true;
+  std::vector<std::size_t> scopes_;  // the `{` that are open
+  Tokens* out_ = nullptr;
+};
+
+/// The whole text at once.
 Tokens tokenize(std::string_view ptx);
 
 }  // namespace ptxloom::text

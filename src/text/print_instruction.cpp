@@ -10,8 +10,8 @@ namespace ptxloom {
 namespace text {
 namespace {
 
-void write_offset(Buffer& out, std::int64_t offset) {
-  if (offset != 0) out << '+' << offset;
+void write_offset(Buffer& out, const ir::Operand& operand) {
+  if (operand.value != 0 || operand.plus_zero) out << '+' << operand.value;
 }
 
 }  // namespace
@@ -32,12 +32,40 @@ RegisterNames::RegisterNames(const ir::Kernel& kernel) : kernel_(&kernel), names
   }
 }
 
-void InstructionPrinter::write(Buffer& out, const ir::Instruction& instruction) const {
-  if (instruction.guard) {
-    out << (instruction.guard->negated ? "@!" : "@");
-    names_.write(out, instruction.guard->reg.id);
-    out << ' ';
+void InstructionPrinter::write_guard(Buffer& out, const std::optional<ir::Guard>& guard) const {
+  if (!guard) return;
+  out << (guard->negated ? "@!" : "@");
+  names_.write(out, guard->reg.id);
+  out << ' ';
+}
+
+void InstructionPrinter::write_list(Buffer& out, std::span<const ir::Operand> operands) const {
+  out << '(';
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (i != 0) out << ", ";
+    write_operand(out, operands[i], {});
   }
+  out << ')';
+}
+
+void InstructionPrinter::write(Buffer& out, const ir::Call& call) const {
+  write_guard(out, call.guard);
+  out << (call.uniform ? "call.uni " : "call ");
+  if (call.result_count != 0) {
+    write_list(out, kernel_.results_of(call));
+    out << ", ";
+  }
+  write_operand(out, call.callee, {});
+  if (call.argument_count != 0) {
+    out << ", ";
+    write_list(out, kernel_.arguments_of(call));
+  }
+  if (call.targets) out << ", " << std::string_view(kernel_.labels[*call.targets]);
+  out << ';';
+}
+
+void InstructionPrinter::write(Buffer& out, const ir::Instruction& instruction) const {
+  write_guard(out, instruction.guard);
   out << instruction.variant.opcode();
   const std::span<const OperandSpec> places = instruction.variant.operands();
   const std::span<const ir::Operand> operands = kernel_.operands_of(instruction);
@@ -67,13 +95,15 @@ void InstructionPrinter::write_vector(Buffer& out, const ir::Operand& vector,
 void InstructionPrinter::write_operand(Buffer& out, const ir::Operand& operand,
                                        const OperandSpec& place) const {
   using Kind = ir::Operand::Kind;
-  if (operand.negated) out << '!';
+  if (operand.negated) out << (place.type.is_integer() ? '-' : '!');
   switch (operand.kind) {
     case Kind::reg:
-      return names_.write(out, operand.index);
+      names_.write(out, operand.index);
+      if (operand.value != 0) out << '.' << std::string_view(ir::selector_of(operand));
+      return;
     case Kind::address:
       names_.write(out, operand.index);
-      return write_offset(out, operand.value);
+      return write_offset(out, operand);
     case Kind::vector:
       return write_vector(out, operand, place);
     case Kind::integer:
@@ -82,8 +112,8 @@ void InstructionPrinter::write_operand(Buffer& out, const ir::Operand& operand,
       return;
     case Kind::symbol:
     case Kind::address_symbol:
-      out << std::string_view(kernel_.symbols[operand.index]);
-      return write_offset(out, operand.value);
+      out << std::string_view(kernel_.symbols[operand.index].name);
+      return write_offset(out, operand);
     case Kind::f32:
       out << "0f", out.hex(static_cast<std::uint64_t>(operand.value), 8);
       return;
@@ -108,6 +138,13 @@ std::string print(const ir::Kernel& kernel, const ir::Instruction& instruction) 
   const text::RegisterNames names(kernel);
   text::Buffer out(256);
   text::InstructionPrinter(kernel, names).write(out, instruction);
+  return out.take();
+}
+
+std::string print(const ir::Function& function, const ir::Call& call) {
+  const text::RegisterNames names(function);
+  text::Buffer out(256);
+  text::InstructionPrinter(function, names).write(out, call);
   return out.take();
 }
 

@@ -33,8 +33,11 @@ class InstructionPrinter {
  public:
   InstructionPrinter(const ir::Kernel& kernel, const RegisterNames& names) : kernel_(kernel), names_(names) {}
   void write(Buffer& out, const ir::Instruction& instruction) const;
+  void write(Buffer& out, const ir::Call& call) const;
 
  private:
+  void write_guard(Buffer& out, const std::optional<ir::Guard>& guard) const;
+  void write_list(Buffer& out, std::span<const ir::Operand> operands) const;
   void write_operand(Buffer& out, const ir::Operand& operand, const OperandSpec& place) const;
   void write_vector(Buffer& out, const ir::Operand& vector, const OperandSpec& place) const;
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ir/naming.hpp"
 #include "text/constant.hpp"
 
 namespace ptxloom::text {
@@ -27,6 +28,13 @@ ir::Operand literal(const Constant& constant, const Type& type) {
 
 }  // namespace
 
+void OperandReader::start() {
+  start_ = in_.position();
+  pool_start_ = function_.operands.size();
+  furthest_ = 0;
+  expected_ = {};
+}
+
 bool OperandReader::read(Variant variant) {
   undo();
   const std::span<const OperandSpec> places = variant.operands();
@@ -38,16 +46,16 @@ bool OperandReader::read(Variant variant) {
     if (!read_operand(places[i], operands_[i])) return false;
   }
   if (!in_.peek().is(";")) return expected(";");
-  kernel_.operands.insert(kernel_.operands.end(), operands_.begin(), operands_.end());
+  function_.operands.insert(function_.operands.end(), operands_.begin(), operands_.end());
   return true;
 }
 
 std::span<const ir::Operand> OperandReader::operands() const {
-  return std::span<const ir::Operand>(kernel_.operands).last(operands_.size());
+  return std::span<const ir::Operand>(function_.operands).last(operands_.size());
 }
 
 void OperandReader::undo() {
-  kernel_.operands.resize(pool_start_);
+  function_.operands.resize(pool_start_);
   in_.seek(start_);
 }
 
@@ -97,14 +105,15 @@ bool OperandReader::read_operand(const OperandSpec& place, ir::Operand& out) {
 
 bool OperandReader::read_vector(const OperandSpec& place, ir::Operand& out) {
   in_.next();
-  const auto first = static_cast<std::uint32_t>(kernel_.operands.size());
+  const auto first = static_cast<std::uint32_t>(function_.operands.size());
   do {
     ir::Operand element;
     if (!read_scalar(place, element)) return false;
-    kernel_.operands.push_back(element);
+    if (element.kind == Kind::vector) return expected("an element");
+    function_.operands.push_back(element);
   } while (in_.accept(","));
   if (!in_.accept("}")) return expected("}");
-  const std::size_t count = kernel_.operands.size() - first;
+  const std::size_t count = function_.operands.size() - first;
   if (count > std::numeric_limits<std::uint16_t>::max()) return expected("a shorter vector");
   out = {.kind = Kind::vector, .count = static_cast<std::uint16_t>(count), .index = first};
   return true;
@@ -115,19 +124,24 @@ bool OperandReader::read_scalar(const OperandSpec& place, ir::Operand& out) {
     out = {.kind = Kind::sink};
     return true;
   }
-  if (in_.peek().is("!") && in_.peek(1).is_word()) {
+  const bool number = place.negation_allowed && place.type != pred;
+  if (in_.peek().is(number ? "-" : "!") && in_.peek(1).is_word()) {
     in_.next();
-    if (!read_name(out)) return false;
+    if (!read_selected(out) && !read_name(out)) return false;
     out.negated = true;
-    return out.kind == Kind::reg || expected("a predicate");
+    return out.kind == Kind::reg || expected(number ? "a register" : "a predicate");
   }
+  // `-r1` is no constant; another variant may take it.
+  if (in_.peek().is("-") && in_.peek(1).is_word() && !starts_constant(in_.peek(1)))
+    return expected("an operand");
   if (starts_constant(in_.peek())) {
     out = literal(read_constant(in_), place.type);
     return true;
   }
+  const bool selectors = place.kind == OperandSpec::Kind::value && !place.text.empty();
+  if (selectors && read_selected(out)) return true;
   if (!read_name(out)) return false;
-  if (out.kind == Kind::symbol && in_.accept("+")) out.value = read_integer(in_);
-  return true;
+  return out.kind != Kind::symbol || read_offset(out);
 }
 
 bool OperandReader::read_address(ir::Operand& out) {
@@ -136,9 +150,42 @@ bool OperandReader::read_address(ir::Operand& out) {
     return true;
   }
   if (!read_name(out)) return false;
-  if (out.kind == Kind::label) return expected("an address");
+  if (out.kind == Kind::label || out.kind == Kind::vector) return expected("an address");
   out.kind = out.kind == Kind::reg ? Kind::address : Kind::address_symbol;
-  if (in_.accept("+")) out.value = read_integer(in_);
+  return read_offset(out);
+}
+
+// `+8`, and before it `[2]` for two elements of a variable.
+bool OperandReader::read_offset(ir::Operand& out) {
+  if (out.kind != Kind::address && in_.accept("[")) {
+    out.value = static_cast<std::int64_t>(static_cast<std::uint64_t>(read_integer(in_)) *
+                                          scopes_.element_bytes(out.index));
+    if (!in_.accept("]")) return expected("]");
+  }
+  if (!in_.accept("+")) return true;
+  out.value = static_cast<std::int64_t>(static_cast<std::uint64_t>(out.value) +
+                                        static_cast<std::uint64_t>(read_integer(in_)));
+  out.plus_zero = out.value == 0;
+  return true;
+}
+
+// A vector register is written as its elements.
+ir::Operand OperandReader::elements(const Name& vector) {
+  const auto first = static_cast<std::uint32_t>(function_.operands.size());
+  for (std::uint32_t i = 0; i < vector.count; ++i)
+    function_.operands.push_back({.kind = Kind::reg, .index = vector.index + i});
+  return {.kind = Kind::vector, .count = vector.count, .index = first};
+}
+
+// `%r1.b0`: one word to the lexer.
+bool OperandReader::read_selected(ir::Operand& out) {
+  const std::string_view word = in_.peek().text;
+  const std::size_t dot = word.rfind('.');
+  if (!in_.peek().is_word() || dot == word.npos || word.size() - dot > 9) return false;
+  const std::optional<Name> name = scopes_.find(word.substr(0, dot));
+  if (!name || name->kind != Name::Kind::reg) return false;
+  in_.next();
+  out = {.kind = Kind::reg, .index = name->index, .value = ir::pack_selector(word.substr(dot + 1))};
   return true;
 }
 
@@ -151,6 +198,9 @@ bool OperandReader::read_name(ir::Operand& out) {
   switch (name->kind) {
     case Name::Kind::reg:
       out = {.kind = Kind::reg, .index = name->index};
+      break;
+    case Name::Kind::vector:
+      out = elements(*name);
       break;
     case Name::Kind::symbol:
       out = {.kind = Kind::symbol, .index = name->index};

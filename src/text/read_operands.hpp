@@ -16,15 +16,12 @@ namespace ptxloom::text {
 
 class OperandReader {
  public:
-  /// `in` stands after the opcode.
-  OperandReader(ir::Kernel& kernel, Scopes& scopes, TokenStream& in)
-      : kernel_(kernel),
-        scopes_(scopes),
-        in_(in),
-        start_(in.position()),
-        pool_start_(kernel.operands.size()) {}
+  OperandReader(ir::Function& function, Scopes& scopes, TokenStream& in)
+      : function_(function), scopes_(scopes), in_(in) {}
 
-  /// Reads the tokens up to the `;` as this variant does, and appends the operands to the kernel's pool,
+  /// An instruction begins: `in` stands after its opcode.
+  void start();
+  /// Reads the tokens up to the `;` as this variant does, and appends the operands to the function's pool,
   /// elements of vectors first. False where the text is another; throws SyntaxError for a constant that is
   /// none.
   bool read(Variant variant);
@@ -42,13 +39,16 @@ class OperandReader {
   bool read_scalar(const OperandSpec& place, ir::Operand& out);
   bool read_vector(const OperandSpec& place, ir::Operand& out);
   bool read_address(ir::Operand& out);
+  bool read_offset(ir::Operand& out);
+  bool read_selected(ir::Operand& out);
   bool read_name(ir::Operand& out);
+  ir::Operand elements(const Name& vector);
   bool expected(std::string_view what);
 
-  ir::Kernel& kernel_;
+  ir::Function& function_;
   Scopes& scopes_;
   TokenStream& in_;
-  std::size_t start_, pool_start_;
+  std::size_t start_ = 0, pool_start_ = 0;
   std::vector<ir::Operand> operands_;
   std::size_t furthest_ = 0;
   std::string_view expected_;

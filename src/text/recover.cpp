@@ -1,27 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "text/parse_kernel.hpp"
+#include "text/token_stream.hpp"
 
 namespace ptxloom::text {
-namespace {
-
-void skip_line(TokenStream& in) {
-  const int line = in.peek().line;
-  while (!in.at_end() && in.peek().line == line) in.next();
-}
-
-}  // namespace
-
-bool skip_debug(TokenStream& in) {
-  const Token& token = in.peek();
-  if (token.is(".loc") || token.is(".file")) {  // these end with their line
-    skip_line(in);
-  } else if (token.is(".section") || token.is(".pragma")) {
-    recover(in, in.position());
-  } else {
-    return false;
-  }
-  return true;
-}
 
 void recover(TokenStream& in, std::size_t start) {
   in.seek(start);

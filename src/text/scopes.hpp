@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,51 +12,80 @@
 #include "ptxloom/ir.hpp"
 #include "text/token_stream.hpp"
 
-// Names of a kernel while it is read. Scopes nest (each inline asm statement brings its own), IR has one
-// scope: what shadows a name is called something else in the kernel ("p_2"). Views point into the text being
-// read.
+// Names of a function while it is read. Scopes nest (each call and each inline asm statement brings its own),
+// IR has one scope: what shadows a name is called something else in the function ("p_2"). Vector registers
+// become as many scalar ones (`v.x` is v_x). Views point into the text being read.
 namespace ptxloom::text {
 
 struct Name {
-  enum class Kind : unsigned char { reg, symbol, label };
+  enum class Kind : unsigned char { reg, vector, symbol, label };
   Kind kind = Kind::reg;
-  std::uint32_t index = 0;  ///< into the kernel's registers, symbols or labels
+  unsigned char count = 1;  ///< registers of a vector, which follow each other
+  std::uint32_t index = 0;  ///< into the function's registers, symbols or labels
 };
+
+/// Where a variable or function lies, and how large an element of it is: `x[3]` is x and three of them.
+struct Place {
+  ir::Space space = ir::Space::global;
+  std::uint32_t element_bytes = 1;
+};
+/// What a module has declared.
+using Globals = std::unordered_map<std::string_view, Place>;
 
 class Scopes {
  public:
-  /// `globals` are the variables of the module; they become symbols of the kernel once they are used.
-  Scopes(ir::Kernel& kernel, const std::unordered_set<std::string_view>& globals);
+  /// `globals` become symbols of the function once they are used. `registers_left` may be declared.
+  Scopes(ir::Function& function, const Globals& globals, std::size_t& registers_left);
 
   void open() { scopes_.emplace_back(); }
   void close() { scopes_.pop_back(); }
   std::size_t depth() const { return scopes_.size(); }
 
-  void declare_register(const Token& name, Type type);
+  ir::Register declare_register(const Token& name, Type type);
   /// `%r<count>`: %r0 ... up to count - 1.
   void declare_registers(const Token& stem, Type type, std::int64_t count);
-  /// Gives the name that the variable or parameter has in the kernel.
-  std::string declare_symbol(const Token& name);
+  /// `.v4 .f32 v`, or `v<count>`.
+  void declare_vectors(const Token& name, Type type, std::uint32_t width, std::optional<std::int64_t> count);
+  /// Gives the name that the variable or parameter has in the function.
+  std::string declare_symbol(const Token& name, Place place);
   void declare_label(const Token& name);
 
   std::optional<Name> find(std::string_view name);
+  std::uint32_t element_bytes(std::uint32_t symbol) const { return element_bytes_[symbol]; }
 
  private:
   struct Range {
     std::uint32_t first = 0, count = 0;
+    unsigned char width = 1;  // registers of each
   };
   struct Scope {
     std::unordered_map<std::string_view, Name> names;
-    std::unordered_map<std::string_view, Range> ranges;
+    std::unordered_map<std::string_view, Range> ranges;                  // by stem
+    std::unordered_map<std::string_view, std::uint32_t> lowest_numbers;  // of names that a range could hold
   };
-  void declare(const Token& name, Name what);
-  std::string unique(std::string name);
-  void reserve(const Token& at, std::int64_t registers) const;
 
-  ir::Kernel& kernel_;
-  const std::unordered_set<std::string_view>& globals_;
+  void declare(const Token& name, Name what);
+  void add_range(const Token& stem, Range range);
+  static Name element_of(const Range& range, std::uint32_t number);
+  std::optional<Name> find_element(std::string_view name);
+  std::optional<Name> find_global(std::string_view name);
+  std::string_view unique(std::string_view name);
+  std::string_view unique_stem(std::string_view stem, std::uint32_t count);
+  bool is_free(std::string_view name) const;
+  bool is_free_stem(std::string_view stem, std::uint32_t count) const;
+  void add_register(Type type, std::string name);
+  void reserve(const Token& at, std::uint64_t registers);
+
+  ir::Function& function_;
+  const Globals& globals_;
+  std::size_t& registers_left_;
   std::vector<Scope> scopes_;
-  std::unordered_set<std::string> taken_;
+  std::vector<std::uint32_t> element_bytes_;                            // by symbol
+  std::unordered_set<std::string_view> taken_;                          // names in the function
+  std::unordered_map<std::string_view, std::uint32_t> taken_ranges_;    // r<12>, by stem
+  std::unordered_map<std::string_view, std::uint32_t> lowest_numbers_;  // of r3 and r7, by stem
+  std::unordered_map<std::string_view, int> suffixes_;                  // the last one given to a name
+  std::deque<std::string> made_;                                        // names that do not stand in the text
 };
 
 }  // namespace ptxloom::text

@@ -58,6 +58,14 @@ class TokenStream {
       fail(peek(), "syntax", "expected " + std::string(what) + ", found " + quoted(peek()));
     return next();
   }
+  /// A word that may name something: an opcode or directive may not.
+  const Token& expect_name(std::string_view what) {
+    const Token& token = expect_word(what);
+    if (token.text.find_first_of(".:") != std::string_view::npos)
+      fail(token, "syntax", "expected " + std::string(what) + ", found " + quoted(token),
+           "names are made of letters, digits, _, $ and %");
+    return token;
+  }
 
   bool at_end() const { return peek().kind == Token::Kind::end; }
   std::size_t position() const { return at_; }
@@ -67,5 +75,9 @@ class TokenStream {
   const std::vector<Token>& tokens_;
   std::size_t at_ = 0;
 };
+
+/// Goes on after the statement that began at `start` and does not read: past its `;`, or past the block it
+/// has, or to the `}` that closes what is around it.
+void recover(TokenStream& in, std::size_t start);
 
 }  // namespace ptxloom::text

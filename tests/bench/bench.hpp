@@ -45,7 +45,7 @@ inline LargestKernel largest(const std::shared_ptr<const Specs>& specs, const Ta
   LargestKernel most{.problem = gemm.problem(words)};
   for (const Settings& config : gemm.candidates(*specs, target, most.problem, {})) {
     const std::size_t size =
-        gemm.emit(specs, target, most.problem, config).module.kernels[0].instructions.size();
+        gemm.emit(specs, target, most.problem, config).module.functions[0].instructions.size();
     if (size > most.instructions) {
       most.instructions = size;
       most.config = config;

@@ -114,6 +114,6 @@ TEST_CASE("control flow is labels, branches and guards") {
 TEST_CASE("names PTX does not allow are refused") {
   CHECK_THAT(message_of([] { KernelBuilder(specs(), "1st", Target("sm_80")); }),
              ContainsSubstring("identifier"));
-  CHECK_THAT(message_of([] { builder().special("tid.w"); }), ContainsSubstring("tid.w"));
+  CHECK_THAT(message_of([] { builder().special("tid.q"); }), ContainsSubstring("tid.q"));
   CHECK(error_of([] { Target("sm_77"); }).kind() == ErrorKind::usage);
 }

@@ -110,7 +110,7 @@ TEST_CASE("what nvcc writes is read, passes the checks, and prints to the same m
     CHECK(complaints.empty());
     INFO(complaints);
     REQUIRE(result.ok());
-    REQUIRE(result.module.kernels.size() == 3);
+    REQUIRE(result.module.functions.size() == 3);
     const std::string printed = print(result.module);
     INFO(printed);
     const auto theirs = assemble(Ptxas(*ptxas), ptx, folder / "theirs.cubin");

@@ -282,7 +282,7 @@ TEST_CASE("PTX that is illegal, or no PTX at all, is judged and not crashed on")
 }
 
 TEST_CASE("an unknown opcode is named with the nearest, an ambiguous one with all") {
-  check_refused({"show", "mma.sink"}, 2, "unknown-opcode", {"mma.sink"});
+  check_refused({"show", "mma.sink"}, 2, "unknown-opcode", {".sink", "did you mean .sync"});
   check_refused({"show", "mma.sync"}, 2, "ambiguous-opcode",
                 {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"});
   check_refused({"list", "mma.sink"}, 2, "unknown-family", {"mma.sync"});

@@ -335,6 +335,35 @@ TEST_CASE("layout answers for one element and for one lane") {
   CHECK(lane.out.find("5     0    0    2    1") != std::string::npos);
   CHECK(with({"--lane", "32"}).code == 2);
   CHECK(with({"--format", "svg"}).out.starts_with("<svg"));
+  CHECK(with({"--format", "html"}).code == 2);
+}
+
+TEST_CASE("layout draws the matrix: a cell for each register, and whose addresses are whose") {
+  const ToolResult b = run_tool({"layout", "mma.sync.aligned.m16n8k16...bf16.bf16.f32", "--operand", "B"});
+  CHECK(b.out.find("16 x 8 (k x n) of bf16, in 2 registers of 32 lanes\n") != std::string::npos);
+  CHECK(b.out.find("\n8-9    T0.r1  T4.r1 ") != std::string::npos);
+  const ToolResult r = run_tool({"layout", "ldmatrix...m8n8.x2.shared.b16", "--operand", "r"});
+  CHECK(r.out.find("\nmatrix 1  0-1 ") != std::string::npos);
+  CHECK(r.out.ends_with("lanes 8-15 give the addresses of rows 0-7 of matrix 1\n"));
+}
+
+TEST_CASE("layout takes selectors") {
+  const auto scales = [](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {
+        "layout", "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X...ue8m0",
+        "--operand", "SA"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_tool(arguments);
+  };
+  CHECK(scales({"--at", "9,1"}).out == "lane 5 register 0 bit 8\n");
+  CHECK(scales({"--at", "9,1", "--select", "TA=1", "--select", "BA=2"}).out == "lane 7 register 0 bit 24\n");
+  CHECK(scales({}).out.find("\n8   T1.r0:0\n") != std::string::npos);
+  for (const std::string wrong : {"TA=2", "BA=1", "TB=0", "XX=0", "TA", "TA=-1"}) {
+    INFO(wrong);
+    const ToolResult refused = scales({"--select", wrong});
+    CHECK(refused.code == 2);
+    CHECK(refused.out.empty());
+  }
 }
 
 TEST_CASE("standard output that cannot be written is an error") {

@@ -84,7 +84,23 @@ TEST_CASE("layout --format json follows its schema and is the manual's map") {
   }
   const json loads = run_json(
       {"layout", "ldmatrix.sync.aligned.m8n8.x4.shared.b16", "--operand", "r", "--format", "json"}, "layout");
+  CHECK(loads["operand"] == "r");
+  CHECK(loads["type"] == "b16");
   CHECK(loads["addresses"].size() == 32);
+  CHECK(loads["elements"][2]["matrix"] == 1);
+  const json one = run_json({"layout", "stmatrix.sync.aligned.m8n8.x1.shared.b16", "--operand", "r",
+                             "--format", "json", "--at", "3,4"},
+                            "layout");
+  REQUIRE(one["elements"].size() == 1);
+  CHECK(one["elements"][0] == json::parse(R"({"lane":14,"reg":0,"bit":0,"row":3,"col":4,"matrix":0})"));
+  const json scales = run_json(
+      {"layout", "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X...ue4m3",
+       "--operand", "SB", "--select", "TB=1", "--format", "json"},
+      "layout");
+  CHECK(scales["block"] == 16);
+  CHECK(scales["rows"] == 8);
+  CHECK(scales["cols"] == 4);
+  CHECK(scales["elements"][5] == json::parse(R"({"lane":5,"reg":0,"bit":8,"row":1,"col":1})"));
 }
 
 TEST_CASE("bench --json follows its schema") {

@@ -4,10 +4,9 @@
 usage: corpus.py FOLDER    makes FOLDER/seeds/*.ptx and FOLDER/words.dict
 
 Seeds are tests/fuzz/seeds/*.ptx, which show the grammar around instructions, and kernels made of the instructions that
-the CUDA headers use (tests/oracle/real_uses.jsonl), eight a kernel. The dictionary holds every word of specs/.
+the CUDA headers use (tests/oracle/real_uses.txt), eight a kernel. The dictionary holds every word of specs/.
 """
 
-import json
 import pathlib
 import re
 import shutil
@@ -15,12 +14,19 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 USES_A_KERNEL = 8
+REGISTERS = [("b32", "r"), ("b64", "rd"), ("b16", "rs"), ("b128", "rq"), ("f32", "f"), ("f64", "fd"), ("pred", "p")]
 
 
-def kernel(uses):
-    blocks = "".join("{ %s\n  %s }\n" % (use.get("d", ""), use["x"]) for use in uses)
+def kernel(lines):
+    registers = "".join(".reg .%s %%%s<600>;\n" % pair for pair in REGISTERS)
     return (".version 9.0\n.target sm_100a\n.address_size 64\n"
-            ".visible .entry k(.param .u64 p)\n{\n%sret;\n}\n" % blocks)
+            ".visible .entry k(.param .u64 p)\n{\n%s%sret;\n}\n" % (registers, "".join(lines)))
+
+
+def uses():
+    for path in sorted((ROOT / "tests/oracle").glob("*_uses.txt")):
+        with open(path) as lines:
+            yield from (line for line in lines if not line.startswith(("#", "targets ", "verdict ")))
 
 
 def spec_words():
@@ -36,10 +42,9 @@ def main(folder):
     seeds.mkdir(parents=True)
     for path in sorted((ROOT / "tests/fuzz/seeds").glob("*.ptx")):
         shutil.copy(path, seeds)
-    with open(ROOT / "tests/oracle/real_uses.jsonl") as lines:
-        uses = [use for use in map(json.loads, lines) if "x" in use]
-    for start in range(0, len(uses), USES_A_KERNEL):
-        (seeds / f"uses_{start}.ptx").write_text(kernel(uses[start:start + USES_A_KERNEL]))
+    lines = list(uses())
+    for start in range(0, len(lines), USES_A_KERNEL):
+        (seeds / f"uses_{start}.ptx").write_text(kernel(lines[start:start + USES_A_KERNEL]))
     (folder / "words.dict").write_text("".join('"%s"\n' % word for word in spec_words()))
 
 

@@ -55,18 +55,22 @@ TEST_CASE("parameters lie where C puts the members of a struct") {
 TEST_CASE("operands read as PTX writes them, and broken ones do no harm") {
   using Kind = ir::Operand::Kind;
   ir::Kernel kernel;
-  kernel.registers = {
-      {.type = b32, .number = 7}, {.type = f64, .number = 1}, {.type = u64, .number = 0, .name = "base"}};
-  kernel.symbols = {"tile"};
+  kernel.registers = {{.type = b32, .number = 7},
+                      {.type = f64, .number = 1},
+                      {.type = u64, .number = 0, .name = "base"},
+                      {.type = pred, .number = 0}};
+  kernel.symbols = {{"tile"}};
   kernel.operands = {
       {.kind = Kind::reg, .index = 0}, {.kind = Kind::sink}, {.kind = Kind::integer, .value = -3}};
   const auto text = [&](ir::Operand operand) { return ir::text_of(kernel, operand); };
   CHECK(text({.kind = Kind::reg, .index = 0}) == "%r7");
   CHECK(text({.kind = Kind::reg, .index = 1}) == "%fd1");
-  CHECK(text({.kind = Kind::reg, .negated = true, .index = 2}) == "!base");
+  CHECK(text({.kind = Kind::reg, .negated = true, .index = 2}) == "-base");
+  CHECK(text({.kind = Kind::reg, .negated = true, .index = 3}) == "!%p0");
   CHECK(text({.kind = Kind::vector, .count = 3, .index = 0}) == "{%r7, _, -3}");
   CHECK(text({.kind = Kind::address, .index = 2, .value = -8}) == "base+-8");
   CHECK(text({.kind = Kind::address_symbol, .index = 0, .value = 16}) == "tile+16");
+  CHECK(text({.kind = Kind::address_symbol, .plus_zero = true, .index = 0}) == "tile+0");
   CHECK(text({.kind = Kind::f32, .value = 0x3F800000}) == "0f3F800000");
   CHECK(text({.kind = Kind::f64, .value = -1}) == "0dFFFFFFFFFFFFFFFF");
   CHECK(text({.kind = Kind::reg, .index = 99}) == "<register 99>");
@@ -75,8 +79,8 @@ TEST_CASE("operands read as PTX writes them, and broken ones do no harm") {
 
 TEST_CASE("kernels are found by name") {
   ir::Module module;
-  module.kernels.resize(2);
-  module.kernels[1].name = "second";
-  CHECK(module.find("second") == &module.kernels[1]);
+  module.functions.resize(2);
+  module.functions[1].name = "second";
+  CHECK(module.find("second") == &module.functions[1]);
   CHECK(module.find("third") == nullptr);
 }

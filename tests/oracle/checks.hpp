@@ -2,57 +2,102 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <random>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "oracle/ours.hpp"
 #include "oracle/ptxas.hpp"
 #include "ptxloom/specs.hpp"
 #include "spec/database.hpp"
 
-// The three questions that ptxas is asked about the specs.
+// What ptxas is asked about the specs. A case is a line, a target and a PTX version; ptxas's verdict on it
+// and ours must be the same. Lines are made of the variants of a form, and of what stands next to them.
 namespace ptxloom::oracle {
 
 struct Options {
-  bool all = false;       // every variant, version and neighbour; else a sample of large forms
-  unsigned seed = 0;      // of the sample
-  std::string form;       // only this one
-  std::size_t shown = 8;  // disagreements printed of each form
+  bool all = false;          // every variant, version and neighbour; else a sample of large forms
+  unsigned seed = 0;         // of the sample
+  std::string form;          // only this one
+  std::size_t shown = 8;     // disagreements printed of each form
+  bool until_first = false;  // stop where there is a disagreement
 };
 
 struct Outcome {
   std::size_t cases = 0;
-  std::vector<std::string> disagreements;
+  std::size_t lines = 0;  // different texts among them
+  std::vector<std::string> disagreements = {};
   std::size_t foreign = 0;  // words that ptxas does not look at, refused by us on purpose
+  std::set<std::string> foreign_words = {};
 
   void add(Outcome other);
+};
+
+/// Words that ptxas takes on an instruction and does not look at, by form; read from a reviewed list, so that
+/// a modifier missing from the specs cannot hide among them. A form without an entry takes all words that its
+/// family does not know for foreign.
+class ForeignWords {
+ public:
+  static ForeignWords read(const std::filesystem::path& file);
+  void write(const std::filesystem::path& file) const;
+  bool contains(std::string_view form, std::string_view word) const;
+  void set(std::string_view form, std::set<std::string> words);
+
+ private:
+  std::map<std::string, std::set<std::string>, std::less<>> words_;
 };
 
 struct Question {
   const Specs& specs;
   const spec::FormData& form;
   const Options& options;
+  const ForeignWords& foreign;
   Ptxas& ptxas;
+  const Ours& ours;
   std::mt19937& random;
 };
 
 /// Every variant assembles with each target and PTX version that has it, and with no other.
 Outcome check_legality(const Question& question);
 
-/// What stands next to a variant (another word of the same class, a word left out, another operand) and is no
-/// variant itself, is refused on every target.
+/// What stands next to a variant gets ptxas's verdict on every target: another word of the same class, two of
+/// them, a word left out, added, written twice or elsewhere, another operand.
 Outcome check_neighbours(const Question& question);
 
-/// Modifiers in another order that the specs read are taken by ptxas too.
-Outcome check_order(const Question& question);
+/// A text close to a variant.
+struct Case {
+  std::string line;
+  std::string change;        // what was changed: "ftz=sat"
+  std::string foreign = {};  // an added word that no form of the family knows, or "twice:" and a repeated one
+};
 
-/// Instructions found in CUDA's headers, with ptxas's verdict on 15 targets: the specs say the same of each
-/// opcode.
-Outcome check_real_uses(const Specs& specs, const std::filesystem::path& file);
+/// Other words in the slots, and in the fixed parts of the text.
+std::vector<Case> other_words(const Question& question, std::span<const Variant> sources);
+/// Words added, written twice, and in another order.
+std::vector<Case> other_spellings(const Question& question, std::span<const Variant> sources);
+/// Operands of other widths, classes, counts and values; one less, one more.
+std::vector<Case> other_operands(const Question& question, std::span<const Variant> sources);
+
+/// Instructions of real code with ptxas's verdict on many targets: `check` says the same.
+Outcome check_uses(const Ours& ours, const std::filesystem::path& file);
+
+/// Every name in the manual's list of instructions begins an opcode of some form.
+Outcome check_manual(const Specs& specs, const std::filesystem::path& names);
 
 /// Counts of variants by form against the golden file; with `bless` the file is written anew.
 Outcome check_counts(const Specs& specs, const std::filesystem::path& golden, bool bless);
 
+/// A number for what the form, and those that share its mnemonics, say of every line, target and version: two
+/// forms with the same one are the same to whoever uses them.
+std::size_t digest(const Specs& specs, const spec::FormData& form);
+
 Surroundings surroundings(const spec::FormData& form);
+
+/// At most `limit` of the variants, such that as many pairs of values as possible occur.
+std::vector<Variant> sample(std::vector<Variant> variants, std::size_t limit, std::mt19937& random);
 
 }  // namespace ptxloom::oracle

@@ -15,11 +15,17 @@ namespace ptxloom::oracle {
 /// One line, or several where an operand names one of several symbols.
 std::vector<std::string> lines_of(const Variant& variant);
 
-/// The line of an opcode with these operands, each in its first form.
-std::string line_of(std::string_view opcode, std::span<const OperandSpec> operands,
-                    std::span<const OperandPiece> pieces, std::size_t symbol = 0);
+/// The operands' canonical texts; of an operand that names one of several symbols, that one.
+std::vector<std::string> operand_texts(std::span<const OperandSpec> operands, std::size_t symbol = 0);
 
-/// Whether a place that takes `ours` takes what stands where `tried` is tried.
-bool covers(const OperandSpec& ours, const OperandSpec& tried);
+/// An opcode with these operands.
+std::string line_of(std::string_view opcode, std::span<const OperandPiece> pieces,
+                    std::span<const std::string> operands);
+
+/// "R32_7" for a type of 32 bits.
+std::string register_name(const Type& type, int number);
+
+/// An immediate that the operand takes.
+std::string immediate(const OperandSpec& operand);
 
 }  // namespace ptxloom::oracle

@@ -44,37 +44,56 @@ struct Where {
   Version version;
 };
 
-/// All targets with the versions that can make a difference to these subjects, or with all versions.
-std::vector<Where> places(const std::vector<Subject>& subjects, bool all) {
-  std::set<Version> near = {ptx_versions().back()};
+using Chosen = std::set<std::pair<std::size_t, Version>>;  // index into targets()
+
+constexpr std::size_t kNear = 3;  // targets on which a version that a need names is tried
+
+/// A few targets that an alternative of a need admits, at its versions and at those next to them.
+void add_near(const spec::NeedAlternative& alternative, std::mt19937& random, Chosen& into) {
   const auto versions = ptx_versions();
+  const spec::Need anywhen{{.target = alternative.target, .from = {}}};
+  for (Version edge : {alternative.from, alternative.until}) {
+    const auto at = std::lower_bound(versions.begin(), versions.end(), edge);
+    for (const auto version : {at - (at == versions.begin() ? 0 : 1), at, at + 1}) {
+      if (version >= versions.end()) continue;
+      std::vector<std::size_t> admitted;
+      for (std::size_t i = 0; i < targets().size(); ++i) {
+        const Target target(targets()[i]);
+        if (target.since() <= *version && spec::allowed({&anywhen}, target, *version)) admitted.push_back(i);
+      }
+      std::shuffle(admitted.begin(), admitted.end(), random);
+      for (std::size_t i = 0; i < std::min(kNear, admitted.size()); ++i) into.emplace(admitted[i], *version);
+    }
+  }
+}
+
+/// All targets with all versions; or with the last, and a few where another version makes a difference to
+/// these subjects.
+std::vector<Where> places(const std::vector<Subject>& subjects, bool all, std::mt19937& random) {
+  Chosen chosen;
+  for (std::size_t i = 0; i < targets().size(); ++i) {
+    chosen.emplace(i, ptx_versions().back());
+    for (Version version : ptx_versions()) {
+      if (all && version >= targets()[i].since) chosen.emplace(i, version);
+    }
+  }
+  std::set<const spec::Need*> needs;
   for (const Subject& subject : subjects) {
     for (Variant variant : subject.variants) {
-      for (const spec::Needs& needs : variant.data()->needs) {
-        for (const spec::Need* need : needs) {
-          for (const spec::NeedAlternative& any : *need) {
-            const auto at = std::lower_bound(versions.begin(), versions.end(), any.from);
-            if (at == versions.end()) continue;
-            near.insert(*at);
-            if (at != versions.begin()) near.insert(*(at - 1));
-          }
-        }
-      }
+      for (const spec::Needs& any : variant.data()->needs) needs.insert(any.begin(), any.end());
     }
+  }
+  for (const spec::Need* need : needs) {
+    for (const spec::NeedAlternative& alternative : *need) add_near(alternative, random, chosen);
   }
   std::vector<Where> result;
-  for (const TargetInfo& info : targets()) {
-    for (Version version : versions) {
-      const bool wanted = all || near.contains(version) || version == info.since;
-      if (wanted && version >= info.since) result.push_back({Target(info), version});
-    }
-  }
+  for (const auto& [target, version] : chosen) result.push_back({Target(targets()[target]), version});
   return result;
 }
 
 /// Of each group of subjects that are allowed at the same places, a few.
-std::vector<Subject> sample(std::vector<Subject> subjects, const std::vector<Where>& where,
-                            std::mt19937& random) {
+std::vector<Subject> pick(std::vector<Subject> subjects, const std::vector<Where>& where,
+                          std::mt19937& random) {
   std::shuffle(subjects.begin(), subjects.end(), random);
   std::map<std::vector<bool>, std::size_t> taken;
   std::vector<Subject> result;
@@ -92,18 +111,21 @@ Surroundings surroundings(const spec::FormData& form) {
   const auto own = [](std::string_view mine, std::string_view files) {
     return std::string(mine.empty() ? files : mine);
   };
-  return {own(form.module_decls, form.file->module_decls), own(form.body_decls, form.file->body_decls)};
+  return {.module_decls = own(form.module_decls, form.file->module_decls),
+          .body_decls = own(form.body_decls, form.file->body_decls),
+          .mode = form.mode.starts_with('!') ? std::string() : std::string(form.mode)};
 }
 
 Outcome check_legality(const Question& question) {
   Outcome outcome;
   std::vector<Subject> all = subjects(question);
-  const std::vector<Where> where = places(all, question.options.all);
+  const std::vector<Where> where = places(all, question.options.all, question.random);
   const std::vector<Subject> tried = question.options.all || all.size() <= 400
                                          ? std::move(all)
-                                         : sample(std::move(all), where, question.random);
+                                         : pick(std::move(all), where, question.random);
   std::vector<std::string> lines;
   for (const Subject& subject : tried) lines.push_back(subject.line);
+  outcome.lines = lines.size();
   struct Wrong {
     std::string first, last, message;
     std::size_t count = 0;
@@ -112,7 +134,7 @@ Outcome check_legality(const Question& question) {
   const Surroundings around = surroundings(question.form);
   for (const auto& [target, version] : where) {
     const Depth depth = version == ptx_versions().back() ? Depth::code : Depth::check;
-    const auto verdicts = question.ptxas.judge(lines, {target, version, around, depth});
+    const auto verdicts = question.ptxas.judge(lines, {target, version, around}, depth);
     outcome.cases += lines.size();
     for (std::size_t i = 0; i < tried.size(); ++i) {
       const bool wanted = tried[i].allowed(target, version);

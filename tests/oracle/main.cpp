@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -14,7 +15,9 @@ namespace ptxloom::oracle {
 
 void Outcome::add(Outcome other) {
   cases += other.cases;
+  lines += other.lines;
   foreign += other.foreign;
+  foreign_words.merge(other.foreign_words);
   for (std::string& text : other.disagreements) disagreements.push_back(std::move(text));
 }
 
@@ -25,17 +28,26 @@ constexpr int kSkip = 77;
 struct Arguments {
   Options options;
   std::filesystem::path golden = PTXLOOM_SOURCE_DIR "/tests/golden/variant_counts.txt";
-  std::filesystem::path real_uses = PTXLOOM_SOURCE_DIR "/tests/oracle/real_uses.jsonl";
+  std::filesystem::path foreign = PTXLOOM_SOURCE_DIR "/tests/oracle/foreign_words.txt";
   std::vector<std::filesystem::path> overlays;
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
   bool bless = false;
+  bool counts = true;
+  bool with_uses = false;
+  bool digest = false;  // prints the digest of the form, and checks nothing
+
+  bool uses() const { return with_uses || options.form.empty(); }
 };
 
 int usage() {
-  std::cerr
-      << "usage: test_oracle [--all] [--seed N] [--form NAME] [--jobs N] [--show N] [--specs DIR] [--bless]\n"
-         "  --all    every variant, version and neighbour; else large forms are sampled\n"
-         "  --bless  writes tests/golden/variant_counts.txt anew\n";
+  std::cerr << "usage: test_oracle [FORM] [--all] [--seed N] [--form NAME] [--jobs N] [--show N] [--specs "
+               "DIR] [--bless]\n"
+               "                   [--no-counts] [--uses] [--until-first] [--digest]\n"
+               "  --all    every variant, version and neighbour; else large forms are sampled\n"
+               "  --form   one form, without the counts; with --uses the instructions of real code too\n"
+               "  --digest prints a number for all that the form says, for mutate.py\n"
+               "  --bless  writes tests/golden/variant_counts.txt and, of a run over all forms, "
+               "tests/oracle/foreign_words.txt anew\n";
   return 2;
 }
 
@@ -48,6 +60,16 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.options.all = true;
     } else if (word == "--bless") {
       arguments.bless = true;
+    } else if (word == "--until-first") {
+      arguments.options.until_first = true;
+    } else if (word == "--uses") {
+      arguments.with_uses = true;
+    } else if (word == "--no-counts") {
+      arguments.counts = false;
+    } else if (word == "--digest") {
+      arguments.digest = true;
+    } else if (!word.starts_with("--")) {
+      arguments.options.form = word;
     } else if (last) {
       return false;
     } else if (word == "--seed") {
@@ -87,55 +109,98 @@ Outcome timed(std::string_view what, std::mutex& mutex, std::size_t shown, Work 
   return outcome;
 }
 
-/// All forms, each a piece of work for one of the threads.
-Outcome check_forms(const Specs& specs, const Arguments& arguments, const std::filesystem::path& ptxas) {
-  const auto forms = specs.database().forms();
-  std::atomic<std::size_t> next = 0;
-  std::mutex mutex;
-  Outcome total;
-  const auto work = [&] {
-    Ptxas program(ptxas);
-    for (std::size_t i = next++; i < forms.size(); i = next++) {
+/// Checks all forms, each a piece of work for one of the threads.
+class FormsCheck {
+ public:
+  FormsCheck(std::shared_ptr<const Specs> specs, const Arguments& arguments, std::filesystem::path ptxas)
+      : specs_(std::move(specs)),
+        arguments_(arguments),
+        ptxas_(std::move(ptxas)),
+        foreign_(ForeignWords::read(arguments.foreign)) {}
+
+  Outcome run() {
+    std::vector<std::jthread> threads;
+    for (unsigned i = 0; i < arguments_.jobs; ++i) threads.emplace_back([&] { work(); });
+    threads.clear();
+    return std::move(total_);
+  }
+
+  /// The list of foreign words, with those found by `run` instead of those read.
+  void bless() const { found_.write(arguments_.foreign); }
+
+ private:
+  void work() {
+    Ptxas program(ptxas_);
+    const Ours ours(specs_);
+    const auto forms = specs_->database().forms();
+    for (std::size_t i = next_++; i < forms.size(); i = next_++) {
       const spec::FormData& form = *forms[i];
-      if (!arguments.options.form.empty() && form.name != arguments.options.form) continue;
-      std::mt19937 random(arguments.options.seed + static_cast<unsigned>(i));
-      const Question question{specs, form, arguments.options, program, random};
-      Outcome outcome = timed(form.name, mutex, arguments.options.shown, [&] {
-        Outcome result = check_legality(question);
-        result.add(check_neighbours(question));
-        result.add(check_order(question));
-        return result;
-      });
-      const std::lock_guard lock(mutex);
-      total.add(std::move(outcome));
+      if (!arguments_.options.form.empty() && form.name != arguments_.options.form) continue;
+      std::mt19937 random(arguments_.options.seed + static_cast<unsigned>(i));
+      const Question question{*specs_, form, arguments_.options, foreign_, program, ours, random};
+      Outcome outcome =
+          timed(form.name, mutex_, arguments_.options.shown, [&] { return check_form(question); });
+      const std::lock_guard lock(mutex_);
+      found_.set(form.name, outcome.foreign_words);
+      total_.add(std::move(outcome));
     }
-  };
-  std::vector<std::jthread> threads;
-  for (unsigned i = 0; i < arguments.jobs; ++i) threads.emplace_back(work);
-  threads.clear();
-  return total;
-}
+  }
+
+  static Outcome check_form(const Question& question) try {
+    Outcome result = check_legality(question);
+    if (!question.options.until_first || result.disagreements.empty()) result.add(check_neighbours(question));
+    return result;
+  } catch (const std::runtime_error& error) {
+    return {.disagreements = {error.what()}};
+  }
+
+  std::shared_ptr<const Specs> specs_;
+  const Arguments& arguments_;
+  std::filesystem::path ptxas_;
+  ForeignWords foreign_, found_;
+  std::atomic<std::size_t> next_ = 0;
+  std::mutex mutex_;
+  Outcome total_;
+};
 
 int run(const Arguments& arguments) {
-  const Specs specs(arguments.overlays);
+  const auto specs = std::make_shared<const Specs>(arguments.overlays);
+  if (arguments.digest) {
+    const spec::FormData* const form = specs->database().find_form(arguments.options.form);
+    if (form == nullptr) return usage();
+    std::cout << digest(*specs, *form) << '\n';
+    return 0;
+  }
   std::mutex mutex;
   const std::size_t shown = arguments.options.shown;
   Outcome total;
-  if (arguments.options.form.empty()) {
+  if (arguments.counts && arguments.options.form.empty()) {
     total.add(timed("counts", mutex, shown,
-                    [&] { return check_counts(specs, arguments.golden, arguments.bless); }));
-    if (arguments.bless) return 0;
-    total.add(timed("real uses", mutex, shown, [&] { return check_real_uses(specs, arguments.real_uses); }));
+                    [&] { return check_counts(*specs, arguments.golden, arguments.bless); }));
+    total.add(timed("the manual's list", mutex, shown, [&] {
+      return check_manual(*specs, PTXLOOM_SOURCE_DIR "/tests/golden/manual_instructions.txt");
+    }));
   }
+  if (arguments.uses()) {
+    for (const char* file : {"real_uses.txt", "header_uses.txt"}) {
+      total.add(timed(file, mutex, shown, [&] {
+        return check_uses(Ours(specs), std::filesystem::path(PTXLOOM_SOURCE_DIR "/tests/oracle") / file);
+      }));
+    }
+  }
+  if (arguments.options.until_first && !total.disagreements.empty()) return 1;
   const auto ptxas = find_ptxas();
   if (!ptxas) {
     std::cout << "SKIP: there is no ptxas: none in PTXLOOM_PTXAS, on PATH, or in /usr/local/cuda/bin\n";
     return total.disagreements.empty() ? kSkip : 1;
   }
   std::cout << "ptxas: " << ptxas->string() << ", seed " << arguments.options.seed << std::endl;
-  total.add(check_forms(specs, arguments, *ptxas));
-  std::cout << "total: " << total.cases << " cases, " << total.disagreements.size() << " disagreements, "
-            << total.foreign << " words that ptxas does not look at\n";
+  FormsCheck forms(specs, arguments, *ptxas);
+  total.add(forms.run());
+  if (arguments.bless && arguments.options.form.empty()) forms.bless();
+  std::cout << "total: " << total.lines << " lines, " << total.cases << " cases, "
+            << total.disagreements.size() << " disagreements, " << total.foreign
+            << " words that ptxas does not look at\n";
   return total.disagreements.empty() ? 0 : 1;
 }
 

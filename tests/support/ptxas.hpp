@@ -61,7 +61,8 @@ class Ptxas {
                          const std::filesystem::path& cubin = "/dev/null") const {
     const std::filesystem::path file = folder_ / "module.ptx";
     std::ofstream(file) << ptx;
-    return run_command(path_ + " -arch=" + target + " " + file.string() + " -o " + cubin.string());
+    return run_command("ulimit -v 4000000; " + path_ + " -arch=" + target + " " + file.string() + " -o " +
+                       cubin.string());
   }
 
   /// Which of these statements it refuses, each standing on a line of its own between `before` and `after`.

@@ -133,15 +133,49 @@ TEST_CASE("bytes that never were PTX are read without harm") {
 
 TEST_CASE("reading takes time in proportion to the text") {
   const auto specs = std::make_shared<const Specs>();
-  const std::string start = ".version 8.0\n.target sm_90a\n.entry k() {";
-  for (const std::string& piece :
-       {std::string("{"), std::string("}"), std::string("{;"), std::string("L:"), std::string(".reg"),
-        std::string("/*"), std::string("add.s32 {"), std::string("\"")}) {
-    std::string text = start;
+  const std::string module = ".version 8.0\n.target sm_90a\n", start = module + ".entry k() {";
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {start, "{"},
+      {start, "}"},
+      {start, "{;"},
+      {start, "L:"},
+      {start, ".reg"},
+      {start, "/*"},
+      {start, "add.s32 {"},
+      {start, "\""},
+      {start, "call ("},
+      {start, ".loc 1 "},
+      {start, "add .u32 "},
+      {start + "add.u32 a, ", "("},
+      {start + "add.u32 a, ", "-"},
+      {start + "add.u32 a, 1", "+1"},
+      {start + "L: .branchtargets L", ", L"},
+      {module, ".section .x {"},
+      {module, ".func f("},
+      {module, ".entry k() { .reg .b32 r<100000>; }"},
+      {module + ".global .u8 x[] = ", "{"},
+      {module + ".global .u8 x[] = {1", ", 1"},
+      {module + ".global .u8 x", "[1]"},
+      {module + ".alias a", ".b"}};
+  for (const auto& [before, piece] : cases) {
+    std::string text = before;
     for (int i = 0; i < 50000; ++i) text += piece;
     const ParseResult result = parse(text, specs);
-    INFO(piece);
+    INFO(before << " and many " << piece);
     CHECK_FALSE(result.ok());
     CHECK(result.diagnostics.size() <= 300);
   }
+}
+
+TEST_CASE("declarations in thousands of scopes take time in proportion, too") {
+  const auto specs = std::make_shared<const Specs>();
+  std::string text = ".version 8.0\n.target sm_90a\n.func f(.param .b32 x) { ret; }\n.entry k() {\n";
+  for (int i = 0; i < 20000; ++i)
+    text += "{ .reg .b32 t<4>, a; .reg .pred p; .param .b32 param0; L: call f, (param0); @p bra L; }\n";
+  const ParseResult result = parse(text + "}\n", specs);
+  for (const Diagnostic& d : result.diagnostics) UNSCOPED_INFO(to_string(d));
+  REQUIRE(result.ok());
+  CHECK(result.module.functions[1].registers.size() == 20000 * 6);
+  const std::string printed = print(result.module);
+  CHECK(print(parse(printed, specs).module) == printed);
 }

@@ -34,13 +34,14 @@ void append(ir::Kernel& kernel, Variant variant, std::vector<ir::Operand> operan
 TEST_CASE("a module made of data prints as PTX") {
   const auto specs = std::make_shared<const Specs>();
   ir::Module module{.specs = specs, .version = {8, 0}, .target = "sm_80", .header = {"made by hand", ""}};
-  module.variables = {{.name = "weights",
-                       .space = ir::Space::constant,
-                       .type = f32,
-                       .count = 2,
-                       .initial = {0, 0, 0x80, 0x3F}},
-                      {.name = "dynamic", .type = b8, .count = 0, .alignment = 128, .external = true}};
-  ir::Kernel& kernel = module.kernels.emplace_back();
+  module.variables = {
+      {.name = "weights",
+       .space = ir::Space::constant,
+       .type = f32,
+       .count = 2,
+       .initial = {0, 0, 0x80, 0x3F}},
+      {.name = "dynamic", .type = b8, .count = 0, .alignment = 128, .linkage = ir::Linkage::external}};
+  ir::Kernel& kernel = module.functions.emplace_back();
   kernel.name = "axpy";
   kernel.parameters = {{.name = "n", .type = u32},
                        {.name = "x", .type = u64, .alignment = 4, .pointer = ir::Space::global}};
@@ -48,7 +49,7 @@ TEST_CASE("a module made of data prints as PTX") {
   kernel.registers = {{.type = u32, .number = 0},     {.type = f32, .number = 0},
                       {.type = f32, .number = 1},     {.type = pred, .number = 0},
                       {.type = s32, .name = "count"}, {.type = u64, .number = 2}};
-  kernel.symbols = {"n"};
+  kernel.symbols = {{"n", ir::Space::param}};
   kernel.labels = {"end"};
   kernel.comments = {"---- tail ----", ""};
   append(kernel, only(*specs, "ld.param.u32", 2),
@@ -77,11 +78,11 @@ TEST_CASE("a module made of data prints as PTX") {
 )
 .maxntid 128, 1, 1
 {
-    .reg .pred %p<1>;
     .reg .b32 %r<1>;
     .reg .f32 %f<2>;
-    .reg .b64 %rd<3>;
+    .reg .pred %p<1>;
     .reg .s32 count;
+    .reg .b64 %rd<3>;
 
     ld.param.u32 %r0, [n];
     @!%p0 bra end;

@@ -79,7 +79,8 @@ class Generator {
     std::vector<std::string> items;
     for (const FragmentData& map : maps) {
       items.push_back("{" + literal(map.operands) + ", " + literal(map.type) + ", " + literal(map.warp) +
-                      ", " + literal(map.lane) + ", " + literal(map.val) + "}");
+                      ", " + literal(map.lane) + ", " + literal(map.val) + ", " + literal(map.bits) + ", " +
+                      literal(map.block) + "}");
     }
     return array("FragmentData", items);
   }
@@ -103,9 +104,9 @@ class Generator {
     return "    {.file = &" + files_.at(form.file) + ", .name = " + literal(form.name) +
            ", .family = " + literal(form.family) + ", .doc = " + literal(form.doc) +
            ",\n     .text = " + literal(form.text) + ", .need = " + literal(form.need) +
-           ",\n     .mnemonics = " + mnemonics + ", .ops = " + ops + ", .alias = " + alias +
-           ", .mods = " + mods + ", .sets = " + sets + ", .needs = " + needs + ", .select = " + chosen +
-           ",\n     .tables = " + rows + ", .lax = " + lax + ", .frags = " + frags +
+           ", .mode = " + literal(form.mode) + ",\n     .mnemonics = " + mnemonics + ", .ops = " + ops +
+           ", .alias = " + alias + ", .mods = " + mods + ", .sets = " + sets + ", .needs = " + needs +
+           ", .select = " + chosen + ",\n     .tables = " + rows + ", .lax = " + lax + ", .frags = " + frags +
            ", .module_decls = " + literal(form.module_decls) + ", .body_decls = " + literal(form.body_decls) +
            "},\n";
   }

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <unordered_map>
+
+#include "check/rules.hpp"
+#include "ir/naming.hpp"
+#include "spec/database.hpp"
+
+// `.aligned`: all threads of a warp execute the instruction together, which nobody can promise under a
+// predicate that differs along the warp. What a register holds is the same in all lanes, or counts them (a
+// multiple of 32 and the lane's number, as %tid.x in a block of whole warps), or differs anyhow: it differs
+// if something that it is made of does, a lane's own number, memory at an address that differs or is the
+// thread's own, or a value written under a predicate that differs. Which words and instructions do what
+// stands in words.json: `varying`, `counting`, `uniform`, `keeping`, `warpwise`. Only forward branches are
+// followed: what they jump over runs under their predicate.
+namespace ptxloom::check_rules {
+namespace {
+
+using Words = std::vector<std::string_view>;
+
+Words words_of(const Specs& specs, std::string_view wanted) {
+  for (const spec::WordClass& cls : specs.database().vocabulary().classes())
+    if (cls.name == wanted) return {cls.words.begin(), cls.words.end()};
+  return {};
+}
+
+// "%tid.x" begins with %tid, "atom.add.u32" with atom.
+bool begins_with(std::string_view text, std::string_view word) {
+  return text.starts_with(word) && (text.size() == word.size() || text[word.size()] == '.');
+}
+bool begins_with_any(std::string_view text, const Words& words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return begins_with(text, word); });
+}
+
+/// "setp.lt=0/32": applied to what counts lanes and a literal of 0, 32, 64 ... it gives all lanes the same.
+struct Warpwise {
+  std::string_view opcode;
+  std::int64_t first = 0, step = 1;
+
+  explicit Warpwise(std::string_view word) : opcode(word.substr(0, word.find('='))) {
+    const std::size_t equals = word.find('='), slash = word.find('/');
+    if (slash >= word.size() || equals >= slash) return;
+    std::from_chars(word.data() + equals + 1, word.data() + slash, first);
+    std::from_chars(word.data() + slash + 1, word.data() + word.size(), step);
+  }
+  bool holds(std::int64_t literal) const {
+    return (literal >= first || first == 0) && (literal - first) % std::max<std::int64_t>(step, 1) == 0;
+  }
+};
+
+/// How a value goes along a warp; the greater is the less known.
+enum class Along : std::uint8_t { same, counts, differs };
+
+class Divergence {
+ public:
+  explicit Divergence(const Scope& scope)
+      : kernel_(scope.kernel),
+        varying_(words_of(*scope.module.specs, "varying")),
+        counting_(words_of(*scope.module.specs, "counting")),
+        uniform_(words_of(*scope.module.specs, "uniform")),
+        keeping_(words_of(*scope.module.specs, "keeping")),
+        along_(kernel_.registers.size()) {
+    for (const std::string_view word : words_of(*scope.module.specs, "warpwise"))
+      warpwise_.emplace_back(word);
+    for (std::size_t i = 0; i < kernel_.body.size(); ++i)
+      if (kernel_.body[i].kind == ir::Statement::Kind::label) place_of_label_[kernel_.body[i].index] = i;
+  }
+
+  /// Calls `report` for each `.aligned` instruction with the predicate that it stands under.
+  template <class Report>
+  void run(const Report& report) {
+    do {
+      changed_ = false;
+      walk([&](const ir::Instruction& instruction, const ir::Guard* under) { follow(instruction, under); });
+    } while (changed_);
+    walk([&](const ir::Instruction& instruction, const ir::Guard* under) {
+      if (under != nullptr && is_aligned(instruction)) report(instruction, *under);
+    });
+  }
+
+  static bool is_aligned(const ir::Instruction& instruction) {
+    return instruction.variant.opcode().find(".aligned") != std::string_view::npos;
+  }
+
+ private:
+  /// Visits the instructions in order, each with the predicate that differs along the warp and that decides
+  /// whether it runs: its own, or that of a branch over it.
+  template <class Visit>
+  void walk(const Visit& visit) {
+    const ir::Guard* jumped = nullptr;
+    std::size_t until = 0;
+    for (std::size_t i = 0; i < kernel_.body.size(); ++i) {
+      if (i >= until) jumped = nullptr;
+      if (kernel_.body[i].kind == ir::Statement::Kind::call)
+        forget_results(kernel_.calls[kernel_.body[i].index]);
+      if (kernel_.body[i].kind != ir::Statement::Kind::instruction) continue;
+      const ir::Instruction& instruction = kernel_.instructions[kernel_.body[i].index];
+      const bool own = instruction.guard && along_[instruction.guard->reg.id] != Along::same;
+      visit(instruction, own ? &*instruction.guard : jumped);
+      const std::size_t target = own ? target_of(instruction) : 0;
+      if (target <= i || target <= until) continue;
+      jumped = &*instruction.guard;
+      until = target;
+    }
+  }
+
+  /// Where a branch goes; 0 if the instruction is none.
+  std::size_t target_of(const ir::Instruction& instruction) const {
+    for (const ir::Operand& operand : kernel_.operands_of(instruction)) {
+      if (operand.kind != ir::Operand::Kind::label) continue;
+      const auto place = place_of_label_.find(operand.index);
+      if (place != place_of_label_.end()) return place->second;
+    }
+    return 0;
+  }
+
+  void follow(const ir::Instruction& instruction, const ir::Guard* under) {
+    const auto operands = kernel_.operands_of(instruction);
+    const auto all = instruction.variant.operands();
+    const auto places = all.first(std::min(all.size(), operands.size()));
+    const Along result =
+        under != nullptr ? Along::differs : result_of(instruction.variant.opcode(), places, operands);
+    for (std::size_t i = 0; i < places.size(); ++i)
+      if (places[i].kind == OperandSpec::Kind::value && places[i].direction != OperandSpec::Direction::in)
+        each_register(operands[i], [&](std::uint32_t id) { raise(id, result); });
+  }
+
+  Along result_of(std::string_view opcode, std::span<const OperandSpec> places,
+                  std::span<const ir::Operand> operands) const {
+    if (begins_with_any(opcode, uniform_)) return Along::same;
+    if (begins_with_any(opcode, varying_)) return Along::differs;
+    Along inputs = Along::same;
+    for (std::size_t i = 0; i < places.size(); ++i) inputs = std::max(inputs, input(places[i], operands[i]));
+    if (inputs != Along::counts || begins_with_any(opcode, keeping_)) return inputs;
+    for (const Warpwise& rule : warpwise_) {
+      const auto is_literal = [&](const ir::Operand& o) {
+        return o.kind == ir::Operand::Kind::integer && rule.holds(o.value);
+      };
+      if (begins_with(opcode, rule.opcode) && std::any_of(operands.begin(), operands.end(), is_literal))
+        return Along::same;
+    }
+    return Along::differs;
+  }
+
+  Along input(const OperandSpec& place, const ir::Operand& operand) const {
+    if (place.kind == OperandSpec::Kind::literal)
+      return begins_with_any(place.text, counting_)  ? Along::counts
+             : begins_with_any(place.text, varying_) ? Along::differs
+                                                     : Along::same;
+    if (place.kind == OperandSpec::Kind::address && place.space == "local") return Along::differs;
+    if (operand.kind == ir::Operand::Kind::address_symbol || operand.kind == ir::Operand::Kind::symbol) {
+      const bool own =
+          operand.index < kernel_.symbols.size() && kernel_.symbols[operand.index].space == ir::Space::local;
+      return own ? Along::differs : Along::same;
+    }
+    if (place.kind == OperandSpec::Kind::value && place.direction == OperandSpec::Direction::out)
+      return Along::same;
+    Along worst = Along::same;
+    each_register(operand, [&](std::uint32_t id) { worst = std::max(worst, along_[id]); });
+    // Memory at addresses that count lanes holds anything.
+    return place.kind == OperandSpec::Kind::address && worst != Along::same ? Along::differs : worst;
+  }
+
+  template <class Visit>
+  void each_register(const ir::Operand& operand, const Visit& visit) const {
+    const auto one = [&](const ir::Operand& o) {
+      const bool names = o.kind == ir::Operand::Kind::reg || o.kind == ir::Operand::Kind::address;
+      if (names && o.index < along_.size()) visit(o.index);
+    };
+    if (operand.kind != ir::Operand::Kind::vector) return one(operand);
+    if (operand.index > kernel_.operands.size() || operand.count > kernel_.operands.size() - operand.index)
+      return;
+    for (const ir::Operand& element : kernel_.elements_of(operand)) one(element);
+  }
+
+  void forget_results(const ir::Call& call) {
+    for (const ir::Operand& result : kernel_.results_of(call))
+      each_register(result, [&](std::uint32_t id) { raise(id, Along::differs); });
+  }
+
+  void raise(std::uint32_t id, Along to) {
+    if (along_[id] >= to) return;
+    along_[id] = to;
+    changed_ = true;
+  }
+
+  const ir::Kernel& kernel_;
+  const Words varying_, counting_, uniform_, keeping_;
+  std::vector<Warpwise> warpwise_;
+  std::vector<Along> along_;  // by register
+  std::unordered_map<std::uint32_t, std::size_t> place_of_label_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+void check_divergence(const Scope& scope, Diagnostics& out) {
+  const auto& instructions = scope.kernel.instructions;
+  const bool concerned = std::any_of(instructions.begin(), instructions.end(), &Divergence::is_aligned);
+  if (!concerned || !scope.module.specs) return;
+  Divergence(scope).run([&](const ir::Instruction& instruction, const ir::Guard& under) {
+    const std::string predicate = ir::name_of(scope.kernel.registers[under.reg.id]);
+    out.push_back(
+        located(instruction, {.severity = Severity::warning,
+                              .code = "divergent-aligned",
+                              .message = "all threads of the warp must execute it together, but " +
+                                         predicate + ", which it stands under, may differ between them",
+                              .hint = "move it out from under " + predicate +
+                                      ", or make the predicate from values that are the same "
+                                      "in the warp (vote.sync, or shfl.sync.idx of lane 0)"}));
+  });
+}
+
+}  // namespace ptxloom::check_rules

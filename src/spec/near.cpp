@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spec/near.hpp"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "base/nearest.hpp"
+#include "spec/feasible.hpp"
+#include "spec/join.hpp"
+#include "spec/laid.hpp"
+
+namespace ptxloom::spec {
+namespace {
+
+constexpr std::size_t kNearest = 5;       // opcodes that are named
+constexpr std::size_t kForms = 2;         // forms that are looked into
+constexpr std::size_t kRows = 60;         // that a form contributes
+constexpr std::size_t kPairs = 30;        // pairs of units that are let free
+constexpr std::size_t kLongestWord = 40;  // that is compared with others
+
+/// What the words say of the slots when some units may be anything.
+std::vector<Known> known_of(const Form& form, const Laid& laid, const std::vector<std::size_t>& free) {
+  std::vector<Known> known(form.slots().size());
+  const auto& units = form.opcode().units();
+  const auto is_free = [&](std::size_t unit) {
+    return std::find(free.begin(), free.end(), unit) != free.end();
+  };
+  for (std::size_t unit = 0; unit < units.size(); ++unit) {
+    if (laid.texts[unit] != nullptr || is_free(unit) || !units[unit].optional) continue;
+    for (const int slot : units[unit].slots)
+      known[static_cast<std::size_t>(slot)].state = Known::State::unwritten;
+  }
+  for (std::size_t unit = 0; unit < units.size(); ++unit) {
+    if (laid.texts[unit] == nullptr || is_free(unit)) continue;
+    for (const auto& [slot, value] : laid.texts[unit]->bindings)
+      known[static_cast<std::size_t>(slot)] = {.state = Known::State::written, .value = value};
+  }
+  return known;
+}
+
+/// The slots that the opcode of a row need not write, where the wrong opcode has no word for them.
+std::vector<bool> hidden_in(const Form& form, const Laid& laid, const Joined& row) {
+  std::vector<bool> hidden(row.values.size());
+  const auto& units = form.opcode().units();
+  for (std::size_t unit = 0; unit < units.size(); ++unit) {
+    for (const int slot : units[unit].slots) {
+      const auto at = static_cast<std::size_t>(slot);
+      if (row.values[at] == kAbsent) continue;
+      const bool may_hide = row.spellings[at] == Spelling::optional && laid.texts[unit] == nullptr;
+      if (may_hide || row.spellings[at] == Spelling::implied) hidden[at] = true;
+    }
+  }
+  return hidden;
+}
+
+/// A row that is near, and what its opcode has in place of which words of the wrong one.
+struct Candidate {
+  std::size_t form = 0;  // of those looked into
+  Joined row;
+  std::vector<bool> hidden;
+  bool elsewhere = false;
+  std::string lost, gained;
+  std::size_t words = 0, edits = 0;  // changed: words, and characters of them
+
+  auto key() const { return std::tuple(elsewhere, words, edits, gained.size()); }
+};
+
+class Neighbourhood {
+ public:
+  Neighbourhood(const Target& target, std::vector<Candidate>& out) : target_(target), out_(out) {}
+
+  void explore(std::size_t index, const Form& form, const Laid& laid) {
+    before_ = out_.size();
+    if (!laid.left.empty() || !laid.in_order || lacks_any(form, laid)) let_free(index, form, laid, {});
+    const std::size_t units = form.opcode().units().size();
+    for (std::size_t unit = 1; unit < units; ++unit) let_free(index, form, laid, {unit});
+    const auto here = [](const Candidate& candidate) { return !candidate.elsewhere; };
+    std::size_t tried = 0;
+    for (std::size_t a = 1; a < units && tried < kPairs; ++a) {
+      for (std::size_t b = a + 1; b < units && tried < kPairs; ++b, ++tried) {
+        if (std::any_of(out_.begin() + static_cast<std::ptrdiff_t>(before_), out_.end(), here)) return;
+        let_free(index, form, laid, {a, b});
+      }
+    }
+  }
+
+ private:
+  static bool lacks_any(const Form& form, const Laid& laid) {
+    for (std::size_t unit = 0; unit < laid.texts.size(); ++unit)
+      if (laid.lacks(form, unit)) return true;
+    return false;
+  }
+
+  void let_free(std::size_t index, const Form& form, const Laid& laid, const std::vector<std::size_t>& free) {
+    const std::size_t room = kRows - std::min(kRows, out_.size() - before_);
+    if (room == 0) return;
+    for (Joined& row : join(form, known_of(form, laid, free), room)) {
+      if (row.lax) continue;
+      Candidate candidate{.form = index, .row = {}, .hidden = hidden_in(form, laid, row)};
+      std::size_t lost = laid.left.size(), gained = 0;
+      for (const std::string_view word : laid.left) candidate.lost += word.substr(0, kLongestWord);
+      for (std::size_t unit = 0; unit < laid.texts.size(); ++unit) {
+        const bool is_free = std::find(free.begin(), free.end(), unit) != free.end();
+        if (!is_free && !laid.lacks(form, unit)) continue;
+        const std::string before = laid.texts[unit] == nullptr ? std::string() : laid.texts[unit]->text;
+        const std::string after = text_of(form.opcode().units()[unit], row, candidate.hidden);
+        if (before == after) continue;
+        lost += before.empty() ? 0U : 1U;
+        gained += after.empty() ? 0U : 1U;
+        candidate.lost += before;
+        candidate.gained += after;
+      }
+      candidate.words = std::max(lost, gained);
+      candidate.edits = candidate.gained.empty() ? 1 : edit_distance(candidate.lost, candidate.gained);
+      candidate.elsewhere = !lowest_version(row.needs, target_);
+      candidate.row = std::move(row);
+      out_.push_back(std::move(candidate));
+    }
+  }
+
+  static std::string text_of(const Unit& unit, const Joined& row, const std::vector<bool>& hidden) {
+    const bool unseen = unit.optional && std::any_of(unit.slots.begin(), unit.slots.end(), [&](int slot) {
+                          return hidden[static_cast<std::size_t>(slot)];
+                        });
+    return unseen ? std::string() : unit.text.render(row.values);
+  }
+
+  const Target& target_;
+  std::vector<Candidate>& out_;
+  std::size_t before_ = 0;  // candidates of the forms before
+};
+
+class Misreader {
+ public:
+  Misreader(const Database& database, std::string_view opcode, const Target& target)
+      : database_(database), opcode_(opcode), target_(target) {}
+
+  Misreading run() {
+    choose_forms();
+    std::vector<Candidate> candidates;
+    for (std::size_t i = 0; i < chosen_.size(); ++i) {
+      if (i > 0 && !candidates.empty() && chosen_[i].laid.understood < chosen_[0].laid.understood) break;
+      Neighbourhood(target_, candidates).explore(i, database_.form(*chosen_[i].form), chosen_[i].laid);
+    }
+    const auto nearer = [](const Candidate& a, const Candidate& b) { return a.key() < b.key(); };
+    std::stable_sort(candidates.begin(), candidates.end(), nearer);
+    name_nearest(candidates);
+    name_exchanges(candidates);
+    say_why();
+    return std::move(result_);
+  }
+
+ private:
+  struct Chosen {
+    const FormData* form = nullptr;
+    Laid laid;
+    std::size_t missing = 0;
+  };
+
+  /// The forms that understand most of the opcode.
+  void choose_forms() {
+    for (const FormData* data : database_.with_mnemonic(mnemonic_of(opcode_))) {
+      const Form& form = database_.form(*data);
+      Chosen chosen{.form = data, .laid = lay(form, opcode_)};
+      for (std::size_t unit = 0; unit < chosen.laid.texts.size(); ++unit)
+        chosen.missing += chosen.laid.lacks(form, unit) ? 1U : 0U;
+      chosen_.push_back(std::move(chosen));
+    }
+    std::stable_sort(chosen_.begin(), chosen_.end(), [](const Chosen& a, const Chosen& b) {
+      return std::tuple(b.laid.understood, a.missing) < std::tuple(a.laid.understood, b.missing);
+    });
+    chosen_.resize(std::min(chosen_.size(), kForms));
+  }
+
+  void name_nearest(const std::vector<Candidate>& candidates) {
+    std::set<std::string_view> seen;
+    for (const Candidate& candidate : candidates) {
+      if (result_.nearest.size() == kNearest) return;
+      database_.with(*chosen_[candidate.form].form, [&](FormVariants& variants) {
+        for (const Variant variant : variants.of(candidate.row, candidate.hidden)) {
+          if (variant.undocumented() || variant.opcode() == opcode_) continue;
+          if (seen.insert(variant.opcode()).second)
+            result_.nearest.push_back({.variant = variant, .elsewhere = !variant.since(target_)});
+          return;
+        }
+      });
+    }
+  }
+
+  /// Of the form that understands most: by the word that is lost, what it could be.
+  void name_exchanges(const std::vector<Candidate>& candidates) {
+    if (!candidates.empty() && candidates.front().words == 0) return;  // only the order is wrong
+    for (const Candidate& candidate : candidates) {
+      if (candidate.elsewhere || candidate.form != 0 || candidate.words != 1) continue;
+      auto exchange = std::find_if(result_.legal.begin(), result_.legal.end(),
+                                   [&](const Exchange& known) { return known.from == candidate.lost; });
+      if (exchange == result_.legal.end())
+        exchange = result_.legal.insert(result_.legal.end(), {.from = candidate.lost, .to = {}});
+      if (std::find(exchange->to.begin(), exchange->to.end(), candidate.gained) == exchange->to.end())
+        exchange->to.push_back(candidate.gained);
+    }
+  }
+
+  void say_why() {
+    using Why = Misreading::Why;
+    const Chosen& best = chosen_.front();
+    const Form& form = database_.form(*best.form);
+    result_.form = best.form->name;
+    if (!best.laid.left.empty()) return say_left(best.laid);
+    for (std::size_t unit = 0; unit < best.laid.texts.size(); ++unit) {
+      if (!best.laid.lacks(form, unit)) continue;
+      const auto& texts = form.opcode().units()[unit].texts;
+      result_.why = Why::missing;
+      if (texts.size() == 1) result_.expected = texts.front().text;
+      return;
+    }
+    const Table* const table = table_without_row(form, known_of(form, best.laid, {}));
+    if (table == nullptr && !best.laid.in_order) result_.why = Why::order;
+    if (table != nullptr) say_table(form, best.laid, *table);
+  }
+
+  /// A word that the nearest form has no place left for.
+  void say_left(const Laid& laid) {
+    using Why = Misreading::Why;
+    result_.word = laid.left.front();
+    const auto stands = [&](const Unit::Text* text) { return text != nullptr && text->text == result_.word; };
+    if (std::any_of(laid.texts.begin(), laid.texts.end(), stands)) {
+      result_.why = Why::repeated;
+    } else if (std::string nearest_word = nearest_known_word(); nearest_word != result_.word) {
+      result_.why = Why::unknown_word;
+      result_.nearest_word = std::move(nearest_word);
+    }
+  }
+
+  /// Of the words that opcodes of the mnemonic have, the one most like the unknown one.
+  std::string nearest_known_word() const {
+    const std::string_view word = result_.word.substr(0, kLongestWord);
+    std::string best;
+    std::size_t least = 2 * kLongestWord;
+    for (const FormData* data : database_.with_mnemonic(mnemonic_of(opcode_))) {
+      for (const Unit& unit : database_.form(*data).opcode().units()) {
+        for (const Unit::Text& text : unit.texts) {
+          const std::size_t longer = std::max(word.size(), text.text.size());
+          const std::size_t shorter = std::min(word.size(), text.text.size());
+          if (text.text.front() != '.' || longer - shorter >= least) continue;  // as many edits at least
+          const std::size_t edits = text.text == word ? 0 : edit_distance(word, text.text);
+          if (edits >= least) continue;
+          least = edits;
+          best = text.text;
+        }
+      }
+    }
+    return best;
+  }
+
+  void say_table(const Form& form, const Laid& laid, const Table& table) {
+    for (const int slot : table.columns) {
+      const std::string_view name = form.slots().name(slot);
+      const auto& shown = form.opcode().slots();
+      if (std::find(shown.begin(), shown.end(), slot) == shown.end()) continue;
+      result_.table += (result_.table.empty() ? "" : " ") + std::string(name);
+    }
+    for (const Unit::Text* text : laid.texts) {
+      if (text == nullptr) continue;
+      const bool in_table = std::any_of(text->bindings.begin(), text->bindings.end(), [&](const Binding& b) {
+        return std::find(table.columns.begin(), table.columns.end(), b.first) != table.columns.end();
+      });
+      if (!in_table) continue;
+      const std::size_t at = opcode_.find(text->text);
+      if (at != opcode_.npos) result_.together.push_back(opcode_.substr(at, text->text.size()));
+    }
+  }
+
+  const Database& database_;
+  std::string_view opcode_;
+  const Target& target_;
+  std::vector<Chosen> chosen_;
+  Misreading result_;
+};
+
+}  // namespace
+
+Misreading misread(const Database& database, std::string_view opcode, const Target& target) {
+  return Misreader(database, opcode, target).run();
+}
+
+}  // namespace ptxloom::spec

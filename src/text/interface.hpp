@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "ptxloom/ir.hpp"
+#include "text/scopes.hpp"
+#include "text/token_stream.hpp"
+
+// What a function is before its body: its parameters and results, and the directives that hold for all of it.
+namespace ptxloom::text {
+
+/// `(.param .b64 x, .reg .b32 n)`, declared in the scope of the function.
+std::vector<ir::Parameter> read_parameters(TokenStream& in, Scopes& scopes, ir::Space space);
+
+/// `(.param .b32 _) _ (.param .b64 _, .param .b64 _) .noreturn;`: what follows .callprototype, with its `;`.
+ir::Prototype read_prototype(TokenStream& in);
+
+/// `.maxntid 256, 1, 1` and the like, up to the `{` or `;`.
+void read_directives(TokenStream& in, ir::Function& function);
+
+/// `"nounroll", "used_bytes_mask 0xFF"`: what follows .pragma.
+std::string read_pragmas(TokenStream& in);
+
+}  // namespace ptxloom::text

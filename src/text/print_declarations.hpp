@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "ptxloom/ir.hpp"
+#include "text/buffer.hpp"
+
+// Declarations as text.
+namespace ptxloom::text {
+
+inline constexpr std::string_view kIndent = "    ";
+
+void write_linkage(Buffer& out, ir::Linkage linkage);  ///< ".visible " or nothing
+void write_attribute(Buffer& out, bool managed, const std::optional<ir::Unified>& unified);
+void write_variable(Buffer& out, const ir::Variable& variable);
+/// `(.param .b32 x, .reg .b64 y)`, on lines of their own if `lines`.
+void write_parameters(Buffer& out, const std::vector<ir::Parameter>& parameters, bool lines);
+/// The directives that functions and prototypes share, with a blank before each.
+void write_call_directives(Buffer& out, const ir::Interface& interface);
+/// All registers of a function but those that are parameters.
+void write_registers(Buffer& out, const ir::Function& function);
+
+}  // namespace ptxloom::text

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statements on their own: what `check --jsonl` asks.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "ptxloom/check.hpp"
+
+namespace {
+
+using namespace ptxloom;
+using Catch::Matchers::ContainsSubstring;
+
+std::vector<Diagnostic> check_lines(std::string_view ptx, std::string_view declarations = "",
+                                    std::string_view target = "sm_90a", Version version = {9, 0}) {
+  static const auto specs = std::make_shared<const Specs>();
+  return check({.ptx = ptx, .declarations = declarations, .target = target, .version = version}, specs);
+}
+
+Diagnostic only(const std::vector<Diagnostic>& found) {
+  for (const Diagnostic& diagnostic : found) UNSCOPED_INFO(to_string(diagnostic));
+  REQUIRE(found.size() == 1);
+  return found[0];
+}
+
+}  // namespace
+
+TEST_CASE("legal statements have nothing wrong, with declarations and labels of the body") {
+  CHECK(check_lines("add.s32 %r1, %r2, 3;\n@p bra DONE;", ".reg .b32 %r<4>;\n.reg .pred p;\nDONE:").empty());
+  CHECK(check_lines("").empty());
+  CHECK(check_lines("{ .reg .b32 x; mov.b32 x, 1; }").empty());
+  CHECK(check_lines("ret;", "", "sm_75", {6, 3}).empty());
+}
+
+TEST_CASE("lines and columns count within the statements") {
+  const Diagnostic wrong = only(check_lines("add.s32 a, a, a;\n  add.s33 a, a, a;", ".reg .b32 a;\n\n"));
+  CHECK(wrong.line == 2);
+  CHECK(wrong.column == 6);  // of the word that is wrong
+  CHECK(wrong.code == "unknown-modifier");
+  const Diagnostic open = only(check_lines("add.s32 a, a, a", ".reg .b32 a;"));
+  CHECK(open.code == "syntax");
+  CHECK(open.line == 1);
+  CHECK(open.column == 16);
+}
+
+TEST_CASE("what is wrong with declarations or target has no line") {
+  CHECK(only(check_lines("ret;", ".reg .b33 a;")).line == 0);
+  CHECK(only(check_lines("ret;", "", "sm_42")).code == "unknown-target");
+  CHECK(only(check_lines("ret;", "", "sm_90a", {7, 0})).code == "version-too-low");
+  CHECK(only(check_lines("ret;", "", "sm_90a", {9, 7})).code == "version-too-high");
+  CHECK(only(check_lines("ret;", "", "sm_90a\n.address_size 64")).code == "unknown-target");
+}
+
+TEST_CASE("statements cannot leave the body they stand in") {
+  for (const char* ptx :
+       {"} .entry k2() {", "ret; }", "{ ret;", "} {", "/* ret;", "ret; \"", "}\n.entry x(){"}) {
+    CAPTURE(ptx);
+    CHECK_FALSE(check_lines(ptx).empty());
+    CHECK_FALSE(check_lines("ret;", ptx).empty());
+  }
+  CHECK(check_lines("// }\nret;").empty());
+}
+
+TEST_CASE("arbitrary bytes give diagnostics") {
+  std::string noise;
+  for (int i = 0; i < 3000; ++i) noise += static_cast<char>(i * 7919 >> 3);
+  CHECK_FALSE(check_lines(noise).empty());
+  CHECK_FALSE(check_lines(std::string(1 << 20, '(')).empty());
+  CHECK_FALSE(check_lines(std::string(1 << 20, '{')).empty());
+  CHECK_FALSE(check_lines("add.s32 " + std::string(1 << 20, 'x') + ";").empty());
+}

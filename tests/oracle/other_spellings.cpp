@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cctype>
+
+#include "oracle/checks.hpp"
+#include "oracle/instance.hpp"
+#include "oracle/words.hpp"
+
+namespace ptxloom::oracle {
+namespace {
+
+constexpr std::size_t kInserting = 6;  // sources that every word there is is added to
+
+/// "add.rn.f32" as "add" ".rn" ".f32".
+std::vector<std::string> words_of(std::string_view opcode) {
+  std::vector<std::string> words;
+  for (std::string_view word : spec::split(opcode, '.'))
+    words.push_back((words.empty() ? "" : ".") + std::string(word));
+  return words;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string opcode;
+  for (const std::string& word : words) opcode += word;
+  return opcode;
+}
+
+/// Whether ptxas reads it as a word: ".3d" it takes for a number, unless the instruction expects it.
+bool is_word(std::string_view word) {
+  return std::isalpha(static_cast<unsigned char>(word.front())) != 0 && word.find('=') == word.npos;
+}
+
+}  // namespace
+
+std::vector<Case> other_spellings(const Question& question, std::span<const Variant> sources) {
+  const Words known(question.specs, question.form);
+  std::vector<Case> cases;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const std::vector<std::string> texts = operand_texts(sources[i].operands());
+    const auto add = [&](const std::vector<std::string>& words, std::string change,
+                         std::string foreign = {}) {
+      cases.push_back(
+          {line_of(joined(words), sources[i].pieces(), texts), std::move(change), std::move(foreign)});
+    };
+    const std::vector<std::string> words = words_of(sources[i].opcode());
+    for (std::size_t at = 1; at < words.size(); ++at) {
+      std::vector<std::string> changed = words;
+      changed.insert(changed.begin() + static_cast<std::ptrdiff_t>(at), words[at]);
+      add(changed, words[at] + " twice", "twice:" + words[at].substr(1));
+      changed = words;
+      changed.push_back(words[at]);
+      add(changed, words[at] + " again at the end", "twice:" + words[at].substr(1));
+      if (at + 1 < words.size()) {
+        changed = words;
+        std::swap(changed[at], changed[at + 1]);
+        add(changed, words[at] + " after " + words[at + 1]);
+      }
+    }
+    std::vector<std::string> shuffled = words;
+    std::shuffle(shuffled.begin() + 1, shuffled.end(), question.random);
+    add(shuffled, "shuffled");
+    if (i >= kInserting * (question.options.all ? 10 : 1)) continue;
+    for (const std::string& word : known.all()) {
+      std::vector<std::string> changed = words;
+      if (!is_word(word) || std::find(words.begin(), words.end(), "." + word) != words.end()) continue;
+      changed.insert(changed.end() - (words.size() > 1 ? 1 : 0), "." + word);
+      const bool type = question.specs.database().vocabulary().type(word) != nullptr;
+      add(changed, "." + word + " added", type || known.is_foreign(word) ? word : "");
+    }
+  }
+  return cases;
+}
+
+}  // namespace ptxloom::oracle

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <optional>
+#include <unordered_set>
+
+#include "oracle/checks.hpp"
+#include "oracle/instance.hpp"
+#include "oracle/words.hpp"
+
+namespace ptxloom::oracle {
+namespace {
+
+using spec::Form;
+using spec::VariantData;
+using Change = std::pair<std::size_t, std::string_view>;  // slot, value
+using Changes = std::vector<Change>;
+using Operands = std::vector<std::optional<OperandSpec>>;
+
+constexpr std::size_t kPairs = 800;  // neighbours with two words changed; ten times as many with --all
+
+bool is_number(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// Whether a flag stands in the opcode twice.
+bool repeats_a_flag(std::string_view opcode, const Words& words) {
+  std::unordered_set<std::string_view> seen;
+  for (std::string_view word : spec::split(opcode, '.')) {
+    if (words.is_flag(word) && !seen.insert(word).second) return true;
+  }
+  return false;
+}
+
+class Neighbourhood {
+ public:
+  Neighbourhood(const Question& question, std::span<const Variant> all)
+      : form_(*all.front().data()->form), words_(question.specs, question.form), all_(all) {
+    for (std::size_t slot = 0; slot < form_.slots().size(); ++slot) values_.push_back(values_for(slot));
+  }
+
+  /// What is tried in a slot: all that the form knows there, and all words of their classes.
+  const std::vector<std::string>& values(std::size_t slot) const { return values_[slot]; }
+
+  void with_slots(const VariantData& data, const Changes& changes, std::vector<Case>& out) const {
+    std::vector<std::string_view> values = data.values;
+    std::vector<bool> hidden = data.hidden;
+    Case made;
+    for (const auto& [slot, value] : changes) {
+      const bool added = data.unwritten(static_cast<int>(slot));
+      if (words_.is_foreign(value) && (added || words_.is_flag(value))) made.foreign = value;
+      values[slot] = value;
+      hidden[slot] = false;
+      made.change += (made.change.empty() ? "" : " ") +
+                     std::string(form_.slots().name(static_cast<int>(slot))) + "=" + std::string(value);
+    }
+    const std::string opcode = form_.opcode().render(values, hidden);
+    if (opcode.find("..") != opcode.npos || opcode.ends_with('.') || opcode.starts_with('.')) return;
+    if (repeats_a_flag(opcode, words_)) return;  // other_spellings has those
+    for (Operands& operands : operands_for(data, values, changes))
+      add(opcode, std::move(operands), made, out);
+  }
+
+  /// One fixed word of the form's text left out or replaced by another of its class.
+  void with_fixed_words(const VariantData& data, std::vector<Case>& out) const {
+    std::vector<std::string> parts = parts_of(data);
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+      if (!form_.opcode().units()[i].slots.empty()) continue;
+      const std::string original = parts[i];
+      const auto try_part = [&](const std::string& replacement) {
+        parts[i] = replacement;
+        std::string opcode;
+        for (const std::string& part : parts) opcode += part;
+        Case made{.line = {}, .change = original + "=" + replacement};
+        if (!replacement.empty() && words_.is_foreign(replacement.substr(1)))
+          made.foreign = replacement.substr(1);
+        for (Operands& operands : operands_for(data, data.values, {}))
+          add(opcode, std::move(operands), made, out);
+      };
+      try_part("");
+      for (const std::string& word : words_.class_mates(original.substr(1))) try_part("." + word);
+      parts[i] = original;
+    }
+  }
+
+ private:
+  std::vector<std::string> parts_of(const VariantData& data) const {
+    std::vector<std::string> parts;
+    for (const spec::Unit& unit : form_.opcode().units()) {
+      const bool hide = unit.optional && data.unwritten(unit.slots.front());
+      parts.push_back(hide ? std::string() : unit.text.render(data.values));
+    }
+    return parts;
+  }
+
+  std::vector<std::string> values_for(std::size_t slot) const {
+    std::set<std::string> values;
+    for (const spec::Alternative& any : form_.domain(static_cast<int>(slot))) values.emplace(any.value);
+    const std::set<std::string> own = values;
+    const auto& shown = form_.opcode().slots();
+    if (std::find(shown.begin(), shown.end(), static_cast<int>(slot)) != shown.end()) {
+      values.emplace(spec::kAbsent);
+      for (const std::string& value : own) values.merge(words_.class_mates(value));
+    }
+    for (const std::string& value : own) {
+      if (!is_number(value)) continue;
+      const int number = std::stoi(value);
+      for (int other : {number / 2, number * 2, number - 1, number + 1, 3 * number}) {
+        if (other > 0) values.insert(std::to_string(other));
+      }
+    }
+    return {values.begin(), values.end()};
+  }
+
+  /// The operands to try with these values: those of the templates; those that a variant with the new value
+  /// has; those that the new type would have instead of the old one. Only with the right operands does ptxas
+  /// say anything of the words.
+  std::vector<Operands> operands_for(const VariantData& data, spec::Values values,
+                                     const Changes& changes) const {
+    std::vector<Operands> result;
+    if (auto filled = fill(values)) result.push_back(std::move(*filled));
+    for (const auto& [slot, value] : changes) {
+      if (const VariantData* other = nearest_with(data, slot, value)) {
+        if (auto filled = fill(other->values)) result.push_back(std::move(*filled));
+      }
+      const spec::TypeData* const from = form_.vocabulary().type(data.values[slot]);
+      const spec::TypeData* const to = form_.vocabulary().type(value);
+      if (from != nullptr && to != nullptr && from->type.bits != to->type.bits) {
+        if (auto filled = fill(data.values))
+          result.push_back(retyped(std::move(*filled), from->type, to->type));
+      }
+    }
+    return result;
+  }
+
+  std::optional<Operands> fill(spec::Values values) const {
+    Operands operands;
+    try {
+      for (const spec::OperandTemplate& operand : form_.operands()) {
+        const std::string text = operand.fill(values);
+        operands.push_back(text.empty()
+                               ? std::nullopt
+                               : spec::parse_operand(operand.name, text, form_.vocabulary(), form_.place()));
+      }
+    } catch (const Error&) {
+      return std::nullopt;  // no such type or count: nothing to write down
+    }
+    return operands;
+  }
+
+  /// The variant with this value that has most others in common.
+  const VariantData* nearest_with(const VariantData& data, std::size_t slot, std::string_view value) const {
+    const VariantData* best = nullptr;
+    std::size_t most = 0;
+    for (Variant variant : all_) {
+      const VariantData& other = *variant.data();
+      if (other.values[slot] != value) continue;
+      std::size_t common = 1;
+      for (std::size_t i = 0; i < data.values.size(); ++i)
+        common += data.values[i] == other.values[i] ? 1U : 0U;
+      if (common > most) {
+        most = common;
+        best = &other;
+      }
+    }
+    return best;
+  }
+
+  /// Registers of the old type's size become as wide as the new one; of packed vectors, more or fewer.
+  Operands retyped(Operands operands, const Type& from, const Type& to) const {
+    const spec::TypeData* const wanted =
+        form_.vocabulary().type("b" + std::to_string(std::max<int>(8, to.bytes() * 8)));
+    for (std::optional<OperandSpec>& operand : operands) {
+      if (!operand || operand->kind != OperandSpec::Kind::value || !operand->registers_allowed) continue;
+      const bool packed = operand->count > 0 && operand->type.bits == 32 && from.bits < 32 && to.bits <= 32;
+      if (packed)
+        operand->count =
+            std::max(1, operand->count * static_cast<int>(to.bits) / static_cast<int>(from.bits));
+      if (operand->type.bytes() == from.bytes() && wanted != nullptr && !packed) operand->type = wanted->type;
+    }
+    return operands;
+  }
+
+  void add(const std::string& opcode, Operands operands, const Case& like, std::vector<Case>& out) const {
+    const spec::OperandList list =
+        spec::lay_out(form_.operand_text(), form_.operand_names(), std::move(operands), form_.place());
+    Case made = like;
+    made.line = line_of(opcode, list.pieces, operand_texts(list.specs));
+    out.push_back(std::move(made));
+  }
+
+  const Form& form_;
+  Words words_;
+  std::span<const Variant> all_;
+  std::vector<std::vector<std::string>> values_;
+};
+
+}  // namespace
+
+std::vector<Case> other_words(const Question& question, std::span<const Variant> sources) {
+  const std::vector<Variant> all = question.specs.variants(question.form.name);
+  const Neighbourhood around(question, all);
+  const std::size_t slots = sources.front().data()->values.size();
+  std::vector<Case> cases;
+  for (Variant source : sources) {
+    for (std::size_t slot = 0; slot < slots; ++slot) {
+      for (const std::string& value : around.values(slot)) {
+        if (value != source.data()->values[slot]) around.with_slots(*source.data(), {{slot, value}}, cases);
+      }
+    }
+    around.with_fixed_words(*source.data(), cases);
+  }
+  const auto pick = [&](std::size_t size) {
+    return std::uniform_int_distribution<std::size_t>(0, size - 1)(question.random);
+  };
+  const auto value = [&](std::size_t slot) -> std::string_view {
+    return around.values(slot)[pick(around.values(slot).size())];
+  };
+  for (std::size_t i = 0; slots > 1 && i < kPairs * (question.options.all ? 10 : 1); ++i) {
+    const std::size_t a = pick(slots), b = pick(slots);
+    if (a == b) continue;
+    around.with_slots(*sources[pick(sources.size())].data(), {{a, value(a)}, {b, value(b)}}, cases);
+  }
+  return cases;
+}
+
+}  // namespace ptxloom::oracle

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "oracle/roundtrip.hpp"
+#include "support/ptxas.hpp"
+
+// nvcc's output for the kernels in tests/oracle/kernels, or PTX files given as arguments, there and back
+// again. Without arguments two kernels for two targets, with --all every kernel for every target, with debug
+// information and without.
+namespace {
+
+using namespace ptxloom;
+using namespace ptxloom::oracle;
+
+struct Case {
+  std::string name;
+  std::filesystem::path source;
+  std::string target = {};
+  std::string options = {};
+};
+
+Case compiled(const std::string& kernel, const std::string& target, const std::string& options) {
+  const std::filesystem::path folder = std::filesystem::path(PTXLOOM_SOURCE_DIR) / "tests/oracle/kernels";
+  return {.name = kernel + " " + target + (options.empty() ? "" : " " + options),
+          .source = folder / (kernel + ".cu"),
+          .target = target,
+          .options = options};
+}
+
+std::vector<Case> quick_cases() {
+  return {compiled("language", "sm_80", "-G"), compiled("language", "sm_120a", ""),
+          compiled("narrow", "sm_80", ""), compiled("narrow", "sm_120a", "-lineinfo")};
+}
+
+// CUB takes minutes to compile, so it is not compiled for everything.
+std::vector<Case> all_cases() {
+  std::vector<Case> cases{compiled("cub", "sm_90a", "-G"), compiled("cub", "sm_80", ""),
+                          compiled("cub", "sm_120a", "-lineinfo")};
+  for (const char* kernel : {"async", "groups", "language", "narrow"})
+    for (const char* target : {"sm_75", "sm_80", "sm_90a", "sm_100a", "sm_120a"})
+      for (const char* options : {"", "-lineinfo", "-G"}) cases.push_back(compiled(kernel, target, options));
+  return cases;
+}
+
+Verdict judge(const Toolchain& tools, const Case& what, const std::shared_ptr<const Specs>& specs) {
+  const TemporaryFolder folder;
+  std::filesystem::path ptx = what.source;
+  if (!what.target.empty()) {
+    ptx = folder / "original.ptx";
+    const CommandResult made =
+        run_command("'" + tools.nvcc + "' -ptx -std=c++17 -rdc=true -arch=" + what.target + " " +
+                    what.options + " '" + what.source.string() + "' -o '" + ptx.string() + "'");
+    if (made.status != 0)
+      return {.facts = {}, .complaints = {}, .failure = "nvcc: " + made.output, .differences = {}};
+  }
+  return round_trip(tools, ptx, folder / "", specs);
+}
+
+void report(const Case& what, const Verdict& verdict) {
+  std::printf("%-40s %s%s\n", what.name.c_str(), verdict.facts.c_str(), verdict.ok() ? ", the same" : "");
+  if (!verdict.complaints.empty()) std::printf("  complaints: %s\n", verdict.complaints.c_str());
+  if (!verdict.failure.empty()) std::printf("  %s\n", verdict.failure.c_str());
+  if (!verdict.differences.empty()) std::printf("  differ:%s\n", verdict.differences.c_str());
+  std::fflush(stdout);
+}
+
+int run(const Toolchain& tools, const std::vector<Case>& cases) {
+  const auto specs = std::make_shared<const Specs>();
+  std::atomic<std::size_t> next = 0, bad = 0;
+  std::mutex mutex;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < cases.size(); i = next++) {
+      const Verdict verdict = judge(tools, cases[i], specs);
+      const std::scoped_lock lock(mutex);
+      report(cases[i], verdict);
+      if (!verdict.ok()) ++bad;
+    }
+  };
+  {
+    std::vector<std::jthread> helpers;
+    for (unsigned i = 1; i < std::thread::hardware_concurrency(); ++i) helpers.emplace_back(work);
+    work();
+  }
+  std::printf("%zu texts, %zu of them wrong\n", cases.size(), bad.load());
+  return bad == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  constexpr int kSkipped = 77;
+  std::vector<Case> cases;
+  for (int i = 1; i < count; ++i) {
+    const std::string_view argument = arguments[i];
+    if (argument != "--all") cases.push_back({.name = std::string(argument), .source = argument});
+  }
+  if (cases.empty()) cases = count > 1 ? all_cases() : quick_cases();
+  const auto nvcc = find_cuda_tool("nvcc"), ptxas = find_cuda_tool("ptxas");
+  if (!ptxas || (!nvcc && !cases[0].target.empty())) {
+    std::puts("skipped: nvcc or ptxas is not installed");
+    return kSkipped;
+  }
+  return run({nvcc.value_or(""), *ptxas}, cases);
+}

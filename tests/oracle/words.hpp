@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ptxloom/specs.hpp"
+#include "spec/database.hpp"
+
+// The words of specs/words.json and specs/types.json by class, as a form sees them: its own family's, and
+// foreign ones.
+namespace ptxloom::oracle {
+
+class Words {
+ public:
+  Words(const Specs& specs, const spec::FormData& form);
+
+  /// The other words of all classes that a word is in.
+  std::set<std::string> class_mates(std::string_view word) const;
+  /// A word of some class that no form of the family knows.
+  bool is_foreign(std::string_view word) const { return foreign_.contains(std::string(word)); }
+  /// A word that stands for itself alone: the others of its class do not exclude it.
+  bool is_flag(std::string_view word) const { return flags_.contains(std::string(word)); }
+  const std::set<std::string>& all() const { return all_; }
+
+ private:
+  std::vector<std::set<std::string>> classes_;
+  std::set<std::string> all_, flags_, foreign_;
+};
+
+}  // namespace ptxloom::oracle
