@@ -199,6 +199,16 @@ Misfit address_misfit(const Kernel& kernel, const OperandSpec& place, const Oper
   }
 }
 
+// A label is a place in the code or, where the place gives a name for the oracle, a list of such places.
+Misfit label_misfit(const Kernel& kernel, const OperandSpec& place, const Operand& operand) {
+  if (operand.kind != Kind::label) return Misfit::kind;
+  if (operand.index >= kernel.labels.size()) return Misfit::dangling;
+  const bool list = std::any_of(kernel.targets.begin(), kernel.targets.end(), [&](const Targets& targets) {
+    return targets.kind == Targets::Kind::branch && targets.label == operand.index;
+  });
+  return list == !place.text.empty() ? Misfit::none : Misfit::kind;
+}
+
 }  // namespace
 
 bool register_fits(const OperandSpec& place, const Type& given) {
@@ -254,8 +264,7 @@ Mismatch find_mismatch(const Kernel& kernel, const OperandSpec& place, const Ope
       if (place.space.empty() || space_fits(place.space, kernel.symbols[operand.index].space)) return {};
       return {.why = Misfit::space};
     case OperandSpec::Kind::label:
-      if (operand.kind != Kind::label) return {.why = Misfit::kind};
-      return {.why = operand.index < kernel.labels.size() ? Misfit::none : Misfit::dangling};
+      return {.why = label_misfit(kernel, place, operand)};
     case OperandSpec::Kind::literal:
       return {.why = operand.kind == Kind::literal ? Misfit::none : Misfit::kind};
   }

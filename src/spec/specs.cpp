@@ -32,7 +32,7 @@ std::string OperandSpec::describe() const {
     case Kind::symbol:
       return "name of a variable or function";
     case Kind::label:
-      return "label";
+      return text.empty() ? "label" : "label of .branchtargets";
     case Kind::literal:
       return text;
     case Kind::value:

@@ -166,6 +166,13 @@ TEST_CASE("a label that stands nowhere is reported") {
   CHECK(found[0].code == "undefined-label");
 }
 
+TEST_CASE("a branch goes to a place in the code, an indexed one to a list of places") {
+  const std::string list = "\nplaces: .branchtargets L, M;\nL: bra.uni M;\nM: ret;";
+  CHECK(check_body("brx.idx r1, places;" + list).empty());
+  CHECK(only("brx.idx r1, M;" + list).code == "operand-kind");
+  CHECK(only("bra.uni places;" + list).code == "operand-kind");
+}
+
 TEST_CASE("a symbol that nothing declares is reported") {
   ir::Module module = read("ld.global.b32 r1, [gv];");
   module.variables.clear();

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "oracle/open.hpp"
 #include "oracle/ours.hpp"
 #include "oracle/ptxas.hpp"
 #include "ptxloom/specs.hpp"
@@ -33,6 +34,8 @@ struct Outcome {
   std::vector<std::string> disagreements = {};
   std::size_t foreign = 0;  // words that ptxas does not look at, refused by us on purpose
   std::set<std::string> foreign_words = {};
+  std::size_t not_compared = 0;                       // cases of kinds that are open
+  std::map<std::string, std::string> differing = {};  // kinds of neighbours that disagree, with an example
 
   void add(Outcome other);
 };
@@ -56,6 +59,7 @@ struct Question {
   const spec::FormData& form;
   const Options& options;
   const ForeignWords& foreign;
+  const OpenKinds& open;
   Ptxas& ptxas;
   const Ours& ours;
   std::mt19937& random;
@@ -73,6 +77,7 @@ struct Case {
   std::string line;
   std::string change;        // what was changed: "ftz=sat"
   std::string foreign = {};  // an added word that no form of the family knows, or "twice:" and a repeated one
+  std::string kind = {};     // as OpenKinds names it: "words", "order", "operands:B"
 };
 
 /// Other words in the slots, and in the fixed parts of the text.

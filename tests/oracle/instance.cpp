@@ -20,7 +20,7 @@ std::string operand_text(const OperandSpec& operand, int number, std::size_t sym
     case OperandSpec::Kind::symbol:
       return std::string(symbols(operand)[symbol % symbols(operand).size()]);
     case OperandSpec::Kind::label:
-      return "L0";
+      return operand.text.empty() ? "L0" : std::string(operand.text);
     case OperandSpec::Kind::literal:
       return operand.text;
     case OperandSpec::Kind::value:

@@ -9,7 +9,7 @@
 namespace ptxloom::oracle {
 namespace {
 
-constexpr std::size_t kSample = 40;  // variants of one set of needs that are tried where not all are
+constexpr std::size_t kSample = 20;  // variants of one set of needs that are tried where not all are
 
 struct Subject {
   std::string line;

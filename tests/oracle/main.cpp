@@ -18,6 +18,8 @@ void Outcome::add(Outcome other) {
   lines += other.lines;
   foreign += other.foreign;
   foreign_words.merge(other.foreign_words);
+  differing.merge(other.differing);
+  not_compared += other.not_compared;
   for (std::string& text : other.disagreements) disagreements.push_back(std::move(text));
 }
 
@@ -29,6 +31,8 @@ struct Arguments {
   Options options;
   std::filesystem::path golden = PTXLOOM_SOURCE_DIR "/tests/golden/variant_counts.txt";
   std::filesystem::path foreign = PTXLOOM_SOURCE_DIR "/tests/oracle/foreign_words.txt";
+  std::filesystem::path open = PTXLOOM_SOURCE_DIR "/tests/golden/oracle_open.txt";
+  bool write_open = false;
   std::vector<std::filesystem::path> overlays;
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
   bool bless = false;
@@ -43,9 +47,13 @@ int usage() {
   std::cerr << "usage: test_oracle [FORM] [--all] [--seed N] [--form NAME] [--jobs N] [--show N] [--specs "
                "DIR] [--bless]\n"
                "                   [--no-counts] [--uses] [--until-first] [--digest]\n"
+               "                   [--write-open FILE]\n"
                "  --all    every variant, version and neighbour; else large forms are sampled\n"
                "  --form   one form, without the counts; with --uses the instructions of real code too\n"
                "  --digest prints a number for all that the form says, for mutate.py\n"
+               "  --write-open FILE  compares all kinds of neighbours, and adds those that disagree to FILE "
+               "(tests/golden/\n"
+               "           oracle_open.txt), whose reasons stay; with --all it removes those that agree\n"
                "  --bless  writes tests/golden/variant_counts.txt and, of a run over all forms, "
                "tests/oracle/foreign_words.txt anew\n";
   return 2;
@@ -80,6 +88,9 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.jobs = static_cast<unsigned>(std::stoul(argv[++i]));
     } else if (word == "--show") {
       arguments.options.shown = std::stoul(argv[++i]);
+    } else if (word == "--write-open") {
+      arguments.write_open = true;
+      arguments.open = argv[++i];
     } else if (word == "--specs") {
       arguments.overlays.emplace_back(argv[++i]);
     } else {
@@ -90,9 +101,11 @@ bool parse(int argc, char** argv, Arguments& arguments) {
 }
 
 void print(std::string_view what, const Outcome& outcome, double seconds, std::size_t shown) {
-  std::printf("%-28.*s %8zu cases  %4zu disagreements  %3zu foreign words  %.1f s\n",
+  std::printf("%-28.*s %8zu cases  %4zu disagreements  %3zu foreign words  %.1f s",
               static_cast<int>(what.size()), what.data(), outcome.cases, outcome.disagreements.size(),
               outcome.foreign, seconds);
+  if (outcome.not_compared > 0) std::printf("  %zu not compared", outcome.not_compared);
+  std::printf("\n");
   for (std::size_t i = 0; i < std::min(shown, outcome.disagreements.size()); ++i) {
     std::printf("    %s\n", outcome.disagreements[i].c_str());
   }
@@ -116,7 +129,8 @@ class FormsCheck {
       : specs_(std::move(specs)),
         arguments_(arguments),
         ptxas_(std::move(ptxas)),
-        foreign_(ForeignWords::read(arguments.foreign)) {}
+        foreign_(ForeignWords::read(arguments.foreign)),
+        open_(OpenKinds::read(arguments.open, *specs_)) {}
 
   Outcome run() {
     std::vector<std::jthread> threads;
@@ -128,6 +142,14 @@ class FormsCheck {
   /// The list of foreign words, with those found by `run` instead of those read.
   void bless() const { found_.write(arguments_.foreign); }
 
+  /// The list of open kinds, with those found by `run`. A sample that agrees proves nothing: only --all takes
+  /// a kind from the list.
+  void write_open() {
+    if (arguments_.options.all && arguments_.options.form.empty()) open_.keep_only(differing_);
+    open_.merge(differing_);
+    open_.write(arguments_.open);
+  }
+
  private:
   void work() {
     Ptxas program(ptxas_);
@@ -136,14 +158,30 @@ class FormsCheck {
     for (std::size_t i = next_++; i < forms.size(); i = next_++) {
       const spec::FormData& form = *forms[i];
       if (!arguments_.options.form.empty() && form.name != arguments_.options.form) continue;
-      std::mt19937 random(arguments_.options.seed + static_cast<unsigned>(i));
-      const Question question{*specs_, form, arguments_.options, foreign_, program, ours, random};
+      std::mt19937 random = random_for(form);
+      const Question question{*specs_,
+                              form,
+                              arguments_.options,
+                              foreign_,
+                              arguments_.write_open ? nothing_open_ : open_,
+                              program,
+                              ours,
+                              random};
       Outcome outcome =
           timed(form.name, mutex_, arguments_.options.shown, [&] { return check_form(question); });
       const std::lock_guard lock(mutex_);
       found_.set(form.name, outcome.foreign_words);
+      for (const auto& [kind, example] : outcome.differing) differing_.add(form.name, kind, example);
       total_.add(std::move(outcome));
     }
+  }
+
+  /// A form's sample depends on no other form.
+  std::mt19937 random_for(const spec::FormData& form) const {
+    std::vector<unsigned> words{arguments_.options.seed};
+    for (const char c : form.name) words.push_back(static_cast<unsigned char>(c));
+    std::seed_seq seed(words.begin(), words.end());
+    return std::mt19937(seed);
   }
 
   static Outcome check_form(const Question& question) try {
@@ -158,6 +196,8 @@ class FormsCheck {
   const Arguments& arguments_;
   std::filesystem::path ptxas_;
   ForeignWords foreign_, found_;
+  OpenKinds open_, differing_;
+  const OpenKinds nothing_open_;
   std::atomic<std::size_t> next_ = 0;
   std::mutex mutex_;
   Outcome total_;
@@ -198,9 +238,11 @@ int run(const Arguments& arguments) {
   FormsCheck forms(specs, arguments, *ptxas);
   total.add(forms.run());
   if (arguments.bless && arguments.options.form.empty()) forms.bless();
+  if (arguments.write_open) forms.write_open();
   std::cout << "total: " << total.lines << " lines, " << total.cases << " cases, "
             << total.disagreements.size() << " disagreements, " << total.foreign
-            << " words that ptxas does not look at\n";
+            << " words that ptxas does not look at, " << total.not_compared
+            << " cases of open kinds not compared\n";
   return total.disagreements.empty() ? 0 : 1;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <fstream>
 
 #include "oracle/checks.hpp"
@@ -6,14 +7,32 @@
 namespace ptxloom::oracle {
 namespace {
 
-bool begins_with(std::string_view opcode, std::string_view name) {
-  return opcode.starts_with(name) && (opcode.size() == name.size() || opcode[name.size()] == '.');
+/// Takes the first word of an opcode off, without what stands behind "::" in it.
+std::string_view next_word(std::string_view& opcode) {
+  std::string_view word = opcode.substr(0, opcode.find('.'));
+  opcode.remove_prefix(std::min(opcode.size(), word.size() + 1));
+  return word.substr(0, word.find("::"));
+}
+
+/// Whether the words of the manual's name stand in the opcode in their order: "match.sync" in
+/// "match.any.sync.b32".
+bool names(std::string_view name, std::string_view opcode) {
+  if (next_word(name) != next_word(opcode)) return false;
+  while (!name.empty()) {
+    const std::string_view wanted = next_word(name);
+    std::string_view found;
+    while (found != wanted) {
+      if (opcode.empty()) return false;
+      found = next_word(opcode);
+    }
+  }
+  return true;
 }
 
 bool is_known(const Specs& specs, std::string_view name) {
   for (const spec::FormData* form : specs.database().with_mnemonic(name.substr(0, name.find('.')))) {
     for (Variant variant : specs.variants(form->name)) {
-      if (begins_with(variant.opcode(), name)) return true;
+      if (names(name, variant.opcode())) return true;
     }
   }
   return false;

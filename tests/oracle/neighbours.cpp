@@ -13,7 +13,7 @@ namespace {
 struct Limits {
   std::size_t words, spellings, operands, cases;
 };
-constexpr Limits kSome{.words = 60, .spellings = 12, .operands = 10, .cases = 5000};
+constexpr Limits kSome{.words = 40, .spellings = 8, .operands = 6, .cases = 2500};
 constexpr Limits kAll{.words = 600, .spellings = 120, .operands = 100, .cases = 40000};
 
 /// Targets that between them have every instruction; the others have nothing that these lack.
@@ -37,6 +37,7 @@ std::vector<Case> neighbours(const Question& question) {
   const Limits& limits = question.options.all ? kAll : kSome;
   const auto sources = [&](std::size_t limit) { return sample(variants, limit, question.random); };
   std::vector<Case> cases = other_words(question, sources(limits.words));
+  for (Case& one : cases) one.kind = "words";
   remove_known(cases, variants);
   if (cases.size() > limits.cases) {
     std::shuffle(cases.begin(), cases.end(), question.random);
@@ -52,6 +53,8 @@ std::vector<Case> neighbours(const Question& question) {
 class Comparison {
  public:
   explicit Comparison(const Question& question) : question_(question), cases_(neighbours(question)) {
+    open_ = std::erase_if(
+        cases_, [&](const Case& one) { return question.open.contains(question.form.name, one.kind); });
     for (const Case& one : cases_) lines_.push_back(one.line);
     outcome_.lines = lines_.size();
   }
@@ -62,6 +65,7 @@ class Comparison {
     const std::vector<Verdict> theirs = judge(place);
     const std::vector<Verdict> ours = question_.ours.judge(lines_, place);
     outcome_.cases += lines_.size();
+    outcome_.not_compared += open_;
     for (std::size_t i = 0; i < lines_.size(); ++i) {
       if (ours[i].accepted == theirs[i].accepted) continue;
       Difference& difference = differences_[{i, theirs[i].accepted}];
@@ -84,6 +88,7 @@ class Comparison {
         ++outcome_.foreign;
         continue;
       }
+      outcome_.differing.emplace(one.kind, (theirs ? "ptxas takes " : "ptxas refuses ") + one.line);
       outcome_.disagreements.push_back(
           std::string(theirs ? "neighbour accepted by ptxas: " : "neighbour refused by ptxas: ") + one.line +
           "  (" + one.change + ") @ " + difference.targets + (theirs ? "; ours: " : "; ptxas: ") +
@@ -130,6 +135,7 @@ class Comparison {
   const Question& question_;
   std::vector<Case> cases_;
   std::vector<std::string> lines_;
+  std::size_t open_ = 0;  // cases that are left out
   std::unordered_set<std::size_t> unparsed_;
   std::map<std::pair<std::size_t, bool>, Difference> differences_;
   Outcome outcome_;

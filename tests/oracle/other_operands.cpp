@@ -98,7 +98,9 @@ Texts others_of(const OperandSpec& operand, const std::string& own) {
   switch (operand.kind) {
     case Kind::address:
       // No bases of 32 or 16 bits: whether ptxas takes them depends on the rest of the program.
-      return {own + "+16", own + "+-16", "P250", "F64_250"};
+      // No other base: ptxas does not look at it where tensor copies are concerned, and a predicate there has
+      // it search for an address that it never finds.
+      return {own + "+16", own + "+-16"};
     case Kind::symbol:
       return {"R64_250", "R32_250", "nowhere"};
     case Kind::label:
@@ -147,7 +149,7 @@ class Writer {
       for (const std::string& other : others) {
         if (other == own) continue;
         texts_[i] = other;
-        add(variant_.pieces(), operand.name + "=" + other);
+        add(variant_.pieces(), operand.name + "=" + other, operand.name);
       }
       texts_[i] = own;
     }
@@ -164,18 +166,21 @@ class Writer {
       else if (i == 0)
         continue;
       fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-      add(fewer, "without " + variant_.operands()[static_cast<std::size_t>(pieces[i].operand)].name);
+      add(fewer, "without " + variant_.operands()[static_cast<std::size_t>(pieces[i].operand)].name,
+          "number");
     }
     for (const char* one : {"R32_250", "R64_250", "0"}) {
       std::vector<OperandPiece> more = pieces;
       more.push_back({.text = (pieces.empty() ? "" : ", ") + std::string(one), .operand = -1});
-      add(more, "one more: " + std::string(one));
+      add(more, "one more: " + std::string(one), "number");
     }
   }
 
  private:
-  void add(std::span<const OperandPiece> pieces, std::string change) {
-    out_.push_back({line_of(variant_.opcode(), pieces, texts_), std::move(change)});
+  void add(std::span<const OperandPiece> pieces, std::string change, const std::string& what) {
+    out_.push_back({.line = line_of(variant_.opcode(), pieces, texts_),
+                    .change = std::move(change),
+                    .kind = "operands:" + what});
   }
 
   Variant variant_;

@@ -9,7 +9,7 @@
 namespace ptxloom::oracle {
 namespace {
 
-constexpr std::size_t kInserting = 6;  // sources that every word there is is added to
+constexpr std::size_t kInserting = 4;  // sources that every word there is is added to
 
 /// "add.rn.f32" as "add" ".rn" ".f32".
 std::vector<std::string> words_of(std::string_view opcode) {
@@ -37,10 +37,10 @@ std::vector<Case> other_spellings(const Question& question, std::span<const Vari
   std::vector<Case> cases;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const std::vector<std::string> texts = operand_texts(sources[i].operands());
-    const auto add = [&](const std::vector<std::string>& words, std::string change,
-                         std::string foreign = {}) {
+    const auto add = [&](const std::vector<std::string>& words, std::string change, std::string foreign = {},
+                         const char* kind = "order") {
       cases.push_back(
-          {line_of(joined(words), sources[i].pieces(), texts), std::move(change), std::move(foreign)});
+          {line_of(joined(words), sources[i].pieces(), texts), std::move(change), std::move(foreign), kind});
     };
     const std::vector<std::string> words = words_of(sources[i].opcode());
     for (std::size_t at = 1; at < words.size(); ++at) {
@@ -59,13 +59,13 @@ std::vector<Case> other_spellings(const Question& question, std::span<const Vari
     std::vector<std::string> shuffled = words;
     std::shuffle(shuffled.begin() + 1, shuffled.end(), question.random);
     add(shuffled, "shuffled");
-    if (i >= kInserting * (question.options.all ? 10 : 1)) continue;
+    if (i >= kInserting * (question.options.all ? 15 : 1)) continue;
     for (const std::string& word : known.all()) {
       std::vector<std::string> changed = words;
       if (!is_word(word) || std::find(words.begin(), words.end(), "." + word) != words.end()) continue;
       changed.insert(changed.end() - (words.size() > 1 ? 1 : 0), "." + word);
       const bool type = question.specs.database().vocabulary().type(word) != nullptr;
-      add(changed, "." + word + " added", type || known.is_foreign(word) ? word : "");
+      add(changed, "." + word + " added", type || known.is_foreign(word) ? word : "", "words");
     }
   }
   return cases;
