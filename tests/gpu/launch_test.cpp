@@ -225,7 +225,7 @@ TEST_CASE("the blocks of a cluster know their ranks", "[gpu]") {
     std::vector<std::uint32_t> expected(48);
     for (std::uint32_t i = 0; i < 48; ++i) expected[i] = cluster * 100 + i % cluster;
     CHECK(ranks == expected);
-    CHECK(function.active_clusters(config) > 0);
+    if (cluster > 1) CHECK(function.active_clusters(config) > 0);  // the driver counts none for blocks alone
   }
 }
 
@@ -361,10 +361,10 @@ TEST_CASE("a fault on the device names the kernel", "[gpu]") {
   require_gpu();
   // A fault costs the process its device, so the next case runs in a process of its own.
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-  CHECK(std::system(("'" + self + "' 'in a process of its own, a kernel faults' >/dev/null").c_str()) == 0);
+  CHECK(std::system(("'" + self + "' 'a kernel faults in a process of its own' >/dev/null").c_str()) == 0);
 }
 
-TEST_CASE("in a process of its own, a kernel faults", "[.fault]") {
+TEST_CASE("a kernel faults in a process of its own", "[.fault]") {
   const DeviceContext context = require_gpu();
   const Function function = load(context, kAccumulate).function(kAccumulateSignature);
   function.launch({.block = {32}},
