@@ -74,6 +74,12 @@ Bake read_bake(std::string_view word) {
   return word == "nk" ? Bake::nk : Bake::mnk;
 }
 
+// Whole tiles everywhere: baked in, the sizes leave nothing to check in the main loop.
+bool divides(const Problem& p, const Config& c) {
+  return p.m % static_cast<std::uint32_t>(c.tile_m) == 0 && p.n % static_cast<std::uint32_t>(c.tile_n) == 0 &&
+         p.k % static_cast<std::uint32_t>(c.tile_k) == 0;
+}
+
 void set_mma(Config& config, Variant mma, const std::string& shape) {
   config.mma = mma;
   config.shape = shape;
@@ -84,6 +90,32 @@ void set_mma(Config& config, Variant mma, const std::string& shape) {
 }
 
 }  // namespace
+
+OperandPlan plan_a(const Problem& p, const Config& c) {
+  const std::uint32_t tile = static_cast<std::uint32_t>(c.tile_m),
+                      depth = static_cast<std::uint32_t>(c.tile_k);
+  return {.name = "A",
+          .matrix = p.a,
+          .access = c.a,
+          .tile = c.tile_m,
+          .warp = c.warp_m(),
+          .mma = c.mma_m,
+          .whole_extent = c.bake == Bake::mnk && p.m % tile == 0,
+          .whole_k = c.bake != Bake::none && p.k % depth == 0};
+}
+
+OperandPlan plan_b(const Problem& p, const Config& c) {
+  const std::uint32_t tile = static_cast<std::uint32_t>(c.tile_n),
+                      depth = static_cast<std::uint32_t>(c.tile_k);
+  return {.name = "B",
+          .matrix = p.b,
+          .access = c.b,
+          .tile = c.tile_n,
+          .warp = c.warp_n(),
+          .mma = c.mma_n,
+          .whole_extent = c.bake != Bake::none && p.n % tile == 0,
+          .whole_k = c.bake != Bake::none && p.k % depth == 0};
+}
 
 int shared_bytes(const Problem& problem, const Config& config) {
   const int pipeline = config.stages * tile_bytes(problem, config);
@@ -193,7 +225,8 @@ std::vector<Config> admissible_configs(const ParameterSpace& space, const Target
   const std::vector<int> tiles_n = choices(space, given, "tile_n"),
                          warps_m = choices(space, given, "warps_m"),
                          warps_n = choices(space, given, "warps_n"), stages = choices(space, given, "stages");
-  const bool open_epilogue = !given.contains("epilogue"), open_prefetch = !given.contains("prefetch");
+  const bool open_epilogue = !given.contains("epilogue"), open_prefetch = !given.contains("prefetch"),
+             open_static = !given.contains("static");
   Config c = base;
   for (const int tile_k : choices(space, given, "tile_k"))
     for (const int tile_m : choices(space, given, "tile_m"))
@@ -205,6 +238,7 @@ std::vector<Config> admissible_configs(const ParameterSpace& space, const Target
               c.warps_m = down, c.warps_n = across, c.stages = depth;
               // Large warp tiles leave room for few warps, which must hide their latency themselves.
               if (open_prefetch) c.across_tiles = c.warp_m() * c.warp_n() >= 64 * 32;
+              if (open_static) c.bake = divides(problem, c) ? Bake::mnk : Bake::none;
               c.staged = open_epilogue ? problem.d.type.bits == 16 : base.staged;
               if (consider(c) || !c.staged || !open_epilogue) continue;
               c.staged = false;

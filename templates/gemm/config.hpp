@@ -45,13 +45,10 @@ struct OperandPlan {
   const Matrix& matrix;
   Access access;
   int tile = 0, warp = 0, mma = 0;
+  bool whole_extent = false, whole_k = false;  ///< a baked size that the tiles divide: nothing to check there
 };
-inline OperandPlan plan_a(const Problem& p, const Config& c) {
-  return {"A", p.a, c.a, c.tile_m, c.warp_m(), c.mma_m};
-}
-inline OperandPlan plan_b(const Problem& p, const Config& c) {
-  return {"B", p.b, c.b, c.tile_n, c.warp_n(), c.mma_n};
-}
+OperandPlan plan_a(const Problem& problem, const Config& config);
+OperandPlan plan_b(const Problem& problem, const Config& config);
 
 /// Shared memory of a block in bytes: all stages, or the staged result if that is larger.
 int shared_bytes(const Problem& problem, const Config& config);

@@ -50,6 +50,9 @@ Copy::Copy(KernelBuilder& k, const OperandPlan& plan, const Config& config, cons
       threads_(config.threads()),
       access_(plan.access.bytes),
       asynchronous_(plan.access.asynchronous),
+      whole_k_(plan.whole_k),
+      whole_rows_(plan.matrix.k_contiguous ? plan.whole_extent : plan.whole_k),
+      whole_columns_(plan.matrix.k_contiguous ? plan.whole_k : plan.whole_extent),
       k_step_(config.tile_k) {
   deal(in.thread);
   const Matrix& matrix = plan.matrix;
@@ -86,9 +89,19 @@ void Copy::deal(Reg thread) {
     for (int unit = 0; unit < per_row; unit += across) units_.push_back({row, unit * access_});
 }
 
+// From the start of a unit to the end of its row.
+Reg Copy::elements_left(const Unit& unit) {
+  return unit.byte == 0 ? row_elements_left_ : k_.sub(row_elements_left_, unit.byte / matrix_.type.bytes());
+}
+
 void Copy::issue(Reg stage_offset) {
-  const int size = matrix_.type.bytes();
   const Reg stage = k_.add(shared_, stage_offset);
+  const Reg along_k = matrix_.k_contiguous ? row_elements_left_ : rows_left_;
+  guard_ = takes_part_;
+  if (whole_k_) {
+    const Reg tile_exists = k_.gt(along_k, 0);
+    guard_ = takes_part_ ? k_.and_(*takes_part_, tile_exists) : tile_exists;
+  }
   pending_.clear();
   Reg row_pointer = pointer_;
   for (const Unit& unit : units_) {
@@ -96,39 +109,40 @@ void Copy::issue(Reg stage_offset) {
     const Distance there = tile_.distance(unit.row, unit.byte);
     const Reg destination = there.flip == 0 ? stage : k_.xor_(stage, there.flip);
     pending_.push_back({.values = {}, .destination = destination, .add = there.add});
-    const Reg in_row = unit.byte == 0 ? row_elements_left_ : k_.sub(row_elements_left_, unit.byte / size);
-    copy_unit(unit, destination, row_pointer, in_row);
+    const Address source = KernelBuilder::at(row_pointer, unit.byte);
+    asynchronous_ ? copy(unit, source) : load(unit, source);
   }
   k_.emit("add.s64", pointer_, pointer_, tile_stride_);
-  const Reg along_k = matrix_.k_contiguous ? row_elements_left_ : rows_left_;
   k_.emit("sub.s32", along_k, along_k, k_step_);
 }
 
-void Copy::copy_unit(const Unit& unit, Reg destination, Reg source, Reg in_row) {
+// What lies outside the matrix is not read and becomes zero.
+void Copy::copy(const Unit& unit, const Address& source) {
   const int size = matrix_.type.bytes();
-  const Reg row_inside = k_.gt(rows_left_, unit.row);
-  if (asynchronous_) {
-    // The bytes that exist: whatever is left of the row, nothing in rows outside.
-    const Reg elements = k_.min(k_.max(in_row, 0), access_ / size);
-    const Reg bytes = k_.select(row_inside, k_.shl(elements, log2(size)), 0);
-    const auto copy = [&] {
-      k_.emit(copy_opcode(access_), KernelBuilder::at(destination, pending_.back().add),
-              KernelBuilder::at(source, unit.byte), access_, KernelBuilder::as(u32, bytes));
-    };
-    takes_part_ ? k_.guarded(*takes_part_, copy) : copy();
-    return;
-  }
+  std::optional<Reg> bytes;  // that exist, where fewer than all may
+  if (!whole_columns_) bytes = k_.shl(k_.min(k_.max(elements_left(unit), 0), access_ / size), log2(size));
+  if (!whole_rows_) bytes = k_.select(k_.gt(rows_left_, unit.row), bytes ? *bytes : k_.mov(u32, access_), 0);
+  guarded([&] {
+    const Address to = KernelBuilder::at(pending_.back().destination, pending_.back().add);
+    if (bytes)
+      k_.emit(copy_opcode(access_), to, source, access_, KernelBuilder::as(u32, *bytes));
+    else
+      k_.emit(copy_opcode(access_), to, source, access_);
+  });
+}
+
+void Copy::load(const Unit& unit, const Address& source) {
   // Alignment was chosen so that a unit lies inside or outside as a whole.
   const UnitType shape = unit_type(access_);
-  const Reg inside = k_.and_(row_inside, k_.gt(in_row, 0));
+  const Reg inside = k_.and_(k_.gt(rows_left_, unit.row), k_.gt(elements_left(unit), 0));
   std::vector<Reg>& values = pending_.back().values;
   for (int i = 0; i < shape.count; ++i) values.push_back(k_.mov(shape.type, 0));
   k_.guarded(inside, [&] {
     const std::string opcode = "ld.global." + std::string(shape.suffix);
     if (shape.count == 1)
-      k_.emit(opcode, values[0], KernelBuilder::at(source, unit.byte));
+      k_.emit(opcode, values[0], source);
     else
-      k_.emit(opcode, values, KernelBuilder::at(source, unit.byte));
+      k_.emit(opcode, values, source);
   });
 }
 
@@ -136,15 +150,16 @@ void Copy::land() {
   if (asynchronous_) return;
   const std::string opcode = "st.shared." + std::string(unit_type(access_).suffix);
   for (const Pending& unit : pending_) {
-    const auto store = [&] {
+    guarded([&] {
       const Address to = KernelBuilder::at(unit.destination, unit.add);
       if (unit.values.size() == 1)
         k_.emit(opcode, to, unit.values[0]);
       else
         k_.emit(opcode, to, unit.values);
-    };
-    takes_part_ ? k_.guarded(*takes_part_, store) : store();
+    });
   }
 }
+
+void Copy::guarded(const std::function<void()>& body) { guard_ ? k_.guarded(*guard_, body) : body(); }
 
 }  // namespace ptxloom::gemm_kernel

@@ -45,7 +45,10 @@ class Copy {
     Reg destination;
     int add = 0;
   };
-  void copy_unit(const Unit& unit, Reg destination, Reg source, Reg in_row);
+  void copy(const Unit& unit, const Address& source);
+  void load(const Unit& unit, const Address& source);
+  Reg elements_left(const Unit& unit);
+  void guarded(const std::function<void()>& body);
   void deal(Reg thread);
 
   KernelBuilder& k_;
@@ -53,6 +56,7 @@ class Copy {
   Tile tile_;
   int threads_, access_;  // bytes of a unit
   bool asynchronous_;
+  bool whole_k_, whole_rows_, whole_columns_;  // tiles end where the matrix does: along k, as it is stored
   std::vector<Unit> units_;
   int row_step_ = 0;  // rows between units of one thread
   Reg first_row_, first_byte_;
@@ -60,6 +64,7 @@ class Copy {
   Reg shared_, pointer_;
   Reg rows_stride_, tile_stride_;      // bytes from one unit's row to the next, from one tile to the next
   Reg rows_left_, row_elements_left_;  // s32: from this thread's first unit to the matrix's end
+  std::optional<Reg> guard_;           // predicate, of the copies of one tile
   int k_step_;
   std::vector<Pending> pending_;
 };

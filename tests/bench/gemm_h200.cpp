@@ -6,11 +6,15 @@
 //   default 20
 #include <fmt/format.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <string_view>
+#include <thread>
 
 #include "bench.hpp"
 #include "ptxloom/builder.hpp"
+#include "tune/workbench.hpp"
 
 using namespace ptxloom;
 using namespace ptxloom::bench;
@@ -80,78 +84,147 @@ ir::Module rate_kernel(const Context& ctx, Type type) {
   return k.finish();
 }
 
-/// TFLOP/s of mma.sync with nothing but registers: the best of some numbers of warps.
-double register_rate(const Context& ctx, Type type) {
-  const Kernel kernel = ctx.load(rate_kernel(ctx, type));
-  const auto blocks = static_cast<std::uint32_t>(ctx.device().sms);
-  double best = 0;
-  for (const std::uint32_t warps : {4U, 8U, 12U, 16U}) {
-    const Buffer out = ctx.alloc(std::uint64_t{4} * blocks * 32 * warps);
-    const Event start(ctx.device_context()), stop(ctx.device_context());
-    const auto launch = [&] { kernel.launch(nullptr, {.grid = {blocks}, .block = {32 * warps}}, {out}); };
-    std::vector<double> times;
-    for (int i = 0; i < 12; ++i) {
-      start.record(nullptr);
-      launch();
-      stop.record(nullptr);
-      if (i >= 2) times.push_back(static_cast<double>(stop.elapsed_ms(start)));
-    }
-    const double operations = 2.0 * 16 * 8 * 16 * kMmas * kTurns * warps * blocks;
-    best = std::max(best, operations / median(times) * 1e-9);
+/// mma.sync with nothing but registers, 16 warps on every SM.
+class RegisterRate {
+ public:
+  RegisterRate(const Context& ctx, Type type)
+      : kernel_(ctx.load(rate_kernel(ctx, type))),
+        blocks_(static_cast<std::uint32_t>(ctx.device().sms)),
+        out_(ctx.alloc(std::uint64_t{4} * blocks_ * kThreads)),
+        stream_(ctx.device_context()),
+        start_(ctx.device_context()),
+        stop_(ctx.device_context()) {}
+
+  /// TFLOP/s over about as long as a lap of the gemm takes.
+  double measure() {
+    constexpr int kLaunches = 8;
+    start_.record(stream_);
+    for (int i = 0; i < kLaunches; ++i)
+      kernel_.launch(stream_, {.grid = {blocks_}, .block = {kThreads}}, {out_});
+    stop_.record(stream_);
+    const double operations = 2.0 * 16 * 8 * 16 * kMmas * kTurns * (kThreads / 32.0) * blocks_ * kLaunches;
+    return operations / static_cast<double>(stop_.elapsed_ms(start_)) * 1e-9;
   }
-  return best;
+
+ private:
+  static constexpr std::uint32_t kThreads = 512;
+  Kernel kernel_;
+  std::uint32_t blocks_;
+  Buffer out_;
+  Stream stream_;
+  Event start_, stop_;
+};
+
+struct Rates {
+  std::vector<double> registers, gemm, clocks;  // TFLOP/s; MHz
+};
+
+/// Both rates in turns, so that clock, heat and power meet them alike.
+Rates in_turns(const Context& ctx, RegisterRate& registers, const tune::Workbench& bench,
+               const tune::Lap& lap, double operations, std::chrono::milliseconds pause) {
+  Rates rates;
+  for (int i = 0; i < 40; ++i) {
+    rates.registers.push_back(registers.measure());
+    std::this_thread::sleep_for(pause);
+    rates.gemm.push_back(operations / bench.time_us(lap) * 1e-6);
+    if (const auto health = ctx.device_context().health()) rates.clocks.push_back(health->clock_mhz);
+    std::this_thread::sleep_for(pause);
+  }
+  return rates;
+}
+
+void print_rates_of(const Context& ctx, Type type, Type result, const Options& options) {
+  const Template& gemm = gemm_template();
+  Settings problem = problem_of({4096, 4096, 4096}, type.name);
+  problem["d"] = problem["c"] = result.name;
+  problem = gemm.problem(problem);
+  const TuneResult tuned =
+      tune_template(ctx, gemm, {.problem = problem, .budget = {.seconds = options.seconds}});
+  fmt::print("| {} | {} |", type.name, result.name);
+  if (!tuned.record) {
+    fmt::print(" no correct candidate | | | | | {} | |\n", tuned.search.evaluations);
+    return;
+  }
+  const tune::Task task{.tensors = make_tensors(gemm, problem, {}, 1), .expected = {}};
+  const tune::Workbench bench(ctx.device_context(), task);
+  const Specialised best = specialise(ctx, gemm, problem, tuned.record->config);
+  const auto cubin = best.kernel.cubin();
+  const Function function = bench.load(
+      {.config = best.config, .ptx = {}, .cubin = {cubin.begin(), cubin.end()}, .launch = best.launch});
+  const tune::Lap lap = bench.record(function, best.launch, 2000);
+  RegisterRate registers(ctx, type);
+  for (const int pause_ms : {30, 0}) {
+    const Rates rates =
+        in_turns(ctx, registers, bench, lap, gemm.operations(problem), std::chrono::milliseconds(pause_ms));
+    const double ceiling = median(rates.registers), rate = median(rates.gemm);
+    fmt::print(" {:.0f}, {:.0f} TFLOP/s, {:.1f} % at {:.0f} MHz |", rate, ceiling, 100 * rate / ceiling,
+               rates.clocks.empty() ? 0 : median(rates.clocks));
+  }
+  std::string config;
+  for (const auto& [word, value] : best.config)
+    config += fmt::format("{}{}={}", config.empty() ? "" : " ", word, value);
+  fmt::print(" {} | {} |\n", tuned.search.evaluations, config);
+  std::fflush(stdout);
 }
 
 void print_rates(const Context& ctx, const Options& options) {
   fmt::print(
-      "\n| type | register-only mma.sync | gemm 4096^3 | ratio | candidates | configuration "
-      "|\n|---|---|---|---|---|---|\n");
+      "\nTFLOP/s of gemm 4096^3, of register-only mma.sync, and their ratio, measured in turns: with pauses "
+      "of 30 ms, and without.\n\n"
+      "| A, B | D | with pauses | without | candidates | configuration |\n|---|---|---|---|---|---|\n");
   for (const Type type : {bf16, f16}) {
-    const Settings problem = problem_of({4096, 4096, 4096}, type.name);
-    const TuneResult tuned =
-        tune_template(ctx, gemm_template(), {.problem = problem, .budget = {.seconds = options.seconds}});
-    const double ceiling = register_rate(ctx, type);  // right after, at the same clock and temperature
-    if (!tuned.record) {
-      fmt::print("| {} | {:.0f} | no correct candidate | | {} | |\n", type.name, ceiling,
-                 tuned.search.evaluations);
-      continue;
-    }
-    const double rate = gemm_template().operations(problem) / tuned.record->time_us * 1e-6;
-    std::string config;
-    for (const auto& [word, value] : tuned.record->config)
-      config += fmt::format("{}{}={}", config.empty() ? "" : " ", word, value);
-    fmt::print("| {} | {:.0f} TFLOP/s | {:.0f} TFLOP/s | {:.1f} % | {} | {} |\n", type.name, ceiling, rate,
-               100 * rate / ceiling, tuned.search.evaluations, config);
-    std::fflush(stdout);
+    print_rates_of(ctx, type, f32, options);
+    print_rates_of(ctx, type, type, options);
   }
 }
 
-/// True where all are correct.
+struct Cell {
+  Shape shape;
+  std::string_view type;
+  std::string text = {};
+  bool ok = false;
+};
+
+void check_cell(const Context& ctx, Cell& cell) {
+  try {
+    const RunResult result = run_template(
+        ctx, gemm_template(), {.problem = problem_of(cell.shape, cell.type), .seed = 20 + cell.shape.m});
+    cell.ok = result.verdict.ok();
+    cell.text = cell.ok ? fmt::format("{} ok", result.verdict.checked)
+                        : fmt::format("WRONG: {}, {} unwritten", result.verdict.first,
+                                      result.verdict.unwritten.size());
+  } catch (const Error& error) {
+    cell.text = error.what();
+  }
+}
+
+/// True where all are correct. The time goes into the definition on the host, so all its cores help.
 bool print_correctness(const Context& ctx, const Options& options) {
   constexpr std::string_view kTypes[] = {"bf16", "f16", "tf32", "f64", "s8", "u8"};
-  fmt::print(
-      "\nElements compared with the definition, computed on the host; then the milliseconds of one cold "
-      "launch.\n\n| M,N,K |");
-  for (const std::string_view type : kTypes) fmt::print(" {} |", type);
-  fmt::print("\n|---|---|---|---|---|---|---|\n");
-  bool all = true;
+  std::vector<Cell> cells;
   for (const Shape& shape : kShapes) {
     const std::uint64_t largest = std::max({shape.m * shape.n, shape.m * shape.k, shape.n * shape.k});
     if (options.quick && largest > std::uint64_t{1} << 28) continue;
-    fmt::print("| {},{},{} |", shape.m, shape.n, shape.k);
-    for (const std::string_view type : kTypes) {
-      const RunResult result =
-          run_template(ctx, gemm_template(), {.problem = problem_of(shape, type), .seed = 20 + shape.m});
-      all = all && result.verdict.ok();
-      if (result.verdict.ok())
-        fmt::print(" {} ok, {:.2f} |", result.verdict.checked, result.run_ms);
-      else
-        fmt::print(" WRONG: {}, {} unwritten |", result.verdict.first, result.verdict.unwritten.size());
-      std::fflush(stdout);
-    }
-    fmt::print("\n");
+    for (const std::string_view type : kTypes) cells.push_back({.shape = shape, .type = type});
   }
-  return all;
+  std::atomic<std::size_t> next = 0;
+  {
+    std::vector<std::jthread> workers;
+    for (unsigned i = 0; i < std::max(1U, std::thread::hardware_concurrency()); ++i)
+      workers.emplace_back([&] {
+        for (std::size_t cell = next++; cell < cells.size(); cell = next++) check_cell(ctx, cells[cell]);
+      });
+  }
+  fmt::print("\nElements compared with the definition, computed on the host.\n\n| M,N,K |");
+  for (const std::string_view type : kTypes) fmt::print(" {} |", type);
+  fmt::print("\n|---|---|---|---|---|---|---|");
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const auto& [m, n, k] = cells[i].shape;
+    if (i % std::size(kTypes) == 0) fmt::print("\n| {},{},{} |", m, n, k);
+    fmt::print(" {} |", cells[i].text);
+  }
+  fmt::print("\n");
+  return std::ranges::all_of(cells, &Cell::ok);
 }
 
 }  // namespace
