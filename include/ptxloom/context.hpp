@@ -16,6 +16,7 @@
 #include "ptxloom/kernel.hpp"
 #include "ptxloom/launch.hpp"
 #include "ptxloom/log.hpp"
+#include "ptxloom/tensor_map.hpp"
 #include "ptxloom/tune.hpp"
 
 // Where kernels are loaded and run: one GPU, or the CPU executor where there is none. A Context carries
@@ -63,6 +64,8 @@ class Context {
   /// keeps the memory alive until unregister_memory.
   void register_memory(void* data, std::size_t bytes) const;
   void unregister_memory(void* data) const;
+  /// What a kernel here takes for a tensor map. Throws Error(usage, "tensor-map").
+  EncodedTensorMap encode(const TensorMap& map) const;
 
   /// Checks, prints, links (or finds in the cache) and loads a kernel; `entry` may be left out where there is
   /// one. In the executor: checks and decodes. Throws Error(refused) with all diagnostics of what is illegal,

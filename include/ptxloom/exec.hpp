@@ -64,9 +64,12 @@ using Trace = std::function<void(const Step&)>;
 struct Launch {
   std::array<std::uint32_t, 3> grid{1, 1, 1};
   std::array<std::uint32_t, 3> block{1, 1, 1};
+  std::array<std::uint32_t, 3> cluster{};   ///< in blocks; all 0 = what the kernel requires, else one block
   std::uint32_t shared_bytes = 0;           ///< dynamic
   std::span<const std::byte> parameters{};  ///< the parameter buffer, laid out as the signature says
-  unsigned jobs = 0;                        ///< host threads; 0 = one a core (blocks run independently)
+  /// Host threads; 0 = one a core. One is used where the kernel's blocks may communicate through global
+  /// memory (atom, red, strong loads and stores): they then take turns in a fixed order.
+  unsigned jobs = 0;
   /// Instructions of one warp, against endless loops; 0 = no limit.
   std::uint64_t step_limit = 1'000'000'000;
   /// Called for every step. Blocks then run one after the other.
@@ -96,8 +99,8 @@ class Program {
 
   /// Runs the whole grid. A misuse throws Error(refused, "out-of-bounds" | "misaligned" |
   /// "barrier-divergence" | ...) naming instruction, block, thread and address, of the first block that has
-  /// one. A launch that does not fit the kernel throws Error(usage, "launch-size" | "launch-parameters" |
-  /// "launch-shared").
+  /// one. A launch that does not fit the kernel throws Error(usage, "launch-size" | "launch-cluster" |
+  /// "launch-parameters" | "launch-shared").
   void run(Memory& memory, const Launch& launch, Stats* stats = nullptr) const;
 
  private:

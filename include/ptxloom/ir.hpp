@@ -40,10 +40,10 @@ struct Operand {
     integer,           ///< value
     f32,               ///< value: the bits
     f64,               ///< value: the bits
-    symbol,            ///< index into Function::symbols, value: byte offset
+    symbol,            ///< index into Function::symbols, value: byte offset, count: as of address_symbol
     label,             ///< index into Function::labels
     address,           ///< [register index + value]
-    address_symbol,    ///< [symbol index + value]
+    address_symbol,    ///< [symbol index + value]; or, with a count, x[value / count]
     address_absolute,  ///< [value]
     vector,            ///< {…}: `count` operands from `index` in Function::operands
     literal,           ///< text fixed by the variant (a special register)
@@ -51,7 +51,7 @@ struct Operand {
   Kind kind = Kind::sink;
   bool negated : 1 = false;    ///< `!p`, `-r`
   bool plus_zero : 1 = false;  ///< `p+0`, not `p`: to ptxas it makes a difference where it does not optimise
-  std::uint16_t count = 0;     ///< of a vector
+  std::uint16_t count = 0;     ///< of a vector; of an element of an array, written `x[2]`: its bytes
   std::uint32_t index = 0;
   std::int64_t value = 0;
 };
@@ -142,6 +142,7 @@ struct Variable {
   std::vector<std::uint8_t> initial = {};    ///< bytes; empty = zero
   std::vector<AddressValue> addresses = {};  ///< what of them is known when linked only, by offset
   std::string fields = {};                   ///< of a texture or sampler: "filter_mode = linear"
+  std::vector<std::string> header = {};      ///< of a module: comment lines before it, without "//"
 };
 
 /// A parameter of an entry or function; `count` elements of an array (an aggregate), 0 for a scalar.
@@ -178,6 +179,7 @@ struct Symbol {
 /// A kernel (.entry), or a function (.func) that kernels call.
 struct Function : Interface {
   std::string name;
+  std::vector<std::string> header = {};  ///< comment lines before it, without "//"
   bool entry = true;
   bool defined = true;  ///< false: declared only; it has no body
   Linkage linkage = Linkage::visible;
@@ -254,6 +256,7 @@ struct Module {
   std::vector<Alias> aliases = {};
   std::vector<File> files = {};
   std::vector<Section> sections = {};
+  std::vector<std::string> footer = {};  ///< comment lines after the last function and variable
 
   /// The function of this name, the one with a body where it is declared too; null if there is none.
   const Function* find(std::string_view name) const;

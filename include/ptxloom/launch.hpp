@@ -20,6 +20,7 @@
 #include "ptxloom/libraries.hpp"
 #include "ptxloom/signature.hpp"
 #include "ptxloom/target.hpp"
+#include "ptxloom/tensor_map.hpp"
 
 // Machine code runs on a device. A DeviceContext retains the device's primary context, the one that the CUDA
 // runtime and PyTorch use too, and everything made from it keeps it alive. Each call makes it current and
@@ -105,6 +106,10 @@ class DeviceMemory {
   struct State;
   std::shared_ptr<State> state_;
 };
+
+/// A tensor map as the device reads it, by the driver (cuTensorMapEncodeTiled, cuTensorMapEncodeIm2col).
+/// Throws Error(usage, "tensor-map").
+EncodedTensorMap encode(const DeviceContext& context, const TensorMap& map);
 
 /// A queue of work.
 class Stream {

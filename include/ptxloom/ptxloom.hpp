@@ -26,5 +26,6 @@
 #include "ptxloom/specs.hpp"
 #include "ptxloom/target.hpp"
 #include "ptxloom/template.hpp"
+#include "ptxloom/tensor_map.hpp"
 #include "ptxloom/tune.hpp"
 #include "ptxloom/type.hpp"

@@ -41,10 +41,15 @@ struct OperandSpec {
   bool literal_allowed = false;   ///< an immediate (in its range) may stand here
   bool wider_allowed = false;     ///< a register wider than the type will do (ld, st, cvt)
   bool exact = false;             ///< of registers only `.b` ones of just this size
-  bool braces_allowed = false;    ///< a scalar that may stand in braces: {r}
-  bool needed = false;            ///< `_` may not stand for it, though it is one of a pair
-  bool sink_allowed = false;      ///< `_` may stand for a destination
-  bool negation_allowed = false;  ///< `!p`
+  int braces = 0;                 ///< registers in braces that may stand for a scalar: {r}, {r, s}
+  bool any_class = false;         ///< a predicate or a 0f literal fits too: ptxas does not look at the class
+  bool loose = false;             ///< of vector elements: integers for floating point, literals alone
+  int index = 0;                  ///< of a vector of coordinates: which element indexes an array, from 1
+  bool continues = false;         ///< an element of the vector that an operand before it begins: {BA, TA}
+  bool needed = false;  ///< no `_`, though it is one of a pair or an element; no predicate or decimal there
+  bool registers_only = false;                                 ///< no literal as an element either
+  bool sink_allowed = false;                                   ///< `_` may stand for a destination
+  bool negation_allowed = false;                               ///< `!p`
   std::optional<std::pair<std::int64_t, std::int64_t>> range;  ///< of an immediate
   std::int64_t step = 1;                                       ///< of the range, from its start
   std::vector<std::int64_t> choices;                           ///< of an immediate; empty = any in range
@@ -99,6 +104,9 @@ class Variant {
     bool empty() const { return lane.empty() && val.empty(); }
   };
   FragmentMap fragment(std::string_view operand) const;
+  /// How the variant is tried on hardware, as specs/README.md ("conform") has it: what an operand must hold,
+  /// or what stands `before` and `after`; "" where nothing is said.
+  std::string conform(std::string_view what) const;
 
   const spec::VariantData* data() const { return data_; }
 

@@ -165,6 +165,7 @@ void Context::register_memory(void* data, std::size_t bytes) const {
   state_->machine->register_memory(data, bytes);
 }
 void Context::unregister_memory(void* data) const { state_->machine->unregister_memory(data); }
+EncodedTensorMap Context::encode(const TensorMap& map) const { return state_->machine->encode(map); }
 void Context::synchronize(CUstream_st* stream) const { state_->machine->synchronize(stream); }
 
 const DeviceContext& Context::device_context() const {

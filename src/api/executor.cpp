@@ -91,15 +91,12 @@ class HostKernel : public Loaded {
 
   void launch(CUstream_st*, const LaunchConfig& config, const KernelSignature& signature,
               std::span<const Argument> arguments, const exec::Observer& observer) const override {
-    if (config.cluster.count() > 1) {
-      throw Error(ErrorKind::refused, "exec-unsupported", "the executor runs no clusters",
-                  "launch without a cluster, or on a GPU");
-    }
     const Arguments packed(signature, arguments);
     const std::vector<std::byte> parameters = translate(signature, packed.bytes());
     program_.run(memory_->memory(),
                  {.grid = {config.grid.x, config.grid.y, config.grid.z},
                   .block = {config.block.x, config.block.y, config.block.z},
+                  .cluster = cluster_of(config),
                   .shared_bytes = config.shared_bytes,
                   .parameters = parameters,
                   .trace = observer.trace},
@@ -107,6 +104,11 @@ class HostKernel : public Loaded {
   }
 
  private:
+  /// 1, 1, 1 leaves it to the kernel.
+  static std::array<std::uint32_t, 3> cluster_of(const LaunchConfig& config) {
+    if (config.cluster.count() <= 1) return {};
+    return {config.cluster.x, config.cluster.y, config.cluster.z};
+  }
   /// Pointers into registered memory become what the executor knows them by.
   std::vector<std::byte> translate(const KernelSignature& signature,
                                    std::span<const std::byte> packed) const {
@@ -138,6 +140,12 @@ class Executor : public Machine {
   void register_memory(void* data, std::size_t bytes) const override { memory_->add(data, bytes); }
   void unregister_memory(void* data) const override { memory_->remove(data); }
   void synchronize(CUstream_st*) const override {}
+  EncodedTensorMap encode(const TensorMap& map) const override {
+    map.check();
+    TensorMap translated = map;
+    translated.address = memory_->translate(map.address);
+    return encode_for_executor(translated);
+  }
 
   void load(Kernel::State& state, const ir::Module& module, const Linker&) const override {
     Stopwatch watch;

@@ -49,6 +49,7 @@ class Gpu : public Machine {
   }
   void register_memory(void*, std::size_t) const override {}
   void unregister_memory(void*) const override {}
+  EncodedTensorMap encode(const TensorMap& map) const override { return ptxloom::encode(device_, map); }
   void synchronize(CUstream_st* stream) const override {
     stream == nullptr ? device_.synchronize() : device_.synchronize(stream);
   }

@@ -9,6 +9,7 @@
 #include "ptxloom/jit.hpp"
 #include "ptxloom/kernel.hpp"
 #include "ptxloom/launch.hpp"
+#include "ptxloom/tensor_map.hpp"
 
 // The one face over GPU and executor. A Machine makes memory and loads kernels; Context, Buffer and Kernel
 // know nothing else of what they run on.
@@ -46,6 +47,7 @@ class Machine {
   virtual void register_memory(void* data, std::size_t bytes) const = 0;
   virtual void unregister_memory(void* data) const = 0;
   virtual void synchronize(CUstream_st* stream) const = 0;
+  virtual EncodedTensorMap encode(const TensorMap& map) const = 0;
 
   /// Turns `state.ptx`, or `module` where the machine runs that, into `state.loaded`, and fills in what
   /// becomes known on the way: machine code, resources, times.

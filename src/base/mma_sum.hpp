@@ -12,9 +12,11 @@
 // product: the sum of its factors' exponents), each cut off toward zero a fixed number of bits below it; the
 // sum of what is left is exact and rounded once, toward zero for f32 and to the nearest even for f16. How
 // many bits are kept, and how many products are summed at once, differs by chip. Subnormals count in full;
-// NaN is canonical. The model is that of Xie et al., "MMA-Sim" (arXiv 2511.10909), and of Khattak and
-// Mikaitis, "Accurate Models of NVIDIA Tensor Cores" (arXiv 2512.07004), who found what zeros and tiny terms
-// do.
+// NaN is canonical. Block scales of mxf8f6f4 are powers of two that join the products' exponents. Elements of
+// mxf4 and mxf4nvf4 are summed exactly by sixteens first; such a sum times the significands of its two
+// scales is one term, aligned by the scales' exponents alone. The model is that of Xie et al., "MMA-Sim"
+// (arXiv 2511.10909), and of Khattak and Mikaitis, "Accurate Models of NVIDIA Tensor Cores" (arXiv
+// 2512.07004), who found what zeros and tiny terms do.
 namespace ptxloom::base {
 
 /// How a chip sums; the facts are in specs/targets.json.
@@ -22,6 +24,8 @@ struct MmaRule {
   int fraction_bits = 25;         ///< kept below the largest exponent, at most 35
   int chunk_k = 0;                ///< products summed at once, with a rounding after each chunk; 0: all
   int result_mantissa_bits = 23;  ///< that an f32 result keeps: 13 for fp8 on some chips
+  /// The sums begin at zero; the addend is added afterwards, as an instruction of its own would.
+  bool addend_last = false;
 };
 
 /// A finite element is significand * 2^(exponent - 10). Zeros, infinities and NaN have exponents of their
@@ -41,6 +45,16 @@ std::uint32_t dot_f32(std::span<const MmaElement> a, std::span<const MmaElement>
                       MmaRule rule);
 std::uint32_t dot_f16(std::span<const MmaElement> a, std::span<const MmaElement> b, std::uint32_t c,
                       MmaRule rule);
+
+/// A scale factor, ue8m0 or ue4m3, as an element. Throws Error(usage, "mma-type") for other types.
+MmaElement unpack_mma_scale(Type type, std::uint32_t bits);
+/// Multiplies the elements of a block by a power of two (ue8m0, unpacked) or by NaN.
+void scale_mma(MmaElement power, std::span<MmaElement> block);
+/// The bits of c + sum(a[k] * b[k] * scale of its block), all of f32, for elements of e2m1: the sum of each
+/// sixteen is one term. Row and column are cut into as many equal blocks as they have scales.
+std::uint32_t dot_scaled_f32(std::span<const MmaElement> a, std::span<const MmaElement> b,
+                             std::span<const MmaElement> scales_a, std::span<const MmaElement> scales_b,
+                             std::uint32_t c, MmaRule rule);
 
 /// A chain of fma, k ascending.
 std::uint64_t dot_f64(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b, std::uint64_t c,

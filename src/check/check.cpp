@@ -33,19 +33,24 @@ std::vector<Diagnostic> check(const ir::Module& module) {
   Diagnostics found;
   const std::optional<Target> target = check_target(module, found);
   check_module_names(module, found);
+  check_functions(module, found);
+  check_limits(module, found);
   if (!target) return found;
   for (const ir::Kernel& kernel : module.functions) {
     if (!check_indices(kernel, found)) continue;
     const Scope scope{
         .module = module, .kernel = kernel, .target = *target, .names = names_of(module, kernel)};
     check_kernel_names(scope, found);
+    check_directives(scope, found);
     check_labels(scope, found);
     for (const ir::Instruction& instruction : kernel.instructions) {
       const std::size_t before = found.size();
       check_instruction(scope, instruction, found);
       check_symbols(scope, instruction, found);
+      check_parameters(scope, instruction, found);
       if (found.size() == before) check_alignment(scope, instruction, found);
     }
+    for (const ir::Call& call : kernel.calls) check_call(scope, call, found);
     check_divergence(scope, found);
   }
   return found;

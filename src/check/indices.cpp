@@ -42,8 +42,18 @@ bool in_bounds(const ir::Kernel& kernel, const ir::Instruction& instruction) {
          in_bounds(kernel, instruction.guard);
 }
 
+// What a call names: its callee, or what it passes.
+bool in_bounds(const ir::Kernel& kernel, const ir::Operand& named) {
+  if (named.kind == ir::Operand::Kind::reg) return named.index < kernel.registers.size();
+  return named.kind != ir::Operand::Kind::symbol || named.index < kernel.symbols.size();
+}
+
 bool in_bounds(const ir::Kernel& kernel, const ir::Call& call) {
-  return in_bounds(kernel, call.first_operand, std::size_t{call.result_count} + call.argument_count) &&
+  const std::size_t passed = std::size_t{call.result_count} + call.argument_count;
+  if (!in_bounds(kernel, call.first_operand, passed) || !in_bounds(kernel, call.callee)) return false;
+  const std::span<const ir::Operand> operands(kernel.operands.data() + call.first_operand, passed);
+  return std::all_of(operands.begin(), operands.end(),
+                     [&](const ir::Operand& operand) { return in_bounds(kernel, operand); }) &&
          in_bounds(kernel, call.guard) && (!call.targets || *call.targets < kernel.labels.size());
 }
 

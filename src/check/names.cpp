@@ -62,7 +62,8 @@ std::optional<std::uint32_t> label_of(const ir::Kernel& kernel, const ir::Statem
 
 void check_module_names(const ir::Module& module, Diagnostics& out) {
   Names names("", out);
-  for (const ir::Variable& variable : module.variables) names.declare(variable.name);
+  for (const ir::Variable& variable : module.variables)
+    if (variable.linkage != ir::Linkage::external) names.declare(variable.name);  // these may stand again
   for (const ir::Function& function : module.functions)
     if (function.defined) names.declare(function.name);
 }
@@ -70,15 +71,46 @@ void check_module_names(const ir::Module& module, Diagnostics& out) {
 void check_kernel_names(const Scope& scope, Diagnostics& out) {
   const ir::Kernel& kernel = scope.kernel;
   Names names("kernel " + kernel.name + ": ", out);
-  for (const ir::Parameter& parameter : kernel.parameters) names.declare(parameter.name);
+  for (const auto* parameters : {&kernel.results, &kernel.parameters})
+    for (const ir::Parameter& parameter : *parameters)
+      if (!parameter.reg) names.declare(parameter.name);  // else it is a register
   for (const ir::Variable& variable : kernel.variables) names.declare(variable.name);
   for (const ir::RegisterDecl& decl : kernel.registers)
     if (!decl.name.empty()) names.declare(decl.name);
   check_numbers(kernel, out);
 }
 
+// A list of targets stands before what jumps by it, and a prototype before what calls by it.
+void check_lists(const Scope& scope, Diagnostics& out) {
+  const ir::Kernel& kernel = scope.kernel;
+  std::vector<bool> ahead(kernel.labels.size());
+  for (const ir::Targets& targets : kernel.targets) ahead[targets.label] = true;
+  for (const ir::Prototype& prototype : kernel.prototypes) ahead[prototype.label] = true;
+  const auto use = [&](std::uint32_t label, std::uint32_t line, std::uint32_t column) {
+    if (label < ahead.size() && ahead[label])
+      out.push_back({.code = "undefined-label",
+                     .message = "the list or prototype " + kernel.labels[label] + " stands after its use",
+                     .hint = "write it before",
+                     .line = static_cast<int>(line),
+                     .column = static_cast<int>(column)});
+  };
+  for (const ir::Statement& statement : kernel.body) {
+    if (const auto label = label_of(kernel, statement)) ahead[*label] = false;
+    if (statement.kind == ir::Statement::Kind::call) {
+      const ir::Call& call = kernel.calls[statement.index];
+      if (call.targets) use(*call.targets, call.line, call.column);
+    } else if (statement.kind == ir::Statement::Kind::instruction) {
+      const ir::Instruction& instruction = kernel.instructions[statement.index];
+      for (const ir::Operand& operand : kernel.operands_of(instruction))
+        if (operand.kind == ir::Operand::Kind::label)
+          use(operand.index, instruction.line, instruction.column);
+    }
+  }
+}
+
 void check_labels(const Scope& scope, Diagnostics& out) {
   const ir::Kernel& kernel = scope.kernel;
+  check_lists(scope, out);
   std::vector<int> placed(kernel.labels.size());
   for (const ir::Statement& statement : kernel.body)
     if (const auto label = label_of(kernel, statement); label && ++placed[*label] == 2)

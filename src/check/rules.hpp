@@ -36,6 +36,17 @@ void check_instruction(const Scope& scope, const ir::Instruction& instruction, D
 /// Variables that operands name exist.
 void check_symbols(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out);
 
+/// Parameters are read, results written.
+void check_parameters(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out);
+/// What a call passes fits what it calls.
+void check_call(const Scope& scope, const ir::Call& call, Diagnostics& out);
+/// Functions are declared alike each time, and aliases can stand for what they name.
+void check_functions(const ir::Module& module, Diagnostics& out);
+/// Constants and parameters are no larger than PTX allows.
+void check_limits(const ir::Module& module, Diagnostics& out);
+/// No directives of a kernel exclude each other.
+void check_directives(const Scope& scope, Diagnostics& out);
+
 /// Variables that operands name are as aligned as the access needs (a warning).
 void check_alignment(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out);
 /// No `.aligned` instruction stands under a predicate that may differ along the warp (a warning).

@@ -55,6 +55,7 @@ void add_layout(Tool& tool);
 void add_run(Tool& tool);
 void add_tune(Tool& tool);
 void add_bench(Tool& tool);
+void add_conform(Tool& tool);
 void add_cache(Tool& tool);
 
 }  // namespace ptxloom::cli

@@ -7,6 +7,7 @@
 #include "base/nearest.hpp"
 #include "cli/command.hpp"
 #include "cli/table.hpp"
+#include "spec/database.hpp"
 
 namespace ptxloom::cli {
 namespace {
@@ -51,22 +52,23 @@ std::string since_text(Variant variant, const std::optional<Target>& target) {
   return target ? "PTX " + to_string(*variant.since(*target)) : "";
 }
 
-/// Variants are only made where they are asked for: listing the forms must be instant.
+bool is_on(const Specs& specs, std::string_view form, const Target& target) {
+  const spec::Database& database = specs.database();
+  return spec::exists_on(database.form(*database.find_form(form)), target);
+}
+
+/// Variants are only made where they are asked for, there are hundreds of thousands: listing the forms must
+/// be instant.
 void print_text(const Specs& specs, const std::vector<Specs::FormInfo>& forms, const Options& options,
                 const std::optional<Target>& target) {
   std::vector<std::vector<std::string>> rows;
   for (const Specs::FormInfo& form : forms) {
-    if (!options.variants && !target) {
+    if (!options.variants) {
+      if (target && !is_on(specs, form.name, *target)) continue;
       rows.push_back({std::string(form.family), std::string(form.name), std::string(form.doc)});
       continue;
     }
-    const std::vector<Variant> variants = variants_of(specs, form.name, target);
-    if (!options.variants && !variants.empty()) {
-      rows.push_back({std::string(form.family), std::string(form.name),
-                      fmt::format("{} variants", variants.size()), std::string(form.doc)});
-    }
-    if (!options.variants) continue;
-    for (const Variant variant : variants)
+    for (const Variant variant : variants_of(specs, form.name, target))
       rows.push_back({std::string(variant.opcode()), since_text(variant, target)});
   }
   fmt::print("{}", format_table(rows));

@@ -40,7 +40,7 @@ void declare(Tool& tool) {
       ->allow_extra_args(false)
       ->type_name("DIR");
   for (const auto add : {add_doctor, add_list, add_show, add_check, add_emit, add_compile, add_layout,
-                         add_run, add_tune, add_bench, add_cache}) {
+                         add_run, add_tune, add_bench, add_conform, add_cache}) {
     add(tool);
   }
 }

@@ -42,24 +42,22 @@ void print_outcome(const TuneOutcome& outcome, const Options& options) {
   fmt::print("{}", options.json ? to_json(outcome) : to_table(outcome));
 }
 
-int look_up(const Context& context, const Task& task, const Options& options) {
+void look_up(const Context& context, const Task& task, const Options& options) {
   const Settings problem = task.kernel_template->problem(task.settings.problem);
   const DeviceKey device = device_key(context.device());
   const auto record = context.records().find(device, task.kernel_template->name(), problem);
-  if (record) {
-    print_outcome({.kernel_template = task.kernel_template,
-                   .device = device,
-                   .problem = problem,
-                   .record = record,
-                   .search = {.evaluations = record->evaluations},
-                   .seed = options.seed},
-                  options);
-    return 0;
-  }
-  throw Error(ErrorKind::refused, "no-record",
-              fmt::format("no record of {} for this device, problem and version in {}",
-                          task.kernel_template->name(), context.records().folder().string()),
-              "run ptxloom tune without --must-hit");
+  if (!record)
+    throw Error(ErrorKind::refused, "no-record",
+                fmt::format("no record of {} for this device, problem and version in {}",
+                            task.kernel_template->name(), context.records().folder().string()),
+                "run ptxloom tune without --must-hit");
+  print_outcome({.kernel_template = task.kernel_template,
+                 .device = device,
+                 .problem = problem,
+                 .record = record,
+                 .search = {.evaluations = record->evaluations},
+                 .seed = options.seed},
+                options);
 }
 
 TuneOutcome search(const Context& context, const Task& task, const Options& options) {
@@ -76,9 +74,9 @@ TuneOutcome search(const Context& context, const Task& task, const Options& opti
                       .problem = std::move(result.problem),
                       .record = std::move(result.record),
                       .search = std::move(result.search),
-                      .seed = options.seed};
+                      .seed = options.seed,
+                      .unkept = std::move(result.unkept)};
   print_outcome(outcome, options);
-  if (result.unkept) throw Error(ErrorKind::usage, {*result.unkept});
   return outcome;
 }
 
@@ -99,6 +97,7 @@ std::vector<std::string> device_names(const std::string& asked) {
 
 int exit_code(const std::vector<TuneOutcome>& outcomes) {
   for (const TuneOutcome& outcome : outcomes) {
+    if (outcome.unkept) throw Error(ErrorKind::usage, {*outcome.unkept});
     if (outcome.search.interrupted) return kInterrupted;
     if (outcome.search.fault) throw Error(ErrorKind::refused, {*outcome.search.fault});
     if (!outcome.record)
@@ -118,7 +117,7 @@ int search_devices(const Tool& tool, const Task& task, const Options& options) {
     }
     outcomes.push_back(search(context, task, options));
     if (!options.report.empty()) write_file(options.report, to_html(outcomes));
-    if (outcomes.back().search.interrupted) break;
+    if (outcomes.back().search.interrupted || outcomes.back().unkept) break;
   }
   return exit_code(outcomes);
 }
@@ -128,7 +127,8 @@ int fill_cache(const Tool& tool, const Options& options) {
   const Task task = parse_task(options.kernel_template, options.sets);
   const auto specs = tool.specs();
   const Target target = specs->target(options.target);
-  std::vector<Record> wanted = Records::from_environment(tool_log()).all();
+  const Records records = Records::from_environment(tool_log());
+  std::vector<Record> wanted = records.all();
   std::erase_if(wanted, [&](const Record& record) {
     const auto differs = [&](const auto& word) {
       const auto kept = record.problem.find(word.first);
@@ -140,7 +140,7 @@ int fill_cache(const Tool& tool, const Options& options) {
   if (wanted.empty())
     throw Error(ErrorKind::refused, "no-record",
                 fmt::format("no record of {} for an {} device in {}", options.kernel_template, target.name(),
-                            Records::from_environment().folder().string()),
+                            records.folder().string()),
                 "tune on such a device, and bring its records here with --merge FILE");
   const Linker linker(Libraries(), Cache::from_environment(tool_log()));
   if (!linker.cache().enabled())
@@ -163,8 +163,10 @@ void merge(const Options& options) {
 }
 
 int run(const Tool& tool, const Options& options) {
-  if (!options.merge.empty()) merge(options);
-  if (!options.merge.empty() && options.kernel_template.empty()) return 0;
+  if (!options.merge.empty()) {
+    merge(options);
+    if (options.kernel_template.empty()) return 0;
+  }
   if (options.kernel_template.empty())
     throw Error(ErrorKind::usage, "bad-usage", "no template is named", "write ptxloom tune gemm --set m=...");
   if (options.prebuild != !options.target.empty())

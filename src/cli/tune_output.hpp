@@ -17,6 +17,7 @@ struct TuneOutcome {
   std::optional<Record> record;
   tune::SearchResult search;
   std::uint64_t seed = 0;
+  std::optional<Diagnostic> unkept = {};  ///< why the record could not be written
 };
 
 /// Operations of the problem in 10^12 a second.

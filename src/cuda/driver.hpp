@@ -27,6 +27,7 @@
   X(cuGraphInstantiate) X(cuGraphLaunch) X(cuGraphExecDestroy) X(cuGraphDestroy)                         \
   X(cuGraphGetNodes) X(cuGraphNodeGetType) X(cuGraphKernelNodeGetParams)                                 \
   X(cuMemAlloc) X(cuMemFree) X(cuMemGetInfo)                                                             \
+  X(cuTensorMapEncodeTiled) X(cuTensorMapEncodeIm2col)                                                   \
   X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemcpyDtoDAsync) X(cuMemsetD8Async)
 // clang-format on
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "exec/block.hpp"
+#include "exec/cluster.hpp"
 #include "exec/fault.hpp"
 #include "exec/warp.hpp"
 
@@ -24,6 +25,7 @@ std::string_view name_of(StateSpace space) {
     case StateSpace::global:
       return "global";
     case StateSpace::shared:
+    case StateSpace::cluster:
       return "shared";
     case StateSpace::local:
       return "local";
@@ -40,27 +42,26 @@ std::string describe_reach(const Reach& reach, std::uint64_t address) {
                      reach.bytes, address, name_of(reach.space));
 }
 
-// A space that is one piece of memory, addressed from 0.
+// A space that is one piece of memory, addressed from 0. Shared memory has one of each block.
 std::span<std::byte> piece(Warp& warp, int lane, StateSpace space) {
   const Code& code = warp.block().grid().code();
   const auto writable = [](std::span<const std::byte> bytes) {  // resolve() refuses writes to these before
     return std::span(const_cast<std::byte*>(bytes.data()), bytes.size());
   };
   switch (space) {
-    case StateSpace::shared:
-      return warp.block().shared();
     case StateSpace::local:
       return {warp.local(lane), code.local_bytes};
     case StateSpace::constant:
       return writable(code.constants);
     case StateSpace::param:
       return writable(warp.block().grid().launch().parameters.first(code.parameter_bytes));
-    case StateSpace::generic:
-    case StateSpace::global:
+    default:
       break;
   }
   return {};
 }
+
+bool is_shared(StateSpace space) { return space == StateSpace::shared || space == StateSpace::cluster; }
 
 std::string describe_shared(const Grid& grid) {
   return fmt::format("the block has {} bytes of shared memory, {} static and {} dynamic", grid.shared_bytes(),
@@ -80,13 +81,11 @@ std::string describe_shared(const Grid& grid) {
           "check the index against the size of the buffer, and the guard of the last tile");
   }
   const std::string room =
-      reach.space == StateSpace::shared
-          ? describe_shared(grid)
-          : fmt::format("there are {} bytes of it", piece(warp, lane, reach.space).size());
+      is_shared(reach.space) ? describe_shared(grid)
+                             : fmt::format("there are {} bytes of it", piece(warp, lane, reach.space).size());
   fault(warp, op, lane_bit(lane), "out-of-bounds", access + "; " + room,
-        reach.space == StateSpace::shared
-            ? "give the launch enough dynamic shared memory, and check the index"
-            : "check the address against what is declared");
+        is_shared(reach.space) ? "give the launch enough dynamic shared memory, and check the index"
+                               : "check the address against what is declared");
 }
 
 void check_access(Warp& warp, const Operation& op, int lane, std::uint64_t address, const Reach& reach) {
@@ -101,12 +100,44 @@ void check_access(Warp& warp, const Operation& op, int lane, std::uint64_t addre
   }
 }
 
+// The block whose shared memory an address lies in.
+Block& block_of(Warp& warp, const Operation& op, int lane, std::uint64_t address, const Reach& reach) {
+  Block& own = warp.block();
+  const std::uint64_t rank = address >> kRankShift;
+  if (rank == own.rank()) return own;
+  if (rank >= own.cluster().blocks().size()) out_of_bounds(warp, op, lane, address, reach);
+  if (reach.space == StateSpace::shared) {
+    fault(warp, op, lane_bit(lane), "other-block",
+          fmt::format("{}, of block {} of the cluster, but the thread is in block {}",
+                      describe_reach(reach, address), rank, own.rank()),
+          "use .shared::cluster, or the block's own address");
+  }
+  Block& other = own.cluster().block(static_cast<std::uint32_t>(rank));
+  if (other.ended()) {
+    fault(warp, op, lane_bit(lane), "exited-block",
+          fmt::format("{}, of block {} of the cluster, whose threads have exited",
+                      describe_reach(reach, address), rank),
+          "let no block exit (barrier.cluster) while others may use its shared memory");
+  }
+  return other;
+}
+
+SharedPlace place_of(Warp& warp, const Operation& op, int lane, std::uint64_t address, const Reach& reach) {
+  Block& block = block_of(warp, op, lane, address, reach);
+  const std::uint32_t offset = shared_offset(address);
+  const std::span<std::byte> memory = block.shared();
+  if (offset > memory.size() || memory.size() - offset < reach.bytes)
+    out_of_bounds(warp, op, lane, address, reach);
+  return {.block = &block, .offset = offset, .data = memory.data() + offset};
+}
+
 }  // namespace
 
 std::optional<StateSpace> find_space(std::string_view word) {
   if (word.empty() || word == "-") return StateSpace::generic;
   if (word == "global") return StateSpace::global;
   if (word == "shared" || word == "shared::cta") return StateSpace::shared;
+  if (word == "shared::cluster") return StateSpace::cluster;
   if (word == "local") return StateSpace::local;
   if (word == "const") return StateSpace::constant;
   if (word == "param" || word == "param::entry") return StateSpace::param;
@@ -134,6 +165,7 @@ std::byte* resolve(Warp& warp, const Operation& op, int lane, std::uint64_t addr
   if (reach.space == StateSpace::generic) {
     reach.space = space_of(address);
     address -= window(reach.space);
+    if (reach.space == StateSpace::shared) reach.space = StateSpace::cluster;
   }
   check_access(warp, op, lane, address, reach);
   if (reach.space == StateSpace::global) {
@@ -141,19 +173,43 @@ std::byte* resolve(Warp& warp, const Operation& op, int lane, std::uint64_t addr
     if (allocation == nullptr) out_of_bounds(warp, op, lane, address, reach);
     return allocation->data + (address - allocation->address);
   }
+  if (is_shared(reach.space)) return place_of(warp, op, lane, address, reach).data;
   const std::span<std::byte> memory = piece(warp, lane, reach.space);
   if (address > memory.size() || memory.size() - address < reach.bytes)
     out_of_bounds(warp, op, lane, address, reach);
   return memory.data() + address;
 }
 
+SharedPlace resolve_shared(Warp& warp, const Operation& op, int lane, std::uint64_t address, Reach reach) {
+  if (reach.space == StateSpace::generic) {
+    if (space_of(address) != StateSpace::shared) {
+      fault(warp, op, lane_bit(lane), "not-shared",
+            describe_reach(reach, address) + ", outside shared memory",
+            "give the instruction an address of shared memory (cvta.shared, mapa)");
+    }
+    address -= window(StateSpace::shared);
+    reach.space = StateSpace::cluster;
+  }
+  check_access(warp, op, lane, address, reach);
+  return place_of(warp, op, lane, address, reach);
+}
+
 void resolve(Warp& warp, const Operation& op, Mask mask, const Slot& slot, const Reach& reach,
              Pointers& pointers) {
   const std::uint64_t misaligned = reach.alignment - 1;
   const Memory::Allocation* last = nullptr;  // lanes mostly share an allocation
+  const std::span<std::byte> shared = warp.block().shared();
+  const std::uint64_t base = shared_base(warp.block().rank());
   for_lanes(mask, [&](int lane) {
     const std::uint64_t address = address_of(warp, slot, lane);
     std::byte*& pointer = pointers[static_cast<std::size_t>(lane)];
+    if (reach.space == StateSpace::shared) {
+      const std::uint64_t offset = address - base;
+      const bool within = offset <= shared.size() && shared.size() - offset >= reach.bytes;
+      pointer = within && (address & misaligned) == 0 ? shared.data() + offset
+                                                      : resolve(warp, op, lane, address, reach);
+      return;
+    }
     if (reach.space != StateSpace::global) {
       pointer = resolve(warp, op, lane, address, reach);
       return;

@@ -14,15 +14,27 @@
 
 // From an address in a state space to bytes of the host, with every bound checked. A generic address lies in
 // one of four windows (shared, local, constant, parameters), each far from any allocation, or is a global
-// address.
+// address. The shared window holds one of each block of the cluster, by rank: a block's own addresses of
+// shared memory begin at its rank's.
 namespace ptxloom::exec {
 
+class Block;
+
 inline constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 32;
+inline constexpr int kRankShift = 24;  ///< of the rank in a shared address
+inline constexpr std::uint32_t shared_base(std::uint32_t rank) { return rank << kRankShift; }
+inline constexpr std::uint32_t shared_rank(std::uint64_t address) {
+  return static_cast<std::uint32_t>(address % kWindowBytes >> kRankShift);
+}
+inline constexpr std::uint32_t shared_offset(std::uint64_t address) {
+  return static_cast<std::uint32_t>(address % (std::uint64_t{1} << kRankShift));
+}
 /// Where a space begins among generic addresses; 0 for global memory.
 constexpr std::uint64_t window(StateSpace space) {
   constexpr std::uint64_t first = 0x7100'0000'0000'0000;
   switch (space) {
     case StateSpace::shared:
+    case StateSpace::cluster:
       return first;
     case StateSpace::local:
       return first + (std::uint64_t{1} << 40);
@@ -40,7 +52,7 @@ constexpr std::uint64_t window(StateSpace space) {
 /// the executor does not have.
 std::optional<StateSpace> find_space(std::string_view word);
 
-/// Of a generic address.
+/// Of a generic address; `shared` whatever the block.
 StateSpace space_of(std::uint64_t generic);
 
 enum class Access : std::uint8_t { read, write };
@@ -59,6 +71,16 @@ std::uint64_t address_of(Warp& warp, const Slot& slot, int lane);
 /// The host's bytes behind an address. A misuse is a fault: "null-address", "out-of-bounds", "misaligned",
 /// "read-only".
 std::byte* resolve(Warp& warp, const Operation& op, int lane, std::uint64_t address, const Reach& reach);
+
+/// Shared memory, and the block it belongs to.
+struct SharedPlace {
+  Block* block = nullptr;
+  std::uint32_t offset = 0;
+  std::byte* data = nullptr;
+};
+/// The same for instructions that know shared memory only: `reach.space` is shared, cluster, or generic.
+/// Other misuses: "not-shared", "other-block", "exited-block".
+SharedPlace resolve_shared(Warp& warp, const Operation& op, int lane, std::uint64_t address, Reach reach);
 
 using Pointers = std::array<std::byte*, kLanes>;
 /// The same for the lanes of `mask`; other pointers are left alone.

@@ -47,7 +47,7 @@ void run_copy(Warp& warp, const Operation& op, Mask mask) {
     // Nothing read, nothing wrong: the address may then be anything that is aligned.
     const std::byte* from =
         read == 0 ? nullptr : resolve(warp, op, lane, address_of(warp, op.slots[1], lane), from_reach);
-    warp.copies().issue(lane, to[static_cast<std::size_t>(lane)], from, bytes, read);
+    warp.copies().issue(lane, SmallCopy(to[static_cast<std::size_t>(lane)], from, bytes, read));
   });
 }
 

@@ -12,14 +12,6 @@
 namespace ptxloom::exec {
 namespace {
 
-void require_whole_warp(Warp& warp, const Operation& op, Mask mask) {
-  const Mask absent = warp.flow().live() & ~mask;
-  if (absent == 0) return;
-  fault(warp, op, mask, "barrier-divergence",
-        "only some threads of the warp reach this barrier: lanes " + describe_lanes(absent) + " do not",
-        "let all threads of a warp take the same way to a barrier, or use barrier.sync without .aligned");
-}
-
 // bar.red gives each waiting thread the result over all of them; its first operand is the destination.
 void deliver_votes(const Barriers::Waiter& waiter, const Barriers::Barrier& barrier) {
   const Operation& op = *waiter.op;
@@ -41,6 +33,14 @@ void deliver_votes(const Barriers::Waiter& waiter, const Barriers::Barrier& barr
 }
 
 }  // namespace
+
+void require_whole_warp(Warp& warp, const Operation& op, Mask mask) {
+  const Mask absent = warp.flow().live() & ~mask;
+  if (absent == 0) return;
+  fault(warp, op, mask, "barrier-divergence",
+        "only some threads of the warp reach this barrier: lanes " + describe_lanes(absent) + " do not",
+        "let all threads of a warp take the same way to a barrier, or use barrier.sync without .aligned");
+}
 
 void Barriers::arrive(Warp& warp, const Operation& op, Mask mask, const Arrival& arrival) {
   if (arrival.barrier >= kCount) {

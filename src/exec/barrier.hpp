@@ -35,6 +35,9 @@ struct BarrierPlan {
   std::optional<BarrierReduction> reduction = {};
 };
 
+/// A fault unless all threads of the warp that have not exited are among the lanes.
+void require_whole_warp(Warp& warp, const Operation& op, Mask lanes);
+
 class Barriers {
  public:
   static constexpr std::uint32_t kCount = 16;

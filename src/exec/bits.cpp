@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdlib>
 
 #include "exec/decoder.hpp"
 #include "exec/lanewise.hpp"
@@ -153,6 +154,54 @@ void decode_bfi(Decoder& decoder) {
   }));
 }
 
+// The low n bits of a, extended by their sign where T is signed.
+template <class T, bool clamp>
+T extend(T a, std::uint32_t n) {
+  if (clamp && n >= 32) return a;
+  n &= 31;
+  if (n == 0) return 0;
+  return static_cast<T>(static_cast<T>(static_cast<std::uint32_t>(a) << (32 - n)) >> (32 - n));
+}
+
+void decode_szext(Decoder& decoder) {
+  const bool clamp = decoder.word("wrap") == "clamp";
+  decoder.emit(with_integer(decoder.word("type"), [&]<class T>() -> Semantic {
+    if constexpr (sizeof(T) != 4) return nullptr;
+    return clamp ? lanewise<T, std::uint32_t>([](T a, std::uint32_t n) { return extend<T, true>(a, n); })
+                 : lanewise<T, std::uint32_t>([](T a, std::uint32_t n) { return extend<T, false>(a, n); });
+  }));
+}
+
+// `width` ones from bit `start` on, as far as they fit.
+std::uint32_t mask_of(std::uint32_t start, std::uint32_t width) {
+  return static_cast<std::uint32_t>(((std::uint64_t{1} << width) - 1) << start);
+}
+
+void decode_bmsk(Decoder& decoder) {
+  using T = std::uint32_t;
+  decoder.emit(decoder.word("wrap") == "clamp"
+                   ? lanewise<T, T>([](T a, T b) { return a >= 32 ? 0 : mask_of(a, std::min(b, 32u)); })
+                   : lanewise<T, T>([](T a, T b) { return mask_of(a & 31, b & 31); }));
+}
+
+// The position of the n-th one from `base`, upwards or, for n below zero, downwards (PTX ISA 9.7.1.17); for
+// n = 0 of the one at `base`. All ones if there is none.
+std::uint32_t find_nth(std::uint32_t mask, std::uint32_t base, std::int32_t n) {
+  if (base >= 32) return ~0u;
+  const int step = n < 0 ? -1 : 1, end = n == 0 ? static_cast<int>(base) + 1 : n < 0 ? -1 : 32;
+  std::int64_t left = std::max<std::int64_t>(std::abs(std::int64_t{n}), 1);
+  for (int i = static_cast<int>(base); i != end; i += step) {
+    if ((mask >> i & 1) != 0 && --left == 0) return static_cast<std::uint32_t>(i);
+  }
+  return ~0u;
+}
+
+void decode_fns(Decoder& decoder) {
+  using T = std::uint32_t;
+  decoder.emit(
+      lanewise<T, T, std::int32_t>([](T mask, T base, std::int32_t n) { return find_nth(mask, base, n); }));
+}
+
 // Bit i of the result is bit (a b c) of the table, by the bits i of the three (PTX ISA 9.7.8.6).
 std::uint32_t look_up(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t table) {
   std::uint32_t result = 0;
@@ -242,7 +291,8 @@ constexpr std::array kForms{
     Semantics{"count", decode_count},  Semantics{"bfind", decode_bfind},
     Semantics{"bfe", decode_bfe},      Semantics{"bfi", decode_bfi},
     Semantics{"lop3", decode_lop3},    Semantics{"lop3.bool", decode_lop3_bool},
-    Semantics{"prmt", decode_permute},
+    Semantics{"prmt", decode_permute}, Semantics{"szext", decode_szext},
+    Semantics{"bmsk", decode_bmsk},    Semantics{"fns", decode_fns},
 };
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -9,45 +8,51 @@
 
 #include "exec/barrier.hpp"
 #include "exec/grid.hpp"
+#include "exec/mbarrier.hpp"
 #include "exec/warp.hpp"
+#include "exec/warpgroup.hpp"
 
-// A block of threads: its warps, shared memory and barriers. Warps take turns: each runs until it waits,
-// ends, or has had its share of steps. If none can run and some wait, they wait forever, which is reported
-// with who waits where.
+// A block of threads: its warps, its shared memory, and the barriers in and beside it.
 namespace ptxloom::exec {
+
+class Cluster;
 
 class Block {
  public:
-  /// `executed` counts by operation, or is null.
-  Block(const Grid& grid, std::uint64_t* executed);
+  Block(Cluster& cluster, std::uint32_t rank);
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
-  /// Runs block number `index` of the grid from start to end.
-  void run(std::uint64_t index);
+  /// Poisons memory and registers and puts all threads at the start, as this block of the grid.
+  void start(const Index3& index);
 
+  Cluster& cluster() const { return cluster_; }
   const Grid& grid() const { return grid_; }
+  /// In the cluster.
+  std::uint32_t rank() const { return rank_; }
   const Index3& index() const { return index_; }
-  std::uint64_t linear_index() const { return linear_index_; }
   std::vector<std::byte>& shared() { return shared_; }
+  std::deque<Warp>& warps() { return warps_; }
   const std::deque<Warp>& warps() const { return warps_; }
-  std::uint64_t* executed() const { return executed_; }
 
   /// Threads that have not exited.
   std::uint32_t live_threads() const;
+  bool ended() const { return live_threads() == 0; }
   Barriers& barriers() { return barriers_; }
+  const Barriers& barriers() const { return barriers_; }
+  Mbarriers& mbarriers() { return mbarriers_; }
+  Warpgroups& warpgroups() { return warpgroups_; }
 
  private:
-  [[noreturn]] void report_deadlock() const;
-  void check_limit(const Warp& warp) const;
-
+  Cluster& cluster_;
   const Grid& grid_;
-  std::uint64_t* executed_;
-  std::uint64_t linear_index_ = 0;
+  std::uint32_t rank_;
   Index3 index_{};
   std::vector<std::byte> shared_;
   std::deque<Warp> warps_;
   Barriers barriers_;
+  Mbarriers mbarriers_;
+  Warpgroups warpgroups_;
 };
 
 }  // namespace ptxloom::exec

@@ -7,19 +7,22 @@
 #include "exec/lanewise.hpp"
 #include "ptxloom/numeric.hpp"
 
-// Comparison and selection (PTX ISA 9.7.6). A comparison gives a mask of the lanes where it holds; what
-// becomes of the mask (a predicate, two, a register, combined with another) is the same for all types.
+// Comparison and selection (PTX ISA 9.7.6), and testp. A comparison gives a mask of the lanes where it holds;
+// what becomes of the mask (a predicate, two, a register, combined with another) is the same for all types.
 namespace ptxloom::exec {
 namespace {
 
 /// Element `half` of operands a and b compared, for the lanes of the mask.
 using Comparison = Mask (*)(Warp& warp, const Slot& a, const Slot& b, int half, Mask mask);
 
-// f16 and bf16 compare as the floats they are.
-template <bool brain>
+// f16 and bf16 compare as the floats they are; bf16 knows no .ftz.
+enum class Half : std::uint8_t { f16, f16_flushed, bf16 };
+template <Half format>
 float half_value(std::uint32_t bits, int half) {
   const std::uint32_t element = half == 0 ? bits & 0xffff : bits >> 16;
-  return brain ? std::bit_cast<float>(element << 16) : static_cast<float>(decode(f16, element));
+  if (format == Half::bf16) return std::bit_cast<float>(element << 16);
+  const bool subnormal = (element & 0x7c00) == 0;
+  return static_cast<float>(decode(f16, format == Half::f16_flushed && subnormal ? 0 : element));
 }
 
 template <class T, class F>
@@ -31,13 +34,14 @@ Comparison numbers(F) {
     return result;
   };
 }
-template <bool brain, class F>
+template <Half format, class F>
 Comparison halves(F) {
   return [](Warp& warp, const Slot& a, const Slot& b, int half, Mask mask) {
     const Lanes<std::uint32_t> left(warp.registers(), a), right(warp.registers(), b);
     Mask result = 0;
     for_lanes(mask, [&](int lane) {
-      result |= Mask{F{}(half_value<brain>(left[lane], half), half_value<brain>(right[lane], half))} << lane;
+      result |= Mask{F{}(half_value<format>(left[lane], half), half_value<format>(right[lane], half))}
+                << lane;
     });
     return result;
   };
@@ -59,8 +63,8 @@ Comparison of_type(std::string_view type, bool ftz, F f) {
     return ftz ? numbers<float>([](float a, float b) { return F{}(flush(a), flush(b)); }) : numbers<float>(f);
   }
   if (type == "f64") return numbers<double>(f);
-  if (type.starts_with("f16")) return halves<false>(f);
-  if (type.starts_with("bf16")) return halves<true>(f);
+  if (type.starts_with("f16")) return ftz ? halves<Half::f16_flushed>(f) : halves<Half::f16>(f);
+  if (type.starts_with("bf16")) return halves<Half::bf16>(f);
   return nullptr;
 }
 
@@ -170,24 +174,41 @@ void decode_selp(Decoder& decoder) {
                    : lanewise<W, W, bool>([](W a, W b, bool c) { return c ? a : b; }));
 }
 
-template <class C>
-Semantic select_by(bool wide) {
+template <class C, class F>
+Semantic select_by(bool wide, F) {
   using W = std::uint32_t;
   using D = std::uint64_t;
-  return wide ? lanewise<D, D, C>([](D a, D b, C c) { return c >= 0 ? a : b; })
-              : lanewise<W, W, C>([](W a, W b, C c) { return c >= 0 ? a : b; });
+  return wide ? lanewise<D, D, C>([](D a, D b, C c) { return F{}(c) ? a : b; })
+              : lanewise<W, W, C>([](W a, W b, C c) { return F{}(c) ? a : b; });
 }
 
 void decode_slct(Decoder& decoder) {
   const bool wide = decoder.word("type").ends_with("64");
-  decoder.emit(decoder.word("sign") == "s32" ? select_by<std::int32_t>(wide) : select_by<float>(wide));
+  if (decoder.word("sign") == "s32")
+    return decoder.emit(select_by<std::int32_t>(wide, [](std::int32_t c) { return c >= 0; }));
+  decoder.emit(decoder.has("ftz") ? select_by<float>(wide, [](float c) { return flush(c) >= 0; })
+                                  : select_by<float>(wide, [](float c) { return c >= 0; }));
+}
+
+// Zeros count as normal (PTX ISA 9.7.3.1).
+template <class T>
+Semantic test_of(std::string_view kind) {
+  if (kind == "finite") return lanewise<T>([](T a) { return std::isfinite(a); });
+  if (kind == "infinite") return lanewise<T>([](T a) { return std::isinf(a); });
+  if (kind == "number") return lanewise<T>([](T a) { return !std::isnan(a); });
+  if (kind == "notanumber") return lanewise<T>([](T a) { return std::isnan(a); });
+  if (kind == "normal") return lanewise<T>([](T a) { return std::isnormal(a) || a == 0; });
+  return lanewise<T>([](T a) { return std::fpclassify(a) == FP_SUBNORMAL; });
+}
+
+void decode_testp(Decoder& decoder) {
+  const std::string_view kind = decoder.word("kind");
+  decoder.emit(decoder.word("type") == "f64" ? test_of<double>(kind) : test_of<float>(kind));
 }
 
 constexpr std::array kForms{
-    Semantics{"setp", decode_setp},
-    Semantics{"set", decode_set},
-    Semantics{"selp", decode_selp},
-    Semantics{"slct", decode_slct},
+    Semantics{"setp", decode_setp}, Semantics{"set", decode_set},     Semantics{"selp", decode_selp},
+    Semantics{"slct", decode_slct}, Semantics{"testp", decode_testp},
 };
 
 }  // namespace

@@ -3,8 +3,11 @@
 #include <bit>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "exec/block.hpp"
+#include "exec/call.hpp"
 #include "exec/decoder.hpp"
 #include "exec/fault.hpp"
 #include "exec/members.hpp"
@@ -18,12 +21,36 @@ void decode_branch(Decoder& decoder) {
   decoder.emit([](Warp& warp, const Operation& op, Mask mask) { warp.flow().branch(mask, op.target); });
 }
 
-void decode_return(Decoder& decoder) {
-  decoder.emit([](Warp& warp, const Operation&, Mask mask) { warp.exit(mask); });
+// To each label of the list the lanes whose index is its.
+void run_branch_indexed(Warp& warp, const Operation& op, Mask mask) {
+  const auto& targets = op.plan_as<std::vector<std::uint32_t>>();
+  const Lanes<std::uint32_t> indices(warp.registers(), op.slots[0]);
+  for_lanes(mask, [&](int lane) {
+    if (indices[lane] < targets.size()) return;
+    fault(warp, op, lane_bit(lane), "branch-index",
+          "the index is " + std::to_string(indices[lane]) + ", the list has " +
+              std::to_string(targets.size()) + " labels",
+          "check the index before the branch");
+  });
+  while (mask != 0) {
+    const std::uint32_t index = indices[std::countr_zero(mask)];
+    Mask lanes = 0;
+    for_lanes(mask, [&](int lane) { lanes |= Mask{indices[lane] == index} << lane; });
+    mask &= ~lanes;
+    warp.flow().branch(lanes, targets[index]);
+  }
 }
 
+void decode_branch_indexed(Decoder& decoder) {
+  decoder.emit(&run_branch_indexed, decoder.targets_of("LIST"));
+}
+
+void run_exit(Warp& warp, const Operation&, Mask mask) { warp.exit(mask); }
+
+void decode_return(Decoder& decoder) { decoder.emit(decoder.in_kernel() ? &run_exit : &run_return); }
+
 void decode_exit(Decoder& decoder) {
-  if (decoder.word("op") == "exit") return decode_return(decoder);
+  if (decoder.word("op") == "exit") return decoder.emit(&run_exit);
   decoder.emit([](Warp& warp, const Operation& op, Mask mask) {
     fault(warp, op, mask, "trap", "the kernel stops itself here", "look for the check that branches to it");
   });
@@ -91,21 +118,11 @@ void decode_warp_sync(Decoder& decoder) {
   });
 }
 
-// Grids run one after the other, and registers are not scarce.
-void decode_nothing(Decoder& decoder) {
-  decoder.emit([](Warp&, const Operation&, Mask) {});
-}
-
 constexpr std::array kForms{
-    Semantics{"bra", decode_branch},
-    Semantics{"ret", decode_return},
-    Semantics{"exit", decode_exit},
-    Semantics{"barrier.sync", decode_sync},
-    Semantics{"barrier.arrive", decode_arrive},
-    Semantics{"barrier.red", decode_reduce},
-    Semantics{"bar.warp.sync", decode_warp_sync},
-    Semantics{"griddepcontrol", decode_nothing},
-    Semantics{"setmaxnreg", decode_nothing},
+    Semantics{"bra", decode_branch},         Semantics{"brx.idx", decode_branch_indexed},
+    Semantics{"ret", decode_return},         Semantics{"exit", decode_exit},
+    Semantics{"barrier.sync", decode_sync},  Semantics{"barrier.arrive", decode_arrive},
+    Semantics{"barrier.red", decode_reduce}, Semantics{"bar.warp.sync", decode_warp_sync},
 };
 
 }  // namespace

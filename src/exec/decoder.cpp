@@ -3,14 +3,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
+#include "exec/address.hpp"
+#include "exec/call.hpp"
 #include "exec/lanewise.hpp"
 #include "exec/poison.hpp"
+#include "ir/naming.hpp"
 #include "ptxloom/ptx.hpp"
 
 namespace ptxloom::exec {
 namespace {
+
+constexpr std::uint32_t kStackBytes = 16'384;  // of a thread, where alloca is used
 
 /// Bytes a lane of this type takes; 0 for a predicate.
 std::uint8_t lane_bytes(const Type& type) {
@@ -27,34 +33,54 @@ Semantic extend() {
 
 Decoder::Decoder(const ir::Module& module, Code& code)
     : code_(code),
-      kernel_(code.kernel),
+      module_(module),
       target_(module.specs->target(module.target).info()),
       symbols_(module, code) {
   code.shared_limit = static_cast<std::uint32_t>(target_.shared_per_block);
 }
 
 void Decoder::decode_kernel() {
-  place_registers();
-  labels_.resize(kernel_.labels.size());
-  for (const ir::Statement& statement : kernel_.body) {
+  sink_ = add_register(16);
+  place_registers(code_.kernel);
+  for (const Callee& callee : code_.callees) place_registers(callee.function);
+  for (std::size_t i = 0; i < code_.callees.size(); ++i) place_interface(i);
+  for (std::size_t i = 0; i < code_.callees.size(); ++i) {
+    code_.callees[i].entry = static_cast<std::uint32_t>(code_.operations.size());
+    decode_function(i + 1);
+  }
+  code_.entry = static_cast<std::uint32_t>(code_.operations.size());
+  decode_function(0);
+  code_.stack_begin = code_.local_bytes = (code_.local_bytes + 15) / 16 * 16;
+  if (stack_used_) code_.local_bytes += kStackBytes;
+}
+
+void Decoder::decode_function(std::size_t index) {
+  index_ = index;
+  function_ = index == 0 ? &code_.kernel : &code_.callees[index - 1].function;
+  registers_ = all_registers_[index];
+  labels_.assign(function_->labels.size(), 0);
+  branches_.clear();
+  lists_.clear();
+  for (const ir::Statement& statement : function_->body) {
     if (statement.kind == ir::Statement::Kind::label) {
       labels_[statement.index] = static_cast<std::uint32_t>(code_.operations.size());
     } else if (statement.kind == ir::Statement::Kind::instruction) {
-      decode(kernel_.instructions[statement.index]);
+      decode(function_->instructions[statement.index]);
     } else if (statement.kind == ir::Statement::Kind::call) {
-      refuse(kernel_.calls[statement.index]);
+      decode(function_->calls[statement.index]);
     }
   }
   finish_branches();
-  Operation end;  // running off the end is an exit
-  end.run = [](Warp& warp, const Operation&, Mask mask) { warp.exit(mask); };
+  Operation end;  // running off the end is an exit, or a return
+  end.run = in_kernel() ? [](Warp& warp, const Operation&, Mask mask) { warp.exit(mask); } : &run_return;
+  end.function = static_cast<std::uint32_t>(index);
   code_.operations.push_back(end);
 }
 
-void Decoder::place_registers() {
-  sink_ = add_register(16);
-  for (const ir::RegisterDecl& declared : kernel_.registers)
-    registers_.push_back(add_register(lane_bytes(declared.type)));
+void Decoder::place_registers(const ir::Function& function) {
+  std::vector<Slot>& registers = all_registers_.emplace_back();
+  for (const ir::RegisterDecl& declared : function.registers)
+    registers.push_back(add_register(lane_bytes(declared.type)));
 }
 
 Slot Decoder::add_register(std::size_t bytes) {
@@ -84,8 +110,19 @@ Slot Decoder::constant(std::uint64_t value, std::uint8_t bytes) {
 }
 
 Slot Decoder::address_constant(const Place& place, std::int64_t displacement) {
-  if (place.space != StateSpace::global)
-    return constant(place.offset + static_cast<std::uint64_t>(displacement), 8);
+  const std::uint64_t address = place.offset + static_cast<std::uint64_t>(displacement);
+  if (place.space == StateSpace::shared) {
+    const auto [entry, added] = shared_addresses_.try_emplace(address);
+    if (added) {
+      entry->second = add_register(8);
+      for_lanes(kAllLanes, [&](int lane) {
+        Lanes<std::uint64_t>(code_.registers.data(), entry->second).set(lane, address);
+      });
+      code_.shared_addresses.push_back(entry->second);
+    }
+    return entry->second;
+  }
+  if (place.space != StateSpace::global) return constant(address, 8);
   const Slot slot = add_register(8);
   code_.relocations.push_back({.slot = slot, .variable = place.variable, .addend = displacement});
   return slot;
@@ -101,7 +138,37 @@ void Decoder::decode(const ir::Instruction& instruction) {
   code_.operations[first].begins = true;
 }
 
+std::optional<StateSpace> Decoder::space_of(std::string_view operand) const {
+  const auto index = static_cast<std::size_t>(variant().operand_index(operand));
+  const std::string& word = variant().operands()[index].space;
+  if (!word.starts_with("param")) return find_space(word);
+  const ir::Operand& address = function_->operands_of(*instruction_)[index];
+  if (address.kind == ir::Operand::Kind::address_symbol) {
+    const Place* place = symbols_.find(index_, function_->symbols[address.index].name);
+    if (place != nullptr) return place->space;
+  }
+  const bool local = word == "param::func" || (word == "param" && !in_kernel());
+  return local ? StateSpace::local : StateSpace::param;
+}
+
+std::string Decoder::selector(std::string_view operand) const {
+  const auto index = static_cast<std::size_t>(variant().operand_index(operand));
+  const ir::Operand& reg = function_->operands_of(*instruction_)[index];
+  return reg.kind == ir::Operand::Kind::reg ? ir::selector_of(reg) : std::string();
+}
+
+std::shared_ptr<const std::vector<std::uint32_t>> Decoder::targets_of(std::string_view operand) {
+  const auto index = static_cast<std::size_t>(variant().operand_index(operand));
+  const std::uint32_t label = function_->operands_of(*instruction_)[index].index;
+  const auto found = std::ranges::find(function_->targets, label, &ir::Targets::label);
+  if (found == function_->targets.end()) unsupported("its list of labels is not declared");
+  return lists_.emplace_back(std::make_shared<std::vector<std::uint32_t>>(found->names));
+}
+
 void Decoder::finish_branches() {
+  for (const auto& list : lists_) {
+    for (std::uint32_t& target : *list) target = labels_[target];
+  }
   for (const std::size_t index : branches_) {
     Operation& operation = code_.operations[index];
     operation.target = labels_[operation.target];
@@ -112,37 +179,30 @@ std::string_view Decoder::word(std::string_view slot) const {
   return variant().slot(slot).value_or(std::string_view());
 }
 
-void Decoder::refuse(const ir::Call& call) const {
-  Diagnostic diagnostic{
-      .code = "exec-unsupported",
-      .message = fmt::format("the executor cannot run `{}` of kernel {}: it has no functions",
-                             print(kernel_, call), kernel_.name),
-      .hint = "run the kernel on a GPU, or inline the function"};
-  diagnostic.line = static_cast<int>(call.line);
-  diagnostic.column = static_cast<int>(call.column);
-  throw Error(ErrorKind::refused, {std::move(diagnostic)});
-}
-
 void Decoder::unsupported(const std::string& why) const {
   Diagnostic diagnostic{.code = "exec-unsupported",
                         .message = fmt::format("the executor cannot run `{}` of kernel {}: {}",
-                                               print(kernel_, *instruction_), kernel_.name, why),
+                                               print(*function_, *instruction_), code_.kernel.name, why),
                         .hint = "run the kernel on a GPU"};
   diagnostic.line = static_cast<int>(instruction_->line);
   diagnostic.column = static_cast<int>(instruction_->column);
   throw Error(ErrorKind::refused, {std::move(diagnostic)});
 }
 
+void Decoder::guard(Operation& operation, const std::optional<ir::Guard>& guard) const {
+  if (!guard) return;
+  operation.guarded = true;
+  operation.guard = registers_[guard->reg.id];
+  operation.guard.negated = guard->negated;
+}
+
 Operation Decoder::operation(Semantic run) {
   Operation operation;
   operation.run = run;
-  operation.instruction = static_cast<std::uint32_t>(instruction_ - kernel_.instructions.data());
-  if (instruction_->guard) {
-    operation.guarded = true;
-    operation.guard = registers_[instruction_->guard->reg.id];
-    operation.guard.negated = instruction_->guard->negated;
-  }
-  const auto operands = kernel_.operands_of(*instruction_);
+  operation.function = static_cast<std::uint32_t>(index_);
+  operation.instruction = static_cast<std::uint32_t>(instruction_ - function_->instructions.data());
+  guard(operation, instruction_->guard);
+  const auto operands = function_->operands_of(*instruction_);
   const auto specs = variant().operands();
   for (std::size_t i = 0; i < operands.size(); ++i) {
     operation.first.at(i) = static_cast<std::uint8_t>(operation.slots.size());
@@ -155,7 +215,7 @@ void Decoder::append(Operation& operation, const OperandSpec& spec, const ir::Op
   using Kind = ir::Operand::Kind;
   switch (operand.kind) {
     case Kind::vector:
-      for (const ir::Operand& element : kernel_.elements_of(operand)) append(operation, spec, element);
+      for (const ir::Operand& element : function_->elements_of(operand)) append(operation, spec, element);
       return;
     case Kind::label:
       operation.target = operand.index;
@@ -198,8 +258,12 @@ Slot Decoder::literal(const OperandSpec& spec, const ir::Operand& operand) {
       return constant(bits, 8);
     case Kind::symbol:
     case Kind::address_symbol: {
-      const std::string& name = kernel_.symbols[operand.index].name;
-      const Place* place = symbols_.find(name);
+      const std::string& name = function_->symbols[operand.index].name;
+      if (function_->symbols[operand.index].space == ir::Space::code) {
+        // An address that nothing can be called at stands for a kernel.
+        return constant(function_address(find_callee(code_.callees, name).value_or(code_.callees.size())), 8);
+      }
+      const Place* place = symbols_.find(index_, name);
       if (place == nullptr) unsupported(fmt::format("{} is neither a parameter nor a variable", name));
       return address_constant(*place, operand.value);
     }

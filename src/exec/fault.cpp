@@ -16,8 +16,12 @@ namespace {
 
 std::string describe(const Index3& index) { return fmt::format("({},{},{})", index[0], index[1], index[2]); }
 
-const ir::Instruction& instruction_of(const Code& code, const Operation& op) {
-  return code.kernel.instructions[op.instruction];
+// The statement that an operation is of: an instruction or a call.
+template <class F>
+auto with_statement(const Code& code, const Operation& op, F f) {
+  const ir::Function& function = code.function_of(op);
+  return op.is_call ? f(function, function.calls[op.instruction])
+                    : f(function, function.instructions[op.instruction]);
 }
 
 }  // namespace
@@ -29,19 +33,28 @@ void fault(const Warp& warp, const Operation& op, Mask lanes, std::string_view c
   Diagnostic diagnostic;
   diagnostic.code = code;
   diagnostic.hint = std::move(hint);
+  const std::string function =
+      op.function == 0 ? "" : fmt::format("function {} of ", grid.code().function_of(op).name);
   diagnostic.message =
-      fmt::format("{} in kernel {}, block {}, thread {} (warp {}, lane {}): {}", describe(warp, op),
-                  grid.code().kernel.name, describe(warp.block().index()),
+      fmt::format("{} in {}kernel {}, block {}, thread {} (warp {}, lane {}): {}", describe(warp, op),
+                  function, grid.code().kernel.name, describe(warp.block().index()),
                   describe(unflatten(warp.thread(lane), grid.launch().block)), warp.index(), lane, what);
-  const ir::Instruction& instruction = instruction_of(grid.code(), op);
-  diagnostic.line = static_cast<int>(instruction.line);
-  diagnostic.column = static_cast<int>(instruction.column);
+  with_statement(grid.code(), op, [&](const ir::Function&, const auto& statement) {
+    diagnostic.line = static_cast<int>(statement.line);
+    diagnostic.column = static_cast<int>(statement.column);
+  });
   throw Error(ErrorKind::refused, {std::move(diagnostic)});
+}
+
+void fault(const Actor& actor, std::string_view code, const std::string& what, std::string hint) {
+  fault(*actor.warp, *actor.op, lane_bit(actor.lane), code, what, std::move(hint));
 }
 
 std::string describe(const Warp& warp, const Operation& op) {
   const Code& code = warp.block().grid().code();
-  return fmt::format("`{}`", print(code.kernel, instruction_of(code, op)));
+  return with_statement(code, op, [](const ir::Function& function, const auto& statement) {
+    return fmt::format("`{}`", print(function, statement));
+  });
 }
 
 std::string describe_address(std::uint64_t address) { return fmt::format("{:#x}", address); }

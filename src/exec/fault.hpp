@@ -16,6 +16,14 @@ namespace ptxloom::exec {
 [[noreturn]] void fault(const Warp& warp, const Operation& op, Mask lanes, std::string_view code,
                         const std::string& what, std::string hint);
 
+/// The thread that does something: what a fault names when it is found later.
+struct Actor {
+  Warp* warp;
+  const Operation* op;
+  int lane;
+};
+[[noreturn]] void fault(const Actor& actor, std::string_view code, const std::string& what, std::string hint);
+
 /// "`bar.sync 0;`", with the line it was read from.
 std::string describe(const Warp& warp, const Operation& op);
 std::string describe_address(std::uint64_t address);  ///< "0x1000000004"

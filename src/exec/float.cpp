@@ -8,6 +8,8 @@
 #include "base/numeric_arithmetic.hpp"
 #include "exec/decoder.hpp"
 #include "exec/lanewise.hpp"
+#include "exec/minmax.hpp"
+#include "exec/out_of_bounds.hpp"
 #include "exec/rounding.hpp"
 
 // Floating arithmetic (PTX ISA 9.7.3 to 9.7.5), rounded once: by the exact arithmetic of src/base, or, for
@@ -25,8 +27,7 @@ struct FloatPlan {
   int elements = 1;                      // 2 of a packed type
   Type narrow;                           // of the f16 or bf16 operands of mixed instructions
   double (*function)(double) = nullptr;  // of approximations
-  // Of min and max.
-  bool is_min = false, propagate_nan = false, xorsign_abs = false, abs = false;
+  MinMax choose = {};                    // of min and max
 };
 
 FloatPlan plan_of(Decoder& decoder, std::string_view type) {
@@ -111,10 +112,18 @@ void decode_add(Decoder& decoder) {
   }
 }
 
+// A factor that is out of bounds makes the result zero.
+void decode_fma_out_of_bounds(Decoder& decoder, const FloatPlan& plan) {
+  emit_exact<3>(decoder, plan, [](const FloatPlan& p, Bits a, Bits b, Bits c) {
+    if (a == kOutOfBoundsNan || b == kOutOfBoundsNan) return Bits{0};
+    return base::fma(*p.format, a, b, c, p.modifiers);
+  });
+}
+
 void decode_fma(Decoder& decoder) {
   const std::string_view t = decoder.word("type");
   const FloatPlan plan = plan_of(decoder, t);
-  if (decoder.has("oob")) decoder.unsupported(".oob is not modelled");
+  if (decoder.has("oob")) return decode_fma_out_of_bounds(decoder, plan);
   if (t == "f32" && is_plain(plan.modifiers)) {
     return decoder.emit(
         lanewise<float, float, float>([](float a, float b, float c) { return settle(std::fma(a, b, c)); }));
@@ -158,47 +167,24 @@ void decode_fma_mixed(Decoder& decoder) {
 }
 
 Bits sign_of(const base::FloatFormat& format) { return format.sign(true); }
-bool is_nan(const base::FloatFormat& format, Bits value) {
-  return (value & ~sign_of(format)) > format.infinity();
-}
-
-// Bit patterns in the order of their values, -0 below +0.
-std::int64_t rank(const base::FloatFormat& format, Bits value) {
-  const Bits magnitude = value & ~sign_of(format);
-  return magnitude == value ? static_cast<std::int64_t>(magnitude)
-                            : -static_cast<std::int64_t>(magnitude) - 1;
-}
-
 Bits flushed(const FloatPlan& plan, Bits value) {
   return plan.modifiers.ftz ? base::flush_subnormal(*plan.format, value) : value;
 }
 
-Bits minimum_maximum(const FloatPlan& plan, Bits a, Bits b) {
-  const base::FloatFormat& format = *plan.format;
-  const Bits sign = sign_of(format);
-  const Bits result_sign = (a ^ b) & sign;  // of .xorsign.abs
-  a = flushed(plan, a);
-  b = flushed(plan, b);
-  if (plan.xorsign_abs || plan.abs) {
-    a &= ~sign;
-    b &= ~sign;
-  }
-  const bool a_nan = is_nan(format, a), b_nan = is_nan(format, b);
-  if ((a_nan && b_nan) || ((a_nan || b_nan) && plan.propagate_nan)) return format.nan;
-  Bits result = (rank(format, a) < rank(format, b)) == plan.is_min ? a : b;
-  if (a_nan) result = b;
-  if (b_nan) result = a;
-  return plan.xorsign_abs ? result | result_sign : result;
-}
-
 void decode_minmax(Decoder& decoder) {
   FloatPlan plan = plan_of(decoder, decoder.word("type"));
-  if (decoder.operand("C") >= 0) decoder.unsupported("min and max of three values are not modelled");
-  plan.is_min = decoder.word("op") == "min";
-  plan.propagate_nan = decoder.has("nan");
-  plan.xorsign_abs = decoder.has("xorsign");
-  plan.abs = decoder.has("abs");
-  emit_exact<2>(decoder, plan, [](const FloatPlan& p, Bits a, Bits b) { return minimum_maximum(p, a, b); });
+  plan.choose = {.format = plan.format,
+                 .is_min = decoder.word("op") == "min",
+                 .propagate_nan = decoder.has("nan"),
+                 .abs = decoder.has("abs"),
+                 .xorsign = decoder.has("xorsign"),
+                 .ftz = plan.modifiers.ftz};
+  if (decoder.operand("C") >= 0) {
+    return emit_exact<3>(decoder, plan, [](const FloatPlan& p, Bits a, Bits b, Bits c) {
+      return p.choose(p.choose(a, b), c);
+    });
+  }
+  emit_exact<2>(decoder, plan, [](const FloatPlan& p, Bits a, Bits b) { return p.choose(a, b); });
 }
 
 void decode_sign(Decoder& decoder) {
@@ -213,14 +199,39 @@ void decode_sign(Decoder& decoder) {
   }
 }
 
-// .approx and .full allow an error of an ulp or two; the executor rounds correctly.
+// .approx and .full allow an error of an ulp or two; the executor rounds correctly. But .approx multiplies by
+// a reciprocal, which above 2^126 is a zero (PTX ISA 9.7.3.8).
+Bits divide_approximately(const FloatPlan& plan, Bits a, Bits b) {
+  const Bits magnitude = b & ~plan.format->sign(true);
+  if (magnitude <= 0x7e80'0000 || magnitude >= plan.format->infinity())
+    return base::div(*plan.format, a, b, plan.modifiers);
+  return base::mul(*plan.format, a, b & plan.format->sign(true), plan.modifiers);
+}
+
 void decode_div(Decoder& decoder) {
+  if (decoder.word("rnd") == "approx") {
+    return emit_exact<2>(decoder, plan_of(decoder, decoder.word("type")),
+                         [](const FloatPlan& p, Bits a, Bits b) { return divide_approximately(p, a, b); });
+  }
   emit_exact<2>(decoder, plan_of(decoder, decoder.word("type")),
                 [](const FloatPlan& p, Bits a, Bits b) { return base::div(*p.format, a, b, p.modifiers); });
 }
 
+// rcp.approx.ftz.f64, rsqrt.approx.ftz.f64: of the upper word of an f64, and no more comes of it (PTX ISA
+// 9.7.3.14).
+constexpr Bits kUpperWord = 0xffff'ffff'0000'0000;
+template <class F>
+void emit_upper_word(Decoder& decoder, const FloatPlan& plan, F) {
+  emit_exact<1>(decoder, plan, [](const FloatPlan& p, Bits a) {
+    const double result = F{}(std::bit_cast<double>(flushed(p, a & kUpperWord)));
+    return (result != result ? 0x7fff'ffff'ffff'ffff : flushed(p, bits(result))) & kUpperWord;
+  });
+}
+
 void decode_reciprocal(Decoder& decoder) {
   const FloatPlan plan = plan_of(decoder, decoder.word("type"));
+  if (decoder.word("rnd") == "approx" && decoder.word("type") == "f64")
+    return emit_upper_word(decoder, plan, [](double a) { return 1 / a; });
   if (decoder.word("op") == "rcp") {
     emit_exact<1>(decoder, plan, [](const FloatPlan& p, Bits a) {
       return base::div(*p.format, p.format->one(), a, p.modifiers);
@@ -256,6 +267,8 @@ void decode_approximation(Decoder& decoder) {
   FloatPlan plan = plan_of(decoder, decoder.word("type"));
   const auto found = std::ranges::find(kApproximations, decoder.word("op"), &Approximation::op);
   if (found == kApproximations.end()) return decoder.emit(nullptr);
+  if (decoder.word("type") == "f64" && plan.modifiers.ftz)
+    return emit_upper_word(decoder, plan, [](double a) { return 1 / std::sqrt(a); });
   plan.function = found->function;
   emit_exact<1>(decoder, plan, [](const FloatPlan& p, Bits a) {
     return flushed(p, encode(p.type, p.function(decode(p.type, flushed(p, a)))));

@@ -21,8 +21,6 @@ std::string describe(const Index3& extent) {
   return fmt::format("{}x{}x{}", extent[0], extent[1], extent[2]);
 }
 
-std::uint64_t size_of(const Index3& extent) { return std::uint64_t{extent[0]} * extent[1] * extent[2]; }
-
 void check_size(const Code& code, const Launch& launch) {
   constexpr std::uint32_t most = 1024;
   if (std::ranges::find(launch.grid, 0u) != launch.grid.end() ||
@@ -54,6 +52,31 @@ void check_memory(const Code& code, const Launch& launch) {
            "lay the parameters out as the kernel's signature says");
 }
 
+// What the launch asks for, else what the kernel requires, else one block.
+Index3 cluster_of(const Code& code, const Launch& launch) {
+  constexpr std::uint64_t most = 16;
+  const auto& required = code.kernel.reqnctapercluster;
+  const bool asked = launch.cluster != Index3{};
+  const Index3 cluster = asked ? launch.cluster : required.value_or(Index3{1, 1, 1});
+  const std::uint64_t largest = code.kernel.maxclusterrank.value_or(most);
+  if (asked && required && *required != cluster)
+    refuse(code, "launch-cluster", "the cluster is " + describe(cluster),
+           fmt::format("the kernel requires {} (.reqnctapercluster)", describe(*required)));
+  if (!asked && !required && code.kernel.explicitcluster)
+    refuse(code, "launch-cluster", "the launch names no cluster",
+           "the kernel requires one (.explicitcluster)");
+  if (size_of(cluster) == 0 || size_of(cluster) > largest)
+    refuse(code, "launch-cluster", "a cluster of " + describe(cluster),
+           fmt::format("a cluster has 1 to {} blocks", largest));
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (launch.grid[axis] % cluster[axis] == 0) continue;
+    refuse(code, "launch-cluster",
+           fmt::format("a grid of {} in clusters of {}", describe(launch.grid), describe(cluster)),
+           "make each side of the grid a multiple of the cluster's");
+  }
+  return cluster;
+}
+
 }  // namespace
 
 Grid::Grid(const Code& code, const Memory& memory, const Launch& launch)
@@ -64,6 +87,14 @@ Grid::Grid(const Code& code, const Memory& memory, const Launch& launch)
       allocations_(memory.allocations()) {
   check_size(code, launch);
   check_memory(code, launch);
+  cluster_ = cluster_of(code, launch);
+  for (std::size_t axis = 0; axis < 3; ++axis) grid_clusters_[axis] = launch.grid[axis] / cluster_[axis];
+}
+
+Index3 Grid::block_index(std::uint64_t cluster, std::uint32_t rank) const {
+  const Index3 first = unflatten(cluster, grid_clusters_), within = unflatten(rank, cluster_);
+  return {first[0] * cluster_[0] + within[0], first[1] * cluster_[1] + within[1],
+          first[2] * cluster_[2] + within[2]};
 }
 
 }  // namespace ptxloom::exec

@@ -9,7 +9,8 @@
 
 #include "exec/code.hpp"
 
-// One launch: what its blocks share and do not change.
+// One launch: what its blocks share and do not change. Its unit of work is a cluster; where the kernel knows
+// none, a cluster is one block.
 namespace ptxloom::exec {
 
 using Index3 = std::array<std::uint32_t, 3>;
@@ -20,6 +21,9 @@ inline Index3 unflatten(std::uint64_t index, const Index3& extent) {
           static_cast<std::uint32_t>(index / extent[0] % extent[1]),
           static_cast<std::uint32_t>(index / extent[0] / extent[1])};
 }
+inline std::uint64_t size_of(const Index3& extent) {
+  return std::uint64_t{extent[0]} * extent[1] * extent[2];
+}
 
 class Grid {
  public:
@@ -27,8 +31,13 @@ class Grid {
 
   const Code& code() const { return code_; }
   const Launch& launch() const { return launch_; }
-  std::uint32_t block_threads() const { return launch_.block[0] * launch_.block[1] * launch_.block[2]; }
-  std::uint64_t blocks() const { return std::uint64_t{launch_.grid[0]} * launch_.grid[1] * launch_.grid[2]; }
+  std::uint32_t block_threads() const { return static_cast<std::uint32_t>(size_of(launch_.block)); }
+  const Index3& cluster() const { return cluster_; }               ///< in blocks
+  const Index3& cluster_extent() const { return grid_clusters_; }  ///< of the grid, in clusters
+  std::uint32_t cluster_blocks() const { return static_cast<std::uint32_t>(size_of(cluster_)); }
+  std::uint64_t clusters() const { return size_of(grid_clusters_); }
+  /// Of the block that is number `rank` in cluster number `cluster`.
+  Index3 block_index(std::uint64_t cluster, std::uint32_t rank) const;
   /// What a warp's register file begins with.
   std::span<const std::byte> registers() const { return registers_; }
   std::span<std::byte> registers() { return registers_; }
@@ -41,6 +50,7 @@ class Grid {
   const Code& code_;
   const Memory& memory_;
   const Launch& launch_;
+  Index3 cluster_{1, 1, 1}, grid_clusters_{1, 1, 1};
   std::vector<std::byte> registers_;
   std::vector<Memory::Allocation> allocations_;
 };

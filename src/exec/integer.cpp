@@ -211,6 +211,71 @@ void decode_div(Decoder& decoder) {
                                            : binary(decoder, [](auto a, auto b) { return remainder(a, b); }));
 }
 
+// 24-bit factors in the low bits of their registers; `high`: bits 16 to 47 of the product.
+template <class T, bool high>
+T mul24(T a, T b) {
+  const auto factor = [](T value) {
+    return static_cast<std::int64_t>(static_cast<T>(static_cast<T>(std::uint32_t(value) << 8) >> 8));
+  };
+  return static_cast<T>(factor(a) * factor(b) >> (high ? 16 : 0));
+}
+
+void decode_mul24(Decoder& decoder) {
+  const bool high = decoder.word("part") == "hi";
+  decoder.emit(with_integer(decoder.word("type"), [&]<class T>() -> Semantic {
+    if constexpr (sizeof(T) != 4) return nullptr;
+    return high ? lanewise<T, T>([](T a, T b) { return mul24<T, true>(a, b); })
+                : lanewise<T, T>([](T a, T b) { return mul24<T, false>(a, b); });
+  }));
+}
+
+void decode_mad24(Decoder& decoder) {
+  const bool high = decoder.word("part") == "hi";
+  decoder.emit(with_integer(decoder.word("type"), [&]<class T>() -> Semantic {
+    if constexpr (sizeof(T) != 4) return nullptr;
+    return high ? lanewise<T, T, T>([](T a, T b, T c) { return add(mul24<T, true>(a, b), c); })
+                : lanewise<T, T, T>([](T a, T b, T c) { return add(mul24<T, false>(a, b), c); });
+  }));
+}
+
+void decode_mad24_saturated(Decoder& decoder) {
+  using T = std::int32_t;
+  decoder.emit(
+      lanewise<T, T, T>([](T a, T b, T c) { return clamp_to<T>(std::int64_t{mul24<T, true>(a, b)} + c); }));
+}
+
+void decode_absolute_difference(Decoder& decoder) {
+  decoder.emit(with_integer(decoder.word("type"), []<class T>() {
+    return lanewise<T, T, T>([](T a, T b, T c) { return add(c, a < b ? sub(b, a) : sub(a, b)); });
+  }));
+}
+
+// Two products of 16-bit values with the bytes from `byte` on, and the addend.
+template <class A, class B, int byte>
+Semantic dot2() {
+  using T = std::uint32_t;
+  return lanewise<T, T, T>([](T a, T b, T c) {
+    for (int i = 0; i < 2; ++i) {
+      const int product = static_cast<A>(a >> (16 * i)) * static_cast<B>(b >> (8 * (byte + i)));
+      c += static_cast<T>(product);
+    }
+    return c;
+  });
+}
+
+template <class A, class B>
+Semantic dot2(bool high) {
+  return high ? dot2<A, B, 2>() : dot2<A, B, 0>();
+}
+
+void decode_dot2(Decoder& decoder) {
+  using std::int16_t, std::uint16_t, std::int8_t, std::uint8_t;
+  const bool signed_b = decoder.word("b") == "s32", high = decoder.word("bytes") == "hi";
+  if (decoder.word("a") == "s32")
+    return decoder.emit(signed_b ? dot2<int16_t, int8_t>(high) : dot2<int16_t, uint8_t>(high));
+  decoder.emit(signed_b ? dot2<uint16_t, int8_t>(high) : dot2<uint16_t, uint8_t>(high));
+}
+
 // Four products of bytes and the addend.
 template <class A, class B>
 Semantic dot4() {
@@ -232,12 +297,22 @@ void decode_dot4(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"add.int", decode_add},         Semantics{"add.sat", decode_add_saturated},
-    Semantics{"add.carry", decode_add_carry}, Semantics{"mul.int", decode_mul},
-    Semantics{"mad.int", decode_mad},         Semantics{"mad.sat", decode_mad_hi_saturated},
-    Semantics{"mad.carry", decode_mad_carry}, Semantics{"div.int", decode_div},
-    Semantics{"min.int", decode_minmax},      Semantics{"abs.int", decode_sign},
+    Semantics{"add.int", decode_add},
+    Semantics{"add.sat", decode_add_saturated},
+    Semantics{"add.carry", decode_add_carry},
+    Semantics{"mul.int", decode_mul},
+    Semantics{"mad.int", decode_mad},
+    Semantics{"mad.sat", decode_mad_hi_saturated},
+    Semantics{"mad.carry", decode_mad_carry},
+    Semantics{"div.int", decode_div},
+    Semantics{"min.int", decode_minmax},
+    Semantics{"abs.int", decode_sign},
+    Semantics{"mul24", decode_mul24},
+    Semantics{"mad24", decode_mad24},
+    Semantics{"mad24.sat", decode_mad24_saturated},
+    Semantics{"sad", decode_absolute_difference},
     Semantics{"dp4a", decode_dot4},
+    Semantics{"dp2a", decode_dot2},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -19,7 +20,13 @@ Semantic lanewise(F) {
       using Out = std::invoke_result_t<F, In...>;
       const Lanes<Out> out(warp.registers(), op.slots[0]);
       const std::tuple<Lanes<In>...> in(Lanes<In>(warp.registers(), op.slots[I + 1])...);
-      for_lanes(mask, [&](int lane) { out.set(lane, F{}(std::get<I>(in)[lane]...)); });
+      if constexpr (std::is_same_v<Out, bool>) {  // lanes share the mask: it is written once
+        Mask result = 0;
+        for_lanes(mask, [&](int lane) { result |= Mask{F{}(std::get<I>(in)[lane]...)} << lane; });
+        out.set(mask, result);
+      } else {
+        for_lanes(mask, [&](int lane) { out.set(lane, F{}(std::get<I>(in)[lane]...)); });
+      }
     }(std::index_sequence_for<In...>{});
   };
 }

@@ -6,6 +6,7 @@
 
 #include "exec/address.hpp"
 #include "exec/decoder.hpp"
+#include "exec/element.hpp"
 #include "exec/lanewise.hpp"
 
 // ld and st of every space (PTX ISA 9.7.9.8 to 9.7.9.11). Memory is coherent and has no caches here: orders,
@@ -15,7 +16,9 @@ namespace {
 
 struct AccessPlan {
   Reach reach;
-  std::vector<Slot> values;  // one for each element; an element of sixteen bytes is two of eight
+  std::vector<Slot> values;   // one for each element; an element of sixteen bytes is two of eight
+  std::uint32_t skipped = 0;  // bits: elements that a store leaves out
+  bool yields = false;        // others may be waited for by loading again
 };
 
 template <class T>
@@ -43,6 +46,7 @@ void run_load(Warp& warp, const Operation& op, Mask mask) {
       for_lanes(mask, [&](int lane) { out.set(lane, static_cast<std::uint64_t>(value(lane))); });
     }
   }
+  if (plan.yields) warp.yield(op, mask);
 }
 
 template <class T>
@@ -51,6 +55,7 @@ void run_store(Warp& warp, const Operation& op, Mask mask) {
   Pointers to;
   resolve(warp, op, mask, op.slots.front(), plan.reach, to);
   for (std::size_t i = 0; i < plan.values.size(); ++i) {
+    if ((plan.skipped >> i & 1) != 0) continue;
     const auto store = [&](const auto& in) {
       for_lanes(mask, [&](int lane) {
         const T value = static_cast<T>(in[lane]);
@@ -65,22 +70,15 @@ void run_store(Warp& warp, const Operation& op, Mask mask) {
   }
 }
 
-// Elements of sixteen bytes lie in two rows of lanes.
-std::vector<Slot> rows_of(std::span<const Slot> slots, bool halves) {
-  std::vector<Slot> rows;
-  for (Slot slot : slots) {
-    if (halves) slot.bytes = 8;
-    rows.push_back(slot);
-    if (!halves) continue;
-    slot.offset += 8 * kLanes;
-    rows.push_back(slot);
-  }
-  return rows;
+// Memory accesses by which threads of several blocks wait for each other.
+bool is_strong(const Decoder& decoder) {
+  const std::string_view order = decoder.word("sem");
+  return order == "volatile" || order == "relaxed" || order == "acquire" || order == "release";
 }
 
 void emit_access(Decoder& decoder, Semantic run, const OperandSpec& address, const OperandSpec& value,
                  Access access) {
-  const auto space = find_space(address.space);
+  const auto space = decoder.space_of(address.name);
   if (!space) decoder.unsupported("the executor does not have this state space");
   Operation op = decoder.operation(run);
   const auto registers = static_cast<std::size_t>(value.registers());
@@ -89,6 +87,13 @@ void emit_access(Decoder& decoder, Semantic run, const OperandSpec& address, con
   auto plan = std::make_shared<AccessPlan>();
   plan->reach = {.space = *space, .access = access, .bytes = bytes, .alignment = bytes};
   plan->values = rows_of({first, registers}, value.type.bits == 128);
+  for (std::size_t i = 0; access == Access::write && i < registers; ++i) {
+    if (decoder.is_sink(first[static_cast<std::ptrdiff_t>(i)])) plan->skipped |= 1u << i;
+  }
+  if (is_strong(decoder) && (*space == StateSpace::global || *space == StateSpace::generic)) {
+    decoder.mark_communicating();
+    plan->yields = access == Access::read;
+  }
   // What follows value and address is a cache policy.
   op.slots.resize(registers + 1);
   op.plan = std::move(plan);
@@ -127,8 +132,11 @@ void decode_store(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"ld", decode_load},    Semantics{"ld.mmio", decode_load}, Semantics{"ld.param", decode_load},
-    Semantics{"ld.nc", decode_load}, Semantics{"st", decode_store},     Semantics{"st.mmio", decode_store},
+    Semantics{"ldu", decode_load},       Semantics{"ld.unified", decode_load},
+    Semantics{"st.param", decode_store}, Semantics{"ld", decode_load},
+    Semantics{"ld.mmio", decode_load},   Semantics{"ld.param", decode_load},
+    Semantics{"ld.nc", decode_load},     Semantics{"st", decode_store},
+    Semantics{"st.mmio", decode_store},
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
-#include <cstring>
 #include <vector>
 
 #include "exec/address.hpp"
@@ -8,24 +7,25 @@
 #include "exec/fragment.hpp"
 #include "exec/members.hpp"
 #include "ptxloom/layout.hpp"
+#include "ptxloom/numeric.hpp"
 
 // ldmatrix, stmatrix and movmatrix (PTX ISA 9.7.14.5.15 to 9.7.14.5.17): some lanes give the address of a row
 // in shared memory, all lanes get or give elements. Both maps stand in the specs.
 namespace ptxloom::exec {
 namespace {
 
+constexpr std::uint32_t kRowBytes = 16;  // also of narrower elements: what follows them is padding
+
 struct MatrixPlan {
   Fragment fragment;
   std::vector<LayoutAddress> rows;
-  std::uint32_t row_bytes = 0;
-  std::uint32_t element_bytes = 0;
   std::size_t value = 0, address = 1;  // operands
 };
 
 // The host's bytes of each row, by matrix and row.
 std::vector<std::byte*> resolve_rows(Warp& warp, const Operation& op, const MatrixPlan& plan, Access access) {
   const Reach reach{
-      .space = StateSpace::shared, .access = access, .bytes = plan.row_bytes, .alignment = plan.row_bytes};
+      .space = StateSpace::shared, .access = access, .bytes = kRowBytes, .alignment = kRowBytes};
   std::vector<std::byte*> rows(plan.rows.size());
   for (const LayoutAddress& row : plan.rows) {
     const std::uint64_t address = address_of(warp, op.slot(plan.address), row.lane);
@@ -35,12 +35,12 @@ std::vector<std::byte*> resolve_rows(Warp& warp, const Operation& op, const Matr
   return rows;
 }
 
-// Calls f(bytes, element) for each element, by matrix, row and column.
+// Calls f(row, column, element) for each element, by matrix, row and column.
 template <class F>
 void for_elements(const MatrixPlan& plan, const std::vector<std::byte*>& rows, F f) {
   const auto columns = static_cast<std::size_t>(plan.fragment.cols());
   for (std::size_t i = 0; i < plan.fragment.positions().size(); ++i) {
-    f(rows[i / columns] + i % columns * plan.element_bytes, i);
+    f(std::span(rows[i / columns], kRowBytes), i % columns, i);
   }
 }
 
@@ -49,8 +49,9 @@ void run_load(Warp& warp, const Operation& op, Mask mask) {
   const auto& plan = op.plan_as<MatrixPlan>();
   const auto rows = resolve_rows(warp, op, plan, Access::read);
   std::vector<std::uint32_t> elements(plan.fragment.positions().size());
-  for_elements(plan, rows, [&](const std::byte* from, std::size_t i) {
-    std::memcpy(&elements[i], from, plan.element_bytes);
+  const Type type = plan.fragment.type();
+  for_elements(plan, rows, [&](std::span<const std::byte> row, std::size_t column, std::size_t i) {
+    elements[i] = static_cast<std::uint32_t>(load_element(type, row, column));
   });
   plan.fragment.scatter<std::uint32_t>(warp.registers(), std::span(op.slots).subspan(op.first[plan.value]),
                                        elements);
@@ -62,19 +63,18 @@ void run_store(Warp& warp, const Operation& op, Mask mask) {
   const auto rows = resolve_rows(warp, op, plan, Access::write);
   std::vector<std::uint32_t> elements;
   plan.fragment.gather(warp.registers(), std::span(op.slots).subspan(op.first[plan.value]), elements);
-  for_elements(plan, rows,
-               [&](std::byte* to, std::size_t i) { std::memcpy(to, &elements[i], plan.element_bytes); });
+  const Type type = plan.fragment.type();
+  for_elements(plan, rows, [&](std::span<std::byte> row, std::size_t column, std::size_t i) {
+    store_element(type, row, column, elements[i]);
+  });
 }
 
 void emit(Decoder& decoder, Semantic run) {
-  if (decoder.word("type") != "b16") decoder.unsupported("only matrices of 16-bit elements are modelled");
   const auto plan = decoder.plan_of_variant<MatrixPlan>([&] {
     auto made = std::make_shared<MatrixPlan>();
     made->fragment = Fragment(decoder, "D");
     const Layout layout = ptxloom::layout(decoder.variant(), "D");
     made->rows.assign(layout.addresses().begin(), layout.addresses().end());
-    made->element_bytes = static_cast<std::uint32_t>(layout.bits / 8);
-    made->row_bytes = static_cast<std::uint32_t>(layout.cols) * made->element_bytes;
     made->value = static_cast<std::size_t>(decoder.operand("D"));
     made->address = static_cast<std::size_t>(decoder.operand("P"));
     return made;

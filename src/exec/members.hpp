@@ -28,6 +28,19 @@ void for_member_groups(Warp& warp, const Operation& op, Mask mask, const Slot& s
   }
 }
 
+/// Calls f(lanes) for each group of threads with the same member mask that is whole. Threads of others wait
+/// until all of their members that live have come to the instruction. The result: the lanes that had a turn.
+template <class F>
+Mask for_whole_groups(Warp& warp, const Operation& op, Mask mask, const Slot& slot, F f) {
+  Mask whole = 0;
+  for_member_groups(warp, op, mask, slot, [&](Mask lanes, Mask members) {
+    if ((members & ~lanes) != 0) return warp.flow().wait_here(lanes);
+    whole |= lanes;
+    f(lanes);
+  });
+  return whole;
+}
+
 /// A fault unless all of `wanted` are among `lanes`.
 inline void require_lanes(Warp& warp, const Operation& op, Mask lanes, Mask wanted) {
   if ((wanted & ~lanes) == 0) return;

@@ -2,16 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
-#include <exception>
-#include <mutex>
 #include <thread>
 
-#include "exec/block.hpp"
+#include "exec/call.hpp"
 #include "exec/code.hpp"
 #include "exec/decoder.hpp"
-#include "exec/grid.hpp"
+#include "exec/work.hpp"
 #include "ptxloom/error.hpp"
 #include "ptxloom/exec.hpp"
 
@@ -42,65 +39,25 @@ class MappedGlobals {
     }
   }
 
+  void relocate(const std::vector<DataRelocation>& relocations,
+                std::vector<GlobalVariable>& variables) const {
+    for (const DataRelocation& relocation : relocations) {
+      const std::uint64_t address =
+          addresses_[relocation.target] + static_cast<std::uint64_t>(relocation.addend);
+      std::memcpy(variables[relocation.variable].data.data() + relocation.offset, &address, relocation.bytes);
+    }
+  }
+
  private:
   Memory& memory_;
   std::vector<std::uint64_t> addresses_;
 };
 
-// Host threads take blocks in order. The fault of the first block that has one is the result, whatever the
-// number of threads: blocks before it are still run, blocks behind it are not begun.
-class Run {
- public:
-  Run(const Grid& grid, bool count) : grid_(grid), executed_(count ? grid.code().operations.size() : 0) {}
-
-  void work() {
-    std::vector<std::uint64_t> executed(executed_.size());
-    try {
-      Block block(grid_, executed.empty() ? nullptr : executed.data());
-      for (std::uint64_t index = next_++; index < end(); index = next_++) run(block, index);
-    } catch (...) {
-      fail(0, std::current_exception());  // no memory for the block
-    }
-    const std::scoped_lock lock(mutex_);
-    for (std::size_t i = 0; i < executed.size(); ++i) executed_[i] += executed[i];
-  }
-
-  /// Throws what a block threw.
-  const std::vector<std::uint64_t>& finish() const {
-    if (error_) std::rethrow_exception(error_);
-    return executed_;
-  }
-
- private:
-  std::uint64_t end() const { return std::min(grid_.blocks(), failed_.load()); }
-
-  void run(Block& block, std::uint64_t index) {
-    try {
-      block.run(index);
-    } catch (...) {
-      fail(index, std::current_exception());
-    }
-  }
-
-  void fail(std::uint64_t index, std::exception_ptr error) {
-    const std::scoped_lock lock(mutex_);
-    if (error_ && index >= failed_) return;
-    failed_ = index;
-    error_ = std::move(error);
-  }
-
-  const Grid& grid_;
-  std::atomic<std::uint64_t> next_ = 0;
-  std::atomic<std::uint64_t> failed_ = ~std::uint64_t{0};
-  std::mutex mutex_;
-  std::exception_ptr error_;
-  std::vector<std::uint64_t> executed_;
-};
-
 void collect(const Code& code, const std::vector<std::uint64_t>& executed, Stats& stats) {
   for (std::size_t i = 0; i < code.operations.size(); ++i) {
     if (executed[i] == 0 || !code.operations[i].begins) continue;
-    const ir::Instruction& instruction = code.kernel.instructions[code.operations[i].instruction];
+    const Operation& op = code.operations[i];
+    const ir::Instruction& instruction = code.function_of(op).instructions[op.instruction];
     stats.executed[std::string(instruction.variant.opcode())] += executed[i];
   }
 }
@@ -121,6 +78,7 @@ Program::Program(const ir::Module& module, std::string_view entry) : code_(std::
   }
   code_->specs = module.specs;
   code_->kernel = *kernel;
+  code_->callees = callees_of(module, *kernel);
   Decoder(module, *code_).decode_kernel();
 }
 
@@ -132,17 +90,11 @@ void Program::run(Memory& memory, const Launch& launch, Stats* stats) const {
   const MappedGlobals globals(memory, code_->globals);
   Grid grid(*code_, memory, launch);
   globals.relocate(code_->relocations, grid.registers());
+  globals.relocate(code_->data_relocations, code_->globals);
 
-  Run run(grid, stats != nullptr);
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  const unsigned wanted = launch.trace ? 1 : launch.jobs != 0 ? launch.jobs : cores;
-  const auto jobs = static_cast<unsigned>(std::min<std::uint64_t>(wanted, grid.blocks()));
-  {
-    std::vector<std::jthread> helpers;
-    for (unsigned i = 1; i < jobs; ++i) helpers.emplace_back([&] { run.work(); });
-    run.work();
-  }
-  const std::vector<std::uint64_t>& executed = run.finish();
+  const unsigned jobs = launch.trace ? 1 : launch.jobs != 0 ? launch.jobs : cores;
+  const std::vector<std::uint64_t> executed = run_clusters(grid, jobs, stats != nullptr);
   if (stats != nullptr) collect(*code_, executed, *stats);
 }
 

@@ -8,7 +8,8 @@
 #include "exec/members.hpp"
 #include "exec/poison.hpp"
 
-// What the threads of a warp tell each other: shfl.sync (PTX ISA 9.7.9.6).
+// What the threads of a warp tell each other: shfl.sync (PTX ISA 9.7.9.6), and shfl, whose members are the
+// active threads.
 namespace ptxloom::exec {
 namespace {
 
@@ -51,13 +52,13 @@ Source indexed(int lane, std::uint32_t b, std::uint32_t c) {
 struct ShufflePlan {
   ShuffleMode mode = nullptr;
   bool predicate = false;  // the second operand says whether the source was in range
+  bool members = true;     // the last operand is a member mask
 };
 
 void run_shuffle(Warp& warp, const Operation& op, Mask mask) {
   const auto& plan = op.plan_as<ShufflePlan>();
   const std::size_t a = plan.predicate ? 2 : 1;
-  for_member_groups(warp, op, mask, op.slots[a + 3],
-                    [&](Mask lanes, Mask members) { require_lanes(warp, op, lanes, members); });
+  if (plan.members) mask = for_whole_groups(warp, op, mask, op.slots[a + 3], [](Mask) {});
   const auto in = [&](std::size_t slot) { return Lanes<std::uint32_t>(warp.registers(), op.slots[slot]); };
   std::array<std::uint32_t, kLanes> result;
   Mask in_range = 0;
@@ -77,11 +78,13 @@ void decode_shuffle(Decoder& decoder) {
                                                                  : m == "down" ? &down
                                                                  : m == "bfly" ? &butterfly
                                                                                : &indexed,
-                                                         .predicate = decoder.operand("P") >= 0}));
+                                                         .predicate = decoder.operand("P") >= 0,
+                                                         .members = decoder.operand("MASK") >= 0}));
 }
 
 constexpr std::array kForms{
     Semantics{"shfl.sync", decode_shuffle},
+    Semantics{"shfl", decode_shuffle},
 };
 
 }  // namespace

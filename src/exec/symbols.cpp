@@ -6,6 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "exec/address.hpp"
+#include "exec/call.hpp"
+#include "ptxloom/error.hpp"
+
 namespace ptxloom::exec {
 namespace {
 
@@ -37,47 +41,106 @@ std::vector<std::byte> initial_bytes(const ir::Variable& variable) {
 
 }  // namespace
 
-Symbols::Symbols(const ir::Module& module, Code& code) {
+Symbols::Symbols(const ir::Module& module, Code& code) : functions_(1 + code.callees.size()) {
   place_parameters(code);
-  for (const ir::Variable& variable : code.kernel.variables) place_variable(code, variable);
-  for (const ir::Variable& variable : module.variables) place_variable(code, variable);
+  for (std::size_t i = 0; i < functions_.size(); ++i) place_function(code, i);
+  for (const ir::Variable& variable : module.variables) place_variable(code, variable, module_);
   place_dynamic(module, code);
+  for (const ir::Variable& variable : module.variables) fill_addresses(code, variable);
+}
+
+// The addresses among the initial values of a variable: those of functions and of variables that are not
+// global are known by now.
+void Symbols::fill_addresses(Code& code, const ir::Variable& variable) const {
+  const auto placed = module_.find(variable.name);
+  if (placed == module_.end()) return;
+  const Place& place = placed->second;
+  const auto bytes = static_cast<std::size_t>(variable.type.bytes());
+  for (const ir::AddressValue& value : variable.addresses) {
+    const auto target = module_.find(value.name);
+    const auto callee = find_callee(code.callees, value.name);
+    if (target != module_.end() && target->second.space == StateSpace::global && value.mask == 0 &&
+        place.space == StateSpace::global) {
+      code.data_relocations.push_back({.variable = place.variable,
+                                       .offset = value.offset,
+                                       .bytes = bytes,
+                                       .target = target->second.variable,
+                                       .addend = value.addend});
+      continue;
+    }
+    const bool known = callee || (target != module_.end() && target->second.space != StateSpace::global);
+    if (!known || value.mask != 0) {
+      throw Error(ErrorKind::refused, "exec-unsupported",
+                  "the executor cannot give " + variable.name + " its initial value: it has the address of " +
+                      value.name,
+                  "run the kernel on a GPU");
+    }
+    const std::uint64_t address =
+        (callee ? function_address(*callee)
+                : target->second.offset + (value.generic ? window(target->second.space) : 0)) +
+        static_cast<std::uint64_t>(value.addend);
+    std::byte* data = place.space == StateSpace::global ? code.globals[place.variable].data.data()
+                                                        : code.constants.data() + place.offset;
+    std::memcpy(data + value.offset, &address, bytes);
+  }
 }
 
 // All arrays of unknown size are one, behind the static ones.
 void Symbols::place_dynamic(const ir::Module& module, Code& code) {
-  std::vector<const ir::Variable*> arrays;
+  std::vector<std::pair<const ir::Variable*, Names*>> arrays;
   std::uint32_t alignment = 16;
-  for (const std::vector<ir::Variable>* variables :
-       {&std::as_const(code.kernel).variables, &module.variables}) {
-    for (const ir::Variable& variable : *variables) {
+  const auto collect = [&](const std::vector<ir::Variable>& variables, Names& names) {
+    for (const ir::Variable& variable : variables) {
       if (variable.space != ir::Space::shared || variable.count != 0) continue;
-      arrays.push_back(&variable);
+      arrays.emplace_back(&variable, &names);
       alignment = std::max(alignment, alignment_of(variable.type, variable.alignment));
     }
-  }
+  };
+  collect(code.kernel.variables, functions_[0]);
+  for (std::size_t i = 0; i < code.callees.size(); ++i)
+    collect(code.callees[i].function.variables, functions_[i + 1]);
+  collect(module.variables, module_);
   code.dynamic_shared_offset = align_up(code.static_shared_bytes, alignment);
-  for (const ir::Variable* array : arrays) {
-    places_[array->name] = {.space = StateSpace::shared, .offset = code.dynamic_shared_offset};
+  for (const auto& [array, names] : arrays) {
+    (*names)[array->name] = {.space = StateSpace::shared, .offset = code.dynamic_shared_offset};
   }
 }
 
-const Place* Symbols::find(std::string_view name) const {
-  const auto found = places_.find(name);
-  return found == places_.end() ? nullptr : &found->second;
+const Place* Symbols::find(std::size_t function, std::string_view name) const {
+  for (const Names* names : {&functions_[function], &module_}) {
+    if (const auto found = names->find(name); found != names->end()) return &found->second;
+  }
+  return nullptr;
 }
 
 void Symbols::place_parameters(Code& code) {
   std::uint32_t used = 0;
   for (const ir::Parameter& parameter : code.kernel.parameters) {
     const std::uint32_t offset = align_up(used, alignment_of(parameter.type, parameter.alignment));
-    places_[parameter.name] = {.space = StateSpace::param, .offset = offset};
+    functions_[0][parameter.name] = {.space = StateSpace::param, .offset = offset};
     used = offset + parameter.size();
   }
   code.parameter_bytes = used;
 }
 
-void Symbols::place_variable(Code& code, const ir::Variable& variable) {
+// Its variables, and what calls pass to it and it gives back.
+void Symbols::place_function(Code& code, std::size_t index) {
+  const ir::Function& function = index == 0 ? code.kernel : code.callees[index - 1].function;
+  Names& names = functions_[index];
+  for (const ir::Variable& variable : function.variables) place_variable(code, variable, names);
+  if (index == 0) return;
+  for (const auto* parameters : {&function.parameters, &function.results}) {
+    for (const ir::Parameter& parameter : *parameters) {
+      if (parameter.reg) continue;
+      const std::uint32_t offset =
+          align_up(code.local_bytes, alignment_of(parameter.type, parameter.alignment));
+      names[parameter.name] = {.space = StateSpace::local, .offset = offset};
+      code.local_bytes = offset + parameter.size();
+    }
+  }
+}
+
+void Symbols::place_variable(Code& code, const ir::Variable& variable, Names& names) {
   Place place;
   switch (variable.space) {
     case ir::Space::shared:
@@ -85,6 +148,7 @@ void Symbols::place_variable(Code& code, const ir::Variable& variable) {
       place = {.space = StateSpace::shared, .offset = place_in(code.static_shared_bytes, variable)};
       break;
     case ir::Space::local:
+    case ir::Space::function:  // what calls pass
       place = {.space = StateSpace::local, .offset = place_in(code.local_bytes, variable)};
       break;
     case ir::Space::constant: {
@@ -100,9 +164,9 @@ void Symbols::place_variable(Code& code, const ir::Variable& variable) {
       code.globals.push_back({.name = variable.name, .data = initial_bytes(variable)});
       break;
     default:
-      return;  // what only calls need
+      return;
   }
-  places_[variable.name] = place;
+  names[variable.name] = place;
 }
 
 }  // namespace ptxloom::exec

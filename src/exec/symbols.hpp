@@ -6,10 +6,12 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "exec/code.hpp"
 
-// Where the names of a kernel lie: parameters in the parameter buffer, variables in their spaces.
+// Where the names of a kernel and of the functions it calls lie: parameters of the kernel in the parameter
+// buffer, what functions pass each other in local memory, variables in their spaces.
 namespace ptxloom::exec {
 
 struct Place {
@@ -20,18 +22,23 @@ struct Place {
 
 class Symbols {
  public:
-  /// Lays out the variables of the module and of the kernel, and sets the sizes in `code`.
+  /// Lays out the variables of the module, the kernel and its callees, and sets the sizes in `code`.
   Symbols(const ir::Module& module, Code& code);
 
-  /// Null for a name that is no variable or parameter.
-  const Place* find(std::string_view name) const;
+  /// Null for a name that is no variable or parameter. `function` counts as Operation::function does.
+  const Place* find(std::size_t function, std::string_view name) const;
 
  private:
-  void place_parameters(Code& code);
-  void place_dynamic(const ir::Module& module, Code& code);
-  void place_variable(Code& code, const ir::Variable& variable);
+  using Names = std::map<std::string, Place, std::less<>>;
 
-  std::map<std::string, Place, std::less<>> places_;
+  void place_parameters(Code& code);
+  void place_function(Code& code, std::size_t index);
+  void place_dynamic(const ir::Module& module, Code& code);
+  void place_variable(Code& code, const ir::Variable& variable, Names& names);
+  void fill_addresses(Code& code, const ir::Variable& variable) const;
+
+  Names module_;
+  std::vector<Names> functions_;
 };
 
 }  // namespace ptxloom::exec

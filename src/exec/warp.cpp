@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "exec/block.hpp"
+#include "exec/cluster.hpp"
 #include "exec/code.hpp"
 #include "exec/fault.hpp"
 #include "exec/grid.hpp"
@@ -12,10 +13,11 @@
 
 namespace ptxloom::exec {
 
-void Flow::start(Mask lanes) {
+void Flow::start(Mask lanes, std::uint32_t entry) {
   ready_.clear();
   parked_.clear();
-  current_ = {.pc = 0, .lanes = lanes};
+  aside_.clear();
+  current_ = {.pc = entry, .lanes = lanes};
   live_ = lanes;
   next_ = kNone;
 }
@@ -44,10 +46,42 @@ void Flow::release(Mask lanes) {
   for (Group& group : parked_) {
     const Mask freed = group.lanes & lanes;
     if (freed == 0) continue;
-    ready_.push_back({.pc = group.pc, .lanes = freed});
+    ready_.push_back({.pc = group.again ? group.pc - 1 : group.pc, .lanes = freed});
     group.lanes &= ~freed;
   }
   std::erase_if(parked_, [](const Group& group) { return group.lanes == 0; });
+  choose();
+}
+
+void Flow::wait_here(Mask lanes) {
+  Group group{.pc = current_.pc, .lanes = lanes, .again = true};
+  current_.lanes &= ~lanes;
+  const auto same =
+      std::ranges::find_if(parked_, [&](const Group& other) { return other.again && other.pc == group.pc; });
+  if (same == parked_.end()) {
+    parked_.push_back(group);
+    return;
+  }
+  group.lanes |= same->lanes;  // all of them may be enough
+  parked_.erase(same);
+  ready_.push_back({.pc = group.pc - 1, .lanes = group.lanes});
+  next_ = std::min(next_, group.pc - 1);
+}
+
+void Flow::try_again() {
+  Mask waiting = 0;
+  for (const Group& group : parked_) waiting |= group.again ? group.lanes : 0;
+  if (waiting != 0) release(waiting);
+}
+
+void Flow::set_aside(Mask lanes) {
+  aside_.push_back({.pc = current_.pc, .lanes = lanes});
+  current_.lanes &= ~lanes;
+}
+
+void Flow::return_aside() {
+  ready_.insert(ready_.end(), aside_.begin(), aside_.end());
+  aside_.clear();
   choose();
 }
 
@@ -78,11 +112,19 @@ void Warp::reset() {
   const auto image = block_->grid().registers();
   std::memcpy(registers_.get(), image.data(), image.size());
   std::ranges::fill(local_, static_cast<std::byte>(kPoison));
+  for (const Slot& slot : block_->grid().code().shared_addresses) {
+    const Lanes<std::uint64_t> address(registers_.get(), slot);
+    for_lanes(kAllLanes, [&](int lane) { address.set(lane, address[lane] + shared_base(block_->rank())); });
+  }
   copies_.clear();
+  bulk_copies_.clear();
+  look_.reset();
+  tried_ = nullptr;
   meetings_.clear();
   carry_ = 0;
   steps_ = 0;
-  flow_.start(lanes_);
+  calls_.reset(block_->grid().code().local_bytes);
+  flow_.start(lanes_, block_->grid().code().entry);
 }
 
 std::byte* Warp::local(int lane) {
@@ -91,8 +133,35 @@ std::byte* Warp::local(int lane) {
 
 void Warp::exit(Mask lanes) {
   flow_.exit(lanes);
+  flow_.try_again();
   end_meetings();
   block_->barriers().recheck();
+  block_->cluster().barrier().recheck();
+}
+
+void Warp::finish() {
+  bulk_copies_.for_each([](Transfer& copy) {
+    if (!copy.taken()) {
+      fault(copy.actor(), "copy-not-awaited",
+            "the thread ends without a wait for this copy to read its source",
+            "cp.async.bulk.commit_group and cp.async.bulk.wait_group.read before the thread exits");
+    }
+    copy.land();
+  });
+}
+
+void Warp::yield(const Operation& op, Mask lanes) {
+  constexpr std::uint64_t patience = 1'000;
+  tries_ = tried_ == &op ? tries_ + 1 : 0;
+  tried_ = &op;
+  if (tries_ < patience || lanes == flow_.live()) return yield();
+  flow_.set_aside(lanes);
+}
+
+void Warp::yield(const Operation& op, Mask lanes, const SharedPlace& barrier) {
+  look_ = {.op = &op, .lanes = lanes, .place = barrier};
+  look_steps_ = steps_;
+  yield(op, lanes);
 }
 
 void Warp::meet(Mask lanes, Mask members) {
@@ -116,8 +185,9 @@ void Warp::end_meetings() {
 
 void Warp::report(const Operation& op, Mask lanes) const {
   const Grid& grid = block_->grid();
-  grid.launch().trace({.kernel = grid.code().kernel,
-                       .instruction = grid.code().kernel.instructions[op.instruction],
+  const ir::Function& function = grid.code().function_of(op);
+  grid.launch().trace({.kernel = function,
+                       .instruction = function.instructions[op.instruction],
                        .block = block_->index(),
                        .warp = index_,
                        .lanes = lanes});
@@ -125,9 +195,10 @@ void Warp::report(const Operation& op, Mask lanes) const {
 
 void Warp::run(std::uint64_t steps) {
   const std::vector<Operation>& operations = block_->grid().code().operations;
-  std::uint64_t* executed = block_->executed();
+  std::uint64_t* executed = block_->cluster().executed();
   const bool trace = static_cast<bool>(block_->grid().launch().trace);
-  for (; steps != 0 && !flow_.blocked(); --steps) {
+  for (turn_ = steps; turn_ != 0 && !flow_.blocked();) {
+    --turn_;
     const std::uint32_t pc = flow_.current().pc;
     const Operation& op = operations[pc];
     Mask mask = flow_.current().lanes;

@@ -6,15 +6,20 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "exec/address.hpp"
 #include "exec/async_copies.hpp"
+#include "exec/call_stack.hpp"
 #include "exec/lanes.hpp"
 #include "exec/operation.hpp"
+#include "exec/transfer.hpp"
 
 // A warp: its registers, and where each of its threads is. Threads at one program counter form a group and go
 // in lockstep. Of several groups the one with the lowest program counter runs, and groups that meet become
-// one: code written in structured order joins again right behind an if or a loop, as it does on the GPU.
+// one: code written in structured order joins again right behind an if or a loop, as it does on the GPU. A
+// group that tries in vain for long lets the others of its warp go on: it may be they it waits for.
 namespace ptxloom::exec {
 
 class Block;
@@ -22,12 +27,13 @@ class Block;
 struct Group {
   std::uint32_t pc = 0;
   Mask lanes = 0;
+  bool again = false;  ///< of a parked group: it does the instruction before pc again
 };
 
 /// The groups of a warp. `current` runs, `ready` could, `parked` wait for a barrier.
 class Flow {
  public:
-  void start(Mask lanes);
+  void start(Mask lanes, std::uint32_t entry);
   const Group& current() const { return current_; }
   Mask live() const { return live_; }
   /// No group can run: all lanes wait, or have exited.
@@ -41,6 +47,15 @@ class Flow {
   /// These lanes of the current group wait, behind the instruction they are at.
   void park(Mask lanes);
   void release(Mask lanes);
+  /// These lanes of the current group wait for others to come to the instruction, and do it with them, or
+  /// when threads have exited.
+  void wait_here(Mask lanes);
+  void try_again();
+  /// These lanes of the current group stop where they are until take_back, at the next turn.
+  void set_aside(Mask lanes);
+  void take_back() {
+    if (!aside_.empty()) return_aside();
+  }
   /// After each step: goes on with the group that is lowest, joined with those at the same place.
   void settle() {
     if (current_.pc >= next_ || current_.lanes == 0) choose();
@@ -48,12 +63,13 @@ class Flow {
 
  private:
   void choose();
+  void return_aside();
 
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
   Group current_;
   std::uint32_t next_ = kNone;  // the lowest program counter in ready_
   Mask live_ = 0;
-  std::vector<Group> ready_, parked_;
+  std::vector<Group> ready_, parked_, aside_;
 };
 
 class Warp {
@@ -62,8 +78,14 @@ class Warp {
 
   /// Poisons the registers and puts all threads at the start.
   void reset();
-  /// Runs until all threads wait or have exited, or `steps` instructions are done.
+  /// Runs until all threads wait or have exited, `steps` instructions are done, or it yields.
   void run(std::uint64_t steps);
+  /// Ends this turn behind the instruction at hand: it may wait for what others do.
+  void yield() { turn_ = 0; }
+  /// The same for lanes that may try again and again, until others have done something.
+  void yield(const Operation& op, Mask lanes);
+  /// The same for lanes that looked at a barrier in memory whose phase is not complete.
+  void yield(const Operation& op, Mask lanes, const SharedPlace& barrier);
 
   Block& block() const { return *block_; }
   std::uint32_t index() const { return index_; }
@@ -77,10 +99,24 @@ class Warp {
   std::uint32_t thread(int lane) const { return index_ * kLanes + static_cast<std::uint32_t>(lane); }
   std::byte* local(int lane);
   AsyncCopies& copies() { return copies_; }
+  AsyncGroups<Transfer>& bulk_copies() { return bulk_copies_; }
+  /// The last look at a barrier, if it was in vain.
+  struct Look {
+    const Operation* op;
+    Mask lanes;
+    SharedPlace place;
+  };
+  const std::optional<Look>& look() const { return look_; }
+  void looked_well() { look_.reset(); }
+  /// It does nothing but looking in vain.
+  bool vain() const { return look_ && steps_ - look_steps_ < kVainSteps; }
   Mask& carry() { return carry_; }
+  CallStack& calls() { return calls_; }
 
   /// These threads end; barriers that wait only for them open.
   void exit(Mask lanes);
+  /// After the last thread of the cluster: copies to global memory arrive, if their source was waited for.
+  void finish();
   /// bar.warp.sync: the lanes wait until all of `members` that live have come with the same mask.
   void meet(Mask lanes, Mask members);
 
@@ -92,8 +128,16 @@ class Warp {
   std::vector<std::byte> local_;
   Flow flow_;
   AsyncCopies copies_;
+  AsyncGroups<Transfer> bulk_copies_;
   Mask carry_ = 0;  // CC.CF
+  CallStack calls_;
   std::uint64_t steps_ = 0;
+  std::uint64_t turn_ = 0;  // steps left in it
+  std::optional<Look> look_;
+  std::uint64_t look_steps_ = 0;                    // when that was
+  const Operation* tried_ = nullptr;                // where it yielded last
+  std::uint64_t tries_ = 0;                         // how often without yielding elsewhere
+  static constexpr std::uint64_t kVainSteps = 256;  // of a loop that looks
 
   struct Meeting {
     Mask members, arrived;

@@ -2,6 +2,7 @@
 #include "ir/fit.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "ir/naming.hpp"
 
@@ -9,10 +10,13 @@ namespace ptxloom::ir {
 namespace {
 
 using Kind = Operand::Kind;
+using Direction = OperandSpec::Direction;
 
-// A vector of elements of several classes (`.b` and `.f`) is a vector of bits: only the size of its registers
-// counts, and predicates and literals are not looked at.
-enum class As : std::uint8_t { declared, bits };
+// What stands in an operand is looked at by itself, as an element of a vector of one type, or as one of a
+// vector of several (`.u32` and `.s32`, a register and a literal): that is a vector of bits, where only the
+// size of registers counts, and predicates and literals are hardly looked at; `wide` where they are wider
+// than the type.
+enum class As : std::uint8_t { scalar, element, bits, wide };
 
 // "b[0-3]|h[0-1]": words, where brackets stand for one character of a range.
 bool selects(std::string_view pattern, std::string_view word) {
@@ -34,15 +38,21 @@ bool selects_any(std::string_view patterns, std::string_view word) {
   }
 }
 
+bool is_float_of_registers(const Type& type) { return type == f16 || type == f32 || type == f64; }
+
 Misfit register_misfit(const Kernel& kernel, const OperandSpec& place, const Operand& operand, As as) {
   if (operand.index >= kernel.registers.size()) return Misfit::dangling;
   if (!place.registers_allowed) return Misfit::kind;
-  if (operand.negated && !place.negation_allowed) return Misfit::negation;
   if (operand.value != 0 && !selects_any(place.text, selector_of(operand))) return Misfit::selector;
   Type type = kernel.registers[operand.index].type;
-  const bool predicate = type.kind == TypeKind::predicate;
-  if (as == As::bits && predicate && place.type.kind != TypeKind::predicate) return Misfit::none;
-  if (as == As::bits && !predicate) type.kind = TypeKind::bits;
+  const bool bits = as == As::bits || as == As::wide;
+  if (type.kind == TypeKind::predicate && place.type.kind != TypeKind::predicate &&
+      (bits || place.any_class) && !place.needed)
+    return operand.negated && place.direction == Direction::out ? Misfit::negation : Misfit::none;
+  if (operand.negated && !place.negation_allowed) return Misfit::negation;
+  const bool integer_for_float =
+      as == As::element && place.loose && type.is_integer() && is_float_of_registers(place.type);
+  if (bits || integer_for_float) type.kind = TypeKind::bits;
   return register_fits(place, type) ? Misfit::none : Misfit::type;
 }
 
@@ -57,39 +67,69 @@ bool in_range(const OperandSpec& place, std::int64_t value) {
          std::find(place.choices.begin(), place.choices.end(), value) != place.choices.end();
 }
 
+// Of decimals the first is left out: (0, 1].
+bool in_decimal_range(const OperandSpec& place, const Operand& operand) {
+  if (!place.range || !place.type.is_float()) return true;
+  const double value = operand.kind == Kind::f32
+                           ? std::bit_cast<float>(static_cast<std::uint32_t>(operand.value))
+                           : std::bit_cast<double>(operand.value);
+  return value > static_cast<double>(place.range->first) && value <= static_cast<double>(place.range->second);
+}
+
 Misfit literal_misfit(const OperandSpec& place, const Operand& operand) {
   if (!place.literal_allowed) return Misfit::kind;
   const Type& type = place.type;
   switch (operand.kind) {
     case Kind::integer:
-      if (type.is_float()) return Misfit::literal;
+      if (type.is_float() || place.any_class) return Misfit::literal;
       return in_range(place, operand.value) ? Misfit::none : Misfit::range;
     case Kind::f32:
+      if (!in_decimal_range(place, operand)) return Misfit::range;
       return type.is_float() || (type.kind == TypeKind::bits && type.bits == 32) ? Misfit::none
                                                                                  : Misfit::literal;
     default:
+      if (!in_decimal_range(place, operand)) return Misfit::range;
       return type.is_float() || (type.kind == TypeKind::bits && type.bits == 64) ? Misfit::none
                                                                                  : Misfit::literal;
   }
 }
 
+// A literal as an element. In a vector of bits it fits, but a decimal does not become an f16, nor a `.b`
+// narrower than the registers beside it. A vector of nothing but literals has their type, and not every
+// operand takes that for its own: integers for `.b`, decimals for `.f32`.
+Misfit element_misfit(const OperandSpec& place, const Operand& literal, As as) {
+  if (place.direction != Direction::in || place.registers_only) return Misfit::kind;
+  const bool integer = literal.kind == Kind::integer;
+  if (integer && place.range && !in_range(place, literal.value)) return Misfit::range;
+  if (as != As::element) {
+    const bool narrow = place.type == f16 || (as == As::wide && place.type.kind == TypeKind::bits);
+    const bool refused = (narrow && !integer) || (place.needed && literal.kind == Kind::f64);
+    return refused ? Misfit::literal : Misfit::none;
+  }
+  if (place.exact) return Misfit::literal;
+  if (integer && place.loose && place.type == f64) return Misfit::none;
+  if (const Misfit why = literal_misfit(place, literal); why != Misfit::none || place.loose) return why;
+  if (integer) return place.type.is_integer() ? Misfit::none : Misfit::literal;
+  return place.type.bits == (literal.kind == Kind::f32 ? 32 : 64) ? Misfit::none : Misfit::literal;
+}
+
 Misfit scalar_misfit(const Kernel& kernel, const OperandSpec& place, const Operand& operand,
-                     As as = As::declared) {
+                     As as = As::scalar) {
   switch (operand.kind) {
     case Kind::reg:
       return register_misfit(kernel, place, operand, as);
     case Kind::integer:
     case Kind::f32:
     case Kind::f64:
-      if (as == As::bits && place.direction == OperandSpec::Direction::in) return Misfit::none;
-      return literal_misfit(place, operand);
+      return as == As::scalar ? literal_misfit(place, operand) : element_misfit(place, operand, as);
     case Kind::symbol:  // a name alone is no literal, a name and a number is one
-      return operand.value != 0 && place.registers_allowed && place.literal_allowed &&
-                     !place.type.is_float() && place.type.kind != TypeKind::predicate
+      return operand.value != 0 && operand.count == 0 && as == As::scalar && place.registers_allowed &&
+                     place.literal_allowed && place.type.bits >= 32 && !place.type.is_float() &&
+                     place.type.kind != TypeKind::predicate
                  ? Misfit::none
                  : Misfit::kind;
     case Kind::sink: {
-      const bool element_of_result = place.count > 0 && place.direction == OperandSpec::Direction::out;
+      const bool element_of_result = as != As::scalar && place.direction == Direction::out && !place.needed;
       return place.sink_allowed || element_of_result ? Misfit::none : Misfit::sink;
     }
     default:
@@ -137,39 +177,79 @@ ElementType element_type(const Kernel& kernel, const Operand& element) {
   }
 }
 
-// ptxas compares neighbours.
-bool mixed(const Kernel& kernel, std::span<const Operand> elements) {
-  for (std::size_t i = 1; i < elements.size(); ++i)
-    if (element_type(kernel, elements[i - 1]).conflicts(element_type(kernel, elements[i]))) return true;
+// ptxas compares neighbours, but not the index into an array of textures with the coordinates beside it.
+bool mixed(const Kernel& kernel, std::span<const Operand> elements, std::size_t index) {
+  for (std::size_t i = 1; i < elements.size(); ++i) {
+    const bool coordinates = i != index && i - 1 != index;
+    if (coordinates && element_type(kernel, elements[i - 1]).conflicts(element_type(kernel, elements[i])))
+      return true;
+  }
   return false;
 }
 
-// The elements of a vector are taken as declared only where they are all of one class.
-As vector_type(const Kernel& kernel, std::span<const Operand> elements) {
-  using Class = ElementType::Class;
-  Class common = Class::any;
-  for (const Operand& element : elements) {
-    if (element.kind == Kind::reg && element.index >= kernel.registers.size()) continue;
-    const Class cls = element_type(kernel, element).cls;
-    if (cls == Class::bits || (cls != Class::any && common != Class::any && cls != common)) return As::bits;
-    if (cls != Class::any) common = cls;
-  }
-  return As::declared;
+bool is_index(const Kernel& kernel, const Operand& element) {
+  if (element.kind != Kind::reg) return element.kind == Kind::integer;
+  const Type& type = kernel.registers[element.index].type;
+  return type.bits == 32 && (type.is_integer() || type.kind == TypeKind::bits);
 }
 
-Mismatch vector_mismatch(const Kernel& kernel, const OperandSpec& place, const Operand& operand) {
-  if (operand.kind != Kind::vector || operand.count != std::max(place.count, 1))
-    return {.why = Misfit::length};
-  if (operand.index > kernel.operands.size() || operand.count > kernel.operands.size() - operand.index)
-    return {.why = Misfit::dangling};
-  const std::span<const Operand> elements = kernel.elements_of(operand);
-  const As as = vector_type(kernel, elements);
+// Of a register as it is declared; decimals are f64, and whole numbers of no type that a register has.
+Type type_of(const Kernel& kernel, const Operand& element) {
+  if (element.kind == Kind::reg) return kernel.registers[element.index].type;
+  return element.kind == Kind::f32 ? f32 : element.kind == Kind::f64 ? f64 : Type{};
+}
+
+// Whether elements are of one type; `_` is of any.
+bool same_type(const Kernel& kernel, const Operand& a, const Operand& b) {
+  if (a.kind == Kind::sink || b.kind == Kind::sink) return true;
+  if (a.kind != Kind::reg && b.kind != Kind::reg) return a.kind == b.kind;
+  return type_of(kernel, a) == type_of(kernel, b);
+}
+
+As vector_type(const Kernel& kernel, const OperandSpec& place, std::span<const Operand> elements) {
+  const auto sink = [](const Operand& element) { return element.kind == Kind::sink; };
+  const auto typed = std::find_if_not(elements.begin(), elements.end(), sink);
+  if (std::all_of(typed, elements.end(), [&](const Operand& e) { return same_type(kernel, *typed, e); }))
+    return As::element;
+  const auto wider = [&](const Operand& element) {
+    return element.kind == Kind::reg && kernel.registers[element.index].type.bits > place.type.bits;
+  };
+  return std::any_of(elements.begin(), elements.end(), wider) ? As::wide : As::bits;
+}
+
+// Elements against their places, or against the one place of all.
+Mismatch elements_mismatch(const Kernel& kernel, std::span<const OperandSpec> places,
+                           std::span<const Operand> elements) {
+  const auto dangling = [&](const Operand& element) {
+    return element.kind == Kind::reg && element.index >= kernel.registers.size();
+  };
+  if (std::any_of(elements.begin(), elements.end(), dangling)) return {.why = Misfit::dangling};
+  const As as = vector_type(kernel, places[0], elements);
+  const std::size_t index = static_cast<std::size_t>(places[0].index) - 1;  // none: the largest there is
   for (std::size_t i = 0; i < elements.size(); ++i) {
-    const Misfit why = scalar_misfit(kernel, place, elements[i], as);
+    const Misfit why = i == index
+                           ? (is_index(kernel, elements[i]) ? Misfit::none : Misfit::type)
+                           : scalar_misfit(kernel, places[std::min(i, places.size() - 1)], elements[i], as);
     if (why != Misfit::none) return {.why = why, .element = static_cast<std::int16_t>(i)};
   }
   if (elements.empty() || untyped(elements)) return {.why = Misfit::untyped};
-  return {.why = mixed(kernel, elements) ? Misfit::mixed : Misfit::none};
+  return {.why = mixed(kernel, elements, index) ? Misfit::mixed : Misfit::none};
+}
+
+// How many registers in braces may stand for a scalar; of two, ptxas takes the first.
+int in_braces(const OperandSpec& place) {
+  const bool bfloat = place.type == bf16 || place.type == bf16x2;
+  if (place.needed || !place.registers_allowed) return 0;
+  return bfloat ? 2 : place.braces;
+}
+
+Mismatch vector_mismatch(const Kernel& kernel, const OperandSpec& place, const Operand& operand) {
+  if (operand.kind != Kind::vector) return {.why = Misfit::length};
+  if (place.count > 0 ? operand.count != place.count : operand.count > in_braces(place))
+    return {.why = Misfit::length};
+  if (operand.index > kernel.operands.size() || operand.count > kernel.operands.size() - operand.index)
+    return {.why = Misfit::dangling};
+  return elements_mismatch(kernel, {&place, 1}, kernel.elements_of(operand));
 }
 
 // Addresses of tensor memory are 32 bits. Generic and global ones are 64; of the others, which are small,
@@ -224,10 +304,11 @@ bool register_fits(const OperandSpec& place, const Type& given) {
 }
 
 bool is_opaque(std::string_view space) {
-  return space == "texref" || space == "samplerref" || space == "surfref";
+  return space == "texref" || space == "samplerref" || space == "surfref" || space == "tensormap";
 }
 
 bool space_fits(std::string_view wanted, Space space) {
+  if (wanted == "tensormap") return space == Space::global;
   if (is_opaque(wanted)) return space == Space::global || space == Space::param;
   switch (space) {
     case Space::generic:
@@ -244,7 +325,7 @@ bool space_fits(std::string_view wanted, Space space) {
     case Space::function:
       return wanted.starts_with("param");
     case Space::code:
-      break;
+      return wanted == "code";
   }
   return false;
 }
@@ -252,9 +333,7 @@ bool space_fits(std::string_view wanted, Space space) {
 Mismatch find_mismatch(const Kernel& kernel, const OperandSpec& place, const Operand& operand) {
   switch (place.kind) {
     case OperandSpec::Kind::value:
-      if (place.count > 0 || (place.braces_allowed && operand.kind == Kind::vector))
-        return vector_mismatch(kernel, place, operand);
-      if (operand.kind == Kind::vector) return {.why = Misfit::length};
+      if (place.count > 0 || operand.kind == Kind::vector) return vector_mismatch(kernel, place, operand);
       return {.why = scalar_misfit(kernel, place, operand)};
     case OperandSpec::Kind::address:
       return {.why = address_misfit(kernel, place, operand)};
@@ -273,11 +352,18 @@ Mismatch find_mismatch(const Kernel& kernel, const OperandSpec& place, const Ope
 
 Mismatch find_mismatch(const Kernel& kernel, std::span<const OperandSpec> places,
                        std::span<const Operand> operands) {
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    Mismatch mismatch = find_mismatch(kernel, places[i], operands[i]);
-    if (mismatch) {
-      mismatch.operand = static_cast<std::uint32_t>(i);
-      return mismatch;
+  for (std::size_t i = 0, count = 1; i < places.size(); i += count) {
+    for (count = 1; i + count < places.size() && places[i + count].continues;) ++count;
+    if (count == 1) {
+      if (Mismatch found = find_mismatch(kernel, places[i], operands[i])) {
+        found.operand = static_cast<std::uint32_t>(i);
+        return found;
+      }
+    } else if (const Mismatch found =
+                   elements_mismatch(kernel, places.subspan(i, count), operands.subspan(i, count))) {
+      const int element = std::max<int>(found.element, 0);
+      return {.why = found.why,
+              .operand = static_cast<std::uint32_t>(i) + static_cast<std::uint32_t>(element)};
     }
   }
   return {};

@@ -14,6 +14,7 @@ std::string hex(char prefix, int digits, std::int64_t bits) {
 }
 
 std::string plus(std::string base, const Operand& operand) {
+  if (operand.count != 0) return base + "[" + std::to_string(operand.value / operand.count) + "]";
   if (operand.value != 0 || operand.plus_zero) base += "+" + std::to_string(operand.value);
   return base;
 }

@@ -14,7 +14,7 @@ class Narrowing {
     for (std::size_t slot = 0; slot < known.size(); ++slot) {
       Domain& domain = domains_.emplace_back();
       for (const Alternative& any : form.domain(static_cast<int>(slot)))
-        if (allows(known[slot], static_cast<int>(slot), any.value)) domain.push_back(any.value);
+        if (allows(form, known[slot], static_cast<int>(slot), any.value)) domain.push_back(any.value);
     }
   }
 
@@ -34,31 +34,15 @@ class Narrowing {
   }
 
  private:
-  bool allows(const Known& known, int slot, std::string_view value) const {
-    switch (known.state) {
-      case Known::State::value:
-      case Known::State::written:
-        return known.value == value;
-      case Known::State::unwritten:
-        return form_.may_be_unwritten(slot, value);
-      default:
-        return true;
-    }
-  }
-
   const Domain& domain(int slot) const { return domains_[static_cast<std::size_t>(slot)]; }
-
-  static bool has(std::span<const Alternative> values, std::string_view value) {
-    return std::any_of(values.begin(), values.end(), [&](const Alternative& a) { return a.value == value; });
-  }
 
   /// Whether the cell lets the slot have the value.
   bool takes(const Cell& cell, std::string_view value) const {
     switch (cell.kind) {
       case Cell::Kind::one_of:
-        return has(cell.values, value);
+        return contains(cell.values, value);
       case Cell::Kind::none_of:
-        return !has(cell.values, value);
+        return !contains(cell.values, value);
       case Cell::Kind::same_as: {
         const Domain& other = domain(cell.slot);
         return std::find(other.begin(), other.end(), value) != other.end();

@@ -144,6 +144,10 @@ void Form::compile_text() {
   }
   for (const FragmentData& map : data_.frags) fragments_.emplace_back(map, slots_, place());
   for (const Entry& entry : data_.select) Template::parse(entry.value, slots_, place());
+  for (const Entry& entry : data_.conform) {
+    for (std::string_view name : split(entry.key, ' '))
+      conform_.emplace_back(name, Template::parse(entry.value, slots_, place()));
+  }
 }
 
 void Form::compile_needs() {

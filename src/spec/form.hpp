@@ -48,6 +48,8 @@ class Form {
   const std::vector<OperandTemplate>& operands() const { return operands_; }
   std::span<const std::string_view> operand_names() const { return operand_names_; }
   std::span<const FragmentTemplate> fragments() const { return fragments_; }
+  /// How the form is tried on hardware: by operand, and `before` and `after`.
+  const std::vector<std::pair<std::string_view, Template>>& conform() const { return conform_; }
   const Need* need() const { return need_; }
   /// Words with a need of their own, wherever they stand.
   std::span<const std::pair<std::string_view, const Need*>> word_needs() const { return word_needs_; }
@@ -82,6 +84,7 @@ class Form {
   std::vector<OperandTemplate> operands_;
   std::vector<std::string_view> operand_names_;
   std::vector<FragmentTemplate> fragments_;
+  std::vector<std::pair<std::string_view, Template>> conform_;
   std::vector<std::vector<Alternative>> domains_;
   std::vector<std::pair<std::string_view, const Need*>> word_needs_;
   const Need* need_ = nullptr;

@@ -9,8 +9,9 @@ namespace {
 /// Depth first over tables, rows and cells; what a step binds it takes back.
 class Joiner {
  public:
-  Joiner(const Form& form, const std::vector<Known>& known, std::size_t most)
-      : form_(form), known_(known), most_(most) {
+  /// Rows that are not on the target are left out, if one is given.
+  Joiner(const Form& form, const std::vector<Known>& known, std::size_t most, const Target* target = nullptr)
+      : form_(form), known_(known), most_(most), target_(target) {
     state_.values.resize(form.slots().size());
     state_.spellings.resize(form.slots().size(), Spelling::written);
     if (form.need() != nullptr) state_.needs.push_back(form.need());
@@ -28,6 +29,7 @@ class Joiner {
     if (index == form_.tables().size()) return finish();
     for (const Row& row : form_.tables()[index].rows) {
       if (out_.size() >= most_) return;
+      if (row.need != nullptr && !on_target({row.need})) continue;
       const bool lax = state_.lax;
       state_.lax = lax || row.lax;
       if (row.need != nullptr) state_.needs.push_back(row.need);
@@ -83,22 +85,10 @@ class Joiner {
   }
 
   bool fits(int slot, std::string_view value) const {
-    if (known_.empty()) return true;
-    const Known& known = known_[static_cast<Index>(slot)];
-    switch (known.state) {
-      case Known::State::value:
-      case Known::State::written:
-        return known.value == value;
-      case Known::State::unwritten:
-        return form_.may_be_unwritten(slot, value);
-      default:
-        return true;
-    }
+    return known_.empty() || allows(form_, known_[static_cast<Index>(slot)], slot, value);
   }
 
-  static bool contains(std::span<const Alternative> values, std::string_view value) {
-    return std::any_of(values.begin(), values.end(), [&](const Alternative& a) { return a.value == value; });
-  }
+  bool on_target(const Needs& needs) const { return target_ == nullptr || lowest_version(needs, *target_); }
 
   std::string_view value_of(int slot) const { return state_.values[static_cast<Index>(slot)]; }
 
@@ -124,7 +114,7 @@ class Joiner {
       if (std::find(row.values.begin(), row.values.end(), word) != row.values.end())
         row.needs.push_back(need);
     }
-    out_.push_back(std::move(row));
+    if (on_target(row.needs)) out_.push_back(std::move(row));
   }
 
   bool spelled_as_known(const Joined& row, Index slot) const {
@@ -154,6 +144,7 @@ class Joiner {
   const Form& form_;
   const std::vector<Known>& known_;
   const std::size_t most_;
+  const Target* const target_;
   Joined state_;
   std::vector<std::pair<int, const Cell*>> postponed_;
   std::vector<Joined> out_;
@@ -163,6 +154,25 @@ class Joiner {
 
 std::vector<Joined> join(const Form& form, const std::vector<Known>& known, std::size_t most) {
   return Joiner(form, known, most).run();
+}
+
+bool exists_on(const Form& form, const Target& target) { return !Joiner(form, {}, 1, &target).run().empty(); }
+
+bool allows(const Form& form, const Known& known, int slot, std::string_view value) {
+  switch (known.state) {
+    case Known::State::value:
+    case Known::State::written:
+      return known.value == value;
+    case Known::State::unwritten:
+      return form.may_be_unwritten(slot, value);
+    case Known::State::nothing:
+      break;
+  }
+  return true;
+}
+
+bool contains(std::span<const Alternative> values, std::string_view value) {
+  return std::any_of(values.begin(), values.end(), [&](const Alternative& a) { return a.value == value; });
 }
 
 }  // namespace ptxloom::spec

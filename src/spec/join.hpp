@@ -31,4 +31,12 @@ inline constexpr std::size_t kAllRows = static_cast<std::size_t>(-1);
 /// "spec-unbound-slot" where a row leaves a slot open.
 std::vector<Joined> join(const Form& form, const std::vector<Known>& known, std::size_t most = kAllRows);
 
+/// Whether any row of the form is on the target, documented or not.
+bool exists_on(const Form& form, const Target& target);
+
+/// Whether what is known of the slot lets it have the value.
+bool allows(const Form& form, const Known& known, int slot, std::string_view value);
+
+bool contains(std::span<const Alternative> values, std::string_view value);
+
 }  // namespace ptxloom::spec

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdlib>
 #include <limits>
 
 #include "spec/cell.hpp"
@@ -56,7 +57,7 @@ class OperandParser {
     if (kind == "out") return parse_value(rest, Direction::out, false), true;
     if (kind == "inout") return parse_value(rest, Direction::inout, false), true;
     if (kind == "in") return parse_value(rest, Direction::in, true), true;
-    if (kind == "reg") return parse_value(rest, Direction::in, false), true;
+    if (kind == "reg") return spec_.registers_only = true, parse_value(rest, Direction::in, false), true;
     if (kind == "imm") return parse_immediate(rest), true;
     if (kind == "sym") return fixed(Kind::symbol), parse_symbol(rest), true;
     if (kind == "label") return fixed(Kind::label), true;
@@ -125,6 +126,14 @@ class OperandParser {
         spec_.sink_allowed = true;
       } else if (text.back() == '^') {
         spec_.needed = true;
+      } else if (text.back() == '~') {
+        spec_.loose = true;
+      } else if (text.back() == '#') {
+        ++spec_.index;
+      } else if (text.back() == '%') {
+        spec_.any_class = true;
+      } else if (text.back() == '-') {  // a slot that adds none
+        continue;
       } else if (text.back() == '.' && !text.ends_with("..")) {  // not an open range
         spec_.exact = true;
       } else {
@@ -139,8 +148,8 @@ class OperandParser {
     if (text.ends_with(']')) {
       const std::size_t open = std::min(text.find('['), text.size());
       const std::string_view count = text.substr(open + 1, text.size() - open - 2);
-      spec_.braces_allowed = count == kAbsent;
-      if (count != kAbsent) spec_.count = static_cast<int>(number(count));
+      const int registers = count == kAbsent ? -1 : static_cast<int>(number(count));
+      (registers < 0 ? spec_.braces : spec_.count) = std::abs(registers);
       text = text.substr(0, open);
     }
     const TypeData* const type = vocabulary_.type(text);
@@ -149,7 +158,8 @@ class OperandParser {
     spec_.literal_allowed = literals && (type->literals || !range.empty());
     // The manual shows `!` only for some predicates; ptxas takes it on all that are read.
     spec_.negation_allowed = negatable || (literals && spec_.type == pred);
-    if (spec_.count > 0 && direction == OperandSpec::Direction::out) spec_.sink_allowed = true;
+    if (spec_.count > 0 && direction == OperandSpec::Direction::out && !spec_.needed)
+      spec_.sink_allowed = true;
     if (!range.empty()) parse_values(range);
   }
 
@@ -236,15 +246,19 @@ OperandList lay_out(std::string_view text, std::span<const std::string_view> nam
   OperandList list;
   OperandPiece piece;
   int depth = 0;
+  bool in_vector = false;  // after an operand in braces of the text
   for (std::size_t at = skip_blanks(encoded, 0); at < encoded.size(); ++at) {
     const char c = encoded[at];
     const auto index = static_cast<std::size_t>(static_cast<unsigned char>(c)) - 1;
     if (index >= operands.size()) {
       depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+      in_vector = in_vector && c != '}';
       piece.text += c;
       continue;
     }
     OperandSpec& spec = list.specs.emplace_back(std::move(*operands[index]));
+    spec.continues = in_vector;
+    in_vector = in_vector || (at > 0 && encoded[at - 1] == '{');
     const bool paired =
         (at > 0 && encoded[at - 1] == '|') || (at + 1 < encoded.size() && encoded[at + 1] == '|');
     if (paired && spec.direction == OperandSpec::Direction::out && !spec.needed) spec.sink_allowed = true;

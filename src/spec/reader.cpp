@@ -123,7 +123,7 @@ FormData Reader::form(const Json& json, const FileData* file) {
   place_.form = json.is_object() && json.contains("form") ? text(json, "form") : std::string_view{};
   expect_fields(json, "a form",
                 {"form", "family", "doc", "text", "ops", "alias", "need", "needs", "mods", "tables", "lax",
-                 "sets", "select", "frags", "mode", "test"});
+                 "sets", "select", "frags", "conform", "mode", "test"});
   if (place_.form.empty()) fail("spec-field", place_, "a form lacks its name, the field 'form'");
   FormData form{.file = file, .name = place_.form};
   form.family = text(json, "family");
@@ -141,6 +141,7 @@ FormData Reader::form(const Json& json, const FileData* file) {
   form.tables = tables(json, "tables");
   form.lax = tables(json, "lax");
   form.frags = fragments(json);
+  form.conform = entries(json, "conform");
   std::tie(form.module_decls, form.body_decls) = declarations(json);
   place_.form = {};
   return form;

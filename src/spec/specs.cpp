@@ -128,6 +128,13 @@ Variant::FragmentMap Variant::fragment(std::string_view operand) const {
   return {};
 }
 
+std::string Variant::conform(std::string_view what) const {
+  for (const auto& [name, text] : data_->form->conform()) {
+    if (name == what) return text.render(data_->values);
+  }
+  return {};
+}
+
 Specs::Specs(std::span<const std::filesystem::path> overlays)
     : database_(std::make_unique<spec::Database>(spec::compiled_specs(), overlays)) {}
 

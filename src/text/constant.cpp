@@ -20,13 +20,16 @@ constexpr int kDeepest = 64;  // nesting, so that no text can exhaust the stack
        "numbers: 12, 0x1F, 017, 0b101, 1.5, 1e3, 0f3F800000, 0d3FF0000000000000");
 }
 
+// ptxas cuts off what is just too large for 64 bits, and refuses what is larger: a digit after the 64th bit.
 std::uint64_t digits_of(const Token& token, std::string_view digits, int base) {
+  if (digits.empty()) bad_number(token);
   std::uint64_t value = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, value, base);
-  if (error == std::errc::result_out_of_range)
-    fail(token, "bad-number", quoted(token) + " does not fit 64 bits");
-  if (error != std::errc{} || stop != end) bad_number(token);
+  for (const char& c : digits) {
+    unsigned digit = 0;
+    if (std::from_chars(&c, &c + 1, digit, base).ec != std::errc{}) bad_number(token);
+    if (value >> 63 != 0) fail(token, "bad-number", quoted(token) + " does not fit 64 bits");
+    value = value * static_cast<unsigned>(base) + digit;
+  }
   return value;
 }
 
@@ -49,11 +52,18 @@ Constant decimal_float(const Token& token) {
   return Constant::of(value);
 }
 
+char second_of_zero(std::string_view text) { return text.size() > 1 && text[0] == '0' ? text[1] : '\0'; }
+
+bool is_float_bits(const Token& token) {
+  constexpr std::string_view kMarks = "fFdD";
+  const char mark = second_of_zero(token.text);
+  return token.kind == Token::Kind::number && mark != '\0' && kMarks.find(mark) != kMarks.npos;
+}
+
 Constant literal(const Token& token) {
   std::string_view text = token.text;
-  const char second = text.size() > 1 && text[0] == '0' ? text[1] : '\0';
-  if (second == 'f' || second == 'F') return float_bits(token, Kind::f32);
-  if (second == 'd' || second == 'D') return float_bits(token, Kind::f64);
+  const char second = second_of_zero(text);
+  if (is_float_bits(token)) return float_bits(token, second == 'f' || second == 'F' ? Kind::f32 : Kind::f64);
   const bool hexadecimal = second == 'x' || second == 'X';
   if (!hexadecimal && text.find_first_of(".eE") != text.npos) return decimal_float(token);
   const bool marked = text.ends_with('U');
@@ -104,8 +114,19 @@ Constant divide(const Token& at, Constant a, Constant b, bool remainder) {
 }
 
 Constant apply_float(const Token& at, Constant a, Constant b) {
+  if (!a.is_float() || !b.is_float())
+    fail(at, "bad-number", quoted(at) + " takes two integers or two floats, not one of each");
   const double x = a.as_double(), y = b.as_double();
+  if (at.is("==")) return integer(x == y, false);
+  if (at.is("!=")) return integer(x != y, false);
+  if (at.is("<=")) return integer(x <= y, false);
+  if (at.is(">=")) return integer(x >= y, false);
+  if (at.text.size() > 1) fail(at, "bad-number", quoted(at) + " takes integers, not floats");
   switch (at.text[0]) {
+    case '<':
+      return integer(x < y, false);
+    case '>':
+      return integer(x > y, false);
     case '+':
       return Constant::of(x + y);
     case '-':
@@ -158,12 +179,12 @@ class Reader {
   Constant conditional() {
     if (++depth_ > kDeepest) fail(in_.peek(), "syntax", "a constant expression is nested too deeply");
     Constant value = binary(1);
-    if (in_.accept("?")) {
-      const bool condition = value.bits != 0;
-      value = conditional();
+    if (const Token& at = in_.peek(); in_.accept("?")) {
+      const Constant chosen = conditional();
       in_.expect(":");
       const Constant otherwise = conditional();
-      if (!condition) value = otherwise;
+      for (const Constant& part : {value, chosen, otherwise}) integral(at, part);
+      value = value.bits != 0 ? chosen : otherwise;
     }
     --depth_;
     return value;
@@ -229,7 +250,7 @@ class Reader {
 
   Constant primary() {
     if (in_.accept("(")) {
-      const Constant value = conditional();
+      const Constant value = is_float_bits(in_.peek()) ? literal(in_.next()) : conditional();
       in_.expect(")");
       return value;
     }
@@ -237,6 +258,9 @@ class Reader {
     const Token& token = in_.peek();
     if (token.kind != Token::Kind::number)
       fail(token, "syntax", "expected a constant, found " + quoted(token));
+    if (is_float_bits(token))
+      fail(token, "syntax", quoted(token) + " is a float by its bits, which stands in no expression",
+           "set the sign bit itself, or write a decimal");
     return literal(in_.next());
   }
 
@@ -265,7 +289,9 @@ bool starts_constant(const Token& token) {
          std::string_view("-+~!(").find(token.text[0]) != std::string_view::npos;
 }
 
-Constant read_constant(TokenStream& in) { return Reader(in).conditional(); }
+Constant read_constant(TokenStream& in) {
+  return is_float_bits(in.peek()) ? literal(in.next()) : Reader(in).conditional();
+}
 
 std::int64_t read_integer(TokenStream& in) {
   const Token& at = in.peek();
@@ -276,9 +302,18 @@ std::int64_t read_integer(TokenStream& in) {
 
 std::int64_t read_count(TokenStream& in) {
   const Token& at = in.peek();
+  if (in.accept("WARP_SZ")) return kWarpSize;
   const Constant value = at.kind == Token::Kind::number ? literal(in.next()) : Constant::of(0.0);
   if (value.is_float()) fail(at, "syntax", "expected a number, found " + quoted(at));
   return value.bits;
+}
+
+std::uint32_t read_u32(TokenStream& in) {
+  const Token& at = in.peek();
+  const std::int64_t value = read_count(in);
+  if (value < 0 || value > std::numeric_limits<std::uint32_t>::max())
+    fail(at, "syntax", "expected a number of 32 bits, found " + quoted(at));
+  return static_cast<std::uint32_t>(value);
 }
 
 }  // namespace ptxloom::text

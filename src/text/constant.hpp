@@ -6,7 +6,8 @@
 #include "text/token_stream.hpp"
 
 // Constant expressions (PTX ISA, "Constants"): integers are 64 bits wide, signed unless written with U or too
-// large for it; floats are double, but for one written by its 32 bits.
+// large for it; floats are double, but for one written by its 32 bits. A float written by its bits stands
+// alone.
 namespace ptxloom::text {
 
 struct Constant {
@@ -27,7 +28,9 @@ bool starts_constant(const Token& token);
 Constant read_constant(TokenStream& in);
 /// The same, but an integer.
 std::int64_t read_integer(TokenStream& in);
-/// One integer literal: inside of `<...>`, where `>` is no operator.
+/// One integer literal: what declarations and directives take, no expressions.
 std::int64_t read_count(TokenStream& in);
+/// One integer literal of 32 bits, as directives take it.
+std::uint32_t read_u32(TokenStream& in);
 
 }  // namespace ptxloom::text

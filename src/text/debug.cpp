@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "text/constant.hpp"
 
@@ -12,37 +11,28 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n\f\v";
 
-std::uint32_t read_number(TokenStream& in) {
-  const Token& at = in.peek();
-  const std::int64_t value = read_integer(in);
-  if (value < 0 || value > std::numeric_limits<std::uint32_t>::max())
-    fail(at, "syntax", "expected a number of 32 bits, found " + quoted(at));
-  return static_cast<std::uint32_t>(value);
-}
-
 ir::Location::Place read_place(TokenStream& in) {
   ir::Location::Place place;
-  place.file = read_number(in);
-  place.line = read_number(in);
-  place.column = read_number(in);
+  place.file = read_u32(in);
+  place.line = read_u32(in);
+  place.column = read_u32(in);
   return place;
 }
 
 // `a`, `a+8`, `a-b`, `-3`: a number, or labels and the distances between them.
 void read_value(TokenStream& in) {
-  if (starts_constant(in.peek())) {
-    read_integer(in);
+  if (!in.peek().is_word()) {
+    in.accept("-");
+    read_count(in);
     return;
   }
-  in.expect_word("a value or a label");
-  if (in.accept("+")) {
-    read_integer(in);
-  } else if (in.accept("-")) {
-    if (in.peek().is_word()) {
-      in.next();
-    } else {
-      read_integer(in);
-    }
+  in.next();
+  const bool plus = in.accept("+");
+  if (!plus && !in.accept("-")) return;
+  if (!plus && in.peek().is_word()) {
+    in.next();
+  } else {
+    read_count(in);
   }
 }
 
@@ -59,33 +49,37 @@ void read_line(TokenStream& in) {
 
 }  // namespace
 
+void refuse_old_debug(const TokenStream& in) {
+  if (in.peek().is("@") && in.peek(1).is("@") && in.peek(2).text.starts_with("DWARF"))
+    fail(in.peek(), "unsupported", "@@DWARF is not supported as of PTX 2.0",
+         "leave it out, or write the data in a .section");
+}
+
 ir::File read_file(TokenStream& in) {
   in.expect(".file");
-  ir::File file{.index = read_number(in), .name = {}};
+  ir::File file{.index = read_u32(in), .name = {}};
   const Token& name = in.peek();
   if (name.kind != Token::Kind::string || name.text.size() < 2 || name.text.back() != '"')
     fail(name, "syntax", "expected the name of a file, found " + quoted(name), ".file 1 \"kernel.cu\"");
   file.name = in.next().text;
   if (!in.accept(",")) return file;
   file.stamp.emplace();
-  (*file.stamp)[0] = static_cast<std::uint64_t>(read_integer(in));
+  (*file.stamp)[0] = static_cast<std::uint64_t>(read_count(in));
   in.expect(",");
-  (*file.stamp)[1] = static_cast<std::uint64_t>(read_integer(in));
+  (*file.stamp)[1] = static_cast<std::uint64_t>(read_count(in));
   return file;
 }
 
 ir::Location read_location(TokenStream& in) {
   in.expect(".loc");
   ir::Location location{.place = read_place(in)};
-  while (in.accept(",")) {
-    if (in.accept("inlined_at")) {
-      location.inlined_at = read_place(in);
-      continue;
-    }
-    in.expect("function_name");
-    location.function = in.expect_name("a label of .debug_str").text;
-    if (in.accept("+")) location.function += "+" + std::to_string(read_number(in));
-  }
+  if (!in.accept(",")) return location;
+  in.expect("function_name");
+  location.function = in.expect_name("a label of .debug_str").text;
+  if (in.accept("+")) location.function += "+" + std::to_string(read_u32(in));
+  in.expect(",");
+  in.expect("inlined_at");
+  location.inlined_at = read_place(in);
   return location;
 }
 

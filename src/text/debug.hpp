@@ -12,6 +12,8 @@ namespace ptxloom::text {
 ir::File read_file(TokenStream& in);
 /// `.loc 1 12 5, function_name $L__info_string0+8, inlined_at 1 3 2`
 ir::Location read_location(TokenStream& in);
+/// Throws SyntaxError for a line of DWARF as PTX 1 had it: `@@DWARF .byte 0`.
+void refuse_old_debug(const TokenStream& in);
 /// `.section .debug_info { ... }`
 ir::Section read_section(TokenStream& in);
 

@@ -30,10 +30,24 @@ constexpr std::array kDeclarable{b8,  b16, b32, b64,   b128, u8,  u16,  u32,    
 
 bool is_opaque(const Type& type) { return type == texref || type == samplerref || type == surfref; }
 
-// `.v2` or `.v4` before the type of a variable: 1 where there is none.
-std::uint32_t accept_vector(TokenStream& in) {
-  if (in.accept(".v2")) return 2;
-  return in.accept(".v4") ? 4 : 1;
+// `.v2 .f32` or `.f32`.
+struct VectorType {
+  Type type;
+  std::uint32_t elements = 1;
+};
+VectorType read_vector_type(TokenStream& in) {
+  constexpr int kMostBits = 128;
+  VectorType read;
+  if (in.accept(".v2")) {
+    read.elements = 2;
+  } else if (in.accept(".v4")) {
+    read.elements = 4;
+  }
+  const Token& at = in.peek();
+  read.type = read_type(in);
+  if (read.elements > 1 && read.type.bits * static_cast<int>(read.elements) > kMostBits)
+    fail(at, "bad-size", "a vector has 128 bits at most");
+  return read;
 }
 
 // What the declaration says before the names.
@@ -55,9 +69,14 @@ Common read_common(TokenStream& in, ir::Linkage linkage) {
   common.variable.managed = attributes.managed;
   common.variable.unified = attributes.unified;
   if (in.accept(".align")) common.variable.alignment = read_alignment(in);
-  common.vector = accept_vector(in);
   const Token& type = in.peek();
-  common.variable.type = read_type(in);
+  const VectorType read = read_vector_type(in);
+  common.variable.type = read.type;
+  common.vector = read.elements;
+  if (*space == ir::Space::function && (read.type == f16x2 || is_opaque(read.type)))
+    fail(type, "syntax", "a .param variable has no type ." + std::string(read.type.name), "use .b32 or .b64");
+  if (common.variable.managed && *space != ir::Space::global)
+    fail(type, "syntax", "only .global variables can be .managed");
   if (common.variable.type == pred)
     fail(type, "syntax", "a predicate cannot be stored: it is a register only", "declare it with .reg");
   if (common.vector > 1)
@@ -103,7 +122,7 @@ Type read_type(TokenStream& in) {
 
 std::uint32_t read_alignment(TokenStream& in) {
   const Token& at = in.peek();
-  const std::int64_t bytes = read_integer(in);
+  const std::int64_t bytes = read_count(in);
   if (bytes <= 0 || bytes > 1 << 20 || (bytes & (bytes - 1)) != 0)
     fail(at, "bad-alignment", "an alignment is a power of two", "1, 2, 4, 8, 16 ...");
   return static_cast<std::uint32_t>(bytes);
@@ -118,7 +137,7 @@ std::vector<std::uint64_t> read_dimensions(TokenStream& in) {
       dimensions.push_back(0);
       continue;
     }
-    const std::int64_t n = read_integer(in);
+    const std::int64_t n = read_count(in);
     if (n <= 0 || static_cast<std::uint64_t>(n) > kLargest)
       fail(at, "bad-size", "an array has a positive number of elements");
     dimensions.push_back(static_cast<std::uint64_t>(n));
@@ -145,9 +164,9 @@ Attributes read_attributes(TokenStream& in) {
     in.expect(".unified");
     in.expect("(");
     ir::Unified& id = attributes.unified.emplace();
-    id[0] = static_cast<std::uint64_t>(read_integer(in));
+    id[0] = static_cast<std::uint64_t>(read_count(in));
     in.expect(",");
-    id[1] = static_cast<std::uint64_t>(read_integer(in));
+    id[1] = static_cast<std::uint64_t>(read_count(in));
     in.expect(")");
   } while (in.accept(","));
   in.expect(")");
@@ -176,22 +195,26 @@ void read_variables(TokenStream& in, ir::Linkage linkage, const VariableReader& 
     const Token& name = in.expect_name("a name");
     const Shape shape{.dimensions = read_dimensions(in), .vector = common.vector};
     variable.count = product(name, shape.dimensions) * common.vector;
+    if (variable.space == ir::Space::function && common.vector > 1 && shape.dimensions.empty())
+      fail(name, "syntax", "a .param variable is no vector",
+           "declare an array: " + std::string(name.text) + "[4]");
     variable.array = variable.count == 1 && !shape.dimensions.empty();
     if (in.accept("=")) read_initial(in, name, shape, reader.globals, variable);
     if (variable.count == 0 && linkage != ir::Linkage::external)
       fail(name, "bad-size", std::string(name.text) + "[] needs a size",
            "only .extern arrays get theirs at launch");
-    variable.name = reader.declare(
-        name, {variable.space, static_cast<std::uint32_t>(variable.type.bytes()) * common.vector});
+    const auto bytes = static_cast<std::uint32_t>(variable.type.bytes());  // also of vectors
+    variable.name = reader.declare(name, {variable.space, shape.dimensions.empty() ? 0 : bytes});
     out.push_back(std::move(variable));
   } while (in.accept(","));
   in.expect(";");
 }
 
 void read_registers(TokenStream& in, Scopes& scopes) {
-  const std::uint32_t vector = accept_vector(in);
-  const Type type = read_type(in);
+  if (in.accept(".align")) read_alignment(in);  // means nothing
+  const auto [type, vector] = read_vector_type(in);
   if (is_opaque(type)) fail(in.peek(), "syntax", "a register has no type ." + std::string(type.name));
+  if (vector > 1 && type == pred) fail(in.peek(), "syntax", "there are no vectors of predicates");
   do {
     const Token& name = in.expect_name("a register's name");
     std::optional<std::int64_t> count;

@@ -36,6 +36,7 @@ class InitialReader {
     if (!in_.accept("{"))
       fail(open, "syntax", "expected '{', found " + quoted(open),
            "an array of " + std::to_string(sizes_.size()) + " dimensions has as many nested lists");
+    if (depth == 0 && sizes_[0] != 0 && in_.accept("}")) return;
     std::uint64_t count = 0;
     do {
       read(depth + 1);
@@ -84,9 +85,17 @@ class InitialReader {
     const bool generic = in_.peek().is("generic") && in_.peek(1).is("(");
     if (generic) in_.next(), in_.next();
     const Token& name = in_.expect_name("the name of a variable or function");
-    if (!globals_.contains(name.text))
+    const auto found = globals_.find(name.text);
+    if (found == globals_.end())
       fail(name, "undefined-name", "nothing is called " + std::string(name.text),
            "declare it before it is used");
+    const ir::Space space = found->second.space;
+    if (space != ir::Space::global && space != ir::Space::constant && space != ir::Space::code)
+      fail(name, "address-space", std::string(name.text) + " has no address before the launch",
+           "only variables in .global and .const, and functions, do");
+    if (!holds_address(mask))
+      fail(name, "operand-type", "." + std::string(variable_.type.name) + " holds no address",
+           "use .u64, or .u8 with masks: 0xFF(" + std::string(name.text) + ")");
     if (generic) in_.expect(")");
     const std::int64_t addend = in_.accept("+") ? read_integer(in_) : 0;
     variable_.addresses.push_back({.offset = variable_.initial.size(),
@@ -95,6 +104,14 @@ class InitialReader {
                                    .generic = generic,
                                    .mask = mask});
     append(0);
+  }
+
+  // Whole, or one byte of it.
+  bool holds_address(std::uint64_t mask) const {
+    bool byte = false;
+    for (int shift = 0; shift < 64; shift += 8) byte = byte || mask == std::uint64_t{0xFF} << shift;
+    const Type& type = variable_.type;
+    return (mask == 0 || byte) && (type == u64 || type == u32 || (type == u8 && byte));
   }
 
   void append(std::uint64_t bits) {

@@ -12,6 +12,8 @@
 namespace ptxloom::text {
 namespace {
 
+constexpr std::uint64_t kMostElements = 1 << 24;
+
 struct ParameterToken {
   ir::Parameter parameter;
   bool in_register = false;
@@ -27,8 +29,8 @@ void read_extent(TokenStream& in, ParameterToken& read) {
   const std::vector<std::uint64_t> dimensions = read_dimensions(in);
   if (dimensions.empty()) return;
   read.parameter.unsized = dimensions[0] == 0;
-  if (dimensions.size() > 1 || dimensions[0] > std::numeric_limits<std::uint16_t>::max())
-    fail(read.name, "bad-size", "a parameter is an array of one dimension and 65535 elements at most");
+  if (dimensions.size() > 1 || dimensions[0] > kMostElements)
+    fail(read.name, "bad-size", "a parameter is an array of one dimension and 2^24 elements at most");
   read.parameter.count = static_cast<std::uint32_t>(dimensions[0]);
 }
 
@@ -41,6 +43,8 @@ ParameterToken read_parameter(TokenStream& in) {
   read.parameter.type = read_type(in);
   if (read.parameter.type == pred && !read.in_register)
     fail(type, "syntax", "a predicate cannot be stored: it is passed in a register only");
+  if (read.parameter.type == f16x2 && !read.in_register)
+    fail(type, "syntax", "a parameter has no type .f16x2", "use .b32");
   if (in.accept(".ptr")) read_pointer(in, read.parameter);
   read.name = in.expect_name("a name");
   if (!read.in_register) read_extent(in, read);
@@ -60,6 +64,22 @@ std::vector<ir::Parameter> read_list(TokenStream& in, const std::function<void(P
   return parameters;
 }
 
+void check_parameters(const Token& at, const std::vector<ir::Parameter>& parameters, bool entry) {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].unsized && (entry || i + 1 < parameters.size()))
+      fail(at, "bad-size", parameters[i].name + "[] needs a size",
+           "only the last parameter of a .func has none");
+  }
+}
+
+void check_results(const Token& at, const std::vector<ir::Parameter>& results) {
+  for (const ir::Parameter& result : results) {
+    if (result.unsized) fail(at, "bad-size", result.name + "[] needs a size");
+    if (results.size() > 1 && !result.reg)
+      fail(at, "syntax", "several results are returned in registers only", ".reg .b32 " + result.name);
+  }
+}
+
 // `_` or a name, both without meaning.
 std::vector<ir::Parameter> read_unnamed(TokenStream& in) {
   return read_list(in, [](ParameterToken& read) {
@@ -68,37 +88,30 @@ std::vector<ir::Parameter> read_unnamed(TokenStream& in) {
   });
 }
 
-std::uint32_t read_number(TokenStream& in) {
-  const Token& at = in.peek();
-  const std::int64_t value = read_integer(in);
-  if (value < 0 || value > std::numeric_limits<std::int32_t>::max())
-    fail(at, "syntax", "expected a number that is not negative, found " + quoted(at));
-  return static_cast<std::uint32_t>(value);
-}
-
 std::uint32_t read_positive(TokenStream& in) {
   const Token& at = in.peek();
-  const std::uint32_t value = read_number(in);
+  const std::uint32_t value = read_u32(in);
   if (value == 0) fail(at, "syntax", "expected a positive number, found " + quoted(at));
   return value;
 }
 
-std::array<std::uint32_t, 3> read_triple(TokenStream& in) {
+std::array<std::uint32_t, 3> read_triple(TokenStream& in, std::uint32_t (*read)(TokenStream&)) {
   std::array<std::uint32_t, 3> n{1, 1, 1};
-  n[0] = read_positive(in);
-  if (in.accept(",")) n[1] = read_positive(in);
-  if (in.accept(",")) n[2] = read_positive(in);
+  n[0] = read(in);
+  if (in.accept(",")) n[1] = read(in);
+  if (in.accept(",")) n[2] = read(in);
   return n;
 }
 
 // Directives of functions and prototypes alike; false for any other.
 bool read_call_directive(TokenStream& in, ir::Interface& interface) {
-  if (in.accept(".noreturn")) {
+  if (const Token& at = in.peek(); !interface.noreturn && in.accept(".noreturn")) {
+    if (!interface.results.empty()) fail(at, "syntax", "what returns a result is not .noreturn");
     interface.noreturn = true;
   } else if (in.accept(".abi_preserve")) {
-    interface.abi_preserve = read_number(in);
+    interface.abi_preserve = read_u32(in);
   } else if (in.accept(".abi_preserve_control")) {
-    interface.abi_preserve_control = read_number(in);
+    interface.abi_preserve_control = read_u32(in);
   } else {
     return false;
   }
@@ -107,17 +120,17 @@ bool read_call_directive(TokenStream& in, ir::Interface& interface) {
 
 bool read_launch_directive(TokenStream& in, ir::Function& function) {
   if (in.accept(".maxntid")) {
-    function.maxntid = read_triple(in);
+    function.maxntid = read_triple(in, read_positive);
   } else if (in.accept(".reqntid")) {
-    function.reqntid = read_triple(in);
+    function.reqntid = read_triple(in, read_positive);
   } else if (in.accept(".reqnctapercluster")) {
-    function.reqnctapercluster = read_triple(in);
+    function.reqnctapercluster = read_triple(in, read_u32);  // 0 is taken
   } else if (in.accept(".minnctapersm")) {
     function.minnctapersm = read_positive(in);
   } else if (in.accept(".maxnreg")) {
     function.maxnreg = read_positive(in);
   } else if (in.accept(".maxclusterrank")) {
-    function.maxclusterrank = read_positive(in);
+    function.maxclusterrank = read_u32(in);
   } else if (in.accept(".explicitcluster")) {
     function.explicitcluster = true;
   } else if (in.accept(".blocksareclusters")) {
@@ -131,10 +144,18 @@ bool read_launch_directive(TokenStream& in, ir::Function& function) {
 }  // namespace
 
 std::vector<ir::Parameter> read_parameters(TokenStream& in, Scopes& scopes, ir::Space space) {
-  return read_list(in, [&](ParameterToken& read) {
+  const Token& at = in.peek();
+  std::vector<ir::Parameter> parameters = read_list(in, [&](ParameterToken& read) {
+    const Type& type = read.parameter.type;
+    if (space != ir::Space::param && (type == texref || type == samplerref || type == surfref))
+      fail(read.name, "syntax", "a ." + std::string(type.name) + " is passed to an .entry only",
+           "pass its address in a .b64");
+    if (read.parameter.pointer && space != ir::Space::param)
+      fail(read.name, "syntax", ".ptr stands in the parameters of an .entry only");
     if (!read.in_register) {
-      read.parameter.name =
-          scopes.declare_symbol(read.name, {space, static_cast<std::uint32_t>(read.parameter.type.bytes())});
+      const bool array = read.parameter.count != 0 || read.parameter.unsized;
+      const auto bytes = static_cast<std::uint32_t>(read.parameter.type.bytes());
+      read.parameter.name = scopes.declare_symbol(read.name, {space, array ? bytes : 0});
     } else if (space == ir::Space::param) {
       fail(read.name, "syntax", "a parameter of an entry is in .param, not in a register");
     } else {
@@ -142,13 +163,26 @@ std::vector<ir::Parameter> read_parameters(TokenStream& in, Scopes& scopes, ir::
       read.parameter.name = read.name.text;
     }
   });
+  check_parameters(at, parameters, space == ir::Space::param);
+  return parameters;
+}
+
+std::vector<ir::Parameter> read_results(TokenStream& in, Scopes& scopes) {
+  const Token& at = in.peek();
+  std::vector<ir::Parameter> results = read_parameters(in, scopes, ir::Space::function);
+  check_results(at, results);
+  return results;
 }
 
 ir::Prototype read_prototype(TokenStream& in) {
   ir::Prototype prototype;
-  if (in.peek().is("(")) prototype.results = read_unnamed(in);
+  const Token& results = in.peek();
+  if (results.is("(")) prototype.results = read_unnamed(in);
+  check_results(results, prototype.results);
   in.expect_name("_");
-  if (in.peek().is("(")) prototype.parameters = read_unnamed(in);
+  const Token& parameters = in.peek();
+  if (parameters.is("(")) prototype.parameters = read_unnamed(in);
+  check_parameters(parameters, prototype.parameters, false);
   while (read_call_directive(in, prototype)) {
   }
   in.expect(";");
@@ -158,15 +192,14 @@ ir::Prototype read_prototype(TokenStream& in) {
 void read_directives(TokenStream& in, ir::Function& function) {
   while (!in.peek().is("{") && !in.peek().is(";")) {
     const Token& token = in.peek();
-    if (token.is(".pragma")) {
-      in.next();
+    if (function.entry && in.accept(".pragma")) {
       function.header_pragmas.push_back(read_pragmas(in));
       in.expect(";");
     } else if (!(function.entry ? read_launch_directive(in, function) : read_call_directive(in, function))) {
       fail(token, "syntax", "expected '{' or a directive of the function, found " + quoted(token),
            function.entry ? ".maxntid .reqntid .minnctapersm .maxnreg .reqnctapercluster .maxclusterrank "
                             ".explicitcluster .blocksareclusters .pragma"
-                          : ".noreturn .abi_preserve .abi_preserve_control .pragma");
+                          : ".noreturn .abi_preserve .abi_preserve_control");
     }
   }
 }

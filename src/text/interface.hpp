@@ -13,6 +13,9 @@ namespace ptxloom::text {
 /// `(.param .b64 x, .reg .b32 n)`, declared in the scope of the function.
 std::vector<ir::Parameter> read_parameters(TokenStream& in, Scopes& scopes, ir::Space space);
 
+/// The same of what it returns.
+std::vector<ir::Parameter> read_results(TokenStream& in, Scopes& scopes);
+
 /// `(.param .b32 _) _ (.param .b64 _, .param .b64 _) .noreturn;`: what follows .callprototype, with its `;`.
 ir::Prototype read_prototype(TokenStream& in);
 

@@ -110,18 +110,28 @@ void Lexer::skip_blanks_and_comments() {
 
 void Lexer::skip_line_comment() {
   const std::size_t end = std::min(text_.find('\n', at_), text_.size());
-  if (fresh_line_) {
-    std::string_view comment = text_.substr(at_ + 2, end - at_ - 2);
-    if (comment.starts_with(' ')) comment.remove_prefix(1);
-    if (comment.ends_with('\r')) comment.remove_suffix(1);
-    out_->comments.push_back({comment, out_->tokens.size()});
-  }
+  if (fresh_line_) note_comment(text_.substr(at_ + 2, end - at_ - 2));
   at_ = end;
 }
 
+void Lexer::note_comment(std::string_view text) {
+  if (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with('\r')) text.remove_suffix(1);
+  out_->comments.push_back({text, out_->tokens.size()});
+}
+
 void Lexer::skip_block_comment() {
-  const std::size_t close = text_.find("*/", at_ + 2);
-  skip((close == text_.npos ? text_.size() : close + 2) - at_);
+  const std::size_t close = std::min(text_.find("*/", at_ + 2), text_.size());
+  std::string_view inside = text_.substr(at_ + 2, close - std::min(at_ + 2, close));
+  while (fresh_line_ && !inside.empty()) {
+    std::string_view line = inside.substr(0, inside.find('\n'));
+    inside.remove_prefix(std::min(line.size() + 1, inside.size()));
+    while (!line.empty() && is(line[0], blank)) line.remove_prefix(1);
+    while (!line.empty() && is(line.back(), blank)) line.remove_suffix(1);
+    if (line.starts_with('*')) line.remove_prefix(1);
+    if (!line.empty()) note_comment(line);
+  }
+  skip(std::min(close + 2, text_.size()) - at_);
   fresh_line_ = false;
 }
 
@@ -130,19 +140,12 @@ Lexer::Scan Lexer::scan() const {
   if (is(c, letter)) return {Token::Kind::word, word_length()};
   if (is(c, digit) || (c == '.' && is(next, digit))) return {Token::Kind::number, number_length()};
   if (c == '.' && is(next, letter)) return {Token::Kind::word, directive_length()};
-  if (c == '%' && is(next, letter | digit) && !after_value()) return {Token::Kind::word, word_length()};
+  if (c == '%' && is(next, letter | digit)) return {Token::Kind::word, word_length()};
   if (c == '"') {
     const std::size_t close = text_.find('"', at_ + 1);
     return {Token::Kind::string, (close == text_.npos ? text_.size() : close + 1) - at_};
   }
   return {Token::Kind::punctuation, is_pair(c, next) ? 2U : 1U};
-}
-
-// `7 %3` is a remainder, not a register.
-bool Lexer::after_value() const {
-  if (out_->tokens.empty()) return false;
-  const Token& before = out_->tokens.back();
-  return before.kind == Token::Kind::number || before.is(")");
 }
 
 std::size_t Lexer::word_length() const {

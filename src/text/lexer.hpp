@@ -24,9 +24,9 @@ struct Token {
   bool is_directive() const { return is_word() && text[0] == '.'; }
 };
 
-/// A `//` comment that has its line to itself.
+/// A line of a comment that begins its line, `//` or `/* */`.
 struct Comment {
-  std::string_view text;   ///< without "//" and the blank after it
+  std::string_view text;   ///< without "//" and the blank after it, or the " * " of longer ones
   std::size_t before = 0;  ///< index of the token that follows
 };
 
@@ -61,7 +61,6 @@ class Lexer {
 
   char peek(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
   Scan scan() const;
-  bool after_value() const;
   std::size_t word_length() const;
   std::size_t directive_length() const;
   std::size_t number_length() const;
@@ -74,6 +73,7 @@ class Lexer {
   void skip_blanks_and_comments();
   void skip_line_comment();
   void skip_block_comment();
+  void note_comment(std::string_view text);
 
   std::string_view text_;
   std::size_t chunk_;

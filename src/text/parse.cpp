@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <string>
+#include <utility>
 
 #include "ptxloom/ptx.hpp"
 #include "text/constant.hpp"
@@ -13,36 +15,66 @@ namespace ptxloom {
 namespace text {
 namespace {
 
+constexpr std::array<std::string_view, 3> kModes{"debug", "texmode_unified", "texmode_independent"};
+
 // No text that has a use for its registers declares more of them.
 std::size_t most_registers(std::string_view ptx) { return (std::size_t{1} << 20) + ptx.size() / 4; }
 
 class ModuleParser {
  public:
   ModuleParser(std::string_view ptx, std::shared_ptr<const Specs> specs, std::string_view target)
-      : lexer_(ptx), in_(tokens_.tokens), wanted_target_(target), registers_left_(most_registers(ptx)) {
+      : ptx_(ptx),
+        lexer_(ptx),
+        in_(tokens_.tokens),
+        wanted_target_(target),
+        registers_left_(most_registers(ptx)) {
     module_.specs = std::move(specs);
     if (!target.empty()) module_.target = target;
   }
 
   ParseResult run() {
     bool more = lexer_.next(tokens_);
-    for (const Comment& comment : tokens_.comments)
-      if (comment.before == 0) module_.header.emplace_back(comment.text);
-    if (!in_.peek().is(".version"))
-      report_.add({.code = "syntax",
-                   .message = "expected .version first, found " + quoted(in_.peek()),
-                   .hint = "a module starts with .version 9.0, .target sm_90a and .address_size 64",
-                   .line = in_.peek().line,
-                   .column = in_.peek().column});
+    take_comments(0);
+    module_.header = std::move(comments_);
+    refuse_foreign_characters();
+    expect_first(".version", 0);
+    expect_first(".target", 2);
     for (; more; more = lexer_.next(tokens_)) directives();
+    module_.footer = std::move(comments_);
     return {.module = std::move(module_), .diagnostics = report_.take()};
   }
 
  private:
+  // Not even in comments and strings.
+  void refuse_foreign_characters() {
+    const auto found = std::find_if(ptx_.begin(), ptx_.end(), [](char c) { return (c & 0x80) != 0; });
+    if (found == ptx_.end()) return;
+    const std::string_view before(ptx_.data(), static_cast<std::size_t>(found - ptx_.begin()));
+    report_.add({.code = "syntax",
+                 .message = "PTX is ASCII text, and this character is not",
+                 .hint = "take it out, also of comments and names of files",
+                 .line = static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1,
+                 .column = static_cast<int>(before.size() - (before.rfind('\n') + 1)) + 1});
+  }
+
+  // A module starts with .version and its number, then .target.
+  void expect_first(std::string_view word, std::size_t at) {
+    const Token& token = in_.peek(at);
+    const bool started = in_.peek().is(".version");
+    if (token.is(word) || (at != 0 && !started)) return;
+    report_.add(
+        {.code = "syntax",
+         .message = "expected " + std::string(word) + (at == 0 ? " first" : "") + ", found " + quoted(token),
+         .hint = "a module starts with .version 9.0, .target sm_90a and .address_size 64",
+         .line = token.line,
+         .column = token.column});
+  }
+
   void directives() {
     in_.seek(0);
     while (!in_.at_end() && !report_.full()) {
       const std::size_t start = in_.position();
+      take_comments(start);
       try {
         directive();
       } catch (SyntaxError& error) {
@@ -51,17 +83,34 @@ class ModuleParser {
         if (in_.position() == start) in_.next();
       }
     }
+    take_comments(in_.position());
+    next_comment_ = 0;
+  }
+
+  // Comments stay with the function or variable that follows them.
+  void take_comments(std::size_t before) {
+    for (; next_comment_ < tokens_.comments.size() && tokens_.comments[next_comment_].before <= before;
+         ++next_comment_)
+      comments_.emplace_back(tokens_.comments[next_comment_].text);
+  }
+
+  // Those that were read with what they stand in.
+  void skip_comments() {
+    while (next_comment_ < tokens_.comments.size() && tokens_.comments[next_comment_].before < in_.position())
+      ++next_comment_;
   }
 
   void directive() {
     const Token& token = in_.peek();
-    if (in_.accept(".version")) return version();
+    refuse_old_debug(in_);
+    const bool after_target = std::exchange(after_target_, false);
+    if (in_.accept(".version")) return version(token);
     if (in_.accept(".target")) return target();
-    if (in_.accept(".address_size")) return address_size();
+    if (after_target && in_.accept(".address_size")) return address_size();
     if (in_.accept(".alias")) return alias();
     if (in_.accept(".pragma")) return pragma();
-    if (token.is(".file")) return module_.files.push_back(read_file(in_));
-    if (token.is(".section")) return module_.sections.push_back(read_section(in_));
+    if (token.is(".file")) return file(token);
+    if (token.is(".section")) return section();
     const ir::Linkage linkage = read_linkage(in_);
     if (in_.peek().is(".entry") || in_.peek().is(".func")) return function(linkage);
     if (starts_variable(in_.peek())) return variables(linkage);
@@ -69,8 +118,20 @@ class ModuleParser {
          ".version .target .address_size .entry .func .global .const .shared .alias .pragma .file .section");
   }
 
-  void version() {
+  void file(const Token& at) {
+    module_.files.push_back(read_file(in_));
+    if (!file_indices_.insert(module_.files.back().index).second)
+      fail(at, "duplicate-name", "two files have the number " + std::to_string(module_.files.back().index));
+  }
+
+  void section() {
+    module_.sections.push_back(read_section(in_));
+    skip_comments();
+  }
+
+  void version(const Token& at) {
     const Token& number = in_.next();
+    if (std::exchange(has_version_, true)) fail(at, "syntax", ".version stands twice");
     try {
       module_.version = parse_version(number.text);
     } catch (const Error&) {
@@ -82,12 +143,19 @@ class ModuleParser {
     const Token& name = in_.expect_word("a target");
     if (wanted_target_.empty()) module_.target = name.text;
     opcodes_.reset();
-    while (in_.accept(",")) module_.modes.emplace_back(in_.expect_word("a mode of .target").text);
+    while (in_.accept(",")) {
+      const Token& mode = in_.expect_word("a mode of .target");
+      if (std::find(kModes.begin(), kModes.end(), mode.text) == kModes.end())
+        fail(mode, "syntax", "there is no mode " + quoted(mode) + " of .target",
+             "debug, texmode_unified, texmode_independent");
+      module_.modes.emplace_back(mode.text);
+    }
+    after_target_ = true;
   }
 
   void address_size() {
     const Token& at = in_.peek();
-    if (read_integer(in_) != 64) fail(at, "unsupported", "only .address_size 64 is supported");
+    if (read_count(in_) != 64) fail(at, "unsupported", "only .address_size 64 is supported");
   }
 
   void pragma() {
@@ -117,17 +185,43 @@ class ModuleParser {
     if (space.is(".param") || space.is(".local"))
       fail(space, "syntax", std::string(space.text) + " variables belong into functions");
     const std::size_t first = module_.variables.size();
+    std::vector<Token> again;
     const VariableReader reader{.globals = globals_, .declare = [&](const Token& name, Place place) {
-                                  return declare_variable(name, place);
+                                  if (!globals_.emplace(name.text, place).second) {
+                                    redeclare(name, linkage);
+                                    again.push_back(name);
+                                  }
+                                  return std::string(name.text);
                                 }};
     read_variables(in_, linkage, reader, module_.variables);
+    for (const Token& name : again) check_alike(name, first);
+    module_.variables[first].header = std::exchange(comments_, {});
     for (std::size_t i = first; i < module_.variables.size(); ++i)
       for (const ir::AddressValue& value : module_.variables[i].addresses) forward(value.name);
   }
 
-  std::string declare_variable(const Token& name, Place place) {
-    if (!globals_.emplace(name.text, place).second) fail_duplicate(name);
-    return std::string(name.text);
+  // An .extern variable may be declared again, and be defined for others before or after.
+  void redeclare(const Token& name, ir::Linkage linkage) const {
+    const auto known = find_variable(name.text, 0);
+    const bool variable = known != module_.variables.end();
+    const bool external = variable && known->linkage == ir::Linkage::external;
+    if (linkage == ir::Linkage::external ? !variable : !external || linkage == ir::Linkage::none)
+      fail_duplicate(name);
+  }
+
+  // The first declaration against the one among those from `index` on.
+  void check_alike(const Token& name, std::size_t index) const {
+    const auto known = find_variable(name.text, 0), variable = find_variable(name.text, index);
+    if (known->space == variable->space && known->type == variable->type && known->count == variable->count)
+      return;
+    fail(name, "mismatched-declaration", std::string(name.text) + " was declared otherwise",
+         "declare it alike each time");
+  }
+
+  std::vector<ir::Variable>::const_iterator find_variable(std::string_view name, std::size_t first) const {
+    return std::find_if(module_.variables.begin() + static_cast<std::ptrdiff_t>(first),
+                        module_.variables.end(),
+                        [&](const ir::Variable& variable) { return variable.name == name; });
   }
 
   [[noreturn]] static void fail_duplicate(const Token& name) {
@@ -167,17 +261,33 @@ class ModuleParser {
                                     globals_.emplace(token.text, Place{ir::Space::code});
                                 if (!added && known->second.space != ir::Space::code) fail_duplicate(token);
                               }};
+    function.header = std::exchange(comments_, {});
     parse_function(in_, around, function, report_);
-    if (function.defined && !defined_.insert(name.text).second) report_duplicate(name);
-    module_.functions.push_back(std::move(function));
-  }
-
-  void report_duplicate(const Token& name) {
+    skip_comments();
     try {
-      fail_duplicate(name);
+      check_again(name, function);
     } catch (SyntaxError& error) {
       report_.add(std::move(error.diagnostic));
     }
+    declared_[name.text] = {function.linkage, function.defined};
+    module_.functions.push_back(std::move(function));
+  }
+
+  // A function is declared with one linkage, which its later declarations may leave out, and has its body in
+  // the last of them. One that is .extern has none.
+  void check_again(const Token& name, const ir::Function& function) const {
+    const std::string text(name.text);
+    if (function.defined && function.linkage == ir::Linkage::external)
+      fail(name, "mismatched-declaration", text + " is .extern, but has a body", "leave .extern out");
+    const auto known = declared_.find(name.text);
+    if (known == declared_.end()) return;
+    const auto [linkage, defined] = known->second;
+    if (defined) fail_duplicate(name);
+    const bool external = linkage == ir::Linkage::external;
+    if (function.linkage == linkage ? external && function.defined
+                                    : external || function.linkage != ir::Linkage::none)
+      fail(name, "mismatched-declaration", text + " was declared with another linkage",
+           "declare it alike each time");
   }
 
   std::optional<Target> known_target() const {
@@ -188,15 +298,24 @@ class ModuleParser {
     }
   }
 
+  std::string_view ptx_;
   Lexer lexer_;
   Tokens tokens_;
   TokenStream in_;
+  std::size_t next_comment_ = 0;       // of the tokens
+  std::vector<std::string> comments_;  // that belong to what comes next
   std::string_view wanted_target_;
   ir::Module module_;
   Report report_;
   Globals globals_;
-  std::optional<Opcodes> opcodes_;                // of the target
-  std::unordered_set<std::string_view> defined_;  // functions with a body
+  std::optional<Opcodes> opcodes_;  // of the target
+  struct Declared {
+    ir::Linkage linkage;
+    bool defined;
+  };
+  std::unordered_map<std::string_view, Declared> declared_;  // functions, as they stood last
+  std::unordered_set<std::uint32_t> file_indices_;
+  bool has_version_ = false, after_target_ = false;
   std::size_t registers_left_;
 };
 

@@ -24,13 +24,15 @@ class FunctionParser {
         instructions_(in, around.opcodes, function, scopes_) {}
 
   void run() {
-    head();
-    read_directives(in_, function_);
-    function_.defined = !in_.accept(";");
-    if (!function_.defined) return;
     const auto& comments = around_.tokens.comments;
     comment_ = std::lower_bound(comments.begin(), comments.end(), in_.position(),
-                                [](const Comment& comment, std::size_t at) { return comment.before <= at; });
+                                [](const Comment& comment, std::size_t at) { return comment.before < at; });
+    head();
+    read_directives(in_, function_);
+    for (; comment_ != comments.end() && comment_->before <= in_.position(); ++comment_)
+      function_.header.emplace_back(comment_->text);
+    function_.defined = !in_.accept(";");
+    if (!function_.defined) return;
     open_scope();
     body();
   }
@@ -39,8 +41,9 @@ class FunctionParser {
   void head() {
     const ir::Space space = function_.entry ? ir::Space::param : ir::Space::function;
     function_.unified = read_attributes(in_).unified;
-    if (!function_.entry && in_.peek().is("(")) function_.results = read_parameters(in_, scopes_, space);
+    if (!function_.entry && in_.peek().is("(")) function_.results = read_results(in_, scopes_);
     const Token& name = in_.expect_name("a function's name");
+    if (name.is("_")) fail(name, "syntax", "_ is no function's name");
     function_.name = name.text;
     around_.declare(name);
     if (in_.peek().is("(")) function_.parameters = read_parameters(in_, scopes_, space);
@@ -103,6 +106,7 @@ class FunctionParser {
 
   void statement() {
     const Token& token = in_.peek();
+    refuse_old_debug(in_);
     if (token.is_directive()) return directive(token);
     if (token.is_word() && in_.peek(1).is(":")) return label();
     const std::optional<ir::Guard> guard = read_guard(in_, scopes_);
@@ -139,14 +143,13 @@ class FunctionParser {
       append(ir::Statement::Kind::pragma, function_.pragmas, read_pragmas(in_));
       in_.expect(";");
     } else {
-      const ir::Linkage linkage = read_linkage(in_);
-      if (!starts_variable(in_.peek()))
+      if (!starts_variable(token))
         fail(token, "syntax", "expected a statement, found " + quoted(token),
              "directives in a function: .reg .local .shared .param .global .const .pragma .loc");
       const VariableReader reader{.globals = around_.globals, .declare = [&](const Token& name, Place place) {
                                     return scopes_.declare_symbol(name, place);
                                   }};
-      read_variables(in_, linkage, reader, function_.variables);
+      read_variables(in_, ir::Linkage::none, reader, function_.variables);
     }
   }
 

@@ -168,6 +168,11 @@ void write_attribute(Buffer& out, bool managed, const std::optional<ir::Unified>
   out << ')';
 }
 
+void write_comments(Buffer& out, const std::vector<std::string>& lines) {
+  for (const std::string& line : lines)
+    out << (line.empty() ? "//" : "// ") << std::string_view(line) << '\n';
+}
+
 void write_variable(Buffer& out, const ir::Variable& variable) {
   write_linkage(out, variable.linkage);
   out << space_name(variable.space);

@@ -11,6 +11,8 @@ inline constexpr std::string_view kIndent = "    ";
 
 void write_linkage(Buffer& out, ir::Linkage linkage);  ///< ".visible " or nothing
 void write_attribute(Buffer& out, bool managed, const std::optional<ir::Unified>& unified);
+/// Lines of `//`.
+void write_comments(Buffer& out, const std::vector<std::string>& lines);
 void write_variable(Buffer& out, const ir::Variable& variable);
 /// `(.param .b32 x, .reg .b64 y)`, on lines of their own if `lines`.
 void write_parameters(Buffer& out, const std::vector<ir::Parameter>& parameters, bool lines);

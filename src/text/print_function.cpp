@@ -128,6 +128,7 @@ void write_body(Buffer& out, const ir::Function& function) {
 }  // namespace
 
 void write_function(Buffer& out, const ir::Function& function) {
+  write_comments(out, function.header);
   write_head(out, function);
   out << (function.defined ? "\n" : ";\n");
   if (!function.defined) return;

@@ -11,6 +11,10 @@ namespace text {
 namespace {
 
 void write_offset(Buffer& out, const ir::Operand& operand) {
+  if (operand.count != 0) {
+    out << '[' << operand.value / operand.count << ']';
+    return;
+  }
   if (operand.value != 0 || operand.plus_zero) out << '+' << operand.value;
 }
 
@@ -71,11 +75,16 @@ void InstructionPrinter::write(Buffer& out, const ir::Instruction& instruction) 
   const std::span<const ir::Operand> operands = kernel_.operands_of(instruction);
   const std::span<const OperandPiece> pieces = instruction.variant.pieces();
   if (!pieces.empty()) out << ' ';
+  bool bare = false;  // the address before is written without its brackets: x[2]
   for (const OperandPiece& piece : pieces) {
-    out << std::string_view(piece.text);
-    if (piece.operand < 0) continue;
+    std::string_view text = piece.text;
+    if (bare && text.starts_with(']')) text.remove_prefix(1);
     const auto i = static_cast<std::size_t>(piece.operand);
-    write_operand(out, operands[i], places[i]);
+    bare = piece.operand >= 0 && operands[i].kind == ir::Operand::Kind::address_symbol &&
+           operands[i].count != 0 && text.ends_with('[');
+    if (bare) text.remove_suffix(1);
+    out << text;
+    if (piece.operand >= 0) write_operand(out, operands[i], places[i]);
   }
   out << ';';
 }
@@ -95,7 +104,7 @@ void InstructionPrinter::write_vector(Buffer& out, const ir::Operand& vector,
 void InstructionPrinter::write_operand(Buffer& out, const ir::Operand& operand,
                                        const OperandSpec& place) const {
   using Kind = ir::Operand::Kind;
-  if (operand.negated) out << (place.type.is_integer() ? '-' : '!');
+  if (operand.negated) out << (place.negation_allowed && place.type != pred ? '-' : '!');
   switch (operand.kind) {
     case Kind::reg:
       names_.write(out, operand.index);

@@ -11,8 +11,7 @@ namespace text {
 namespace {
 
 void write_header(Buffer& out, const ir::Module& module) {
-  for (const std::string& line : module.header)
-    out << (line.empty() ? "//" : "// ") << std::string_view(line) << '\n';
+  write_comments(out, module.header);
   if (!module.header.empty()) out << '\n';
   out << ".version " << module.version.major << '.' << module.version.minor << '\n';
   out << ".target " << std::string_view(module.target);
@@ -29,7 +28,10 @@ void write_declarations(Buffer& out, const ir::Module& module) {
     out << '\n';
   for (const ir::Function& function : module.functions)
     if (is_declaration(function)) write_function(out, function);
-  for (const ir::Variable& variable : module.variables) write_variable(out, variable);
+  for (const ir::Variable& variable : module.variables) {
+    write_comments(out, variable.header);
+    write_variable(out, variable);
+  }
 }
 
 void write_debug(Buffer& out, const ir::Module& module) {
@@ -71,6 +73,8 @@ std::string print(const ir::Module& module) {
   for (const ir::Alias& alias : module.aliases)
     out << ".alias " << std::string_view(alias.name) << ", " << std::string_view(alias.of) << ";\n";
   text::write_debug(out, module);
+  if (!module.footer.empty()) out << '\n';
+  text::write_comments(out, module.footer);
   return out.take();
 }
 

@@ -11,7 +11,7 @@ namespace {
 using Kind = ir::Operand::Kind;
 
 Name read_name(TokenStream& in, Scopes& scopes, std::string_view what) {
-  const Token& token = in.expect_word(what);
+  const Token& token = in.expect_name(what);
   const std::optional<Name> name = scopes.find(token.text);
   if (!name)
     fail(token, "undefined-name", "nothing is called " + std::string(token.text),

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ir/naming.hpp"
+#include "spec/database.hpp"
 #include "text/constant.hpp"
 
 namespace ptxloom::text {
@@ -26,6 +27,24 @@ ir::Operand literal(const Constant& constant, const Type& type) {
   return {.kind = single ? Kind::f32 : Kind::f64, .value = value.bits};
 }
 
+// Of these families ptxas takes `x[2]` for [x+8]; which they are stands in words.json.
+bool takes_elements(Variant variant) {
+  const std::string_view family = variant.data()->form->data().family;
+  for (const spec::WordClass& cls : variant.data()->form->vocabulary().classes())
+    if (cls.name == "indexed")
+      return std::find(cls.words.begin(), cls.words.end(), family) != cls.words.end();
+  return false;
+}
+
+// "%tid.r" is %tid.x.
+bool is_literal(std::string_view word, std::string_view literal) {
+  if (word == literal) return true;
+  const std::size_t last = literal.size() - 1;
+  return word.size() == literal.size() && last > 1 && literal[last - 1] == '.' &&
+         word.substr(0, last) == literal.substr(0, last) && kColours.find(word[last]) != kColours.npos &&
+         kColours.find(word[last]) == kElements.find(literal[last]);
+}
+
 }  // namespace
 
 void OperandReader::start() {
@@ -39,11 +58,16 @@ bool OperandReader::read(Variant variant) {
   undo();
   const std::span<const OperandSpec> places = variant.operands();
   operands_.assign(places.size(), {});
+  bool bare = false;  // the operand before stands without its brackets
   for (const OperandPiece& piece : variant.pieces()) {
-    if (!match(piece.text)) return false;
+    std::string_view text = piece.text;
+    if (bare) text.remove_prefix(1);
+    bare = piece.operand >= 0 && at_element(variant, piece);
+    if (bare) text.remove_suffix(1);
+    if (!match(text)) return false;
     if (piece.operand < 0) continue;
     const auto i = static_cast<std::size_t>(piece.operand);
-    if (!read_operand(places[i], operands_[i])) return false;
+    if (!(bare ? read_bare_element(operands_[i]) : read_operand(places[i], operands_[i]))) return false;
   }
   if (!in_.peek().is(";")) return expected(";");
   function_.operands.insert(function_.operands.end(), operands_.begin(), operands_.end());
@@ -94,11 +118,23 @@ bool OperandReader::match(std::string_view text) {
   return true;
 }
 
+// Whether an address comes that is written `x[2]`, without the brackets that the variant's text has.
+bool OperandReader::at_element(Variant variant, const OperandPiece& piece) const {
+  const bool address =
+      variant.operands()[static_cast<std::size_t>(piece.operand)].kind == OperandSpec::Kind::address;
+  if (!address || !piece.text.ends_with('[')) return false;
+  const auto name = static_cast<std::size_t>(
+      std::count_if(piece.text.begin(), piece.text.end(), [](char c) { return c != ' '; }) - 1);
+  return in_.peek(name).is_word() && in_.peek(name + 1).is("[") && takes_elements(variant);
+}
+
 bool OperandReader::read_operand(const OperandSpec& place, ir::Operand& out) {
   if (place.kind == OperandSpec::Kind::address) return read_address(out);
   if (place.kind == OperandSpec::Kind::literal) {
     out.kind = Kind::literal;
-    return in_.accept(place.text) || expected("an operand");
+    if (!is_literal(word(), place.text)) return expected("an operand");
+    skip_word();
+    return true;
   }
   return in_.peek().is("{") ? read_vector(place, out) : read_scalar(place, out);
 }
@@ -141,6 +177,7 @@ bool OperandReader::read_scalar(const OperandSpec& place, ir::Operand& out) {
   const bool selectors = place.kind == OperandSpec::Kind::value && !place.text.empty();
   if (selectors && read_selected(out)) return true;
   if (!read_name(out)) return false;
+  if (out.kind == Kind::symbol && in_.peek().is("[")) return read_element(out);
   return out.kind != Kind::symbol || read_offset(out);
 }
 
@@ -149,24 +186,52 @@ bool OperandReader::read_address(ir::Operand& out) {
     out = {.kind = Kind::address_absolute, .value = read_integer(in_)};
     return true;
   }
+  if (word().find('.') != std::string_view::npos) return expected("an address");
   if (!read_name(out)) return false;
   if (out.kind == Kind::label || out.kind == Kind::vector) return expected("an address");
   out.kind = out.kind == Kind::reg ? Kind::address : Kind::address_symbol;
   return read_offset(out);
 }
 
-// `+8`, and before it `[2]` for two elements of a variable.
+// `+8`
 bool OperandReader::read_offset(ir::Operand& out) {
-  if (out.kind != Kind::address && in_.accept("[")) {
-    out.value = static_cast<std::int64_t>(static_cast<std::uint64_t>(read_integer(in_)) *
-                                          scopes_.element_bytes(out.index));
-    if (!in_.accept("]")) return expected("]");
-  }
   if (!in_.accept("+")) return true;
-  out.value = static_cast<std::int64_t>(static_cast<std::uint64_t>(out.value) +
-                                        static_cast<std::uint64_t>(read_integer(in_)));
+  out.value = read_integer(in_);
   out.plus_zero = out.value == 0;
   return true;
+}
+
+bool OperandReader::read_bare_element(ir::Operand& out) {
+  if (!read_name(out)) return false;
+  if (out.kind != Kind::symbol) return expected("an array");
+  out.kind = Kind::address_symbol;
+  return read_element(out);
+}
+
+// `[2]`, the third element of an array.
+bool OperandReader::read_element(ir::Operand& out) {
+  const Token& open = in_.next();
+  const std::uint32_t bytes = scopes_.element_bytes(out.index);
+  if (bytes == 0)
+    fail(open, "operand-kind", function_.symbols[out.index].name + " is no array", "write [name+bytes]");
+  if (in_.peek().is_word() && !starts_constant(in_.peek()))
+    fail(in_.peek(), "unsupported", "an array is indexed by a number here, not by " + quoted(in_.peek()),
+         "compute the address in a register, with mad, and load from there");
+  out.value = static_cast<std::int64_t>(static_cast<std::uint64_t>(read_integer(in_)) * bytes);
+  out.count = static_cast<std::uint16_t>(bytes);
+  return in_.accept("]") || expected("]");
+}
+
+// `%tid .x` is one word.
+std::string_view OperandReader::word() {
+  if (!in_.peek().is_word() || !in_.peek(1).is_directive()) return in_.peek().text;
+  joined_ = in_.peek().text;
+  return joined_ += in_.peek(1).text;
+}
+
+void OperandReader::skip_word() {
+  in_.next();
+  if (in_.peek().is_directive()) in_.next();
 }
 
 // A vector register is written as its elements.
@@ -179,22 +244,22 @@ ir::Operand OperandReader::elements(const Name& vector) {
 
 // `%r1.b0`: one word to the lexer.
 bool OperandReader::read_selected(ir::Operand& out) {
-  const std::string_view word = in_.peek().text;
-  const std::size_t dot = word.rfind('.');
-  if (!in_.peek().is_word() || dot == word.npos || word.size() - dot > 9) return false;
-  const std::optional<Name> name = scopes_.find(word.substr(0, dot));
+  const std::string_view text = word();
+  const std::size_t dot = text.find('.');
+  if (!in_.peek().is_word() || dot == text.npos || text.size() - dot > 9) return false;
+  const std::optional<Name> name = scopes_.find(text.substr(0, dot));
   if (!name || name->kind != Name::Kind::reg) return false;
-  in_.next();
-  out = {.kind = Kind::reg, .index = name->index, .value = ir::pack_selector(word.substr(dot + 1))};
+  out = {.kind = Kind::reg, .index = name->index, .value = ir::pack_selector(text.substr(dot + 1))};
+  skip_word();
   return true;
 }
 
 bool OperandReader::read_name(ir::Operand& out) {
   const Token& token = in_.peek();
   if (!token.is_word()) return expected("an operand");
-  const std::optional<Name> name = scopes_.find(token.text);
+  const std::optional<Name> name = scopes_.find(word());
   if (!name) return expected("an operand");
-  in_.next();
+  skip_word();
   switch (name->kind) {
     case Name::Kind::reg:
       out = {.kind = Kind::reg, .index = name->index};

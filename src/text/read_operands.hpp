@@ -35,15 +35,20 @@ class OperandReader {
 
  private:
   bool match(std::string_view text);
+  bool at_element(Variant variant, const OperandPiece& piece) const;
   bool read_operand(const OperandSpec& place, ir::Operand& out);
   bool read_scalar(const OperandSpec& place, ir::Operand& out);
   bool read_vector(const OperandSpec& place, ir::Operand& out);
   bool read_address(ir::Operand& out);
+  bool read_bare_element(ir::Operand& out);
+  bool read_element(ir::Operand& out);
   bool read_offset(ir::Operand& out);
   bool read_selected(ir::Operand& out);
   bool read_name(ir::Operand& out);
   ir::Operand elements(const Name& vector);
   bool expected(std::string_view what);
+  std::string_view word();
+  void skip_word();
 
   ir::Function& function_;
   Scopes& scopes_;
@@ -52,6 +57,7 @@ class OperandReader {
   std::vector<ir::Operand> operands_;
   std::size_t furthest_ = 0;
   std::string_view expected_;
+  std::string joined_;  // of two words
 };
 
 }  // namespace ptxloom::text

@@ -29,9 +29,6 @@ void lower(std::unordered_map<std::string_view, std::uint32_t>& lowest, const Nu
   number = std::min(number, name.number);
 }
 
-// Elements of a vector register: `v.x` is also `v.r`.
-constexpr std::string_view kElements = "xyzw", kColours = "rgba";
-
 [[noreturn]] void fail_duplicate(const Token& name) {
   fail(name, "duplicate-name", std::string(name.text) + " is declared twice",
        "give one of them another name");
@@ -178,8 +175,23 @@ std::optional<Name> Scopes::find(std::string_view name) {
     if (scope->names.empty()) continue;
     if (const auto found = scope->names.find(name); found != scope->names.end()) return found->second;
   }
+  if (const std::optional<Name> padded = find_padded(name)) return padded;
   if (const std::optional<Name> element = find_element(name)) return element;
   return find_global(name);
+}
+
+// `r01` of r<8>.
+std::optional<Name> Scopes::find_padded(std::string_view name) const {
+  const std::size_t stem = name.find_last_not_of("0123456789") + 1;
+  const std::size_t digits = std::min(name.find_first_not_of('0', stem), name.size() - 1);
+  if (stem >= name.size() || digits == stem) return std::nullopt;
+  const std::optional<Numbered> number = split(name.substr(digits));
+  for (auto scope = scopes_.rbegin(); number && scope != scopes_.rend(); ++scope) {
+    const auto range = scope->ranges.find(name.substr(0, stem));
+    if (range != scope->ranges.end() && number->number < range->second.count)
+      return element_of(range->second, number->number);
+  }
+  return std::nullopt;
 }
 
 Name Scopes::element_of(const Range& range, std::uint32_t number) {

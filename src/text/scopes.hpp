@@ -24,13 +24,17 @@ struct Name {
   std::uint32_t index = 0;  ///< into the function's registers, symbols or labels
 };
 
-/// Where a variable or function lies, and how large an element of it is: `x[3]` is x and three of them.
+/// Where a variable or function lies, and how large an element of it is: `x[3]` is x and three of them. 0
+/// where it is no array.
 struct Place {
   ir::Space space = ir::Space::global;
-  std::uint32_t element_bytes = 1;
+  std::uint32_t element_bytes = 0;
 };
 /// What a module has declared.
 using Globals = std::unordered_map<std::string_view, Place>;
+
+/// Elements of a vector: `v.x` is also `v.r`.
+inline constexpr std::string_view kElements = "xyzw", kColours = "rgba";
 
 class Scopes {
  public:
@@ -67,6 +71,7 @@ class Scopes {
   void declare(const Token& name, Name what);
   void add_range(const Token& stem, Range range);
   static Name element_of(const Range& range, std::uint32_t number);
+  std::optional<Name> find_padded(std::string_view name) const;
   std::optional<Name> find_element(std::string_view name);
   std::optional<Name> find_global(std::string_view name);
   std::string_view unique(std::string_view name);

@@ -61,7 +61,8 @@ class TokenStream {
   /// A word that may name something: an opcode or directive may not.
   const Token& expect_name(std::string_view what) {
     const Token& token = expect_word(what);
-    if (token.text.find_first_of(".:") != std::string_view::npos)
+    if (token.text.find_first_of(".:") != std::string_view::npos || token.text == "WARP_SZ" ||
+        token.text == "$")
       fail(token, "syntax", "expected " + std::string(what) + ", found " + quoted(token),
            "names are made of letters, digits, _, $ and %");
     return token;

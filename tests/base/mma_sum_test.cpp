@@ -92,9 +92,16 @@ std::uint32_t reference_chunk(const Dot& dot, std::size_t begin, std::size_t end
 
 std::uint32_t reference(const Dot& dot, MmaRule rule) {
   const std::size_t chunk = rule.chunk_k > 0 ? static_cast<std::size_t>(rule.chunk_k) : dot.a.size();
-  std::uint32_t sum = dot.c;
+  std::uint32_t sum = rule.addend_last ? 0 : dot.c;
   for (std::size_t k = 0; k < dot.a.size(); k += chunk) sum = reference_chunk(dot, k, k + chunk, sum, rule);
-  return sum;
+  if (!rule.addend_last) return sum;
+  // The sum of two f16 is exact in double; of two f32 the host rounds once.
+  if (dot.accumulator.type == f16) {
+    const auto bits = static_cast<std::uint32_t>(encode(f16, decode(f16, sum) + decode(f16, dot.c)));
+    return (bits & 0x7fff) > 0x7c00 ? 0x7fff : bits;
+  }
+  const float wide = std::bit_cast<float>(sum) + std::bit_cast<float>(dot.c);
+  return std::isnan(wide) ? 0x7fff'ffff : std::bit_cast<std::uint32_t>(wide);
 }
 
 std::uint32_t ours(const Dot& dot, MmaRule rule) {
@@ -158,6 +165,7 @@ TEST_CASE("sums of products are those of the model, for every type, chip and acc
                            {.fraction_bits = 24, .chunk_k = 4},
                            {.fraction_bits = 13, .chunk_k = 16, .result_mantissa_bits = 13},
                            {.fraction_bits = 35},
+                           {.fraction_bits = 25, .chunk_k = 8, .addend_last = true},
                            {.fraction_bits = 23}};
   for (const Format& operands : kFormats) {
     for (const Format& accumulator : {kF32Format, kF16Format}) {
@@ -174,6 +182,88 @@ TEST_CASE("sums of products are those of the model, for every type, chip and acc
     }
   }
   SUCCEED();
+}
+
+namespace {
+
+// c + sum of sums of sixteen, in double, in which all of it is exact.
+std::uint32_t scaled_reference(const Bits& a, const Bits& b, Type scale, const Bits& scales_a,
+                               const Bits& scales_b, std::uint32_t c, int fraction_bits) {
+  const Format format = scale == ue8m0 ? Format{ue8m0, 8, 0, -127} : Format{ue4m3, 4, 3, -6};
+  std::vector<Scaled> terms{split(kF32Format, c)};
+  int largest = std::max(terms[0].exponent, -126 + 18 - fraction_bits);
+  bool nan = std::isnan(decode(f32, c));
+  for (std::size_t k = 0; k < a.size(); k += 16) {
+    const std::size_t block = k * scales_a.size() / a.size();
+    nan = nan || std::isnan(decode(scale, scales_a[block])) || std::isnan(decode(scale, scales_b[block]));
+    double group = 0;
+    for (std::size_t i = k; i < k + 16; ++i) group += decode(e2m1, a[i]) * decode(e2m1, b[i]);
+    const Scaled x = split(format, scales_a[block]), y = split(format, scales_b[block]);
+    terms.push_back({group * x.significand * y.significand, x.exponent + y.exponent});
+    largest = std::max(largest, terms.back().exponent);
+  }
+  if (nan) return 0x7fff'ffff;
+  if (std::isinf(decode(f32, c))) return c;
+  double sum = 0;
+  for (const Scaled& term : terms)
+    sum += std::trunc(std::ldexp(term.significand, fraction_bits + term.exponent - largest));
+  return sum == 0 ? 0 : std::bit_cast<std::uint32_t>(toward_zero(std::ldexp(sum, largest - fraction_bits)));
+}
+
+}  // namespace
+
+TEST_CASE("sums of scaled e2m1 are those of the model, for both kinds of scale") {
+  const std::uint64_t seed = std::random_device{}();
+  INFO("seed " << seed);
+  std::mt19937_64 random(seed);
+  for (const Type scale : {ue8m0, ue4m3}) {
+    for (int i = 0; i < 20'000; ++i) {
+      const std::size_t blocks = i % 2 == 0 ? 2 : 4;
+      Bits a(64), b(64), scales_a(blocks), scales_b(blocks);
+      const std::uint32_t kept =
+          i % 3 == 0 ? 0xf : 0x9;  // of the elements' bits: now and then only small ones
+      for (auto* bits : {&a, &b})
+        for (std::uint32_t& element : *bits) element = static_cast<std::uint32_t>(random()) & kept;
+      for (auto* bits : {&scales_a, &scales_b}) {
+        for (std::uint32_t& factor : *bits) {
+          factor = static_cast<std::uint32_t>(random()) & 0xff;
+          if (scale == ue8m0 && i % 16 != 0) factor = 110 + factor % 36;
+        }
+      }
+      auto c = static_cast<std::uint32_t>(random());
+      if (i % 5 != 0) c = (c & 0x807f'ffff) | (0x70 + c % 32) << 23;
+      std::vector<MmaElement> x(64), y(64), by_x, by_y;
+      base::unpack_mma(e2m1, a, x);
+      base::unpack_mma(e2m1, b, y);
+      for (const std::uint32_t factor : scales_a) by_x.push_back(base::unpack_mma_scale(scale, factor));
+      for (const std::uint32_t factor : scales_b) by_y.push_back(base::unpack_mma_scale(scale, factor));
+      for (const int fraction_bits : {35, 25}) {
+        const std::uint32_t got = base::dot_scaled_f32(x, y, by_x, by_y, c, {.fraction_bits = fraction_bits}),
+                            wanted = scaled_reference(a, b, scale, scales_a, scales_b, c, fraction_bits);
+        if (got != wanted)
+          FAIL(scale.name << " case " << i << ": got " << hex(got) << ", wanted " << hex(wanted));
+      }
+    }
+  }
+  SUCCEED();
+}
+
+TEST_CASE("a power of two scales all of a block but zeros and infinities; NaN takes it whole") {
+  const Bits bits{0x3c, 0x80, 0x7c, 0x01};  // e5m2: 1, -0, infinity, the smallest
+  std::vector<MmaElement> a(4), ones(4);
+  base::unpack_mma(e5m2, bits, a);
+  base::unpack_mma(e5m2, Bits(4, 0x3c), ones);
+  const auto at = [&](std::size_t k) {
+    return base::dot_f32(std::span(a).subspan(k, 1), std::span(ones).subspan(k, 1), 0, {});
+  };
+  base::scale_mma(base::unpack_mma_scale(ue8m0, 130), a);
+  CHECK(at(0) == std::bit_cast<std::uint32_t>(8.0f));
+  CHECK(at(1) == 0);
+  CHECK(at(2) == 0x7f80'0000);
+  CHECK(at(3) == std::bit_cast<std::uint32_t>(0x1p-13f));
+  base::scale_mma(base::unpack_mma_scale(ue8m0, 0xff), a);
+  for (std::size_t k = 0; k < 4; ++k) CHECK(at(k) == 0x7fff'ffff);
+  CHECK_THROWS_AS(base::unpack_mma_scale(e4m3, 0), Error);
 }
 
 TEST_CASE("what lies below the kept bits of the largest term is cut off, term by term") {

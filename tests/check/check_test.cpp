@@ -167,10 +167,11 @@ TEST_CASE("a label that stands nowhere is reported") {
 }
 
 TEST_CASE("a branch goes to a place in the code, an indexed one to a list of places") {
-  const std::string list = "\nplaces: .branchtargets L, M;\nL: bra.uni M;\nM: ret;";
-  CHECK(check_body("brx.idx r1, places;" + list).empty());
-  CHECK(only("brx.idx r1, M;" + list).code == "operand-kind");
-  CHECK(only("bra.uni places;" + list).code == "operand-kind");
+  const std::string list = "places: .branchtargets L, M; ", labels = "\nL: bra.uni M;\nM: ret;";
+  CHECK(check_body(list + "brx.idx r1, places;" + labels).empty());
+  CHECK(only(list + "brx.idx r1, M;" + labels).code == "operand-kind");
+  CHECK(only(list + "bra.uni places;" + labels).code == "operand-kind");
+  CHECK(only("brx.idx r1, places;\n" + list + labels).code == "undefined-label");
 }
 
 TEST_CASE("a symbol that nothing declares is reported") {

@@ -55,6 +55,20 @@ TEST_CASE("list --json follows its schema") {
         variants.end());
 }
 
+TEST_CASE("list --target names the forms that have a variant there") {
+  const json counted = run_json({"list", "--target", "sm_80", "--json"}, "list");
+  const ToolResult listed = run_tool({"list", "--target", "sm_80"});
+  REQUIRE(listed.code == 0);
+  CHECK(counted["forms"].size() == static_cast<std::size_t>(std::ranges::count(listed.out, '\n')));
+  for (const json& form : counted["forms"]) {
+    CAPTURE(form["form"]);
+    CHECK(form["count"] > 0);
+    CHECK(listed.out.find(form["family"].get<std::string>()) != std::string::npos);
+    CHECK(listed.out.find(" " + form["form"].get<std::string>() + " ") != std::string::npos);
+  }
+  CHECK(listed.out.find("wgmma") == std::string::npos);
+}
+
 TEST_CASE("show --json follows its schema") {
   const json shown =
       run_json({"show", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", "--json"}, "show");
@@ -107,6 +121,13 @@ TEST_CASE("bench --json follows its schema") {
   const json bench = run_json({"bench", "spec_to_ptx", "--count", "3", "--json"}, "bench");
   CHECK(bench["name"] == "spec_to_ptx");
   CHECK(bench["steps"].size() == 4);
+}
+
+TEST_CASE("conform --json follows its schema, and the executor agrees with itself") {
+  const json conform =
+      run_json({"conform", "prmt", "--device", "cpu", "--count", "100", "--json"}, "conform");
+  CHECK(conform["variants"].size() >= 7);
+  for (const json& variant : conform["variants"]) CHECK(variant["state"] == "agrees");
 }
 
 TEST_CASE("tune --json follows its schema, whatever became of the candidates") {

@@ -217,9 +217,25 @@ TEST_CASE("shuffles stay within their segment") {
   }
 }
 
-TEST_CASE("a shuffle needs all its members") {
-  CHECK(fault_in(32, "setp.lt.u32 %p, %t, 16; @%p shfl.sync.idx.b32 %x, %t, 0, 31, 0xffffffff;").code ==
-        "warp-divergence");
+TEST_CASE("a shuffle waits for all its members that live") {
+  // Others never come: they wait elsewhere.
+  CHECK(
+      fault_in(32,
+               "setp.lt.u32 %p, %t, 16; @%p shfl.sync.idx.b32 %x, %t, 0, 31, 0xffffffff; @!%p bar.warp.sync "
+               "0xffffffff;")
+          .code == "barrier-deadlock");
+  // They come later, to the same instruction, from further down; or they end.
+  const auto late = result_of(32,
+                              "setp.lt.u32 %p, %t, 16; add.u32 %y, %t, 100; @!%p bra LATER;\n"
+                              "MEET: shfl.sync.bfly.b32 %x, %y, 16, 31, 0xffffffff; bra DONE;\n"
+                              "LATER: add.u32 %y, %y, 100; bra MEET; DONE:");
+  for (std::uint32_t i = 0; i < 32; ++i) CHECK(late[i] == (i < 16 ? 200 + (i ^ 16) : 100 + (i ^ 16)));
+  const auto early = result_of(32,
+                               "setp.lt.u32 %p, %t, 20; @!%p bra OUT; shfl.sync.down.b32 %x, %t, 1, 31, "
+                               "0xffffffff; bra DONE; OUT: exit; "
+                               "DONE:");
+  for (std::uint32_t i = 0; i < 19; ++i) CHECK(early[i] == i + 1);
+  CHECK(early[20] == 0xa5a5'a5a5);
   CHECK(fault_in(32, "shfl.sync.idx.b32 %x, %t, 0, 31, 0xffff;").code == "member-mask");
   // Two halves, each with its own mask.
   const auto out = result_of(

@@ -119,4 +119,97 @@ TEST_CASE("a row of a matrix must be aligned and within shared memory, where its
   CHECK(fault_of([&] { run_at("mul.lo.u32 %a, %t, 8;", "x1"); }).code == "misaligned");
 }
 
+namespace {
+
+/// Element `index` of `bits` bits of a row of 16 bytes.
+std::uint32_t narrow(const std::vector<std::uint8_t>& image, std::uint32_t row, std::uint32_t index,
+                     std::uint32_t bits) {
+  std::uint32_t value = 0;
+  for (std::uint32_t i = 0; i < bits; ++i) {
+    const std::uint32_t bit = index * bits + i;
+    value |= (image[row * 16 + bit / 8] >> bit % 8 & 1u) << i;
+  }
+  return value;
+}
+
+/// A kernel that fills shared memory with the 16 bytes of each lane and loads `words` matrices.
+Program load_program(const std::string& words, std::uint32_t registers_loaded) {
+  return program_of(
+      kOutIn,
+      kAddress +
+          ".reg .u32 %l; ld.global.v4.u32 {%r0, %r1, %r2, %r3}, [%in]; mov.u32 %in32, s; mad.lo.u32 "
+          "%l, %t, 16, %in32; st.shared.v4.u32 [%l], {%r0, %r1, %r2, %r3};\n"
+          "bar.sync 0; add.u32 %a, %a, %in32; ldmatrix.sync.aligned." +
+          words + " " + registers(registers_loaded) +
+          ", [%a]; st.global.v4.u32 [%out], {%r0, %r1, %r2, %r3};\n",
+      {}, "sm_120a");
+}
+
+std::vector<std::uint8_t> random_bytes(Random& random) {
+  std::vector<std::uint8_t> bytes(512);
+  for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random.bits());
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "ldmatrix of narrow elements gives each a byte of its own, rows along lanes or, transposed, columns") {
+  Random random;
+  INFO("seed " << random.seed);
+  struct Form {
+    std::string type;
+    std::uint32_t bits;
+  };
+  for (const Form& form : {Form{"b8", 8}, {"b8x16.b6x16_p32", 6}, {"b8x16.b4x16_p64", 4}}) {
+    for (const bool wide : {false, true}) {
+      for (const std::uint32_t count : {1u, 2u, 4u}) {
+        if (wide ? count == 4 : form.bits == 8) continue;
+        const std::uint32_t loaded = wide ? 2 * count : count, rows = wide ? 16 : 8;
+        const auto in = random_bytes(random);
+        const auto out =
+            run<std::uint8_t>(load_program((wide ? "m16n16.x" : "m8n16.x") + std::to_string(count) +
+                                               (wide ? ".trans" : "") + ".shared." + form.type,
+                                           loaded),
+                              32, 512, in);
+        for (std::uint32_t lane = 0; lane < 32; ++lane) {
+          for (std::uint32_t byte = 0; byte < 4 * loaded; ++byte) {
+            const std::uint32_t reg = byte / 4, matrix = wide ? reg / 2 : reg;
+            const std::uint32_t row = wide ? lane % 4 * 4 + byte % 4 : lane / 4,
+                                column = wide ? lane / 4 + reg % 2 * 8 : lane % 4 * 4 + byte % 4;
+            CAPTURE(form.type, wide, count, lane, byte);
+            // Lane matrix * rows + row gives that row's address.
+            REQUIRE(out[lane * 16 + byte] == narrow(in, (matrix * rows + row) * 5 % 32, column, form.bits));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("stmatrix of bytes writes columns of 8 lanes as rows") {
+  Random random;
+  INFO("seed " << random.seed);
+  for (const std::uint32_t count : {1u, 2u, 4u}) {
+    const Program program = program_of(
+        kOutIn,
+        kAddress +
+            ".reg .u32 %l; ld.global.v4.u32 {%r0, %r1, %r2, %r3}, [%in]; mov.u32 %in32, s; add.u32 %a, %a, "
+            "%in32;\nstmatrix.sync.aligned.m16n8.x" +
+            std::to_string(count) + ".trans.shared.b8 [%a], " + registers(count) +
+            ";\nbar.sync 0; mad.lo.u32 %l, %t, 16, %in32; ld.shared.v4.u32 {%r0, %r1, %r2, %r3}, [%l]; "
+            "st.global.v4.u32 [%out], {%r0, %r1, %r2, %r3};\n",
+        {}, "sm_120a");
+    const auto in = random_bytes(random);
+    const auto out = run<std::uint8_t>(program, 32, 512, in);
+    for (std::uint32_t lane = 0; lane < 32; ++lane) {
+      for (std::uint32_t byte = 0; byte < 4 * count; ++byte) {
+        const std::uint32_t row = lane % 4 * 2 + byte % 2, column = lane / 4 + byte % 4 / 2 * 8;
+        CAPTURE(count, lane, byte);
+        REQUIRE(out[place(byte / 4, row) * 16 + column] == in[lane * 16 + byte]);
+      }
+    }
+  }
+}
+
 }  // namespace ptxloom::exec::test

@@ -61,6 +61,18 @@ TEST_CASE("vectors of all widths keep their order") {
              "st.global.v2.b32 [%out], {%v0, %v1};")[1] == 103);
 }
 
+TEST_CASE("a store of 256 bits leaves out the elements that are _") {
+  const auto out = run<std::uint32_t>(
+      program_of(kOutIn,
+                 kPointers +
+                     ".reg .b32 %v<8>; ld.global.v8.b32 {%v0, %v1, %v2, %v3, %v4, %v5, %v6, %v7}, [%in]; "
+                     "st.global.v4.u32 [%out], {1, 2, 3, 4}; st.global.v4.u32 [%out+16], {5, 6, 7, 8}; "
+                     "st.global.v8.b32 [%out], {%v0, _, %v2, _, _, %v5, %v6, _};",
+                 {}, "sm_100a"),
+      1, 8, counting(8));
+  CHECK(out == std::vector<std::uint32_t>{100, 2, 102, 4, 5, 105, 106, 8});
+}
+
 TEST_CASE("registers are packed and unpacked from the lowest bits up") {
   const Program program = program_of(
       kOutIn,

@@ -191,6 +191,36 @@ CUresult cuMemAlloc(CUdeviceptr* address, std::size_t bytes) {
 }
 CUresult cuMemFree(CUdeviceptr address) { return destroy(reinterpret_cast<void*>(address)); }
 CUresult cuMemGetInfo(std::size_t* free, std::size_t* total) { return *free = 1, *total = 2, CUDA_SUCCESS; }
+// What was asked for lies where a test finds it.
+CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
+                                const cuuint64_t* dims, const cuuint64_t* strides, const cuuint32_t* box,
+                                const cuuint32_t* steps, CUtensorMapInterleave, CUtensorMapSwizzle swizzle,
+                                CUtensorMapL2promotion l2, CUtensorMapFloatOOBfill fill) {
+  cuuint64_t* out = map->opaque;
+  out[0] = type;
+  out[1] = rank;
+  out[2] = reinterpret_cast<cuuint64_t>(address);
+  out[3] = dims[rank - 1];
+  out[4] = rank > 1 ? strides[rank - 2] : 0;
+  out[5] = box[rank - 1];
+  out[6] = steps[rank - 1];
+  out[7] = swizzle;
+  out[8] = l2;
+  out[9] = fill;
+  return in_context("cuTensorMapEncodeTiled");
+}
+CUresult cuTensorMapEncodeIm2col(CUtensorMap* map, CUtensorMapDataType, cuuint32_t rank, void*,
+                                 const cuuint64_t*, const cuuint64_t*, const int* lower, const int* upper,
+                                 cuuint32_t channels, cuuint32_t pixels, const cuuint32_t*,
+                                 CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
+                                 CUtensorMapFloatOOBfill) {
+  cuuint64_t* out = map->opaque;
+  out[0] = static_cast<cuuint64_t>(lower[rank - 3]);
+  out[1] = static_cast<cuuint64_t>(upper[rank - 3]);
+  out[2] = channels;
+  out[3] = pixels;
+  return in_context("cuTensorMapEncodeIm2col");
+}
 CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, std::size_t bytes) {
   return std::memcpy(reinterpret_cast<void*>(to), from, bytes), in_context("cuMemcpyHtoD");
 }

@@ -35,6 +35,9 @@ struct Outcome {
   std::size_t foreign = 0;  // words that ptxas does not look at, refused by us on purpose
   std::set<std::string> foreign_words = {};
   std::size_t not_compared = 0;                       // cases of kinds that are open
+  std::size_t unjudged = 0;                           // cases that ptxas crashed on
+  std::size_t stricter = 0;                           // cases that we refuse on purpose
+  std::size_t expanded = 0;                           // cases that it refused for what it made of them
   std::map<std::string, std::string> differing = {};  // kinds of neighbours that disagree, with an example
 
   void add(Outcome other);
@@ -48,6 +51,7 @@ class ForeignWords {
   static ForeignWords read(const std::filesystem::path& file);
   void write(const std::filesystem::path& file) const;
   bool contains(std::string_view form, std::string_view word) const;
+  std::set<std::string> of(std::string_view form) const;
   void set(std::string_view form, std::set<std::string> words);
 
  private:
@@ -58,7 +62,7 @@ struct Question {
   const Specs& specs;
   const spec::FormData& form;
   const Options& options;
-  const ForeignWords& foreign;
+  const ForeignWords &foreign, &unread, &stricter;
   const OpenKinds& open;
   Ptxas& ptxas;
   const Ours& ours;
@@ -69,7 +73,9 @@ struct Question {
 Outcome check_legality(const Question& question);
 
 /// What stands next to a variant gets ptxas's verdict on every target: another word of the same class, two of
-/// them, a word left out, added, written twice or elsewhere, another operand.
+/// them, a word left out, added, written twice or elsewhere, another operand. On targets that lack an
+/// instruction ptxas writes others in its place, and may refuse those: that it names them shows it, and
+/// nothing is said of the line then.
 Outcome check_neighbours(const Question& question);
 
 /// A text close to a variant.

@@ -36,6 +36,11 @@ bool ForeignWords::contains(std::string_view form, std::string_view word) const 
   return found == words_.end() || found->second.contains(std::string(word));
 }
 
+std::set<std::string> ForeignWords::of(std::string_view form) const {
+  const auto found = words_.find(form);
+  return found == words_.end() ? std::set<std::string>{} : found->second;
+}
+
 void ForeignWords::set(std::string_view form, std::set<std::string> words) {
   words_[std::string(form)] = std::move(words);
 }

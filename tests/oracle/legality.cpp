@@ -138,6 +138,10 @@ Outcome check_legality(const Question& question) {
     outcome.cases += lines.size();
     for (std::size_t i = 0; i < tried.size(); ++i) {
       const bool wanted = tried[i].allowed(target, version);
+      if (!verdicts[i].judged) {
+        ++outcome.unjudged;
+        continue;
+      }
       if (wanted == verdicts[i].accepted) continue;
       Wrong& entry = wrong[{tried[i].line, wanted}];
       entry.last = std::string(target.name()) + ":" + to_string(version);

@@ -20,6 +20,9 @@ void Outcome::add(Outcome other) {
   foreign_words.merge(other.foreign_words);
   differing.merge(other.differing);
   not_compared += other.not_compared;
+  unjudged += other.unjudged;
+  expanded += other.expanded;
+  stricter += other.stricter;
   for (std::string& text : other.disagreements) disagreements.push_back(std::move(text));
 }
 
@@ -31,6 +34,8 @@ struct Arguments {
   Options options;
   std::filesystem::path golden = PTXLOOM_SOURCE_DIR "/tests/golden/variant_counts.txt";
   std::filesystem::path foreign = PTXLOOM_SOURCE_DIR "/tests/oracle/foreign_words.txt";
+  std::filesystem::path unread = PTXLOOM_SOURCE_DIR "/tests/oracle/unread_words.txt";
+  std::filesystem::path stricter = PTXLOOM_SOURCE_DIR "/tests/oracle/stricter.txt";
   std::filesystem::path open = PTXLOOM_SOURCE_DIR "/tests/golden/oracle_open.txt";
   bool write_open = false;
   std::vector<std::filesystem::path> overlays;
@@ -104,6 +109,8 @@ void print(std::string_view what, const Outcome& outcome, double seconds, std::s
   std::printf("%-28.*s %8zu cases  %4zu disagreements  %3zu foreign words  %.1f s",
               static_cast<int>(what.size()), what.data(), outcome.cases, outcome.disagreements.size(),
               outcome.foreign, seconds);
+  if (outcome.unjudged > 0) std::printf("  ptxas crashes on %zu", outcome.unjudged);
+  if (outcome.expanded > 0) std::printf("  refuses its own expansion of %zu", outcome.expanded);
   if (outcome.not_compared > 0) std::printf("  %zu not compared", outcome.not_compared);
   std::printf("\n");
   for (std::size_t i = 0; i < std::min(shown, outcome.disagreements.size()); ++i) {
@@ -130,6 +137,8 @@ class FormsCheck {
         arguments_(arguments),
         ptxas_(std::move(ptxas)),
         foreign_(ForeignWords::read(arguments.foreign)),
+        unread_(ForeignWords::read(arguments.unread)),
+        stricter_(ForeignWords::read(arguments.stricter)),
         open_(OpenKinds::read(arguments.open, *specs_)) {}
 
   Outcome run() {
@@ -163,6 +172,8 @@ class FormsCheck {
                               form,
                               arguments_.options,
                               foreign_,
+                              unread_,
+                              stricter_,
                               arguments_.write_open ? nothing_open_ : open_,
                               program,
                               ours,
@@ -195,7 +206,7 @@ class FormsCheck {
   std::shared_ptr<const Specs> specs_;
   const Arguments& arguments_;
   std::filesystem::path ptxas_;
-  ForeignWords foreign_, found_;
+  ForeignWords foreign_, unread_, stricter_, found_;
   OpenKinds open_, differing_;
   const OpenKinds nothing_open_;
   std::atomic<std::size_t> next_ = 0;
@@ -241,7 +252,9 @@ int run(const Arguments& arguments) {
   if (arguments.write_open) forms.write_open();
   std::cout << "total: " << total.lines << " lines, " << total.cases << " cases, "
             << total.disagreements.size() << " disagreements, " << total.foreign
-            << " words that ptxas does not look at, " << total.not_compared
+            << " words that ptxas does not look at, " << total.unjudged << " cases that ptxas crashes on, "
+            << total.stricter << " that we refuse on purpose, " << total.expanded
+            << " where it refuses what it made of the line, " << total.not_compared
             << " cases of open kinds not compared\n";
   return total.disagreements.empty() ? 0 : 1;
 }

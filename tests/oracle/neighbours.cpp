@@ -5,6 +5,7 @@
 
 #include "oracle/checks.hpp"
 #include "oracle/instance.hpp"
+#include "spec/cell.hpp"
 
 namespace ptxloom::oracle {
 namespace {
@@ -49,6 +50,22 @@ std::vector<Case> neighbours(const Question& question) {
   return cases;
 }
 
+/// Whether a refusal is about what ptxas made of the line: it names an instruction that does not stand there,
+/// or a function of its own.
+bool names_its_own(std::string_view message, std::string_view line) {
+  constexpr std::string_view kName = "instruction '";
+  for (const char* own : {"__cuda", "formal parameter", "Sink '_' not allowed as a source operand",
+                          "scalar-vector mov instruction"}) {
+    if (message.find(own) != message.npos) return true;
+  }
+  const std::size_t at = message.find(kName);
+  if (at == message.npos) return false;
+  const std::string_view rest = message.substr(at + kName.size());
+  const std::string_view name = rest.substr(0, rest.find_first_of("'."));
+  const auto words = spec::split(line.substr(0, line.find_first_of(" ;")), '.');
+  return std::find(words.begin(), words.end(), name) == words.end();
+}
+
 /// The two verdicts on the cases at one place; where they differ, a case is told apart by who refuses it.
 class Comparison {
  public:
@@ -62,12 +79,21 @@ class Comparison {
   void at(const Target& target) {
     const Surroundings around = surroundings(question_.form);
     const Place place{target, ptx_versions().back(), around};
-    const std::vector<Verdict> theirs = judge(place);
     const std::vector<Verdict> ours = question_.ours.judge(lines_, place);
+    const std::vector<Verdict> theirs = judge(place, ours);
     outcome_.cases += lines_.size();
     outcome_.not_compared += open_;
     for (std::size_t i = 0; i < lines_.size(); ++i) {
-      if (ours[i].accepted == theirs[i].accepted) continue;
+      if (!theirs[i].judged) ++outcome_.unjudged;
+      if (!theirs[i].judged || ours[i].accepted == theirs[i].accepted) continue;
+      if (theirs[i].accepted && question_.stricter.of(question_.form.name).contains(cases_[i].change)) {
+        ++outcome_.stricter;
+        continue;
+      }
+      if (ours[i].accepted && names_its_own(theirs[i].message, lines_[i])) {
+        ++outcome_.expanded;
+        continue;
+      }
       Difference& difference = differences_[{i, theirs[i].accepted}];
       difference.targets += (difference.targets.empty() ? "" : ",") + std::string(target.name());
       difference.message = (theirs[i].accepted ? ours : theirs)[i].message;
@@ -109,27 +135,32 @@ class Comparison {
   }
 
   /// What ptxas says, up to generated code. What it cannot parse it parses nowhere, and each such line costs
-  /// it a run: it is asked once.
-  std::vector<Verdict> judge(const Place& place) {
+  /// it a run: it is asked once. Most that it crashes on are lines that we refuse, and among those few it
+  /// finds them faster.
+  std::vector<Verdict> judge(const Place& place, const std::vector<Verdict>& ours) {
     std::vector<Verdict> result(lines_.size());
-    const auto ask = [&](Depth depth) {
-      std::vector<std::size_t> indices;
-      std::vector<std::string> asked;
-      for (std::size_t i = 0; i < lines_.size(); ++i) {
-        if (unparsed_.contains(i)) result[i] = {false, "syntax error"};
-        if (!result[i].accepted) continue;
-        indices.push_back(i);
-        asked.push_back(lines_[i]);
-      }
-      std::vector<Verdict> verdicts = question_.ptxas.judge(asked, place, depth);
-      for (std::size_t i = 0; i < indices.size(); ++i) {
-        if (verdicts[i].message.starts_with("Parsing error")) unparsed_.insert(indices[i]);
-        result[indices[i]] = std::move(verdicts[i]);
-      }
-    };
-    ask(Depth::check);
-    ask(Depth::code);
+    for (std::size_t i : unparsed_) result[i] = {.accepted = false, .message = "syntax error"};
+    ask(place, Depth::check, result, [](std::size_t) { return true; });
+    for (const bool accepted : {true, false})
+      ask(place, Depth::code, result, [&](std::size_t i) { return ours[i].accepted == accepted; });
     return result;
+  }
+
+  /// Asks for the wanted lines that are not refused yet.
+  template <class Wanted>
+  void ask(const Place& place, Depth depth, std::vector<Verdict>& result, Wanted wanted) {
+    std::vector<std::size_t> indices;
+    std::vector<std::string> asked;
+    for (std::size_t i = 0; i < lines_.size(); ++i) {
+      if (!result[i].accepted || !result[i].judged || !wanted(i)) continue;
+      indices.push_back(i);
+      asked.push_back(lines_[i]);
+    }
+    std::vector<Verdict> verdicts = question_.ptxas.judge(asked, place, depth);
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      if (verdicts[i].message.starts_with("Parsing error")) unparsed_.insert(indices[i]);
+      result[indices[i]] = std::move(verdicts[i]);
+    }
   }
 
   const Question& question_;

@@ -28,6 +28,23 @@ std::string registers_of(const Type& type) {
   return type == pred ? "P" : "R" + std::to_string(type.bytes() * 8);
 }
 
+std::string repeated(const std::string& element, int count) {
+  std::string text = "{";
+  for (int i = 0; i < count; ++i) text += (i == 0 ? "" : ", ") + element;
+  return text + "}";
+}
+
+/// "F32", "S32", "U32" for a type of 32 bits.
+Texts typed_registers(const Type& type) {
+  Texts texts;
+  const std::string bits = std::to_string(type.bytes() * 8);
+  for (const char* kind : {"F", "S", "U"}) {
+    const bool exists = type.bytes() <= 8 && (kind[0] != 'F' || type.bytes() >= 2);
+    if (exists && type != pred) texts.push_back(kind + bits);
+  }
+  return texts;
+}
+
 const Texts& literals() {
   static const Texts texts{"0",      "1", "-1", "7", "70000", "1.5", "0f3F800000", "0d3FF0000000000000",
                            "WARP_SZ"};
@@ -57,16 +74,9 @@ Texts numbers_around(const OperandSpec& operand) {
 
 Texts scalars(const OperandSpec& operand) {
   Texts texts{"P250", "_"};
-  // A vector for a scalar bf16 is taken by ptxas as its first element: a slip that we do not follow.
-  if (!operand.type.name.starts_with("bf16")) {
-    for (int count : {1, 2}) texts.push_back(vector_of(registers_of(operand.type), count));
-  }
+  for (int count : {1, 2, 3}) texts.push_back(vector_of(registers_of(operand.type), count));
   for (const char* registers : {"R8", "R16", "R32", "R64", "R128"}) texts.push_back(reg(registers));
-  const std::string bits = std::to_string(operand.type.bytes() * 8);
-  for (const char* kind : {"F", "S", "U"}) {
-    const bool exists = operand.type.bytes() <= 8 && (kind[0] != 'F' || operand.type.bytes() >= 2);
-    if (exists && operand.type != pred) texts.push_back(reg(kind + bits));
-  }
+  for (const std::string& typed : typed_registers(operand.type)) texts.push_back(reg(typed));
   if (operand.type == pred) texts.emplace_back("!P250");
   texts.insert(texts.end(), literals().begin(), literals().end());
   return texts;
@@ -85,9 +95,24 @@ Texts vectors(const OperandSpec& operand) {
     std::string mixed = vector_of(registers, operand.count);
     texts.push_back("{" + reg(other) + mixed.substr(mixed.find_first_of(",}")));
   }
-  for (const char* element : {"_", "0", "1.5"}) {
-    const std::string whole = vector_of(registers, operand.count);
-    texts.push_back("{" + std::string(element) + whole.substr(whole.find_first_of(",}")));
+  const std::string whole = vector_of(registers, operand.count);
+  const std::string rest = whole.substr(whole.find_first_of(",}"));
+  for (const char* element : {"_", "0", "1.5", "0f3F800000", "P250"}) {
+    texts.push_back("{" + std::string(element) + rest);
+    // Not predicates alone, which ptxas takes for some of the narrow types, nor decimals alone, which are f64
+    // to it in some instructions and to us what the operand wants.
+    if (element[0] == 'P' && operand.count == 1) texts.pop_back();
+    if (element[0] != 'P' && element != std::string_view("1.5"))
+      texts.push_back(repeated(element, operand.count));
+  }
+  for (const std::string& typed : typed_registers(operand.type)) {
+    const std::string all = vector_of(typed, operand.count);
+    texts.push_back(all);
+    texts.push_back("{" + reg(typed) + rest);
+    for (const char* element : {"S", "0", "1.5"}) {
+      const std::string other = element[0] == 'S' ? reg("S" + typed.substr(1)) : std::string(element);
+      texts.push_back("{" + other + all.substr(all.find_first_of(",}")));
+    }
   }
   return texts;
 }
@@ -145,6 +170,7 @@ class Writer {
       const OperandSpec& operand = variant_.operands()[i];
       const std::string own = texts_[i];
       Texts others = others_of(operand, own);
+      if (is_coordinates(i)) std::erase(others, "R64_250");
       if (operand.kind == OperandSpec::Kind::symbol) others.insert(others.end(), names.begin(), names.end());
       for (const std::string& other : others) {
         if (other == own) continue;
@@ -160,6 +186,7 @@ class Writer {
     const std::vector<OperandPiece> pieces(variant_.pieces().begin(), variant_.pieces().end());
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       if (pieces[i].operand < 0 || (i > 0 && pieces[i].text != ", ")) continue;
+      if (is_coordinates(static_cast<std::size_t>(pieces[i].operand))) continue;
       std::vector<OperandPiece> fewer = pieces;
       if (i == 0 && pieces.size() > 1 && pieces[0].text.empty() && pieces[1].text.starts_with(", "))
         fewer[1].text = fewer[1].text.substr(2);
@@ -177,6 +204,14 @@ class Writer {
   }
 
  private:
+  /// Where the coordinates of a texture stand and 64 bits do, or nothing, ptxas takes what follows the
+  /// brackets for the coordinates: [T, S], {x, y}. We do not read that.
+  bool is_coordinates(std::size_t i) const {
+    const std::span<const OperandSpec> operands = variant_.operands();
+    return i > 0 && operands[i].kind == OperandSpec::Kind::value &&
+           (operands[i - 1].space == "texref" || operands[i - 1].space == "samplerref");
+  }
+
   void add(std::span<const OperandPiece> pieces, std::string change, const std::string& what) {
     out_.push_back({.line = line_of(variant_.opcode(), pieces, texts_),
                     .change = std::move(change),

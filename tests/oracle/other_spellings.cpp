@@ -33,7 +33,7 @@ bool is_word(std::string_view word) {
 }  // namespace
 
 std::vector<Case> other_spellings(const Question& question, std::span<const Variant> sources) {
-  const Words known(question.specs, question.form);
+  const Words known(question.specs, question.form, question.unread.of(question.form.name));
   std::vector<Case> cases;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const std::vector<std::string> texts = operand_texts(sources[i].operands());

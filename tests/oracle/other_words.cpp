@@ -34,7 +34,9 @@ bool repeats_a_flag(std::string_view opcode, const Words& words) {
 class Neighbourhood {
  public:
   Neighbourhood(const Question& question, std::span<const Variant> all)
-      : form_(*all.front().data()->form), words_(question.specs, question.form), all_(all) {
+      : form_(*all.front().data()->form),
+        words_(question.specs, question.form, question.unread.of(question.form.name)),
+        all_(all) {
     for (std::size_t slot = 0; slot < form_.slots().size(); ++slot) values_.push_back(values_for(slot));
   }
 
@@ -47,7 +49,8 @@ class Neighbourhood {
     Case made;
     for (const auto& [slot, value] : changes) {
       const bool added = data.unwritten(static_cast<int>(slot));
-      if (words_.is_foreign(value) && (added || words_.is_flag(value))) made.foreign = value;
+      if (words_.is_foreign(value) && (added || words_.is_flag(value) || words_.is_unread(value)))
+        made.foreign = value;
       values[slot] = value;
       hidden[slot] = false;
       made.change += (made.change.empty() ? "" : " ") +

@@ -17,8 +17,10 @@ namespace ptxloom::oracle {
 namespace {
 
 constexpr std::size_t kBatch = 4000;  // lines of one file
-// Malformed lines can make ptxas take gigabytes, or not come back: kilobytes and seconds it is given.
-constexpr int kMemory = 4'000'000, kSeconds = 60;
+// Malformed lines can make ptxas take gigabytes, or not come back: kilobytes it is given, and seconds for any
+// file and for each 1,000 of its lines.
+constexpr int kMemory = 4'000'000, kSeconds = 3, kSecondsForLines = 15;
+constexpr std::size_t kSlow = 32;  // lines that are not searched for the one that it does not come back from
 
 /// "ptxas FILE, line 12; error   : message": the line and the message, or line 0.
 std::pair<int, std::string> parse_message(const std::string& text) {
@@ -28,6 +30,15 @@ std::pair<int, std::string> parse_message(const std::string& text) {
   if (text.starts_with("ptxas <macro util>")) return {};  // a line of its own prelude, not of the file
   if (text.find("error", line) == text.npos && text.find("fatal", line) == text.npos) return {};
   return {std::atoi(text.c_str() + line + 7), text.substr(mark + 3)};
+}
+
+/// How many lines a run that a signal ended says nothing of: one that crashes it is looked for, one that
+/// takes all its seconds only among many. 0: no signal ended it.
+std::size_t lost(std::string_view output) {
+  constexpr int kSignal = 128, kKilled = kSignal + 9, kOutOfTime = kSignal + 24;
+  const std::size_t at = output.rfind("rc=");
+  const int code = at == output.npos ? 0 : std::atoi(output.data() + at + 3);
+  return code == kKilled || code == kOutOfTime ? kSlow : code >= kSignal ? 1 : 0;
 }
 
 /// What ptxas refused: positions among the lines, a class of registers, or something else.
@@ -82,15 +93,15 @@ Ptxas::~Ptxas() {
   std::filesystem::remove(file_, ignored);
 }
 
-std::string Ptxas::run(const std::string& source, const Place& place, Depth depth) {
-  std::ofstream(file_) << source;
+std::string Ptxas::run(const Source& source, const Place& place, Depth depth) {
+  std::ofstream(file_) << source.text();
+  const std::size_t seconds = kSeconds + kSecondsForLines * source.lines() / 1000;
   // For a compute_ architecture ptxas stops before code generation.
   const std::string arch = depth == Depth::code ? std::string(place.target.name())
                                                 : "compute_" + std::string(place.target.name().substr(3));
-  const std::string command = "ulimit -v " + std::to_string(kMemory) + "; ulimit -t " +
-                              std::to_string(kSeconds) + "; ulimit -c 0; '" + program_.string() +
-                              "' -arch=" + arch + " -w '" + file_.string() +
-                              "' -o /dev/null 2>&1; echo rc=$?";
+  const std::string command =
+      "ulimit -v " + std::to_string(kMemory) + "; ulimit -t " + std::to_string(seconds) + "; ulimit -c 0; '" +
+      program_.string() + "' -arch=" + arch + " -w '" + file_.string() + "' -o /dev/null 2>&1; echo rc=$?";
   FILE* const pipe = ::popen(command.c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("cannot run " + command);
   std::string output;
@@ -105,10 +116,8 @@ void Ptxas::judge_part(std::span<const std::string> lines, std::vector<std::size
                        Depth depth, std::vector<Verdict>& verdicts) {
   while (!live.empty()) {
     const Source source(lines, live, place);
-    const std::string output = run(source.text(), place, depth);
+    const std::string output = run(source, place, depth);
     if (output.ends_with("rc=0\n")) return;
-    const bool crashed = output.find("Segmentation fault") != output.npos;
-    if (crashed && depth == Depth::code) return;
     const Refusals refusals = read_refusals(output, source);
     std::set<std::size_t> refused;
     const auto refuse = [&](std::size_t index, const std::string& message) {
@@ -127,8 +136,15 @@ void Ptxas::judge_part(std::span<const std::string> lines, std::vector<std::size
       std::erase_if(live, [&](std::size_t index) { return refused.contains(index); });
       continue;
     }
+    if (live.size() <= lost(output)) {
+      for (std::size_t index : live) {
+        verdicts[index].judged = false;
+        crashing_.insert(lines[index]);
+      }
+      return;
+    }
     if (live.size() == 1) return refuse(live.front(), refusals.elsewhere);
-    // Refused without naming a line (at code generation, say): halve.
+    // Refused without naming a line (at code generation, say), or crashed: halve.
     const auto middle = live.begin() + static_cast<std::ptrdiff_t>(live.size() / 2);
     judge_part(lines, {live.begin(), middle}, place, depth, verdicts);
     live.erase(live.begin(), middle);
@@ -139,7 +155,10 @@ std::vector<Verdict> Ptxas::judge(std::span<const std::string> lines, const Plac
   std::vector<Verdict> verdicts(lines.size());
   for (std::size_t begin = 0; begin < lines.size(); begin += kBatch) {
     std::vector<std::size_t> live;
-    for (std::size_t i = begin; i < std::min(begin + kBatch, lines.size()); ++i) live.push_back(i);
+    for (std::size_t i = begin; i < std::min(begin + kBatch, lines.size()); ++i) {
+      verdicts[i].judged = !crashing_.contains(lines[i]);
+      if (verdicts[i].judged) live.push_back(i);
+    }
     judge_part(lines, std::move(live), place, depth, verdicts);
   }
   return verdicts;

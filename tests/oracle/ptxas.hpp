@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "oracle/source.hpp"
@@ -29,16 +30,18 @@ class Ptxas {
   Ptxas(const Ptxas&) = delete;
   Ptxas& operator=(const Ptxas&) = delete;
 
-  /// One verdict a line. Where it crashes while it generates code, the lines count as accepted.
+  /// One verdict a line. Lines that make it crash are found by halving, and are not judged; those that do
+  /// while it generates code are not given to it for that again, for each costs it a dozen runs.
   std::vector<Verdict> judge(std::span<const std::string> lines, const Place& place,
                              Depth depth = Depth::check);
 
  private:
-  std::string run(const std::string& source, const Place& place, Depth depth);
+  std::string run(const Source& source, const Place& place, Depth depth);
   void judge_part(std::span<const std::string> lines, std::vector<std::size_t> live, const Place& place,
                   Depth depth, std::vector<Verdict>& verdicts);
 
   std::filesystem::path program_, file_;
+  std::unordered_set<std::string> crashing_;  // lines
 };
 
 }  // namespace ptxloom::oracle

@@ -27,6 +27,7 @@ struct Place {
 struct Verdict {
   bool accepted = true;
   std::string message = {};  // the first that names the line
+  bool judged = true;        // false: the judge crashed on it, or did not come back
 };
 
 /// Lines use predicates P<i>, registers <class><bits>_<i> (R32_1: .b32, F32_1: .f32, S and U likewise), the
@@ -36,6 +37,8 @@ class Source {
   Source(std::span<const std::string> lines, std::span<const std::size_t> live, const Place& place);
 
   const std::string& text() const { return text_; }
+  /// How many lines are judged.
+  std::size_t lines() const { return static_cast<std::size_t>(lines_); }
   /// The class of registers ("R128") declared at this line of the text; "" if it declares none.
   std::string_view registers_at(int line) const;
   /// The position among `live` of the line judged there, -1 if it is none.

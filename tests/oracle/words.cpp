@@ -12,7 +12,8 @@ bool is_modifier(std::string_view word) { return word.find_first_of("%=") == wor
 
 }  // namespace
 
-Words::Words(const Specs& specs, const spec::FormData& form) {
+Words::Words(const Specs& specs, const spec::FormData& form, std::set<std::string> unread)
+    : unread_(std::move(unread)) {
   for (const spec::WordClass& group : specs.database().vocabulary().classes()) {
     if (!std::all_of(group.words.begin(), group.words.end(), is_modifier)) continue;
     classes_.emplace_back(group.words.begin(), group.words.end());
@@ -28,6 +29,7 @@ Words::Words(const Specs& specs, const spec::FormData& form) {
       }
     });
   }
+  foreign_.insert(unread_.begin(), unread_.end());
 }
 
 std::set<std::string> Words::class_mates(std::string_view word) const {

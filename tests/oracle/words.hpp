@@ -15,19 +15,21 @@ namespace ptxloom::oracle {
 
 class Words {
  public:
-  Words(const Specs& specs, const spec::FormData& form);
+  Words(const Specs& specs, const spec::FormData& form, std::set<std::string> unread);
 
   /// The other words of all classes that a word is in.
   std::set<std::string> class_mates(std::string_view word) const;
-  /// A word of some class that no form of the family knows.
+  /// A word of some class that no form of the family knows, or one of those in unread_words.txt.
   bool is_foreign(std::string_view word) const { return foreign_.contains(std::string(word)); }
   /// A word that stands for itself alone: the others of its class do not exclude it.
   bool is_flag(std::string_view word) const { return flags_.contains(std::string(word)); }
+  /// One that forms of the family know, and ptxas does not look at on some variants of this one.
+  bool is_unread(std::string_view word) const { return unread_.contains(std::string(word)); }
   const std::set<std::string>& all() const { return all_; }
 
  private:
   std::vector<std::set<std::string>> classes_;
-  std::set<std::string> all_, flags_, foreign_;
+  std::set<std::string> all_, flags_, foreign_, unread_;
 };
 
 }  // namespace ptxloom::oracle

@@ -33,6 +33,7 @@ TEST_CASE("integer constants of every base") {
   CHECK(evaluate("18446744073709551615").is_unsigned);
   CHECK(evaluate("WARP_SZ").bits == 32);
   CHECK_FALSE(evaluate("9223372036854775807").is_unsigned);
+  CHECK(evaluate("18446744073709551617").bits == 1);  // cut off, as ptxas does
 }
 
 TEST_CASE("floats by value and by bits") {
@@ -43,8 +44,10 @@ TEST_CASE("floats by value and by bits") {
   CHECK(evaluate("-2.5e-3").as_double() == -2.5e-3);
   CHECK(evaluate("0f3F800000").kind == Constant::Kind::f32);
   CHECK(evaluate("0F3f800000").as_double() == 1.0);
+  CHECK(evaluate("(0f3F800000)").as_double() == 1.0);
   CHECK(evaluate("0d3FF0000000000000").as_double() == 1.0);
-  CHECK(evaluate("1.0+2*3").as_double() == 7.0);
+  CHECK(evaluate("1.5<2.5").bits == 1);
+  CHECK(evaluate("1.0+2.0*3.0").as_double() == 7.0);
 }
 
 // The rules are those of C, so the compiler of this test is the reference. It would rather see parentheses.
@@ -72,10 +75,32 @@ TEST_CASE("expressions have the precedence of C") {
 }
 
 TEST_CASE("what is no constant is refused at its place") {
-  for (const char* text : {"",      "+",       "1 +",     "(1",    "08",    "0b2",
-                           "0x",    "0f12",    "0d12",    "1.5.5", "12abc", "18446744073709551616",
-                           "1/0",   "5%(3-3)", "1.5%2.0", "~1.0",  "1 2",   "1?2",
-                           "1e999", "foo",     "\"1\""}) {
+  for (const char* text : {"",
+                           "+",
+                           "1 +",
+                           "(1",
+                           "08",
+                           "0b2",
+                           "0x",
+                           "0f12",
+                           "0d12",
+                           "1.5.5",
+                           "12abc",
+                           "100000000000000000000",
+                           "1/0",
+                           "5%(3-3)",
+                           "1.5%2.0",
+                           "~1.0",
+                           "1 2",
+                           "1?2",
+                           "1e999",
+                           "foo",
+                           "\"1\"",
+                           "-0f3F800000",
+                           "0f3F800000+1.0",
+                           "1.0+1",
+                           "1?1.0:2.0",
+                           "7%3"}) {
     INFO(text);
     CHECK_THROWS_AS(evaluate(text), SyntaxError);
   }

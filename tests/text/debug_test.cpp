@@ -18,7 +18,7 @@ constexpr std::string_view kDebug = R"(.version 9.0
     .loc 1 4 0
 begin:
     .loc 1 12 5, function_name $L__info_string0+8, inlined_at 1 3 2
-    .loc 1 12 5, inlined_at 1 3 2
+    .loc 1 3 2
     ret;
 end:
 }
@@ -65,6 +65,8 @@ TEST_CASE("what is wrong with debug information is reported where it stands") {
   CHECK(places(module_of(".file x \"f\"")) == Found{"4:7 syntax"});
   CHECK(places(module_of(".file 1 f")) == Found{"4:9 syntax"});
   CHECK(places(module_of(".entry k() { .loc 1 2; ret; }")) == Found{"4:22 syntax"});
+  CHECK(places(module_of(".entry k() { .loc 1 2 3, inlined_at 1 2 3\n ret; }")) == Found{"4:26 syntax"});
+  CHECK(places(module_of(".entry k() { .loc 1 (2) 3\n ret; }")) == Found{"4:21 syntax"});
   CHECK(places(module_of(".section .debug_str { .u8 1 }")) == Found{"4:23 syntax"});
   CHECK(places(module_of(".section .debug_str { .b8 1")) == Found{"4:28 syntax"});
 }

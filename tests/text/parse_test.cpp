@@ -197,14 +197,14 @@ TEST_CASE("tokens may stand apart or together") {
   add /* here */ .u32
   r0 , r1,
   // and here
-  (.s64)3+0x1U ; mov.u32 r0, x[2]; mov.u32 r0,x[1]+4;)"));
+  (.s64)3+0x1U ; mov.u32 r0, x[2]; mov.u32 r0,x+4;)"));
   for (const Diagnostic& d : result.diagnostics) UNSCOPED_INFO(to_string(d));
   REQUIRE(result.ok());
   const ir::Function& k = result.module.functions[0];
   CHECK(print(k, k.instructions[0]) == "@!q add.u32 r0, r1, 4;");
   CHECK(k.instructions[0].line == 6);
-  CHECK(print(k, k.instructions[1]) == "mov.u32 r0, x+8;");
-  CHECK(print(k, k.instructions[2]) == "mov.u32 r0, x+8;");
+  CHECK(print(k, k.instructions[1]) == "mov.u32 r0, x[2];");
+  CHECK(print(k, k.instructions[2]) == "mov.u32 r0, x+4;");
   CHECK(complaints(kernel(".shared.align 16.b32 x[4];")) == Found{"5:15 bad-number"});
 }
 

@@ -32,6 +32,8 @@ void DeviceMemory::fill(std::byte) const { throw_absence(); }
 void DeviceMemory::fill(std::byte, CUstream_st*) const { throw_absence(); }
 void DeviceMemory::copy_from(const DeviceMemory&, CUstream_st*) const { throw_absence(); }
 
+EncodedTensorMap encode(const DeviceContext&, const TensorMap&) { throw_absence(); }
+
 Stream::Stream(const DeviceContext&) { throw_absence(); }
 Stream::operator CUstream_st*() const { throw_absence(); }
 void Stream::synchronize() const { throw_absence(); }

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string>
+
+#include "check/rules.hpp"
+#include "ir/naming.hpp"
+
+// A call against what it calls: as many arguments and results as parameters, each of a type, size and
+// alignment that ptxas passes. Where the callee is an address, its prototype or list of targets says what it
+// takes.
+namespace ptxloom::check_rules {
+namespace {
+
+using Kind = ir::Operand::Kind;
+
+// What is passed or taken: a .param variable or a register.
+struct Passed {
+  Type type;
+  std::uint64_t count = 1;
+  std::uint64_t alignment = 0;
+  bool array = false;
+};
+
+std::uint64_t alignment_of(std::uint32_t declared, const Type& type) {
+  return declared != 0 ? declared : static_cast<std::uint64_t>(type.bytes());
+}
+
+bool same_class(const Type& given, const Type& wanted) {
+  if (given.kind == TypeKind::bits || wanted.kind == TypeKind::bits) return true;
+  if (wanted.is_integer()) return given.is_integer() || given.lanes > 1;
+  return given == wanted;
+}
+
+bool type_fits(const Passed& given, const ir::Parameter& wanted) {
+  const bool array = wanted.count != 0 || wanted.unsized;
+  if (given.array != array) return false;
+  if (!array) return given.type.bits == wanted.type.bits && same_class(given.type, wanted.type);
+  const bool bits = given.type.kind == TypeKind::bits || wanted.type.kind == TypeKind::bits;
+  const bool size_fits =
+      wanted.unsized || given.count * static_cast<std::uint64_t>(given.type.bytes()) == wanted.size();
+  return size_fits && (bits || given.type == wanted.type);
+}
+
+bool literal_fits(const ir::Operand& literal, const ir::Parameter& wanted) {
+  if (wanted.count != 0 || wanted.unsized || wanted.type == pred) return false;
+  return wanted.type.kind == TypeKind::bits || wanted.type.is_float() == (literal.kind != Kind::integer);
+}
+
+std::string describe(const ir::Parameter& parameter) {
+  std::string text = "." + std::string(parameter.type.name);
+  if (parameter.unsized) text += "[]";
+  if (parameter.count != 0) text += "[" + std::to_string(parameter.count) + "]";
+  return text;
+}
+
+class CallCheck {
+ public:
+  CallCheck(const Scope& scope, const ir::Call& call, Diagnostics& out)
+      : scope_(scope), kernel_(scope.kernel), call_(call), out_(out) {}
+
+  void run() {
+    if (call_.guard && kernel_.registers[call_.guard->reg.id].type != pred)
+      add("operand-type",
+          "the guard @" + ir::name_of(kernel_.registers[call_.guard->reg.id]) + " is no predicate",
+          "make a predicate with setp");
+    if (call_.callee.kind == Kind::reg) return by_address();
+    by_name(call_.callee.index);
+  }
+
+ private:
+  void add(std::string code, const std::string& message, std::string hint) {
+    out_.push_back({.code = std::move(code),
+                    .message = "call " + ir::text_of(kernel_, call_.callee) + ": " + message,
+                    .hint = std::move(hint),
+                    .line = static_cast<int>(call_.line),
+                    .column = static_cast<int>(call_.column)});
+  }
+
+  void by_name(std::uint32_t symbol) {
+    const std::string& name = kernel_.symbols[symbol].name;
+    const ir::Function* const callee = scope_.module.find(name);
+    if (callee == nullptr) return add("undefined-name", "no function is called " + name, "declare it");
+    if (callee->entry) return add("operand-kind", name + " is an .entry", "only a .func can be called");
+    against(*callee);
+  }
+
+  void by_address() {
+    const Type& type = kernel_.registers[call_.callee.index].type;
+    if (type.bits < 32 || type.is_float() || type == pred)
+      add("operand-type", "a ." + std::string(type.name) + " register holds no address", "use a .b64 one");
+    for (const ir::Prototype& prototype : kernel_.prototypes)
+      if (prototype.label == call_.targets) return against(prototype);
+    for (const ir::Targets& targets : kernel_.targets) {
+      if (targets.label != call_.targets || targets.kind != ir::Targets::Kind::call) continue;
+      for (const std::uint32_t name : targets.names) by_name(name);
+      return;
+    }
+    add("operand-kind", "its label is that of no .callprototype or .calltargets",
+        "write one before the call");
+  }
+
+  void against(const ir::Interface& callee) {
+    pass("argument", kernel_.arguments_of(call_), callee.parameters);
+    pass("result", kernel_.results_of(call_), callee.results);
+  }
+
+  void pass(const std::string& what, std::span<const ir::Operand> given,
+            std::span<const ir::Parameter> wanted) {
+    const bool rest_left_out = !wanted.empty() && wanted.back().unsized && given.size() + 1 == wanted.size();
+    if (given.size() != wanted.size() && !rest_left_out)
+      return add(
+          "operand-count",
+          std::to_string(given.size()) + " " + what + "s given, but it has " + std::to_string(wanted.size()),
+          "write as many as its declaration has");
+    for (std::size_t i = 0; i < given.size(); ++i)
+      pass_one(what + " " + ir::text_of(kernel_, given[i]), what == "result", given[i], wanted[i]);
+  }
+
+  void pass_one(const std::string& what, bool result, const ir::Operand& given, const ir::Parameter& wanted) {
+    if (given.kind == Kind::sink && result) return;
+    if (given.kind == Kind::integer || given.kind == Kind::f32 || given.kind == Kind::f64) {
+      if (result || !literal_fits(given, wanted)) mistyped(what, wanted);
+      return;
+    }
+    const std::optional<Passed> passed = passed_by(given);
+    if (!passed)
+      return add("operand-kind", what + " is no register and no .param variable of this function",
+                 "st.param it into a .param variable declared like " + wanted.name + ", and pass that");
+    if (wanted.type == pred || !type_fits(*passed, wanted)) return mistyped(what, wanted);
+    const std::uint64_t alignment = alignment_of(wanted.alignment, wanted.type);
+    if (passed->alignment != alignment)
+      add("operand-alignment",
+          what + " is aligned to " + std::to_string(passed->alignment) + " bytes, but " + wanted.name +
+              " to " + std::to_string(alignment),
+          "declare it with .align " + std::to_string(alignment));
+  }
+
+  void mistyped(const std::string& what, const ir::Parameter& wanted) {
+    const bool predicate = wanted.type == pred;
+    add("operand-type", what + " does not fit " + wanted.name + ", a " + describe(wanted),
+        predicate ? "predicates cannot be passed: pass 0 or 1 in a .b32"
+                  : "pass a register or .param variable of this type");
+  }
+
+  // Registers and .param variables of the function; its own parameters cannot be passed on.
+  std::optional<Passed> passed_by(const ir::Operand& given) const {
+    if (given.kind == Kind::reg) {
+      const Type& type = kernel_.registers[given.index].type;
+      return Passed{.type = type, .alignment = alignment_of(0, type)};
+    }
+    if (given.kind != Kind::symbol) return std::nullopt;
+    for (const ir::Variable& variable : kernel_.variables)
+      if (variable.space == ir::Space::function && variable.name == kernel_.symbols[given.index].name)
+        return Passed{.type = variable.type,
+                      .count = variable.count,
+                      .alignment = alignment_of(variable.alignment, variable.type),
+                      .array = variable.array || variable.count > 1};
+    return std::nullopt;
+  }
+
+  const Scope& scope_;
+  const ir::Kernel& kernel_;
+  const ir::Call& call_;
+  Diagnostics& out_;
+};
+
+}  // namespace
+
+void check_call(const Scope& scope, const ir::Call& call, Diagnostics& out) {
+  CallCheck(scope, call, out).run();
+}
+
+}  // namespace ptxloom::check_rules

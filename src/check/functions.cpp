@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string>
+
+#include "check/rules.hpp"
+
+// Functions as a module declares them: each time alike, with aliases that can stand for what they name, and
+// with directives that go together.
+namespace ptxloom::check_rules {
+namespace {
+
+bool same(const std::vector<ir::Parameter>& a, const std::vector<ir::Parameter>& b) {
+  const auto alignment = [](const ir::Parameter& p) {
+    return p.alignment != 0 && !p.pointer ? p.alignment : static_cast<std::uint32_t>(p.type.bytes());
+  };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](const ir::Parameter& x, const ir::Parameter& y) {
+                      return x.type == y.type && x.count == y.count && x.unsized == y.unsized &&
+                             x.reg.has_value() == y.reg.has_value() && alignment(x) == alignment(y);
+                    });
+}
+
+bool same_interface(const ir::Function& a, const ir::Function& b) {
+  return a.entry == b.entry && a.noreturn == b.noreturn && same(a.parameters, b.parameters) &&
+         same(a.results, b.results);
+}
+
+std::string alias_problem(const ir::Function& name, const ir::Function& of) {
+  if (name.defined) return name.name + " has a body";
+  if (of.linkage == ir::Linkage::external || of.linkage == ir::Linkage::weak)
+    return of.name + (of.linkage == ir::Linkage::weak ? " is .weak" : " is .extern");
+  if (!same_interface(name, of)) return "their parameters or results differ";
+  return {};
+}
+
+}  // namespace
+
+void check_functions(const ir::Module& module, Diagnostics& out) {
+  for (const ir::Function& function : module.functions) {
+    const ir::Function& meant = *module.find(function.name);
+    if (!same_interface(function, meant))
+      out.push_back({.code = "mismatched-declaration",
+                     .message = function.name + " is declared twice, with other parameters or results",
+                     .hint = "declare it as it is defined"});
+  }
+  for (const ir::Alias& alias : module.aliases) {
+    const ir::Function *const name = module.find(alias.name), *const of = module.find(alias.of);
+    if (name == nullptr || of == nullptr) continue;  // said by the reader
+    const std::string problem = alias_problem(*name, *of);
+    if (!problem.empty())
+      out.push_back({.code = "bad-alias",
+                     .message = alias.name + " cannot be an .alias of " + alias.of + ": " + problem,
+                     .hint = "declare " + alias.name + " without a body, just as " + alias.of});
+  }
+}
+
+void check_directives(const Scope& scope, Diagnostics& out) {
+  const ir::Kernel& kernel = scope.kernel;
+  const auto add = [&](const std::string& message, std::string hint) {
+    out.push_back({.code = "directive-conflict",
+                   .message = "kernel " + kernel.name + ": " + message,
+                   .hint = std::move(hint)});
+  };
+  if (kernel.maxntid && kernel.reqntid) add(".maxntid and .reqntid exclude each other", "leave one out");
+  if (kernel.reqnctapercluster && kernel.maxclusterrank)
+    add(".reqnctapercluster and .maxclusterrank exclude each other", "leave one out");
+  if (kernel.blocksareclusters && !(kernel.reqntid && kernel.reqnctapercluster))
+    add(".blocksareclusters needs .reqntid and .reqnctapercluster", "write both");
+}
+
+}  // namespace ptxloom::check_rules

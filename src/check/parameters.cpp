@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string>
+
+#include "check/rules.hpp"
+
+// How .param may be used: a function reads its parameters and writes its results, and a .param variable for a
+// call has no address.
+namespace ptxloom::check_rules {
+namespace {
+
+using Kind = ir::Operand::Kind;
+
+template <class List>
+bool has(const List& list, std::string_view name) {
+  return std::any_of(list.begin(), list.end(), [&](const auto& declared) { return declared.name == name; });
+}
+
+bool is_for_calls(const ir::Kernel& kernel, std::string_view name) {
+  return std::any_of(kernel.variables.begin(), kernel.variables.end(), [&](const ir::Variable& variable) {
+    return variable.space == ir::Space::function && variable.name == name;
+  });
+}
+
+// A load has a destination, a store a value, a prefetch neither.
+bool loads(std::span<const OperandSpec> places) {
+  return std::any_of(places.begin(), places.end(),
+                     [](const OperandSpec& place) { return place.direction == OperandSpec::Direction::out; });
+}
+bool stores(std::span<const OperandSpec> places) {
+  return !loads(places) && std::any_of(places.begin(), places.end(), [](const OperandSpec& place) {
+    return place.kind == OperandSpec::Kind::value;
+  });
+}
+
+}  // namespace
+
+void check_parameters(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out) {
+  const ir::Kernel& kernel = scope.kernel;
+  const std::span<const OperandSpec> places = instruction.variant.operands();
+  const std::span<const ir::Operand> operands = kernel.operands_of(instruction);
+  const auto add = [&](const std::string& message, std::string hint) {
+    out.push_back(
+        located(instruction, {.code = "parameter-direction", .message = message, .hint = std::move(hint)}));
+  };
+  for (std::size_t i = 0; i < std::min(places.size(), operands.size()); ++i) {
+    const ir::Operand& operand = operands[i];
+    const bool address = operand.kind == Kind::address_symbol;
+    if ((!address && operand.kind != Kind::symbol) || operand.index >= kernel.symbols.size()) continue;
+    const std::string& name = kernel.symbols[operand.index].name;
+    if (address && stores(places) && has(kernel.parameters, name))
+      add("writes the parameter " + name, "a parameter can only be read");
+    if (address && loads(places) && has(kernel.results, name))
+      add("reads the result " + name, "a result can only be written");
+    if (!address && is_for_calls(kernel, name))
+      add("takes the address of " + name + ", a .param variable for calls", "use a .local variable");
+  }
+}
+
+}  // namespace ptxloom::check_rules

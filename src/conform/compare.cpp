@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conform/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+#include "ptxloom/numeric.hpp"
+
+namespace ptxloom::conform_kernels {
+namespace {
+
+constexpr std::size_t kWarp = 32;
+constexpr std::size_t kFewestSets = 64;
+
+const OperandSpec& operand_of(const Subject& subject, const Field& field) {
+  return subject.variant.operands()[static_cast<std::size_t>(field.operand)];
+}
+
+// How far off a result may be where hardware's tables are unpublished: the hidden slot `error` of the specs,
+// "ulp:2", "rel:-11" or "abs:-20.5" (powers of two), any of them by "/": the largest counts.
+class Tolerance {
+ public:
+  explicit Tolerance(const Subject& subject) : text_(subject.variant.slot("error").value_or("")) {}
+
+  bool allows(const Type& type, std::uint64_t device, std::uint64_t executor) const {
+    if (device == executor) return true;
+    if (text_.empty() || !type.is_float() || type.lanes != 1) return false;
+    const double x = decode(type, device), y = decode(type, executor);
+    if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
+    if (std::isinf(x) || std::isinf(y)) return x == y;
+    // Both may be off, each to its side.
+    return std::abs(x - y) <= 2 * bound(type, y);
+  }
+
+ private:
+  double bound(const Type& type, double value) const {
+    double largest = 0;
+    std::string_view rest = text_;
+    while (!rest.empty()) {
+      const std::string_view one = rest.substr(0, rest.find('/'));
+      rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+      double number = 0;
+      std::from_chars(one.data() + 4, one.data() + one.size(), number);
+      if (one.starts_with("abs:")) largest = std::max(largest, std::exp2(number));
+      if (one.starts_with("rel:")) largest = std::max(largest, std::exp2(number) * std::abs(value));
+      if (one.starts_with("ulp:")) {
+        const std::uint64_t bits = encode(type, std::abs(value));
+        largest = std::max(largest, number * (decode(type, bits + 1) - decode(type, bits)));
+      }
+    }
+    return largest;
+  }
+
+  std::string_view text_;
+};
+
+bool same(const Tolerance& tolerance, const Field& field, const std::byte* device,
+          const std::byte* executor) {
+  const auto bytes = static_cast<std::size_t>(field.bytes);
+  if (std::memcmp(device, executor, bytes) == 0) return true;
+  if (bytes > sizeof(std::uint64_t)) return false;
+  std::uint64_t x = 0, y = 0;
+  std::memcpy(&x, device, bytes);
+  std::memcpy(&y, executor, bytes);
+  return tolerance.allows(field.type, x, y);
+}
+
+std::string hex(const std::byte* at, int bytes) {
+  std::string text = "0x";
+  for (int i = bytes; i-- > 0;) text += fmt::format("{:02x}", static_cast<unsigned>(at[i]));
+  return text;
+}
+
+std::string values_text(const Subject& subject, const Record& record, const std::byte* at) {
+  std::string text;
+  for (const Field& field : record.fields) {
+    const OperandSpec& operand = operand_of(subject, field);
+    text += fmt::format("{}{}{}={}", text.empty() ? "" : " ", operand.name,
+                        operand.count == 0 ? "" : fmt::format("[{}]", field.element),
+                        hex(at + field.offset, field.bytes));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::size_t threads_for(const Subject& subject, std::uint64_t elements) {
+  std::size_t per_thread = subject.slots == Slots::none ? 0 : 1;
+  for (const Field& field : subject.out.fields) per_thread += field.type.lanes;
+  const std::size_t warps = elements / (kWarp * std::max<std::size_t>(per_thread, 1)) + 1;
+  const std::size_t threads = std::max(warps, kFewestSets) * kWarp;
+  return (threads + kBlockThreads - 1) / kBlockThreads * kBlockThreads;
+}
+
+namespace {
+
+void compare_records(const Subject& subject, std::span<const std::byte> inputs, const Outcome& device,
+                     const Outcome& executor, ConformResult& result) {
+  const auto record = static_cast<std::size_t>(subject.out.bytes),
+             in = static_cast<std::size_t>(subject.in.bytes);
+  const Tolerance tolerance(subject);
+  for (std::size_t at = 0, thread = 0; at < device.records.size(); at += record, ++thread) {
+    const std::byte *x = device.records.data() + at, *y = executor.records.data() + at;
+    for (const Field& field : subject.out.fields) {
+      result.elements += field.type.lanes;
+      if (same(tolerance, field, x + field.offset, y + field.offset)) continue;
+      if (result.differing++ != 0) continue;
+      result.note = fmt::format("lane {} of warp {}, {}: device {}, executor {}; operands of the lane: {}",
+                                thread % kWarp, thread / kWarp, operand_of(subject, field).name,
+                                values_text(subject, subject.out, x), values_text(subject, subject.out, y),
+                                values_text(subject, subject.in, inputs.data() + thread * in));
+    }
+  }
+}
+
+// A thread's slot is one element.
+void compare_slots(const Subject& subject, std::span<const std::byte> inputs, const Outcome& device,
+                   const Outcome& executor, ConformResult& result) {
+  const auto in = static_cast<std::size_t>(subject.in.bytes);
+  for (std::size_t at = 0, thread = 0; at < device.slots.size(); at += kSlotBytes, ++thread) {
+    const std::byte *x = device.slots.data() + at, *y = executor.slots.data() + at;
+    ++result.elements;
+    if (std::memcmp(x, y, kSlotBytes) == 0 || result.differing++ != 0) continue;
+    const auto first = static_cast<int>(std::mismatch(x, x + kSlotBytes, y).first - x) / 8 * 8;
+    result.note =
+        fmt::format("lane {} of warp {}, memory at byte {}: device {}, executor {}; operands of the lane: {}",
+                    thread % kWarp, thread / kWarp, first, hex(x + first, 8), hex(y + first, 8),
+                    values_text(subject, subject.in, inputs.data() + thread * in));
+  }
+}
+
+}  // namespace
+
+void compare(const Subject& subject, std::span<const std::byte> inputs, const Outcome& device,
+             const Outcome& executor, ConformResult& result) {
+  if (subject.out.bytes != 0) compare_records(subject, inputs, device, executor, result);
+  compare_slots(subject, inputs, device, executor, result);
+  const std::size_t threads =
+      std::max(inputs.size() / static_cast<std::size_t>(std::max(subject.in.bytes, 1)),
+               device.slots.size() / kSlotBytes);
+  result.operand_sets = std::max(result.operand_sets, threads / kWarp);
+  result.state = result.differing == 0 ? ConformResult::State::agrees : ConformResult::State::differs;
+}
+
+}  // namespace ptxloom::conform_kernels

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "conform/subject.hpp"
+#include "ptxloom/conform.hpp"
+
+namespace ptxloom::conform_kernels {
+
+/// What the threads left: their result records, and what their slots hold afterwards.
+struct Outcome {
+  std::vector<std::byte> records, slots;
+};
+
+/// Compares what all threads left and fills in the counts, the state and the first difference, shown with the
+/// operands of its thread.
+void compare(const Subject& subject, std::span<const std::byte> inputs, const Outcome& device,
+             const Outcome& executor, ConformResult& result);
+
+/// How many threads it takes to compare so many elements from so many operand sets.
+std::size_t threads_for(const Subject& subject, std::uint64_t elements);
+
+}  // namespace ptxloom::conform_kernels

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ptxloom/conform.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "base/nearest.hpp"
+#include "conform/compare.hpp"
+#include "conform/inputs.hpp"
+#include "conform/subject.hpp"
+#include "ptxloom/exec.hpp"
+#include "ptxloom/ptx.hpp"
+
+namespace ptxloom {
+namespace {
+
+using namespace conform_kernels;
+
+constexpr std::size_t kBatch = 32;  // kernels of a module: linked at once
+constexpr std::byte kPoison{0xA5};
+
+KernelSignature signature(const std::string& name) {
+  KernelSignature made{.name = name, .parameters = {}};
+  for (const char* parameter : {"in", "out", "slots"})
+    made.append({.name = parameter, .type = u64, .pointer = true});
+  return made;
+}
+
+std::string entry_name(std::size_t index) { return "k" + std::to_string(index); }
+
+/// The first line of an error's message.
+std::string reason(const Error& error) { return error.diagnostics().front().message; }
+
+/// Some subjects as one module, on both sides.
+class Batch {
+ public:
+  Batch(const Context& context, std::span<const Subject> subjects, const ConformOptions& options)
+      : context_(context), subjects_(subjects), options_(options) {}
+
+  std::vector<ConformResult> run() {
+    std::vector<ConformResult> results;
+    for (const Subject& subject : subjects_) {
+      ConformResult& result = results.emplace_back();
+      result.form = subject.variant.form();
+      result.opcode = subject.variant.opcode();
+      result.note = subject.why_not;
+    }
+    parse_all(results);
+    link_all(results);
+    for (std::size_t i = 0; i < subjects_.size(); ++i) {
+      if (parsed_[i]) run_one(i, results[i]);
+    }
+    return results;
+  }
+
+ private:
+  std::string module_text(std::span<const std::size_t> indices) const {
+    Version version{.major = 6, .minor = 5};
+    for (const std::size_t i : indices)
+      version = std::max(version, *subjects_[i].variant.since(context_.target()));
+    std::string text = fmt::format(".version {}\n.target {}\n.address_size 64\n", to_string(version),
+                                   context_.target().name());
+    for (const std::size_t i : indices) text += kernel_text(subjects_[i], entry_name(i));
+    return text;
+  }
+
+  // What the executor can run. It has to know the kernel before the device is asked.
+  void parse_all(std::vector<ConformResult>& results) {
+    parsed_.resize(subjects_.size());
+    for (std::size_t i = 0; i < subjects_.size(); ++i) {
+      if (!subjects_[i].why_not.empty()) continue;
+      try {
+        const std::size_t one[] = {i};
+        const ParseResult read = parse(module_text(one), context_);
+        if (!read.ok()) throw Error(ErrorKind::refused, read.diagnostics);
+        parsed_[i].emplace(read.module, entry_name(i));
+      } catch (const Error& error) {
+        const bool missing = error.diagnostics().front().code == "exec-unsupported";
+        results[i].state = missing ? ConformResult::State::skipped : ConformResult::State::failed;
+        results[i].note = reason(error);
+      }
+    }
+  }
+
+  void link_all(std::vector<ConformResult>& results) {
+    if (!context_.is_gpu()) return;
+    std::vector<std::size_t> indices;
+    for (std::size_t i = 0; i < subjects_.size(); ++i) {
+      if (parsed_[i]) indices.push_back(i);
+    }
+    if (indices.empty()) return;
+    try {
+      module_.emplace(context_.device_context(), link(indices));
+    } catch (const Error&) {
+      for (const std::size_t i : indices) try_to_link(i, results[i]);
+    }
+  }
+
+  std::vector<std::byte> link(std::span<const std::size_t> indices) const {
+    return context_.linker()
+        .link(module_text(indices), {.target = std::string(context_.target().name())})
+        .cubin;
+  }
+
+  // One of a batch was refused: which?
+  void try_to_link(std::size_t i, ConformResult& result) {
+    try {
+      const std::size_t one[] = {i};
+      singles_.emplace(i, DeviceModule(context_.device_context(), link(one)));
+    } catch (const Error& error) {
+      result.state = ConformResult::State::failed;
+      result.note = reason(error);
+      parsed_[i].reset();
+    }
+  }
+
+  void run_one(std::size_t i, ConformResult& result) {
+    const Subject& subject = subjects_[i];
+    const std::size_t threads = threads_for(subject, options_.elements);
+    const std::uint64_t seed = options_.seed * 1000003 + i;
+    const std::vector<std::byte> in = inputs(subject, threads, seed);
+    const std::vector<std::byte> held = slots(subject, threads, seed);
+    try {
+      const Outcome executor = run_executor(i, in, held, threads);
+      const Outcome device =
+          context_.is_gpu() ? run_device(i, in, held, threads) : run_executor(i, in, held, threads);
+      compare(subject, in, device, executor, result);
+    } catch (const Error& error) {
+      if (error.diagnostics().front().code == "device-fault") throw;
+      result.state = ConformResult::State::failed;
+      result.note = reason(error);
+    }
+  }
+
+  Outcome run_executor(std::size_t i, std::vector<std::byte> in, std::vector<std::byte> held,
+                       std::size_t threads) const {
+    Outcome left{.records = std::vector<std::byte>(threads * static_cast<std::size_t>(subjects_[i].out.bytes),
+                                                   kPoison),
+                 .slots = std::move(held)};
+    exec::Memory memory;
+    const auto mapped = [&](std::vector<std::byte>& bytes, const char* name) {
+      return Argument::pointer(bytes.empty() ? 0 : memory.map(bytes.data(), bytes.size(), name));
+    };
+    const Arguments arguments(signature(entry_name(i)),
+                              {mapped(in, "in"), mapped(left.records, "out"), mapped(left.slots, "slots")});
+    parsed_[i]->run(memory, {.grid = {static_cast<std::uint32_t>(threads / kBlockThreads), 1, 1},
+                             .block = {kBlockThreads, 1, 1},
+                             .parameters = arguments.bytes(),
+                             .jobs = 1});
+    return left;
+  }
+
+  Outcome run_device(std::size_t i, std::span<const std::byte> in, std::span<const std::byte> held,
+                     std::size_t threads) const {
+    const DeviceContext& device = context_.device_context();
+    const DeviceModule& module = module_ ? *module_ : singles_.at(i);
+    const Function function = module.function(signature(entry_name(i)));
+    Outcome left{
+        .records = std::vector<std::byte>(threads * static_cast<std::size_t>(subjects_[i].out.bytes)),
+        .slots = std::vector<std::byte>(held.size())};
+    const auto memory = [&](std::size_t bytes) {
+      return DeviceMemory(device, std::max<std::size_t>(bytes, 16));
+    };
+    const DeviceMemory from = memory(in.size()), to = memory(left.records.size()), kept = memory(held.size());
+    from.upload(in);
+    to.fill(kPoison);
+    kept.upload(held);
+    const Stream stream(device);
+    function.launch({.grid = {static_cast<std::uint32_t>(threads / kBlockThreads)}, .block = {kBlockThreads}},
+                    Arguments(function.signature(), {from, to, kept}), stream);
+    stream.synchronize();
+    to.download(left.records);
+    kept.download(left.slots);
+    return left;
+  }
+
+  const Context& context_;
+  std::span<const Subject> subjects_;
+  const ConformOptions& options_;
+  std::vector<std::optional<exec::Program>> parsed_;
+  std::optional<DeviceModule> module_;
+  std::map<std::size_t, DeviceModule> singles_;
+};
+
+/// A form's name, its family, or what its family begins with: wgmma for wgmma.fence.
+bool is_meant(const Specs::FormInfo& form, std::string_view wanted) {
+  const bool begins = form.family.starts_with(wanted) &&
+                      (form.family.size() == wanted.size() || form.family[wanted.size()] == '.');
+  return wanted.empty() || form.name == wanted || begins;
+}
+
+std::vector<Subject> chosen(const Context& context, const std::string& wanted) {
+  std::vector<Subject> all;
+  std::vector<std::string> known;
+  for (const std::string_view name : context.specs().forms()) {
+    const Specs::FormInfo form = context.specs().info(name);
+    known.emplace_back(form.name);
+    known.emplace_back(form.family);
+    const bool whole = is_meant(form, wanted);
+    const std::string_view mnemonic = std::string_view(wanted).substr(0, wanted.find('.'));
+    if (!whole && !form.text.starts_with(mnemonic) && !form.text.starts_with('<')) continue;
+    for (Subject& subject : subjects(context.specs(), name, context.target())) {
+      if (whole || subject.variant.opcode().starts_with(wanted)) all.push_back(std::move(subject));
+    }
+  }
+  if (all.empty())
+    throw Error(ErrorKind::usage, "unknown-family",
+                fmt::format("{} has no instruction, family or form '{}'", context.target().name(), wanted),
+                fmt::format("did you mean '{}'? ptxloom list shows all", nearest(wanted, known)));
+  return all;
+}
+
+}  // namespace
+
+std::vector<ConformResult> conform(const Context& context, const ConformOptions& options) {
+  const std::vector<Subject> subjects = chosen(context, options.selection);
+  std::vector<ConformResult> results(subjects.size());
+  std::mutex mutex;
+  std::size_t next = 0, done = 0;
+  std::exception_ptr failure;
+  const auto work = [&] {
+    while (true) {
+      std::size_t first = 0;
+      {
+        const std::lock_guard lock(mutex);
+        const bool stopped = failure || (options.stop != nullptr && options.stop->load());
+        if (stopped || next >= subjects.size()) return;
+        first = std::exchange(next, next + kBatch);
+      }
+      const std::size_t count = std::min(kBatch, subjects.size() - first);
+      try {
+        auto batch = Batch(context, std::span(subjects).subspan(first, count), options).run();
+        std::ranges::move(batch, results.begin() + static_cast<std::ptrdiff_t>(first));
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        failure = std::current_exception();
+      }
+      const std::lock_guard lock(mutex);
+      done += count;
+      if (options.progress) options.progress(done, subjects.size());
+    }
+  };
+  {
+    std::vector<std::jthread> workers;
+    const unsigned jobs =
+        options.jobs != 0 ? options.jobs : std::max(1U, std::thread::hardware_concurrency());
+    for (unsigned i = 0; i < jobs; ++i) workers.emplace_back(work);
+  }
+  if (failure) std::rethrow_exception(failure);
+  results.resize(std::min(next, subjects.size()));
+  return results;
+}
+
+}  // namespace ptxloom

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conform/demand.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "conform/subject.hpp"
+
+namespace ptxloom::conform_kernels {
+namespace {
+
+std::uint64_t take_number(std::string_view& text) {
+  std::int64_t value = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), value).ptr;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return static_cast<std::uint64_t>(value);
+}
+
+bool take(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+// A matrix descriptor without its address: a swizzle and two offsets that keep 256 rows within the slots of a
+// block, the same for all its threads.
+std::uint64_t descriptor(std::size_t block) {
+  constexpr std::array<std::uint64_t, 4> kOffsets = {1024, 512, 256, 128};
+  const std::uint64_t swizzle = block % 4, stride = kOffsets[block / 4 % 4],
+                      leading = kOffsets[block / 16 % 4];
+  return swizzle << 62 | stride >> 4 << 32 | leading >> 4 << 16;
+}
+
+}  // namespace
+
+Demand::Demand(std::string_view text) {
+  if (text.empty()) return;
+  if (text == "descriptor" || text == "uniform") {
+    kind_ = text == "uniform" ? Kind::uniform : Kind::descriptor;
+    return;
+  }
+  kind_ = take(text, "nibbles ") ? Kind::nibbles : take(text, "!") ? Kind::none_of : Kind::one_of;
+  if (take(text, "threads")) values_.push_back(kBlockThreads);
+  while (!text.empty()) {
+    values_.push_back(take_number(text));
+    if (take(text, ".."))
+      kind_ = Kind::range;
+    else if (!take(text, ","))
+      break;
+  }
+}
+
+std::uint64_t Demand::meet(std::uint64_t value, std::size_t block, std::mt19937_64& random) const {
+  switch (kind_) {
+    case Kind::anything:
+      return value;
+    case Kind::one_of:
+      return values_[random() % values_.size()];
+    case Kind::none_of:
+      return std::ranges::find(values_, value) == values_.end() ? value : value + 1;
+    case Kind::range:
+      return values_[0] + value % (values_[1] - values_[0] + 1);
+    case Kind::uniform:
+      return block / 8 % 2;
+    case Kind::descriptor:
+      return descriptor(block);
+    case Kind::nibbles:
+      break;
+  }
+  std::uint64_t result = 0;
+  for (int at = 0; at < 32; at += 4) result |= values_[random() % values_.size()] << at;
+  return result;
+}
+
+}  // namespace ptxloom::conform_kernels

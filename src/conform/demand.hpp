@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string_view>
+#include <vector>
+
+// What an operand must hold for the result of an instruction to be defined, as specs/README.md ("conform")
+// writes it: "-1", "4,14", "!0", "0..255", "nibbles 4,14", "threads", "descriptor",
+// "uniform" (a block's threads hold the same truth value).
+namespace ptxloom::conform_kernels {
+
+class Demand {
+ public:
+  explicit Demand(std::string_view text);
+
+  /// A value that will do: the one given if it does.
+  std::uint64_t meet(std::uint64_t value, std::size_t block, std::mt19937_64& random) const;
+
+ private:
+  enum class Kind : std::uint8_t { anything, one_of, none_of, range, nibbles, descriptor, uniform };
+  Kind kind_ = Kind::anything;
+  std::vector<std::uint64_t> values_;
+};
+
+}  // namespace ptxloom::conform_kernels

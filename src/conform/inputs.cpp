@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conform/inputs.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string_view>
+
+#include "conform/demand.hpp"
+#include "ptxloom/numeric.hpp"
+
+namespace ptxloom::conform_kernels {
+namespace {
+
+using Random = std::mt19937_64;
+
+enum class Make : std::uint8_t { alike, wide, special, ties, bits };
+/// By warp, in turns.
+constexpr std::array kMakes = {Make::alike, Make::wide, Make::special, Make::ties,
+                               Make::alike, Make::wide, Make::bits,    Make::ties};
+
+std::uint64_t low_bits(int count) {
+  return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+}
+
+double power_of_two(Random& random, int least, int most) {
+  return std::ldexp(1.0, least + static_cast<int>(random() % static_cast<unsigned>(most - least + 1)));
+}
+
+double signed_fraction(Random& random) {
+  const double magnitude = 1 + static_cast<double>(random() >> 12) * 0x1p-52;
+  return (random() & 1) != 0 ? magnitude : -magnitude;
+}
+
+std::uint64_t special_float(Type type, Random& random) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr std::array kValues = {0.0, -0.0,  1.0,    -1.0,      2.0,        0.5,      1.5,       -1.5,
+                                  3.0, 1e300, -1e300, kInfinity, -kInfinity, 0x1p-149, -0x1p-149, 0x1p-126};
+  const std::uint64_t pick = random() % (kValues.size() + 4);
+  if (pick < kValues.size())
+    return encode(type, kValues[pick], Rounding::rn,
+                  std::isinf(kValues[pick]) ? Saturation::none : Saturation::satfinite);
+  if (pick == kValues.size()) return encode(type, std::nan(""));
+  // Next to a special value: the smallest numbers, and those around 1.
+  return (encode(type, pick % 2 == 0 ? 0.0 : 1.0) + random() % 5 - 2) & low_bits(type.bits);
+}
+
+// Bits below a random place are 0, all ones, a half, or next to a half: where rounding turns.
+std::uint64_t near_tie(std::uint64_t value, int bits, Random& random) {
+  const int place = 1 + static_cast<int>(random() % static_cast<unsigned>(std::max(bits - 1, 1)));
+  const std::uint64_t half = std::uint64_t{1} << (place - 1);
+  const std::array<std::uint64_t, 5> tails = {0, low_bits(place), half, half - 1, half + 1};
+  return (value & ~low_bits(place)) | (tails[random() % tails.size()] & low_bits(place));
+}
+
+std::uint64_t float_value(Type type, Make make, Random& random) {
+  switch (make) {
+    case Make::alike:
+      return encode(type, signed_fraction(random) * power_of_two(random, -4, 3));
+    case Make::wide:
+      return encode(type, signed_fraction(random) * power_of_two(random, -40, 20), Rounding::rn,
+                    Saturation::satfinite);
+    case Make::special:
+      if (random() % 4 == 0) return special_float(type, random);
+      return encode(type, signed_fraction(random) * power_of_two(random, -2, 2));
+    case Make::ties:
+      return near_tie(encode(type, signed_fraction(random) * power_of_two(random, -16, 15), Rounding::rn,
+                             Saturation::satfinite),
+                      type.bits, random);
+    case Make::bits:
+      break;
+  }
+  return random() & low_bits(type.bits);
+}
+
+std::uint64_t integer_value(int bits, Make make, Random& random) {
+  const std::uint64_t top = std::uint64_t{1} << (bits - 1);
+  switch (make) {
+    case Make::alike:
+      return random() % 64 & low_bits(bits);
+    case Make::special: {
+      const std::array<std::uint64_t, 8> values = {0, 1, ~std::uint64_t{0}, top, top - 1, top + 1, 2, 31};
+      return values[random() % values.size()] & low_bits(bits);
+    }
+    case Make::ties:
+      return near_tie(random(), bits, random) & low_bits(bits);
+    case Make::wide:
+      return (random() & low_bits(1 + static_cast<int>(random() % static_cast<unsigned>(bits)))) &
+             low_bits(bits);
+    case Make::bits:
+      break;
+  }
+  return random() & low_bits(bits);
+}
+
+/// The type of one element in a register: of its fragment map, or of the packed type.
+Type element_type(const Subject& subject, const Field& field) {
+  const std::string& name = subject.variant.operands()[static_cast<std::size_t>(field.operand)].name;
+  if (const std::string type = subject.variant.fragment(name).type; !type.empty()) {
+    if (const auto found = find_type(type)) return *found;
+  }
+  if (field.type.lanes == 1) return field.type;
+  const std::string_view packed = field.type.name;
+  const auto found = find_type(packed.substr(0, packed.rfind('x')));
+  return found ? *found : field.type;
+}
+
+std::uint64_t field_value(const Field& field, const Type& element, Make make, Random& random) {
+  if (field.type == pred) return random() & 1;
+  std::uint64_t value = 0;
+  for (int at = 0; at < std::min(8 * field.bytes, 64); at += element.bits)
+    value |= (element.is_float() ? float_value(element, make, random)
+                                 : integer_value(std::min<int>(element.bits, 64), make, random))
+             << at;
+  return value;
+}
+
+}  // namespace
+
+std::vector<std::byte> inputs(const Subject& subject, std::size_t threads, std::uint64_t seed) {
+  const auto record = static_cast<std::size_t>(subject.in.bytes);
+  std::vector<std::byte> bytes(threads * record);
+  for (const Field& field : subject.in.fields) {
+    const Type element = element_type(subject, field);
+    const Demand demand(
+        subject.variant.conform(subject.variant.operands()[static_cast<std::size_t>(field.operand)].name));
+    Random random(seed + static_cast<std::uint64_t>(field.offset));
+    for (std::size_t thread = 0; thread < threads; ++thread) {
+      const Make make = kMakes[thread / 32 % kMakes.size()];
+      std::byte* const at = bytes.data() + thread * record + static_cast<std::size_t>(field.offset);
+      for (int done = 0; done < field.bytes; done += 8) {
+        const std::uint64_t value =
+            demand.meet(field_value(field, element, make, random), thread / kBlockThreads, random);
+        std::memcpy(at + done, &value, static_cast<std::size_t>(std::min(8, field.bytes - done)));
+      }
+    }
+  }
+  return bytes;
+}
+
+// Filled with values of the type that the specs name, else that of its first value operand.
+std::vector<std::byte> slots(const Subject& subject, std::size_t threads, std::uint64_t seed) {
+  if (subject.slots == Slots::none) return {};
+  const std::vector<Field>& fields = subject.out.fields.empty() ? subject.in.fields : subject.out.fields;
+  const Field field = fields.empty() ? Field{.type = b32} : fields.front();
+  const auto named = find_type(subject.variant.conform("memory"));
+  const Type element = named ? *named : element_type(subject, field);
+  std::vector<std::byte> bytes(threads * kSlotBytes);
+  Random random(seed ^ 0x9E3779B97F4A7C15);
+  const auto step = static_cast<std::size_t>(std::min(field.bytes, 8));
+  for (std::size_t at = 0; at < bytes.size(); at += step) {
+    const Make make = kMakes[at / kSlotBytes / 32 % kMakes.size()];
+    const std::uint64_t value = field_value(field, element, make, random);
+    std::memcpy(bytes.data() + at, &value, step);
+  }
+  return bytes;
+}
+
+}  // namespace ptxloom::conform_kernels

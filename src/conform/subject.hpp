@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ptxloom/specs.hpp"
+
+// A variant to be compared, and where its operands lie in memory: each thread has a record of inputs and one
+// of results, a field for each register, and for instructions with an address a slot of memory, global or
+// shared, that they read and write.
+namespace ptxloom::conform_kernels {
+
+struct Field {
+  int operand = 0;  ///< of the variant
+  int element = 0;  ///< of a vector
+  Type type;        ///< of the register's value: "f16x2", "b32"
+  int bytes = 4;    ///< in memory; a predicate takes four
+  int offset = 0;   ///< in the record
+};
+
+struct Record {
+  std::vector<Field> fields;
+  int bytes = 0;
+
+  void add(int operand, int element, const Type& type);
+  /// So that the records of all threads are as aligned as the first.
+  void pad();
+  static constexpr int kAlignment = 16;
+};
+
+/// The slots of memory that an address operand points into.
+enum class Slots : std::uint8_t { none, global, shared };
+inline constexpr int kSlotBytes = 320;  // of a thread: 40 KB a block, enough for the matrices of wgmma
+
+struct Subject {
+  Variant variant;
+  Slots slots = Slots::none;
+  std::vector<std::int64_t> immediates;  ///< by operand; of those that must be literals
+  Record in, out;
+  Record inside;             ///< registers that `before` fills and `after` stores
+  std::string why_not = {};  ///< why it cannot be compared; empty if it can
+};
+
+/// All subjects of a form: one for each variant of the target (variants that differ by hints alone count as
+/// one) and, where it takes literals alone, for some of their values.
+std::vector<Subject> subjects(const Specs& specs, std::string_view form, const Target& target);
+
+/// A kernel `name` that runs the subject's instruction once a thread, as PTX text. Its parameters are the
+/// addresses of the records and of the slots.
+std::string kernel_text(const Subject& subject, std::string_view name);
+
+inline constexpr int kBlockThreads = 128;
+
+}  // namespace ptxloom::conform_kernels

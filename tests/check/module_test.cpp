@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Directives of a module and declarations, as people and compilers write them: ptxas is the judge of each.
+#include <catch2/catch_test_macros.hpp>
+
+#include "ptxloom/check.hpp"
+#include "ptxloom/ptx.hpp"
+#include "support/ptxas.hpp"
+
+namespace {
+
+using namespace ptxloom;
+
+const std::string kStart = ".version 9.0\n.target sm_90a\n.address_size 64\n";
+
+bool legal(const std::string& ptx, std::string& said) {
+  static const auto specs = std::make_shared<const Specs>();
+  ParseResult read = parse(ptx, specs);
+  std::vector<Diagnostic> found = std::move(read.diagnostics);
+  for (Diagnostic& d : check(read.module)) found.push_back(std::move(d));
+  bool good = true;
+  for (const Diagnostic& d : found) {
+    good = good && d.severity != Severity::error;
+    said += to_string(d) + "\n";
+  }
+  return good;
+}
+
+struct Case {
+  std::string ptx;
+  bool legal;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all{
+      // how a module starts
+      {".version 9.0\n.target sm_90a\n.entry k() { ret; }", true},
+      {".version 8.0\n.target sm_90a\n.entry k(.param .b8 a[4352]) { ret; }", true},
+      {".version 8.0\n.target sm_90a\n.entry k(.param .b8 a[4353]) { ret; }", false},
+      {".version 9.0\n.address_size 64\n.entry k() { ret; }", false},
+      {".version 9.0\n.version 9.0\n.target sm_90a\n", false},
+      {".version 9.0\n.target sm_90a\n.entry k() { ret; }\n.address_size 64\n", false},
+      {".version 9.0\n.target sm_90a, texmode_independent\n", true},
+      {".version 9.0\n.target sm_90a, whatever\n", false},
+      {kStart + kStart, false},
+  };
+  for (const auto& [ptx, good] : std::vector<std::pair<std::string, bool>>{
+           // variables
+           {".extern .shared .b8 x[]; .extern .shared .b8 x[];", true},
+           {".extern .shared .b8 x[]; .extern .shared .b32 x[];", false},
+           {".extern .global .b32 x; .visible .global .b32 x = 1;", true},
+           {".global .b32 x; .extern .global .b32 x;", true},
+           {".extern .global .b32 x; .global .b32 x;", false},
+           {".global .b32 x; .global .b32 x;", false},
+           {".func x; .extern .global .b32 x;", false},
+           {".global .v4 .f64 x;", false},
+           {".global .v2 .f64 x;", true},
+           {".shared .attribute(.managed) .b32 x;", false},
+           {".entry k() { .visible .global .b32 x; ret; }", false},
+           {".entry k() { .extern .shared .b8 x[]; ret; }", false},
+           {".file 1 \"a.cu\" .file 1 \"b.cu\"", false},
+           // initial values
+           {".global .b32 x[2] = {};", true},
+           {".global .b32 x; .global .u64 y = x;", true},
+           {".global .b32 x; .global .u64 y = generic(x)+4;", true},
+           {".global .b32 x; .global .b64 y = x;", false},
+           {".global .b32 x; .global .s64 y = x;", false},
+           {".global .b32 x; .global .u8 y = 0xFF00(x);", true},
+           {".global .b32 x; .global .u8 y = x;", false},
+           {".global .b32 x; .global .u8 y = 0xFE(x);", false},
+           {".shared .b32 x; .global .u64 y = generic(x);", false},
+           {".global .f32 x = -0f3F800000;", false},
+           // how much there is
+           {".const .b8 x[65536];", true},
+           {".const .b8 x[65536]; .const .b8 y;", false},
+           {".entry k(.param .b8 a[32764]) { ret; }", true},
+           {".entry k(.param .b64 b, .param .b8 a[32760]) { ret; }", false},
+           // registers
+           {".entry k() { .reg .b32 r<3>; mov.b32 r01, 1; ret; }", true},
+           {".entry k() { .reg .b32 r<3>; mov.b32 r03, 1; ret; }", false},
+           {".entry k() { .reg .v4 .f64 v; ret; }", false},
+           {".entry k() { .reg .align 8 .b32 r; ret; }", true},
+           {".entry k() { .reg .b32 WARP_SZ; ret; }", false},
+           // parameters and results
+           {".entry k(.param .b8 a[]) { ret; }", false},
+           {".func f(.param .b8 a[], .param .b32 b) { ret; }", false},
+           {".func f(.param .b32 b, .param .b8 a[]) { ret; }", true},
+           {".func f(.param .b8 a[70000]) { ret; }", true},
+           {".func (.param .b32 a, .param .b32 b) f() { ret; }", false},
+           {".func (.reg .b32 a, .reg .b32 b) f() { ret; }", true},
+           {".func (.param .b8 a[]) f() { ret; }", false},
+           {".func f(.param .f16x2 a) { ret; }", false},
+           {".func f(.reg .f16x2 a) { ret; }", true},
+           {".entry k() { .param .f16x2 a; ret; }", false},
+           {".func _() { ret; }", false},
+           {".entry k() { .param .v2 .b32 x; ret; }", false},
+           {".func f(.param .texref t) { ret; }", false},
+           {".entry k(.param .texref t) { ret; }", true},
+           {".func f(.param .u64 .ptr .global a) { ret; }", false},
+           {".func (.param .b32 r) f() .noreturn { exit; }", false},
+           {".func f(.param .b32 a); .func f(.param .b32 a) .noreturn { exit; }", false},
+           {".func f(.reg .b32 a); .func f(.param .b32 a) { ret; }", false},
+           {".shared .b8 x[2*2];", false},
+           {".shared .b8 x[WARP_SZ];", true},
+           {".shared .align (4) .b8 x[4];", false},
+           {".section .debug_x { .b8 -1 }", true},
+           {".section .debug_x { .b8 1+1 }", false},
+           {"// \xc3\xa9", false},
+           {".func f() .pragma \"nounroll\"; { ret; }", false},
+           {".entry k() .maxntid WARP_SZ .reqnctapercluster 0 { ret; }", true},
+           // linkage
+           {".extern .func f() { ret; }", false},
+           {".func f() { ret; } .func f();", false},
+           {".visible .func f(); .func f() { ret; }", true},
+           {".func f(); .visible .func f() { ret; }", false},
+           {".weak .func f(); .weak .func f() { ret; }", true},
+           {".weak .func f(); .visible .func f() { ret; }", false},
+           {".extern .func f(); .func f() { ret; }", false},
+       })
+    all.push_back({kStart + ptx + "\n", good});
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("directives and declarations are judged") {
+  for (const Case& one : cases()) {
+    std::string said;
+    const bool good = legal(one.ptx, said);
+    CAPTURE(one.ptx, said);
+    CHECK(good == one.legal);
+  }
+}
+
+TEST_CASE("directives and declarations are judged as ptxas does", "[oracle]") {
+  const std::optional<std::string> path = find_cuda_tool("ptxas");
+  if (!path) SKIP("ptxas is not installed");
+  const Ptxas ptxas(*path);
+  for (const Case& one : cases()) {
+    const CommandResult result = ptxas.assemble(one.ptx, "sm_90a");
+    CAPTURE(one.ptx, result.output);
+    CHECK((result.status == 0) == one.legal);
+  }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conformance without a GPU: the kernels can be made, linked and run, differences are found, operands hold
+// what the specs ask. With one: the executor computes what the hardware computes.
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <cstring>
+#include <optional>
+#include <set>
+
+#include "conform/compare.hpp"
+#include "conform/inputs.hpp"
+#include "conform/subject.hpp"
+#include "ptxloom/conform.hpp"
+#include "ptxloom/jit.hpp"
+
+using namespace ptxloom;
+using namespace ptxloom::conform_kernels;
+
+namespace {
+
+using State = ConformResult::State;
+
+std::optional<Context> gpu() {
+  try {
+    return Context({.device = "gpu"});
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+Subject subject_of(const Context& context, std::string_view form, std::string_view opcode) {
+  for (const Subject& subject : subjects(context.specs(), form, context.target())) {
+    if (subject.variant.opcode() == opcode) return subject;
+  }
+  FAIL("no subject " << opcode);
+  return {};
+}
+
+std::uint32_t word(std::span<const std::byte> bytes, std::size_t at) {
+  std::uint32_t value = 0;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+TEST_CASE("the executor agrees with itself on every form that can be compared") {
+  const Context cpu({.device = "cpu", .cpu_target = "sm_90a"});
+  for (const char* family : {"add", "cvt", "mma.sync", "shfl", "ldmatrix", "setp", "prmt"}) {
+    const std::vector<ConformResult> results = conform(cpu, {.selection = family, .elements = 64});
+    CHECK(std::ranges::any_of(results, [](const auto& r) { return r.state == State::agrees; }));
+    for (const ConformResult& result : results) {
+      INFO(result.opcode << ": " << result.note);
+      CHECK((result.state == State::agrees || result.state == State::skipped));
+      if (result.state == State::agrees) CHECK(result.operand_sets >= 64);
+    }
+  }
+}
+
+TEST_CASE("the kernels of conformance link") {
+  const Context cpu({.device = "cpu", .cpu_target = "sm_90a"});
+  const Linker linker{Libraries()};
+  try {
+    linker.version();
+  } catch (const Error& error) {
+    SKIP(error.diagnostics()[0].message);
+  }
+  for (const char* form : {"add.float", "mma", "shfl.sync", "stmatrix", "selp", "cvt.fp8.f32"}) {
+    std::string text = ".version 9.0\n.target sm_90a\n.address_size 64\n";
+    int count = 0;
+    for (const Subject& subject : subjects(cpu.specs(), form, cpu.target())) {
+      if (subject.why_not.empty() && count < 20) text += kernel_text(subject, "k" + std::to_string(count++));
+    }
+    INFO(text);
+    CHECK_NOTHROW(linker.link(text, {.target = "sm_90a"}));
+  }
+}
+
+TEST_CASE("a difference is found and shown with the operands of its lane") {
+  const Context cpu({.device = "cpu"});
+  const Subject subject = subject_of(cpu, "add.int", "add.u32");
+  const std::size_t threads = threads_for(subject, 1000);
+  const std::vector<std::byte> in = inputs(subject, threads, 1);
+  Outcome one{.records = std::vector<std::byte>(threads * static_cast<std::size_t>(subject.out.bytes)),
+              .slots = {}};
+  Outcome other = one;
+  other.records[37 * static_cast<std::size_t>(subject.out.bytes)] = std::byte{1};
+  ConformResult result;
+  compare(subject, in, one, other, result);
+  CHECK(result.state == State::differs);
+  CHECK(result.differing == 1);
+  CHECK(result.note.find(
+            "lane 5 of warp 1, D: device D=0x00000000, executor D=0x00000001; operands of the lane: A=") ==
+        0);
+  ConformResult same;
+  compare(subject, in, one, one, same);
+  CHECK(same.state == State::agrees);
+  CHECK(same.elements == threads);
+}
+
+TEST_CASE("a difference in memory is found") {
+  const Context cpu({.device = "cpu"});
+  const Subject subject = subject_of(cpu, "st", "st.shared.b32");
+  CHECK(subject.slots == Slots::shared);
+  Outcome one{.records = {}, .slots = std::vector<std::byte>(128 * std::size_t{kSlotBytes})};
+  Outcome other = one;
+  other.slots[3 * std::size_t{kSlotBytes} + 9] = std::byte{2};
+  ConformResult result;
+  compare(subject, inputs(subject, 128, 1), one, other, result);
+  CHECK(result.differing == 1);
+  CHECK(result.note.find("lane 3 of warp 0, memory at byte 8") == 0);
+}
+
+TEST_CASE("operands hold what the specs demand") {
+  const Context cpu({.device = "cpu", .cpu_target = "sm_90a"});
+  const Subject shuffle = subject_of(cpu, "shfl.sync", "shfl.sync.idx.b32");
+  const std::vector<std::byte> in = inputs(shuffle, 128, 1);
+  for (const Field& field : shuffle.in.fields) {
+    std::set<std::uint32_t> seen;
+    for (std::size_t thread = 0; thread < 128; ++thread)
+      seen.insert(word(
+          in, thread * static_cast<std::size_t>(shuffle.in.bytes) + static_cast<std::size_t>(field.offset)));
+    const bool mask = shuffle.variant.operands()[static_cast<std::size_t>(field.operand)].name == "MASK";
+    CHECK((seen == std::set<std::uint32_t>{0xffffffff}) == mask);
+  }
+}
+
+TEST_CASE("variants that differ by hints alone are compared once") {
+  const Context cpu({.device = "cpu", .cpu_target = "sm_90a"});
+  for (const Subject& subject : subjects(cpu.specs(), "ld", cpu.target())) {
+    INFO(subject.variant.opcode());
+    CHECK(subject.variant.opcode().find("L2::") == std::string_view::npos);
+    CHECK(subject.variant.opcode().find(".cg") == std::string_view::npos);
+  }
+}
+
+TEST_CASE("an unknown selection is told with the nearest name") {
+  const Context cpu({.device = "cpu"});
+  CHECK_THROWS_AS(conform(cpu, {.selection = "mma.snyc"}), Error);
+}
+
+TEST_CASE("the GPU and the executor agree bit by bit", "[gpu]") {
+  const std::optional<Context> device = gpu();
+  if (!device) SKIP("no GPU");
+  for (const ConformResult& result : conform(*device, {.elements = 1000})) {
+    INFO(result.opcode << ": " << result.note);
+    CHECK((result.state == State::agrees || result.state == State::skipped));
+  }
+}
