@@ -22,9 +22,10 @@ class Operands {
 
   std::uint64_t finish(const Number& result) const {
     if (result.is_nan() && format_.is_f64()) {
-      const auto nan = std::ranges::find_if(numbers_, &Number::is_nan);
       const std::uint64_t quiet = 1ull << (format_.mantissa_bits - 1);
-      if (nan != numbers_.end()) return bits_[static_cast<std::size_t>(nan - numbers_.begin())] | quiet;
+      for (std::size_t i = N; i-- > 0;) {
+        if (numbers_[i].is_nan()) return bits_[i] | quiet;
+      }
     }
     return base::finish(format_, result, modifiers_);
   }

@@ -94,6 +94,9 @@ void decode_cvt(Decoder& decoder) {
   ConvertPlan plan{
       .to = type_of(decoder, d), .from = type_of(decoder, a), .modifiers = modifiers_of(decoder)};
   plan.integral = plan.to.is_float() && decoder.word("rnd").ends_with('i');
+  // What is subnormal in f32 and flushed there is rounded like any other value on its way to f16 (as on an
+  // H200: cvt.rp.ftz.f16.f32 of it gives the least f16).
+  if (plan.to == f16) plan.modifiers.ftz = false;
   emit(decoder, plan);
 }
 

@@ -187,15 +187,24 @@ void decode_minmax(Decoder& decoder) {
   emit_exact<2>(decoder, plan, [](const FloatPlan& p, Bits a, Bits b) { return p.choose(a, b); });
 }
 
+// abs and neg leave the sign of a NaN: f64 makes it quiet, the other formats have one NaN (as an H200 does).
+template <class F>
+Bits with_sign(const FloatPlan& plan, Bits value, F change) {
+  const base::FloatFormat& format = *plan.format;
+  if (!base::unpack(format, value).is_nan()) return change(flushed(plan, value), sign_of(format));
+  return format.is_f64() ? value | Bits{1} << (format.mantissa_bits - 1) : format.nan;
+}
+
 void decode_sign(Decoder& decoder) {
-  const bool is_abs = decoder.word("op") == "abs";
   const FloatPlan plan = plan_of(decoder, decoder.word("type"));
-  if (is_abs) {
-    emit_exact<1>(decoder, plan,
-                  [](const FloatPlan& p, Bits a) { return flushed(p, a) & ~sign_of(*p.format); });
+  if (decoder.word("op") == "abs") {
+    emit_exact<1>(decoder, plan, [](const FloatPlan& p, Bits a) {
+      return with_sign(p, a, [](Bits value, Bits sign) { return value & ~sign; });
+    });
   } else {
-    emit_exact<1>(decoder, plan,
-                  [](const FloatPlan& p, Bits a) { return flushed(p, a) ^ sign_of(*p.format); });
+    emit_exact<1>(decoder, plan, [](const FloatPlan& p, Bits a) {
+      return with_sign(p, a, [](Bits value, Bits sign) { return value ^ sign; });
+    });
   }
 }
 

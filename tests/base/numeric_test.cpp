@@ -298,9 +298,10 @@ TEST_CASE("ftz, sat, relu and satfinite do what PTX says") {
   CHECK(convert(e4m3, f32, 0xbf80'0000, {.saturation = Saturation::satfinite, .relu = true}) == 0);
 }
 
-TEST_CASE("f64 keeps the payload of its first NaN, other formats have one NaN") {
+TEST_CASE("f64 keeps the payload of its last NaN, other formats have one NaN") {
   const std::uint64_t one = 0x3ff0'0000'0000'0000, infinity = 0x7ff0'0000'0000'0000;
-  CHECK(base::fma(base::kF64, one, 0x7ff0'0000'0000'1234, 0xfff8'0000'0000'0001) == 0x7ff8'0000'0000'1234);
+  CHECK(base::fma(base::kF64, one, 0x7ff0'0000'0000'1234, 0xfff8'0000'0000'0001) == 0xfff8'0000'0000'0001);
+  CHECK(base::fma(base::kF64, one, 0x7ff0'0000'0000'1234, one) == 0x7ff8'0000'0000'1234);
   CHECK(base::sub(base::kF64, infinity, infinity) == 0xfff8'0000'0000'0000);
   CHECK(base::add(base::kF32, 0x7fc0'1234, 0x3f80'0000) == 0x7fff'ffff);
   CHECK(base::mul(base::kBf16, 0x7f81, 0x3f80) == 0x7fff);

@@ -74,6 +74,26 @@ TEST_CASE("NaN of f32 is the one of PTX") {
   CHECK(out[0] == 0x7fff'ffff);
 }
 
+// What an H200 gave (docs/results/conformance-h200.md).
+TEST_CASE("NaN keeps what the hardware keeps of it") {
+  using Words = std::vector<std::uint64_t>;
+  const std::uint64_t x = 0xfff8'0000'0000'0000, y = 0xffff'ffff'ffff'fffe, number = 0x3ff0'0000'0000'0000;
+  const auto all = [](std::uint64_t value) { return Words(64, value); };
+  CHECK(each_thread<std::uint64_t>("add.f64 %d, %a, %b;", all(x), all(y))[0] == y);
+  CHECK(each_thread<std::uint64_t>("sub.rz.f64 %d, %a, %b;", all(y), all(x))[0] == x);
+  CHECK(each_thread<std::uint64_t>("mul.rm.f64 %d, %a, %b;", all(x), all(y))[0] == y);
+  CHECK(each_thread<std::uint64_t>("fma.rz.f64 %d, %a, %b, %c;", all(y), all(number), all(x))[0] == x);
+  CHECK(each_thread<std::uint64_t>("fma.rz.f64 %d, %a, %b, %c;", all(y), all(x), all(number))[0] == x);
+  CHECK(each_thread<std::uint64_t>("abs.f64 %d, %a;", all(x))[0] == x);
+  CHECK(each_thread<std::uint64_t>("neg.f64 %d, %a;", all(0xfff0'675f'5532'2bb9))[0] ==
+        0xfff8'675f'5532'2bb9);
+  const std::vector<std::uint32_t> word(64, 0x7f91'24b4);
+  CHECK(each_thread<std::uint32_t>("abs.f32 %d, %a;", word)[0] == 0x7fff'ffff);
+  CHECK(each_thread<std::uint32_t>("neg.ftz.f32 %d, %a;", word)[0] == 0x7fff'ffff);
+  const std::vector<std::uint32_t> pair(64, 0x3629'7f5f);
+  CHECK(each_thread<std::uint32_t>("abs.f16x2 %d, %a;", pair)[0] == 0x3629'7fff);
+}
+
 TEST_CASE("modifiers flush, saturate and cut off") {
   Random random;
   INFO("seed " << random.seed);
@@ -209,16 +229,27 @@ TEST_CASE("approximations are within an ulp of the function") {
   check("rcp.approx.f32", [](double x) { return 1 / x; });
 }
 
-TEST_CASE("abs and neg change the sign alone") {
+TEST_CASE("abs and neg change the sign alone, of numbers") {
   Random random;
   INFO("seed " << random.seed);
   expect<std::uint32_t>(
-      "abs.f32 %d, %a;", [](std::uint32_t a) { return a & 0x7fff'ffff; }, integers<std::uint32_t>(random));
+      "abs.f32 %d, %a;",
+      [](std::uint32_t a) { return (a & 0x7fff'ffff) > 0x7f80'0000 ? 0x7fff'ffff : a & 0x7fff'ffff; },
+      integers<std::uint32_t>(random));
   expect<std::uint64_t>(
-      "neg.f64 %d, %a;", [](std::uint64_t a) { return a ^ 0x8000'0000'0000'0000; },
+      "neg.f64 %d, %a;",
+      [](std::uint64_t a) {
+        const bool nan = (a & 0x7fff'ffff'ffff'ffff) > 0x7ff0'0000'0000'0000;
+        return nan ? a | 0x0008'0000'0000'0000 : a ^ 0x8000'0000'0000'0000;
+      },
       integers<std::uint64_t>(random));
   expect<std::uint32_t>(
-      "neg.bf16x2 %d, %a;", [](std::uint32_t a) { return a ^ 0x8000'8000; }, integers<std::uint32_t>(random));
+      "neg.bf16x2 %d, %a;",
+      [](std::uint32_t a) {
+        const auto half = [](std::uint32_t x) { return (x & 0x7fff) > 0x7f80 ? 0x7fffU : x ^ 0x8000; };
+        return half(a >> 16) << 16 | half(a & 0xffff);
+      },
+      integers<std::uint32_t>(random));
   // The manual's copysign gives its second operand the sign of the first.
   expect<std::uint32_t>(
       "copysign.f32 %d, %a, %b;",
