@@ -158,6 +158,7 @@ TEST_CASE("the GPU and the executor agree bit by bit", "[gpu]") {
     const bool here = !subjects(device->specs(), form, device->target()).empty();
     if (!here || open.contains(std::string(form))) continue;
     for (const ConformResult& result : conform(*device, {.selection = std::string(form), .elements = 1000})) {
+      if (result.form != form) continue;  // another form of the family of this name
       INFO(result.opcode << ": " << result.note);
       CHECK((result.state == State::agrees || result.state == State::skipped));
     }

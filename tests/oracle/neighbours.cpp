@@ -140,15 +140,18 @@ class Comparison {
   std::vector<Verdict> judge(const Place& place, const std::vector<Verdict>& ours) {
     std::vector<Verdict> result(lines_.size());
     for (std::size_t i : unparsed_) result[i] = {.accepted = false, .message = "syntax error"};
-    ask(place, Depth::check, result, [](std::size_t) { return true; });
+    ask(place, Depth::check, ours, result, [](std::size_t) { return true; });
     for (const bool accepted : {true, false})
-      ask(place, Depth::code, result, [&](std::size_t i) { return ours[i].accepted == accepted; });
+      ask(place, Depth::code, ours, result, [&](std::size_t i) { return ours[i].accepted == accepted; });
     return result;
   }
 
-  /// Asks for the wanted lines that are not refused yet.
+  /// Asks for the wanted lines that are not refused yet. A line that confuses ptxas's parser may make it
+  /// trip over a later one, so a line that we can read is asked about by itself before it counts as
+  /// unreadable.
   template <class Wanted>
-  void ask(const Place& place, Depth depth, std::vector<Verdict>& result, Wanted wanted) {
+  void ask(const Place& place, Depth depth, const std::vector<Verdict>& ours, std::vector<Verdict>& result,
+           Wanted wanted) {
     std::vector<std::size_t> indices;
     std::vector<std::string> asked;
     for (std::size_t i = 0; i < lines_.size(); ++i) {
@@ -158,6 +161,8 @@ class Comparison {
     }
     std::vector<Verdict> verdicts = question_.ptxas.judge(asked, place, depth);
     for (std::size_t i = 0; i < indices.size(); ++i) {
+      if (verdicts[i].message.starts_with("Parsing error") && ours[indices[i]].accepted)
+        verdicts[i] = question_.ptxas.judge(std::span(&asked[i], 1), place, depth).front();
       if (verdicts[i].message.starts_with("Parsing error")) unparsed_.insert(indices[i]);
       result[indices[i]] = std::move(verdicts[i]);
     }
