@@ -101,7 +101,7 @@ void declare(CLI::App& command, Options& options) {
   command.add_option("--device", options.device, "gpu, gpu:1, or cpu: the executor with itself");
   command.add_option("--count", options.count, "elements to compare for each variant, at least")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 32));
   command.add_option("--seed", options.seed, "of the operands")->type_name("N");
   command.add_flag("--all", options.all, "a line for each variant, also where nothing differs");
   command.add_flag("--json", options.json, "docs/json/conform.json");

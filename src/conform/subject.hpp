@@ -47,6 +47,9 @@ struct Subject {
 /// one) and, where it takes literals alone, for some of their values.
 std::vector<Subject> subjects(const Specs& specs, std::string_view form, const Target& target);
 
+/// Of an address, or of a matrix descriptor, which points into shared memory too.
+bool is_shared(const OperandSpec& operand);
+
 /// A kernel `name` that runs the subject's instruction once a thread, as PTX text. Its parameters are the
 /// addresses of the records and of the slots.
 std::string kernel_text(const Subject& subject, std::string_view name);
