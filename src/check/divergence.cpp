@@ -65,6 +65,8 @@ class Divergence {
         along_(kernel_.registers.size()) {
     for (const std::string_view word : words_of(*scope.module.specs, "warpwise"))
       warpwise_.emplace_back(word);
+    for (const ir::Instruction& instruction : kernel_.instructions)
+      kinds_.push_back(kind_of(instruction.variant));
     for (std::size_t i = 0; i < kernel_.body.size(); ++i)
       if (kernel_.body[i].kind == ir::Statement::Kind::label) place_of_label_[kernel_.body[i].index] = i;
   }
@@ -86,6 +88,10 @@ class Divergence {
   }
 
  private:
+  struct Kind {
+    bool uniform = false, varying = false, keeping = false;
+  };
+
   /// Visits the instructions in order, each with the predicate that differs along the warp and that decides
   /// whether it runs: its own, or that of a branch over it.
   template <class Visit>
@@ -121,20 +127,34 @@ class Divergence {
     const auto operands = kernel_.operands_of(instruction);
     const auto all = instruction.variant.operands();
     const auto places = all.first(std::min(all.size(), operands.size()));
-    const Along result =
-        under != nullptr ? Along::differs : result_of(instruction.variant.opcode(), places, operands);
+    const Along result = under != nullptr ? Along::differs : result_of(instruction, places, operands);
     for (std::size_t i = 0; i < places.size(); ++i)
       if (places[i].kind == OperandSpec::Kind::value && places[i].direction != OperandSpec::Direction::in)
         each_register(operands[i], [&](std::uint32_t id) { raise(id, result); });
   }
 
-  Along result_of(std::string_view opcode, std::span<const OperandSpec> places,
+  /// What an instruction makes of its inputs, whatever they are. Many share a variant, and the words are
+  /// compared once for each.
+  const Kind* kind_of(Variant variant) {
+    const auto [place, is_new] = kind_by_variant_.try_emplace(variant.data());
+    if (is_new) {
+      const std::string_view opcode = variant.opcode();
+      place->second = {.uniform = begins_with_any(opcode, uniform_),
+                       .varying = begins_with_any(opcode, varying_),
+                       .keeping = begins_with_any(opcode, keeping_)};
+    }
+    return &place->second;
+  }
+
+  Along result_of(const ir::Instruction& instruction, std::span<const OperandSpec> places,
                   std::span<const ir::Operand> operands) const {
-    if (begins_with_any(opcode, uniform_)) return Along::same;
-    if (begins_with_any(opcode, varying_)) return Along::differs;
+    const std::string_view opcode = instruction.variant.opcode();
+    const Kind& kind = *kinds_[static_cast<std::size_t>(&instruction - kernel_.instructions.data())];
+    if (kind.uniform) return Along::same;
+    if (kind.varying) return Along::differs;
     Along inputs = Along::same;
     for (std::size_t i = 0; i < places.size(); ++i) inputs = std::max(inputs, input(places[i], operands[i]));
-    if (inputs != Along::counts || begins_with_any(opcode, keeping_)) return inputs;
+    if (inputs != Along::counts || kind.keeping) return inputs;
     for (const Warpwise& rule : warpwise_) {
       const auto is_literal = [&](const ir::Operand& o) {
         return o.kind == ir::Operand::Kind::integer && rule.holds(o.value);
@@ -190,7 +210,9 @@ class Divergence {
   const ir::Kernel& kernel_;
   const Words varying_, counting_, uniform_, keeping_;
   std::vector<Warpwise> warpwise_;
-  std::vector<Along> along_;  // by register
+  std::unordered_map<const spec::VariantData*, Kind> kind_by_variant_;
+  std::vector<const Kind*> kinds_;  // by instruction
+  std::vector<Along> along_;        // by register
   std::unordered_map<std::uint32_t, std::size_t> place_of_label_;
   bool changed_ = false;
 };
