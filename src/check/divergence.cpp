@@ -4,6 +4,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/dotted.hpp"
 #include "check/rules.hpp"
 #include "ir/naming.hpp"
 #include "spec/database.hpp"
@@ -26,13 +27,9 @@ Words words_of(const Specs& specs, std::string_view wanted) {
   return {};
 }
 
-// "%tid.x" begins with %tid, "atom.add.u32" with atom.
-bool begins_with(std::string_view text, std::string_view word) {
-  return text.starts_with(word) && (text.size() == word.size() || text[word.size()] == '.');
-}
 bool begins_with_any(std::string_view text, const Words& words) {
   return std::any_of(words.begin(), words.end(),
-                     [&](std::string_view word) { return begins_with(text, word); });
+                     [&](std::string_view word) { return begins_with_words(text, word); });
 }
 
 /// "setp.lt=0/32": applied to what counts lanes and a literal of 0, 32, 64 ... it gives all lanes the same.
@@ -159,7 +156,7 @@ class Divergence {
       const auto is_literal = [&](const ir::Operand& o) {
         return o.kind == ir::Operand::Kind::integer && rule.holds(o.value);
       };
-      if (begins_with(opcode, rule.opcode) && std::any_of(operands.begin(), operands.end(), is_literal))
+      if (begins_with_words(opcode, rule.opcode) && std::any_of(operands.begin(), operands.end(), is_literal))
         return Along::same;
     }
     return Along::differs;

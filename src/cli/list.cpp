@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/dotted.hpp"
 #include "base/nearest.hpp"
 #include "cli/command.hpp"
 #include "cli/table.hpp"
@@ -19,18 +20,14 @@ struct Options {
   bool json = false;
 };
 
-/// Whether the family or form is the wanted one, or one of its kind: wgmma.fence for wgmma.
-bool is_of(std::string_view name, std::string_view wanted) {
-  return name.starts_with(wanted) && (name.size() == wanted.size() || name[wanted.size()] == '.');
-}
-
 /// The forms asked for: all, those of a family (or of all that begin so), or one by its name.
 std::vector<Specs::FormInfo> chosen_forms(const Specs& specs, const std::string& wanted) {
   std::vector<Specs::FormInfo> forms;
   std::vector<std::string> known;
   for (const std::string_view name : specs.forms()) {
     const Specs::FormInfo form = specs.info(name);
-    if (wanted.empty() || is_of(form.family, wanted) || form.name == wanted) forms.push_back(form);
+    if (wanted.empty() || begins_with_words(form.family, wanted) || form.name == wanted)
+      forms.push_back(form);
     known.emplace_back(form.family);
     known.emplace_back(form.name);
   }

@@ -11,11 +11,13 @@
 #include <thread>
 #include <utility>
 
+#include "base/dotted.hpp"
 #include "base/nearest.hpp"
 #include "conform/compare.hpp"
 #include "conform/inputs.hpp"
 #include "conform/subject.hpp"
 #include "ptxloom/exec.hpp"
+#include "ptxloom/plan.hpp"
 #include "ptxloom/ptx.hpp"
 
 namespace ptxloom {
@@ -24,7 +26,6 @@ namespace {
 using namespace conform_kernels;
 
 constexpr std::size_t kBatch = 32;  // kernels of a module: linked at once
-constexpr std::byte kPoison{0xA5};
 
 KernelSignature signature(const std::string& name) {
   KernelSignature made{.name = name, .parameters = {}};
@@ -191,9 +192,7 @@ class Batch {
 
 /// A form's name, its family, or what its family begins with: wgmma for wgmma.fence.
 bool is_meant(const Specs::FormInfo& form, std::string_view wanted) {
-  const bool begins = form.family.starts_with(wanted) &&
-                      (form.family.size() == wanted.size() || form.family[wanted.size()] == '.');
-  return wanted.empty() || form.name == wanted || begins;
+  return wanted.empty() || form.name == wanted || begins_with_words(form.family, wanted);
 }
 
 std::vector<Subject> chosen(const Context& context, const std::string& wanted) {

@@ -74,10 +74,11 @@ Bake read_bake(std::string_view word) {
   return word == "nk" ? Bake::nk : Bake::mnk;
 }
 
+bool whole(std::uint32_t extent, int tile) { return extent % static_cast<std::uint32_t>(tile) == 0; }
+
 // Whole tiles everywhere: baked in, the sizes leave nothing to check in the main loop.
 bool divides(const Problem& p, const Config& c) {
-  return p.m % static_cast<std::uint32_t>(c.tile_m) == 0 && p.n % static_cast<std::uint32_t>(c.tile_n) == 0 &&
-         p.k % static_cast<std::uint32_t>(c.tile_k) == 0;
+  return whole(p.m, c.tile_m) && whole(p.n, c.tile_n) && whole(p.k, c.tile_k);
 }
 
 void set_mma(Config& config, Variant mma, const std::string& shape) {
@@ -92,29 +93,25 @@ void set_mma(Config& config, Variant mma, const std::string& shape) {
 }  // namespace
 
 OperandPlan plan_a(const Problem& p, const Config& c) {
-  const std::uint32_t tile = static_cast<std::uint32_t>(c.tile_m),
-                      depth = static_cast<std::uint32_t>(c.tile_k);
   return {.name = "A",
           .matrix = p.a,
           .access = c.a,
           .tile = c.tile_m,
           .warp = c.warp_m(),
           .mma = c.mma_m,
-          .whole_extent = c.bake == Bake::mnk && p.m % tile == 0,
-          .whole_k = c.bake != Bake::none && p.k % depth == 0};
+          .whole_extent = c.bake == Bake::mnk && whole(p.m, c.tile_m),
+          .whole_k = c.bake != Bake::none && whole(p.k, c.tile_k)};
 }
 
 OperandPlan plan_b(const Problem& p, const Config& c) {
-  const std::uint32_t tile = static_cast<std::uint32_t>(c.tile_n),
-                      depth = static_cast<std::uint32_t>(c.tile_k);
   return {.name = "B",
           .matrix = p.b,
           .access = c.b,
           .tile = c.tile_n,
           .warp = c.warp_n(),
           .mma = c.mma_n,
-          .whole_extent = c.bake != Bake::none && p.n % tile == 0,
-          .whole_k = c.bake != Bake::none && p.k % depth == 0};
+          .whole_extent = c.bake != Bake::none && whole(p.n, c.tile_n),
+          .whole_k = c.bake != Bake::none && whole(p.k, c.tile_k)};
 }
 
 int shared_bytes(const Problem& problem, const Config& config) {

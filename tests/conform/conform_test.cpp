@@ -55,7 +55,7 @@ std::uint32_t word(std::span<const std::byte> bytes, std::size_t at) {
 
 }  // namespace
 
-TEST_CASE("the executor agrees with itself on every form that can be compared") {
+TEST_CASE("the kernels of conformance are read and run by the executor, twice alike") {
   const Context cpu({.device = "cpu", .cpu_target = "sm_90a"});
   for (const char* family : {"add", "cvt", "mma.sync", "shfl", "ldmatrix", "setp", "prmt"}) {
     const std::vector<ConformResult> results = conform(cpu, {.selection = family, .elements = 64});

@@ -278,6 +278,14 @@ std::vector<Form> forms() {
   return all;
 }
 
+/// Of f16 with f32 sums, n = 8.
+Problem small_problem(Random& random) {
+  return {exact_matrix(random, f16, 64, 16),
+          exact_matrix(random, f16, 16, 8),
+          exact_matrix(random, f32, 64, 8),
+          {}};
+}
+
 }  // namespace
 
 TEST_CASE("wgmma is the product of matrices in shared memory and registers, in every layout") {
@@ -331,10 +339,7 @@ TEST_CASE("a swizzling pattern may start off its alignment where the base offset
 TEST_CASE("D of wgmma is undefined until its group is waited for") {
   Random random;
   const Form form{f16, f16, f32, 8};
-  const Problem problem{exact_matrix(random, f16, 64, 16),
-                        exact_matrix(random, f16, 16, 8),
-                        exact_matrix(random, f32, 64, 8),
-                        {}};
+  const Problem problem = small_problem(random);
   const Tile a{.swizzle = k32, .stride = 256}, b{.swizzle = k32, .start = 65536, .stride = 256};
   const auto poisoned = [&](const std::string& end) {
     const auto bits = run_wgmma(form, {}, problem, a, b, end).bits;
@@ -365,10 +370,7 @@ TEST_CASE("D of wgmma is undefined until its group is waited for") {
 TEST_CASE("shared memory that wgmma reads must not be written before the wait") {
   Random random;
   const Form form{f16, f16, f32, 8};
-  const Problem problem{exact_matrix(random, f16, 64, 16),
-                        exact_matrix(random, f16, 16, 8),
-                        exact_matrix(random, f32, 64, 8),
-                        {}};
+  const Problem problem = small_problem(random);
   const Tile a{.swizzle = k32, .stride = 256}, b{.swizzle = k32, .start = 65536, .stride = 256};
   const std::string commit = "wgmma.commit_group.sync.aligned;", wait = "wgmma.wait_group.sync.aligned 0;";
   const auto store = [](int address) {

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace ptxloom {
+
+/// Whether a name of words with dots between them begins with these words: "%tid.x" with "%tid",
+/// "wgmma.fence" with "wgmma", but "atomic" not with "atom".
+inline bool begins_with_words(std::string_view name, std::string_view words) {
+  return name.starts_with(words) && (name.size() == words.size() || name[words.size()] == '.');
+}
+
+}  // namespace ptxloom
