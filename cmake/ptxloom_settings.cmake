@@ -38,3 +38,10 @@ if(PTXLOOM_SANITIZE)
   add_compile_options(-fsanitize=${PTXLOOM_SANITIZE} -fno-sanitize-recover=undefined -fno-omit-frame-pointer -O1)
   add_link_options(-fsanitize=${PTXLOOM_SANITIZE})
 endif()
+
+# ptxloom_exact_floats(<layer>): floating arithmetic is what is written (a * b + c is rounded twice), nobody looks at
+# its flags, and g++ does not take loops over lanes apart before it makes vectors of them.
+function(ptxloom_exact_floats layer)
+  target_compile_options(ptxloom_${layer} PRIVATE -ffp-contract=off -fno-trapping-math -fno-math-errno
+                         $<$<CXX_COMPILER_ID:GNU>:-fno-loop-unroll-and-jam>)
+endfunction()

@@ -14,8 +14,9 @@
 // operands leave), then small rules that data cannot say, one file each in src/check.
 namespace [[gnu::visibility("default")]] ptxloom {
 
-/// Whether these operands fit the variant's places; the first that does not is named with what would fit.
-/// `kernel` holds the registers and vector elements the operands refer to.
+/// Whether these operands fit the variant's places; the first that does not is named with what would fit. A
+/// warning says that they fit, but that the PTX manual does not promise it. `kernel` holds the registers and
+/// vector elements that the operands refer to.
 std::optional<Diagnostic> check_operands(const ir::Kernel& kernel, Variant variant,
                                          std::span<const ir::Operand> operands);
 

@@ -51,13 +51,22 @@ class Memory {
   std::unique_ptr<State> state_;
 };
 
-/// A warp about to execute an instruction.
+/// A register that an instruction gave another value.
+struct Change {
+  std::string name;  ///< "%r12"; of 128 bits: "%q0.lo" and "%q0.hi"
+  int bits = 32;
+  std::uint32_t lanes = 0;                    ///< where its value is new
+  std::array<std::uint64_t, 32> values = {};  ///< in every lane
+};
+
+/// A warp has executed an instruction, or is at fault in it.
 struct Step {
   const ir::Kernel& kernel;
   const ir::Instruction& instruction;
   std::array<std::uint32_t, 3> block;
   std::uint32_t warp = 0;
   std::uint32_t lanes = 0;  ///< a bit for each thread that takes part; 0 where a guard lets none through
+  std::vector<Change> changes = {};  ///< not of what comes later: results of bar.red and of wgmma
 };
 using Trace = std::function<void(const Step&)>;
 
@@ -72,21 +81,40 @@ struct Launch {
   unsigned jobs = 0;
   /// Instructions of one warp, against endless loops; 0 = no limit.
   std::uint64_t step_limit = 1'000'000'000;
+  /// Look for misuse that may give right results by luck: data races, missing fences, undefined values.
+  bool judge = true;
   /// Called for every step. Blocks then run one after the other.
   Trace trace = {};
+  /// Whether to trace a warp; empty: all.
+  std::function<bool(const std::array<std::uint32_t, 3>& block, std::uint32_t warp)> traced = {};
+};
+
+/// What an instruction of the kernel did in all warps. A request is one access to memory of a warp. Shared
+/// memory has 32 banks of four bytes: a request takes one pass for every 128 bytes of it, and more where
+/// lanes want different words of one bank. Global memory is read and written by sectors of 32 bytes.
+struct InstructionStats {
+  std::string text;
+  std::uint32_t line = 0;      ///< of the PTX; 0 if built
+  std::uint64_t executed = 0;  ///< by warps
+  std::uint64_t lanes = 0;     ///< threads that took part, of all executions
+  std::uint64_t shared_requests = 0, shared_passes = 0, shared_needed = 0;   ///< the last: without conflicts
+  std::uint64_t global_requests = 0, global_sectors = 0, global_needed = 0;  ///< the last: if packed densely
 };
 
 struct Stats {
   std::map<std::string, std::uint64_t, std::less<>> executed;  ///< warp-instructions by opcode
+  std::vector<InstructionStats> instructions;                  ///< in the kernel's order; those that ran
 };
 
 /// What to see of a launch through the API, which makes the rest of `Launch` itself.
 struct Observer {
   Stats* stats = nullptr;
   Trace trace = {};
+  decltype(Launch::traced) traced = {};
+  bool judge = true;
 };
 
-struct Code;  // src/exec/code.hpp
+struct Code;  // src/exec/machine/code.hpp
 
 /// A kernel decoded for running. Throws Error(refused, "exec-unsupported") that names the instruction where
 /// the executor has no semantics for one.

@@ -42,11 +42,13 @@ struct OperandSpec {
   bool wider_allowed = false;     ///< a register wider than the type will do (ld, st, cvt)
   bool exact = false;             ///< of registers only `.b` ones of just this size
   int braces = 0;                 ///< registers in braces that may stand for a scalar: {r}, {r, s}
-  bool any_class = false;         ///< a predicate or a 0f literal fits too: ptxas does not look at the class
+  bool any_class = false;         ///< a predicate or a 0f literal fits too: ptxas does not look at the class;
+                                  ///< of an address: any base
   bool loose = false;             ///< of vector elements: integers for floating point, literals alone
   int index = 0;                  ///< of a vector of coordinates: which element indexes an array, from 1
   bool continues = false;         ///< an element of the vector that an operand before it begins: {BA, TA}
   bool needed = false;  ///< no `_`, though it is one of a pair or an element; no predicate or decimal there
+  bool whole_numbers = false;                                  ///< a literal as an element is no decimal
   bool registers_only = false;                                 ///< no literal as an element either
   bool sink_allowed = false;                                   ///< `_` may stand for a destination
   bool negation_allowed = false;                               ///< `!p`
@@ -54,6 +56,7 @@ struct OperandSpec {
   std::int64_t step = 1;                                       ///< of the range, from its start
   std::vector<std::int64_t> choices;                           ///< of an immediate; empty = any in range
   std::string space;                                           ///< of an address: "shared", "" = generic
+  std::string variables;  ///< of an address: where variables lie that it names; mostly as `space`
   std::string text;  ///< of a literal: "%tid.x"; of a symbol: its name in the oracle's test; of a value: the
                      ///< selectors its register may have, "b[0-3]|h[0-1]"
   /// Registers that the operand takes: 1 for a scalar.

@@ -24,7 +24,11 @@ struct Type {
   constexpr bool is_integer() const {
     return kind == TypeKind::signed_integer || kind == TypeKind::unsigned_integer;
   }
-  friend constexpr bool operator==(const Type& a, const Type& b) { return a.name == b.name; }
+  /// Names tell types apart, which mostly is seen without reading them.
+  friend constexpr bool operator==(const Type& a, const Type& b) {
+    if (a.bits != b.bits || a.kind != b.kind || a.name.size() != b.name.size()) return false;
+    return a.name.data() == b.name.data() || a.name == b.name;
+  }
 };
 
 inline constexpr Type pred{"pred", 1, TypeKind::predicate};

@@ -99,7 +99,9 @@ class HostKernel : public Loaded {
                   .cluster = cluster_of(config),
                   .shared_bytes = config.shared_bytes,
                   .parameters = parameters,
-                  .trace = observer.trace},
+                  .judge = observer.judge,
+                  .trace = observer.trace,
+                  .traced = observer.traced},
                  observer.stats);
   }
 

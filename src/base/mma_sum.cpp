@@ -2,162 +2,269 @@
 #include "base/mma_sum.hpp"
 
 #include <algorithm>
-#include <cstdlib>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <functional>
 #include <limits>
 #include <string>
 
+#include "base/fastest.hpp"
 #include "base/numeric_arithmetic.hpp"
 #include "ptxloom/error.hpp"
 
 namespace ptxloom::base {
 namespace {
 
-using Kind = Number::Kind;
+constexpr int kMostMantissaBits = 10;  // of elements
+constexpr int kDoubleBits = 52;        // of its mantissa
+constexpr int kDoubleBias = 1023;
 
-// Operands are brought to one mantissa length, so that all products are alike.
-constexpr int kMantissaBits = 10;
-constexpr int kProductBits = 2 * kMantissaBits;
-// Terms of dot_scaled_f32 are products of four significands.
-constexpr int kScaledBits = 4 * kMantissaBits;
-constexpr std::size_t kScaledGroup = 16;
-
-// A product's exponent tells what it is: at least kSpecial if a NaN or an infinity takes part, below every
-// other if a zero does, so that nothing is aligned to it.
-constexpr std::int16_t kZero = -0x400;
-constexpr std::int16_t kInfinity = 0x1000;
-constexpr std::int16_t kNan = 0x2000;
-constexpr int kSpecial = 0x800;
-
-// The window of kept bits goes no lower than this, however small all terms are.
-int least_alignment(const FloatFormat& accumulator, int fraction_bits) {
-  return accumulator.min_exponent() + 18 - fraction_bits;
-}
+// The exponent of what nothing is aligned to: less than that of any product.
+constexpr std::int32_t kNoExponent = -0x400;
 
 struct Accumulator {
-  const FloatFormat& addend;
+  FloatFormat addend;
   FloatFormat result;
   Rounding rounding;
 };
 
-MmaElement to_element(const FloatFormat& format, std::uint64_t bits) {
-  const Number number = unpack(format, bits);
-  const int sign = number.negative ? -1 : 1;
-  switch (number.kind) {
-    case Kind::nan:
-      return {0, kNan};
-    case Kind::infinite:
-      return {static_cast<std::int16_t>(sign), kInfinity};
-    case Kind::zero:
-      return {0, kZero};
-    case Kind::finite:
-      break;
+struct Element {
+  double value;
+  std::int32_t exponent;
+};
+
+double power_of_two(int exponent) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + kDoubleBias) << kDoubleBits);
+}
+
+// Without branches, so that it is done for many at once.
+inline Element unpack_element(const FloatFormat& format, std::uint32_t bits) {
+  const auto most = static_cast<std::uint32_t>(format.max_finite() >> format.padding);
+  const std::uint32_t infinity = format.specials == Specials::ieee ? most + 1 : ~0u;
+  const std::uint32_t implicit = 1u << format.mantissa_bits, first_normal = format.has_zero ? 1 : 0;
+  const std::uint32_t magnitude = bits >> format.padding & ((1u << format.sign_bit()) - 1);
+  const std::uint32_t field = magnitude >> format.mantissa_bits;
+  const auto significand =
+      static_cast<std::int32_t>((magnitude & (implicit - 1)) + (field >= first_normal ? implicit : 0));
+  const int exponent = std::max(static_cast<int>(field) - format.bias, format.min_exponent());
+  const double number = significand * power_of_two(exponent - format.mantissa_bits);
+  const double special = magnitude == infinity ? std::numeric_limits<double>::infinity()
+                                               : std::numeric_limits<double>::quiet_NaN();
+  const double value = magnitude > most ? special : number;
+  const int aligned = magnitude > most ? kNoExponent : exponent;
+  const std::uint32_t negative = bits >> (format.sign_bit() + format.padding) & (format.has_sign ? 1 : 0);
+  return {std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) | std::uint64_t{negative} << 63),
+          significand == 0 ? kNoExponent : aligned};
+}
+
+// Rounded to a format, toward zero or to the nearest even. Too large a value is infinite even where rounding
+// is toward zero, and a zero has no sign even where it was rounded to it from below.
+inline std::uint32_t rounded(const FloatFormat& format, double value, Rounding rounding) {
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const std::int64_t exponent = static_cast<std::int64_t>(bits >> kDoubleBits & 0x7ff) - kDoubleBias;
+  const std::int64_t above = exponent - format.min_exponent();  // negative for subnormals and zero
+  constexpr std::uint64_t implicit = std::uint64_t{1} << kDoubleBits;
+  const std::uint64_t significand = (bits & (implicit - 1)) | implicit;
+  const std::int64_t dropped =
+      std::min<std::int64_t>(kDoubleBits - format.mantissa_bits - std::min<std::int64_t>(above, 0), 63);
+  const std::uint64_t half = (std::uint64_t{1} << (dropped - 1)) - 1 + (significand >> dropped & 1);
+  const std::uint64_t kept = (significand + (rounding == Rounding::rn ? half : 0)) >> dropped;
+  const std::uint64_t field = static_cast<std::uint64_t>(std::max<std::int64_t>(above, 0))
+                              << format.mantissa_bits;
+  const std::uint64_t magnitude = std::min(kept + field, format.infinity() >> format.padding)
+                                  << format.padding;
+  const std::uint64_t sign = bits >> 63 << (format.sign_bit() + format.padding);
+  const std::uint64_t number = magnitude == 0 ? 0 : magnitude | sign;
+  return static_cast<std::uint32_t>(value != value ? format.nan : number);
+}
+
+// The window of kept bits goes no lower than this, however small all terms are: never so high that it cuts an
+// addend that is a number of its format.
+int least_alignment(const FloatFormat& accumulator, int fraction_bits) {
+  return accumulator.min_exponent() + std::min(18 - fraction_bits, 0);
+}
+
+/// Columns of B, the first of them at `values` and `exponents`, in rows `stride` apart.
+struct Columns {
+  const double* values;
+  const std::int32_t* exponents;
+  std::size_t stride;
+};
+
+// Calls f for columns 0 to width. The loop is to become vectors, which g++ forgets if it unrolls it first.
+template <std::size_t width, class F>
+inline void for_columns(F f) {
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC unroll 1
+#endif
+  for (std::size_t j = 0; j < width; ++j) f(j);
+}
+
+// The sums of `width` columns, rounded to the accumulator. The unit is 2^(largest - fraction_bits).
+template <std::size_t width>
+inline void sum_columns(std::span<const MmaFactor> row, const Columns& b, std::uint32_t* sums,
+                        const Accumulator& accumulator, int fraction_bits) {
+  std::array<double, width> addends, sum, unit;
+  std::array<std::int32_t, width> largest;
+  const std::int32_t least = least_alignment(accumulator.addend, fraction_bits);
+  for_columns<width>([&](std::size_t j) {
+    const Element addend = unpack_element(accumulator.addend, sums[j]);
+    addends[j] = addend.value;
+    largest[j] = std::max(addend.exponent, least);
+  });
+  for (const MmaFactor& a : row) {
+    const std::int32_t* exponents = b.exponents + a.row * b.stride;
+    for_columns<width>([&](std::size_t j) { largest[j] = std::max(largest[j], a.exponent + exponents[j]); });
   }
-  const int significand = static_cast<int>(number.significand) << (kMantissaBits - format.mantissa_bits);
-  return {static_cast<std::int16_t>(sign * significand),
-          static_cast<std::int16_t>(number.exponent + format.mantissa_bits)};
-}
-
-// value * 2^left / 2^right, toward zero.
-std::int64_t scale(std::int64_t value, int left, int right) {
-  const std::int64_t below_one = (std::int64_t{1} << std::min(right, 62)) - 1;
-  return ((value << left) + (value < 0 ? below_one : 0)) >> std::min(right, 62);
-}
-
-// The sum where infinities or NaN take part. Products of finite numbers add nothing to it.
-std::uint64_t special_sum(std::span<const MmaElement> a, std::span<const MmaElement> b, const Number& addend,
-                          const FloatFormat& format) {
-  bool infinite[2] = {false, false};
-  bool nan = addend.is_nan();
-  if (addend.kind == Kind::infinite) infinite[addend.negative] = true;
-  for (std::size_t k = 0; k < a.size(); ++k) {
-    if (a[k].exponent + b[k].exponent < kSpecial) continue;
-    const int sign = a[k].significand * b[k].significand;  // 0 for infinity times zero and for NaN
-    nan = nan || sign == 0;
-    infinite[sign < 0] = true;
+  for_columns<width>([&](std::size_t j) {
+    unit[j] = power_of_two(fraction_bits - largest[j]);
+    sum[j] = std::trunc(addends[j] * unit[j]);
+  });
+  for (const MmaFactor& a : row) {
+    const double* values = b.values + a.row * b.stride;
+    for_columns<width>([&](std::size_t j) { sum[j] += std::trunc(a.value * values[j] * unit[j]); });
   }
-  return nan || (infinite[0] && infinite[1]) ? format.nan : format.infinity() | format.sign(infinite[1]);
+  for_columns<width>([&](std::size_t j) {
+    sums[j] =
+        rounded(accumulator.result, sum[j] * power_of_two(largest[j] - fraction_bits), accumulator.rounding);
+  });
 }
 
-// The sum where every number is finite. `largest` is the largest exponent; the unit is 2^(largest -
-// fraction_bits).
-std::int64_t align(const Number& addend, int largest, int addend_exponent, int fraction_bits) {
-  const int addend_bits = addend_exponent - addend.exponent;
-  const auto magnitude = static_cast<std::int64_t>(addend.significand);
-  return scale(addend.negative ? -magnitude : magnitude, std::max(fraction_bits - addend_bits, 0),
-               largest - addend_exponent + std::max(addend_bits - fraction_bits, 0));
+void sum_row(std::span<const MmaFactor> row, const MmaElements& b, std::span<std::uint32_t> sums,
+             const Accumulator& shared, int fraction_bits) {
+  const Accumulator accumulator = shared;  // one that stores to sums cannot change
+  std::size_t j = 0;
+  const auto sum = [&]<std::size_t width>() {
+    for (; j + width <= sums.size(); j += width) {
+      const Columns columns{b.values.data() + j, b.exponents.data() + j, sums.size()};
+      sum_columns<width>(row, columns, sums.data() + j, accumulator, fraction_bits);
+    }
+  };
+  sum.template operator()<32>();
+  sum.template operator()<8>();
+  sum.template operator()<1>();
 }
 
-std::int64_t aligned_sum(std::span<const MmaElement> a, std::span<const MmaElement> b, const Number& addend,
-                         int largest, int addend_exponent, int fraction_bits) {
-  std::int64_t sum = align(addend, largest, addend_exponent, fraction_bits);
-  const int left = std::max(fraction_bits - kProductBits, 0);
-  const int right = largest + std::max(kProductBits - fraction_bits, 0);
-  for (std::size_t k = 0; k < a.size(); ++k) {
-    sum += scale(a[k].significand * b[k].significand, left, right - (a[k].exponent + b[k].exponent));
+// As an instruction of its own would add them. A sum of two f16 is exact in double.
+std::uint32_t add_last(std::uint32_t addend, std::uint32_t sum, const Accumulator& accumulator) {
+  const double a = unpack_element(accumulator.addend, addend).value,
+               b = unpack_element(accumulator.addend, sum).value;
+  if (accumulator.addend.mantissa_bits == kF16.mantissa_bits) return rounded(kF16, a + b, Rounding::rn);
+  const float wide = static_cast<float>(a) + static_cast<float>(b);
+  return wide != wide ? static_cast<std::uint32_t>(kF32.nan) : std::bit_cast<std::uint32_t>(wide);
+}
+
+void sum_all(std::span<const MmaFactor> row, const MmaElements& b, std::span<std::uint32_t> sums,
+             MmaRule rule, const Accumulator& accumulator) {
+  const std::size_t chunk = rule.chunk_k > 0 ? static_cast<std::size_t>(rule.chunk_k) : row.size();
+  const std::vector<std::uint32_t> addends(sums.begin(), rule.addend_last ? sums.end() : sums.begin());
+  if (rule.addend_last) std::ranges::fill(sums, 0);
+  static const auto sum = fastest<&sum_row>();
+  for (std::size_t k = 0; k < row.size(); k += chunk)
+    sum(row.subspan(k, std::min(chunk, row.size() - k)), b, sums, accumulator, rule.fraction_bits);
+  for (std::size_t j = 0; j < addends.size(); ++j) sums[j] = add_last(addends[j], sums[j], accumulator);
+}
+
+void unpack_all(const FloatFormat& shared, std::span<const std::uint32_t> bits, MmaElements& elements) {
+  const FloatFormat format = shared;
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    const Element element = unpack_element(format, bits[i]);
+    elements.values[i] = element.value;
+    elements.exponents[i] = element.exponent;
   }
-  return sum;
 }
 
-// sum * 2^exponent. Too large a sum is infinite even where rounding is toward zero.
-std::uint64_t rounded(std::int64_t sum, int exponent, const Accumulator& accumulator) {
-  const FloatFormat& format = accumulator.result;
-  Number result = from_integer(sum < 0, static_cast<std::uint64_t>(std::abs(sum)));
-  result.exponent = exponent;
-  const bool overflow = sum != 0 && leading_exponent(result) > format.bias;
-  return overflow ? format.infinity() | format.sign(sum < 0)
-                  : round(format, result, accumulator.rounding, Saturation::none);
-}
+using Multiply = std::multiplies<std::int32_t>;
+using Differ = std::bit_xor<std::int32_t>;
 
-std::uint64_t sum_chunk(std::span<const MmaElement> a, std::span<const MmaElement> b, std::uint64_t c,
-                        int fraction_bits, const Accumulator& accumulator) {
-  const FloatFormat& format = accumulator.result;
-  Number addend = unpack(accumulator.addend, c);
-  if (addend.kind == Kind::zero) addend.exponent = kZero;
-  const int addend_exponent = addend.exponent + accumulator.addend.mantissa_bits;
-  int largest = std::max(addend_exponent, least_alignment(accumulator.addend, fraction_bits));
-  for (std::size_t k = 0; k < a.size(); ++k) largest = std::max(largest, a[k].exponent + b[k].exponent);
-  if (largest >= kSpecial || addend.is_nan() || addend.kind == Kind::infinite) {
-    return special_sum(a, b, addend, format);
+// Elements have 8 bits and rows at most 512 of them, so that no sum overflows.
+template <class Operation>
+void add_products(std::span<const MmaIntegerFactor> row, std::span<const std::int32_t> b,
+                  std::span<std::int32_t> sums) {
+  for (const MmaIntegerFactor& a : row) {
+    const std::int32_t* line = b.data() + a.row * sums.size();
+    for (std::size_t j = 0; j < sums.size(); ++j) sums[j] += Operation{}(a.value, line[j]);
   }
-  return rounded(aligned_sum(a, b, addend, largest, addend_exponent, fraction_bits), largest - fraction_bits,
-                 accumulator);
-}
-
-std::uint32_t sum_all(std::span<const MmaElement> a, std::span<const MmaElement> b, std::uint32_t c,
-                      MmaRule rule, const Accumulator& accumulator) {
-  const std::size_t chunk = rule.chunk_k > 0 ? static_cast<std::size_t>(rule.chunk_k) : a.size();
-  std::uint64_t sum = rule.addend_last ? 0 : c;
-  for (std::size_t k = 0; k < a.size(); k += chunk) {
-    const std::size_t size = std::min(chunk, a.size() - k);
-    sum = sum_chunk(a.subspan(k, size), b.subspan(k, size), sum, rule.fraction_bits, accumulator);
-  }
-  if (rule.addend_last) sum = add(accumulator.result, c, sum);
-  return static_cast<std::uint32_t>(sum);
-}
-
-// The exact sum of a group of dot_scaled_f32, in units of 2^-kProductBits.
-std::int64_t exact_sum(std::span<const MmaElement> a, std::span<const MmaElement> b) {
-  std::int64_t sum = 0;
-  for (std::size_t k = 0; k < a.size(); ++k) {
-    if (a[k].significand == 0 || b[k].significand == 0) continue;
-    sum += std::int64_t{a[k].significand} * b[k].significand << (a[k].exponent + b[k].exponent);
-  }
-  return sum;
 }
 
 [[noreturn]] void refuse(Type type, const char* hint) {
   throw Error(ErrorKind::usage, "mma-type", "no mma sums elements of type " + std::string(type.name), hint);
 }
 
+MmaElements unpacked(const FloatFormat& format, std::span<const std::uint32_t> bits) {
+  MmaElements elements(bits.size());
+  static const auto unpack = fastest<&unpack_all>();
+  unpack(format, bits, elements);
+  return elements;
+}
+
 }  // namespace
 
-void unpack_mma(Type type, std::span<const std::uint32_t> bits, std::span<MmaElement> elements) {
+MmaElements unpack_mma(Type type, std::span<const std::uint32_t> bits) {
   const FloatFormat* const format = find_format(type);
-  if (format == nullptr || !format->has_sign || format->mantissa_bits > kMantissaBits) {
+  if (format == nullptr || !format->has_sign || format->mantissa_bits > kMostMantissaBits)
     refuse(type, "give f16, bf16, tf32, e4m3, e5m2, e3m2, e2m3 or e2m1");
+  return unpacked(*format, bits);
+}
+
+MmaElements unpack_mma_as_f16(Type type, std::span<const std::uint32_t> bits) {
+  MmaElements elements = unpack_mma(type, bits);
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    if (elements.exponents[i] == kNoExponent) continue;
+    elements.exponents[i] = std::max(std::ilogb(elements.values[i]), kF16.min_exponent());
   }
-  std::ranges::transform(bits, elements.begin(),
-                         [&](std::uint32_t element) { return to_element(*format, element); });
+  return elements;
+}
+
+MmaElements unpack_mma_scales(Type type, std::span<const std::uint32_t> bits) {
+  const FloatFormat* const format = find_format(type);
+  if (format == nullptr || format->has_sign) refuse(type, "give ue8m0 or ue4m3 for a scale");
+  return unpacked(*format, bits);
+}
+
+void scale_mma(MmaElements& elements, std::size_t i, const MmaElements& scales, std::size_t j) {
+  elements.values[i] *= scales.values[j];
+  if (elements.exponents[i] == kNoExponent) return;
+  const bool nan = scales.exponents[j] == kNoExponent;
+  elements.exponents[i] = nan ? kNoExponent : elements.exponents[i] + scales.exponents[j];
+}
+
+void dot_f32(std::span<const MmaFactor> row, const MmaElements& b, std::span<std::uint32_t> sums,
+             MmaRule rule) {
+  Accumulator accumulator{.addend = kF32, .result = kF32, .rounding = Rounding::rz};
+  accumulator.result.mantissa_bits = rule.result_mantissa_bits;
+  accumulator.result.padding = kF32.mantissa_bits - rule.result_mantissa_bits;
+  sum_all(row, b, sums, rule, accumulator);
+}
+
+void dot_f16(std::span<const MmaFactor> row, const MmaElements& b, std::span<std::uint32_t> sums,
+             MmaRule rule) {
+  sum_all(row, b, sums, rule, {.addend = kF16, .result = kF16, .rounding = Rounding::rn});
+}
+
+MmaElements sum_groups(std::span<const MmaFactor> row, const MmaElements& b, const MmaElements& scales,
+                       std::size_t columns) {
+  const std::size_t groups = row.size() / kMmaGroup, blocks = scales.values.size() / columns;
+  MmaElements sums(groups * columns);
+  for (std::size_t g = 0; g < groups; ++g) {
+    const std::size_t to = g * columns, scale = g * blocks / groups * columns;
+    for (std::size_t k = g * kMmaGroup; k < (g + 1) * kMmaGroup; ++k) {
+      const std::size_t from = row[k].row * columns;
+      for (std::size_t j = 0; j < columns; ++j) sums.values[to + j] += row[k].value * b.values[from + j];
+    }
+    for (std::size_t j = 0; j < columns; ++j) {
+      sums.values[to + j] *= scales.values[scale + j];
+      sums.exponents[to + j] = scales.exponents[scale + j];
+    }
+  }
+  return sums;
+}
+
+std::uint64_t dot_f64(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b, std::uint64_t c,
+                      Rounding rounding) {
+  for (std::size_t k = 0; k < a.size(); ++k) c = fma(kF64, a[k], b[k], c, {.rounding = rounding});
+  return c;
 }
 
 void unpack_mma(Type type, std::span<const std::uint32_t> bits, std::span<std::int32_t> elements) {
@@ -170,75 +277,18 @@ void unpack_mma(Type type, std::span<const std::uint32_t> bits, std::span<std::i
   });
 }
 
-std::uint32_t dot_f32(std::span<const MmaElement> a, std::span<const MmaElement> b, std::uint32_t c,
-                      MmaRule rule) {
-  Accumulator accumulator{.addend = kF32, .result = kF32, .rounding = Rounding::rz};
-  accumulator.result.mantissa_bits = rule.result_mantissa_bits;
-  accumulator.result.padding = kF32.mantissa_bits - rule.result_mantissa_bits;
-  return sum_all(a, b, c, rule, accumulator);
-}
-
-std::uint32_t dot_f16(std::span<const MmaElement> a, std::span<const MmaElement> b, std::uint32_t c,
-                      MmaRule rule) {
-  return sum_all(a, b, c, rule, {.addend = kF16, .result = kF16, .rounding = Rounding::rn});
-}
-
-MmaElement unpack_mma_scale(Type type, std::uint32_t bits) {
-  const FloatFormat* const format = find_format(type);
-  if (format == nullptr || format->has_sign) refuse(type, "give ue8m0 or ue4m3 for a scale");
-  return to_element(*format, bits);
-}
-
-void scale_mma(MmaElement power, std::span<MmaElement> block) {
-  for (MmaElement& element : block) {
-    if (power.exponent == kNan) {
-      element = power;
-    } else if (element.exponent != kZero && element.exponent < kSpecial) {
-      element.exponent = static_cast<std::int16_t>(element.exponent + power.exponent);
-    }
+void dot_s32(std::span<const MmaIntegerFactor> row, std::span<const std::int32_t> b,
+             std::span<std::uint32_t> sums, MmaIntegerRule rule) {
+  static const auto sum_products = fastest<&add_products<Multiply>>(),
+                    sum_differences = fastest<&add_products<Differ>>();
+  std::vector<std::int32_t> products(sums.size());
+  (rule.exclusive ? sum_differences : sum_products)(row, b, products);
+  for (std::size_t j = 0; j < sums.size(); ++j) {
+    const std::int64_t sum = std::int64_t{static_cast<std::int32_t>(sums[j])} + products[j];
+    constexpr std::int64_t least = std::numeric_limits<std::int32_t>::min(),
+                           most = std::numeric_limits<std::int32_t>::max();
+    sums[j] = static_cast<std::uint32_t>(rule.satfinite ? std::clamp(sum, least, most) : sum);
   }
-}
-
-std::uint32_t dot_scaled_f32(std::span<const MmaElement> a, std::span<const MmaElement> b,
-                             std::span<const MmaElement> scales_a, std::span<const MmaElement> scales_b,
-                             std::uint32_t c, MmaRule rule) {
-  const Accumulator accumulator{.addend = kF32, .result = kF32, .rounding = Rounding::rz};
-  Number addend = unpack(kF32, c);
-  const auto is_nan = [](MmaElement scale) { return scale.exponent == kNan; };
-  if (addend.is_nan() || std::ranges::any_of(scales_a, is_nan) || std::ranges::any_of(scales_b, is_nan)) {
-    return static_cast<std::uint32_t>(kF32.nan);
-  }
-  if (addend.kind == Kind::infinite) return c;
-  if (addend.kind == Kind::zero) addend.exponent = kZero;
-  const int addend_exponent = addend.exponent + kF32.mantissa_bits;
-  int largest = std::max(addend_exponent, least_alignment(kF32, rule.fraction_bits));
-  for (std::size_t i = 0; i < scales_a.size(); ++i) {
-    largest = std::max(largest, scales_a[i].exponent + scales_b[i].exponent);
-  }
-  std::int64_t sum = align(addend, largest, addend_exponent, rule.fraction_bits);
-  for (std::size_t k = 0; k < a.size(); k += kScaledGroup) {
-    const MmaElement &by_a = scales_a[k * scales_a.size() / a.size()],
-                     &by_b = scales_b[k * scales_b.size() / b.size()];
-    const std::int64_t group = exact_sum(a.subspan(k, kScaledGroup), b.subspan(k, kScaledGroup));
-    sum += scale(group * by_a.significand * by_b.significand, 0,
-                 largest - (by_a.exponent + by_b.exponent) + kScaledBits - rule.fraction_bits);
-  }
-  return static_cast<std::uint32_t>(rounded(sum, largest - rule.fraction_bits, accumulator));
-}
-
-std::uint64_t dot_f64(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b, std::uint64_t c,
-                      Rounding rounding) {
-  for (std::size_t k = 0; k < a.size(); ++k) c = fma(kF64, a[k], b[k], c, {.rounding = rounding});
-  return c;
-}
-
-std::uint32_t dot_s32(std::span<const std::int32_t> a, std::span<const std::int32_t> b, std::uint32_t c,
-                      bool satfinite) {
-  std::int64_t sum = static_cast<std::int32_t>(c);
-  for (std::size_t k = 0; k < a.size(); ++k) sum += std::int64_t{a[k]} * b[k];
-  using Limits = std::numeric_limits<std::int32_t>;
-  if (satfinite) sum = std::clamp<std::int64_t>(sum, Limits::min(), Limits::max());
-  return static_cast<std::uint32_t>(sum);
 }
 
 }  // namespace ptxloom::base

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "ptxloom/numeric.hpp"
 #include "ptxloom/type.hpp"
 
-// One element of D = A·B + C as tensor cores compute it, bit by bit. It is no chain of IEEE operations: the
+// A row of D = A·B + C as tensor cores compute it, bit by bit. It is no chain of IEEE operations: the
 // products are exact; they and the addend, zeros aside, are aligned to the largest exponent among them (of a
 // product: the sum of its factors' exponents), each cut off toward zero a fixed number of bits below it; the
 // sum of what is left is exact and rounded once, toward zero for f32 and to the nearest even for f16. How
@@ -17,6 +19,10 @@
 // scales is one term, aligned by the scales' exponents alone. The model is that of Xie et al., "MMA-Sim"
 // (arXiv 2511.10909), and of Khattak and Mikaitis, "Accurate Models of NVIDIA Tensor Cores" (arXiv
 // 2512.07004), who found what zeros and tiny terms do.
+//
+// All this is done in double, for many columns at a time, where every step is exact and no number subnormal:
+// products have 22 bits, and what is summed are whole numbers of fewer than 53. Infinities and NaN take their
+// course by themselves.
 namespace ptxloom::base {
 
 /// How a chip sums; the facts are in specs/targets.json.
@@ -28,33 +34,44 @@ struct MmaRule {
   bool addend_last = false;
 };
 
-/// A finite element is significand * 2^(exponent - 10). Zeros, infinities and NaN have exponents of their
-/// own.
-struct MmaElement {
-  std::int16_t significand = 0;
-  std::int16_t exponent = 0;
+/// Elements ready to be summed: what they are worth, and the exponents that they are aligned by. Zeros,
+/// infinities and NaN have one below all others.
+struct MmaElements {
+  std::vector<double> values;
+  std::vector<std::int32_t> exponents;
+
+  explicit MmaElements(std::size_t size = 0) : values(size), exponents(size) {}
 };
 
-/// Elements of type f16, bf16, tf32, e4m3, e5m2, e3m2, e2m3 or e2m1 ready for dot_f32 and dot_f16; to be done
-/// once for each row of A and column of B; both spans have one size. Throws Error(usage, "mma-type") for
+/// Elements of type f16, bf16, tf32, e4m3, e5m2, e3m2, e2m3 or e2m1. Throws Error(usage, "mma-type") for
 /// other types.
-void unpack_mma(Type type, std::span<const std::uint32_t> bits, std::span<MmaElement> elements);
+MmaElements unpack_mma(Type type, std::span<const std::uint32_t> bits);
+/// The same of e4m3 or e5m2, aligned as the numbers of f16 that they are.
+MmaElements unpack_mma_as_f16(Type type, std::span<const std::uint32_t> bits);
+/// Scale factors, ue8m0 or ue4m3. Throws Error(usage, "mma-type") for other types.
+MmaElements unpack_mma_scales(Type type, std::span<const std::uint32_t> bits);
+/// Multiplies element number `i` by scale number `j`, a power of two or NaN.
+void scale_mma(MmaElements& elements, std::size_t i, const MmaElements& scales, std::size_t j);
 
-/// The bits of c + sum(a[k] * b[k]), with c and the result in f32 or f16.
-std::uint32_t dot_f32(std::span<const MmaElement> a, std::span<const MmaElement> b, std::uint32_t c,
-                      MmaRule rule);
-std::uint32_t dot_f16(std::span<const MmaElement> a, std::span<const MmaElement> b, std::uint32_t c,
-                      MmaRule rule);
+/// An element of a row of A, and the row of B whose elements it is multiplied by.
+struct MmaFactor {
+  double value = 0;
+  std::int32_t exponent = 0;
+  std::uint32_t row = 0;
+};
 
-/// A scale factor, ue8m0 or ue4m3, as an element. Throws Error(usage, "mma-type") for other types.
-MmaElement unpack_mma_scale(Type type, std::uint32_t bits);
-/// Multiplies the elements of a block by a power of two (ue8m0, unpacked) or by NaN.
-void scale_mma(MmaElement power, std::span<MmaElement> block);
-/// The bits of c + sum(a[k] * b[k] * scale of its block), all of f32, for elements of e2m1: the sum of each
-/// sixteen is one term. Row and column are cut into as many equal blocks as they have scales.
-std::uint32_t dot_scaled_f32(std::span<const MmaElement> a, std::span<const MmaElement> b,
-                             std::span<const MmaElement> scales_a, std::span<const MmaElement> scales_b,
-                             std::uint32_t c, MmaRule rule);
+/// Adds the products of a row of A with each column of B to `sums`, the bits of a row of C in f32 or f16. B
+/// lies row by row; a row is as long as `sums`.
+void dot_f32(std::span<const MmaFactor> row, const MmaElements& b, std::span<std::uint32_t> sums,
+             MmaRule rule);
+void dot_f16(std::span<const MmaFactor> row, const MmaElements& b, std::span<std::uint32_t> sums,
+             MmaRule rule);
+
+/// The sums of each sixteen products of a row of A (of mxf4, unscaled) with each column of B, times the
+/// scales of B: a matrix whose rows the scales of A are to be multiplied by. Scales of B lie row by row too.
+inline constexpr std::size_t kMmaGroup = 16;
+MmaElements sum_groups(std::span<const MmaFactor> row, const MmaElements& b, const MmaElements& scales,
+                       std::size_t columns);
 
 /// A chain of fma, k ascending.
 std::uint64_t dot_f64(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b, std::uint64_t c,
@@ -62,8 +79,17 @@ std::uint64_t dot_f64(std::span<const std::uint64_t> a, std::span<const std::uin
 
 /// Integer elements (s8, u8, s4, u4, b1), extended to 32 bits.
 void unpack_mma(Type type, std::span<const std::uint32_t> bits, std::span<std::int32_t> elements);
-/// c + sum(a[k] * b[k]), wrapped to 32 bits or clamped to the range of s32.
-std::uint32_t dot_s32(std::span<const std::int32_t> a, std::span<const std::int32_t> b, std::uint32_t c,
-                      bool satfinite);
+
+struct MmaIntegerFactor {
+  std::int32_t value = 0;
+  std::uint32_t row = 0;
+};
+/// Adds the products (of bits with `exclusive`: the exclusive ors) of a row of A with each column of B to
+/// `sums`, which wrap at 32 bits or are clamped to the range of s32.
+struct MmaIntegerRule {
+  bool satfinite = false, exclusive = false;
+};
+void dot_s32(std::span<const MmaIntegerFactor> row, std::span<const std::int32_t> b,
+             std::span<std::uint32_t> sums, MmaIntegerRule rule);
 
 }  // namespace ptxloom::base

@@ -90,6 +90,30 @@ std::uint64_t to_integer(Type to, const FloatFormat& from, const Number& number,
   return clamp_to(to, base::to_integral(number, rounding));
 }
 
+// The sign and the top of the payload of a NaN in another format, quiet.
+std::uint64_t kept_nan(const FloatFormat& to, const FloatFormat& from, std::uint64_t bits) {
+  const int wider = to.mantissa_bits - from.mantissa_bits;
+  const std::uint64_t payload = bits & low_bits(from.mantissa_bits), sign = bits & from.sign(true);
+  return to.quiet(to.infinity() | to.sign(sign != 0) | (wider > 0 ? payload << wider : payload >> -wider));
+}
+
+// What a NaN becomes in another float, or in its own, as on an H200. cvt without modifiers from f32 to f32,
+// f64 to f64 and bf16 to f32 moves bits; .rna to tf32 cuts some off, and .satfinite takes one from the rest;
+// where f64 takes part the payload stays, but .ftz loses it first; all others give the format's own NaN.
+std::uint64_t convert_nan(const FloatFormat& to, const FloatFormat& from, std::uint64_t bits,
+                          const Modifiers& modifiers) {
+  if (modifiers.saturation == Saturation::sat) return 0;
+  if (&to == &base::kTf32 && modifiers.rounding == Rounding::rna) {
+    const std::uint64_t unit = 1ull << to.padding;
+    return (bits & ~(unit - 1)) - (modifiers.saturation == Saturation::satfinite ? unit : 0);
+  }
+  const bool flushed = modifiers.ftz && !from.is_f64();
+  if (&to == &from && from.is_f64()) return bits;
+  if (to.is_f64() || from.is_f64()) return kept_nan(to, from, flushed ? from.nan : bits);
+  const bool moved = &to == &base::kF32 && (&from == &base::kF32 || &from == &base::kBf16) && !flushed;
+  return moved ? bits << (to.mantissa_bits - from.mantissa_bits) : to.nan;
+}
+
 std::uint64_t encode(const Element& element, double value, Rounding rounding, Saturation saturation) {
   const Number number = base::unpack(base::kF64, std::bit_cast<std::uint64_t>(value));
   if (element.format == nullptr) return to_integer(element.type, base::kF64, number, rounding);
@@ -156,6 +180,7 @@ std::uint64_t convert(Type to, Type from, std::uint64_t bits, Modifiers modifier
   const bool flushed = modifiers.ftz && source.format == &base::kF32;
   const Number number = unpack(source, flushed ? base::flush_subnormal(base::kF32, bits) : bits);
   if (target.format != nullptr) {
+    if (number.is_nan()) return convert_nan(*target.format, *source.format, bits, modifiers);
     modifiers.ftz = modifiers.ftz && target.format == &base::kF32;
     return base::finish(*target.format, number, modifiers);
   }
@@ -170,6 +195,8 @@ std::uint64_t round_to_integral(Type type, std::uint64_t bits, Modifiers modifie
   if (element.format == nullptr) return bits;
   if (modifiers.ftz) bits = base::flush_subnormal(*element.format, bits);
   const Number number = base::to_integral(base::unpack(*element.format, bits), modifiers.rounding);
+  const bool keeps = element.format->is_f64() && modifiers.saturation != Saturation::sat;
+  if (number.is_nan() && keeps) return element.format->quiet(bits);
   return base::finish(*element.format, number, modifiers);
 }
 

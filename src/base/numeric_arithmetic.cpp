@@ -22,9 +22,8 @@ class Operands {
 
   std::uint64_t finish(const Number& result) const {
     if (result.is_nan() && format_.is_f64()) {
-      const std::uint64_t quiet = 1ull << (format_.mantissa_bits - 1);
-      for (std::size_t i = N; i-- > 0;) {
-        if (numbers_[i].is_nan()) return bits_[i] | quiet;
+      for (std::size_t i = 1; i <= N; ++i) {
+        if (numbers_[i % N].is_nan()) return format_.quiet(bits_[i % N]);
       }
     }
     return base::finish(format_, result, modifiers_);
@@ -37,6 +36,17 @@ class Operands {
   Modifiers modifiers_;
 };
 
+// Whether a result is subnormal to .ftz: if it is below the least normal number when it is rounded as if
+// exponents had no end. So what is rounded up to that number may still be flushed.
+bool is_tiny(const FloatFormat& format, const Number& result, Rounding rounding) {
+  if (result.kind != Number::Kind::finite) return false;
+  const int exponent = leading_exponent(result);
+  if (exponent != format.min_exponent() - 1) return exponent < format.min_exponent();
+  const uint128 kept = shift_right(result.significand, exponent - format.mantissa_bits - result.exponent,
+                                   result.negative, rounding);
+  return kept >> (format.mantissa_bits + 1) == 0;
+}
+
 }  // namespace
 
 std::uint64_t flush_subnormal(const FloatFormat& format, std::uint64_t bits) {
@@ -47,8 +57,8 @@ std::uint64_t finish(const FloatFormat& format, const Number& result, Modifiers 
   const bool saturate = modifiers.saturation == Saturation::sat;
   if (result.is_nan() && saturate) return 0;
   if (result.negative && !result.is_nan() && (saturate || modifiers.relu)) return 0;
-  std::uint64_t bits = round(format, result, modifiers.rounding, modifiers.saturation);
-  if (modifiers.ftz) bits = flush_subnormal(format, bits);
+  if (modifiers.ftz && is_tiny(format, result, modifiers.rounding)) return format.sign(result.negative);
+  const std::uint64_t bits = round(format, result, modifiers.rounding, modifiers.saturation);
   return saturate ? std::min(bits, format.one()) : bits;
 }
 
@@ -76,8 +86,8 @@ std::uint64_t fma(const FloatFormat& format, std::uint64_t a, std::uint64_t b, s
 }
 
 std::uint64_t div(const FloatFormat& format, std::uint64_t a, std::uint64_t b, Modifiers modifiers) {
-  const Operands<2> operands(format, {a, b}, modifiers);
-  return operands.finish(divide(operands[0], operands[1]));
+  const Operands<2> operands(format, {b, a}, modifiers);  // a NaN dividend wins over a NaN divisor
+  return operands.finish(divide(operands[1], operands[0]));
 }
 
 std::uint64_t sqrt(const FloatFormat& format, std::uint64_t a, Modifiers modifiers) {

@@ -7,7 +7,8 @@
 
 // PTX's floating arithmetic on bit patterns, each result rounded once. f64 keeps the payload of a NaN operand
 // (PTX ISA 9.7.3: "NaN payloads are supported for double-precision instructions"), of several that of the
-// last, as an H200 does; all other formats have one NaN, FloatFormat::nan.
+// second, else of the third, else of the first, as an H200 does; all other formats have one NaN,
+// FloatFormat::nan.
 namespace ptxloom::base {
 
 std::uint64_t add(const FloatFormat& format, std::uint64_t a, std::uint64_t b, Modifiers modifiers = {});

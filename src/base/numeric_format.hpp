@@ -41,6 +41,8 @@ struct FloatFormat {
         specials == Specials::ieee ? 1ull << mantissa_bits : specials == Specials::nan_only;
     return (all_ones - reserved) << padding;
   }
+  /// A NaN made quiet.
+  constexpr std::uint64_t quiet(std::uint64_t bits) const { return bits | 1ull << (mantissa_bits - 1); }
   constexpr std::uint64_t one() const {
     return static_cast<std::uint64_t>(bias) << (mantissa_bits + padding);
   }
@@ -50,7 +52,7 @@ inline constexpr FloatFormat kF64{
     .exponent_bits = 11, .mantissa_bits = 52, .bias = 1023, .nan = 0xfff8'0000'0000'0000};
 inline constexpr FloatFormat kF32{.exponent_bits = 8, .mantissa_bits = 23, .bias = 127, .nan = 0x7fff'ffff};
 inline constexpr FloatFormat kTf32{
-    .exponent_bits = 8, .mantissa_bits = 10, .bias = 127, .nan = 0x7fff'ffff, .padding = 13};
+    .exponent_bits = 8, .mantissa_bits = 10, .bias = 127, .nan = 0x7fff'e000, .padding = 13};
 inline constexpr FloatFormat kF16{.exponent_bits = 5, .mantissa_bits = 10, .bias = 15, .nan = 0x7fff};
 inline constexpr FloatFormat kBf16{.exponent_bits = 8, .mantissa_bits = 7, .bias = 127, .nan = 0x7fff};
 inline constexpr FloatFormat kE5m2{.exponent_bits = 5, .mantissa_bits = 2, .bias = 15, .nan = 0x7f};

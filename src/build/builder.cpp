@@ -196,10 +196,11 @@ void KernelBuilder::append(Variant variant, Version since, std::size_t first_ope
   ir::Kernel& k = kernel();
   version_ = std::max(version_, since);
   k.body.push_back({ir::Statement::Kind::instruction, static_cast<std::uint32_t>(k.instructions.size())});
-  k.instructions.push_back({.variant = variant,
-                            .first_operand = static_cast<std::uint32_t>(first_operand),
-                            .operand_count = static_cast<std::uint32_t>(k.operands.size() - first_operand),
-                            .guard = guard_});
+  ir::Instruction& made = k.instructions.emplace_back();
+  made.variant = variant;
+  made.first_operand = static_cast<std::uint32_t>(first_operand);
+  made.operand_count = static_cast<std::uint32_t>(k.operands.size() - first_operand);
+  made.guard = guard_;
 }
 
 void KernelBuilder::refuse(std::string_view text, Diagnostic diagnostic, std::size_t first_operand) {

@@ -36,6 +36,8 @@ std::vector<Diagnostic> check(const ir::Module& module) {
   check_functions(module, found);
   check_limits(module, found);
   if (!target) return found;
+  ByVariant<Standing> standings;
+  const auto standing = [&](Variant variant) { return standing_of(module, *target, variant); };
   for (const ir::Kernel& kernel : module.functions) {
     if (!check_indices(kernel, found)) continue;
     const Scope scope{
@@ -45,7 +47,8 @@ std::vector<Diagnostic> check(const ir::Module& module) {
     check_labels(scope, found);
     for (const ir::Instruction& instruction : kernel.instructions) {
       const std::size_t before = found.size();
-      check_instruction(scope, instruction, found);
+      check_instruction(scope, instruction, standings.of(instruction.variant, standing), found);
+      if (!names_symbol(kernel, instruction)) continue;
       check_symbols(scope, instruction, found);
       check_parameters(scope, instruction, found);
       if (found.size() == before) check_alignment(scope, instruction, found);

@@ -62,22 +62,31 @@ class Divergence {
         along_(kernel_.registers.size()) {
     for (const std::string_view word : words_of(*scope.module.specs, "warpwise"))
       warpwise_.emplace_back(word);
+    ByVariant<Kind> kinds;
+    kinds_.reserve(kernel_.instructions.size());
     for (const ir::Instruction& instruction : kernel_.instructions)
-      kinds_.push_back(kind_of(instruction.variant));
+      kinds_.push_back(kinds.of(instruction.variant, [&](Variant variant) { return kind_of(variant); }));
     for (std::size_t i = 0; i < kernel_.body.size(); ++i)
       if (kernel_.body[i].kind == ir::Statement::Kind::label) place_of_label_[kernel_.body[i].index] = i;
   }
 
-  /// Calls `report` for each `.aligned` instruction with the predicate that it stands under.
-  template <class Report>
-  void run(const Report& report) {
+  struct Finding {
+    const ir::Instruction* instruction;
+    const ir::Guard* under;
+  };
+
+  /// The `.aligned` instructions under a predicate that differs: those of the walk that changes nothing more.
+  std::vector<Finding> run() {
+    std::vector<Finding> found;
     do {
       changed_ = false;
-      walk([&](const ir::Instruction& instruction, const ir::Guard* under) { follow(instruction, under); });
+      found.clear();
+      walk([&](const ir::Instruction& instruction, const ir::Guard* under) {
+        follow(instruction, under);
+        if (under != nullptr && is_aligned(instruction)) found.push_back({&instruction, under});
+      });
     } while (changed_);
-    walk([&](const ir::Instruction& instruction, const ir::Guard* under) {
-      if (under != nullptr && is_aligned(instruction)) report(instruction, *under);
-    });
+    return found;
   }
 
   static bool is_aligned(const ir::Instruction& instruction) {
@@ -124,29 +133,30 @@ class Divergence {
     const auto operands = kernel_.operands_of(instruction);
     const auto all = instruction.variant.operands();
     const auto places = all.first(std::min(all.size(), operands.size()));
+    const auto each_result = [&](const auto& visit) {
+      for (std::size_t i = 0; i < places.size(); ++i)
+        if (places[i].kind == OperandSpec::Kind::value && places[i].direction != OperandSpec::Direction::in)
+          each_register(operands[i], visit);
+    };
+    bool open = false;  // else nothing is to be learnt
+    each_result([&](std::uint32_t id) { open = open || along_[id] != Along::differs; });
+    if (!open) return;
     const Along result = under != nullptr ? Along::differs : result_of(instruction, places, operands);
-    for (std::size_t i = 0; i < places.size(); ++i)
-      if (places[i].kind == OperandSpec::Kind::value && places[i].direction != OperandSpec::Direction::in)
-        each_register(operands[i], [&](std::uint32_t id) { raise(id, result); });
+    each_result([&](std::uint32_t id) { raise(id, result); });
   }
 
-  /// What an instruction makes of its inputs, whatever they are. Many share a variant, and the words are
-  /// compared once for each.
-  const Kind* kind_of(Variant variant) {
-    const auto [place, is_new] = kind_by_variant_.try_emplace(variant.data());
-    if (is_new) {
-      const std::string_view opcode = variant.opcode();
-      place->second = {.uniform = begins_with_any(opcode, uniform_),
-                       .varying = begins_with_any(opcode, varying_),
-                       .keeping = begins_with_any(opcode, keeping_)};
-    }
-    return &place->second;
+  /// What an instruction makes of its inputs, whatever they are.
+  Kind kind_of(Variant variant) const {
+    const std::string_view opcode = variant.opcode();
+    return {.uniform = begins_with_any(opcode, uniform_),
+            .varying = begins_with_any(opcode, varying_),
+            .keeping = begins_with_any(opcode, keeping_)};
   }
 
   Along result_of(const ir::Instruction& instruction, std::span<const OperandSpec> places,
                   std::span<const ir::Operand> operands) const {
     const std::string_view opcode = instruction.variant.opcode();
-    const Kind& kind = *kinds_[static_cast<std::size_t>(&instruction - kernel_.instructions.data())];
+    const Kind kind = kinds_[static_cast<std::size_t>(&instruction - kernel_.instructions.data())];
     if (kind.uniform) return Along::same;
     if (kind.varying) return Along::differs;
     Along inputs = Along::same;
@@ -207,9 +217,8 @@ class Divergence {
   const ir::Kernel& kernel_;
   const Words varying_, counting_, uniform_, keeping_;
   std::vector<Warpwise> warpwise_;
-  std::unordered_map<const spec::VariantData*, Kind> kind_by_variant_;
-  std::vector<const Kind*> kinds_;  // by instruction
-  std::vector<Along> along_;        // by register
+  std::vector<Kind> kinds_;   // by instruction
+  std::vector<Along> along_;  // by register
   std::unordered_map<std::uint32_t, std::size_t> place_of_label_;
   bool changed_ = false;
 };
@@ -220,17 +229,17 @@ void check_divergence(const Scope& scope, Diagnostics& out) {
   const auto& instructions = scope.kernel.instructions;
   const bool concerned = std::any_of(instructions.begin(), instructions.end(), &Divergence::is_aligned);
   if (!concerned || !scope.module.specs) return;
-  Divergence(scope).run([&](const ir::Instruction& instruction, const ir::Guard& under) {
-    const std::string predicate = ir::name_of(scope.kernel.registers[under.reg.id]);
+  for (const auto& [instruction, under] : Divergence(scope).run()) {
+    const std::string predicate = ir::name_of(scope.kernel.registers[under->reg.id]);
     out.push_back(
-        located(instruction, {.severity = Severity::warning,
-                              .code = "divergent-aligned",
-                              .message = "all threads of the warp must execute it together, but " +
-                                         predicate + ", which it stands under, may differ between them",
-                              .hint = "move it out from under " + predicate +
-                                      ", or make the predicate from values that are the same "
-                                      "in the warp (vote.sync, or shfl.sync.idx of lane 0)"}));
-  });
+        located(*instruction, {.severity = Severity::warning,
+                               .code = "divergent-aligned",
+                               .message = "all threads of the warp must execute it together, but " +
+                                          predicate + ", which it stands under, may differ between them",
+                               .hint = "move it out from under " + predicate +
+                                       ", or make the predicate from values that are the same "
+                                       "in the warp (vote.sync, or shfl.sync.idx of lane 0)"}));
+  }
 }
 
 }  // namespace ptxloom::check_rules

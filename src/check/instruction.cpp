@@ -52,16 +52,24 @@ void check_version(const Scope& scope, const ir::Instruction& instruction, Versi
 
 }  // namespace
 
-void check_instruction(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out) {
+Standing standing_of(const ir::Module& module, const Target& target, Variant variant) {
+  return {
+      .since = variant.since(target),
+      .usual = variant.mode().empty() && !variant.undocumented() && variant.allowed(target, module.version)};
+}
+
+void check_instruction(const Scope& scope, const ir::Instruction& instruction, const Standing& standing,
+                       Diagnostics& out) {
   const Variant variant = instruction.variant;
   const std::span<const ir::Operand> operands = scope.kernel.operands_of(instruction);
   check_guard(scope, instruction, out);
-  check_mode(scope, instruction, out);
-  const std::optional<Version> since = variant.since(scope.target);
-  if (since && !check_operands(scope.kernel, variant, operands)) {
-    check_version(scope, instruction, *since, out);
-    if (variant.undocumented()) out.push_back(located(instruction, undocumented()));
-    return;
+  if (!standing.usual) check_mode(scope, instruction, out);
+  if (standing.since) {
+    const std::optional<Diagnostic> found = check_operands(scope.kernel, variant, operands);
+    const bool fit = !found || found->severity == Severity::warning;
+    if (fit && !standing.usual) check_version(scope, instruction, *standing.since, out);
+    if (fit && (found || variant.undocumented())) out.push_back(located(instruction, undocumented()));
+    if (fit) return;
   }
   // Wrong: have it said with what else the opcode could be.
   const Specs* const specs = scope.module.specs.get();

@@ -83,6 +83,7 @@ void check_kernel_names(const Scope& scope, Diagnostics& out) {
 // A list of targets stands before what jumps by it, and a prototype before what calls by it.
 void check_lists(const Scope& scope, Diagnostics& out) {
   const ir::Kernel& kernel = scope.kernel;
+  if (kernel.targets.empty() && kernel.prototypes.empty()) return;
   std::vector<bool> ahead(kernel.labels.size());
   for (const ir::Targets& targets : kernel.targets) ahead[targets.label] = true;
   for (const ir::Prototype& prototype : kernel.prototypes) ahead[prototype.label] = true;

@@ -37,7 +37,7 @@ std::string given_register(const ir::Kernel& kernel, std::uint32_t id) {
 }
 
 std::string space_name(std::string_view space) {
-  return space.empty() ? "generic" : "." + std::string(space);
+  return space.empty() ? "generic" : "." + std::string(space == "unified" ? "global" : space);
 }
 
 std::string address_register_for(std::string_view space) {
@@ -72,7 +72,7 @@ Words words_for(const ir::Kernel& kernel, const OperandSpec& place, const ir::Op
     case Misfit::untyped:
       return {"operand-untyped", "is " + given + ", which leaves its type open: give a register"};
     case Misfit::space:
-      return {"address-space", "is [" + given + "], but takes an address in " + space_name(place.space) +
+      return {"address-space", "is [" + given + "], but takes an address in " + space_name(place.variables) +
                                    " state space, where " + kernel.symbols[operand.index].name + " is not"};
     case Misfit::address_type:
       return {"address-type", "is [" + given + "], whose base is " + given_register(kernel, operand.index) +
@@ -86,6 +86,7 @@ Words words_for(const ir::Kernel& kernel, const OperandSpec& place, const ir::Op
     case Misfit::dangling:
       return {"dangling-operand", "refers to " + given + ", which the kernel does not have"};
     case Misfit::kind:
+    case Misfit::undocumented:
     case Misfit::none:
       break;
   }
@@ -129,6 +130,7 @@ std::optional<Diagnostic> check_operands(const ir::Kernel& kernel, Variant varia
   const std::span<const OperandSpec> places = variant.operands();
   if (places.size() != operands.size()) return check_rules::wrong_count(variant, operands.size());
   const ir::Mismatch mismatch = ir::find_mismatch(kernel, places, operands);
+  if (mismatch.why == ir::Misfit::undocumented) return check_rules::undocumented();
   if (!mismatch) return std::nullopt;
   return check_rules::describe(kernel, places[mismatch.operand], operands[mismatch.operand], mismatch);
 }

@@ -46,6 +46,7 @@ void check_parameters(const Scope& scope, const ir::Instruction& instruction, Di
   for (std::size_t i = 0; i < std::min(places.size(), operands.size()); ++i) {
     const ir::Operand& operand = operands[i];
     const bool address = operand.kind == Kind::address_symbol;
+    if (places[i].any_class) continue;  // ptxas does not look at it
     if ((!address && operand.kind != Kind::symbol) || operand.index >= kernel.symbols.size()) continue;
     const std::string& name = kernel.symbols[operand.index].name;
     if (address && stores(places) && has(kernel.parameters, name))

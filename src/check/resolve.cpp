@@ -69,7 +69,7 @@ Resolution resolve(const ir::Kernel& kernel, std::span<const Variant> candidates
       if (tried.further_than(nearest)) nearest = tried;
     } else if (!candidate.since(target)) {
       if (!elsewhere) elsewhere = candidate;
-    } else if (!candidate.undocumented()) {
+    } else if (!candidate.undocumented() && tried.mismatch.why != ir::Misfit::undocumented) {
       return {.variant = candidate, .diagnostic = std::nullopt};
     } else if (!undocumented) {
       undocumented = candidate;

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -13,6 +14,33 @@
 namespace ptxloom::check_rules {
 
 using Diagnostics = std::vector<Diagnostic>;
+
+/// Facts about variants, each worked out once: the instructions of a kernel have few, and often the same as
+/// the one before.
+template <class Fact>
+class ByVariant {
+ public:
+  template <class Make>
+  const Fact& of(Variant variant, const Make& make) {
+    if (variant == last_) return *fact_;
+    const auto [place, is_new] = facts_.try_emplace(variant.data());
+    if (is_new) place->second = make(variant);
+    last_ = variant;
+    fact_ = &place->second;
+    return *fact_;
+  }
+
+ private:
+  std::unordered_map<const spec::VariantData*, Fact> facts_;
+  Variant last_;
+  const Fact* fact_ = nullptr;
+};
+
+/// What the module makes of a variant.
+struct Standing {
+  std::optional<Version> since;  ///< on the target
+  bool usual = false;            ///< documented, in this version, and with any option: nothing to say of it
+};
 
 /// A kernel in its module, and everything that a symbol of it can name.
 struct Scope {
@@ -31,13 +59,19 @@ void check_module_names(const ir::Module& module, Diagnostics& out);
 void check_kernel_names(const Scope& scope, Diagnostics& out);
 /// Labels stand once, and those that are jumped to stand somewhere.
 void check_labels(const Scope& scope, Diagnostics& out);
+Standing standing_of(const ir::Module& module, const Target& target, Variant variant);
 /// The variant is on the target and in the module's version, its operands fit, the guard is a predicate.
-void check_instruction(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out);
+void check_instruction(const Scope& scope, const ir::Instruction& instruction, const Standing& standing,
+                       Diagnostics& out);
+/// Whether an operand names a variable or parameter: what the next three look at.
+bool names_symbol(const ir::Kernel& kernel, const ir::Instruction& instruction);
 /// Variables that operands name exist.
 void check_symbols(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out);
-
 /// Parameters are read, results written.
 void check_parameters(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out);
+/// Variables that operands name are as aligned as the access needs (a warning).
+void check_alignment(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out);
+
 /// What a call passes fits what it calls.
 void check_call(const Scope& scope, const ir::Call& call, Diagnostics& out);
 /// Functions are declared alike each time, and aliases can stand for what they name.
@@ -46,9 +80,6 @@ void check_functions(const ir::Module& module, Diagnostics& out);
 void check_limits(const ir::Module& module, Diagnostics& out);
 /// No directives of a kernel exclude each other.
 void check_directives(const Scope& scope, Diagnostics& out);
-
-/// Variables that operands name are as aligned as the access needs (a warning).
-void check_alignment(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out);
 /// No `.aligned` instruction stands under a predicate that may differ along the warp (a warning).
 void check_divergence(const Scope& scope, Diagnostics& out);
 

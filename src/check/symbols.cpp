@@ -21,6 +21,7 @@ void check_opaque(const Scope& scope, const ir::Instruction& instruction, const 
   if (place.kind != OperandSpec::Kind::address || !ir::is_opaque(place.space)) return;
   const std::string_view type = declared_type(scope, name);
   if (type == place.space) return;
+  if (place.space == "tensormap" && !ir::is_opaque(type)) return;  // its 128 bytes may be anything's
   out.push_back(located(instruction, {.code = "operand-type",
                                       .message = "operand " + place.name + " takes a ." + place.space +
                                                  ", which " + std::string(name) + " is not" +
@@ -28,10 +29,23 @@ void check_opaque(const Scope& scope, const ir::Instruction& instruction, const 
                                       .hint = "declare .global ." + place.space + " " + std::string(name)}));
 }
 
+void check_unified(const Scope& scope, const ir::Instruction& instruction, const OperandSpec& place,
+                   std::string_view name, Diagnostics& out) {
+  for (const ir::Variable& variable : scope.module.variables)
+    if (variable.name == name && variable.unified) return;
+  out.push_back(
+      located(instruction, {.code = "operand-type",
+                            .message = "operand " + place.name + " takes a variable that is .unified, " +
+                                       "which " + std::string(name) + " is not",
+                            .hint = "declare it with .attribute(.unified(first, second))"}));
+}
+
 void check_symbol(const Scope& scope, const ir::Instruction& instruction, const OperandSpec& place,
                   const ir::Operand& operand, Diagnostics& out) {
   if (operand.index >= scope.kernel.symbols.size()) return;  // said by check_operands
   const std::string& name = scope.kernel.symbols[operand.index].name;
+  if (place.kind == OperandSpec::Kind::address && place.variables == "unified")
+    return check_unified(scope, instruction, place, name, out);
   if (scope.names.contains(name)) return check_opaque(scope, instruction, place, name, out);
   out.push_back(located(instruction, {.code = "undefined-name",
                                       .message = "operand " + place.name + ": nothing is called " + name,
@@ -39,6 +53,13 @@ void check_symbol(const Scope& scope, const ir::Instruction& instruction, const 
 }
 
 }  // namespace
+
+bool names_symbol(const ir::Kernel& kernel, const ir::Instruction& instruction) {
+  for (const ir::Operand& operand : kernel.operands_of(instruction))
+    if (operand.kind == ir::Operand::Kind::symbol || operand.kind == ir::Operand::Kind::address_symbol)
+      return true;
+  return false;
+}
 
 void check_symbols(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out) {
   const std::span<const OperandSpec> places = instruction.variant.operands();

@@ -4,12 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
+#include "cli/run_output.hpp"
 #include "cli/settings.hpp"
-#include "cli/table.hpp"
-#include "ptxloom/ptx.hpp"
 #include "ptxloom/runner.hpp"
 
 namespace ptxloom::cli {
@@ -91,30 +89,22 @@ int run_template_task(const Context& context, const RunFlags& flags) {
   const RunResult result = run_template(context, *task.kernel_template, options);
   write_outputs(arguments, result.tensors);
   const StepTimes& times = result.kernel.kernel.times();
-  fmt::print("{}",
-             format_table({{"problem", to_words(result.kernel.problem)},
-                           {"configuration", to_words(result.kernel.config)},
-                           {"device", fmt::format("{}, {}", context.device().name, context.target().name())},
-                           {"seed", fmt::format("{}", flags.seed)},
-                           {"emit", fmt::format("{:.3f} ms", result.kernel.emit_ms)},
-                           {"check, print", fmt::format("{:.3f} ms", times.check + times.print)},
-                           {"link", fmt::format("{:.3f} ms{}", times.link,
-                                                result.kernel.kernel.cached() ? " (cached)" : "")},
-                           {"load", fmt::format("{:.3f} ms", times.load)},
-                           {"run", fmt::format("{:.3f} ms (once, cold)", result.run_ms)},
-                           {"result", verdict_text(result.verdict)}}));
-  if (flags.stats) print_stats(context, stats);
+  print_report(context, flags,
+               {.run_ms = result.run_ms,
+                .ok = result.verdict.ok(),
+                .rows = {{"problem", to_words(result.kernel.problem)},
+                         {"configuration", to_words(result.kernel.config)},
+                         {"device", fmt::format("{}, {}", context.device().name, context.target().name())},
+                         {"seed", fmt::format("{}", flags.seed)},
+                         {"emit", fmt::format("{:.3f} ms", result.kernel.emit_ms)},
+                         {"check, print", fmt::format("{:.3f} ms", times.check + times.print)},
+                         {"link", fmt::format("{:.3f} ms{}", times.link,
+                                              result.kernel.kernel.cached() ? " (cached)" : "")},
+                         {"load", fmt::format("{:.3f} ms", times.load)},
+                         {"run", fmt::format("{:.3f} ms (once, cold)", result.run_ms)},
+                         {"result", verdict_text(result.verdict)}}},
+               stats);
   return result.verdict.ok() ? 0 : 1;
-}
-
-/// A line for each step. An instruction's text is made once, as a loop comes by it often.
-exec::Trace trace_to_stderr() {
-  return [texts = std::unordered_map<const ir::Instruction*, std::string>()](const exec::Step& step) mutable {
-    std::string& text = texts[&step.instruction];
-    if (text.empty()) text = print(step.kernel, step.instruction);
-    const auto& [x, y, z] = step.block;
-    fmt::print(stderr, "block {},{},{} warp {} lanes {:08x}  {}\n", x, y, z, step.warp, step.lanes, text);
-  };
 }
 
 int run(const Tool& tool, const RunFlags& flags) {
@@ -123,7 +113,7 @@ int run(const Tool& tool, const RunFlags& flags) {
   check_flags(flags, is_file);
   if (!is_file) find_template(flags.what);  // a wrong word is said before a device is opened
   const Context context = open_device(tool, flags.device);
-  if (flags.trace && context.is_gpu()) {
+  if (!flags.trace.empty() && context.is_gpu()) {
     throw Error(ErrorKind::usage, "bad-usage", "--trace: a GPU cannot be traced, only the executor can",
                 "run with --device cpu");
   }
@@ -142,19 +132,10 @@ Context open_device(const Tool& tool, const std::string& device) {
 }
 
 exec::Observer make_observer(const RunFlags& flags, exec::Stats& stats) {
-  return {.stats = flags.stats ? &stats : nullptr, .trace = flags.trace ? trace_to_stderr() : exec::Trace()};
-}
-
-void print_stats(const Context& context, const exec::Stats& stats) {
-  if (context.is_gpu()) {
-    fmt::print(stderr, "--stats: only the executor counts instructions; run with --device cpu\n");
-    return;
-  }
-  std::vector<std::pair<std::string, std::uint64_t>> counts(stats.executed.begin(), stats.executed.end());
-  std::ranges::stable_sort(counts, std::greater<>(), [](const auto& count) { return count.second; });
-  std::vector<std::vector<std::string>> rows;
-  for (const auto& [opcode, count] : counts) rows.push_back({fmt::format("{:>12}", count), opcode});
-  fmt::print("executed by warps:\n{}", format_table(rows));
+  return {.stats = flags.stats ? &stats : nullptr,
+          .trace = flags.trace.empty() ? exec::Trace() : trace_to_stderr(flags.json),
+          .traced = flags.trace.empty() || flags.trace == "all" ? nullptr : parse_warps(flags.trace),
+          .judge = !flags.no_judge};
 }
 
 void add_run(Tool& tool) {
@@ -179,8 +160,14 @@ void add_run(Tool& tool) {
         app.add_option("--device", flags.device, "default: the GPU where there is one, else cpu")
             ->type_name("gpu|gpu:N|cpu");
         app.add_option("--seed", flags.seed, "of random inputs; default: a fresh one")->type_name("N");
-        app.add_flag("--trace", flags.trace, "each warp's instructions as they run, on stderr (executor)");
-        app.add_flag("--stats", flags.stats, "instructions by opcode (executor)");
+        app.add_flag("--trace{all}", flags.trace,
+                     "instructions as they run and the registers they change, on stderr (executor); "
+                     "--trace=WARPS: of warps 0,2-3, or 0@5,0,0 of one block")
+            ->type_name("[=WARPS]");
+        app.add_flag("--stats", flags.stats, "instructions, bank conflicts and sectors (executor)");
+        app.add_flag("--no-judge", flags.no_judge,
+                     "faster: data races and what else gives right results by luck go unseen (executor)");
+        app.add_flag("--json", flags.json, "docs/json/run.json; --trace: docs/json/trace.json");
       },
       run);
   command.footer(

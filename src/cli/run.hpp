@@ -21,14 +21,14 @@ struct RunFlags {
   std::uint32_t smem = 0;
   std::string device;
   std::uint64_t seed = 0;
-  bool trace = false, stats = false;
+  std::string trace;  ///< which warps; "all"; empty: none
+  bool stats = false, json = false, no_judge = false;
 };
 
 /// The context for `--device`; says on stderr what it is.
 Context open_device(const Tool& tool, const std::string& device);
 int run_file(const Context& context, const RunFlags& flags);
-/// What `--trace` (written to stderr as it happens) and `--stats` ask for.
+/// What `--trace` (written to stderr as it happens), `--stats` and `--no-judge` ask for.
 exec::Observer make_observer(const RunFlags& flags, exec::Stats& stats);
-void print_stats(const Context& context, const exec::Stats& stats);
 
 }  // namespace ptxloom::cli

@@ -8,9 +8,8 @@
 
 #include "base/file.hpp"
 #include "cli/launch_header.hpp"
-#include "cli/run.hpp"
+#include "cli/run_output.hpp"
 #include "cli/settings.hpp"
-#include "cli/table.hpp"
 #include "ptxloom/npy.hpp"
 
 namespace ptxloom::cli {
@@ -66,11 +65,13 @@ class FileRun {
     kernel_.launch_observed(config, arguments_, make_observer(flags_, stats));
     context_.synchronize();
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
-    fmt::print("{}", format_table(
-                         {{"kernel", kernel_.name()},
-                          {"device", fmt::format("{}, {}", context_.device().name, context_.target().name())},
-                          {"run", fmt::format("{:.3f} ms (once, cold)", took.count())}}));
-    if (flags_.stats) print_stats(context_, stats);
+    print_report(
+        context_, flags_,
+        {.run_ms = took.count(),
+         .rows = {{"kernel", kernel_.name()},
+                  {"device", fmt::format("{}, {}", context_.device().name, context_.target().name())},
+                  {"run", fmt::format("{:.3f} ms (once, cold)", took.count())}}},
+        stats);
   }
 
   void write_outputs() {

@@ -4,11 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <cstring>
 
-#include "ptxloom/numeric.hpp"
+#include "conform/tolerance.hpp"
 
 namespace ptxloom::conform_kernels {
 namespace {
@@ -20,45 +18,7 @@ const OperandSpec& operand_of(const Subject& subject, const Field& field) {
   return subject.variant.operands()[static_cast<std::size_t>(field.operand)];
 }
 
-// How far off a result may be where hardware's tables are unpublished: the hidden slot `error` of the specs,
-// "ulp:2", "rel:-11" or "abs:-20.5" (powers of two), any of them by "/": the largest counts.
-class Tolerance {
- public:
-  explicit Tolerance(const Subject& subject) : text_(subject.variant.slot("error").value_or("")) {}
-
-  bool allows(const Type& type, std::uint64_t device, std::uint64_t executor) const {
-    if (device == executor) return true;
-    if (text_.empty() || !type.is_float() || type.lanes != 1) return false;
-    const double x = decode(type, device), y = decode(type, executor);
-    if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
-    if (std::isinf(x) || std::isinf(y)) return x == y;
-    // Both may be off, each to its side.
-    return std::abs(x - y) <= 2 * bound(type, y);
-  }
-
- private:
-  double bound(const Type& type, double value) const {
-    double largest = 0;
-    std::string_view rest = text_;
-    while (!rest.empty()) {
-      const std::string_view one = rest.substr(0, rest.find('/'));
-      rest.remove_prefix(std::min(rest.size(), one.size() + 1));
-      double number = 0;
-      std::from_chars(one.data() + 4, one.data() + one.size(), number);
-      if (one.starts_with("abs:")) largest = std::max(largest, std::exp2(number));
-      if (one.starts_with("rel:")) largest = std::max(largest, std::exp2(number) * std::abs(value));
-      if (one.starts_with("ulp:")) {
-        const std::uint64_t bits = encode(type, std::abs(value));
-        largest = std::max(largest, number * (decode(type, bits + 1) - decode(type, bits)));
-      }
-    }
-    return largest;
-  }
-
-  std::string_view text_;
-};
-
-bool same(const Tolerance& tolerance, const Field& field, const std::byte* device,
+bool same(const Tolerance& tolerance, const Subject& subject, const Field& field, const std::byte* device,
           const std::byte* executor) {
   const auto bytes = static_cast<std::size_t>(field.bytes);
   if (std::memcmp(device, executor, bytes) == 0) return true;
@@ -66,7 +26,7 @@ bool same(const Tolerance& tolerance, const Field& field, const std::byte* devic
   std::uint64_t x = 0, y = 0;
   std::memcpy(&x, device, bytes);
   std::memcpy(&y, executor, bytes);
-  return tolerance.allows(field.type, x, y);
+  return tolerance.allows(element_type(subject, field), field.bytes, x, y);
 }
 
 std::string hex(const std::byte* at, int bytes) {
@@ -102,12 +62,12 @@ void compare_records(const Subject& subject, std::span<const std::byte> inputs, 
                      const Outcome& executor, ConformResult& result) {
   const auto record = static_cast<std::size_t>(subject.out.bytes),
              in = static_cast<std::size_t>(subject.in.bytes);
-  const Tolerance tolerance(subject);
+  const Tolerance tolerance(subject.variant.slot("error").value_or(""));
   for (std::size_t at = 0, thread = 0; at < device.records.size(); at += record, ++thread) {
     const std::byte *x = device.records.data() + at, *y = executor.records.data() + at;
     for (const Field& field : subject.out.fields) {
       result.elements += field.type.lanes;
-      if (same(tolerance, field, x + field.offset, y + field.offset)) continue;
+      if (same(tolerance, subject, field, x + field.offset, y + field.offset)) continue;
       if (result.differing++ != 0) continue;
       result.note = fmt::format("lane {} of warp {}, {}: device {}, executor {}; operands of the lane: {}",
                                 thread % kWarp, thread / kWarp, operand_of(subject, field).name,

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 
 #include "conform/subject.hpp"
+#include "ptxloom/numeric.hpp"
 
 namespace ptxloom::conform_kernels {
 namespace {
@@ -32,15 +34,24 @@ std::uint64_t descriptor(std::size_t block) {
   return swizzle << 62 | stride >> 4 << 32 | leading >> 4 << 16;
 }
 
+// What is too large, as the rest that it leaves.
+std::uint64_t within(const Type& type, std::uint64_t bits, double most) {
+  const double value = decode(type, bits);
+  return std::isfinite(value) && std::abs(value) > most ? encode(type, std::fmod(value, most)) : bits;
+}
+
 }  // namespace
 
-Demand::Demand(std::string_view text) {
+Demand::Demand(std::string_view text, const Type& type) : type_(type) {
   if (text.empty()) return;
   if (text == "descriptor" || text == "uniform") {
     kind_ = text == "uniform" ? Kind::uniform : Kind::descriptor;
     return;
   }
-  kind_ = take(text, "nibbles ") ? Kind::nibbles : take(text, "!") ? Kind::none_of : Kind::one_of;
+  kind_ = take(text, "nibbles ") ? Kind::nibbles
+          : take(text, "<=")     ? Kind::magnitude
+          : take(text, "!")      ? Kind::none_of
+                                 : Kind::one_of;
   if (take(text, "threads")) values_.push_back(kBlockThreads);
   while (!text.empty()) {
     values_.push_back(take_number(text));
@@ -61,6 +72,8 @@ std::uint64_t Demand::meet(std::uint64_t value, std::size_t block, std::mt19937_
       return std::ranges::find(values_, value) == values_.end() ? value : value + 1;
     case Kind::range:
       return values_[0] + value % (values_[1] - values_[0] + 1);
+    case Kind::magnitude:
+      return within(type_, value, static_cast<double>(values_[0]));
     case Kind::uniform:
       return block / 8 % 2;
     case Kind::descriptor:

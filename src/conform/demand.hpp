@@ -7,20 +7,33 @@
 #include <string_view>
 #include <vector>
 
+#include "ptxloom/type.hpp"
+
 // What an operand must hold for the result of an instruction to be defined, as specs/README.md ("conform")
-// writes it: "-1", "4,14", "!0", "0..255", "nibbles 4,14", "threads", "descriptor",
-// "uniform" (a block's threads hold the same truth value).
+// writes it: "-1", "4,14", "!0", "0..255", "<=314" (of floats, which may be no numbers too), "nibbles 4,14",
+// "threads", "descriptor", "uniform" (a block's threads hold the same truth value).
 namespace ptxloom::conform_kernels {
 
 class Demand {
  public:
-  explicit Demand(std::string_view text);
+  /// `type` is that of the operand's elements.
+  Demand(std::string_view text, const Type& type);
 
   /// A value that will do: the one given if it does.
   std::uint64_t meet(std::uint64_t value, std::size_t block, std::mt19937_64& random) const;
 
  private:
-  enum class Kind : std::uint8_t { anything, one_of, none_of, range, nibbles, descriptor, uniform };
+  enum class Kind : std::uint8_t {
+    anything,
+    one_of,
+    none_of,
+    range,
+    magnitude,
+    nibbles,
+    descriptor,
+    uniform
+  };
+  Type type_;
   Kind kind_ = Kind::anything;
   std::vector<std::uint64_t> values_;
 };

@@ -95,18 +95,6 @@ std::uint64_t integer_value(int bits, Make make, Random& random) {
   return random() & low_bits(bits);
 }
 
-/// The type of one element in a register: of its fragment map, or of the packed type.
-Type element_type(const Subject& subject, const Field& field) {
-  const std::string& name = subject.variant.operands()[static_cast<std::size_t>(field.operand)].name;
-  if (const std::string type = subject.variant.fragment(name).type; !type.empty()) {
-    if (const auto found = find_type(type)) return *found;
-  }
-  if (field.type.lanes == 1) return field.type;
-  const std::string_view packed = field.type.name;
-  const auto found = find_type(packed.substr(0, packed.rfind('x')));
-  return found ? *found : field.type;
-}
-
 std::uint64_t field_value(const Field& field, const Type& element, Make make, Random& random) {
   if (field.type == pred) return random() & 1;
   std::uint64_t value = 0;
@@ -124,8 +112,8 @@ std::vector<std::byte> inputs(const Subject& subject, std::size_t threads, std::
   std::vector<std::byte> bytes(threads * record);
   for (const Field& field : subject.in.fields) {
     const Type element = element_type(subject, field);
-    const Demand demand(
-        subject.variant.conform(subject.variant.operands()[static_cast<std::size_t>(field.operand)].name));
+    const OperandSpec& operand = subject.variant.operands()[static_cast<std::size_t>(field.operand)];
+    const Demand demand(subject.variant.conform(operand.name), element);
     Random random(seed + static_cast<std::uint64_t>(field.offset));
     for (std::size_t thread = 0; thread < threads; ++thread) {
       const Make make = kMakes[thread / 32 % kMakes.size()];

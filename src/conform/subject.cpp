@@ -2,6 +2,7 @@
 #include "conform/subject.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "spec/database.hpp"
@@ -21,14 +22,13 @@ bool is_hint(const Specs& specs, std::string_view word) {
 /// The opcode without hints, and its operands without those that hints bring.
 std::string essence(const Specs& specs, Variant variant) {
   std::string text;
-  bool hinted = false;
   for (std::string_view rest = variant.opcode(); !rest.empty();) {
     const std::string_view word = rest.substr(0, rest.find('.'));
     rest.remove_prefix(std::min(rest.size(), word.size() + 1));
-    is_hint(specs, word) ? void(hinted = true) : void(text += "." + std::string(word));
+    if (!is_hint(specs, word)) text += "." + std::string(word);
   }
   for (const OperandSpec& operand : variant.operands())
-    if (!hinted || operand.name != "POLICY") text += " " + operand.name + operand.describe();
+    if (variant.conform(operand.name) != "hint") text += " " + operand.name + operand.describe();
   return text;
 }
 
@@ -39,8 +39,13 @@ bool can_be_tried(Variant variant, const OperandSpec& address) {
          (address.space.empty() || address.space == "global" || address.space.starts_with("shared"));
 }
 
+// An address or a handle that each chip makes as it likes.
+bool is_unpublished(Variant variant, const OperandSpec& operand) {
+  return variant.conform(operand.name) == "unpublished";
+}
+
 std::string why_not(Variant variant) {
-  bool results = false;
+  bool results = false, unpublished = false;
   for (const OperandSpec& operand : variant.operands()) {
     switch (operand.kind) {
       case OperandSpec::Kind::address:
@@ -54,15 +59,28 @@ std::string why_not(Variant variant) {
       case OperandSpec::Kind::literal:
         return "it reads a special register";
       case OperandSpec::Kind::value:
-        results = results || operand.direction != OperandSpec::Direction::in;
+        if (operand.direction == OperandSpec::Direction::in) break;
+        is_unpublished(variant, operand) ? unpublished = true : results = true;
     }
   }
+  if (!results && unpublished) return "what its result looks like is not published";
   return results ? "" : "it has no result";
 }
 
-// The values that a literal-only operand is tried with: all of a few, else both ends and some between.
-std::vector<std::int64_t> literals(const OperandSpec& operand) {
+std::vector<std::int64_t> numbers(std::string_view list) {
+  std::vector<std::int64_t> values;
+  while (!list.empty()) {
+    const auto end = std::from_chars(list.data(), list.data() + list.size(), values.emplace_back()).ptr;
+    list.remove_prefix(std::min(list.size(), static_cast<std::size_t>(end - list.data()) + 1));
+  }
+  return values;
+}
+
+// The values that a literal-only operand is tried with: those that the specs name, all of a few, or both ends
+// and some between.
+std::vector<std::int64_t> literals(Variant variant, const OperandSpec& operand) {
   constexpr std::int64_t kFew = 4;
+  if (const std::string named = variant.conform(operand.name); !named.empty()) return numbers(named);
   if (!operand.choices.empty()) return operand.choices;
   if (!operand.range) return {0};
   const auto [first, last] = *operand.range;
@@ -80,7 +98,7 @@ void append_with_literals(Subject subject, std::vector<Subject>& into) {
   std::vector<std::vector<std::int64_t>> values(operands.size());
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].kind != OperandSpec::Kind::value || operands[i].registers_allowed) continue;
-    values[i] = literals(operands[i]);
+    values[i] = literals(subject.variant, operands[i]);
     subject.immediates[i] = values[i].front();
   }
   into.push_back(subject);
@@ -98,9 +116,18 @@ void append_with_literals(Subject subject, std::vector<Subject>& into) {
   if (varied > 1) into.push_back(last);
 }
 
+// The memory that the statements around an instruction name.
+Slots slots_around(Variant variant) {
+  const std::string text = variant.conform("before") + variant.conform("after");
+  return text.find("_shared") != text.npos   ? Slots::shared
+         : text.find("_global") != text.npos ? Slots::global
+                                             : Slots::none;
+}
+
 void place_operands(Subject& subject) {
   const std::span<const OperandSpec> operands = subject.variant.operands();
   subject.immediates.resize(operands.size());
+  subject.slots = slots_around(subject.variant);
   for (int i = 0; i < static_cast<int>(operands.size()); ++i) {
     const OperandSpec& operand = operands[static_cast<std::size_t>(i)];
     if (operand.kind == OperandSpec::Kind::address || subject.variant.conform(operand.name) == "descriptor")
@@ -133,6 +160,17 @@ void Record::add(int operand, int element, const Type& type) {
 }
 
 void Record::pad() { bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+Type element_type(const Subject& subject, const Field& field) {
+  const std::string& name = subject.variant.operands()[static_cast<std::size_t>(field.operand)].name;
+  if (const std::string type = subject.variant.fragment(name).type; !type.empty()) {
+    if (const auto found = find_type(type)) return *found;
+  }
+  if (field.type.lanes == 1) return field.type;
+  const std::string_view packed = field.type.name;
+  const auto found = find_type(packed.substr(0, packed.rfind('x')));
+  return found ? *found : field.type;
+}
 
 std::vector<Subject> subjects(const Specs& specs, std::string_view form, const Target& target) {
   std::vector<Variant> variants = specs.variants(form);

@@ -47,6 +47,9 @@ struct Subject {
 /// one) and, where it takes literals alone, for some of their values.
 std::vector<Subject> subjects(const Specs& specs, std::string_view form, const Target& target);
 
+/// The type of one element in a register: of its fragment map, or of the packed type.
+Type element_type(const Subject& subject, const Field& field);
+
 /// Of an address, or of a matrix descriptor, which points into shared memory too.
 bool is_shared(const OperandSpec& operand);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "ir/fit_address.hpp"
 #include "ir/naming.hpp"
 
 namespace ptxloom::ir {
@@ -44,16 +45,19 @@ Misfit register_misfit(const Kernel& kernel, const OperandSpec& place, const Ope
   if (operand.index >= kernel.registers.size()) return Misfit::dangling;
   if (!place.registers_allowed) return Misfit::kind;
   if (operand.value != 0 && !selects_any(place.text, selector_of(operand))) return Misfit::selector;
-  Type type = kernel.registers[operand.index].type;
+  const Type& declared = kernel.registers[operand.index].type;
+  Type type = declared;
   const bool bits = as == As::bits || as == As::wide;
   if (type.kind == TypeKind::predicate && place.type.kind != TypeKind::predicate &&
       (bits || place.any_class) && !place.needed)
-    return operand.negated && place.direction == Direction::out ? Misfit::negation : Misfit::none;
+    return operand.negated && place.direction == Direction::out ? Misfit::negation : Misfit::undocumented;
   if (operand.negated && !place.negation_allowed) return Misfit::negation;
   const bool integer_for_float =
       as == As::element && place.loose && type.is_integer() && is_float_of_registers(place.type);
   if (bits || integer_for_float) type.kind = TypeKind::bits;
-  return register_fits(place, type) ? Misfit::none : Misfit::type;
+  if (!register_fits(place, type)) return Misfit::type;
+  const bool as_declared = type.kind == declared.kind || register_fits(place, declared);
+  return as_declared ? Misfit::none : Misfit::undocumented;
 }
 
 bool in_range(const OperandSpec& place, std::int64_t value) {
@@ -100,6 +104,7 @@ Misfit literal_misfit(const OperandSpec& place, const Operand& operand) {
 Misfit element_misfit(const OperandSpec& place, const Operand& literal, As as) {
   if (place.direction != Direction::in || place.registers_only) return Misfit::kind;
   const bool integer = literal.kind == Kind::integer;
+  if (!integer && place.whole_numbers) return Misfit::literal;
   if (integer && place.range && !in_range(place, literal.value)) return Misfit::range;
   if (as != As::element) {
     const bool narrow = place.type == f16 || (as == As::wide && place.type.kind == TypeKind::bits);
@@ -217,23 +222,43 @@ As vector_type(const Kernel& kernel, const OperandSpec& place, std::span<const O
   return std::any_of(elements.begin(), elements.end(), wider) ? As::wide : As::bits;
 }
 
+// Registers of one type with nothing before or behind them, which most vectors are: they fit as the first
+// does.
+bool alike(const Kernel& kernel, std::span<const Operand> elements) {
+  const Type* first = nullptr;
+  for (const Operand& element : elements) {
+    if (element.kind != Kind::reg || element.negated || element.value != 0) return false;
+    if (element.index >= kernel.registers.size()) return false;
+    const Type& type = kernel.registers[element.index].type;
+    if (first != nullptr && type != *first) return false;
+    first = &type;
+  }
+  return first != nullptr;
+}
+
 // Elements against their places, or against the one place of all.
 Mismatch elements_mismatch(const Kernel& kernel, std::span<const OperandSpec> places,
                            std::span<const Operand> elements) {
+  if (places.size() == 1 && places[0].index == 0 && alike(kernel, elements)) {
+    const Misfit why = register_misfit(kernel, places[0], elements[0], As::element);
+    return {.why = why, .element = static_cast<std::int16_t>(fits(why) ? -1 : 0)};
+  }
   const auto dangling = [&](const Operand& element) {
     return element.kind == Kind::reg && element.index >= kernel.registers.size();
   };
   if (std::any_of(elements.begin(), elements.end(), dangling)) return {.why = Misfit::dangling};
   const As as = vector_type(kernel, places[0], elements);
   const std::size_t index = static_cast<std::size_t>(places[0].index) - 1;  // none: the largest there is
+  Misfit worst = Misfit::none;
   for (std::size_t i = 0; i < elements.size(); ++i) {
     const Misfit why = i == index
                            ? (is_index(kernel, elements[i]) ? Misfit::none : Misfit::type)
                            : scalar_misfit(kernel, places[std::min(i, places.size() - 1)], elements[i], as);
-    if (why != Misfit::none) return {.why = why, .element = static_cast<std::int16_t>(i)};
+    if (!fits(why)) return {.why = why, .element = static_cast<std::int16_t>(i)};
+    worst = std::max(worst, why);
   }
   if (elements.empty() || untyped(elements)) return {.why = Misfit::untyped};
-  return {.why = mixed(kernel, elements, index) ? Misfit::mixed : Misfit::none};
+  return {.why = mixed(kernel, elements, index) ? Misfit::mixed : worst};
 }
 
 // How many registers in braces may stand for a scalar; of two, ptxas takes the first.
@@ -249,44 +274,9 @@ Mismatch vector_mismatch(const Kernel& kernel, const OperandSpec& place, const O
     return {.why = Misfit::length};
   if (operand.index > kernel.operands.size() || operand.count > kernel.operands.size() - operand.index)
     return {.why = Misfit::dangling};
-  return elements_mismatch(kernel, {&place, 1}, kernel.elements_of(operand));
-}
-
-// Addresses of tensor memory are 32 bits. Generic and global ones are 64; of the others, which are small,
-// ptxas also takes narrower ones.
-bool holds_address(const Type& type, std::string_view space) {
-  if (type.is_float() || type.kind == TypeKind::predicate) return false;
-  if (space == "tmem") return type.bits == 32;
-  const bool wide = space.empty() || space == "global" || is_opaque(space);
-  return type.bits == 64 || (type.bits < 64 && !wide);
-}
-
-Misfit address_misfit(const Kernel& kernel, const OperandSpec& place, const Operand& operand) {
-  // An opaque variable is named, or 64 bits hold its address; nothing is added to it.
-  if (is_opaque(place.space) && operand.value != 0) return Misfit::address_offset;
-  switch (operand.kind) {
-    case Kind::address:
-      if (operand.index >= kernel.registers.size()) return Misfit::dangling;
-      return holds_address(kernel.registers[operand.index].type, place.space) ? Misfit::none
-                                                                              : Misfit::address_type;
-    case Kind::address_symbol:
-      if (operand.index >= kernel.symbols.size()) return Misfit::dangling;
-      return space_fits(place.space, kernel.symbols[operand.index].space) ? Misfit::none : Misfit::space;
-    case Kind::address_absolute:
-      return place.space == "local" ? Misfit::none : Misfit::address_offset;
-    default:
-      return Misfit::kind;
-  }
-}
-
-// A label is a place in the code or, where the place gives a name for the oracle, a list of such places.
-Misfit label_misfit(const Kernel& kernel, const OperandSpec& place, const Operand& operand) {
-  if (operand.kind != Kind::label) return Misfit::kind;
-  if (operand.index >= kernel.labels.size()) return Misfit::dangling;
-  const bool list = std::any_of(kernel.targets.begin(), kernel.targets.end(), [&](const Targets& targets) {
-    return targets.kind == Targets::Kind::branch && targets.label == operand.index;
-  });
-  return list == !place.text.empty() ? Misfit::none : Misfit::kind;
+  Mismatch found = elements_mismatch(kernel, {&place, 1}, kernel.elements_of(operand));
+  if (place.count == 0 && !found) found.why = Misfit::undocumented;  // braces around a scalar
+  return found;
 }
 
 }  // namespace
@@ -301,33 +291,6 @@ bool register_fits(const OperandSpec& place, const Type& given) {
   if (given.kind == TypeKind::bits || wanted.kind == TypeKind::bits) return true;
   if (wanted.is_integer()) return given.is_integer() || given.lanes > 1;
   return given == wanted;
-}
-
-bool is_opaque(std::string_view space) {
-  return space == "texref" || space == "samplerref" || space == "surfref" || space == "tensormap";
-}
-
-bool space_fits(std::string_view wanted, Space space) {
-  if (wanted == "tensormap") return space == Space::global;
-  if (is_opaque(wanted)) return space == Space::global || space == Space::param;
-  switch (space) {
-    case Space::generic:
-      return wanted.empty();
-    case Space::global:
-      return wanted.empty() || wanted == "global";
-    case Space::shared:
-      return wanted.empty() || wanted.starts_with("shared");
-    case Space::local:
-      return wanted.empty() || wanted == "local";
-    case Space::constant:
-      return wanted == "const";
-    case Space::param:
-    case Space::function:
-      return wanted.starts_with("param");
-    case Space::code:
-      return wanted == "code";
-  }
-  return false;
 }
 
 Mismatch find_mismatch(const Kernel& kernel, const OperandSpec& place, const Operand& operand) {
@@ -352,21 +315,22 @@ Mismatch find_mismatch(const Kernel& kernel, const OperandSpec& place, const Ope
 
 Mismatch find_mismatch(const Kernel& kernel, std::span<const OperandSpec> places,
                        std::span<const Operand> operands) {
+  Misfit worst = Misfit::none;
   for (std::size_t i = 0, count = 1; i < places.size(); i += count) {
     for (count = 1; i + count < places.size() && places[i + count].continues;) ++count;
-    if (count == 1) {
-      if (Mismatch found = find_mismatch(kernel, places[i], operands[i])) {
-        found.operand = static_cast<std::uint32_t>(i);
-        return found;
-      }
-    } else if (const Mismatch found =
-                   elements_mismatch(kernel, places.subspan(i, count), operands.subspan(i, count))) {
-      const int element = std::max<int>(found.element, 0);
-      return {.why = found.why,
-              .operand = static_cast<std::uint32_t>(i) + static_cast<std::uint32_t>(element)};
+    Mismatch found = count == 1
+                         ? find_mismatch(kernel, places[i], operands[i])
+                         : elements_mismatch(kernel, places.subspan(i, count), operands.subspan(i, count));
+    worst = std::max(worst, found.why);
+    if (!found) continue;
+    found.operand = static_cast<std::uint32_t>(i);
+    if (count > 1) {  // its elements are operands of their own
+      found.operand += static_cast<std::uint32_t>(std::max<int>(found.element, 0));
+      found.element = -1;
     }
+    return found;
   }
-  return {};
+  return {.why = worst};
 }
 
 }  // namespace ptxloom::ir

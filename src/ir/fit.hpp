@@ -18,6 +18,7 @@ namespace ptxloom::ir {
 
 enum class Misfit : std::uint8_t {
   none,
+  undocumented,    ///< it fits, but only ptxas says so
   kind,            ///< a literal where a register must stand, an address where a value must ...
   type,            ///< a register of another type or size
   literal,         ///< a literal of another kind than the type takes
@@ -34,12 +35,15 @@ enum class Misfit : std::uint8_t {
   dangling,        ///< refers to a register, symbol, label or element that the kernel does not have
 };
 
-/// The first operand that does not fit. `element` is that of a vector, -1 for the whole.
+inline bool fits(Misfit why) { return why <= Misfit::undocumented; }
+
+/// The first operand that does not fit; or, if all do, whether the manual says so of each. `element` is that
+/// of a vector, -1 for the whole.
 struct Mismatch {
   Misfit why = Misfit::none;
   std::int16_t element = -1;
   std::uint32_t operand = 0;
-  explicit operator bool() const { return why != Misfit::none; }
+  explicit operator bool() const { return !fits(why); }
 };
 
 /// Whether a register declared as `given` may stand where `place` wants its type.
@@ -52,10 +56,12 @@ Mismatch find_mismatch(const Kernel& kernel, const OperandSpec& place, const Ope
 Mismatch find_mismatch(const Kernel& kernel, std::span<const OperandSpec> places,
                        std::span<const Operand> operands);
 
-/// Whether a "state space" is that of opaque variables: "texref", "samplerref", "surfref".
+/// Whether a "state space" is that of opaque variables: "texref", "samplerref",
+/// "surfref", "tensormap".
 bool is_opaque(std::string_view space);
 
-/// Whether what lies there can be addressed by an instruction of this state space ("" = generic).
+/// Whether what lies there can be addressed by an instruction of this state space ("" = generic,
+/// "unified": .global with that attribute).
 bool space_fits(std::string_view wanted, Space space);
 
 }  // namespace ptxloom::ir

@@ -63,10 +63,19 @@ class OperandParser {
     if (kind == "label") return fixed(Kind::label), true;
     if (kind == "lit") return fixed(Kind::literal), true;
     if (kind != "addr") return false;
-    spec_.kind = Kind::address;
-    spec_.space = rest.substr(0, rest.find(' '));
-    if (spec_.space.size() < rest.size()) spec_.text = rest.substr(spec_.space.size() + 1);
-    return true;
+    return spec_.kind = Kind::address, parse_address(rest), true;
+  }
+
+  /// "shared", "param kp", "/shared", "shared/generic", "%".
+  void parse_address(std::string_view text) {
+    std::string_view space = text.substr(0, text.find(' '));
+    if (space.size() < text.size()) spec_.text = text.substr(space.size() + 1);
+    spec_.any_class = space == "%";
+    if (spec_.any_class) space = {};
+    const std::size_t slash = space.find('/');
+    if (const std::string_view named = space.substr(0, slash); named != kAbsent) spec_.space = named;
+    spec_.variables = slash == space.npos ? spec_.space : std::string(space.substr(slash + 1));
+    if (spec_.variables == "generic") spec_.variables.clear();
   }
 
   /// "gv|gv+4", "sv in shared".
@@ -128,6 +137,8 @@ class OperandParser {
         spec_.needed = true;
       } else if (text.back() == '~') {
         spec_.loose = true;
+      } else if (text.back() == '$') {
+        spec_.whole_numbers = true;
       } else if (text.back() == '#') {
         ++spec_.index;
       } else if (text.back() == '%') {

@@ -75,7 +75,8 @@ InstructionReader::Chosen InstructionReader::choose(std::span<const Opcodes::Can
     in_place = operands_.read(variant) ? variant : Variant();
     if (!in_place) continue;
     const ir::Mismatch mismatch = ir::find_mismatch(function_, variant.operands(), operands_.operands());
-    const Rank rank{!mismatch, on_target, documented, mismatch.operand};
+    const bool promised = documented && mismatch.why != ir::Misfit::undocumented;
+    const Rank rank{!mismatch, on_target, promised, mismatch.operand};
     if (!chosen || rank > best) {
       chosen = variant;
       best = rank;

@@ -15,7 +15,7 @@ int log2(int x) {
 }
 
 // cp.async copies 4, 8 or 16 bytes; only whole 16 can bypass L1.
-std::string copy_opcode(int bytes) {
+std::string_view copy_opcode(int bytes) {
   return bytes == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global";
 }
 

@@ -205,22 +205,19 @@ class Generator {
 
   // Back and forth along n, so that neighbouring instructions share a fragment.
   void multiply(const Fragments::Tiles& a, const Fragments::Tiles& b) {
+    const bool scalar_a = is_scalar("A"), scalar_b = is_scalar("B"), scalar_sum = is_scalar("D");
     for (std::size_t i = 0; i < a.size(); ++i)
       for (std::size_t step = 0; step < b.size(); ++step) {
         const std::size_t j = i % 2 == 0 ? step : b.size() - 1 - step;
         const std::vector<Reg>& sum = accumulators_[i][j];
-        if (sum.size() == 1)
-          k_.emit(c_.mma, sum[0], a[i][0], b[j][0], sum[0]);
-        else
-          k_.emit(c_.mma, operand_of(sum, "D"), operand_of(a[i], "A"), operand_of(b[j], "B"),
-                  operand_of(sum, "C"));
+        const Arg d = operand_of(sum, scalar_sum);
+        k_.emit(c_.mma, d, operand_of(a[i], scalar_a), operand_of(b[j], scalar_b), d);
       }
   }
 
-  // A vector, or the register itself where the variant takes a scalar.
-  Arg operand_of(const std::vector<Reg>& registers, const char* name) const {
-    if (c_.mma.operand(name).count == 0) return registers.front();
-    return registers;
+  bool is_scalar(std::string_view name) const { return c_.mma.operand(name).count == 0; }
+  static Arg operand_of(const std::vector<Reg>& registers, bool scalar) {
+    return scalar ? Arg(registers.front()) : Arg(registers);
   }
 
   void epilogue(Order rows, Order columns) {

@@ -17,7 +17,8 @@
 namespace ptxloom::test {
 namespace {
 
-using base::MmaElement;
+using base::MmaElements;
+using base::MmaFactor;
 using base::MmaRule;
 using Bits = std::vector<std::uint32_t>;
 
@@ -31,7 +32,7 @@ constexpr Format kFormats[] = {{f16, 5, 10, -14}, {bf16, 8, 7, -126}, {tf32, 8, 
                                {e5m2, 5, 2, -14}, {e3m2, 3, 2, -2},   {e2m3, 2, 3, 0},     {e2m1, 2, 1, 0}};
 constexpr Format kF32Format{f32, 8, 23, -126}, kF16Format = kFormats[0];
 
-// The model in double, in which all its steps happen to be exact; the library works in integers.
+// The model number by number, with frexp and ldexp; the library works on vectors of bit patterns.
 struct Scaled {
   double significand = 0;  // below 2 in magnitude, below 1 for subnormals
   int exponent = 0;
@@ -68,7 +69,8 @@ std::uint32_t reference_chunk(const Dot& dot, std::size_t begin, std::size_t end
   const bool half = dot.accumulator.type == f16;
   std::vector<Scaled> terms{split(dot.accumulator, c)};
   double plain = decode(dot.accumulator.type, c);
-  int largest = std::max(terms[0].exponent, dot.accumulator.min_exponent + 18 - rule.fraction_bits);
+  int largest =
+      std::max(terms[0].exponent, dot.accumulator.min_exponent + std::min(18 - rule.fraction_bits, 0));
   for (std::size_t k = begin; k < end; ++k) {
     const Scaled a = split(dot.operands, dot.a[k]), b = split(dot.operands, dot.b[k]);
     terms.push_back({a.significand * b.significand, a.exponent + b.exponent});
@@ -83,11 +85,11 @@ std::uint32_t reference_chunk(const Dot& dot, std::size_t begin, std::size_t end
     sum += std::trunc(std::ldexp(term.significand, rule.fraction_bits + term.exponent - largest));
   }
   sum = std::ldexp(sum, largest - rule.fraction_bits);
-  if (sum == 0) return 0;
-  if (half) return static_cast<std::uint32_t>(encode(f16, sum));
+  const auto unsigned_zero = [](std::uint32_t zero, std::uint32_t bits) { return bits == zero ? 0 : bits; };
+  if (half) return unsigned_zero(0x8000, static_cast<std::uint32_t>(encode(f16, sum)));
   const auto bits = std::bit_cast<std::uint32_t>(toward_zero(sum));
   const std::uint32_t dropped = (1u << (23 - rule.result_mantissa_bits)) - 1;
-  return (bits & 0x7f80'0000) == 0x7f80'0000 ? bits : bits & ~dropped;
+  return (bits & 0x7f80'0000) == 0x7f80'0000 ? bits : unsigned_zero(0x8000'0000, bits & ~dropped);
 }
 
 std::uint32_t reference(const Dot& dot, MmaRule rule) {
@@ -104,11 +106,21 @@ std::uint32_t reference(const Dot& dot, MmaRule rule) {
   return std::isnan(wide) ? 0x7fff'ffff : std::bit_cast<std::uint32_t>(wide);
 }
 
+// The sums of several dots of one row of A, each with its own column of B and addend.
+Bits ours(const Format& operands, const Format& accumulator, const Bits& a, const std::vector<Bits>& columns,
+          Bits sums, MmaRule rule) {
+  Bits rows;  // of B
+  for (std::size_t k = 0; k < a.size(); ++k)
+    for (const Bits& column : columns) rows.push_back(column[k]);
+  const MmaElements x = base::unpack_mma(operands.type, a), b = base::unpack_mma(operands.type, rows);
+  std::vector<MmaFactor> row;
+  for (std::uint32_t k = 0; k < a.size(); ++k) row.push_back({x.values[k], x.exponents[k], k});
+  (accumulator.type == f16 ? base::dot_f16 : base::dot_f32)(row, b, sums, rule);
+  return sums;
+}
+
 std::uint32_t ours(const Dot& dot, MmaRule rule) {
-  std::vector<MmaElement> a(dot.a.size()), b(dot.b.size());
-  base::unpack_mma(dot.operands.type, dot.a, a);
-  base::unpack_mma(dot.operands.type, dot.b, b);
-  return dot.accumulator.type == f16 ? base::dot_f16(a, b, dot.c, rule) : base::dot_f32(a, b, dot.c, rule);
+  return ours(dot.operands, dot.accumulator, dot.a, {dot.b}, {dot.c}, rule)[0];
 }
 
 // Operands in one of the manners that tell models apart: any pattern at all, magnitudes within a few orders,
@@ -184,6 +196,35 @@ TEST_CASE("sums of products are those of the model, for every type, chip and acc
   SUCCEED();
 }
 
+TEST_CASE("each column of a row has its own sum, however many there are") {
+  const std::uint64_t seed = std::random_device{}();
+  INFO("seed " << seed);
+  Dots dots(seed);
+  const MmaRule rules[] = {{.fraction_bits = 25}, {.fraction_bits = 24, .chunk_k = 8}, {.fraction_bits = 13}};
+  for (const std::size_t count : {1u, 7u, 8u, 24u, 33u, 256u}) {
+    for (const Format& accumulator : {kF32Format, kF16Format}) {
+      for (int i = 0; i < 60; ++i) {
+        const MmaRule& rule = rules[i % 3];
+        std::vector<Dot> all;
+        std::vector<Bits> columns;
+        Bits sums;
+        for (std::size_t j = 0; j < count; ++j) {
+          all.push_back(dots.next(kFormats[1], accumulator, 16));
+          all[j].a = all[0].a;
+          columns.push_back(all[j].b);
+          sums.push_back(all[j].c);
+        }
+        const Bits got = ours(kFormats[1], accumulator, all[0].a, columns, sums, rule);
+        for (std::size_t j = 0; j < count; ++j)
+          if (got[j] != reference(all[j], rule))
+            FAIL("column " << j << " of " << count << ": got " << hex(got[j]) << ", wanted "
+                           << hex(reference(all[j], rule)));
+      }
+    }
+  }
+  SUCCEED();
+}
+
 namespace {
 
 // c + sum of sums of sixteen, in double, in which all of it is exact.
@@ -210,6 +251,21 @@ std::uint32_t scaled_reference(const Bits& a, const Bits& b, Type scale, const B
   return sum == 0 ? 0 : std::bit_cast<std::uint32_t>(toward_zero(std::ldexp(sum, largest - fraction_bits)));
 }
 
+std::uint32_t ours_scaled(const Bits& a, const Bits& b, Type scale, const Bits& scales_a,
+                          const Bits& scales_b, std::uint32_t c, int fraction_bits) {
+  const MmaElements x = base::unpack_mma(e2m1, a), y = base::unpack_mma(e2m1, b),
+                    by_x = base::unpack_mma_scales(scale, scales_a);
+  std::vector<MmaFactor> row, groups;
+  for (std::uint32_t k = 0; k < a.size(); ++k) row.push_back({x.values[k], 0, k});
+  for (std::uint32_t g = 0; g < a.size() / base::kMmaGroup; ++g) {
+    const std::size_t block = g * scales_a.size() * base::kMmaGroup / a.size();
+    groups.push_back({by_x.values[block], by_x.exponents[block], g});
+  }
+  base::dot_f32(groups, base::sum_groups(row, y, base::unpack_mma_scales(scale, scales_b), 1),
+                std::span(&c, 1), {.fraction_bits = fraction_bits});
+  return c;
+}
+
 }  // namespace
 
 TEST_CASE("sums of scaled e2m1 are those of the model, for both kinds of scale") {
@@ -232,13 +288,8 @@ TEST_CASE("sums of scaled e2m1 are those of the model, for both kinds of scale")
       }
       auto c = static_cast<std::uint32_t>(random());
       if (i % 5 != 0) c = (c & 0x807f'ffff) | (0x70 + c % 32) << 23;
-      std::vector<MmaElement> x(64), y(64), by_x, by_y;
-      base::unpack_mma(e2m1, a, x);
-      base::unpack_mma(e2m1, b, y);
-      for (const std::uint32_t factor : scales_a) by_x.push_back(base::unpack_mma_scale(scale, factor));
-      for (const std::uint32_t factor : scales_b) by_y.push_back(base::unpack_mma_scale(scale, factor));
       for (const int fraction_bits : {35, 25}) {
-        const std::uint32_t got = base::dot_scaled_f32(x, y, by_x, by_y, c, {.fraction_bits = fraction_bits}),
+        const std::uint32_t got = ours_scaled(a, b, scale, scales_a, scales_b, c, fraction_bits),
                             wanted = scaled_reference(a, b, scale, scales_a, scales_b, c, fraction_bits);
         if (got != wanted)
           FAIL(scale.name << " case " << i << ": got " << hex(got) << ", wanted " << hex(wanted));
@@ -250,20 +301,37 @@ TEST_CASE("sums of scaled e2m1 are those of the model, for both kinds of scale")
 
 TEST_CASE("a power of two scales all of a block but zeros and infinities; NaN takes it whole") {
   const Bits bits{0x3c, 0x80, 0x7c, 0x01};  // e5m2: 1, -0, infinity, the smallest
-  std::vector<MmaElement> a(4), ones(4);
-  base::unpack_mma(e5m2, bits, a);
-  base::unpack_mma(e5m2, Bits(4, 0x3c), ones);
+  MmaElements a = base::unpack_mma(e5m2, bits);
+  const MmaElements one = base::unpack_mma(e5m2, Bits{0x3c}),
+                    scales = base::unpack_mma_scales(ue8m0, Bits{130, 0xff});
   const auto at = [&](std::size_t k) {
-    return base::dot_f32(std::span(a).subspan(k, 1), std::span(ones).subspan(k, 1), 0, {});
+    const MmaFactor factor{a.values[k], a.exponents[k], 0};
+    Bits sum{0};
+    base::dot_f32(std::span(&factor, 1), one, sum, {});
+    return sum[0];
   };
-  base::scale_mma(base::unpack_mma_scale(ue8m0, 130), a);
+  for (std::size_t k = 0; k < 4; ++k) base::scale_mma(a, k, scales, 0);
   CHECK(at(0) == std::bit_cast<std::uint32_t>(8.0f));
   CHECK(at(1) == 0);
   CHECK(at(2) == 0x7f80'0000);
   CHECK(at(3) == std::bit_cast<std::uint32_t>(0x1p-13f));
-  base::scale_mma(base::unpack_mma_scale(ue8m0, 0xff), a);
+  for (std::size_t k = 0; k < 4; ++k) base::scale_mma(a, k, scales, 1);
   for (std::size_t k = 0; k < 4; ++k) CHECK(at(k) == 0x7fff'ffff);
-  CHECK_THROWS_AS(base::unpack_mma_scale(e4m3, 0), Error);
+  CHECK_THROWS_AS(base::unpack_mma_scales(e4m3, Bits{0}), Error);
+}
+
+TEST_CASE("8-bit floats as f16 are what they are converted to f16") {
+  for (const Type type : {e4m3, e5m2}) {
+    Bits narrow, halves;
+    for (std::uint32_t bits = 0; bits < 256; ++bits) {
+      narrow.push_back(bits);
+      halves.push_back(static_cast<std::uint32_t>(convert(f16, type, bits)));
+    }
+    const MmaElements got = base::unpack_mma_as_f16(type, narrow), wanted = base::unpack_mma(f16, halves);
+    CHECK(got.exponents == wanted.exponents);
+    CHECK(std::ranges::equal(got.values, wanted.values,
+                             [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }));
+  }
 }
 
 TEST_CASE("what lies below the kept bits of the largest term is cut off, term by term") {
@@ -358,20 +426,25 @@ TEST_CASE("integer products are summed exactly and wrapped or clamped at the end
       std::vector<std::int32_t> x(a.size()), y(b.size());
       base::unpack_mma(a_type, a, x);
       base::unpack_mma(b_type, b, y);
-      REQUIRE(base::dot_s32(x, y, c, false) == static_cast<std::uint32_t>(wanted));
+      std::vector<base::MmaIntegerFactor> row;
+      for (std::uint32_t k = 0; k < x.size(); ++k) row.push_back({x[k], k});
+      const auto sum = [&](base::MmaIntegerRule rule) {
+        std::uint32_t bits = c;
+        base::dot_s32(row, y, std::span(&bits, 1), rule);
+        return bits;
+      };
+      REQUIRE(sum({}) == static_cast<std::uint32_t>(wanted));
       const std::int64_t clamped =
           std::min<std::int64_t>(std::max<std::int64_t>(wanted, -0x8000'0000ll), 0x7fff'ffff);
-      REQUIRE(base::dot_s32(x, y, c, true) == static_cast<std::uint32_t>(clamped));
+      REQUIRE(sum({.satfinite = true}) == static_cast<std::uint32_t>(clamped));
     }
   }
 }
 
 TEST_CASE("types that no mma sums are refused") {
   const Bits bits(4);
-  std::vector<MmaElement> elements(4);
   std::vector<std::int32_t> integers(4);
-  for (const Type type : {f32, f64, ue8m0, s8, f16x2})
-    CHECK_THROWS_AS(base::unpack_mma(type, bits, elements), Error);
+  for (const Type type : {f32, f64, ue8m0, s8, f16x2}) CHECK_THROWS_AS(base::unpack_mma(type, bits), Error);
   for (const Type type : {f16, s16, u32}) CHECK_THROWS_AS(base::unpack_mma(type, bits, integers), Error);
 }
 

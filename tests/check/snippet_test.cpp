@@ -42,6 +42,26 @@ TEST_CASE("lines and columns count within the statements") {
   CHECK(open.column == 16);
 }
 
+TEST_CASE(
+    "operands that only ptxas promises are a warning, and taken as the manual has them where both fit") {
+  const char* const declarations =
+      ".reg .pred p;\n.reg .b16 h<4>;\n.reg .b32 r<4>;\n.reg .s32 s<4>;\n.reg .b64 a;";
+  const char* const odd[] = {
+      "add.rn.bf16x2 {r0}, r1, r2;",                            // braces around a scalar
+      "setp.lt.bf16x2 p, r1, p;",                               // a predicate for a pair
+      "st.global.v2.f32 [a], {s0, s1};",                        // integers for floats
+      "fence.proxy.tensormap::generic.acquire.gpu [h0], 128;",  // 16 bits for an address
+  };
+  for (const char* ptx : odd) {
+    CAPTURE(ptx);
+    const Diagnostic found = only(check_lines(ptx, declarations));
+    CHECK(found.code == "undocumented");
+    CHECK(found.severity == Severity::warning);
+  }
+  for (const char* ptx : {"add.rn.bf16x2 r0, r1, r2;", "st.global.v2.f32 [a], {r0, r1};"})
+    CHECK(check_lines(ptx, declarations).empty());
+}
+
 TEST_CASE("what is wrong with declarations or target has no line") {
   CHECK(only(check_lines("ret;", ".reg .b33 a;")).line == 0);
   CHECK(only(check_lines("ret;", "", "sm_42")).code == "unknown-target");

@@ -9,8 +9,10 @@
 #include <set>
 
 #include "conform/compare.hpp"
+#include "conform/demand.hpp"
 #include "conform/inputs.hpp"
 #include "conform/subject.hpp"
+#include "conform/tolerance.hpp"
 #include "ptxloom/conform.hpp"
 #include "ptxloom/jit.hpp"
 
@@ -57,7 +59,8 @@ std::uint32_t word(std::span<const std::byte> bytes, std::size_t at) {
 
 TEST_CASE("the kernels of conformance are read and run by the executor, twice alike") {
   const Context cpu({.device = "cpu", .cpu_target = "sm_90a"});
-  for (const char* family : {"add", "cvt", "mma.sync", "shfl", "ldmatrix", "setp", "prmt"}) {
+  for (const char* family : {"add", "cvt", "mma.sync", "shfl", "ldmatrix", "setp", "prmt", "alloca", "cvta",
+                             "isspacep", "mapa", "getctarank", "mbarrier.pending_count", "fns", "approx"}) {
     const std::vector<ConformResult> results = conform(cpu, {.selection = family, .elements = 64});
     CHECK(std::ranges::any_of(results, [](const auto& r) { return r.state == State::agrees; }));
     for (const ConformResult& result : results) {
@@ -142,6 +145,51 @@ TEST_CASE("variants that differ by hints alone are compared once") {
     INFO(subject.variant.opcode());
     CHECK(subject.variant.opcode().find("L2::") == std::string_view::npos);
     CHECK(subject.variant.opcode().find(".cg") == std::string_view::npos);
+  }
+}
+
+TEST_CASE("approximations may be off by what the specs allow, zeros, infinities and NaN by nothing") {
+  const Tolerance exact("");
+  CHECK(exact.allows(f32, 4, 0x3f80'0000, 0x3f80'0000));
+  CHECK(!exact.allows(f32, 4, 0x3f80'0001, 0x3f80'0000));
+  const Tolerance two("ulp:2");
+  CHECK(two.allows(f32, 4, 0x3f80'0002, 0x3f80'0000));
+  CHECK(two.allows(f32, 4, 0x3f7f'fffd, 0x3f80'0000));  // below a power of two they are half as large
+  CHECK(!two.allows(f32, 4, 0x3f80'0003, 0x3f80'0000));
+  CHECK(!two.allows(f32, 4, 0x0000'0001, 0x0000'0000));
+  CHECK(!two.allows(f32, 4, 0x8000'0000, 0x0000'0000));
+  CHECK(!two.allows(f32, 4, 0x7f80'0000, 0x7f7f'ffff));
+  CHECK(!two.allows(f32, 4, 0x7fc0'0000, 0x7fff'ffff));
+  const Tolerance either("abs:-10/rel:-10");
+  CHECK(either.allows(f32, 4, 0x4480'0000 + 0x2000, 0x4480'0000));  // 1025 and 1024
+  CHECK(!either.allows(f32, 4, 0x4480'0000 + 0x2004, 0x4480'0000));
+  CHECK(either.allows(f32, 4, 0x3a80'0000, 0x3500'0000));  // 2^-10 beside 2^-21
+  CHECK(!either.allows(f32, 4, 0x3a82'0000, 0x3500'0000));
+  CHECK(!either.allows(u32, 4, 1, 2));
+  const Tolerance half("rel:-10");
+  CHECK(half.allows(f16, 4, 0x3c01'3c00, 0x3c00'3c01));
+  CHECK(!half.allows(f16, 4, 0x3c02'3c00, 0x3c00'3c00));
+  CHECK(!half.allows(f16, 4, 0x3c00'3c02, 0x3c00'3c00));
+}
+
+TEST_CASE("operands of the demanded magnitude are floats as before, the others their rest") {
+  std::mt19937_64 random(1);
+  const Demand demand("<=314", f32);
+  CHECK(demand.meet(0x4380'0000, 0, random) == 0x4380'0000);  // 256
+  CHECK(demand.meet(0xc39d'8000, 0, random) == 0xbf80'0000);  // -315
+  CHECK(demand.meet(0x7f80'0000, 0, random) == 0x7f80'0000);
+  CHECK(demand.meet(0x7fff'ffff, 0, random) == 0x7fff'ffff);
+}
+
+TEST_CASE("what is an address or a handle of the chip's own is not compared") {
+  const Context cpu({.device = "cpu", .cpu_target = "sm_90a"});
+  for (const char* form : {"stacksave", "istypep", "createpolicy.fractional"}) {
+    INFO(form);
+    for (const Subject& subject : subjects(cpu.specs(), form, cpu.target())) CHECK(!subject.why_not.empty());
+  }
+  for (const ConformResult& result : conform(cpu, {.selection = "mapa", .elements = 64})) {
+    const bool generic = result.opcode == "mapa.u32";
+    if (result.form == "mapa") CHECK(result.state == (generic ? State::skipped : State::agrees));
   }
 }
 

@@ -21,7 +21,7 @@ const std::string kWait = "w: mbarrier.try_wait.parity.shared.b64 %p, [bar], 0; 
 const std::string kFill =
     "mov.u32 %i, 0; fill: mov.u32 %x, s; mad.lo.u32 %x, %i, 4, %x; add.u32 %i, %i, 1; st.shared.u32 [%x], "
     "%i; "
-    "setp.lt.u32 %p, %i, 16; @%p bra fill;\n";
+    "setp.lt.u32 %p, %i, 16; @%p bra fill; fence.proxy.async;\n";
 std::string store(int byte) {
   return "ld.shared.u32 %x, [s+" + std::to_string(byte) + "]; st.global.u32 [%out+" + std::to_string(byte) +
          "], %x;\n";
@@ -29,10 +29,10 @@ std::string store(int byte) {
 
 Program program(const std::string& body) { return program_of(kOutIn, kHead + body, {}, "sm_100a"); }
 
-Words run_body(const std::string& body, std::size_t size) {
+Words run_body(const std::string& body, std::size_t size, const Launch& launch = {}) {
   Words in(16);
   for (std::uint32_t i = 0; i < 16; ++i) in[i] = 101 + i;
-  return run<std::uint32_t>(program(body), 1, size, in);
+  return run<std::uint32_t>(program(body), 1, size, in, launch);
 }
 std::string code(const std::string& body) {
   return fault_of([&] { run_body(body, 16); }).code;
@@ -48,12 +48,12 @@ TEST_CASE("a bulk copy to shared memory arrives when its mbarrier has been waite
 TEST_CASE("before the wait the bytes are poison, and one look at the barrier is no wait") {
   const std::string zero = "st.shared.u32 [s], 0;\n";
   const std::string late = store(0) + kWait;
-  CHECK(run_body(kInit + zero + kLoad + late, 1) == Words{kPoisoned});
+  CHECK(run_body(kInit + zero + kLoad + late, 1, kUnjudged) == Words{kPoisoned});
   CHECK(run_body(kInit + zero + kLoad + "mbarrier.try_wait.parity.shared.b64 %p, [bar], 0;" +
                      "ld.shared.u32 %x, "
                      "[s]; selp.u32 %x, %x, 7, %p; st.global.u32 [%out], %x;" +
                      kWait,
-                 1) == Words{7});
+                 1, kUnjudged) == Words{7});
   // A source that is changed too early shows.
   CHECK(run_body(kInit + kLoad + "st.global.u32 [%in], 55;" + kWait + store(0), 1) == Words{55});
 }
@@ -62,7 +62,7 @@ TEST_CASE("a phase that does not expect the bytes completes too early") {
   CHECK(run_body("mbarrier.init.shared.b64 [bar], 1;" + kLoad + "mbarrier.arrive.shared.b64 _, [bar];" +
                      kWait + store(0) + "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 32;" +
                      "v: mbarrier.try_wait.parity.shared.b64 %p, [bar], 1; @!%p bra v;",
-                 1) == Words{kPoisoned});
+                 1, kUnjudged) == Words{kPoisoned});
 }
 
 TEST_CASE("a bulk copy to global memory reads its source late and arrives at the wait of its group") {
@@ -76,7 +76,8 @@ TEST_CASE("a bulk copy to global memory reads its source late and arrives at the
                      "st.shared.u32 [s], 9;" + "cp.async.bulk.wait_group 0;" + seen(6),
                  7) == Words{1, 2, 3, 4, kPoisoned, kPoisoned, 1});
   // Written again before it was read.
-  CHECK(run_body(kFill + copy + "st.shared.u32 [s], 9; cp.async.bulk.wait_group 0;", 4) == Words{9, 2, 3, 4});
+  CHECK(run_body(kFill + copy + "st.shared.u32 [s], 9; cp.async.bulk.wait_group 0;", 4, kUnjudged) ==
+        Words{9, 2, 3, 4});
   // A group that the wait leaves pending.
   CHECK(run_body(kFill + copy + "cp.async.bulk.commit_group; cp.async.bulk.wait_group 1;" + seen(4), 5) ==
         Words{1, 2, 3, 4, 1});
@@ -103,7 +104,7 @@ TEST_CASE("a bulk reduction adds to what is there") {
   CHECK(run_body(kFill + set + reduce + ".xor.b32" + end, 4) == Words{11, 22, 29, 44});
   CHECK(run_body(kFill +
                      "st.global.v4.b32 [%out], {0x3c003c00, 0, 0, 0}; st.shared.v4.b32 [s], {0x40003c00, "
-                     "0x4000, 0, 0x80000000};" +
+                     "0x4000, 0, 0x80000000}; fence.proxy.async;" +
                      reduce + ".add.noftz.f16" + end,
                  4) == Words{0x4200'4000, 0x4000, 0, 0});
 }

@@ -147,7 +147,7 @@ TEST_CASE("a multicast copy reaches the blocks of its mask and signals each") {
 TEST_CASE("a copy to another block's shared memory is counted there") {
   const std::string init =
       "st.shared.v4.u32 [s], {%i, %i, %i, %i}; mbarrier.init.shared.b64 [bar], 1; "
-      "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;" +
+      "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16; fence.proxy.async;" +
       kMeet +
       "xor.b32 %peer, %r, 1; mapa.shared::cluster.u32 %x, s, %peer; mapa.shared::cluster.u32 "
       "%rbar, bar, %peer;\n";

@@ -41,7 +41,7 @@ TEST_CASE("the generic address of a variable is told by its space, and leads to 
   CHECK(result_of("istypep.texref %p, %i; selp.u32 %x, 1, 2, %p;")[0] == 2);
 
   CHECK(result_of("cvta.const.u64 %w, c; ld.u32 %x, [%w+8];")[1] == 3);
-  CHECK(result_of("cvta.shared.u64 %w, s; st.u32 [%w+4], 5; ld.shared.u32 %x, [s+4];")[1] == 5);
+  CHECK(result_of("cvta.shared.u64 %w, s; st.u32 [%w+4], 5; ld.shared.u32 %x, [s+4];", {}, 32)[1] == 5);
   CHECK(
       result_of("cvta.local.u64 %w, l; st.u32 [%w+4], %t; cvta.to.local.u64 %w, %w; ld.local.u32 %x, [%w+4];")
           [33] == 33);

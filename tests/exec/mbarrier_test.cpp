@@ -26,13 +26,13 @@ std::string wait(int parity, const std::string& label) {
 
 Program program(const std::string& body) { return program_of(kOutIn, kHead + body, {}, "sm_90a"); }
 
-Words run_body(const std::string& body, std::uint32_t threads, std::size_t size) {
+Words run_body(const std::string& body, std::uint32_t threads, std::size_t size, const Launch& launch = {}) {
   Words in(256);
   for (std::uint32_t i = 0; i < 256; ++i) in[i] = i + 1;
-  return run<std::uint32_t>(program(body), threads, size, in);
+  return run<std::uint32_t>(program(body), threads, size, in, launch);
 }
-Diagnostic fault_in(const std::string& body, std::uint32_t threads = 1) {
-  return fault_of([&] { run_body(body, threads, 64); });
+Diagnostic fault_in(const std::string& body, std::uint32_t threads = 1, const Launch& launch = {}) {
+  return fault_of([&] { run_body(body, threads, 64, launch); });
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ TEST_CASE("an mbarrier counts cp.async, which arrives when it is waited for") {
   // A copy behind the arrival is none of the barrier's.
   CHECK(run_body(init(1) + copy + ".noinc.shared.b64 [bar]; cp.async.ca.shared.global [s+16], [%in+8], 4;" +
                      wait(0, "w") + "ld.shared.u32 %x, [s+16]; st.global.u32 [%out], %x;",
-                 1, 1) == Words{0xa5a5'a5a5});
+                 1, 1, kUnjudged) == Words{0xa5a5'a5a5});
 }
 
 TEST_CASE("an mbarrier can be ended and its memory used again") {
@@ -133,8 +133,9 @@ TEST_CASE("each misuse of an mbarrier has its own code") {
         "mbarrier-uninitialised");
   CHECK(fault_in(init(1) + "mbarrier.init.shared.b64 [bar], 1;").code == "mbarrier-initialised");
   CHECK(fault_in("mbarrier.init.shared.b64 [bar], 1;", 2).code == "mbarrier-initialised");
-  CHECK(fault_in(init(1) + "st.shared.u32 [bar+4], 1; mbarrier.arrive.shared.b64 _, [bar];").code ==
-        "mbarrier-overwritten");
+  const std::string overwrite = init(1) + "st.shared.u32 [bar+4], 1; mbarrier.arrive.shared.b64 _, [bar];";
+  CHECK(fault_in(overwrite).code == "mbarrier-as-data");
+  CHECK(fault_in(overwrite, 1, kUnjudged).code == "mbarrier-overwritten");
   CHECK(fault_in("mov.u32 %n, 0; mbarrier.init.shared.b64 [bar], %n;").code == "mbarrier-count");
   CHECK(fault_in("mov.u32 %n, 1048576; mbarrier.init.shared.b64 [bar], %n;").code == "mbarrier-count");
   CHECK(fault_in(init(2) + "mbarrier.arrive.shared.b64 _, [bar], 3;").code == "mbarrier-count");

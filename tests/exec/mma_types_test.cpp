@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <bit>
 #include <cmath>
 
@@ -187,6 +188,38 @@ TEST_CASE("sm_90 to sm_110 sum 8-bit floats as f16: pairs of neighbours apart, t
     CHECK(dot("sm_120a", e5m2, k, {{0, large}, {k - 3, -large}}, 0x1p-40f) == 0);
     CHECK(dot("sm_90a", e5m2, k, {{0, 1.75}}, 0x1p24f) == 0x1p24f + 2);
     CHECK(dot("sm_120a", e5m2, k, {{0, 1.75}}, 0x1p24f) == 0x1p24f);
+  }
+}
+
+// Rows and columns of which an H200 gave these sums: subnormals of e4m3 are normal numbers of f16, and so
+// aligned by their own leading bit.
+TEST_CASE("sm_90 sums e4m3 with e5m2 as numbers of f16") {
+  struct Fact {
+    Type a, b;
+    std::array<std::uint32_t, 4> row, col;
+    std::uint32_t addend, sum;
+  };
+  const Fact facts[] = {{e4m3,
+                         e5m2,
+                         {0x8080'0000, 0x8000'4100, 0x8000'003b, 0x8116'0000},
+                         {0xe387'0000, 0x0009'bf00, 0x8080'0000, 0xfb83'8080},
+                         0xaf9e'08ec,
+                         0x42d8'1fff},
+                        {e5m2,
+                         e4m3,
+                         {0x80dc'1200, 0xdd3b'00fb, 0x6280'8000, 0x80b9'9600},
+                         {0x2e80'807e, 0x804e'8082, 0xa500'8080, 0x00fe'19bb},
+                         0xb183'3669,
+                         0x43b1'0ffc}};
+  for (const Fact& fact : facts) {
+    Matrix a{fact.a, 16, 16}, b{fact.b, 16, 8}, c{f32, 16, 8};
+    for (int k = 0; k < 16; ++k) {
+      a(12, k) = fact.row[static_cast<std::size_t>(k / 4)] >> (k % 4 * 8) & 0xff;
+      b(k, 6) = fact.col[static_cast<std::size_t>(k / 4)] >> (k % 4 * 8) & 0xff;
+    }
+    c(12, 6) = fact.addend;
+    const Dense form{.target = "sm_90a", .a = fact.a, .b = fact.b, .d = f32, .m = 16, .k = 16};
+    CHECK(multiply(form, a, b, c)(12, 6) == fact.sum);
   }
 }
 

@@ -75,6 +75,44 @@ TEST_CASE("float sums of many blocks come in the same order in every run") {
   CHECK(first != 0);
 }
 
+TEST_CASE("results are the same on any number of host threads") {
+  Random random;
+  INFO("seed " << random.seed);
+  // Blocks of very different lengths, each of which mixes its number into a number of the input.
+  Words in(200);
+  for (std::uint32_t& word : in) word = random.below(2000);
+  const auto mix = [&](unsigned jobs) {
+    return run_grid(
+        "mad.wide.u32 %a, %i, 4, %in; ld.global.u32 %y, [%a]; mov.u32 %x, 1; l: mad.lo.u32 %x, %x, 1664525, "
+        "%i; "
+        "sub.u32 %y, %y, 1; setp.gt.s32 %p, %y, 0; @%p bra l; mad.wide.u32 %out, %i, 4, %out; "
+        "st.global.u32 [%out], %x;",
+        200, 64, in, jobs);
+  };
+  const Words alone = mix(1);
+  for (std::uint32_t i = 0; i < 200; ++i) {
+    std::uint32_t x = 1;
+    for (std::uint32_t step = 0; step < std::max(in[i], 1u); ++step) x = x * 1664525 + i;
+    REQUIRE(alone[200 + i] == x);
+  }
+  for (const unsigned jobs : {2u, 2u, 7u}) CHECK(mix(jobs) == alone);
+}
+
+TEST_CASE("blocks that communicate take their turns in the order of their numbers") {
+  for (const unsigned jobs : {1u, 2u, 7u}) {
+    // The first look at a counter is the first turn; the second comes after all others had theirs.
+    const Words out = run_grid(
+        "atom.global.add.u32 %x, [%in], 1; l: ld.volatile.global.u32 %y, [%in]; setp.lt.u32 %p, %y, %n; @%p "
+        "bra l; "
+        "atom.global.add.u32 %y, [%in], 1; mad.lo.u32 %x, %x, 1000, %y; mad.wide.u32 %out, %i, 4, %out; "
+        "st.global.u32 [%out], %x;",
+        50, 1, {0}, jobs);
+    for (std::uint32_t i = 0; i < 50; ++i) CHECK(out[1 + i] / 1000 == i);
+    static const Words first = out;
+    CHECK(out == first);
+  }
+}
+
 TEST_CASE("threads of one warp that wait for each other all get their turn") {
   // A lock that each lane takes in turn; who has it is behind those that try.
   CHECK(run_grid("lock: atom.global.cas.b32 %x, [%in], 0, 1; setp.ne.u32 %p, %x, 0; @%p bra lock; "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exec/operation.hpp"
+#include "exec/machine/operation.hpp"
 
 #include <algorithm>
 #include <fstream>

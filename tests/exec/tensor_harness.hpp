@@ -34,7 +34,7 @@ inline void run_kernel(const TensorMap& map, const std::string& statements, Memo
       ".reg .b16 %h<3>; .reg .pred %p; ld.param.u64 %sm, [shared]; mov.u64 %map, map; cvta.param.u64 %map, "
       "%map;\n" +
       loop("in", "ld.global.u32 %x, [%at]", "st.shared.u32 [%s], %x") +
-      "mbarrier.init.shared.b64 [bar], 1;\n" + statements + "\n" +
+      "mbarrier.init.shared.b64 [bar], 1; fence.proxy.async;\n" + statements + "\n" +
       loop("out", "ld.shared.u32 %x, [%s]", "st.global.u32 [%at], %x");
   const Program program = program_of(".param .align 64 .b8 map[128], .param .u64 shared", body, {}, target);
   std::vector<std::byte> parameters(136);

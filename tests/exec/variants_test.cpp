@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "exec/harness.hpp"
-#include "exec/operation.hpp"
+#include "exec/machine/operation.hpp"
 
 // Every variant of every form with semantics, decoded in a kernel of its own with canonical operands. What
 // ptxas takes and the manual does not promise may be refused.

@@ -5,11 +5,10 @@
 
 #include "exec/harness.hpp"
 
-// Video instructions, against the manual's pseudo-code in doubles of the host's integers.
+// Video instructions, against the manual's pseudo-code where it is what the hardware does.
 namespace ptxloom::exec::test {
 namespace {
 
-__extension__ using int128 = __int128;
 using U32 = std::uint32_t;
 using S64 = std::int64_t;
 
@@ -47,35 +46,60 @@ TEST_CASE("scalar video operations select, clamp, join and merge") {
   const auto a = integers<U32>(random), b = integers<U32>(random), c = integers<U32>(random);
   const std::string selectors[] = {"", ".b1", ".b3", ".h1"};
   for (const Primary& primary : kPrimaries) {
-    for (int flags = 0; flags < 16; ++flags) {
-      const bool d_signed = (flags & 1) != 0, a_signed = (flags & 2) != 0, b_signed = (flags & 4) != 0,
-                 saturate = (flags & 8) != 0;
+    for (int flags = 0; flags < 8; ++flags) {
+      const bool d_signed = (flags & 1) != 0, a_signed = (flags & 2) != 0, b_signed = (flags & 4) != 0;
       const std::string sa = selectors[random.below(4)], sb = selectors[random.below(4)];
-      const std::string opcode = primary.words + "." + type_name(d_signed) + "." + type_name(a_signed) + "." +
-                                 type_name(b_signed) + (saturate ? ".sat" : "");
-      const auto value = [&](U32 x, U32 y, int bits) {
-        const S64 result = primary.apply(select(x, sa, a_signed), select(y, sb, b_signed));
-        return saturate ? clamp(result, bits, d_signed) : result;
+      const std::string opcode =
+          primary.words + "." + type_name(d_signed) + "." + type_name(a_signed) + "." + type_name(b_signed);
+      const auto value = [&](U32 x, U32 y) {
+        return primary.apply(select(x, sa, a_signed), select(y, sb, b_signed));
       };
       expect<U32>(
           opcode + " %d, %a" + sa + ", %b" + sb + ";",
-          [&](U32 x, U32 y) { return static_cast<U32>(value(x, y, 32)); }, a, b);
-      const auto third = [&](U32 z) { return select(z, "", d_signed); };
+          [&](U32 x, U32 y) { return static_cast<U32>(value(x, y)); }, a, b);
       expect<U32>(
           opcode + ".add %d, %a" + sa + ", %b" + sb + ", %c;",
-          [&](U32 x, U32 y, U32 z) { return static_cast<U32>(value(x, y, 32) + third(z)); }, a, b, c);
-      expect<U32>(
-          opcode + ".max %d, %a" + sa + ", %b" + sb + ", %c;",
-          [&](U32 x, U32 y, U32 z) { return static_cast<U32>(std::max(value(x, y, 32), third(z))); }, a, b,
-          c);
+          [&](U32 x, U32 y, U32 z) { return static_cast<U32>(value(x, y)) + z; }, a, b, c);
       expect<U32>(
           opcode + " %d.b2, %a" + sa + ", %b" + sb + ", %c;",
           [&](U32 x, U32 y, U32 z) {
-            return (z & 0xff00'ffff) | (static_cast<U32>(value(x, y, 8)) & 0xff) << 16;
+            return (z & 0xff00'ffff) | (static_cast<U32>(value(x, y)) & 0xff) << 16;
           },
           a, b, c);
     }
   }
+}
+
+// What saturates is the manual's for a signed word, and where nothing is too large; measured_test.cpp has the
+// rest.
+TEST_CASE("scalar video operations saturate and take the smaller or larger of words") {
+  Random random;
+  INFO("seed " << random.seed);
+  const auto a = integers<U32>(random), b = integers<U32>(random), c = integers<U32>(random);
+  const auto s = [](U32 x) { return S64{static_cast<std::int32_t>(x)}; };
+  const auto byte = [](U32 x) { return S64{x >> 24}; };
+  expect<U32>(
+      "vsub.s32.u32.s32.sat %d, %a, %b;",
+      [&](U32 x, U32 y) { return static_cast<U32>(clamp(S64{x} - s(y), 32, true)); }, a, b);
+  expect<U32>(
+      "vsub.u32.u32.u32.sat %d, %a.b3, %b;",
+      [&](U32 x, U32 y) { return static_cast<U32>(clamp(byte(x) - S64{y}, 32, false)); }, a, b);
+  expect<U32>(
+      "vadd.u32.u32.u32.sat %d.b2, %a.b3, %b.b3, %c;",
+      [&](U32 x, U32 y, U32 z) {
+        return (z & 0xff00'ffff) | static_cast<U32>(clamp(byte(x) + byte(y), 8, false)) << 16;
+      },
+      a, b, c);
+  expect<U32>(
+      "vabsdiff.s32.s32.s32.max %d, %a.b3, %b.b3, %c;",
+      [&](U32 x, U32 y, U32 z) {
+        const auto signed_byte = [](U32 v) { return S64{static_cast<std::int8_t>(v >> 24)}; };
+        return static_cast<U32>(std::max(std::abs(signed_byte(x) - signed_byte(y)), s(z)));
+      },
+      a, b, c);
+  expect<U32>(
+      "vmin.u32.u32.u32.min %d, %a, %b, %c;", [](U32 x, U32 y, U32 z) { return std::min({x, y, z}); }, a, b,
+      c);
 }
 
 TEST_CASE("video shifts clamp or wrap their amount, comparisons give one") {
@@ -95,12 +119,8 @@ TEST_CASE("video shifts clamp or wrap their amount, comparisons give one") {
         },
         a, b);
     expect<U32>(
-        "vshl.u32.u32.u32.sat" + mode + " %d, %a, %b.b1;",
-        [&](U32 x, U32 y) {
-          const auto wide = static_cast<int128>(x) << amount(y >> 8 & 0xff, wrap);
-          return static_cast<U32>(std::min<int128>(wide, 0xffff'ffff));
-        },
-        a, b);
+        "vshl.u32.u32.u32" + mode + " %d, %a, %b.b1;",
+        [&](U32 x, U32 y) { return static_cast<U32>(S64{x} << amount(y >> 8 & 0xff, wrap)); }, a, b);
   }
   expect<U32>(
       "vset.s32.u32.lt %d, %a, %b;",
@@ -114,30 +134,23 @@ TEST_CASE("vmad multiplies, adds one or subtracts, scales and clamps") {
   Random random;
   INFO("seed " << random.seed);
   const auto a = integers<U32>(random), b = integers<U32>(random), c = integers<U32>(random);
-  const auto s = [](U32 x) { return int128{static_cast<std::int32_t>(x)}; };
-  const auto u = [](U32 x) { return int128{x}; };
-  const auto sat = [](int128 value) {
-    return static_cast<U32>(std::clamp<int128>(value, INT32_MIN, INT32_MAX));
-  };
+  const auto s = [](U32 x) { return S64{static_cast<std::int32_t>(x)}; };
+  const auto sat = [](S64 value) { return static_cast<U32>(std::clamp<S64>(value, INT32_MIN, INT32_MAX)); };
   expect<U32>("vmad.u32.u32.u32 %d, %a, %b, %c;", [&](U32 x, U32 y, U32 z) { return x * y + z; }, a, b, c);
   expect<U32>(
-      "vmad.u32.u32.u32.sat.shr15 %d, %a, %b, %c;",
-      [&](U32 x, U32 y, U32 z) {
-        return static_cast<U32>(std::min<int128>((u(x) * u(y) + u(z)) >> 15, 0xffff'ffff));
-      },
-      a, b, c);
-  expect<U32>(
       "vmad.s32.s32.u32.sat.shr7 %d, %a, %b.b3, %c;",
-      [&](U32 x, U32 y, U32 z) { return sat((s(x) * u(y >> 24) + s(z)) >> 7); }, a, b, c);
+      [&](U32 x, U32 y, U32 z) { return sat((s(x) * (y >> 24) + s(z)) >> 7); }, a, b, c);
   expect<U32>(
-      "vmad.s32.u32.u32.sat %d, -%a, %b, %c;",
-      [&](U32 x, U32 y, U32 z) { return sat(-(u(x) * u(y)) + s(z)); }, a, b, c);
+      "vmad.s32.s32.s32.sat %d, -%a, %b, %c;",
+      [&](U32 x, U32 y, U32 z) { return sat(-(s(x) * s(y)) + s(z)); }, a, b, c);
   expect<U32>(
       "vmad.s32.u32.u32.sat %d, %a.h1, %b.b1, -%c;",
-      [&](U32 x, U32 y, U32 z) { return sat(u(x >> 16) * u(y >> 8 & 0xff) - s(z)); }, a, b, c);
+      [&](U32 x, U32 y, U32 z) { return sat(S64{x >> 16} * (y >> 8 & 0xff) - s(z)); }, a, b, c);
   expect<U32>(
       "vmad.u32.u32.u32.po.shr7 %d, %a.b3, %b.b1, %c;",
-      [&](U32 x, U32 y, U32 z) { return static_cast<U32>((u(x >> 24) * u(y >> 8 & 0xff) + u(z) + 1) >> 7); },
+      [&](U32 x, U32 y, U32 z) {
+        return static_cast<U32>(static_cast<std::uint64_t>(S64{x >> 24} * (y >> 8 & 0xff) + s(z) + 1) >> 7);
+      },
       a, b, c);
 }
 

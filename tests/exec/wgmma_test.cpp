@@ -118,7 +118,7 @@ std::string kernel(const Form& form, const Options& options, const std::string& 
       "fill: mad.wide.u32 %q, %i, 4, %p; ld.global.u32 %v, [%q]; mad.lo.u32 %i, %i, 4, %s; st.shared.u32 "
       "[%i], %v; "
       "sub.u32 %i, %i, %s; shr.u32 %i, %i, 2; add.u32 %i, %i, 128; setp.lt.u32 %more, %i, " +
-      std::to_string(kSharedBytes / 4) + "; @%more bra fill; bar.sync 0;\n";
+      std::to_string(kSharedBytes / 4) + "; @%more bra fill; fence.proxy.async; bar.sync 0;\n";
   const auto load = [&](const std::string& parameter, const std::string& letter, int registers,
                         const std::string& type) {
     body += "ld.param.u64 %p, [" + parameter + "]; mad.wide.u32 %p, %t, " + std::to_string(8 * registers) +
@@ -163,7 +163,7 @@ At place_d(int l, int i) {
 
 /// D after the kernel. A is in shared memory by `tile_a`, or in registers.
 Matrix run_wgmma(const Form& form, const Options& options, const Problem& problem, const Tile& tile_a,
-                 const Tile& tile_b, const std::string& end = kWait) {
+                 const Tile& tile_b, const std::string& end = kWait, Launch launch = {}) {
   std::vector<std::byte> shared(kSharedBytes, std::byte{0x3c});
   const auto write = [&](const Tile& tile, const Type& type, int line, int k, std::uint64_t bits) {
     const auto [byte, element] = tile.at(line, k, type.bits);
@@ -192,7 +192,9 @@ Matrix run_wgmma(const Form& form, const Options& options, const Problem& proble
   e.values.resize(128);
   const auto parameters = pack({memory.map(shared.data(), shared.size()), map(d), map(a), map(e),
                                 tile_a.descriptor(), tile_b.descriptor()});
-  program.run(memory, {.block = {128, 1, 1}, .parameters = parameters});
+  launch.block = {128, 1, 1};
+  launch.parameters = parameters;
+  program.run(memory, launch);
   return collect(d, form.d, 64, form.n, place_d, form.n / 2, 128);
 }
 
@@ -374,14 +376,15 @@ TEST_CASE("shared memory that wgmma reads must not be written before the wait") 
   const Tile a{.swizzle = k32, .stride = 256}, b{.swizzle = k32, .start = 65536, .stride = 256};
   const std::string commit = "wgmma.commit_group.sync.aligned;", wait = "wgmma.wait_group.sync.aligned 0;";
   const auto store = [](int address) {
-    return "bar.sync 0; mov.u32 %v, 0x12345678; st.shared.u32 [%s+" + std::to_string(address) +
-           "], %v; bar.sync 0;";
+    return "bar.sync 0; mov.u32 %v, 0x12345678; setp.eq.u32 %more, %t, 0; @%more st.shared.u32 [%s+" +
+           std::to_string(address) + "], %v; bar.sync 0;";
   };
   const Matrix wanted = run_wgmma(form, {}, problem, a, b);
   for (const int address : {16, 65536 + 20}) {
-    CHECK(fault_of([&] { run_wgmma(form, {}, problem, a, b, commit + store(address) + wait); }).code ==
+    const std::string early = commit + store(address) + wait, late = commit + wait + store(address);
+    CHECK(fault_of([&] { run_wgmma(form, {}, problem, a, b, early, kUnjudged); }).code ==
           "wgmma-overwritten");
-    CHECK(run_wgmma(form, {}, problem, a, b, commit + wait + store(address)).bits == wanted.bits);
+    CHECK(run_wgmma(form, {}, problem, a, b, late).bits == wanted.bits);
   }
   CHECK(run_wgmma(form, {}, problem, a, b, commit + store(4096) + wait).bits == wanted.bits);
 }

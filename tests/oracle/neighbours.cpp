@@ -66,6 +66,13 @@ bool names_its_own(std::string_view message, std::string_view line) {
   return std::find(words.begin(), words.end(), name) == words.end();
 }
 
+/// Whether a refusal is about the types of operands, of which what ptxas says of the line itself does not
+/// depend on the target.
+bool names_operands(std::string_view message) {
+  return message.find("Arguments mismatch") != message.npos ||
+         message.find("Vector with elements of different types") != message.npos;
+}
+
 /// The two verdicts on the cases at one place; where they differ, a case is told apart by who refuses it.
 class Comparison {
  public:
@@ -74,6 +81,7 @@ class Comparison {
         cases_, [&](const Case& one) { return question.open.contains(question.form.name, one.kind); });
     for (const Case& one : cases_) lines_.push_back(one.line);
     outcome_.lines = lines_.size();
+    taken_.resize(lines_.size());
   }
 
   void at(const Target& target) {
@@ -85,13 +93,17 @@ class Comparison {
     outcome_.not_compared += open_;
     for (std::size_t i = 0; i < lines_.size(); ++i) {
       if (!theirs[i].judged) ++outcome_.unjudged;
+      if (theirs[i].judged && theirs[i].accepted) taken_[i] = true;
       if (!theirs[i].judged || ours[i].accepted == theirs[i].accepted) continue;
       if (theirs[i].accepted && question_.stricter.of(question_.form.name).contains(cases_[i].change)) {
         ++outcome_.stricter;
         continue;
       }
-      if (ours[i].accepted && names_its_own(theirs[i].message, lines_[i])) {
+      const std::string& message = theirs[i].message;
+      const bool expanded = names_its_own(message, lines_[i]) || (taken_[i] && names_operands(message));
+      if (ours[i].accepted && expanded) {
         ++outcome_.expanded;
+        taken_[i] = true;
         continue;
       }
       Difference& difference = differences_[{i, theirs[i].accepted}];
@@ -171,7 +183,8 @@ class Comparison {
   const Question& question_;
   std::vector<Case> cases_;
   std::vector<std::string> lines_;
-  std::size_t open_ = 0;  // cases that are left out
+  std::vector<bool> taken_;  // by line: on a target before ptxas took it, for what stands there
+  std::size_t open_ = 0;     // cases that are left out
   std::unordered_set<std::size_t> unparsed_;
   std::map<std::pair<std::size_t, bool>, Difference> differences_;
   Outcome outcome_;

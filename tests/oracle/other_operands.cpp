@@ -125,7 +125,7 @@ Texts others_of(const OperandSpec& operand, const std::string& own) {
       // No bases of 32 or 16 bits: whether ptxas takes them depends on the rest of the program.
       // No other base: ptxas does not look at it where tensor copies are concerned, and a predicate there has
       // it search for an address that it never finds.
-      return {own + "+16", own + "+-16"};
+      return {own + "+16", own + "+-16", "v_global", "v_shared", "v_local", "v_const", "kp"};
     case Kind::symbol:
       return {"R64_250", "R32_250", "nowhere"};
     case Kind::label:

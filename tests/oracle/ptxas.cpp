@@ -122,6 +122,11 @@ void Ptxas::judge_part(std::span<const std::string> lines, std::vector<std::size
     std::set<std::size_t> refused;
     const auto refuse = [&](std::size_t index, const std::string& message) {
       refused.insert(index);
+      if (message.find("Internal compiler error") != message.npos) {  // no verdict
+        verdicts[index].judged = false;
+        crashing_.insert(lines[index]);
+        return;
+      }
       if (verdicts[index].accepted) verdicts[index] = {.accepted = false, .message = message};
     };
     for (const auto& [position, message] : refusals.lines)

@@ -8,7 +8,7 @@ namespace ptxloom::oracle {
 namespace {
 
 constexpr int kRegisters = 300;     // of each class; lines use fewer
-constexpr int kFirstRegisters = 7;  // the line where declarations of registers begin
+constexpr int kFirstRegisters = 9;  // the line where declarations of registers begin
 
 /// The classes of registers that a line names: "R32" of "R32_7".
 void add_registers(std::string_view line, std::set<std::string>& into) {
@@ -36,7 +36,9 @@ Source::Source(std::span<const std::string> lines, std::span<const std::size_t> 
   const std::string count = "<" + std::to_string(kRegisters) + ">;\n";
   text_ = ".version " + to_string(place.version) + "\n.target " + std::string(place.target.name()) +
           (place.around.mode.empty() ? "" : ", " + place.around.mode) + "\n.address_size 64\n" +
-          place.around.module_decls + "\n.visible .entry k(.param .b64 kp) {\n.reg .pred P" + count;
+          place.around.module_decls + "\n.global .b64 v_global; .const .b64 v_const;\n" +
+          ".visible .entry k(.param .b64 kp) {\n.shared .b64 v_shared; .local .b64 v_local;\n.reg .pred P" +
+          count;
   for (const std::string& name : registers_) text_ += ".reg ." + type_of(name) + " " + name + "_" + count;
   text_ += place.around.body_decls + "\n";
   for (std::size_t index : live) text_ += lines[index] + "\n";

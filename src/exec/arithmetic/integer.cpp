@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+
+#include "exec/arithmetic/lanewise.hpp"
+#include "exec/machine/decoder.hpp"
+
+// Integer arithmetic (PTX ISA 9.7.1 and 9.7.2). Sums and products are made of unsigned integers, which wrap.
+namespace ptxloom::exec {
+namespace {
+
+__extension__ using int128 = __int128;
+__extension__ using uint128 = unsigned __int128;
+
+template <class T>
+struct Doubled;
+// clang-format off
+template <> struct Doubled<std::uint16_t> { using type = std::uint32_t; };
+template <> struct Doubled<std::int16_t> { using type = std::int32_t; };
+template <> struct Doubled<std::uint32_t> { using type = std::uint64_t; };
+template <> struct Doubled<std::int32_t> { using type = std::int64_t; };
+template <> struct Doubled<std::uint64_t> { using type = uint128; };
+template <> struct Doubled<std::int64_t> { using type = int128; };
+// clang-format on
+
+template <class T>
+T add(T a, T b) {
+  return static_cast<T>(static_cast<Storage<T>>(a) + static_cast<Storage<T>>(b));
+}
+template <class T>
+T sub(T a, T b) {
+  return static_cast<T>(static_cast<Storage<T>>(a) - static_cast<Storage<T>>(b));
+}
+template <class T>
+T mul_lo(T a, T b) {
+  return static_cast<T>(static_cast<Storage<T>>(a) * static_cast<Storage<T>>(b));
+}
+template <class T>
+auto mul_wide(T a, T b) {
+  using Wide = typename Doubled<T>::type;
+  return static_cast<Wide>(static_cast<Wide>(a) * static_cast<Wide>(b));
+}
+template <class T>
+T mul_hi(T a, T b) {
+  return static_cast<T>(mul_wide(a, b) >> (8 * sizeof(T)));
+}
+template <class T>
+T clamp_to(std::int64_t value) {
+  return static_cast<T>(
+      std::clamp<std::int64_t>(value, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+}
+
+// f on both halves of a packed pair.
+template <class T, class F>
+Semantic on_pairs(F) {
+  return lanewise<std::uint32_t, std::uint32_t>([](std::uint32_t a, std::uint32_t b) {
+    const auto low = static_cast<std::uint16_t>(F{}(static_cast<T>(a), static_cast<T>(b)));
+    const auto high = static_cast<std::uint16_t>(F{}(static_cast<T>(a >> 16), static_cast<T>(b >> 16)));
+    return std::uint32_t{low} | std::uint32_t{high} << 16;
+  });
+}
+
+// f(a, b) for integers of the slot `type`, packed pairs included. f is generic in the type.
+template <class F>
+Semantic binary(const Decoder& decoder, F f) {
+  const std::string_view type = decoder.word("type");
+  if (type == "u16x2") return on_pairs<std::uint16_t>(f);
+  if (type == "s16x2") return on_pairs<std::int16_t>(f);
+  return with_integer(type, [&]<class T>() { return lanewise<T, T>(f); });
+}
+
+void decode_add(Decoder& decoder) {
+  decoder.emit(decoder.word("op") == "add" ? binary(decoder, [](auto a, auto b) { return add(a, b); })
+                                           : binary(decoder, [](auto a, auto b) { return sub(a, b); }));
+}
+
+void decode_add_saturated(Decoder& decoder) {
+  using T = std::int32_t;
+  const bool is_add = decoder.word("op") == "add";
+  decoder.emit(is_add ? lanewise<T, T>([](T a, T b) { return clamp_to<T>(std::int64_t{a} + b); })
+                      : lanewise<T, T>([](T a, T b) { return clamp_to<T>(std::int64_t{a} - b); }));
+}
+
+// The carry flag of a lane is its bit in Warp::carry: what comes out at the top of the adder. A difference is
+// the sum a + ~b + 1, or, with carry in, a + ~b and the carry. So after a subtraction a borrow is a flag that
+// is clear, and to one that follows an addition, a carry is no borrow (as on an H200).
+struct Carry {
+  bool subtract = false, in = false, out = false;
+};
+
+template <class T>
+T add_with_carry(Warp& warp, int lane, const Carry& how, T a, T b) {
+  using Wide = typename Doubled<T>::type;
+  Mask& flags = warp.carry();
+  const Wide in = how.in ? flags >> lane & 1 : how.subtract;
+  const Wide sum = Wide{a} + (how.subtract ? static_cast<T>(~b) : b) + in;
+  if (how.out) flags = (flags & ~lane_bit(lane)) | static_cast<Mask>(sum >> (8 * sizeof(T)) & 1) << lane;
+  return static_cast<T>(sum);
+}
+
+// add.cc, addc, sub.cc, subc.
+template <class T>
+void run_add_carry(Warp& warp, const Operation& op, Mask mask) {
+  const Lanes<T> out(warp.registers(), op.slots[0]), a(warp.registers(), op.slots[1]),
+      b(warp.registers(), op.slots[2]);
+  for_lanes(mask, [&](int lane) {
+    out.set(lane, add_with_carry(warp, lane, op.plan_as<Carry>(), a[lane], b[lane]));
+  });
+}
+
+void decode_add_carry(Decoder& decoder) {
+  const std::string_view op = decoder.word("op");
+  const Carry carry{.subtract = op.starts_with("sub"), .in = op.ends_with('c'), .out = decoder.has("cc")};
+  const bool wide = decoder.word("type").ends_with("64");
+  decoder.emit(wide ? &run_add_carry<std::uint64_t> : &run_add_carry<std::uint32_t>,
+               std::make_shared<Carry>(carry));
+}
+
+// mad.cc, madc: the carry is that of the addition.
+template <class T, bool high>
+void run_mad_carry(Warp& warp, const Operation& op, Mask mask) {
+  using U = std::make_unsigned_t<T>;
+  const auto in = [&](std::size_t i) { return Lanes<T>(warp.registers(), op.slots[i]); };
+  for_lanes(mask, [&](int lane) {
+    const T product = high ? mul_hi(in(1)[lane], in(2)[lane]) : mul_lo(in(1)[lane], in(2)[lane]);
+    const auto& carry = op.plan_as<Carry>();
+    in(0).set(lane, static_cast<T>(add_with_carry(warp, lane, carry, static_cast<U>(product),
+                                                  static_cast<U>(in(3)[lane]))));
+  });
+}
+
+void decode_mad_carry(Decoder& decoder) {
+  const Carry carry{.in = decoder.word("op") == "madc", .out = decoder.has("cc")};
+  const bool high = decoder.word("part") == "hi";
+  decoder.emit(with_integer(decoder.word("type"),
+                            [&]<class T>() -> Semantic {
+                              return high ? &run_mad_carry<T, true> : &run_mad_carry<T, false>;
+                            }),
+               std::make_shared<Carry>(carry));
+}
+
+void decode_mul(Decoder& decoder) {
+  const std::string_view part = decoder.word("part");
+  decoder.emit(with_integer(decoder.word("type"), [&]<class T>() -> Semantic {
+    if (part == "lo") return lanewise<T, T>([](T a, T b) { return mul_lo(a, b); });
+    if (part == "hi") return lanewise<T, T>([](T a, T b) { return mul_hi(a, b); });
+    if constexpr (sizeof(T) < 8) return lanewise<T, T>([](T a, T b) { return mul_wide(a, b); });
+    return nullptr;
+  }));
+}
+
+void decode_mad(Decoder& decoder) {
+  const std::string_view part = decoder.word("part");
+  decoder.emit(with_integer(decoder.word("type"), [&]<class T>() -> Semantic {
+    if (part == "lo") return lanewise<T, T, T>([](T a, T b, T c) { return add(mul_lo(a, b), c); });
+    if (part == "hi") return lanewise<T, T, T>([](T a, T b, T c) { return add(mul_hi(a, b), c); });
+    if constexpr (sizeof(T) < 8) {
+      using Wide = typename Doubled<T>::type;
+      return lanewise<T, T, Wide>([](T a, T b, Wide c) { return add(mul_wide(a, b), c); });
+    }
+    return nullptr;
+  }));
+}
+
+void decode_mad_hi_saturated(Decoder& decoder) {
+  using T = std::int32_t;
+  decoder.emit(lanewise<T, T, T>([](T a, T b, T c) { return clamp_to<T>(std::int64_t{mul_hi(a, b)} + c); }));
+}
+
+void decode_minmax(Decoder& decoder) {
+  const bool is_min = decoder.word("op") == "min";
+  if (decoder.has("relu")) {
+    decoder.emit(
+        is_min ? binary(decoder, [](auto a, auto b) { return std::max<decltype(a)>(std::min(a, b), 0); })
+               : binary(decoder, [](auto a, auto b) { return std::max<decltype(a)>(std::max(a, b), 0); }));
+    return;
+  }
+  decoder.emit(is_min ? binary(decoder, [](auto a, auto b) { return std::min(a, b); })
+                      : binary(decoder, [](auto a, auto b) { return std::max(a, b); }));
+}
+
+void decode_sign(Decoder& decoder) {
+  const bool is_abs = decoder.word("op") == "abs";
+  decoder.emit(with_integer(decoder.word("type"), [&]<class T>() {
+    return is_abs ? lanewise<T>([](T a) { return a < 0 ? sub(T{0}, a) : a; })
+                  : lanewise<T>([](T a) { return sub(T{0}, a); });
+  }));
+}
+
+// "Division by zero yields an unspecified, machine-specific value": all ones here. The quotient that does not
+// fit wraps.
+template <class T>
+T divide(T a, T b) {
+  if (b == 0) return static_cast<T>(~T{0});
+  if constexpr (std::is_signed_v<T>) {
+    if (b == -1) return sub(T{0}, a);
+  }
+  return static_cast<T>(a / b);
+}
+template <class T>
+T remainder(T a, T b) {
+  if (b == 0) return static_cast<T>(~T{0});
+  if constexpr (std::is_signed_v<T>) {
+    if (b == -1) return 0;
+  }
+  return static_cast<T>(a % b);
+}
+
+void decode_div(Decoder& decoder) {
+  decoder.emit(decoder.word("op") == "div" ? binary(decoder, [](auto a, auto b) { return divide(a, b); })
+                                           : binary(decoder, [](auto a, auto b) { return remainder(a, b); }));
+}
+
+// 24-bit factors in the low bits of their registers; `high`: bits 16 to 47 of the product.
+template <class T, bool high>
+T mul24(T a, T b) {
+  const auto factor = [](T value) {
+    return static_cast<std::int64_t>(static_cast<T>(static_cast<T>(std::uint32_t(value) << 8) >> 8));
+  };
+  return static_cast<T>(factor(a) * factor(b) >> (high ? 16 : 0));
+}
+
+void decode_mul24(Decoder& decoder) {
+  const bool high = decoder.word("part") == "hi";
+  decoder.emit(with_integer(decoder.word("type"), [&]<class T>() -> Semantic {
+    if constexpr (sizeof(T) != 4) return nullptr;
+    return high ? lanewise<T, T>([](T a, T b) { return mul24<T, true>(a, b); })
+                : lanewise<T, T>([](T a, T b) { return mul24<T, false>(a, b); });
+  }));
+}
+
+void decode_mad24(Decoder& decoder) {
+  const bool high = decoder.word("part") == "hi";
+  decoder.emit(with_integer(decoder.word("type"), [&]<class T>() -> Semantic {
+    if constexpr (sizeof(T) != 4) return nullptr;
+    return high ? lanewise<T, T, T>([](T a, T b, T c) { return add(mul24<T, true>(a, b), c); })
+                : lanewise<T, T, T>([](T a, T b, T c) { return add(mul24<T, false>(a, b), c); });
+  }));
+}
+
+void decode_mad24_saturated(Decoder& decoder) {
+  using T = std::int32_t;
+  decoder.emit(
+      lanewise<T, T, T>([](T a, T b, T c) { return clamp_to<T>(std::int64_t{mul24<T, true>(a, b)} + c); }));
+}
+
+void decode_absolute_difference(Decoder& decoder) {
+  decoder.emit(with_integer(decoder.word("type"), []<class T>() {
+    return lanewise<T, T, T>([](T a, T b, T c) { return add(c, a < b ? sub(b, a) : sub(a, b)); });
+  }));
+}
+
+// Two products of 16-bit values with the bytes from `byte` on, and the addend.
+template <class A, class B, int byte>
+Semantic dot2() {
+  using T = std::uint32_t;
+  return lanewise<T, T, T>([](T a, T b, T c) {
+    for (int i = 0; i < 2; ++i) {
+      const int product = static_cast<A>(a >> (16 * i)) * static_cast<B>(b >> (8 * (byte + i)));
+      c += static_cast<T>(product);
+    }
+    return c;
+  });
+}
+
+template <class A, class B>
+Semantic dot2(bool high) {
+  return high ? dot2<A, B, 2>() : dot2<A, B, 0>();
+}
+
+void decode_dot2(Decoder& decoder) {
+  using std::int16_t, std::uint16_t, std::int8_t, std::uint8_t;
+  const bool signed_b = decoder.word("b") == "s32", high = decoder.word("bytes") == "hi";
+  if (decoder.word("a") == "s32")
+    return decoder.emit(signed_b ? dot2<int16_t, int8_t>(high) : dot2<int16_t, uint8_t>(high));
+  decoder.emit(signed_b ? dot2<uint16_t, int8_t>(high) : dot2<uint16_t, uint8_t>(high));
+}
+
+// Four products of bytes and the addend.
+template <class A, class B>
+Semantic dot4() {
+  using T = std::uint32_t;
+  return lanewise<T, T, T>([](T a, T b, T c) {
+    for (int byte = 0; byte < 4; ++byte) {
+      const int product = static_cast<A>(a >> (8 * byte)) * static_cast<B>(b >> (8 * byte));
+      c += static_cast<T>(product);
+    }
+    return c;
+  });
+}
+
+void decode_dot4(Decoder& decoder) {
+  const bool signed_a = decoder.word("a") == "s32", signed_b = decoder.word("b") == "s32";
+  if (signed_a)
+    return decoder.emit(signed_b ? dot4<std::int8_t, std::int8_t>() : dot4<std::int8_t, std::uint8_t>());
+  decoder.emit(signed_b ? dot4<std::uint8_t, std::int8_t>() : dot4<std::uint8_t, std::uint8_t>());
+}
+
+constexpr std::array kForms{
+    Semantics{"add.int", decode_add},
+    Semantics{"add.sat", decode_add_saturated},
+    Semantics{"add.carry", decode_add_carry},
+    Semantics{"mul.int", decode_mul},
+    Semantics{"mad.int", decode_mad},
+    Semantics{"mad.sat", decode_mad_hi_saturated},
+    Semantics{"mad.carry", decode_mad_carry},
+    Semantics{"div.int", decode_div},
+    Semantics{"min.int", decode_minmax},
+    Semantics{"abs.int", decode_sign},
+    Semantics{"mul24", decode_mul24},
+    Semantics{"mad24", decode_mad24},
+    Semantics{"mad24.sat", decode_mad24_saturated},
+    Semantics{"sad", decode_absolute_difference},
+    Semantics{"dp4a", decode_dot4},
+    Semantics{"dp2a", decode_dot2},
+};
+
+}  // namespace
+
+std::span<const Semantics> integer_semantics() { return kForms; }
+
+}  // namespace ptxloom::exec

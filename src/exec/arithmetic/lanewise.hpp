@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "base/fastest.hpp"
+#include "exec/machine/operation.hpp"
+#include "exec/machine/warp.hpp"
+
+// Most instructions do the same to every lane: one result of values at the same lane. `lanewise<In...>(f)` is
+// the Semantic that sets the first operand to f(the others, read as In...); f is a lambda without captures.
+namespace ptxloom::exec {
+
+template <class F, class... In>
+void run_lanewise(Warp& warp, const Operation& op, Mask mask) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    using Out = std::invoke_result_t<F, In...>;
+    const Lanes<Out> out(warp.registers(), op.slots[0]);
+    const std::tuple<Lanes<In>...> in(Lanes<In>(warp.registers(), op.slots[I + 1])...);
+    if constexpr (std::is_same_v<Out, bool>) {  // lanes share the mask: it is written once
+      Mask result = 0;
+      for_lanes(mask, [&](int lane) { result |= Mask{F{}(std::get<I>(in)[lane]...)} << lane; });
+      out.set(mask, result);
+    } else {
+      for_lanes(mask, [&](int lane) { out.set(lane, F{}(std::get<I>(in)[lane]...)); });
+    }
+  }(std::index_sequence_for<In...>{});
+}
+
+template <class... In, class F>
+Semantic lanewise(F) {
+  return base::fastest<&run_lanewise<F, In...>>();
+}
+
+/// The C++ integer of a PTX type name ("u16", "s64", "b32"), given to f as a template argument. f is called
+/// as f.template operator()<T>() and returns a Semantic; null for another name.
+template <class F>
+Semantic with_integer(std::string_view type, F f) {
+  if (type == "u32" || type == "b32") return f.template operator()<std::uint32_t>();
+  if (type == "s32") return f.template operator()<std::int32_t>();
+  if (type == "u64" || type == "b64") return f.template operator()<std::uint64_t>();
+  if (type == "s64") return f.template operator()<std::int64_t>();
+  if (type == "u16" || type == "b16") return f.template operator()<std::uint16_t>();
+  if (type == "s16") return f.template operator()<std::int16_t>();
+  return nullptr;
+}
+
+}  // namespace ptxloom::exec

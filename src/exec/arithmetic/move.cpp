@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "exec/arithmetic/lanewise.hpp"
+#include "exec/machine/decoder.hpp"
+
+// mov: copies, addresses, packing and unpacking of vectors. Special registers have a file of their own.
+namespace ptxloom::exec {
+namespace {
+
+void decode_mov_address(Decoder& decoder) {
+  decoder.emit(lanewise<std::uint64_t>([](std::uint64_t a) { return a; }));
+}
+
+// The address of a variable is a constant of 64 bits, here cut to the 32 that the spaces with small addresses
+// need.
+void decode_mov_address32(Decoder& decoder) {
+  decoder.emit(lanewise<std::uint64_t>([](std::uint64_t a) { return static_cast<std::uint32_t>(a); }));
+}
+
+// The address of a function has 64 bits; ptxas lets it be cut to a register of any type.
+void decode_mov_function(Decoder& decoder) {
+  const std::string_view type = decoder.word("type");
+  if (type == "pred") return decoder.emit(lanewise<std::uint64_t>([](std::uint64_t a) { return a != 0; }));
+  decoder.emit(type.ends_with("64") || type == "b128"
+                   ? lanewise<std::uint64_t>([](std::uint64_t a) { return a; })
+                   : lanewise<std::uint64_t>([](std::uint64_t a) { return static_cast<std::uint32_t>(a); }));
+}
+
+// The bits of all sources, lowest first, spread over all destinations.
+struct Part {
+  Slot slot;
+  int bits = 32;
+};
+struct SpreadPlan {
+  std::vector<Part> to, from;
+};
+
+std::uint64_t read_part(Warp& warp, const Part& part, int lane) {
+  if (part.slot.bytes == 4) return Lanes<std::uint32_t>(warp.registers(), part.slot)[lane];
+  return Lanes<std::uint64_t>(warp.registers(), part.slot)[lane];
+}
+void write_part(Warp& warp, const Part& part, int lane, std::uint64_t value) {
+  if (part.slot.bytes == 4) {
+    Lanes<std::uint32_t>(warp.registers(), part.slot).set(lane, static_cast<std::uint32_t>(value));
+  } else {
+    Lanes<std::uint64_t>(warp.registers(), part.slot).set(lane, value);
+  }
+}
+
+std::uint64_t low_bits(int count) { return count == 64 ? ~0ull : (1ull << count) - 1; }
+
+void run_spread(Warp& warp, const Operation& op, Mask mask) {
+  const auto& plan = op.plan_as<SpreadPlan>();
+  for_lanes(mask, [&](int lane) {
+    std::array<std::uint64_t, 2> value{};  // 128 bits at most; no part crosses the middle
+    int offset = 0;
+    for (const Part& part : plan.from) {
+      value[static_cast<std::size_t>(offset / 64)] |= (read_part(warp, part, lane) & low_bits(part.bits))
+                                                      << (offset % 64);
+      offset += part.bits;
+    }
+    offset = 0;
+    for (const Part& part : plan.to) {
+      write_part(warp, part, lane,
+                 value[static_cast<std::size_t>(offset / 64)] >> (offset % 64) & low_bits(part.bits));
+      offset += part.bits;
+    }
+  });
+}
+
+std::vector<Part> parts_of(const Operation& op, const Variant& variant, std::size_t operand) {
+  const std::size_t end = operand + 1 < variant.operands().size() ? op.first[operand + 1] : op.slots.size();
+  const int bits = variant.operands()[operand].type.bits;
+  std::vector<Part> parts;  // sixteen bytes are two rows of lanes
+  for (std::size_t i = op.first[operand]; i < end; ++i) {
+    Slot slot = op.slots[i];
+    if (bits != 128) {
+      parts.push_back({.slot = slot, .bits = bits});
+      continue;
+    }
+    slot.bytes = 8;
+    parts.push_back({.slot = slot, .bits = 64});
+    slot.offset += 8 * kLanes;
+    parts.push_back({.slot = slot, .bits = 64});
+  }
+  return parts;
+}
+
+// `repeat`: one register for all elements of a vector.
+void emit_spread(Decoder& decoder, bool repeat) {
+  Operation op = decoder.operation(&run_spread);
+  auto plan = std::make_shared<SpreadPlan>();
+  plan->to = parts_of(op, decoder.variant(), 0);
+  plan->from = parts_of(op, decoder.variant(), 1);
+  if (repeat) plan->from.resize(plan->to.size(), plan->from.front());
+  op.plan = std::move(plan);
+  decoder.emit(std::move(op));
+}
+
+void decode_spread(Decoder& decoder) { emit_spread(decoder, false); }
+void decode_vector(Decoder& decoder) { emit_spread(decoder, decoder.operand("A") < 0); }
+
+void decode_mov(Decoder& decoder) {
+  const std::string_view type = decoder.word("type");
+  if (type == "b128") return decode_spread(decoder);
+  if (type == "pred") return decoder.emit(lanewise<bool>([](bool a) { return a; }));
+  decoder.emit(type.ends_with("64") ? lanewise<std::uint64_t>([](std::uint64_t a) { return a; })
+                                    : lanewise<std::uint32_t>([](std::uint32_t a) { return a; }));
+}
+
+constexpr std::array kForms{
+    Semantics{"mov", decode_mov},
+    Semantics{"mov.address", decode_mov_address},
+    Semantics{"mov.address.32", decode_mov_address32},
+    Semantics{"mov.function", decode_mov_function},
+    Semantics{"mov.pack", decode_spread},
+    Semantics{"mov.unpack", decode_spread},
+    Semantics{"mov.vector", decode_vector},
+};
+
+}  // namespace
+
+std::span<const Semantics> move_semantics() { return kForms; }
+
+}  // namespace ptxloom::exec

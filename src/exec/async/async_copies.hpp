@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "exec/machine/fault.hpp"
+#include "exec/machine/lanes.hpp"
+
+// Asynchronous copies as the PTX ISA allows them to behave at their worst: the destination is poisoned when a
+// copy is issued and filled only where its completion can be seen. Code that forgets to wait, or waits for
+// too little, reads poison every time, where a GPU would be right most of the time. This is the half that
+// threads wait for by groups (PTX ISA 9.7.9.25.1.1); mbarrier.hpp has the other.
+namespace ptxloom::exec {
+
+/// The copies of each thread of a warp in groups. A copy of type T has land(), which writes its data.
+template <class T>
+class AsyncGroups {
+ public:
+  void clear() {
+    copies_.clear();
+    committed_.fill(0);
+  }
+  void issue(int lane, T copy) {
+    copies_.push_back({.copy = std::move(copy),
+                       .number = issued_++,
+                       .group = committed_[static_cast<std::size_t>(lane)],
+                       .lane = static_cast<std::uint8_t>(lane)});
+  }
+  /// Closes the group of each lane.
+  void commit(Mask lanes) {
+    for_lanes(lanes, [&](int lane) { ++committed_[static_cast<std::size_t>(lane)]; });
+  }
+  /// Calls f(copy) for those in all but the latest `pending` groups of each lane.
+  template <class F>
+  void for_covered(Mask lanes, std::uint32_t pending, F f) {
+    for (Entry& entry : copies_) {
+      if (covered(entry, lanes, pending)) f(entry.copy);
+    }
+  }
+  /// Calls f(copy) for all, committed or not.
+  template <class F>
+  void for_each(F f) {
+    for (Entry& entry : copies_) f(entry.copy);
+  }
+  /// Lets the same arrive.
+  void wait(Mask lanes, std::uint32_t pending) {
+    land([&](const Entry& entry) { return covered(entry, lanes, pending); });
+  }
+  /// How many were issued so far, to name them to wait_before.
+  std::uint64_t issued() const { return issued_; }
+  /// Lets those of the lane among the first `number` arrive.
+  void wait_before(int lane, std::uint64_t number) {
+    land([&](const Entry& entry) { return entry.lane == lane && entry.number < number; });
+  }
+  /// Lets everything arrive, committed or not.
+  void wait_all(Mask lanes) {
+    land([&](const Entry& entry) { return (lanes & lane_bit(entry.lane)) != 0; });
+  }
+
+ private:
+  struct Entry {
+    T copy;
+    std::uint64_t number;
+    std::uint32_t group;
+    std::uint8_t lane;
+  };
+
+  bool covered(const Entry& entry, Mask lanes, std::uint32_t pending) const {
+    return (lanes & lane_bit(entry.lane)) != 0 &&
+           std::uint64_t{entry.group} + pending < committed_[entry.lane];
+  }
+  template <class Covered>
+  void land(Covered is_covered) {
+    const auto left = std::remove_if(copies_.begin(), copies_.end(), [&](Entry& entry) {
+      if (!is_covered(entry)) return false;
+      entry.copy.land();
+      return true;
+    });
+    copies_.erase(left, copies_.end());
+  }
+
+  std::vector<Entry> copies_;  // in order of issue
+  std::uint64_t issued_ = 0;
+  std::array<std::uint32_t, kLanes> committed_{};  // groups closed, by lane
+};
+
+/// cp.async: at most 16 bytes, read when issued.
+class SmallCopy {
+ public:
+  /// `data` past `read` bytes is zero.
+  SmallCopy(const Actor& actor, std::byte* to, const std::byte* from, std::uint32_t bytes,
+            std::uint32_t read);
+  void land() const;
+
+ private:
+  Actor actor_;
+  std::byte* to_;
+  std::uint32_t bytes_;
+  std::array<std::byte, 16> data_{};
+};
+using AsyncCopies = AsyncGroups<SmallCopy>;
+
+}  // namespace ptxloom::exec

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/async/mbarrier.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+
+#include "exec/machine/cluster.hpp"
+#include "exec/memory/address.hpp"
+
+namespace ptxloom::exec {
+namespace {
+
+// The state that an arrival gives: a mark, the arrivals that were pending, the phase.
+constexpr std::uint64_t kStateMark = 0x6ba, kMarkShift = 52, kPendingShift = 32;
+
+void check_state(const Actor& actor, std::uint64_t state) {
+  if (state >> kMarkShift == kStateMark) return;
+  fault(actor, "mbarrier-state", fmt::format("{:#x} is no state of an mbarrier", state),
+        "give it the state that mbarrier.arrive returned");
+}
+
+}  // namespace
+
+std::uint64_t Mbarriers::Mbarrier::pattern() const {
+  return expected | std::uint64_t{pending} << 20 |
+         std::uint64_t{static_cast<std::uint32_t>(bytes) & 0x3f'ffff} << 40 | std::uint64_t{phase & 3} << 62;
+}
+
+void Mbarriers::finish() const {
+  for (const auto& [offset, barrier] : barriers_) {
+    if (barrier.due.empty()) continue;
+    fault(barrier.due.front().actor, "copy-not-awaited",
+          fmt::format("the block ends while this is under way: nobody waited for the mbarrier at {:#x}",
+                      offset),
+          "wait for the phase of the mbarrier that counts it before the last thread exits");
+  }
+}
+
+void Mbarriers::init(const Actor& actor, std::uint32_t offset, std::uint32_t count) {
+  if (count == 0 || count > kMostArrivals) {
+    fault(actor, "mbarrier-count", fmt::format("an mbarrier that expects {} arrivals", count),
+          fmt::format("let it expect 1 to {}", kMostArrivals));
+  }
+  const auto [entry, added] = barriers_.try_emplace(offset);
+  Mbarrier& barrier = entry->second;
+  std::uint64_t there = 0;
+  std::memcpy(&there, block_->shared().data() + offset, sizeof there);
+  if (!added && there == barrier.pattern()) {
+    fault(actor, "mbarrier-initialised", fmt::format("there is an mbarrier at {:#x} already", offset),
+          "let one thread initialise it, once; mbarrier.inval ends it");
+  }
+  barrier = {.expected = count, .pending = count, .due = {}};
+  settle(offset, barrier);
+}
+
+void Mbarriers::invalidate(const Actor& actor, std::uint32_t offset) {
+  if (!at(actor, offset).due.empty()) {
+    fault(actor, "mbarrier-busy",
+          fmt::format("copies are under way that the mbarrier at {:#x} counts", offset),
+          "wait for its phase first");
+  }
+  barriers_.erase(offset);
+}
+
+Mbarriers::Mbarrier& Mbarriers::at(const Actor& actor, std::uint32_t offset) {
+  const auto found = barriers_.find(offset);
+  if (found == barriers_.end()) {
+    fault(actor, "mbarrier-uninitialised",
+          fmt::format("there is no mbarrier at {:#x} of shared memory", offset),
+          "mbarrier.init first, and let other threads see it (a barrier between)");
+  }
+  std::uint64_t there = 0;
+  std::memcpy(&there, block_->shared().data() + offset, sizeof there);
+  if (there != found->second.pattern()) {
+    fault(actor, "mbarrier-overwritten", fmt::format("something wrote over the mbarrier at {:#x}", offset),
+          "keep other data away from it, or end it with mbarrier.inval first");
+  }
+  return found->second;
+}
+
+// Goes on to the next phase where this one is complete.
+void Mbarriers::settle(std::uint32_t offset, Mbarrier& barrier) {
+  if (barrier.pending == 0 && barrier.bytes == 0) {
+    ++barrier.phase;
+    barrier.pending = barrier.expected;
+    if (Judge* judge = block_->cluster().judge()) judge->open(&barrier);
+  }
+  const std::uint64_t pattern = barrier.pattern();
+  std::memcpy(block_->shared().data() + offset, &pattern, sizeof pattern);
+  block_->cluster().note_progress();
+}
+
+std::uint64_t Mbarriers::arrive(const Actor& actor, std::uint32_t offset, const Arriving& arriving) {
+  if (arriving.expected_bytes != 0) expect(actor, offset, arriving.expected_bytes);
+  Mbarrier& barrier = at(actor, offset);
+  const std::uint64_t state =
+      kStateMark << kMarkShift | std::uint64_t{barrier.pending} << kPendingShift | barrier.phase;
+  if (arriving.count == 0 || arriving.count > barrier.pending ||
+      (arriving.drop && arriving.count > barrier.expected)) {
+    fault(actor, "mbarrier-count",
+          fmt::format("{} arrivals, but phase {} of the mbarrier at {:#x} waits for {} of {}", arriving.count,
+                      barrier.phase, offset, barrier.pending, barrier.expected),
+          "initialise it with the number of arrivals of a phase, and wait for a phase before the next");
+  }
+  if (Judge* judge = actor.warp->judge()) judge->arrive(*actor.warp, &barrier);
+  barrier.pending -= arriving.count;
+  if (arriving.drop) barrier.expected -= arriving.count;
+  if (!arriving.may_complete && barrier.pending == 0 && barrier.bytes == 0) {
+    fault(actor, "mbarrier-completes", "the arrival completes the phase, which .noComplete promises not to",
+          "leave .noComplete out");
+  }
+  settle(offset, barrier);
+  return state;
+}
+
+void Mbarriers::expect(const Actor& actor, std::uint32_t offset, std::uint32_t bytes) {
+  Mbarrier& barrier = at(actor, offset);
+  if (std::int64_t{barrier.bytes} + bytes > std::int64_t{kMostArrivals}) {
+    fault(actor, "mbarrier-bytes",
+          fmt::format("the mbarrier at {:#x} would expect {} bytes", offset,
+                      std::int64_t{barrier.bytes} + bytes),
+          fmt::format("let a phase expect at most {} bytes", kMostArrivals));
+  }
+  barrier.bytes += static_cast<std::int32_t>(bytes);
+  settle(offset, barrier);
+}
+
+void Mbarriers::complete(const Actor& actor, std::uint32_t offset, std::uint32_t bytes) {
+  Mbarrier& barrier = at(actor, offset);
+  if (std::int64_t{barrier.bytes} - bytes < -std::int64_t{kMostArrivals}) {
+    fault(actor, "mbarrier-bytes",
+          fmt::format("more bytes come to the mbarrier at {:#x} than it can count", offset),
+          "expect the bytes of each copy (mbarrier.arrive.expect_tx)");
+  }
+  if (Judge* judge = actor.warp->judge()) judge->arrive(&barrier);
+  barrier.bytes -= static_cast<std::int32_t>(bytes);
+  settle(offset, barrier);
+}
+
+void Mbarriers::add_pending(const Actor& actor, std::uint32_t offset) {
+  Mbarrier& barrier = at(actor, offset);
+  if (barrier.pending == kMostArrivals) {
+    fault(actor, "mbarrier-count", "the mbarrier can count no more arrivals",
+          "use .noinc and a count that fits");
+  }
+  ++barrier.pending;
+  settle(offset, barrier);
+}
+
+void Mbarriers::when_looked_at(const Actor& actor, std::uint32_t offset, std::function<void()> happen) {
+  at(actor, offset).due.push_back({.actor = actor, .happen = std::move(happen)});
+}
+
+void Mbarriers::looked_in_vain(std::uint32_t offset) {
+  const std::vector<Due> due = std::exchange(barriers_[offset].due, {});
+  for (const Due& each : due) each.happen();
+  if (!due.empty()) block_->cluster().note_progress();
+}
+
+bool Mbarriers::test_state(const Actor& actor, std::uint32_t offset, std::uint64_t state) {
+  check_state(actor, state);
+  const Mbarrier& barrier = at(actor, offset);
+  const std::uint32_t behind = barrier.phase - static_cast<std::uint32_t>(state);
+  if (behind > 1) {
+    fault(actor, "mbarrier-phase",
+          fmt::format("the state is of phase {}, the mbarrier at {:#x} is in phase {}",
+                      static_cast<std::uint32_t>(state), offset, barrier.phase),
+          "test the current phase or the one before it");
+  }
+  return passed(actor, barrier, behind == 1);
+}
+
+bool Mbarriers::test_parity(const Actor& actor, std::uint32_t offset, std::uint32_t parity) {
+  if (parity > 1) {
+    fault(actor, "mbarrier-phase", fmt::format("{} is no parity of a phase", parity), "give it 0 or 1");
+  }
+  const Mbarrier& barrier = at(actor, offset);
+  return passed(actor, barrier, (barrier.phase & 1) != parity);
+}
+
+bool Mbarriers::passed(const Actor& actor, const Mbarrier& barrier, bool complete) {
+  Judge* judge = actor.warp->judge();
+  if (judge != nullptr && complete) judge->pass(*actor.warp, &barrier);
+  return complete;
+}
+
+std::uint32_t Mbarriers::pending_of(const Actor& actor, std::uint64_t state) {
+  check_state(actor, state);
+  return static_cast<std::uint32_t>(state >> kPendingShift) & kMostArrivals;
+}
+
+std::string Mbarriers::describe(std::uint32_t offset) const {
+  const auto found = barriers_.find(offset);
+  if (found == barriers_.end()) return "it waits for an mbarrier that was invalidated";
+  const Mbarrier& barrier = found->second;
+  return fmt::format("phase {} of the mbarrier at {:#x} lacks {} of {} arrivals and {} bytes", barrier.phase,
+                     offset, barrier.pending, barrier.expected, barrier.bytes);
+}
+
+}  // namespace ptxloom::exec

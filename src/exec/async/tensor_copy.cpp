@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/async/tensor_copy.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "exec/machine/warp.hpp"
+#include "exec/memory/element.hpp"
+#include "ptxloom/error.hpp"
+
+namespace ptxloom::exec {
+namespace {
+
+TensorMap read_map(const Actor& actor, const TensorPlan& plan) {
+  const Reach reach{.space = StateSpace::generic, .bytes = 128, .alignment = 64};
+  const std::uint64_t address = address_of(*actor.warp, actor.op->slot(plan.map), actor.lane);
+  const std::byte* bytes = resolve(*actor.warp, *actor.op, actor.lane, address, reach);
+  const auto map = decode_for_executor(std::span<const std::byte, 128>(bytes, 128));
+  if (!map) {
+    fault(actor, "tensor-map", "there is no tensor map at " + describe_address(address),
+          "pass the map as Context::encode or encode_for_executor made it, at a multiple of 64");
+  }
+  try {
+    map->check();
+  } catch (const Error& error) {
+    fault(actor, "tensor-map", error.diagnostics()[0].message, error.diagnostics()[0].hint);
+  }
+  return *map;
+}
+
+void check_use(const TensorCopy& copy) {
+  if (copy.plan.mode == TensorMode::wide_image) {
+    fault(copy.actor, "exec-unsupported", "the executor does not have the modes im2col::w",
+          "run the kernel on a GPU, or use im2col");
+  }
+  const TensorMap& map = copy.map;
+  const auto refuse = [&](const std::string& what, const char* hint) {
+    fault(copy.actor, "tensor-map", what, hint);
+  };
+  if (map.rank != copy.plan.rank)
+    refuse(fmt::format("the tensor map has rank {}, the instruction {}", map.rank, copy.plan.rank),
+           "use a map of the instruction's rank");
+  if (map.image.has_value() != (copy.plan.mode == TensorMode::image))
+    refuse(map.image ? "the tensor map is one of an image (im2col), the instruction is not"
+                     : "the instruction is for an image (im2col), the tensor map is not of one",
+           "make the map for the mode of the instruction");
+  if (copy.plan.mode == TensorMode::rows && map.box[1] != 1)
+    refuse("the box has more than one row", "use a box of one row with gather4 and scatter4");
+  if (map.interleave != TensorInterleave::none || map.swizzle == TensorSwizzle::by_96_bytes)
+    refuse("the executor does not have interleaved tensors and swizzles by 96 bytes",
+           "run the kernel on a GPU");
+}
+
+}  // namespace
+
+std::int64_t operand_value(const Actor& actor, std::size_t operand, std::size_t element) {
+  const Slot& slot = actor.op->slots[actor.op->first[operand] + element];
+  return static_cast<std::int64_t>(read_element(actor.warp->registers(), slot, actor.lane));
+}
+
+TensorCopy copy_of(const Actor& actor, const TensorPlan& plan) {
+  TensorCopy copy{
+      .actor = actor, .plan = plan, .map = read_map(actor, plan), .box = {.mode = plan.mode}, .rows = {}};
+  check_use(copy);
+  for (std::size_t i = 0; i < plan.coordinate_count; ++i)
+    copy.box.coordinates[i] = static_cast<std::int32_t>(operand_value(actor, plan.coordinates, i));
+  for (std::size_t i = 0; i < plan.offset_count; ++i)
+    copy.box.offsets[i] =
+        static_cast<std::uint16_t>(operand_value(actor, static_cast<std::size_t>(plan.offsets), i));
+  const TensorUnit unit = copy.map.unit();
+  if (copy.box.coordinates[0] % static_cast<std::int32_t>(unit.elements) != 0) {
+    fault(actor, "tensor-coordinates",
+          fmt::format("it begins at element {} of a packed row", copy.box.coordinates[0]),
+          "begin at a multiple of 2 elements, of 16 with padding");
+  }
+  copy.rows = rows_of(copy.map, copy.box);
+  return copy;
+}
+
+Inside inside(const TensorCopy& copy, const TensorPoint& row) {
+  for (std::size_t i = 1; i < copy.map.rank; ++i) {
+    if (row[i] < 0 || row[i] >= static_cast<std::int64_t>(copy.map.dims[i])) return {};
+  }
+  const std::int64_t unit = copy.map.unit().elements;
+  const std::int64_t units = row_elements(copy.map) / unit, begin = row[0] / unit;
+  const std::int64_t all = static_cast<std::int64_t>(copy.map.dims[0]) / unit;
+  const std::int64_t first = std::clamp<std::int64_t>(-begin, 0, units);
+  return {first, std::clamp<std::int64_t>(all - begin, first, units)};
+}
+
+std::byte* global_bytes(const TensorCopy& copy, const TensorPoint& row, const Inside& in, Access access) {
+  const TensorUnit unit = copy.map.unit();
+  const std::int64_t begin = row[0] / unit.elements + in.first;
+  std::uint64_t address = copy.map.address + static_cast<std::uint64_t>(begin) * unit.global_bytes;
+  for (std::size_t i = 1; i < copy.map.rank; ++i)
+    address += static_cast<std::uint64_t>(row[i]) * copy.map.strides[i - 1];
+  const Reach reach{.space = StateSpace::global,
+                    .access = access,
+                    .bytes = static_cast<std::uint32_t>(in.last - in.first) * unit.global_bytes,
+                    .alignment = 1,
+                    .manner = Manner::apart};
+  return resolve(*copy.actor.warp, *copy.actor.op, copy.actor.lane, address, reach);
+}
+
+SharedPlace shared_place(const TensorCopy& copy, std::uint64_t address, Access access) {
+  const Reach reach{.space = copy.plan.shared,
+                    .access = access,
+                    .bytes = copy.shared_bytes(),
+                    .alignment = 128,
+                    .manner = Manner::apart};
+  return resolve_shared(*copy.actor.warp, *copy.actor.op, copy.actor.lane, address, reach);
+}
+
+}  // namespace ptxloom::exec

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/async/transfer.hpp"
+
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "exec/machine/block.hpp"
+#include "exec/machine/poison.hpp"
+#include "exec/memory/address.hpp"
+
+namespace ptxloom::exec {
+
+void Transfer::begin(bool counted) {
+  counted_ = counted;
+  const bool reduces = reduction_ != nullptr;
+  Judge* const judge = actor_.warp->judge();
+  for (const Piece& piece : pieces_) {
+    if (judge != nullptr) {
+      judge->write_begins(actor_, piece.to, piece.bytes, reduces);
+      if (!taken_ && piece.from != nullptr) judge->read_begins(actor_, piece.from, piece.bytes);
+    }
+    if (!reduces) std::memset(piece.to, kPoison, piece.bytes);
+  }
+}
+
+Judge::End Transfer::end() const { return counted_ ? Judge::End::mbarrier : Judge::End::own_wait; }
+
+void Transfer::add_value(std::byte* to, const void* value, std::uint32_t bytes) {
+  const auto* from = static_cast<const std::byte*>(value);
+  pieces_.push_back({.to = to, .bytes = bytes});
+  data_.insert(data_.end(), from, from + bytes);
+  taken_ = true;
+}
+
+void Transfer::take() {
+  if (taken_) return;
+  taken_ = true;
+  for (const Piece& piece : pieces_) {
+    if (piece.from != nullptr) {
+      if (Judge* judge = actor_.warp->judge()) judge->read_ends(actor_, piece.from, piece.bytes, end());
+      data_.insert(data_.end(), piece.from, piece.from + piece.bytes);
+      continue;
+    }
+    for (std::uint32_t i = 0; i < piece.bytes; ++i) data_.push_back(fill_[i % fill_.size()]);
+  }
+}
+
+void Transfer::land() {
+  take();
+  const std::byte* from = data_.data();
+  for (const Piece& piece : pieces_) {
+    if (reduction_ != nullptr) {
+      reduction_->apply(piece.to, from, piece.bytes);
+    } else {
+      std::memcpy(piece.to, from, piece.bytes);
+    }
+    from += piece.bytes;
+    Judge* const judge = actor_.warp->judge();
+    if (judge != nullptr) judge->write_ends(actor_, piece.to, piece.bytes, end(), reduction_ != nullptr);
+  }
+}
+
+void issue(Transfer transfer, const SharedPlace& barrier, std::uint32_t bytes) {
+  transfer.begin(true);
+  const auto shared = std::make_shared<Transfer>(std::move(transfer));
+  Mbarriers& barriers = barrier.block->mbarriers();
+  barriers.when_looked_at(shared->actor(), barrier.offset,
+                          [&barriers, shared, offset = barrier.offset, bytes] {
+                            shared->land();
+                            barriers.complete(shared->actor(), offset, bytes);
+                          });
+}
+
+void issue(Transfer transfer) {
+  transfer.begin(false);
+  const Actor actor = transfer.actor();
+  actor.warp->bulk_copies().issue(actor.lane, std::move(transfer));
+}
+
+}  // namespace ptxloom::exec

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/control/barrier.hpp"
+
+#include <bit>
+#include <string>
+#include <utility>
+
+#include "exec/machine/block.hpp"
+#include "exec/machine/cluster.hpp"
+#include "exec/machine/fault.hpp"
+#include "exec/machine/warp.hpp"
+
+namespace ptxloom::exec {
+namespace {
+
+// bar.red gives each waiting thread the result over all of them; its first operand is the destination.
+void deliver_votes(const Barriers::Waiter& waiter, const Barriers::Barrier& barrier) {
+  const Operation& op = *waiter.op;
+  const auto& reduction = op.plan_as<BarrierPlan>().reduction;
+  if (!reduction) return;
+  std::byte* registers = waiter.warp->registers();
+  switch (*reduction) {
+    case BarrierReduction::popc: {
+      const Lanes<std::uint32_t> out(registers, op.slots[0]);
+      for_lanes(waiter.lanes, [&](int lane) { out.set(lane, barrier.votes); });
+      return;
+    }
+    case BarrierReduction::all:
+      return Lanes<bool>(registers, op.slots[0])
+          .set(waiter.lanes, barrier.votes == barrier.voters ? kAllLanes : 0);
+    case BarrierReduction::any:
+      return Lanes<bool>(registers, op.slots[0]).set(waiter.lanes, barrier.votes != 0 ? kAllLanes : 0);
+  }
+}
+
+}  // namespace
+
+void require_whole_warp(Warp& warp, const Operation& op, Mask mask) {
+  const Mask absent = warp.flow().live() & ~mask;
+  if (absent == 0) return;
+  fault(warp, op, mask, "barrier-divergence",
+        "only some threads of the warp reach this barrier: lanes " + describe_lanes(absent) + " do not",
+        "let all threads of a warp take the same way to a barrier, or use barrier.sync without .aligned");
+}
+
+void Barriers::arrive(Warp& warp, const Operation& op, Mask mask, const Arrival& arrival) {
+  if (arrival.barrier >= kCount) {
+    fault(warp, op, mask, "barrier-number", "there is no barrier " + std::to_string(arrival.barrier),
+          "a block has barriers 0 to 15");
+  }
+  if (arrival.count % kLanes != 0) {
+    fault(warp, op, mask, "barrier-count",
+          "the thread count " + std::to_string(arrival.count) + " is no multiple of the warp size",
+          "count in whole warps: barriers are counted by warp");
+  }
+  if (arrival.aligned) require_whole_warp(warp, op, mask);
+  Barrier& barrier = barriers_[arrival.barrier];
+  if (barrier.used && barrier.count != arrival.count) {
+    fault(warp, op, mask, "barrier-count",
+          "barrier " + std::to_string(arrival.barrier) + " already waits for " +
+              describe_count(barrier.count) + ", this instruction expects " + describe_count(arrival.count),
+          "give every instruction that meets at one barrier the same thread count");
+  }
+  barrier.used = true;
+  barrier.count = arrival.count;
+  const auto lanes = static_cast<std::uint32_t>(std::popcount(mask));
+  barrier.arrived += arrival.count != 0 && arrival.aligned ? kLanes : lanes;
+  barrier.voters += lanes;
+  barrier.votes += static_cast<std::uint32_t>(std::popcount(arrival.votes & mask));
+  if (barrier.count != 0 && barrier.arrived > barrier.count) {
+    fault(warp, op, mask, "barrier-count",
+          std::to_string(barrier.arrived) + " threads have arrived at barrier " +
+              std::to_string(arrival.barrier) + ", which expects " + std::to_string(barrier.count),
+          "count the threads of all warps that use this barrier");
+  }
+  if (Judge* judge = warp.judge()) judge->arrive(warp, &barrier);
+  if (arrival.waits) {
+    barrier.waiting.push_back({.warp = &warp, .lanes = mask, .op = &op});
+    warp.flow().park(mask);
+  }
+  if (complete(barrier)) open(barrier);
+}
+
+void Barriers::recheck() {
+  for (Barrier& barrier : barriers_) {
+    if (barrier.used && complete(barrier)) open(barrier);
+  }
+}
+
+bool Barriers::complete(const Barrier& barrier) const {
+  return barrier.arrived == (barrier.count != 0 ? barrier.count : block_->live_threads());
+}
+
+void Barriers::open(Barrier& barrier) {
+  const Barrier opened = std::exchange(barrier, {});
+  Judge* const judge = block_->cluster().judge();
+  if (judge != nullptr) opened.count == 0 ? judge->open_with_exited(&barrier) : judge->open(&barrier);
+  for (const Waiter& waiter : opened.waiting) {
+    if (judge != nullptr) judge->pass(*waiter.warp, &barrier);
+    deliver_votes(waiter, opened);
+    waiter.warp->flow().release(waiter.lanes);
+  }
+}
+
+}  // namespace ptxloom::exec

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "exec/machine/lanes.hpp"
+#include "exec/machine/operation.hpp"
+
+// The sixteen barriers of a block. Without a thread count a barrier waits for every thread that has not
+// exited; with one, for that many arrivals, of which an `.aligned` instruction makes a full warp's (PTX
+// ISA 9.7.13.1).
+namespace ptxloom::exec {
+
+class Block;
+
+struct Arrival {
+  std::uint32_t barrier = 0;
+  std::uint32_t count = 0;  ///< threads expected; 0 = all of the block
+  bool aligned = true;
+  bool waits = true;  ///< false for bar.arrive
+  Mask votes = 0;     ///< of bar.red: lanes whose predicate holds
+};
+
+/// What bar.red makes of the votes.
+enum class BarrierReduction : std::uint8_t { popc, all, any };
+
+/// How a barrier instruction was decoded; the plan of its operation.
+struct BarrierPlan {
+  int number = 0, count = -1, vote = -1;  // operands; -1 where there is none
+  bool aligned = true;
+  bool waits = true;
+  std::optional<BarrierReduction> reduction = {};
+};
+
+/// A fault unless all threads of the warp that have not exited are among the lanes.
+void require_whole_warp(Warp& warp, const Operation& op, Mask lanes);
+
+class Barriers {
+ public:
+  static constexpr std::uint32_t kCount = 16;
+
+  explicit Barriers(Block& block) : block_(&block) {}
+  void reset() { barriers_ = {}; }
+  /// Lanes `mask` of the warp arrive; they are parked until all others have. The last arrival frees them.
+  void arrive(Warp& warp, const Operation& op, Mask mask, const Arrival& arrival);
+  /// After threads have exited: barriers that waited only for them open.
+  void recheck();
+
+  struct Waiter {
+    Warp* warp;
+    Mask lanes;
+    const Operation* op;
+  };
+  struct Barrier {
+    bool used = false;
+    std::uint32_t count = 0;
+    std::uint32_t arrived = 0;
+    std::uint32_t voters = 0;
+    std::uint32_t votes = 0;
+    std::vector<Waiter> waiting;
+  };
+  const std::array<Barrier, kCount>& state() const { return barriers_; }
+
+ private:
+  bool complete(const Barrier& barrier) const;
+  void open(Barrier& barrier);
+
+  Block* block_;
+  std::array<Barrier, kCount> barriers_;
+};
+
+}  // namespace ptxloom::exec

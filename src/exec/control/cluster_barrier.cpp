@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/control/cluster_barrier.hpp"
+
+#include <utility>
+
+#include "exec/machine/cluster.hpp"
+#include "exec/machine/fault.hpp"
+
+namespace ptxloom::exec {
+
+void ClusterBarrier::reset() {
+  warps_.assign(cluster_->blocks().size() * cluster_->blocks().front().warps().size(), {});
+}
+
+ClusterBarrier::State& ClusterBarrier::state(const Warp& warp) {
+  return warps_[warp.block().rank() * warp.block().warps().size() + warp.index()];
+}
+
+void ClusterBarrier::arrive(Warp& warp, const Operation& op, Mask lanes) {
+  State& mine = state(warp);
+  if ((mine.arrived & lanes) != 0) {
+    fault(warp, op, mine.arrived & lanes, "barrier-count",
+          "the thread arrives again before the cluster's barrier is complete",
+          "wait (barrier.cluster.wait) between two arrivals");
+  }
+  mine.arrived |= lanes;
+  mine.passed &= ~lanes;
+  if (Judge* judge = warp.judge()) judge->arrive(warp, this);
+  recheck();
+}
+
+void ClusterBarrier::wait(Warp& warp, const Operation& op, Mask lanes) {
+  State& mine = state(warp);
+  const Mask strange = lanes & ~(mine.arrived | mine.passed);
+  if (strange != 0) {
+    fault(warp, op, strange, "barrier-count", "the thread waits for the cluster's barrier without an arrival",
+          "arrive (barrier.cluster.arrive) before each wait");
+  }
+  mine.passed &= ~lanes;
+  const Mask early = lanes & mine.arrived;
+  if (Judge* judge = warp.judge(); judge != nullptr && early == 0) judge->pass(warp, this);
+  if (early == 0) return;
+  mine.waiting |= early;
+  warp.flow().park(early);
+}
+
+void ClusterBarrier::recheck() {
+  for (const Block& block : cluster_->blocks()) {
+    for (const Warp& warp : block.warps()) {
+      if ((warp.flow().live() & ~state(warp).arrived) != 0) return;
+    }
+  }
+  Judge* const judge = cluster_->judge();
+  if (judge != nullptr) judge->open_with_exited(this);
+  for (Block& block : cluster_->blocks()) {
+    for (Warp& warp : block.warps()) {
+      State& mine = state(warp);
+      const Mask waited = std::exchange(mine.waiting, 0);
+      if (judge != nullptr && waited != 0) judge->pass(warp, this);
+      mine.passed = std::exchange(mine.arrived, 0) & ~waited;
+      if (waited != 0) warp.flow().release(waited);
+    }
+  }
+  cluster_->note_progress();
+}
+
+}  // namespace ptxloom::exec

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "exec/machine/lanes.hpp"
+#include "exec/machine/operation.hpp"
+
+// barrier.cluster (PTX ISA 9.7.13.3): every thread of the cluster that has not exited arrives once, and may
+// then wait for the others.
+namespace ptxloom::exec {
+
+class Cluster;
+
+class ClusterBarrier {
+ public:
+  explicit ClusterBarrier(Cluster& cluster) : cluster_(&cluster) {}
+  void reset();
+  void arrive(Warp& warp, const Operation& op, Mask lanes);
+  /// Lanes whose phase is not complete are parked.
+  void wait(Warp& warp, const Operation& op, Mask lanes);
+  /// After threads have exited.
+  void recheck();
+
+ private:
+  struct State {
+    Mask arrived = 0;  // in this phase
+    Mask passed = 0;   // in one that is complete, and have not waited yet
+    Mask waiting = 0;
+  };
+  State& state(const Warp& warp);
+
+  Cluster* cluster_;
+  std::vector<State> warps_;  // of all blocks, by rank
+};
+
+}  // namespace ptxloom::exec

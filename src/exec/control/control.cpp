@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <bit>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exec/machine/block.hpp"
+#include "exec/machine/call.hpp"
+#include "exec/machine/decoder.hpp"
+#include "exec/machine/fault.hpp"
+#include "exec/machine/members.hpp"
+
+// Branches, ends and barriers (PTX ISA 9.7.12 and 9.7.13). Memory is coherent here, so there is no order to
+// keep.
+namespace ptxloom::exec {
+namespace {
+
+void decode_branch(Decoder& decoder) {
+  decoder.emit([](Warp& warp, const Operation& op, Mask mask) { warp.flow().branch(mask, op.target); });
+}
+
+// To each label of the list the lanes whose index is its.
+void run_branch_indexed(Warp& warp, const Operation& op, Mask mask) {
+  const auto& targets = op.plan_as<std::vector<std::uint32_t>>();
+  const Lanes<std::uint32_t> indices(warp.registers(), op.slots[0]);
+  for_lanes(mask, [&](int lane) {
+    if (indices[lane] < targets.size()) return;
+    fault(warp, op, lane_bit(lane), "branch-index",
+          "the index is " + std::to_string(indices[lane]) + ", the list has " +
+              std::to_string(targets.size()) + " labels",
+          "check the index before the branch");
+  });
+  while (mask != 0) {
+    const std::uint32_t index = indices[std::countr_zero(mask)];
+    Mask lanes = 0;
+    for_lanes(mask, [&](int lane) { lanes |= Mask{indices[lane] == index} << lane; });
+    mask &= ~lanes;
+    warp.flow().branch(lanes, targets[index]);
+  }
+}
+
+void decode_branch_indexed(Decoder& decoder) {
+  decoder.emit(&run_branch_indexed, decoder.targets_of("LIST"));
+}
+
+void run_exit(Warp& warp, const Operation&, Mask mask) { warp.exit(mask); }
+
+void decode_return(Decoder& decoder) { decoder.emit(decoder.in_kernel() ? &run_exit : &run_return); }
+
+void decode_exit(Decoder& decoder) {
+  if (decoder.word("op") == "exit") return decoder.emit(&run_exit);
+  decoder.emit([](Warp& warp, const Operation& op, Mask mask) {
+    fault(warp, op, mask, "trap", "the kernel stops itself here", "look for the check that branches to it");
+  });
+}
+
+// What all lanes of the mask have in an operand.
+std::uint32_t uniform(Warp& warp, const Operation& op, Mask mask, int operand) {
+  const Lanes<std::uint32_t> lanes(warp.registers(), op.slot(static_cast<std::size_t>(operand)));
+  const std::uint32_t value = lanes[std::countr_zero(mask)];
+  for_lanes(mask, [&](int lane) {
+    if (lanes[lane] == value) return;
+    fault(warp, op, lane_bit(lane), "barrier-divergence",
+          "threads of one warp name different barriers or counts",
+          "let all threads of a warp use the same barrier");
+  });
+  return value;
+}
+
+Arrival arrival_of(Warp& warp, const Operation& op, Mask mask, const BarrierPlan& plan) {
+  return {.barrier = uniform(warp, op, mask, plan.number),
+          .count = plan.count >= 0 ? uniform(warp, op, mask, plan.count) : 0,
+          .aligned = plan.aligned,
+          .waits = plan.waits,
+          .votes = plan.vote >= 0
+                       ? Lanes<bool>(warp.registers(), op.slot(static_cast<std::size_t>(plan.vote))).mask()
+                       : 0};
+}
+
+// `bar` is `barrier.aligned` by another name.
+BarrierPlan plan_of(const Decoder& decoder) {
+  return {.number = decoder.operand("A"),
+          .count = decoder.operand("B"),
+          .vote = decoder.operand("C"),
+          .aligned = !decoder.word("op").starts_with("barrier") || decoder.has("aligned")};
+}
+
+void run_barrier(Warp& warp, const Operation& op, Mask mask) {
+  warp.block().barriers().arrive(warp, op, mask, arrival_of(warp, op, mask, op.plan_as<BarrierPlan>()));
+}
+
+void decode_sync(Decoder& decoder) {
+  decoder.emit(&run_barrier, std::make_shared<BarrierPlan>(plan_of(decoder)));
+}
+
+void decode_arrive(Decoder& decoder) {
+  BarrierPlan plan = plan_of(decoder);
+  plan.waits = false;
+  decoder.emit(&run_barrier, std::make_shared<BarrierPlan>(plan));
+}
+
+// Its first operand is the destination, which the barrier writes when it opens.
+void decode_reduce(Decoder& decoder) {
+  BarrierPlan plan = plan_of(decoder);
+  const std::string_view op = decoder.word("reduce");
+  plan.reduction = op == "popc"  ? BarrierReduction::popc
+                   : op == "and" ? BarrierReduction::all
+                                 : BarrierReduction::any;
+  decoder.emit(&run_barrier, std::make_shared<BarrierPlan>(plan));
+}
+
+void decode_warp_sync(Decoder& decoder) {
+  decoder.emit([](Warp& warp, const Operation& op, Mask mask) {
+    for_member_groups(warp, op, mask, op.slots[0],
+                      [&](Mask lanes, Mask wanted) { warp.meet(lanes, wanted); });
+  });
+}
+
+constexpr std::array kForms{
+    Semantics{"bra", decode_branch},         Semantics{"brx.idx", decode_branch_indexed},
+    Semantics{"ret", decode_return},         Semantics{"exit", decode_exit},
+    Semantics{"barrier.sync", decode_sync},  Semantics{"barrier.arrive", decode_arrive},
+    Semantics{"barrier.red", decode_reduce}, Semantics{"bar.warp.sync", decode_warp_sync},
+};
+
+}  // namespace
+
+std::span<const Semantics> control_semantics() { return kForms; }
+
+}  // namespace ptxloom::exec

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "exec/arithmetic/lanewise.hpp"
+#include "exec/judge/judge.hpp"
+#include "exec/machine/decoder.hpp"
+#include "exec/machine/fault.hpp"
+#include "exec/machine/members.hpp"
+#include "exec/machine/poison.hpp"
+#include "exec/memory/address.hpp"
+
+// What a program says to caches, schedulers and the memory system, which changes no result here: memory is
+// coherent, grids run one after the other, and registers are not scarce. Where the manual asks something of
+// the operands, it is checked.
+namespace ptxloom::exec {
+namespace {
+
+// prefetch (which may miss any allocation), pmevent, griddepcontrol.
+void decode_nothing(Decoder& decoder) {
+  decoder.emit([](Warp&, const Operation&, Mask) {});
+}
+
+// fence, membar: what is accessed strongly around them is in order.
+void decode_fence(Decoder& decoder) {
+  decoder.mark_fenced();
+  decode_nothing(decoder);
+}
+
+void decode_proxy_fence(Decoder& decoder) {
+  decoder.emit([](Warp& warp, const Operation&, Mask) {
+    if (Judge* judge = warp.judge()) judge->fence_proxy(warp);
+  });
+}
+
+// Others go on meanwhile: what this thread waits for may be theirs to do.
+void decode_nanosleep(Decoder& decoder) {
+  decoder.emit([](Warp& warp, const Operation&, Mask) { warp.yield(); });
+}
+
+void decode_setmaxnreg(Decoder& decoder) {
+  decoder.emit([](Warp& warp, const Operation& op, Mask mask) { require_full_warp(warp, op, mask); });
+}
+
+constexpr std::uint32_t kLine = 128;  // bytes; the only size that applypriority and discard take
+
+Reach line(const Decoder& decoder, Access access) {
+  return {.space = decoder.has("space") ? StateSpace::global : StateSpace::generic,
+          .access = access,
+          .bytes = kLine,
+          .alignment = kLine};
+}
+
+void run_apply_priority(Warp& warp, const Operation& op, Mask mask) {
+  Pointers lines;
+  resolve(warp, op, mask, op.slots[0], op.plan_as<Reach>(), lines);
+}
+
+void decode_apply_priority(Decoder& decoder) {
+  decoder.emit(&run_apply_priority, std::make_shared<Reach>(line(decoder, Access::read)));
+}
+
+// "A weak write of an indeterminate value": poison.
+void run_discard(Warp& warp, const Operation& op, Mask mask) {
+  Pointers lines;
+  resolve(warp, op, mask, op.slots[0], op.plan_as<Reach>(), lines);
+  for_lanes(mask, [&](int lane) { std::memset(lines[static_cast<std::size_t>(lane)], kPoison, kLine); });
+}
+
+void decode_discard(Decoder& decoder) {
+  decoder.emit(&run_discard, std::make_shared<Reach>(line(decoder, Access::write)));
+}
+
+// A policy is opaque, and nothing here asks what is in it: its priorities, as bits of our own.
+struct Policy {
+  std::uint64_t value = 0;
+  int fraction = -1, primary_bytes = -1, total_bytes = -1;  // operands
+};
+
+std::uint64_t priority(std::string_view word) {
+  if (word == "L2::evict_first") return 1;
+  if (word == "L2::evict_last") return 2;
+  return word == "L2::evict_normal" ? 3 : 4;  // evict_unchanged
+}
+
+void check_policy(Warp& warp, const Operation& op, Mask mask, const Policy& policy) {
+  const auto operand = [&](int index) -> const Slot& { return op.slot(static_cast<std::size_t>(index)); };
+  for_lanes(mask, [&](int lane) {
+    if (policy.fraction >= 0) {
+      const float fraction = Lanes<float>(warp.registers(), operand(policy.fraction))[lane];
+      if (fraction > 0 && fraction <= 1) return;
+      fault(warp, op, lane_bit(lane), "cache-policy", "the fraction is " + std::to_string(fraction),
+            "give a fraction above 0 and up to 1");
+    }
+    if (policy.primary_bytes < 0) return;
+    const Lanes<std::uint32_t> primary(warp.registers(), operand(policy.primary_bytes)),
+        total(warp.registers(), operand(policy.total_bytes));
+    if (primary[lane] <= total[lane]) return;
+    fault(warp, op, lane_bit(lane), "cache-policy",
+          "the primary range has " + std::to_string(primary[lane]) + " bytes, all of it " +
+              std::to_string(total[lane]),
+          "give a total size that includes the primary one");
+  });
+}
+
+void run_policy(Warp& warp, const Operation& op, Mask mask) {
+  const auto& policy = op.plan_as<Policy>();
+  check_policy(warp, op, mask, policy);
+  const Lanes<std::uint64_t> out(warp.registers(), op.slots[0]);
+  for_lanes(mask, [&](int lane) { out.set(lane, policy.value); });
+}
+
+void decode_policy(Decoder& decoder) {
+  const std::string_view second = decoder.has("second") ? decoder.word("second") : "L2::evict_unchanged";
+  decoder.emit(&run_policy, std::make_shared<Policy>(
+                                Policy{.value = priority(decoder.word("first")) << 8 | priority(second),
+                                       .fraction = decoder.operand("F"),
+                                       .primary_bytes = decoder.operand("N"),
+                                       .total_bytes = decoder.operand("M")}));
+}
+
+void decode_policy_of_property(Decoder& decoder) {
+  decoder.emit(lanewise<std::uint64_t>([](std::uint64_t property) { return property; }));
+}
+
+constexpr std::array kForms{
+    Semantics{"fence", decode_fence},
+    Semantics{"fence.restrict", decode_fence},
+    Semantics{"fence.mbarrier_init", decode_nothing},
+    Semantics{"fence.proxy", decode_proxy_fence},
+    Semantics{"fence.proxy.restrict", decode_proxy_fence},
+    Semantics{"fence.proxy.tensormap.release", decode_nothing},
+    Semantics{"fence.proxy.tensormap.acquire", decode_nothing},
+    Semantics{"membar", decode_fence},
+    Semantics{"griddepcontrol", decode_nothing},
+    Semantics{"pmevent", decode_nothing},
+    Semantics{"nanosleep", decode_nanosleep},
+    Semantics{"setmaxnreg", decode_setmaxnreg},
+    Semantics{"prefetch", decode_nothing},
+    Semantics{"prefetchu", decode_nothing},
+    Semantics{"applypriority", decode_apply_priority},
+    Semantics{"discard", decode_discard},
+    Semantics{"createpolicy.fractional", decode_policy},
+    Semantics{"createpolicy.range", decode_policy},
+    Semantics{"createpolicy.cvt", decode_policy_of_property},
+};
+
+}  // namespace
+
+std::span<const Semantics> hint_semantics() { return kForms; }
+
+}  // namespace ptxloom::exec

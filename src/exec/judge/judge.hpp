@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "exec/judge/races.hpp"
+#include "exec/judge/undefined.hpp"
+#include "exec/memory/address.hpp"
+
+// What watches a cluster while it runs and finds misuse that gives right results by luck: races.hpp and
+// undefined.hpp, and division of integers by zero. The machine tells it of instructions, accesses,
+// synchronisation and copies where they happen, and has a null pointer instead where judging is off.
+namespace ptxloom::exec {
+
+class Judge {
+ public:
+  explicit Judge(Cluster& cluster);
+  void start();
+
+  /// Before an operation is done by `lanes`, of `group` those that its guard lets through.
+  void executes(Warp& warp, const Operation& op, Mask group, Mask lanes);
+  /// A lane reads or writes shared memory.
+  void access(const Actor& actor, const SharedPlace& place, const Reach& reach);
+  /// A lane accesses other memory, where that may order it and others.
+  void access(const Actor& actor, const std::byte* memory, const Reach& reach);
+  /// Lanes whose stored values others of the same instruction replaced by theirs.
+  void lost(Warp& warp, const Operation& op, Mask lanes, const Pointers& to);
+
+  /// Each lane takes the value of another.
+  void shuffle(const Warp& warp, Mask lanes, const Slot& to, const Slot& from,
+               const std::array<int, kLanes>& sources) {
+    undefined_.shuffle(warp, lanes, to, from, sources);
+  }
+
+  // Synchronisation: order.hpp. A place is known by any address of its own.
+  void arrive(const Warp& warp, const void* place) { order().arrive(party_of(warp), place); }
+  void open(const void* place) { order().open(place); }
+  void open_with_exited(const void* place) { order().open_with_exited(place); }
+  void pass(const Warp& warp, const void* place) { order().pass(party_of(warp), place); }
+  void meet(const Warp& warp) { order().sync_lanes(party_of(warp)); }
+  void exit(const Warp& warp) { order().exit(party_of(warp)); }
+  void fence_proxy(const Warp& warp) { order().fence_proxy(party_of(warp)); }
+  /// Copies that an mbarrier counts are done.
+  void arrive(const void* barrier) { order().arrive(order().copies(), barrier); }
+
+  void barrier_begins(const Actor& actor, const SharedPlace& place);
+  void barrier_ends(const Actor& actor, const SharedPlace& place);
+
+  /// Of a copy. What is not shared memory is passed over.
+  enum class End : std::uint8_t { own_wait, mbarrier };
+  void read_begins(const Actor& actor, const std::byte* from, std::uint32_t bytes);
+  void read_ends(const Actor& actor, const std::byte* from, std::uint32_t bytes, End end);
+  void write_begins(const Actor& actor, const std::byte* to, std::uint32_t bytes, bool reduces);
+  void write_ends(const Actor& actor, const std::byte* to, std::uint32_t bytes, End end, bool reduces);
+  void read_by_proxy(const Actor& actor, const SharedPlace& place, std::uint32_t bytes) {
+    races_.read_by_proxy(actor, place, bytes);
+  }
+
+ private:
+  Order& order() { return races_.order(); }
+  Order::Party party_of(const Warp& warp) const { return races_.party_of(warp); }
+  Order::Party party_of(const Actor& actor, End end);
+  std::optional<SharedPlace> find(const std::byte* memory);
+  void check_divisor(Warp& warp, const Operation& op, const FlowPiece& divisor, Mask lanes);
+  void order_by(const Actor& actor, const void* word, const Reach& reach);
+
+  Cluster* cluster_;
+  Races races_;
+  Undefined undefined_;
+  bool fences_ = false;  // the kernel has some: they may order what is accessed strongly
+};
+
+}  // namespace ptxloom::exec

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "exec/machine/code.hpp"
+#include "exec/machine/lanes.hpp"
+#include "exec/memory/element.hpp"
+
+// Which bits of a warp's registers were never given a value: a second register file of the same layout, with
+// a word of its own for each register that says whether the file need be looked at. Most never need it.
+namespace ptxloom::exec {
+
+class RegisterShadow {
+ public:
+  /// No register of the kernel and its functions has a value; constants do.
+  void reset(const Code& code) {
+    file_.resize(code.registers.size());
+    states_.assign(code.registers.size() / kStep, State::defined);
+    for (const auto& function : code.register_slots) {
+      for (const Slot& slot : function) {
+        state(slot) = State::undefined;
+        if (slot.bytes == 16) states_[(slot.offset + 8 * kLanes) / kStep] = State::undefined;
+      }
+    }
+  }
+
+  bool is_defined(const Slot& slot) const { return states_[slot.offset / kStep] == State::defined; }
+  std::uint64_t undefined(const Slot& slot, int lane) const {
+    switch (states_[slot.offset / kStep]) {
+      case State::defined:
+        return 0;
+      case State::undefined:
+        return ~std::uint64_t{0};
+      case State::mixed:
+        break;
+    }
+    auto* file = const_cast<std::byte*>(file_.data());
+    return slot.bytes == 0 ? std::uint64_t{Lanes<bool>(file, plain(slot))[lane]}
+                           : read_element(file, slot, lane);
+  }
+  void set(const Slot& slot, int lane, std::uint64_t bits) {
+    if (bits == 0 && is_defined(slot)) return;
+    spread(slot);
+    if (slot.bytes == 0) {
+      Lanes<bool>(file_.data(), plain(slot)).set(lane, (bits & 1) != 0);
+    } else {
+      write_element(file_.data(), slot, lane, bits);
+    }
+  }
+  /// The lanes are given a value; those of `live` are all there are.
+  void define(const Slot& slot, Mask lanes, Mask live) {
+    if (is_defined(slot)) return;
+    if ((live & ~lanes) == 0) {
+      state(slot) = State::defined;
+      return;
+    }
+    for_lanes(lanes, [&](int lane) { set(slot, lane, 0); });
+  }
+
+ private:
+  enum class State : std::uint8_t { defined, undefined, mixed };
+  static constexpr std::size_t kStep = 8;  // registers begin at multiples of it
+
+  static Slot plain(Slot slot) {
+    slot.negated = false;
+    return slot;
+  }
+  State& state(const Slot& slot) { return states_[slot.offset / kStep]; }
+  // From here on the file holds the register's bits.
+  void spread(const Slot& slot) {
+    State& state = this->state(slot);
+    if (state == State::mixed) return;
+    const int fill = state == State::undefined ? 0xff : 0;
+    std::memset(file_.data() + slot.offset, fill, slot.bytes == 0 ? sizeof(Mask) : slot.bytes * kLanes);
+    state = State::mixed;
+  }
+
+  std::vector<std::byte> file_;
+  std::vector<State> states_;
+};
+
+}  // namespace ptxloom::exec

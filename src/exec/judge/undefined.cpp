@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/judge/undefined.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "exec/machine/cluster.hpp"
+#include "ir/naming.hpp"
+
+namespace ptxloom::exec {
+namespace {
+
+constexpr std::uint64_t kAll = ~std::uint64_t{0};
+
+std::uint64_t undefined_of(const RegisterShadow& shadow, const FlowPiece& piece, int lane) {
+  return shadow.undefined(piece.slot, lane) & low_bits(piece.bits);
+}
+
+// The bits of all pieces side by side, of which out number `number` is given some.
+std::uint64_t packed(const RegisterShadow& shadow, const DataFlow& flow, std::size_t number, int lane) {
+  std::array<std::uint64_t, 2> all{};
+  std::size_t at = 0;
+  for (const FlowPiece& piece : flow.in) {
+    if (at < 128) all[at / 64] |= undefined_of(shadow, piece, lane) << at % 64;
+    at += piece.bits;
+  }
+  at = 0;
+  for (std::size_t i = 0; i < number; ++i) at += flow.out[i].bits;
+  return at < 128 ? all[at / 64] >> at % 64 & low_bits(flow.out[number].bits) : 0;
+}
+
+std::uint64_t picked(std::uint64_t a, std::uint64_t b, std::uint64_t selector) {
+  const std::uint64_t both = (a & low_bits(32)) | b << 32;
+  std::uint64_t result = 0;
+  for (int i = 0; i < 4; ++i) {
+    const std::uint64_t byte = both >> (selector >> 4 * i & 7) * 8 & 0xff;
+    const bool sign = (selector >> 4 * i & 8) != 0;  // the byte's top bit, eight times
+    result |= (!sign ? byte : (byte & 0x80) != 0 ? 0xff : 0) << 8 * i;
+  }
+  return result;
+}
+
+}  // namespace
+
+void Undefined::start() {
+  const auto& blocks = cluster_->blocks();
+  const Grid& grid = cluster_->grid();
+  registers_.resize(blocks.size() * blocks.front().warps().size());
+  for (RegisterShadow& shadow : registers_) shadow.reset(grid.code());
+  shared_.assign(blocks.size(), std::vector<std::uint8_t>(grid.shared_bytes(), 0xff));
+  flow_ = nullptr;
+}
+
+RegisterShadow& Undefined::shadow_of(const Warp& warp) {
+  return registers_[warp.block().rank() * warp.block().warps().size() + warp.index()];
+}
+
+void Undefined::check(Warp& warp, const Operation& op, Mask lanes, const FlowPiece& piece, const char* what) {
+  const RegisterShadow& shadow = shadow_of(warp);
+  if (shadow.is_defined(piece.slot)) return;
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int lane = std::countr_zero(lanes);
+    const std::uint64_t bits = undefined_of(shadow, piece, lane);
+    if (bits == 0) continue;
+    fault(warp, op, lane_bit(lane), "undefined-value",
+          fmt::format(
+              "{} {}, of which bits {:#x} were never given a value, or are made from some that were not",
+              what, piece.reg == nullptr ? "a value" : ir::name_of(*piece.reg), bits),
+          "give every register and all shared memory a value on each way to its use");
+  }
+}
+
+// What a function is passed, and what it gives back, has a value.
+void Undefined::call(Warp& warp, const Operation& op, Mask lanes) {
+  const Code& code = cluster_->grid().code();
+  RegisterShadow& shadow = shadow_of(warp);
+  for (const Callee& callee : code.callees) {
+    for (const auto* places : {&callee.parameters, &callee.results}) {
+      for (const Location& place : *places)
+        if (!place.in_memory) shadow.define(place.slot, lanes, warp.flow().live());
+    }
+  }
+  const ir::Function& function = code.function_of(op);
+  for (const ir::Operand& result : function.results_of(function.calls[op.instruction])) {
+    if (result.kind == ir::Operand::Kind::reg)
+      shadow.define(code.register_slots[op.function][result.index], lanes, warp.flow().live());
+  }
+}
+
+void Undefined::executes(Warp& warp, const Operation& op, const DataFlow& flow, Mask group, Mask lanes) {
+  if (op.is_call) return call(warp, op, lanes);
+  if (!op.begins) return;
+  if (op.guarded) check(warp, op, group, {.slot = op.guard, .bits = 1}, "it is guarded by");
+  if (lanes == 0) return;
+  flow_ = &flow;
+  for (const FlowPiece& piece : flow.addresses) check(warp, op, lanes, piece, "its address depends on");
+  carry(warp, flow, lanes);
+}
+
+void Undefined::carry(Warp& warp, const DataFlow& flow, Mask lanes) {
+  RegisterShadow& shadow = shadow_of(warp);
+  const auto is_defined = [&](const FlowPiece& piece) { return shadow.is_defined(piece.slot); };
+  undefined_in_ = !std::ranges::all_of(flow.in, is_defined);
+  const bool carries = undefined_in_ && flow.rule < FlowRule::loaded;
+  std::array<std::array<std::uint64_t, kLanes>, 8> results;
+  for (std::size_t i = 0; carries && i < std::min(flow.out.size(), results.size()); ++i)
+    for_lanes(lanes,
+              [&](int lane) { results[i][static_cast<std::size_t>(lane)] = result(warp, flow, i, lane); });
+  if (carries && flow.rule == FlowRule::collective) {
+    for (auto& each : results) {
+      std::uint64_t any = 0;
+      for_lanes(lanes, [&](int lane) { any |= each[static_cast<std::size_t>(lane)]; });
+      each.fill(any);
+    }
+  }
+  for (std::size_t i = 0; i < flow.out.size(); ++i) {
+    if (flow.out[i].reg == nullptr || (i == 0 && flow.rule == FlowRule::elsewhere)) continue;
+    if (!carries || i >= results.size()) {
+      shadow.define(flow.out[i].slot, lanes, warp.flow().live());
+      continue;
+    }
+    for_lanes(lanes, [&](int lane) {
+      shadow.set(flow.out[i].slot, lane, results[i][static_cast<std::size_t>(lane)]);
+    });
+  }
+}
+
+std::uint64_t Undefined::logic(Warp& warp, const DataFlow& flow, int lane) {
+  const RegisterShadow& shadow = shadow_of(warp);
+  const std::uint64_t ua = undefined_of(shadow, flow.in[0], lane),
+                      ub = undefined_of(shadow, flow.in[1], lane);
+  if (flow.rule == FlowRule::exclusive) {
+    const bool same = flow.in[0].reg != nullptr && flow.in[0].reg == flow.in[1].reg;  // always 0
+    return same ? 0 : ua | ub;
+  }
+  const std::uint64_t flip = flow.rule == FlowRule::disjunction ? kAll : 0;
+  const std::uint64_t a = value_of(warp, flow.in[0], lane) ^ flip,
+                      b = value_of(warp, flow.in[1], lane) ^ flip;
+  return (ua | ub) & (ua | a) & (ub | b);
+}
+
+std::uint64_t Undefined::result(Warp& warp, const DataFlow& flow, std::size_t out, int lane) {
+  const RegisterShadow& shadow = shadow_of(warp);
+  const auto in = [&](std::size_t i) { return undefined_of(shadow, flow.in[i], lane); };
+  switch (flow.rule) {
+    case FlowRule::pack:
+      return packed(shadow, flow, out, lane);
+    case FlowRule::conjunction:
+    case FlowRule::disjunction:
+    case FlowRule::exclusive:
+      return logic(warp, flow, lane);
+    case FlowRule::choose:
+      return in(2) != 0 ? kAll : in(value_of(warp, flow.in[2], lane) != 0 ? 0 : 1);
+    case FlowRule::bytes:
+      return in(2) != 0 ? kAll : picked(in(0), in(1), value_of(warp, flow.in[2], lane));
+    case FlowRule::addend:
+      return flow.in.size() == flow.out.size() ? in(out) : 0;
+    default:
+      break;
+  }
+  const auto any = [&](const FlowPiece& piece) { return undefined_of(shadow, piece, lane) != 0; };
+  return std::ranges::any_of(flow.in, any) ? kAll : 0;
+}
+
+void Undefined::read(const Actor& actor, const SharedPlace& place, std::uint32_t bytes) {
+  if (flow_ == nullptr || flow_->rule != FlowRule::loaded) return;
+  const auto* undefined = shared_[place.block->rank()].data() + place.offset;
+  if (std::all_of(undefined, undefined + bytes, [](std::uint8_t bits) { return bits == 0; })) return;
+  RegisterShadow& shadow = shadow_of(*actor.warp);
+  const std::uint32_t size = flow_->element_bytes;
+  for (std::size_t i = 0; i < flow_->out.size() && (i + 1) * size <= bytes; ++i) {
+    if (flow_->out[i].reg == nullptr) continue;
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, undefined + i * size, size);
+    shadow.set(flow_->out[i].slot, actor.lane, bits);
+  }
+}
+
+std::uint8_t Undefined::stored_bits(const Actor& actor, std::uint32_t byte) {
+  const std::size_t element = byte / flow_->element_bytes;
+  if (element >= flow_->in.size()) return 0;
+  const FlowPiece& piece = flow_->in[element];
+  const std::uint64_t bits = undefined_of(shadow_of(*actor.warp), piece, actor.lane);
+  return static_cast<std::uint8_t>(bits >> 8 * (byte % flow_->element_bytes));
+}
+
+void Undefined::write(const Actor& actor, const SharedPlace& place, std::uint32_t bytes) {
+  auto* undefined = shared_[place.block->rank()].data() + place.offset;
+  const bool exact = flow_ != nullptr && flow_->exact && undefined_in_;
+  for (std::uint32_t i = 0; i < bytes; ++i) undefined[i] = exact ? stored_bits(actor, i) : std::uint8_t{0};
+}
+
+void Undefined::write_global(const Actor& actor) {
+  if (flow_ == nullptr || !flow_->stores || !undefined_in_) return;
+  for (const FlowPiece& piece : flow_->in) {
+    FlowPiece stored = piece;
+    if (flow_->exact)
+      stored.bits =
+          static_cast<std::uint8_t>(std::min<int>(piece.bits, 8 * static_cast<int>(flow_->element_bytes)));
+    check(*actor.warp, *actor.op, lane_bit(actor.lane), stored, "it stores");
+  }
+}
+
+void Undefined::define(const SharedPlace& place, std::uint32_t bytes) {
+  auto* undefined = shared_[place.block->rank()].data() + place.offset;
+  std::fill_n(undefined, bytes, std::uint8_t{0});
+}
+
+void Undefined::shuffle(const Warp& warp, Mask lanes, const Slot& to, const Slot& from,
+                        const std::array<int, kLanes>& sources) {
+  RegisterShadow& shadow = shadow_of(warp);
+  if (shadow.is_defined(from)) return shadow.define(to, lanes, warp.flow().live());
+  std::array<std::uint64_t, kLanes> bits{};
+  for_lanes(lanes, [&](int lane) {
+    const int source = sources[static_cast<std::size_t>(lane)];
+    const bool takes_part = (lanes >> source & 1) != 0;
+    bits[static_cast<std::size_t>(lane)] = takes_part ? shadow.undefined(from, source) : kAll;
+  });
+  for_lanes(lanes, [&](int lane) { shadow.set(to, lane, bits[static_cast<std::size_t>(lane)]); });
+}
+
+}  // namespace ptxloom::exec

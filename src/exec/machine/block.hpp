@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "exec/async/mbarrier.hpp"
+#include "exec/control/barrier.hpp"
+#include "exec/machine/grid.hpp"
+#include "exec/machine/warp.hpp"
+#include "exec/matrix/warpgroup.hpp"
+
+// A block of threads: its warps, its shared memory, and the barriers in and beside it.
+namespace ptxloom::exec {
+
+class Cluster;
+
+class Block {
+ public:
+  Block(Cluster& cluster, std::uint32_t rank);
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  /// Poisons memory and registers and puts all threads at the start, as this block of the grid.
+  void start(const Index3& index);
+
+  Cluster& cluster() const { return cluster_; }
+  const Grid& grid() const { return grid_; }
+  /// In the cluster.
+  std::uint32_t rank() const { return rank_; }
+  const Index3& index() const { return index_; }
+  std::vector<std::byte>& shared() { return shared_; }
+  std::deque<Warp>& warps() { return warps_; }
+  const std::deque<Warp>& warps() const { return warps_; }
+
+  /// Threads that have not exited.
+  std::uint32_t live_threads() const;
+  bool ended() const { return live_threads() == 0; }
+  Barriers& barriers() { return barriers_; }
+  const Barriers& barriers() const { return barriers_; }
+  Mbarriers& mbarriers() { return mbarriers_; }
+  Warpgroups& warpgroups() { return warpgroups_; }
+
+ private:
+  Cluster& cluster_;
+  const Grid& grid_;
+  std::uint32_t rank_;
+  Index3 index_{};
+  std::vector<std::byte> shared_;
+  std::deque<Warp> warps_;
+  Barriers barriers_;
+  Mbarriers mbarriers_;
+  Warpgroups warpgroups_;
+};
+
+}  // namespace ptxloom::exec

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/machine/cluster.hpp"
+
+#include <fmt/format.h>
+
+#include "exec/machine/fault.hpp"
+
+namespace ptxloom::exec {
+namespace {
+
+// Turns in which all that happened was looking at barriers: more than any other use of them takes.
+constexpr std::uint64_t kVainTurns = 10'000;
+
+}  // namespace
+
+Cluster::Cluster(const Grid& grid, Work& work, Counts& counts)
+    : grid_(grid),
+      work_(work),
+      judge_(grid.launch().judge ? std::make_unique<Judge>(*this) : nullptr),
+      traffic_(counts.empty() ? nullptr : std::make_unique<Traffic>(counts)),
+      tracer_(grid.launch().trace ? std::make_unique<Tracer>(grid) : nullptr),
+      barrier_(*this) {
+  for (std::uint32_t rank = 0; rank < grid.cluster_blocks(); ++rank) blocks_.emplace_back(*this, rank);
+}
+
+void Cluster::start(std::uint64_t index) {
+  index_ = index;
+  vain_turns_ = 0;
+  for (Block& block : blocks_) block.start(grid_.block_index(index, block.rank()));
+  barrier_.reset();
+  if (judge_) judge_->start();
+}
+
+bool Cluster::turn(std::uint64_t share) {
+  bool ran = false, alive = false;
+  progress_ = false;
+  for (Block& block : blocks_) {
+    for (Warp& warp : block.warps()) {
+      warp.flow().take_back();
+      if (!warp.flow().blocked()) {
+        run(warp, share);
+        check_limit(warp);
+        ran = true;
+        progress_ |= !warp.vain();
+      }
+      alive |= warp.flow().live() != 0;
+    }
+  }
+  if (!alive) return finish(), false;
+  vain_turns_ = progress_ ? 0 : vain_turns_ + 1;
+  if (!ran || vain_turns_ > kVainTurns) report_deadlock(*this);
+  return true;
+}
+
+void Cluster::run(Warp& warp, std::uint64_t share) {
+  try {
+    warp.run(share);
+  } catch (...) {
+    if (tracer_) tracer_->end();  // what is at fault belongs to the trace
+    throw;
+  }
+}
+
+void Cluster::finish() {
+  if (traffic_) traffic_->flush();
+  for (Block& block : blocks_) {
+    block.mbarriers().finish();
+    for (Warp& warp : block.warps()) warp.finish();
+  }
+}
+
+void Cluster::check_limit(const Warp& warp) const {
+  const std::uint64_t limit = grid_.launch().step_limit;
+  if (limit == 0 || warp.steps() < limit || warp.flow().blocked()) return;
+  const Operation& op = grid_.code().operations[warp.flow().current().pc];
+  fault(warp, op, warp.flow().current().lanes, "step-limit",
+        fmt::format("the warp has done {} instructions and is still running", warp.steps()),
+        "look for a loop that never ends, or raise Launch::step_limit");
+}
+
+}  // namespace ptxloom::exec

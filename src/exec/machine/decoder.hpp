@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "exec/machine/code.hpp"
+#include "exec/machine/symbols.hpp"
+
+// Turns a kernel and the functions it calls into operations: gives every register, constant and variable its
+// place, and hands each instruction to the family that knows its form.
+namespace ptxloom::exec {
+
+class Decoder {
+ public:
+  Decoder(const ir::Module& module, Code& code);
+  void decode_kernel();
+
+  // What a family asks about the instruction at hand.
+  const Variant& variant() const { return instruction_->variant; }
+  /// The word in a slot of the form; "" where it is absent.
+  std::string_view word(std::string_view slot) const;
+  bool has(std::string_view slot) const { return !word(slot).empty(); }
+  int operand(std::string_view name) const { return variant().operand_index(name); }
+  const TargetInfo& target() const { return target_; }
+  /// Not in a function that it calls.
+  bool in_kernel() const { return index_ == 0; }
+  /// The space that an address operand is in; what functions pass each other lies in local memory.
+  std::optional<StateSpace> space_of(std::string_view operand) const;
+  /// What stands behind the dot of a register operand: "b0"; "" where nothing does.
+  std::string selector(std::string_view operand) const;
+  /// The operations that stand behind the labels of the list an operand names: known when all is decoded.
+  std::shared_ptr<const std::vector<std::uint32_t>> targets_of(std::string_view operand);
+  /// The kernel needs memory for alloca.
+  void use_stack() { stack_used_ = true; }
+
+  /// An operation with the instruction's guard and operands.
+  Operation operation(Semantic run);
+  void emit(Operation operation);
+  /// The same, where `run` reads and writes every operand at the variant's type: registers that are wider are
+  /// narrowed before and extended after it. Null says that the family lacks this variant.
+  void emit(Semantic run, std::shared_ptr<const void> plan = nullptr);
+  /// What is the same for every instruction of a variant, made once: fragment maps.
+  template <class Plan, class Make>
+  std::shared_ptr<const Plan> plan_of_variant(Make make) {
+    std::shared_ptr<const void>& plan = plans_[variant().data()];
+    if (plan == nullptr) plan = make();
+    return std::static_pointer_cast<const Plan>(plan);
+  }
+  Slot temporary(std::uint8_t bytes) { return add_register(bytes); }
+  /// Whether the operand is `_`.
+  bool is_sink(const Slot& slot) const { return slot.offset == sink_.offset; }
+  /// The kernel has an instruction by which blocks talk to each other through global memory.
+  void mark_communicating() { code_.communicates = true; }
+  /// The kernel has a fence.
+  void mark_fenced() { code_.fences = true; }
+  void mark_canceling() { code_.communicates = code_.cancels = true; }
+  /// Throws Error(refused, "exec-unsupported") that names the instruction.
+  [[noreturn]] void unsupported(const std::string& why) const;
+
+ private:
+  void place_registers(const ir::Function& function);
+  void place_interface(std::size_t index);
+  void decode_function(std::size_t index);
+  void decode(const ir::Instruction& instruction);
+  void decode(const ir::Call& call);
+  Operation operation(const ir::Call& call, Semantic run);
+  Location location(const ir::Operand& operand, const ir::Parameter& parameter);
+  std::vector<Location> locations(std::span<const ir::Operand> operands,
+                                  const std::vector<ir::Parameter>& parameters);
+  const ir::Interface& interface_of(const ir::Call& call) const;
+  [[noreturn]] void refuse(const ir::Call& call, const std::string& why) const;
+  void guard(Operation& operation, const std::optional<ir::Guard>& guard) const;
+  void finish_branches();
+  Slot add_register(std::size_t bytes);
+  Slot constant(std::uint64_t value, std::uint8_t bytes);
+  Slot address_constant(const Place& place, std::int64_t displacement);
+  void append(Operation& operation, const OperandSpec& spec, const ir::Operand& operand);
+  Slot literal(const OperandSpec& spec, const ir::Operand& operand);
+  void narrow(Operation& operation, std::size_t operand);
+  void widen(const Type& type, const Slot& from, const Slot& to);
+
+  Code& code_;
+  const ir::Module& module_;
+  TargetInfo target_;
+  Symbols symbols_;
+  std::map<std::pair<std::uint64_t, std::uint8_t>, Slot> constants_;
+  std::map<std::uint64_t, Slot> shared_addresses_;
+  std::map<std::string_view, const Semantics*> semantics_ = semantics_by_form();
+  std::map<const spec::VariantData*, std::shared_ptr<const void>> plans_;
+  Slot sink_;
+  bool stack_used_ = false;
+
+  // Of the function at hand:
+  std::size_t index_ = 0;
+  const ir::Function* function_ = nullptr;
+  std::vector<Slot> registers_;
+  std::vector<std::uint32_t> labels_;  // the operation each stands before
+  std::vector<std::size_t> branches_;  // operations whose target is still a label
+  std::vector<std::shared_ptr<std::vector<std::uint32_t>>> lists_;  // of brx.idx, still labels
+  const ir::Instruction* instruction_ = nullptr;
+};
+
+}  // namespace ptxloom::exec

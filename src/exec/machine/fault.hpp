@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "exec/machine/lanes.hpp"
+#include "exec/machine/operation.hpp"
+
+// What a kernel did wrong, as an Error that names the instruction, the block and the thread.
+namespace ptxloom::exec {
+
+/// Throws Error(refused, code): "`ld.global.u32 …;` in kernel k, block (0,0,0), thread (5,0,0): <what>". The
+/// thread is the lowest of `lanes`.
+[[noreturn]] void fault(const Warp& warp, const Operation& op, Mask lanes, std::string_view code,
+                        const std::string& what, std::string hint);
+
+/// The thread that does something: what a fault names when it is found later.
+struct Actor {
+  Warp* warp;
+  const Operation* op;
+  int lane;
+};
+[[noreturn]] void fault(const Actor& actor, std::string_view code, const std::string& what, std::string hint);
+
+/// "`bar.sync 0;`", with the line it was read from.
+std::string describe(const Warp& warp, const Operation& op);
+std::string describe_address(std::uint64_t address);  ///< "0x1000000004"
+std::string describe_lanes(Mask lanes);               ///< "0-7, 16"
+std::string describe_count(std::uint32_t count);      ///< of a barrier: "64 threads", "all threads"
+
+}  // namespace ptxloom::exec

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "exec/judge/data_flow.hpp"
+#include "exec/machine/code.hpp"
+
+// One launch: what its blocks share and do not change. Its unit of work is a cluster; where the kernel knows
+// none, a cluster is one block.
+namespace ptxloom::exec {
+
+using Index3 = std::array<std::uint32_t, 3>;
+
+/// x first.
+inline Index3 unflatten(std::uint64_t index, const Index3& extent) {
+  return {static_cast<std::uint32_t>(index % extent[0]),
+          static_cast<std::uint32_t>(index / extent[0] % extent[1]),
+          static_cast<std::uint32_t>(index / extent[0] / extent[1])};
+}
+inline std::uint64_t size_of(const Index3& extent) {
+  return std::uint64_t{extent[0]} * extent[1] * extent[2];
+}
+
+class Grid {
+ public:
+  Grid(const Code& code, const Memory& memory, const Launch& launch);
+
+  const Code& code() const { return code_; }
+  const Launch& launch() const { return launch_; }
+  std::uint32_t block_threads() const { return static_cast<std::uint32_t>(size_of(launch_.block)); }
+  const Index3& cluster() const { return cluster_; }               ///< in blocks
+  const Index3& cluster_extent() const { return grid_clusters_; }  ///< of the grid, in clusters
+  std::uint32_t cluster_blocks() const { return static_cast<std::uint32_t>(size_of(cluster_)); }
+  std::uint64_t clusters() const { return size_of(grid_clusters_); }
+  /// Of the block that is number `rank` in cluster number `cluster`.
+  Index3 block_index(std::uint64_t cluster, std::uint32_t rank) const;
+  /// What a warp's register file begins with.
+  std::span<const std::byte> registers() const { return registers_; }
+  std::span<std::byte> registers() { return registers_; }
+  /// Of each operation; where judging is off, of none.
+  const std::vector<DataFlow>& flows() const { return flows_; }
+  /// By address.
+  std::span<const Memory::Allocation> allocations() const { return allocations_; }
+  const Memory& memory() const { return memory_; }
+  std::size_t shared_bytes() const { return std::size_t{code_.dynamic_shared_offset} + launch_.shared_bytes; }
+
+ private:
+  const Code& code_;
+  const Memory& memory_;
+  const Launch& launch_;
+  Index3 cluster_{1, 1, 1}, grid_clusters_{1, 1, 1};
+  std::vector<std::byte> registers_;
+  std::vector<DataFlow> flows_;
+  std::vector<Memory::Allocation> allocations_;
+};
+
+}  // namespace ptxloom::exec

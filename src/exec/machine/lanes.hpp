@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+// Registers of a warp lie in one block of bytes, the register file, as 32 lanes side by side, so that one
+// instruction is one loop over lanes. A lane takes four bytes for every type of up to 32 bits (16-bit
+// registers too: what stands above the value is never read), eight for 64 bits and sixteen for 128; a
+// predicate is a mask of one bit a lane. Constants are registers that nothing writes, `_` is a register that
+// nothing reads: semantics need no case for either.
+namespace ptxloom::exec {
+
+inline constexpr int kLanes = 32;
+using Mask = std::uint32_t;
+inline constexpr Mask kAllLanes = ~Mask{0};
+inline constexpr Mask lane_bit(int lane) { return Mask{1} << lane; }
+
+/// Where an operand lives in the register file.
+struct Slot {
+  std::uint32_t offset = 0;
+  std::uint8_t bytes = 4;         ///< of a lane: 4, 8 or 16; 0 for a predicate
+  bool negated = false;           ///< a predicate written `!p`
+  std::int64_t displacement = 0;  ///< of an address, in bytes
+};
+
+template <class T>
+using Storage = std::conditional_t<(sizeof(T) > 4), std::uint64_t, std::uint32_t>;
+
+/// The lanes of one register as values of type T: an integer, float, double, or a struct of bits.
+template <class T>
+class Lanes {
+ public:
+  Lanes(std::byte* file, const Slot& slot) : lanes_(reinterpret_cast<Storage<T>*>(file + slot.offset)) {}
+
+  T operator[](int lane) const {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(lanes_[lane]);
+    } else if constexpr (sizeof(T) == sizeof(Storage<T>)) {
+      return std::bit_cast<T>(lanes_[lane]);
+    } else {
+      return std::bit_cast<T>(static_cast<std::uint16_t>(lanes_[lane]));
+    }
+  }
+  void set(int lane, T value) const {
+    if constexpr (std::is_integral_v<T>) {
+      lanes_[lane] = static_cast<Storage<T>>(value);  // sign extends where T is signed
+    } else if constexpr (sizeof(T) == sizeof(Storage<T>)) {
+      lanes_[lane] = std::bit_cast<Storage<T>>(value);
+    } else {
+      lanes_[lane] = std::bit_cast<std::uint16_t>(value);
+    }
+  }
+
+ private:
+  Storage<T>* lanes_;
+};
+
+/// The bits of a predicate, as they were when this was made.
+template <>
+class Lanes<bool> {
+ public:
+  Lanes(std::byte* file, const Slot& slot)
+      : mask_(reinterpret_cast<Mask*>(file + slot.offset)), value_(*mask_ ^ (slot.negated ? kAllLanes : 0)) {}
+
+  bool operator[](int lane) const { return (value_ >> lane & 1) != 0; }
+  void set(int lane, bool value) const { set(lane_bit(lane), Mask{value} << lane); }
+  Mask mask() const { return value_; }
+  void set(Mask lanes, Mask value) const { *mask_ = (*mask_ & ~lanes) | (value & lanes); }
+
+ private:
+  Mask* mask_;
+  Mask value_;
+};
+
+/// Calls f(lane) for every lane of the mask. Registers overlap either wholly or not at all, and a lane reads
+/// before it writes, so the full loop may be vectorised.
+template <class F>
+inline void for_lanes(Mask mask, F&& f) {
+  if (mask == kAllLanes) {
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC ivdep
+#endif
+    for (int lane = 0; lane < kLanes; ++lane) f(lane);
+  } else {
+    for (; mask != 0; mask &= mask - 1) f(std::countr_zero(mask));
+  }
+}
+
+}  // namespace ptxloom::exec

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+
+#include "exec/judge/judge.hpp"
+#include "exec/machine/fault.hpp"
+#include "exec/machine/warp.hpp"
+
+// Instructions of a whole warp (.sync) name in a member mask the threads that take part.
+namespace ptxloom::exec {
+
+/// Calls f(lanes, members) for each member mask that lanes of `mask` give in operand `slot`; `members`
+/// without threads that have exited. A thread that is not in its own mask is a fault.
+template <class F>
+void for_member_groups(Warp& warp, const Operation& op, Mask mask, const Slot& slot, F f) {
+  const Lanes<Mask> masks(warp.registers(), slot);
+  while (mask != 0) {
+    const Mask members = masks[std::countr_zero(mask)];
+    Mask lanes = 0;
+    for_lanes(mask, [&](int lane) { lanes |= Mask{masks[lane] == members} << lane; });
+    mask &= ~lanes;
+    if ((lanes & ~members) != 0) {
+      fault(warp, op, lanes & ~members, "member-mask",
+            "the thread is not in its own member mask, which has lanes " + describe_lanes(members),
+            "name every thread that executes the instruction in its member mask");
+    }
+    f(lanes, members & warp.flow().live());
+  }
+}
+
+/// Calls f(lanes) for each group of threads with the same member mask that is whole. Threads of others wait
+/// until all of their members that live have come to the instruction. The result: the lanes that had a turn.
+template <class F>
+Mask for_whole_groups(Warp& warp, const Operation& op, Mask mask, const Slot& slot, F f) {
+  Mask whole = 0;
+  for_member_groups(warp, op, mask, slot, [&](Mask lanes, Mask members) {
+    if ((members & ~lanes) != 0) return warp.flow().wait_here(lanes);
+    whole |= lanes;
+    if (Judge* judge = warp.judge()) judge->meet(warp);
+    f(lanes);
+  });
+  return whole;
+}
+
+/// A fault unless all of `wanted` are among `lanes`.
+inline void require_lanes(Warp& warp, const Operation& op, Mask lanes, Mask wanted) {
+  if ((wanted & ~lanes) == 0) return;
+  fault(warp, op, lanes, "warp-divergence",
+        "lanes " + describe_lanes(wanted & ~lanes) + " take part in this instruction but do not come to it",
+        "let all threads that take part reach the instruction together, outside of divergent branches");
+}
+
+/// The same for all 32 lanes, which mma, ldmatrix and their kind need.
+inline void require_full_warp(Warp& warp, const Operation& op, Mask lanes) {
+  require_lanes(warp, op, lanes, kAllLanes);
+}
+
+}  // namespace ptxloom::exec

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "exec/machine/lanes.hpp"
+
+// A kernel is decoded once into micro-operations: a function and the places of its operands. Each instruction
+// family has a file that names the forms it knows (a span of Semantics) and, for each, how to decode an
+// instruction of it.
+namespace ptxloom::exec {
+
+class Warp;
+class Decoder;
+struct Operation;
+
+/// Does one instruction for the lanes of `mask`, which is never empty.
+using Semantic = void (*)(Warp& warp, const Operation& op, Mask mask);
+
+/// State spaces as instructions name them. A generic address is told apart by its window (address.hpp).
+/// `cluster` is the shared memory of all blocks of a cluster, `shared` that of the thread's own.
+enum class StateSpace : std::uint8_t { generic, global, shared, cluster, local, constant, param };
+
+struct Operation {
+  Semantic run = nullptr;
+  bool begins = false;  ///< first of its instruction's operations
+  bool guarded = false;
+  Slot guard;
+  std::vector<Slot> slots;               ///< the operands in the variant's order, vectors element by element
+  std::array<std::uint8_t, 16> first{};  ///< where each operand begins in `slots`
+  std::uint32_t target = 0;              ///< of a branch
+  std::uint32_t function = 0;            ///< 0: of the kernel; else of Code::callees[function - 1]
+  std::uint32_t instruction = 0;         ///< index into Function::instructions, or into calls
+  bool is_call = false;
+  std::shared_ptr<const void> plan;  ///< what a family worked out when decoding; its type is the family's
+
+  /// Another operation of the same instruction.
+  bool continues(const Operation& other) const {
+    return !begins && !is_call && function == other.function && instruction == other.instruction;
+  }
+  const Slot& slot(std::size_t operand) const { return slots[first[operand]]; }
+  template <class Plan>
+  const Plan& plan_as() const {
+    return *static_cast<const Plan*>(plan.get());
+  }
+};
+
+/// How instructions of one form are decoded.
+struct Semantics {
+  std::string_view form;
+  void (*decode)(Decoder& decoder);
+};
+
+// One for each file of semantics.
+std::span<const Semantics> integer_semantics();
+std::span<const Semantics> bit_semantics();
+std::span<const Semantics> float_semantics();
+std::span<const Semantics> compare_semantics();
+std::span<const Semantics> convert_semantics();
+std::span<const Semantics> stochastic_semantics();
+std::span<const Semantics> move_semantics();
+std::span<const Semantics> special_semantics();
+std::span<const Semantics> generic_semantics();
+std::span<const Semantics> hint_semantics();
+std::span<const Semantics> stack_semantics();
+std::span<const Semantics> video_semantics();
+std::span<const Semantics> vote_semantics();
+std::span<const Semantics> memory_semantics();
+std::span<const Semantics> async_semantics();
+std::span<const Semantics> atomic_semantics();
+std::span<const Semantics> mbarrier_semantics();
+std::span<const Semantics> cluster_semantics();
+std::span<const Semantics> cancel_semantics();
+std::span<const Semantics> bulk_semantics();
+std::span<const Semantics> store_async_semantics();
+std::span<const Semantics> tensor_semantics();
+std::span<const Semantics> tensor_map_semantics();
+std::span<const Semantics> control_semantics();
+std::span<const Semantics> shuffle_semantics();
+std::span<const Semantics> mma_semantics();
+std::span<const Semantics> matrix_semantics();
+std::span<const Semantics> wmma_semantics();
+std::span<const Semantics> wgmma_semantics();
+
+/// All of them.
+std::vector<std::span<const Semantics>> semantics_families();
+std::map<std::string_view, const Semantics*> semantics_by_form();
+
+}  // namespace ptxloom::exec

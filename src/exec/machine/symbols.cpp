@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/machine/symbols.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "exec/machine/call.hpp"
+#include "exec/memory/address.hpp"
+#include "ptxloom/error.hpp"
+
+namespace ptxloom::exec {
+namespace {
+
+std::uint32_t align_up(std::uint32_t offset, std::uint32_t alignment) {
+  return (offset + alignment - 1) / alignment * alignment;
+}
+
+std::uint32_t alignment_of(const Type& type, std::uint32_t declared) {
+  return declared != 0 ? declared : static_cast<std::uint32_t>(type.bytes());
+}
+
+std::uint32_t size_of(const ir::Variable& variable) {
+  return static_cast<std::uint32_t>(variable.count) * static_cast<std::uint32_t>(variable.type.bytes());
+}
+
+// The next aligned place behind `used` bytes, which then include it.
+std::uint32_t place_in(std::uint32_t& used, const ir::Variable& variable) {
+  const std::uint32_t offset = align_up(used, alignment_of(variable.type, variable.alignment));
+  used = offset + size_of(variable);
+  return offset;
+}
+
+std::vector<std::byte> initial_bytes(const ir::Variable& variable) {
+  std::vector<std::byte> bytes(size_of(variable));
+  const std::size_t given = std::min(bytes.size(), variable.initial.size());
+  if (given != 0) std::memcpy(bytes.data(), variable.initial.data(), given);
+  return bytes;
+}
+
+}  // namespace
+
+Symbols::Symbols(const ir::Module& module, Code& code) : functions_(1 + code.callees.size()) {
+  place_parameters(code);
+  for (std::size_t i = 0; i < functions_.size(); ++i) place_function(code, i);
+  for (const ir::Variable& variable : module.variables) place_variable(code, variable, module_);
+  place_dynamic(module, code);
+  for (const ir::Variable& variable : module.variables) fill_addresses(code, variable);
+}
+
+// The addresses among the initial values of a variable: those of functions and of variables that are not
+// global are known by now.
+void Symbols::fill_addresses(Code& code, const ir::Variable& variable) const {
+  const auto placed = module_.find(variable.name);
+  if (placed == module_.end()) return;
+  const Place& place = placed->second;
+  const auto bytes = static_cast<std::size_t>(variable.type.bytes());
+  for (const ir::AddressValue& value : variable.addresses) {
+    const auto target = module_.find(value.name);
+    const auto callee = find_callee(code.callees, value.name);
+    if (target != module_.end() && target->second.space == StateSpace::global && value.mask == 0 &&
+        place.space == StateSpace::global) {
+      code.data_relocations.push_back({.variable = place.variable,
+                                       .offset = value.offset,
+                                       .bytes = bytes,
+                                       .target = target->second.variable,
+                                       .addend = value.addend});
+      continue;
+    }
+    const bool known = callee || (target != module_.end() && target->second.space != StateSpace::global);
+    if (!known || value.mask != 0) {
+      throw Error(ErrorKind::refused, "exec-unsupported",
+                  "the executor cannot give " + variable.name + " its initial value: it has the address of " +
+                      value.name,
+                  "run the kernel on a GPU");
+    }
+    const std::uint64_t address =
+        (callee ? function_address(*callee)
+                : target->second.offset + (value.generic ? window(target->second.space) : 0)) +
+        static_cast<std::uint64_t>(value.addend);
+    std::byte* data = place.space == StateSpace::global ? code.globals[place.variable].data.data()
+                                                        : code.constants.data() + place.offset;
+    std::memcpy(data + value.offset, &address, bytes);
+  }
+}
+
+// All arrays of unknown size are one, behind the static ones.
+void Symbols::place_dynamic(const ir::Module& module, Code& code) {
+  std::vector<std::pair<const ir::Variable*, Names*>> arrays;
+  std::uint32_t alignment = 16;
+  const auto collect = [&](const std::vector<ir::Variable>& variables, Names& names) {
+    for (const ir::Variable& variable : variables) {
+      if (variable.space != ir::Space::shared || variable.count != 0) continue;
+      arrays.emplace_back(&variable, &names);
+      alignment = std::max(alignment, alignment_of(variable.type, variable.alignment));
+    }
+  };
+  collect(code.kernel.variables, functions_[0]);
+  for (std::size_t i = 0; i < code.callees.size(); ++i)
+    collect(code.callees[i].function.variables, functions_[i + 1]);
+  collect(module.variables, module_);
+  code.dynamic_shared_offset = align_up(code.static_shared_bytes, alignment);
+  for (const auto& [array, names] : arrays) {
+    (*names)[array->name] = {.space = StateSpace::shared, .offset = code.dynamic_shared_offset};
+  }
+}
+
+const Place* Symbols::find(std::size_t function, std::string_view name) const {
+  for (const Names* names : {&functions_[function], &module_}) {
+    if (const auto found = names->find(name); found != names->end()) return &found->second;
+  }
+  return nullptr;
+}
+
+void Symbols::place_parameters(Code& code) {
+  std::uint32_t used = 0;
+  for (const ir::Parameter& parameter : code.kernel.parameters) {
+    const std::uint32_t offset = align_up(used, alignment_of(parameter.type, parameter.alignment));
+    functions_[0][parameter.name] = {.space = StateSpace::param, .offset = offset};
+    used = offset + parameter.size();
+  }
+  code.parameter_bytes = used;
+}
+
+// Its variables, and what calls pass to it and it gives back.
+void Symbols::place_function(Code& code, std::size_t index) {
+  const ir::Function& function = index == 0 ? code.kernel : code.callees[index - 1].function;
+  Names& names = functions_[index];
+  for (const ir::Variable& variable : function.variables) place_variable(code, variable, names);
+  if (index == 0) return;
+  for (const auto* parameters : {&function.parameters, &function.results}) {
+    for (const ir::Parameter& parameter : *parameters) {
+      if (parameter.reg) continue;
+      const std::uint32_t offset =
+          align_up(code.local_bytes, alignment_of(parameter.type, parameter.alignment));
+      names[parameter.name] = {.space = StateSpace::local, .offset = offset};
+      code.local_bytes = offset + parameter.size();
+    }
+  }
+}
+
+void Symbols::place_variable(Code& code, const ir::Variable& variable, Names& names) {
+  Place place;
+  switch (variable.space) {
+    case ir::Space::shared:
+      if (variable.count == 0) return;  // placed last
+      place = {.space = StateSpace::shared, .offset = place_in(code.static_shared_bytes, variable)};
+      break;
+    case ir::Space::local:
+    case ir::Space::function:  // what calls pass
+      place = {.space = StateSpace::local, .offset = place_in(code.local_bytes, variable)};
+      break;
+    case ir::Space::constant: {
+      auto used = static_cast<std::uint32_t>(code.constants.size());
+      place = {.space = StateSpace::constant, .offset = place_in(used, variable)};
+      code.constants.resize(used);
+      std::ranges::copy(initial_bytes(variable),
+                        code.constants.begin() + static_cast<std::ptrdiff_t>(place.offset));
+      break;
+    }
+    case ir::Space::global:
+      place = {.space = StateSpace::global, .variable = code.globals.size()};
+      code.globals.push_back({.name = variable.name, .data = initial_bytes(variable)});
+      break;
+    default:
+      return;
+  }
+  names[variable.name] = place;
+}
+
+}  // namespace ptxloom::exec

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exec/machine/code.hpp"
+
+// Where the names of a kernel and of the functions it calls lie: parameters of the kernel in the parameter
+// buffer, what functions pass each other in local memory, variables in their spaces.
+namespace ptxloom::exec {
+
+struct Place {
+  StateSpace space = StateSpace::global;
+  std::uint64_t offset = 0;  ///< in the space
+  std::size_t variable = 0;  ///< of a global one: index into Code::globals
+};
+
+class Symbols {
+ public:
+  /// Lays out the variables of the module, the kernel and its callees, and sets the sizes in `code`.
+  Symbols(const ir::Module& module, Code& code);
+
+  /// Null for a name that is no variable or parameter. `function` counts as Operation::function does.
+  const Place* find(std::size_t function, std::string_view name) const;
+
+ private:
+  using Names = std::map<std::string, Place, std::less<>>;
+
+  void place_parameters(Code& code);
+  void place_function(Code& code, std::size_t index);
+  void place_dynamic(const ir::Module& module, Code& code);
+  void place_variable(Code& code, const ir::Variable& variable, Names& names);
+  void fill_addresses(Code& code, const ir::Variable& variable) const;
+
+  Names module_;
+  std::vector<Names> functions_;
+};
+
+}  // namespace ptxloom::exec

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/machine/warp.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "exec/machine/block.hpp"
+#include "exec/machine/cluster.hpp"
+#include "exec/machine/code.hpp"
+#include "exec/machine/fault.hpp"
+#include "exec/machine/grid.hpp"
+#include "exec/machine/poison.hpp"
+#include "exec/watch/tracer.hpp"
+#include "exec/watch/traffic.hpp"
+
+namespace ptxloom::exec {
+
+void Flow::start(Mask lanes, std::uint32_t entry) {
+  ready_.clear();
+  parked_.clear();
+  aside_.clear();
+  current_ = {.pc = entry, .lanes = lanes};
+  live_ = lanes;
+  next_ = kNone;
+}
+
+void Flow::branch(Mask taken, std::uint32_t target) {
+  if (taken == current_.lanes) {
+    current_.pc = target;
+    return;
+  }
+  current_.lanes &= ~taken;
+  ready_.push_back({.pc = target, .lanes = taken});
+  next_ = std::min(next_, target);
+}
+
+void Flow::exit(Mask lanes) {
+  current_.lanes &= ~lanes;
+  live_ &= ~lanes;
+}
+
+void Flow::park(Mask lanes) {
+  parked_.push_back({.pc = current_.pc, .lanes = lanes});
+  current_.lanes &= ~lanes;
+}
+
+void Flow::release(Mask lanes) {
+  for (Group& group : parked_) {
+    const Mask freed = group.lanes & lanes;
+    if (freed == 0) continue;
+    ready_.push_back({.pc = group.again ? group.pc - 1 : group.pc, .lanes = freed});
+    group.lanes &= ~freed;
+  }
+  std::erase_if(parked_, [](const Group& group) { return group.lanes == 0; });
+  choose();
+}
+
+void Flow::wait_here(Mask lanes) {
+  Group group{.pc = current_.pc, .lanes = lanes, .again = true};
+  current_.lanes &= ~lanes;
+  const auto same =
+      std::ranges::find_if(parked_, [&](const Group& other) { return other.again && other.pc == group.pc; });
+  if (same == parked_.end()) {
+    parked_.push_back(group);
+    return;
+  }
+  group.lanes |= same->lanes;  // all of them may be enough
+  parked_.erase(same);
+  ready_.push_back({.pc = group.pc - 1, .lanes = group.lanes});
+  next_ = std::min(next_, group.pc - 1);
+}
+
+void Flow::try_again() {
+  Mask waiting = 0;
+  for (const Group& group : parked_) waiting |= group.again ? group.lanes : 0;
+  if (waiting != 0) release(waiting);
+}
+
+void Flow::set_aside(Mask lanes) {
+  aside_.push_back({.pc = current_.pc, .lanes = lanes});
+  current_.lanes &= ~lanes;
+}
+
+void Flow::return_aside() {
+  ready_.insert(ready_.end(), aside_.begin(), aside_.end());
+  aside_.clear();
+  choose();
+}
+
+void Flow::choose() {
+  if (current_.lanes != 0) ready_.push_back(current_);
+  current_ = {.pc = kNone, .lanes = 0};
+  for (const Group& group : ready_) current_.pc = std::min(current_.pc, group.pc);
+  next_ = kNone;
+  std::erase_if(ready_, [&](const Group& group) {
+    if (group.pc != current_.pc) {
+      next_ = std::min(next_, group.pc);
+      return false;
+    }
+    current_.lanes |= group.lanes;
+    return true;
+  });
+}
+
+Warp::Warp(Block& block, std::uint32_t index)
+    : block_(&block),
+      judge_(block.cluster().judge()),
+      traffic_(block.cluster().traffic()),
+      tracer_(block.cluster().tracer()),
+      index_(index),
+      registers_(new std::byte[block.grid().registers().size()]) {
+  const std::uint32_t threads =
+      std::min<std::uint32_t>(block.grid().block_threads() - index * kLanes, kLanes);
+  lanes_ = threads == kLanes ? kAllLanes : lane_bit(static_cast<int>(threads)) - 1;
+  local_.resize(block.grid().code().local_bytes * kLanes);
+}
+
+void Warp::reset() {
+  const auto image = block_->grid().registers();
+  std::memcpy(registers_.get(), image.data(), image.size());
+  std::ranges::fill(local_, static_cast<std::byte>(kPoison));
+  for (const Slot& slot : block_->grid().code().shared_addresses) {
+    const Lanes<std::uint64_t> address(registers_.get(), slot);
+    for_lanes(kAllLanes, [&](int lane) { address.set(lane, address[lane] + shared_base(block_->rank())); });
+  }
+  copies_.clear();
+  bulk_copies_.clear();
+  look_.reset();
+  tried_ = nullptr;
+  meetings_.clear();
+  carry_ = 0;
+  steps_ = 0;
+  calls_.reset(block_->grid().code().local_bytes);
+  flow_.start(lanes_, block_->grid().code().entry);
+}
+
+std::byte* Warp::local(int lane) {
+  return local_.data() + block_->grid().code().local_bytes * static_cast<std::size_t>(lane);
+}
+
+void Warp::exit(Mask lanes) {
+  flow_.exit(lanes);
+  if (judge_ != nullptr) judge_->exit(*this);
+  flow_.try_again();
+  end_meetings();
+  block_->barriers().recheck();
+  block_->cluster().barrier().recheck();
+}
+
+void Warp::finish() {
+  bulk_copies_.for_each([](Transfer& copy) {
+    if (!copy.taken()) {
+      fault(copy.actor(), "copy-not-awaited",
+            "the thread ends without a wait for this copy to read its source",
+            "cp.async.bulk.commit_group and cp.async.bulk.wait_group.read before the thread exits");
+    }
+    copy.land();
+  });
+}
+
+void Warp::yield(const Operation& op, Mask lanes) {
+  constexpr std::uint64_t patience = 1'000;
+  tries_ = tried_ == &op ? tries_ + 1 : 0;
+  tried_ = &op;
+  if (tries_ < patience || lanes == flow_.live()) return yield();
+  flow_.set_aside(lanes);
+}
+
+void Warp::yield(const Operation& op, Mask lanes, const SharedPlace& barrier) {
+  look_ = {.op = &op, .lanes = lanes, .place = barrier};
+  look_steps_ = steps_;
+  yield(op, lanes);
+}
+
+void Warp::meet(Mask lanes, Mask members) {
+  flow_.park(lanes);
+  const auto meeting = std::ranges::find(meetings_, members, &Meeting::members);
+  if (meeting == meetings_.end()) {
+    meetings_.push_back({.members = members, .arrived = lanes});
+  } else {
+    meeting->arrived |= lanes;
+  }
+  end_meetings();
+}
+
+void Warp::end_meetings() {
+  std::erase_if(meetings_, [&](const Meeting& meeting) {
+    if ((meeting.members & flow_.live() & ~meeting.arrived) != 0) return false;
+    if (judge_ != nullptr) judge_->meet(*this);
+    flow_.release(meeting.arrived);
+    return true;
+  });
+}
+
+// Tells those who look on, before the operation is done.
+void Warp::watch(const Operation& op, Mask group, Mask lanes) {
+  if (tracer_ != nullptr && op.begins) tracer_->begin(*this, op, lanes);
+  if (judge_ != nullptr) judge_->executes(*this, op, group, lanes);
+  if (traffic_ != nullptr) traffic_->executes(*this, op, lanes);
+}
+
+void Warp::run(std::uint64_t steps) {
+  const std::vector<Operation>& operations = block_->grid().code().operations;
+  const bool watched = judge_ != nullptr || traffic_ != nullptr || tracer_ != nullptr;
+  for (turn_ = steps; turn_ != 0 && !flow_.blocked();) {
+    --turn_;
+    const Operation& op = operations[flow_.current().pc];
+    Mask mask = flow_.current().lanes;
+    if (op.guarded) mask &= Lanes<bool>(registers_.get(), op.guard).mask();
+    if (watched) watch(op, flow_.current().lanes, mask);
+    flow_.advance();
+    if (mask != 0) op.run(*this, op, mask);
+    flow_.settle();
+    ++steps_;
+  }
+  if (tracer_ != nullptr) tracer_->end();
+}
+
+}  // namespace ptxloom::exec

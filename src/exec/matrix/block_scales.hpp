@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "exec/machine/warp.hpp"
+#include "exec/matrix/fragment.hpp"
+
+// The scale factors of one multiplicand of a block-scaled mma (PTX ISA 9.7.14.3): bytes of one register, of
+// lanes and places that two selectors choose, each an immediate or a register.
+namespace ptxloom::exec {
+
+class BlockScales {
+ public:
+  BlockScales() = default;
+  /// `data`, `byte_id` and `thread_id` name the operands: "SA", "BA", "TA".
+  BlockScales(const Decoder& decoder, std::string_view data, std::string_view byte_id,
+              std::string_view thread_id);
+
+  Type type() const { return fragment_.find(0, 0)->type(); }
+  /// Factors of a row.
+  int blocks() const { return fragment_.find(0, 0)->cols(); }
+  /// By row (of B: column), then by block. A selector out of range is the fault "mma-selector".
+  std::vector<std::uint32_t> gather(Warp& warp, const Operation& op) const;
+
+ private:
+  SelectedFragment fragment_;
+  std::size_t data_ = 0, byte_id_ = 0, thread_id_ = 0;  // operands
+};
+
+}  // namespace ptxloom::exec

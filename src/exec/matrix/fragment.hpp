@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "exec/machine/decoder.hpp"
+#include "exec/machine/lanes.hpp"
+#include "ptxloom/layout.hpp"
+
+// A matrix spread over the registers of a warp, or of the four warps of a warpgroup, taken apart and put
+// together by the map of its operand in the specs.
+namespace ptxloom::exec {
+
+class Fragment {
+ public:
+  /// Where element (row, column) of a matrix lies.
+  struct Position {
+    std::uint16_t reg = 0;  // of a warpgroup: those of the first warp, then those of the second ...
+    std::uint8_t lane = 0, bit = 0;
+  };
+  /// The registers of a warp, or of each warp of a group.
+  using Files = std::span<std::byte* const>;
+
+  Fragment() = default;
+  /// The map of an operand of the decoder's instruction. With `transposed`, elements are in the order of
+  /// columns.
+  Fragment(const Decoder& decoder, std::string_view operand, bool transposed = false,
+           std::span<const LayoutSelector> selectors = {});
+  explicit Fragment(const Layout& layout, bool transposed = false);
+  /// A map that the specs do not have: the positions of all elements, row by row.
+  Fragment(const Type& type, int rows, int cols, int registers, std::vector<Position> positions);
+
+  const Type& type() const { return type_; }
+  int rows() const { return rows_; }
+  int cols() const { return cols_; }
+  int matrices() const { return matrices_; }
+  /// By matrix, then row by row, or column by column if transposed.
+  std::span<const Position> positions() const { return positions_; }
+
+  /// The elements, as bits, of a fragment whose registers begin at `slots`.
+  template <class Bits>
+  void gather(Files files, std::span<const Slot> slots, std::vector<Bits>& elements) const {
+    const auto registers = registers_of<Bits>(files, slots);
+    const Bits mask = element_bits_ == 8 * sizeof(Bits) ? ~Bits{0} : (Bits{1} << element_bits_) - 1;
+    elements.resize(positions_.size());
+    for (std::size_t i = 0; i < positions_.size(); ++i) {
+      const Position& at = positions_[i];
+      elements[i] = static_cast<Bits>(registers[at.reg][at.lane] >> at.bit) & mask;
+    }
+  }
+  template <class Bits>
+  void gather(std::byte* file, std::span<const Slot> slots, std::vector<Bits>& elements) const {
+    gather(Files(&file, 1), slots, elements);
+  }
+
+  /// Bits of registers that hold no element become 0.
+  template <class Bits>
+  void scatter(Files files, std::span<const Slot> slots, std::span<const Bits> elements) const {
+    const auto registers = registers_of<Bits>(files, slots);
+    for (Storage<Bits>* lanes : registers) std::fill_n(lanes, kLanes, Storage<Bits>{0});
+    for (std::size_t i = 0; i < positions_.size(); ++i) {
+      const Position& at = positions_[i];
+      registers[at.reg][at.lane] |= static_cast<Storage<Bits>>(elements[i]) << at.bit;
+    }
+  }
+  template <class Bits>
+  void scatter(std::byte* file, std::span<const Slot> slots, std::span<const Bits> elements) const {
+    scatter(Files(&file, 1), slots, elements);
+  }
+
+ private:
+  template <class Bits>
+  std::vector<Storage<Bits>*> registers_of(Files files, std::span<const Slot> slots) const {
+    std::vector<Storage<Bits>*> registers;
+    for (std::byte* file : files) {
+      for (std::size_t i = 0; i < registers_; ++i)
+        registers.push_back(reinterpret_cast<Storage<Bits>*>(file + slots[i].offset));
+    }
+    return registers;
+  }
+
+  Type type_;
+  int rows_ = 0, cols_ = 0, matrices_ = 1;
+  int element_bits_ = 0;
+  std::size_t registers_ = 0;  // in a lane
+  std::vector<Position> positions_;
+};
+
+/// The fragments of an operand whose map depends on the value of one or two others, by those values.
+class SelectedFragment {
+ public:
+  SelectedFragment() = default;
+  /// `first` and `second` are the operands that select; "" for none.
+  SelectedFragment(const Decoder& decoder, std::string_view operand, std::string_view first,
+                   std::string_view second = {});
+
+  /// The fragment of these values; null where they are out of range.
+  const Fragment* find(std::uint32_t first, std::uint32_t second = 0) const;
+
+ private:
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Fragment> fragments_;
+};
+
+}  // namespace ptxloom::exec

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/matrix/matrix_descriptor.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <span>
+
+#include "exec/judge/judge.hpp"
+#include "exec/machine/block.hpp"
+#include "exec/machine/fault.hpp"
+
+namespace ptxloom::exec {
+namespace {
+
+constexpr std::uint64_t kUnit = 16;  // bytes
+constexpr std::uint64_t kLines = 8;  // units of a core matrix
+constexpr std::array<std::uint64_t, 4> kWidths{kUnit, 128, 64, 32};
+
+// A field of 14 bits that holds an address or offset in units of 16 bytes.
+std::uint64_t encoded(std::uint64_t bits, int low) { return (bits >> low & 0x3fff) << 4; }
+
+std::span<const std::byte> unit_at(Warp& warp, const Operation& op, std::uint64_t address, Judge* judge) {
+  const std::vector<std::byte>& shared = warp.block().shared();
+  if (address + kUnit > shared.size()) {
+    fault(warp, op, 1, "out-of-bounds",
+          fmt::format("its matrix descriptor reaches address {} of shared memory, which has {} bytes",
+                      describe_address(address), shared.size()),
+          "check the start address and the leading and stride byte offsets of the descriptor");
+  }
+  if (judge != nullptr) {
+    Block& block = warp.block();
+    const auto offset = static_cast<std::uint32_t>(address);
+    judge->read_by_proxy({&warp, &op, 0}, {.block = &block, .offset = offset, .data = nullptr}, kUnit);
+  }
+  return std::span(shared).subspan(address, kUnit);
+}
+
+}  // namespace
+
+MatrixDescriptor::MatrixDescriptor(std::uint64_t bits)
+    : start_(encoded(bits, 0)),
+      leading_(encoded(bits, 16)),
+      stride_(encoded(bits, 32)),
+      base_(bits >> 49 & 7),
+      width_(kWidths.at(bits >> 62)) {}
+
+// Of unit number `unit` along k. What does not fit the swizzling width lies the leading offset further on.
+std::uint64_t MatrixDescriptor::offset_along_k(std::uint64_t line, std::uint64_t unit) const {
+  const std::uint64_t units = width_ / kUnit;
+  return line % kLines * width_ + line / kLines * stride_ + unit % units * kUnit + unit / units * leading_;
+}
+
+// Of unit number `unit` across the lines, at `k`.
+std::uint64_t MatrixDescriptor::offset_across(std::uint64_t unit, std::uint64_t k) const {
+  const std::uint64_t units = width_ / kUnit;
+  if (units == 1) return unit * stride_ + k % kLines * kUnit + k / kLines * leading_;
+  return unit % units * kUnit + unit / units * leading_ + k % kLines * width_ + k / kLines * stride_;
+}
+
+std::uint64_t MatrixDescriptor::swizzled(std::uint64_t address) const {
+  const std::uint64_t phase = ((address >> 7) - base_) & (width_ / kUnit - 1);
+  return address ^ phase << 4;
+}
+
+std::vector<std::uint32_t> MatrixDescriptor::read(Warp& warp, const Operation& op, const Shape& shape,
+                                                  Judge* judge) const {
+  const std::size_t per_unit = 8 * kUnit / shape.type.bits;
+  const std::uint32_t element = ~std::uint32_t{0} >> (32 - shape.type.bits);  // its bits
+  std::vector<std::uint32_t> elements(shape.lines * shape.depth);
+  const auto read_unit = [&](std::uint64_t offset, std::size_t first, std::size_t step) {
+    const auto unit = unit_at(warp, op, swizzled(start_ + offset), judge);
+    std::array<std::uint64_t, kUnit / 8> words;
+    std::memcpy(words.data(), unit.data(), kUnit);
+    for (std::size_t i = 0; i < per_unit; ++i) {
+      const std::size_t bit = i * shape.type.bits;
+      elements[first + i * step] = static_cast<std::uint32_t>(words[bit / 64] >> bit % 64) & element;
+    }
+  };
+  if (shape.transposed) {
+    for (std::size_t unit = 0; unit < shape.lines / per_unit; ++unit)
+      for (std::size_t k = 0; k < shape.depth; ++k)
+        read_unit(offset_across(unit, k), unit * per_unit * shape.depth + k, shape.depth);
+  } else {
+    for (std::size_t line = 0; line < shape.lines; ++line)
+      for (std::size_t unit = 0; unit < shape.depth / per_unit; ++unit)
+        read_unit(offset_along_k(line, unit), line * shape.depth + unit * per_unit, 1);
+  }
+  return elements;
+}
+
+}  // namespace ptxloom::exec

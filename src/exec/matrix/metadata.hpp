@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "exec/machine/warp.hpp"
+#include "exec/matrix/fragment.hpp"
+
+// Where the stored half of a sparse A belongs (PTX ISA 9.7.14.6.1). Of four neighbours of a row two are
+// stored, and E has an index of two bits for each, the lower neighbour's in the lower bits; of 4-bit types
+// neighbours are pairs of elements. Of tf32 one of two neighbours is stored, and its index is that of two
+// 16-bit halves: 0b0100 for the first, 0b1110 for the second.
+namespace ptxloom::exec {
+
+class Metadata {
+ public:
+  Metadata() = default;
+  /// Reads the operands E and F of an instruction whose A has `k` stored elements in a row. With `ordered`
+  /// indices must ascend, else be different.
+  Metadata(const Decoder& decoder, int k, bool ordered);
+
+  /// For each element of A, row by row, the element of B's columns that it meets. An index that the manual
+  /// gives no meaning is the fault "sparse-metadata".
+  std::vector<std::uint16_t> picked(std::span<Warp* const> warps, const Operation& op) const;
+
+ private:
+  bool valid(const std::uint32_t* indices) const;
+  void pick(const std::uint32_t* indices, std::size_t chunk, std::vector<std::uint16_t>& picked) const;
+
+  SelectedFragment fragment_;
+  std::size_t data_ = 0, selector_ = 0;  // operands
+  std::size_t indices_ = 2;              // of a chunk: 1 of tf32
+  std::size_t width_ = 1;                // elements that an index stands for
+  bool ordered_ = false;
+};
+
+}  // namespace ptxloom::exec

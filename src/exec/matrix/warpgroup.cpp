@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/matrix/warpgroup.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "exec/judge/judge.hpp"
+#include "exec/machine/block.hpp"
+#include "exec/machine/fault.hpp"
+#include "exec/machine/poison.hpp"
+
+namespace ptxloom::exec {
+namespace {
+
+constexpr std::size_t kRegisterBytes = kLanes * sizeof(std::uint32_t);
+
+}  // namespace
+
+void Accumulators::clear() {
+  flights_.clear();
+  committed_ = 0;
+}
+
+void Accumulators::surface(std::byte* file, std::span<const Slot> slots) const {
+  for (const Slot& slot : slots) {
+    const auto flight = flights_.find(slot.offset);
+    if (flight != flights_.end())
+      std::memcpy(file + slot.offset, flight->second.value.data(), kRegisterBytes);
+  }
+}
+
+void Accumulators::submerge(std::byte* file, std::span<const Slot> slots) {
+  for (const Slot& slot : slots) {
+    Flight& flight = flights_[slot.offset];
+    flight.group = committed_;
+    std::memcpy(flight.value.data(), file + slot.offset, kRegisterBytes);
+    std::memset(file + slot.offset, kPoison, kRegisterBytes);
+  }
+}
+
+void Accumulators::wait(std::byte* file, std::uint32_t pending) {
+  std::erase_if(flights_, [&](const auto& entry) {
+    const auto& [offset, flight] = entry;
+    if (std::uint64_t{flight.group} + pending >= committed_) return false;
+    std::memcpy(file + offset, flight.value.data(), kRegisterBytes);
+    return true;
+  });
+}
+
+void Warpgroups::reset() {
+  const std::size_t warps = block_->warps().size();
+  accumulators_.resize(warps);
+  std::ranges::for_each(accumulators_, &Accumulators::clear);
+  watched_.assign((warps + kWarps - 1) / kWarps, {});
+  arrived_.assign((warps + kWarps - 1) / kWarps, std::vector<const Operation*>(kWarps));
+}
+
+void Warpgroups::arrive(Warp& warp, const Operation& op,
+                        void (*run)(const Warps& warps, const Operation& op)) {
+  const std::size_t group = warp.index() / kWarps, first = group * kWarps;
+  if (first + kWarps > block_->warps().size()) {
+    fault(warp, op, warp.flow().live(), "warpgroup-incomplete",
+          fmt::format("its warpgroup has only {} warps", block_->warps().size() - first),
+          "launch a multiple of 128 threads, or keep the last warps from here");
+  }
+  std::vector<const Operation*>& arrived = arrived_[group];
+  for (std::size_t i = 0; i < kWarps; ++i) {
+    if (arrived[i] == nullptr || arrived[i] == &op) continue;
+    fault(warp, op, warp.flow().live(), "warpgroup-divergence",
+          fmt::format("warp {} of the same warpgroup is at {}", first + i,
+                      describe(block_->warps()[first + i], *arrived[i])),
+          "let all four warps of a warpgroup execute the same wgmma instructions in the same order");
+  }
+  arrived[warp.index() % kWarps] = &op;
+  warp.flow().park(warp.flow().live());
+  if (std::ranges::find(arrived, nullptr) != arrived.end()) return;
+  Warps warps{};
+  for (std::size_t i = 0; i < kWarps; ++i) warps[i] = &block_->warps()[first + i];
+  run(warps, op);
+  if (Judge* judge = warp.judge()) {
+    for (const Warp* member : warps) judge->arrive(*member, &arrived);
+    judge->open(&arrived);
+    for (const Warp* member : warps) judge->pass(*member, &arrived);
+  }
+  std::ranges::fill(arrived, nullptr);
+  for (Warp* member : warps) member->flow().release(member->flow().live());
+}
+
+void Warpgroups::watch(const Warp& warp, const Operation& op, std::function<bool()> intact) {
+  watched_[warp.index() / kWarps].push_back(
+      {.group = accumulators(warp).open_group(), .op = &op, .intact = std::move(intact)});
+}
+
+void Warpgroups::wait(Warp& warp, std::uint32_t pending) {
+  Accumulators& accumulators = this->accumulators(warp);
+  std::erase_if(watched_[warp.index() / kWarps], [&](const Watched& watched) {
+    if (std::uint64_t{watched.group} + pending >= accumulators.open_group()) return false;
+    if (!watched.intact()) {
+      fault(warp, *watched.op, warp.flow().live(), "wgmma-overwritten",
+            "its operands in shared memory were written before the wgmma.wait_group that covers it",
+            "wait for the group before the memory is used again");
+    }
+    return true;
+  });
+  accumulators.wait(warp.registers(), pending);
+}
+
+}  // namespace ptxloom::exec

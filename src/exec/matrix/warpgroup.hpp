@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "exec/machine/lanes.hpp"
+#include "exec/machine/operation.hpp"
+#include "exec/machine/warp.hpp"
+
+// Four warps that execute wgmma together (PTX ISA 9.7.15.1), and the registers their multiplications are
+// still going to write. As the PTX ISA allows it to behave at its worst: from the issue of a wgmma.mma_async
+// to the wait that covers its group, its D is poison to all but further wgmma.mma_async, and its operands in
+// shared memory must stay as they are.
+namespace ptxloom::exec {
+
+class Block;
+
+/// The accumulators of one warp that are in flight.
+class Accumulators {
+ public:
+  void clear();
+  /// Brings the true value of those of `slots` that are in flight back into the registers.
+  void surface(std::byte* file, std::span<const Slot> slots) const;
+  /// Puts the registers in flight as part of the group that is open, and poisons them.
+  void submerge(std::byte* file, std::span<const Slot> slots);
+  /// Closes the group.
+  void commit() { ++committed_; }
+  std::uint32_t open_group() const { return committed_; }
+  /// Ends the flight of the registers of all but the latest `pending` groups.
+  void wait(std::byte* file, std::uint32_t pending);
+
+ private:
+  struct Flight {
+    std::uint32_t group = 0;  // the latest that writes it
+    std::array<std::uint32_t, kLanes> value{};
+  };
+  std::map<std::uint32_t, Flight> flights_;  // by the register's offset
+  std::uint32_t committed_ = 0;
+};
+
+class Warpgroups {
+ public:
+  static constexpr std::size_t kWarps = 4;
+  using Warps = std::array<Warp*, kWarps>;
+
+  explicit Warpgroups(Block& block) : block_(&block) {}
+  void reset();
+  /// The warp waits until all four of its group have come; then `run` does the instruction for them.
+  void arrive(Warp& warp, const Operation& op, void (*run)(const Warps& warps, const Operation& op));
+  Accumulators& accumulators(const Warp& warp) { return accumulators_[warp.index()]; }
+  /// Remembers for the open group of the warps how to tell whether the operands of `op` are still what they
+  /// were.
+  void watch(const Warp& warp, const Operation& op, std::function<bool()> intact);
+  /// The warp waits for all but the latest `pending` groups. Operands that were written too early are the
+  /// fault "wgmma-overwritten", found by the first warp that waits for their group.
+  void wait(Warp& warp, std::uint32_t pending);
+
+ private:
+  struct Watched {
+    std::uint32_t group;
+    const Operation* op;
+    std::function<bool()> intact;
+  };
+
+  Block* block_;
+  std::vector<std::vector<const Operation*>> arrived_;  // by group and warp of it; null: not there
+  std::vector<Accumulators> accumulators_;              // by warp
+  std::vector<std::vector<Watched>> watched_;           // by group of warps
+};
+
+}  // namespace ptxloom::exec

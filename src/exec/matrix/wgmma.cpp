@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "exec/machine/block.hpp"
+#include "exec/machine/decoder.hpp"
+#include "exec/machine/fault.hpp"
+#include "exec/machine/members.hpp"
+#include "exec/matrix/fragment.hpp"
+#include "exec/matrix/matrix_descriptor.hpp"
+#include "exec/matrix/metadata.hpp"
+#include "exec/matrix/product.hpp"
+#include "exec/matrix/warpgroup.hpp"
+
+// wgmma.mma_async, dense and sparse, and what orders it (PTX ISA 9.7.15). Its operands are read when the last
+// of the four warps issues it; warpgroup.hpp says when D can be seen. wgmma.fence has nothing to do:
+// registers are written in program order here.
+namespace ptxloom::exec {
+namespace {
+
+using Warps = Warpgroups::Warps;
+
+struct WgmmaPlan {
+  Fragment a, d;  // a: where it is in registers
+  Product product;
+  std::optional<Metadata> metadata;
+  bool a_in_registers = false;
+  int scale_d = 0, negate_a = -1, negate_b = -1, transpose_a = -1, transpose_b = -1;  // operands
+
+  std::size_t accumulators = 0;  // registers
+};
+
+std::span<const Slot> slots_of(const Operation& op, int operand) {
+  return std::span(op.slots).subspan(op.first[static_cast<std::size_t>(operand)]);
+}
+
+// An immediate; `otherwise` where the variant has none.
+std::int32_t immediate(Warp& warp, const Operation& op, int operand, std::int32_t otherwise) {
+  return operand < 0 ? otherwise : Lanes<std::int32_t>(warp.registers(), slots_of(op, operand)[0])[0];
+}
+
+// An operand that must be the same in all threads of the group.
+template <class T>
+T uniform(const Warps& warps, const Operation& op, const Slot& slot, const char* what) {
+  const T value = Lanes<T>(warps[0]->registers(), slot)[0];
+  for (Warp* warp : warps) {
+    const Lanes<T> values(warp->registers(), slot);
+    for (int lane = 0; lane < kLanes; ++lane) {
+      if (values[lane] == value) continue;
+      fault(*warp, op, lane_bit(lane), "warpgroup-operands",
+            fmt::format("its {} is not that of the warpgroup's first thread", what),
+            "give all threads of the warpgroup the same value");
+    }
+  }
+  return value;
+}
+
+/// An operand in shared memory, as it was read.
+struct Source {
+  MatrixDescriptor descriptor;
+  MatrixDescriptor::Shape shape;
+  std::vector<std::uint32_t> elements;
+};
+
+Source read_matrix(const Warps& warps, const Operation& op, int operand, int transpose,
+                   MatrixDescriptor::Shape shape) {
+  const auto bits = uniform<std::uint64_t>(warps, op, slots_of(op, operand)[0], "matrix descriptor");
+  shape.transposed = immediate(*warps[0], op, transpose, 0) != 0;
+  const MatrixDescriptor descriptor(bits);
+  return {descriptor, shape, descriptor.read(*warps[0], op, shape, warps[0]->judge())};
+}
+
+// Reads operands A and B where they lie in shared memory, and has them watched.
+void read_shared(const Warps& warps, const Operation& op, const WgmmaPlan& plan, Factors& factors) {
+  const Product& product = plan.product;
+  std::vector<Source> sources{
+      read_matrix(warps, op, 2, plan.transpose_b, {product.b, product.n, product.depth, false})};
+  factors.b = sources[0].elements;
+  if (!plan.a_in_registers) {
+    sources.push_back(read_matrix(warps, op, 1, plan.transpose_a, {product.a, product.m, product.k, false}));
+    factors.a = sources[1].elements;
+  }
+  Warp* warp = warps[0];
+  warp->block().warpgroups().watch(*warp, op, [warp, &op, sources = std::move(sources)] {
+    return std::ranges::all_of(sources, [&](const Source& source) {
+      return source.descriptor.read(*warp, op, source.shape, nullptr) == source.elements;
+    });
+  });
+}
+
+// Operands D, A, B come first.
+Factors gather(const Warps& warps, Fragment::Files files, const Operation& op, const WgmmaPlan& plan) {
+  Factors factors;
+  read_shared(warps, op, plan, factors);
+  if (plan.a_in_registers) plan.a.gather(files, slots_of(op, 1), factors.a);
+  if (plan.metadata) factors.picked = plan.metadata->picked(warps, op);
+  if (uniform<bool>(warps, op, slots_of(op, plan.scale_d)[0], "scale-d")) {
+    plan.d.gather(files, slots_of(op, 0), factors.sums);
+  } else {
+    factors.sums.resize(plan.product.m * plan.product.n);
+  }
+  return factors;
+}
+
+void multiply(const Warps& warps, const Operation& op) {
+  const auto& plan = op.plan_as<WgmmaPlan>();
+  const auto accumulators = slots_of(op, 0).first(plan.accumulators);
+  Warpgroups& groups = warps[0]->block().warpgroups();
+  std::array<std::byte*, Warpgroups::kWarps> files{};
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    files[i] = warps[i]->registers();
+    groups.accumulators(*warps[i]).surface(files[i], accumulators);
+  }
+  Factors factors = gather(warps, files, op, plan);
+  Product product = plan.product;
+  product.negate_a = immediate(*warps[0], op, plan.negate_a, 1) < 0;
+  product.negate_b = immediate(*warps[0], op, plan.negate_b, 1) < 0;
+  product.apply(factors);
+  plan.d.scatter<std::uint32_t>(files, accumulators, factors.sums);
+  for (std::size_t i = 0; i < files.size(); ++i)
+    groups.accumulators(*warps[i]).submerge(files[i], accumulators);
+}
+
+void run_multiply(Warp& warp, const Operation& op, Mask mask) {
+  require_full_warp(warp, op, mask);
+  warp.block().warpgroups().arrive(warp, op, &multiply);
+}
+
+std::shared_ptr<WgmmaPlan> plan_of(const Decoder& decoder) {
+  auto plan = std::make_shared<WgmmaPlan>();
+  plan->d = Fragment(decoder, "D");
+  plan->accumulators = static_cast<std::size_t>(decoder.variant().operand("D").registers());
+  plan->a_in_registers = decoder.variant().operand("A").count != 0;
+  if (plan->a_in_registers) plan->a = Fragment(decoder, "A");
+  Product& product = plan->product;
+  product.a = *find_type(decoder.word("a"));
+  product.b = *find_type(decoder.word("b"));
+  product.c = product.d = plan->d.type();
+  product.m = static_cast<std::size_t>(plan->d.rows());
+  product.n = static_cast<std::size_t>(plan->d.cols());
+  product.k = 256 / product.a.bits;  // 32 bytes of each row
+  const bool sparse = decoder.operand("E") >= 0;
+  product.depth = sparse ? 2 * product.k : product.k;
+  if (sparse) plan->metadata.emplace(decoder, static_cast<int>(product.k), false);
+  product.arithmetic =
+      mma_arithmetic(decoder.target(), MmaUnit::wgmma, product.a, static_cast<int>(product.k));
+  product.satfinite = decoder.has("sat");
+  plan->scale_d = decoder.operand("P");
+  plan->negate_a = decoder.operand("NA");
+  plan->negate_b = decoder.operand("NB");
+  plan->transpose_a = decoder.operand("TA");
+  plan->transpose_b = decoder.operand("TB");
+  return plan;
+}
+
+void decode_multiply(Decoder& decoder) {
+  const auto plan = decoder.plan_of_variant<WgmmaPlan>([&] { return plan_of(decoder); });
+  if (!plan->product.known()) return decoder.emit(nullptr);
+  decoder.emit(&run_multiply, plan);
+}
+
+void decode_fence(Decoder& decoder) { decoder.emit(&require_full_warp); }
+
+void decode_commit(Decoder& decoder) {
+  decoder.emit([](Warp& warp, const Operation& op, Mask mask) {
+    require_full_warp(warp, op, mask);
+    warp.block().warpgroups().accumulators(warp).commit();
+  });
+}
+
+void decode_wait(Decoder& decoder) {
+  decoder.emit([](Warp& warp, const Operation& op, Mask mask) {
+    require_full_warp(warp, op, mask);
+    const auto pending = Lanes<std::uint32_t>(warp.registers(), op.slots[0])[0];
+    warp.block().warpgroups().wait(warp, pending);
+  });
+}
+
+constexpr std::array kForms{
+    Semantics{"wgmma.mma_async", decode_multiply},
+    Semantics{"wgmma.fence", decode_fence},
+    Semantics{"wgmma.commit_group", decode_commit},
+    Semantics{"wgmma.wait_group", decode_wait},
+};
+
+}  // namespace
+
+std::span<const Semantics> wgmma_semantics() { return kForms; }
+
+}  // namespace ptxloom::exec

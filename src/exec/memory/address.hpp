@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "exec/machine/operation.hpp"
+#include "ptxloom/exec.hpp"
+
+// From an address in a state space to bytes of the host, with every bound checked. A generic address lies in
+// one of four windows (shared, local, constant, parameters), each far from any allocation, or is a global
+// address. The shared window holds one of each block of the cluster, by rank: a block's own addresses of
+// shared memory begin at its rank's.
+namespace ptxloom::exec {
+
+class Block;
+
+inline constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 32;
+inline constexpr int kRankShift = 24;  ///< of the rank in a shared address
+inline constexpr std::uint32_t shared_base(std::uint32_t rank) { return rank << kRankShift; }
+inline constexpr std::uint32_t shared_rank(std::uint64_t address) {
+  return static_cast<std::uint32_t>(address % kWindowBytes >> kRankShift);
+}
+inline constexpr std::uint32_t shared_offset(std::uint64_t address) {
+  return static_cast<std::uint32_t>(address % (std::uint64_t{1} << kRankShift));
+}
+/// Where a space begins among generic addresses; 0 for global memory.
+constexpr std::uint64_t window(StateSpace space) {
+  constexpr std::uint64_t first = 0x7100'0000'0000'0000;
+  switch (space) {
+    case StateSpace::shared:
+    case StateSpace::cluster:
+      return first;
+    case StateSpace::local:
+      return first + (std::uint64_t{1} << 40);
+    case StateSpace::constant:
+      return first + (std::uint64_t{2} << 40);
+    case StateSpace::param:
+      return first + (std::uint64_t{3} << 40);
+    case StateSpace::generic:
+    case StateSpace::global:
+      break;
+  }
+  return 0;
+}
+/// By its PTX word, sub-qualifiers included ("shared::cta"); "" and "-" are generic. Empty for a space that
+/// the executor does not have.
+std::optional<StateSpace> find_space(std::string_view word);
+
+/// Of a generic address; `shared` whatever the block.
+StateSpace space_of(std::uint64_t generic);
+
+enum class Access : std::uint8_t { read, write };
+
+/// What the access means to other threads, for the judge (judge/judge.hpp): `strong` ones (atomic, relaxed)
+/// do not race with each other, `ordering` ones (acquire, release, volatile) put what lies around them in
+/// order too, `barrier` uses an mbarrier, `apart` leaves it to the instruction to say what it does, and when.
+enum class Manner : std::uint8_t { weak, strong, ordering, barrier, apart };
+
+/// What an instruction does at an address.
+struct Reach {
+  StateSpace space = StateSpace::generic;
+  Access access = Access::read;
+  std::uint32_t bytes = 4;      ///< of one lane
+  std::uint32_t alignment = 4;  ///< of the address, a power of two
+  Manner manner = Manner::weak;
+};
+
+/// The address in operand `slot` of a lane: register plus displacement.
+std::uint64_t address_of(Warp& warp, const Slot& slot, int lane);
+
+/// The host's bytes behind an address. A misuse is a fault: "null-address", "out-of-bounds", "misaligned",
+/// "read-only".
+std::byte* resolve(Warp& warp, const Operation& op, int lane, std::uint64_t address, const Reach& reach);
+
+/// Shared memory, and the block it belongs to.
+struct SharedPlace {
+  Block* block = nullptr;
+  std::uint32_t offset = 0;
+  std::byte* data = nullptr;
+};
+/// The same for instructions that know shared memory only: `reach.space` is shared, cluster, or generic.
+/// Other misuses: "not-shared", "other-block", "exited-block".
+SharedPlace resolve_shared(Warp& warp, const Operation& op, int lane, std::uint64_t address, Reach reach);
+
+using Pointers = std::array<std::byte*, kLanes>;
+/// The same for the lanes of `mask`; other pointers are left alone.
+void resolve(Warp& warp, const Operation& op, Mask mask, const Slot& slot, const Reach& reach,
+             Pointers& pointers);
+
+/// The allocation that holds [address, address + bytes), or null. `all` is sorted by address.
+const Memory::Allocation* find_allocation(std::span<const Memory::Allocation> all, std::uint64_t address,
+                                          std::size_t bytes);
+/// "4 bytes past the end of allocation d, 400 bytes at 0x1000000000".
+std::string describe_nearest(const Memory& memory, std::uint64_t address);
+
+}  // namespace ptxloom::exec

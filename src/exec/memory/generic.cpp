@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <memory>
+
+#include "exec/arithmetic/lanewise.hpp"
+#include "exec/machine/block.hpp"
+#include "exec/machine/decoder.hpp"
+#include "exec/memory/address.hpp"
+
+// Generic addresses (PTX ISA 9.7.9.19 and 9.7.9.20): made of those of a space, turned back, and asked for
+// their space.
+namespace ptxloom::exec {
+namespace {
+
+StateSpace space_of_word(const Decoder& decoder) {
+  const auto space = find_space(decoder.word("space"));
+  if (!space) decoder.unsupported("the executor does not have this state space");
+  return *space;
+}
+
+// cvta adds the window of the space, cvta.to takes it away; global addresses are generic ones.
+void run_cvta(Warp& warp, const Operation& op, Mask mask) {
+  const std::uint64_t offset = op.plan_as<std::uint64_t>();
+  const Lanes<std::uint64_t> out(warp.registers(), op.slots[0]), in(warp.registers(), op.slots[1]);
+  for_lanes(mask, [&](int lane) { out.set(lane, in[lane] + offset); });
+}
+
+void decode_cvta(Decoder& decoder) {
+  const std::uint64_t offset = window(space_of_word(decoder));
+  decoder.emit(&run_cvta, std::make_shared<std::uint64_t>(decoder.has("to") ? 0 - offset : offset));
+}
+
+// Parameters of kernels lie in global memory too, as isspacep sees it.
+bool is_in(const Warp& warp, StateSpace space, std::uint64_t address) {
+  const StateSpace found = space_of(address);
+  switch (space) {
+    case StateSpace::global:
+      return found == StateSpace::global || found == StateSpace::param;
+    case StateSpace::shared:
+      return found == StateSpace::shared && shared_rank(address) == warp.block().rank();
+    case StateSpace::cluster:
+      return found == StateSpace::shared && shared_rank(address) < warp.block().grid().cluster_blocks();
+    default:
+      return found == space;
+  }
+}
+
+void run_isspacep(Warp& warp, const Operation& op, Mask mask) {
+  const auto space = op.plan_as<StateSpace>();
+  const Lanes<std::uint64_t> addresses(warp.registers(), op.slots[1]);
+  Mask yes = 0;
+  for_lanes(mask, [&](int lane) { yes |= Mask{is_in(warp, space, addresses[lane])} << lane; });
+  Lanes<bool>(warp.registers(), op.slots[0]).set(mask, yes);
+}
+
+// An address of 32 bits, which ptxas allows here, is none of 64: it lies in global memory.
+void decode_isspacep(Decoder& decoder) {
+  const StateSpace space = space_of_word(decoder);
+  if (decoder.word("type") == "u64") return decoder.emit(&run_isspacep, std::make_shared<StateSpace>(space));
+  decoder.emit(space == StateSpace::global ? lanewise<std::uint32_t>([](std::uint32_t) { return true; })
+                                           : lanewise<std::uint32_t>([](std::uint32_t) { return false; }));
+}
+
+// There are no textures, samplers or surfaces here that an address could be of.
+void decode_istypep(Decoder& decoder) {
+  decoder.emit(lanewise<std::uint64_t>([](std::uint64_t) { return false; }));
+}
+
+constexpr std::array kForms{
+    Semantics{"cvta", decode_cvta},
+    Semantics{"cvta.variable", decode_cvta},
+    Semantics{"isspacep", decode_isspacep},
+    Semantics{"istypep", decode_istypep},
+};
+
+}  // namespace
+
+std::span<const Semantics> generic_semantics() { return kForms; }
+
+}  // namespace ptxloom::exec

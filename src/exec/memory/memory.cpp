@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "exec/machine/poison.hpp"
+#include "exec/memory/address.hpp"
+#include "ptxloom/error.hpp"
+#include "ptxloom/exec.hpp"
+
+namespace ptxloom::exec {
+namespace {
+
+// Addresses are never used twice, and lie so far apart that an index of 32 bits cannot reach the next
+// allocation.
+constexpr std::uint64_t kFirstAddress = std::uint64_t{1} << 48;  // above every pointer of the host
+constexpr std::uint64_t kGap = std::uint64_t{1} << 33;
+
+constexpr std::size_t kRemembered = 256;  // released allocations, to tell a late access what it reached for
+
+}  // namespace
+
+struct Memory::State {
+  struct Entry {
+    Allocation allocation;
+    std::unique_ptr<std::byte[]> owned;
+  };
+
+  std::uint64_t add(std::byte* data, std::size_t bytes, std::string name,
+                    std::unique_ptr<std::byte[]> owned) {
+    const std::scoped_lock lock(mutex);
+    const std::uint64_t address = next;
+    next += (bytes / kGap + 2) * kGap;
+    live[address] = {{.address = address, .bytes = bytes, .data = data, .name = std::move(name)},
+                     std::move(owned)};
+    return address;
+  }
+
+  mutable std::mutex mutex;
+  std::uint64_t next = kFirstAddress;
+  std::map<std::uint64_t, Entry> live;
+  std::vector<Allocation> released;
+};
+
+Memory::Memory() : state_(std::make_unique<State>()) {}
+Memory::~Memory() = default;
+
+std::uint64_t Memory::allocate(std::size_t bytes, std::string name) {
+  auto data = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  std::memset(data.get(), kPoison, bytes);
+  std::byte* start = data.get();
+  return state_->add(start, bytes, std::move(name), std::move(data));
+}
+
+std::uint64_t Memory::map(void* data, std::size_t bytes, std::string name) {
+  return state_->add(static_cast<std::byte*>(data), bytes, std::move(name), nullptr);
+}
+
+void Memory::release(std::uint64_t address) {
+  const std::scoped_lock lock(state_->mutex);
+  const auto entry = state_->live.find(address);
+  if (entry == state_->live.end()) {
+    throw Error(ErrorKind::usage, "unknown-allocation",
+                fmt::format("{:#x} is not the start of an allocation of the executor", address),
+                "release each address once, as allocate() or map() returned it");
+  }
+  Allocation gone = std::move(entry->second.allocation);
+  gone.data = nullptr;
+  if (state_->released.size() == kRemembered) state_->released.erase(state_->released.begin());
+  state_->released.push_back(std::move(gone));
+  state_->live.erase(entry);
+}
+
+std::byte* Memory::at(std::uint64_t address, std::size_t bytes) const {
+  const std::vector<Allocation> all = allocations();
+  if (const Allocation* found = find_allocation(all, address, bytes))
+    return found->data + (address - found->address);
+  throw Error(ErrorKind::refused, "out-of-bounds",
+              fmt::format("{} bytes at {:#x}: {}", bytes, address, describe_nearest(*this, address)),
+              "use addresses within what allocate() or map() returned");
+}
+
+std::vector<Memory::Allocation> Memory::allocations() const {
+  const std::scoped_lock lock(state_->mutex);
+  std::vector<Allocation> all;
+  for (const auto& [address, entry] : state_->live) all.push_back(entry.allocation);
+  return all;
+}
+
+std::vector<Memory::Allocation> Memory::released() const {
+  const std::scoped_lock lock(state_->mutex);
+  return state_->released;
+}
+
+}  // namespace ptxloom::exec

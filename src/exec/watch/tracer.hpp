@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "exec/machine/code.hpp"
+#include "exec/machine/grid.hpp"
+#include "exec/machine/lanes.hpp"
+
+// Tells Launch::trace of each instruction when it is done, with the registers that it changed: those it may
+// write are kept when it begins, and compared.
+namespace ptxloom::exec {
+
+class Tracer {
+ public:
+  explicit Tracer(const Grid& grid) : grid_(&grid) {}
+  /// The warp is about to execute an instruction; the one before it is told.
+  void begin(Warp& warp, const Operation& op, Mask lanes);
+  /// Nothing more comes of the instruction at hand; it is told.
+  void end();
+
+ private:
+  struct Written {
+    const ir::RegisterDecl* reg;
+    Slot slot;
+    std::vector<std::byte> before;
+  };
+  struct Pending {
+    Warp* warp;
+    Step step;
+    std::vector<Written> written;
+  };
+  void keep(Warp& warp, const Operation& op, const ir::Operand& operand, std::vector<Written>& written) const;
+
+  const Grid* grid_;
+  std::optional<Pending> pending_;
+};
+
+}  // namespace ptxloom::exec

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ir/fit_address.hpp"
+
+#include <algorithm>
+
+namespace ptxloom::ir {
+namespace {
+
+// Addresses of tensor memory are 32 bits. Generic and global ones are 64; of the others, which are small,
+// ptxas also takes narrower ones.
+bool holds_address(const Type& type, std::string_view space) {
+  if (type.is_float() || type.kind == TypeKind::predicate) return false;
+  if (space == "tmem") return type.bits == 32;
+  const bool wide = space.empty() || space == "global" || is_opaque(space);
+  return type.bits == 64 || (type.bits < 64 && !wide);
+}
+
+}  // namespace
+
+Misfit address_misfit(const Kernel& kernel, const OperandSpec& place, const Operand& operand) {
+  // An opaque variable is named, or 64 bits hold its address; nothing is added to it.
+  if (is_opaque(place.space) && operand.value != 0) return Misfit::address_offset;
+  switch (operand.kind) {
+    case Operand::Kind::address:
+      if (operand.index >= kernel.registers.size()) return Misfit::dangling;
+      if (holds_address(kernel.registers[operand.index].type, place.space)) return Misfit::none;
+      return place.any_class ? Misfit::undocumented : Misfit::address_type;
+    case Operand::Kind::address_symbol:
+      if (operand.index >= kernel.symbols.size()) return Misfit::dangling;
+      if (space_fits(place.variables, kernel.symbols[operand.index].space)) return Misfit::none;
+      return place.any_class ? Misfit::undocumented : Misfit::space;
+    case Operand::Kind::address_absolute:
+      if (place.space == "local") return Misfit::none;
+      return place.any_class ? Misfit::undocumented : Misfit::address_offset;
+    default:
+      return Misfit::kind;
+  }
+}
+
+// A label is a place in the code or, where the place gives a name for the oracle, a list of such places.
+Misfit label_misfit(const Kernel& kernel, const OperandSpec& place, const Operand& operand) {
+  if (operand.kind != Operand::Kind::label) return Misfit::kind;
+  if (operand.index >= kernel.labels.size()) return Misfit::dangling;
+  const bool list = std::any_of(kernel.targets.begin(), kernel.targets.end(), [&](const Targets& targets) {
+    return targets.kind == Targets::Kind::branch && targets.label == operand.index;
+  });
+  return list == !place.text.empty() ? Misfit::none : Misfit::kind;
+}
+
+bool is_opaque(std::string_view space) {
+  return space == "texref" || space == "samplerref" || space == "surfref" || space == "tensormap";
+}
+
+bool space_fits(std::string_view wanted, Space space) {
+  if (wanted == "tensormap") return space == Space::global;
+  if (is_opaque(wanted)) return space == Space::global || space == Space::param;
+  switch (space) {
+    case Space::generic:
+      return wanted.empty();
+    case Space::global:
+      return wanted.empty() || wanted == "global" || wanted == "unified";
+    case Space::shared:
+      return wanted.empty() || wanted.starts_with("shared");
+    case Space::local:
+      return wanted.empty() || wanted == "local";
+    case Space::constant:
+      return wanted == "const";
+    case Space::param:
+    case Space::function:
+      return wanted.starts_with("param");
+    case Space::code:
+      return wanted == "code";
+  }
+  return false;
+}
+
+}  // namespace ptxloom::ir

@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of docs/results/conformance-*.md, from what `ptxloom conform --json` wrote.
+
+usage: table.py FILE...    several files are one run in parts
+"""
+import collections
+import json
+import sys
+
+
+def read(files):
+    variants = []
+    for name in files:
+        with open(name) as file:
+            variants += json.load(file)["variants"]
+    return variants
+
+
+def main(files):
+    by_form = collections.defaultdict(list)
+    skipped = collections.Counter()
+    for variant in read(files):
+        if variant["state"] == "skipped":
+            skipped[variant["note"]] += 1
+        else:
+            by_form[variant["form"]].append(variant)
+    tried = [v for variants in by_form.values() for v in variants]
+    state = collections.Counter(v["state"] for v in tried)
+    print(f"{len(tried):,} kernels of {len(by_form)} forms, {sum(v['elements'] for v in tried):,} elements: "
+          f"{state['agrees']:,} kernels agree in every bit, {state['differs']:,} differ, "
+          f"{state['failed']:,} could not be run. Fewest operand sets of a kernel: "
+          f"{min(v['operand_sets'] for v in tried)}, fewest elements: {min(v['elements'] for v in tried):,}.\n")
+    print("| form | kernels | operand sets each | elements | differing elements |\n|---|---|---|---|---|")
+    for form, variants in sorted(by_form.items()):
+        sets = sorted({v["operand_sets"] for v in variants})
+        several = f"{sets[0]} to {sets[-1]}" if len(sets) > 1 else str(sets[0])
+        print(f"| {form} | {len(variants):,} | {several} | {sum(v['elements'] for v in variants):,} "
+              f"| {sum(v['differing'] for v in variants):,} |")
+    print("\nNot tried, variants by reason:\n")
+    for reason, count in skipped.most_common():
+        print(f"- {count:,}: {reason}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    main(sys.argv[1:])
