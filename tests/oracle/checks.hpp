@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "oracle/open.hpp"
 #include "oracle/ours.hpp"
 #include "oracle/ptxas.hpp"
 #include "ptxloom/specs.hpp"
@@ -23,8 +22,7 @@ namespace ptxloom::oracle {
 struct Options {
   bool all = false;          // every variant, version and neighbour; else a sample of large forms
   unsigned seed = 0;         // of the sample
-  std::string form;          // only this one
-  std::size_t shown = 8;     // disagreements printed of each form
+  std::size_t shown = 8;     // disagreements printed of each piece
   bool until_first = false;  // stop where there is a disagreement
 };
 
@@ -34,11 +32,9 @@ struct Outcome {
   std::vector<std::string> disagreements = {};
   std::size_t foreign = 0;  // words that ptxas does not look at, refused by us on purpose
   std::set<std::string> foreign_words = {};
-  std::size_t not_compared = 0;                       // cases of kinds that are open
-  std::size_t unjudged = 0;                           // cases that ptxas crashed on
-  std::size_t stricter = 0;                           // cases that we refuse on purpose
-  std::size_t expanded = 0;                           // cases that it refused for what it made of them
-  std::map<std::string, std::string> differing = {};  // kinds of neighbours that disagree, with an example
+  std::size_t unjudged = 0;  // cases that ptxas crashed on
+  std::size_t stricter = 0;  // cases that we refuse on purpose
+  std::size_t expanded = 0;  // cases that it refused for what it made of them
 
   void add(Outcome other);
 };
@@ -63,14 +59,14 @@ struct Question {
   const spec::FormData& form;
   const Options& options;
   const ForeignWords &foreign, &unread, &stricter;
-  const OpenKinds& open;
   Ptxas& ptxas;
   const Ours& ours;
   std::mt19937& random;
 };
 
-/// Every variant assembles with each target and PTX version that has it, and with no other.
-Outcome check_legality(const Question& question);
+/// Each of these variants assembles with each target and PTX version that has it, and with no other. Without
+/// Options::all a sample of them.
+Outcome check_legality(const Question& question, std::span<const Variant> variants);
 
 /// What stands next to a variant gets ptxas's verdict on every target: another word of the same class, two of
 /// them, a word left out, added, written twice or elsewhere, another operand. On targets that lack an
@@ -83,7 +79,6 @@ struct Case {
   std::string line;
   std::string change;        // what was changed: "ftz=sat"
   std::string foreign = {};  // an added word that no form of the family knows, or "twice:" and a repeated one
-  std::string kind = {};     // as OpenKinds names it: "words", "order", "operands:B"
 };
 
 /// Other words in the slots, and in the fixed parts of the text.

@@ -22,10 +22,10 @@ struct Subject {
   }
 };
 
-/// The lines of a form; what another form also says of a line counts too.
-std::vector<Subject> subjects(const Question& question) {
+/// The lines of variants; what another form also says of a line counts too.
+std::vector<Subject> subjects(const Question& question, std::span<const Variant> variants) {
   std::vector<Subject> result;
-  for (Variant variant : question.specs.variants(question.form.name)) {
+  for (Variant variant : variants) {
     for (std::string& line : lines_of(variant)) {
       Subject subject{.line = std::move(line), .variants = {}, .documented = !variant.undocumented()};
       for (Variant other : question.specs.match(variant.opcode())) {
@@ -116,9 +116,9 @@ Surroundings surroundings(const spec::FormData& form) {
           .mode = form.mode.starts_with('!') ? std::string() : std::string(form.mode)};
 }
 
-Outcome check_legality(const Question& question) {
+Outcome check_legality(const Question& question, std::span<const Variant> variants) {
   Outcome outcome;
-  std::vector<Subject> all = subjects(question);
+  std::vector<Subject> all = subjects(question, variants);
   const std::vector<Where> where = places(all, question.options.all, question.random);
   const std::vector<Subject> tried = question.options.all || all.size() <= 400
                                          ? std::move(all)

@@ -38,7 +38,6 @@ std::vector<Case> neighbours(const Question& question) {
   const Limits& limits = question.options.all ? kAll : kSome;
   const auto sources = [&](std::size_t limit) { return sample(variants, limit, question.random); };
   std::vector<Case> cases = other_words(question, sources(limits.words));
-  for (Case& one : cases) one.kind = "words";
   remove_known(cases, variants);
   if (cases.size() > limits.cases) {
     std::shuffle(cases.begin(), cases.end(), question.random);
@@ -77,8 +76,6 @@ bool names_operands(std::string_view message) {
 class Comparison {
  public:
   explicit Comparison(const Question& question) : question_(question), cases_(neighbours(question)) {
-    open_ = std::erase_if(
-        cases_, [&](const Case& one) { return question.open.contains(question.form.name, one.kind); });
     for (const Case& one : cases_) lines_.push_back(one.line);
     outcome_.lines = lines_.size();
     taken_.resize(lines_.size());
@@ -90,7 +87,6 @@ class Comparison {
     const std::vector<Verdict> ours = question_.ours.judge(lines_, place);
     const std::vector<Verdict> theirs = judge(place, ours);
     outcome_.cases += lines_.size();
-    outcome_.not_compared += open_;
     for (std::size_t i = 0; i < lines_.size(); ++i) {
       if (!theirs[i].judged) ++outcome_.unjudged;
       if (theirs[i].judged && theirs[i].accepted) taken_[i] = true;
@@ -126,7 +122,6 @@ class Comparison {
         ++outcome_.foreign;
         continue;
       }
-      outcome_.differing.emplace(one.kind, (theirs ? "ptxas takes " : "ptxas refuses ") + one.line);
       outcome_.disagreements.push_back(
           std::string(theirs ? "neighbour accepted by ptxas: " : "neighbour refused by ptxas: ") + one.line +
           "  (" + one.change + ") @ " + difference.targets + (theirs ? "; ours: " : "; ptxas: ") +
@@ -184,7 +179,6 @@ class Comparison {
   std::vector<Case> cases_;
   std::vector<std::string> lines_;
   std::vector<bool> taken_;  // by line: on a target before ptxas took it, for what stands there
-  std::size_t open_ = 0;     // cases that are left out
   std::unordered_set<std::size_t> unparsed_;
   std::map<std::pair<std::size_t, bool>, Difference> differences_;
   Outcome outcome_;

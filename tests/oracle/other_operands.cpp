@@ -175,7 +175,7 @@ class Writer {
       for (const std::string& other : others) {
         if (other == own) continue;
         texts_[i] = other;
-        add(variant_.pieces(), operand.name + "=" + other, operand.name);
+        add(variant_.pieces(), operand.name + "=" + other);
       }
       texts_[i] = own;
     }
@@ -193,13 +193,12 @@ class Writer {
       else if (i == 0)
         continue;
       fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-      add(fewer, "without " + variant_.operands()[static_cast<std::size_t>(pieces[i].operand)].name,
-          "number");
+      add(fewer, "without " + variant_.operands()[static_cast<std::size_t>(pieces[i].operand)].name);
     }
     for (const char* one : {"R32_250", "R64_250", "0"}) {
       std::vector<OperandPiece> more = pieces;
       more.push_back({.text = (pieces.empty() ? "" : ", ") + std::string(one), .operand = -1});
-      add(more, "one more: " + std::string(one), "number");
+      add(more, "one more: " + std::string(one));
     }
   }
 
@@ -212,10 +211,8 @@ class Writer {
            (operands[i - 1].space == "texref" || operands[i - 1].space == "samplerref");
   }
 
-  void add(std::span<const OperandPiece> pieces, std::string change, const std::string& what) {
-    out_.push_back({.line = line_of(variant_.opcode(), pieces, texts_),
-                    .change = std::move(change),
-                    .kind = "operands:" + what});
+  void add(std::span<const OperandPiece> pieces, std::string change) {
+    out_.push_back({.line = line_of(variant_.opcode(), pieces, texts_), .change = std::move(change)});
   }
 
   Variant variant_;

@@ -37,10 +37,10 @@ std::vector<Case> other_spellings(const Question& question, std::span<const Vari
   std::vector<Case> cases;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const std::vector<std::string> texts = operand_texts(sources[i].operands());
-    const auto add = [&](const std::vector<std::string>& words, std::string change, std::string foreign = {},
-                         const char* kind = "order") {
+    const auto add = [&](const std::vector<std::string>& words, std::string change,
+                         std::string foreign = {}) {
       cases.push_back(
-          {line_of(joined(words), sources[i].pieces(), texts), std::move(change), std::move(foreign), kind});
+          {line_of(joined(words), sources[i].pieces(), texts), std::move(change), std::move(foreign)});
     };
     const std::vector<std::string> words = words_of(sources[i].opcode());
     for (std::size_t at = 1; at < words.size(); ++at) {
@@ -65,7 +65,7 @@ std::vector<Case> other_spellings(const Question& question, std::span<const Vari
       if (!is_word(word) || std::find(words.begin(), words.end(), "." + word) != words.end()) continue;
       changed.insert(changed.end() - (words.size() > 1 ? 1 : 0), "." + word);
       const bool type = question.specs.database().vocabulary().type(word) != nullptr;
-      add(changed, "." + word + " added", type || known.is_foreign(word) ? word : "", "words");
+      add(changed, "." + word + " added", type || known.is_foreign(word) ? word : "");
     }
   }
   return cases;

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oracle/forms.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <stdexcept>
+#include <thread>
+
+namespace ptxloom::oracle {
+namespace {
+
+constexpr std::size_t kPiece = 2000;  // variants of a piece, a minute or two on all targets and versions
+
+/// The sample of a piece depends on no other piece.
+std::mt19937 random_for(const spec::FormData& form, std::size_t begin, unsigned seed) {
+  std::vector<unsigned> words{seed};
+  for (const char c : form.name) words.push_back(static_cast<unsigned char>(c));
+  if (begin > 0) words.push_back(static_cast<unsigned>(begin));
+  std::seed_seq sequence(words.begin(), words.end());
+  return std::mt19937(sequence);
+}
+
+}  // namespace
+
+void Outcome::add(Outcome other) {
+  cases += other.cases;
+  lines += other.lines;
+  foreign += other.foreign;
+  foreign_words.merge(other.foreign_words);
+  unjudged += other.unjudged;
+  expanded += other.expanded;
+  stricter += other.stricter;
+  for (std::string& text : other.disagreements) disagreements.push_back(std::move(text));
+}
+
+void print(std::string_view what, const Outcome& outcome, double seconds, std::size_t shown) {
+  std::printf("%-28.*s %8zu cases  %4zu disagreements  %3zu foreign words  %.1f s",
+              static_cast<int>(what.size()), what.data(), outcome.cases, outcome.disagreements.size(),
+              outcome.foreign, seconds);
+  if (outcome.unjudged > 0) std::printf("  ptxas crashes on %zu", outcome.unjudged);
+  if (outcome.expanded > 0) std::printf("  refuses its own expansion of %zu", outcome.expanded);
+  std::printf("\n");
+  for (std::size_t i = 0; i < std::min(shown, outcome.disagreements.size()); ++i) {
+    std::printf("    %s\n", outcome.disagreements[i].c_str());
+  }
+  std::fflush(stdout);
+}
+
+std::string FormsCheck::Piece::name() const {
+  std::string text(form->name);
+  if (begin == end) return text + " neighbours";
+  return neighbours ? text : text + " " + std::to_string(begin) + "-" + std::to_string(end);
+}
+
+FormsCheck::FormsCheck(std::shared_ptr<const Specs> specs, FormsOptions options, std::filesystem::path ptxas)
+    : specs_(std::move(specs)),
+      options_(std::move(options)),
+      ptxas_(std::move(ptxas)),
+      foreign_(ForeignWords::read(options_.foreign)),
+      unread_(ForeignWords::read(options_.unread)),
+      stricter_(ForeignWords::read(options_.stricter)),
+      records_(options_.records.empty() ? Records() : Records(options_.records)) {}
+
+Outcome FormsCheck::run() {
+  for (const Piece& piece : pieces()) {
+    if (const Outcome* const known = records_.find(piece.name()))
+      note(piece, *known);
+    else
+      open_.push_back(piece);
+  }
+  std::reverse(open_.begin(), open_.end());
+  std::vector<std::jthread> threads;
+  for (unsigned i = 0; i < options_.jobs; ++i) threads.emplace_back([&] { work(); });
+  threads.clear();
+  return std::move(total_);
+}
+
+/// A form each; of everything, large forms in many pieces and first, so that no thread is left with one.
+std::vector<FormsCheck::Piece> FormsCheck::pieces() const {
+  std::vector<Piece> result;
+  for (const spec::FormData* const form : specs_->database().forms()) {
+    if (!options_.form.empty() && form->name != options_.form) continue;
+    const std::size_t variants = specs_->variants(form->name).size();
+    if (!options_.options.all) {
+      result.push_back({.form = form, .end = variants, .neighbours = true});
+      continue;
+    }
+    for (std::size_t begin = 0; begin < variants; begin += kPiece)
+      result.push_back({.form = form, .begin = begin, .end = std::min(begin + kPiece, variants)});
+    result.push_back({.form = form, .neighbours = true});
+  }
+  if (options_.options.all)
+    std::stable_partition(result.begin(), result.end(), [](const Piece& piece) { return piece.begin > 0; });
+  return result;
+}
+
+void FormsCheck::work() {
+  Ptxas ptxas(ptxas_);
+  const Ours ours(specs_);
+  while (true) {
+    Piece piece;
+    {
+      const std::lock_guard lock(mutex_);
+      if (open_.empty() || (options_.options.until_first && !total_.disagreements.empty())) return;
+      piece = open_.back();
+      open_.pop_back();
+    }
+    const auto start = std::chrono::steady_clock::now();
+    Outcome outcome = check(piece, ptxas, ours);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    const std::lock_guard lock(mutex_);
+    print(piece.name(), outcome, seconds.count(), options_.options.shown);
+    records_.add(piece.name(), options_.options.seed, outcome);
+    note(piece, std::move(outcome));
+  }
+}
+
+Outcome FormsCheck::check(const Piece& piece, Ptxas& ptxas, const Ours& ours) const try {
+  std::mt19937 random = random_for(*piece.form, piece.begin, options_.options.seed);
+  const Question question{*specs_, *piece.form, options_.options, foreign_, unread_, stricter_, ptxas,
+                          ours,    random};
+  const std::vector<Variant> variants = specs_->variants(piece.form->name);
+  Outcome outcome =
+      check_legality(question, std::span(variants).subspan(piece.begin, piece.end - piece.begin));
+  const bool enough = options_.options.until_first && !outcome.disagreements.empty();
+  if (piece.neighbours && !enough) outcome.add(check_neighbours(question));
+  return outcome;
+} catch (const std::runtime_error& error) {
+  return {.disagreements = {error.what()}};
+}
+
+void FormsCheck::note(const Piece& piece, Outcome outcome) {
+  if (piece.neighbours) found_.set(piece.form->name, outcome.foreign_words);
+  total_.add(std::move(outcome));
+}
+
+}  // namespace ptxloom::oracle

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oracle/checks.hpp"
+#include "oracle/records.hpp"
+
+// All forms against ptxas, in pieces that threads share.
+namespace ptxloom::oracle {
+
+struct FormsOptions {
+  Options options;
+  std::string form;  // only this one
+  unsigned jobs = 1;
+  std::filesystem::path foreign, unread, stricter;  // lists of words by form
+  std::filesystem::path records;                    // where outcomes are kept; none if empty
+};
+
+class FormsCheck {
+ public:
+  FormsCheck(std::shared_ptr<const Specs> specs, FormsOptions options, std::filesystem::path ptxas);
+
+  Outcome run();
+
+  /// The list of foreign words, with those found by `run` instead of those read.
+  void bless() const { found_.write(options_.foreign); }
+
+ private:
+  /// What one thread does at a time: some variants of a form, or its neighbours, or both.
+  struct Piece {
+    const spec::FormData* form;
+    std::size_t begin = 0, end = 0;  // of its variants
+    bool neighbours = false;
+
+    std::string name() const;
+  };
+
+  std::vector<Piece> pieces() const;
+  void work();
+  Outcome check(const Piece& piece, Ptxas& ptxas, const Ours& ours) const;
+  void note(const Piece& piece, Outcome outcome);
+
+  std::shared_ptr<const Specs> specs_;
+  FormsOptions options_;
+  std::filesystem::path ptxas_;
+  ForeignWords foreign_, unread_, stricter_, found_;
+  Records records_;
+  std::vector<Piece> open_;  // nobody has taken them yet; the last is next
+  std::mutex mutex_;
+  Outcome total_;
+};
+
+/// A line on what was checked, and the first disagreements.
+void print(std::string_view what, const Outcome& outcome, double seconds, std::size_t shown);
+
+}  // namespace ptxloom::oracle

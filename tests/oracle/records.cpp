@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "oracle/records.hpp"
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace ptxloom::oracle {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Outcome, cases, lines, disagreements, foreign, foreign_words, unjudged,
+                                   stricter, expanded)
+
+Records::Records(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    const auto record = nlohmann::json::parse(line, nullptr, false);
+    if (record.is_discarded()) continue;
+    outcomes_[record.at("piece")] = record.at("outcome").get<Outcome>();
+  }
+  out_.open(file, std::ios::app);
+  if (!out_) throw std::runtime_error("cannot write " + file.string());
+}
+
+const Outcome* Records::find(std::string_view piece) const {
+  const auto found = outcomes_.find(piece);
+  return found != outcomes_.end() && found->second.disagreements.empty() ? &found->second : nullptr;
+}
+
+void Records::add(std::string_view piece, unsigned seed, const Outcome& outcome) {
+  if (!out_.is_open()) return;
+  out_ << nlohmann::json{{"piece", piece}, {"seed", seed}, {"outcome", outcome}} << std::endl;
+}
+
+}  // namespace ptxloom::oracle
