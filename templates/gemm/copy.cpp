@@ -76,15 +76,18 @@ Copy::Copy(KernelBuilder& k, const OperandPlan& plan, const Config& config, cons
   row_elements_left_ = KernelBuilder::as(s32, k.sub(columns, element));
 }
 
-// Units of a row lie side by side over the threads; the rest of the threads take the next rows.
+// Units of a row lie side by side over the threads; the rest of the threads take the next rows. The last rows
+// may be too few for all threads.
 void Copy::deal(Reg thread) {
   const int per_row = tile_.row_bytes() / access_;
   const int across = std::min(per_row, threads_);
   const int rows_at_once = threads_ / across;
   first_row_ = k_.shr(thread, log2(across));
   first_byte_ = k_.shl(k_.and_(thread, across - 1), log2(access_));
-  if (tile_.rows() < rows_at_once) takes_part_ = k_.lt(first_row_, tile_.rows());
   row_step_ = rows_at_once;
+  const int left_over = tile_.rows() % rows_at_once;
+  whole_rounds_end_ = tile_.rows() - left_over;
+  if (left_over > 0) has_left_over_ = k_.lt(first_row_, left_over);
   for (int row = 0; row < tile_.rows(); row += rows_at_once)
     for (int unit = 0; unit < per_row; unit += across) units_.push_back({row, unit * access_});
 }
@@ -97,10 +100,11 @@ Reg Copy::elements_left(const Unit& unit) {
 void Copy::issue(Reg stage_offset) {
   const Reg stage = k_.add(shared_, stage_offset);
   const Reg along_k = matrix_.k_contiguous ? row_elements_left_ : rows_left_;
-  guard_ = takes_part_;
+  guard_ = std::nullopt;
+  left_over_guard_ = has_left_over_;
   if (whole_k_) {
-    const Reg tile_exists = k_.gt(along_k, 0);
-    guard_ = takes_part_ ? k_.and_(*takes_part_, tile_exists) : tile_exists;
+    guard_ = k_.gt(along_k, 0);
+    if (has_left_over_) left_over_guard_ = k_.and_(*has_left_over_, *guard_);
   }
   pending_.clear();
   Reg row_pointer = pointer_;
@@ -108,7 +112,7 @@ void Copy::issue(Reg stage_offset) {
     if (unit.row > 0 && unit.byte == 0) row_pointer = k_.add(row_pointer, rows_stride_);
     const Distance there = tile_.distance(unit.row, unit.byte);
     const Reg destination = there.flip == 0 ? stage : k_.xor_(stage, there.flip);
-    pending_.push_back({.values = {}, .destination = destination, .add = there.add});
+    pending_.push_back({.row = unit.row, .values = {}, .destination = destination, .add = there.add});
     const Address source = KernelBuilder::at(row_pointer, unit.byte);
     asynchronous_ ? copy(unit, source) : load(unit, source);
   }
@@ -122,7 +126,7 @@ void Copy::copy(const Unit& unit, const Address& source) {
   std::optional<Reg> bytes;  // that exist, where fewer than all may
   if (!whole_columns_) bytes = k_.shl(k_.min(k_.max(elements_left(unit), 0), access_ / size), log2(size));
   if (!whole_rows_) bytes = k_.select(k_.gt(rows_left_, unit.row), bytes ? *bytes : k_.mov(u32, access_), 0);
-  guarded([&] {
+  guarded(unit.row, [&] {
     const Address to = KernelBuilder::at(pending_.back().destination, pending_.back().add);
     if (bytes)
       k_.emit(copy_opcode(access_), to, source, access_, KernelBuilder::as(u32, *bytes));
@@ -150,7 +154,7 @@ void Copy::land() {
   if (asynchronous_) return;
   const std::string opcode = "st.shared." + std::string(unit_type(access_).suffix);
   for (const Pending& unit : pending_) {
-    guarded([&] {
+    guarded(unit.row, [&] {
       const Address to = KernelBuilder::at(unit.destination, unit.add);
       if (unit.values.size() == 1)
         k_.emit(opcode, to, unit.values[0]);
@@ -160,6 +164,9 @@ void Copy::land() {
   }
 }
 
-void Copy::guarded(const std::function<void()>& body) { guard_ ? k_.guarded(*guard_, body) : body(); }
+void Copy::guarded(int row, const std::function<void()>& body) {
+  const std::optional<Reg>& guard = row < whole_rounds_end_ ? guard_ : left_over_guard_;
+  guard ? k_.guarded(*guard, body) : body();
+}
 
 }  // namespace ptxloom::gemm_kernel

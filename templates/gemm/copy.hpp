@@ -41,6 +41,7 @@ class Copy {
     int row = 0, byte = 0;  // distance from this thread's first unit
   };
   struct Pending {
+    int row = 0;
     std::vector<Reg> values;
     Reg destination;
     int add = 0;
@@ -48,7 +49,7 @@ class Copy {
   void copy(const Unit& unit, const Address& source);
   void load(const Unit& unit, const Address& source);
   Reg elements_left(const Unit& unit);
-  void guarded(const std::function<void()>& body);
+  void guarded(int row, const std::function<void()>& body);
   void deal(Reg thread);
 
   KernelBuilder& k_;
@@ -60,11 +61,12 @@ class Copy {
   std::vector<Unit> units_;
   int row_step_ = 0;  // rows between units of one thread
   Reg first_row_, first_byte_;
-  std::optional<Reg> takes_part_;  // predicate: fewer rows than threads for them
+  int whole_rounds_end_ = 0;          // rows from here on are too few for all threads
+  std::optional<Reg> has_left_over_;  // predicate: this thread has one of them
   Reg shared_, pointer_;
   Reg rows_stride_, tile_stride_;      // bytes from one unit's row to the next, from one tile to the next
   Reg rows_left_, row_elements_left_;  // s32: from this thread's first unit to the matrix's end
-  std::optional<Reg> guard_;           // predicate, of the copies of one tile
+  std::optional<Reg> guard_, left_over_guard_;  // predicates, of the copies of one tile
   int k_step_;
   std::vector<Pending> pending_;
 };

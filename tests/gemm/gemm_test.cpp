@@ -127,6 +127,18 @@ TEST_CASE("every target makes the kernel with what it has", "[gemm]") {
   for (const char* a : {"bf16", "tf32", "f64"}) check_gemm("sm_80", with(shape(45, 39, 70), {{"a", a}}));
 }
 
+// 96 rows of a tile are one and a half rounds of 512 threads with units of 8 bytes (tf32) or 4 (bf16); where
+// k is odd the units are smaller, and go through registers.
+TEST_CASE("gemm where the rows of a tile are too few for the last round of the threads", "[gemm]") {
+  const Settings config{{"tile_n", "96"}, {"tile_k", "16"}, {"warps_m", "8"}, {"warps_n", "2"}};
+  for (const char* k : {"54", "57"}) {
+    check_gemm("sm_90a", {{"m", "300"}, {"n", "101"}, {"k", k}, {"a", "tf32"}},
+               with(config, {{"mma", "m16n8k4"}, {"tile_m", "256"}, {"stages", "3"}}));
+    check_gemm("sm_90a", {{"m", "200"}, {"n", "107"}, {"k", k}, {"a", "bf16"}},
+               with(config, {{"mma", "m16n8k8"}, {"tile_m", "128"}, {"stages", "6"}}));
+  }
+}
+
 TEST_CASE("a target without the type says which targets have it", "[gemm]") {
   try {
     run_template(executor("sm_75"), gemm_template(),
