@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -62,6 +63,13 @@ Refusals read_refusals(const std::string& output, const Source& source) {
   return refusals;
 }
 
+/// The last two words of an opcode, which say what is moved or computed.
+std::string end_of_opcode(const std::string& line) {
+  const std::string opcode = line.substr(0, line.find_first_of(" ;"));
+  const std::size_t last = opcode.rfind('.');
+  return last == 0 || last == opcode.npos ? opcode : opcode.substr(opcode.rfind('.', last - 1) + 1);
+}
+
 }  // namespace
 
 std::optional<std::filesystem::path> find_ptxas() {
@@ -112,6 +120,8 @@ std::string Ptxas::run(const Source& source, const Place& place, Depth depth) {
   return output;
 }
 
+bool Ptxas::is_suspicious(const std::string& line) const { return suspicious_.contains(end_of_opcode(line)); }
+
 void Ptxas::judge_part(std::span<const std::string> lines, std::vector<std::size_t> live, const Place& place,
                        Depth depth, std::vector<Verdict>& verdicts) {
   while (!live.empty()) {
@@ -146,9 +156,20 @@ void Ptxas::judge_part(std::span<const std::string> lines, std::vector<std::size
         verdicts[index].judged = false;
         crashing_.insert(lines[index]);
       }
+      if (live.size() == 1) suspicious_.insert(end_of_opcode(lines[live.front()]));
       return;
     }
     if (live.size() == 1) return refuse(live.front(), refusals.elsewhere);
+    if (lost(output) > 0) {
+      const auto suspicious = std::stable_partition(
+          live.begin(), live.end(), [&](std::size_t index) { return !is_suspicious(lines[index]); });
+      if (suspicious != live.end()) {
+        for (auto alone = suspicious; alone != live.end(); ++alone)
+          judge_part(lines, {*alone}, place, depth, verdicts);
+        live.erase(suspicious, live.end());
+        continue;
+      }
+    }
     // Refused without naming a line (at code generation, say), or crashed: halve.
     const auto middle = live.begin() + static_cast<std::ptrdiff_t>(live.size() / 2);
     judge_part(lines, {live.begin(), middle}, place, depth, verdicts);

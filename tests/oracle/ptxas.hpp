@@ -30,18 +30,20 @@ class Ptxas {
   Ptxas(const Ptxas&) = delete;
   Ptxas& operator=(const Ptxas&) = delete;
 
-  /// One verdict a line. Lines that make it crash are found by halving, and are not judged; those that do
-  /// while it generates code are not given to it for that again, for each costs it a dozen runs.
+  /// One verdict a line. Lines that make it crash are found by halving, and are not judged, nor given to it
+  /// again; lines whose opcodes end as theirs (`.v8.b8`) are tried by themselves as soon as one crashes it.
   std::vector<Verdict> judge(std::span<const std::string> lines, const Place& place,
                              Depth depth = Depth::check);
 
  private:
   std::string run(const Source& source, const Place& place, Depth depth);
+  bool is_suspicious(const std::string& line) const;
   void judge_part(std::span<const std::string> lines, std::vector<std::size_t> live, const Place& place,
                   Depth depth, std::vector<Verdict>& verdicts);
 
   std::filesystem::path program_, file_;
-  std::unordered_set<std::string> crashing_;  // lines
+  std::unordered_set<std::string> crashing_;    // lines
+  std::unordered_set<std::string> suspicious_;  // ends of their opcodes
 };
 
 }  // namespace ptxloom::oracle
