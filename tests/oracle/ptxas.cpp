@@ -160,18 +160,14 @@ void Ptxas::judge_part(std::span<const std::string> lines, std::vector<std::size
       return;
     }
     if (live.size() == 1) return refuse(live.front(), refusals.elsewhere);
+    // Refused without naming a line (at code generation, say), or crashed: halve, or set aside what looks
+    // like a line that crashed it before.
+    auto middle = live.begin() + static_cast<std::ptrdiff_t>(live.size() / 2);
     if (lost(output) > 0) {
       const auto suspicious = std::stable_partition(
           live.begin(), live.end(), [&](std::size_t index) { return !is_suspicious(lines[index]); });
-      if (suspicious != live.end()) {
-        for (auto alone = suspicious; alone != live.end(); ++alone)
-          judge_part(lines, {*alone}, place, depth, verdicts);
-        live.erase(suspicious, live.end());
-        continue;
-      }
+      if (suspicious != live.begin() && suspicious != live.end()) middle = suspicious;
     }
-    // Refused without naming a line (at code generation, say), or crashed: halve.
-    const auto middle = live.begin() + static_cast<std::ptrdiff_t>(live.size() / 2);
     judge_part(lines, {live.begin(), middle}, place, depth, verdicts);
     live.erase(live.begin(), middle);
   }

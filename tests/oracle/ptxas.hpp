@@ -31,7 +31,7 @@ class Ptxas {
   Ptxas& operator=(const Ptxas&) = delete;
 
   /// One verdict a line. Lines that make it crash are found by halving, and are not judged, nor given to it
-  /// again; lines whose opcodes end as theirs (`.v8.b8`) are tried by themselves as soon as one crashes it.
+  /// again; lines whose opcodes end as theirs (`.v8.b8`) are set apart as soon as one crashes it.
   std::vector<Verdict> judge(std::span<const std::string> lines, const Place& place,
                              Depth depth = Depth::check);
 
