@@ -166,9 +166,10 @@ TEST_CASE("a phase that nobody completes is a deadlock that says what it lacks")
   const Diagnostic d =
       fault_in(init(3) + "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 64;" + wait(0, "w"), 2);
   CHECK(d.code == "mbarrier-deadlock");
-  CHECK_THAT(d.message,
-             ContainsSubstring("phase 0 of the mbarrier at 0x0 lacks 1 of 3 arrivals and 128 bytes") &&
-                 ContainsSubstring("mbarrier.try_wait.parity"));
+  CHECK_THAT(
+      d.message,
+      ContainsSubstring("phase 0 (parity 0) of the mbarrier at 0x0 lacks 1 of 3 arrivals and 128 bytes") &&
+          ContainsSubstring("mbarrier.try_wait.parity"));
   // Warps at another barrier are named too.
   const Diagnostic both = fault_in(
       init(64) +

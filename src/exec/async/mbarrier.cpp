@@ -51,7 +51,7 @@ void Mbarriers::init(const Actor& actor, std::uint32_t offset, std::uint32_t cou
     fault(actor, "mbarrier-initialised", fmt::format("there is an mbarrier at {:#x} already", offset),
           "let one thread initialise it, once; mbarrier.inval ends it");
   }
-  barrier = {.expected = count, .pending = count, .due = {}};
+  barrier = {.expected = count, .pending = count, .last = {}, .due = {}};
   settle(offset, barrier);
 }
 
@@ -105,6 +105,7 @@ std::uint64_t Mbarriers::arrive(const Actor& actor, std::uint32_t offset, const 
           "initialise it with the number of arrivals of a phase, and wait for a phase before the next");
   }
   if (Judge* judge = actor.warp->judge()) judge->arrive(*actor.warp, &barrier);
+  barrier.last = actor;
   barrier.pending -= arriving.count;
   if (arriving.drop) barrier.expected -= arriving.count;
   if (!arriving.may_complete && barrier.pending == 0 && barrier.bytes == 0) {
@@ -195,8 +196,21 @@ std::string Mbarriers::describe(std::uint32_t offset) const {
   const auto found = barriers_.find(offset);
   if (found == barriers_.end()) return "it waits for an mbarrier that was invalidated";
   const Mbarrier& barrier = found->second;
-  return fmt::format("phase {} of the mbarrier at {:#x} lacks {} of {} arrivals and {} bytes", barrier.phase,
-                     offset, barrier.pending, barrier.expected, barrier.bytes);
+  std::string text =
+      fmt::format("phase {} (parity {}) of the mbarrier at {:#x} lacks {} of {} arrivals and {} bytes",
+                  barrier.phase, barrier.phase & 1, offset, barrier.pending, barrier.expected, barrier.bytes);
+  if (barrier.bytes < 0)
+    text += fmt::format("; {} bytes have come that it was not told to expect", -barrier.bytes);
+  if (barrier.pending == barrier.expected && barrier.bytes == 0) {
+    text += "; nobody has arrived in this phase";
+    if (barrier.phase > 0)
+      text += fmt::format(", and phase {} (parity {}) is complete", barrier.phase - 1, ~barrier.phase & 1);
+  }
+  if (barrier.last) {
+    text += fmt::format("; the last to arrive was lane {} of warp {} by {}", barrier.last->lane,
+                        barrier.last->warp->index(), exec::describe(*barrier.last->warp, *barrier.last->op));
+  }
+  return text;
 }
 
 }  // namespace ptxloom::exec

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,7 +54,8 @@ class Mbarriers {
   void looked_in_vain(std::uint32_t offset);
   static std::uint32_t pending_of(const Actor& actor, std::uint64_t state);
 
-  /// "phase 3 lacks 1 of 2 arrivals and 512 bytes".
+  /// "phase 3 (parity 1) of the mbarrier at 0x40 lacks 1 of 2 arrivals and 512 bytes", and what else may say
+  /// why it is not complete.
   std::string describe(std::uint32_t offset) const;
 
  private:
@@ -65,6 +67,7 @@ class Mbarriers {
     std::uint32_t expected = 0, pending = 0;  // arrivals
     std::int32_t bytes = 0;                   // the tx-count
     std::uint32_t phase = 0;
+    std::optional<Actor> last;  // of those that arrived
     std::vector<Due> due;
 
     std::uint64_t pattern() const;

@@ -38,7 +38,10 @@ void Transfer::take() {
   taken_ = true;
   for (const Piece& piece : pieces_) {
     if (piece.from != nullptr) {
-      if (Judge* judge = actor_.warp->judge()) judge->read_ends(actor_, piece.from, piece.bytes, end());
+      if (Judge* judge = actor_.warp->judge()) {
+        judge->copies_out(actor_, piece.to, piece.from, piece.bytes);
+        judge->read_ends(actor_, piece.from, piece.bytes, end());
+      }
       data_.insert(data_.end(), piece.from, piece.from + piece.bytes);
       continue;
     }
@@ -57,7 +60,9 @@ void Transfer::land() {
     }
     from += piece.bytes;
     Judge* const judge = actor_.warp->judge();
-    if (judge != nullptr) judge->write_ends(actor_, piece.to, piece.bytes, end(), reduction_ != nullptr);
+    if (judge == nullptr) continue;
+    judge->write_ends(actor_, piece.to, piece.bytes, end(), reduction_ != nullptr);
+    if (reduction_ == nullptr && piece.from != nullptr) judge->copied(piece.to, piece.from, piece.bytes);
   }
 }
 

@@ -12,9 +12,11 @@ void ClusterBarrier::reset() {
   warps_.assign(cluster_->blocks().size() * cluster_->blocks().front().warps().size(), {});
 }
 
-ClusterBarrier::State& ClusterBarrier::state(const Warp& warp) {
-  return warps_[warp.block().rank() * warp.block().warps().size() + warp.index()];
+std::size_t ClusterBarrier::number_of(const Warp& warp) const {
+  return warp.block().rank() * warp.block().warps().size() + warp.index();
 }
+
+Mask ClusterBarrier::absent(const Warp& warp) const { return warp.flow().live() & ~state(warp).arrived; }
 
 void ClusterBarrier::arrive(Warp& warp, const Operation& op, Mask lanes) {
   State& mine = state(warp);
@@ -47,7 +49,7 @@ void ClusterBarrier::wait(Warp& warp, const Operation& op, Mask lanes) {
 void ClusterBarrier::recheck() {
   for (const Block& block : cluster_->blocks()) {
     for (const Warp& warp : block.warps()) {
-      if ((warp.flow().live() & ~state(warp).arrived) != 0) return;
+      if (absent(warp) != 0) return;
     }
   }
   Judge* const judge = cluster_->judge();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -22,6 +23,9 @@ class ClusterBarrier {
   void wait(Warp& warp, const Operation& op, Mask lanes);
   /// After threads have exited.
   void recheck();
+  /// The lanes of a warp that wait, and those that live and have not arrived.
+  Mask waiting(const Warp& warp) const { return state(warp).waiting; }
+  Mask absent(const Warp& warp) const;
 
  private:
   struct State {
@@ -29,7 +33,9 @@ class ClusterBarrier {
     Mask passed = 0;   // in one that is complete, and have not waited yet
     Mask waiting = 0;
   };
-  State& state(const Warp& warp);
+  std::size_t number_of(const Warp& warp) const;
+  State& state(const Warp& warp) { return warps_[number_of(warp)]; }
+  const State& state(const Warp& warp) const { return warps_[number_of(warp)]; }
 
   Cluster* cluster_;
   std::vector<State> warps_;  // of all blocks, by rank

@@ -8,6 +8,7 @@
 
 #include "exec/machine/warp.hpp"
 #include "exec/memory/element.hpp"
+#include "ptxloom/layout.hpp"
 
 namespace ptxloom::exec {
 namespace {
@@ -31,25 +32,27 @@ constexpr std::array kFormRules{
     FormRule{"ld.mmio", FlowRule::loaded},
     FormRule{"ldu", FlowRule::loaded},
     FormRule{"ld.param", FlowRule::none},
-    FormRule{"ldmatrix", FlowRule::none},
-    FormRule{"wmma.load", FlowRule::none},
+    FormRule{"ldmatrix", FlowRule::matrix},
+    FormRule{"stmatrix", FlowRule::matrix},
+    FormRule{"wmma.load", FlowRule::matrix},
+    FormRule{"wmma.store", FlowRule::matrix},
     FormRule{"st", FlowRule::none, true, true},
     FormRule{"st.mmio", FlowRule::none, true, true},
     FormRule{"st.async.global", FlowRule::none, true},
-    FormRule{"red", FlowRule::none, true},
-    FormRule{"red.vector", FlowRule::none, true},
-    FormRule{"atom", FlowRule::none, true},
-    FormRule{"atom.vector", FlowRule::none, true},
-    FormRule{"atom.cas", FlowRule::none, true},
-    FormRule{"mma", FlowRule::addend},
-    FormRule{"mma.m8n8k4", FlowRule::addend},
-    FormRule{"mma.sp", FlowRule::addend},
-    FormRule{"mma.block_scale", FlowRule::addend},
-    FormRule{"mma.sp.block_scale", FlowRule::addend},
-    FormRule{"wmma.mma", FlowRule::none},
-    FormRule{"wmma.mma.f16", FlowRule::none},
-    FormRule{"wgmma.mma_async", FlowRule::none},
-    FormRule{"movmatrix", FlowRule::none},
+    FormRule{"red", FlowRule::update, true},
+    FormRule{"red.vector", FlowRule::update, true},
+    FormRule{"atom", FlowRule::update, true},
+    FormRule{"atom.vector", FlowRule::update, true},
+    FormRule{"atom.cas", FlowRule::update, true},
+    FormRule{"mma", FlowRule::matrix},
+    FormRule{"mma.m8n8k4", FlowRule::matrix},
+    FormRule{"mma.sp", FlowRule::matrix},
+    FormRule{"mma.block_scale", FlowRule::matrix},
+    FormRule{"mma.sp.block_scale", FlowRule::matrix},
+    FormRule{"wmma.mma", FlowRule::matrix},
+    FormRule{"wmma.mma.f16", FlowRule::matrix},
+    FormRule{"wgmma.mma_async", FlowRule::matrix},
+    FormRule{"movmatrix", FlowRule::matrix},
     FormRule{"shfl", FlowRule::elsewhere},
     FormRule{"shfl.sync", FlowRule::elsewhere},
     FormRule{"vote", FlowRule::collective},
@@ -71,6 +74,11 @@ FormRule rule_of(const Variant& variant) {
   if (form == "prmt" && variant.slot("mode")) return {form, FlowRule::smear};
   const auto found = std::ranges::find(kFormRules, form, &FormRule::form);
   return found == kFormRules.end() ? FormRule{form, FlowRule::smear} : *found;
+}
+
+// Those of wmma, whose maps are nobody's business, are vectors.
+bool is_matrix(const Variant& variant, const OperandSpec& spec) {
+  return spec.count != 0 || has_layout(variant, spec.name);
 }
 
 class Reader {
@@ -113,6 +121,8 @@ DataFlow data_flow_of(const Code& code, const Operation& op) {
   DataFlow flow{
       .rule = form.rule, .in = {}, .out = {}, .addresses = {}, .stores = form.stores, .exact = form.exact};
   flow.divides = instruction.variant.form() == "div.int";
+  flow.multiplies = instruction.variant.form() == "wgmma.mma_async";
+  flow.exchanges = instruction.variant.slot("op") == "exch";
   const Reader reader(code, op);
   const auto specs = instruction.variant.operands();
   const auto operands = function.operands_of(instruction);
@@ -123,7 +133,11 @@ DataFlow data_flow_of(const Code& code, const Operation& op) {
       continue;
     }
     if (spec.kind != OperandSpec::Kind::value) continue;
-    if (form.rule == FlowRule::addend && spec.name != "C" && spec.name != "D") continue;
+    if (form.rule == FlowRule::matrix && !is_matrix(instruction.variant, spec)) {
+      reader.add(operands[i], spec.type.bits, flow.addresses);
+      continue;
+    }
+    if (flow.multiplies && spec.count != 0) reader.add(operands[i], spec.type.bits, flow.of_wgmma);
     if (spec.direction != OperandSpec::Direction::out) reader.add(operands[i], spec.type.bits, flow.in);
     if (spec.direction != OperandSpec::Direction::in) reader.add(operands[i], spec.type.bits, flow.out);
     if (spec.name == "D" || spec.name == "B")
@@ -133,6 +147,23 @@ DataFlow data_flow_of(const Code& code, const Operation& op) {
     flow.in.resize(static_cast<std::size_t>(instruction.variant.operand("B").registers()) *
                    (instruction.variant.operand("B").type.bits == 128 ? 2 : 1));
   return flow;
+}
+
+// Of a wgmma its matrices in registers, of others what they have in common with those.
+void find_wgmma_registers(const Code& code, std::vector<DataFlow>& flows) {
+  std::vector<bool> used(code.registers.size());
+  const auto add = [](DataFlow& flow, const std::vector<FlowPiece>& pieces, auto chosen) {
+    for (const FlowPiece& piece : pieces)
+      if (piece.reg != nullptr && chosen(piece)) flow.of_wgmma.push_back(piece);
+  };
+  for (const DataFlow& flow : flows) {
+    for (const FlowPiece& piece : flow.of_wgmma) used[piece.slot.offset] = true;
+  }
+  const auto is_used = [&](const FlowPiece& piece) { return used[piece.slot.offset]; };
+  for (DataFlow& flow : flows) {
+    if (flow.multiplies) continue;
+    for (const auto* pieces : {&flow.in, &flow.out, &flow.addresses}) add(flow, *pieces, is_used);
+  }
 }
 
 }  // namespace
@@ -147,6 +178,7 @@ std::vector<DataFlow> data_flows_of(const Code& code) {
   std::vector<DataFlow> flows;
   for (const Operation& op : code.operations)
     flows.push_back(op.begins ? data_flow_of(code, op) : DataFlow());
+  if (std::ranges::any_of(flows, &DataFlow::multiplies)) find_wgmma_registers(code, flows);
   return flows;
 }
 

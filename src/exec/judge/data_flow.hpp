@@ -21,9 +21,10 @@ enum class FlowRule : std::uint8_t {
   choose,       ///< selp: those of the operand chosen
   bytes,        ///< prmt: those of the bytes picked
   collective,   ///< all of all lanes, if any of any lane
-  addend,       ///< of a matrix product: those of C
   loaded,       ///< those in memory
+  update,       ///< of an atomic operation: all, if any in memory; so is memory then
   elsewhere,    ///< of the first result: as the instruction says when it is done
+  matrix,       ///< the instruction carries those of matrices itself
   none,
 };
 
@@ -43,11 +44,14 @@ std::uint64_t value_of(Warp& warp, const FlowPiece& piece, int lane);
 
 struct DataFlow {
   FlowRule rule = FlowRule::none;
-  std::vector<FlowPiece> in, out, addresses;
-  bool stores = false;              ///< what is read goes to memory
-  bool exact = false;               ///< ... as it is, `element_bytes` of each
-  bool divides = false;             ///< integers, by the second operand
-  std::uint32_t element_bytes = 0;  ///< of a load or store
+  std::vector<FlowPiece> in, out, addresses;  ///< the last: of a matrix instruction all that is no matrix
+  std::vector<FlowPiece> of_wgmma;            ///< registers it accesses that some wgmma has as D or A
+  bool multiplies = false;                    ///< it is one
+  bool stores = false;                        ///< what is read goes to memory
+  bool exact = false;                         ///< ... as it is, `element_bytes` of each
+  bool divides = false;                       ///< integers, by the second operand
+  bool exchanges = false;                     ///< atomically
+  std::uint32_t element_bytes = 0;            ///< of a load or store
 };
 
 /// By operation; of those that do not begin an instruction, empty.

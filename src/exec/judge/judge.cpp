@@ -8,18 +8,22 @@
 #include "exec/machine/cluster.hpp"
 
 namespace ptxloom::exec {
+
 Judge::Judge(Cluster& cluster)
     : cluster_(&cluster), races_(cluster), undefined_(cluster), fences_(cluster.grid().code().fences) {}
 
 void Judge::start() {
   races_.start();
   undefined_.start();
+  const auto& blocks = cluster_->blocks();
+  wgmma_.start(blocks.size() * blocks.front().warps().size());
 }
 
 void Judge::executes(Warp& warp, const Operation& op, Mask group, Mask lanes) {
   const Grid& grid = cluster_->grid();
   const DataFlow& flow = grid.flows()[static_cast<std::size_t>(&op - grid.code().operations.data())];
   undefined_.executes(warp, op, flow, group, lanes);
+  if (lanes != 0 && !flow.of_wgmma.empty()) wgmma_.execute(warp, party_of(warp), op, flow, lanes);
   if (flow.divides) check_divisor(warp, op, flow.in[1], lanes);
 }
 
@@ -44,6 +48,11 @@ std::optional<SharedPlace> Judge::find(const std::byte* memory) {
     return SharedPlace{.block = &block, .offset = offset, .data = block.shared().data() + offset};
   }
   return std::nullopt;
+}
+
+std::byte* Judge::undefined_bits(const std::byte* memory) {
+  const auto place = find(memory);
+  return place ? undefined_.bits_of(*place) : nullptr;
 }
 
 // Threads tell each other by a strong access that what they did before is done. Where the kernel has fences,
@@ -114,6 +123,16 @@ void Judge::write_ends(const Actor& actor, const std::byte* to, std::uint32_t by
   if (!place) return;
   races_.write_ends(actor, *place, bytes, party_of(actor, end), reduces);
   undefined_.define(*place, bytes);
+}
+
+void Judge::copies_out(const Actor& actor, const std::byte* to, const std::byte* from, std::uint32_t bytes) {
+  const auto source = find(from);
+  if (source && !find(to)) undefined_.copy_out(actor, *source, bytes);
+}
+
+void Judge::copied(const std::byte* to, const std::byte* from, std::uint32_t bytes) {
+  const auto source = find(from), destination = find(to);
+  if (source && destination) undefined_.copy(*destination, *source, bytes);
 }
 
 }  // namespace ptxloom::exec

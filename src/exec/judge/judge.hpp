@@ -7,11 +7,13 @@
 
 #include "exec/judge/races.hpp"
 #include "exec/judge/undefined.hpp"
+#include "exec/judge/wgmma_registers.hpp"
 #include "exec/memory/address.hpp"
 
-// What watches a cluster while it runs and finds misuse that gives right results by luck: races.hpp and
-// undefined.hpp, and division of integers by zero. The machine tells it of instructions, accesses,
-// synchronisation and copies where they happen, and has a null pointer instead where judging is off.
+// What watches a cluster while it runs and finds misuse that gives right results by luck: races.hpp,
+// undefined.hpp, wgmma_registers.hpp, and division of integers by zero. The machine tells it of instructions,
+// accesses, synchronisation and copies where they happen, and has a null pointer instead where judging is
+// off.
 namespace ptxloom::exec {
 
 class Judge {
@@ -28,6 +30,13 @@ class Judge {
   /// Lanes whose stored values others of the same instruction replaced by theirs.
   void lost(Warp& warp, const Operation& op, Mask lanes, const Pointers& to);
 
+  /// The undefined bits of a warp's registers, and of shared memory, laid out as that is; null for other
+  /// memory. Matrix instructions move them themselves.
+  RegisterShadow& registers_of(const Warp& warp) { return undefined_.registers_of(warp); }
+  std::byte* undefined_bits(const std::byte* memory);
+  /// The instruction at hand stores values of these lanes where undefined bits are not kept.
+  void stores(Warp& warp, const Operation& op, Mask lanes) { undefined_.stores(warp, op, lanes); }
+
   /// Each lane takes the value of another.
   void shuffle(const Warp& warp, Mask lanes, const Slot& to, const Slot& from,
                const std::array<int, kLanes>& sources) {
@@ -42,6 +51,10 @@ class Judge {
   void meet(const Warp& warp) { order().sync_lanes(party_of(warp)); }
   void exit(const Warp& warp) { order().exit(party_of(warp)); }
   void fence_proxy(const Warp& warp) { order().fence_proxy(party_of(warp)); }
+  // What the warp does about wgmma.mma_async.
+  void wgmma_fence(const Warp& warp) { wgmma_.fence(party_of(warp)); }
+  void wgmma_commit(const Warp& warp) { wgmma_.commit(party_of(warp)); }
+  void wgmma_wait(const Warp& warp, std::uint32_t pending) { wgmma_.wait(party_of(warp), pending); }
   /// Copies that an mbarrier counts are done.
   void arrive(const void* barrier) { order().arrive(order().copies(), barrier); }
 
@@ -54,6 +67,9 @@ class Judge {
   void read_ends(const Actor& actor, const std::byte* from, std::uint32_t bytes, End end);
   void write_begins(const Actor& actor, const std::byte* to, std::uint32_t bytes, bool reduces);
   void write_ends(const Actor& actor, const std::byte* to, std::uint32_t bytes, End end, bool reduces);
+  /// A copy takes bytes from one place to another: on reading them, and when they are there.
+  void copies_out(const Actor& actor, const std::byte* to, const std::byte* from, std::uint32_t bytes);
+  void copied(const std::byte* to, const std::byte* from, std::uint32_t bytes);
   void read_by_proxy(const Actor& actor, const SharedPlace& place, std::uint32_t bytes) {
     races_.read_by_proxy(actor, place, bytes);
   }
@@ -69,6 +85,7 @@ class Judge {
   Cluster* cluster_;
   Races races_;
   Undefined undefined_;
+  WgmmaRegisters wgmma_;
   bool fences_ = false;  // the kernel has some: they may order what is accessed strongly
 };
 

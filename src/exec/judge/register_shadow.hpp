@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "exec/machine/code.hpp"
@@ -42,7 +44,7 @@ class RegisterShadow {
                            : read_element(file, slot, lane);
   }
   void set(const Slot& slot, int lane, std::uint64_t bits) {
-    if (bits == 0 && is_defined(slot)) return;
+    if (slot.offset == kNobodys || (bits == 0 && is_defined(slot))) return;
     spread(slot);
     if (slot.bytes == 0) {
       Lanes<bool>(file_.data(), plain(slot)).set(lane, (bits & 1) != 0);
@@ -60,9 +62,25 @@ class RegisterShadow {
     for_lanes(lanes, [&](int lane) { set(slot, lane, 0); });
   }
 
+  /// For instructions that move elements of matrices: the file, in which the undefined bits of registers of
+  /// at most eight bytes may be read and written until they are closed.
+  std::byte* open(std::span<const Slot> slots) {
+    for (const Slot& slot : slots) spread(slot);
+    return file_.data();
+  }
+  void close(std::span<const Slot> slots) {
+    for (const Slot& slot : slots) {
+      const auto begin = file_.begin() + slot.offset;
+      const bool defined = std::all_of(begin, begin + slot.bytes * kLanes,
+                                       [](std::byte bits) { return bits == std::byte{0}; });
+      if (defined || slot.offset == kNobodys) state(slot) = State::defined;
+    }
+  }
+
  private:
   enum class State : std::uint8_t { defined, undefined, mixed };
-  static constexpr std::size_t kStep = 8;  // registers begin at multiples of it
+  static constexpr std::size_t kStep = 8;       // registers begin at multiples of it
+  static constexpr std::uint32_t kNobodys = 0;  // the register of `_`
 
   static Slot plain(Slot slot) {
     slot.negated = false;

@@ -13,6 +13,12 @@ namespace ptxloom::exec {
 namespace {
 
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
+constexpr const char* kStores = "it stores";
+constexpr const char* kDefine = "give every register and all shared memory a value on each way to its use";
+
+bool any_of(std::span<const std::byte> undefined) {
+  return std::ranges::any_of(undefined, [](std::byte bits) { return bits != std::byte{}; });
+}
 
 std::uint64_t undefined_of(const RegisterShadow& shadow, const FlowPiece& piece, int lane) {
   return shadow.undefined(piece.slot, lane) & low_bits(piece.bits);
@@ -49,16 +55,20 @@ void Undefined::start() {
   const Grid& grid = cluster_->grid();
   registers_.resize(blocks.size() * blocks.front().warps().size());
   for (RegisterShadow& shadow : registers_) shadow.reset(grid.code());
-  shared_.assign(blocks.size(), std::vector<std::uint8_t>(grid.shared_bytes(), 0xff));
+  shared_.assign(blocks.size(), std::vector<std::byte>(grid.shared_bytes(), std::byte{0xff}));
   flow_ = nullptr;
 }
 
-RegisterShadow& Undefined::shadow_of(const Warp& warp) {
+RegisterShadow& Undefined::registers_of(const Warp& warp) {
   return registers_[warp.block().rank() * warp.block().warps().size() + warp.index()];
 }
 
+std::byte* Undefined::bits_of(const SharedPlace& place) {
+  return shared_[place.block->rank()].data() + place.offset;
+}
+
 void Undefined::check(Warp& warp, const Operation& op, Mask lanes, const FlowPiece& piece, const char* what) {
-  const RegisterShadow& shadow = shadow_of(warp);
+  const RegisterShadow& shadow = registers_of(warp);
   if (shadow.is_defined(piece.slot)) return;
   for (; lanes != 0; lanes &= lanes - 1) {
     const int lane = std::countr_zero(lanes);
@@ -68,14 +78,14 @@ void Undefined::check(Warp& warp, const Operation& op, Mask lanes, const FlowPie
           fmt::format(
               "{} {}, of which bits {:#x} were never given a value, or are made from some that were not",
               what, piece.reg == nullptr ? "a value" : ir::name_of(*piece.reg), bits),
-          "give every register and all shared memory a value on each way to its use");
+          kDefine);
   }
 }
 
 // What a function is passed, and what it gives back, has a value.
 void Undefined::call(Warp& warp, const Operation& op, Mask lanes) {
   const Code& code = cluster_->grid().code();
-  RegisterShadow& shadow = shadow_of(warp);
+  RegisterShadow& shadow = registers_of(warp);
   for (const Callee& callee : code.callees) {
     for (const auto* places : {&callee.parameters, &callee.results}) {
       for (const Location& place : *places)
@@ -95,12 +105,15 @@ void Undefined::executes(Warp& warp, const Operation& op, const DataFlow& flow, 
   if (op.guarded) check(warp, op, group, {.slot = op.guard, .bits = 1}, "it is guarded by");
   if (lanes == 0) return;
   flow_ = &flow;
-  for (const FlowPiece& piece : flow.addresses) check(warp, op, lanes, piece, "its address depends on");
-  carry(warp, flow, lanes);
+  undefined_in_ = false;
+  const bool is_matrix = flow.rule == FlowRule::matrix;
+  const char* depends = is_matrix ? "it depends on" : "its address depends on";
+  for (const FlowPiece& piece : flow.addresses) check(warp, op, lanes, piece, depends);
+  if (!is_matrix) carry(warp, flow, lanes);
 }
 
 void Undefined::carry(Warp& warp, const DataFlow& flow, Mask lanes) {
-  RegisterShadow& shadow = shadow_of(warp);
+  RegisterShadow& shadow = registers_of(warp);
   const auto is_defined = [&](const FlowPiece& piece) { return shadow.is_defined(piece.slot); };
   undefined_in_ = !std::ranges::all_of(flow.in, is_defined);
   const bool carries = undefined_in_ && flow.rule < FlowRule::loaded;
@@ -128,7 +141,7 @@ void Undefined::carry(Warp& warp, const DataFlow& flow, Mask lanes) {
 }
 
 std::uint64_t Undefined::logic(Warp& warp, const DataFlow& flow, int lane) {
-  const RegisterShadow& shadow = shadow_of(warp);
+  const RegisterShadow& shadow = registers_of(warp);
   const std::uint64_t ua = undefined_of(shadow, flow.in[0], lane),
                       ub = undefined_of(shadow, flow.in[1], lane);
   if (flow.rule == FlowRule::exclusive) {
@@ -142,7 +155,7 @@ std::uint64_t Undefined::logic(Warp& warp, const DataFlow& flow, int lane) {
 }
 
 std::uint64_t Undefined::result(Warp& warp, const DataFlow& flow, std::size_t out, int lane) {
-  const RegisterShadow& shadow = shadow_of(warp);
+  const RegisterShadow& shadow = registers_of(warp);
   const auto in = [&](std::size_t i) { return undefined_of(shadow, flow.in[i], lane); };
   switch (flow.rule) {
     case FlowRule::pack:
@@ -155,8 +168,6 @@ std::uint64_t Undefined::result(Warp& warp, const DataFlow& flow, std::size_t ou
       return in(2) != 0 ? kAll : in(value_of(warp, flow.in[2], lane) != 0 ? 0 : 1);
     case FlowRule::bytes:
       return in(2) != 0 ? kAll : picked(in(0), in(1), value_of(warp, flow.in[2], lane));
-    case FlowRule::addend:
-      return flow.in.size() == flow.out.size() ? in(out) : 0;
     default:
       break;
   }
@@ -166,9 +177,9 @@ std::uint64_t Undefined::result(Warp& warp, const DataFlow& flow, std::size_t ou
 
 void Undefined::read(const Actor& actor, const SharedPlace& place, std::uint32_t bytes) {
   if (flow_ == nullptr || flow_->rule != FlowRule::loaded) return;
-  const auto* undefined = shared_[place.block->rank()].data() + place.offset;
-  if (std::all_of(undefined, undefined + bytes, [](std::uint8_t bits) { return bits == 0; })) return;
-  RegisterShadow& shadow = shadow_of(*actor.warp);
+  const std::byte* undefined = bits_of(place);
+  if (!any_of(std::span(undefined, bytes))) return;
+  RegisterShadow& shadow = registers_of(*actor.warp);
   const std::uint32_t size = flow_->element_bytes;
   for (std::size_t i = 0; i < flow_->out.size() && (i + 1) * size <= bytes; ++i) {
     if (flow_->out[i].reg == nullptr) continue;
@@ -178,18 +189,31 @@ void Undefined::read(const Actor& actor, const SharedPlace& place, std::uint32_t
   }
 }
 
-std::uint8_t Undefined::stored_bits(const Actor& actor, std::uint32_t byte) {
+std::byte Undefined::stored_bits(const Actor& actor, std::uint32_t byte) {
   const std::size_t element = byte / flow_->element_bytes;
-  if (element >= flow_->in.size()) return 0;
+  if (element >= flow_->in.size()) return {};
   const FlowPiece& piece = flow_->in[element];
-  const std::uint64_t bits = undefined_of(shadow_of(*actor.warp), piece, actor.lane);
-  return static_cast<std::uint8_t>(bits >> 8 * (byte % flow_->element_bytes));
+  const std::uint64_t bits = undefined_of(registers_of(*actor.warp), piece, actor.lane);
+  return static_cast<std::byte>(bits >> 8 * (byte % flow_->element_bytes) & 0xff);
 }
 
 void Undefined::write(const Actor& actor, const SharedPlace& place, std::uint32_t bytes) {
-  auto* undefined = shared_[place.block->rank()].data() + place.offset;
+  const std::span undefined(bits_of(place), bytes);
+  if (flow_ != nullptr && flow_->rule == FlowRule::update) return update(actor, undefined);
   const bool exact = flow_ != nullptr && flow_->exact && undefined_in_;
-  for (std::uint32_t i = 0; i < bytes; ++i) undefined[i] = exact ? stored_bits(actor, i) : std::uint8_t{0};
+  for (std::uint32_t i = 0; i < bytes; ++i) undefined[i] = exact ? stored_bits(actor, i) : std::byte{};
+}
+
+// The result of an atomic operation is what was in memory; of exch, what it leaves there is the operand.
+void Undefined::update(const Actor& actor, std::span<std::byte> undefined) {
+  RegisterShadow& shadow = registers_of(*actor.warp);
+  const bool was = any_of(undefined);
+  const bool given = undefined_in_ && std::ranges::any_of(flow_->in, [&](const FlowPiece& piece) {
+                       return undefined_of(shadow, piece, actor.lane) != 0;
+                     });
+  std::ranges::fill(undefined, given || (was && !flow_->exchanges) ? std::byte{0xff} : std::byte{});
+  for (const FlowPiece& piece : flow_->out)
+    if (was && piece.reg != nullptr) shadow.set(piece.slot, actor.lane, kAll);
 }
 
 void Undefined::write_global(const Actor& actor) {
@@ -199,18 +223,37 @@ void Undefined::write_global(const Actor& actor) {
     if (flow_->exact)
       stored.bits =
           static_cast<std::uint8_t>(std::min<int>(piece.bits, 8 * static_cast<int>(flow_->element_bytes)));
-    check(*actor.warp, *actor.op, lane_bit(actor.lane), stored, "it stores");
+    check(*actor.warp, *actor.op, lane_bit(actor.lane), stored, kStores);
   }
 }
 
+void Undefined::stores(Warp& warp, const Operation& op, Mask lanes) {
+  for (const FlowPiece& piece : flow_->in) check(warp, op, lanes, piece, kStores);
+}
+
 void Undefined::define(const SharedPlace& place, std::uint32_t bytes) {
-  auto* undefined = shared_[place.block->rank()].data() + place.offset;
-  std::fill_n(undefined, bytes, std::uint8_t{0});
+  std::fill_n(bits_of(place), bytes, std::byte{});
+}
+
+void Undefined::copy(const SharedPlace& to, const SharedPlace& from, std::uint32_t bytes) {
+  std::memmove(bits_of(to), bits_of(from), bytes);
+}
+
+void Undefined::copy_out(const Actor& actor, const SharedPlace& from, std::uint32_t bytes) {
+  const std::span undefined(bits_of(from), bytes);
+  const auto first = std::ranges::find_if(undefined, [](std::byte bits) { return bits != std::byte{}; });
+  if (first == undefined.end()) return;
+  fault(actor, "undefined-value",
+        fmt::format("it copies byte {:#x} of shared memory to global memory, of which bits {:#x} were never "
+                    "given a value, or are made from some that were not",
+                    from.offset + static_cast<std::uint32_t>(first - undefined.begin()),
+                    std::to_integer<unsigned>(*first)),
+        kDefine);
 }
 
 void Undefined::shuffle(const Warp& warp, Mask lanes, const Slot& to, const Slot& from,
                         const std::array<int, kLanes>& sources) {
-  RegisterShadow& shadow = shadow_of(warp);
+  RegisterShadow& shadow = registers_of(warp);
   if (shadow.is_defined(from)) return shadow.define(to, lanes, warp.flow().live());
   std::array<std::uint64_t, kLanes> bits{};
   for_lanes(lanes, [&](int lane) {

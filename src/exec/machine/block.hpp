@@ -32,6 +32,7 @@ class Block {
   std::uint32_t rank() const { return rank_; }
   const Index3& index() const { return index_; }
   std::vector<std::byte>& shared() { return shared_; }
+  const std::vector<std::byte>& shared() const { return shared_; }
   std::deque<Warp>& warps() { return warps_; }
   const std::deque<Warp>& warps() const { return warps_; }
 
@@ -41,7 +42,9 @@ class Block {
   Barriers& barriers() { return barriers_; }
   const Barriers& barriers() const { return barriers_; }
   Mbarriers& mbarriers() { return mbarriers_; }
+  const Mbarriers& mbarriers() const { return mbarriers_; }
   Warpgroups& warpgroups() { return warpgroups_; }
+  const Warpgroups& warpgroups() const { return warpgroups_; }
 
  private:
   Cluster& cluster_;

@@ -40,6 +40,7 @@ class Cluster {
   const std::deque<Block>& blocks() const { return blocks_; }
   Block& block(std::uint32_t rank) { return blocks_[rank]; }
   ClusterBarrier& barrier() { return barrier_; }
+  const ClusterBarrier& barrier() const { return barrier_; }
   /// Null where judging is off.
   Judge* judge() const { return judge_.get(); }
   /// Null where nothing is counted; traced: where nothing is.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <vector>
 
@@ -21,56 +23,137 @@ struct Wait {
   const char* hint;
 };
 
-void add_barriers(const Block& block, std::vector<Wait>& waits) {
-  for (const Barriers::Barrier& barrier : block.barriers().state()) {
+constexpr const char* kBarrierHint =
+    "let every thread that is counted reach the same barrier, or give the barrier the count of those that do";
+constexpr const char* kMbarrierHint =
+    "count the arrivals and bytes of the phase: each must come, and each must be expected; and wait for the "
+    "parity of the phase that is meant";
+constexpr const char* kMemberHint =
+    "let all threads that are waited for reach this instruction: name only such lanes in a member mask";
+
+const Operation& operation_before(const Warp& warp, const Group& group) {
+  return warp.block().grid().code().operations[group.pc - 1];
+}
+
+/// "warp 3", or with more than one block "warp 3 of block 1".
+std::string name_of(const Warp& warp) {
+  const bool alone = warp.block().cluster().blocks().size() == 1;
+  return fmt::format("warp {}{}", warp.index(),
+                     alone ? "" : fmt::format(" of block {}", warp.block().rank()));
+}
+
+/// Where lanes of a warp are: "lanes 0-3 at `bar.sync 0;`".
+std::string whereabouts(const Warp& warp, Mask lanes) {
+  std::vector<std::string> places;
+  const auto add = [&](Mask some, const Operation& op) {
+    if ((lanes & some) == 0) return;
+    places.push_back(fmt::format("lanes {} are at {}", describe_lanes(lanes & some), describe(warp, op)));
+    lanes &= ~some;
+  };
+  for (const Group& group : warp.flow().parked()) add(group.lanes, operation_before(warp, group));
+  if (warp.look()) add(warp.look()->lanes, *warp.look()->op);
+  return fmt::format("{}", fmt::join(places, ", "));
+}
+
+class Waits {
+ public:
+  explicit Waits(const Cluster& cluster) : cluster_(cluster) {
+    for (const Block& block : cluster.blocks()) add_barriers(block);
+    for (const Block& block : cluster.blocks()) add_looks(block);
+    for (const Block& block : cluster.blocks()) add_parked(block);
+  }
+  const std::vector<Wait>& all() const { return waits_; }
+
+ private:
+  void add_barriers(const Block& block);
+  void add_looks(const Block& block);
+  void add_parked(const Block& block);
+  std::string describe_parked(const Warp& warp, const Group& group) const;
+  std::string describe_cluster_barrier() const;
+
+  const Cluster& cluster_;
+  std::vector<Wait> waits_;
+};
+
+void Waits::add_barriers(const Block& block) {
+  for (std::size_t number = 0; number < Barriers::kCount; ++number) {
+    const Barriers::Barrier& barrier = block.barriers().state()[number];
     if (barrier.waiting.empty()) continue;
-    const Barriers::Waiter& waiter = barrier.waiting.front();
-    const std::uint32_t expected = barrier.count == 0 ? block.live_threads() : barrier.count;
-    waits.push_back({waiter.warp, waiter.op, waiter.lanes,
-                     fmt::format("{} of {} threads wait here", barrier.arrived, expected), "barrier-deadlock",
-                     "let every thread that is counted reach the same barrier, or give the barrier the count "
-                     "of those that do"});
+    std::vector<std::string> warps;
+    for (const Barriers::Waiter& waiter : barrier.waiting)
+      warps.push_back(fmt::format("{}", waiter.warp->index()));
+    const std::uint32_t live = block.live_threads(), exited = block.grid().block_threads() - live;
+    std::string what = fmt::format("{} of {} threads wait here, at barrier {}, of warp {}", barrier.arrived,
+                                   barrier.count == 0 ? live : barrier.count, number, fmt::join(warps, ", "));
+    if (exited != 0) what += fmt::format("; {} threads of the block have exited", exited);
+    const Barriers::Waiter& first = barrier.waiting.front();
+    waits_.push_back({first.warp, first.op, first.lanes, std::move(what), "barrier-deadlock", kBarrierHint});
   }
 }
 
-void add_looks(const Block& block, std::vector<Wait>& waits) {
+void Waits::add_looks(const Block& block) {
   for (const Warp& warp : block.warps()) {
     if (!warp.vain() || warp.flow().live() == 0) continue;
     const Warp::Look& look = *warp.look();
-    waits.push_back({&warp, look.op, look.lanes, look.place.block->mbarriers().describe(look.place.offset),
-                     "mbarrier-deadlock",
-                     "count the arrivals and bytes of the phase: each must come, and each must be expected"});
+    waits_.push_back({&warp, look.op, look.lanes, look.place.block->mbarriers().describe(look.place.offset),
+                      "mbarrier-deadlock", kMbarrierHint});
   }
 }
 
-// Lanes that wait for others of their warp, or for the cluster.
-void add_parked(const Block& block, std::vector<Wait>& waits) {
+// Lanes that wait for others of their warp or warpgroup, or for the cluster.
+void Waits::add_parked(const Block& block) {
   for (const Warp& warp : block.warps()) {
-    if (warp.flow().parked().empty()) continue;
-    const Group& group = warp.flow().parked().front();
-    waits.push_back({&warp, &block.grid().code().operations[group.pc - 1], group.lanes,
-                     "it waits for threads that never come here", "barrier-deadlock",
-                     "let all threads that are waited for reach this instruction: name only such lanes in a "
-                     "member mask"});
+    for (const Group& group : warp.flow().parked()) {
+      const std::string what = describe_parked(warp, group);
+      if (what.empty()) continue;
+      waits_.push_back(
+          {&warp, &operation_before(warp, group), group.lanes, what, "barrier-deadlock", kMemberHint});
+    }
   }
+}
+
+// Nothing of those at a barrier of the block.
+std::string Waits::describe_parked(const Warp& warp, const Group& group) const {
+  if (const Mask absent = warp.awaited_by(group); absent != 0) {
+    return fmt::format("lanes {} wait here for lanes {} of their member mask; {}",
+                       describe_lanes(group.lanes), describe_lanes(absent), whereabouts(warp, absent));
+  }
+  if (const auto absent = warp.block().warpgroups().awaited_by(warp); !absent.empty()) {
+    return fmt::format("it waits here for warp {} of its warpgroup", fmt::join(absent, ", "));
+  }
+  if ((cluster_.barrier().waiting(warp) & group.lanes) != 0) return describe_cluster_barrier();
+  return {};
+}
+
+std::string Waits::describe_cluster_barrier() const {
+  int absent = 0;
+  const Warp* first = nullptr;
+  for (const Block& block : cluster_.blocks()) {
+    for (const Warp& warp : block.warps()) {
+      const int lanes = std::popcount(cluster_.barrier().absent(warp));
+      if (lanes != 0 && first == nullptr) first = &warp;
+      absent += lanes;
+    }
+  }
+  return fmt::format(
+      "it waits here for {} threads that have not arrived at the cluster's barrier, the first "
+      "of them in {}: {}",
+      absent, name_of(*first), whereabouts(*first, cluster_.barrier().absent(*first)));
 }
 
 }  // namespace
 
 void report_deadlock(Cluster& cluster) {
-  std::vector<Wait> waits;
-  for (const Block& block : cluster.blocks()) add_barriers(block, waits);
-  for (const Block& block : cluster.blocks()) add_looks(block, waits);
-  if (waits.empty()) {
-    for (const Block& block : cluster.blocks()) add_parked(block, waits);
-  }
+  const Waits found(cluster);
+  const std::vector<Wait>& waits = found.all();
   const Wait& first = waits.front();
-  std::string text = first.what + " forever: no other thread can run";
+  std::string text = first.what + ", forever: no other thread can run";
   const std::size_t others = std::min<std::size_t>(waits.size(), 8);
   for (std::size_t i = 1; i < others; ++i) {
-    text += fmt::format("; warp {} of block {} waits at {}: {}", waits[i].warp->index(),
-                        waits[i].warp->block().rank(), describe(*waits[i].warp, *waits[i].op), waits[i].what);
+    text += fmt::format("; {} waits at {}: {}", name_of(*waits[i].warp),
+                        describe(*waits[i].warp, *waits[i].op), waits[i].what);
   }
+  if (waits.size() > others) text += fmt::format("; and {} more wait", waits.size() - others);
   fault(*first.warp, *first.op, first.lanes, first.code, text, first.hint);
 }
 

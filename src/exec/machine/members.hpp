@@ -35,7 +35,7 @@ template <class F>
 Mask for_whole_groups(Warp& warp, const Operation& op, Mask mask, const Slot& slot, F f) {
   Mask whole = 0;
   for_member_groups(warp, op, mask, slot, [&](Mask lanes, Mask members) {
-    if ((members & ~lanes) != 0) return warp.flow().wait_here(lanes);
+    if ((members & ~lanes) != 0) return warp.flow().wait_here(lanes, members);
     whole |= lanes;
     if (Judge* judge = warp.judge()) judge->meet(warp);
     f(lanes);

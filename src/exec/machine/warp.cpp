@@ -55,8 +55,8 @@ void Flow::release(Mask lanes) {
   choose();
 }
 
-void Flow::wait_here(Mask lanes) {
-  Group group{.pc = current_.pc, .lanes = lanes, .again = true};
+void Flow::wait_here(Mask lanes, Mask members) {
+  Group group{.pc = current_.pc, .lanes = lanes, .again = true, .members = members};
   current_.lanes &= ~lanes;
   const auto same =
       std::ranges::find_if(parked_, [&](const Group& other) { return other.again && other.pc == group.pc; });
@@ -190,6 +190,16 @@ void Warp::end_meetings() {
     flow_.release(meeting.arrived);
     return true;
   });
+}
+
+Mask Warp::awaited_by(const Group& group) const {
+  Mask come = group.lanes, members = group.members;
+  for (const Meeting& meeting : meetings_) {
+    if ((meeting.arrived & group.lanes) == 0) continue;
+    come |= meeting.arrived;
+    members |= meeting.members;
+  }
+  return members & flow_.live() & ~come;
 }
 
 // Tells those who look on, before the operation is done.

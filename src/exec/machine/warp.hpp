@@ -31,6 +31,7 @@ struct Group {
   std::uint32_t pc = 0;
   Mask lanes = 0;
   bool again = false;  ///< of a parked group: it does the instruction before pc again
+  Mask members = 0;    ///< then: the threads that must come
 };
 
 /// The groups of a warp. `current` runs, `ready` could, `parked` wait for a barrier.
@@ -50,9 +51,9 @@ class Flow {
   /// These lanes of the current group wait, behind the instruction they are at.
   void park(Mask lanes);
   void release(Mask lanes);
-  /// These lanes of the current group wait for others to come to the instruction, and do it with them, or
-  /// when threads have exited.
-  void wait_here(Mask lanes);
+  /// These lanes of the current group wait for the other members to come to the instruction, and do it with
+  /// them, or when threads have exited.
+  void wait_here(Mask lanes, Mask members);
   void try_again();
   /// These lanes of the current group stop where they are until take_back, at the next turn.
   void set_aside(Mask lanes);
@@ -126,6 +127,8 @@ class Warp {
   void finish();
   /// bar.warp.sync: the lanes wait until all of `members` that live have come with the same mask.
   void meet(Mask lanes, Mask members);
+  /// The members that a parked group waits for; none where it waits for something else.
+  Mask awaited_by(const Group& group) const;
 
  private:
   Block* block_;

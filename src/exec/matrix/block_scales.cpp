@@ -14,7 +14,7 @@ BlockScales::BlockScales(const Decoder& decoder, std::string_view data, std::str
       byte_id_(static_cast<std::size_t>(decoder.operand(byte_id))),
       thread_id_(static_cast<std::size_t>(decoder.operand(thread_id))) {}
 
-std::vector<std::uint32_t> BlockScales::gather(Warp& warp, const Operation& op) const {
+const Fragment& BlockScales::fragment(Warp& warp, const Operation& op) const {
   const auto value = [&](std::size_t operand) {
     return static_cast<std::uint32_t>(Lanes<std::uint16_t>(warp.registers(), op.slot(operand))[0]);
   };
@@ -25,8 +25,12 @@ std::vector<std::uint32_t> BlockScales::gather(Warp& warp, const Operation& op) 
           fmt::format("there are no scale factors at byte {}, thread {}", byte_id, thread_id),
           "give a byte-id and a thread-id that the instruction's scale_vec has");
   }
+  return *fragment;
+}
+
+std::vector<std::uint32_t> BlockScales::gather(Warp& warp, const Operation& op) const {
   std::vector<std::uint32_t> scales;
-  fragment->gather(warp.registers(), std::span(op.slots).subspan(op.first[data_]), scales);
+  fragment(warp, op).gather(warp.registers(), slots(op), scales);
   return scales;
 }
 

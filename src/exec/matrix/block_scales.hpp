@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -25,6 +26,11 @@ class BlockScales {
   int blocks() const { return fragment_.find(0, 0)->cols(); }
   /// By row (of B: column), then by block. A selector out of range is the fault "mma-selector".
   std::vector<std::uint32_t> gather(Warp& warp, const Operation& op) const;
+  /// Where they lie, and the operand's registers.
+  const Fragment& fragment(Warp& warp, const Operation& op) const;
+  std::span<const Slot> slots(const Operation& op) const {
+    return std::span(op.slots).subspan(op.first[data_]);
+  }
 
  private:
   SelectedFragment fragment_;

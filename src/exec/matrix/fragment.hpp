@@ -40,6 +40,8 @@ class Fragment {
   int rows() const { return rows_; }
   int cols() const { return cols_; }
   int matrices() const { return matrices_; }
+  /// Of a lane.
+  std::size_t registers() const { return registers_; }
   /// By matrix, then row by row, or column by column if transposed.
   std::span<const Position> positions() const { return positions_; }
 
@@ -88,7 +90,7 @@ class Fragment {
   Type type_;
   int rows_ = 0, cols_ = 0, matrices_ = 1;
   int element_bits_ = 0;
-  std::size_t registers_ = 0;  // in a lane
+  std::size_t registers_ = 0;
   std::vector<Position> positions_;
 };
 

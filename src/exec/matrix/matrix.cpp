@@ -6,6 +6,7 @@
 #include "exec/machine/decoder.hpp"
 #include "exec/machine/members.hpp"
 #include "exec/matrix/fragment.hpp"
+#include "exec/matrix/undefined_elements.hpp"
 #include "exec/memory/address.hpp"
 #include "ptxloom/layout.hpp"
 #include "ptxloom/numeric.hpp"
@@ -16,6 +17,8 @@ namespace ptxloom::exec {
 namespace {
 
 constexpr std::uint32_t kRowBytes = 16;  // also of narrower elements: what follows them is padding
+
+using Elements = std::vector<std::uint32_t>;
 
 struct MatrixPlan {
   Fragment fragment;
@@ -45,30 +48,54 @@ void for_elements(const MatrixPlan& plan, const std::vector<std::byte*>& rows, F
   }
 }
 
+Elements load_elements(const MatrixPlan& plan, const std::vector<std::byte*>& rows) {
+  Elements elements(plan.fragment.positions().size());
+  for_elements(plan, rows, [&](std::span<const std::byte> row, std::size_t column, std::size_t i) {
+    elements[i] = static_cast<std::uint32_t>(load_element(plan.fragment.type(), row, column));
+  });
+  return elements;
+}
+
+void store_elements(const MatrixPlan& plan, const std::vector<std::byte*>& rows, const Elements& elements) {
+  for_elements(plan, rows, [&](std::span<std::byte> row, std::size_t column, std::size_t i) {
+    store_element(plan.fragment.type(), row, column, elements[i]);
+  });
+}
+
 void run_load(Warp& warp, const Operation& op, Mask mask) {
   require_full_warp(warp, op, mask);
   const auto& plan = op.plan_as<MatrixPlan>();
+  const auto registers = std::span(op.slots).subspan(op.first[plan.value]);
   const auto rows = resolve_rows(warp, op, plan, Access::read);
-  std::vector<std::uint32_t> elements(plan.fragment.positions().size());
-  const Type type = plan.fragment.type();
-  for_elements(plan, rows, [&](std::span<const std::byte> row, std::size_t column, std::size_t i) {
-    elements[i] = static_cast<std::uint32_t>(load_element(type, row, column));
-  });
-  plan.fragment.scatter<std::uint32_t>(warp.registers(), std::span(op.slots).subspan(op.first[plan.value]),
-                                       elements);
-  if (Judge* judge = warp.judge()) judge->meet(warp);  // no lane goes on before all rows are read
+  plan.fragment.scatter<std::uint32_t>(warp.registers(), registers, load_elements(plan, rows));
+  Judge* const judge = warp.judge();
+  if (judge == nullptr) return;
+  judge->meet(warp);  // no lane goes on before all rows are read
+  Warp* const warps[] = {&warp};
+  const UndefinedElements undefined(*judge, warps);
+  if (const auto bits = undefined_lines(*judge, rows, kRowBytes)) {
+    undefined.scatter<std::uint32_t>(plan.fragment, registers, load_elements(plan, *bits));
+  } else {
+    undefined.define(registers.first(plan.fragment.registers()));
+  }
 }
 
 void run_store(Warp& warp, const Operation& op, Mask mask) {
   require_full_warp(warp, op, mask);
   const auto& plan = op.plan_as<MatrixPlan>();
+  const auto registers = std::span(op.slots).subspan(op.first[plan.value]);
   const auto rows = resolve_rows(warp, op, plan, Access::write);
-  std::vector<std::uint32_t> elements;
-  plan.fragment.gather(warp.registers(), std::span(op.slots).subspan(op.first[plan.value]), elements);
-  const Type type = plan.fragment.type();
-  for_elements(plan, rows, [&](std::span<std::byte> row, std::size_t column, std::size_t i) {
-    store_element(type, row, column, elements[i]);
-  });
+  Elements elements;
+  plan.fragment.gather(warp.registers(), registers, elements);
+  store_elements(plan, rows, elements);
+  Judge* const judge = warp.judge();
+  if (judge == nullptr) return;
+  Warp* const warps[] = {&warp};
+  const UndefinedElements undefined(*judge, warps);
+  if (!undefined.any(registers.first(plan.fragment.registers()))) return;
+  std::vector<std::byte*> bits;
+  for (const std::byte* row : rows) bits.push_back(judge->undefined_bits(row));
+  store_elements(plan, bits, undefined.gather<std::uint32_t>(plan.fragment, registers));
 }
 
 void emit(Decoder& decoder, Semantic run) {
@@ -97,9 +124,15 @@ struct MovePlan {
 void run_move(Warp& warp, const Operation& op, Mask mask) {
   require_full_warp(warp, op, mask);
   const auto& plan = op.plan_as<MovePlan>();
-  std::vector<std::uint32_t> elements;
-  plan.from.gather(warp.registers(), std::span(op.slots).subspan(op.first[1]), elements);
+  const auto from = std::span(op.slots).subspan(op.first[1]);
+  Elements elements;
+  plan.from.gather(warp.registers(), from, elements);
   plan.to.scatter<std::uint32_t>(warp.registers(), op.slots, elements);
+  if (Judge* judge = warp.judge()) {
+    Warp* const warps[] = {&warp};
+    const UndefinedElements undefined(*judge, warps);
+    undefined.scatter<std::uint32_t>(plan.to, op.slots, undefined.gather<std::uint32_t>(plan.from, from));
+  }
 }
 
 // movmatrix: the same elements by another map.

@@ -5,11 +5,12 @@
 
 #include <array>
 #include <cstring>
-#include <span>
 
 #include "exec/judge/judge.hpp"
 #include "exec/machine/block.hpp"
 #include "exec/machine/fault.hpp"
+#include "exec/memory/address.hpp"
+#include "ir/naming.hpp"
 
 namespace ptxloom::exec {
 namespace {
@@ -21,20 +22,14 @@ constexpr std::array<std::uint64_t, 4> kWidths{kUnit, 128, 64, 32};
 // A field of 14 bits that holds an address or offset in units of 16 bytes.
 std::uint64_t encoded(std::uint64_t bits, int low) { return (bits >> low & 0x3fff) << 4; }
 
-std::span<const std::byte> unit_at(Warp& warp, const Operation& op, std::uint64_t address, Judge* judge) {
-  const std::vector<std::byte>& shared = warp.block().shared();
-  if (address + kUnit > shared.size()) {
-    fault(warp, op, 1, "out-of-bounds",
-          fmt::format("its matrix descriptor reaches address {} of shared memory, which has {} bytes",
-                      describe_address(address), shared.size()),
-          "check the start address and the leading and stride byte offsets of the descriptor");
-  }
-  if (judge != nullptr) {
-    Block& block = warp.block();
-    const auto offset = static_cast<std::uint32_t>(address);
-    judge->read_by_proxy({&warp, &op, 0}, {.block = &block, .offset = offset, .data = nullptr}, kUnit);
-  }
-  return std::span(shared).subspan(address, kUnit);
+// "its matrix descriptor of B, %rd4".
+std::string describe_operand(const Warp& warp, const Operation& op, std::size_t operand) {
+  const ir::Function& function = warp.block().grid().code().function_of(op);
+  const ir::Instruction& instruction = function.instructions[op.instruction];
+  const ir::Operand& given = function.operands_of(instruction)[operand];
+  const std::string name =
+      given.kind == ir::Operand::Kind::reg ? ", " + ir::name_of(function.registers[given.index]) : "";
+  return fmt::format("its matrix descriptor of {}{}", instruction.variant.operands()[operand].name, name);
 }
 
 }  // namespace
@@ -64,29 +59,57 @@ std::uint64_t MatrixDescriptor::swizzled(std::uint64_t address) const {
   return address ^ phase << 4;
 }
 
-std::vector<std::uint32_t> MatrixDescriptor::read(Warp& warp, const Operation& op, const Shape& shape,
-                                                  Judge* judge) const {
+std::string MatrixDescriptor::describe() const {
+  return fmt::format("start {:#x}, leading offset {}, stride offset {}, {}", start_, leading_, stride_,
+                     width_ == kUnit ? "no swizzling" : fmt::format("swizzling of {} bytes", width_));
+}
+
+// Calls f(address, the first element of the unit, how far its elements are apart) for each unit.
+template <class F>
+void MatrixDescriptor::for_units(const Shape& shape, F f) const {
+  const std::size_t per_unit = 8 * kUnit / shape.type.bits;
+  if (shape.transposed) {
+    for (std::size_t unit = 0; unit < shape.lines / per_unit; ++unit)
+      for (std::size_t k = 0; k < shape.depth; ++k)
+        f(swizzled(start_ + offset_across(unit, k)), unit * per_unit * shape.depth + k, shape.depth);
+  } else {
+    for (std::size_t line = 0; line < shape.lines; ++line)
+      for (std::size_t unit = 0; unit < shape.depth / per_unit; ++unit)
+        f(swizzled(start_ + offset_along_k(line, unit)), line * shape.depth + unit * per_unit, 1);
+  }
+}
+
+void MatrixDescriptor::check(Warp& warp, const Operation& op, std::size_t operand, const Shape& shape) const {
+  Block& block = warp.block();
+  for_units(shape, [&](std::uint64_t address, std::size_t, std::size_t) {
+    if (address + kUnit > block.shared().size()) {
+      fault(warp, op, warp.flow().live(), "out-of-bounds",
+            fmt::format("{} ({}), reaches the bytes {:#x} to {:#x} of shared memory; {}",
+                        describe_operand(warp, op, operand), describe(), address, address + kUnit - 1,
+                        describe_shared(block.grid())),
+            "check the descriptor's start address and its leading and stride offsets, and give the launch "
+            "enough dynamic shared memory");
+    }
+    if (Judge* judge = warp.judge()) {
+      const auto offset = static_cast<std::uint32_t>(address);
+      judge->read_by_proxy({&warp, &op, 0}, {.block = &block, .offset = offset, .data = nullptr}, kUnit);
+    }
+  });
+}
+
+std::vector<std::uint32_t> MatrixDescriptor::read(std::span<const std::byte> shared,
+                                                  const Shape& shape) const {
   const std::size_t per_unit = 8 * kUnit / shape.type.bits;
   const std::uint32_t element = ~std::uint32_t{0} >> (32 - shape.type.bits);  // its bits
   std::vector<std::uint32_t> elements(shape.lines * shape.depth);
-  const auto read_unit = [&](std::uint64_t offset, std::size_t first, std::size_t step) {
-    const auto unit = unit_at(warp, op, swizzled(start_ + offset), judge);
+  for_units(shape, [&](std::uint64_t address, std::size_t first, std::size_t step) {
     std::array<std::uint64_t, kUnit / 8> words;
-    std::memcpy(words.data(), unit.data(), kUnit);
+    std::memcpy(words.data(), shared.data() + address, kUnit);
     for (std::size_t i = 0; i < per_unit; ++i) {
       const std::size_t bit = i * shape.type.bits;
       elements[first + i * step] = static_cast<std::uint32_t>(words[bit / 64] >> bit % 64) & element;
     }
-  };
-  if (shape.transposed) {
-    for (std::size_t unit = 0; unit < shape.lines / per_unit; ++unit)
-      for (std::size_t k = 0; k < shape.depth; ++k)
-        read_unit(offset_across(unit, k), unit * per_unit * shape.depth + k, shape.depth);
-  } else {
-    for (std::size_t line = 0; line < shape.lines; ++line)
-      for (std::size_t unit = 0; unit < shape.depth / per_unit; ++unit)
-        read_unit(offset_along_k(line, unit), line * shape.depth + unit * per_unit, 1);
-  }
+  });
   return elements;
 }
 

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "exec/machine/operation.hpp"
@@ -26,11 +28,16 @@ class MatrixDescriptor {
     std::size_t lines = 0, depth = 0;
     bool transposed = false;  ///< neighbours in memory are neighbours across lines, not in k
   };
-  /// The elements, line by line. Those outside of the block's shared memory are the fault "out-of-bounds".
-  /// The judge is told of the reading, unless it is null.
-  std::vector<std::uint32_t> read(Warp& warp, const Operation& op, const Shape& shape, Judge* judge) const;
+  /// A fault "out-of-bounds" unless all of operand number `operand` lies in the block's shared memory. The
+  /// judge is told of the reading.
+  void check(Warp& warp, const Operation& op, std::size_t operand, const Shape& shape) const;
+  /// The elements, line by line, of what was checked. `shared` is the whole of it.
+  std::vector<std::uint32_t> read(std::span<const std::byte> shared, const Shape& shape) const;
 
  private:
+  template <class F>
+  void for_units(const Shape& shape, F f) const;
+  std::string describe() const;
   std::uint64_t offset_along_k(std::uint64_t line, std::uint64_t unit) const;
   std::uint64_t offset_across(std::uint64_t unit, std::uint64_t k) const;
   std::uint64_t swizzled(std::uint64_t address) const;

@@ -40,23 +40,28 @@ void Metadata::pick(const std::uint32_t* indices, std::size_t chunk,
   }
 }
 
-std::vector<std::uint16_t> Metadata::picked(std::span<Warp* const> warps, const Operation& op) const {
+const Fragment& Metadata::fragment(Warp& warp, const Operation& op) const {
   const auto selector =
-      static_cast<std::uint32_t>(Lanes<std::uint16_t>(warps[0]->registers(), op.slot(selector_))[0]);
+      static_cast<std::uint32_t>(Lanes<std::uint16_t>(warp.registers(), op.slot(selector_))[0]);
   const Fragment* fragment = fragment_.find(selector);
   if (fragment == nullptr) {
-    fault(*warps[0], op, 1, "mma-selector", fmt::format("there is no sparsity selector {}", selector),
+    fault(warp, op, 1, "mma-selector", fmt::format("there is no sparsity selector {}", selector),
           "let the selector be one that the instruction's shape has");
   }
+  return *fragment;
+}
+
+std::vector<std::uint16_t> Metadata::picked(std::span<Warp* const> warps, const Operation& op) const {
+  const Fragment& fragment = this->fragment(*warps[0], op);
   std::vector<std::byte*> files;
   for (Warp* warp : warps) files.push_back(warp->registers());
   std::vector<std::uint32_t> indices;
-  fragment->gather(files, std::span(op.slots).subspan(op.first[data_]), indices);
+  fragment.gather(files, slots(op), indices);
   std::vector<std::uint16_t> picked;
-  const auto chunks = static_cast<std::size_t>(fragment->cols()) / indices_;
+  const auto chunks = static_cast<std::size_t>(fragment.cols()) / indices_;
   for (std::size_t at = 0; at < indices.size(); at += indices_) {
     if (!valid(&indices[at])) {
-      const Fragment::Position& held = fragment->positions()[at];
+      const Fragment::Position& held = fragment.positions()[at];
       const std::uint32_t bits = indices_ == 1 ? indices[at] : indices[at] | indices[at + 1] << 2;
       fault(*warps[held.reg], op, lane_bit(held.lane), "sparse-metadata",
             fmt::format("the metadata {:#06b} of row {} has no meaning (bits {} to {} of the register)", bits,

@@ -25,6 +25,11 @@ class Metadata {
   /// For each element of A, row by row, the element of B's columns that it meets. An index that the manual
   /// gives no meaning is the fault "sparse-metadata".
   std::vector<std::uint16_t> picked(std::span<Warp* const> warps, const Operation& op) const;
+  /// Where the indices lie, and the operand's registers.
+  const Fragment& fragment(Warp& warp, const Operation& op) const;
+  std::span<const Slot> slots(const Operation& op) const {
+    return std::span(op.slots).subspan(op.first[data_]);
+  }
 
  private:
   bool valid(const std::uint32_t* indices) const;

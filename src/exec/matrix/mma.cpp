@@ -12,6 +12,7 @@
 #include "exec/matrix/fragment.hpp"
 #include "exec/matrix/metadata.hpp"
 #include "exec/matrix/product.hpp"
+#include "exec/matrix/undefined_elements.hpp"
 
 // mma.sync and mma.sp.sync, with and without block scales (PTX ISA 9.7.14.5, 9.7.14.6): the fragments are
 // taken apart by the maps of the specs, multiplied (product.hpp), and put together again.
@@ -40,6 +41,26 @@ Factors gather(Warp& warp, const Operation& op, const MmaPlan& plan) {
   return factors;
 }
 
+// Each element of D has the undefined bits of what it is made of.
+void carry_undefined(Warp& warp, const Operation& op, const MmaPlan& plan,
+                     std::span<const std::uint16_t> picked) {
+  if (warp.judge() == nullptr) return;
+  Warp* const warps[] = {&warp};
+  const UndefinedElements undefined(*warp.judge(), warps);
+  if (!undefined.any(slots_of(op, 1))) return undefined.define(slots_of(op, 0).first(plan.d.registers()));
+  UndefinedFactors factors{.a = undefined.flags(plan.a, slots_of(op, 1)),
+                           .b = undefined.flags(plan.b, slots_of(op, 2)),
+                           .sums = undefined.flags(plan.c, slots_of(op, 3))};
+  const auto mark = [&](std::vector<bool>& elements, std::size_t depth, const auto& source) {
+    if (source) mark_lines(elements, depth, undefined.flags(source->fragment(warp, op), source->slots(op)));
+  };
+  mark(factors.a, plan.product.k, plan.metadata);
+  mark(factors.a, plan.product.k, plan.scales_a);
+  mark(factors.b, plan.product.depth, plan.scales_b);
+  multiply_undefined(plan.product, picked, factors);
+  undefined.set_flags(plan.d, slots_of(op, 0), factors.sums);
+}
+
 void run(Warp& warp, const Operation& op, Mask mask) {
   require_full_warp(warp, op, mask);
   const auto& plan = op.plan_as<MmaPlan>();
@@ -50,6 +71,7 @@ void run(Warp& warp, const Operation& op, Mask mask) {
   if (plan.scales_b) factors.scales_b = plan.scales_b->gather(warp, op);
   plan.product.apply(factors);
   plan.d.scatter<std::uint32_t>(warp.registers(), slots_of(op, 0), factors.sums);
+  carry_undefined(warp, op, plan, factors.picked);
 }
 
 void run_f64(Warp& warp, const Operation& op, Mask mask) {
@@ -58,6 +80,7 @@ void run_f64(Warp& warp, const Operation& op, Mask mask) {
   auto factors = gather<WideFactors>(warp, op, plan);
   plan.product.apply(factors);
   plan.d.scatter<std::uint64_t>(warp.registers(), slots_of(op, 0), factors.sums);
+  carry_undefined(warp, op, plan, {});
 }
 
 MmaUnit unit_of(const Decoder& decoder) {

@@ -89,6 +89,16 @@ void Warpgroups::arrive(Warp& warp, const Operation& op,
   for (Warp* member : warps) member->flow().release(member->flow().live());
 }
 
+std::vector<std::uint32_t> Warpgroups::awaited_by(const Warp& warp) const {
+  const std::vector<const Operation*>& arrived = arrived_[warp.index() / kWarps];
+  std::vector<std::uint32_t> absent;
+  if (arrived[warp.index() % kWarps] == nullptr) return absent;
+  const auto first = static_cast<std::uint32_t>(warp.index() / kWarps * kWarps);
+  for (std::uint32_t i = 0; i < kWarps; ++i)
+    if (arrived[i] == nullptr) absent.push_back(first + i);
+  return absent;
+}
+
 void Warpgroups::watch(const Warp& warp, const Operation& op, std::function<bool()> intact) {
   watched_[warp.index() / kWarps].push_back(
       {.group = accumulators(warp).open_group(), .op = &op, .intact = std::move(intact)});

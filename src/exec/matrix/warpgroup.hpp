@@ -53,6 +53,8 @@ class Warpgroups {
   void reset();
   /// The warp waits until all four of its group have come; then `run` does the instruction for them.
   void arrive(Warp& warp, const Operation& op, void (*run)(const Warps& warps, const Operation& op));
+  /// Warps that a warp waits for; none where it waits for something else.
+  std::vector<std::uint32_t> awaited_by(const Warp& warp) const;
   Accumulators& accumulators(const Warp& warp) { return accumulators_[warp.index()]; }
   /// Remembers for the open group of the warps how to tell whether the operands of `op` are still what they
   /// were.

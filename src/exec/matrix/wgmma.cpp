@@ -16,11 +16,12 @@
 #include "exec/matrix/matrix_descriptor.hpp"
 #include "exec/matrix/metadata.hpp"
 #include "exec/matrix/product.hpp"
+#include "exec/matrix/undefined_elements.hpp"
 #include "exec/matrix/warpgroup.hpp"
 
 // wgmma.mma_async, dense and sparse, and what orders it (PTX ISA 9.7.15). Its operands are read when the last
-// of the four warps issues it; warpgroup.hpp says when D can be seen. wgmma.fence has nothing to do:
-// registers are written in program order here.
+// of the four warps issues it; warpgroup.hpp says when D can be seen. wgmma.fence has nothing to do, but for
+// the judge: registers are written in program order here.
 namespace ptxloom::exec {
 namespace {
 
@@ -73,11 +74,13 @@ Source read_matrix(const Warps& warps, const Operation& op, int operand, int tra
   const auto bits = uniform<std::uint64_t>(warps, op, slots_of(op, operand)[0], "matrix descriptor");
   shape.transposed = immediate(*warps[0], op, transpose, 0) != 0;
   const MatrixDescriptor descriptor(bits);
-  return {descriptor, shape, descriptor.read(*warps[0], op, shape, warps[0]->judge())};
+  descriptor.check(*warps[0], op, static_cast<std::size_t>(operand), shape);
+  return {descriptor, shape, descriptor.read(warps[0]->block().shared(), shape)};
 }
 
-// Reads operands A and B where they lie in shared memory, and has them watched.
-void read_shared(const Warps& warps, const Operation& op, const WgmmaPlan& plan, Factors& factors) {
+// Reads operands A and B where they lie in shared memory, and has them watched. B comes first.
+std::vector<Source> read_shared(const Warps& warps, const Operation& op, const WgmmaPlan& plan,
+                                Factors& factors) {
   const Product& product = plan.product;
   std::vector<Source> sources{
       read_matrix(warps, op, 2, plan.transpose_b, {product.b, product.n, product.depth, false})};
@@ -86,25 +89,53 @@ void read_shared(const Warps& warps, const Operation& op, const WgmmaPlan& plan,
     sources.push_back(read_matrix(warps, op, 1, plan.transpose_a, {product.a, product.m, product.k, false}));
     factors.a = sources[1].elements;
   }
-  Warp* warp = warps[0];
-  warp->block().warpgroups().watch(*warp, op, [warp, &op, sources = std::move(sources)] {
+  Block& block = warps[0]->block();
+  block.warpgroups().watch(*warps[0], op, [&block, sources] {
     return std::ranges::all_of(sources, [&](const Source& source) {
-      return source.descriptor.read(*warp, op, source.shape, nullptr) == source.elements;
+      return source.descriptor.read(block.shared(), source.shape) == source.elements;
     });
   });
+  return sources;
+}
+
+std::vector<bool> undefined_in(Judge& judge, const Block& block, const Source& source) {
+  const std::span bits(judge.undefined_bits(block.shared().data()), block.shared().size());
+  return flags_of(source.descriptor.read(bits, source.shape));
+}
+
+// Each element of D has the undefined bits of what it is made of.
+void carry_undefined(const Warps& warps, const Operation& op, const WgmmaPlan& plan, bool adds,
+                     const std::vector<Source>& sources, std::span<const std::uint16_t> picked) {
+  if (warps[0]->judge() == nullptr) return;
+  Judge& judge = *warps[0]->judge();
+  const Block& block = warps[0]->block();
+  const UndefinedElements elements(judge, warps);
+  UndefinedFactors undefined{.a = plan.a_in_registers ? elements.flags(plan.a, slots_of(op, 1))
+                                                      : undefined_in(judge, block, sources[1]),
+                             .b = undefined_in(judge, block, sources[0]),
+                             .sums = std::vector<bool>(plan.product.m * plan.product.n)};
+  if (adds) undefined.sums = elements.flags(plan.d, slots_of(op, 0));
+  if (plan.metadata) {
+    mark_lines(undefined.a, plan.product.k,
+               elements.flags(plan.metadata->fragment(*warps[0], op), plan.metadata->slots(op)));
+  }
+  multiply_undefined(plan.product, picked, undefined);
+  elements.set_flags(plan.d, slots_of(op, 0), undefined.sums);
 }
 
 // Operands D, A, B come first.
 Factors gather(const Warps& warps, Fragment::Files files, const Operation& op, const WgmmaPlan& plan) {
   Factors factors;
-  read_shared(warps, op, plan, factors);
+  const std::vector<Source> sources = read_shared(warps, op, plan, factors);
   if (plan.a_in_registers) plan.a.gather(files, slots_of(op, 1), factors.a);
   if (plan.metadata) factors.picked = plan.metadata->picked(warps, op);
-  if (uniform<bool>(warps, op, slots_of(op, plan.scale_d)[0], "scale-d")) {
+  const bool adds = uniform<bool>(warps, op, slots_of(op, plan.scale_d)[0], "scale-d");
+  if (adds) {
     plan.d.gather(files, slots_of(op, 0), factors.sums);
   } else {
     factors.sums.resize(plan.product.m * plan.product.n);
   }
+  carry_undefined(warps, op, plan, adds, sources, factors.picked);
   return factors;
 }
 
@@ -165,12 +196,18 @@ void decode_multiply(Decoder& decoder) {
   decoder.emit(&run_multiply, plan);
 }
 
-void decode_fence(Decoder& decoder) { decoder.emit(&require_full_warp); }
+void decode_fence(Decoder& decoder) {
+  decoder.emit([](Warp& warp, const Operation& op, Mask mask) {
+    require_full_warp(warp, op, mask);
+    if (Judge* judge = warp.judge()) judge->wgmma_fence(warp);
+  });
+}
 
 void decode_commit(Decoder& decoder) {
   decoder.emit([](Warp& warp, const Operation& op, Mask mask) {
     require_full_warp(warp, op, mask);
     warp.block().warpgroups().accumulators(warp).commit();
+    if (Judge* judge = warp.judge()) judge->wgmma_commit(warp);
   });
 }
 
@@ -179,6 +216,7 @@ void decode_wait(Decoder& decoder) {
     require_full_warp(warp, op, mask);
     const auto pending = Lanes<std::uint32_t>(warp.registers(), op.slots[0])[0];
     warp.block().warpgroups().wait(warp, pending);
+    if (Judge* judge = warp.judge()) judge->wgmma_wait(warp, pending);
   });
 }
 

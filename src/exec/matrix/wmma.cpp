@@ -14,6 +14,7 @@
 #include "exec/machine/members.hpp"
 #include "exec/matrix/fragment.hpp"
 #include "exec/matrix/product.hpp"
+#include "exec/matrix/undefined_elements.hpp"
 #include "exec/memory/address.hpp"
 #include "ptxloom/numeric.hpp"
 
@@ -125,16 +126,54 @@ std::span<const Slot> values_of(const Operation& op, const AccessPlan& plan) {
 }
 
 template <class Bits>
-void run_load(Warp& warp, const Operation& op, Mask mask) {
-  require_full_warp(warp, op, mask);
-  const auto& plan = op.plan_as<AccessPlan>();
-  const auto lines = resolve_lines(warp, op, plan);
+std::vector<Bits> load_elements(const AccessPlan& plan, const std::vector<std::byte*>& lines) {
   std::vector<Bits> elements(plan.fragment.positions().size());
   for_elements(plan, lines, [&](std::span<const std::byte> line, std::size_t index, std::size_t i) {
     elements[i] = static_cast<Bits>(load_element(plan.fragment.type(), line, index));
   });
-  plan.fragment.scatter<Bits>(warp.registers(), values_of(op, plan), elements);
-  if (Judge* judge = warp.judge()) judge->meet(warp);  // no lane goes on before all is read
+  return elements;
+}
+
+template <class Bits>
+void store_elements(const AccessPlan& plan, const std::vector<std::byte*>& lines,
+                    const std::vector<Bits>& elements) {
+  for_elements(plan, lines, [&](std::span<std::byte> line, std::size_t index, std::size_t i) {
+    store_element(plan.fragment.type(), line, index, elements[i]);
+  });
+}
+
+template <class Bits>
+void run_load(Warp& warp, const Operation& op, Mask mask) {
+  require_full_warp(warp, op, mask);
+  const auto& plan = op.plan_as<AccessPlan>();
+  const auto lines = resolve_lines(warp, op, plan);
+  const auto values = values_of(op, plan);
+  plan.fragment.scatter<Bits>(warp.registers(), values, load_elements<Bits>(plan, lines));
+  Judge* const judge = warp.judge();
+  if (judge == nullptr) return;
+  judge->meet(warp);  // no lane goes on before all is read
+  Warp* const warps[] = {&warp};
+  const UndefinedElements undefined(*judge, warps);
+  if (const auto bits = undefined_lines(*judge, lines, plan.reach.bytes)) {
+    undefined.scatter<Bits>(plan.fragment, values, load_elements<Bits>(plan, *bits));
+  } else {
+    undefined.define(values.first(plan.fragment.registers()));
+  }
+}
+
+// Of what is stored in shared memory, the undefined bits are kept there.
+template <class Bits>
+void judge_store(Warp& warp, const Operation& op, const std::vector<std::byte*>& lines) {
+  const auto& plan = op.plan_as<AccessPlan>();
+  Judge& judge = *warp.judge();
+  Warp* const warps[] = {&warp};
+  const UndefinedElements undefined(judge, warps);
+  const auto values = values_of(op, plan);
+  if (!undefined.any(values.first(plan.fragment.registers()))) return;
+  std::vector<std::byte*> bits;
+  for (const std::byte* line : lines) bits.push_back(judge.undefined_bits(line));
+  if (std::ranges::find(bits, nullptr) != bits.end()) return judge.stores(warp, op, kAllLanes);
+  store_elements(plan, bits, undefined.gather<Bits>(plan.fragment, values));
 }
 
 template <class Bits>
@@ -142,11 +181,10 @@ void run_store(Warp& warp, const Operation& op, Mask mask) {
   require_full_warp(warp, op, mask);
   const auto& plan = op.plan_as<AccessPlan>();
   const auto lines = resolve_lines(warp, op, plan);
+  if (warp.judge() != nullptr) judge_store<Bits>(warp, op, lines);
   std::vector<Bits> elements;
   plan.fragment.gather(warp.registers(), values_of(op, plan), elements);
-  for_elements(plan, lines, [&](std::span<std::byte> line, std::size_t index, std::size_t i) {
-    store_element(plan.fragment.type(), line, index, elements[i]);
-  });
+  store_elements(plan, lines, elements);
 }
 
 // Rows in memory are those of A, C and D where the layout is row; columns are B's where it is col.
@@ -199,6 +237,15 @@ void run_mma(Warp& warp, const Operation& op, Mask mask) {
   plan.c.gather(warp.registers(), slots(3), factors.sums);
   plan.product.apply(factors);
   plan.d.scatter<Bits>(warp.registers(), slots(0), factors.sums);
+  if (Judge* judge = warp.judge()) {
+    Warp* const warps[] = {&warp};
+    const UndefinedElements elements(*judge, warps);
+    UndefinedFactors undefined{.a = elements.flags(plan.a, slots(1)),
+                               .b = elements.flags(plan.b, slots(2)),
+                               .sums = elements.flags(plan.c, slots(3))};
+    multiply_undefined(plan.product, {}, undefined);
+    elements.set_flags(plan.d, slots(0), undefined.sums);
+  }
 }
 
 void decode_mma(Decoder& decoder) {

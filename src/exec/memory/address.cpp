@@ -65,11 +65,6 @@ std::span<std::byte> piece(Warp& warp, int lane, StateSpace space) {
 
 bool is_shared(StateSpace space) { return space == StateSpace::shared || space == StateSpace::cluster; }
 
-std::string describe_shared(const Grid& grid) {
-  return fmt::format("the block has {} bytes of shared memory, {} static and {} dynamic", grid.shared_bytes(),
-                     grid.code().static_shared_bytes, grid.launch().shared_bytes);
-}
-
 [[noreturn]] void out_of_bounds(Warp& warp, const Operation& op, int lane, std::uint64_t address,
                                 const Reach& reach) {
   const Grid& grid = warp.block().grid();
@@ -251,6 +246,11 @@ const Memory::Allocation* find_allocation(std::span<const Memory::Allocation> al
   const Memory::Allocation& allocation = *std::prev(behind);
   const std::uint64_t offset = address - allocation.address;
   return offset <= allocation.bytes && allocation.bytes - offset >= bytes ? &allocation : nullptr;
+}
+
+std::string describe_shared(const Grid& grid) {
+  return fmt::format("the block has {} bytes of shared memory, {} static and {} dynamic", grid.shared_bytes(),
+                     grid.code().static_shared_bytes, grid.launch().shared_bytes);
 }
 
 std::string describe_nearest(const Memory& memory, std::uint64_t address) {

@@ -19,6 +19,7 @@
 namespace ptxloom::exec {
 
 class Block;
+class Grid;
 
 inline constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 32;
 inline constexpr int kRankShift = 24;  ///< of the rank in a shared address
@@ -96,6 +97,8 @@ void resolve(Warp& warp, const Operation& op, Mask mask, const Slot& slot, const
 /// The allocation that holds [address, address + bytes), or null. `all` is sorted by address.
 const Memory::Allocation* find_allocation(std::span<const Memory::Allocation> all, std::uint64_t address,
                                           std::size_t bytes);
+/// "the block has 1024 bytes of shared memory, 1024 static and 0 dynamic".
+std::string describe_shared(const Grid& grid);
 /// "4 bytes past the end of allocation d, 400 bytes at 0x1000000000".
 std::string describe_nearest(const Memory& memory, std::uint64_t address);
 

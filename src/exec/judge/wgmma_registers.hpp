@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "exec/judge/data_flow.hpp"
+
+// Registers that wgmma.mma_async accumulates in, or takes A from. From its issue to the wgmma.wait_group that
+// covers its group, no other instruction may access them; and behind accesses by others a wgmma.fence must
+// come first, as it must before the first of all (PTX ISA, wgmma.mma_async and wgmma.fence).
+namespace ptxloom::exec {
+
+class WgmmaRegisters {
+ public:
+  void start(std::size_t warps) { warps_.assign(warps, {}); }
+  /// Lanes of a warp, the one that is number `warp`, execute an instruction that accesses some.
+  void execute(Warp& warp, std::size_t number, const Operation& op, const DataFlow& flow, Mask lanes);
+
+  void fence(std::size_t warp) { ++warps_[warp].fences; }
+  void commit(std::size_t warp) { ++warps_[warp].committed; }
+  /// All but the latest `pending` groups are done.
+  void wait(std::size_t warp, std::uint32_t pending);
+
+ private:
+  struct Use {
+    const Operation* touched = nullptr;  // by another instruction than wgmma, since the last fence
+    std::uint32_t fences = 0;            // when that was
+    const Operation* flight = nullptr;   // the wgmma that still uses it
+    std::uint32_t group = 0;             // of that
+  };
+  struct State {
+    std::uint32_t fences = 0, committed = 0;
+    std::unordered_map<std::uint32_t, Use> uses;  // by the register's offset
+  };
+
+  static void multiply(Warp& warp, State& state, const Operation& op, const FlowPiece& piece, Mask lanes);
+  static void access(Warp& warp, State& state, const Operation& op, const FlowPiece& piece, Mask lanes);
+
+  std::vector<State> warps_;
+};
+
+}  // namespace ptxloom::exec

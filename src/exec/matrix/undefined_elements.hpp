@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "exec/judge/judge.hpp"
+#include "exec/matrix/fragment.hpp"
+#include "exec/matrix/product.hpp"
+
+// What matrix instructions do to undefined bits (judge/undefined.hpp). The judge keeps those of registers and
+// shared memory laid out as registers and memory are, so that elements are found by the same maps as the
+// values are. An element of a product is undefined if anything is that it is made of.
+namespace ptxloom::exec {
+
+/// The undefined bits of registers, of a warp or of the four warps of a warpgroup.
+class UndefinedElements {
+ public:
+  UndefinedElements(Judge& judge, std::span<Warp* const> warps) : judge_(&judge), warps_(warps) {}
+
+  /// Whether there are any in the registers at `slots`.
+  bool any(std::span<const Slot> slots) const;
+  void define(std::span<const Slot> slots) const;
+  /// By element of a fragment whose registers begin at `slots`.
+  template <class Bits>
+  std::vector<Bits> gather(const Fragment& fragment, std::span<const Slot> slots) const {
+    std::vector<Bits> elements(fragment.positions().size());
+    slots = slots.first(fragment.registers());
+    if (!any(slots)) return elements;
+    const Opened opened = open(slots);
+    fragment.gather(opened.files(), slots, elements);
+    close(slots);
+    return elements;
+  }
+  template <class Bits>
+  void scatter(const Fragment& fragment, std::span<const Slot> slots, std::span<const Bits> elements) const {
+    slots = slots.first(fragment.registers());
+    const Opened opened = open(slots);
+    fragment.scatter(opened.files(), slots, elements);
+    close(slots);
+  }
+  /// Whether an element has any; and all bits of those that do.
+  std::vector<bool> flags(const Fragment& fragment, std::span<const Slot> slots) const;
+  void set_flags(const Fragment& fragment, std::span<const Slot> slots, const std::vector<bool>& flags) const;
+
+ private:
+  struct Opened {
+    std::array<std::byte*, 4> all{};
+    std::size_t count = 0;
+    Fragment::Files files() const { return Fragment::Files(all).first(count); }
+  };
+  Opened open(std::span<const Slot> slots) const;
+  void close(std::span<const Slot> slots) const;
+
+  Judge* judge_;
+  std::span<Warp* const> warps_;
+};
+
+/// Which elements have bits that are set.
+template <class Bits>
+std::vector<bool> flags_of(const std::vector<Bits>& elements) {
+  std::vector<bool> flags(elements.size());
+  std::transform(elements.begin(), elements.end(), flags.begin(), [](Bits bits) { return bits != 0; });
+  return flags;
+}
+
+/// The undefined bits of lines of memory, `bytes` long each; nothing where all are defined, which other than
+/// shared memory always is.
+std::optional<std::vector<std::byte*>> undefined_lines(Judge& judge, std::span<std::byte* const> lines,
+                                                       std::uint32_t bytes);
+
+/// Which elements of Factors are undefined.
+struct UndefinedFactors {
+  std::vector<bool> a, b, sums;
+};
+/// Marks elements of lines (rows of A, columns of B) `depth` long by `flags`, of which each line has as many.
+void mark_lines(std::vector<bool>& elements, std::size_t depth, const std::vector<bool>& flags);
+/// Turns sums from C's to D's. `picked` is as in Factors.
+void multiply_undefined(const Product& product, std::span<const std::uint16_t> picked,
+                        UndefinedFactors& factors);
+
+}  // namespace ptxloom::exec
