@@ -62,7 +62,7 @@ TEST_CASE("a race says who, where, and with whom") {
   CHECK_THAT(d.message,
              ContainsSubstring("`st.shared.u32 [%a], %t;` in kernel k, block (0,0,0), thread (32,0,0)") &&
                  ContainsSubstring("it writes byte 0x100 of shared memory") &&
-                 ContainsSubstring("which `ld.shared.u32 %x, [%b];` of warp 0, lane 0 reads"));
+                 ContainsSubstring("which `ld.shared.u32 %x, [%b];` (line 8) of warp 0, lane 0 reads"));
 }
 
 TEST_CASE("barriers order what lies before and behind them") {

@@ -2,13 +2,15 @@
 #include <algorithm>
 #include <array>
 
+#include "exec/arithmetic/host_float.hpp"
 #include "exec/arithmetic/lanewise.hpp"
 #include "exec/arithmetic/rounding.hpp"
 #include "exec/machine/decoder.hpp"
 #include "ptxloom/numeric.hpp"
 
-// Conversions (PTX ISA 9.7.9.21). Integers to integers go through C++, the rest through the exact conversions
-// of numeric.hpp, element by element where a type is packed.
+// Conversions (PTX ISA 9.7.9.21). Integers to integers go through C++, the common ones of floats through the
+// host (host_float.hpp), the rest through the exact conversions of numeric.hpp, element by element where a
+// type is packed.
 namespace ptxloom::exec {
 namespace {
 
@@ -91,6 +93,8 @@ void decode_cvt(Decoder& decoder) {
   const std::string_view d = decoder.word("d"), a = decoder.word("a");
   const Semantic plain = decoder.has("sat") ? nullptr : integer_conversion(d, a);
   if (plain != nullptr) return decoder.emit(plain);
+  const Semantic native = host_conversion(d, a, decoder.word("rnd"), modifiers_of(decoder));
+  if (native != nullptr) return decoder.emit(native);
   ConvertPlan plan{
       .to = type_of(decoder, d), .from = type_of(decoder, a), .modifiers = modifiers_of(decoder)};
   plan.integral = plan.to.is_float() && decoder.word("rnd").ends_with('i');
@@ -103,6 +107,8 @@ void decode_cvt(Decoder& decoder) {
 // One f32 to a narrower type, or two to a pair of it: the first operand becomes the upper half.
 void decode_from_f32(Decoder& decoder) {
   const std::string_view d = decoder.word("d");
+  const Semantic native = host_conversion(d, "f32", decoder.word("rnd"), modifiers_of(decoder));
+  if (native != nullptr) return decoder.emit(native);
   emit(decoder, {.to = type_of(decoder, d),
                  .from = f32,
                  .modifiers = modifiers_of(decoder),

@@ -4,16 +4,18 @@
 #include <bit>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "base/numeric_arithmetic.hpp"
-#include "exec/arithmetic/lanewise.hpp"
+#include "exec/arithmetic/host_float.hpp"
 #include "exec/arithmetic/minmax.hpp"
 #include "exec/arithmetic/rounding.hpp"
 #include "exec/machine/decoder.hpp"
+#include "exec/machine/warp.hpp"
 #include "exec/memory/out_of_bounds.hpp"
 
-// Floating arithmetic (PTX ISA 9.7.3 to 9.7.5), rounded once: by the exact arithmetic of src/base, or, for
-// f32 and f64 to the nearest even without modifiers, by the host, whose NaN is then made the one of PTX.
+// Floating arithmetic (PTX ISA 9.7.3 to 9.7.5), rounded once: by the exact arithmetic of src/base, or,
+// where host_float.hpp has it, by the host.
 namespace ptxloom::exec {
 namespace {
 
@@ -69,37 +71,12 @@ void emit_exact(Decoder& decoder, const FloatPlan& plan, F) {
                std::make_shared<FloatPlan>(plan));
 }
 
-// What the host computed, unless it is NaN: then `exact` says which.
-inline float settle(float result) { return result != result ? std::bit_cast<float>(0x7fff'ffffu) : result; }
-template <class Exact>
-double settle(double result, Exact exact) {
-  return result != result ? std::bit_cast<double>(exact()) : result;
-}
 inline Bits bits(double value) { return std::bit_cast<Bits>(value); }
-
-Semantic native_binary(std::string_view op, std::string_view t) {
-  using base::kF64;
-  if (t == "f32") {
-    if (op == "add") return lanewise<float, float>([](float a, float b) { return settle(a + b); });
-    if (op == "sub") return lanewise<float, float>([](float a, float b) { return settle(a - b); });
-    return lanewise<float, float>([](float a, float b) { return settle(a * b); });
-  }
-  if (op == "add") {
-    return lanewise<double, double>(
-        [](double a, double b) { return settle(a + b, [&] { return base::add(kF64, bits(a), bits(b)); }); });
-  }
-  if (op == "sub") {
-    return lanewise<double, double>(
-        [](double a, double b) { return settle(a - b, [&] { return base::sub(kF64, bits(a), bits(b)); }); });
-  }
-  return lanewise<double, double>(
-      [](double a, double b) { return settle(a * b, [&] { return base::mul(kF64, bits(a), bits(b)); }); });
-}
 
 void decode_add(Decoder& decoder) {
   const std::string_view op = decoder.word("op"), t = decoder.word("type");
   const FloatPlan plan = plan_of(decoder, t);
-  if ((t == "f32" || t == "f64") && is_plain(plan.modifiers)) return decoder.emit(native_binary(op, t));
+  if (const Semantic native = host_arithmetic(op, t, plan.modifiers)) return decoder.emit(native);
   if (op == "add") {
     emit_exact<2>(decoder, plan,
                   [](const FloatPlan& p, Bits a, Bits b) { return base::add(*p.format, a, b, p.modifiers); });
@@ -125,15 +102,7 @@ void decode_fma(Decoder& decoder) {
   const std::string_view t = decoder.word("type");
   const FloatPlan plan = plan_of(decoder, t);
   if (decoder.has("oob")) return decode_fma_out_of_bounds(decoder, plan);
-  if (t == "f32" && is_plain(plan.modifiers)) {
-    return decoder.emit(
-        lanewise<float, float, float>([](float a, float b, float c) { return settle(std::fma(a, b, c)); }));
-  }
-  if (t == "f64" && is_plain(plan.modifiers)) {
-    return decoder.emit(lanewise<double, double, double>([](double a, double b, double c) {
-      return settle(std::fma(a, b, c), [&] { return base::fma(base::kF64, bits(a), bits(b), bits(c)); });
-    }));
-  }
+  if (const Semantic native = host_fma(t, plan.modifiers)) return decoder.emit(native);
   emit_exact<3>(decoder, plan, [](const FloatPlan& p, Bits a, Bits b, Bits c) {
     return base::fma(*p.format, a, b, c, p.modifiers);
   });
@@ -180,6 +149,12 @@ void decode_minmax(Decoder& decoder) {
                  .abs = decoder.has("abs"),
                  .xorsign = decoder.has("xorsign"),
                  .ftz = plan.modifiers.ftz};
+  const MinMax& choose = plan.choose;
+  if (decoder.operand("C") < 0 && !choose.abs && !choose.xorsign) {
+    const Semantic native =
+        host_minmax(decoder.word("type"), choose.is_min, choose.propagate_nan, choose.ftz);
+    if (native != nullptr) return decoder.emit(native);
+  }
   if (decoder.operand("C") >= 0) {
     return emit_exact<3>(decoder, plan, [](const FloatPlan& p, Bits a, Bits b, Bits c) {
       return p.choose(p.choose(a, b), c);
@@ -198,6 +173,8 @@ Bits with_sign(const FloatPlan& plan, Bits value, F change) {
 
 void decode_sign(Decoder& decoder) {
   const FloatPlan plan = plan_of(decoder, decoder.word("type"));
+  const Semantic native = host_sign(decoder.word("type"), decoder.word("op") == "abs", plan.modifiers.ftz);
+  if (native != nullptr) return decoder.emit(native);
   if (decoder.word("op") == "abs") {
     emit_exact<1>(decoder, plan, [](const FloatPlan& p, Bits a) {
       return with_sign(p, a, [](Bits value, Bits sign) { return value & ~sign; });

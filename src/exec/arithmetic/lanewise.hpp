@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -33,6 +35,39 @@ void run_lanewise(Warp& warp, const Operation& op, Mask mask) {
 template <class... In, class F>
 Semantic lanewise(F) {
   return base::fastest<&run_lanewise<F, In...>>();
+}
+
+template <class F, class Exact, class... In>
+void run_lanewise_or_exact(Warp& warp, const Operation& op, Mask mask) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    using Out = std::invoke_result_t<Exact, In...>;
+    const Lanes<Out> out(warp.registers(), op.slots[0]);
+    const std::tuple<Lanes<In>...> in(Lanes<In>(warp.registers(), op.slots[I + 1])...);
+    std::array<Out, kLanes> results;
+    std::array<std::uint32_t, kLanes> doubtful{};
+    std::uint32_t any = 0;
+    for_lanes(mask, [&](int lane) {
+      const auto at = static_cast<std::size_t>(lane);
+      bool is_doubtful = false;
+      results[at] = F{}(std::get<I>(in)[lane]..., is_doubtful);
+      doubtful[at] = is_doubtful ? 1 : 0;
+      any |= doubtful[at];
+    });
+    if (any != 0) {
+      for_lanes(mask, [&](int lane) {
+        const auto at = static_cast<std::size_t>(lane);
+        if (doubtful[at] != 0) results[at] = Exact{}(std::get<I>(in)[lane]...);
+      });
+    }
+    for_lanes(mask, [&](int lane) { out.set(lane, results[static_cast<std::size_t>(lane)]); });
+  }(std::index_sequence_for<In...>{});
+}
+
+/// The same where f(values..., doubtful) is right unless it sets `doubtful`, a bool; then exact(values...)
+/// is.
+template <class... In, class F, class Exact>
+Semantic lanewise_or_exact(F, Exact) {
+  return base::fastest<&run_lanewise_or_exact<F, Exact, In...>>();
 }
 
 /// The C++ integer of a PTX type name ("u16", "s64", "b32"), given to f as a template argument. f is called

@@ -207,8 +207,9 @@ std::string Mbarriers::describe(std::uint32_t offset) const {
       text += fmt::format(", and phase {} (parity {}) is complete", barrier.phase - 1, ~barrier.phase & 1);
   }
   if (barrier.last) {
-    text += fmt::format("; the last to arrive was lane {} of warp {} by {}", barrier.last->lane,
-                        barrier.last->warp->index(), exec::describe(*barrier.last->warp, *barrier.last->op));
+    text +=
+        fmt::format("; the last to arrive was lane {} of warp {} by {}", barrier.last->lane,
+                    barrier.last->warp->index(), describe_with_line(*barrier.last->warp, *barrier.last->op));
   }
   return text;
 }

@@ -212,7 +212,7 @@ std::string Races::describe(const Touch& touch) const {
   const Operation& op = code.operations[touch.operation];
   const bool copy = touch.party == order_.copies();
   const Warp& warp = blocks[copy ? 0 : touch.party / warps].warps()[copy ? 0 : touch.party % warps];
-  const std::string what = exec::describe(warp, op);
+  const std::string what = describe_with_line(warp, op);
   if (copy) return what;
   const std::string block = blocks.size() == 1 ? "" : fmt::format(" of block {}", warp.block().rank());
   const std::string lane = touch.lane == Touch::kSeveral ? "" : fmt::format(", lane {}", touch.lane);

@@ -30,7 +30,7 @@ void WgmmaRegisters::multiply(Warp& warp, State& state, const Operation& op, con
   if (use.touched != nullptr && use.fences == state.fences) {
     fault(warp, op, lanes, "wgmma-fence",
           fmt::format("{} was accessed by {}, and no wgmma.fence lies between", ir::name_of(*piece.reg),
-                      describe(warp, *use.touched)),
+                      describe_with_line(warp, *use.touched)),
           kFence);
   }
   use.flight = &op;
@@ -43,7 +43,7 @@ void WgmmaRegisters::access(Warp& warp, State& state, const Operation& op, const
   if (use.flight != nullptr) {
     fault(warp, op, lanes, "wgmma-not-awaited",
           fmt::format("it accesses {}, which {} still uses", ir::name_of(*piece.reg),
-                      describe(warp, *use.flight)),
+                      describe_with_line(warp, *use.flight)),
           "wgmma.commit_group, then wgmma.wait_group for that group, before its D and A are accessed");
   }
   use.touched = &op;

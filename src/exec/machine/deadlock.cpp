@@ -47,7 +47,8 @@ std::string whereabouts(const Warp& warp, Mask lanes) {
   std::vector<std::string> places;
   const auto add = [&](Mask some, const Operation& op) {
     if ((lanes & some) == 0) return;
-    places.push_back(fmt::format("lanes {} are at {}", describe_lanes(lanes & some), describe(warp, op)));
+    places.push_back(
+        fmt::format("lanes {} are at {}", describe_lanes(lanes & some), describe_with_line(warp, op)));
     lanes &= ~some;
   };
   for (const Group& group : warp.flow().parked()) add(group.lanes, operation_before(warp, group));
@@ -151,7 +152,7 @@ void report_deadlock(Cluster& cluster) {
   const std::size_t others = std::min<std::size_t>(waits.size(), 8);
   for (std::size_t i = 1; i < others; ++i) {
     text += fmt::format("; {} waits at {}: {}", name_of(*waits[i].warp),
-                        describe(*waits[i].warp, *waits[i].op), waits[i].what);
+                        describe_with_line(*waits[i].warp, *waits[i].op), waits[i].what);
   }
   if (waits.size() > others) text += fmt::format("; and {} more wait", waits.size() - others);
   fault(*first.warp, *first.op, first.lanes, first.code, text, first.hint);

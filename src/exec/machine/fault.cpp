@@ -57,6 +57,13 @@ std::string describe(const Warp& warp, const Operation& op) {
   });
 }
 
+std::string describe_with_line(const Warp& warp, const Operation& op) {
+  const std::uint32_t line =
+      with_statement(warp.block().grid().code(), op,
+                     [](const ir::Function&, const auto& statement) { return statement.line; });
+  return describe(warp, op) + (line == 0 ? "" : fmt::format(" (line {})", line));
+}
+
 std::string describe_address(std::uint64_t address) { return fmt::format("{:#x}", address); }
 
 std::string describe_lanes(Mask lanes) {

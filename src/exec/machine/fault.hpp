@@ -24,8 +24,10 @@ struct Actor {
 };
 [[noreturn]] void fault(const Actor& actor, std::string_view code, const std::string& what, std::string hint);
 
-/// "`bar.sync 0;`", with the line it was read from.
+/// "`bar.sync 0;`".
 std::string describe(const Warp& warp, const Operation& op);
+/// "`bar.sync 0;` (line 12)": of another instruction than the one at fault. Without a line if it was built.
+std::string describe_with_line(const Warp& warp, const Operation& op);
 std::string describe_address(std::uint64_t address);  ///< "0x1000000004"
 std::string describe_lanes(Mask lanes);               ///< "0-7, 16"
 std::string describe_count(std::uint32_t count);      ///< of a barrier: "64 threads", "all threads"
