@@ -51,6 +51,24 @@ const std::vector<Mix> kMixes{
     {"selp.b32", {"selp.b32 D, A, B, P;"}},
     {"mov.b32", {"mov.b32 D, A;"}},
     {"add.u16", {"add.u16 H, I, J;"}},
+    {"min.f32", {"min.f32 D, A, B;"}},
+    {"neg.f32", {"neg.f32 D, A;"}},
+    {"abs.f32", {"abs.f32 D, A;"}},
+    {"add.ftz.f32", {"add.rn.ftz.f32 D, A, B;"}},
+    {"fma.ftz.f32", {"fma.rn.ftz.f32 D, A, B, C;"}},
+    {"add.f16x2", {"add.rn.f16x2 D, A, B;"}},
+    {"mul.f16x2", {"mul.rn.f16x2 D, A, B;"}},
+    {"fma.f16x2", {"fma.rn.f16x2 D, A, B, C;"}},
+    {"add.bf16x2", {"add.rn.bf16x2 D, A, B;"}},
+    {"fma.bf16x2", {"fma.rn.bf16x2 D, A, B, C;"}},
+    {"max.f16x2", {"max.f16x2 D, A, B;"}},
+    {"cvt.f32.s32", {"cvt.rn.f32.s32 D, A;"}},
+    {"cvt.f32.u32", {"cvt.rn.f32.u32 D, A;"}},
+    {"cvt.rzi.s32", {"cvt.rzi.s32.f32 D, A;"}},
+    {"cvt.f16.f32", {"cvt.rn.f16.f32 H, A;"}},
+    {"cvt.f32.f16", {"cvt.f32.f16 D, I;"}},
+    {"cvt.bf16.f32", {"cvt.rn.bf16.f32 H, A;"}},
+    {"cvt.bf16x2", {"cvt.rn.bf16x2.f32 D, A, B;"}},
     {"a mix",
      {"add.u32 D, A, B;", "mad.lo.s32 D, A, B, C;", "fma.rn.f32 D, A, B, C;", "xor.b32 D, A, B;",
       "shr.u32 D, A, 7;", "setp.gt.u32 P, A, B;", "selp.b32 D, A, B, P;", "mov.b32 D, A;"}},
@@ -58,10 +76,9 @@ const std::vector<Mix> kMixes{
 
 // What the exact arithmetic of numeric formats does, number by number: reported.
 const std::vector<Mix> kExact{
-    {"min.f32", {"min.f32 D, A, B;"}, 10},
-    {"add.ftz.f32", {"add.rn.ftz.f32 D, A, B;"}, 10},
-    {"cvt.f32.s32", {"cvt.rn.f32.s32 D, A;"}, 10},
-    {"fma.bf16x2", {"fma.rn.bf16x2 D, A, B, C;"}, 10},
+    {"add.rz.f32", {"add.rz.f32 D, A, B;"}, 10},  {"fma.relu", {"fma.rn.relu.bf16x2 D, A, B, C;"}, 10},
+    {"rcp.approx", {"rcp.approx.f32 D, A;"}, 10}, {"ex2.approx", {"ex2.approx.f32 D, A;"}, 10},
+    {"cvt.rm.f32", {"cvt.rm.f32.s32 D, A;"}, 10},
 };
 
 /// The pattern with registers drawn at random.
