@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
 #include "exec/arithmetic/lanewise.hpp"
 
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)

@@ -19,7 +19,8 @@
 // calculations the result is undefined as a whole if any bit read is (which reports more than a machine
 // shows: x * 0 of an undefined x), of products of matrices each element by itself
 // (matrix/undefined_elements.hpp). What an atomic operation makes of undefined memory stays undefined. To err
-// on the side of silence: local and global memory are defined, and so is what a function is passed.
+// on the side of silence: local and global memory are defined, and so is what a function is passed and what
+// st.async sends.
 namespace ptxloom::exec {
 
 class Cluster;
