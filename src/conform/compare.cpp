@@ -11,7 +11,6 @@
 namespace ptxloom::conform_kernels {
 namespace {
 
-constexpr std::size_t kWarp = 32;
 constexpr std::size_t kFewestSets = 64;
 
 const OperandSpec& operand_of(const Subject& subject, const Field& field) {
@@ -49,11 +48,13 @@ std::string values_text(const Subject& subject, const Record& record, const std:
 }  // namespace
 
 std::size_t threads_for(const Subject& subject, std::uint64_t elements) {
-  std::size_t per_thread = subject.slots == Slots::none ? 0 : 1;
+  std::size_t per_thread = subject.around.global || subject.around.shared ? 1 : 0;
   for (const Field& field : subject.out.fields) per_thread += field.type.lanes;
-  const std::size_t warps = elements / (kWarp * std::max<std::size_t>(per_thread, 1)) + 1;
-  const std::size_t threads = std::max(warps, kFewestSets) * kWarp;
-  return (threads + kBlockThreads - 1) / kBlockThreads * kBlockThreads;
+  const std::size_t warps = elements / (kWarpThreads * std::max<std::size_t>(per_thread, 1)) + 1;
+  const std::size_t threads = std::max(warps, kFewestSets) * kWarpThreads;
+  const LaunchShape& shape = subject.around.shape;
+  const std::size_t together = std::size_t{kBlockThreads} * shape.cluster[0] * shape.grid[0] * shape.grid[1];
+  return (threads + together - 1) / together * together;
 }
 
 namespace {
@@ -70,7 +71,7 @@ void compare_records(const Subject& subject, std::span<const std::byte> inputs, 
       if (same(tolerance, subject, field, x + field.offset, y + field.offset)) continue;
       if (result.differing++ != 0) continue;
       result.note = fmt::format("lane {} of warp {}, {}: device {}, executor {}; operands of the lane: {}",
-                                thread % kWarp, thread / kWarp, operand_of(subject, field).name,
+                                thread % kWarpThreads, thread / kWarpThreads, operand_of(subject, field).name,
                                 values_text(subject, subject.out, x), values_text(subject, subject.out, y),
                                 values_text(subject, subject.in, inputs.data() + thread * in));
     }
@@ -78,18 +79,19 @@ void compare_records(const Subject& subject, std::span<const std::byte> inputs, 
 }
 
 // A thread's slot is one element.
-void compare_slots(const Subject& subject, std::span<const std::byte> inputs, const Outcome& device,
-                   const Outcome& executor, ConformResult& result) {
+void compare_slots(const Subject& subject, std::span<const std::byte> inputs, std::string_view memory,
+                   std::span<const std::byte> device, std::span<const std::byte> executor,
+                   ConformResult& result) {
   const auto in = static_cast<std::size_t>(subject.in.bytes);
-  for (std::size_t at = 0, thread = 0; at < device.slots.size(); at += kSlotBytes, ++thread) {
-    const std::byte *x = device.slots.data() + at, *y = executor.slots.data() + at;
+  for (std::size_t at = 0, thread = 0; at < device.size(); at += kSlotBytes, ++thread) {
+    const std::byte *x = device.data() + at, *y = executor.data() + at;
     ++result.elements;
     if (std::memcmp(x, y, kSlotBytes) == 0 || result.differing++ != 0) continue;
     const auto first = static_cast<int>(std::mismatch(x, x + kSlotBytes, y).first - x) / 8 * 8;
     result.note =
-        fmt::format("lane {} of warp {}, memory at byte {}: device {}, executor {}; operands of the lane: {}",
-                    thread % kWarp, thread / kWarp, first, hex(x + first, 8), hex(y + first, 8),
-                    values_text(subject, subject.in, inputs.data() + thread * in));
+        fmt::format("lane {} of warp {}, {} at byte {}: device {}, executor {}; operands of the lane: {}",
+                    thread % kWarpThreads, thread / kWarpThreads, memory, first, hex(x + first, 8),
+                    hex(y + first, 8), values_text(subject, subject.in, inputs.data() + thread * in));
   }
 }
 
@@ -98,11 +100,14 @@ void compare_slots(const Subject& subject, std::span<const std::byte> inputs, co
 void compare(const Subject& subject, std::span<const std::byte> inputs, const Outcome& device,
              const Outcome& executor, ConformResult& result) {
   if (subject.out.bytes != 0) compare_records(subject, inputs, device, executor, result);
-  compare_slots(subject, inputs, device, executor, result);
-  const std::size_t threads =
-      std::max(inputs.size() / static_cast<std::size_t>(std::max(subject.in.bytes, 1)),
-               device.slots.size() / kSlotBytes);
-  result.operand_sets = std::max(result.operand_sets, threads / kWarp);
+  compare_slots(subject, inputs, "memory", device.slots, executor.slots, result);
+  compare_slots(subject, inputs, "shared memory", device.tiles, executor.tiles, result);
+  const auto of = [](std::size_t bytes, int record) {
+    return bytes / static_cast<std::size_t>(std::max(record, 1));
+  };
+  const std::size_t threads = std::max({of(inputs.size(), subject.in.bytes), of(device.records.size(), subject.out.bytes),
+                                        of(device.slots.size(), kSlotBytes)});
+  result.operand_sets = std::max(result.operand_sets, threads / kWarpThreads);
   result.state = result.differing == 0 ? ConformResult::State::agrees : ConformResult::State::differs;
 }
 

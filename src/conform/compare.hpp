@@ -10,9 +10,10 @@
 
 namespace ptxloom::conform_kernels {
 
-/// What the threads left: their result records, and what their slots hold afterwards.
+/// What the threads left: their result records, what their slots of global memory hold afterwards (where they
+/// have none, those of shared memory), and those of shared memory where they have both.
 struct Outcome {
-  std::vector<std::byte> records, slots;
+  std::vector<std::byte> records, slots, tiles = {};
 };
 
 /// Compares what all threads left and fills in the counts, the state and the first difference, shown with the

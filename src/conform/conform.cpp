@@ -15,10 +15,9 @@
 #include "base/hash.hpp"
 #include "base/nearest.hpp"
 #include "conform/compare.hpp"
-#include "conform/inputs.hpp"
+#include "conform/run.hpp"
 #include "conform/subject.hpp"
 #include "ptxloom/exec.hpp"
-#include "ptxloom/plan.hpp"
 #include "ptxloom/ptx.hpp"
 
 namespace ptxloom {
@@ -27,13 +26,7 @@ namespace {
 using namespace conform_kernels;
 
 constexpr std::size_t kBatch = 32;  // kernels of a module: linked at once
-
-KernelSignature signature(const std::string& name) {
-  KernelSignature made{.name = name, .parameters = {}};
-  for (const char* parameter : {"in", "out", "slots"})
-    made.append({.name = parameter, .type = u64, .pointer = true});
-  return made;
-}
+constexpr Version kSurroundings{.major = 7, .minor = 8};  // what the statements around instructions need
 
 std::string entry_name(std::size_t index) { return "k" + std::to_string(index); }
 
@@ -64,7 +57,7 @@ class Batch {
 
  private:
   std::string module_text(std::span<const std::size_t> indices) const {
-    Version version{.major = 6, .minor = 5};
+    Version version = kSurroundings;
     for (const std::size_t i : indices)
       version = std::max(version, *subjects_[i].variant.since(context_.target()));
     std::string text = fmt::format(".version {}\n.target {}\n.address_size 64\n", to_string(version),
@@ -125,63 +118,21 @@ class Batch {
 
   void run_one(std::size_t i, ConformResult& result) {
     const Subject& subject = subjects_[i];
-    const std::size_t threads = threads_for(subject, options_.elements);
-    const std::uint64_t seed = options_.seed ^ hash128(subject.variant.opcode()).low;
-    const std::vector<std::byte> in = inputs(subject, threads, seed);
-    const std::vector<std::byte> held = slots(subject, threads, seed);
+    const Given given = given_to(subject, threads_for(subject, options_.elements),
+                                 options_.seed ^ hash128(subject.variant.opcode()).low);
     try {
-      const Outcome executor = run_executor(i, in, held, threads);
-      const Outcome device =
-          context_.is_gpu() ? run_device(i, in, held, threads) : run_executor(i, in, held, threads);
-      compare(subject, in, device, executor, result);
+      const Outcome executor = run_executor(*parsed_[i], entry_name(i), subject, given, !context_.is_gpu());
+      const Outcome other =
+          context_.is_gpu()
+              ? run_device(context_.device_context(), module_ ? *module_ : singles_.at(i), entry_name(i),
+                           subject, given)
+              : run_executor(*parsed_[i], entry_name(i), subject, given, false);
+      compare(subject, given.in, other, executor, result);
     } catch (const Error& error) {
       if (error.diagnostics().front().code == "device-fault") throw;
       result.state = ConformResult::State::failed;
       result.note = reason(error);
     }
-  }
-
-  Outcome run_executor(std::size_t i, std::vector<std::byte> in, std::vector<std::byte> held,
-                       std::size_t threads) const {
-    Outcome left{.records = std::vector<std::byte>(threads * static_cast<std::size_t>(subjects_[i].out.bytes),
-                                                   kPoison),
-                 .slots = std::move(held)};
-    exec::Memory memory;
-    const auto mapped = [&](std::vector<std::byte>& bytes, const char* name) {
-      return Argument::pointer(bytes.empty() ? 0 : memory.map(bytes.data(), bytes.size(), name));
-    };
-    const Arguments arguments(signature(entry_name(i)),
-                              {mapped(in, "in"), mapped(left.records, "out"), mapped(left.slots, "slots")});
-    parsed_[i]->run(memory, {.grid = {static_cast<std::uint32_t>(threads / kBlockThreads), 1, 1},
-                             .block = {kBlockThreads, 1, 1},
-                             .parameters = arguments.bytes(),
-                             .jobs = 1,
-                             .judge = false});
-    return left;
-  }
-
-  Outcome run_device(std::size_t i, std::span<const std::byte> in, std::span<const std::byte> held,
-                     std::size_t threads) const {
-    const DeviceContext& device = context_.device_context();
-    const DeviceModule& module = module_ ? *module_ : singles_.at(i);
-    const Function function = module.function(signature(entry_name(i)));
-    Outcome left{
-        .records = std::vector<std::byte>(threads * static_cast<std::size_t>(subjects_[i].out.bytes)),
-        .slots = std::vector<std::byte>(held.size())};
-    const auto memory = [&](std::size_t bytes) {
-      return DeviceMemory(device, std::max<std::size_t>(bytes, 16));
-    };
-    const DeviceMemory from = memory(in.size()), to = memory(left.records.size()), kept = memory(held.size());
-    from.upload(in);
-    to.fill(kPoison);
-    kept.upload(held);
-    const Stream stream(device);
-    function.launch({.grid = {static_cast<std::uint32_t>(threads / kBlockThreads)}, .block = {kBlockThreads}},
-                    Arguments(function.signature(), {from, to, kept}), stream);
-    stream.synchronize();
-    to.download(left.records);
-    kept.download(left.slots);
-    return left;
   }
 
   const Context& context_;

@@ -43,6 +43,7 @@ std::uint64_t within(const Type& type, std::uint64_t bits, double most) {
 }  // namespace
 
 Demand::Demand(std::string_view text, const Type& type) : type_(type) {
+  of_warp_ = take(text, "warp ");
   if (text.empty()) return;
   if (text == "descriptor" || text == "uniform") {
     kind_ = text == "uniform" ? Kind::uniform : Kind::descriptor;
@@ -57,6 +58,8 @@ Demand::Demand(std::string_view text, const Type& type) : type_(type) {
     values_.push_back(take_number(text));
     if (take(text, ".."))
       kind_ = Kind::range;
+    else if (take(text, "/"))
+      step_ = take_number(text);
     else if (!take(text, ","))
       break;
   }
@@ -71,7 +74,7 @@ std::uint64_t Demand::meet(std::uint64_t value, std::size_t block, std::mt19937_
     case Kind::none_of:
       return std::ranges::find(values_, value) == values_.end() ? value : value + 1;
     case Kind::range:
-      return values_[0] + value % (values_[1] - values_[0] + 1);
+      return values_[0] + value % ((values_[1] - values_[0]) / step_ + 1) * step_;
     case Kind::magnitude:
       return within(type_, value, static_cast<double>(values_[0]));
     case Kind::uniform:

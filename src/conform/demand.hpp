@@ -10,14 +10,18 @@
 #include "ptxloom/type.hpp"
 
 // What an operand must hold for the result of an instruction to be defined, as specs/README.md ("conform")
-// writes it: "-1", "4,14", "!0", "0..255", "<=314" (of floats, which may be no numbers too), "nibbles 4,14",
-// "threads", "descriptor", "uniform" (a block's threads hold the same truth value).
+// writes it: "-1", "4,14", "!0", "0..255", "16..64/8", "<=314" (of floats, which may be no numbers too),
+// "nibbles 4,14", "threads", "descriptor", "uniform" (a block's threads hold the same truth value); after
+// "warp " the threads of a warp hold the same value.
 namespace ptxloom::conform_kernels {
 
 class Demand {
  public:
   /// `type` is that of the operand's elements.
   Demand(std::string_view text, const Type& type);
+
+  /// The threads of a warp hold the same value.
+  bool is_of_warp() const { return of_warp_; }
 
   /// A value that will do: the one given if it does.
   std::uint64_t meet(std::uint64_t value, std::size_t block, std::mt19937_64& random) const;
@@ -35,7 +39,9 @@ class Demand {
   };
   Type type_;
   Kind kind_ = Kind::anything;
+  bool of_warp_ = false;
   std::vector<std::uint64_t> values_;
+  std::uint64_t step_ = 1;  // of a range
 };
 
 }  // namespace ptxloom::conform_kernels

@@ -105,6 +105,17 @@ std::uint64_t field_value(const Field& field, const Type& element, Make make, Ra
   return value;
 }
 
+// The type that the specs name, else that of the first value operand, results first.
+Type memory_type(const Subject& subject) {
+  if (const auto named = find_type(subject.variant.conform("memory"))) return *named;
+  for (const Record* record : {&subject.out, &subject.in}) {
+    for (const Field& field : record->fields) {
+      if (field.type != pred) return element_type(subject, field);
+    }
+  }
+  return b32;
+}
+
 }  // namespace
 
 std::vector<std::byte> inputs(const Subject& subject, std::size_t threads, std::uint64_t seed) {
@@ -116,8 +127,12 @@ std::vector<std::byte> inputs(const Subject& subject, std::size_t threads, std::
     const Demand demand(subject.variant.conform(operand.name), element);
     Random random(seed + static_cast<std::uint64_t>(field.offset));
     for (std::size_t thread = 0; thread < threads; ++thread) {
-      const Make make = kMakes[thread / 32 % kMakes.size()];
+      const Make make = kMakes[thread / kWarpThreads % kMakes.size()];
       std::byte* const at = bytes.data() + thread * record + static_cast<std::size_t>(field.offset);
+      if (demand.is_of_warp() && thread % kWarpThreads != 0) {
+        std::memcpy(at, at - record, static_cast<std::size_t>(field.bytes));
+        continue;
+      }
       for (int done = 0; done < field.bytes; done += 8) {
         const std::uint64_t value =
             demand.meet(field_value(field, element, make, random), thread / kBlockThreads, random);
@@ -128,20 +143,16 @@ std::vector<std::byte> inputs(const Subject& subject, std::size_t threads, std::
   return bytes;
 }
 
-// Filled with values of the type that the specs name, else that of its first value operand.
 std::vector<std::byte> slots(const Subject& subject, std::size_t threads, std::uint64_t seed) {
-  if (subject.slots == Slots::none) return {};
-  const std::vector<Field>& fields = subject.out.fields.empty() ? subject.in.fields : subject.out.fields;
-  const Field field = fields.empty() ? Field{.type = b32} : fields.front();
-  const auto named = find_type(subject.variant.conform("memory"));
-  const Type element = named ? *named : element_type(subject, field);
+  if (!subject.around.global && !subject.around.shared) return {};
+  const Type element = memory_type(subject);
+  const Field field{.type = element, .bytes = 8};
   std::vector<std::byte> bytes(threads * kSlotBytes);
   Random random(seed ^ 0x9E3779B97F4A7C15);
-  const auto step = static_cast<std::size_t>(std::min(field.bytes, 8));
-  for (std::size_t at = 0; at < bytes.size(); at += step) {
-    const Make make = kMakes[at / kSlotBytes / 32 % kMakes.size()];
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint64_t)) {
+    const Make make = kMakes[at / kSlotBytes / kWarpThreads % kMakes.size()];
     const std::uint64_t value = field_value(field, element, make, random);
-    std::memcpy(bytes.data() + at, &value, step);
+    std::memcpy(bytes.data() + at, &value, sizeof value);
   }
   return bytes;
 }

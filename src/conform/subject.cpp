@@ -32,32 +32,30 @@ std::string essence(const Specs& specs, Variant variant) {
   return text;
 }
 
-// The specs say of an address how it may be tried: "own", each thread its slot, or "uniform", the lanes of a
-// warp together the first one's.
-bool can_be_tried(Variant variant, const OperandSpec& address) {
-  return !variant.conform(address.name).empty() &&
-         (address.space.empty() || address.space == "global" || address.space.starts_with("shared"));
-}
-
 // An address or a handle that each chip makes as it likes.
 bool is_unpublished(Variant variant, const OperandSpec& operand) {
   return variant.conform(operand.name) == "unpublished";
 }
 
 std::string why_not(Variant variant) {
-  bool results = false, unpublished = false;
+  if (const std::string said = variant.conform("not"); !said.empty()) return said;
+  const Around made = around(variant);
+  bool results = made.global || made.shared, unpublished = false;
   for (const OperandSpec& operand : variant.operands()) {
+    const std::string said = variant.conform(operand.name);
     switch (operand.kind) {
       case OperandSpec::Kind::address:
-        if (!can_be_tried(variant, operand)) return "it reads or writes memory in a way of its own";
-        results = true;
+        if (said.empty()) return "it reads or writes memory in a way of its own";
         break;
       case OperandSpec::Kind::symbol:
-        return "it names a variable or function";
+        if (said.empty()) return "it names a variable or function";
+        break;
       case OperandSpec::Kind::label:
-        return "it branches";
+        if (said.empty()) return "it branches";
+        break;
       case OperandSpec::Kind::literal:
-        return "it reads a special register";
+        if (said != "published") return "it reads a special register whose value no manual gives";
+        break;
       case OperandSpec::Kind::value:
         if (operand.direction == OperandSpec::Direction::in) break;
         is_unpublished(variant, operand) ? unpublished = true : results = true;
@@ -116,25 +114,15 @@ void append_with_literals(Subject subject, std::vector<Subject>& into) {
   if (varied > 1) into.push_back(last);
 }
 
-// The memory that the statements around an instruction name.
-Slots slots_around(Variant variant) {
-  const std::string text = variant.conform("before") + variant.conform("after");
-  return text.find("_shared") != text.npos   ? Slots::shared
-         : text.find("_global") != text.npos ? Slots::global
-                                             : Slots::none;
-}
-
 void place_operands(Subject& subject) {
   const std::span<const OperandSpec> operands = subject.variant.operands();
   subject.immediates.resize(operands.size());
-  subject.slots = slots_around(subject.variant);
+  subject.around = around(subject.variant);
   for (int i = 0; i < static_cast<int>(operands.size()); ++i) {
     const OperandSpec& operand = operands[static_cast<std::size_t>(i)];
-    if (operand.kind == OperandSpec::Kind::address || subject.variant.conform(operand.name) == "descriptor")
-      subject.slots = std::max(subject.slots, is_shared(operand) ? Slots::shared : Slots::global);
-    if (operand.kind == OperandSpec::Kind::address || !operand.registers_allowed) continue;
-    const bool inside = subject.variant.conform(operand.name) == "fragment";
-    if (inside) subject.slots = Slots::global;
+    if (operand.kind != OperandSpec::Kind::value || !operand.registers_allowed) continue;
+    const std::string said = subject.variant.conform(operand.name);
+    const bool inside = said == "fragment" || said == "unpublished";
     for (int element = 0; element < operand.registers(); ++element) {
       if (inside) {
         subject.inside.add(i, element, operand.type);
@@ -147,10 +135,6 @@ void place_operands(Subject& subject) {
 }
 
 }  // namespace
-
-bool is_shared(const OperandSpec& operand) {
-  return operand.kind == OperandSpec::Kind::value || operand.space.starts_with("shared");
-}
 
 void Record::add(int operand, int element, const Type& type) {
   const int size = type == pred ? 4 : type.bytes() <= 2 ? std::max(type.bytes(), 1) : type.bytes();
@@ -181,7 +165,7 @@ std::vector<Subject> subjects(const Specs& specs, std::string_view form, const T
   std::vector<Subject> all;
   for (const Variant variant : variants) {
     if (!known.insert(essence(specs, variant)).second) continue;
-    Subject subject{.variant = variant, .why_not = why_not(variant)};
+    Subject subject{.variant = variant, .around = {}, .immediates = {}, .why_not = why_not(variant)};
     if (!subject.why_not.empty()) {
       all.push_back(std::move(subject));
       continue;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "conform/around.hpp"
 #include "ptxloom/specs.hpp"
 
 // A variant to be compared, and where its operands lie in memory: each thread has a record of inputs and one
@@ -30,16 +31,14 @@ struct Record {
   static constexpr int kAlignment = 16;
 };
 
-/// The slots of memory that an address operand points into.
-enum class Slots : std::uint8_t { none, global, shared };
 inline constexpr int kSlotBytes = 320;  // of a thread: 40 KB a block, enough for the matrices of wgmma
 
 struct Subject {
   Variant variant;
-  Slots slots = Slots::none;
+  Around around;
   std::vector<std::int64_t> immediates;  ///< by operand; of those that must be literals
   Record in, out;
-  Record inside;             ///< registers that `before` fills and `after` stores
+  Record inside;             ///< registers that are neither loaded nor stored
   std::string why_not = {};  ///< why it cannot be compared; empty if it can
 };
 
@@ -50,13 +49,13 @@ std::vector<Subject> subjects(const Specs& specs, std::string_view form, const T
 /// The type of one element in a register: of its fragment map, or of the packed type.
 Type element_type(const Subject& subject, const Field& field);
 
-/// Of an address, or of a matrix descriptor, which points into shared memory too.
-bool is_shared(const OperandSpec& operand);
-
 /// A kernel `name` that runs the subject's instruction once a thread, as PTX text. Its parameters are the
-/// addresses of the records and of the slots.
+/// addresses of the records `in` and `out`, of the slots, of where shared memory is left (`tiles`), and of
+/// the tensor maps, kMapBytes apart.
 std::string kernel_text(const Subject& subject, std::string_view name);
 
 inline constexpr int kBlockThreads = 128;
+inline constexpr int kWarpThreads = 32;
+inline constexpr int kMapBytes = 256;  // a tensor map, and what the kernel must know of it
 
 }  // namespace ptxloom::conform_kernels

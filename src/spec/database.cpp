@@ -31,6 +31,7 @@ Database::Database(const SpecData& compiled, std::span<const std::filesystem::pa
   vocabulary_.add(compiled.types);
   vocabulary_.add(ptx_versions());
   vocabulary_.add(compiled.words);
+  vocabulary_.add(compiled.surroundings);
   forms_.reserve(compiled.forms.size());
   by_name_.reserve(compiled.forms.size());
   for (const FormData& form : compiled.forms) {
@@ -51,6 +52,7 @@ void Database::read_overlays(std::span<const std::filesystem::path> overlays) {
     vocabulary_.add(read.versions);
     vocabulary_.add(read.types);
     vocabulary_.add(read.words);
+    vocabulary_.add(read.surroundings);
     for (FormData& form : read.forms) {
       FormVariants& variants = compiled_form(form);
       lint(variants);

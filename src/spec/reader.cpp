@@ -30,6 +30,7 @@ class Reader {
   std::string_view text(const Json& object, const char* field);
   std::string_view text_of(const Json& value, const std::string& what);
   std::span<const Entry> entries(const Json& object, const char* field);
+  std::span<const Entry> statements(const Json& object, const char* field);
   std::span<const std::string_view> lines(const Json& value, const std::string& what);
   std::span<const TableData> tables(const Json& form, const char* field);
   std::span<const FragmentData> fragments(const Json& form);
@@ -39,6 +40,7 @@ class Reader {
   void read_types(const Json& json, ReadSpecs& into);
   void read_words(const Json& json, ReadSpecs& into);
   void read_targets(const Json& json, ReadSpecs& into);
+  void read_surroundings(const Json& json, ReadSpecs& into);
 
   Place place_;
   Arena& arena_;
@@ -73,6 +75,20 @@ std::span<const Entry> Reader::entries(const Json& object, const char* field) {
     result.push_back({arena_.keep(key), text_of(value, quote(field) + " " + quote(key))});
   }
   return arena_.keep(std::move(result));
+}
+
+// Like entries, but a text may be a list of lines.
+std::span<const Entry> Reader::statements(const Json& object, const char* field) {
+  if (!object.contains(field)) return {};
+  Json joined = object[field];
+  for (auto& [key, value] : joined.items()) {
+    if (!value.is_array()) continue;
+    std::string text;
+    for (const std::string_view line : lines(value, quote(field) + " " + quote(key)))
+      text += (text.empty() ? "" : "\n") + std::string(line);
+    value = std::move(text);
+  }
+  return entries({{field, std::move(joined)}}, field);
 }
 
 std::span<const std::string_view> Reader::lines(const Json& value, const std::string& what) {
@@ -141,7 +157,7 @@ FormData Reader::form(const Json& json, const FileData* file) {
   form.tables = tables(json, "tables");
   form.lax = tables(json, "lax");
   form.frags = fragments(json);
-  form.conform = entries(json, "conform");
+  form.conform = statements(json, "conform");
   std::tie(form.module_decls, form.body_decls) = declarations(json);
   place_.form = {};
   return form;
@@ -231,10 +247,16 @@ void Reader::read_targets(const Json& json, ReadSpecs& into) {
   for (const std::string_view version : list("ptx")) into.versions.push_back(parse_version(version));
 }
 
+void Reader::read_surroundings(const Json& json, ReadSpecs& into) {
+  expect_fields(json, "the file", {"doc", "around"});
+  for (const Entry& entry : statements(json, "around")) into.surroundings.push_back({entry.key, entry.value});
+}
+
 void Reader::read(const Json& json, ReadSpecs& into) {
   if (!json.is_object()) fail("spec-json", place_, "must be a JSON object");
   if (json.contains("types")) return read_types(json, into);
   if (json.contains("classes")) return read_words(json, into);
+  if (json.contains("around")) return read_surroundings(json, into);
   if (json.contains("targets") || json.contains("ptx")) return read_targets(json, into);
   read_forms(json, into);
 }

@@ -14,11 +14,12 @@
 namespace ptxloom::spec {
 
 /// What a folder of spec files holds. A file is known by its fields: "forms" (insn/*.json, or one form on its
-/// own), "types", "classes" (words), "targets" or "ptx" (versions).
+/// own), "types", "classes" (words), "around" (surroundings), "targets" or "ptx" (versions).
 struct ReadSpecs {
   std::vector<FormData> forms;
   std::vector<TypeData> types;
   std::vector<WordClass> words;
+  std::vector<Surrounding> surroundings;
   std::vector<TargetInfo> targets;
   std::vector<Version> versions;  // of PTX
 };

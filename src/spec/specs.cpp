@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "spec/database.hpp"
+#include "spec/surroundings.hpp"
 #include "spec/variant.hpp"
 
 namespace ptxloom {
@@ -129,10 +130,7 @@ Variant::FragmentMap Variant::fragment(std::string_view operand) const {
 }
 
 std::string Variant::conform(std::string_view what) const {
-  for (const auto& [name, text] : data_->form->conform()) {
-    if (name == what) return text.render(data_->values);
-  }
-  return {};
+  return spec::conform_text(*data_->form, data_->values, what);
 }
 
 Specs::Specs(std::span<const std::filesystem::path> overlays)

@@ -51,6 +51,14 @@ void Vocabulary::add(std::span<const TargetInfo> targets) {
   }
 }
 
+void Vocabulary::add(std::span<const Surrounding> surroundings) {
+  for (const Surrounding& each : surroundings) surroundings_[each.name] = &each;
+}
+
+const Surrounding* Vocabulary::surrounding(std::string_view name) const {
+  return find_in(surroundings_, name);
+}
+
 const TypeData* Vocabulary::type(std::string_view name) const { return find_in(types_, name); }
 
 std::vector<Type> Vocabulary::types() const {

@@ -22,6 +22,7 @@ class Vocabulary {
   void add(std::span<const TypeData> types);
   void add(std::span<const WordClass> classes);
   void add(std::span<const TargetInfo> targets);
+  void add(std::span<const Surrounding> surroundings);
   void add(std::span<const Version> versions) {
     versions_.insert(versions_.end(), versions.begin(), versions.end());
   }
@@ -37,6 +38,8 @@ class Vocabulary {
   /// The opcode with each word that may stand twice (words.json, class `twice`) kept once.
   std::string without_repeats(std::string_view opcode) const;
   std::span<const WordClass> classes() const { return classes_; }
+  /// Statements by their name; nullptr if there are none.
+  const Surrounding* surrounding(std::string_view name) const;
   /// Of PTX: those compiled in, then those of overlays.
   std::span<const Version> versions() const { return versions_; }
 
@@ -49,6 +52,7 @@ class Vocabulary {
   std::vector<WordClass> classes_;
   std::vector<Version> versions_;
   std::unordered_set<std::string_view> repeatable_;
+  std::unordered_map<std::string_view, const Surrounding*> surroundings_;
 };
 
 }  // namespace ptxloom::spec

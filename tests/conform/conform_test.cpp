@@ -115,7 +115,8 @@ TEST_CASE("a difference is found and shown with the operands of its lane") {
 TEST_CASE("a difference in memory is found") {
   const Context cpu({.device = "cpu"});
   const Subject subject = subject_of(cpu, "st", "st.shared.b32");
-  CHECK(subject.slots == Slots::shared);
+  CHECK(subject.around.shared);
+  CHECK(!subject.around.global);
   Outcome one{.records = {}, .slots = std::vector<std::byte>(128 * std::size_t{kSlotBytes})};
   Outcome other = one;
   other.slots[3 * std::size_t{kSlotBytes} + 9] = std::byte{2};

@@ -40,8 +40,10 @@ class Generator {
          << forms << "};\n"
          << "constexpr WordClass kWords[] = {\n"
          << words << "};\n"
-         << "constexpr SpecData kSpecs{.forms = kForms, .types = kTypes, .words = kWords};\n\n}  // "
-            "namespace\n\n"
+         << "constexpr Surrounding kSurroundings[] = {\n"
+         << surroundings(specs.surroundings) << "};\n"
+         << "constexpr SpecData kSpecs{.forms = kForms, .types = kTypes, .words = kWords, .surroundings = "
+            "kSurroundings};\n\n}  // namespace\n\n"
          << "const SpecData& compiled_specs() { return kSpecs; }\n\n}  // namespace ptxloom::spec\n";
   }
 
@@ -120,6 +122,13 @@ class Generator {
     return items;
   }
 
+  static std::string surroundings(std::span<const Surrounding> surroundings) {
+    std::string items;
+    for (const Surrounding& each : surroundings)
+      items += "    {.name = " + literal(each.name) + ", .text = " + literal(each.text) + "},\n";
+    return items;
+  }
+
   void types(std::span<const TypeData> types) {
     static constexpr const char* kinds[] = {"bits", "signed_integer", "unsigned_integer", "floating",
                                             "predicate"};
@@ -161,6 +170,7 @@ int run(const std::filesystem::path& folder, const std::filesystem::path& output
   vocabulary.add(targets());
   vocabulary.add(specs.types);
   vocabulary.add(specs.words);
+  vocabulary.add(specs.surroundings);
   lint_all(specs, vocabulary, arena);
   std::ofstream out(output);
   Generator(out).generate(specs);

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conform/run.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "conform/inputs.hpp"
+#include "conform/tensors.hpp"
+#include "ptxloom/plan.hpp"
+
+namespace ptxloom::conform_kernels {
+namespace {
+
+KernelSignature signature(const std::string& name) {
+  KernelSignature made{.name = name, .parameters = {}};
+  for (const char* parameter : {"in", "out", "slots", "tiles", "maps"})
+    made.append({.name = parameter, .type = u64, .pointer = true});
+  return made;
+}
+
+/// Room for what the threads leave, poisoned; shared memory apart where the slots are global memory too.
+Outcome room_for(const Subject& subject, const Given& given) {
+  const bool apart = subject.around.global && subject.around.shared;
+  return {.records = std::vector<std::byte>(
+              given.threads * static_cast<std::size_t>(subject.out.bytes), kPoison),
+          .slots = given.slots,
+          .tiles = std::vector<std::byte>(apart ? given.slots.size() : 0, kPoison)};
+}
+
+std::array<std::uint32_t, 3> grid_of(const Subject& subject, const Given& given) {
+  const auto [y, z] = subject.around.shape.grid;
+  return {static_cast<std::uint32_t>(given.threads / kBlockThreads / y / z), y, z};
+}
+
+}  // namespace
+
+Given given_to(const Subject& subject, std::size_t threads, std::uint64_t seed) {
+  return {.threads = threads,
+          .in = inputs(subject, threads, seed),
+          .slots = slots(subject, threads, seed),
+          .maps = tensor_maps(subject, threads / kWarpThreads, seed)};
+}
+
+Outcome run_executor(const exec::Program& program, const std::string& entry, const Subject& subject,
+                     Given given, bool judge) {
+  Outcome left = room_for(subject, given);
+  exec::Memory memory;
+  const auto mapped = [&](std::vector<std::byte>& bytes, const char* name) {
+    return bytes.empty() ? 0 : memory.map(bytes.data(), bytes.size(), name);
+  };
+  const std::uint64_t slots = mapped(left.slots, "slots"),
+                      tiles = left.tiles.empty() ? slots : mapped(left.tiles, "tiles");
+  std::vector<std::byte> maps = encode_maps(given.maps, slots, encode_for_executor);
+  const KernelSignature taken = signature(entry);
+  const Arguments arguments(
+      taken, {Argument::pointer(mapped(given.in, "in")), Argument::pointer(mapped(left.records, "out")),
+              Argument::pointer(slots), Argument::pointer(tiles), Argument::pointer(mapped(maps, "maps"))});
+  program.run(memory, {.grid = grid_of(subject, given),
+                       .block = subject.around.shape.block,
+                       .parameters = arguments.bytes(),
+                       .jobs = 1,
+                       .judge = judge});
+  return left;
+}
+
+Outcome run_device(const DeviceContext& device, const DeviceModule& module, const std::string& entry,
+                   const Subject& subject, const Given& given) {
+  const Function function = module.function(signature(entry));
+  Outcome left = room_for(subject, given);
+  const auto memory = [&](std::span<const std::byte> bytes) {
+    DeviceMemory made(device, std::max<std::size_t>(bytes.size(), 16));
+    if (!bytes.empty()) made.upload(bytes);
+    return made;
+  };
+  const DeviceMemory in = memory(given.in), out = memory(left.records), slots = memory(left.slots),
+                     tiles = left.tiles.empty() ? slots : memory(left.tiles),
+                     maps = memory(encode_maps(given.maps, slots.address(), [&](const TensorMap& map) {
+                       return encode(device, map);
+                     }));
+  const Stream stream(device);
+  const auto [x, y, z] = grid_of(subject, given);
+  const auto [bx, by, bz] = subject.around.shape.block;
+  function.launch({.grid = {x, y, z}, .block = {bx, by, bz}},
+                  Arguments(function.signature(), {in, out, slots, tiles, maps}), stream);
+  stream.synchronize();
+  if (!left.records.empty()) out.download(left.records);
+  if (!left.slots.empty()) slots.download(left.slots);
+  if (!left.tiles.empty()) tiles.download(left.tiles);
+  return left;
+}
+
+}  // namespace ptxloom::conform_kernels

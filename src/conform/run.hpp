@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "conform/compare.hpp"
+#include "conform/subject.hpp"
+#include "ptxloom/exec.hpp"
+#include "ptxloom/launch.hpp"
+
+// One kernel of conformance on either side, on the same operands.
+namespace ptxloom::conform_kernels {
+
+/// What the threads are given.
+struct Given {
+  std::size_t threads = 0;
+  std::vector<std::byte> in, slots;
+  std::vector<TensorMap> maps;  ///< one a warp; their addresses are offsets in the slots
+};
+Given given_to(const Subject& subject, std::size_t threads, std::uint64_t seed);
+
+/// `judge`: misuse that may give right results by luck is an error too.
+Outcome run_executor(const exec::Program& program, const std::string& entry, const Subject& subject,
+                     Given given, bool judge);
+Outcome run_device(const DeviceContext& device, const DeviceModule& module, const std::string& entry,
+                   const Subject& subject, const Given& given);
+
+}  // namespace ptxloom::conform_kernels

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conform/tensors.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <string>
+#include <string_view>
+
+namespace ptxloom::conform_kernels {
+namespace {
+
+using Random = std::mt19937_64;
+
+constexpr std::uint64_t kWarpBytes = std::uint64_t{kSlotBytes} * kWarpThreads;
+constexpr std::uint32_t kMostBoxBytes = 8192;  // beside an mbarrier, in the shared memory of a warp
+
+/// What the specs say of a map.
+struct Kind {
+  std::uint32_t rank = 1;
+  bool image = false;
+  std::vector<std::string_view> types;
+};
+
+Kind kind_of(std::string_view text) {
+  Kind kind{.rank = static_cast<std::uint32_t>(text[0] - '0'), .types = {}};
+  text.remove_prefix(text.find(' ') + 1);
+  kind.image = text.starts_with("image");
+  for (text.remove_prefix(text.find(' ') + 1); !text.empty();) {
+    kind.types.push_back(text.substr(0, text.find(',')));
+    text.remove_prefix(std::min(text.size(), kind.types.back().size() + 1));
+  }
+  return kind;
+}
+
+std::uint32_t below(Random& random, std::uint32_t count) { return static_cast<std::uint32_t>(random() % count); }
+
+/// "f32.ftz" or a type's name.
+void set_type(TensorMap& map, std::string_view name) {
+  const std::size_t dot = std::min(name.find('.'), name.size());
+  map.ftz = dot != name.size();
+  map.type = find_type(name.substr(0, dot)).value_or(f32);
+}
+
+// Elements of a row in shared memory: 16 bytes or a multiple, within the swizzle.
+std::uint32_t random_row(Random& random, const TensorMap& map) {
+  constexpr std::array<std::uint32_t, 4> kSpans{256, 32, 64, 128};
+  const std::uint32_t size = map.unit().global_bytes,
+                      most = std::min(kSpans[static_cast<std::size_t>(map.swizzle)], 256 * size);
+  return 16 * (1 + below(random, most / 16)) / size;
+}
+
+std::uint32_t pitch_of(const TensorMap& map, std::uint32_t row_bytes) {
+  constexpr std::array<std::uint32_t, 4> kSpans{0, 32, 64, 128};
+  return std::max(row_bytes, kSpans[static_cast<std::size_t>(map.swizzle)]);
+}
+
+std::uint32_t rows_of(const TensorMap& map) {
+  if (map.image) return map.image->pixels;
+  std::uint32_t rows = 1;
+  for (std::size_t i = 1; i < map.rank; ++i)
+    rows *= (map.box[i] + map.element_strides[i] - 1) / map.element_strides[i];
+  return rows;
+}
+
+std::uint32_t row_bytes_of(const TensorMap& map) {
+  return (map.image ? map.image->channels : map.box[0]) * map.unit().global_bytes;
+}
+
+void shape_tile(TensorMap& map, Random& random) {
+  map.box[0] = random_row(random, map);
+  map.dims[0] = map.box[0] / 2 + 1 + below(random, map.box[0]);
+  for (std::size_t i = 1; i < map.rank; ++i) {
+    map.dims[i] = 1 + below(random, map.rank == 2 ? 20 : 5);
+    map.element_strides[i] = 1 + below(random, 3);
+    map.box[i] = 1 + below(random, map.rank == 2 ? 24 : 5);
+  }
+}
+
+// The starting pixel, 0 to 3 along each axis, lies in the box whose corners are here.
+void shape_image(TensorMap& map, Random& random) {
+  TensorMap::Image image{.channels = random_row(random, map), .pixels = 1 + below(random, 40)};
+  map.dims[0] = image.channels / 2 + 1 + below(random, image.channels);
+  for (std::size_t i = 1; i + 1 < map.rank; ++i) {
+    map.dims[i] = 2 + below(random, map.rank == 3 ? 12 : 4);
+    image.lower[i - 1] = static_cast<std::int16_t>(-static_cast<int>(below(random, 3)));
+    image.upper[i - 1] =
+        static_cast<std::int16_t>(4 - static_cast<int>(map.dims[i]) + static_cast<int>(below(random, 3)));
+    map.element_strides[i] = 1 + below(random, 2);
+  }
+  map.dims[map.rank - 1] = 1 + below(random, 4);
+  map.image = image;
+}
+
+// Rows with some room between them; false where the tensor or its box does not fit.
+bool place(TensorMap& map, Random& random) {
+  std::uint64_t bytes = (map.dims[0] * map.unit().global_bytes + 15) / 16 * 16;
+  for (std::size_t i = 1; i < map.rank; ++i) {
+    bytes += 16 * below(random, 3);
+    map.strides[i - 1] = bytes;
+    bytes *= map.dims[i];
+  }
+  return bytes <= kWarpBytes && rows_of(map) * pitch_of(map, row_bytes_of(map)) <= kMostBoxBytes;
+}
+
+TensorMap random_map(const Kind& kind, Random& random) {
+  while (true) {
+    TensorMap map{.rank = kind.rank, .swizzle = static_cast<TensorSwizzle>(below(random, 4))};
+    set_type(map, kind.types[below(random, static_cast<std::uint32_t>(kind.types.size()))]);
+    if (map.type.is_float() && below(random, 2) == 0) map.fill = TensorFill::nan;
+    kind.image ? shape_image(map, random) : shape_tile(map, random);
+    if (place(map, random)) return map;
+  }
+}
+
+}  // namespace
+
+std::uint32_t box_bytes(const TensorMap& map) { return rows_of(map) * row_bytes_of(map); }
+
+std::vector<TensorMap> tensor_maps(const Subject& subject, std::size_t warps, std::uint64_t seed) {
+  if (!subject.around.maps) return {};
+  const std::string said = subject.variant.conform("map");
+  const Kind kind = kind_of(said);
+  Random random(seed ^ 0xD1B54A32D192ED03);
+  std::vector<TensorMap> maps;
+  for (std::size_t warp = 0; warp < warps; ++warp) {
+    maps.push_back(random_map(kind, random));
+    maps.back().address = warp * kWarpBytes;
+  }
+  return maps;
+}
+
+std::vector<std::byte> encode_maps(const std::vector<TensorMap>& maps, std::uint64_t slots,
+                                   const std::function<EncodedTensorMap(const TensorMap&)>& encode) {
+  std::vector<std::byte> bytes(maps.size() * kMapBytes);
+  for (std::size_t i = 0; i < maps.size(); ++i) {
+    TensorMap map = maps[i];
+    map.address += slots;
+    const EncodedTensorMap encoded = encode(map);
+    const std::uint32_t counted = box_bytes(map);
+    std::byte* const at = bytes.data() + i * kMapBytes;
+    std::memcpy(at, encoded.bytes.data(), encoded.bytes.size());
+    std::memcpy(at + encoded.bytes.size(), &counted, sizeof counted);
+  }
+  return bytes;
+}
+
+}  // namespace ptxloom::conform_kernels
