@@ -49,10 +49,10 @@ Around around(Variant variant) {
     if (operand.kind != OperandSpec::Kind::value && operand.kind != OperandSpec::Kind::literal)
       text += address_text(variant, operand) + " ";
   }
-  made.global |= mentions(text, "_global");
+  made.maps = mentions(text, "%map");
+  made.global = made.maps || mentions(text, "_global");
   made.peer = mentions(text, "_peer");
   made.shared |= made.peer || mentions(text, "_shared") || mentions(text, "_generic");
-  made.maps = mentions(text, "%map");
   if (made.peer) made.shape.cluster[0] = 2;
   read_shape(variant.conform("block"), made.shape.block);
   read_shape(variant.conform("cluster"), made.shape.cluster);

@@ -95,7 +95,9 @@ void append_with_literals(Subject subject, std::vector<Subject>& into) {
   const std::span<const OperandSpec> operands = subject.variant.operands();
   std::vector<std::vector<std::int64_t>> values(operands.size());
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].kind != OperandSpec::Kind::value || operands[i].registers_allowed) continue;
+    const OperandSpec& operand = operands[i];
+    if (operand.kind != OperandSpec::Kind::value || operand.registers_allowed || !operand.literal_allowed)
+      continue;
     values[i] = literals(subject.variant, operands[i]);
     subject.immediates[i] = values[i].front();
   }
