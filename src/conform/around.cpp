@@ -57,6 +57,7 @@ Around around(Variant variant) {
   read_shape(variant.conform("block"), made.shape.block);
   read_shape(variant.conform("cluster"), made.shape.cluster);
   read_shape(variant.conform("grid"), made.shape.grid);
+  made.peer |= made.shared && made.shape.has_clusters();
   return made;
 }
 
