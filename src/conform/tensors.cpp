@@ -92,13 +92,14 @@ void shape_image(TensorMap& map, Random& random) {
   map.image = image;
 }
 
-// Rows with some room between them; false where the tensor or its box does not fit.
+// With some room between rows, where each stride is a multiple of the one before, as the driver asks; false
+// where the tensor or its box does not fit.
 bool place(TensorMap& map, Random& random) {
   std::uint64_t bytes = (map.dims[0] * map.unit().global_bytes + 15) / 16 * 16;
+  bytes += 16 * below(random, 3);
   for (std::size_t i = 1; i < map.rank; ++i) {
-    bytes += 16 * below(random, 3);
     map.strides[i - 1] = bytes;
-    bytes *= map.dims[i];
+    bytes *= map.dims[i] + (i + 1 < map.rank ? below(random, 2) : 0);
   }
   return bytes <= kWarpBytes && rows_of(map) * pitch_of(map, row_bytes_of(map)) <= kMostBoxBytes;
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of docs/results/conformance-*.md, from what `ptxloom conform --json` wrote.
 
-usage: table.py FILE...    several files are one run in parts
+usage: table.py FILE...    several files are one run in parts; a form counts where it stands first
 """
 import collections
 import json
@@ -12,17 +12,18 @@ import sys
 def read(files):
     variants = []
     for name in files:
+        known = {variant["form"] for variant in variants}
         with open(name) as file:
-            variants += json.load(file)["variants"]
+            variants += [variant for variant in json.load(file)["variants"] if variant["form"] not in known]
     return variants
 
 
 def main(files):
     by_form = collections.defaultdict(list)
-    skipped = collections.Counter()
+    skipped = collections.defaultdict(collections.Counter)
     for variant in read(files):
         if variant["state"] == "skipped":
-            skipped[variant["note"]] += 1
+            skipped[variant["note"]][variant["form"]] += 1
         else:
             by_form[variant["form"]].append(variant)
     tried = [v for variants in by_form.values() for v in variants]
@@ -38,8 +39,13 @@ def main(files):
         print(f"| {form} | {len(variants):,} | {several} | {sum(v['elements'] for v in variants):,} "
               f"| {sum(v['differing'] for v in variants):,} |")
     print("\nNot tried, variants by reason:\n")
-    for reason, count in skipped.most_common():
-        print(f"- {count:,}: {reason}")
+    for reason, forms in sorted(skipped.items(), key=lambda item: -item[1].total()):
+        print(f"- {forms.total():,}: {reason} ({', '.join(f'{form} {count:,}' for form, count in sorted(forms.items()))})")
+    different = [v for v in tried if v["state"] in ("differs", "failed")]
+    if different:
+        print("\nNot alike:\n")
+    for variant in different:
+        print(f"- {variant['opcode']}: {variant['state']}, {variant['differing']:,} of {variant['elements']:,}: {variant['note']}")
 
 
 if __name__ == "__main__":
