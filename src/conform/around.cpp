@@ -33,15 +33,18 @@ std::string address_text(Variant variant, const OperandSpec& operand) {
   const std::string whose = said.substr(0, plus);
   if (operand.kind != OperandSpec::Kind::address || (whose != "own" && whose != "uniform")) return said;
   const std::string thread = whose == "own" ? "own" : "warp";
-  const std::string space = !is_shared(operand)                    ? "_global"
-                            : operand.space.empty()                ? "_generic"
+  const std::string space = !is_shared(operand)                  ? "_global"
+                            : operand.space.empty()              ? "_generic"
                             : operand.space == "shared::cluster" ? "_peer"
                                                                  : "_shared";
   return "%" + thread + space + said.substr(plus);
 }
 
 Around around(Variant variant) {
-  Around made{.shape = {}, .before = variant.conform("before"), .after = variant.conform("after")};
+  Around made{.shape = {},
+              .before = variant.conform("before"),
+              .after = variant.conform("after"),
+              .module = variant.conform("module")};
   std::string text = made.before + made.after;
   for (const OperandSpec& operand : variant.operands()) {
     const std::string said = variant.conform(operand.name);
@@ -49,6 +52,7 @@ Around around(Variant variant) {
     if (operand.kind != OperandSpec::Kind::value && operand.kind != OperandSpec::Kind::literal)
       text += address_text(variant, operand) + " ";
   }
+  made.data = mentions(text, " data;");
   made.maps = mentions(text, "%map");
   made.global = made.maps || mentions(text, "_global");
   made.peer = mentions(text, "_peer");

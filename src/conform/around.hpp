@@ -28,8 +28,10 @@ struct Around {
   bool global = false, shared = false;  ///< each thread has a slot of this memory
   bool peer = false;  ///< threads reach into shared memory of the next block of their cluster
   bool maps = false;  ///< each warp has a tensor map
+  bool data = false;  ///< the kernel has a parameter of kDataBytes random bytes
   LaunchShape shape;
   std::string before, after;  ///< statements; $NAME stands for an operand
+  std::string module;         ///< functions beside the kernel
 };
 
 Around around(Variant variant);

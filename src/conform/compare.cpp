@@ -105,8 +105,9 @@ void compare(const Subject& subject, std::span<const std::byte> inputs, const Ou
   const auto of = [](std::size_t bytes, int record) {
     return bytes / static_cast<std::size_t>(std::max(record, 1));
   };
-  const std::size_t threads = std::max({of(inputs.size(), subject.in.bytes), of(device.records.size(), subject.out.bytes),
-                                        of(device.slots.size(), kSlotBytes)});
+  const std::size_t threads =
+      std::max({of(inputs.size(), subject.in.bytes), of(device.records.size(), subject.out.bytes),
+                of(device.slots.size(), kSlotBytes)});
   result.operand_sets = std::max(result.operand_sets, threads / kWarpThreads);
   result.state = result.differing == 0 ? ConformResult::State::agrees : ConformResult::State::differs;
 }

@@ -25,10 +25,7 @@ namespace {
 
 using namespace conform_kernels;
 
-constexpr std::size_t kBatch = 32;  // kernels of a module: linked at once
-constexpr Version kSurroundings{.major = 7, .minor = 8};  // what the statements around instructions need
-
-std::string entry_name(std::size_t index) { return "k" + std::to_string(index); }
+constexpr std::size_t kBatch = 32;                        // kernels of a module: linked at once
 
 /// The first line of an error's message.
 std::string reason(const Error& error) { return error.diagnostics().front().message; }
@@ -56,16 +53,6 @@ class Batch {
   }
 
  private:
-  std::string module_text(std::span<const std::size_t> indices) const {
-    Version version = kSurroundings;
-    for (const std::size_t i : indices)
-      version = std::max(version, *subjects_[i].variant.since(context_.target()));
-    std::string text = fmt::format(".version {}\n.target {}\n.address_size 64\n", to_string(version),
-                                   context_.target().name());
-    for (const std::size_t i : indices) text += kernel_text(subjects_[i], entry_name(i));
-    return text;
-  }
-
   // What the executor can run. It has to know the kernel before the device is asked.
   void parse_all(std::vector<ConformResult>& results) {
     parsed_.resize(subjects_.size());
@@ -73,7 +60,7 @@ class Batch {
       if (!subjects_[i].why_not.empty()) continue;
       try {
         const std::size_t one[] = {i};
-        const ParseResult read = parse(module_text(one), context_);
+        const ParseResult read = parse(module_text(subjects_, one, context_.target()), context_);
         if (!read.ok()) throw Error(ErrorKind::refused, read.diagnostics);
         parsed_[i].emplace(read.module, entry_name(i));
       } catch (const Error& error) {
@@ -100,7 +87,7 @@ class Batch {
 
   std::vector<std::byte> link(std::span<const std::size_t> indices) const {
     return context_.linker()
-        .link(module_text(indices), {.target = std::string(context_.target().name())})
+        .link(module_text(subjects_, indices, context_.target()), {.target = std::string(context_.target().name())})
         .cubin;
   }
 
@@ -122,11 +109,10 @@ class Batch {
                                  options_.seed ^ hash128(subject.variant.opcode()).low);
     try {
       const Outcome executor = run_executor(*parsed_[i], entry_name(i), subject, given, !context_.is_gpu());
-      const Outcome other =
-          context_.is_gpu()
-              ? run_device(context_.device_context(), module_ ? *module_ : singles_.at(i), entry_name(i),
-                           subject, given)
-              : run_executor(*parsed_[i], entry_name(i), subject, given, false);
+      const Outcome other = context_.is_gpu()
+                                ? run_device(context_.device_context(), module_ ? *module_ : singles_.at(i),
+                                             entry_name(i), subject, given)
+                                : run_executor(*parsed_[i], entry_name(i), subject, given, false);
       compare(subject, given.in, other, executor, result);
     } catch (const Error& error) {
       if (error.diagnostics().front().code == "device-fault") throw;

@@ -165,10 +165,12 @@ std::string declarations(const Subject& subject) {
   return text;
 }
 
-std::string head_text(const LaunchShape& shape, std::string_view name) {
+std::string head_text(const Around& around, std::string_view name) {
+  const LaunchShape& shape = around.shape;
   std::string text = fmt::format(".visible .entry {}(", name);
   for (const char* parameter : {"in", "out", "slots", "tiles", "maps"})
     text += fmt::format("{}.param .b64 {}", text.ends_with('(') ? "" : ", ", parameter);
+  if (around.data) text += fmt::format(", .param .align 16 .b8 data[{}]", kDataBytes);
   text += fmt::format(")\n.reqntid {}\n", fmt::join(shape.block, ", "));
   if (shape.has_clusters())
     text += fmt::format(".explicitcluster\n.reqnctapercluster {}\n", fmt::join(shape.cluster, ", "));
@@ -179,7 +181,7 @@ std::string head_text(const LaunchShape& shape, std::string_view name) {
 
 std::string kernel_text(const Subject& subject, std::string_view name) {
   const Around& around = subject.around;
-  std::string text = head_text(around.shape, name) + declarations(subject) + thread_text(around.shape);
+  std::string text = head_text(around, name) + declarations(subject) + thread_text(around.shape);
   text += fmt::format(
       "ld.param.b64 %in, [in];\nld.param.b64 %out, [out];\nmad.wide.u32 %in, %t0, {}, %in;\n"
       "mad.wide.u32 %out, %t0, {}, %out;\n",

@@ -17,7 +17,7 @@ namespace ptxloom::conform_kernels {
 /// What the threads are given.
 struct Given {
   std::size_t threads = 0;
-  std::vector<std::byte> in, slots;
+  std::vector<std::byte> in, slots, data;
   std::vector<TensorMap> maps;  ///< one a warp; their addresses are offsets in the slots
 };
 Given given_to(const Subject& subject, std::size_t threads, std::uint64_t seed);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,10 +52,16 @@ Type element_type(const Subject& subject, const Field& field);
 
 /// A kernel `name` that runs the subject's instruction once a thread, as PTX text. Its parameters are the
 /// addresses of the records `in` and `out`, of the slots, of where shared memory is left (`tiles`), and of
-/// the tensor maps, kMapBytes apart.
+/// the tensor maps, kMapBytes apart; then `data`, where the subject takes it.
 std::string kernel_text(const Subject& subject, std::string_view name);
 
+/// Some of the subjects as a module; entry_name gives the kernel of each. Its version is as low as they allow.
+std::string module_text(std::span<const Subject> subjects, std::span<const std::size_t> which,
+                        const Target& target);
+std::string entry_name(std::size_t subject);
+
 inline constexpr int kBlockThreads = 128;
+inline constexpr int kDataBytes = 1024;
 inline constexpr int kWarpThreads = 32;
 inline constexpr int kMapBytes = 256;  // a tensor map, and what the kernel must know of it
 

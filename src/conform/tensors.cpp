@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <sstream>
 #include <string>
 #include <string_view>
+
+#include "conform/replaced.hpp"
 
 namespace ptxloom::conform_kernels {
 namespace {
@@ -19,21 +22,37 @@ constexpr std::uint32_t kMostBoxBytes = 8192;  // beside an mbarrier, in the sha
 struct Kind {
   std::uint32_t rank = 1;
   bool image = false;
-  std::vector<std::string_view> types;
+  std::vector<std::string> types;
+  std::string field;  ///< that the kernel sets
+  std::uint32_t number = 0;
+
+  ReplacedField replaced() const { return {.name = field, .number = number}; }
 };
 
-Kind kind_of(std::string_view text) {
-  Kind kind{.rank = static_cast<std::uint32_t>(text[0] - '0'), .types = {}};
-  text.remove_prefix(text.find(' ') + 1);
-  kind.image = text.starts_with("image");
-  for (text.remove_prefix(text.find(' ') + 1); !text.empty();) {
-    kind.types.push_back(text.substr(0, text.find(',')));
-    text.remove_prefix(std::min(text.size(), kind.types.back().size() + 1));
-  }
+/// The value of a literal operand where "$NAME" stands for it.
+std::uint32_t number_of(const Subject& subject, std::string_view word) {
+  if (word.starts_with('$'))
+    return static_cast<std::uint32_t>(
+        subject.immediates[static_cast<std::size_t>(subject.variant.operand_index(word.substr(1)))]);
+  return static_cast<std::uint32_t>(std::stoul(std::string(word)));
+}
+
+Kind kind_of(const Subject& subject) {
+  std::istringstream words(subject.variant.conform("map"));
+  Kind kind{.types = {}, .field = {}};
+  std::string rank, shape, types, without, number;
+  words >> rank >> shape >> types >> without >> kind.field >> number;
+  kind.rank = static_cast<std::uint32_t>(rank.at(0) - '0');
+  kind.image = shape == "image";
+  std::istringstream list(types);
+  for (std::string type; std::getline(list, type, ',');) kind.types.push_back(type);
+  if (!number.empty()) kind.number = number_of(subject, number);
   return kind;
 }
 
-std::uint32_t below(Random& random, std::uint32_t count) { return static_cast<std::uint32_t>(random() % count); }
+std::uint32_t below(Random& random, std::uint32_t count) {
+  return static_cast<std::uint32_t>(random() % count);
+}
 
 /// "f32.ftz" or a type's name.
 void set_type(TensorMap& map, std::string_view name) {
@@ -67,8 +86,8 @@ std::uint32_t row_bytes_of(const TensorMap& map) {
   return (map.image ? map.image->channels : map.box[0]) * map.unit().global_bytes;
 }
 
-void shape_tile(TensorMap& map, Random& random) {
-  map.box[0] = random_row(random, map);
+void shape_tile(TensorMap& map, Random& random, bool narrow) {
+  map.box[0] = narrow ? 16 / map.unit().global_bytes : random_row(random, map);
   map.dims[0] = map.box[0] / 2 + 1 + below(random, map.box[0]);
   for (std::size_t i = 1; i < map.rank; ++i) {
     map.dims[i] = 1 + below(random, map.rank == 2 ? 20 : 5);
@@ -109,7 +128,8 @@ TensorMap random_map(const Kind& kind, Random& random) {
     TensorMap map{.rank = kind.rank, .swizzle = static_cast<TensorSwizzle>(below(random, 4))};
     set_type(map, kind.types[below(random, static_cast<std::uint32_t>(kind.types.size()))]);
     if (map.type.is_float() && below(random, 2) == 0) map.fill = TensorFill::nan;
-    kind.image ? shape_image(map, random) : shape_tile(map, random);
+    if (!kind.field.empty()) set_literal(map, kind.replaced());
+    kind.image ? shape_image(map, random) : shape_tile(map, random, !kind.field.empty());
     if (place(map, random)) return map;
   }
 }
@@ -120,8 +140,7 @@ std::uint32_t box_bytes(const TensorMap& map) { return rows_of(map) * row_bytes_
 
 std::vector<TensorMap> tensor_maps(const Subject& subject, std::size_t warps, std::uint64_t seed) {
   if (!subject.around.maps) return {};
-  const std::string said = subject.variant.conform("map");
-  const Kind kind = kind_of(said);
+  const Kind kind = kind_of(subject);
   Random random(seed ^ 0xD1B54A32D192ED03);
   std::vector<TensorMap> maps;
   for (std::size_t warp = 0; warp < warps; ++warp) {
@@ -131,17 +150,22 @@ std::vector<TensorMap> tensor_maps(const Subject& subject, std::size_t warps, st
   return maps;
 }
 
-std::vector<std::byte> encode_maps(const std::vector<TensorMap>& maps, std::uint64_t slots,
+std::vector<std::byte> encode_maps(const Subject& subject, const std::vector<TensorMap>& maps,
+                                   std::uint64_t slots,
                                    const std::function<EncodedTensorMap(const TensorMap&)>& encode) {
+  if (maps.empty()) return {};
+  const Kind kind = kind_of(subject);
   std::vector<std::byte> bytes(maps.size() * kMapBytes);
   for (std::size_t i = 0; i < maps.size(); ++i) {
     TensorMap map = maps[i];
     map.address += slots;
-    const EncodedTensorMap encoded = encode(map);
     const std::uint32_t counted = box_bytes(map);
+    const BeforeReplacing given = before_replacing(map, kind.replaced());
+    const EncodedTensorMap encoded = encode(given.map);
     std::byte* const at = bytes.data() + i * kMapBytes;
     std::memcpy(at, encoded.bytes.data(), encoded.bytes.size());
-    std::memcpy(at + encoded.bytes.size(), &counted, sizeof counted);
+    std::memcpy(at + 128, &counted, sizeof counted);
+    std::memcpy(at + 136, &given.value, sizeof given.value);
   }
   return bytes;
 }

@@ -11,7 +11,7 @@
 
 // Tensor maps for the kernels of conformance: small tensors of random shapes that lie in the slots of a warp,
 // with the boxes, strides, swizzles and fills that the rules allow. `map` in the specs says of what kind they
-// are: "3d tile f16,bf16", "4d image u8,f32".
+// are: "3d tile f16,bf16", "4d image u8,f32", "4d tile f32 without box_dim 2", which the kernel has to set.
 namespace ptxloom::conform_kernels {
 
 /// One for each warp; the address is an offset in the slots. Empty where the subject takes no map.
@@ -20,8 +20,10 @@ std::vector<TensorMap> tensor_maps(const Subject& subject, std::size_t warps, st
 /// Bytes that a copy of its box moves.
 std::uint32_t box_bytes(const TensorMap& map);
 
-/// As kernels find them, kMapBytes apart: the map in the encoding of `encode`, then the bytes of its box.
-std::vector<std::byte> encode_maps(const std::vector<TensorMap>& maps, std::uint64_t slots,
+/// As kernels find them, kMapBytes apart: the map in the encoding of `encode`, at 128 the bytes of its box, at
+/// 136 the value of the field that it is without.
+std::vector<std::byte> encode_maps(const Subject& subject, const std::vector<TensorMap>& maps,
+                                   std::uint64_t slots,
                                    const std::function<EncodedTensorMap(const TensorMap&)>& encode);
 
 }  // namespace ptxloom::conform_kernels

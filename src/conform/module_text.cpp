@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "conform/subject.hpp"
+
+namespace ptxloom::conform_kernels {
+namespace {
+
+constexpr Version kLeast{.major = 7, .minor = 8};  // what the statements around instructions need
+
+}  // namespace
+
+std::string entry_name(std::size_t subject) { return "k" + std::to_string(subject); }
+
+std::string module_text(std::span<const Subject> subjects, std::span<const std::size_t> which,
+                        const Target& target) {
+  Version version = kLeast;
+  std::set<std::string> functions;
+  for (const std::size_t i : which) {
+    version = std::max(version, *subjects[i].variant.since(target));
+    functions.insert(subjects[i].around.module);
+  }
+  std::string text =
+      fmt::format(".version {}\n.target {}\n.address_size 64\n", to_string(version), target.name());
+  for (const std::string& function : functions) text += function + "\n";
+  for (const std::size_t i : which) text += kernel_text(subjects[i], entry_name(i));
+  return text;
+}
+
+}  // namespace ptxloom::conform_kernels
