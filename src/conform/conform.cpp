@@ -25,7 +25,7 @@ namespace {
 
 using namespace conform_kernels;
 
-constexpr std::size_t kBatch = 32;                        // kernels of a module: linked at once
+constexpr std::size_t kBatch = 32;  // kernels of a module: linked at once
 
 /// The first line of an error's message.
 std::string reason(const Error& error) { return error.diagnostics().front().message; }
@@ -87,7 +87,8 @@ class Batch {
 
   std::vector<std::byte> link(std::span<const std::size_t> indices) const {
     return context_.linker()
-        .link(module_text(subjects_, indices, context_.target()), {.target = std::string(context_.target().name())})
+        .link(module_text(subjects_, indices, context_.target()),
+              {.target = std::string(context_.target().name())})
         .cubin;
   }
 

@@ -81,11 +81,16 @@ struct Field {
   Changed (*change)(TensorMap map, std::uint32_t number);
 };
 constexpr std::array kFields{
-    Field{"global_address", address}, Field{"rank", rank},
-    Field{"box_dim", box},            Field{"global_dim", dims},
-    Field{"global_stride", stride},   Field{"element_stride", element_stride},
-    Field{"elemtype", element},       Field{"swizzle_mode", swizzle},
-    Field{"fill_mode", fill},         Field{"interleave_layout", unchanged},
+    Field{"global_address", address},
+    Field{"rank", rank},
+    Field{"box_dim", box},
+    Field{"global_dim", dims},
+    Field{"global_stride", stride},
+    Field{"element_stride", element_stride},
+    Field{"elemtype", element},
+    Field{"swizzle_mode", swizzle},
+    Field{"fill_mode", fill},
+    Field{"interleave_layout", unchanged},
 };
 
 }  // namespace

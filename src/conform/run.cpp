@@ -17,8 +17,7 @@ KernelSignature signature(const std::string& name, const Given& given) {
   KernelSignature made{.name = name, .parameters = {}};
   for (const char* parameter : {"in", "out", "slots", "tiles", "maps"})
     made.append({.name = parameter, .type = u64, .pointer = true});
-  if (!given.data.empty())
-    made.append({.name = "data", .type = b8, .count = kDataBytes, .alignment = 16});
+  if (!given.data.empty()) made.append({.name = "data", .type = b8, .count = kDataBytes, .alignment = 16});
   return made;
 }
 
@@ -72,9 +71,9 @@ Outcome run_executor(const exec::Program& program, const std::string& entry, con
   const std::uint64_t slots = mapped(left.slots, "slots"),
                       tiles = left.tiles.empty() ? slots : mapped(left.tiles, "tiles");
   std::vector<std::byte> maps = encode_maps(subject, given.maps, slots, encode_for_executor);
-  const Arguments passed =
-      arguments(signature(entry, given),
-                {mapped(given.in, "in"), mapped(left.records, "out"), slots, tiles, mapped(maps, "maps")}, given);
+  const Arguments passed = arguments(
+      signature(entry, given),
+      {mapped(given.in, "in"), mapped(left.records, "out"), slots, tiles, mapped(maps, "maps")}, given);
   program.run(memory, {.grid = grid_of(subject, given),
                        .block = subject.around.shape.block,
                        .parameters = passed.bytes(),
@@ -99,10 +98,11 @@ Outcome run_device(const DeviceContext& device, const DeviceModule& module, cons
   const Stream stream(device);
   const auto [x, y, z] = grid_of(subject, given);
   const auto [bx, by, bz] = subject.around.shape.block;
-  function.launch({.grid = {x, y, z}, .block = {bx, by, bz}},
-                  arguments(function.signature(),
-                            {in.address(), out.address(), slots.address(), tiles.address(), maps.address()}, given),
-                  stream);
+  function.launch(
+      {.grid = {x, y, z}, .block = {bx, by, bz}},
+      arguments(function.signature(),
+                {in.address(), out.address(), slots.address(), tiles.address(), maps.address()}, given),
+      stream);
   stream.synchronize();
   if (!left.records.empty()) out.download(left.records);
   if (!left.slots.empty()) slots.download(left.slots);

@@ -55,7 +55,8 @@ Type element_type(const Subject& subject, const Field& field);
 /// the tensor maps, kMapBytes apart; then `data`, where the subject takes it.
 std::string kernel_text(const Subject& subject, std::string_view name);
 
-/// Some of the subjects as a module; entry_name gives the kernel of each. Its version is as low as they allow.
+/// Some of the subjects as a module; entry_name gives the kernel of each. Its version is as low as they
+/// allow.
 std::string module_text(std::span<const Subject> subjects, std::span<const std::size_t> which,
                         const Target& target);
 std::string entry_name(std::size_t subject);

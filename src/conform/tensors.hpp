@@ -20,8 +20,8 @@ std::vector<TensorMap> tensor_maps(const Subject& subject, std::size_t warps, st
 /// Bytes that a copy of its box moves.
 std::uint32_t box_bytes(const TensorMap& map);
 
-/// As kernels find them, kMapBytes apart: the map in the encoding of `encode`, at 128 the bytes of its box, at
-/// 136 the value of the field that it is without.
+/// As kernels find them, kMapBytes apart: the map in the encoding of `encode`, at 128 the bytes of its box,
+/// at 136 the value of the field that it is without.
 std::vector<std::byte> encode_maps(const Subject& subject, const std::vector<TensorMap>& maps,
                                    std::uint64_t slots,
                                    const std::function<EncodedTensorMap(const TensorMap&)>& encode);
