@@ -20,6 +20,7 @@
 #include "ptxloom/numeric.hpp"
 #include "ptxloom/plan.hpp"
 #include "ptxloom/ptx.hpp"
+#include "ptxloom/record.hpp"
 #include "ptxloom/runner.hpp"
 #include "ptxloom/signature.hpp"
 #include "ptxloom/space.hpp"
@@ -28,4 +29,5 @@
 #include "ptxloom/template.hpp"
 #include "ptxloom/tensor_map.hpp"
 #include "ptxloom/tune.hpp"
+#include "ptxloom/tuning_space.hpp"
 #include "ptxloom/type.hpp"

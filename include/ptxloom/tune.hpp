@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,75 +15,19 @@
 #include "ptxloom/jit.hpp"
 #include "ptxloom/launch.hpp"
 #include "ptxloom/plan.hpp"
+#include "ptxloom/tuning_space.hpp"
 
-// Which configuration of a kernel is fastest on this device? Candidates come as data: PTX and how to launch
-// it. Each is linked (on several host threads, ahead of the device), run on poisoned outputs and verified,
-// and only then timed: graph replays over buffers in rotation that are larger than the L2 cache, so that no
-// launch finds its data warm. The best few are measured again in turns, so that a drifting clock meets them
-// all alike. Winners are kept as records, one JSON object a line, a file for each device kind and host.
+// Which configuration of a kernel is fastest? A strategy picks configurations out of a space, a callback of
+// the user's makes each a candidate, that is data: PTX or machine code and how to launch it. Host threads
+// link ahead of the device; a Measurer verifies and times. The best few are measured again in pairs until
+// their order is certain or a tie. This layer knows no template and touches no device: a measurer may be a
+// worker process (make_worker) or a callback that returns given times.
 namespace [[gnu::visibility("default")]] ptxloom {
-
-/// "0.1.0"
-std::string_view library_version();
 
 /// Where a plan's tensor lies. Throws nothing; 0 for a tensor that the problem does not have.
 using AddressOf = std::function<std::uint64_t(std::string_view tensor)>;
 std::vector<Argument> arguments_of(const LaunchPlan& plan, const AddressOf& address);
 LaunchConfig launch_config_of(const LaunchPlan& plan);
-
-/// What a measurement holds for: another device, or another clock of its memory, is another matter.
-struct DeviceKey {
-  std::string name;  ///< "NVIDIA H200"
-  std::string sm;    ///< "sm_90a"
-  int sms = 0;
-  int memory_mhz = 0;
-  friend bool operator==(const DeviceKey&, const DeviceKey&) = default;
-};
-DeviceKey device_key(const DeviceInfo& info);
-
-/// The fastest configuration found for a problem on a device.
-struct Record {
-  DeviceKey device;
-  std::string kernel_template;
-  Settings problem, config;
-  double time_us = 0;  ///< median of one launch
-  double spread = 0;   ///< between the quartiles, as a part of the median
-  std::string library = std::string(library_version());
-  std::string linker;  ///< "13.0"
-  std::string flags;   ///< of the linker
-  std::optional<Resources> resources;
-  std::uint64_t evaluations = 0;
-};
-std::string to_json(const Record& record);
-/// Throws Error(usage, "bad-record") that says what is wrong with the line.
-Record record_from_json(std::string_view line);
-
-/// A folder of records. Reading merges all its files; a line that cannot be read is passed over with a
-/// warning. Writing replaces the file of this device kind and host as a whole, under a lock. Thread-safe.
-class Records {
- public:
-  explicit Records(std::filesystem::path folder, Log log = {});
-  /// In PTXLOOM_RECORDS, else XDG_DATA_HOME/ptxloom/records, else ~/.local/share/ptxloom/records.
-  static Records from_environment(Log log = {});
-
-  const std::filesystem::path& folder() const { return folder_; }
-  std::vector<Record> all() const;
-  /// The fastest of this library version; nullopt if there is none.
-  std::optional<Record> find(const DeviceKey& device, std::string_view kernel_template,
-                             const Settings& problem) const;
-  /// Those of other versions, fastest first: to be verified and measured again before anyone relies on them.
-  std::vector<Record> hints(const DeviceKey& device, std::string_view kernel_template,
-                            const Settings& problem) const;
-  /// Keeps a record, in place of one of the same device, problem and version that is not faster. Throws
-  /// Error(usage, "unwritable-file").
-  void add(const Record& record) const;
-  /// Adds the records of a file; returns how many it had.
-  std::size_t merge(const std::filesystem::path& file) const;
-
- private:
-  std::filesystem::path folder_;
-  Log log_;
-};
 
 /// When to stop; 0 = no such limit.
 struct Budget {
@@ -95,27 +39,115 @@ Budget parse_budget(std::string_view text);
 
 namespace tune {
 
-/// A kernel to be measured: PTX, or a cubin where there is one.
+/// A kernel to be measured. Plain data, for it crosses into another process.
 struct Candidate {
-  Settings config;
-  std::string ptx;
-  std::vector<std::byte> cubin;
-  LaunchPlan launch;
+  std::string ptx;                       ///< what is linked, unless `cubin` holds machine code already
+  std::vector<std::byte> cubin = {};
+  LinkOptions link = {};                 ///< the target is filled in
+  std::vector<LaunchPlan> launches;      ///< one after the other on one stream: together they are the work
+  std::vector<TensorPlan> scratch = {};  ///< buffers of its own, poisoned before it runs for the first time
 };
+
+/// A candidate of a configuration. Called from several threads at once; what it throws is the candidate's
+/// problem.
+using Maker = std::function<Candidate(const Settings& config)>;
 
 /// What all candidates must compute, and on which data.
 struct Task {
   std::vector<HostTensor> tensors;  ///< inputs with their data; of outputs only the plan counts
-  Expectation expected;
+  Expectation expected;             ///< from a reference that has nothing to do with the candidates
+  double operations = 0;            ///< that no correct kernel can do without; 0 = not known
+  std::string unit = {};            ///< the rate of specs/targets.json that bounds them: "f16"
+  bool warm = false;                ///< inputs are in the L2 cache; otherwise launches rotate through more than it holds
 };
 
-/// What came of one candidate.
+struct Trial {
+  const Settings& config;
+  const Candidate& candidate;
+  bool verify = true;   ///< before it is timed; false where it was verified before
+  int samples = 5;      ///< times to take; a candidate far behind the rival may get fewer
+};
+
+struct Reading {
+  std::vector<double> us;        ///< of one pass through the launches, each a median-like average over a graph replay
+  std::vector<double> rival_us;  ///< of the rival in turns with it; as many, or none where there is no rival
+  double busy_us = 0;            ///< the device's time for all of it, as far as it was timed
+  std::optional<DeviceHealth> health = {};
+  std::optional<Diagnostic> problem = {};  ///< why there are no times: "wrong-result", "device-fault", "time-limit" ...
+  bool restarted = false;                  ///< the candidate took its worker down, which was started again
+};
+
+/// Where candidates are verified and timed. One thread at a time uses it.
+class Measurer {
+ public:
+  virtual ~Measurer() = default;
+  /// Throws only where nothing can be measured any more; what a candidate does is told in the Reading.
+  virtual Reading measure(const Trial& trial) = 0;
+  /// What later trials are timed in turns with: a correct candidate, or none (nullptr). It is copied.
+  virtual void set_rival(const Trial* rival) = 0;
+  /// What candidates must bring: machine code, PTX, or nothing (then they are not even made).
+  enum class Code { none, ptx, cubin };
+  virtual Code code() const = 0;
+};
+
+/// Times that a callback gives, in microseconds; what it throws is the candidate's problem. To try a search
+/// without a device, or to tune what this library cannot launch.
+std::unique_ptr<Measurer> make_measurer(std::function<double(const Settings& config)> time_us);
+
+struct WorkerOptions {
+  std::string device = "gpu";            ///< "gpu", "gpu:1", or "cpu": the executor, whose times mean nothing
+  std::filesystem::path program = {};    ///< empty: PTXLOOM_WORKER, else libexec/ptxloom-worker near this program or library
+  double candidate_seconds = 10;         ///< what a candidate may take in all before it is killed
+  double start_seconds = 120;            ///< what starting and copying the inputs may take
+  Log log = {};
+};
+
+/// A process of its own for device work, for what runs there can break a context for good. Throws
+/// Error(missing, "no-worker"), and what the worker says where it cannot start: "no-driver", ...
+std::unique_ptr<Measurer> make_worker(const Task& task, WorkerOptions options = {});
+
+enum class Strategy {
+  exhaustive,  ///< all, in the order of the space
+  random,      ///< all, in an order drawn by the seed
+  halving,     ///< many with few samples; a third of them with three times as many, and so on
+  guided,      ///< the most promising next, by a model of the chip that learns from what was measured
+};
+std::string_view name(Strategy strategy);
+/// Throws Error(usage, "unknown-strategy").
+Strategy parse_strategy(std::string_view name);
+
+/// What came of one candidate, in the order of trying.
 struct Measurement {
   Settings config;
-  double time_us = 0;
-  double spread = 0;
-  Resources resources;
-  std::optional<Diagnostic> problem;  ///< why it is out: "link-failed", "wrong-result", "launch-config" ...
+  double at_s = 0;          ///< when it was done, since the search began
+  double predicted_us = 0;  ///< by the model before it was measured; 0 = no model
+  double time_us = 0;       ///< median
+  double spread = 0;        ///< between the quartiles, as a part of the median
+  int samples = 0;
+  double link_ms = 0;       ///< 0: the same kernel was linked before, or nothing was
+  std::optional<Resources> resources = {};
+  std::optional<Diagnostic> problem = {};
+  std::filesystem::path saved = {};  ///< of a wrong one: the folder with its PTX, configuration and seed
+};
+
+/// Two of the best, timed in turns.
+struct Comparison {
+  std::size_t candidate = 0, rival = 0;  ///< places in SearchResult::candidates
+  double ratio = 1;                      ///< median of candidate over rival, round by round
+  double low = 1, high = 1;              ///< where it lies with 95 % confidence
+  int rounds = 0;
+  enum class Verdict { faster, slower, tie } verdict = Verdict::tie;  ///< of the candidate
+};
+
+struct HealthSample {
+  double at_s = 0;
+  DeviceHealth health;
+};
+
+struct Restart {
+  double at_s = 0;
+  std::size_t candidate = 0;
+  std::string why;
 };
 
 struct Progress {
@@ -125,27 +157,42 @@ struct Progress {
 };
 
 struct SearchOptions {
-  Budget budget;
-  unsigned jobs = 0;  ///< host threads that link; 0 = one a core
-  std::string target;
+  Budget budget = {};
+  Strategy strategy = Strategy::guided;
+  std::uint64_t seed = 0;
+  unsigned jobs = 0;         ///< host threads that make and link; 0 = one a core, at most 16
+  double link_seconds = 30;  ///< a candidate that takes longer is out
+  std::vector<Settings> first = {};  ///< configurations to try before all others
+  /// Of the device that is measured, for the model: without it the guided strategy knows the rates of the target alone.
+  std::optional<DeviceInfo> device = {};
+  double least_us = 0;  ///< what the chip's limits allow: faster is refused as "mis-measured"
+  std::filesystem::path wrong_folder = {};  ///< where wrong candidates are saved; empty: nowhere
   const std::atomic<bool>* stop = nullptr;  ///< set to end early with what was found
-  std::function<void(const Progress&)> progress;
+  std::function<void(const Progress&)> progress = {};
 };
 
 struct SearchResult {
-  std::vector<Measurement> measured;  ///< fastest first, then those that failed
+  std::vector<Measurement> candidates;
+  std::optional<std::size_t> winner;  ///< none where no candidate was correct
+  Candidate kernel;                   ///< the winner's
+  std::vector<Comparison> final;
+  std::vector<HealthSample> health;
+  std::vector<Restart> restarts;
   std::uint64_t evaluations = 0;
-  bool interrupted = false;  ///< by `stop`
-  std::optional<Diagnostic>
-      fault;  ///< a candidate broke the device's context, and nothing could be run after it
-  const Measurement* best() const;  ///< nullptr where no candidate was correct
+  double seconds = 0;
+  double device_busy = 0;  ///< part of the time, from the first candidate's end on
+  bool interrupted = false;           ///< by `stop`
+  std::optional<Diagnostic> fault;  ///< why nothing could be measured after the last one
+  const Measurement* best() const { return winner ? &candidates[*winner] : nullptr; }
 };
 
-/// Candidate number `index`, or nullopt behind the last. Called from several threads.
-using Source = std::function<std::optional<Candidate>(std::size_t index)>;
+/// `linker` may be null where the measurer asks for no machine code.
+SearchResult search(const Admissible& space, const Target& target, const Maker& make, const Linker* linker,
+                    Measurer& measurer, const SearchOptions& options);
 
-SearchResult search(const DeviceContext& device, const Linker& linker, const Task& task, const Source& source,
-                    const SearchOptions& options);
+/// Microseconds below which no kernel can do a task: its operations at the unit's peak, its inputs over the
+/// device's memory unless they may be in the L2 cache. 0 where nothing is known.
+double least_time_us(const Task& task, const DeviceInfo& device);
 
 }  // namespace tune
 }  // namespace ptxloom
