@@ -7,6 +7,7 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/ptxloom" DESTINATION "${CMAKE_I
         FILES_MATCHING PATTERN "*.hpp")
 install(TARGETS ptxloom_core ptxloom EXPORT ptxloomTargets)
 install(EXPORT ptxloomTargets NAMESPACE ptxloom:: DESTINATION "${config_folder}")
+install(TARGETS ptxloom_worker RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}")
 if(TARGET ptxloom_tool)
   install(TARGETS ptxloom_tool)
 endif()

@@ -16,8 +16,8 @@
 #include "ptxloom/kernel.hpp"
 #include "ptxloom/launch.hpp"
 #include "ptxloom/log.hpp"
+#include "ptxloom/record.hpp"
 #include "ptxloom/tensor_map.hpp"
-#include "ptxloom/tune.hpp"
 
 // Where kernels are loaded and run: one GPU, or the CPU executor where there is none. A Context carries
 // everything that is not a kernel's own: the instruction specs, the device and its target, the linker with
@@ -70,7 +70,8 @@ class Context {
   /// Checks, prints, links (or finds in the cache) and loads a kernel; `entry` may be left out where there is
   /// one. In the executor: checks and decodes. Throws Error(refused) with all diagnostics of what is illegal,
   /// or with "target-mismatch"; Error(missing, "no-nvjitlink"); what linking and loading throw.
-  Kernel load(const ir::Module& module, std::string_view entry = {}) const;
+  /// The target of `link` is the context's, whatever it says.
+  Kernel load(const ir::Module& module, std::string_view entry = {}, LinkOptions link = {}) const;
   /// The same for PTX text. On a GPU the linker alone judges it; in the executor it must be within the specs.
   Kernel load(std::string_view ptx, std::string_view entry = {}) const;
 

@@ -6,6 +6,7 @@
 
 #include "ptxloom/runner.hpp"
 #include "ptxloom/template.hpp"
+#include "ptxloom/tuner.hpp"
 #include "ptxloom/type.hpp"
 
 // D = alpha * A * B + beta * C. A is m x k, B is k x n, each row- or column-major; C and D are m x n,

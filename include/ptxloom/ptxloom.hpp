@@ -3,6 +3,7 @@
 
 // All of the library: instruction specs in, specialised, checked, tuned GPU kernels out, at run time.
 #include "ptxloom/buffer.hpp"
+#include "ptxloom/build_words.hpp"
 #include "ptxloom/builder.hpp"
 #include "ptxloom/check.hpp"
 #include "ptxloom/context.hpp"
@@ -29,5 +30,6 @@
 #include "ptxloom/template.hpp"
 #include "ptxloom/tensor_map.hpp"
 #include "ptxloom/tune.hpp"
+#include "ptxloom/tuner.hpp"
 #include "ptxloom/tuning_space.hpp"
 #include "ptxloom/type.hpp"

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,7 +50,8 @@ std::string to_json(const Record& record);
 Record record_from_json(std::string_view line);
 
 /// A folder of records. Reading merges all its files; a line that cannot be read is passed over with a
-/// warning. Writing replaces the file of this device kind and host as a whole, under a lock. Thread-safe.
+/// warning. Writing appends one line to the file of this device kind and host, under a lock: writers lose
+/// nothing of each other, and one that is killed loses no more than its own line. Thread-safe.
 class Records {
  public:
   explicit Records(std::filesystem::path folder, Log log = {});
@@ -56,14 +59,20 @@ class Records {
   static Records from_environment(Log log = {});
 
   const std::filesystem::path& folder() const { return folder_; }
+  /// The fastest of each device, template, problem and library version, fastest first.
   std::vector<Record> all() const;
   /// The fastest of this library version; nullopt if there is none.
   std::optional<Record> find(const DeviceKey& device, std::string_view kernel_template,
                              const Settings& problem) const;
+  /// Of this library version and device, for another problem: words are the same where they are no numbers,
+  /// and numbers, which are sizes mostly, are as near as there is by their ratio. Its configuration is a
+  /// guess for this problem, and its time none at all.
+  std::optional<Record> nearest(const DeviceKey& device, std::string_view kernel_template,
+                                const Settings& problem) const;
   /// Those of other versions, fastest first: to be verified and measured again before anyone relies on them.
   std::vector<Record> hints(const DeviceKey& device, std::string_view kernel_template,
                             const Settings& problem) const;
-  /// Keeps a record, in place of one of the same device, problem and version that is not faster. Throws
+  /// Keeps a record, unless a faster one of the same device, problem and version is there. Throws
   /// Error(usage, "unwritable-file").
   void add(const Record& record) const;
   /// Adds the records of a file; returns how many it had.
@@ -72,6 +81,22 @@ class Records {
  private:
   std::filesystem::path folder_;
   Log log_;
+};
+
+/// The right to tune a problem on a kind of device, among the processes that share a records folder. Given
+/// back when it goes, also by a process that is killed.
+class Claim {
+ public:
+  /// Waits while another process has it, and says so in the log; nullopt where `stop` is set meanwhile.
+  /// Where the folder cannot be written to there is nobody to share with, and the claim is given.
+  static std::optional<Claim> wait(const Records& records, const DeviceKey& device,
+                                   std::string_view kernel_template, const Settings& problem, const Log& log,
+                                   const std::atomic<bool>* stop = nullptr);
+  bool waited() const { return waited_; }  ///< somebody else has tuned meanwhile: look at the records again
+
+ private:
+  std::shared_ptr<void> lock_;
+  bool waited_ = false;
 };
 
 }  // namespace ptxloom

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,11 +10,12 @@
 #include <vector>
 
 #include "ptxloom/context.hpp"
+#include "ptxloom/record.hpp"
 #include "ptxloom/template.hpp"
 
 // What can be done with any template on any context: make its kernel for a problem, run it on given or random
-// data and verify what comes out, or search the device for its fastest configuration;
-// and the kernels of known records can be linked ahead.
+// data and verify what comes out; and the kernels of known records can be linked ahead. Tuning is in
+// tuner.hpp.
 namespace [[gnu::visibility("default")]] ptxloom {
 
 /// A template's kernel for one problem, loaded.
@@ -24,12 +24,14 @@ struct Specialised {
   std::vector<TensorPlan> tensors;
   LaunchPlan launch;
   Kernel kernel;
-  bool tuned = false;  ///< the configuration comes from a tuning record
-  double emit_ms = 0;  ///< choosing the configuration and building the IR
+  bool tuned = false;  ///< the configuration comes from a tuning record of this very problem
+  std::optional<Settings> borrowed_from = {};  ///< it comes from a record of this, the nearest problem
+  double emit_ms = 0;                          ///< choosing the configuration and building the IR
 };
 
 /// The configuration known to be best: of a tuning record for this device, problem and library version that
-/// agrees with the given words, else the template's own choice.
+/// agrees with the given words, else of the record for the nearest problem, if it fits this one, else the
+/// template's own choice. The words may be build words (build_words.hpp) too.
 Specialised specialise(const Context& context, const Template& kernel_template, const Settings& problem,
                        const Settings& config = {});
 
@@ -57,27 +59,6 @@ std::vector<HostTensor> make_tensors(const Template& kernel_template, const Sett
 
 /// Runs once on poisoned outputs and compares them with what the template says they must hold.
 RunResult run_template(const Context& context, const Template& kernel_template, const RunOptions& options);
-
-struct TuneOptions {
-  Settings problem;
-  Settings config;  ///< words that all candidates must have
-  Budget budget = {.seconds = 20};
-  std::uint64_t seed = 0;
-  unsigned jobs = 0;  ///< host threads that link; 0 = one a core
-  const std::atomic<bool>* stop = nullptr;
-  std::function<void(const tune::Progress&)> progress;
-};
-
-struct TuneResult {
-  Settings problem;
-  tune::SearchResult search;
-  std::optional<Record> record;      ///< the winner; nullopt where no candidate was correct
-  std::optional<Diagnostic> unkept;  ///< why the record could not be written
-};
-
-/// Measures candidates, hints of other library versions first, and keeps the winner in the context's records.
-/// Throws Error(missing, "no-device") on the executor.
-TuneResult tune_template(const Context& context, const Template& kernel_template, const TuneOptions& options);
 
 /// The kernel of one record, linked before anyone asks for it.
 struct Prebuilt {

@@ -39,7 +39,8 @@ class ParameterSpace {
   /// ("unknown-parameter", with the nearest known one), a value outside its range ("bad-value"), or a
   /// required word that is missing.
   Settings complete(const std::vector<TemplateParameter>& part, const Settings& given) const;
-  /// Splits words into problem and configuration; an unknown word throws as above.
+  /// Splits words into problem and configuration, build words (build_words.hpp) with the latter; an unknown
+  /// word throws as above.
   struct Split {
     Settings problem, config;
   };

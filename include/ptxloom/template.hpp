@@ -9,6 +9,7 @@
 
 #include "ptxloom/ir.hpp"
 #include "ptxloom/plan.hpp"
+#include "ptxloom/tuning_space.hpp"
 
 // A template is a kernel family: from a problem (what to compute: sizes, types) and a configuration (how:
 // tiles, stages) it makes one kernel and says how to launch it, and what it must compute. Problem and
@@ -34,11 +35,18 @@ class Template {
   virtual std::vector<TensorPlan> tensors(const Settings& problem) const = 0;
   /// Multiply-adds times two and the like: operations of the problem, for rates.
   virtual double operations(const Settings& problem) const = 0;
+  /// The rate of specs/targets.json that those operations go to, such as "f16"; empty: not known.
+  virtual std::string unit(const Settings& /*problem*/) const { return {}; }
+  /// Bytes that every kernel for the problem must read; 0: not known.
+  virtual double input_bytes(const Settings& /*problem*/) const { return 0; }
   /// The configuration whole: given words checked, the rest as fits the problem best. Throws Error(usage) for
   /// unknown words, Error(refused) for a configuration that the problem or the target does not admit.
   virtual Settings config(const Specs& specs, const Target& target, const Settings& problem,
                           const Settings& given) const = 0;
-  /// Admissible configurations for the device, the most promising first, that agree with `given`.
+  /// All its configurations for a problem, for a tuner to search.
+  virtual tune::Space tuning_space(const Specs& specs, const Target& target,
+                                   const Settings& problem) const = 0;
+  /// A part of them for a first look: admissible, agreeing with `given`, the most promising first.
   virtual std::vector<Settings> candidates(const Specs& specs, const Target& target, const Settings& problem,
                                            const Settings& given) const = 0;
   virtual Emitted emit(std::shared_ptr<const Specs> specs, const Target& target, const Settings& problem,

@@ -14,6 +14,7 @@
 
 #include "ptxloom/jit.hpp"
 #include "ptxloom/launch.hpp"
+#include "ptxloom/log.hpp"
 #include "ptxloom/plan.hpp"
 #include "ptxloom/tuning_space.hpp"
 
@@ -41,7 +42,7 @@ namespace tune {
 
 /// A kernel to be measured. Plain data, for it crosses into another process.
 struct Candidate {
-  std::string ptx;                       ///< what is linked, unless `cubin` holds machine code already
+  std::string ptx;  ///< what is linked, unless `cubin` holds machine code already
   std::vector<std::byte> cubin = {};
   LinkOptions link = {};                 ///< the target is filled in
   std::vector<LaunchPlan> launches;      ///< one after the other on one stream: together they are the work
@@ -58,23 +59,26 @@ struct Task {
   Expectation expected;             ///< from a reference that has nothing to do with the candidates
   double operations = 0;            ///< that no correct kernel can do without; 0 = not known
   std::string unit = {};            ///< the rate of specs/targets.json that bounds them: "f16"
-  bool warm = false;                ///< inputs are in the L2 cache; otherwise launches rotate through more than it holds
+  double input_bytes = 0;           ///< that every correct kernel must read; 0 = not known
+  bool warm = false;  ///< inputs are in the L2 cache; otherwise launches rotate through more than it holds
 };
 
 struct Trial {
   const Settings& config;
   const Candidate& candidate;
-  bool verify = true;   ///< before it is timed; false where it was verified before
-  int samples = 5;      ///< times to take; a candidate far behind the rival may get fewer
+  bool verify = true;  ///< before it is timed; false where it was verified before
+  int samples = 5;     ///< times to take; a candidate far behind the rival may get fewer
 };
 
 struct Reading {
-  std::vector<double> us;        ///< of one pass through the launches, each a median-like average over a graph replay
+  std::vector<double>
+      us;  ///< of one pass through the launches, each a median-like average over a graph replay
   std::vector<double> rival_us;  ///< of the rival in turns with it; as many, or none where there is no rival
   double busy_us = 0;            ///< the device's time for all of it, as far as it was timed
   std::optional<DeviceHealth> health = {};
-  std::optional<Diagnostic> problem = {};  ///< why there are no times: "wrong-result", "device-fault", "time-limit" ...
-  bool restarted = false;                  ///< the candidate took its worker down, which was started again
+  std::optional<Diagnostic> problem =
+      {};                  ///< why there are no times: "wrong-result", "device-fault", "time-limit" ...
+  bool restarted = false;  ///< the candidate took its worker down, which was started again
 };
 
 /// Where candidates are verified and timed. One thread at a time uses it.
@@ -95,10 +99,11 @@ class Measurer {
 std::unique_ptr<Measurer> make_measurer(std::function<double(const Settings& config)> time_us);
 
 struct WorkerOptions {
-  std::string device = "gpu";            ///< "gpu", "gpu:1", or "cpu": the executor, whose times mean nothing
-  std::filesystem::path program = {};    ///< empty: PTXLOOM_WORKER, else libexec/ptxloom-worker near this program or library
-  double candidate_seconds = 10;         ///< what a candidate may take in all before it is killed
-  double start_seconds = 120;            ///< what starting and copying the inputs may take
+  std::string device = "gpu";  ///< "gpu", "gpu:1", or "cpu": the executor, whose times mean nothing
+  std::filesystem::path program =
+      {};  ///< empty: PTXLOOM_WORKER, else libexec/ptxloom-worker near this program or library
+  double candidate_seconds = 10;  ///< what a candidate may take in all before it is killed
+  double start_seconds = 120;     ///< what starting and copying the inputs may take
   Log log = {};
 };
 
@@ -124,10 +129,10 @@ struct Measurement {
   double time_us = 0;       ///< median
   double spread = 0;        ///< between the quartiles, as a part of the median
   int samples = 0;
-  double link_ms = 0;       ///< 0: the same kernel was linked before, or nothing was
+  double link_ms = 0;  ///< 0: the same kernel was linked before, or nothing was
   std::optional<Resources> resources = {};
   std::optional<Diagnostic> problem = {};
-  std::filesystem::path saved = {};  ///< of a wrong one: the folder with its PTX, configuration and seed
+  std::filesystem::path saved = {};  ///< of a wrong one: what SearchOptions::save_wrong said
 };
 
 /// Two of the best, timed in turns.
@@ -160,13 +165,15 @@ struct SearchOptions {
   Budget budget = {};
   Strategy strategy = Strategy::guided;
   std::uint64_t seed = 0;
-  unsigned jobs = 0;         ///< host threads that make and link; 0 = one a core, at most 16
-  double link_seconds = 30;  ///< a candidate that takes longer is out
+  unsigned jobs = 0;                 ///< host threads that make and link; 0 = one a core, at most 16
+  double link_seconds = 30;          ///< a candidate that takes longer is out
   std::vector<Settings> first = {};  ///< configurations to try before all others
-  /// Of the device that is measured, for the model: without it the guided strategy knows the rates of the target alone.
+  /// Of the device that is measured, for the model: without it the guided strategy knows the rates of the
+  /// target alone.
   std::optional<DeviceInfo> device = {};
   double least_us = 0;  ///< what the chip's limits allow: faster is refused as "mis-measured"
-  std::filesystem::path wrong_folder = {};  ///< where wrong candidates are saved; empty: nowhere
+  /// Keeps what reproduces a wrong result, and says where.
+  std::function<std::filesystem::path(const Measurement&, const Candidate&)> save_wrong = {};
   const std::atomic<bool>* stop = nullptr;  ///< set to end early with what was found
   std::function<void(const Progress&)> progress = {};
 };
@@ -180,8 +187,8 @@ struct SearchResult {
   std::vector<Restart> restarts;
   std::uint64_t evaluations = 0;
   double seconds = 0;
-  double device_busy = 0;  ///< part of the time, from the first candidate's end on
-  bool interrupted = false;           ///< by `stop`
+  double device_busy = 0;           ///< part of the time, from the first candidate's end on
+  bool interrupted = false;         ///< by `stop`
   std::optional<Diagnostic> fault;  ///< why nothing could be measured after the last one
   const Measurement* best() const { return winner ? &candidates[*winner] : nullptr; }
 };
@@ -191,7 +198,7 @@ SearchResult search(const Admissible& space, const Target& target, const Maker& 
                     Measurer& measurer, const SearchOptions& options);
 
 /// Microseconds below which no kernel can do a task: its operations at the unit's peak, its inputs over the
-/// device's memory unless they may be in the L2 cache. 0 where nothing is known.
+/// device's memory less what the L2 cache may hold of them. 0 where nothing is known.
 double least_time_us(const Task& task, const DeviceInfo& device);
 
 }  // namespace tune

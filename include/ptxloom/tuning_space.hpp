@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,13 +39,13 @@ struct Demand {
   int cluster = 1;                 ///< blocks of a cluster
   std::uint64_t blocks = 0;        ///< of the grid
 
-  std::string unit = {};       ///< column of "rates" in specs/targets.json that the operations go to: "f16"
-  double operations = 0;       ///< of all blocks, padding included
-  double dram_bytes = 0;       ///< that must cross to or from device memory
-  double l2_bytes = 0;         ///< moved between L2 and the SMs, by all blocks
-  double shared_traffic = 0;   ///< bytes moved between shared memory and registers, by all blocks
-  std::uint64_t steps = 0;     ///< of a block one after the other, each waiting for data
-  int in_flight = 1;           ///< steps whose data are on their way at once
+  std::string unit = {};      ///< column of "rates" in specs/targets.json that the operations go to: "f16"
+  double operations = 0;      ///< of all blocks, padding included
+  double dram_bytes = 0;      ///< that must cross to or from device memory
+  double l2_bytes = 0;        ///< moved between L2 and the SMs, by all blocks
+  double shared_traffic = 0;  ///< bytes moved between shared memory and registers, by all blocks
+  std::uint64_t steps = 0;    ///< of a block one after the other, each waiting for data
+  int in_flight = 1;          ///< steps whose data are on their way at once
 };
 
 struct Space {
@@ -73,6 +74,8 @@ class Admissible {
   const std::vector<Removed>& removed() const { return removed_; }
   /// The place of a configuration; size() where it is none of them.
   std::size_t find(const Settings& config) const;
+  /// These of them, in this order.
+  Admissible only(std::span<const std::size_t> indices) const;
   /// `count` of them, drawn by the seed, in their order.
   Admissible sample(std::size_t count, std::uint64_t seed) const;
 
@@ -88,8 +91,8 @@ class Admissible {
 /// The configurations of a space that agree with the words in `fixed`, obey its rules, and whose demand the
 /// chip can meet ("threads of a block", "registers of a thread", "registers of a block", "shared memory of a
 /// block", "blocks of a cluster"). Throws Error(usage, "bad-space") for a space without parameters, with one
-/// that has no values or more than 255, or a rule that reads what is no parameter; Error(refused, "no-configuration") where
-/// nothing is left, which says what each rule removed.
+/// that has no values or more than 255, or a rule that reads what is no parameter; Error(refused,
+/// "no-configuration") where nothing is left, which says what each rule removed.
 Admissible admit(const Space& space, const Target& target, const Settings& fixed = {});
 
 }  // namespace tune

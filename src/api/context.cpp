@@ -174,11 +174,12 @@ const DeviceContext& Context::device_context() const {
               "run on a machine with an NVIDIA GPU and its driver; ptxloom doctor says what is found");
 }
 
-Kernel Context::load(const ir::Module& module, std::string_view entry) const {
+Kernel Context::load(const ir::Module& module, std::string_view entry, LinkOptions link) const {
   const ir::Kernel& kernel = find_entry(module, entry);
   if (is_gpu()) check_target(target(), specs().target(module.target), kernel.name);
   auto state = std::make_shared<Kernel::State>();
   state->signature = ir::signature(kernel);
+  state->link = std::move(link);
   api::Stopwatch watch;
   judge(check(module), state->diagnostics);
   state->times.check = watch.lap();

@@ -56,7 +56,8 @@ class Gpu : public Machine {
 
   void load(Kernel::State& state, const ir::Module&, const Linker& linker) const override {
     Stopwatch watch;
-    LinkResult linked = linker.link(state.ptx, {.target = std::string(target_.name())});
+    state.link.target = target_.name();
+    LinkResult linked = linker.link(state.ptx, state.link);
     state.times.link = watch.lap();
     state.cubin = std::move(linked.cubin);
     state.cached = linked.cached;

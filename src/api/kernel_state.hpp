@@ -15,6 +15,7 @@ namespace ptxloom {
 struct Kernel::State {
   KernelSignature signature;
   std::string ptx;
+  LinkOptions link;
   std::vector<std::byte> cubin;
   std::optional<Resources> resources;
   std::vector<Diagnostic> diagnostics;

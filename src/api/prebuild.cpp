@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ptxloom/build_words.hpp"
 #include "ptxloom/ptx.hpp"
 #include "ptxloom/runner.hpp"
 
@@ -11,9 +12,13 @@ std::vector<Prebuilt> prebuild(const std::shared_ptr<const Specs>& specs, const 
     Prebuilt one{.record = record, .cached = false, .problem = {}};
     try {
       const Settings problem = kernel_template.problem(record.problem);
-      const Settings config = kernel_template.config(*specs, target, problem, record.config);
-      const std::string ptx = print(kernel_template.emit(specs, target, problem, config).module);
-      one.cached = linker.link(ptx, {.target = std::string(target.name())}).cached;
+      const BuildWords words = split_build_words(record.config);
+      const Settings config = kernel_template.config(*specs, target, problem, words.config);
+      Emitted emitted = kernel_template.emit(specs, target, problem, config);
+      apply_build_words(words.build, emitted.module);
+      LinkOptions options = link_options(words.build);
+      options.target = target.name();
+      one.cached = linker.link(print(emitted.module), options).cached;
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::missing) throw;
       one.problem = error.diagnostics().front();

@@ -8,32 +8,54 @@
 #include <utility>
 
 #include "api/stopwatch.hpp"
+#include "ptxloom/build_words.hpp"
+#include "ptxloom/tune.hpp"
 
 namespace ptxloom {
 namespace {
 
-Settings known_config(const Context& context, const Template& kernel_template, const Settings& problem,
-                      const Settings& given, bool& tuned) {
-  const auto choose = [&](const Settings& words) {
-    return kernel_template.config(context.specs(), context.target(), problem, words);
+struct Chosen {
+  Settings config;  // of the template
+  Settings build;
+  bool tuned = false;
+  std::optional<Settings> borrowed_from = {};
+};
+
+/// A record's configuration for this problem; nullopt where it contradicts the given words, or does not fit.
+std::optional<Chosen> from_record(const Context& context, const Template& kernel_template,
+                                  const Settings& problem, const Settings& given, const Record& record) {
+  const auto contradicts = [&](const auto& word) {
+    const auto kept = record.config.find(word.first);
+    return kept == record.config.end() || kept->second != word.second;
   };
+  if (std::ranges::any_of(given, contradicts)) return std::nullopt;
+  try {
+    const BuildWords words = split_build_words(record.config);
+    Chosen choice{.config = kernel_template.config(context.specs(), context.target(), problem, words.config),
+                  .build = words.build,
+                  .tuned = record.problem == problem};
+    if (!choice.tuned) choice.borrowed_from = record.problem;
+    return choice;
+  } catch (const Error& error) {
+    context.log()(LogLevel::warning, fmt::format("a tuning record does not fit: {}", error.what()));
+    return std::nullopt;
+  }
+}
+
+Chosen known_config(const Context& context, const Template& kernel_template, const Settings& problem,
+                    const Settings& given) {
   if (context.is_gpu()) {
-    const auto record = context.records().find(device_key(context.device()), kernel_template.name(), problem);
-    const auto agrees = [&](const auto& word) {
-      const auto kept = record->config.find(word.first);
-      return kept != record->config.end() && kept->second == word.second;
-    };
-    if (record && std::ranges::all_of(given, agrees)) {
-      try {
-        Settings config = choose(record->config);
-        tuned = true;
-        return config;
-      } catch (const Error& error) {
-        context.log()(LogLevel::warning, fmt::format("a tuning record does not fit: {}", error.what()));
-      }
+    const DeviceKey device = device_key(context.device());
+    auto record = context.records().find(device, kernel_template.name(), problem);
+    if (!record) record = context.records().nearest(device, kernel_template.name(), problem);
+    if (record) {
+      if (auto choice = from_record(context, kernel_template, problem, given, *record))
+        return std::move(*choice);
     }
   }
-  return choose(given);
+  const BuildWords words = split_build_words(given);
+  return {.config = kernel_template.config(context.specs(), context.target(), problem, words.config),
+          .build = words.build};
 }
 
 const HostTensor* find_tensor(std::span<const HostTensor> tensors, std::string_view name) {
@@ -129,16 +151,18 @@ Specialised specialise(const Context& context, const Template& kernel_template, 
                        const Settings& config) {
   api::Stopwatch watch;
   const Settings whole = kernel_template.problem(problem);
-  bool tuned = false;
-  const Settings chosen = known_config(context, kernel_template, whole, config, tuned);
-  const Emitted emitted = kernel_template.emit(context, context.target(), whole, chosen);
+  Chosen chosen = known_config(context, kernel_template, whole, config);
+  Emitted emitted = kernel_template.emit(context, context.target(), whole, chosen.config);
+  apply_build_words(chosen.build, emitted.module);
   const double emit_ms = watch.lap();
+  chosen.config.insert(chosen.build.begin(), chosen.build.end());
   return {.problem = whole,
-          .config = chosen,
+          .config = std::move(chosen.config),
           .tensors = kernel_template.tensors(whole),
           .launch = emitted.launch,
-          .kernel = context.load(emitted.module, emitted.launch.entry),
-          .tuned = tuned,
+          .kernel = context.load(emitted.module, emitted.launch.entry, link_options(chosen.build)),
+          .tuned = chosen.tuned,
+          .borrowed_from = std::move(chosen.borrowed_from),
           .emit_ms = emit_ms};
 }
 

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "base/nearest.hpp"
+#include "ptxloom/build_words.hpp"
 
 namespace ptxloom {
 namespace {
@@ -118,7 +119,7 @@ ParameterSpace::Split ParameterSpace::split(const Settings& words) const {
   for (const auto& [name, value] : words) {
     if (has(problem_, name)) {
       result.problem[name] = value;
-    } else if (has(config_, name)) {
+    } else if (has(config_, name) || is_build_word(name)) {
       result.config[name] = value;
     } else {
       throw unknown(name);

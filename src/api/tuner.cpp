@@ -2,79 +2,102 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
-#include "ptxloom/ptx.hpp"
-#include "ptxloom/runner.hpp"
+#include "api/wrong_candidate.hpp"
+#include "ptxloom/tuner.hpp"
 
 namespace ptxloom {
 namespace {
 
-/// All configurations worth measuring: first what was best on this device for other versions of the library.
-std::vector<Settings> configurations(const Context& context, const Template& kernel_template,
-                                     const Settings& problem, const Settings& given) {
-  std::vector<Settings> all;
-  for (const Record& hint :
-       context.records().hints(device_key(context.device()), kernel_template.name(), problem)) {
-    try {
-      all.push_back(kernel_template.config(context.specs(), context.target(), problem, hint.config));
-    } catch (const Error& error) {
-      context.log()(LogLevel::info,
-                    fmt::format("a record of version {} is of no use: {}", hint.library, error.what()));
-    }
+/// What was found before: on this device by this version, then by others.
+std::vector<Settings> known_configs(const Context& context, const Tunable& what) {
+  const DeviceKey device = device_key(context.device());
+  std::vector<Settings> known;
+  if (const auto record = context.records().find(device, what.name, what.problem))
+    known.push_back(record->config);
+  if (const auto record = context.records().nearest(device, what.name, what.problem))
+    known.push_back(record->config);
+  for (Record& hint : context.records().hints(device, what.name, what.problem))
+    known.push_back(std::move(hint.config));
+  std::vector<Settings> each;
+  for (Settings& config : known) {
+    if (std::ranges::find(each, config) == each.end()) each.push_back(std::move(config));
   }
-  for (Settings& config : kernel_template.candidates(context.specs(), context.target(), problem, given)) {
-    if (std::ranges::find(all, config) == all.end()) all.push_back(std::move(config));
-  }
-  return all;
+  return each;
 }
 
-Record make_record(const Context& context, const Template& kernel_template, const Settings& problem,
-                   const tune::SearchResult& search) {
+Record make_record(const Context& context, const Tunable& what, const tune::SearchResult& search) {
   const tune::Measurement& best = *search.best();
-  return {.device = device_key(context.device()),
-          .kernel_template = std::string(kernel_template.name()),
-          .problem = problem,
-          .config = best.config,
-          .time_us = best.time_us,
-          .spread = best.spread,
-          .linker = to_string(context.linker().version()),
-          .flags = "-O3",
-          .resources = best.resources,
-          .evaluations = search.evaluations};
+  Record record{.device = device_key(context.device()),
+                .kernel_template = what.name,
+                .problem = what.problem,
+                .config = best.config,
+                .time_us = best.time_us,
+                .spread = best.spread,
+                .flags = what.flags ? what.flags(best.config) : "-O3",
+                .resources = best.resources,
+                .evaluations = search.evaluations};
+  if (context.libraries().has_nvjitlink()) record.linker = to_string(context.linker().version());
+  return record;
+}
+
+/// The record that another process has made meanwhile.
+std::optional<TuneResult> shared_result(const Context& context, const Tunable& what, const Claim& claim) {
+  if (!claim.waited()) return std::nullopt;
+  auto record = context.records().find(device_key(context.device()), what.name, what.problem);
+  if (!record) return std::nullopt;
+  return TuneResult{
+      .problem = what.problem, .record = std::move(record), .source = TuneResult::Source::record};
+}
+
+std::string worker_device(const Context& context) {
+  return fmt::format("gpu:{}", context.device_context().info().ordinal);
 }
 
 }  // namespace
 
-TuneResult tune_template(const Context& context, const Template& kernel_template,
-                         const TuneOptions& options) {
-  const DeviceContext& device = context.device_context();
-  const Settings problem = kernel_template.problem(options.problem);
-  const std::vector<Settings> configs = configurations(context, kernel_template, problem, options.config);
+TuneResult tune_kernel(const Context& context, const Tunable& what, const TuneOptions& options) {
+  // Without a device and without given times there is nothing to measure: said before anything is waited for.
+  if (options.measurer == nullptr) context.device_context();
+  tune::Admissible space = tune::admit(what.space, context.target(), options.config);
+  if (options.sample > 0) space = space.sample(options.sample, options.seed);
+  const std::optional<Claim> claim = Claim::wait(context.records(), device_key(context.device()), what.name,
+                                                 what.problem, context.log(), options.stop);
+  if (!claim) return {.problem = what.problem, .search = {.interrupted = true}, .space = std::move(space)};
+  if (auto shared = shared_result(context, what, *claim)) return std::move(*shared);
 
-  tune::Task task{.tensors = make_tensors(kernel_template, problem, {}, options.seed)};
-  task.expected = kernel_template.expect(problem, task.tensors);
-  const tune::Source source = [&](std::size_t index) -> std::optional<tune::Candidate> {
-    if (index >= configs.size()) return std::nullopt;
-    Emitted emitted = kernel_template.emit(context, context.target(), problem, configs[index]);
-    return tune::Candidate{
-        .config = configs[index], .ptx = print(emitted.module), .launch = std::move(emitted.launch)};
-  };
-  TuneResult result{.problem = problem,
-                    .search = tune::search(device, context.linker(), task, source,
-                                           {.budget = options.budget,
-                                            .jobs = options.jobs,
-                                            .target = std::string(context.target().name()),
-                                            .stop = options.stop,
-                                            .progress = options.progress})};
-  if (result.search.best() != nullptr) {
-    result.record = make_record(context, kernel_template, problem, result.search);
-    try {
-      context.records().add(*result.record);
-    } catch (const Error& error) {
-      result.unkept = error.diagnostics().front();
-    }
+  const tune::Task task = options.measurer == nullptr ? what.task() : tune::Task();
+  std::unique_ptr<tune::Measurer> worker;
+  if (options.measurer == nullptr)
+    worker = tune::make_worker(task, {.device = worker_device(context),
+                                      .candidate_seconds = options.candidate_seconds,
+                                      .log = context.log()});
+  tune::Measurer& measurer = worker ? *worker : *options.measurer;
+  TuneResult result{.problem = what.problem, .space = std::move(space)};
+  if (worker) result.least_us = tune::least_time_us(task, context.device());
+  result.search =
+      tune::search(result.space, context.target(), what.make, &context.linker(), measurer,
+                   {.budget = options.budget,
+                    .strategy = options.strategy,
+                    .seed = options.seed,
+                    .jobs = options.jobs,
+                    .link_seconds = options.link_seconds,
+                    .first = options.sample > 0 ? std::vector<Settings>() : known_configs(context, what),
+                    .device = context.is_gpu() ? std::optional(context.device()) : std::nullopt,
+                    .least_us = result.least_us,
+                    .save_wrong =
+                        [&](const tune::Measurement& wrong, const tune::Candidate& candidate) {
+                          return api::save_wrong(context, what, options.seed, wrong, candidate);
+                        },
+                    .stop = options.stop,
+                    .progress = options.progress});
+  if (result.search.best() == nullptr) return result;
+  result.record = make_record(context, what, result.search);
+  try {
+    context.records().add(*result.record);
+  } catch (const Error& error) {
+    result.unkept = error.diagnostics().front();
   }
   return result;
 }

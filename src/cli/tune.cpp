@@ -9,6 +9,7 @@
 #include "cli/settings.hpp"
 #include "cli/tune_output.hpp"
 #include "ptxloom/runner.hpp"
+#include "ptxloom/tuner.hpp"
 
 namespace ptxloom::cli {
 namespace {
@@ -20,6 +21,9 @@ struct Options {
   unsigned jobs = 0;
   std::string device = "gpu";
   std::uint64_t seed = fresh_seed();
+  std::string strategy = "guided";
+  std::size_t sample = 0;
+  double limit = 10;
   bool must_hit = false;
   bool prebuild = false;
   std::string target;
@@ -42,40 +46,71 @@ void print_outcome(const TuneOutcome& outcome, const Options& options) {
   fmt::print("{}", options.json ? to_json(outcome) : to_table(outcome));
 }
 
+TuneOptions tune_options(const Task& task, const Options& options) {
+  return {.problem = task.settings.problem,
+          .config = task.settings.config,
+          .budget = parse_budget(options.budget),
+          .strategy = tune::parse_strategy(options.strategy),
+          .seed = options.seed,
+          .jobs = options.jobs,
+          .candidate_seconds = options.limit,
+          .sample = options.sample};
+}
+
+/// Where it is said what is known without a search: in any case nothing is linked or run.
 void look_up(const Context& context, const Task& task, const Options& options) {
   const Settings problem = task.kernel_template->problem(task.settings.problem);
   const DeviceKey device = device_key(context.device());
   const auto record = context.records().find(device, task.kernel_template->name(), problem);
-  if (!record)
+  if (!record) {
+    const auto near = context.records().nearest(device, task.kernel_template->name(), problem);
     throw Error(ErrorKind::refused, "no-record",
                 fmt::format("no record of {} for this device, problem and version in {}",
                             task.kernel_template->name(), context.records().folder().string()),
-                "run ptxloom tune without --must-hit");
+                near ? fmt::format("the nearest is of {}; run ptxloom tune without --must-hit",
+                                   to_words(near->problem))
+                     : "run ptxloom tune without --must-hit");
+  }
   print_outcome({.kernel_template = task.kernel_template,
                  .device = device,
-                 .problem = problem,
-                 .record = record,
-                 .search = {.evaluations = record->evaluations},
-                 .seed = options.seed},
+                 .options = tune_options(task, options),
+                 .result = {.problem = problem,
+                            .search = {.evaluations = record->evaluations},
+                            .record = record,
+                            .source = TuneResult::Source::record}},
                 options);
 }
 
+void print_summary(const TuneResult& result) {
+  const tune::SearchResult& search = result.search;
+  if (result.source == TuneResult::Source::record) {
+    fmt::print(stderr, "another process has tuned this meanwhile; its record is used\n");
+    return;
+  }
+  fmt::print(stderr,
+             "{} of {} configurations are admissible; {} tried in {:.1f} s, the device busy {:.0f} %\n",
+             result.space.size(), result.space.configurations(), search.evaluations, search.seconds,
+             100 * search.device_busy);
+  const auto throttled =
+      std::ranges::count_if(search.health, [](const auto& one) { return one.health.throttled; });
+  if (throttled > 0)
+    fmt::print(stderr, "the device was slowed down by heat or hardware in {} of {} looks at it\n", throttled,
+               search.health.size());
+  for (const tune::Measurement& one : search.candidates) {
+    if (one.problem && one.problem->code == "wrong-result")
+      fmt::print(stderr, "wrong: {}: {}{}\n", to_words(one.config), one.problem->message,
+                 one.saved.empty() ? "" : "; kept in " + one.saved.string());
+  }
+}
+
 TuneOutcome search(const Context& context, const Task& task, const Options& options) {
-  TuneOptions tuning{.problem = task.settings.problem,
-                     .config = task.settings.config,
-                     .budget = parse_budget(options.budget),
-                     .seed = options.seed,
-                     .jobs = options.jobs,
-                     .stop = &catch_interrupt(),
-                     .progress = print_progress};
-  TuneResult result = tune_template(context, *task.kernel_template, tuning);
   TuneOutcome outcome{.kernel_template = task.kernel_template,
                       .device = device_key(context.device()),
-                      .problem = std::move(result.problem),
-                      .record = std::move(result.record),
-                      .search = std::move(result.search),
-                      .seed = options.seed,
-                      .unkept = std::move(result.unkept)};
+                      .options = tune_options(task, options)};
+  outcome.options.stop = &catch_interrupt();
+  outcome.options.progress = print_progress;
+  outcome.result = tune_template(context, *task.kernel_template, outcome.options);
+  print_summary(outcome.result);
   print_outcome(outcome, options);
   return outcome;
 }
@@ -97,10 +132,11 @@ std::vector<std::string> device_names(const std::string& asked) {
 
 int exit_code(const std::vector<TuneOutcome>& outcomes) {
   for (const TuneOutcome& outcome : outcomes) {
-    if (outcome.unkept) throw Error(ErrorKind::usage, {*outcome.unkept});
-    if (outcome.search.interrupted) return kInterrupted;
-    if (outcome.search.fault) throw Error(ErrorKind::refused, {*outcome.search.fault});
-    if (!outcome.record)
+    const TuneResult& result = outcome.result;
+    if (result.unkept) throw Error(ErrorKind::usage, {*result.unkept});
+    if (result.search.interrupted) return kInterrupted;
+    if (result.search.fault) throw Error(ErrorKind::refused, {*result.search.fault});
+    if (!result.record)
       throw Error(ErrorKind::refused, "no-correct-candidate", "no candidate was correct",
                   "see above what became of each");
   }
@@ -117,7 +153,7 @@ int search_devices(const Tool& tool, const Task& task, const Options& options) {
     }
     outcomes.push_back(search(context, task, options));
     if (!options.report.empty()) write_file(options.report, to_html(outcomes));
-    if (outcomes.back().search.interrupted || outcomes.back().unkept) break;
+    if (outcomes.back().result.search.interrupted || outcomes.back().result.unkept) break;
   }
   return exit_code(outcomes);
 }
@@ -175,7 +211,7 @@ int run(const Tool& tool, const Options& options) {
   if (options.prebuild) return fill_cache(tool, options);
   const Task task = parse_task(options.kernel_template, options.sets);
   task.kernel_template->problem(task.settings.problem);
-  parse_budget(options.budget);
+  tune_options(task, options);
   return search_devices(tool, task, options);
 }
 
@@ -187,8 +223,9 @@ void add_tune(Tool& tool) {
       [](CLI::App& command, Options& options) {
         command.add_option("template", options.kernel_template, "such as gemm");
         command
-            .add_option("--set", options.sets,
-                        "a word of the problem; of the configuration: all candidates have it")
+            .add_option(
+                "--set", options.sets,
+                "a word of the problem; of the configuration: all candidates have it, or one of v1|v2")
             ->allow_extra_args(false)
             ->type_name("NAME=VALUE");
         command.add_option("--budget", options.budget, "seconds (30) or evaluations (200evals)")
@@ -197,7 +234,18 @@ void add_tune(Tool& tool) {
             ->type_name("N");
         command.add_option("--device", options.device, "gpu, gpu:N, or all: one GPU of each kind")
             ->capture_default_str();
-        command.add_option("--seed", options.seed, "of the data; default: a fresh one")->type_name("N");
+        command.add_option("--seed", options.seed, "of the data and the search; default: a fresh one")
+            ->type_name("N");
+        command.add_option("--strategy", options.strategy, "exhaustive, random, halving or guided")
+            ->capture_default_str();
+        command
+            .add_option("--sample", options.sample, "search only so many configurations, drawn by the seed")
+            ->type_name("N");
+        command
+            .add_option("--limit", options.limit,
+                        "what a candidate may take on the device before it is ended")
+            ->type_name("SECONDS")
+            ->capture_default_str();
         command.add_flag("--must-hit", options.must_hit, "only look the record up; exit 1 if there is none");
         command.add_flag("--prebuild", options.prebuild,
                          "link the kernels of the records for --target into the cache; needs no GPU");

@@ -13,44 +13,160 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json measurement_json(const tune::Measurement& measurement) {
-  Json json = {{"config", measurement.config}};
-  if (measurement.problem) {
-    json["problem"] = {{"code", measurement.problem->code}, {"message", measurement.problem->message}};
+Json diagnostic_json(const std::optional<Diagnostic>& diagnostic) {
+  if (!diagnostic) return nullptr;
+  return {{"code", diagnostic->code}, {"message", diagnostic->message}};
+}
+
+std::string_view state_of(const tune::Measurement& measurement) {
+  if (!measurement.problem) return "measured";
+  return measurement.problem->code == "wrong-result" ? "wrong" : "failed";
+}
+
+Json candidate_json(const tune::Measurement& one) {
+  Json json = {
+      {"config", one.config}, {"state", state_of(one)}, {"at_s", one.at_s}, {"link_ms", one.link_ms}};
+  if (one.predicted_us > 0) json["predicted_us"] = one.predicted_us;
+  if (one.problem) {
+    json["problem"] = diagnostic_json(one.problem);
   } else {
-    json["time_us"] = measurement.time_us;
-    json["spread"] = measurement.spread;
-    json["registers"] = measurement.resources.registers;
+    json["time_us"] = one.time_us;
+    json["spread"] = one.spread;
+    json["samples"] = one.samples;
   }
+  if (one.resources)
+    json["resources"] = {{"registers", one.resources->registers},
+                         {"shared", one.resources->shared},
+                         {"stack", one.resources->stack},
+                         {"spill_stores", one.resources->spill_stores},
+                         {"spill_loads", one.resources->spill_loads}};
+  if (!one.saved.empty()) json["saved"] = one.saved.string();
   return json;
+}
+
+template <typename Range, typename Make>
+Json array_of(const Range& range, const Make& make) {
+  Json all = Json::array();
+  for (const auto& one : range) all.push_back(make(one));
+  return all;
+}
+
+Json space_json(const tune::Admissible& space) {
+  return {{"parameters", array_of(space.parameters(),
+                                  [](const tune::Parameter& one) {
+                                    return Json{{"name", one.name}, {"values", one.values}};
+                                  })},
+          {"configurations", space.configurations()},
+          {"admissible", space.size()},
+          {"inadmissible", array_of(space.removed(), [](const auto& one) {
+             return Json{{"rule", one.rule}, {"count", one.count}};
+           })}};
+}
+
+/// Each candidate that was the fastest when it came.
+Json best_json(const tune::SearchResult& search) {
+  Json steps = Json::array();
+  double best = 0;
+  for (std::size_t i = 0; i < search.candidates.size(); ++i) {
+    const tune::Measurement& one = search.candidates[i];
+    if (one.problem || (best > 0 && one.time_us >= best)) continue;
+    best = one.time_us;
+    steps.push_back({{"at_s", one.at_s}, {"evaluations", i + 1}, {"candidate", i}, {"time_us", one.time_us}});
+  }
+  return steps;
+}
+
+Json comparison_json(const tune::Comparison& one) {
+  constexpr const char* kVerdicts[] = {"faster", "slower", "tie"};
+  return {{"candidate", one.candidate},
+          {"rival", one.rival},
+          {"ratio", one.ratio},
+          {"low", one.low},
+          {"high", one.high},
+          {"rounds", one.rounds},
+          {"verdict", kVerdicts[static_cast<std::size_t>(one.verdict)]}};
+}
+
+Json health_json(const tune::HealthSample& one) {
+  return {{"at_s", one.at_s},
+          {"clock_mhz", one.health.clock_mhz},
+          {"memory_clock_mhz", one.health.memory_clock_mhz},
+          {"temperature_c", one.health.temperature_c},
+          {"power_w", one.health.power_w},
+          {"power_capped", one.health.power_capped},
+          {"throttled", one.health.throttled}};
+}
+
+Json winner_json(const tune::SearchResult& search) {
+  if (!search.winner) return nullptr;
+  return {{"candidate", *search.winner},
+          {"time_us", search.best()->time_us},
+          {"spread", search.best()->spread},
+          {"ptx", search.kernel.ptx},
+          {"launches", array_of(search.kernel.launches, [](const LaunchPlan& launch) {
+             return Json{{"entry", launch.entry},
+                         {"grid", launch.grid},
+                         {"block", launch.block},
+                         {"cluster", launch.cluster},
+                         {"shared_bytes", launch.shared_bytes}};
+           })}};
+}
+
+std::string_view source_of(const TuneOutcome& outcome) {
+  if (!outcome.result.record) return "none";
+  return outcome.result.source == TuneResult::Source::record ? "record" : "search";
 }
 
 }  // namespace
 
 double rate(const TuneOutcome& outcome, double time_us) {
-  return outcome.kernel_template->operations(outcome.problem) / time_us * 1e-6;
+  return outcome.kernel_template->operations(outcome.result.problem) / time_us * 1e-6;
 }
 
 std::string to_json(const TuneOutcome& outcome) {
-  auto measured = Json::array();
-  for (const tune::Measurement& measurement : outcome.search.measured)
-    measured.push_back(measurement_json(measurement));
+  const TuneResult& result = outcome.result;
+  const tune::SearchResult& search = result.search;
   const Json json = {
       {"schema", 1},
-      {"record", outcome.record ? Json::parse(ptxloom::to_json(*outcome.record)) : Json(nullptr)},
-      {"evaluations", outcome.search.evaluations},
-      {"interrupted", outcome.search.interrupted},
-      {"seed", outcome.seed},
-      {"measured", std::move(measured)}};
-  return json.dump(1) + "\n";
+      {"record", result.record ? Json::parse(ptxloom::to_json(*result.record)) : Json(nullptr)},
+      {"source", source_of(outcome)},
+      {"device",
+       {{"name", outcome.device.name},
+        {"sm", outcome.device.sm},
+        {"sms", outcome.device.sms},
+        {"memory_mhz", outcome.device.memory_mhz}}},
+      {"template", outcome.kernel_template->name()},
+      {"problem", result.problem},
+      {"seed", outcome.options.seed},
+      {"strategy", tune::name(outcome.options.strategy)},
+      {"budget",
+       {{"seconds", outcome.options.budget.seconds}, {"evaluations", outcome.options.budget.evaluations}}},
+      {"seconds", search.seconds},
+      {"device_busy", search.device_busy},
+      {"evaluations", search.evaluations},
+      {"interrupted", search.interrupted},
+      {"rates",
+       {{"operations", outcome.kernel_template->operations(result.problem)}, {"least_us", result.least_us}}},
+      {"space", space_json(result.space)},
+      {"candidates", array_of(search.candidates, candidate_json)},
+      {"best", best_json(search)},
+      {"final", array_of(search.final, comparison_json)},
+      {"health", array_of(search.health, health_json)},
+      {"restarts", array_of(search.restarts,
+                            [](const tune::Restart& one) {
+                              return Json{{"at_s", one.at_s}, {"candidate", one.candidate}, {"why", one.why}};
+                            })},
+      {"winner", winner_json(search)},
+      {"unkept", diagnostic_json(result.unkept)}};
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string to_table(const TuneOutcome& outcome) {
-  if (!outcome.record) return {};
-  const Record& record = *outcome.record;
+  if (!outcome.result.record) return {};
+  const Record& record = *outcome.result.record;
   return format_table(
       {{"device", fmt::format("{}, {}", record.device.name, record.device.sm)},
-       {"problem", to_words(outcome.problem)},
+       {"problem", to_words(outcome.result.problem)},
        {"configuration", to_words(record.config)},
        {"time", fmt::format("{:.3f} us, spread {:.1f} %", record.time_us, 100 * record.spread)},
        {"rate", fmt::format("{:.2f} T operations/s", rate(outcome, record.time_us))},

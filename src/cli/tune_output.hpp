@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "ptxloom/runner.hpp"
+#include "ptxloom/tuner.hpp"
 
 // What `tune` found on one kind of device, and how it is told: as JSON, as a table, as a page.
 namespace ptxloom::cli {
@@ -13,11 +13,8 @@ namespace ptxloom::cli {
 struct TuneOutcome {
   const Template* kernel_template = nullptr;
   DeviceKey device;
-  Settings problem;
-  std::optional<Record> record;
-  tune::SearchResult search;
-  std::uint64_t seed = 0;
-  std::optional<Diagnostic> unkept = {};  ///< why the record could not be written
+  TuneOptions options;
+  TuneResult result;
 };
 
 /// Operations of the problem in 10^12 a second.

@@ -49,8 +49,8 @@ std::string row(std::string_view name, std::string_view value) {
 }
 
 std::string winner(const TuneOutcome& outcome) {
-  if (!outcome.record) return "<p>No candidate was correct.</p>\n";
-  const Record& record = *outcome.record;
+  if (!outcome.result.record) return "<p>No candidate was correct.</p>\n";
+  const Record& record = *outcome.result.record;
   return fmt::format("<p><b>{:.3f} us</b> a launch, {:.2f} T operations/s, spread {:.1f} %.</p>\n<table>\n",
                      record.time_us, rate(outcome, record.time_us), 100 * record.spread) +
          row("configuration", to_words(record.config)) +
@@ -63,27 +63,29 @@ std::string winner(const TuneOutcome& outcome) {
 }
 
 /// The candidates that ran, fastest first; the length of a bar is the time.
-std::string times(const tune::SearchResult& search) {
+std::string times(const TuneResult& result) {
   double slowest = 0;
-  for (const tune::Measurement& one : search.measured) slowest = std::max(slowest, one.time_us);
+  for (const tune::Measurement& one : result.search.candidates) slowest = std::max(slowest, one.time_us);
   if (slowest <= 0) return {};
   std::string html =
       "<h3>Candidates</h3>\n<table>\n<tr><th>us</th><th>spread</th><th></th><th>registers</th>"
       "<th>configuration</th></tr>\n";
-  for (const tune::Measurement& one : search.measured) {
+  std::vector<tune::Measurement> sorted = result.search.candidates;
+  std::ranges::stable_sort(sorted, {}, &tune::Measurement::time_us);
+  for (const tune::Measurement& one : sorted) {
     if (one.problem) continue;
     html += fmt::format(
         "<tr><td class=number>{:.3f}</td><td class=number>{:.1f} %</td><td class=bar><div "
         "style=\"width:{:.1f}%\"></div></td><td class=number>{}</td><td class=words>{}</td></tr>\n",
-        one.time_us, 100 * one.spread, 100 * one.time_us / slowest, one.resources.registers,
-        escape(to_words(one.config)));
+        one.time_us, 100 * one.spread, 100 * one.time_us / slowest,
+        one.resources ? one.resources->registers : 0, escape(to_words(one.config)));
   }
   return html + "</table>\n";
 }
 
-std::string failures(const tune::SearchResult& search) {
+std::string failures(const TuneResult& result) {
   std::map<std::string, std::vector<const tune::Measurement*>> by_code;
-  for (const tune::Measurement& one : search.measured) {
+  for (const tune::Measurement& one : result.search.candidates) {
     if (one.problem) by_code[one.problem->code].push_back(&one);
   }
   std::string html;
@@ -109,10 +111,10 @@ std::string to_html(const std::vector<TuneOutcome>& outcomes) {
         "<h1>{} on {}</h1>\n<p><code>{}</code></p>\n<p>{}, {} multiprocessors, memory at {} "
         "MHz. {} candidates tried, data from seed {}{}.</p>\n",
         escape(outcome.kernel_template->name()), escape(outcome.device.name),
-        escape(to_words(outcome.problem)), escape(outcome.device.sm), outcome.device.sms,
-        outcome.device.memory_mhz, outcome.search.evaluations, outcome.seed,
-        outcome.search.interrupted ? "; ended early by Ctrl-C" : "");
-    html += "<h2>Winner</h2>\n" + winner(outcome) + times(outcome.search) + failures(outcome.search);
+        escape(to_words(outcome.result.problem)), escape(outcome.device.sm), outcome.device.sms,
+        outcome.device.memory_mhz, outcome.result.search.evaluations, outcome.options.seed,
+        outcome.result.search.interrupted ? "; ended early by Ctrl-C" : "");
+    html += "<h2>Winner</h2>\n" + winner(outcome) + times(outcome.result) + failures(outcome.result);
   }
   return html + "</html>\n";
 }

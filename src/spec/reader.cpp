@@ -235,7 +235,7 @@ void Reader::read_words(const Json& json, ReadSpecs& into) {
 }
 
 void Reader::read_targets(const Json& json, ReadSpecs& into) {
-  expect_fields(json, "the file", {"doc", "ptx", "chips", "targets"});
+  expect_fields(json, "the file", {"doc", "ptx", "chips", "rates", "targets"});
   const auto list = [&](const char* field) {
     const auto rows =
         json.contains(field) ? lines(json[field], quote(field)) : std::span<const std::string_view>{};
@@ -244,6 +244,7 @@ void Reader::read_targets(const Json& json, ReadSpecs& into) {
   for (const TargetInfo& info : target::read_targets({.chips = list("chips"), .targets = list("targets")})) {
     into.targets.push_back(info);
   }
+  target::read_rates(list("rates"));  // those compiled in are what counts
   for (const std::string_view version : list("ptx")) into.versions.push_back(parse_version(version));
 }
 

@@ -112,4 +112,37 @@ std::vector<TargetInfo> read_targets(const TableText& text) {
   return result;
 }
 
+std::vector<ChipRates> read_rates(std::span<const std::string_view> lines) {
+  std::vector<ChipRates> result;
+  for (const auto& [line, row] : rows(lines)) {
+    const RowReader read{line, row};
+    result.push_back({.chip = read.number("chip"),
+                      .f64 = read.number("f64"),
+                      .f32 = read.number("f32"),
+                      .tf32 = read.number("tf32"),
+                      .f16 = read.number("f16"),
+                      .b8 = read.number("b8"),
+                      .b4 = read.number("b4"),
+                      .shared = read.number("shared"),
+                      .l2 = read.number("l2")});
+  }
+  return result;
+}
+
+int ChipRates::operations(std::string_view unit) const {
+  const std::pair<std::string_view, int> units[] = {{"f64", f64}, {"f32", f32}, {"tf32", tf32},
+                                                    {"f16", f16}, {"b8", b8},   {"b4", b4}};
+  for (const auto& [name, rate] : units) {
+    if (name == unit) return rate;
+  }
+  return 0;
+}
+
+const ChipRates* rates_of(int chip) {
+  for (const ChipRates& rates : compiled_rates()) {
+    if (rates.chip == chip) return &rates;
+  }
+  return nullptr;
+}
+
 }  // namespace ptxloom::target

@@ -1,76 +1,192 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune/feeder.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <future>
+#include <list>
+#include <map>
+#include <mutex>
+#include <thread>
 #include <utility>
 
-namespace ptxloom::tune {
+#include "base/hash.hpp"
 
-Feeder::Feeder(const Linker& linker, const Source& source, std::string target, unsigned jobs)
-    : linker_(linker), source_(source), target_(std::move(target)) {
-  if (jobs == 0) jobs = std::clamp(std::thread::hardware_concurrency(), 1U, 16U);
-  ahead_ = std::size_t{2} * jobs;
-  for (unsigned i = 0; i < jobs; ++i) threads_.emplace_back([this] { work(); });
+namespace ptxloom::tune {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kAhead = 3;  // ready and waiting for the device
+
+std::string key_of(const Candidate& candidate) {
+  const LinkOptions& link = candidate.link;
+  return to_hex(
+      hash128(fmt::format("{} {} {} {} {} {}\n{}", link.target, link.optimisation, link.debug, link.line_info,
+                          link.max_registers, fmt::join(link.extra, " "), candidate.ptx)));
+}
+
+struct Linking {
+  Made made;
+  std::optional<Clock::time_point> since;  // when it went to the linker
+  bool abandoned = false;
+};
+
+}  // namespace
+
+struct Feeder::State {
+  Maker make;
+  std::optional<Linker> linker;
+  Options options;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<Made> waiting, ready;
+  std::list<std::shared_ptr<Linking>> working;
+  std::map<std::string, std::shared_future<LinkResult>, std::less<>> linked;
+  bool closed = false;
+  std::size_t threads = 0;
+
+  void work() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      changed.wait(lock, [&] { return closed || !waiting.empty(); });
+      if (closed) break;
+      const auto job = std::make_shared<Linking>(Linking{.made = std::move(waiting.front()), .since = {}});
+      waiting.pop_front();
+      working.push_back(job);
+      lock.unlock();
+      Made made = job->made;
+      prepare(made, *job);
+      lock.lock();
+      if (job->abandoned) return;  // another thread took its place
+      working.remove(job);
+      ready.push_back(std::move(made));
+      changed.notify_all();
+    }
+    --threads;
+    changed.notify_all();
+  }
+
+  void prepare(Made& made, Linking& job) {
+    try {
+      if (options.code == Measurer::Code::none) return;
+      made.candidate = make(made.config);
+      if (options.code == Measurer::Code::cubin && made.candidate.cubin.empty()) link(made, job);
+    } catch (const Error& error) {
+      made.problem = error.diagnostics().front();
+    } catch (const std::exception& error) {
+      made.problem = Diagnostic{.code = "candidate-failed", .message = error.what()};
+    }
+  }
+
+  void link(Made& made, Linking& job) {
+    Candidate& candidate = made.candidate;
+    candidate.link.target = options.target;
+    std::promise<LinkResult> promise;
+    std::shared_future<LinkResult> result;
+    const auto begin = Clock::now();
+    bool first = false;
+    {
+      const std::scoped_lock lock(mutex);
+      job.since = begin;
+      const auto [known, is_new] = linked.try_emplace(key_of(candidate));
+      if (is_new) known->second = promise.get_future().share();
+      result = known->second;
+      first = is_new;
+    }
+    if (first) {
+      try {
+        promise.set_value(linker->link(candidate.ptx, candidate.link));
+      } catch (...) {
+        promise.set_exception(std::current_exception());
+      }
+    }
+    const LinkResult& found = result.get();
+    if (first) made.link_ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+    candidate.cubin = found.cubin;
+    // Of several kernels the one that is launched first stands for all.
+    for (const Resources& resources : found.resources) {
+      if (!candidate.launches.empty() && resources.kernel == candidate.launches.front().entry)
+        made.resources = resources;
+    }
+  }
+};
+
+Feeder::Feeder(Maker make, const Linker* linker, Options options) : state_(std::make_shared<State>()) {
+  if (options.jobs == 0) options.jobs = std::clamp(std::thread::hardware_concurrency(), 1U, 16U);
+  state_->make = std::move(make);
+  if (linker != nullptr) state_->linker = *linker;
+  state_->options = std::move(options);
+  for (unsigned i = 0; i < state_->options.jobs; ++i) start_thread();
 }
 
 Feeder::~Feeder() {
-  {
-    const std::scoped_lock lock(mutex_);
-    end_ = 0;
-  }
-  changed_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
-}
-
-std::optional<Linked> Feeder::next() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return taken_ >= end_ || ready_.contains(taken_); });
-  const auto found = ready_.find(taken_);
-  if (found == ready_.end()) return std::nullopt;
-  Linked linked = std::move(found->second);
-  ready_.erase(found);
-  ++taken_;
-  lock.unlock();
-  changed_.notify_all();
-  return linked;
-}
-
-void Feeder::work() {
-  while (true) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return claimed_ >= end_ || claimed_ < taken_ + ahead_; });
-    if (claimed_ >= end_) return;
-    const std::size_t index = claimed_++;
-    lock.unlock();
-    std::optional<Linked> linked = make(index);
-    lock.lock();
-    if (linked) {
-      ready_.emplace(index, std::move(*linked));
-    } else {
-      end_ = std::min(end_, index);
+  std::unique_lock lock(state_->mutex);
+  state_->closed = true;
+  state_->waiting.clear();
+  state_->changed.notify_all();
+  // What is being linked ends by itself; what takes too long is left to end without us.
+  while (state_->threads > 0) {
+    state_->changed.wait_for(lock, std::chrono::milliseconds(50));
+    for (const auto& job : state_->working) {
+      if (job->abandoned || !job->since || Clock::now() - *job->since < state_->options.limit) continue;
+      job->abandoned = true;
+      --state_->threads;
     }
-    lock.unlock();
-    changed_.notify_all();
   }
 }
 
-std::optional<Linked> Feeder::make(std::size_t index) const {
-  Linked linked;
-  try {
-    std::optional<Candidate> candidate = source_(index);
-    if (!candidate) return std::nullopt;
-    linked.candidate = std::move(*candidate);
-    if (!linked.candidate.cubin.empty()) return linked;
-    LinkResult result = linker_.link(linked.candidate.ptx, {.target = target_});
-    linked.candidate.cubin = std::move(result.cubin);
-    const auto entry = std::ranges::find(result.resources, linked.candidate.launch.entry, &Resources::kernel);
-    if (entry != result.resources.end()) linked.resources = *entry;
-  } catch (const Error& error) {
-    linked.problem = error.diagnostics().front();
-  } catch (const std::exception& error) {
-    linked.problem = Diagnostic{.code = "candidate-failed", .message = error.what()};
+void Feeder::start_thread() {
+  ++state_->threads;
+  std::thread([state = state_] { state->work(); }).detach();
+}
+
+std::size_t Feeder::capacity() const { return state_->options.jobs + kAhead; }
+
+void Feeder::put(const Pick& pick, Settings config) {
+  const std::scoped_lock lock(state_->mutex);
+  state_->waiting.push_back({.pick = pick, .config = std::move(config)});
+  ++under_way_;
+  state_->changed.notify_all();
+}
+
+std::optional<Made> Feeder::overdue() {
+  for (const auto& job : state_->working) {
+    if (job->abandoned || !job->since || Clock::now() - *job->since < state_->options.limit) continue;
+    job->abandoned = true;
+    --state_->threads;
+    start_thread();
+    Made made = job->made;
+    made.problem =
+        Diagnostic{.code = "link-limit",
+                   .message = fmt::format("linking took longer than {:g} s", state_->options.limit.count())};
+    return made;
   }
-  return linked;
+  return std::nullopt;
+}
+
+std::optional<Made> Feeder::take(const std::atomic<bool>* stop) {
+  std::unique_lock lock(state_->mutex);
+  while (under_way_ > 0) {
+    if (!state_->ready.empty()) {
+      Made made = std::move(state_->ready.front());
+      state_->ready.pop_front();
+      --under_way_;
+      return made;
+    }
+    if (std::optional<Made> late = overdue()) {
+      --under_way_;
+      return late;
+    }
+    if (stop != nullptr && stop->load()) break;
+    state_->changed.wait_for(lock, std::chrono::milliseconds(50));
+  }
+  return std::nullopt;
 }
 
 }  // namespace ptxloom::tune

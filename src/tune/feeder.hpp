@@ -1,56 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
+#include <chrono>
 #include <cstddef>
-#include <limits>
-#include <map>
-#include <mutex>
+#include <functional>
+#include <memory>
 #include <optional>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "ptxloom/tune.hpp"
+#include "tune/strategy.hpp"
 
 // Linking takes longer than measuring, and the device must not wait for it: threads make and link candidates
-// ahead of the one that measures, which takes them in order. How far ahead is bounded, for a search may end
-// early.
+// ahead of the one that measures. The linker cannot be interrupted: a thread that takes too long is left
+// alone and replaced. Kernels of the same text and options are linked once.
 namespace ptxloom::tune {
 
 /// A candidate with its machine code, or why there is none.
-struct Linked {
+struct Made {
+  Pick pick;
+  Settings config;
   Candidate candidate;
-  Resources resources;
+  std::optional<Resources> resources;
+  double link_ms = 0;
   std::optional<Diagnostic> problem;
 };
 
 class Feeder {
  public:
-  Feeder(const Linker& linker, const Source& source, std::string target, unsigned jobs);
+  struct Options {
+    Measurer::Code code = Measurer::Code::cubin;
+    std::string target;
+    unsigned jobs = 0;
+    std::chrono::duration<double> limit{30};
+  };
+  /// `linker` may be null unless machine code is wanted.
+  Feeder(Maker make, const Linker* linker, Options options);
   ~Feeder();
   Feeder(const Feeder&) = delete;
   Feeder& operator=(const Feeder&) = delete;
 
-  /// The next in order, waiting for it; nullopt behind the last.
-  std::optional<Linked> next();
+  /// How many may be under way for the threads to have enough to do, and no more.
+  std::size_t capacity() const;
+  /// Those put in and not taken out.
+  std::size_t under_way() const { return under_way_; }
+  void put(const Pick& pick, Settings config);
+  /// One that is done, waiting for it; nullopt where none is under way, or `stop` is set meanwhile.
+  std::optional<Made> take(const std::atomic<bool>* stop);
 
  private:
-  void work();
-  std::optional<Linked> make(std::size_t index) const;
+  struct State;  // shared with the threads, which may outlive the feeder
+  void start_thread();
+  std::optional<Made> overdue();
 
-  const Linker& linker_;
-  const Source& source_;
-  std::string target_;
-  std::size_t ahead_;
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::size_t claimed_ = 0;
-  std::size_t taken_ = 0;
-  std::size_t end_ = std::numeric_limits<std::size_t>::max();
-  std::map<std::size_t, Linked> ready_;
-  std::vector<std::thread> threads_;
+  std::shared_ptr<State> state_;
+  std::size_t under_way_ = 0;
 };
 
 }  // namespace ptxloom::tune

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "ptxloom/tune.hpp"
+#include "ptxloom/record.hpp"
 
 namespace ptxloom {
 namespace {

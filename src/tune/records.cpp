@@ -9,45 +9,79 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <charconv>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
+#include <set>
 #include <system_error>
 #include <utility>
 
 #include "base/file.hpp"
-#include "ptxloom/tune.hpp"
+#include "ptxloom/record.hpp"
 
 namespace ptxloom {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// A line of a file, as it stands and as it reads; what reads as nothing is kept all the same.
-struct Line {
-  std::string text;
-  std::optional<Record> record;
-};
-
-std::vector<Line> read_lines(const fs::path& file, const Log& log) {
-  std::vector<Line> lines;
+/// The records of a file; what cannot be read is said and passed over.
+std::vector<Record> read_records(const fs::path& file, const Log& log) {
+  std::vector<Record> records;
   const std::string content = read_file(file);
   std::string_view rest = content;
   for (int number = 1; !rest.empty(); ++number) {
     const std::string_view text = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(text.size() + 1, rest.size()));
     if (text.empty()) continue;
-    Line line{.text = std::string(text), .record = std::nullopt};
     try {
-      line.record = record_from_json(text);
+      records.push_back(record_from_json(text));
     } catch (const Error& error) {
       log(LogLevel::warning, fmt::format("{}:{}: passed over: {}", file.string(), number, error.what()));
     }
-    lines.push_back(std::move(line));
   }
-  return lines;
+  return records;
 }
 
-bool same_task(const Record& a, const Record& b) {
-  return a.device == b.device && a.kernel_template == b.kernel_template && a.problem == b.problem;
+/// What two records of one task and version have in common.
+std::string key_of(const Record& record) {
+  const DeviceKey& device = record.device;
+  std::string key = fmt::format("{}\n{}\n{}\n{}\n{}\n{}", device.name, device.sm, device.sms,
+                                device.memory_mhz, record.kernel_template, record.library);
+  for (const auto& [name, value] : record.problem) key += fmt::format("\n{}={}", name, value);
+  return key;
+}
+
+std::optional<double> number_of(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+/// How far apart two problems are: by the ratios of their sizes, and infinitely where another word differs.
+double distance(const Settings& a, const Settings& b) {
+  double sum = 0;
+  for (const auto& [name, value] : a) {
+    const auto other = b.find(name);
+    if (other == b.end()) return std::numeric_limits<double>::infinity();
+    if (other->second == value) continue;
+    const auto x = number_of(value), y = number_of(other->second);
+    if (!x || !y || *x <= 0 || *y <= 0) return std::numeric_limits<double>::infinity();
+    sum += std::abs(std::log(*x / *y));
+  }
+  return a.size() == b.size() ? sum : std::numeric_limits<double>::infinity();
+}
+
+[[noreturn]] void refuse(const fs::path& path, const std::string& reason) {
+  throw Error(ErrorKind::usage, "unwritable-file",
+              fmt::format("cannot write tuning records to {}: {}", path.string(), reason),
+              "name a folder you can write to in PTXLOOM_RECORDS");
+}
+
+bool ends_in_newline(int file) {
+  const off_t size = ::lseek(file, 0, SEEK_END);
+  char last = '\n';
+  return size <= 0 || (::pread(file, &last, 1, size - 1) == 1 && last == '\n');
 }
 
 std::string host_name() {
@@ -62,22 +96,6 @@ std::string file_name(const DeviceKey& device) {
   std::ranges::replace_if(name, [&](char c) { return !plain(static_cast<unsigned char>(c)); }, '_');
   return name + ".jsonl";
 }
-
-/// Holds off other writers of the folder while it lives.
-class FolderLock {
- public:
-  explicit FolderLock(const fs::path& folder)
-      : file_(::open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
-    if (!file_ || ::flock(file_.get(), LOCK_EX) != 0) {
-      throw Error(ErrorKind::usage, "unwritable-file",
-                  fmt::format("cannot lock {}: {}", folder.string(), std::generic_category().message(errno)),
-                  "name a folder you can write to in PTXLOOM_RECORDS");
-    }
-  }
-
- private:
-  FileDescriptor file_;  // closing it unlocks
-};
 
 fs::path default_folder() {
   const auto variable = [](const char* name) {
@@ -103,14 +121,14 @@ std::vector<Record> Records::all() const {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_, none)) {
     if (entry.path().extension() != ".jsonl") continue;
     try {
-      for (Line& line : read_lines(entry.path(), log_)) {
-        if (line.record) records.push_back(std::move(*line.record));
-      }
+      for (Record& record : read_records(entry.path(), log_)) records.push_back(std::move(record));
     } catch (const Error& error) {
       log_(LogLevel::warning, error.what());
     }
   }
   std::ranges::stable_sort(records, {}, &Record::time_us);
+  std::set<std::string> seen;
+  std::erase_if(records, [&](const Record& record) { return !seen.insert(key_of(record)).second; });
   return records;
 }
 
@@ -135,39 +153,46 @@ std::vector<Record> Records::hints(const DeviceKey& device, std::string_view ker
   return records;
 }
 
+std::optional<Record> Records::nearest(const DeviceKey& device, std::string_view kernel_template,
+                                       const Settings& problem) const {
+  std::optional<Record> best;
+  double least = std::numeric_limits<double>::infinity();
+  for (Record& record : all()) {
+    if (record.device != device || record.kernel_template != kernel_template ||
+        record.library != library_version())
+      continue;
+    const double apart = distance(record.problem, problem);
+    if (apart >= least) continue;
+    least = apart;
+    best = std::move(record);
+  }
+  return best;
+}
+
 void Records::add(const Record& record) const {
   std::error_code failed;
   fs::create_directories(folder_, failed);
-  if (failed) {
-    throw Error(ErrorKind::usage, "unwritable-file",
-                fmt::format("cannot make the folder {}: {}", folder_.string(), failed.message()),
-                "name a folder you can write to in PTXLOOM_RECORDS");
-  }
-  const FolderLock lock(folder_);
+  if (failed) refuse(folder_, failed.message());
   const fs::path file = folder_ / file_name(record.device);
-  std::vector<Line> lines = fs::exists(file) ? read_lines(file, log_) : std::vector<Line>();
-  const auto replaced = [&](const Line& line) {
-    return line.record && same_task(*line.record, record) && line.record->library == record.library;
+  const FileDescriptor out(::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!out || ::flock(out.get(), LOCK_EX) != 0) refuse(file, std::generic_category().message(errno));
+  const std::vector<Record> there = read_records(file, log_);
+  const std::string key = key_of(record);
+  const auto as_fast = [&](const Record& other) {
+    return key_of(other) == key && other.time_us <= record.time_us;
   };
-  const auto faster = [&](const Line& line) {
-    return replaced(line) && line.record->time_us < record.time_us;
-  };
-  if (std::ranges::any_of(lines, faster)) return;
-  std::erase_if(lines, replaced);
-  lines.push_back({.text = to_json(record), .record = std::nullopt});
-  std::string content;
-  for (const Line& line : lines) content += line.text + '\n';
-  write_file(file, content);
+  if (std::ranges::any_of(there, as_fast)) return;
+  // A writer that was killed may have left half a line.
+  std::string line = to_json(record) + '\n';
+  if (!ends_in_newline(out.get())) line.insert(line.begin(), '\n');
+  if (!write_all(out.get(), line) || ::fdatasync(out.get()) != 0)
+    refuse(file, std::generic_category().message(errno));
 }
 
 std::size_t Records::merge(const std::filesystem::path& file) const {
-  std::size_t count = 0;
-  for (const Line& line : read_lines(file, log_)) {
-    if (!line.record) continue;
-    add(*line.record);
-    ++count;
-  }
-  return count;
+  const std::vector<Record> records = read_records(file, log_);
+  for (const Record& record : records) add(record);
+  return records.size();
 }
 
 }  // namespace ptxloom

@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "rules.hpp"
+
 namespace ptxloom::gemm_kernel {
 namespace {
 
@@ -13,23 +15,6 @@ constexpr int kTypicalSms = 128;     // of a data-center chip; the tuner correct
 
 int tile_bytes(const Problem& p, const Config& c) {
   return c.tile_k * (c.tile_m * p.a.type.bytes() + c.tile_n * p.b.type.bytes());
-}
-
-bool power_of_two(int x) { return x > 0 && (x & (x - 1)) == 0; }
-
-// The swizzle permutes 16-byte chunks within rows of 2, 4, 8 ... of them.
-bool good_row(int bytes) { return bytes >= 32 && power_of_two(bytes); }
-
-std::string_view inadmissible_operand(const Matrix& x, int tile, int warp_extent, const Config& c) {
-  const int row = (x.k_contiguous ? c.tile_k : tile) * x.type.bytes();
-  if (!good_row(row) || row > 1024) return "a row of a shared tile is 32 to 1024 bytes, a power of two";
-  if (!x.k_contiguous && (!power_of_two(warp_extent) || row < 64))
-    return "a transposed operand needs warp tiles of a power of two, and shared rows of 64 bytes";
-  // Threads are dealt to the 16-byte chunks of a tile in whole rows.
-  const int rows = x.k_contiguous ? tile : c.tile_k, step = c.threads() / (row / 16);
-  if (step > 0 && rows > step && rows % step != 0)
-    return "the rows of a tile do not divide evenly among the threads";
-  return {};
 }
 
 // Time of the problem in arbitrary units: waves of blocks, each as fast as its warps can keep the tensor
@@ -176,23 +161,6 @@ Config read_config(const Specs& specs, const Target& target, const Problem& prob
   c.warps_n = number("warps_n");
   c.stages = number("stages");
   return c;
-}
-
-std::string_view inadmissible(const Target& target, const Problem& p, const Config& c) {
-  if (c.tile_m % (16 * c.warps_m) != 0 || c.tile_n % (16 * c.warps_n) != 0)
-    return "each warp's part of a tile is a multiple of 16 both ways";
-  if (c.tile_k % (2 * c.mma_k) != 0) return "tile_k is a multiple of two steps of the mma";
-  if (c.threads() > 512) return "a block has up to 16 warps";
-  if (c.staged && (p.d.type.bits != 16 || !power_of_two(c.tile_n) || c.tile_n < 32))
-    return "a staged epilogue is for 16-bit results in tiles of 32, 64, 128 or 256 columns";
-  if (std::string_view why = inadmissible_operand(p.a, c.tile_m, c.warp_m(), c); !why.empty()) return why;
-  if (std::string_view why = inadmissible_operand(p.b, c.tile_n, c.warp_n(), c); !why.empty()) return why;
-  const int registers = estimated_registers(p, c);
-  if (registers > kRegisterLimit || registers * c.threads() > target.info().registers_per_sm)
-    return "the warp tiles need more registers than there are";
-  if (shared_bytes(p, c) > target.info().shared_per_block)
-    return "the stages need more shared memory than there is";
-  return {};
 }
 
 Settings words_of(const Config& c) {

@@ -58,8 +58,6 @@ int estimated_registers(const Problem& problem, const Config& config);
 /// The words of a configuration as data; `mma` is selected from the specs. Throws where the target has no
 /// such mma.
 Config read_config(const Specs& specs, const Target& target, const Problem& problem, const Settings& words);
-/// Why a configuration does not fit; empty if it does.
-std::string_view inadmissible(const Target& target, const Problem& problem, const Config& config);
 
 /// Shapes of mma.sync that the target has for the problem's types, the deepest first.
 std::vector<std::string> mma_shapes(const ParameterSpace& space, const Specs& specs, const Target& target,

@@ -5,6 +5,7 @@
 #include "kernel.hpp"
 #include "ptxloom/gemm.hpp"
 #include "reference.hpp"
+#include "rules.hpp"
 #include "templates/gemm/space.json.hpp"
 
 namespace ptxloom {
@@ -41,6 +42,10 @@ class GemmTemplate final : public Template {
     const Problem p(space_, words);
     return 2.0 * p.m * p.n * p.k;
   }
+  std::string unit(const Settings& words) const override { return unit_of(Problem(space_, words)); }
+  double input_bytes(const Settings& words) const override {
+    return gemm_kernel::input_bytes(Problem(space_, words));
+  }
 
   Settings config(const Specs& specs, const Target& target, const Settings& words,
                   const Settings& given) const override {
@@ -72,6 +77,12 @@ class GemmTemplate final : public Template {
       if (i + 1 == kVaried || (i + 1 == all.size() && i + 1 < kVaried)) append_variations(list, wanted);
     }
     return list;
+  }
+
+  tune::Space tuning_space(const Specs& specs, const Target& target, const Settings& words) const override {
+    const Problem p(space_, words);
+    shapes_for(specs, target, p, {});  // says which targets have such an mma
+    return gemm_kernel::tuning_space(space_, specs, target, p);
   }
 
   Emitted emit(std::shared_ptr<const Specs> specs, const Target& target, const Settings& words,

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "ptxloom/builder.hpp"
+#include "ptxloom/tuner.hpp"
 #include "support/errors.hpp"
 
 using namespace ptxloom;
@@ -29,6 +30,9 @@ class AddOne : public Template {
     Settings whole = {{"fault", "none"}};
     for (const auto& [name, value] : given) whole[name] = value;
     return whole;
+  }
+  tune::Space tuning_space(const Specs&, const Target&, const Settings&) const override {
+    return {.parameters = {{"fault", {"none", "wrong", "hole", "spill"}}}};
   }
   std::vector<Settings> candidates(const Specs&, const Target&, const Settings&,
                                    const Settings&) const override {

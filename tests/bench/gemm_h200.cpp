@@ -14,7 +14,8 @@
 
 #include "bench.hpp"
 #include "ptxloom/builder.hpp"
-#include "tune/workbench.hpp"
+#include "ptxloom/tuner.hpp"
+#include "tune/bench.hpp"
 
 using namespace ptxloom;
 using namespace ptxloom::bench;
@@ -120,8 +121,8 @@ struct Rates {
 };
 
 /// Both rates in turns, so that clock, heat and power meet them alike.
-Rates in_turns(const Context& ctx, RegisterRate& registers, const tune::Workbench& bench,
-               const tune::Lap& lap, double operations, std::chrono::milliseconds pause) {
+Rates in_turns(const Context& ctx, RegisterRate& registers, tune::Bench& bench, tune::Bench::Loaded& lap,
+               double operations, std::chrono::milliseconds pause) {
   Rates rates;
   for (int i = 0; i < 40; ++i) {
     rates.registers.push_back(registers.measure());
@@ -146,16 +147,14 @@ void print_rates_of(const Context& ctx, Type type, Type result, const Options& o
     return;
   }
   const tune::Task task{.tensors = make_tensors(gemm, problem, {}, 1), .expected = {}};
-  const tune::Workbench bench(ctx.device_context(), task);
+  const auto bench = tune::make_gpu_bench(ctx.device_context(), task);
   const Specialised best = specialise(ctx, gemm, problem, tuned.record->config);
   const auto cubin = best.kernel.cubin();
-  const Function function = bench.load(
-      {.config = best.config, .ptx = {}, .cubin = {cubin.begin(), cubin.end()}, .launch = best.launch});
-  const tune::Lap lap = bench.record(function, best.launch, 2000);
+  const auto lap = bench->load({.ptx = {}, .cubin = {cubin.begin(), cubin.end()}, .launches = {best.launch}});
   RegisterRate registers(ctx, type);
   for (const int pause_ms : {30, 0}) {
     const Rates rates =
-        in_turns(ctx, registers, bench, lap, gemm.operations(problem), std::chrono::milliseconds(pause_ms));
+        in_turns(ctx, registers, *bench, *lap, gemm.operations(problem), std::chrono::milliseconds(pause_ms));
     const double ceiling = median(rates.registers), rate = median(rates.gemm);
     fmt::print(" {:.0f}, {:.0f} TFLOP/s, {:.1f} % at {:.0f} MHz |", rate, ceiling, 100 * rate / ceiling,
                rates.clocks.empty() ? 0 : median(rates.clocks));

@@ -4,7 +4,7 @@
 
 #include "cli/tool.hpp"
 #include "ptxloom/gemm.hpp"
-#include "ptxloom/tune.hpp"
+#include "ptxloom/record.hpp"
 #include "support/ptxas.hpp"
 
 using namespace ptxloom::test;

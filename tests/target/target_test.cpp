@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -119,6 +120,29 @@ TEST_CASE("a malformed targets table is refused with its row") {
   CHECK_THAT(error({chips, chip, chip}, {"target since"}).message, ContainsSubstring("twice"));
   CHECK_THAT(error({chips, "90 9 x 1 1 1 1 25 no"}, {"target since"}).message, ContainsSubstring("'x'"));
   CHECK(error({chips, chip}, {"target since", "sm_90 8"}).code == "bad-version");
+}
+
+TEST_CASE("the rates of a chip give what its maker publishes for it") {
+  struct Row {
+    int chip, sms;
+    double clock_ghz;
+    std::string_view unit;
+    double tera;  // dense, from the data sheets
+  };
+  const Row table[] = {{80, 108, 1.41, "f16", 312},  {80, 108, 1.41, "b8", 624},
+                       {80, 108, 1.41, "tf32", 156}, {80, 108, 1.41, "f64", 19.5},
+                       {90, 132, 1.83, "f16", 989},  {90, 132, 1.83, "b8", 1979},
+                       {90, 132, 1.83, "tf32", 494}, {90, 132, 1.98, "f64", 66.9},
+                       {75, 40, 1.59, "f16", 65},    {89, 142, 2.49, "b8", 733}};
+  for (const Row& row : table) {
+    CAPTURE(row.chip, row.unit);
+    const double rate = target::rates_of(row.chip)->operations(row.unit) * row.clock_ghz * row.sms * 1e-3;
+    CHECK(std::abs(rate / row.tera - 1) < 0.02);
+  }
+  CHECK(target::rates_of(75)->operations("tf32") == 0);
+  CHECK(target::rates_of(90)->operations("no such unit") == 0);
+  CHECK(target::rates_of(1) == nullptr);
+  for (const TargetInfo& info : targets()) CHECK(target::rates_of(info.number) != nullptr);
 }
 
 }  // namespace

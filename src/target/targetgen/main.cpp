@@ -13,6 +13,7 @@ namespace ptxloom::target {
 /// targetgen makes the tables, so it has none.
 std::span<const TargetInfo> compiled_targets() { return {}; }
 std::span<const Version> compiled_versions() { return {}; }
+std::span<const ChipRates> compiled_rates() { return {}; }
 
 }  // namespace ptxloom::target
 
@@ -44,19 +45,28 @@ void print_target(std::ostream& out, const TargetInfo& info) {
       << ", .mma_halves = " << (info.mma_halves ? "true" : "false") << "},\n";
 }
 
+void print_rates(std::ostream& out, const ptxloom::target::ChipRates& rates) {
+  out << "    {" << rates.chip << ", " << rates.f64 << ", " << rates.f32 << ", " << rates.tf32 << ", "
+      << rates.f16 << ", " << rates.b8 << ", " << rates.b4 << ", " << rates.shared << ", " << rates.l2
+      << "},\n";
+}
+
 void generate(const nlohmann::json& file, std::ostream& out) {
   const auto targets =
       ptxloom::target::read_targets({.chips = lines(file.at("chips")), .targets = lines(file.at("targets"))});
   out << "// Generated from specs/targets.json by targetgen.\n#include \"target/target_table.hpp\"\n\n"
       << "namespace ptxloom::target {\nnamespace {\n\nconstexpr TargetInfo kTargets[] = {\n";
   for (const TargetInfo& info : targets) print_target(out, info);
+  out << "};\n\nconstexpr ChipRates kRates[] = {\n";
+  for (const auto& rates : ptxloom::target::read_rates(lines(file.at("rates")))) print_rates(out, rates);
   out << "};\n\nconstexpr Version kVersions[] = {";
   for (const std::string_view version : lines(file.at("ptx"))) {
     print_version(out, ptxloom::parse_version(version));
     out << ", ";
   }
   out << "};\n\n}  // namespace\n\nstd::span<const TargetInfo> compiled_targets() { return kTargets; }\n"
-      << "std::span<const Version> compiled_versions() { return kVersions; }\n\n}  // namespace "
+      << "std::span<const Version> compiled_versions() { return kVersions; }\n"
+      << "std::span<const ChipRates> compiled_rates() { return kRates; }\n\n}  // namespace "
          "ptxloom::target\n";
 }
 

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "ptxloom/context.hpp"
+#include "ptxloom/record.hpp"
+#include "ptxloom/template.hpp"
+#include "ptxloom/tune.hpp"
+
+// Tuning on a context: the space is cut to what the device admits, what is known already is tried first,
+// candidates run in a worker process on the context's device, and the winner is kept in the context's
+// records. For templates, and for any kernel that a user brings.
+namespace [[gnu::visibility("default")]] ptxloom {
+
+/// Something to be tuned. The callbacks are not called in the worker; `make` by several threads at once.
+struct Tunable {
+  std::string name;  ///< what records call it
+  Settings problem;  ///< what the result holds for
+  tune::Space space;
+  tune::Maker make;
+  std::function<tune::Task()> task;  ///< inputs and what must come out; not called where times are given
+  std::function<std::string(const Settings& config)> flags = {};  ///< of the linker, for the record
+};
+
+struct TuneOptions {
+  Settings problem;      ///< of a template
+  Settings config = {};  ///< words that all candidates must have; "64|128": one of these
+  Budget budget = {.seconds = 20};
+  tune::Strategy strategy = tune::Strategy::guided;
+  std::uint64_t seed = 0;
+  unsigned jobs = 0;              ///< host threads that make and link; 0 = one a core, at most 16
+  double candidate_seconds = 10;  ///< what a candidate may take on the device in all
+  double link_seconds = 30;       ///< what the linker may take for one
+  std::size_t sample = 0;         ///< search only so many of the admissible configurations, drawn by the seed
+  tune::Measurer* measurer = nullptr;  ///< in place of a worker; then no device is needed
+  const std::atomic<bool>* stop = nullptr;
+  std::function<void(const tune::Progress&)> progress = {};
+};
+
+struct TuneResult {
+  Settings problem;
+  tune::SearchResult search = {};
+  tune::Admissible space = {};
+  double least_us = 0;                    ///< what the chip's limits allow
+  std::optional<Record> record = {};      ///< the winner; nullopt where no candidate was correct
+  std::optional<Diagnostic> unkept = {};  ///< why the record could not be written
+  /// `record`: another process has tuned this meanwhile, and nothing was searched.
+  enum class Source { search, record } source = Source::search;
+};
+
+/// Throws Error(missing, "no-device") on the executor unless a measurer is given, what tune::admit throws,
+/// and what starting a worker throws.
+TuneResult tune_kernel(const Context& context, const Tunable& what, const TuneOptions& options);
+
+/// A template's problem as something to be tuned. Refers to the template.
+Tunable tunable(const Context& context, const Template& kernel_template, const TuneOptions& options);
+TuneResult tune_template(const Context& context, const Template& kernel_template, const TuneOptions& options);
+
+}  // namespace ptxloom

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "ptxloom/build_words.hpp"
+#include "ptxloom/ptx.hpp"
+#include "ptxloom/runner.hpp"
+#include "ptxloom/tuner.hpp"
+
+namespace ptxloom {
+namespace {
+
+/// Build words that are given take part, with the values they are given: "0|128|168".
+void add_build_words(tune::Space& space, const Settings& given) {
+  for (const auto& [name, value] : given) {
+    if (!is_build_word(name)) continue;
+    tune::Parameter& parameter = space.parameters.emplace_back(tune::Parameter{.name = name, .values = {}});
+    std::istringstream words(value);
+    for (std::string word; std::getline(words, word, '|');) parameter.values.push_back(word);
+  }
+}
+
+/// Where the words name what the space does not have, people have mistyped something.
+void check_words(const tune::Space& space, const Settings& given) {
+  for (const auto& [name, value] : given) {
+    if (is_build_word(name)) continue;
+    const auto parameter = std::ranges::find(space.parameters, name, &tune::Parameter::name);
+    if (parameter == space.parameters.end())
+      throw Error(ErrorKind::usage, "unknown-parameter", fmt::format("there is no parameter '{}'", name),
+                  "ptxloom emit TEMPLATE --help lists them");
+    std::istringstream words(value);
+    for (std::string word; std::getline(words, word, '|');) {
+      if (std::ranges::find(parameter->values, word) != parameter->values.end()) continue;
+      throw Error(ErrorKind::usage, "bad-value", fmt::format("{}={} is not searched", name, word),
+                  fmt::format("its values are {}", fmt::join(parameter->values, ", ")));
+    }
+  }
+}
+
+}  // namespace
+
+Tunable tunable(const Context& context, const Template& kernel_template, const TuneOptions& options) {
+  const Settings problem = kernel_template.problem(options.problem);
+  Tunable what{.name = std::string(kernel_template.name()),
+               .problem = problem,
+               .space = kernel_template.tuning_space(context.specs(), context.target(), problem)};
+  check_words(what.space, options.config);
+  add_build_words(what.space, options.config);
+  what.task = [&kernel_template, problem, seed = options.seed] {
+    tune::Task task{.tensors = make_tensors(kernel_template, problem, {}, seed),
+                    .operations = kernel_template.operations(problem),
+                    .unit = kernel_template.unit(problem),
+                    .input_bytes = kernel_template.input_bytes(problem)};
+    task.expected = kernel_template.expect(problem, task.tensors);
+    return task;
+  };
+  what.make = [context, &kernel_template, problem](const Settings& config) {
+    const BuildWords words = split_build_words(config);
+    Emitted emitted = kernel_template.emit(context, context.target(), problem, words.config);
+    apply_build_words(words.build, emitted.module);
+    return tune::Candidate{.ptx = print(emitted.module),
+                           .link = link_options(words.build),
+                           .launches = {std::move(emitted.launch)}};
+  };
+  what.flags = [](const Settings& config) { return link_flags(split_build_words(config).build); };
+  return what;
+}
+
+TuneResult tune_template(const Context& context, const Template& kernel_template,
+                         const TuneOptions& options) {
+  return tune_kernel(context, tunable(context, kernel_template, options), options);
+}
+
+}  // namespace ptxloom

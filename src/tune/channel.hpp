@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/file.hpp"
+
+// Messages between a tuner and its worker, over a stream socket: a JSON object and bytes behind it. Either
+// side may be gone at any moment, and a worker may say anything.
+namespace ptxloom::tune {
+
+struct Message {
+  nlohmann::json head;
+  std::vector<std::byte> body = {};
+};
+
+class Channel {
+ public:
+  Channel() = default;
+  explicit Channel(FileDescriptor socket) : socket_(std::move(socket)) {}
+
+  explicit operator bool() const { return static_cast<bool>(socket_); }
+  /// False where the other side is gone.
+  bool send(const Message& message) const;
+  enum class Outcome { message, closed, late, nonsense };
+  /// Waits for `seconds`, or for ever where they are 0.
+  Outcome receive(Message& message, double seconds = 0) const;
+
+ private:
+  FileDescriptor socket_;
+};
+
+}  // namespace ptxloom::tune

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// A task's tensors on the device, in several sets that launches use in turn. A lap through the sets touches
+// more than the L2 cache holds, so that no launch finds its inputs where the one before left them; a task
+// that is declared warm has one set.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "tune/bench.hpp"
+#include "tune/rotation.hpp"
+
+namespace ptxloom::tune {
+namespace {
+
+constexpr std::size_t kMostPasses = 1024;
+constexpr double kReplayUs = 2000;      // long enough for the clock of events
+constexpr std::uint64_t kGuard = 4096;  // bytes before and behind each tensor
+
+/// Device memory with a guard zone at both ends, which is filled when the whole is.
+class Guarded {
+ public:
+  Guarded(const DeviceContext& device, std::uint64_t bytes)
+      : memory_(device, bytes + 2 * kGuard), bytes_(bytes) {
+    fill(kPoison);
+  }
+  std::uint64_t address() const { return memory_.address() + kGuard; }
+  void fill(std::byte value) {
+    memory_.fill(value);
+    filled_ = value;
+  }
+  void upload(std::span<const std::byte> data) const { memory_.upload(data, kGuard); }
+  void download(std::span<std::byte> data) const { memory_.download(data, kGuard); }
+  bool intact() const {
+    std::array<std::byte, kGuard> zone{};
+    for (const std::uint64_t offset : {std::uint64_t{0}, kGuard + bytes_}) {
+      memory_.download(zone, offset);
+      if (std::ranges::any_of(zone, [this](std::byte b) { return b != filled_; })) return false;
+    }
+    return true;
+  }
+
+ private:
+  DeviceMemory memory_;
+  std::uint64_t bytes_;
+  std::byte filled_{};
+};
+
+using Set = std::vector<Guarded>;  // by tensor
+
+std::size_t count_sets(const DeviceContext& device, const Task& task) {
+  std::uint64_t bytes = 1;
+  for (const HostTensor& tensor : task.tensors) bytes += tensor.plan.bytes();
+  const std::size_t possible = device.memory().first / 2 / bytes;
+  return std::clamp<std::size_t>(possible, 1, rotation(task, device.info().l2_bytes));
+}
+
+struct GpuLoaded : Bench::Loaded {
+  std::vector<Function> functions;  // by launch
+  std::vector<LaunchConfig> configs;
+  Set scratch;
+  std::vector<std::vector<Arguments>> arguments;  // by set, then by launch
+  std::optional<Graph> graph;
+  std::size_t passes = 0;  // of a replay
+};
+
+class GpuBench : public Bench {
+ public:
+  GpuBench(const DeviceContext& device, const Task& task)
+      : device_(device), task_(task), stream_(device), start_(device), stop_(device) {
+    sets_.resize(count_sets(device, task));
+    for (Set& set : sets_) {
+      for (const HostTensor& tensor : task.tensors) {
+        Guarded& memory = set.emplace_back(device, tensor.plan.bytes());
+        if (tensor.plan.role != TensorPlan::Role::out) memory.upload(tensor.bytes);
+      }
+    }
+  }
+
+  std::unique_ptr<Loaded> load(const Candidate& candidate) override {
+    auto loaded = std::make_unique<GpuLoaded>();
+    const DeviceModule module(device_, candidate.cubin);
+    for (const LaunchPlan& launch : candidate.launches) {
+      KernelSignature signature{.name = launch.entry};
+      for (const ArgumentPlan& argument : launch.arguments)
+        signature.append({.name = argument.name, .type = argument.type, .pointer = !argument.tensor.empty()});
+      loaded->functions.push_back(module.function(std::move(signature)));
+      loaded->configs.push_back(launch_config_of(launch));
+    }
+    for (const TensorPlan& plan : candidate.scratch) loaded->scratch.emplace_back(device_, plan.bytes());
+    for (const Set& set : sets_) {
+      const auto address = [&](std::string_view name) { return find(name, set, candidate, *loaded); };
+      std::vector<Arguments>& all = loaded->arguments.emplace_back();
+      for (std::size_t i = 0; i < candidate.launches.size(); ++i)
+        all.emplace_back(loaded->functions[i].signature(), arguments_of(candidate.launches[i], address));
+    }
+    return loaded;
+  }
+
+  void prepare(std::byte poison) override {
+    for (std::size_t i = 0; i < task_.tensors.size(); ++i) {
+      if (task_.tensors[i].plan.role == TensorPlan::Role::out) sets_[0][i].fill(poison);
+      if (task_.tensors[i].plan.role == TensorPlan::Role::inout) sets_[0][i].upload(task_.tensors[i].bytes);
+    }
+  }
+
+  void restore() override {
+    for (std::size_t i = 0; i < task_.tensors.size(); ++i) {
+      sets_[0][i].fill(kPoison);
+      if (task_.tensors[i].plan.role != TensorPlan::Role::out) sets_[0][i].upload(task_.tensors[i].bytes);
+    }
+  }
+
+  void run(Loaded& loaded) override {
+    launch(static_cast<GpuLoaded&>(loaded), 0, stream_);
+    stream_.synchronize();
+  }
+
+  void read(std::size_t tensor, std::span<std::byte> bytes) override { sets_[0][tensor].download(bytes); }
+
+  std::optional<std::string> damaged() override {
+    for (std::size_t i = 0; i < task_.tensors.size(); ++i) {
+      if (!sets_[0][i].intact()) return task_.tensors[i].plan.name;
+    }
+    return std::nullopt;
+  }
+
+  double glance_us(Loaded& loaded) override {
+    start_.record(stream_);
+    launch(static_cast<GpuLoaded&>(loaded), next_set_++ % sets_.size(), stream_);
+    return timed();
+  }
+
+  double time_us(Loaded& loaded) override {
+    auto& own = static_cast<GpuLoaded&>(loaded);
+    if (!own.graph) record(own);
+    return replay(own) / static_cast<double>(own.passes);
+  }
+
+  double busy_us() override { return std::exchange(busy_us_, 0.0); }
+  std::optional<DeviceHealth> health() override { return device_.health(); }
+
+  bool alive(const Error& error) override {
+    if (error.diagnostics().front().code == "device-fault") return false;
+    try {
+      device_.synchronize();
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+ private:
+  std::uint64_t find(std::string_view name, const Set& set, const Candidate& candidate,
+                     const GpuLoaded& loaded) const {
+    for (std::size_t i = 0; i < task_.tensors.size(); ++i) {
+      if (task_.tensors[i].plan.name == name) return set[i].address();
+    }
+    for (std::size_t i = 0; i < candidate.scratch.size(); ++i) {
+      if (candidate.scratch[i].name == name) return loaded.scratch[i].address();
+    }
+    return 0;
+  }
+
+  static void launch(GpuLoaded& loaded, std::size_t set, CUstream_st* stream) {
+    for (std::size_t i = 0; i < loaded.functions.size(); ++i)
+      loaded.functions[i].launch(loaded.configs[i], loaded.arguments[set][i], stream);
+  }
+
+  double timed() {
+    stop_.record(stream_);
+    const double us = 1000.0 * static_cast<double>(stop_.elapsed_ms(start_));
+    busy_us_ += us;
+    return us;
+  }
+
+  double replay(const GpuLoaded& loaded) {
+    start_.record(stream_);
+    loaded.graph->launch(stream_);
+    return timed();
+  }
+
+  /// At least one lap through the sets, and as many as make a replay long enough.
+  void record(GpuLoaded& loaded) {
+    const auto repeat = [&](std::size_t passes) {
+      loaded.graph.emplace(device_, [&](CUstream_st* stream) {
+        for (std::size_t i = 0; i < passes; ++i) launch(loaded, i % sets_.size(), stream);
+      });
+      loaded.passes = passes;
+    };
+    repeat(sets_.size());
+    replay(loaded);  // warms up
+    const double laps = std::ceil(kReplayUs / std::max(replay(loaded), 1e-3));
+    const auto most = std::max<std::size_t>(kMostPasses / sets_.size(), 1);
+    const std::size_t count = std::clamp<std::size_t>(static_cast<std::size_t>(laps), 1, most);
+    if (count > 1) repeat(count * sets_.size());
+  }
+
+  const DeviceContext& device_;
+  const Task& task_;
+  Stream stream_;
+  Event start_, stop_;
+  std::vector<Set> sets_;
+  std::size_t next_set_ = 0;
+  double busy_us_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Bench> make_gpu_bench(const DeviceContext& device, const Task& task) {
+  return std::make_unique<GpuBench>(device, task);
+}
+
+}  // namespace ptxloom::tune

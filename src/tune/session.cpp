@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace ptxloom::tune {
+namespace {
+
+constexpr double kFarBehind = 4;  // times the rival: one glance is enough
+
+std::string describe(const Verdict& verdict) {
+  if (verdict.wrong != 0)
+    return fmt::format("{} of {} elements are wrong: {}", verdict.wrong, verdict.checked, verdict.first);
+  return fmt::format("{} elements were never written", verdict.unwritten.size());
+}
+
+}  // namespace
+
+void Session::set_rival(const Candidate* rival) {
+  rival_.reset();
+  if (rival == nullptr) return;
+  rival_ = bench_.load(*rival);
+  rival_us_ = bench_.time_us(*rival_);
+}
+
+std::optional<Diagnostic> Session::check_once(Bench::Loaded& loaded) {
+  const auto wanted = std::ranges::find(task_.tensors, task_.expected.tensor,
+                                        [](const HostTensor& t) { return t.plan.name; });
+  if (wanted == task_.tensors.end())
+    throw Error(ErrorKind::usage, "missing-tensor",
+                fmt::format("the task expects a tensor '{}' that it does not have", task_.expected.tensor),
+                "name one of the task's outputs");
+  HostTensor output{.plan = wanted->plan, .bytes = std::vector<std::byte>(wanted->plan.bytes())};
+  const Verdict verdict = verify_run(task_.expected, [&](std::byte poison) -> const HostTensor& {
+    bench_.prepare(poison);
+    bench_.run(loaded);
+    bench_.read(static_cast<std::size_t>(wanted - task_.tensors.begin()), output.bytes);
+    return output;
+  });
+  if (!verdict.ok()) return Diagnostic{.code = "wrong-result", .message = describe(verdict)};
+  if (const auto tensor = bench_.damaged())
+    return Diagnostic{.code = "wrong-result",
+                      .message = fmt::format("it writes outside of tensor {}, or of its neighbour", *tensor)};
+  return std::nullopt;
+}
+
+/// An earlier candidate may have spoiled the inputs: nothing is called wrong before it is so on fresh ones.
+std::optional<Diagnostic> Session::check(Bench::Loaded& loaded) {
+  if (!check_once(loaded)) return std::nullopt;
+  bench_.restore();
+  std::optional<Diagnostic> wrong = check_once(loaded);
+  if (wrong) bench_.restore();
+  return wrong;
+}
+
+void Session::time(Bench::Loaded& loaded, int samples, Reading& reading) {
+  bench_.glance_us(loaded);  // what is done at the first launch only
+  const double glance = bench_.glance_us(loaded);
+  if (rival_ && glance > kFarBehind * rival_us_ + 50) {
+    reading.us.push_back(glance);
+    reading.rival_us.push_back(bench_.time_us(*rival_));
+    return;
+  }
+  for (int i = 0; i < samples; ++i) {
+    reading.us.push_back(bench_.time_us(loaded));
+    if (rival_) reading.rival_us.push_back(bench_.time_us(*rival_));
+  }
+}
+
+Reading Session::measure(const Candidate& candidate, bool verify, int samples, bool& lost) {
+  Reading reading;
+  lost = false;
+  try {
+    const std::unique_ptr<Bench::Loaded> loaded = bench_.load(candidate);
+    if (verify) reading.problem = check(*loaded);
+    if (!reading.problem) time(*loaded, samples, reading);
+    reading.health = bench_.health();
+  } catch (const Error& error) {
+    reading = {};
+    reading.problem = error.diagnostics().front();
+    lost = !bench_.alive(error);
+  } catch (const std::exception& error) {
+    reading = {};
+    reading.problem = Diagnostic{.code = "candidate-failed", .message = error.what()};
+  }
+  reading.busy_us = bench_.busy_us();
+  return reading;
+}
+
+}  // namespace ptxloom::tune

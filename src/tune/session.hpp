@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "tune/bench.hpp"
+
+// What a worker does with a candidate, whatever it runs on: it is verified on poisoned outputs first, and
+// timed only if it is right, in turns with the rival.
+namespace ptxloom::tune {
+
+class Session {
+ public:
+  Session(Bench& bench, const Task& task) : bench_(bench), task_(task) {}
+
+  /// Throws Error for what cannot be loaded.
+  void set_rival(const Candidate* rival);
+  /// What is wrong is told in the reading. `lost`: the device is of no use any more.
+  Reading measure(const Candidate& candidate, bool verify, int samples, bool& lost);
+
+ private:
+  std::optional<Diagnostic> check(Bench::Loaded& loaded);
+  std::optional<Diagnostic> check_once(Bench::Loaded& loaded);
+  void time(Bench::Loaded& loaded, int samples, Reading& reading);
+
+  Bench& bench_;
+  const Task& task_;
+  std::unique_ptr<Bench::Loaded> rival_;
+  double rival_us_ = 0;
+};
+
+}  // namespace ptxloom::tune

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/wire.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+namespace ptxloom::tune {
+namespace {
+
+using Json = nlohmann::json;
+
+static_assert(std::is_trivially_copyable_v<Expectation::Point>);
+
+/// A mapping of a whole descriptor.
+class Mapping {
+ public:
+  Mapping(int fd, std::size_t bytes, int protection) : bytes_(bytes) {
+    if (bytes == 0) return;
+    data_ = ::mmap(nullptr, bytes, protection, MAP_SHARED, fd, 0);
+    if (data_ != MAP_FAILED) return;
+    throw Error(ErrorKind::refused, "out-of-memory",
+                fmt::format("cannot map {} bytes of shared memory: {}", bytes,
+                            std::generic_category().message(errno)),
+                "use smaller sizes");
+  }
+  ~Mapping() {
+    if (bytes_ != 0) ::munmap(data_, bytes_);
+  }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  void write(std::size_t offset, const void* data, std::size_t bytes) const {
+    if (bytes != 0) std::memcpy(static_cast<std::byte*>(data_) + offset, data, bytes);
+  }
+  /// Throws Error for a range that is not there.
+  void read(std::size_t offset, void* data, std::size_t bytes) const {
+    if (offset > bytes_ || bytes > bytes_ - offset)
+      throw Error(ErrorKind::usage, "bad-task", "the task's data lie outside of the shared memory");
+    if (bytes != 0) std::memcpy(data, static_cast<const std::byte*>(data_) + offset, bytes);
+  }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t bytes_;
+};
+
+Type type_named(const std::string& name) {
+  if (const auto type = find_type(name)) return *type;
+  throw Error(ErrorKind::usage, "bad-task", fmt::format("there is no type '{}'", name));
+}
+
+Json to_json(const TensorPlan& plan) {
+  return {{"name", plan.name},
+          {"type", plan.type.name},
+          {"shape", plan.shape},
+          {"role", static_cast<int>(plan.role)}};
+}
+
+TensorPlan read_tensor(const Json& json) {
+  return {.name = json.at("name"),
+          .type = type_named(json.at("type")),
+          .shape = json.at("shape"),
+          .role = static_cast<TensorPlan::Role>(json.at("role").get<int>())};
+}
+
+Json to_json(const LaunchPlan& plan) {
+  Json arguments = Json::array();
+  for (const ArgumentPlan& argument : plan.arguments)
+    arguments.push_back({{"name", argument.name},
+                         {"type", argument.type.name},
+                         {"tensor", argument.tensor},
+                         {"bits", argument.bits}});
+  return {{"entry", plan.entry},     {"grid", plan.grid},           {"block", plan.block},
+          {"cluster", plan.cluster}, {"shared", plan.shared_bytes}, {"arguments", std::move(arguments)}};
+}
+
+LaunchPlan read_launch(const Json& json) {
+  LaunchPlan plan{.entry = json.at("entry"),
+                  .grid = json.at("grid"),
+                  .block = json.at("block"),
+                  .cluster = json.at("cluster"),
+                  .shared_bytes = json.at("shared")};
+  for (const Json& argument : json.at("arguments"))
+    plan.arguments.push_back({.name = argument.at("name"),
+                              .type = type_named(argument.at("type")),
+                              .tensor = argument.at("tensor"),
+                              .bits = argument.at("bits")});
+  return plan;
+}
+
+std::size_t aligned(std::size_t offset) { return (offset + 4095) / 4096 * 4096; }
+
+}  // namespace
+
+SharedTask share(const Task& task) {
+  Json tensors = Json::array();
+  std::size_t bytes = 0;
+  for (const HostTensor& tensor : task.tensors) {
+    Json one = to_json(tensor.plan);
+    one["offset"] = bytes;
+    one["bytes"] = tensor.plan.role == TensorPlan::Role::out ? 0 : tensor.bytes.size();
+    bytes = aligned(bytes + one["bytes"].get<std::size_t>());
+    tensors.push_back(std::move(one));
+  }
+  const Expectation& expected = task.expected;
+  const std::size_t points = bytes;
+  const std::size_t untouched = aligned(points + expected.points.size() * sizeof expected.points[0]);
+  bytes = untouched + expected.untouched.size() * sizeof expected.untouched[0];
+
+  SharedTask shared{.memory = FileDescriptor(::memfd_create("ptxloom-task", MFD_CLOEXEC))};
+  if (!shared.memory || ::ftruncate(shared.memory.get(), static_cast<off_t>(bytes)) != 0)
+    throw Error(ErrorKind::refused, "out-of-memory",
+                fmt::format("cannot make {} bytes of shared memory: {}", bytes,
+                            std::generic_category().message(errno)),
+                "use smaller sizes");
+  const Mapping mapping(shared.memory.get(), bytes, PROT_READ | PROT_WRITE);
+  for (std::size_t i = 0; i < task.tensors.size(); ++i)
+    mapping.write(tensors[i]["offset"], task.tensors[i].bytes.data(), tensors[i]["bytes"]);
+  mapping.write(points, expected.points.data(), expected.points.size() * sizeof expected.points[0]);
+  mapping.write(untouched, expected.untouched.data(),
+                expected.untouched.size() * sizeof expected.untouched[0]);
+  shared.head = {{"bytes", bytes},
+                 {"tensors", std::move(tensors)},
+                 {"warm", task.warm},
+                 {"expected",
+                  {{"tensor", expected.tensor},
+                   {"complete", expected.complete},
+                   {"points", points},
+                   {"point_count", expected.points.size()},
+                   {"untouched", untouched},
+                   {"untouched_count", expected.untouched.size()}}}};
+  return shared;
+}
+
+Task read_task(const Json& head, int memory) {
+  const Mapping mapping(memory, head.at("bytes"), PROT_READ);
+  Task task{.warm = head.at("warm")};
+  for (const Json& one : head.at("tensors")) {
+    HostTensor& tensor = task.tensors.emplace_back();
+    tensor.plan = read_tensor(one);
+    tensor.bytes.resize(one.at("bytes"));
+    mapping.read(one.at("offset"), tensor.bytes.data(), tensor.bytes.size());
+  }
+  const Json& expected = head.at("expected");
+  task.expected.tensor = expected.at("tensor");
+  task.expected.complete = expected.at("complete");
+  task.expected.points.resize(expected.at("point_count"));
+  mapping.read(expected.at("points"), task.expected.points.data(),
+               task.expected.points.size() * sizeof(Expectation::Point));
+  task.expected.untouched.resize(expected.at("untouched_count"));
+  mapping.read(expected.at("untouched"), task.expected.untouched.data(),
+               task.expected.untouched.size() * sizeof(std::uint64_t));
+  return task;
+}
+
+Message to_message(const Candidate& candidate) {
+  Json launches = Json::array(), scratch = Json::array();
+  for (const LaunchPlan& launch : candidate.launches) launches.push_back(to_json(launch));
+  for (const TensorPlan& tensor : candidate.scratch) scratch.push_back(to_json(tensor));
+  Message message{.head = {{"launches", std::move(launches)}, {"scratch", std::move(scratch)}}};
+  // Text goes along only where it is what runs: machine code is all that a GPU takes.
+  if (candidate.cubin.empty())
+    message.head["ptx"] = candidate.ptx;
+  else
+    message.body = candidate.cubin;
+  return message;
+}
+
+Candidate read_candidate(const Message& message) {
+  Candidate candidate{.ptx = message.head.value("ptx", ""), .cubin = message.body};
+  for (const Json& launch : message.head.at("launches")) candidate.launches.push_back(read_launch(launch));
+  for (const Json& tensor : message.head.at("scratch")) candidate.scratch.push_back(read_tensor(tensor));
+  return candidate;
+}
+
+Json to_json(const Diagnostic& diagnostic) {
+  return {{"code", diagnostic.code}, {"message", diagnostic.message}, {"hint", diagnostic.hint}};
+}
+
+Diagnostic read_diagnostic(const Json& json) {
+  return {.code = json.at("code"), .message = json.at("message"), .hint = json.at("hint")};
+}
+
+Json to_json(const Reading& reading) {
+  Json json = {{"us", reading.us}, {"rival_us", reading.rival_us}, {"busy_us", reading.busy_us}};
+  if (reading.problem) json["problem"] = to_json(*reading.problem);
+  if (reading.health)
+    json["health"] = {reading.health->clock_mhz,     reading.health->memory_clock_mhz,
+                      reading.health->temperature_c, reading.health->power_w,
+                      reading.health->power_capped,  reading.health->throttled};
+  return json;
+}
+
+Reading read_reading(const Json& json) {
+  Reading reading{.us = json.at("us"), .rival_us = json.at("rival_us"), .busy_us = json.at("busy_us")};
+  if (json.contains("problem")) reading.problem = read_diagnostic(json["problem"]);
+  if (json.contains("health")) {
+    const Json& health = json["health"];
+    reading.health = DeviceHealth{.clock_mhz = health.at(0),
+                                  .memory_clock_mhz = health.at(1),
+                                  .temperature_c = health.at(2),
+                                  .power_w = health.at(3),
+                                  .power_capped = health.at(4),
+                                  .throttled = health.at(5)};
+  }
+  return reading;
+}
+
+}  // namespace ptxloom::tune

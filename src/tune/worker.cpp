@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tuner's side of a worker process. What a candidate does to it costs that candidate; the next one finds
+// a fresh worker.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "tune/process.hpp"
+#include "tune/wire.hpp"
+
+namespace ptxloom::tune {
+namespace {
+
+constexpr int kMostStarts = 3;
+
+class Worker : public Measurer {
+ public:
+  Worker(const Task& task, WorkerOptions options) : options_(std::move(options)), task_(share(task)) {
+    options_.program = find_worker(options_.program);
+    start();
+  }
+
+  Code code() const override { return options_.device == "cpu" ? Code::ptx : Code::cubin; }
+
+  void set_rival(const Trial* rival) override {
+    rival_ = rival == nullptr ? std::nullopt : std::optional(to_message(rival->candidate));
+    rival_is_there_ = false;
+  }
+
+  Reading measure(const Trial& trial) override {
+    if (!process_) start();
+    send_rival();
+    if (!process_) start();  // the rival, of all candidates, took it down
+    Message request = to_message(trial.candidate);
+    request.head["do"] = "measure";
+    request.head["verify"] = trial.verify;
+    request.head["samples"] = trial.samples;
+    Message answer;
+    if (std::optional<Diagnostic> why = ask(request, answer)) return lost(std::move(*why));
+    try {
+      Reading reading = read_reading(answer.head);
+      if (!answer.head.value("lost", false)) return reading;
+      stop();
+      reading.restarted = true;
+      return reading;
+    } catch (const nlohmann::json::exception&) {
+      return lost(garbled());
+    }
+  }
+
+ private:
+  static Diagnostic garbled() {
+    return {.code = "worker-died", .message = "the worker answered what makes no sense", .hint = {}};
+  }
+
+  Reading lost(Diagnostic why) {
+    stop();
+    options_.log(LogLevel::info, fmt::format("the worker is started again: {}", why.message));
+    Reading reading;
+    reading.problem = std::move(why);
+    reading.restarted = true;
+    return reading;
+  }
+
+  void stop() {
+    process_.reset();
+    rival_is_there_ = false;
+  }
+
+  /// nullopt where there is an answer; otherwise the worker is of no use any more.
+  std::optional<Diagnostic> ask(const Message& request, Message& answer, double seconds = 0) {
+    if (seconds == 0) seconds = options_.candidate_seconds;
+    Channel::Outcome outcome = Channel::Outcome::closed;
+    if (process_->channel().send(request)) outcome = process_->channel().receive(answer, seconds);
+    switch (outcome) {
+      case Channel::Outcome::message:
+        return std::nullopt;
+      case Channel::Outcome::late:
+        return Diagnostic{.code = "time-limit",
+                          .message = fmt::format("it was not done after {:g} s, and was ended", seconds),
+                          .hint = "an endless loop, a deadlock, or far too slow"};
+      case Channel::Outcome::nonsense:
+        return garbled();
+      case Channel::Outcome::closed:
+        break;
+    }
+    return Diagnostic{.code = "worker-died",
+                      .message = fmt::format("the worker {}", process_->end()),
+                      .hint = "the candidate brought the driver down, or the process was ended from outside"};
+  }
+
+  void send_rival() {
+    if (!rival_ || rival_is_there_) return;
+    Message request = *rival_;
+    request.head["do"] = "rival";
+    Message answer;
+    const std::optional<Diagnostic> why = ask(request, answer);
+    if (why) stop();
+    // Without a rival the search goes on, its times are merely not corrected for drift.
+    if (why || answer.head.contains("problem") || answer.head.value("lost", false)) rival_.reset();
+    rival_is_there_ = rival_.has_value();
+  }
+
+  /// A device may need a moment after a fault; at the first start there is nothing to wait for.
+  void start() {
+    for (int attempt = 1;; ++attempt) {
+      try {
+        start_once();
+        started_before_ = true;
+        return;
+      } catch (const Error& error) {
+        stop();
+        if (!started_before_ || attempt == kMostStarts) throw;
+        options_.log(LogLevel::info, fmt::format("the worker does not start: {}", error.what()));
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));
+      }
+    }
+  }
+
+  void start_once() {
+    process_ = std::make_unique<Process>(options_.program, std::vector<std::string>{options_.device},
+                                         task_.memory.get());
+    Message request{.head = task_.head}, answer;
+    request.head["do"] = "task";
+    if (const std::optional<Diagnostic> why = ask(request, answer, options_.start_seconds))
+      throw Error(ErrorKind::refused, "worker-lost",
+                  fmt::format("{} did not start: {}", options_.program.string(), why->message), why->hint);
+    if (answer.head.contains("problem"))
+      throw Error(static_cast<ErrorKind>(answer.head.value("kind", 1)),
+                  {read_diagnostic(answer.head["problem"])});
+  }
+
+  WorkerOptions options_;
+  SharedTask task_;
+  std::unique_ptr<Process> process_;
+  std::optional<Message> rival_;
+  bool rival_is_there_ = false;
+  bool started_before_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Measurer> make_worker(const Task& task, WorkerOptions options) {
+  return std::make_unique<Worker>(task, std::move(options));
+}
+
+}  // namespace ptxloom::tune

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "tune/bench.hpp"
+
+namespace ptxloom::worker {
+
+/// Runs candidates in the executor, which finds every stray access by itself. Its times are those of this
+/// host's cores and say nothing of a GPU.
+std::unique_ptr<tune::Bench> make_cpu_bench(const tune::Task& task);
+
+}  // namespace ptxloom::worker

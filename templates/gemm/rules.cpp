@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace ptxloom::gemm_kernel {
+namespace {
+
+constexpr int kRegisterLimit = 255;  // of a thread, on every target
+constexpr int kMostThreads = 512;
+
+bool power_of_two(int x) { return x > 0 && (x & (x - 1)) == 0; }
+
+/// One operand in shared memory, as the rules see A and B alike.
+struct Side {
+  const Matrix& matrix;
+  int tile, warp;
+  int row_bytes(const Config& c) const {
+    return (matrix.k_contiguous ? c.tile_k : tile) * matrix.type.bytes();
+  }
+};
+
+bool both(const Problem& p, const Config& c, bool (*holds)(const Side&, const Config&)) {
+  return holds({p.a, c.tile_m, c.warp_m()}, c) && holds({p.b, c.tile_n, c.warp_n()}, c);
+}
+
+// The swizzle permutes 16-byte chunks within rows of 2, 4, 8 ... of them.
+bool good_row(const Side& side, const Config& c) {
+  const int bytes = side.row_bytes(c);
+  return bytes >= 32 && bytes <= 1024 && power_of_two(bytes);
+}
+
+bool transposable(const Side& side, const Config& c) {
+  return side.matrix.k_contiguous || (power_of_two(side.warp) && side.row_bytes(c) >= 64);
+}
+
+// Threads are dealt to the 16-byte chunks of a tile in whole rows.
+bool divides_among_threads(const Side& side, const Config& c) {
+  const int rows = side.matrix.k_contiguous ? side.tile : c.tile_k;
+  const int step = c.threads() / (side.row_bytes(c) / 16);
+  return step <= 0 || rows <= step || rows % step == 0;
+}
+
+const std::vector<Rule>& table() {
+  static const std::vector<Rule> all = {
+      {"each warp's part of a tile is a multiple of 16 both ways",
+       {"tile_m", "tile_n", "warps_m", "warps_n"},
+       [](const Target&, const Problem&, const Config& c) {
+         return c.tile_m % (16 * c.warps_m) == 0 && c.tile_n % (16 * c.warps_n) == 0;
+       }},
+      {"tile_k is a multiple of two steps of the mma",
+       {"tile_k", "mma"},
+       [](const Target&, const Problem&, const Config& c) { return c.tile_k % (2 * c.mma_k) == 0; }},
+      {"a block has up to 16 warps",
+       {"warps_m", "warps_n"},
+       [](const Target&, const Problem&, const Config& c) { return c.threads() <= kMostThreads; }},
+      {"a staged epilogue is for 16-bit results in tiles of 32, 64, 128 or 256 columns",
+       {"tile_n", "epilogue"},
+       [](const Target&, const Problem& p, const Config& c) {
+         return !c.staged || (p.d.type.bits == 16 && power_of_two(c.tile_n) && c.tile_n >= 32);
+       }},
+      {"a row of a shared tile is 32 to 1024 bytes, a power of two",
+       {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n"},
+       [](const Target&, const Problem& p, const Config& c) { return both(p, c, good_row); }},
+      {"a transposed operand needs warp tiles of a power of two, and shared rows of 64 bytes",
+       {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n"},
+       [](const Target&, const Problem& p, const Config& c) { return both(p, c, transposable); }},
+      {"the rows of a tile do not divide evenly among the threads",
+       {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n"},
+       [](const Target&, const Problem& p, const Config& c) { return both(p, c, divides_among_threads); }},
+      {"the warp tiles need more registers than there are",
+       {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "mma"},
+       [](const Target& target, const Problem& p, const Config& c) {
+         const int registers = estimated_registers(p, c);
+         return registers <= kRegisterLimit && registers * c.threads() <= target.info().registers_per_sm;
+       }},
+      {"the stages need more shared memory than there is",
+       {"tile_m", "tile_n", "tile_k", "stages", "epilogue"},
+       [](const Target& target, const Problem& p, const Config& c) {
+         return shared_bytes(p, c) <= target.info().shared_per_block;
+       }},
+  };
+  return all;
+}
+
+}  // namespace
+
+std::span<const Rule> rules() { return table(); }
+
+std::string_view inadmissible(const Target& target, const Problem& problem, const Config& config) {
+  for (const Rule& rule : table()) {
+    if (!rule.holds(target, problem, config)) return rule.says;
+  }
+  return {};
+}
+
+}  // namespace ptxloom::gemm_kernel

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "rules.hpp"
+
+namespace ptxloom::gemm_kernel {
+namespace {
+
+/// Reads the words that are there; what they have no influence on stays the same for all configurations.
+class Reader {
+ public:
+  Reader(const Specs& specs, const Target& target, const Problem& problem,
+         const std::vector<std::string>& shapes)
+      : target_(target), problem_(problem) {
+    for (const std::string& shape : shapes) bases_[shape] = base_config(specs, target, problem, {}, shape);
+  }
+
+  Config operator()(const Settings& words) const {
+    const auto number = [&](const char* name, int& value) {
+      if (const auto word = words.find(name); word != words.end()) value = std::stoi(word->second);
+    };
+    const auto shape = words.find("mma");
+    Config c = shape == words.end() ? bases_.begin()->second : bases_.at(shape->second);
+    c.tile_m = c.tile_n = c.tile_k = 256;
+    c.warps_m = c.warps_n = 1;
+    c.stages = 2;
+    number("tile_m", c.tile_m);
+    number("tile_n", c.tile_n);
+    number("tile_k", c.tile_k);
+    number("warps_m", c.warps_m);
+    number("warps_n", c.warps_n);
+    number("stages", c.stages);
+    number("raster", c.raster);
+    const auto epilogue = words.find("epilogue");
+    c.staged = epilogue != words.end() && epilogue->second == "staged";
+    return c;
+  }
+  const Target& target() const { return target_; }
+  const Problem& problem() const { return problem_; }
+
+ private:
+  Target target_;
+  Problem problem_;
+  std::map<std::string, Config, std::less<>> bases_;
+};
+
+tune::Demand demand_of(const Problem& p, const Config& c) {
+  const auto tiles = [](std::uint64_t extent, int tile) {
+    return (extent + static_cast<std::uint64_t>(tile) - 1) / static_cast<std::uint64_t>(tile);
+  };
+  const std::uint64_t steps = tiles(p.k, c.tile_k), blocks = tiles(p.m, c.tile_m) * tiles(p.n, c.tile_n);
+  const double all_steps = double(steps) * double(blocks);
+  const double tile_bytes = double(c.tile_k) * (c.tile_m * p.a.type.bytes() + c.tile_n * p.b.type.bytes());
+  const double fragment_bytes =
+      double(c.tile_k) * c.warps() * (c.warp_m() * p.a.type.bytes() + c.warp_n() * p.b.type.bytes());
+  const double result_bytes = double(p.m) * p.n * p.d.type.bytes();
+  return {.threads = c.threads(),
+          .registers = estimated_registers(p, c),
+          .shared_bytes = static_cast<std::uint64_t>(shared_bytes(p, c)),
+          .blocks = blocks,
+          .unit = unit_of(p),
+          .operations = 2.0 * c.tile_m * c.tile_n * c.tile_k * all_steps,
+          .dram_bytes = input_bytes(p) + result_bytes,
+          .l2_bytes = tile_bytes * all_steps + result_bytes,
+          .shared_traffic = (tile_bytes + fragment_bytes) * all_steps,
+          .steps = steps,
+          .in_flight = c.stages - 1};
+}
+
+}  // namespace
+
+std::string unit_of(const Problem& problem) {
+  const Type type = problem.a.type;
+  if (type == tf32 || type == f64) return std::string(type.name);
+  return type.bits == 8 ? "b8" : "f16";
+}
+
+double input_bytes(const Problem& p) {
+  const double c = p.reads_c() ? double(p.m) * p.n * p.c.type.bytes() : 0;
+  return double(p.m) * p.k * p.a.type.bytes() + double(p.n) * p.k * p.b.type.bytes() + c;
+}
+
+tune::Space tuning_space(const ParameterSpace& space, const Specs& specs, const Target& target,
+                         const Problem& problem) {
+  const std::vector<std::string> shapes = mma_shapes(space, specs, target, problem);
+  const auto read = std::make_shared<const Reader>(specs, target, problem, shapes);
+  tune::Space result;
+  for (const TemplateParameter& parameter : space.config())
+    result.parameters.push_back({parameter.name, parameter.name == "mma" ? shapes : parameter.values});
+  for (const Rule& rule : rules())
+    result.rules.push_back(
+        {.name = std::string(rule.says), .reads = rule.reads, .allows = [read, &rule](const Settings& words) {
+           return rule.holds(read->target(), read->problem(), (*read)(words));
+         }});
+  result.demand = [read](const Settings& words) { return demand_of(read->problem(), (*read)(words)); };
+  return result;
+}
+
+}  // namespace ptxloom::gemm_kernel

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tuning a kernel that a user brings, through a context: in a worker on the executor, or with given times.
+#include "ptxloom/tuner.hpp"
+
+#include <atomic>
+#include <catch2/catch_get_random_seed.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/file.hpp"
+#include "support/errors.hpp"
+#include "support/faulty_candidates.hpp"
+#include "support/temporary_folder.hpp"
+
+using namespace ptxloom;
+using namespace ptxloom::test;
+
+namespace {
+
+struct Rig {
+  TemporaryFolder folder;
+  Context context{{.device = "cpu", .records_folder = folder / "records"}};
+  std::uint64_t seed = Catch::getSeed();
+
+  Tunable what() const {
+    return {.name = "add_one",
+            .problem = {{"n", "997"}},
+            .space = {.parameters = {{"fault", {"good", "wrong", "hole", "good2", "throw"}}}},
+            .make = [](const Settings& config) { return make_candidate(config.at("fault")); },
+            .task = [seed = seed] { return make_task(seed); }};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a user's kernel is tuned, and what is wrong is kept as a bug with all that reproduces it") {
+  const Rig rig;
+  const auto worker = tune::make_worker(make_task(rig.seed), {.device = "cpu"});
+  const TuneResult result =
+      tune_kernel(rig.context, rig.what(), {.budget = {}, .seed = rig.seed, .measurer = worker.get()});
+  CHECK(result.search.evaluations == 5);
+  REQUIRE(result.record);
+  CHECK(result.record->config.at("fault").starts_with("good"));
+  CHECK(rig.context.records().all().size() == 1);
+  int wrong = 0;
+  for (const tune::Measurement& one : result.search.candidates) {
+    if (!one.problem || one.problem->code != "wrong-result") continue;
+    ++wrong;
+    CHECK(read_file(one.saved / "kernel.ptx") == make_candidate(one.config.at("fault")).ptx);
+    const auto json = nlohmann::json::parse(read_file(one.saved / "reproduce.json"));
+    CHECK(json["config"]["fault"] == one.config.at("fault"));
+    CHECK(json["seed"] == rig.seed);
+    CHECK(json["problem"]["n"] == "997");
+    CHECK(json["message"] == one.problem->message);
+  }
+  CHECK(wrong == 2);
+}
+
+TEST_CASE("what was the best before is tried first") {
+  const Rig rig;
+  std::vector<std::string> order;
+  const auto given = tune::make_measurer([&](const Settings& config) {
+    order.push_back(config.at("fault"));
+    return config.at("fault") == "throw" ? 1.0 : 2.0;
+  });
+  const TuneOptions options{.budget = {.evaluations = 1}, .jobs = 1, .measurer = given.get()};
+  Record old{.device = device_key(rig.context.device()),
+             .kernel_template = "add_one",
+             .problem = {{"n", "997"}},
+             .config = {{"fault", "good2"}},
+             .time_us = 3,
+             .library = "0.0.1"};
+  rig.context.records().add(old);
+  tune_kernel(rig.context, rig.what(), options);
+  CHECK(order.at(0) == "good2");
+}
+
+TEST_CASE("two that tune one problem at a time share one search") {
+  const Rig rig;
+  std::atomic<int> measured = 0;
+  const auto tune_it = [&] {
+    const auto given = tune::make_measurer([&](const Settings&) {
+      ++measured;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      return 2.0;
+    });
+    return tune_kernel(rig.context, rig.what(), {.budget = {}, .measurer = given.get()});
+  };
+  TuneResult one, other;
+  std::thread first([&] { one = tune_it(); });
+  std::thread second([&] { other = tune_it(); });
+  first.join();
+  second.join();
+  CHECK((one.source == TuneResult::Source::record) != (other.source == TuneResult::Source::record));
+  REQUIRE(one.record);
+  REQUIRE(other.record);
+  CHECK(one.record->config == other.record->config);
+}
+
+TEST_CASE("a record that cannot be kept is said, and the result is there") {
+  TemporaryFolder folder;
+  write_file(folder / "file", "");
+  const Context context({.device = "cpu", .records_folder = folder / "file" / "records"});
+  const auto given = tune::make_measurer([](const Settings&) { return 2.0; });
+  const TuneResult result = tune_kernel(context, Rig().what(), {.budget = {}, .measurer = given.get()});
+  REQUIRE(result.unkept);
+  CHECK(result.unkept->code == "unwritable-file");
+  CHECK(result.record);
+}
+
+TEST_CASE("a reference that does not belong to the task is an error of the task") {
+  tune::Task task = make_task(1);
+  task.expected.tensor = "nothing";
+  const auto worker = tune::make_worker(task, {.device = "cpu"});
+  const tune::Candidate candidate = make_candidate("good");
+  const tune::Reading reading = worker->measure({.config = {}, .candidate = candidate});
+  REQUIRE(reading.problem);
+  CHECK(reading.problem->code == "missing-tensor");
+}

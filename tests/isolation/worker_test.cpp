@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Candidates in a process of their own: here in the executor, so that it can be tried without a GPU. Whatever
+// one does costs that one only.
+#include <catch2/catch_get_random_seed.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include <signal.h>
+
+#include "ptxloom/tune.hpp"
+#include "support/errors.hpp"
+#include "support/faulty_candidates.hpp"
+#include "support/temporary_folder.hpp"
+#include "tune/process.hpp"
+#include "tune/wire.hpp"
+
+using namespace ptxloom;
+using namespace ptxloom::test;
+
+namespace {
+
+struct Rig {
+  tune::Task task = make_task(Catch::getSeed());
+  std::unique_ptr<tune::Measurer> worker;
+
+  explicit Rig(double seconds = 20)
+      : worker(tune::make_worker(task, {.device = "cpu", .candidate_seconds = seconds})) {}
+  tune::Reading measure(const tune::Candidate& candidate, bool verify = true) const {
+    return worker->measure({.config = {}, .candidate = candidate, .verify = verify, .samples = 3});
+  }
+  std::string problem(const tune::Candidate& candidate) const {
+    const tune::Reading reading = measure(candidate);
+    return reading.problem ? reading.problem->code : "";
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a worker verifies, then times") {
+  const Rig rig;
+  const tune::Reading reading = rig.measure(make_candidate("good"));
+  INFO((reading.problem ? to_string(*reading.problem) : ""));
+  CHECK(!reading.problem);
+  CHECK(!reading.restarted);
+  CHECK(reading.us.size() == 3);
+  for (const double us : reading.us) CHECK(us > 0);
+  CHECK(rig.worker->code() == tune::Measurer::Code::ptx);
+
+  const tune::Candidate rival = make_candidate("good");
+  const tune::Trial trial{.config = {}, .candidate = rival};
+  rig.worker->set_rival(&trial);
+  CHECK(rig.measure(make_candidate("good")).rival_us.size() == 3);
+}
+
+TEST_CASE("a wrong candidate is told from a right one") {
+  const Rig rig;
+  CHECK(rig.problem(make_candidate("wrong")) == "wrong-result");
+  CHECK(rig.problem(make_candidate("hole")) == "wrong-result");
+  CHECK(rig.problem(make_candidate("spill")) == "wrong-result");
+  CHECK(rig.problem(make_candidate("good")).empty());
+}
+
+TEST_CASE("a kernel that spoils its inputs is wrong itself and makes no other wrong") {
+  const Rig rig;
+  CHECK(rig.problem(make_candidate("spoil")) == "");  // its own result is right
+  CHECK(rig.problem(make_candidate("good")) == "");
+}
+
+TEST_CASE("planted faults cost their candidate only") {
+  const Rig rig(2);
+  struct Fault {
+    const char* name;
+    const char* code;
+    bool restarts;
+  };
+  const Fault faults[] = {{"address", "out-of-bounds", false},
+                          {"trap", "trap", false},
+                          {"memory", "out-of-memory", false},
+                          {"syntax", "syntax", false},
+                          {"loop", "time-limit", true}};
+  for (const Fault& fault : faults) {
+    CAPTURE(fault.name);
+    const tune::Reading reading = rig.measure(make_candidate(fault.name));
+    REQUIRE(reading.problem);
+    CHECK(reading.problem->code == fault.code);
+    CHECK(reading.restarted == fault.restarts);
+    CHECK(rig.problem(make_candidate("good")).empty());
+  }
+}
+
+TEST_CASE("a worker that is killed is started again, rival and all") {
+  const Rig rig(60);
+  const tune::Candidate rival = make_candidate("good");
+  const tune::Trial trial{.config = {}, .candidate = rival};
+  rig.worker->set_rival(&trial);
+  CHECK(rig.problem(make_candidate("good")).empty());
+  std::thread killer([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    for (const pid_t child : children_of_this_process()) ::kill(child, SIGKILL);
+  });
+  const tune::Reading reading = rig.measure(make_candidate("loop"));
+  killer.join();
+  REQUIRE(reading.problem);
+  CHECK(reading.problem->code == "worker-died");
+  CHECK(reading.problem->message.find("signal 9") != std::string::npos);
+  CHECK(reading.restarted);
+  const tune::Reading after = rig.measure(make_candidate("good"));
+  CHECK(!after.problem);
+  CHECK(after.rival_us.size() == 3);
+}
+
+TEST_CASE("a search goes on through every fault, and its winner is correct") {
+  tune::Space space{.parameters = {{"fault", {}}}};
+  for (const char* fault :
+       {"address", "good", "trap", "loop", "memory", "wrong", "hole", "spill", "syntax", "good2", "throw"})
+    space.parameters[0].values.emplace_back(fault);
+  const Rig rig(2);
+  const auto make = [](const Settings& config) { return make_candidate(config.at("fault")); };
+  const tune::SearchResult result = tune::search(tune::admit(space, Target("sm_90a")), Target("sm_90a"), make,
+                                                 nullptr, *rig.worker, {.jobs = 2});
+  CHECK(!result.fault);
+  CHECK(result.evaluations == 11);
+  REQUIRE(result.best() != nullptr);
+  CHECK(result.best()->config.at("fault").starts_with("good"));
+  CHECK(result.restarts.size() == 1);
+  int correct = 0;
+  for (const tune::Measurement& one : result.candidates) correct += one.problem ? 0 : 1;
+  CHECK(correct == 2);
+}
+
+TEST_CASE("no worker leaves a process behind") {
+  {
+    const Rig rig;
+    CHECK(children_of_this_process().size() == 1);
+  }
+  CHECK(children_of_this_process().empty());
+}
+
+TEST_CASE("a worker that cannot be what it should is an error that says so") {
+  const tune::Task task = make_task(1);
+  const auto code = [&](const std::filesystem::path& program, const std::string& device = "cpu") {
+    const Error error = error_of(
+        [&] { tune::make_worker(task, {.device = device, .program = program, .start_seconds = 5}); });
+    return error.diagnostics().front().code;
+  };
+  CHECK(code("/no/such/program") == "no-worker");
+  CHECK(code("/bin/true") == "worker-lost");
+  CHECK(code("", "gpu:x") == "unknown-device");
+  const TemporaryFolder folder;
+  const std::filesystem::path babbler = folder / "babbler";
+  write_script(babbler, "#!/bin/sh\necho this is no answer at all, and quite a long one >&3\nsleep 1\n");
+  CHECK(code(babbler) == "worker-lost");
+}
+
+TEST_CASE("tasks and candidates survive the way into another process") {
+  tune::Task task = make_task(7);
+  task.warm = true;
+  task.expected.untouched = {3, 1, 4};
+  const tune::SharedTask shared = tune::share(task);
+  const tune::Task back = tune::read_task(shared.head, shared.memory.get());
+  CHECK(back.warm);
+  REQUIRE(back.tensors.size() == task.tensors.size());
+  CHECK(back.tensors[0].bytes == task.tensors[0].bytes);
+  CHECK(back.tensors[1].plan.shape == task.tensors[1].plan.shape);
+  CHECK(back.expected.untouched == task.expected.untouched);
+  REQUIRE(back.expected.points.size() == task.expected.points.size());
+  CHECK(back.expected.points.back().value == task.expected.points.back().value);
+
+  tune::Candidate candidate = make_candidate("memory");
+  candidate.launches[0].cluster = {2, 1, 1};
+  const tune::Candidate copy = tune::read_candidate(tune::to_message(candidate));
+  CHECK(copy.ptx == candidate.ptx);
+  CHECK(copy.launches[0].cluster == candidate.launches[0].cluster);
+  CHECK(copy.launches[0].arguments[2].tensor == "y");
+  CHECK(copy.scratch[0].shape == candidate.scratch[0].shape);
+  candidate.cubin = {std::byte{1}, std::byte{2}};
+  CHECK(tune::read_candidate(tune::to_message(candidate)).cubin == candidate.cubin);
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <catch2/catch_test_macros.hpp>
+#include <optional>
+
+#include "ptxloom/context.hpp"
+#include "support/temporary_folder.hpp"
+
+/// A context on the GPU with a cache and records of its own; the test is skipped where there is none.
+inline ptxloom::Context require_gpu(const TemporaryFolder& folder) {
+  std::optional<ptxloom::Context> context;
+  try {
+    context.emplace(ptxloom::ContextOptions{
+        .device = "gpu", .cache_folder = folder / "cache", .records_folder = folder / "records"});
+  } catch (const ptxloom::Error& error) {
+    SKIP("no GPU: " << error.diagnostics()[0].message);
+  }
+  return *context;
+}
