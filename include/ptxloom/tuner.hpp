@@ -52,6 +52,9 @@ struct TuneResult {
   enum class Source { search, record } source = Source::search;
 };
 
+/// What records of this context are about; on the executor too, for times that are given.
+DeviceKey device_key(const Context& context);
+
 /// Throws Error(missing, "no-device") on the executor unless a measurer is given, what tune::admit throws,
 /// and what starting a worker throws.
 TuneResult tune_kernel(const Context& context, const Tunable& what, const TuneOptions& options);

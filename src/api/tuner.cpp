@@ -12,7 +12,7 @@ namespace {
 
 /// What was found before: on this device by this version, then by others.
 std::vector<Settings> known_configs(const Context& context, const Tunable& what) {
-  const DeviceKey device = device_key(context.device());
+  const DeviceKey device = device_key(context);
   std::vector<Settings> known;
   if (const auto record = context.records().find(device, what.name, what.problem))
     known.push_back(record->config);
@@ -29,7 +29,7 @@ std::vector<Settings> known_configs(const Context& context, const Tunable& what)
 
 Record make_record(const Context& context, const Tunable& what, const tune::SearchResult& search) {
   const tune::Measurement& best = *search.best();
-  Record record{.device = device_key(context.device()),
+  Record record{.device = device_key(context),
                 .kernel_template = what.name,
                 .problem = what.problem,
                 .config = best.config,
@@ -45,7 +45,7 @@ Record make_record(const Context& context, const Tunable& what, const tune::Sear
 /// The record that another process has made meanwhile.
 std::optional<TuneResult> shared_result(const Context& context, const Tunable& what, const Claim& claim) {
   if (!claim.waited()) return std::nullopt;
-  auto record = context.records().find(device_key(context.device()), what.name, what.problem);
+  auto record = context.records().find(device_key(context), what.name, what.problem);
   if (!record) return std::nullopt;
   return TuneResult{
       .problem = what.problem, .record = std::move(record), .source = TuneResult::Source::record};
@@ -57,12 +57,20 @@ std::string worker_device(const Context& context) {
 
 }  // namespace
 
+DeviceKey device_key(const Context& context) {
+  const DeviceInfo& device = context.device();
+  return {.name = device.name,
+          .sm = std::string(context.target().name()),
+          .sms = device.sms,
+          .memory_mhz = device.memory_clock_mhz};
+}
+
 TuneResult tune_kernel(const Context& context, const Tunable& what, const TuneOptions& options) {
   // Without a device and without given times there is nothing to measure: said before anything is waited for.
   if (options.measurer == nullptr) context.device_context();
   tune::Admissible space = tune::admit(what.space, context.target(), options.config);
   if (options.sample > 0) space = space.sample(options.sample, options.seed);
-  const std::optional<Claim> claim = Claim::wait(context.records(), device_key(context.device()), what.name,
+  const std::optional<Claim> claim = Claim::wait(context.records(), device_key(context), what.name,
                                                  what.problem, context.log(), options.stop);
   if (!claim) return {.problem = what.problem, .search = {.interrupted = true}, .space = std::move(space)};
   if (auto shared = shared_result(context, what, *claim)) return std::move(*shared);

@@ -14,7 +14,7 @@ namespace ptxloom::tune {
 namespace {
 
 constexpr std::size_t kMostPasses = 1024;
-constexpr double kReplayUs = 2000;      // long enough for the clock of events
+constexpr double kReplayUs = 4000;      // long enough for the clock of events
 constexpr std::uint64_t kGuard = 4096;  // bytes before and behind each tensor
 
 /// Device memory with a guard zone at both ends, which is filled when the whole is.

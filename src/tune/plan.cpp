@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <iterator>
@@ -122,16 +123,23 @@ void check_untouched(const Expectation& expected, const HostTensor& output, std:
   }
 }
 
-/// Elements whose bytes are all poison. A tuner looks at every element of every candidate, so they are
-/// compared as words.
+/// Elements whose bytes are all poison. A tuner looks at every element of every candidate: they are counted
+/// as words, many at once, and looked at one by one only where there are some.
 template <typename Word>
 void find_poison(const std::vector<std::byte>& bytes, std::byte poison, std::vector<std::uint64_t>& found) {
+  constexpr std::size_t kBlock = 2048;
   Word wanted{};
   std::memset(&wanted, std::to_integer<int>(poison), sizeof wanted);
-  for (std::size_t i = 0; i < bytes.size() / sizeof(Word); ++i) {
-    Word word;
-    std::memcpy(&word, bytes.data() + i * sizeof word, sizeof word);
-    if (word == wanted) found.push_back(i);
+  const std::size_t count = bytes.size() / sizeof(Word);
+  std::array<Word, kBlock> words;
+  for (std::size_t begin = 0; begin < count; begin += kBlock) {
+    const std::size_t some = std::min(kBlock, count - begin);
+    std::memcpy(words.data(), bytes.data() + begin * sizeof(Word), some * sizeof(Word));
+    std::uint32_t hits = 0;
+    for (std::size_t i = 0; i < some; ++i) hits += words[i] == wanted ? 1U : 0U;
+    for (std::size_t i = 0; hits != 0 && i < some; ++i) {
+      if (words[i] == wanted) found.push_back(begin + i);
+    }
   }
 }
 

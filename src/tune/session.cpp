@@ -32,12 +32,13 @@ std::optional<Diagnostic> Session::check_once(Bench::Loaded& loaded) {
     throw Error(ErrorKind::usage, "missing-tensor",
                 fmt::format("the task expects a tensor '{}' that it does not have", task_.expected.tensor),
                 "name one of the task's outputs");
-  HostTensor output{.plan = wanted->plan, .bytes = std::vector<std::byte>(wanted->plan.bytes())};
+  output_.plan = wanted->plan;
+  output_.bytes.resize(wanted->plan.bytes());
   const Verdict verdict = verify_run(task_.expected, [&](std::byte poison) -> const HostTensor& {
     bench_.prepare(poison);
     bench_.run(loaded);
-    bench_.read(static_cast<std::size_t>(wanted - task_.tensors.begin()), output.bytes);
-    return output;
+    bench_.read(static_cast<std::size_t>(wanted - task_.tensors.begin()), output_.bytes);
+    return output_;
   });
   if (!verdict.ok()) return Diagnostic{.code = "wrong-result", .message = describe(verdict)};
   if (const auto tensor = bench_.damaged())

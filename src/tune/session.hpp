@@ -28,6 +28,7 @@ class Session {
   const Task& task_;
   std::unique_ptr<Bench::Loaded> rival_;
   double rival_us_ = 0;
+  HostTensor output_;  // new memory for each candidate would take longer than comparing
 };
 
 }  // namespace ptxloom::tune

@@ -67,7 +67,7 @@ TEST_CASE("what was the best before is tried first") {
     return config.at("fault") == "throw" ? 1.0 : 2.0;
   });
   const TuneOptions options{.budget = {.evaluations = 1}, .jobs = 1, .measurer = given.get()};
-  Record old{.device = device_key(rig.context.device()),
+  Record old{.device = device_key(rig.context),
              .kernel_template = "add_one",
              .problem = {{"n", "997"}},
              .config = {{"fault", "good2"}},
