@@ -28,7 +28,7 @@ pl::tune::Candidate axpy(const pl::Context& ctx, const pl::Settings& config) {
     const auto i = k.add(first, j * threads * blocks);
     k.if_(k.lt(i, n), [&] { k.store(out[i], k.fma(k.load(x[i]), kFactor, k.load(y[i]))); });
   }
-  return {.ptx = print(k.finish()),
+  return {.ptx = pl::print(k.finish()),
           .launches = {{.entry = "axpy",
                         .grid = {blocks, 1, 1},
                         .block = {threads, 1, 1},

@@ -88,11 +88,11 @@ class Admissible {
   std::vector<Removed> removed_;
 };
 
-/// The configurations of a space that agree with the words in `fixed`, obey its rules, and whose demand the
-/// chip can meet ("threads of a block", "registers of a thread", "registers of a block", "shared memory of a
-/// block", "blocks of a cluster"). Throws Error(usage, "bad-space") for a space without parameters, with one
-/// that has no values or more than 255, or a rule that reads what is no parameter; Error(refused,
-/// "no-configuration") where nothing is left, which says what each rule removed.
+/// The configurations of a space that agree with the words in `fixed` ("64|128": one of these), obey its
+/// rules, and whose demand the chip can meet ("threads of a block", "registers of a thread", "registers of a
+/// block", "shared memory of a block", "blocks of a cluster"). Throws Error(usage, "bad-space") for a space
+/// without parameters, with one that has no values or more than 255, or a rule that reads what is no
+/// parameter; Error(refused, "no-configuration") where nothing is left, which says what each rule removed.
 Admissible admit(const Space& space, const Target& target, const Settings& fixed = {});
 
 }  // namespace tune

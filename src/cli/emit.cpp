@@ -5,6 +5,7 @@
 #include "cli/command.hpp"
 #include "cli/launch_header.hpp"
 #include "cli/settings.hpp"
+#include "ptxloom/build_words.hpp"
 #include "ptxloom/context.hpp"
 #include "ptxloom/ptx.hpp"
 
@@ -42,8 +43,11 @@ int run(const Tool& tool, const Options& options) {
   const auto specs = tool.specs();
   const Target target = specs->target(options.target.empty() ? default_target() : options.target);
   const Settings problem = task.kernel_template->problem(task.settings.problem);
-  const Settings config = task.kernel_template->config(*specs, target, problem, task.settings.config);
+  const BuildWords words = split_build_words(task.settings.config);
+  Settings config = task.kernel_template->config(*specs, target, problem, words.config);
   Emitted emitted = task.kernel_template->emit(specs, target, problem, config);
+  apply_build_words(words.build, emitted.module);
+  config.insert(words.build.begin(), words.build.end());
   const std::vector<std::string> lines = header(task, problem, config, emitted, target);
   emitted.module.header.insert(emitted.module.header.begin(), lines.begin(), lines.end());
   const std::string ptx = print(emitted.module);

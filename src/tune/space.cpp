@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <sstream>
 
 #include "ptxloom/error.hpp"
 #include "ptxloom/tuning_space.hpp"
@@ -46,7 +47,15 @@ constexpr Limit kLimits[] = {
               "give each parameter at least one value, and rules the names of parameters");
 }
 
-/// The values that are left of each parameter; a fixed one has a single value.
+/// "64|128"
+std::vector<std::string> split(const std::string& words) {
+  std::vector<std::string> values;
+  std::istringstream stream(words);
+  for (std::string value; std::getline(stream, value, '|');) values.push_back(value);
+  return values;
+}
+
+/// The values that are left of each parameter.
 std::vector<Parameter> narrowed(const Space& space, const Settings& fixed) {
   if (space.parameters.empty()) bad_space("the space has no parameters");
   std::vector<Parameter> parameters = space.parameters;
@@ -54,7 +63,8 @@ std::vector<Parameter> narrowed(const Space& space, const Settings& fixed) {
     if (parameter.values.empty()) bad_space(fmt::format("parameter {} has no values", parameter.name));
     if (parameter.values.size() > std::numeric_limits<std::uint8_t>::max())
       bad_space(fmt::format("parameter {} has more than 255 values", parameter.name));
-    if (const auto word = fixed.find(parameter.name); word != fixed.end()) parameter.values = {word->second};
+    if (const auto word = fixed.find(parameter.name); word != fixed.end())
+      parameter.values = split(word->second);
   }
   return parameters;
 }

@@ -74,3 +74,58 @@ TEST_CASE("tune --report writes a page of what was tried, also where every candi
   CHECK(page.find("2 candidates tried") != std::string::npos);
   CHECK(page.find("No candidate was correct.") != std::string::npos);
 }
+
+TEST_CASE("tune says what is wrong with its words before it looks for a device") {
+  const auto run = [](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"tune", "gemm", "--set", "m=8", "n=8", "k=8"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_tool(arguments, {{"PTXLOOM_CUDA_PATH", PTXLOOM_BINARY_DIR "/fake_cuda"}});
+  };
+  const ToolResult strategy = run({"--strategy", "annealing"});
+  CHECK(strategy.code == 2);
+  CHECK(strategy.err.find("exhaustive, random, halving, guided") != std::string::npos);
+  const ToolResult value = run({"--set", "tile_m=64|100"});
+  if (value.code == 3) SKIP("there is no stand-in driver: " << value.err);
+  CHECK(value.code == 2);
+  CHECK(value.err.find("tile_m=100") != std::string::npos);
+  const ToolResult empty = run({"--set", "tile_m=16", "--set", "warps_m=8"});
+  CHECK(empty.code == 1);
+  CHECK(empty.err.find("no-configuration") != std::string::npos);
+  CHECK(empty.err.find("multiple of 16 both ways: ") != std::string::npos);
+}
+
+TEST_CASE("build words are words of every template") {
+  const auto emit = [](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"emit", "gemm", "--set", "m=64", "n=64", "k=64"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_tool(arguments);
+  };
+  const ToolResult plain = emit({});
+  CHECK(plain.out.find(".maxnreg") == std::string::npos);
+  const ToolResult limited = emit({"--set", "maxnreg=128", "--set", "minnctapersm=2"});
+  CAPTURE(limited.err);
+  CHECK(limited.code == 0);
+  CHECK(limited.out.find(".maxnreg 128") != std::string::npos);
+  CHECK(limited.out.find(".minnctapersm 2") != std::string::npos);
+  CHECK(limited.out.find("maxnreg=128") != std::string::npos);
+  const ToolResult many = emit({"--set", "maxnreg=300"});
+  CHECK(many.code == 2);
+  CHECK(many.err.find("maxnreg=300") != std::string::npos);
+}
+
+TEST_CASE("tune searches several values of a word, and the linker's options among them") {
+  const ToolResult result =
+      run_tool({"tune", "gemm", "--set", "m=64", "n=64", "k=64", "tile_m=16|32", "maxnreg=0|128",
+                "optimise=1|3", "--budget", "3evals", "--strategy", "random", "--json"},
+               {{"PTXLOOM_CUDA_PATH", PTXLOOM_BINARY_DIR "/fake_cuda"}});
+  if (result.code == 3) SKIP("a component is missing: " << result.err);
+  CAPTURE(result.err);
+  const auto json = nlohmann::json::parse(result.out);
+  std::map<std::string, std::vector<std::string>> values;
+  for (const auto& parameter : json["space"]["parameters"])
+    values[parameter["name"]] = parameter["values"].get<std::vector<std::string>>();
+  CHECK(values["tile_m"] == std::vector<std::string>{"16", "32"});
+  CHECK(values["maxnreg"] == std::vector<std::string>{"0", "128"});
+  CHECK(values["optimise"] == std::vector<std::string>{"1", "3"});
+  for (const auto& one : json["candidates"]) CHECK(one["config"].contains("optimise"));
+}

@@ -102,6 +102,7 @@ TEST_CASE("fixed words narrow a space, and what contradicts itself is said with 
   const Admissible found = admit(make_space(), Target("sm_90a"), {{"tile", "64"}});
   for (std::size_t i = 0; i < found.size(); ++i) CHECK(found.settings(i).at("tile") == "64");
   CHECK(found.configurations() == 15);
+  CHECK(admit(make_space(), Target("sm_90a"), {{"tile", "64|128"}}).configurations() == 30);
   const Error error =
       error_of([] { admit(make_space(), Target("sm_90a"), {{"tile", "16"}, {"warps", "8"}}); });
   CHECK(error.diagnostics().front().hint.find("a warp has 16 rows: 3") != std::string::npos);
