@@ -87,6 +87,9 @@ int run_template_task(const Context& context, const RunFlags& flags) {
         read_tensor(argument.source, *std::ranges::find(plans, argument.name, &TensorPlan::name)));
   }
   const RunResult result = run_template(context, *task.kernel_template, options);
+  if (result.kernel.borrowed_from)
+    fmt::print(stderr, "never tuned: the configuration is that of the nearest record, {}\n",
+               to_words(*result.kernel.borrowed_from));
   write_outputs(arguments, result.tensors);
   const StepTimes& times = result.kernel.kernel.times();
   print_report(context, flags,

@@ -70,6 +70,15 @@ void Session::time(Bench::Loaded& loaded, int samples, Reading& reading) {
   }
 }
 
+/// Asking takes milliseconds, in which nothing is measured.
+void Session::look_at_health(Reading& reading) {
+  constexpr std::chrono::milliseconds kInterval{500};
+  const auto now = std::chrono::steady_clock::now();
+  if (looked_ && now - *looked_ < kInterval) return;
+  looked_ = now;
+  reading.health = bench_.health();
+}
+
 Reading Session::measure(const Candidate& candidate, bool verify, int samples, bool& lost) {
   Reading reading;
   lost = false;
@@ -77,7 +86,7 @@ Reading Session::measure(const Candidate& candidate, bool verify, int samples, b
     const std::unique_ptr<Bench::Loaded> loaded = bench_.load(candidate);
     if (verify) reading.problem = check(*loaded);
     if (!reading.problem) time(*loaded, samples, reading);
-    reading.health = bench_.health();
+    look_at_health(reading);
   } catch (const Error& error) {
     reading = {};
     reading.problem = error.diagnostics().front();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 
@@ -23,11 +24,13 @@ class Session {
   std::optional<Diagnostic> check(Bench::Loaded& loaded);
   std::optional<Diagnostic> check_once(Bench::Loaded& loaded);
   void time(Bench::Loaded& loaded, int samples, Reading& reading);
+  void look_at_health(Reading& reading);
 
   Bench& bench_;
   const Task& task_;
   std::unique_ptr<Bench::Loaded> rival_;
   double rival_us_ = 0;
+  std::optional<std::chrono::steady_clock::time_point> looked_;
   HostTensor output_;  // new memory for each candidate would take longer than comparing
 };
 

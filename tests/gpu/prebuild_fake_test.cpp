@@ -64,3 +64,34 @@ TEST_CASE("a kernel linked ahead for a record is found in the cache when the dev
   CHECK(loaded.config == configs[3]);
   CHECK(loaded.kernel.cached());
 }
+
+TEST_CASE("a problem that was never tuned takes the configuration of the nearest that was, and says so") {
+  FakeCuda& fake = fresh_fake();
+  const TemporaryFolder folder;
+  const Context context({.device = "gpu",
+                         .cache_folder = folder / "cache",
+                         .records_folder = folder / "records",
+                         .libraries = {.folders = {fake_driver_folder()}}});
+  if (!context.libraries().has_nvjitlink()) SKIP("there is no nvJitLink");
+  const Template& gemm = gemm_template();
+  const auto sized = [&](const char* m, const char* a) {
+    return gemm.problem({{"m", m}, {"n", "96"}, {"k", "64"}, {"a", a}});
+  };
+  const Settings near = sized("128", "f16");
+  const std::vector<Settings> configs = gemm.candidates(context.specs(), context.target(), near, {});
+  context.records().add(record_for(context, near, configs[5]));
+  context.records().add(record_for(context, sized("4096", "f16"), configs[7]));
+  const Settings asked = sized("160", "f16");
+  expect_kernel(fake, context, asked, configs[5]);
+  const Specialised borrowed = specialise(context, gemm, asked);
+  CHECK(!borrowed.tuned);
+  CHECK(borrowed.borrowed_from == near);
+  CHECK(borrowed.config == configs[5]);
+
+  const Settings other = sized("160", "bf16");
+  const Settings own = gemm.config(context.specs(), context.target(), other, {});
+  expect_kernel(fake, context, other, own);
+  const Specialised chosen = specialise(context, gemm, other);
+  CHECK(!chosen.borrowed_from);
+  CHECK(chosen.config == own);
+}
