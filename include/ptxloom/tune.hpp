@@ -130,6 +130,7 @@ struct Measurement {
   double spread = 0;        ///< between the quartiles, as a part of the median
   int samples = 0;
   double link_ms = 0;  ///< 0: the same kernel was linked before, or nothing was
+  Demand demand = {};  ///< of the configuration
   std::optional<Resources> resources = {};
   std::optional<Diagnostic> problem = {};
   std::filesystem::path saved = {};  ///< of a wrong one: what SearchOptions::save_wrong said

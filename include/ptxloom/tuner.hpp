@@ -24,6 +24,7 @@ struct Tunable {
   tune::Maker make;
   std::function<tune::Task()> task;  ///< inputs and what must come out; not called where times are given
   std::function<std::string(const Settings& config)> flags = {};  ///< of the linker, for the record
+  Settings standard = {};  ///< what is used where nothing is known; tried early, to be compared with
 };
 
 struct TuneOptions {
@@ -46,6 +47,7 @@ struct TuneResult {
   tune::SearchResult search = {};
   tune::Admissible space = {};
   double least_us = 0;                    ///< what the chip's limits allow
+  Settings standard = {};                 ///< Tunable::standard
   std::optional<Record> record = {};      ///< the winner; nullopt where no candidate was correct
   std::optional<Diagnostic> unkept = {};  ///< why the record could not be written
   /// `record`: another process has tuned this meanwhile, and nothing was searched.

@@ -46,7 +46,8 @@ Tunable tunable(const Context& context, const Template& kernel_template, const T
   const Settings problem = kernel_template.problem(options.problem);
   Tunable what{.name = std::string(kernel_template.name()),
                .problem = problem,
-               .space = kernel_template.tuning_space(context.specs(), context.target(), problem)};
+               .space = kernel_template.tuning_space(context.specs(), context.target(), problem),
+               .standard = kernel_template.config(context.specs(), context.target(), problem, {})};
   check_words(what.space, options.config);
   add_build_words(what.space, options.config);
   what.task = [&kernel_template, problem, seed = options.seed] {

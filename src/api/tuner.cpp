@@ -10,7 +10,7 @@
 namespace ptxloom {
 namespace {
 
-/// What was found before: on this device by this version, then by others.
+/// What was found before: on this device by this version, then by others; then what is used without any.
 std::vector<Settings> known_configs(const Context& context, const Tunable& what) {
   const DeviceKey device = device_key(context);
   std::vector<Settings> known;
@@ -20,6 +20,7 @@ std::vector<Settings> known_configs(const Context& context, const Tunable& what)
     known.push_back(record->config);
   for (Record& hint : context.records().hints(device, what.name, what.problem))
     known.push_back(std::move(hint.config));
+  if (!what.standard.empty()) known.push_back(what.standard);
   std::vector<Settings> each;
   for (Settings& config : known) {
     if (std::ranges::find(each, config) == each.end()) each.push_back(std::move(config));
@@ -82,7 +83,7 @@ TuneResult tune_kernel(const Context& context, const Tunable& what, const TuneOp
                                       .candidate_seconds = options.candidate_seconds,
                                       .log = context.log()});
   tune::Measurer& measurer = worker ? *worker : *options.measurer;
-  TuneResult result{.problem = what.problem, .space = std::move(space)};
+  TuneResult result{.problem = what.problem, .space = std::move(space), .standard = what.standard};
   if (worker) result.least_us = tune::least_time_us(task, context.device());
   result.search =
       tune::search(result.space, context.target(), what.make, &context.linker(), measurer,

@@ -58,7 +58,7 @@ TuneOptions tune_options(const Task& task, const Options& options) {
 }
 
 /// Where it is said what is known without a search: in any case nothing is linked or run.
-void look_up(const Context& context, const Task& task, const Options& options) {
+TuneOutcome look_up(const Context& context, const Task& task, const Options& options) {
   const Settings problem = task.kernel_template->problem(task.settings.problem);
   const DeviceKey device = device_key(context.device());
   const auto record = context.records().find(device, task.kernel_template->name(), problem);
@@ -71,14 +71,14 @@ void look_up(const Context& context, const Task& task, const Options& options) {
                                    to_words(near->problem))
                      : "run ptxloom tune without --must-hit");
   }
-  print_outcome({.kernel_template = task.kernel_template,
-                 .device = device,
-                 .options = tune_options(task, options),
-                 .result = {.problem = problem,
-                            .search = {.evaluations = record->evaluations},
-                            .record = record,
-                            .source = TuneResult::Source::record}},
-                options);
+  return {.kernel_template = task.kernel_template,
+          .device = device,
+          .limits = context.target().info(),
+          .options = tune_options(task, options),
+          .result = {.problem = problem,
+                     .search = {.evaluations = record->evaluations},
+                     .record = record,
+                     .source = TuneResult::Source::record}};
 }
 
 void print_summary(const TuneResult& result) {
@@ -106,12 +106,12 @@ void print_summary(const TuneResult& result) {
 TuneOutcome search(const Context& context, const Task& task, const Options& options) {
   TuneOutcome outcome{.kernel_template = task.kernel_template,
                       .device = device_key(context.device()),
+                      .limits = context.target().info(),
                       .options = tune_options(task, options)};
   outcome.options.stop = &catch_interrupt();
   outcome.options.progress = print_progress;
   outcome.result = tune_template(context, *task.kernel_template, outcome.options);
   print_summary(outcome.result);
-  print_outcome(outcome, options);
   return outcome;
 }
 
@@ -145,14 +145,15 @@ int exit_code(const std::vector<TuneOutcome>& outcomes) {
 
 int search_devices(const Tool& tool, const Task& task, const Options& options) {
   std::vector<TuneOutcome> outcomes;
+  const auto report = [&] {
+    if (!options.report.empty()) write_file(options.report, to_html(outcomes));
+  };
+  report();  // where it cannot be written, that is said before an hour of searching
   for (const std::string& name : device_names(options.device)) {
     const Context context({.device = name, .specs = tool.spec_folders, .log = tool_log()});
-    if (options.must_hit) {
-      look_up(context, task, options);
-      continue;
-    }
-    outcomes.push_back(search(context, task, options));
-    if (!options.report.empty()) write_file(options.report, to_html(outcomes));
+    outcomes.push_back(options.must_hit ? look_up(context, task, options) : search(context, task, options));
+    print_outcome(outcomes.back(), options);
+    report();
     if (outcomes.back().result.search.interrupted || outcomes.back().result.unkept) break;
   }
   return exit_code(outcomes);

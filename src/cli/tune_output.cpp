@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/report/page.hpp"
 #include "cli/settings.hpp"
 #include "cli/table.hpp"
+#include "tune/model.hpp"
 
 namespace ptxloom::cli {
 namespace {
@@ -23,7 +26,19 @@ std::string_view state_of(const tune::Measurement& measurement) {
   return measurement.problem->code == "wrong-result" ? "wrong" : "failed";
 }
 
-Json candidate_json(const tune::Measurement& one) {
+/// What a block of a candidate takes, and how many of them an SM holds at once.
+Json block_json(const tune::Measurement& one, const TargetInfo& limits) {
+  tune::Demand demand = one.demand;
+  if (one.resources) demand.registers = one.resources->registers;
+  const int per_sm = tune::resident_blocks(demand, limits);
+  return {{"threads", demand.threads},
+          {"shared_bytes", demand.shared_bytes},
+          {"grid", demand.blocks},
+          {"per_sm", per_sm},
+          {"occupancy", static_cast<double>(per_sm * demand.threads) / limits.threads_per_sm}};
+}
+
+Json candidate_json(const tune::Measurement& one, const TargetInfo& limits) {
   Json json = {
       {"config", one.config}, {"state", state_of(one)}, {"at_s", one.at_s}, {"link_ms", one.link_ms}};
   if (one.predicted_us > 0) json["predicted_us"] = one.predicted_us;
@@ -40,6 +55,7 @@ Json candidate_json(const tune::Measurement& one) {
                          {"stack", one.resources->stack},
                          {"spill_stores", one.resources->spill_stores},
                          {"spill_loads", one.resources->spill_loads}};
+  if (one.demand.threads > 0 && limits.threads_per_sm > 0) json["block"] = block_json(one, limits);
   if (!one.saved.empty()) json["saved"] = one.saved.string();
   return json;
 }
@@ -74,6 +90,21 @@ Json best_json(const tune::SearchResult& search) {
     steps.push_back({{"at_s", one.at_s}, {"evaluations", i + 1}, {"candidate", i}, {"time_us", one.time_us}});
   }
   return steps;
+}
+
+/// What the winner is held against: the configuration that is used where nothing is known.
+Json baselines_json(const TuneResult& result) {
+  Json all = Json::array();
+  const auto& candidates = result.search.candidates;
+  const auto found = std::ranges::find_if(candidates, [&](const tune::Measurement& one) {
+    return !one.problem && one.config == result.standard;
+  });
+  if (found != candidates.end())
+    all.push_back({{"name", "template default"},
+                   {"candidate", found - candidates.begin()},
+                   {"time_us", found->time_us},
+                   {"spread", found->spread}});
+  return all;
 }
 
 Json comparison_json(const tune::Comparison& one) {
@@ -146,10 +177,15 @@ std::string to_json(const TuneOutcome& outcome) {
       {"evaluations", search.evaluations},
       {"interrupted", search.interrupted},
       {"rates",
-       {{"operations", outcome.kernel_template->operations(result.problem)}, {"least_us", result.least_us}}},
+       {{"operations", outcome.kernel_template->operations(result.problem)},
+        {"unit", outcome.kernel_template->unit(result.problem)},
+        {"input_bytes", outcome.kernel_template->input_bytes(result.problem)},
+        {"least_us", result.least_us}}},
       {"space", space_json(result.space)},
-      {"candidates", array_of(search.candidates, candidate_json)},
+      {"candidates",
+       array_of(search.candidates, [&](const auto& one) { return candidate_json(one, outcome.limits); })},
       {"best", best_json(search)},
+      {"baselines", baselines_json(result)},
       {"final", array_of(search.final, comparison_json)},
       {"health", array_of(search.health, health_json)},
       {"restarts", array_of(search.restarts,
@@ -171,6 +207,12 @@ std::string to_table(const TuneOutcome& outcome) {
        {"time", fmt::format("{:.3f} us, spread {:.1f} %", record.time_us, 100 * record.spread)},
        {"rate", fmt::format("{:.2f} T operations/s", rate(outcome, record.time_us))},
        {"evaluations", fmt::format("{}", record.evaluations)}});
+}
+
+std::string to_html(const std::vector<TuneOutcome>& outcomes) {
+  std::vector<std::string> results;
+  for (const TuneOutcome& outcome : outcomes) results.push_back(to_json(outcome));
+  return report_page(results);
 }
 
 }  // namespace ptxloom::cli

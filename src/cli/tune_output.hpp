@@ -13,6 +13,7 @@ namespace ptxloom::cli {
 struct TuneOutcome {
   const Template* kernel_template = nullptr;
   DeviceKey device;
+  TargetInfo limits;  ///< of the device
   TuneOptions options;
   TuneResult result;
 };
@@ -24,8 +25,7 @@ double rate(const TuneOutcome& outcome, double time_us);
 std::string to_json(const TuneOutcome& outcome);
 /// The winner, for people; empty where there is none.
 std::string to_table(const TuneOutcome& outcome);
-/// A page of its own, without scripts: the winner, a bar for each candidate's time, and what became of those
-/// that failed.
+/// The same as to_json, as a page.
 std::string to_html(const std::vector<TuneOutcome>& outcomes);
 
 }  // namespace ptxloom::cli

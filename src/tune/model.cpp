@@ -20,17 +20,6 @@ constexpr double kOverlap = 0.25;        // how much of the other units' time sh
 
 double over(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
 
-int resident_blocks(const Demand& d, const TargetInfo& chip) {
-  int blocks = chip.blocks_per_sm;
-  if (d.threads > 0) blocks = std::min(blocks, chip.threads_per_sm / d.threads);
-  if (d.threads > 0 && d.registers > 0)
-    blocks = std::min(blocks, chip.registers_per_sm / (d.threads * ((d.registers + 7) / 8 * 8)));
-  if (d.shared_bytes > 0)
-    blocks = std::min(blocks, static_cast<int>(static_cast<std::uint64_t>(chip.shared_per_sm) /
-                                               (d.shared_bytes + kReservedShared)));
-  return std::max(blocks, 1);
-}
-
 /// Clocks of an SM for `blocks` blocks at once, and how many of them its busiest unit works.
 struct Wave {
   double clocks = 0, busy = 0;
@@ -53,6 +42,17 @@ Wave wave(const Demand& d, const Chip& chip, double blocks) {
 }
 
 }  // namespace
+
+int resident_blocks(const Demand& d, const TargetInfo& chip) {
+  int blocks = chip.blocks_per_sm;
+  if (d.threads > 0) blocks = std::min(blocks, chip.threads_per_sm / d.threads);
+  if (d.threads > 0 && d.registers > 0)
+    blocks = std::min(blocks, chip.registers_per_sm / (d.threads * ((d.registers + 7) / 8 * 8)));
+  if (d.shared_bytes > 0)
+    blocks = std::min(blocks, static_cast<int>(static_cast<std::uint64_t>(chip.shared_per_sm) /
+                                               (d.shared_bytes + kReservedShared)));
+  return std::max(blocks, 1);
+}
 
 double dram_rate(const DeviceInfo& device) {
   return 2.0 * device.memory_clock_mhz * 1e6 * device.memory_bus_bits / 8;

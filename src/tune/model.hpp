@@ -27,6 +27,9 @@ Chip chip_of(const Target& target, const std::optional<DeviceInfo>& device);
 /// Peak of the device's memory: both edges of its clock, all of its bus.
 double dram_rate(const DeviceInfo& device);
 
+/// Blocks that an SM holds at once, by what `demand` says of a block: at least one.
+int resident_blocks(const Demand& demand, const TargetInfo& limits);
+
 struct Prediction {
   double us = 0;       ///< 0 where the demand is not known
   double waves = 0;    ///< blocks over those that run at once

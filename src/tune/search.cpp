@@ -92,6 +92,7 @@ class Search {
     Measurement measurement{.config = made.config,
                             .predicted_us = made.pick.predicted_us,
                             .link_ms = made.link_ms,
+                            .demand = space_.demand(made.pick.index),
                             .resources = made.resources,
                             .problem = std::move(made.problem)};
     if (!measurement.problem) measure(made, measurement);

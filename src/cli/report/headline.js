@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was tuned, what came of it, and what a person must know before relying on it.
+"use strict";
+
+function figure_of(value, unit, label, kind = "") {
+  return html("div", {class: `figure ${kind}`},
+              html("div", {class: "value"}, value, unit ? html("small", {}, kThinSpace + unit) : ""),
+              html("div", {class: "label"}, label));
+}
+
+function comparison_figure(result, baseline) {
+  const ratio = baseline.time_us / result.best;
+  const words = ratio >= 1 ? "as fast as" : "the speed of";
+  return figure_of(times_text(ratio), "", [`${words} `, html("b", {}, baseline.name), `, ${result.time.whole(baseline.time_us)}`]);
+}
+
+function headline_figures(result) {
+  const {data, best} = result;
+  if (!(best > 0)) return null;
+  const spread = data.winner?.spread ?? data.record.spread;
+  const figures = [figure_of(result.time.text(best), result.time.unit, `a launch, spread ${percent_text(spread)}`, "best")];
+  if (result.rate) {
+    const least = data.rates.least_us;
+    const share = least > 0 ? `${percent_text(least / best, 0)} of what the chip\u2019s limits allow` : "";
+    figures.push(figure_of(result.rate.text(best), result.rate.unit, share));
+  }
+  return html("div", {class: "figures"}, figures, data.baselines.map((one) => comparison_figure(result, one)));
+}
+
+function budget_text({seconds, evaluations}) {
+  if (seconds > 0) return `${number_text(seconds)} s`;
+  return evaluations > 0 ? count_text(evaluations, "evaluation") : "none";
+}
+
+function search_text(result) {
+  const {data} = result;
+  if (data.source === "record") return "This is the record that was there already; nothing was searched.";
+  const verified = result.verified.length;
+  const found = data.best.at(-1);
+  const tried = `${count_text(result.candidates.length, "candidate")} tried of ${count_text(data.space.admissible, "admissible configuration")}`;
+  const outcome = verified === 0 ? tried : `The fastest of ${count_text(verified, "verified candidate")}, ${tried}`;
+  const when = found ? `; the best was first seen after ${number_text(found.at_s, 1)} s and ${count_text(found.evaluations, "evaluation")}` : "";
+  return `${outcome}${when}. ${sentence_case(data.strategy)} search for ${number_text(data.seconds, 1)} s ` +
+    `(budget ${budget_text(data.budget)}), seed ${data.seed}, the device busy ${percent_text(data.device_busy, 0)}.`;
+}
+
+function sentence_case(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function warnings_of(result) {
+  const {data} = result;
+  const wrong = result.candidates.filter((one) => one.kind === "wrong").length;
+  const throttled = data.health.filter((one) => one.throttled).length;
+  return [
+    data.interrupted && "The search was interrupted: what had been found until then stands here.",
+    data.source === "none" && result.candidates.length > 0 && "No candidate was correct, so there is no winner.",
+    data.unkept && `The record could not be kept: ${data.unkept.message} (${data.unkept.code})`,
+    wrong > 0 && [`${count_text(wrong, "candidate")} computed something wrong, which is a bug: `, html("a", {href: "#problems"}, "see what reproduces it"), "."],
+    throttled > 0 && [`The device was slowed down by heat or hardware in ${throttled} of ${count_text(data.health.length, "look")} at it: `, html("a", {href: "#device"}, "see when"), "."],
+  ].filter(Boolean);
+}
+
+function headline(view) {
+  const {result} = view;
+  const {data} = result;
+  const warnings = warnings_of(result);
+  return [
+    html("h1", {}, `${data.template} on ${data.device.name}`),
+    pairs_list(Object.entries(data.problem), "settings"),
+    headline_figures(result),
+    html("p", {class: "quiet"}, search_text(result)),
+    warnings.length > 0 && html("ul", {class: "notes"}, warnings.map((one) => html("li", {}, one))),
+  ];
+}
