@@ -62,7 +62,8 @@ inline const std::map<std::string, const char*> kFaults = {
     {"spoil", "st.global.s32 [%rd4], %r5;"},
     {"address", "add.s64 %rd5, %rd5, 0x7f0000000000;"},
     {"trap", "trap;"},
-    {"loop", "AGAIN:\n  add.s32 %r7, %r1, 1;\n  setp.ne.u32 %p3, %r7, 0;\n  @%p3 bra AGAIN;"},
+    // x never changes, which ptxas must not know: it takes a loop without effect for one that ends.
+    {"loop", "AGAIN:\n  ld.volatile.global.s32 %r7, [%rd4];\n  setp.eq.s32 %p3, %r7, %r6;\n  @%p3 bra AGAIN;"},
     {"syntax", "add.s32 %r5, ;"},
 };
 

@@ -92,7 +92,7 @@ constexpr Reduction kReductions[] = {
     {"max", "s32", 4, of<S32>(kMax)},
     {"max", "u64", 8, of<U64>(kMax)},
     {"max", "s64", 8, of<S64>(kMax)},
-    {"add", "f32", 4, add_float<base::kF32>, add_float<base::kF32, true>},
+    {"add", "f32", 4, add_float<base::kF32>, add_float<base::kF32, true>, add_float<base::kF32>},
     {"add", "f64", 8, add_f64_on_shared, add_f64_on_global},
     {"add", "f16", 2, add_float<base::kF16>},
     {"add", "bf16", 2, add_float<base::kBf16>},
@@ -111,7 +111,7 @@ constexpr Reduction kReductions[] = {
 }  // namespace
 
 void Reduction::apply(std::byte* to, const std::byte* from, std::size_t count) const {
-  const Combine f = on(true);
+  const Combine f = in_copy != nullptr ? in_copy : on(true);
   for (std::size_t i = 0; i < count; i += bytes) {
     Bits old = 0, value = 0;
     std::memcpy(&old, to + i, bytes);

@@ -19,10 +19,12 @@ struct Reduction {
   /// What replaces it on global memory, where an f32 sum loses its subnormals and an f64 sum keeps NaN as it
   /// is; null: nothing does.
   Combine on_global = nullptr;
+  /// What replaces that in reducing copies, whose f32 sums keep subnormals (as on an H200); null: nothing does.
+  Combine in_copy = nullptr;
 
   Combine on(bool global) const { return global && on_global != nullptr ? on_global : combine; }
-  /// Element by element on arrays of `count` bytes of global memory (or shared memory, which for the types
-  /// allowed there makes no difference).
+  /// A reducing copy: element by element on arrays of `count` bytes of global memory (or shared memory, which
+  /// for the types allowed there makes no difference).
   void apply(std::byte* to, const std::byte* from, std::size_t count) const;
 };
 
