@@ -9,7 +9,8 @@
 namespace ptxloom::conform_kernels {
 namespace {
 
-constexpr Version kLeast{.major = 7, .minor = 8};  // what the statements around instructions need
+// What the statements around instructions need, and those that acquire a tensor map.
+constexpr Version kLeast{.major = 7, .minor = 8}, kLeastWithMaps{.major = 8, .minor = 3};
 
 }  // namespace
 
@@ -20,7 +21,8 @@ std::string module_text(std::span<const Subject> subjects, std::span<const std::
   Version version = kLeast;
   std::set<std::string> functions;
   for (const std::size_t i : which) {
-    version = std::max(version, *subjects[i].variant.since(target));
+    version = std::max(
+        {version, *subjects[i].variant.since(target), subjects[i].around.maps ? kLeastWithMaps : kLeast});
     functions.insert(subjects[i].around.module);
   }
   std::string text =

@@ -60,19 +60,39 @@ TEST_CASE("tune --prebuild and --target belong together") {
   }
 }
 
-TEST_CASE("tune --report writes a page of what was tried, also where every candidate failed") {
+TEST_CASE("tune --report holds what tune --json says, also where every candidate failed") {
   // The stand-in driver knows no kernel.
   const TemporaryFolder folder;
   const ToolResult result = run_tool({"tune", "gemm", "--set", "m=8", "n=8", "k=8", "--budget", "2evals",
-                                      "--device", "all", "--report", folder / "report.html"},
+                                      "--device", "all", "--json", "--report", folder / "report.html"},
                                      {{"PTXLOOM_CUDA_PATH", PTXLOOM_BINARY_DIR "/fake_cuda"}});
   if (result.code == 3) SKIP("there is no stand-in driver: " << result.err);
+  CAPTURE(result.err);
   CHECK(result.code == 1);
   const std::string page = read_text(folder / "report.html");
   CHECK(page.starts_with("<!doctype html>"));
   CHECK(page.ends_with("</html>\n"));
-  CHECK(page.find("2 candidates tried") != std::string::npos);
-  CHECK(page.find("No candidate was correct.") != std::string::npos);
+  const std::string begin = "<script type=\"application/json\" class=\"result\">";
+  const std::size_t at = page.find(begin);
+  REQUIRE(at != std::string::npos);
+  const std::size_t from = at + begin.size();
+  const auto held = nlohmann::json::parse(page.substr(from, page.find("</script>", from) - from));
+  CHECK(held == nlohmann::json::parse(result.out));
+  REQUIRE(held["candidates"].size() == 2);
+  for (const auto& one : held["candidates"]) {
+    CHECK(one["block"]["threads"].get<int>() % 32 == 0);
+    CHECK(one["block"]["per_sm"] >= 1);
+  }
+}
+
+TEST_CASE("tune notices before the search that a report cannot be written") {
+  const TemporaryFolder folder;
+  const ToolResult result =
+      run_tool({"tune", "gemm", "--set", "m=8", "n=8", "k=8", "--report", folder / "none" / "report.html"},
+               {{"PTXLOOM_CUDA_PATH", PTXLOOM_BINARY_DIR "/fake_cuda"}});
+  CHECK(result.code == 2);
+  CHECK(result.err.find("unwritable-file") != std::string::npos);
+  CHECK(result.out.empty());
 }
 
 TEST_CASE("tune says what is wrong with its words before it looks for a device") {

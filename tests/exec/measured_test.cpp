@@ -180,14 +180,14 @@ TEST_CASE("a reduction of f64 keeps the NaN of global memory, and makes that of 
 
 TEST_CASE("a reducing copy of f32 keeps subnormals, where red on global memory flushes them") {
   const auto sum = [](const std::string& add) {
-    const Program program = program_of(
-        kOutIn,
-        ".reg .u64 %o, %i; .reg .u32 %s; .reg .b32 %a, %b; .shared .align 16 .b32 cells[4];\n"
-        "ld.param.u64 %o, [out]; ld.param.u64 %i, [in]; mov.u32 %s, cells;\n"
-        "ld.global.b32 %a, [%i]; ld.global.b32 %b, [%i+4];\n"
-        "st.global.v4.b32 [%o], {%a, %a, %a, %a}; st.shared.v4.b32 [%s], {%b, %b, %b, %b};\n"
-        "fence.proxy.async;\n" +
-            add);
+    const Program program =
+        program_of(kOutIn,
+                   ".reg .u64 %o, %i; .reg .u32 %s; .reg .b32 %a, %b; .shared .align 16 .b32 cells[4];\n"
+                   "ld.param.u64 %o, [out]; ld.param.u64 %i, [in]; mov.u32 %s, cells;\n"
+                   "ld.global.b32 %a, [%i]; ld.global.b32 %b, [%i+4];\n"
+                   "st.global.v4.b32 [%o], {%a, %a, %a, %a}; st.shared.v4.b32 [%s], {%b, %b, %b, %b};\n"
+                   "fence.proxy.async;\n" +
+                       add);
     return run<U32, U32>(program, 1, 4, {0x8080'0001, 0x0080'0000})[0];
   };
   CHECK(sum("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%o], [%s], 16;\n"

@@ -2,6 +2,7 @@
 // Tuning a kernel that a user brings, through a context: in a worker on the executor, or with given times.
 #include "ptxloom/tuner.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -76,6 +77,32 @@ TEST_CASE("what was the best before is tried first") {
   rig.context.records().add(old);
   tune_kernel(rig.context, rig.what(), options);
   CHECK(order.at(0) == "good2");
+}
+
+TEST_CASE("what is used where nothing is known is tried early, behind what was the best before") {
+  const Rig rig;
+  std::vector<std::string> order;
+  const auto given = tune::make_measurer([&](const Settings& config) {
+    order.push_back(config.at("fault"));
+    return 2.0;
+  });
+  Tunable what = rig.what();
+  what.standard = {{"fault", "hole"}};
+  rig.context.records().add({.device = device_key(rig.context),
+                             .kernel_template = "add_one",
+                             .problem = what.problem,
+                             .config = {{"fault", "wrong"}},
+                             .time_us = 3,
+                             .library = "0.0.1"});
+  const TuneResult result =
+      tune_kernel(rig.context, what, {.budget = {.evaluations = 2}, .jobs = 1, .measurer = given.get()});
+  // The two are measured again in turns: only the order in which they first come is asked for.
+  CHECK(order.at(0) == "wrong");
+  const auto second =
+      std::find_if(order.begin(), order.end(), [](const auto& one) { return one != "wrong"; });
+  REQUIRE(second != order.end());
+  CHECK(*second == "hole");
+  CHECK(result.standard == what.standard);
 }
 
 TEST_CASE("two that tune one problem at a time share one search") {

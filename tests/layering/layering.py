@@ -22,7 +22,7 @@ import sys
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SPDX = "SPDX-License-Identifier: Apache-2.0"
 CODE = {".cpp", ".hpp"}
-NEED_SPDX = CODE | {".cmake", ".py", ".sh"}
+NEED_SPDX = CODE | {".cmake", ".css", ".html", ".js", ".py", ".sh"}
 ROOTS = ("src", "include", "templates", "samples", "tests", "cmake")
 
 

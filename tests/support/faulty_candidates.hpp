@@ -63,7 +63,8 @@ inline const std::map<std::string, const char*> kFaults = {
     {"address", "add.s64 %rd5, %rd5, 0x7f0000000000;"},
     {"trap", "trap;"},
     // x never changes, which ptxas must not know: it takes a loop without effect for one that ends.
-    {"loop", "AGAIN:\n  ld.volatile.global.s32 %r7, [%rd4];\n  setp.eq.s32 %p3, %r7, %r6;\n  @%p3 bra AGAIN;"},
+    {"loop",
+     "AGAIN:\n  ld.volatile.global.s32 %r7, [%rd4];\n  setp.eq.s32 %p3, %r7, %r6;\n  @%p3 bra AGAIN;"},
     {"syntax", "add.s32 %r5, ;"},
 };
 

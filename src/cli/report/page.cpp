@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/report/report.html.hpp"
+#include "generated/report.html.hpp"
 
 namespace ptxloom::cli {
 namespace {

@@ -19,7 +19,8 @@ struct Reduction {
   /// What replaces it on global memory, where an f32 sum loses its subnormals and an f64 sum keeps NaN as it
   /// is; null: nothing does.
   Combine on_global = nullptr;
-  /// What replaces that in reducing copies, whose f32 sums keep subnormals (as on an H200); null: nothing does.
+  /// What replaces that in reducing copies, whose f32 sums keep subnormals (as on an H200); null: nothing
+  /// does.
   Combine in_copy = nullptr;
 
   Combine on(bool global) const { return global && on_global != nullptr ? on_global : combine; }
