@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of docs/results/conformance-*.md, from what `ptxloom conform --json` wrote.
 
-usage: table.py FILE...    several files are one run in parts; a form counts where it stands first
+usage: table.py FILE...    several files are one run in parts; an opcode counts in the first that has it
 """
 import collections
 import json
@@ -12,9 +12,9 @@ import sys
 def read(files):
     variants = []
     for name in files:
-        known = {variant["form"] for variant in variants}
+        known = {(variant["form"], variant["opcode"]) for variant in variants}
         with open(name) as file:
-            variants += [variant for variant in json.load(file)["variants"] if variant["form"] not in known]
+            variants += [v for v in json.load(file)["variants"] if (v["form"], v["opcode"]) not in known]
     return variants
 
 
