@@ -44,7 +44,8 @@ std::uint64_t within(const Type& type, std::uint64_t bits, double most) {
 
 Demand::Demand(std::string_view text, const Type& type) : type_(type) {
   of_warp_ = take(text, "warp ");
-  take(text, " ");  // what a slot without a value leaves
+  take(text, "start ");  // of a box: align_starts
+  take(text, " ");       // what a slot without a value leaves
   if (text.empty()) return;
   if (text == "descriptor" || text == "uniform") {
     kind_ = text == "uniform" ? Kind::uniform : Kind::descriptor;

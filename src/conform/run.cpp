@@ -54,11 +54,13 @@ std::array<std::uint32_t, 3> grid_of(const Subject& subject, const Given& given)
 }  // namespace
 
 Given given_to(const Subject& subject, std::size_t threads, std::uint64_t seed) {
-  return {.threads = threads,
-          .in = inputs(subject, threads, seed),
-          .slots = slots(subject, threads, seed),
-          .data = random_data(subject, seed),
-          .maps = tensor_maps(subject, threads / kWarpThreads, seed)};
+  Given given{.threads = threads,
+              .in = inputs(subject, threads, seed),
+              .slots = slots(subject, threads, seed),
+              .data = random_data(subject, seed),
+              .maps = tensor_maps(subject, threads / kWarpThreads, seed)};
+  if (!given.maps.empty()) align_starts(subject, given.maps, given.in);
+  return given;
 }
 
 Outcome run_executor(const exec::Program& program, const std::string& entry, const Subject& subject,

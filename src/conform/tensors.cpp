@@ -21,7 +21,8 @@ constexpr std::uint32_t kMostBoxBytes = 8192;  // beside an mbarrier, in the sha
 /// What the specs say of a map.
 struct Kind {
   std::uint32_t rank = 1;
-  bool image = false;
+  bool image = false;   ///< for image mode
+  bool inside = false;  ///< an image whose box does not reach beyond it
   std::vector<std::string> types;
   std::string field;  ///< that the kernel sets
   std::uint32_t number = 0;
@@ -43,7 +44,8 @@ Kind kind_of(const Subject& subject) {
   std::string rank, shape, types, without, number;
   words >> rank >> shape >> types >> without >> kind.field >> number;
   kind.rank = static_cast<std::uint32_t>(rank.at(0) - '0');
-  kind.image = shape == "image";
+  kind.inside = shape == "inside";
+  kind.image = kind.inside || shape == "image";
   std::istringstream list(types);
   for (std::string type; std::getline(list, type, ',');) kind.types.push_back(type);
   if (!number.empty()) kind.number = number_of(subject, number);
@@ -96,15 +98,18 @@ void shape_tile(TensorMap& map, Random& random, bool narrow) {
   }
 }
 
-// The starting pixel, 0 to 3 along each axis, lies in the box whose corners are here.
-void shape_image(TensorMap& map, Random& random) {
+// The starting pixel, -1 to 3 along each axis, inside 0 to 3, lies in the box whose corners are here.
+void shape_image(TensorMap& map, Random& random, bool inside) {
   TensorMap::Image image{.channels = random_row(random, map), .pixels = 1 + below(random, 40)};
   map.dims[0] = image.channels / 2 + 1 + below(random, image.channels);
+  const auto corner = [](std::uint32_t most, std::uint32_t least) {
+    return static_cast<std::int16_t>(static_cast<int>(most) - static_cast<int>(least));
+  };
   for (std::size_t i = 1; i + 1 < map.rank; ++i) {
-    map.dims[i] = 2 + below(random, map.rank == 3 ? 12 : 4);
-    image.lower[i - 1] = static_cast<std::int16_t>(-static_cast<int>(below(random, 3)));
-    image.upper[i - 1] =
-        static_cast<std::int16_t>(4 - static_cast<int>(map.dims[i]) + static_cast<int>(below(random, 3)));
+    map.dims[i] = (inside ? 4 : 2) + below(random, map.rank == 3 ? 12 : 3);
+    if (!inside) image.lower[i - 1] = corner(0, 1 + below(random, 3));
+    image.upper[i - 1] = corner(4 + below(random, 3), static_cast<std::uint32_t>(map.dims[i]));
+    if (inside) image.upper[i - 1] = std::min<std::int16_t>(image.upper[i - 1], 0);
     map.element_strides[i] = 1 + below(random, 2);
   }
   map.dims[map.rank - 1] = 1 + below(random, 4);
@@ -129,7 +134,7 @@ TensorMap random_map(const Kind& kind, Random& random) {
     set_type(map, kind.types[below(random, static_cast<std::uint32_t>(kind.types.size()))]);
     if (map.type.is_float() && below(random, 2) == 0) map.fill = TensorFill::nan;
     if (!kind.field.empty()) set_literal(map, kind.replaced());
-    kind.image ? shape_image(map, random) : shape_tile(map, random, !kind.field.empty());
+    kind.image ? shape_image(map, random, kind.inside) : shape_tile(map, random, !kind.field.empty());
     if (place(map, random)) return map;
   }
 }
@@ -148,6 +153,21 @@ std::vector<TensorMap> tensor_maps(const Subject& subject, std::size_t warps, st
     maps.back().address = warp * kWarpBytes;
   }
   return maps;
+}
+
+void align_starts(const Subject& subject, const std::vector<TensorMap>& maps, std::span<std::byte> inputs) {
+  const auto record = static_cast<std::size_t>(subject.in.bytes);
+  for (const Field& field : subject.in.fields) {
+    const OperandSpec& operand = subject.variant.operands()[static_cast<std::size_t>(field.operand)];
+    if (field.element != 0 || !subject.variant.conform(operand.name).starts_with("start ")) continue;
+    for (std::size_t thread = 0; thread * record < inputs.size(); ++thread) {
+      std::byte* const at = inputs.data() + thread * record + static_cast<std::size_t>(field.offset);
+      std::int32_t value = 0;
+      std::memcpy(&value, at, sizeof value);
+      value *= static_cast<std::int32_t>(16 / maps[thread / kWarpThreads].unit().global_bytes);
+      std::memcpy(at, &value, sizeof value);
+    }
+  }
 }
 
 std::vector<std::byte> encode_maps(const Subject& subject, const std::vector<TensorMap>& maps,

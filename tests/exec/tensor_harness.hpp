@@ -211,11 +211,15 @@ inline TensorMap random_map(Random& random, const Layout& layout) {
   return map;
 }
 
+/// The first coordinate is at a multiple of 16 bytes.
 inline Coordinates random_start(Random& random, const TensorMap& map, bool negative) {
   Coordinates start;
   for (std::size_t i = 0; i < map.rank; ++i) {
-    start.push_back(static_cast<std::int64_t>(random.below(static_cast<std::uint32_t>(map.dims[i]) + 2)));
-    if (negative) start.back() -= 1 + random.below(static_cast<std::uint32_t>(map.dims[i]));
+    const std::uint32_t step = i == 0 ? 16 / map.unit().global_bytes : 1,
+                        places = static_cast<std::uint32_t>(map.dims[i]) / step;
+    start.push_back(random.below(places + 2));
+    if (negative) start.back() -= 1 + random.below(std::max(places, 1u));
+    start.back() *= step;
   }
   return start;
 }

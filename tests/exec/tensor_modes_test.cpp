@@ -16,10 +16,10 @@ TEST_CASE("gather4 loads four rows, scatter4 stores them") {
   const std::int64_t rows[] = {5, 2, -1, 8};
   Bytes shared = random_bytes(random, kSharedBytes);
   const Bytes before = shared;
-  run_kernel(tensor.map, load(tensor.map, {20, 5, 2, -1, 8}, 4 * 48, "tile::gather4"), memory, shared);
+  run_kernel(tensor.map, load(tensor.map, {24, 5, 2, -1, 8}, 4 * 48, "tile::gather4"), memory, shared);
   const auto visit = [&](auto f) {
     for (const auto row : rows) {
-      for (std::int64_t i = 0; i < 24; ++i) f(Coordinates{20 + i, row});
+      for (std::int64_t i = 0; i < 24; ++i) f(Coordinates{24 + i, row});
     }
   };
   CHECK((shared == expected_load(tensor, before, 24, 48, visit)));
@@ -100,12 +100,48 @@ TEST_CASE("a tensor reduction combines element by element") {
   const std::vector<float> added{1, 2, 3, 4, 5, 6, 7, 8};
   std::memcpy(shared.data(), added.data(), 32);
   run_kernel(map, store(map, {4, 0}, "tile", "add."), memory, shared);
+  // Two elements of each row lie outside; the 16 bytes that they are in change as a whole.
   CHECK(data ==
-        std::vector<float>{1.5, 1.5, 1.5, 1.5, 2.5, 3.5, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5, 6.5, 7.5, 1.5, 1.5});
+        std::vector<float>{1.5, 1.5, 1.5, 1.5, 2.5, 3.5, 4.5, 5.5, 1.5, 1.5, 1.5, 1.5, 6.5, 7.5, 8.5, 9.5});
   map.type = u32;
   run_kernel(map, store(map, {0, 1}, "tile", "xor."), memory, shared);
   CHECK(data[0] == 1.5f);
   CHECK(data[8] != 1.5f);
+}
+
+TEST_CASE("maps of f32.ftz lose subnormal sums, maps of tf32 round what they load") {
+  Memory memory;
+  TensorMap map{.type = f32, .rank = 1, .dims = {4}, .box = {4, 1, 1, 1, 1}};
+  using Words = std::array<std::uint32_t, 4>;
+  const Words added{3, 0x80000005, 0x00400000, 0x3f800000};
+  Bytes shared(kSharedBytes);
+  const auto sum = [&](bool ftz) {
+    Words data{4, 0, 0x00400000, 0x3f800000};
+    map.ftz = ftz;
+    map.address = memory.map(data.data(), sizeof data);
+    std::memcpy(shared.data(), added.data(), sizeof added);
+    run_kernel(map, store(map, {0}, "tile", "add."), memory, shared);
+    memory.release(map.address);
+    return data;
+  };
+  CHECK(sum(false) == Words{7, 0x80000005, 0x00800000, 0x40000000});
+  CHECK(sum(true) == Words{0, 0, 0, 0x40000000});
+
+  map.type = tf32;
+  for (const bool ftz : {false, true}) {
+    const auto loaded = [&](Words data) {
+      map.ftz = ftz;
+      map.address = memory.map(data.data(), sizeof data);
+      run_kernel(map, load(map, {0}, 16), memory, shared);
+      memory.release(map.address);
+      std::memcpy(data.data(), shared.data(), sizeof data);
+      return data;
+    };
+    CHECK(loaded({0x3f801000, 0x3f803000, 0xbf801001, 0x7f7fffff}) ==
+          Words{0x3f800000, 0x3f804000, 0xbf802000, 0x7f800000});
+    CHECK(loaded({0xff800000, 0xff800001, 0x7fc00000, 0x80001001}) ==
+          Words{0xff800000, 0x7fffe000, 0x7fffe000, 0x80002000});
+  }
 }
 
 TEST_CASE("a kernel can change a tensor map") {
@@ -187,7 +223,20 @@ TEST_CASE("each misuse of a tensor copy is a fault") {
   CHECK(fault_in(with([](TensorMap& m) { m.strides[0] = 68; }), load(map, {0, 0}, 64)).code == "tensor-map");
   CHECK(fault_in(with([](TensorMap& m) { m.dims[1] = 400; }), load(map, {0, 399}, 64)).code ==
         "out-of-bounds");
-  CHECK(fault_in(map, store(map, {-1, 0})).code == "tensor-coordinates");
+  CHECK(fault_in(map, store(map, {0, -1})).code == "tensor-coordinates");
+  CHECK_THAT(fault_in(map, load(map, {6, 0}, 64)).message,
+             ContainsSubstring("not at a multiple of 16 bytes"));
+  CHECK(fault_in(with([](TensorMap& m) {
+                   m.type = s64;
+                   m.box[0] = 2;
+                 }),
+                 store(map, {0, 0}, "tile", "xor."))
+            .code == "tensor-map");
+  TensorMap image{.type = f32, .rank = 3, .dims = {8, 6, 2}, .strides = {32, 192}};
+  image.image = TensorMap::Image{.lower = {-1}, .upper = {0}, .channels = 4, .pixels = 3};
+  CHECK_THAT(fault_in(image, load(image, {0, 6, 0}, 48, "im2col", ", {%h0}")).message,
+             ContainsSubstring("outside of the map's box, -1 to 5"));
+  CHECK(fault_in(image, store(image, {0, 0, 0}, "im2col_no_offs")).code == "tensor-map");
   CHECK(fault_in(map, "add.u64 %map, %map, 64;" + load(map, {0, 0}, 64)).code == "out-of-bounds");
   CHECK(fault_in(map, "mov.u64 %map, %sm; and.b64 %map, %map, -64;" + load(map, {0, 0}, 64)).code ==
         "tensor-map");

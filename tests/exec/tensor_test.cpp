@@ -47,11 +47,12 @@ TEST_CASE("tensor copies store what lies in the tensor and leave the rest") {
     there = expected_load(after, there, shape.box[0], pitch_of(shape, layout.row_bytes), visit);
     CAPTURE(round, shape.rank, shape.type.name, vector_of(start));
     for (std::size_t i = 0; i < kSharedBytes; ++i) REQUIRE((ones[i] == 0 || there[i] == shared[i]));
-    // Nothing else changed.
+    // Nothing else changed, but for the rest of the last 16 bytes of a row.
     std::set<std::uint64_t> written;
     visit([&](const Coordinates& at) {
-      for (std::size_t i = 0; tensor.has(at) && i < shape.unit().global_bytes; ++i)
-        written.insert(tensor.offset(at) + i);
+      if (!tensor.has(at)) return;
+      const std::uint64_t chunk = tensor.offset(at) / 16 * 16;
+      for (std::size_t i = 0; i < 16; ++i) written.insert(chunk + i);
     });
     for (std::size_t i = 0; i < tensor.data.size(); ++i)
       REQUIRE((written.contains(i) || after.data[i] == tensor.data[i]));

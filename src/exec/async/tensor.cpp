@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
+#include <span>
 
 #include "exec/async/tensor_copy.hpp"
 #include "exec/machine/cluster.hpp"
@@ -31,6 +33,20 @@ constexpr std::array<std::byte, 8> kUndefined = [] {
   bytes.fill(static_cast<std::byte>(kPoison));
   return bytes;
 }();
+
+// Elements of tf32 maps come rounded to the nearest (ties to even), and every NaN as the same one.
+void round_to_tf32(std::span<std::byte> bytes) {
+  for (std::size_t i = 0; i < bytes.size(); i += sizeof(std::uint32_t)) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, bytes.data() + i, sizeof value);
+    const std::uint32_t magnitude = value & 0x7fffffff;
+    if (magnitude > 0x7f800000)
+      value = 0x7fffe000;
+    else
+      value = (value + 0xfff + (value >> 13 & 1)) & ~0x1fffu;
+    std::memcpy(bytes.data() + i, &value, sizeof value);
+  }
+}
 
 // A row into shared memory; units that are padded there go one by one.
 void add_load_row(Transfer& transfer, const TensorCopy& copy, const SharedPlace& to, std::size_t number) {
@@ -82,6 +98,7 @@ void load_to(const TensorCopy& copy, std::uint64_t destination, std::uint64_t ba
   }
   Transfer transfer(actor);
   transfer.set_fill(fill_of(copy.map));
+  if (copy.map.type == tf32) transfer.set_change(round_to_tf32);
   for (std::size_t row = 0; row < copy.rows.size(); ++row) add_load_row(transfer, copy, to, row);
   issue(std::move(transfer), counter, copy.counted_bytes());
 }
@@ -111,11 +128,10 @@ void run_load(Warp& warp, const Operation& op, Mask mask) {
 
 const Reduction* reduction_of(const TensorCopy& copy) {
   if (copy.plan.reduction.empty()) return nullptr;
-  const std::string_view op = copy.plan.reduction;
-  const TensorUnit unit = copy.map.unit();
+  const std::string_view op = copy.plan.reduction, element = copy.map.element_name();
   const bool bitwise = op == "and" || op == "or" || op == "xor";
-  const std::string_view bits = unit.global_bytes == 4 ? "b32" : unit.global_bytes == 8 ? "b64" : "";
-  const std::string_view type = bitwise && unit.elements == 1 ? bits : copy.map.element_name();
+  std::string_view type = copy.map.ftz && element == "f32" ? "f32.ftz" : element;
+  if (bitwise) type = element == "u32" || element == "s32" ? "b32" : element == "u64" ? "b64" : "";
   const Reduction* reduction = find_reduction(op, type);
   if (reduction == nullptr) {
     fault(copy.actor, "tensor-map", fmt::format("tensors of this type cannot be reduced by .{}", op),
@@ -134,6 +150,12 @@ void check_store(const TensorCopy& copy) {
     if (coordinates[i] >= 0) continue;
     fault(copy.actor, "tensor-coordinates", fmt::format("it begins at coordinate {}", coordinates[i]),
           "copies to global memory begin within the tensor");
+  }
+  for (std::size_t i = 0; copy.map.image && i + 2 < copy.map.rank; ++i) {
+    if (copy.map.image->lower[i] >= 0 && copy.map.image->upper[i] <= 0) continue;
+    fault(
+        copy.actor, "tensor-map", "the box of the tensor map reaches beyond the tensor",
+        "copies to global memory need corners that lie in it: lower ones of at least 0, upper of at most 0");
   }
 }
 

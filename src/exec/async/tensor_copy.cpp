@@ -52,6 +52,28 @@ void check_use(const TensorCopy& copy) {
            "run the kernel on a GPU");
 }
 
+// A GPU calls what is refused here an illegal instruction.
+void check_start(const TensorCopy& copy) {
+  const TensorMap& map = copy.map;
+  const TensorUnit unit = map.unit();
+  const auto step = static_cast<std::int32_t>(std::max(kTensorChunk / unit.global_bytes, 1u) * unit.elements);
+  const auto& start = copy.box.coordinates;
+  if (start[0] % step != 0) {
+    fault(copy.actor, "tensor-coordinates",
+          fmt::format("it begins at element {} of a row, not at a multiple of 16 bytes", start[0]),
+          fmt::format("let the first coordinate be a multiple of {}", step));
+  }
+  for (std::size_t i = 1; map.image && i + 1 < map.rank; ++i) {
+    const std::int64_t first = map.image->lower[i - 1],
+                       last = static_cast<std::int64_t>(map.dims[i]) - 1 + map.image->upper[i - 1];
+    if (start[i] >= first && start[i] <= last) continue;
+    fault(copy.actor, "tensor-coordinates",
+          fmt::format("it begins at coordinate {} of dimension {}, outside of the map's box, {} to {}",
+                      start[i], i, first, last),
+          "begin within the corners of the tensor map");
+  }
+}
+
 }  // namespace
 
 std::int64_t operand_value(const Actor& actor, std::size_t operand, std::size_t element) {
@@ -68,12 +90,7 @@ TensorCopy copy_of(const Actor& actor, const TensorPlan& plan) {
   for (std::size_t i = 0; i < plan.offset_count; ++i)
     copy.box.offsets[i] =
         static_cast<std::uint16_t>(operand_value(actor, static_cast<std::size_t>(plan.offsets), i));
-  const TensorUnit unit = copy.map.unit();
-  if (copy.box.coordinates[0] % static_cast<std::int32_t>(unit.elements) != 0) {
-    fault(actor, "tensor-coordinates",
-          fmt::format("it begins at element {} of a packed row", copy.box.coordinates[0]),
-          "begin at a multiple of 2 elements, of 16 with padding");
-  }
+  check_start(copy);
   copy.rows = rows_of(copy.map, copy.box);
   return copy;
 }
@@ -82,9 +99,13 @@ Inside inside(const TensorCopy& copy, const TensorPoint& row) {
   for (std::size_t i = 1; i < copy.map.rank; ++i) {
     if (row[i] < 0 || row[i] >= static_cast<std::int64_t>(copy.map.dims[i])) return {};
   }
-  const std::int64_t unit = copy.map.unit().elements;
-  const std::int64_t units = row_elements(copy.map) / unit, begin = row[0] / unit;
-  const std::int64_t all = static_cast<std::int64_t>(copy.map.dims[0]) / unit;
+  const TensorUnit unit = copy.map.unit();
+  const std::int64_t units = row_elements(copy.map) / unit.elements, begin = row[0] / unit.elements;
+  std::int64_t all = static_cast<std::int64_t>(copy.map.dims[0]) / unit.elements;
+  if (copy.plan.barrier < 0) {  // to global memory
+    const std::int64_t chunk = std::max(kTensorChunk / unit.global_bytes, 1u);
+    all = (all + chunk - 1) / chunk * chunk;
+  }
   const std::int64_t first = std::clamp<std::int64_t>(-begin, 0, units);
   return {first, std::clamp<std::int64_t>(all - begin, first, units)};
 }

@@ -15,6 +15,10 @@
 // in global and shared memory.
 namespace ptxloom::exec {
 
+/// Bytes of global memory that a copy begins at a multiple of, and that it writes whole, even where the last
+/// of them lie behind the end of a row.
+inline constexpr std::uint32_t kTensorChunk = 16;
+
 /// How an instruction was decoded. Operand numbers; -1 where the variant has none.
 struct TensorPlan {
   TensorMode mode = TensorMode::tile;
@@ -49,7 +53,8 @@ std::int64_t operand_value(const Actor& actor, std::size_t operand, std::size_t 
 /// "tensor-coordinates".
 TensorCopy copy_of(const Actor& actor, const TensorPlan& plan);
 
-/// Units [first, last) of a row that lie in the tensor; none for a row outside it.
+/// Units [first, last) of a row that are read or written: those in the tensor, and when written whole chunks.
+/// None for a row outside it.
 struct Inside {
   std::int64_t first = 0, last = 0;
 };

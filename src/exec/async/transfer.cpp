@@ -43,6 +43,7 @@ void Transfer::take() {
         judge->read_ends(actor_, piece.from, piece.bytes, end());
       }
       data_.insert(data_.end(), piece.from, piece.from + piece.bytes);
+      if (change_ != nullptr) change_(std::span(data_).last(piece.bytes));
       continue;
     }
     for (std::uint32_t i = 0; i < piece.bytes; ++i) data_.push_back(fill_[i % fill_.size()]);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "exec/judge/judge.hpp"
@@ -30,6 +31,8 @@ class Transfer {
   void add_value(std::byte* to, const void* value, std::uint32_t bytes);
   /// For pieces without a source; zeros unless set. Its bytes repeat.
   void set_fill(const std::array<std::byte, 8>& pattern) { fill_ = pattern; }
+  /// Is applied to what each piece brings from its source.
+  void set_change(void (*change)(std::span<std::byte>)) { change_ = change; }
   /// Poisons the destination, unless it is reduced into: then others may too. `counted` by an mbarrier.
   void begin(bool counted);
   /// Reads the source; then it may be written again.
@@ -47,6 +50,7 @@ class Transfer {
   const Reduction* reduction_;
   std::vector<Piece> pieces_;
   std::array<std::byte, 8> fill_{};
+  void (*change_)(std::span<std::byte>) = nullptr;
   std::vector<std::byte> data_;  // of all pieces, once taken
   bool taken_ = false, counted_ = false;
 };

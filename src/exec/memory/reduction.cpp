@@ -93,6 +93,7 @@ constexpr Reduction kReductions[] = {
     {"max", "u64", 8, of<U64>(kMax)},
     {"max", "s64", 8, of<S64>(kMax)},
     {"add", "f32", 4, add_float<base::kF32>, add_float<base::kF32, true>, add_float<base::kF32>},
+    {"add", "f32.ftz", 4, add_float<base::kF32, true>},
     {"add", "f64", 8, add_f64_on_shared, add_f64_on_global},
     {"add", "f16", 2, add_float<base::kF16>},
     {"add", "bf16", 2, add_float<base::kBf16>},
