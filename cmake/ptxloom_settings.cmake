@@ -35,7 +35,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   endif()
 endif()
 if(PTXLOOM_SANITIZE)
-  add_compile_options(-fsanitize=${PTXLOOM_SANITIZE} -fno-sanitize-recover=undefined -fno-omit-frame-pointer -O1)
+  # -g1: enough for the lines of a stack trace.
+  add_compile_options(-fsanitize=${PTXLOOM_SANITIZE} -fno-sanitize-recover=undefined -fno-omit-frame-pointer -O1 -g1)
   add_link_options(-fsanitize=${PTXLOOM_SANITIZE})
 endif()
 
