@@ -39,9 +39,31 @@ bool selects_any(std::string_view patterns, std::string_view word) {
   }
 }
 
+// Whether a register declared as `given` may stand where `place` wants its type.
+inline bool register_fits(const OperandSpec& place, const Type& given) {
+  const Type& wanted = place.type;
+  if (given.kind == TypeKind::bits && given.bits == wanted.bits) return wanted.kind != TypeKind::predicate;
+  const bool untyped_only = place.exact || (wanted.is_integer() && wanted.lanes > 1);
+  if (untyped_only && given.kind != TypeKind::bits) return false;
+  if (wanted.kind == TypeKind::predicate || given.kind == TypeKind::predicate)
+    return wanted.kind == given.kind;
+  if (given.bits < wanted.bits || (given.bits > wanted.bits && !place.wider_allowed)) return false;
+  if (given.kind == TypeKind::bits || wanted.kind == TypeKind::bits) return true;
+  if (wanted.is_integer()) return given.is_integer() || given.lanes > 1;
+  return given == wanted;
+}
+
+// A register as it was declared, of a type that the place takes: what most operands and elements are.
+inline bool fits_as_declared(const Kernel& kernel, const OperandSpec& place, const Operand& operand) {
+  return operand.kind == Kind::reg && operand.value == 0 && !operand.negated && place.registers_allowed &&
+         operand.index < kernel.registers.size() &&
+         register_fits(place, kernel.registers[operand.index].type);
+}
+
 bool is_float_of_registers(const Type& type) { return type == f16 || type == f32 || type == f64; }
 
 Misfit register_misfit(const Kernel& kernel, const OperandSpec& place, const Operand& operand, As as) {
+  if (fits_as_declared(kernel, place, operand)) return Misfit::none;
   if (operand.index >= kernel.registers.size()) return Misfit::dangling;
   if (!place.registers_allowed) return Misfit::kind;
   if (operand.value != 0 && !selects_any(place.text, selector_of(operand))) return Misfit::selector;
@@ -281,18 +303,6 @@ Mismatch vector_mismatch(const Kernel& kernel, const OperandSpec& place, const O
 
 }  // namespace
 
-bool register_fits(const OperandSpec& place, const Type& given) {
-  const Type& wanted = place.type;
-  const bool untyped_only = place.exact || (wanted.is_integer() && wanted.lanes > 1);
-  if (untyped_only && given.kind != TypeKind::bits) return false;
-  if (wanted.kind == TypeKind::predicate || given.kind == TypeKind::predicate)
-    return wanted.kind == given.kind;
-  if (given.bits < wanted.bits || (given.bits > wanted.bits && !place.wider_allowed)) return false;
-  if (given.kind == TypeKind::bits || wanted.kind == TypeKind::bits) return true;
-  if (wanted.is_integer()) return given.is_integer() || given.lanes > 1;
-  return given == wanted;
-}
-
 Mismatch find_mismatch(const Kernel& kernel, const OperandSpec& place, const Operand& operand) {
   switch (place.kind) {
     case OperandSpec::Kind::value:
@@ -312,12 +322,13 @@ Mismatch find_mismatch(const Kernel& kernel, const OperandSpec& place, const Ope
   }
   return {.why = Misfit::kind};
 }
-
 Mismatch find_mismatch(const Kernel& kernel, std::span<const OperandSpec> places,
                        std::span<const Operand> operands) {
   Misfit worst = Misfit::none;
   for (std::size_t i = 0, count = 1; i < places.size(); i += count) {
     for (count = 1; i + count < places.size() && places[i + count].continues;) ++count;
+    const bool scalar = places[i].kind == OperandSpec::Kind::value && places[i].count == 0 && count == 1;
+    if (scalar && fits_as_declared(kernel, places[i], operands[i])) continue;
     Mismatch found = count == 1
                          ? find_mismatch(kernel, places[i], operands[i])
                          : elements_mismatch(kernel, places.subspan(i, count), operands.subspan(i, count));
@@ -331,6 +342,11 @@ Mismatch find_mismatch(const Kernel& kernel, std::span<const OperandSpec> places
     return found;
   }
   return {.why = worst};
+}
+
+bool operands_fit(const Kernel& kernel, std::span<const OperandSpec> places,
+                  std::span<const Operand> operands) {
+  return places.size() == operands.size() && find_mismatch(kernel, places, operands).why == Misfit::none;
 }
 
 }  // namespace ptxloom::ir

@@ -46,15 +46,16 @@ struct Mismatch {
   explicit operator bool() const { return !fits(why); }
 };
 
-/// Whether a register declared as `given` may stand where `place` wants its type.
-bool register_fits(const OperandSpec& place, const Type& given);
-
 /// One operand against its place.
 Mismatch find_mismatch(const Kernel& kernel, const OperandSpec& place, const Operand& operand);
 
 /// All operands of an instruction, as many as the variant has.
 Mismatch find_mismatch(const Kernel& kernel, std::span<const OperandSpec> places,
                        std::span<const Operand> operands);
+
+/// Whether there are as many operands as places and all fit, as the manual promises.
+bool operands_fit(const Kernel& kernel, std::span<const OperandSpec> places,
+                  std::span<const Operand> operands);
 
 /// Whether a "state space" is that of opaque variables: "texref", "samplerref",
 /// "surfref", "tensormap".
