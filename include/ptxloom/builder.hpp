@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "ptxloom/by_variant.hpp"
 #include "ptxloom/ir.hpp"
 
 // The builder people write kernels with. A Reg is a virtual register with the PTX type it is used as; an
@@ -63,15 +64,17 @@ struct Pointer::Element {
 /// What can stand as an operand: a register, a literal, an address, a vector of registers, a label, `_`.
 class Arg {
  public:
-  Arg(Reg reg);
+  Arg(Reg reg) : operand_{.kind = ir::Operand::Kind::reg, .index = reg.id.id}, type_(reg.type) {}
   Arg(std::integral auto value) : Arg(static_cast<std::int64_t>(value), Integer{}) {}
   Arg(float value);
   Arg(double value);
-  Arg(Address address);
+  Arg(Address address) : operand_(address.operand) {}
   Arg(Label label);
   Arg(Shared array);
   Arg(const std::vector<Reg>& elements) : Arg(std::span<const Reg>(elements)) {}
-  Arg(std::span<const Reg> elements);
+  Arg(std::span<const Reg> elements)
+      : operand_{.kind = ir::Operand::Kind::vector, .count = static_cast<std::uint16_t>(elements.size())},
+        elements_(elements) {}
   /// `_`: a result nobody wants.
   static Arg sink();
   /// What the variant's text itself says: a special register.
@@ -89,7 +92,7 @@ class Arg {
 
  private:
   struct Integer {};
-  Arg(std::int64_t value, Integer);
+  Arg(std::int64_t value, Integer) : operand_{.kind = ir::Operand::Kind::integer, .value = value} {}
   Arg() = default;
   ir::Operand operand_;
   std::span<const Reg> elements_;
@@ -195,10 +198,15 @@ class KernelBuilder {
   ir::Module finish();
 
  private:
+  // A variant that the target has.
+  struct Legal {
+    Variant variant;
+    std::span<const OperandSpec> places;
+    Version since;
+  };
   struct Opcode {
     std::span<const Variant> candidates;
-    Variant last;   // the one that fitted last: mostly it fits again
-    Version since;  // of `last` on the target
+    Legal last;  // the one that fitted last: mostly it fits again
   };
   struct Hash {
     using is_transparent = void;
@@ -207,8 +215,8 @@ class KernelBuilder {
 
   ir::Kernel& kernel() { return module_.functions.front(); }
   Opcode& opcode(std::string_view text);
-  void push_operands(std::span<const Arg> args);
-  void append(Variant variant, Version since, std::size_t first_operand);
+  std::span<const ir::Operand> push_operands(std::span<const Arg> args);
+  void append(const Legal& legal, std::size_t operand_count);
   [[noreturn]] void refuse(std::string_view text, Diagnostic diagnostic, std::size_t first_operand);
   Reg binary(std::string_view mnemonic, Arg a, Arg b);
   Reg bitwise(std::string_view mnemonic, Arg a, Arg b);
@@ -222,7 +230,7 @@ class KernelBuilder {
   ir::Module module_;
   Version version_;
   std::unordered_map<std::string, Opcode, Hash, std::equal_to<>> opcodes_;
-  std::unordered_map<const spec::VariantData*, Version> since_;
+  ByVariant<Legal> legal_;
   std::array<std::uint32_t, 8> class_counts_{};  // registers so far, by class
   std::optional<ir::Guard> guard_;
   std::string scratch_;

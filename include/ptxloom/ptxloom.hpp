@@ -5,6 +5,7 @@
 #include "ptxloom/buffer.hpp"
 #include "ptxloom/build_words.hpp"
 #include "ptxloom/builder.hpp"
+#include "ptxloom/by_variant.hpp"
 #include "ptxloom/check.hpp"
 #include "ptxloom/context.hpp"
 #include "ptxloom/error.hpp"

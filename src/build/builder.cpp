@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "ir/fit.hpp"
 #include "ir/naming.hpp"
 #include "ptxloom/check.hpp"
 #include "ptxloom/ptx.hpp"
@@ -36,18 +37,12 @@ Pointer::Element Pointer::operator[](std::int64_t index) const {
   return {*this, {.kind = ir::Operand::Kind::integer, .value = index}, s64};
 }
 
-Arg::Arg(Reg reg) : operand_{.kind = ir::Operand::Kind::reg, .index = reg.id.id}, type_(reg.type) {}
-Arg::Arg(std::int64_t value, Integer) : operand_{.kind = ir::Operand::Kind::integer, .value = value} {}
 Arg::Arg(float value)
     : operand_{.kind = ir::Operand::Kind::f32, .value = std::bit_cast<std::int32_t>(value)}, type_(f32) {}
 Arg::Arg(double value)
     : operand_{.kind = ir::Operand::Kind::f64, .value = std::bit_cast<std::int64_t>(value)}, type_(f64) {}
-Arg::Arg(Address address) : operand_(address.operand) {}
 Arg::Arg(Label label) : operand_{.kind = ir::Operand::Kind::label, .index = label.index} {}
 Arg::Arg(Shared array) : operand_{.kind = ir::Operand::Kind::symbol, .index = array.symbol} {}
-Arg::Arg(std::span<const Reg> elements)
-    : operand_{.kind = ir::Operand::Kind::vector, .count = static_cast<std::uint16_t>(elements.size())},
-      elements_(elements) {}
 
 Arg Arg::sink() { return {}; }
 
@@ -80,10 +75,10 @@ KernelBuilder::KernelBuilder(std::shared_ptr<const Specs> specs, std::string nam
   made.name = std::move(name);
   // Room for a large unrolled kernel: growing while thousands of instructions arrive would cost more than
   // they do.
-  made.instructions.reserve(4096);
-  made.body.reserve(4096);
-  made.operands.reserve(16384);
-  made.registers.reserve(4096);
+  made.instructions.reserve(8192);
+  made.body.reserve(8192);
+  made.operands.reserve(32768);
+  made.registers.reserve(8192);
 }
 
 // ---- registers, parameters, shared memory
@@ -166,8 +161,7 @@ std::uint32_t KernelBuilder::symbol(std::string name, ir::Space space) {
 
 KernelBuilder::Opcode& KernelBuilder::opcode(std::string_view text) {
   if (const auto found = opcodes_.find(text); found != opcodes_.end()) return found->second;
-  return opcodes_.emplace(text, Opcode{.candidates = specs().match(text), .last = {}, .since = {}})
-      .first->second;
+  return opcodes_.emplace(text, Opcode{.candidates = specs().match(text), .last = {}}).first->second;
 }
 
 bool KernelBuilder::has(std::string_view text) {
@@ -177,30 +171,31 @@ bool KernelBuilder::has(std::string_view text) {
 }
 
 // Operands of one instruction stand together in the pool; the elements of its vectors before them.
-void KernelBuilder::push_operands(std::span<const Arg> args) {
+std::span<const ir::Operand> KernelBuilder::push_operands(std::span<const Arg> args) {
   std::vector<ir::Operand>& pool = kernel().operands;
-  const auto start = static_cast<std::uint32_t>(pool.size());
-  for (const Arg& arg : args)
-    for (const Reg& element : arg.elements())
-      pool.push_back({.kind = ir::Operand::Kind::reg, .index = element.id.id});
-  std::uint32_t elements = start;
+  std::size_t element = pool.size(), operand = element;
+  for (const Arg& arg : args) operand += arg.elements().size();
+  pool.resize(operand + args.size());
   for (const Arg& arg : args) {
-    ir::Operand& operand = pool.emplace_back(arg.operand());
-    if (operand.kind != ir::Operand::Kind::vector) continue;
-    operand.index = elements;
-    elements += operand.count;
+    pool[operand] = arg.operand();
+    if (arg.operand().kind == ir::Operand::Kind::vector)
+      pool[operand].index = static_cast<std::uint32_t>(element);
+    ++operand;
+    for (const Reg& r : arg.elements())
+      pool[element++] = {.kind = ir::Operand::Kind::reg, .index = r.id.id};
   }
+  return std::span<const ir::Operand>(pool).last(args.size());
 }
 
-void KernelBuilder::append(Variant variant, Version since, std::size_t first_operand) {
+// An instruction of the operands that were pushed last.
+void KernelBuilder::append(const Legal& legal, std::size_t operand_count) {
   ir::Kernel& k = kernel();
-  version_ = std::max(version_, since);
+  version_ = std::max(version_, legal.since);
   k.body.push_back({ir::Statement::Kind::instruction, static_cast<std::uint32_t>(k.instructions.size())});
-  ir::Instruction& made = k.instructions.emplace_back();
-  made.variant = variant;
-  made.first_operand = static_cast<std::uint32_t>(first_operand);
-  made.operand_count = static_cast<std::uint32_t>(k.operands.size() - first_operand);
-  made.guard = guard_;
+  k.instructions.push_back({.variant = legal.variant,
+                            .first_operand = static_cast<std::uint32_t>(k.operands.size() - operand_count),
+                            .operand_count = static_cast<std::uint32_t>(operand_count),
+                            .guard = guard_});
 }
 
 void KernelBuilder::refuse(std::string_view text, Diagnostic diagnostic, std::size_t first_operand) {
@@ -213,33 +208,28 @@ void KernelBuilder::emit(std::string_view text, std::initializer_list<Arg> args)
   Opcode& entry = opcode(text);
   const std::size_t pool_start = kernel().operands.size();
   if (entry.candidates.empty()) refuse(text, specs().explain(text, target_), pool_start);
-  push_operands({args.begin(), args.size()});
-  const std::size_t first = kernel().operands.size() - args.size();
-  const std::span<const ir::Operand> operands(kernel().operands.data() + first, args.size());
-  if (!entry.last || check_operands(kernel(), entry.last, operands)) {
+  const std::span<const ir::Operand> operands = push_operands(args);
+  if (!entry.last.variant || !ir::operands_fit(kernel(), entry.last.places, operands)) {
     Resolution resolution = resolve(kernel(), entry.candidates, operands, target_, &specs());
     if (resolution.diagnostic) refuse(text, std::move(*resolution.diagnostic), pool_start);
-    entry.last = resolution.variant;
-    entry.since = *resolution.variant.since(target_);
+    const Variant variant = resolution.variant;
+    entry.last = {.variant = variant, .places = variant.operands(), .since = *variant.since(target_)};
   }
-  append(entry.last, entry.since, first);
+  append(entry.last, args.size());
 }
 
 void KernelBuilder::emit(Variant variant, std::initializer_list<Arg> args) {
   const std::size_t pool_start = kernel().operands.size();
-  auto known = since_.find(variant.data());
-  if (known == since_.end()) {
-    const std::optional<Version> since = variant.since(target_);
-    if (!since || variant.undocumented())
-      refuse(variant.opcode(), specs().explain(variant.opcode(), target_), pool_start);
-    known = since_.emplace(variant.data(), *since).first;
-  }
-  push_operands({args.begin(), args.size()});
-  const std::size_t first = kernel().operands.size() - args.size();
-  const std::span<const ir::Operand> operands(kernel().operands.data() + first, args.size());
-  if (std::optional<Diagnostic> wrong = check_operands(kernel(), variant, operands))
-    refuse(variant.opcode(), std::move(*wrong), pool_start);
-  append(variant, known->second, first);
+  const Legal& legal = legal_.of(variant, [&](Variant asked) {
+    const std::optional<Version> since = asked.since(target_);
+    if (!since || asked.undocumented())
+      refuse(asked.opcode(), specs().explain(asked.opcode(), target_), pool_start);
+    return Legal{.variant = asked, .places = asked.operands(), .since = *since};
+  });
+  const std::span<const ir::Operand> operands = push_operands(args);
+  if (!ir::operands_fit(kernel(), legal.places, operands))
+    refuse(variant.opcode(), *check_operands(kernel(), variant, operands), pool_start);
+  append(legal, args.size());
 }
 
 // ---- how it reads and launches

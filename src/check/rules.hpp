@@ -3,38 +3,17 @@
 
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "ir/fit.hpp"
+#include "ptxloom/by_variant.hpp"
 
 // What check(module) consists of: one function for each rule that the tables of a form cannot say, each in a
 // file of its own. A rule appends what it finds wrong.
 namespace ptxloom::check_rules {
 
 using Diagnostics = std::vector<Diagnostic>;
-
-/// Facts about variants, each worked out once: the instructions of a kernel have few, and often the same as
-/// the one before.
-template <class Fact>
-class ByVariant {
- public:
-  template <class Make>
-  const Fact& of(Variant variant, const Make& make) {
-    if (variant == last_) return *fact_;
-    const auto [place, is_new] = facts_.try_emplace(variant.data());
-    if (is_new) place->second = make(variant);
-    last_ = variant;
-    fact_ = &place->second;
-    return *fact_;
-  }
-
- private:
-  std::unordered_map<const spec::VariantData*, Fact> facts_;
-  Variant last_;
-  const Fact* fact_ = nullptr;
-};
 
 /// What the module makes of a variant.
 struct Standing {

@@ -52,6 +52,7 @@ Fragments::Tiles Fragments::allocate() {
 
 std::vector<Fragments::Block> Fragments::blocks(const Tiles& into) const {
   std::vector<Block> list;
+  list.reserve(static_cast<std::size_t>(tiles_) * places_.size());
   for (int tile = 0; tile < tiles_; ++tile)
     for (std::size_t reg = 0; reg < places_.size(); ++reg)
       list.push_back({{tile * mma_extent_ + places_[reg].extent, places_[reg].k}, into[tile][reg]});

@@ -70,6 +70,11 @@ TEST_CASE("what the target lacks says which targets have it") {
              ContainsSubstring("sm_80"));
   CHECK_FALSE(k.has("cp.async.cg.shared.global"));
   CHECK(builder("sm_80").has("cp.async.cg.shared.global"));
+  // A variant that was refused once is refused again.
+  const Variant mma = specs()->select(
+      "mma.sync", {{"shape", "m16n8k16"}, {"a", "bf16"}, {"b", "bf16"}, {"d", "f32"}}, Target("sm_80"));
+  for (int turn = 0; turn < 2; ++turn)
+    CHECK_THAT(message_of([&] { k.emit(mma, d, a, b, d); }), ContainsSubstring("sm_80"));
 }
 
 TEST_CASE("select gives variants with their register counts, and emits them") {

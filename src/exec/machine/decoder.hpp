@@ -14,6 +14,7 @@
 
 #include "exec/machine/code.hpp"
 #include "exec/machine/symbols.hpp"
+#include "ptxloom/by_variant.hpp"
 
 // Turns a kernel and the functions it calls into operations: gives every register, constant and variable its
 // place, and hands each instruction to the family that knows its form.
@@ -51,9 +52,7 @@ class Decoder {
   /// What is the same for every instruction of a variant, made once: fragment maps.
   template <class Plan, class Make>
   std::shared_ptr<const Plan> plan_of_variant(Make make) {
-    std::shared_ptr<const void>& plan = plans_[variant().data()];
-    if (plan == nullptr) plan = make();
-    return std::static_pointer_cast<const Plan>(plan);
+    return std::static_pointer_cast<const Plan>(plans_.of(variant(), [&](Variant) { return make(); }));
   }
   Slot temporary(std::uint8_t bytes) { return add_register(bytes); }
   /// Whether the operand is `_`.
@@ -95,7 +94,7 @@ class Decoder {
   std::map<std::pair<std::uint64_t, std::uint8_t>, Slot> constants_;
   std::map<std::uint64_t, Slot> shared_addresses_;
   std::map<std::string_view, const Semantics*> semantics_ = semantics_by_form();
-  std::map<const spec::VariantData*, std::shared_ptr<const void>> plans_;
+  ByVariant<std::shared_ptr<const void>> plans_;
   Slot sink_;
   bool stack_used_ = false;
 
