@@ -25,6 +25,20 @@ std::unordered_set<std::string_view> names_of(const ir::Module& module, const ir
   return names;
 }
 
+// What the operands of an instruction name: most name nothing, and most rules have nothing to say of them.
+struct Naming {
+  bool symbol = false, label = false;
+};
+Naming naming_of(const ir::Kernel& kernel, const ir::Instruction& instruction) {
+  using Kind = ir::Operand::Kind;
+  Naming naming;
+  for (const ir::Operand& operand : kernel.operands_of(instruction)) {
+    naming.symbol |= operand.kind == Kind::symbol || operand.kind == Kind::address_symbol;
+    naming.label |= operand.kind == Kind::label;
+  }
+  return naming;
+}
+
 }  // namespace
 }  // namespace check_rules
 
@@ -44,11 +58,13 @@ std::vector<Diagnostic> check(const ir::Module& module) {
         .module = module, .kernel = kernel, .target = *target, .names = names_of(module, kernel)};
     check_kernel_names(scope, found);
     check_directives(scope, found);
-    check_labels(scope, found);
+    const std::vector<bool> placed = check_labels(scope, found);
     for (const ir::Instruction& instruction : kernel.instructions) {
+      const Naming naming = naming_of(kernel, instruction);
+      if (naming.label) check_jump(scope, instruction, placed, found);
       const std::size_t before = found.size();
       check_instruction(scope, instruction, standings.of(instruction.variant, standing), found);
-      if (!names_symbol(kernel, instruction)) continue;
+      if (!naming.symbol) continue;
       check_symbols(scope, instruction, found);
       check_parameters(scope, instruction, found);
       if (found.size() == before) check_alignment(scope, instruction, found);

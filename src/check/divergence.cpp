@@ -59,13 +59,10 @@ class Divergence {
         counting_(words_of(*scope.module.specs, "counting")),
         uniform_(words_of(*scope.module.specs, "uniform")),
         keeping_(words_of(*scope.module.specs, "keeping")),
-        along_(kernel_.registers.size()) {
+        along_(kernel_.registers.size()),
+        read_(kernel_.registers.size()) {
     for (const std::string_view word : words_of(*scope.module.specs, "warpwise"))
       warpwise_.emplace_back(word);
-    ByVariant<Kind> kinds;
-    kinds_.reserve(kernel_.instructions.size());
-    for (const ir::Instruction& instruction : kernel_.instructions)
-      kinds_.push_back(kinds.of(instruction.variant, [&](Variant variant) { return kind_of(variant); }));
     for (std::size_t i = 0; i < kernel_.body.size(); ++i)
       if (kernel_.body[i].kind == ir::Statement::Kind::label) place_of_label_[kernel_.body[i].index] = i;
   }
@@ -75,27 +72,31 @@ class Divergence {
     const ir::Guard* under;
   };
 
-  /// The `.aligned` instructions under a predicate that differs: those of the walk that changes nothing more.
+  /// The `.aligned` instructions under a predicate that differs: those of the walk that changes nothing it
+  /// has read before.
   std::vector<Finding> run() {
     std::vector<Finding> found;
     do {
-      changed_ = false;
+      outdated_ = false;
       found.clear();
       walk([&](const ir::Instruction& instruction, const ir::Guard* under) {
-        follow(instruction, under);
-        if (under != nullptr && is_aligned(instruction)) found.push_back({&instruction, under});
+        const Kind& kind = kinds_.of(instruction.variant, [&](Variant variant) { return kind_of(variant); });
+        follow(instruction, kind, under);
+        if (under != nullptr && kind.aligned) found.push_back({&instruction, under});
       });
-    } while (changed_);
+    } while (outdated_);
     return found;
   }
 
-  static bool is_aligned(const ir::Instruction& instruction) {
-    return instruction.variant.opcode().find(".aligned") != std::string_view::npos;
+  static bool is_aligned(Variant variant) {
+    return variant.opcode().find(".aligned") != std::string_view::npos;
   }
 
  private:
   struct Kind {
-    bool uniform = false, varying = false, keeping = false;
+    bool aligned = false, uniform = false, varying = false, keeping = false;
+    std::span<const OperandSpec> places;
+    std::vector<std::size_t> results;  // which of them
   };
 
   /// Visits the instructions in order, each with the predicate that differs along the warp and that decides
@@ -110,7 +111,7 @@ class Divergence {
         forget_results(kernel_.calls[kernel_.body[i].index]);
       if (kernel_.body[i].kind != ir::Statement::Kind::instruction) continue;
       const ir::Instruction& instruction = kernel_.instructions[kernel_.body[i].index];
-      const bool own = instruction.guard && along_[instruction.guard->reg.id] != Along::same;
+      const bool own = instruction.guard && along(instruction.guard->reg.id) != Along::same;
       visit(instruction, own ? &*instruction.guard : jumped);
       const std::size_t target = own ? target_of(instruction) : 0;
       if (target <= i || target <= until) continue;
@@ -129,39 +130,45 @@ class Divergence {
     return 0;
   }
 
-  void follow(const ir::Instruction& instruction, const ir::Guard* under) {
+  void follow(const ir::Instruction& instruction, const Kind& kind, const ir::Guard* under) {
     const auto operands = kernel_.operands_of(instruction);
-    const auto all = instruction.variant.operands();
-    const auto places = all.first(std::min(all.size(), operands.size()));
     const auto each_result = [&](const auto& visit) {
-      for (std::size_t i = 0; i < places.size(); ++i)
-        if (places[i].kind == OperandSpec::Kind::value && places[i].direction != OperandSpec::Direction::in)
-          each_register(operands[i], visit);
+      for (const std::size_t i : kind.results)
+        if (i < operands.size()) each_register(operands[i], visit);
     };
     bool open = false;  // else nothing is to be learnt
     each_result([&](std::uint32_t id) { open = open || along_[id] != Along::differs; });
     if (!open) return;
-    const Along result = under != nullptr ? Along::differs : result_of(instruction, places, operands);
+    const Along result = under != nullptr ? Along::differs : result_of(instruction, kind, operands);
     each_result([&](std::uint32_t id) { raise(id, result); });
   }
 
   /// What an instruction makes of its inputs, whatever they are.
   Kind kind_of(Variant variant) const {
     const std::string_view opcode = variant.opcode();
-    return {.uniform = begins_with_any(opcode, uniform_),
-            .varying = begins_with_any(opcode, varying_),
-            .keeping = begins_with_any(opcode, keeping_)};
+    Kind kind{.aligned = is_aligned(variant),
+              .uniform = begins_with_any(opcode, uniform_),
+              .varying = begins_with_any(opcode, varying_),
+              .keeping = begins_with_any(opcode, keeping_),
+              .places = variant.operands(),
+              .results = {}};
+    for (std::size_t i = 0; i < kind.places.size(); ++i)
+      if (kind.places[i].kind == OperandSpec::Kind::value &&
+          kind.places[i].direction != OperandSpec::Direction::in)
+        kind.results.push_back(i);
+    return kind;
   }
 
-  Along result_of(const ir::Instruction& instruction, std::span<const OperandSpec> places,
-                  std::span<const ir::Operand> operands) const {
-    const std::string_view opcode = instruction.variant.opcode();
-    const Kind kind = kinds_[static_cast<std::size_t>(&instruction - kernel_.instructions.data())];
+  Along result_of(const ir::Instruction& instruction, const Kind& kind,
+                  std::span<const ir::Operand> operands) {
     if (kind.uniform) return Along::same;
     if (kind.varying) return Along::differs;
     Along inputs = Along::same;
-    for (std::size_t i = 0; i < places.size(); ++i) inputs = std::max(inputs, input(places[i], operands[i]));
+    const std::size_t count = std::min(kind.places.size(), operands.size());
+    for (std::size_t i = 0; i < count && inputs != Along::differs; ++i)
+      inputs = std::max(inputs, input(kind.places[i], operands[i]));
     if (inputs != Along::counts || kind.keeping) return inputs;
+    const std::string_view opcode = instruction.variant.opcode();
     for (const Warpwise& rule : warpwise_) {
       const auto is_literal = [&](const ir::Operand& o) {
         return o.kind == ir::Operand::Kind::integer && rule.holds(o.value);
@@ -172,7 +179,7 @@ class Divergence {
     return Along::differs;
   }
 
-  Along input(const OperandSpec& place, const ir::Operand& operand) const {
+  Along input(const OperandSpec& place, const ir::Operand& operand) {
     if (place.kind == OperandSpec::Kind::literal)
       return begins_with_any(place.text, counting_)  ? Along::counts
              : begins_with_any(place.text, varying_) ? Along::differs
@@ -186,7 +193,7 @@ class Divergence {
     if (place.kind == OperandSpec::Kind::value && place.direction == OperandSpec::Direction::out)
       return Along::same;
     Along worst = Along::same;
-    each_register(operand, [&](std::uint32_t id) { worst = std::max(worst, along_[id]); });
+    each_register(operand, [&](std::uint32_t id) { worst = std::max(worst, along(id)); });
     // Memory at addresses that count lanes holds anything.
     return place.kind == OperandSpec::Kind::address && worst != Along::same ? Along::differs : worst;
   }
@@ -208,26 +215,35 @@ class Divergence {
       each_register(result, [&](std::uint32_t id) { raise(id, Along::differs); });
   }
 
+  Along along(std::uint32_t id) {
+    read_[id] = 1;
+    return along_[id];
+  }
+
+  // What was concluded from a register that rises afterwards, at the end of a loop, has to be done again.
   void raise(std::uint32_t id, Along to) {
     if (along_[id] >= to) return;
     along_[id] = to;
-    changed_ = true;
+    outdated_ = outdated_ || read_[id] != 0;
   }
 
   const ir::Kernel& kernel_;
   const Words varying_, counting_, uniform_, keeping_;
   std::vector<Warpwise> warpwise_;
-  std::vector<Kind> kinds_;   // by instruction
-  std::vector<Along> along_;  // by register
+  ByVariant<Kind> kinds_;
+  std::vector<Along> along_;        // by register
+  std::vector<std::uint8_t> read_;  // by register: whether something was concluded from it
   std::unordered_map<std::uint32_t, std::size_t> place_of_label_;
-  bool changed_ = false;
+  bool outdated_ = false;
 };
 
 }  // namespace
 
 void check_divergence(const Scope& scope, Diagnostics& out) {
   const auto& instructions = scope.kernel.instructions;
-  const bool concerned = std::any_of(instructions.begin(), instructions.end(), &Divergence::is_aligned);
+  const bool concerned = std::any_of(
+      instructions.begin(), instructions.end(),
+      [](const ir::Instruction& instruction) { return Divergence::is_aligned(instruction.variant); });
   if (!concerned || !scope.module.specs) return;
   for (const auto& [instruction, under] : Divergence(scope).run()) {
     const std::string predicate = ir::name_of(scope.kernel.registers[under->reg.id]);

@@ -54,6 +54,7 @@ void check_version(const Scope& scope, const ir::Instruction& instruction, Versi
 
 Standing standing_of(const ir::Module& module, const Target& target, Variant variant) {
   return {
+      .places = variant.operands(),
       .since = variant.since(target),
       .usual = variant.mode().empty() && !variant.undocumented() && variant.allowed(target, module.version)};
 }
@@ -63,6 +64,7 @@ void check_instruction(const Scope& scope, const ir::Instruction& instruction, c
   const Variant variant = instruction.variant;
   const std::span<const ir::Operand> operands = scope.kernel.operands_of(instruction);
   check_guard(scope, instruction, out);
+  if (standing.usual && ir::operands_fit(scope.kernel, standing.places, operands)) return;
   if (!standing.usual) check_mode(scope, instruction, out);
   if (standing.since) {
     const std::optional<Diagnostic> found = check_operands(scope.kernel, variant, operands);

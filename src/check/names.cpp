@@ -109,24 +109,34 @@ void check_lists(const Scope& scope, Diagnostics& out) {
   }
 }
 
-void check_labels(const Scope& scope, Diagnostics& out) {
+std::vector<bool> check_labels(const Scope& scope, Diagnostics& out) {
   const ir::Kernel& kernel = scope.kernel;
   check_lists(scope, out);
-  std::vector<int> placed(kernel.labels.size());
-  for (const ir::Statement& statement : kernel.body)
-    if (const auto label = label_of(kernel, statement); label && ++placed[*label] == 2)
+  std::vector<bool> placed(kernel.labels.size());
+  std::vector<bool> twice(kernel.labels.size());
+  for (const ir::Statement& statement : kernel.body) {
+    const auto label = label_of(kernel, statement);
+    if (!label) continue;
+    if (placed[*label] && !twice[*label])
       out.push_back(
           {.code = "duplicate-name",
            .message = "kernel " + kernel.name + ": the label " + kernel.labels[*label] + " stands twice",
            .hint = "give one of them another name"});
-  for (const ir::Instruction& instruction : kernel.instructions)
-    for (const ir::Operand& operand : kernel.operands_of(instruction))
-      if (operand.kind == ir::Operand::Kind::label && operand.index < placed.size() &&
-          placed[operand.index] == 0)
-        out.push_back(
-            located(instruction, {.code = "undefined-label",
-                                  .message = "the label " + kernel.labels[operand.index] + " stands nowhere",
-                                  .hint = "place it in the kernel"}));
+    twice[*label] = placed[*label];
+    placed[*label] = true;
+  }
+  return placed;
+}
+
+void check_jump(const Scope& scope, const ir::Instruction& instruction, const std::vector<bool>& placed,
+                Diagnostics& out) {
+  const ir::Kernel& kernel = scope.kernel;
+  for (const ir::Operand& operand : kernel.operands_of(instruction))
+    if (operand.kind == ir::Operand::Kind::label && operand.index < placed.size() && !placed[operand.index])
+      out.push_back(
+          located(instruction, {.code = "undefined-label",
+                                .message = "the label " + kernel.labels[operand.index] + " stands nowhere",
+                                .hint = "place it in the kernel"}));
 }
 
 }  // namespace ptxloom::check_rules

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
@@ -17,6 +18,7 @@ using Diagnostics = std::vector<Diagnostic>;
 
 /// What the module makes of a variant.
 struct Standing {
+  std::span<const OperandSpec> places;
   std::optional<Version> since;  ///< on the target
   bool usual = false;            ///< documented, in this version, and with any option: nothing to say of it
 };
@@ -36,14 +38,14 @@ bool check_indices(const ir::Kernel& kernel, Diagnostics& out);
 /// No name is declared twice.
 void check_module_names(const ir::Module& module, Diagnostics& out);
 void check_kernel_names(const Scope& scope, Diagnostics& out);
-/// Labels stand once, and those that are jumped to stand somewhere.
-void check_labels(const Scope& scope, Diagnostics& out);
+/// Labels stand once. The answer says of each whether it stands somewhere, as those that are jumped to must.
+std::vector<bool> check_labels(const Scope& scope, Diagnostics& out);
+void check_jump(const Scope& scope, const ir::Instruction& instruction, const std::vector<bool>& placed,
+                Diagnostics& out);
 Standing standing_of(const ir::Module& module, const Target& target, Variant variant);
 /// The variant is on the target and in the module's version, its operands fit, the guard is a predicate.
 void check_instruction(const Scope& scope, const ir::Instruction& instruction, const Standing& standing,
                        Diagnostics& out);
-/// Whether an operand names a variable or parameter: what the next three look at.
-bool names_symbol(const ir::Kernel& kernel, const ir::Instruction& instruction);
 /// Variables that operands name exist.
 void check_symbols(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out);
 /// Parameters are read, results written.

@@ -54,13 +54,6 @@ void check_symbol(const Scope& scope, const ir::Instruction& instruction, const 
 
 }  // namespace
 
-bool names_symbol(const ir::Kernel& kernel, const ir::Instruction& instruction) {
-  for (const ir::Operand& operand : kernel.operands_of(instruction))
-    if (operand.kind == ir::Operand::Kind::symbol || operand.kind == ir::Operand::Kind::address_symbol)
-      return true;
-  return false;
-}
-
 void check_symbols(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out) {
   const std::span<const OperandSpec> places = instruction.variant.operands();
   const std::span<const ir::Operand> operands = scope.kernel.operands_of(instruction);

@@ -67,6 +67,16 @@ TEST_CASE("what a divergent branch jumps over runs under its predicate") {
       found_in("mov.u32 r1, %tid.x; setp.lt.u32 p1, r1, 64;\n@p1 bra L;\n" + kAligned + "\nL: ret;").empty());
 }
 
+TEST_CASE("what a loop brings round is followed") {
+  const std::string begin =
+      "mov.u32 r1, %tid.x; mov.u32 r2, 0; mov.u32 r3, 0;\nL: setp.eq.u32 p1, r3, 5;\n@p1 ";
+  CHECK(found_in(begin + kAligned + "\nmov.u32 r3, r2; mov.u32 r2, r1; bra L;").size() == 1);
+  CHECK(found_in(begin + kAligned + "\nmov.u32 r3, r2; add.u32 r2, r2, 1; bra L;").empty());
+  CHECK(found_in("mov.u32 r1, %tid.x; setp.eq.u32 p1, r2, 0;\nL: @p1 " + kAligned +
+                 "\nsetp.eq.u32 p1, r1, 0; bra L;")
+            .size() == 1);
+}
+
 TEST_CASE("an address that is less aligned than the access is warned of") {
   const auto code = [](const std::string& statement) {
     const auto found = found_in(statement);
