@@ -8,28 +8,34 @@
 #include <string_view>
 
 // Text under construction. The same as appending to a std::string, without its call and its terminating zero
-// for every few characters: printing an instruction is dozens of such pieces.
+// for every few characters: printing an instruction is dozens of such pieces, which are gathered here first.
 namespace ptxloom::text {
 
 class Buffer {
  public:
-  explicit Buffer(std::size_t capacity) : storage_(capacity, '\0') {}
+  explicit Buffer(std::size_t capacity) { text_.reserve(capacity); }
 
   Buffer& operator<<(std::string_view piece) {
-    reserve(piece.size());
-    std::memcpy(storage_.data() + size_, piece.data(), piece.size());
+    if (piece.size() > sizeof gathered_ - size_) {
+      flush();
+      if (piece.size() > sizeof gathered_) {
+        text_ += piece;
+        return *this;
+      }
+    }
+    std::memcpy(gathered_ + size_, piece.data(), piece.size());
     size_ += piece.size();
     return *this;
   }
   Buffer& operator<<(char c) {
-    reserve(1);
-    storage_[size_++] = c;
+    make_room(1);
+    gathered_[size_++] = c;
     return *this;
   }
   Buffer& operator<<(std::integral auto number) {
     constexpr std::size_t kLongest = 24;
-    reserve(kLongest);
-    char* const start = storage_.data() + size_;
+    make_room(kLongest);
+    char* const start = gathered_ + size_;
     size_ += static_cast<std::size_t>(std::to_chars(start, start + kLongest, number).ptr - start);
     return *this;
   }
@@ -42,23 +48,28 @@ class Buffer {
   /// `length` characters of a fixed-size record: a copy that compiles to one move.
   template <std::size_t N>
   void copy(const char (&record)[N], std::size_t length) {
-    reserve(N);
-    std::memcpy(storage_.data() + size_, record, N);
+    make_room(N);
+    std::memcpy(gathered_ + size_, record, N);
     size_ += length;
   }
 
   std::string take() {
-    storage_.resize(size_);
-    return std::move(storage_);
+    flush();
+    return std::move(text_);
   }
 
  private:
-  void reserve(std::size_t more) {
-    if (storage_.size() - size_ < more) storage_.resize(2 * storage_.size() + more);
+  void make_room(std::size_t more) {
+    if (sizeof gathered_ - size_ < more) flush();
+  }
+  void flush() {
+    text_.append(gathered_, size_);
+    size_ = 0;
   }
 
-  std::string storage_;
+  std::string text_;
   std::size_t size_ = 0;
+  char gathered_[4096];  // the first `size_` are text
 };
 
 }  // namespace ptxloom::text

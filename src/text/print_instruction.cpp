@@ -101,8 +101,8 @@ void InstructionPrinter::write_vector(Buffer& out, const ir::Operand& vector,
   out << '}';
 }
 
-void InstructionPrinter::write_operand(Buffer& out, const ir::Operand& operand,
-                                       const OperandSpec& place) const {
+void InstructionPrinter::write_other(Buffer& out, const ir::Operand& operand,
+                                     const OperandSpec& place) const {
   using Kind = ir::Operand::Kind;
   if (operand.negated) out << (place.negation_allowed && place.type != pred ? '-' : '!');
   switch (operand.kind) {

@@ -38,7 +38,13 @@ class InstructionPrinter {
  private:
   void write_guard(Buffer& out, const std::optional<ir::Guard>& guard) const;
   void write_list(Buffer& out, std::span<const ir::Operand> operands) const;
-  void write_operand(Buffer& out, const ir::Operand& operand, const OperandSpec& place) const;
+  // Most operands are registers, and no more than that.
+  void write_operand(Buffer& out, const ir::Operand& operand, const OperandSpec& place) const {
+    if (operand.kind == ir::Operand::Kind::reg && operand.value == 0 && !operand.negated)
+      return names_.write(out, operand.index);
+    write_other(out, operand, place);
+  }
+  void write_other(Buffer& out, const ir::Operand& operand, const OperandSpec& place) const;
   void write_vector(Buffer& out, const ir::Operand& vector, const OperandSpec& place) const;
 
   const ir::Kernel& kernel_;

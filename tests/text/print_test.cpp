@@ -31,6 +31,18 @@ void append(ir::Kernel& kernel, Variant variant, std::vector<ir::Operand> operan
 
 }  // namespace
 
+TEST_CASE("text of any length is printed whole") {
+  std::string expected;
+  ir::Module module{.version = {8, 0}, .target = "sm_80"};
+  for (const std::size_t length : {1, 4000, 4093, 4094, 4095, 4096, 4097, 9000, 1}) {
+    std::string line(length, 'a');
+    for (std::size_t i = 0; i < length; ++i) line[i] = static_cast<char>('a' + (i + i / 26) % 26);
+    expected += "// " + line + "\n";
+    module.header.push_back(std::move(line));
+  }
+  CHECK(print(module) == expected + "\n.version 8.0\n.target sm_80\n.address_size 64\n");
+}
+
 TEST_CASE("a module made of data prints as PTX") {
   const auto specs = std::make_shared<const Specs>();
   ir::Module module{.specs = specs, .version = {8, 0}, .target = "sm_80", .header = {"made by hand", ""}};
