@@ -72,6 +72,7 @@ class Gemm {
 
 /// The best known kernel for this very problem: as tuned on this device, else as the template chooses. Words
 /// in `config` are kept to.
-Gemm gemm(const Context& context, const GemmProblem& problem, const Settings& config = {});
+Gemm gemm(const Context& context, const GemmProblem& problem, const Settings& config = {},
+          const SpecialiseOptions& options = {});
 
 }  // namespace ptxloom

@@ -67,6 +67,7 @@ struct LinkOptions {
   bool debug = false;    ///< -g; turns optimisation off
   bool line_info = false;
   int max_registers = 0;             ///< a thread; 0: no limit but the kernel's own directives
+  bool cached_only = false;          ///< links nothing: what the cache lacks is refused, "not-cached"
   std::vector<std::string> extra{};  ///< passed on as they are, such as "-Xptxas=--warn-on-spills"
 };
 
@@ -95,7 +96,7 @@ class Linker {
   explicit Linker(Libraries libraries, Cache cache = {});
 
   /// Throws Error(refused, "link-failed") with the linker's errors and their lines, Error(usage,
-  /// "bad-link-option"), or Error(missing, "no-nvjitlink").
+  /// "bad-link-option"), Error(refused, "not-cached"), or Error(missing, "no-nvjitlink").
   LinkResult link(std::string_view ptx, const LinkOptions& options) const;
   /// nvJitLink's version, that of the CUDA release it came with.
   Version version() const;

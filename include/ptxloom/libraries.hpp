@@ -18,6 +18,7 @@ struct Driver;     // src/cuda/driver.hpp
 struct NvJitLink;  // src/cuda/nvjitlink.hpp
 struct Nvrtc;      // src/cuda/nvrtc.hpp
 struct Nvml;       // src/cuda/nvml.hpp
+struct CublasLt;   // src/cuda/cublaslt.hpp
 }  // namespace cuda
 
 struct LibraryOptions {
@@ -39,13 +40,16 @@ struct LibraryStatus {
 class Libraries {
  public:
   explicit Libraries(LibraryOptions options = {});
+  const LibraryOptions& options() const;
 
   /// Each opens its library at the first call and throws Error(missing) where that fails: "no-driver",
-  /// "no-device", "driver-too-old", "no-nvjitlink", "no-nvrtc", "no-nvml".
+  /// "no-device", "driver-too-old", "no-nvjitlink", "no-nvrtc", "no-nvml", "no-cublaslt".
   const cuda::Driver& driver() const;
   const cuda::NvJitLink& nvjitlink() const;
   const cuda::Nvrtc& nvrtc() const;
   const cuda::Nvml& nvml() const;
+  /// For comparisons only; status() does not open it, for it is large.
+  const cuda::CublasLt& cublaslt() const;
 
   bool has_driver() const noexcept;
   bool has_nvjitlink() const noexcept;

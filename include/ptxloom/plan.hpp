@@ -47,6 +47,17 @@ struct LaunchPlan {
   std::vector<ArgumentPlan> arguments;
 };
 
+/// D = alpha * A * B + beta * C on the tensors a, b, c and d: a problem in the words of a vendor's library,
+/// so that one can be timed at it. Sizes and leading dimensions in elements; C and D are m rows of n.
+struct MatrixProduct {
+  std::uint64_t m = 0, n = 0, k = 0;
+  Type a, b, c, d;
+  bool a_rows = true;   ///< A is stored as m rows of k, otherwise as k rows of m
+  bool b_rows = false;  ///< B is stored as k rows of n, otherwise as n rows of k
+  std::uint64_t lda = 0, ldb = 0, ldc = 0, ldd = 0;
+  double alpha = 1, beta = 0;  ///< beta = 0: there is no tensor c
+};
+
 /// What outputs are filled with before a kernel runs.
 inline constexpr std::byte kPoison{0xA5};
 

@@ -29,11 +29,18 @@ struct Specialised {
   double emit_ms = 0;                          ///< choosing the configuration and building the IR
 };
 
+struct SpecialiseOptions {
+  /// For programs that must not search or link when they run: where there is no record of this very problem,
+  /// Error(refused, "no-record"); where its kernel is not in the cache, Error(refused, "not-cached"); on the
+  /// executor, which has no records, Error(missing, "no-device").
+  bool must_hit = false;
+};
+
 /// The configuration known to be best: of a tuning record for this device, problem and library version that
 /// agrees with the given words, else of the record for the nearest problem, if it fits this one, else the
 /// template's own choice. The words may be build words (build_words.hpp) too.
 Specialised specialise(const Context& context, const Template& kernel_template, const Settings& problem,
-                       const Settings& config = {});
+                       const Settings& config = {}, const SpecialiseOptions& options = {});
 
 struct RunOptions {
   Settings problem;

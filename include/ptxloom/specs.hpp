@@ -134,6 +134,9 @@ class Specs {
   Specs(const Specs&) = delete;
   Specs& operator=(const Specs&) = delete;
 
+  /// The folders of the overlays, absolute, in order: another process reads the same from them.
+  std::span<const std::filesystem::path> overlays() const { return overlays_; }
+
   /// A target by name, overlays included.
   Target target(std::string_view name) const;
   /// All of them: those compiled in, then those of overlays.
@@ -170,6 +173,7 @@ class Specs {
 
  private:
   std::unique_ptr<spec::Database> database_;
+  std::vector<std::filesystem::path> overlays_;
 };
 
 }  // namespace ptxloom

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +40,8 @@ class Template {
   virtual std::string unit(const Settings& /*problem*/) const { return {}; }
   /// Bytes that every kernel for the problem must read; 0: not known.
   virtual double input_bytes(const Settings& /*problem*/) const { return 0; }
+  /// The problem as a vendor's library has it, to be compared with; nullopt: it is no such thing.
+  virtual std::optional<MatrixProduct> product(const Settings& /*problem*/) const { return std::nullopt; }
   /// The configuration whole: given words checked, the rest as fits the problem best. Throws Error(usage) for
   /// unknown words, Error(refused) for a configuration that the problem or the target does not admit.
   virtual Settings config(const Specs& specs, const Target& target, const Settings& problem,

@@ -55,11 +55,12 @@ using Maker = std::function<Candidate(const Settings& config)>;
 
 /// What all candidates must compute, and on which data.
 struct Task {
-  std::vector<HostTensor> tensors;  ///< inputs with their data; of outputs only the plan counts
-  Expectation expected;             ///< from a reference that has nothing to do with the candidates
-  double operations = 0;            ///< that no correct kernel can do without; 0 = not known
-  std::string unit = {};            ///< the rate of specs/targets.json that bounds them: "f16"
-  double input_bytes = 0;           ///< that every correct kernel must read; 0 = not known
+  std::vector<HostTensor> tensors;            ///< inputs with their data; of outputs only the plan counts
+  Expectation expected;                       ///< from a reference that has nothing to do with the candidates
+  double operations = 0;                      ///< that no correct kernel can do without; 0 = not known
+  std::string unit = {};                      ///< the rate of specs/targets.json that bounds them: "f16"
+  double input_bytes = 0;                     ///< that every correct kernel must read; 0 = not known
+  std::optional<MatrixProduct> product = {};  ///< the same, for the vendor's library
   bool warm = false;  ///< inputs are in the L2 cache; otherwise launches rotate through more than it holds
 };
 
@@ -77,8 +78,9 @@ struct Reading {
   double busy_us = 0;            ///< the device's time for all of it, as far as it was timed
   std::optional<DeviceHealth> health = {};
   std::optional<Diagnostic> problem =
-      {};                  ///< why there are no times: "wrong-result", "device-fault", "time-limit" ...
-  bool restarted = false;  ///< the candidate took its worker down, which was started again
+      {};                    ///< why there are no times: "wrong-result", "device-fault", "time-limit" ...
+  bool restarted = false;    ///< the candidate took its worker down, which was started again
+  std::string library = {};  ///< of measure_vendor: "cuBLASLt 13.1.0"
 };
 
 /// Where candidates are verified and timed. One thread at a time uses it.
@@ -92,6 +94,8 @@ class Measurer {
   /// What candidates must bring: machine code, PTX, or nothing (then they are not even made).
   enum class Code { none, ptx, cubin };
   virtual Code code() const = 0;
+  /// Verifies and times the vendor's library at the task's product, in turns with the rival.
+  virtual Reading measure_vendor(int samples);
 };
 
 /// Times that a callback gives, in microseconds; what it throws is the candidate's problem. To try a search
@@ -102,8 +106,10 @@ struct WorkerOptions {
   std::string device = "gpu";  ///< "gpu", "gpu:1", or "cpu": the executor, whose times mean nothing
   std::filesystem::path program =
       {};  ///< empty: PTXLOOM_WORKER, else libexec/ptxloom-worker near this program or library
-  double candidate_seconds = 10;  ///< what a candidate may take in all before it is killed
-  double start_seconds = 120;     ///< what starting and copying the inputs may take
+  double candidate_seconds = 10;                  ///< what a candidate may take in all before it is killed
+  double start_seconds = 120;                     ///< what starting and copying the inputs may take
+  std::vector<std::filesystem::path> specs = {};  ///< folders of overlays (Specs::overlays), for "cpu"
+  LibraryOptions libraries = {};                  ///< where it finds the driver
   Log log = {};
 };
 
@@ -197,6 +203,18 @@ struct SearchResult {
 /// `linker` may be null where the measurer asks for no machine code.
 SearchResult search(const Admissible& space, const Target& target, const Maker& make, const Linker* linker,
                     Measurer& measurer, const SearchOptions& options);
+
+/// The vendor's library at the same problem, on the same buffers, in turns with the winner.
+struct VendorTime {
+  std::string library = "cuBLASLt";  ///< with its version where it was found
+  double time_us = 0, spread = 0;
+  double ratio = 1;          ///< median of its time over the winner's: how many times as fast the winner is
+  double low = 1, high = 1;  ///< where the ratio lies with 95 % confidence
+  int rounds = 0;
+  std::optional<Diagnostic> problem = {};  ///< why there is no time: "no-cublaslt", "vendor-refused" ...
+};
+/// For a search with a winner.
+VendorTime time_vendor(Measurer& measurer, const SearchResult& search);
 
 /// Microseconds below which no kernel can do a task: its operations at the unit's peak, its inputs over the
 /// device's memory less what the L2 cache may hold of them. 0 where nothing is known.

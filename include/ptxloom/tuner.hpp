@@ -37,6 +37,8 @@ struct TuneOptions {
   double candidate_seconds = 10;  ///< what a candidate may take on the device in all
   double link_seconds = 30;       ///< what the linker may take for one
   std::size_t sample = 0;         ///< search only so many of the admissible configurations, drawn by the seed
+  bool must_hit = false;          ///< only looks the record up: without one Error(refused, "no-record")
+  bool vendor = false;  ///< times the vendor's library too, where it has the problem and is installed
   tune::Measurer* measurer = nullptr;  ///< in place of a worker; then no device is needed
   const std::atomic<bool>* stop = nullptr;
   std::function<void(const tune::Progress&)> progress = {};
@@ -46,11 +48,12 @@ struct TuneResult {
   Settings problem;
   tune::SearchResult search = {};
   tune::Admissible space = {};
-  double least_us = 0;                    ///< what the chip's limits allow
-  Settings standard = {};                 ///< Tunable::standard
-  std::optional<Record> record = {};      ///< the winner; nullopt where no candidate was correct
-  std::optional<Diagnostic> unkept = {};  ///< why the record could not be written
-  /// `record`: another process has tuned this meanwhile, and nothing was searched.
+  double least_us = 0;                          ///< what the chip's limits allow
+  Settings standard = {};                       ///< Tunable::standard
+  std::optional<Record> record = {};            ///< the winner; nullopt where no candidate was correct
+  std::optional<Diagnostic> unkept = {};        ///< why the record could not be written
+  std::optional<tune::VendorTime> vendor = {};  ///< nullopt: not asked for, or it has no such thing
+  /// `record`: it was looked up, or another process has tuned this meanwhile, and nothing was searched.
   enum class Source { search, record } source = Source::search;
 };
 
@@ -58,7 +61,7 @@ struct TuneResult {
 DeviceKey device_key(const Context& context);
 
 /// Throws Error(missing, "no-device") on the executor unless a measurer is given, what tune::admit throws,
-/// and what starting a worker throws.
+/// and what starting a worker throws. With `must_hit`: Error(refused, "no-record").
 TuneResult tune_kernel(const Context& context, const Tunable& what, const TuneOptions& options);
 
 /// A template's problem as something to be tuned. Refers to the template.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/require_record.hpp"
 #include "api/stopwatch.hpp"
 #include "ptxloom/build_words.hpp"
 #include "ptxloom/tune.hpp"
@@ -40,6 +41,17 @@ std::optional<Chosen> from_record(const Context& context, const Template& kernel
     context.log()(LogLevel::warning, fmt::format("a tuning record does not fit: {}", error.what()));
     return std::nullopt;
   }
+}
+
+/// The record of this very problem, as whoever must hit gets it.
+Chosen must_find(const Context& context, const Template& kernel_template, const Settings& problem,
+                 const Settings& given) {
+  const Record record = api::require_record(context, kernel_template.name(), problem);
+  if (auto choice = from_record(context, kernel_template, problem, given, record)) return std::move(*choice);
+  throw Error(ErrorKind::refused, "no-record",
+              fmt::format("the record of {} for this problem has another configuration than is asked for: {}",
+                          kernel_template.name(), api::words_of(record.config)),
+              "ask for no configuration, or allow what is not recorded (must_hit)");
 }
 
 Chosen known_config(const Context& context, const Template& kernel_template, const Settings& problem,
@@ -148,19 +160,22 @@ void check_memory(const std::vector<TensorPlan>& plans) {
 }  // namespace
 
 Specialised specialise(const Context& context, const Template& kernel_template, const Settings& problem,
-                       const Settings& config) {
+                       const Settings& config, const SpecialiseOptions& options) {
   api::Stopwatch watch;
   const Settings whole = kernel_template.problem(problem);
-  Chosen chosen = known_config(context, kernel_template, whole, config);
+  Chosen chosen = options.must_hit ? must_find(context, kernel_template, whole, config)
+                                   : known_config(context, kernel_template, whole, config);
   Emitted emitted = kernel_template.emit(context, context.target(), whole, chosen.config);
   apply_build_words(chosen.build, emitted.module);
   const double emit_ms = watch.lap();
+  LinkOptions link = link_options(chosen.build);
+  link.cached_only = options.must_hit;
   chosen.config.insert(chosen.build.begin(), chosen.build.end());
   return {.problem = whole,
           .config = std::move(chosen.config),
           .tensors = kernel_template.tensors(whole),
           .launch = emitted.launch,
-          .kernel = context.load(emitted.module, emitted.launch.entry, link_options(chosen.build)),
+          .kernel = context.load(emitted.module, emitted.launch.entry, std::move(link)),
           .tuned = chosen.tuned,
           .borrowed_from = std::move(chosen.borrowed_from),
           .emit_ms = emit_ms};

@@ -54,7 +54,8 @@ Tunable tunable(const Context& context, const Template& kernel_template, const T
     tune::Task task{.tensors = make_tensors(kernel_template, problem, {}, seed),
                     .operations = kernel_template.operations(problem),
                     .unit = kernel_template.unit(problem),
-                    .input_bytes = kernel_template.input_bytes(problem)};
+                    .input_bytes = kernel_template.input_bytes(problem),
+                    .product = kernel_template.product(problem)};
     task.expected = kernel_template.expect(problem, task.tensors);
     return task;
   };

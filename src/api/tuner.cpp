@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/require_record.hpp"
 #include "api/wrong_candidate.hpp"
 #include "ptxloom/tuner.hpp"
 
@@ -52,6 +53,14 @@ std::optional<TuneResult> shared_result(const Context& context, const Tunable& w
       .problem = what.problem, .record = std::move(record), .source = TuneResult::Source::record};
 }
 
+TuneResult looked_up(const Context& context, const Tunable& what) {
+  Record record = api::require_record(context, what.name, what.problem);
+  return {.problem = what.problem,
+          .search = {.evaluations = record.evaluations},
+          .record = std::move(record),
+          .source = TuneResult::Source::record};
+}
+
 std::string worker_device(const Context& context) {
   return fmt::format("gpu:{}", context.device_context().info().ordinal);
 }
@@ -67,6 +76,7 @@ DeviceKey device_key(const Context& context) {
 }
 
 TuneResult tune_kernel(const Context& context, const Tunable& what, const TuneOptions& options) {
+  if (options.must_hit) return looked_up(context, what);
   // Without a device and without given times there is nothing to measure: said before anything is waited for.
   if (options.measurer == nullptr) context.device_context();
   tune::Admissible space = tune::admit(what.space, context.target(), options.config);
@@ -78,9 +88,12 @@ TuneResult tune_kernel(const Context& context, const Tunable& what, const TuneOp
 
   const tune::Task task = options.measurer == nullptr ? what.task() : tune::Task();
   std::unique_ptr<tune::Measurer> worker;
+  const std::span<const std::filesystem::path> overlays = context.specs().overlays();
   if (options.measurer == nullptr)
     worker = tune::make_worker(task, {.device = worker_device(context),
                                       .candidate_seconds = options.candidate_seconds,
+                                      .specs = {overlays.begin(), overlays.end()},
+                                      .libraries = context.libraries().options(),
                                       .log = context.log()});
   tune::Measurer& measurer = worker ? *worker : *options.measurer;
   TuneResult result{.problem = what.problem, .space = std::move(space), .standard = what.standard};
@@ -102,6 +115,8 @@ TuneResult tune_kernel(const Context& context, const Tunable& what, const TuneOp
                     .stop = options.stop,
                     .progress = options.progress});
   if (result.search.best() == nullptr) return result;
+  if (options.vendor && worker && task.product && !result.search.interrupted)
+    result.vendor = tune::time_vendor(*worker, result.search);
   result.record = make_record(context, what, result.search);
   try {
     context.records().add(*result.record);

@@ -10,6 +10,7 @@
 #include "cli/tune_output.hpp"
 #include "ptxloom/runner.hpp"
 #include "ptxloom/tuner.hpp"
+#include "tune/model.hpp"
 
 namespace ptxloom::cli {
 namespace {
@@ -54,37 +55,16 @@ TuneOptions tune_options(const Task& task, const Options& options) {
           .seed = options.seed,
           .jobs = options.jobs,
           .candidate_seconds = options.limit,
-          .sample = options.sample};
+          .sample = options.sample,
+          .must_hit = options.must_hit,
+          .vendor = true};
 }
 
-/// Where it is said what is known without a search: in any case nothing is linked or run.
-TuneOutcome look_up(const Context& context, const Task& task, const Options& options) {
-  const Settings problem = task.kernel_template->problem(task.settings.problem);
-  const DeviceKey device = device_key(context.device());
-  const auto record = context.records().find(device, task.kernel_template->name(), problem);
-  if (!record) {
-    const auto near = context.records().nearest(device, task.kernel_template->name(), problem);
-    throw Error(ErrorKind::refused, "no-record",
-                fmt::format("no record of {} for this device, problem and version in {}",
-                            task.kernel_template->name(), context.records().folder().string()),
-                near ? fmt::format("the nearest is of {}; run ptxloom tune without --must-hit",
-                                   to_words(near->problem))
-                     : "run ptxloom tune without --must-hit");
-  }
-  return {.kernel_template = task.kernel_template,
-          .device = device,
-          .limits = context.target().info(),
-          .options = tune_options(task, options),
-          .result = {.problem = problem,
-                     .search = {.evaluations = record->evaluations},
-                     .record = record,
-                     .source = TuneResult::Source::record}};
-}
-
-void print_summary(const TuneResult& result) {
+void print_summary(const TuneResult& result, const Options& options) {
   const tune::SearchResult& search = result.search;
   if (result.source == TuneResult::Source::record) {
-    fmt::print(stderr, "another process has tuned this meanwhile; its record is used\n");
+    if (!options.must_hit)
+      fmt::print(stderr, "another process has tuned this meanwhile; its record is used\n");
     return;
   }
   fmt::print(stderr,
@@ -103,7 +83,17 @@ void print_summary(const TuneResult& result) {
   }
 }
 
-TuneOutcome search(const Context& context, const Task& task, const Options& options) {
+/// What the device could do at its highest clocks.
+void fill_peaks(const Context& context, TuneOutcome& outcome) {
+  const DeviceInfo& device = context.device();
+  if (device.clock_mhz == 0) return;
+  const tune::Chip chip = tune::chip_of(context.target(), device);
+  outcome.peak_operations =
+      chip.rates.operations(outcome.kernel_template->unit(outcome.result.problem)) * chip.sms * chip.clock_hz;
+  outcome.peak_bytes = tune::dram_rate(device);
+}
+
+TuneOutcome tune_on(const Context& context, const Task& task, const Options& options) {
   TuneOutcome outcome{.kernel_template = task.kernel_template,
                       .device = device_key(context.device()),
                       .limits = context.target().info(),
@@ -111,7 +101,8 @@ TuneOutcome search(const Context& context, const Task& task, const Options& opti
   outcome.options.stop = &catch_interrupt();
   outcome.options.progress = print_progress;
   outcome.result = tune_template(context, *task.kernel_template, outcome.options);
-  print_summary(outcome.result);
+  fill_peaks(context, outcome);
+  print_summary(outcome.result, options);
   return outcome;
 }
 
@@ -151,7 +142,7 @@ int search_devices(const Tool& tool, const Task& task, const Options& options) {
   report();  // where it cannot be written, that is said before an hour of searching
   for (const std::string& name : device_names(options.device)) {
     const Context context({.device = name, .specs = tool.spec_folders, .log = tool_log()});
-    outcomes.push_back(options.must_hit ? look_up(context, task, options) : search(context, task, options));
+    outcomes.push_back(tune_on(context, task, options));
     print_outcome(outcomes.back(), options);
     report();
     if (outcomes.back().result.search.interrupted || outcomes.back().result.unkept) break;

@@ -92,7 +92,16 @@ Json best_json(const tune::SearchResult& search) {
   return steps;
 }
 
-/// What the winner is held against: the configuration that is used where nothing is known.
+/// The vendor's library at the same problem, or why it is not there.
+Json vendor_json(const tune::VendorTime& vendor) {
+  if (vendor.problem) return {{"name", vendor.library}, {"problem", diagnostic_json(vendor.problem)}};
+  return {{"name", vendor.library}, {"time_us", vendor.time_us}, {"spread", vendor.spread},
+          {"ratio", vendor.ratio},  {"low", vendor.low},         {"high", vendor.high},
+          {"rounds", vendor.rounds}};
+}
+
+/// What the winner is held against: the configuration that is used where nothing is known, and the vendor's
+/// library.
 Json baselines_json(const TuneResult& result) {
   Json all = Json::array();
   const auto& candidates = result.search.candidates;
@@ -104,6 +113,7 @@ Json baselines_json(const TuneResult& result) {
                    {"candidate", found - candidates.begin()},
                    {"time_us", found->time_us},
                    {"spread", found->spread}});
+  if (result.vendor) all.push_back(vendor_json(*result.vendor));
   return all;
 }
 
@@ -143,6 +153,53 @@ Json winner_json(const tune::SearchResult& search) {
            })}};
 }
 
+/// What must be read and written, each byte once.
+double bytes_of(const TuneOutcome& outcome) {
+  double bytes = outcome.kernel_template->input_bytes(outcome.result.problem);
+  if (bytes == 0) return 0;
+  for (const TensorPlan& tensor : outcome.kernel_template->tensors(outcome.result.problem)) {
+    if (tensor.role != TensorPlan::Role::in) bytes += static_cast<double>(tensor.bytes());
+  }
+  return bytes;
+}
+
+Json rates_json(const TuneOutcome& outcome) {
+  const Settings& problem = outcome.result.problem;
+  return {{"operations", outcome.kernel_template->operations(problem)},
+          {"unit", outcome.kernel_template->unit(problem)},
+          {"input_bytes", outcome.kernel_template->input_bytes(problem)},
+          {"bytes", bytes_of(outcome)},
+          {"peak_operations", outcome.peak_operations},
+          {"peak_bytes", outcome.peak_bytes},
+          {"least_us", outcome.result.least_us}};
+}
+
+/// The words of a command that searches the same again.
+Json command_json(const TuneOutcome& outcome) {
+  const TuneOptions& options = outcome.options;
+  std::vector<std::string> words = {"ptxloom", "tune", std::string(outcome.kernel_template->name())};
+  for (const Settings* settings : {&options.problem, &options.config}) {
+    for (const auto& [name, value] : *settings)
+      words.insert(words.end(), {"--set", fmt::format("{}={}", name, value)});
+  }
+  const auto add = [&](const char* option, const std::string& value) {
+    words.insert(words.end(), {option, value});
+  };
+  add("--strategy", std::string(tune::name(options.strategy)));
+  add("--budget", options.budget.evaluations > 0 ? fmt::format("{}evals", options.budget.evaluations)
+                                                 : fmt::format("{:g}", options.budget.seconds));
+  add("--seed", fmt::format("{}", options.seed));
+  if (options.sample > 0) add("--sample", fmt::format("{}", options.sample));
+  add("--limit", fmt::format("{:g}", options.candidate_seconds));
+  return words;
+}
+
+std::string vendor_text(const tune::VendorTime& vendor) {
+  if (vendor.problem) return "not compared: " + vendor.problem->message;
+  return fmt::format("{:.3f} us; this is {:.3f} times as fast ({:.3f} to {:.3f})", vendor.time_us,
+                     vendor.ratio, vendor.low, vendor.high);
+}
+
 std::string_view source_of(const TuneOutcome& outcome) {
   if (!outcome.result.record) return "none";
   return outcome.result.source == TuneResult::Source::record ? "record" : "search";
@@ -168,6 +225,7 @@ std::string to_json(const TuneOutcome& outcome) {
         {"memory_mhz", outcome.device.memory_mhz}}},
       {"template", outcome.kernel_template->name()},
       {"problem", result.problem},
+      {"command", command_json(outcome)},
       {"seed", outcome.options.seed},
       {"strategy", tune::name(outcome.options.strategy)},
       {"budget",
@@ -176,11 +234,7 @@ std::string to_json(const TuneOutcome& outcome) {
       {"device_busy", search.device_busy},
       {"evaluations", search.evaluations},
       {"interrupted", search.interrupted},
-      {"rates",
-       {{"operations", outcome.kernel_template->operations(result.problem)},
-        {"unit", outcome.kernel_template->unit(result.problem)},
-        {"input_bytes", outcome.kernel_template->input_bytes(result.problem)},
-        {"least_us", result.least_us}}},
+      {"rates", rates_json(outcome)},
       {"space", space_json(result.space)},
       {"candidates",
        array_of(search.candidates, [&](const auto& one) { return candidate_json(one, outcome.limits); })},
@@ -200,13 +254,16 @@ std::string to_json(const TuneOutcome& outcome) {
 std::string to_table(const TuneOutcome& outcome) {
   if (!outcome.result.record) return {};
   const Record& record = *outcome.result.record;
-  return format_table(
-      {{"device", fmt::format("{}, {}", record.device.name, record.device.sm)},
-       {"problem", to_words(outcome.result.problem)},
-       {"configuration", to_words(record.config)},
-       {"time", fmt::format("{:.3f} us, spread {:.1f} %", record.time_us, 100 * record.spread)},
-       {"rate", fmt::format("{:.2f} T operations/s", rate(outcome, record.time_us))},
-       {"evaluations", fmt::format("{}", record.evaluations)}});
+  std::vector<std::vector<std::string>> rows = {
+      {"device", fmt::format("{}, {}", record.device.name, record.device.sm)},
+      {"problem", to_words(outcome.result.problem)},
+      {"configuration", to_words(record.config)},
+      {"time", fmt::format("{:.3f} us, spread {:.1f} %", record.time_us, 100 * record.spread)},
+      {"rate", fmt::format("{:.2f} T operations/s", rate(outcome, record.time_us))},
+      {"evaluations", fmt::format("{}", record.evaluations)}};
+  if (outcome.result.vendor)
+    rows.push_back({outcome.result.vendor->library, vendor_text(*outcome.result.vendor)});
+  return format_table(rows);
 }
 
 std::string to_html(const std::vector<TuneOutcome>& outcomes) {

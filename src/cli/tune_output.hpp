@@ -13,7 +13,8 @@ namespace ptxloom::cli {
 struct TuneOutcome {
   const Template* kernel_template = nullptr;
   DeviceKey device;
-  TargetInfo limits;  ///< of the device
+  TargetInfo limits;                           ///< of the device
+  double peak_operations = 0, peak_bytes = 0;  ///< a second, at the highest clocks; 0: not known
   TuneOptions options;
   TuneResult result;
 };

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <utility>
 
+#include "cuda/cublaslt.hpp"
 #include "cuda/driver.hpp"
 #include "cuda/nvjitlink.hpp"
 #include "cuda/nvml.hpp"
@@ -85,6 +86,9 @@ constexpr Absence kNoNvrtc = {"no-nvrtc", "NVRTC (libnvrtc.so.13 or .12) was not
 constexpr Absence kNoNvml = {
     "no-nvml", "NVML (libnvidia-ml.so.1) was not found",
     "it comes with the NVIDIA driver; without it clocks and throttling are not seen"};
+constexpr Absence kNoCublasLt = {"no-cublaslt", "cuBLASLt (libcublasLt.so.13 or .12) was not found",
+                                 "install the CUDA toolkit, or `pip install nvidia-cublas` and name its lib "
+                                 "folder in PTXLOOM_CUDA_PATH; without it nothing is compared with it"};
 
 }  // namespace
 
@@ -95,6 +99,7 @@ struct Libraries::State {
   Lazy<cuda::NvJitLink> nvjitlink;
   Lazy<cuda::Nvrtc> nvrtc;
   Lazy<cuda::Nvml> nvml;
+  Lazy<cuda::CublasLt> cublaslt;
 
   template <typename Table>
   Table load(const std::vector<std::string>& names, const Absence& absence) const {
@@ -108,9 +113,9 @@ struct Libraries::State {
     return driver.get([&] { return load<cuda::Driver>({"libcuda.so.1"}, kNoDriver); });
   }
 
-  /// A driver of CUDA 12 cannot load what a linker of CUDA 13 makes.
-  std::vector<std::string> linker_names() {
-    std::vector<std::string> names = {"libnvJitLink.so.13", "libnvJitLink.so.12"};
+  /// A driver of CUDA 12 cannot load what a linker of CUDA 13 makes, nor serve another library of 13.
+  std::vector<std::string> names_for_driver(const std::string& name) {
+    std::vector<std::string> names = {name + ".so.13", name + ".so.12"};
     try {
       if (check_driver_version(opened_driver().api_version, 13)) std::swap(names[0], names[1]);
     } catch (const Error&) {
@@ -124,6 +129,8 @@ Libraries::Libraries(LibraryOptions options) : state_(std::make_shared<State>())
   state_->options = std::move(options);
 }
 
+const LibraryOptions& Libraries::options() const { return state_->options; }
+
 const cuda::Driver& Libraries::driver() const {
   const cuda::Driver& driver = state_->opened_driver();
   state_->initialised.get([&] {
@@ -135,7 +142,7 @@ const cuda::Driver& Libraries::driver() const {
 
 const cuda::NvJitLink& Libraries::nvjitlink() const {
   return state_->nvjitlink.get(
-      [&] { return state_->load<cuda::NvJitLink>(state_->linker_names(), kNoNvJitLink); });
+      [&] { return state_->load<cuda::NvJitLink>(state_->names_for_driver("libnvJitLink"), kNoNvJitLink); });
 }
 
 const cuda::Nvrtc& Libraries::nvrtc() const {
@@ -145,6 +152,11 @@ const cuda::Nvrtc& Libraries::nvrtc() const {
 
 const cuda::Nvml& Libraries::nvml() const {
   return state_->nvml.get([&] { return state_->load<cuda::Nvml>({"libnvidia-ml.so.1"}, kNoNvml); });
+}
+
+const cuda::CublasLt& Libraries::cublaslt() const {
+  return state_->cublaslt.get(
+      [&] { return state_->load<cuda::CublasLt>(state_->names_for_driver("libcublasLt"), kNoCublasLt); });
 }
 
 bool Libraries::has_driver() const noexcept try {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "cuda/cublaslt.hpp"
 #include "cuda/nvjitlink.hpp"
 #include "cuda/nvml.hpp"
 #include "cuda/nvrtc.hpp"
@@ -48,6 +49,17 @@ Nvrtc Nvrtc::load(const DynamicLibrary& library) {
   // they are open already.
   const std::filesystem::path folder = std::filesystem::path(library.path()).parent_path();
   DynamicLibrary::open_first({folder}, {fmt::format("libnvrtc-builtins.so.{}.{}", table.major, table.minor)});
+  return table;
+}
+
+CublasLt CublasLt::load(const DynamicLibrary& library) {
+  CublasLt table;
+  std::string missing;
+  PTXLOOM_CUBLASLT_SYMBOLS(PTXLOOM_SYMBOL_LOAD)
+  table.library = library;
+  require(missing, library.path(), "no-cublaslt", "install cuBLASLt 12.0 or later");
+  const std::size_t version = table.cublasLtGetVersion();  // 130100
+  table.version = fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
   return table;
 }
 

@@ -182,6 +182,11 @@ LinkResult Linker::link(std::string_view ptx, const LinkOptions& options) const 
   if (const auto value = cache_.find(key)) {
     if (auto result = unpack(*value)) return std::move(*result);
   }
+  if (options.cached_only)
+    throw Error(ErrorKind::refused, "not-cached",
+                fmt::format("this kernel for {} is not in the cache, {}, and may not be linked now",
+                            options.target, cache_.enabled() ? cache_.folder().string() : "which is off"),
+                "fill the cache ahead (ptxloom tune TEMPLATE --prebuild --target T), or allow linking");
   LinkHandle handle(library, arguments);
   check_created(handle, options);
   const nvJitLinkResult linked = handle.link(ptx);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cuda/nvml.hpp"
+#include "launch/current.hpp"
 
 namespace ptxloom {
 namespace {
@@ -154,6 +155,11 @@ void DeviceContext::synchronize() const {
 void DeviceContext::synchronize(CUstream_st* stream) const {
   const auto current = state_->make_current();
   state_->check(state_->driver.cuStreamSynchronize(stream), "waiting for a stream");
+}
+
+void with_current(const DeviceContext& device, const std::function<void()>& work) {
+  const auto current = device.state()->make_current();
+  work();
 }
 
 std::pair<std::uint64_t, std::uint64_t> DeviceContext::memory() const {

@@ -134,7 +134,9 @@ std::string Variant::conform(std::string_view what) const {
 }
 
 Specs::Specs(std::span<const std::filesystem::path> overlays)
-    : database_(std::make_unique<spec::Database>(spec::compiled_specs(), overlays)) {}
+    : database_(std::make_unique<spec::Database>(spec::compiled_specs(), overlays)) {
+  for (const std::filesystem::path& folder : overlays) overlays_.push_back(std::filesystem::absolute(folder));
+}
 
 Specs::~Specs() = default;
 

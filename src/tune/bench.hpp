@@ -25,6 +25,13 @@ class Bench {
   virtual ~Bench() = default;
   /// Throws Error for what cannot be loaded.
   virtual std::unique_ptr<Loaded> load(const Candidate& candidate) = 0;
+  /// The vendor's library, ready to do the task's product; by the fastest of its algorithms. Throws Error
+  /// where there is none.
+  struct Vendor {
+    std::string name;  ///< "cuBLASLt 13.1.0"
+    std::unique_ptr<Loaded> loaded;
+  };
+  virtual Vendor load_vendor() = 0;
   /// Fills outputs with `poison`, and gives tensors that are read and written their first content.
   virtual void prepare(std::byte poison) = 0;
   /// Gives all inputs their content again, which a wrong kernel may have changed.

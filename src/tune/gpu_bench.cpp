@@ -5,15 +5,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "tune/bench.hpp"
 #include "tune/rotation.hpp"
+#include "tune/vendor_product.hpp"
 
 namespace ptxloom::tune {
 namespace {
 
 constexpr std::size_t kMostPasses = 1024;
+constexpr int kGlances = 4;             // at each of a vendor's algorithms
 constexpr double kReplayUs = 4000;      // long enough for the clock of events
 constexpr std::uint64_t kGuard = 4096;  // bytes before and behind each tensor
 
@@ -56,12 +59,32 @@ std::size_t count_sets(const DeviceContext& device, const Task& task) {
 }
 
 struct GpuLoaded : Bench::Loaded {
+  virtual void launch(std::size_t set, CUstream_st* stream) const = 0;
+  std::optional<Graph> graph;
+  std::size_t passes = 0;  // of a replay
+};
+
+struct GpuCandidate : GpuLoaded {
   std::vector<Function> functions;  // by launch
   std::vector<LaunchConfig> configs;
   Set scratch;
   std::vector<std::vector<Arguments>> arguments;  // by set, then by launch
-  std::optional<Graph> graph;
-  std::size_t passes = 0;  // of a replay
+
+  void launch(std::size_t set, CUstream_st* stream) const override {
+    for (std::size_t i = 0; i < functions.size(); ++i)
+      functions[i].launch(configs[i], arguments[set][i], stream);
+  }
+};
+
+struct GpuVendor : GpuLoaded {
+  VendorProduct product;
+  std::size_t algorithm = 0;
+  std::vector<std::array<std::uint64_t, 4>> tensors;  // a, b, c and d, by set
+
+  explicit GpuVendor(VendorProduct with) : product(std::move(with)) {}
+  void launch(std::size_t set, CUstream_st* stream) const override {
+    product.launch(algorithm, tensors[set], stream);
+  }
 };
 
 class GpuBench : public Bench {
@@ -78,7 +101,7 @@ class GpuBench : public Bench {
   }
 
   std::unique_ptr<Loaded> load(const Candidate& candidate) override {
-    auto loaded = std::make_unique<GpuLoaded>();
+    auto loaded = std::make_unique<GpuCandidate>();
     const DeviceModule module(device_, candidate.cubin);
     for (const LaunchPlan& launch : candidate.launches) {
       KernelSignature signature{.name = launch.entry};
@@ -89,12 +112,29 @@ class GpuBench : public Bench {
     }
     for (const TensorPlan& plan : candidate.scratch) loaded->scratch.emplace_back(device_, plan.bytes());
     for (const Set& set : sets_) {
-      const auto address = [&](std::string_view name) { return find(name, set, candidate, *loaded); };
+      const auto address = [&](std::string_view name) {
+        if (const std::uint64_t tensor = find(name, set)) return tensor;
+        for (std::size_t i = 0; i < candidate.scratch.size(); ++i) {
+          if (candidate.scratch[i].name == name) return loaded->scratch[i].address();
+        }
+        return std::uint64_t{0};
+      };
       std::vector<Arguments>& all = loaded->arguments.emplace_back();
       for (std::size_t i = 0; i < candidate.launches.size(); ++i)
         all.emplace_back(loaded->functions[i].signature(), arguments_of(candidate.launches[i], address));
     }
     return loaded;
+  }
+
+  Vendor load_vendor() override {
+    if (!task_.product)
+      throw Error(ErrorKind::refused, "vendor-refused", "the task is no product that a vendor's library has",
+                  "there is nothing to compare it with");
+    auto loaded = std::make_unique<GpuVendor>(VendorProduct(device_, *task_.product));
+    for (const Set& set : sets_)
+      loaded->tensors.push_back({find("a", set), find("b", set), find("c", set), find("d", set)});
+    choose_algorithm(*loaded);
+    return {loaded->product.name(), std::move(loaded)};
   }
 
   void prepare(std::byte poison) override {
@@ -112,7 +152,7 @@ class GpuBench : public Bench {
   }
 
   void run(Loaded& loaded) override {
-    launch(static_cast<GpuLoaded&>(loaded), 0, stream_);
+    static_cast<GpuLoaded&>(loaded).launch(0, stream_);
     stream_.synchronize();
   }
 
@@ -127,7 +167,7 @@ class GpuBench : public Bench {
 
   double glance_us(Loaded& loaded) override {
     start_.record(stream_);
-    launch(static_cast<GpuLoaded&>(loaded), next_set_++ % sets_.size(), stream_);
+    static_cast<GpuLoaded&>(loaded).launch(next_set_++ % sets_.size(), stream_);
     return timed();
   }
 
@@ -151,20 +191,25 @@ class GpuBench : public Bench {
   }
 
  private:
-  std::uint64_t find(std::string_view name, const Set& set, const Candidate& candidate,
-                     const GpuLoaded& loaded) const {
+  std::uint64_t find(std::string_view name, const Set& set) const {
     for (std::size_t i = 0; i < task_.tensors.size(); ++i) {
       if (task_.tensors[i].plan.name == name) return set[i].address();
-    }
-    for (std::size_t i = 0; i < candidate.scratch.size(); ++i) {
-      if (candidate.scratch[i].name == name) return loaded.scratch[i].address();
     }
     return 0;
   }
 
-  static void launch(GpuLoaded& loaded, std::size_t set, CUstream_st* stream) {
-    for (std::size_t i = 0; i < loaded.functions.size(); ++i)
-      loaded.functions[i].launch(loaded.configs[i], loaded.arguments[set][i], stream);
+  /// By the least of a few launches of each, the first of which only warms up.
+  void choose_algorithm(GpuVendor& vendor) {
+    double best = std::numeric_limits<double>::infinity();
+    std::size_t chosen = 0;
+    for (std::size_t i = 0; i < vendor.product.algorithms(); ++i) {
+      vendor.algorithm = i;
+      glance_us(vendor);
+      double least = glance_us(vendor);
+      for (int again = 0; again < kGlances; ++again) least = std::min(least, glance_us(vendor));
+      if (least < best) best = least, chosen = i;
+    }
+    vendor.algorithm = chosen;
   }
 
   double timed() {
@@ -184,7 +229,7 @@ class GpuBench : public Bench {
   void record(GpuLoaded& loaded) {
     const auto repeat = [&](std::size_t passes) {
       loaded.graph.emplace(device_, [&](CUstream_st* stream) {
-        for (std::size_t i = 0; i < passes; ++i) launch(loaded, i % sets_.size(), stream);
+        for (std::size_t i = 0; i < passes; ++i) loaded.launch(i % sets_.size(), stream);
       });
       loaded.passes = passes;
     };

@@ -80,12 +80,35 @@ void Session::look_at_health(Reading& reading) {
 }
 
 Reading Session::measure(const Candidate& candidate, bool verify, int samples, bool& lost) {
+  return attempt(
+      [&](Reading& reading) {
+        const std::unique_ptr<Bench::Loaded> loaded = bench_.load(candidate);
+        if (verify) reading.problem = check(*loaded);
+        if (!reading.problem) time(*loaded, samples, reading);
+      },
+      lost);
+}
+
+Reading Session::measure_vendor(int samples, bool& lost) {
+  Reading whole = attempt(
+      [&](Reading& reading) {
+        if (!vendor_.loaded) {
+          vendor_ = bench_.load_vendor();
+          reading.problem = check(*vendor_.loaded);
+        }
+        if (!reading.problem) time(*vendor_.loaded, samples, reading);
+      },
+      lost);
+  whole.library = vendor_.name;
+  if (whole.problem) vendor_.loaded.reset();
+  return whole;
+}
+
+Reading Session::attempt(const std::function<void(Reading&)>& take, bool& lost) {
   Reading reading;
   lost = false;
   try {
-    const std::unique_ptr<Bench::Loaded> loaded = bench_.load(candidate);
-    if (verify) reading.problem = check(*loaded);
-    if (!reading.problem) time(*loaded, samples, reading);
+    take(reading);
     look_at_health(reading);
   } catch (const Error& error) {
     reading = {};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -19,8 +20,11 @@ class Session {
   void set_rival(const Candidate* rival);
   /// What is wrong is told in the reading. `lost`: the device is of no use any more.
   Reading measure(const Candidate& candidate, bool verify, int samples, bool& lost);
+  /// The same of the vendor's library at the task's product; it is opened and verified at the first call.
+  Reading measure_vendor(int samples, bool& lost);
 
  private:
+  Reading attempt(const std::function<void(Reading&)>& take, bool& lost);
   std::optional<Diagnostic> check(Bench::Loaded& loaded);
   std::optional<Diagnostic> check_once(Bench::Loaded& loaded);
   void time(Bench::Loaded& loaded, int samples, Reading& reading);
@@ -30,6 +34,7 @@ class Session {
   const Task& task_;
   std::unique_ptr<Bench::Loaded> rival_;
   double rival_us_ = 0;
+  Bench::Vendor vendor_;
   std::optional<std::chrono::steady_clock::time_point> looked_;
   HostTensor output_;  // new memory for each candidate would take longer than comparing
 };

@@ -93,6 +93,38 @@ LaunchPlan read_launch(const Json& json) {
   return plan;
 }
 
+Json to_json(const MatrixProduct& p) {
+  return {{"sizes", {p.m, p.n, p.k}},
+          {"types", {p.a.name, p.b.name, p.c.name, p.d.name}},
+          {"rows", {p.a_rows, p.b_rows}},
+          {"leading", {p.lda, p.ldb, p.ldc, p.ldd}},
+          {"scales", {p.alpha, p.beta}}};
+}
+
+MatrixProduct read_product(const Json& json) {
+  const auto type = [&](std::size_t i) {
+    const std::string name = json.at("types").at(i);
+    return name.empty() ? Type() : type_named(name);  // there may be no c
+  };
+  const auto& sizes = json.at("sizes");
+  const auto& leading = json.at("leading");
+  return {.m = sizes.at(0),
+          .n = sizes.at(1),
+          .k = sizes.at(2),
+          .a = type(0),
+          .b = type(1),
+          .c = type(2),
+          .d = type(3),
+          .a_rows = json.at("rows").at(0),
+          .b_rows = json.at("rows").at(1),
+          .lda = leading.at(0),
+          .ldb = leading.at(1),
+          .ldc = leading.at(2),
+          .ldd = leading.at(3),
+          .alpha = json.at("scales").at(0),
+          .beta = json.at("scales").at(1)};
+}
+
 std::size_t aligned(std::size_t offset) { return (offset + 4095) / 4096 * 4096; }
 
 }  // namespace
@@ -127,6 +159,7 @@ SharedTask share(const Task& task) {
   shared.head = {{"bytes", bytes},
                  {"tensors", std::move(tensors)},
                  {"warm", task.warm},
+                 {"product", task.product ? to_json(*task.product) : Json(nullptr)},
                  {"expected",
                   {{"tensor", expected.tensor},
                    {"complete", expected.complete},
@@ -140,6 +173,7 @@ SharedTask share(const Task& task) {
 Task read_task(const Json& head, int memory) {
   const Mapping mapping(memory, head.at("bytes"), PROT_READ);
   Task task{.warm = head.at("warm")};
+  if (!head.at("product").is_null()) task.product = read_product(head["product"]);
   for (const Json& one : head.at("tensors")) {
     HostTensor& tensor = task.tensors.emplace_back();
     tensor.plan = read_tensor(one);
@@ -156,6 +190,38 @@ Task read_task(const Json& head, int memory) {
   mapping.read(expected.at("untouched"), task.expected.untouched.data(),
                task.expected.untouched.size() * sizeof(std::uint64_t));
   return task;
+}
+
+namespace {
+
+Json to_json(const std::vector<std::filesystem::path>& folders) {
+  // As bytes: a path need not be UTF-8, which JSON's text is.
+  Json all = Json::array();
+  for (const std::filesystem::path& folder : folders)
+    all.push_back(std::vector<unsigned char>(folder.native().begin(), folder.native().end()));
+  return all;
+}
+
+std::vector<std::filesystem::path> read_folders(const Json& json) {
+  std::vector<std::filesystem::path> folders;
+  for (const Json& folder : json) {
+    const auto bytes = folder.get<std::vector<unsigned char>>();
+    folders.emplace_back(std::string(bytes.begin(), bytes.end()));
+  }
+  return folders;
+}
+
+}  // namespace
+
+Json to_json(const Surroundings& surroundings) {
+  return {{"specs", to_json(surroundings.specs)},
+          {"library_folders", to_json(surroundings.libraries.folders)},
+          {"system", surroundings.libraries.system}};
+}
+
+Surroundings read_surroundings(const Json& json) {
+  return {.specs = read_folders(json.at("specs")),
+          .libraries = {.folders = read_folders(json.at("library_folders")), .system = json.at("system")}};
 }
 
 Message to_message(const Candidate& candidate) {
@@ -189,6 +255,7 @@ Diagnostic read_diagnostic(const Json& json) {
 Json to_json(const Reading& reading) {
   Json json = {{"us", reading.us}, {"rival_us", reading.rival_us}, {"busy_us", reading.busy_us}};
   if (reading.problem) json["problem"] = to_json(*reading.problem);
+  if (!reading.library.empty()) json["library"] = reading.library;
   if (reading.health)
     json["health"] = {reading.health->clock_mhz,     reading.health->memory_clock_mhz,
                       reading.health->temperature_c, reading.health->power_w,
@@ -199,6 +266,7 @@ Json to_json(const Reading& reading) {
 Reading read_reading(const Json& json) {
   Reading reading{.us = json.at("us"), .rival_us = json.at("rival_us"), .busy_us = json.at("busy_us")};
   if (json.contains("problem")) reading.problem = read_diagnostic(json["problem"]);
+  reading.library = json.value("library", "");
   if (json.contains("health")) {
     const Json& health = json["health"];
     reading.health = DeviceHealth{.clock_mhz = health.at(0),

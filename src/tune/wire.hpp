@@ -23,6 +23,14 @@ SharedTask share(const Task& task);
 /// Throws nlohmann::json::exception or Error for what share() did not make.
 Task read_task(const nlohmann::json& head, int memory);
 
+/// What a worker must find as its tuner does, whatever its own environment says.
+struct Surroundings {
+  std::vector<std::filesystem::path> specs;  ///< folders of overlays
+  LibraryOptions libraries;
+};
+nlohmann::json to_json(const Surroundings& surroundings);
+Surroundings read_surroundings(const nlohmann::json& json);
+
 Message to_message(const Candidate& candidate);
 Candidate read_candidate(const Message& message);
 

@@ -30,15 +30,25 @@ class Worker : public Measurer {
   }
 
   Reading measure(const Trial& trial) override {
-    if (!process_) start();
-    send_rival();
-    if (!process_) start();  // the rival, of all candidates, took it down
     Message request = to_message(trial.candidate);
     request.head["do"] = "measure";
     request.head["verify"] = trial.verify;
     request.head["samples"] = trial.samples;
+    return read(request, options_.candidate_seconds);
+  }
+
+  /// Opening the library takes seconds, and is no candidate's fault.
+  Reading measure_vendor(int samples) override {
+    return read({.head = {{"do", "vendor"}, {"samples", samples}}}, options_.start_seconds);
+  }
+
+ private:
+  Reading read(const Message& request, double seconds) {
+    if (!process_) start();
+    send_rival();
+    if (!process_) start();  // the rival, of all candidates, took it down
     Message answer;
-    if (std::optional<Diagnostic> why = ask(request, answer)) return lost(std::move(*why));
+    if (std::optional<Diagnostic> why = ask(request, answer, seconds)) return lost(std::move(*why));
     try {
       Reading reading = read_reading(answer.head);
       if (!answer.head.value("lost", false)) return reading;
@@ -50,7 +60,6 @@ class Worker : public Measurer {
     }
   }
 
- private:
   static Diagnostic garbled() {
     return {.code = "worker-died", .message = "the worker answered what makes no sense", .hint = {}};
   }
@@ -70,8 +79,7 @@ class Worker : public Measurer {
   }
 
   /// nullopt where there is an answer; otherwise the worker is of no use any more.
-  std::optional<Diagnostic> ask(const Message& request, Message& answer, double seconds = 0) {
-    if (seconds == 0) seconds = options_.candidate_seconds;
+  std::optional<Diagnostic> ask(const Message& request, Message& answer, double seconds) {
     Channel::Outcome outcome = Channel::Outcome::closed;
     if (process_->channel().send(request)) outcome = process_->channel().receive(answer, seconds);
     switch (outcome) {
@@ -96,7 +104,7 @@ class Worker : public Measurer {
     Message request = *rival_;
     request.head["do"] = "rival";
     Message answer;
-    const std::optional<Diagnostic> why = ask(request, answer);
+    const std::optional<Diagnostic> why = ask(request, answer, options_.candidate_seconds);
     if (why) stop();
     // Without a rival the search goes on, its times are merely not corrected for drift.
     if (why || answer.head.contains("problem") || answer.head.value("lost", false)) rival_.reset();
@@ -124,6 +132,7 @@ class Worker : public Measurer {
                                          task_.memory.get());
     Message request{.head = task_.head}, answer;
     request.head["do"] = "task";
+    request.head["surroundings"] = to_json(Surroundings{options_.specs, options_.libraries});
     if (const std::optional<Diagnostic> why = ask(request, answer, options_.start_seconds))
       throw Error(ErrorKind::refused, "worker-lost",
                   fmt::format("{} did not start: {}", options_.program.string(), why->message), why->hint);

@@ -54,7 +54,8 @@ struct CpuLoaded : tune::Bench::Loaded {
 
 class CpuBench : public tune::Bench {
  public:
-  explicit CpuBench(const tune::Task& task) : task_(task) {
+  CpuBench(const tune::Task& task, std::span<const std::filesystem::path> specs)
+      : task_(task), specs_(std::make_shared<const Specs>(specs)) {
     for (const HostTensor& tensor : task.tensors)
       buffers_.push_back(std::make_unique<Allocation>(memory_, tensor.plan));
     restore();
@@ -77,6 +78,11 @@ class CpuBench : public tune::Bench {
                                   .parameters = {packed.bytes().begin(), packed.bytes().end()}});
     }
     return loaded;
+  }
+
+  Vendor load_vendor() override {
+    throw Error(ErrorKind::missing, "no-vendor", "in the executor there is no vendor's library",
+                "tune on a GPU");
   }
 
   void prepare(std::byte poison) override {
@@ -141,7 +147,7 @@ class CpuBench : public tune::Bench {
   }
 
   const tune::Task& task_;
-  std::shared_ptr<const Specs> specs_ = std::make_shared<const Specs>();
+  std::shared_ptr<const Specs> specs_;
   exec::Memory memory_;
   std::vector<std::unique_ptr<Allocation>> buffers_;  // by tensor
   double busy_us_ = 0;
@@ -149,8 +155,9 @@ class CpuBench : public tune::Bench {
 
 }  // namespace
 
-std::unique_ptr<tune::Bench> make_cpu_bench(const tune::Task& task) {
-  return std::make_unique<CpuBench>(task);
+std::unique_ptr<tune::Bench> make_cpu_bench(const tune::Task& task,
+                                            std::span<const std::filesystem::path> specs) {
+  return std::make_unique<CpuBench>(task, specs);
 }
 
 }  // namespace ptxloom::worker

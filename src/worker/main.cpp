@@ -65,6 +65,7 @@ class Worker {
       return nlohmann::json::object();
     }
     if (!session_) throw Error(ErrorKind::usage, "bad-task", "candidates come after a task");
+    if (what == "vendor") return tune::to_json(session_->measure_vendor(request.head.at("samples"), lost_));
     const tune::Candidate candidate = tune::read_candidate(request);
     if (what == "rival") {
       session_->set_rival(&candidate);
@@ -77,10 +78,11 @@ class Worker {
   void take_task(const Message& request) {
     task_ = tune::read_task(request.head, tune::kMemoryFd);
     ::close(tune::kMemoryFd);
+    const tune::Surroundings surroundings = tune::read_surroundings(request.head.at("surroundings"));
     if (device_name_ == "cpu") {
-      bench_ = make_cpu_bench(task_);
+      bench_ = make_cpu_bench(task_, surroundings.specs);
     } else {
-      device_.emplace(Libraries(), ordinal_of(device_name_));
+      device_.emplace(Libraries(surroundings.libraries), ordinal_of(device_name_));
       bench_ = make_gpu_bench(*device_, task_);
     }
     session_.emplace(*bench_, task_);

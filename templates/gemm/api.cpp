@@ -35,8 +35,9 @@ TuneResult Gemm::tune(Budget budget) {
   return result;
 }
 
-Gemm gemm(const Context& context, const GemmProblem& problem, const Settings& config) {
-  return {context, specialise(context, gemm_template(), problem.settings(), config)};
+Gemm gemm(const Context& context, const GemmProblem& problem, const Settings& config,
+          const SpecialiseOptions& options) {
+  return {context, specialise(context, gemm_template(), problem.settings(), config, options)};
 }
 
 }  // namespace ptxloom

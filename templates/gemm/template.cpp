@@ -47,6 +47,25 @@ class GemmTemplate final : public Template {
     return gemm_kernel::input_bytes(Problem(space_, words));
   }
 
+  std::optional<MatrixProduct> product(const Settings& words) const override {
+    const Problem p(space_, words);
+    return MatrixProduct{.m = p.m,
+                         .n = p.n,
+                         .k = p.k,
+                         .a = p.a.type,
+                         .b = p.b.type,
+                         .c = p.c.type,
+                         .d = p.d.type,
+                         .a_rows = p.a.k_contiguous,
+                         .b_rows = !p.b.k_contiguous,
+                         .lda = p.a.ld,
+                         .ldb = p.b.ld,
+                         .ldc = p.c.ld,
+                         .ldd = p.d.ld,
+                         .alpha = p.alpha,
+                         .beta = p.beta};
+  }
+
   Settings config(const Specs& specs, const Target& target, const Settings& words,
                   const Settings& given) const override {
     const Problem p(space_, words);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `tune` does besides measuring, which takes a GPU.
 #include <catch2/catch_test_macros.hpp>
+#include <set>
 
 #include "cli/tool.hpp"
 #include "ptxloom/gemm.hpp"
@@ -83,6 +84,52 @@ TEST_CASE("tune --report holds what tune --json says, also where every candidate
     CHECK(one["block"]["threads"].get<int>() % 32 == 0);
     CHECK(one["block"]["per_sm"] >= 1);
   }
+}
+
+TEST_CASE("tune says which command searches the same again, and it does") {
+  const auto tune = [](std::vector<std::string> words) {
+    words.emplace_back("--json");
+    return run_tool(words, {{"PTXLOOM_CUDA_PATH", PTXLOOM_BINARY_DIR "/fake_cuda"}});
+  };
+  const ToolResult first = tune({"tune", "gemm", "--set", "m=64", "--set", "n=64", "--set", "k=64", "--set",
+                                 "tile_m=16|32", "--budget", "3evals", "--strategy", "random"});
+  if (first.code == 3) SKIP("a component is missing: " << first.err);
+  CAPTURE(first.err);
+  const auto one = nlohmann::json::parse(first.out);
+  std::vector<std::string> words = one["command"];
+  REQUIRE(words.at(0) == "ptxloom");
+  words.erase(words.begin());
+  const auto other = nlohmann::json::parse(tune(words).out);
+  CHECK(other["command"] == one["command"]);
+  CHECK(other["seed"] == one["seed"]);
+  REQUIRE(other["candidates"].size() == one["candidates"].size());
+  // Host threads link as they come, so that the order may differ.
+  const auto configs = [](const nlohmann::json& result) {
+    std::multiset<std::string> all;
+    for (const auto& candidate : result["candidates"]) all.insert(candidate["config"].dump());
+    return all;
+  };
+  CHECK(configs(other) == configs(one));
+}
+
+TEST_CASE("tune holds the winner against cuBLASLt, or says why not", "[gpu]") {
+  const auto tune = [](const char* type) {
+    return run_tool({"tune", "gemm", "--set", "m=1024", "--set", "n=1024", "--set", "k=1024", "--set",
+                     std::string("a=") + type, "--budget", "4evals", "--json"});
+  };
+  const ToolResult result = tune("bf16");
+  if (result.code == 3) SKIP("there is no GPU: " << result.err);
+  CAPTURE(result.err);
+  REQUIRE(result.code == 0);
+  const auto json = nlohmann::json::parse(result.out);
+  CHECK(check_schema(json, read_schema("tune")) == "");
+  CHECK(json["rates"]["peak_operations"] > 1e13);
+  CHECK(json["rates"]["peak_bytes"] > 1e11);
+  const auto& vendor = json["baselines"].back();
+  CHECK(vendor["name"].get<std::string>().starts_with("cuBLASLt"));
+  CHECK((vendor.contains("ratio") || vendor["problem"]["code"] == "no-cublaslt"));
+  const auto bytes = nlohmann::json::parse(tune("u8").out);
+  CHECK(bytes["baselines"].back()["problem"]["code"].is_string());
 }
 
 TEST_CASE("tune notices before the search that a report cannot be written") {

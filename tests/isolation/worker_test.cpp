@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Candidates in a process of their own: here in the executor, so that it can be tried without a GPU. Whatever
 // one does costs that one only.
+#include <array>
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <thread>
+#include <tuple>
 
 #include <signal.h>
 
 #include "ptxloom/tune.hpp"
+#include "support/environment.hpp"
 #include "support/errors.hpp"
 #include "support/faulty_candidates.hpp"
 #include "support/temporary_folder.hpp"
@@ -130,6 +134,45 @@ TEST_CASE("a search goes on through every fault, and its winner is correct") {
   CHECK(correct == 2);
 }
 
+TEST_CASE("a worker reads the overlays of its tuner, and no others") {
+  const TemporaryFolder folder;
+  // `turn` is written like no instruction that there is, and does what brev does: twice is nothing.
+  std::ofstream(folder / "overlay.json")
+      << R"({"form": "count", "text": "<op>.<type> D, A;", "ops": {"D": "out <type>", "A": "in <type>"},
+             "mods": {"op": "turn|brev", "type": "b32"}})";
+  tune::Candidate candidate = make_candidate("good");
+  const std::string place = "st.global.s32 [%rd5], %r5;";
+  candidate.ptx.insert(candidate.ptx.find(place), "turn.b32 %r5, %r5;\n  turn.b32 %r5, %r5;\n  ");
+  const tune::Task task = make_task(Catch::getSeed());
+  const auto problem = [&](std::vector<std::filesystem::path> specs) {
+    const auto worker = tune::make_worker(task, {.device = "cpu", .specs = std::move(specs)});
+    const tune::Reading reading = worker->measure({.config = {}, .candidate = candidate});
+    return reading.problem ? to_string(*reading.problem) : "";
+  };
+  // Where the environment names other folders, those are not the tuner's.
+  const ScopedVariable other("PTXLOOM_SPECS", folder.path().string());
+  CHECK(problem({}).find("turn") != std::string::npos);
+  CHECK(problem({folder.path()}).empty());
+  const Error missing = error_of([&] { problem({folder / "none"}); });
+  CHECK(missing.kind() == ErrorKind::usage);
+  CHECK(std::string(missing.what()).find("none") != std::string::npos);
+}
+
+TEST_CASE("a worker opens the libraries that its tuner was told to, and no others") {
+  const tune::Task task = make_task(1);
+  const auto code = [&](LibraryOptions libraries) {
+    const Error error = error_of([&] { tune::make_worker(task, {.libraries = std::move(libraries)}); });
+    return error.diagnostics().front().code;
+  };
+  const TemporaryFolder empty;
+  CHECK(code({.folders = {empty.path()}, .system = false}) == "no-driver");
+  // A driver that is there and too old is another answer: it was opened.
+  const std::filesystem::path old = PTXLOOM_BINARY_DIR "/fake_old_cuda";
+  if (!std::filesystem::exists(old / "libcuda.so.1")) SKIP("there is no stand-in driver");
+  CHECK(code({.folders = {old}, .system = false}) == "driver-too-old");
+  CHECK_NOTHROW(tune::make_worker(task, {.libraries = {.folders = {PTXLOOM_BINARY_DIR "/fake_cuda"}}}));
+}
+
 TEST_CASE("no worker leaves a process behind") {
   {
     const Rig rig;
@@ -154,13 +197,44 @@ TEST_CASE("a worker that cannot be what it should is an error that says so") {
   CHECK(code(babbler) == "worker-lost");
 }
 
+TEST_CASE("in the executor there is no vendor's library") {
+  const Rig rig;
+  const tune::Reading reading = rig.worker->measure_vendor(3);
+  REQUIRE(reading.problem);
+  CHECK(reading.problem->code == "no-vendor");
+  CHECK(!reading.restarted);
+  CHECK(rig.problem(make_candidate("good")).empty());
+}
+
 TEST_CASE("tasks and candidates survive the way into another process") {
   tune::Task task = make_task(7);
   task.warm = true;
   task.expected.untouched = {3, 1, 4};
+  task.product = MatrixProduct{.m = 1,
+                               .n = 2,
+                               .k = 3,
+                               .a = bf16,
+                               .b = f16,
+                               .d = f32,
+                               .a_rows = false,
+                               .b_rows = true,
+                               .lda = 4,
+                               .ldb = 5,
+                               .ldc = 6,
+                               .ldd = 7,
+                               .alpha = 0.5,
+                               .beta = -2};
   const tune::SharedTask shared = tune::share(task);
   const tune::Task back = tune::read_task(shared.head, shared.memory.get());
   CHECK(back.warm);
+  REQUIRE(back.product);
+  const MatrixProduct& product = *back.product;
+  using Sizes = std::array<std::uint64_t, 7>;
+  CHECK(Sizes{product.m, product.n, product.k, product.lda, product.ldb, product.ldc, product.ldd} ==
+        Sizes{1, 2, 3, 4, 5, 6, 7});
+  CHECK(std::tuple(product.a, product.b, product.c, product.d) == std::tuple(bf16, f16, Type(), f32));
+  CHECK(std::tuple(product.a_rows, product.b_rows, product.alpha, product.beta) ==
+        std::tuple(false, true, 0.5, -2.0));
   REQUIRE(back.tensors.size() == task.tensors.size());
   CHECK(back.tensors[0].bytes == task.tensors[0].bytes);
   CHECK(back.tensors[1].plan.shape == task.tensors[1].plan.shape);
@@ -177,4 +251,12 @@ TEST_CASE("tasks and candidates survive the way into another process") {
   CHECK(copy.scratch[0].shape == candidate.scratch[0].shape);
   candidate.cubin = {std::byte{1}, std::byte{2}};
   CHECK(tune::read_candidate(tune::to_message(candidate)).cubin == candidate.cubin);
+
+  // A file name is bytes: this one is no UTF-8, and has what JSON would escape.
+  const tune::Surroundings given{.specs = {"/a/\xff\"\n", "/b"},
+                                 .libraries = {.folders = {"", "/opt/\xc3\xbc"}, .system = false}};
+  const tune::Surroundings got = tune::read_surroundings(nlohmann::json::parse(to_json(given).dump()));
+  CHECK(got.specs == given.specs);
+  CHECK(got.libraries.folders == given.libraries.folders);
+  CHECK(!got.libraries.system);
 }

@@ -13,6 +13,7 @@ import os
 import pathlib
 import random
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -160,9 +161,15 @@ class Report(unittest.TestCase):
         best = made["winner"]["time_us"]
         self.assertIn(shown(best), seen["figures"][0])
         self.assertIn(shown(2 * 4096**3 / best * 1e-6), seen["figures"][1])
+        self.assertIn(f"{2 * 4096**3 / best * 1e6 / 1.07e15:.0%}"[:-1], seen["figures"][1])
+        self.assertIn("of the peak, 1,070 TFLOP/s", seen["figures"][1])
+        self.assertIn(shown(8 * 4096**2 / best * 1e-3), seen["figures"][2])
         ratio = made["baselines"][0]["time_us"] / best
-        self.assertIn(f"{ratio:.{2 if ratio < 10 else 1}f}\u00d7", seen["figures"][2])
-        self.assertIn("0.91\u00d7", seen["figures"][3])
+        self.assertIn(f"{ratio:.{2 if ratio < 10 else 1}f}\u00d7", seen["figures"][3])
+        self.assertIn("0.91\u00d7", seen["figures"][4])
+        self.assertIn("0.908 to 0.913 in 24 rounds", seen["figures"][4])
+        times = {"the winner": best, "the chip\u2019s limits": 139.0, **{b["name"]: b["time_us"] for b in made["baselines"]}}
+        self.assertEqual(seen["against"], sorted(times, key=times.get))
         varied = {n for n in sample.VALUES if len({c["config"][n] for c in made["candidates"]}) > 1}
         self.assertEqual(set(seen["parameters"]), varied)
         self.assertTrue({"registers", "shared memory", "threads", "occupancy", "spilled"} <= set(seen["resources"]))
@@ -224,6 +231,15 @@ class Report(unittest.TestCase):
         self.assertEqual(seen["heading"], [f"{sample.HOSTILE} on {sample.HOSTILE}"])
         self.assertEqual(seen["ptx"], made["winner"]["ptx"])
         self.assertTrue(any(sample.HOSTILE in note for note in seen["notes"]))
+        self.assertTrue(any(note.startswith("Not compared with") for note in seen["notes"]))
+        # A shell reads the commands as the words they are made of, whatever is in them.
+        *of_winner, again = [shlex.split(command) for command in seen["commands"]]
+        self.assertEqual(again, made["command"])
+        config = made["candidates"][made["winner"]["candidate"]]["config"]
+        for words in of_winner:
+            self.assertEqual(words[:3], ["ptxloom", words[1], sample.HOSTILE])
+            for name, value in {**made["problem"], **config}.items():
+                self.assertIn(f"{name}={value}", words)
 
     def test_two_devices(self):
         one, two = sample.result(count=30, seed=self.seed + 9), sample.result(count=17, seed=self.seed + 10)

@@ -84,7 +84,9 @@ async function use_page() {
   seen.results = all("script.result").map((one) => JSON.parse(one.textContent));
   seen.ptx = document.querySelector("#ptx pre")?.textContent;
   seen.inadmissible = texts("#space td:nth-child(2)");
-  seen.pairs = texts("#pairs tbody tr td:last-child");
+  seen.commands = texts("#commands code");
+  seen.against = texts(".against tbody th");
+  seen.pairs = texts("#finalists tbody tr td:last-child");
   seen.problems = texts("#problems details > summary");
   seen.gauges = all("#device svg.plot").length;
   seen.paper = {auto: paper()};

@@ -133,9 +133,12 @@ def result(count=400, seed=1, failing=0.06, ptx=PTX):
                "a_layout": "row", "b_layout": "col", "alpha": "1", "beta": "0"}
     made = {
         "schema": 1, "record": None, "source": "none", "device": device, "template": "gemm", "problem": problem,
+        "command": ["ptxloom", "tune", "gemm"] + [w for n, v in problem.items() for w in ("--set", f"{n}={v}")] +
+                   ["--strategy", "guided", "--budget", "60", "--seed", str(seed)],
         "seed": seed, "strategy": "guided", "budget": {"seconds": 60, "evaluations": 0}, "seconds": seconds + 1.7,
         "device_busy": 0.83, "evaluations": count, "interrupted": False,
-        "rates": {"operations": 2.0 * 4096**3, "unit": "f16", "input_bytes": 2.0 * 2 * 4096**2, "least_us": 139.0},
+        "rates": {"operations": 2.0 * 4096**3, "unit": "f16", "input_bytes": 2.0 * 2 * 4096**2,
+                  "bytes": 8.0 * 4096**2, "peak_operations": 1.07e15, "peak_bytes": 4.9e12, "least_us": 139.0},
         "space": {"parameters": [{"name": n, "values": v} for n, v in VALUES.items()], "configurations": 504000,
                   "admissible": 61234,
                   "inadmissible": [{"rule": r, "count": c} for r, c in zip(RULES, [312001, 88342, 27113, 11210, 4000,
@@ -165,7 +168,8 @@ def crown(made, index, ptx):
     first = next((i for i, c in enumerate(made["candidates"]) if c["state"] == "measured"))
     made["baselines"] = [{"name": "template default", "candidate": first,
                           "time_us": made["candidates"][first]["time_us"]},
-                         {"name": "cuBLASLt 13.1", "time_us": one["time_us"] * 0.91, "spread": 0.004}]
+                         {"name": "cuBLASLt 13.1.0", "time_us": one["time_us"] * 0.91, "spread": 0.004, "ratio": 0.91,
+                          "low": 0.908, "high": 0.913, "rounds": 24}]
 
 
 def only_record(seed):
@@ -186,6 +190,8 @@ def hostile(seed):
     made["space"]["inadmissible"].append({"rule": HOSTILE, "count": 5})
     made["space"]["parameters"].append({"name": HOSTILE, "values": [HOSTILE, "1"]})
     made["unkept"] = {"code": "unwritable-file", "message": HOSTILE}
+    made["command"] = ["ptxloom", HOSTILE]
+    made["baselines"] = [{"name": HOSTILE, "problem": {"code": "no-cublaslt", "message": HOSTILE}}]
     for i, one in enumerate(made["candidates"]):
         one["config"][HOSTILE] = HOSTILE if i % 2 else "1"
         if "problem" in one:

@@ -18,7 +18,7 @@ function figure_columns(result) {
      shown: (one) => one.time * result.time.scale},
     {key: "slower", title: "to best", unit: "\u00d7", number: true, value: slower, text: (one) => number_text(slower(one), 2)},
     {key: "spread", title: "spread", unit: "%", number: true, value: (one) => one.spread, text: (one) => number_text(100 * one.spread, 1), shown: percent("spread")},
-    ...(result.rate ? [{key: "rate", title: "rate", unit: result.rate.unit, number: true, value: (one) => (one.time > 0 ? 1 / one.time : undefined), text: (one) => result.rate.text(one.time)}] : []),
+    ...result.rates.slice(0, 1).map((rate) => ({key: "rate", title: "rate", unit: rate.unit, number: true, value: (one) => (one.time > 0 ? 1 / one.time : undefined), text: (one) => rate.text(one.time)})),
     number("registers", "regs", "a thread"),
     {key: "shared", title: "shared", unit: "KiB", number: true, value: (one) => one.shared, text: (one) => (is_number(one.shared) ? number_text(kib(one), 1) : kNone), shown: kib},
     number("threads", "threads", "a block"),

@@ -49,6 +49,11 @@ function bytes_text(bytes) {
   return bytes >= 1024 ? `${number_text(bytes / 1024, bytes % 1024 === 0 ? 0 : 1)} KiB` : `${number_text(bytes)} B`;
 }
 
+/** Words as a shell reads them back. */
+function shell_text(words) {
+  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(" ");
+}
+
 function config_text(config) {
   return Object.entries(config).map(([name, value]) => `${name}=${value}`).join(" ");
 }

@@ -8,23 +8,33 @@ function figure_of(value, unit, label, kind = "") {
               html("div", {class: "label"}, label));
 }
 
+/** How many times as fast the winner is; where both were timed in turns, as that said. */
+function advantage(result, baseline) {
+  return baseline.ratio ?? baseline.time_us / result.best;
+}
+
 function comparison_figure(result, baseline) {
-  const ratio = baseline.time_us / result.best;
+  const ratio = advantage(result, baseline);
   const words = ratio >= 1 ? "as fast as" : "the speed of";
-  return figure_of(times_text(ratio), "", [`${words} `, html("b", {}, baseline.name), `, ${result.time.whole(baseline.time_us)}`]);
+  const certain = is_number(baseline.low) ? `, ${number_text(baseline.low, 3)} to ${number_text(baseline.high, 3)} in ${count_text(baseline.rounds, "round")}` : "";
+  return figure_of(times_text(ratio), "", [`${words} `, html("b", {}, baseline.name), certain]);
+}
+
+function rate_figure(result, rate, what) {
+  const share = rate.peak ? `${percent_text(rate.share(result.best), 0)} of the peak, ${rate.peak}` : "";
+  return figure_of(rate.text(result.best), rate.unit, [share, what && html("br"), what]);
 }
 
 function headline_figures(result) {
   const {data, best} = result;
   if (!(best > 0)) return null;
   const spread = data.winner?.spread ?? data.record.spread;
-  const figures = [figure_of(result.time.text(best), result.time.unit, `a launch, spread ${percent_text(spread)}`, "best")];
-  if (result.rate) {
-    const least = data.rates.least_us;
-    const share = least > 0 ? `${percent_text(least / best, 0)} of what the chip\u2019s limits allow` : "";
-    figures.push(figure_of(result.rate.text(best), result.rate.unit, share));
-  }
-  return html("div", {class: "figures"}, figures, data.baselines.map((one) => comparison_figure(result, one)));
+  const least = data.rates.least_us;
+  const share = least > 0 ? `; ${percent_text(least / best, 0)} of what the chip\u2019s limits allow` : "";
+  return html("div", {class: "figures"},
+              figure_of(result.time.text(best), result.time.unit, `a launch, spread ${percent_text(spread)}${share}`, "best"),
+              result.rates.map((rate) => rate_figure(result, rate, rate.unit.endsWith("B/s") && "each byte counted once")),
+              result.baselines.map((one) => comparison_figure(result, one)));
 }
 
 function budget_text({seconds, evaluations}) {
@@ -69,7 +79,9 @@ function headline(view) {
     html("h1", {}, `${data.template} on ${data.device.name}`),
     pairs_list(Object.entries(data.problem), "settings"),
     headline_figures(result),
+    against_bars(result),
     html("p", {class: "quiet"}, search_text(result)),
+    result.uncompared.length > 0 && html("ul", {class: "notes info"}, result.uncompared.map((one) => html("li", {}, `Not compared with ${one.name}: ${one.problem.message} (${one.problem.code})`))),
     warnings.length > 0 && html("ul", {class: "notes"}, warnings.map((one) => html("li", {}, one))),
   ];
 }

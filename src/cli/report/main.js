@@ -37,7 +37,7 @@ function show_result(results, result) {
   const view = make_view(result);
   const sections = [winner_section, progress_section, parameters_section, resources_section, candidates_section,
                     pairs_section, problems_section, space_section, device_section].map((make) => make(view)).filter(Boolean);
-  const links = sections.map((one) => html("a", {href: `#${one.id}`}, one.querySelector("h2").textContent.replace(/ #.*/, "")));
+  const links = sections.map((one) => html("a", {href: `#${one.id}`}, sentence_case(one.id)));
   const devices = results.length > 1 && html("div", {class: "choice", role: "group", "aria-label": "Device"}, results.map((one) => html("button", {
     type: "button", "aria-pressed": String(one === result), onclick: () => show_result(results, one)}, one.data.device.name)));
   document.getElementById("bar").replaceChildren(html("strong", {}, "ptxloom tune"), html("nav", {"aria-label": "Sections"}, links),

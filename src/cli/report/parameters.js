@@ -44,12 +44,12 @@ function strip_label(view, name, strip, x, plot, room) {
 }
 
 function draw_parameter(view, effect, width) {
-  const plot = new Plot(view, {width, height: 190, margin: {top: 8, right: 6, bottom: 22, left: 44},
+  const plot = new Plot(view, {width, height: 200, margin: {top: 18, right: 6, bottom: 22, left: 44},
                                label: `Time by ${effect.name}`});
   const y = time_scale(view, [], plot.bottom - 8, plot.top + 4);
   const room = (plot.right - plot.left) / effect.strips.length;
   const points = [];
-  plot.y_axis(y, time_tick(view), 5);
+  plot.y_axis(y, time_tick(view), 5, view.result.time.unit);
   const spread = Math.min(room * 0.72, 46);
   effect.strips.forEach((strip, i) => {
     const x = plot.left + (i + 0.5) * room;

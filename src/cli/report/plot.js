@@ -29,7 +29,9 @@ class Plot {
     this.svg.append(...nodes);
   }
 
-  y_axis(scale, text, count) {
+  /** `unit` stands above the ticks. */
+  y_axis(scale, text, count, unit = "") {
+    if (unit) this.add(svg("text", {x: this.left - 6, y: this.top - 6, "text-anchor": "end"}, unit));
     for (const tick of scale.ticks(count)) {
       const y = Math.round(scale(tick)) + 0.5;
       this.add(svg("line", {class: "grid", x1: this.left, x2: this.right, y1: y, y2: y}),

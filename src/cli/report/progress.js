@@ -20,8 +20,8 @@ const kLabelHeight = 14, kLabelRoom = 240;
 
 /** Times to hold the candidates against: {us, name, kind}. The chip's limits only where they are near. */
 function reference_lines(result) {
-  const {baselines, rates} = result.data;
-  const lines = baselines.map((one) => ({us: one.time_us, name: one.name, kind: "baseline"}));
+  const {rates} = result.data;
+  const lines = result.baselines.map((one) => ({us: one.time_us, name: one.name, kind: "baseline"}));
   if (rates.least_us > result.best / 4) lines.push({us: rates.least_us, name: "the chip\u2019s limits", kind: "baseline"});
   if (result.winner) lines.push({us: result.best, name: "best", kind: "strong"});
   return lines;

@@ -16,14 +16,14 @@ function resource_kinds(result) {
 }
 
 function draw_resource(view, resource, candidates, width) {
-  const plot = new Plot(view, {width, height: 200, margin: {top: 8, right: 14, bottom: 26, left: 44},
+  const plot = new Plot(view, {width, height: 210, margin: {top: 18, right: 14, bottom: 26, left: 44},
                                label: `Time by ${resource.title} ${resource.of}`});
   const value = (one) => one[resource.key] * (resource.scale ?? 1);
   const values = candidates.map(value);
   const low = Math.min(...values), high = Math.max(...values);
   const x = (resource.log ? log_scale : linear_scale)(low, high, plot.left + 8, plot.right - 4);
   const y = time_scale(view, [], plot.bottom - 8, plot.top + 4);
-  plot.y_axis(y, time_tick(view), 5);
+  plot.y_axis(y, time_tick(view), 5, view.result.time.unit);
   plot.x_axis(x, (tick) => number_text(tick, tick % 1 === 0 ? 0 : 1), width / 65);
   plot.dots(candidates.map((one) => ({x: x(value(one)), y: y(one.time), candidate: one})));
   return plot;

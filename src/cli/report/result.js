@@ -2,22 +2,22 @@
 // A result as the page uses it: docs/json/tune.json with what follows from it.
 "use strict";
 
-/** Rates that people say, of a problem's operations, or of its bytes where operations are not known. */
-function rate_style(rates) {
-  const work = rates.operations > 0 ? rates.operations : rates.input_bytes;
-  if (!(work > 0)) return null;
-  const unit = !(rates.operations > 0) ? "B/s" : /^t?f[0-9]/.test(rates.unit) ? "FLOP/s" : "OP/s";
-  return {work, unit};
-}
-
-/** The rate of a time in a unit that fits all: {unit, text(us)}. */
-function rate_of(rates, best_us) {
-  const style = rate_style(rates);
-  if (style === null || !(best_us > 0)) return null;
-  const most = style.work / best_us * 1e6;
+/** The rate of some work in a unit that fits the best time: {unit, text(us), peak: text or "", share(us)}. */
+function rate_style(work, unit, peak, best_us) {
+  if (!(work > 0) || !(best_us > 0)) return null;
+  const most = work / best_us * 1e6;
   const [prefix, scale] = most >= 1e12 ? ["T", 1e-12] : most >= 1e9 ? ["G", 1e-9] : ["M", 1e-6];
   const digits = Math.min(2, digits_for(most * scale));
-  return {unit: prefix + style.unit, text: (us) => (us > 0 ? number_text(style.work / us * 1e6 * scale, digits) : kNone)};
+  const text = (rate) => number_text(rate * scale, digits);
+  return {unit: prefix + unit, text: (us) => (us > 0 ? text(work / us * 1e6) : kNone),
+          peak: peak > 0 ? `${number_text(peak * scale)} ${prefix}${unit}` : "", share: (us) => work / us * 1e6 / peak};
+}
+
+/** Rates that people say: of the operations and of the bytes, those that are known. */
+function rates_of(rates, best_us) {
+  const operations = /^t?f[0-9]/.test(rates.unit) ? "FLOP/s" : "OP/s";
+  return [rate_style(rates.operations, operations, rates.peak_operations, best_us),
+          rate_style(rates.bytes, "B/s", rates.peak_bytes, best_us)].filter(Boolean);
 }
 
 function read_candidate(one, index, winner) {
@@ -77,6 +77,7 @@ function read_result(text) {
   const verified = candidates.filter((one) => one.kind === "measured" && one.time > 0);
   const parameters = tried_parameters(data.space, candidates);
   const best = data.winner?.time_us ?? data.record?.time_us;
+  const baselines = data.baselines.filter((one) => one.time_us > 0);
   const fastest = Math.min(...verified.map((one) => one.time), ...(best > 0 ? [best] : []));
   return {
     text,
@@ -86,11 +87,13 @@ function read_result(text) {
     problems: candidates.filter((one) => one.kind !== "measured"),
     winner: data.winner === null ? null : candidates[data.winner.candidate],
     best,
-    edge: slow_edge(verified, data.baselines),
+    edge: slow_edge(verified, baselines),
+    baselines,
+    uncompared: data.baselines.filter((one) => one.problem),
     parameters,
     varied: parameters.filter((one) => one.values.length > 1),
     same: parameters.filter((one) => one.values.length === 1),
     time: time_style(Number.isFinite(fastest) ? fastest : 1),
-    rate: rate_of(data.rates, fastest),
+    rates: rates_of(data.rates, fastest),
   };
 }

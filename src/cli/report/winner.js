@@ -49,6 +49,24 @@ function ptx_block(ptx) {
               html("div", {class: "source"}, button, html("pre", {tabindex: 0}, ptx)));
 }
 
+/** Commands to try what the page says: they are copied whole. */
+function commands(view, config) {
+  const {data} = view.result;
+  const sets = (settings) => Object.entries(settings).flatMap(([name, value]) => ["--set", `${name}=${value}`]);
+  const given = [...sets(data.problem), ...sets(config)];
+  const all = [["Run and verify this configuration", ["ptxloom", "run", data.template, ...given]],
+               ["Write its PTX to a file", ["ptxloom", "emit", data.template, "--target", data.device.sm, ...given, "-o", `${data.template}.ptx`]],
+               ["Search the same again", data.command]];
+  const row = ([title, words]) => {
+    const text = shell_text(words);
+    const button = html("button", {type: "button", "aria-label": `Copy: ${title}`, onclick: () => copy_text(text, button)}, "Copy");
+    // Lines break between options only.
+    const options = text.split(/ (?=--?\w)/).map((one, i) => [i > 0 && " ", html("span", {}, one)]);
+    return html("li", {}, html("span", {class: "title"}, title, button), html("code", {}, options));
+  };
+  return html("details", {id: "commands"}, html("summary", {}, "Commands: run it, write its PTX, search again"), html("ul", {class: "commands"}, all.map(row)));
+}
+
 function winner_section(view) {
   const {data, winner} = view.result;
   const config = winner?.config ?? data.record?.config;
@@ -60,5 +78,5 @@ function winner_section(view) {
     html("div", {}, html("h3", {}, "Configuration"), pairs_list(Object.entries(config))),
     html("div", {}, html("h3", {}, "Resources"), pairs_list([...resource_pairs(record?.resources, winner), ...made])),
     launches.map((launch, i) => html("div", {}, html("h3", {}, launches.length > 1 ? `Launch ${i + 1}` : "Launch"), pairs_list(launch_pairs(launch))))),
-    data.winner?.ptx && ptx_block(data.winner.ptx));
+    data.winner?.ptx && ptx_block(data.winner.ptx), commands(view, config));
 }

@@ -2,6 +2,8 @@
 // A build without CUDA: every library is missing, and says why.
 #include "ptxloom/libraries.hpp"
 
+#include <utility>
+
 namespace ptxloom {
 namespace {
 
@@ -15,13 +17,17 @@ Diagnostic absence() {
 
 }  // namespace
 
-struct Libraries::State {};
+struct Libraries::State {
+  LibraryOptions options;
+};
 
-Libraries::Libraries(LibraryOptions) {}
+Libraries::Libraries(LibraryOptions options) : state_(std::make_shared<State>(State{std::move(options)})) {}
+const LibraryOptions& Libraries::options() const { return state_->options; }
 const cuda::Driver& Libraries::driver() const { throw_absence(); }
 const cuda::NvJitLink& Libraries::nvjitlink() const { throw_absence(); }
 const cuda::Nvrtc& Libraries::nvrtc() const { throw_absence(); }
 const cuda::Nvml& Libraries::nvml() const { throw_absence(); }
+const cuda::CublasLt& Libraries::cublaslt() const { throw_absence(); }
 bool Libraries::has_driver() const noexcept { return false; }
 bool Libraries::has_nvjitlink() const noexcept { return false; }
 

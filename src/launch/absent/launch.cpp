@@ -3,6 +3,8 @@
 // why.
 #include "ptxloom/launch.hpp"
 
+#include "launch/current.hpp"
+
 namespace ptxloom {
 namespace {
 
@@ -22,6 +24,8 @@ std::optional<DeviceHealth> DeviceContext::health() const { return std::nullopt;
 void DeviceContext::synchronize() const { throw_absence(); }
 void DeviceContext::synchronize(CUstream_st*) const { throw_absence(); }
 std::pair<std::uint64_t, std::uint64_t> DeviceContext::memory() const { throw_absence(); }
+
+void with_current(const DeviceContext&, const std::function<void()>&) { throw_absence(); }
 
 DeviceMemory::DeviceMemory(const DeviceContext&, std::uint64_t) { throw_absence(); }
 std::uint64_t DeviceMemory::address() const { return 0; }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/require_record.hpp"
+
+#include <fmt/format.h>
+
+namespace ptxloom::api {
+
+std::string words_of(const Settings& settings) {
+  std::string words;
+  for (const auto& [name, value] : settings)
+    words += fmt::format("{}{}={}", words.empty() ? "" : " ", name, value);
+  return words;
+}
+
+Record require_record(const Context& context, std::string_view name, const Settings& problem) {
+  const DeviceKey device = device_key(context.device_context().info());
+  if (auto record = context.records().find(device, name, problem)) return std::move(*record);
+  const auto near = context.records().nearest(device, name, problem);
+  throw Error(
+      ErrorKind::refused, "no-record",
+      fmt::format("no record of {} for this device, problem and version in {}", name,
+                  context.records().folder().string()),
+      near ? fmt::format("the nearest is of {}; tune this problem, or do not demand a record (must-hit)",
+                         words_of(near->problem))
+           : "tune this problem, or do not demand a record (must-hit)");
+}
+
+}  // namespace ptxloom::api

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vendor's library at our products, with a driver that keeps books and a cuBLASLt that computes on the
+// host: whether it is asked for the product we mean, of every layout, is held against gemm's own reference.
+#include <catch2/catch_get_random_seed.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+#include "ptxloom/gemm.hpp"
+#include "support/fake_driver.hpp"
+#include "support/temporary_folder.hpp"
+#include "tune/session.hpp"
+
+using namespace ptxloom;
+
+namespace {
+
+tune::Task make_task(const Settings& words) {
+  const Template& gemm = gemm_template();
+  const Settings problem = gemm.problem(words);
+  tune::Task task{.tensors = make_tensors(gemm, problem, {}, Catch::getSeed()),
+                  .product = gemm.product(problem)};
+  task.expected = gemm.expect(problem, task.tensors);
+  return task;
+}
+
+tune::Reading measure(const tune::Task& task, const Libraries& libraries = fake_libraries()) {
+  fresh_fake();
+  const DeviceContext device(libraries);
+  const auto bench = tune::make_gpu_bench(device, task);
+  tune::Session session(*bench, task);
+  bool lost = false;
+  return session.measure_vendor(3, lost);
+}
+
+}  // namespace
+
+TEST_CASE("the vendor's library is asked for the product that gemm computes, of every layout") {
+  for (const char* type : {"s8", "f64"}) {
+    for (const char* a_layout : {"row", "col"}) {
+      for (const char* b_layout : {"row", "col"}) {
+        for (const char* beta : {"0", "3"}) {
+          const Settings words{{"m", "19"},
+                               {"n", "23"},
+                               {"k", "29"},
+                               {"a", type},
+                               {"lda", "37"},
+                               {"ldb", "41"},
+                               {"ldc", "43"},
+                               {"ldd", "47"},
+                               {"alpha", "-2"},
+                               {"beta", beta},
+                               {"a_layout", a_layout},
+                               {"b_layout", b_layout}};
+          CAPTURE(type, a_layout, b_layout, beta);
+          const tune::Reading reading = measure(make_task(words));
+          INFO((reading.problem ? to_string(*reading.problem) : ""));
+          CHECK(!reading.problem);
+          CHECK(reading.us.size() == 3);
+          CHECK(reading.library == "cuBLASLt 13.4.2");
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the vendor's result is verified like any other") {
+  tune::Task task = make_task({{"m", "19"}, {"n", "23"}, {"k", "29"}, {"a", "s8"}});
+  task.expected.points[5].value += 1;
+  const tune::Reading reading = measure(task);
+  REQUIRE(reading.problem);
+  CHECK(reading.problem->code == "wrong-result");
+}
+
+TEST_CASE("a product that the vendor's library does not have, and a library that is not there, say so") {
+  const auto code = [](const Settings& words, const Libraries& libraries = fake_libraries()) {
+    const tune::Reading reading = measure(make_task(words), libraries);
+    return reading.problem ? reading.problem->code : "";
+  };
+  CHECK(code({{"m", "8"}, {"n", "8"}, {"k", "16"}, {"a", "u8"}}) == "vendor-refused");    // no such type
+  CHECK(code({{"m", "8"}, {"n", "8"}, {"k", "16"}, {"a", "bf16"}}) == "vendor-refused");  // says the library
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink(fake_driver_folder() / "libcuda.so.1", folder / "libcuda.so.1");
+  CHECK(code({{"m", "8"}, {"n", "8"}, {"k", "16"}, {"a", "s8"}},
+             Libraries({.folders = {folder.path()}, .system = false})) == "no-cublaslt");
+  tune::Task none = make_task({{"m", "8"}, {"n", "8"}, {"k", "16"}, {"a", "s8"}});
+  none.product.reset();
+  CHECK(measure(none).problem->code == "vendor-refused");
+}
