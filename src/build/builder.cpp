@@ -173,16 +173,15 @@ bool KernelBuilder::has(std::string_view text) {
 // Operands of one instruction stand together in the pool; the elements of its vectors before them.
 std::span<const ir::Operand> KernelBuilder::push_operands(std::span<const Arg> args) {
   std::vector<ir::Operand>& pool = kernel().operands;
-  std::size_t element = pool.size(), operand = element;
-  for (const Arg& arg : args) operand += arg.elements().size();
-  pool.resize(operand + args.size());
+  auto elements = static_cast<std::uint32_t>(pool.size());
+  for (const Arg& arg : args)
+    for (const Reg& element : arg.elements())
+      pool.push_back({.kind = ir::Operand::Kind::reg, .index = element.id.id});
   for (const Arg& arg : args) {
-    pool[operand] = arg.operand();
-    if (arg.operand().kind == ir::Operand::Kind::vector)
-      pool[operand].index = static_cast<std::uint32_t>(element);
-    ++operand;
-    for (const Reg& r : arg.elements())
-      pool[element++] = {.kind = ir::Operand::Kind::reg, .index = r.id.id};
+    pool.push_back(arg.operand());
+    if (arg.operand().kind != ir::Operand::Kind::vector) continue;
+    pool.back().index = elements;
+    elements += pool.back().count;
   }
   return std::span<const ir::Operand>(pool).last(args.size());
 }

@@ -16,13 +16,12 @@ class Buffer {
   explicit Buffer(std::size_t capacity) { text_.reserve(capacity); }
 
   Buffer& operator<<(std::string_view piece) {
-    if (piece.size() > sizeof gathered_ - size_) {
+    if (piece.size() > sizeof gathered_) {
       flush();
-      if (piece.size() > sizeof gathered_) {
-        text_ += piece;
-        return *this;
-      }
+      text_ += piece;
+      return *this;
     }
+    make_room(piece.size());
     std::memcpy(gathered_ + size_, piece.data(), piece.size());
     size_ += piece.size();
     return *this;
