@@ -22,7 +22,7 @@ function comparison_figure(result, baseline) {
 
 function rate_figure(result, rate, what) {
   const share = rate.peak ? `${percent_text(rate.share(result.best), 0)} of the peak, ${rate.peak}` : "";
-  return figure_of(rate.text(result.best), rate.unit, [share, what && html("br"), what]);
+  return figure_of(rate.text(result.best), rate.unit, [share, share && what && html("br"), what]);
 }
 
 function headline_figures(result) {
