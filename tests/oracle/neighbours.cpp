@@ -72,10 +72,19 @@ bool names_operands(std::string_view message) {
          message.find("Vector with elements of different types") != message.npos;
 }
 
+/// As stricter.txt spells a change, with `_` for spaces.
+std::string in_one_word(std::string change) {
+  std::ranges::replace(change, ' ', '_');
+  return change;
+}
+
 /// The two verdicts on the cases at one place; where they differ, a case is told apart by who refuses it.
 class Comparison {
  public:
-  explicit Comparison(const Question& question) : question_(question), cases_(neighbours(question)) {
+  explicit Comparison(const Question& question)
+      : question_(question),
+        stricter_(question.stricter.of(question.form.name)),
+        cases_(neighbours(question)) {
     for (const Case& one : cases_) lines_.push_back(one.line);
     outcome_.lines = lines_.size();
     taken_.resize(lines_.size());
@@ -91,7 +100,7 @@ class Comparison {
       if (!theirs[i].judged) ++outcome_.unjudged;
       if (theirs[i].judged && theirs[i].accepted) taken_[i] = true;
       if (!theirs[i].judged || ours[i].accepted == theirs[i].accepted) continue;
-      if (theirs[i].accepted && question_.stricter.of(question_.form.name).contains(cases_[i].change)) {
+      if (theirs[i].accepted && stricter_.contains(in_one_word(cases_[i].change))) {
         ++outcome_.stricter;
         continue;
       }
@@ -176,6 +185,7 @@ class Comparison {
   }
 
   const Question& question_;
+  const std::set<std::string> stricter_;
   std::vector<Case> cases_;
   std::vector<std::string> lines_;
   std::vector<bool> taken_;  // by line: on a target before ptxas took it, for what stands there
