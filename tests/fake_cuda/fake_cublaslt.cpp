@@ -118,7 +118,7 @@ extern "C" int cublasLtMatmul(void*, const Operation* operation, const void* alp
     return kInvalidValue;
   if (operation->scale == kF64)
     multiply<double, double>(*operation, alpha, a, *la, b, *lb, beta, c, *lc, d, *ld);
-  else
-    multiply<std::int8_t, std::int32_t>(*operation, alpha, a, *la, b, *lb, beta, c, *lc, d, *ld);
+  else  // unsigned: sums of s32 wrap
+    multiply<std::int8_t, std::uint32_t>(*operation, alpha, a, *la, b, *lb, beta, c, *lc, d, *ld);
   return kSuccess;
 }
