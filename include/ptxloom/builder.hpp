@@ -35,7 +35,7 @@ struct Label {
   std::uint32_t index = 0;
 };
 
-/// A shared memory array of the kernel, or a dynamic one.
+/// A shared memory array of the kernel, or a dynamic one. As an operand: its address.
 struct Shared {
   std::uint32_t symbol = 0;
   Type type;
@@ -114,6 +114,8 @@ class KernelBuilder {
   Reg param(Type type, std::string name);
   /// A pointer to global memory, likewise.
   Pointer pointer(Type element, std::string name);
+  /// A tensor map (EncodedTensorMap), as 128 opaque bytes: the generic address that tensor copies name.
+  Reg tensor_map(std::string name);
   Reg reg(Type type);
   std::vector<Reg> regs(Type type, int count);
   /// The same register, used as another type of its size (a b32 that holds an f16x2).
@@ -204,17 +206,13 @@ class KernelBuilder {
     std::span<const OperandSpec> places;
     Version since;
   };
-  struct Opcode {
-    std::span<const Variant> candidates;
-    Legal last;  // the one that fitted last: mostly it fits again
-  };
   struct Hash {
     using is_transparent = void;
     std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }
   };
 
   ir::Kernel& kernel() { return module_.functions.front(); }
-  Opcode& opcode(std::string_view text);
+  Legal find_legal(std::string_view text, std::span<const ir::Operand> operands, std::size_t pool_start);
   std::span<const ir::Operand> push_operands(std::span<const Arg> args);
   void append(const Legal& legal, std::size_t operand_count);
   [[noreturn]] void refuse(std::string_view text, Diagnostic diagnostic, std::size_t first_operand);
@@ -229,7 +227,9 @@ class KernelBuilder {
   Target target_;
   ir::Module module_;
   Version version_;
-  std::unordered_map<std::string, Opcode, Hash, std::equal_to<>> opcodes_;
+  // By opcode, the one that fitted last: mostly it fits again.
+  std::unordered_map<std::string, Legal, Hash, std::equal_to<>> opcodes_;
+  std::unordered_map<std::string, bool, Hash, std::equal_to<>> has_;
   ByVariant<Legal> legal_;
   std::array<std::uint32_t, 8> class_counts_{};  // registers so far, by class
   std::optional<ir::Guard> guard_;

@@ -42,6 +42,12 @@ struct ContextOptions {
   LibraryOptions libraries = {};
 };
 
+/// How long making a context took, in milliseconds.
+struct StartTimes {
+  double device = 0;  ///< the driver's own start and the device's primary context; 0 on the executor
+  double rest = 0;    ///< specs, cache, records
+};
+
 class Context {
  public:
   /// Throws Error(missing, "no-driver") where a GPU is asked for and there is none, Error(usage,
@@ -82,6 +88,7 @@ class Context {
   const Linker& linker() const;
   const Records& records() const;
   const Log& log() const;
+  const StartTimes& start_times() const;
   /// The GPU behind it, for streams, events and graphs. Throws Error(missing, "no-device") on the executor.
   const DeviceContext& device_context() const;
 

@@ -66,8 +66,10 @@ struct LinkOptions {
   int optimisation = 3;  ///< 0 to 3
   bool debug = false;    ///< -g; turns optimisation off
   bool line_info = false;
-  int max_registers = 0;             ///< a thread; 0: no limit but the kernel's own directives
-  bool cached_only = false;          ///< links nothing: what the cache lacks is refused, "not-cached"
+  int max_registers = 0;  ///< a thread; 0: no limit but the kernel's own directives
+  /// Links nothing, and needs no nvJitLink: takes what any that has filled the cache has made; what the cache
+  /// lacks is refused, "not-cached".
+  bool cached_only = false;
   std::vector<std::string> extra{};  ///< passed on as they are, such as "-Xptxas=--warn-on-spills"
 };
 

@@ -44,6 +44,7 @@ struct DeviceInfo {
   int shared_per_block = 0;  ///< bytes, with the opt-in
   int threads_per_sm = 0;
   int driver_api = 0;  ///< CUDA version of the driver: 13000
+  std::string pci{};  ///< "0000:3b:00.0", whatever CUDA_VISIBLE_DEVICES makes of the ordinal; empty: not told
 
   /// The most specific target of the chip; throws Error(usage, "unknown-target") for one not in the specs.
   Target target() const { return target_of_device(major, minor); }

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "ptxloom/tensor_map.hpp"
 #include "ptxloom/type.hpp"
 
 // A piece of work as plain data, without a kernel's inside: the words that describe it, its tensors, how its
@@ -30,17 +32,21 @@ struct TensorPlan {
   std::uint64_t bytes() const { return elements() * static_cast<std::uint64_t>(type.bytes()); }
 };
 
-/// One kernel argument: a tensor's address, or a scalar's bits.
+/// One kernel argument: a tensor's address, a tensor map of it, or a scalar's bits.
 struct ArgumentPlan {
   std::string name;
   Type type;
   std::string tensor = {};
   std::uint64_t bits = 0;
+  std::optional<TensorMap> map = {};  ///< its address is filled in where the tensor's is known
 };
 
 struct LaunchPlan {
   std::string entry;
-  std::array<std::uint32_t, 3> grid{1, 1, 1};
+  std::array<std::uint32_t, 3> grid{1, 1, 1};  ///< of a persistent grid: one block a piece of work
+  /// Of a persistent grid: how many blocks an SM holds at once. No more than that are launched, and each goes
+  /// on to further pieces of work. 0: the grid is launched as it is.
+  std::uint32_t blocks_per_sm = 0;
   std::array<std::uint32_t, 3> block{1, 1, 1};
   std::array<std::uint32_t, 3> cluster{1, 1, 1};
   std::uint32_t shared_bytes = 0;  ///< dynamic

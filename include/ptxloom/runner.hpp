@@ -48,6 +48,7 @@ struct RunOptions {
   std::vector<HostTensor> inputs;  ///< by name; an absent one is random
   std::uint64_t seed = 0;
   bool verify = true;
+  bool must_hit = false;         ///< SpecialiseOptions::must_hit
   exec::Observer observer = {};  ///< of the run whose outputs are kept; sees nothing on a GPU
 };
 

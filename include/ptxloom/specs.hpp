@@ -155,6 +155,10 @@ class Specs {
   /// vectors, symbols ...). Modifiers may stand in any order the form allows. The span stays valid as long as
   /// the Specs.
   std::span<const Variant> match(std::string_view opcode) const;
+  /// The same form by form, for who takes the first that fits and need not wait until the forms behind it are
+  /// compiled: those of the `nth` form, from 0, that has the opcode; empty behind the last. What is read
+  /// leniently (a modifier that stands twice) only `match` knows.
+  std::span<const Variant> match_form(std::string_view opcode, std::size_t nth) const;
   /// Why an opcode that matches nothing is wrong, and the nearest legal ones: a diagnostic that names them.
   /// Its column is that of the wrong word in the opcode, from 1.
   Diagnostic explain(std::string_view opcode, const Target& target) const;

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "ptxloom/launch.hpp"
 #include "ptxloom/log.hpp"
 #include "ptxloom/plan.hpp"
+#include "ptxloom/ranks.hpp"
 #include "ptxloom/tuning_space.hpp"
 
 // Which configuration of a kernel is fastest? A strategy picks configurations out of a space, a callback of
@@ -27,8 +29,26 @@ namespace [[gnu::visibility("default")]] ptxloom {
 
 /// Where a plan's tensor lies. Throws nothing; 0 for a tensor that the problem does not have.
 using AddressOf = std::function<std::uint64_t(std::string_view tensor)>;
-std::vector<Argument> arguments_of(const LaunchPlan& plan, const AddressOf& address);
-LaunchConfig launch_config_of(const LaunchPlan& plan);
+/// A tensor map as kernels take it where they run: Context::encode, or encode of launch.hpp.
+using EncodeMap = std::function<EncodedTensorMap(const TensorMap& map)>;
+
+/// The arguments of a launch, with the encoded tensor maps that some of them refer to.
+class LaunchArguments {
+ public:
+  /// Throws what `encode` throws: Error(usage, "tensor-map") for a tensor that is not aligned as copies need
+  /// it.
+  LaunchArguments(const LaunchPlan& plan, const AddressOf& address, const EncodeMap& encode);
+  operator std::span<const Argument>() const { return arguments_; }
+
+ private:
+  std::vector<std::shared_ptr<const EncodedTensorMap>> maps_;
+  std::vector<Argument> arguments_;
+};
+
+/// The parameters of the plan's kernel, by its arguments.
+KernelSignature signature_of(const LaunchPlan& plan);
+/// `sms` of the device; 0, as on the executor: a persistent grid shrinks to a few blocks all the same.
+LaunchConfig launch_config_of(const LaunchPlan& plan, int sms);
 
 /// When to stop; 0 = no such limit.
 struct Budget {
@@ -83,10 +103,13 @@ struct Reading {
   std::string library = {};  ///< of measure_vendor: "cuBLASLt 13.1.0"
 };
 
-/// Where candidates are verified and timed. One thread at a time uses it.
+/// Where candidates are verified and timed. One thread at a time uses it, which need not be the one that
+/// called search().
 class Measurer {
  public:
   virtual ~Measurer() = default;
+  /// What people call the device. Measurers of one name stand for one device.
+  virtual std::string name() const = 0;
   /// Throws only where nothing can be measured any more; what a candidate does is told in the Reading.
   virtual Reading measure(const Trial& trial) = 0;
   /// What later trials are timed in turns with: a correct candidate, or none (nullptr). It is copied.
@@ -100,14 +123,19 @@ class Measurer {
 
 /// Times that a callback gives, in microseconds; what it throws is the candidate's problem. To try a search
 /// without a device, or to tune what this library cannot launch.
-std::unique_ptr<Measurer> make_measurer(std::function<double(const Settings& config)> time_us);
+std::unique_ptr<Measurer> make_measurer(std::function<double(const Settings& config)> time_us,
+                                        std::string name = "given times");
 
 struct WorkerOptions {
   std::string device = "gpu";  ///< "gpu", "gpu:1", or "cpu": the executor, whose times mean nothing
   std::filesystem::path program =
       {};  ///< empty: PTXLOOM_WORKER, else libexec/ptxloom-worker near this program or library
-  double candidate_seconds = 10;                  ///< what a candidate may take in all before it is killed
-  double start_seconds = 120;                     ///< what starting and copying the inputs may take
+  double candidate_seconds = 10;  ///< what a candidate may take in all before it is killed
+  double start_seconds = 120;     ///< what starting and copying the inputs may take
+  std::string name = {};          ///< of the device, for people; empty: `device`
+  /// A file that is locked while the device works, so that workers of several processes take turns at it;
+  /// empty: nobody else measures there.
+  std::filesystem::path turns = {};
   std::vector<std::filesystem::path> specs = {};  ///< folders of overlays (Specs::overlays), for "cpu"
   LibraryOptions libraries = {};                  ///< where it finds the driver
   Log log = {};
@@ -140,6 +168,16 @@ struct Measurement {
   std::optional<Resources> resources = {};
   std::optional<Diagnostic> problem = {};
   std::filesystem::path saved = {};  ///< of a wrong one: what SearchOptions::save_wrong said
+  std::size_t device = 0;            ///< place in SearchResult::devices
+};
+
+/// One of the devices that a search was spread over.
+struct Share {
+  std::string name;               ///< Measurer::name
+  int rank = 0;                   ///< of the process it belongs to, see Ranks
+  std::uint64_t evaluations = 0;  ///< candidates that ran here
+  double ratio = 0;  ///< what a common candidate takes here, over the first device; 0 = not asked
+  std::optional<Diagnostic> left_out = {};  ///< why it took no part, or no longer
 };
 
 /// Two of the best, timed in turns.
@@ -153,6 +191,7 @@ struct Comparison {
 
 struct HealthSample {
   double at_s = 0;
+  std::size_t device = 0;  ///< place in SearchResult::devices
   DeviceHealth health;
 };
 
@@ -168,6 +207,8 @@ struct Progress {
   const Measurement* best = nullptr;
 };
 
+struct SearchResult;
+
 struct SearchOptions {
   Budget budget = {};
   Strategy strategy = Strategy::guided;
@@ -179,10 +220,22 @@ struct SearchOptions {
   /// target alone.
   std::optional<DeviceInfo> device = {};
   double least_us = 0;  ///< what the chip's limits allow: faster is refused as "mis-measured"
+  /// Of several devices each times one common candidate first. One that differs from the first device, which
+  /// has found it, by a larger part than this is left out ("device-differs").
+  double margin = 0.1;
+  /// Seconds that each works on it before: a device that has idled is cool, and clocks higher than one that
+  /// has searched for a while.
+  double warm_up = 0.6;
+  Ranks* ranks = nullptr;  ///< other processes that help: each calls help() meanwhile. This one is rank 0
+  std::string about =
+      {};  ///< what is searched and for which kind of device; ranks that say otherwise are left out
   /// Keeps what reproduces a wrong result, and says where.
   std::function<std::filesystem::path(const Measurement&, const Candidate&)> save_wrong = {};
   const std::atomic<bool>* stop = nullptr;  ///< set to end early with what was found
   std::function<void(const Progress&)> progress = {};
+  /// Gets the result before what is still being linked and measured is waited for: who was told to stop may
+  /// have no more than a second for keeping it.
+  std::function<void(const SearchResult&)> found = {};
 };
 
 struct SearchResult {
@@ -194,13 +247,17 @@ struct SearchResult {
   std::vector<Restart> restarts;
   std::uint64_t evaluations = 0;
   double seconds = 0;
-  double device_busy = 0;           ///< part of the time, from the first candidate's end on
+  double device_busy = 0;           ///< part of the time, from the first candidate's end on, of all devices
+  std::vector<Share> devices;       ///< the first that is not left out has compared the best few
   bool interrupted = false;         ///< by `stop`
-  std::optional<Diagnostic> fault;  ///< why nothing could be measured after the last one
+  std::optional<Diagnostic> fault;  ///< why nothing could be measured any more
   const Measurement* best() const { return winner ? &candidates[*winner] : nullptr; }
 };
 
-/// `linker` may be null where the measurer asks for no machine code.
+/// `linker` may be null where the measurers ask for no machine code. All of them measure the same task, each
+/// on a device of its own or in turns with others; at least one.
+SearchResult search(const Admissible& space, const Target& target, const Maker& make, const Linker* linker,
+                    std::span<Measurer* const> measurers, const SearchOptions& options);
 SearchResult search(const Admissible& space, const Target& target, const Maker& make, const Linker* linker,
                     Measurer& measurer, const SearchOptions& options);
 
@@ -215,6 +272,16 @@ struct VendorTime {
 };
 /// For a search with a winner.
 VendorTime time_vendor(Measurer& measurer, const SearchResult& search);
+
+/// What a rank other than 0 does while rank 0 searches: it makes, links and measures what it is given. Of the
+/// options, jobs, link_seconds, about, ranks and stop count. `left_out`: devices of this rank that are no
+/// measurers, and why, for rank 0 to tell. Returns what rank 0 sends with release() at the end; nullopt where
+/// `stop` is set before.
+std::optional<std::string> help(const Target& target, const Maker& make, const Linker* linker,
+                                std::span<Measurer* const> measurers, const SearchOptions& options,
+                                std::span<const Share> left_out = {});
+/// Ends help() on all other ranks.
+void release(Ranks& ranks, std::string_view outcome);
 
 /// Microseconds below which no kernel can do a task: its operations at the unit's peak, its inputs over the
 /// device's memory less what the L2 cache may hold of them. 0 where nothing is known.

@@ -5,15 +5,16 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ptxloom/context.hpp"
 #include "ptxloom/record.hpp"
 #include "ptxloom/template.hpp"
 #include "ptxloom/tune.hpp"
 
-// Tuning on a context: the space is cut to what the device admits, what is known already is tried first,
-// candidates run in a worker process on the context's device, and the winner is kept in the context's
-// records. For templates, and for any kernel that a user brings.
+// Tuning on a context, or with several devices and processes together: the space is cut to what the device
+// admits, what is known already is tried first, candidates run in a worker process on the context's device,
+// and the winner is kept in the context's records. For templates, and for any kernel that a user brings.
 namespace [[gnu::visibility("default")]] ptxloom {
 
 /// Something to be tuned. The callbacks are not called in the worker; `make` by several threads at once.
@@ -40,6 +41,13 @@ struct TuneOptions {
   bool must_hit = false;          ///< only looks the record up: without one Error(refused, "no-record")
   bool vendor = false;  ///< times the vendor's library too, where it has the problem and is installed
   tune::Measurer* measurer = nullptr;  ///< in place of a worker; then no device is needed
+  /// "gpu:0", "gpu:1", ...: share the search, if they are of the context's kind and agree with the first (see
+  /// SearchOptions::margin). On the executor "cpu", as many times as there are to be workers. Empty: the
+  /// context's own.
+  std::vector<std::string> devices = {};
+  /// Other processes that call this with the same words, and the same seed, at the same time: all share the
+  /// search and end with the same record. Each brings its own context and devices.
+  tune::Ranks* ranks = nullptr;
   const std::atomic<bool>* stop = nullptr;
   std::function<void(const tune::Progress&)> progress = {};
 };
@@ -60,8 +68,9 @@ struct TuneResult {
 /// What records of this context are about; on the executor too, for times that are given.
 DeviceKey device_key(const Context& context);
 
-/// Throws Error(missing, "no-device") on the executor unless a measurer is given, what tune::admit throws,
-/// and what starting a worker throws. With `must_hit`: Error(refused, "no-record").
+/// Throws Error(missing, "no-device") on the executor unless a measurer is given or TuneOptions::devices
+/// names "cpu", what tune::admit throws, and what starting a worker throws. Of several ranks all throw what
+/// rank 0 does. With `must_hit`: Error(refused, "no-record").
 TuneResult tune_kernel(const Context& context, const Tunable& what, const TuneOptions& options);
 
 /// A template's problem as something to be tuned. Refers to the template.

@@ -92,7 +92,8 @@ class Admissible {
 /// rules, and whose demand the chip can meet ("threads of a block", "registers of a thread", "registers of a
 /// block", "shared memory of a block", "blocks of a cluster"). Throws Error(usage, "bad-space") for a space
 /// without parameters, with one that has no values or more than 255, or a rule that reads what is no
-/// parameter; Error(refused, "no-configuration") where nothing is left, which says what each rule removed.
+/// parameter; Error(usage, "unknown-parameter" or "bad-value") for words that the space does not have;
+/// Error(refused, "no-configuration") where nothing is left, which says what each rule removed.
 Admissible admit(const Space& space, const Target& target, const Settings& fixed = {});
 
 }  // namespace tune

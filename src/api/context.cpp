@@ -22,6 +22,7 @@ struct Context::State {
   Linker linker;
   Records records;
   std::shared_ptr<api::Machine> machine;
+  StartTimes start;
 };
 
 namespace {
@@ -128,13 +129,17 @@ std::vector<std::filesystem::path> spec_folders_from_environment() {
 }
 
 Context::Context(ContextOptions options) {
+  api::Stopwatch watch;
+  StartTimes start;
   const Log log = options.log ? *options.log : Log::from_environment();
   auto specs = read_specs(options);
   const Libraries libraries(options.libraries);
   const Cache cache = options.cache_folder ? Cache(*options.cache_folder, log) : Cache::from_environment(log);
   Records records =
       options.records_folder ? Records(*options.records_folder, log) : Records::from_environment(log);
+  start.rest = watch.lap();
   auto machine = find_machine(options, *specs, libraries, log);
+  if (machine->device() != nullptr) start.device = watch.lap();
   log(LogLevel::info,
       fmt::format("running on {}, target {}", machine->info().name, machine->target().name()));
   state_ = std::make_shared<const State>(State{.log = log,
@@ -142,7 +147,8 @@ Context::Context(ContextOptions options) {
                                                .libraries = libraries,
                                                .linker = Linker(libraries, cache),
                                                .records = std::move(records),
-                                               .machine = std::move(machine)});
+                                               .machine = std::move(machine),
+                                               .start = start});
 }
 
 bool Context::is_gpu() const { return state_->machine->device() != nullptr; }
@@ -154,6 +160,7 @@ const Libraries& Context::libraries() const { return state_->libraries; }
 const Linker& Context::linker() const { return state_->linker; }
 const Records& Context::records() const { return state_->records; }
 const Log& Context::log() const { return state_->log; }
+const StartTimes& Context::start_times() const { return state_->start; }
 
 Buffer Context::alloc(std::uint64_t bytes) const {
   Buffer buffer(state_->machine->allocate(bytes));

@@ -27,9 +27,9 @@ class GpuBlock : public Block {
 class GpuKernel : public Loaded {
  public:
   explicit GpuKernel(Function function) : function_(std::move(function)) {}
-  void launch(CUstream_st* stream, const LaunchConfig& config, const KernelSignature& signature,
+  void launch(CUstream_st* stream, const LaunchConfig& config, const KernelSignature&,
               std::span<const Argument> arguments, const exec::Observer&) const override {
-    function_.launch(config, Arguments(signature, arguments), stream);
+    function_.launch(config, Arguments(function_.signature(), arguments), stream);
   }
 
  private:

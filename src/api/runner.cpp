@@ -120,9 +120,10 @@ class Buffers {
 
 void launch_once(const Context& context, const Specialised& kernel, const Buffers& buffers,
                  const exec::Observer& observer) {
-  const auto arguments =
-      arguments_of(kernel.launch, [&](std::string_view name) { return buffers.address(name); });
-  kernel.kernel.launch_observed(launch_config_of(kernel.launch), arguments, observer);
+  const LaunchArguments arguments(
+      kernel.launch, [&](std::string_view name) { return buffers.address(name); },
+      [&](const TensorMap& map) { return context.encode(map); });
+  kernel.kernel.launch_observed(launch_config_of(kernel.launch, context.device().sms), arguments, observer);
   context.synchronize();
 }
 
@@ -202,8 +203,9 @@ std::vector<HostTensor> make_tensors(const Template& kernel_template, const Sett
 
 RunResult run_template(const Context& context, const Template& kernel_template, const RunOptions& options) {
   const Settings problem = kernel_template.problem(options.problem);
-  RunResult result{.kernel = specialise(context, kernel_template, problem, options.config),
-                   .tensors = make_tensors(kernel_template, problem, options.inputs, options.seed)};
+  RunResult result{
+      .kernel = specialise(context, kernel_template, problem, options.config, {.must_hit = options.must_hit}),
+      .tensors = make_tensors(kernel_template, problem, options.inputs, options.seed)};
   api::Stopwatch verifying;
   Expectation expected;
   if (options.verify) expected = kernel_template.expect(problem, result.tensors);

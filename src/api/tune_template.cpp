@@ -1,8 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
 #include <sstream>
 
 #include "ptxloom/build_words.hpp"
@@ -23,23 +19,6 @@ void add_build_words(tune::Space& space, const Settings& given) {
   }
 }
 
-/// Where the words name what the space does not have, people have mistyped something.
-void check_words(const tune::Space& space, const Settings& given) {
-  for (const auto& [name, value] : given) {
-    if (is_build_word(name)) continue;
-    const auto parameter = std::ranges::find(space.parameters, name, &tune::Parameter::name);
-    if (parameter == space.parameters.end())
-      throw Error(ErrorKind::usage, "unknown-parameter", fmt::format("there is no parameter '{}'", name),
-                  "ptxloom emit TEMPLATE --help lists them");
-    std::istringstream words(value);
-    for (std::string word; std::getline(words, word, '|');) {
-      if (std::ranges::find(parameter->values, word) != parameter->values.end()) continue;
-      throw Error(ErrorKind::usage, "bad-value", fmt::format("{}={} is not searched", name, word),
-                  fmt::format("its values are {}", fmt::join(parameter->values, ", ")));
-    }
-  }
-}
-
 }  // namespace
 
 Tunable tunable(const Context& context, const Template& kernel_template, const TuneOptions& options) {
@@ -48,7 +27,6 @@ Tunable tunable(const Context& context, const Template& kernel_template, const T
                .problem = problem,
                .space = kernel_template.tuning_space(context.specs(), context.target(), problem),
                .standard = kernel_template.config(context.specs(), context.target(), problem, {})};
-  check_words(what.space, options.config);
   add_build_words(what.space, options.config);
   what.task = [&kernel_template, problem, seed = options.seed] {
     tune::Task task{.tensors = make_tensors(kernel_template, problem, {}, seed),

@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "api/require_record.hpp"
+#include "api/tune_devices.hpp"
+#include "api/tune_outcome.hpp"
 #include "api/wrong_candidate.hpp"
 #include "ptxloom/tuner.hpp"
 
@@ -61,10 +64,6 @@ TuneResult looked_up(const Context& context, const Tunable& what) {
           .source = TuneResult::Source::record};
 }
 
-std::string worker_device(const Context& context) {
-  return fmt::format("gpu:{}", context.device_context().info().ordinal);
-}
-
 }  // namespace
 
 DeviceKey device_key(const Context& context) {
@@ -75,31 +74,64 @@ DeviceKey device_key(const Context& context) {
           .memory_mhz = device.memory_clock_mhz};
 }
 
-TuneResult tune_kernel(const Context& context, const Tunable& what, const TuneOptions& options) {
-  if (options.must_hit) return looked_up(context, what);
+namespace {
+
+/// Words that ranks must have in common to help each other.
+std::string about(const Context& context, const Tunable& what, const TuneOptions& options,
+                  const tune::Admissible& space) {
+  const DeviceKey device = device_key(context);
+  std::string words = fmt::format("{} {},", library_version(), what.name);
+  for (const auto& [name, value] : what.problem) words += fmt::format(" {}={}", name, value);
+  return fmt::format("{}, seed {}, {} configurations, {}, {}, {} SMs, memory at {} MHz", words, options.seed,
+                     space.size(), device.name, device.sm, device.sms, device.memory_mhz);
+}
+
+api::TuneDevices devices_for(const Context& context, const tune::Task& task, const TuneOptions& options) {
+  if (options.measurer == nullptr) return api::start_devices(context, task, options);
+  return {.measurers = {options.measurer}};
+}
+
+/// By the device that has compared the best few.
+tune::VendorTime time_vendor(const tune::SearchResult& search, const api::TuneDevices& devices) {
+  std::size_t device = 0;
+  while (device + 1 < devices.measurers.size() && search.devices[device].left_out) ++device;
+  try {
+    return tune::time_vendor(*devices.measurers[device], search);
+  } catch (const Error& error) {
+    return {.problem = error.diagnostics().front()};
+  }
+}
+
+void keep(const Context& context, TuneResult& result) {
+  try {
+    context.records().add(*result.record);
+  } catch (const Error& error) {
+    result.unkept = error.diagnostics().front();
+  }
+}
+
+tune::Admissible admit(const Context& context, const Tunable& what, const TuneOptions& options) {
   // Without a device and without given times there is nothing to measure: said before anything is waited for.
-  if (options.measurer == nullptr) context.device_context();
+  if (options.measurer == nullptr && options.devices.empty()) context.device_context();
   tune::Admissible space = tune::admit(what.space, context.target(), options.config);
-  if (options.sample > 0) space = space.sample(options.sample, options.seed);
+  return options.sample > 0 ? space.sample(options.sample, options.seed) : std::move(space);
+}
+
+/// Of rank 0, or of the only one.
+TuneResult lead(const Context& context, const Tunable& what, const TuneOptions& options) {
+  TuneResult result{
+      .problem = what.problem, .space = admit(context, what, options), .standard = what.standard};
   const std::optional<Claim> claim = Claim::wait(context.records(), device_key(context), what.name,
                                                  what.problem, context.log(), options.stop);
-  if (!claim) return {.problem = what.problem, .search = {.interrupted = true}, .space = std::move(space)};
+  result.search.interrupted = !claim;
+  if (!claim) return result;
   if (auto shared = shared_result(context, what, *claim)) return std::move(*shared);
 
   const tune::Task task = options.measurer == nullptr ? what.task() : tune::Task();
-  std::unique_ptr<tune::Measurer> worker;
-  const std::span<const std::filesystem::path> overlays = context.specs().overlays();
-  if (options.measurer == nullptr)
-    worker = tune::make_worker(task, {.device = worker_device(context),
-                                      .candidate_seconds = options.candidate_seconds,
-                                      .specs = {overlays.begin(), overlays.end()},
-                                      .libraries = context.libraries().options(),
-                                      .log = context.log()});
-  tune::Measurer& measurer = worker ? *worker : *options.measurer;
-  TuneResult result{.problem = what.problem, .space = std::move(space), .standard = what.standard};
-  if (worker) result.least_us = tune::least_time_us(task, context.device());
+  const api::TuneDevices devices = devices_for(context, task, options);
+  if (context.is_gpu()) result.least_us = tune::least_time_us(task, context.device());
   result.search =
-      tune::search(result.space, context.target(), what.make, &context.linker(), measurer,
+      tune::search(result.space, context.target(), what.make, &context.linker(), devices.measurers,
                    {.budget = options.budget,
                     .strategy = options.strategy,
                     .seed = options.seed,
@@ -108,22 +140,78 @@ TuneResult tune_kernel(const Context& context, const Tunable& what, const TuneOp
                     .first = options.sample > 0 ? std::vector<Settings>() : known_configs(context, what),
                     .device = context.is_gpu() ? std::optional(context.device()) : std::nullopt,
                     .least_us = result.least_us,
+                    .ranks = options.ranks,
+                    .about = about(context, what, options, result.space),
                     .save_wrong =
                         [&](const tune::Measurement& wrong, const tune::Candidate& candidate) {
                           return api::save_wrong(context, what, options.seed, wrong, candidate);
                         },
                     .stop = options.stop,
-                    .progress = options.progress});
-  if (result.search.best() == nullptr) return result;
-  if (options.vendor && worker && task.product && !result.search.interrupted)
-    result.vendor = tune::time_vendor(*worker, result.search);
-  result.record = make_record(context, what, result.search);
-  try {
-    context.records().add(*result.record);
-  } catch (const Error& error) {
-    result.unkept = error.diagnostics().front();
-  }
+                    .progress = options.progress,
+                    .found =
+                        [&](const tune::SearchResult& search) {
+                          if (search.best() == nullptr) return;
+                          result.record = make_record(context, what, search);
+                          keep(context, result);
+                        }});
+  std::ranges::copy(devices.left_out, std::back_inserter(result.search.devices));
+  // Last, for opening the library may end the worker.
+  if (options.vendor && context.is_gpu() && !devices.workers.empty() && task.product && result.record &&
+      !result.search.interrupted)
+    result.vendor = time_vendor(result.search, devices);
   return result;
+}
+
+/// Of any other rank. What goes wrong here is for rank 0 to tell, which leaves this one out.
+TuneResult assist(const Context& context, const Tunable& what, const TuneOptions& options) {
+  tune::Task task;
+  api::TuneDevices devices;
+  const auto unable = [&](const Diagnostic& why) {
+    devices.left_out = {{.name = "no device", .left_out = why}};
+  };
+  TuneResult result{.problem = what.problem, .standard = what.standard};
+  try {
+    result.space = admit(context, what, options);
+    if (options.measurer == nullptr) task = what.task();
+    devices = devices_for(context, task, options);
+  } catch (const Error& error) {
+    unable(error.diagnostics().front());
+  } catch (const std::exception& error) {
+    unable({.code = "bad-task", .message = error.what(), .hint = {}});
+  }
+  const std::optional<std::string> outcome =
+      tune::help(context.target(), what.make, &context.linker(), devices.measurers,
+                 {.jobs = options.jobs,
+                  .link_seconds = options.link_seconds,
+                  .ranks = options.ranks,
+                  .about = about(context, what, options, result.space),
+                  .stop = options.stop},
+                 devices.left_out);
+  result.search.interrupted = !outcome;
+  if (!outcome) return result;
+  api::read_outcome(*outcome, result);
+  // Ranks of one host share a file of records, and rank 0 has written that of its own.
+  if (result.record && options.ranks->local_rank() == 0) keep(context, result);
+  return result;
+}
+
+}  // namespace
+
+TuneResult tune_kernel(const Context& context, const Tunable& what, const TuneOptions& options) {
+  if (options.must_hit) return looked_up(context, what);
+  if (options.ranks == nullptr || options.ranks->size() == 1) return lead(context, what, options);
+  if (options.ranks->rank() != 0) return assist(context, what, options);
+  try {
+    TuneResult result = lead(context, what, options);
+    tune::release(*options.ranks, api::to_outcome(result));
+    return result;
+  } catch (const Error& error) {
+    tune::release(*options.ranks, api::to_outcome(error));
+    throw;
+  } catch (const std::exception& error) {
+    tune::release(*options.ranks, api::to_outcome(Error(ErrorKind::refused, "bad-task", error.what())));
+    throw;
+  }
 }
 
 }  // namespace ptxloom

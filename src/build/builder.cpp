@@ -8,6 +8,7 @@
 #include "ir/naming.hpp"
 #include "ptxloom/check.hpp"
 #include "ptxloom/ptx.hpp"
+#include "ptxloom/tensor_map.hpp"
 
 namespace ptxloom {
 namespace {
@@ -117,6 +118,15 @@ Pointer KernelBuilder::pointer(Type element, std::string name) {
   return {base, element};
 }
 
+Reg KernelBuilder::tensor_map(std::string name) {
+  kernel().parameters.push_back(
+      {.name = name, .type = b8, .count = sizeof(EncodedTensorMap), .alignment = alignof(EncodedTensorMap)});
+  const Reg address = reg(u64);
+  emit("mov.u64", address, Shared{symbol(name, ir::Space::param), b8});
+  emit("cvta.param.u64", address, address);
+  return address;
+}
+
 Reg KernelBuilder::special(std::string_view name) {
   for (const Type type : {u32, u64, pred, b32}) {
     if (const auto found = specs().find("mov.special", {{"register", name}, {"type", type.name}}, target_)) {
@@ -159,15 +169,37 @@ std::uint32_t KernelBuilder::symbol(std::string name, ir::Space space) {
 // ---- appending, checked
 // -----------------------------------------------------------------------------------------
 
-KernelBuilder::Opcode& KernelBuilder::opcode(std::string_view text) {
-  if (const auto found = opcodes_.find(text); found != opcodes_.end()) return found->second;
-  return opcodes_.emplace(text, Opcode{.candidates = specs().match(text), .last = {}}).first->second;
+// The first that fits. Forms are asked one after the other, so that those behind the one that has it need not
+// be compiled.
+KernelBuilder::Legal KernelBuilder::find_legal(std::string_view text, std::span<const ir::Operand> operands,
+                                               std::size_t pool_start) {
+  for (std::size_t form = 0;; ++form) {
+    const std::span<const Variant> candidates = specs().match_form(text, form);
+    if (candidates.empty()) break;
+    for (const Variant candidate : candidates) {
+      if (candidate.undocumented() || !ir::operands_fit(kernel(), candidate.operands(), operands)) continue;
+      const std::optional<Version> since = candidate.since(target_);
+      if (since) return {.variant = candidate, .places = candidate.operands(), .since = *since};
+    }
+  }
+  const std::span<const Variant> all = specs().match(text);
+  if (all.empty()) refuse(text, specs().explain(text, target_), pool_start);
+  Resolution resolution = resolve(kernel(), all, operands, target_, &specs());
+  if (resolution.diagnostic) refuse(text, std::move(*resolution.diagnostic), pool_start);
+  const Variant variant = resolution.variant;
+  return {.variant = variant, .places = variant.operands(), .since = *variant.since(target_)};
 }
 
 bool KernelBuilder::has(std::string_view text) {
-  const std::span<const Variant> candidates = opcode(text).candidates;
-  return std::any_of(candidates.begin(), candidates.end(),
-                     [&](Variant v) { return v.since(target_).has_value(); });
+  if (const auto known = has_.find(text); known != has_.end()) return known->second;
+  const auto on_target = [&](Variant variant) { return variant.since(target_).has_value(); };
+  const auto remember = [&](bool answer) { return has_.emplace(text, answer).first->second; };
+  for (std::size_t form = 0;; ++form) {
+    const std::span<const Variant> candidates = specs().match_form(text, form);
+    if (candidates.empty()) break;
+    if (std::ranges::any_of(candidates, on_target)) return remember(true);
+  }
+  return remember(std::ranges::any_of(specs().match(text), on_target));
 }
 
 // Operands of one instruction stand together in the pool; the elements of its vectors before them.
@@ -204,17 +236,15 @@ void KernelBuilder::refuse(std::string_view text, Diagnostic diagnostic, std::si
 }
 
 void KernelBuilder::emit(std::string_view text, std::initializer_list<Arg> args) {
-  Opcode& entry = opcode(text);
   const std::size_t pool_start = kernel().operands.size();
-  if (entry.candidates.empty()) refuse(text, specs().explain(text, target_), pool_start);
   const std::span<const ir::Operand> operands = push_operands(args);
-  if (!entry.last.variant || !ir::operands_fit(kernel(), entry.last.places, operands)) {
-    Resolution resolution = resolve(kernel(), entry.candidates, operands, target_, &specs());
-    if (resolution.diagnostic) refuse(text, std::move(*resolution.diagnostic), pool_start);
-    const Variant variant = resolution.variant;
-    entry.last = {.variant = variant, .places = variant.operands(), .since = *variant.since(target_)};
+  auto last = opcodes_.find(text);
+  if (last == opcodes_.end()) {
+    last = opcodes_.emplace(text, find_legal(text, operands, pool_start)).first;
+  } else if (!ir::operands_fit(kernel(), last->second.places, operands)) {
+    last->second = find_legal(text, operands, pool_start);
   }
-  append(entry.last, args.size());
+  append(last->second, args.size());
 }
 
 void KernelBuilder::emit(Variant variant, std::initializer_list<Arg> args) {

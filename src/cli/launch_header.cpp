@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/tensor_map_text.hpp"
 #include "ptxloom/error.hpp"
 
 namespace ptxloom::cli {
@@ -41,6 +42,7 @@ TensorPlan read_tensor(const std::string& name, const Json& json) {
 LaunchHeader read(const Json& json) {
   LaunchHeader header{.launch = {.entry = json.at("entry"),
                                  .grid = json.at("grid"),
+                                 .blocks_per_sm = json.value("blocks_per_sm", 0U),
                                  .block = json.at("block"),
                                  .cluster = json.at("cluster"),
                                  .shared_bytes = json.at("smem")},
@@ -48,6 +50,10 @@ LaunchHeader read(const Json& json) {
   for (const Json& param : json.at("params")) {
     ArgumentPlan argument{.name = param.at("name"), .type = read_type(param.at("type"))};
     if (param.contains("bits")) argument.bits = param.at("bits");
+    if (param.contains("map")) {
+      argument.map = tensor_map_from_hex(param.at("map").get<std::string>());
+      if (!argument.map) throw std::invalid_argument("map");
+    }
     if (param.contains("tensor")) {
       argument.tensor = argument.name;
       header.tensors.push_back(read_tensor(argument.name, param.at("tensor")));
@@ -64,6 +70,7 @@ std::string format_launch_header(const LaunchHeader& header) {
   for (const ArgumentPlan& argument : header.launch.arguments) {
     Json param = {{"name", argument.name}, {"type", argument.type.name}};
     const auto tensor = std::ranges::find(header.tensors, argument.tensor, &TensorPlan::name);
+    if (argument.map) param["map"] = to_hex(*argument.map);
     if (tensor != header.tensors.end()) {
       param["tensor"] = {
           {"type", tensor->type.name}, {"shape", tensor->shape}, {"role", role_name(tensor->role)}};
@@ -72,9 +79,10 @@ std::string format_launch_header(const LaunchHeader& header) {
     }
     params.push_back(std::move(param));
   }
-  const Json json = {{"entry", header.launch.entry},     {"grid", header.launch.grid},
-                     {"block", header.launch.block},     {"smem", header.launch.shared_bytes},
-                     {"cluster", header.launch.cluster}, {"params", std::move(params)}};
+  Json json = {{"entry", header.launch.entry},     {"grid", header.launch.grid},
+               {"block", header.launch.block},     {"smem", header.launch.shared_bytes},
+               {"cluster", header.launch.cluster}, {"params", std::move(params)}};
+  if (header.launch.blocks_per_sm != 0) json["blocks_per_sm"] = header.launch.blocks_per_sm;
   return std::string(kMark) + json.dump();
 }
 

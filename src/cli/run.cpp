@@ -21,7 +21,10 @@ void check_flags(const RunFlags& flags, bool is_file) {
                 fmt::format("{} cannot be used when running a {}", flag, is_file ? "PTX file" : "template"),
                 is_file ? "the file says it all" : "a template knows how its kernel is launched");
   };
-  if (is_file) return refuse("--set", !flags.sets.empty());
+  if (is_file) {
+    refuse("--set", !flags.sets.empty());
+    return refuse("--must-hit", flags.must_hit);
+  }
   refuse("--entry", !flags.entry.empty());
   refuse("--grid", !flags.grid.empty());
   refuse("--block", !flags.block.empty());
@@ -80,6 +83,7 @@ int run_template_task(const Context& context, const RunFlags& flags) {
   RunOptions options{.problem = problem,
                      .config = task.settings.config,
                      .seed = flags.seed,
+                     .must_hit = flags.must_hit,
                      .observer = make_observer(flags, stats)};
   for (const RunArgument& argument : arguments) {
     if (argument.source.empty()) continue;
@@ -92,18 +96,27 @@ int run_template_task(const Context& context, const RunFlags& flags) {
                to_words(*result.kernel.borrowed_from));
   write_outputs(arguments, result.tensors);
   const StepTimes& times = result.kernel.kernel.times();
+  const StartTimes& start = context.start_times();
+  const FirstLaunch first{
+      .device = start.device,
+      .context = start.rest,
+      .kernel = result.kernel.emit_ms + times.check + times.print + times.link + times.load};
   print_report(context, flags,
                {.run_ms = result.run_ms,
                 .ok = result.verdict.ok(),
+                .first_launch = first,
                 .rows = {{"problem", to_words(result.kernel.problem)},
                          {"configuration", to_words(result.kernel.config)},
                          {"device", fmt::format("{}, {}", context.device().name, context.target().name())},
                          {"seed", fmt::format("{}", flags.seed)},
+                         {"start", fmt::format("{:.3f} ms, the driver {:.3f} ms", start.rest, start.device)},
                          {"emit", fmt::format("{:.3f} ms", result.kernel.emit_ms)},
                          {"check, print", fmt::format("{:.3f} ms", times.check + times.print)},
                          {"link", fmt::format("{:.3f} ms{}", times.link,
                                               result.kernel.kernel.cached() ? " (cached)" : "")},
                          {"load", fmt::format("{:.3f} ms", times.load)},
+                         {"first launch", fmt::format("{:.3f} ms after the driver's own start",
+                                                      first.context + first.kernel)},
                          {"run", fmt::format("{:.3f} ms (once, cold)", result.run_ms)},
                          {"result", verdict_text(result.verdict)}}},
                stats);
@@ -163,6 +176,8 @@ void add_run(Tool& tool) {
         app.add_option("--device", flags.device, "default: the GPU where there is one, else cpu")
             ->type_name("gpu|gpu:N|cpu");
         app.add_option("--seed", flags.seed, "of random inputs; default: a fresh one")->type_name("N");
+        app.add_flag("--must-hit", flags.must_hit,
+                     "only what is recorded for this problem and in the cache: neither tunes nor links");
         app.add_flag("--trace{all}", flags.trace,
                      "instructions as they run and the registers they change, on stderr (executor); "
                      "--trace=WARPS: of warps 0,2-3, or 0@5,0,0 of one block")

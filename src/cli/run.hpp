@@ -22,6 +22,7 @@ struct RunFlags {
   std::string device;
   std::uint64_t seed = 0;
   std::string trace;  ///< which warps; "all"; empty: none
+  bool must_hit = false;
   bool stats = false, json = false, no_judge = false;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <optional>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "cli/run_output.hpp"
 #include "cli/settings.hpp"
 #include "ptxloom/npy.hpp"
+#include "ptxloom/tune.hpp"
 
 namespace ptxloom::cli {
 namespace {
@@ -56,10 +58,12 @@ class FileRun {
       const auto e = text.empty() ? fallback : parse_extent(option, text);
       return Dim3{e[0], e[1], e[2]};
     };
-    const LaunchConfig config{.grid = extent("--grid", flags_.grid, plan.grid),
-                              .block = extent("--block", flags_.block, plan.block),
-                              .shared_bytes = flags_.smem != 0 ? flags_.smem : plan.shared_bytes,
-                              .cluster = {plan.cluster[0], plan.cluster[1], plan.cluster[2]}};
+    const Dim3 planned_grid = launch_config_of(plan, context_.device().sms).grid;
+    const LaunchConfig config{
+        .grid = extent("--grid", flags_.grid, {planned_grid.x, planned_grid.y, planned_grid.z}),
+        .block = extent("--block", flags_.block, plan.block),
+        .shared_bytes = flags_.smem != 0 ? flags_.smem : plan.shared_bytes,
+        .cluster = {plan.cluster[0], plan.cluster[1], plan.cluster[2]}};
     const auto begin = std::chrono::steady_clock::now();
     exec::Stats stats;
     kernel_.launch_observed(config, arguments_, make_observer(flags_, stats));
@@ -141,7 +145,7 @@ class FileRun {
     if (plan == nullptr) refuse(fmt::format("parameter {} is not given", parameters()[index].name));
     if (const TensorPlan* tensor = planned_tensor(index)) {
       const bool input = tensor->role != TensorPlan::Role::out;
-      add_buffer(to_npy(input ? random_tensor(*tensor, flags_.seed) : poisoned_tensor(*tensor)), {});
+      add_buffer(index, to_npy(input ? random_tensor(*tensor, flags_.seed) : poisoned_tensor(*tensor)), {});
     } else {
       const bool pointer = parameters()[index].pointer;  // a matrix that the problem does without
       arguments_.push_back(pointer ? Argument::pointer(plan->bits) : Argument::bits(plan->type, plan->bits));
@@ -157,10 +161,10 @@ class FileRun {
         arguments_.push_back(Argument::bytes(argument.bytes));
         return;
       case Kind::out:
-        add_buffer(to_npy(poisoned_tensor(output_plan(index, argument))), argument.destination);
+        add_buffer(index, to_npy(poisoned_tensor(output_plan(index, argument))), argument.destination);
         return;
       default:
-        add_buffer(read_input(index, argument), argument.destination);
+        add_buffer(index, read_input(index, argument), argument.destination);
         return;
     }
   }
@@ -184,10 +188,18 @@ class FileRun {
     return plan == nullptr ? read_npy(argument.source) : to_npy(read_tensor(argument.source, *plan));
   }
 
-  void add_buffer(NpyArray array, const std::filesystem::path& file) {
+  /// The parameter takes the buffer, or the tensor map of it that the header describes.
+  void add_buffer(std::size_t index, NpyArray array, const std::filesystem::path& file) {
     buffers_.push_back(context_.alloc(array.bytes.size()));
     buffers_.back().write(array.bytes);
-    arguments_.push_back(buffers_.back());
+    if (const ArgumentPlan* plan = planned(index); plan != nullptr && plan->map) {
+      TensorMap map = *plan->map;
+      map.address = buffers_.back().address();
+      maps_.push_back(context_.encode(map));
+      arguments_.push_back(Argument::bytes(maps_.back().bytes));
+    } else {
+      arguments_.push_back(buffers_.back());
+    }
     if (!file.empty()) outputs_.push_back({buffers_.size() - 1, file, std::move(array)});
   }
 
@@ -198,6 +210,7 @@ class FileRun {
   std::vector<std::optional<RunArgument>> given_;  // by parameter
   std::vector<Argument> arguments_;
   std::vector<Buffer> buffers_;
+  std::deque<EncodedTensorMap> maps_;  // arguments refer to them
   std::vector<Output> outputs_;
 };
 

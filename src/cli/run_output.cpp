@@ -186,6 +186,9 @@ void print_report(const Context& context, const RunFlags& flags, const RunReport
   const bool counted = flags.stats && !context.is_gpu();
   if (flags.json) {
     Json json = {{"schema", 1}, {"ok", report.ok}, {"run_ms", report.run_ms}, {"report", Json::object()}};
+    if (const auto& first = report.first_launch)
+      json["first_launch_ms"] = {
+          {"device", first->device}, {"context", first->context}, {"kernel", first->kernel}};
     for (const auto& [word, value] : report.rows) json["report"][word] = value;
     if (counted) json["stats"] = stats_json(stats);
     fmt::print("{}\n", json.dump(1));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,9 +15,17 @@
 // (docs/json/trace.json).
 namespace ptxloom::cli {
 
+/// What lies before the first launch, in milliseconds.
+struct FirstLaunch {
+  double device = 0;   ///< the driver's own start
+  double context = 0;  ///< making the context, without that
+  double kernel = 0;   ///< finding its configuration, emitting, linking or the cache's answer, loading
+};
+
 struct RunReport {
   double run_ms = 0;
   bool ok = true;
+  std::optional<FirstLaunch> first_launch = {};           ///< of a template
   std::vector<std::pair<std::string, std::string>> rows;  ///< words and what they say
 };
 

@@ -7,6 +7,7 @@
 #include "cli/command.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/settings.hpp"
+#include "cli/tune_devices.hpp"
 #include "cli/tune_output.hpp"
 #include "ptxloom/runner.hpp"
 #include "ptxloom/tuner.hpp"
@@ -71,6 +72,13 @@ void print_summary(const TuneResult& result, const Options& options) {
              "{} of {} configurations are admissible; {} tried in {:.1f} s, the device busy {:.0f} %\n",
              result.space.size(), result.space.configurations(), search.evaluations, search.seconds,
              100 * search.device_busy);
+  for (const tune::Share& one : search.devices) {
+    if (one.left_out)
+      fmt::print(stderr, "rank {}, {}: left out: {}\n", one.rank, one.name, to_string(*one.left_out));
+    else if (search.devices.size() > 1)
+      fmt::print(stderr, "rank {}, {}: {} candidates, {:.3f} times as slow as the first\n", one.rank,
+                 one.name, one.evaluations, one.ratio);
+  }
   const auto throttled =
       std::ranges::count_if(search.health, [](const auto& one) { return one.health.throttled; });
   if (throttled > 0)
@@ -93,32 +101,21 @@ void fill_peaks(const Context& context, TuneOutcome& outcome) {
   outcome.peak_bytes = tune::dram_rate(device);
 }
 
-TuneOutcome tune_on(const Context& context, const Task& task, const Options& options) {
+/// `devices`: the context's and those that share its search.
+TuneOutcome tune_on(const Context& context, const Task& task, const Options& options,
+                    const std::vector<std::string>& devices, tune::Ranks* ranks = nullptr) {
   TuneOutcome outcome{.kernel_template = task.kernel_template,
-                      .device = device_key(context.device()),
+                      .device = device_key(context),
                       .limits = context.target().info(),
                       .options = tune_options(task, options)};
   outcome.options.stop = &catch_interrupt();
   outcome.options.progress = print_progress;
+  outcome.options.devices = devices;
+  outcome.options.ranks = ranks;
   outcome.result = tune_template(context, *task.kernel_template, outcome.options);
   fill_peaks(context, outcome);
-  print_summary(outcome.result, options);
+  if (ranks == nullptr || ranks->rank() == 0) print_summary(outcome.result, options);
   return outcome;
-}
-
-/// The first GPU of each kind, as names for Context: a record holds for all of a kind.
-std::vector<std::string> device_names(const std::string& asked) {
-  if (asked != "all") return {asked};
-  std::vector<std::string> names;
-  std::vector<DeviceKey> kinds;
-  const std::vector<DeviceInfo> found = devices(Libraries());
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const DeviceKey kind = device_key(found[i]);
-    if (std::ranges::find(kinds, kind) != kinds.end()) continue;
-    kinds.push_back(kind);
-    names.push_back(fmt::format("gpu:{}", i));
-  }
-  return names;
 }
 
 int exit_code(const std::vector<TuneOutcome>& outcomes) {
@@ -140,14 +137,44 @@ int search_devices(const Tool& tool, const Task& task, const Options& options) {
     if (!options.report.empty()) write_file(options.report, to_html(outcomes));
   };
   report();  // where it cannot be written, that is said before an hour of searching
-  for (const std::string& name : device_names(options.device)) {
-    const Context context({.device = name, .specs = tool.spec_folders, .log = tool_log()});
-    outcomes.push_back(tune_on(context, task, options));
+  for (const std::vector<std::string>& kind : kinds_of_devices(options.device)) {
+    const Context context({.device = kind.front(), .specs = tool.spec_folders, .log = tool_log()});
+    outcomes.push_back(tune_on(context, task, options, kind));
     print_outcome(outcomes.back(), options);
     report();
     if (outcomes.back().result.search.interrupted || outcomes.back().result.unkept) break;
   }
   return exit_code(outcomes);
+}
+
+/// What rank 0 does is told by rank 0 alone.
+int search_with_ranks(const Tool& tool, const Task& task, Options options, tune::Ranks& ranks) {
+  const bool tells = ranks.rank() == 0;
+  std::vector<TuneOutcome> outcomes;
+  const auto report = [&] {
+    if (tells && !options.report.empty()) write_file(options.report, to_html(outcomes));
+  };
+  std::vector<std::string> devices;
+  std::optional<Context> context;
+  try {
+    report();
+    devices = devices_of_rank(options.device, ranks);
+    context.emplace(ContextOptions{.device = devices.front(), .specs = tool.spec_folders, .log = tool_log()});
+  } catch (const Error& error) {
+    // The others would wait for this one.
+    fmt::print(stderr, "rank {}: {}\n", ranks.rank(), error.what());
+    ranks.abort(static_cast<int>(error.kind()));
+  }
+  options.seed = std::stoull(tune::of_rank_0(ranks, std::to_string(options.seed)));
+  try {
+    outcomes.push_back(tune_on(*context, task, options, devices, &ranks));
+    if (tells) print_outcome(outcomes.back(), options);
+    report();
+    return exit_code(outcomes);
+  } catch (const Error& error) {
+    if (tells) throw;
+    return static_cast<int>(error.kind());
+  }
 }
 
 /// Links the kernels of the records kept for a target's devices, with or without a GPU.
@@ -204,6 +231,9 @@ int run(const Tool& tool, const Options& options) {
   const Task task = parse_task(options.kernel_template, options.sets);
   task.kernel_template->problem(task.settings.problem);
   tune_options(task, options);
+  if (!options.must_hit) {
+    if (const auto ranks = tune::mpi_ranks()) return search_with_ranks(tool, task, options, *ranks);
+  }
   return search_devices(tool, task, options);
 }
 
@@ -224,7 +254,9 @@ void add_tune(Tool& tool) {
             ->capture_default_str();
         command.add_option("--jobs", options.jobs, "host threads that link; default: one a core")
             ->type_name("N");
-        command.add_option("--device", options.device, "gpu, gpu:N, or all: one GPU of each kind")
+        command
+            .add_option("--device", options.device,
+                        "gpu, gpu:N, all: the GPUs of each kind share a search, or cpu: the executor")
             ->capture_default_str();
         command.add_option("--seed", options.seed, "of the data and the search; default: a fresh one")
             ->type_name("N");

@@ -56,6 +56,7 @@ Json candidate_json(const tune::Measurement& one, const TargetInfo& limits) {
                          {"spill_stores", one.resources->spill_stores},
                          {"spill_loads", one.resources->spill_loads}};
   if (one.demand.threads > 0 && limits.threads_per_sm > 0) json["block"] = block_json(one, limits);
+  json["device"] = one.device;
   if (!one.saved.empty()) json["saved"] = one.saved.string();
   return json;
 }
@@ -130,12 +131,21 @@ Json comparison_json(const tune::Comparison& one) {
 
 Json health_json(const tune::HealthSample& one) {
   return {{"at_s", one.at_s},
+          {"device", one.device},
           {"clock_mhz", one.health.clock_mhz},
           {"memory_clock_mhz", one.health.memory_clock_mhz},
           {"temperature_c", one.health.temperature_c},
           {"power_w", one.health.power_w},
           {"power_capped", one.health.power_capped},
           {"throttled", one.health.throttled}};
+}
+
+Json share_json(const tune::Share& one) {
+  return {{"name", one.name},
+          {"rank", one.rank},
+          {"evaluations", one.evaluations},
+          {"ratio", one.ratio},
+          {"left_out", diagnostic_json(one.left_out)}};
 }
 
 Json winner_json(const tune::SearchResult& search) {
@@ -189,6 +199,8 @@ Json command_json(const TuneOutcome& outcome) {
   add("--budget", options.budget.evaluations > 0 ? fmt::format("{}evals", options.budget.evaluations)
                                                  : fmt::format("{:g}", options.budget.seconds));
   add("--seed", fmt::format("{}", options.seed));
+  if (options.devices.size() > 1) add("--device", "all");
+  if (options.devices.size() == 1 && options.devices[0] != "gpu") add("--device", options.devices[0]);
   if (options.sample > 0) add("--sample", fmt::format("{}", options.sample));
   add("--limit", fmt::format("{:g}", options.candidate_seconds));
   return words;
@@ -233,6 +245,7 @@ std::string to_json(const TuneOutcome& outcome) {
       {"seconds", search.seconds},
       {"device_busy", search.device_busy},
       {"evaluations", search.evaluations},
+      {"devices", array_of(search.devices, share_json)},
       {"interrupted", search.interrupted},
       {"rates", rates_json(outcome)},
       {"space", space_json(result.space)},

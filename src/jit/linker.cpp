@@ -2,10 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <sstream>
 #include <utility>
 
+#include "cuda/driver.hpp"
 #include "cuda/nvjitlink.hpp"
 #include "jit/compiler_log.hpp"
 #include "ptxloom/jit.hpp"
@@ -106,9 +109,9 @@ std::vector<std::string> arguments_of(const LinkOptions& options, unsigned linke
   return arguments;
 }
 
-std::string cache_key(const cuda::NvJitLink& library, const std::vector<std::string>& arguments,
+std::string cache_key(std::string_view linker, const std::vector<std::string>& arguments,
                       std::string_view ptx) {
-  std::string key = fmt::format("ptxloom {}\nnvJitLink {}\n", PTXLOOM_VERSION, library.identity);
+  std::string key = fmt::format("ptxloom {}\nnvJitLink {}\n", PTXLOOM_VERSION, linker);
   for (const std::string& argument : arguments) key.append(argument).append("\n");
   return key.append("\n").append(ptx);
 }
@@ -140,6 +143,47 @@ std::optional<LinkResult> unpack(std::span<const std::byte> value) {
   const auto log = value.subspan(size);
   return make_result({value.begin(), value.begin() + static_cast<std::ptrdiff_t>(size)},
                      {reinterpret_cast<const char*>(log.data()), log.size()}, true);
+}
+
+/// The cache's list of the linkers that have filled it, the latest first, a line each. Opening nvJitLink
+/// takes longer than all the rest of what a process does that links nothing: who takes only what is cached
+/// can do without.
+constexpr std::string_view kLinkersKey = "ptxloom " PTXLOOM_VERSION "\nlinkers";
+
+std::string known_linkers(const Cache& cache) {
+  const auto value = cache.find(kLinkersKey);
+  return value ? std::string(reinterpret_cast<const char*>(value->data()), value->size()) : std::string();
+}
+
+void remember_linker(const Cache& cache, const std::string& identity) {
+  if (!cache.enabled()) return;
+  std::string linkers = known_linkers(cache);
+  if (("\n" + linkers).find("\n" + identity + "\n") != std::string::npos) return;
+  linkers.insert(0, identity + "\n");
+  cache.store(kLinkersKey, std::as_bytes(std::span(linkers)));
+}
+
+/// What one of them has made that the driver at hand can load.
+std::optional<LinkResult> find_by_any(const Cache& cache, const Libraries& libraries,
+                                      const LinkOptions& options, std::string_view ptx) {
+  std::istringstream lines(known_linkers(cache));
+  for (std::string identity; std::getline(lines, identity);) {
+    const auto major = static_cast<unsigned>(std::atoi(identity.c_str()));  // "13.0, ..."
+    if (libraries.has_driver() &&
+        check_driver_version(libraries.driver().api_version, static_cast<int>(major)))
+      continue;
+    const auto value = cache.find(cache_key(identity, arguments_of(options, major), ptx));
+    if (!value) continue;
+    if (auto result = unpack(*value)) return result;
+  }
+  return std::nullopt;
+}
+
+[[noreturn]] void throw_not_cached(const Cache& cache, const LinkOptions& options) {
+  throw Error(ErrorKind::refused, "not-cached",
+              fmt::format("this kernel for {} is not in the cache, {}, and may not be linked now",
+                          options.target, cache.enabled() ? cache.folder().string() : "which is off"),
+              "fill the cache ahead (ptxloom tune TEMPLATE --prebuild --target T), or allow linking");
 }
 
 void check_created(const LinkHandle& handle, const LinkOptions& options) {
@@ -176,17 +220,17 @@ Linker::Linker(Libraries libraries, Cache cache)
 
 LinkResult Linker::link(std::string_view ptx, const LinkOptions& options) const {
   check_options(options);
+  if (options.cached_only) {
+    if (auto result = find_by_any(cache_, libraries_, options, ptx)) return std::move(*result);
+    if (!libraries_.has_nvjitlink()) throw_not_cached(cache_, options);
+  }
   const cuda::NvJitLink& library = libraries_.nvjitlink();
   const std::vector<std::string> arguments = arguments_of(options, library.major);
-  const std::string key = cache_.enabled() ? cache_key(library, arguments, ptx) : std::string();
+  const std::string key = cache_.enabled() ? cache_key(library.identity, arguments, ptx) : std::string();
   if (const auto value = cache_.find(key)) {
     if (auto result = unpack(*value)) return std::move(*result);
   }
-  if (options.cached_only)
-    throw Error(ErrorKind::refused, "not-cached",
-                fmt::format("this kernel for {} is not in the cache, {}, and may not be linked now",
-                            options.target, cache_.enabled() ? cache_.folder().string() : "which is off"),
-                "fill the cache ahead (ptxloom tune TEMPLATE --prebuild --target T), or allow linking");
+  if (options.cached_only) throw_not_cached(cache_, options);
   LinkHandle handle(library, arguments);
   check_created(handle, options);
   const nvJitLinkResult linked = handle.link(ptx);
@@ -194,6 +238,7 @@ LinkResult Linker::link(std::string_view ptx, const LinkOptions& options) const 
   std::vector<std::byte> cubin = handle.cubin();
   const std::string log = handle.info_log();
   cache_.store(key, pack(cubin, log));
+  remember_linker(cache_, library.identity);
   return make_result(std::move(cubin), log, false);
 }
 

@@ -14,6 +14,12 @@
 namespace ptxloom {
 namespace {
 
+std::string bus_id(const cuda::Driver& driver, CUdevice device) {
+  std::array<char, 32> bus = {};
+  const CUresult told = driver.cuDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), device);
+  return told == CUDA_SUCCESS ? bus.data() : "";
+}
+
 DeviceInfo read_info(const cuda::Driver& driver, int ordinal) {
   CUdevice device = 0;
   driver.check(driver.cuDeviceGet(&device, ordinal), "opening a device");
@@ -39,7 +45,8 @@ DeviceInfo read_info(const cuda::Driver& driver, int ordinal) {
           .l2_bytes = attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE),
           .shared_per_block = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
           .threads_per_sm = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR),
-          .driver_api = driver.api_version};
+          .driver_api = driver.api_version,
+          .pci = bus_id(driver, device)};
 }
 
 /// Did a kernel do it? These leave the context unusable.
@@ -119,13 +126,9 @@ const Libraries& DeviceContext::libraries() const { return state_->libraries; }
 
 std::optional<DeviceHealth> DeviceContext::health() const try {
   const cuda::Nvml& nvml = state_->libraries.nvml();
-  std::array<char, 32> bus = {};
   nvmlDevice_st* device = nullptr;
-  if (state_->driver.cuDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), state_->device) !=
-          CUDA_SUCCESS ||
-      nvml.nvmlDeviceGetHandleByPciBusId_v2(bus.data(), &device) != 0) {
-    return std::nullopt;
-  }
+  const std::string& bus = state_->info.pci;
+  if (bus.empty() || nvml.nvmlDeviceGetHandleByPciBusId_v2(bus.c_str(), &device) != 0) return std::nullopt;
   unsigned clock = 0, memory_clock = 0, celsius = 0, milliwatt = 0;
   unsigned long long reasons = 0;
   if (nvml.nvmlDeviceGetClockInfo(device, cuda::Nvml::kClockSm, &clock) != 0 ||

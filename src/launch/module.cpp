@@ -64,7 +64,11 @@ KernelSignature driver_signature(const cuda::Driver& driver, CUfunction function
   return signature;
 }
 
-void check_signature(const KernelSignature& wanted, const KernelSignature& actual) {
+/// The signature with the places that the driver gives its parameters. They are those of a C struct, except
+/// that what is aligned to more than 16 bytes lies so in constant memory, where the parameters of sm_90 begin
+/// at 0x210: a tensor map at 48 of the buffer, not at 64.
+KernelSignature placed(KernelSignature wanted, const KernelSignature& actual) {
+  constexpr std::uint32_t kStart = 16;  // parameters begin at a multiple of it on every target
   const auto refuse = [&](std::string message) {
     throw Error(ErrorKind::usage, "signature-mismatch", std::move(message),
                 "take the signature from the module that the cubin was made of");
@@ -73,13 +77,19 @@ void check_signature(const KernelSignature& wanted, const KernelSignature& actua
     refuse(fmt::format("`{}` has {} parameters, its signature {}", wanted.name, actual.parameters.size(),
                        wanted.parameters.size()));
   }
+  bool aligned_further = false;
   for (std::size_t i = 0; i < wanted.parameters.size(); ++i) {
-    const KernelParameter& want = wanted.parameters[i];
+    KernelParameter& want = wanted.parameters[i];
     const KernelParameter& have = actual.parameters[i];
-    if (want.offset == have.offset && want.size == have.size) continue;
+    aligned_further = aligned_further || want.alignment > kStart;
+    if ((aligned_further || want.offset == have.offset) && want.size == have.size) {
+      want.offset = have.offset;
+      continue;
+    }
     refuse(fmt::format("`{}` has {} bytes at {} as parameter {}, its signature {} bytes at {} for `{}`",
                        wanted.name, have.size, have.offset, i + 1, want.size, want.offset, want.name));
   }
+  return wanted;
 }
 
 }  // namespace
@@ -122,8 +132,7 @@ DeviceModule::DeviceModule(const DeviceContext& context, std::span<const std::by
 
 Function DeviceModule::function(KernelSignature signature) const {
   Function function = this->function(signature.name);
-  check_signature(signature, function.state_->signature);
-  function.state_->signature = std::move(signature);
+  function.state_->signature = placed(std::move(signature), function.state_->signature);
   return function;
 }
 

@@ -8,12 +8,16 @@ namespace ptxloom::spec {
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
+  split(text, separator, parts);
+  return parts;
+}
+
+void split(std::string_view text, char separator, std::vector<std::string_view>& parts) {
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find(separator, at), text.size());
     if (end > at || separator != ' ') parts.push_back(text.substr(at, end - at));
     at = end + 1;
   }
-  return parts;
 }
 
 Sets::Sets(std::span<const Entry> own, std::span<const Entry> shared, Arena& arena, Place place)
@@ -63,7 +67,9 @@ bool Sets::expand_range(std::string_view word, std::vector<Alternative>& out) {
 }
 
 void Sets::expand_into(std::string_view choice, std::vector<Alternative>& out) {
-  for (std::string_view word : split(choice, '|')) {
+  for (std::size_t at = 0; at <= choice.size();) {
+    const std::string_view word = choice.substr(at, choice.find('|', at) - at);
+    at += word.size() + 1;
     if (word.empty()) fail("spec-cell", place_, "the cell " + quote(choice) + " has an empty alternative");
     if (word.front() == '@') {
       const auto values = expand_set(word.substr(1));
@@ -80,9 +86,12 @@ void Sets::expand_into(std::string_view choice, std::vector<Alternative>& out) {
 
 std::span<const Alternative> Sets::expand(std::string_view choice) {
   if (choice.starts_with('@') && choice.find('|') == choice.npos) return expand_set(choice.substr(1));
-  std::vector<Alternative> values;
+  std::vector<Alternative> values = std::move(scratch_);
+  values.clear();
   expand_into(choice, values);
-  return arena_.keep(std::move(values));
+  const std::span<const Alternative> kept = arena_.keep(std::span<const Alternative>(values));
+  scratch_ = std::move(values);
+  return kept;
 }
 
 Cell parse_cell(std::string_view text, Sets& sets) {

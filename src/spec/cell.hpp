@@ -56,6 +56,7 @@ class Sets {
     bool expanded = false, expanding = false;
   };
   std::vector<Set> sets_;
+  std::vector<Alternative> scratch_;  // room for the choice that is expanded
   Arena& arena_;
   Place place_;
 };
@@ -64,5 +65,7 @@ Cell parse_cell(std::string_view text, Sets& sets);
 
 /// The parts of "a|b|c" or of a blank-separated line.
 std::vector<std::string_view> split(std::string_view text, char separator);
+/// The same, appended.
+void split(std::string_view text, char separator, std::vector<std::string_view>& parts);
 
 }  // namespace ptxloom::spec

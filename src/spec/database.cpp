@@ -9,20 +9,25 @@ namespace ptxloom::spec {
 
 namespace {
 
-/// Whether the opcode has all words that every opcode of the form has: a quick no, before the form is
-/// compiled.
-bool has_fixed_words(std::string_view opcode, std::string_view form_text) {
-  const std::string_view text = split_text(form_text).first;
-  for (std::size_t at = text.find('.'); at != text.npos; at = text.find('.', at + 1)) {
-    const std::size_t end = std::min(text.find_first_of(".<~", at + 1), text.size());
-    const bool in_bracket = at > 0 && text[at - 1] == '<';
-    const bool whole_word = end == text.size() || text[end] != '<' || text.substr(end).starts_with("<.");
-    if (!in_bracket && whole_word && opcode.find(text.substr(at, end - at)) == opcode.npos) return false;
+/// Whether the form's opcodes can hold all words of this one: a quick no, before the form is compiled.
+bool may_have(const FormData& form, std::string_view opcode) {
+  while (!opcode.empty()) {
+    const std::string_view word = mnemonic_of(opcode);
+    if (!has_word(form.words, word)) return false;
+    opcode.remove_prefix(std::min(word.size() + 1, opcode.size()));
   }
   return true;
 }
 
 }  // namespace
+
+bool has_word(std::string_view words, std::string_view word) {
+  for (std::size_t at = words.find(word); at != words.npos; at = words.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if (at > 0 && words[at - 1] == '.' && end < words.size() && words[end] == '.') return true;
+  }
+  return false;
+}
 
 std::string_view mnemonic_of(std::string_view opcode) { return opcode.substr(0, opcode.find('.')); }
 
@@ -57,6 +62,7 @@ void Database::read_overlays(std::span<const std::filesystem::path> overlays) {
       FormVariants& variants = compiled_form(form);
       lint(variants);
       form.mnemonics = arena_.keep(mnemonics(variants.form()));
+      form.words = arena_.keep(words(variants.form()));
       const auto [known, added] = by_name_.try_emplace(form.name, forms_.size());
       if (added) {
         forms_.push_back(&form);
@@ -91,25 +97,49 @@ FormVariants& Database::compiled_form(const FormData& form) const {
   return *variants;
 }
 
+std::span<const Variant> Database::match_form(std::string_view opcode, std::size_t nth) const {
+  {
+    const std::shared_lock lock(mutex_);
+    const auto known = matches_.find(opcode);
+    if (known != matches_.end() && nth < known->second.by_form.size()) return known->second.by_form[nth];
+  }
+  const auto forms = by_mnemonic_.find(mnemonic_of(opcode));
+  if (forms == by_mnemonic_.end()) return {};
+  const std::unique_lock lock(mutex_);
+  const auto known = matches_.find(opcode);
+  Matches fresh;  // kept if anything matches: there is no end of wrong opcodes
+  Matches& matches = known == matches_.end() ? fresh : known->second;
+  while (matches.by_form.size() <= nth && matches.asked < forms->second.size()) {
+    const FormData& form = *forms->second[matches.asked++];
+    std::vector<Variant> found;
+    if (may_have(form, opcode)) compiled_form(form).match(opcode, found);
+    if (!found.empty()) matches.by_form.push_back(std::move(found));
+  }
+  if (matches.by_form.size() <= nth) return {};
+  const std::span<const Variant> found = matches.by_form[nth];
+  if (known == matches_.end()) matches_.try_emplace(std::string(opcode), std::move(fresh));
+  return found;
+}
+
 std::span<const Variant> Database::match(std::string_view opcode) const {
   {
     const std::shared_lock lock(mutex_);
     if (const auto known = matched_.find(opcode); known != matched_.end()) return known->second;
   }
-  const auto forms = by_mnemonic_.find(mnemonic_of(opcode));
-  if (forms == by_mnemonic_.end()) return {};
-  std::unique_lock lock(mutex_);
+  if (!by_mnemonic_.contains(mnemonic_of(opcode))) return {};
   std::vector<Variant> found;
-  for (const FormData* form : forms->second) {
-    if (has_fixed_words(opcode, form->text)) compiled_form(*form).match(opcode, found);
+  for (std::size_t nth = 0;; ++nth) {
+    const std::span<const Variant> of_form = match_form(opcode, nth);
+    if (of_form.empty()) break;
+    found.insert(found.end(), of_form.begin(), of_form.end());
   }
-  if (found.empty()) {  // not remembered: there is no end of wrong opcodes
-    lock.unlock();
+  if (found.empty()) {
     const std::string once = vocabulary_.without_repeats(opcode);
     return once.size() < opcode.size() ? match(once) : std::span<const Variant>{};
   }
   std::stable_sort(found.begin(), found.end(),
                    [](Variant a, Variant b) { return a.undocumented() < b.undocumented(); });
+  const std::unique_lock lock(mutex_);
   return matched_.try_emplace(std::string(opcode), std::move(found)).first->second;
 }
 

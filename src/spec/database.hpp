@@ -41,6 +41,9 @@ class Database {
   std::vector<const FormData*> with_mnemonic(std::string_view mnemonic) const;
 
   std::span<const Variant> match(std::string_view opcode) const;
+  /// Of one form alone: the `nth`, from 0, of those that have the opcode; empty behind the last of them.
+  /// Forms behind it are not compiled.
+  std::span<const Variant> match_form(std::string_view opcode, std::size_t nth) const;
   std::vector<Variant> variants(const FormData& form) const;
 
   /// The form compiled; it changes no more.
@@ -53,6 +56,12 @@ class Database {
   Diagnostic remember_reason(const std::string& key, const std::function<Diagnostic()>& make) const;
 
  private:
+  /// What the forms with an opcode's mnemonic have of it, as far as they were asked.
+  struct Matches {
+    std::vector<std::vector<Variant>> by_form;  // none of them empty
+    std::size_t asked = 0;
+  };
+
   FormVariants& compiled_form(const FormData& form) const;
   void read_overlays(std::span<const std::filesystem::path> overlays);
 
@@ -65,10 +74,14 @@ class Database {
 
   mutable std::shared_mutex mutex_;
   mutable std::unordered_map<const FormData*, std::unique_ptr<FormVariants>> compiled_;
+  mutable std::unordered_map<std::string, Matches, StringHash, std::equal_to<>> matches_;
   mutable std::unordered_map<std::string, std::vector<Variant>, StringHash, std::equal_to<>> matched_;
   mutable std::unordered_map<std::string, Variant, StringHash, std::equal_to<>> remembered_;
   mutable std::unordered_map<std::string, Diagnostic, StringHash, std::equal_to<>> reasons_;
 };
+
+/// Whether a form's `words` hold this one.
+bool has_word(std::string_view words, std::string_view word);
 
 /// The opcode up to its first dot.
 std::string_view mnemonic_of(std::string_view opcode);

@@ -36,7 +36,10 @@ Form::Form(const FormData& data, const Vocabulary& vocabulary)
 }
 
 const Need* Form::need_of(std::string_view text) {
-  return arena_.keep_one(parse_need(text, sets_, vocabulary_, place()));
+  const auto same = std::ranges::find(needs_, text, &std::pair<std::string_view, const Need*>::first);
+  if (same != needs_.end()) return same->second;
+  const Need* const need = arena_.keep_one(parse_need(text, sets_, vocabulary_, place()));
+  return needs_.emplace_back(text, need).second;
 }
 
 std::vector<std::string_view> Form::header(std::string_view line) const {
@@ -52,23 +55,26 @@ std::vector<std::string_view> Form::header(std::string_view line) const {
 }
 
 Row Form::parse_row(std::string_view line, std::span<const std::string_view> names) {
-  const auto texts = split(line, ' ');
+  words_.clear();
+  split(line, ' ', words_);
+  const auto& texts = words_;
   if (texts.size() > names.size()) {
     fail("spec-too-many-cells", place(),
          "the row " + quote(line) + " has " + std::to_string(texts.size()) + " cells for " +
              std::to_string(names.size()) + " columns");
   }
   Row row{.cells = {}, .text = line};
-  row.cells.reserve(names.size());
+  cells_.clear();
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string_view text = i < texts.size() ? texts[i] : "*";
     if (names[i] != "need") {
-      Cell& cell = row.cells.emplace_back(parse_cell(text, sets_));
+      Cell& cell = cells_.emplace_back(parse_cell(text, sets_));
       if (cell.kind == Cell::Kind::same_as) cell.slot = slots_.add(cell.column);
     } else if (text != "*") {
       row.need = need_of(text);
     }
   }
+  row.cells = arena_.keep(std::span<const Cell>(cells_));
   return row;
 }
 
@@ -78,6 +84,7 @@ void Form::add_table(std::span<const std::string_view> lines) {
   for (std::string_view name : names) {
     if (name != "need") table.columns.push_back(slots_.add(name));
   }
+  table.rows.reserve(lines.size());
   for (std::string_view line : lines.subspan(1)) table.rows.push_back(parse_row(line, names));
 }
 
@@ -99,7 +106,7 @@ void Form::add_lax(std::span<const std::string_view> lines) {
             std::find(table.columns.begin(), table.columns.end(), columns[i]) - table.columns.begin();
         cells[static_cast<std::size_t>(at)] = row.cells[i];
       }
-      row.cells = std::move(cells);
+      row.cells = arena_.keep(std::move(cells));
       row.lax = true;
       table.rows.push_back(std::move(row));
     }
@@ -113,7 +120,7 @@ void Form::add_mods() {
   for (const Entry& mod : data_.mods) {
     Table& table = tables_.emplace_back();
     table.columns.push_back(slots_.add(mod.key));
-    table.rows.push_back({.cells = {parse_cell(mod.value, sets_)}, .text = mod.value});
+    table.rows.push_back({.cells = {arena_.keep_one(parse_cell(mod.value, sets_)), 1}, .text = mod.value});
   }
 }
 
@@ -187,7 +194,12 @@ void Form::gather_domains() {
       }
     }
   };
-  each_cell(Cell::Kind::one_of, [&](int slot, const Cell& cell) { add(slot, cell.values); });
+  std::vector<const Alternative*> last(slots_.size());  // of sets, which row after row names
+  each_cell(Cell::Kind::one_of, [&](int slot, const Cell& cell) {
+    const Alternative*& known = last[static_cast<std::size_t>(slot)];
+    if (known != cell.values.data()) add(slot, cell.values);
+    known = cell.values.data();
+  });
   each_cell(Cell::Kind::same_as, [&](int slot, const Cell& cell) {
     const std::vector<Alternative> source = domains_[static_cast<std::size_t>(cell.slot)];
     add(slot, source);

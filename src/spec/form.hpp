@@ -20,7 +20,7 @@
 namespace ptxloom::spec {
 
 struct Row {
-  std::vector<Cell> cells;  // one for each column of the table
+  std::span<const Cell> cells;  // one for each column of the table
   const Need* need = nullptr;
   bool lax = false;  // of a `lax` table: undocumented, but ptxas takes it
   std::string_view text;
@@ -87,7 +87,10 @@ class Form {
   std::vector<std::pair<std::string_view, Template>> conform_;
   std::vector<std::vector<Alternative>> domains_;
   std::vector<std::pair<std::string_view, const Need*>> word_needs_;
+  std::vector<std::pair<std::string_view, const Need*>> needs_;  // each text once
   const Need* need_ = nullptr;
+  std::vector<std::string_view> words_;  // room for the row that is parsed
+  std::vector<Cell> cells_;
 };
 
 /// The part of a form's text before its first blank outside brackets, and the part after it without ";".

@@ -39,6 +39,7 @@ struct FormData {
   std::string_view name, family, doc, text, need;
   std::string_view mode;                        // the .target option it needs; "!...": needs to be absent
   std::span<const std::string_view> mnemonics;  // what its opcodes begin with, to the first dot
+  std::string_view words;  // all that its opcodes can hold, each between dots: ".add.rn.f32."
   std::span<const Entry> ops, alias, mods, sets, needs, select;
   std::span<const TableData> tables;
   std::span<const TableData> lax;

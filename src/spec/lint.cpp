@@ -46,11 +46,24 @@ std::vector<std::string_view> mnemonics(const Form& form) {
   return result;
 }
 
+std::string words(const Form& form) {
+  std::string all = ".";
+  for (const Unit& unit : form.opcode().units()) {
+    for (const Unit::Text& text : unit.texts) {
+      for (std::string_view word : split(text.text, '.')) {
+        if (!word.empty() && !has_word(all, word)) all.append(word).append(".");
+      }
+    }
+  }
+  return all;
+}
+
 void lint(FormVariants& variants) {
   const Form& form = variants.form();
   const auto& all = variants.all();
   if (all.empty())
     fail("spec-empty", form.place(), "no row of one table fits the others: the form has no variant");
+  for (Variant variant : all) variant.operands();  // read now, so that it is here that they are refused
   check_sets_used(form);
   lint_fragments(variants);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,5 +17,9 @@ void lint(FormVariants& variants);
 
 /// What the form's opcodes begin with, each once.
 std::vector<std::string_view> mnemonics(const Form& form);
+
+/// All words of the form's opcodes, each once, between dots: ".add.rn.f32.". An opcode with another word is
+/// none of the form's.
+std::string words(const Form& form);
 
 }  // namespace ptxloom::spec

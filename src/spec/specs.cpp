@@ -60,9 +60,9 @@ std::string_view Variant::mode() const { return data_->form->data().mode; }
 
 std::string_view Variant::opcode() const { return data_->opcode; }
 
-std::span<const OperandSpec> Variant::operands() const { return data_->operands->specs; }
+std::span<const OperandSpec> Variant::operands() const { return data_->operands->get().specs; }
 
-std::span<const OperandPiece> Variant::pieces() const { return data_->operands->pieces; }
+std::span<const OperandPiece> Variant::pieces() const { return data_->operands->get().pieces; }
 
 int Variant::operand_index(std::string_view name) const {
   const auto find = [&](std::string_view wanted) {
@@ -152,6 +152,10 @@ std::vector<Target> Specs::targets() const {
 }
 
 std::span<const Variant> Specs::match(std::string_view opcode) const { return database_->match(opcode); }
+
+std::span<const Variant> Specs::match_form(std::string_view opcode, std::size_t nth) const {
+  return database_->match_form(opcode, nth);
+}
 
 std::vector<std::string_view> Specs::forms() const {
   std::vector<std::string_view> names;

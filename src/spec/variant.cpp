@@ -39,29 +39,39 @@ void add_choices(std::string& into, const std::string& from) {
   if (std::find(known.begin(), known.end(), added) == known.end()) into += '|' + std::string(added);
 }
 
-/// Whether two rows' operands differ at most in immediates.
-bool same_but_immediates(const std::vector<std::string>& a, const std::vector<std::string>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const std::string& x, const std::string& y) {
-    return x == y || (x.starts_with(kImmediate) && y.starts_with(kImmediate));
-  });
+/// Equal for two rows' operands that differ at most in immediates.
+std::string key_without_immediates(const std::vector<std::string>& operands) {
+  std::string key;
+  for (const std::string& text : operands) {
+    key += text.starts_with(kImmediate) ? kImmediate : text;
+    key += '\n';
+  }
+  return key;
 }
 
 }  // namespace
 
-const OperandList* FormVariants::operand_list(const std::vector<std::string>& texts) {
+const OperandList& LazyOperands::read() const {
+  const std::lock_guard lock(mutex_);
+  if (owned_ == nullptr) {
+    std::vector<std::optional<OperandSpec>> operands;
+    for (std::size_t i = 0; i < texts_.size(); ++i) {
+      operands.push_back(texts_[i].empty() ? std::nullopt
+                                           : parse_operand(form_.operands()[i].name, texts_[i],
+                                                           form_.vocabulary(), form_.place()));
+    }
+    owned_ = std::make_unique<const OperandList>(
+        lay_out(form_.operand_text(), form_.operand_names(), std::move(operands), form_.place()));
+    read_.store(owned_.get(), std::memory_order_release);
+  }
+  return *owned_;
+}
+
+const LazyOperands* FormVariants::operand_list(const std::vector<std::string>& texts) {
   std::string key;
   for (const std::string& text : texts) key += text + '\n';
   auto& list = operand_lists_[key];
-  if (list == nullptr) {
-    std::vector<std::optional<OperandSpec>> operands;
-    for (std::size_t i = 0; i < texts.size(); ++i) {
-      operands.push_back(texts[i].empty() ? std::nullopt
-                                          : parse_operand(form_.operands()[i].name, texts[i],
-                                                          form_.vocabulary(), form_.place()));
-    }
-    list = std::make_unique<OperandList>(
-        lay_out(form_.operand_text(), form_.operand_names(), std::move(operands), form_.place()));
-  }
+  if (list == nullptr) list = std::make_unique<LazyOperands>(form_, texts);
   return list.get();
 }
 
@@ -88,12 +98,12 @@ std::vector<FormVariants::Draft> FormVariants::drafts_of(const Group& rows) cons
   for (const auto& entry : rows) {
     const auto* row = entry.first;
     auto operands = operand_texts(form_, *row);
+    std::string key = key_without_immediates(operands);
     const auto similar = std::find_if(drafts.begin(), drafts.end(), [&](const Draft& draft) {
-      return draft.row->lax == row->lax && draft.row->needs == row->needs &&
-             same_but_immediates(draft.operands, operands);
+      return draft.key == key && draft.row->lax == row->lax && draft.row->needs == row->needs;
     });
     if (similar == drafts.end()) {
-      drafts.push_back({row, &entry.second, std::move(operands)});
+      drafts.push_back({row, &entry.second, std::move(operands), std::move(key)});
       continue;
     }
     for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -107,7 +117,7 @@ std::vector<Variant> FormVariants::make(const std::string& opcode, const Group& 
   check_one_meaning(opcode, rows);
   std::vector<VariantData*> made;
   for (const Draft& draft : drafts_of(rows)) {
-    const OperandList* const operands = operand_list(draft.operands);
+    const LazyOperands* const operands = operand_list(draft.operands);
     const auto same = std::find_if(made.begin(), made.end(), [&](const VariantData* data) {
       return data->operands == operands && data->lax == draft.row->lax;
     });

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -17,12 +19,35 @@
 // that differ only in needs are one variant that any of the needs allows.
 namespace ptxloom::spec {
 
+/// An operand list that is read when somebody first asks: of the hundred special registers that `mov.u32`
+/// has, each a variant of its own, a kernel asks for three.
+class LazyOperands {
+ public:
+  /// The operands of the form with their slots filled in; "" for one that is not there.
+  LazyOperands(const Form& form, std::vector<std::string> texts) : form_(form), texts_(std::move(texts)) {}
+
+  /// Throws "spec-..." for what lint has not seen.
+  const OperandList& get() const {
+    const OperandList* const list = read_.load(std::memory_order_acquire);
+    return list != nullptr ? *list : read();
+  }
+
+ private:
+  const OperandList& read() const;
+
+  const Form& form_;
+  const std::vector<std::string> texts_;
+  mutable std::mutex mutex_;
+  mutable std::unique_ptr<const OperandList> owned_;
+  mutable std::atomic<const OperandList*> read_ = nullptr;
+};
+
 struct VariantData {
   const Form* form = nullptr;
   std::string opcode;
   std::vector<std::string_view> values;  // by slot
   std::vector<bool> hidden;              // by slot: a default that the opcode leaves unwritten
-  const OperandList* operands = nullptr;
+  const LazyOperands* operands = nullptr;
   std::vector<Needs> needs;  // any of them
   bool lax = false;
 
@@ -53,18 +78,19 @@ class FormVariants {
     const Joined* row;
     const std::vector<bool>* hidden;
     std::vector<std::string> operands;
+    std::string key;  // of the operands without immediates
   };
 
   const std::vector<Variant>& of_bindings(const std::vector<Binding>& bindings);
   std::vector<Variant> make(const std::string& opcode, const Group& rows);
   std::vector<Draft> drafts_of(const Group& rows) const;
   void check_one_meaning(const std::string& opcode, const Group& rows) const;
-  const OperandList* operand_list(const std::vector<std::string>& texts);
+  const LazyOperands* operand_list(const std::vector<std::string>& texts);
 
   Form form_;
   std::deque<VariantData> data_;
   std::unordered_map<std::string, std::vector<Variant>> by_opcode_;
-  std::unordered_map<std::string, std::unique_ptr<OperandList>> operand_lists_;
+  std::unordered_map<std::string, std::unique_ptr<LazyOperands>> operand_lists_;
   std::vector<Variant> all_;
   const std::vector<Variant> none_;
   bool complete_ = false;

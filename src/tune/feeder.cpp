@@ -66,7 +66,7 @@ struct Feeder::State {
       if (job->abandoned) return;  // another thread took its place
       working.remove(job);
       ready.push_back(std::move(made));
-      changed.notify_all();
+      options.bell->ring();
     }
     --threads;
     changed.notify_all();
@@ -170,23 +170,17 @@ std::optional<Made> Feeder::overdue() {
   return std::nullopt;
 }
 
-std::optional<Made> Feeder::take(const std::atomic<bool>* stop) {
-  std::unique_lock lock(state_->mutex);
-  while (under_way_ > 0) {
-    if (!state_->ready.empty()) {
-      Made made = std::move(state_->ready.front());
-      state_->ready.pop_front();
-      --under_way_;
-      return made;
-    }
-    if (std::optional<Made> late = overdue()) {
-      --under_way_;
-      return late;
-    }
-    if (stop != nullptr && stop->load()) break;
-    state_->changed.wait_for(lock, std::chrono::milliseconds(50));
+std::optional<Made> Feeder::take() {
+  const std::scoped_lock lock(state_->mutex);
+  std::optional<Made> made;
+  if (!state_->ready.empty()) {
+    made = std::move(state_->ready.front());
+    state_->ready.pop_front();
+  } else {
+    made = overdue();
   }
-  return std::nullopt;
+  if (made) --under_way_;
+  return made;
 }
 
 }  // namespace ptxloom::tune

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "ptxloom/tune.hpp"
+#include "tune/bell.hpp"
 #include "tune/strategy.hpp"
 
 // Linking takes longer than measuring, and the device must not wait for it: threads make and link candidates
@@ -32,6 +33,7 @@ class Feeder {
     std::string target;
     unsigned jobs = 0;
     std::chrono::duration<double> limit{30};
+    std::shared_ptr<Bell> bell = std::make_shared<Bell>();  ///< rung when one is done
   };
   /// `linker` may be null unless machine code is wanted.
   Feeder(Maker make, const Linker* linker, Options options);
@@ -44,8 +46,8 @@ class Feeder {
   /// Those put in and not taken out.
   std::size_t under_way() const { return under_way_; }
   void put(const Pick& pick, Settings config);
-  /// One that is done, waiting for it; nullopt where none is under way, or `stop` is set meanwhile.
-  std::optional<Made> take(const std::atomic<bool>* stop);
+  /// One that is done; nullopt where none is at the moment.
+  std::optional<Made> take();
 
  private:
   struct State;  // shared with the threads, which may outlive the feeder

@@ -104,11 +104,8 @@ class GpuBench : public Bench {
     auto loaded = std::make_unique<GpuCandidate>();
     const DeviceModule module(device_, candidate.cubin);
     for (const LaunchPlan& launch : candidate.launches) {
-      KernelSignature signature{.name = launch.entry};
-      for (const ArgumentPlan& argument : launch.arguments)
-        signature.append({.name = argument.name, .type = argument.type, .pointer = !argument.tensor.empty()});
-      loaded->functions.push_back(module.function(std::move(signature)));
-      loaded->configs.push_back(launch_config_of(launch));
+      loaded->functions.push_back(module.function(signature_of(launch)));
+      loaded->configs.push_back(launch_config_of(launch, device_.info().sms));
     }
     for (const TensorPlan& plan : candidate.scratch) loaded->scratch.emplace_back(device_, plan.bytes());
     for (const Set& set : sets_) {
@@ -119,9 +116,11 @@ class GpuBench : public Bench {
         }
         return std::uint64_t{0};
       };
+      const auto encode_map = [&](const TensorMap& map) { return encode(device_, map); };
       std::vector<Arguments>& all = loaded->arguments.emplace_back();
       for (std::size_t i = 0; i < candidate.launches.size(); ++i)
-        all.emplace_back(loaded->functions[i].signature(), arguments_of(candidate.launches[i], address));
+        all.emplace_back(loaded->functions[i].signature(),
+                         LaunchArguments(candidate.launches[i], address, encode_map));
     }
     return loaded;
   }

@@ -1,23 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "ptxloom/tune.hpp"
 
 namespace ptxloom {
+namespace {
 
-std::vector<Argument> arguments_of(const LaunchPlan& plan, const AddressOf& address) {
-  std::vector<Argument> arguments;
+constexpr std::uint32_t kExecutorSms = 2;
+
+}  // namespace
+
+LaunchArguments::LaunchArguments(const LaunchPlan& plan, const AddressOf& address, const EncodeMap& encode) {
   for (const ArgumentPlan& argument : plan.arguments) {
-    arguments.push_back(argument.tensor.empty() ? Argument::bits(argument.type, argument.bits)
-                                                : Argument::pointer(address(argument.tensor)));
+    if (argument.map) {
+      TensorMap map = *argument.map;
+      map.address = address(argument.tensor);
+      maps_.push_back(std::make_shared<const EncodedTensorMap>(encode(map)));
+      arguments_.push_back(Argument::bytes(maps_.back()->bytes));
+    } else if (argument.tensor.empty()) {
+      arguments_.push_back(Argument::bits(argument.type, argument.bits));
+    } else {
+      arguments_.push_back(Argument::pointer(address(argument.tensor)));
+    }
   }
-  return arguments;
 }
 
-LaunchConfig launch_config_of(const LaunchPlan& plan) {
+KernelSignature signature_of(const LaunchPlan& plan) {
+  KernelSignature signature{.name = plan.entry};
+  for (const ArgumentPlan& argument : plan.arguments) {
+    if (argument.map)
+      signature.append({.name = argument.name,
+                        .type = b8,
+                        .count = sizeof(EncodedTensorMap),
+                        .alignment = alignof(EncodedTensorMap)});
+    else
+      signature.append({.name = argument.name, .type = argument.type, .pointer = !argument.tensor.empty()});
+  }
+  return signature;
+}
+
+LaunchConfig launch_config_of(const LaunchPlan& plan, int sms) {
   const auto dim = [](const std::array<std::uint32_t, 3>& a) { return Dim3{a[0], a[1], a[2]}; };
-  return {.grid = dim(plan.grid),
-          .block = dim(plan.block),
-          .shared_bytes = plan.shared_bytes,
-          .cluster = dim(plan.cluster)};
+  LaunchConfig config{.grid = dim(plan.grid),
+                      .block = dim(plan.block),
+                      .shared_bytes = plan.shared_bytes,
+                      .cluster = dim(plan.cluster)};
+  if (plan.blocks_per_sm != 0) {
+    const std::uint32_t chip = sms == 0 ? kExecutorSms : static_cast<std::uint32_t>(sms);
+    config.grid.x = std::min(config.grid.x, chip * plan.blocks_per_sm);
+  }
+  return config;
 }
 
 }  // namespace ptxloom

@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kProgram = "libexec/ptxloom-worker";
+constexpr const char* kProgram = "ptxloom-worker";
 constexpr const char* kHint =
     "install ptxloom whole, or name libexec/ptxloom-worker of its build folder in PTXLOOM_WORKER";
 constexpr int kAbove = 10;  // descriptors kept clear of those that the worker finds open
@@ -104,22 +104,27 @@ std::string Process::end() {
   return fmt::format("ended with exit code {}", WEXITSTATUS(status));
 }
 
-fs::path find_worker(const fs::path& given) {
-  if (!given.empty()) return given;
-  if (const char* named = std::getenv("PTXLOOM_WORKER"); named != nullptr && *named != '\0') return named;
+std::optional<fs::path> find_beside(const std::string& name) {
   std::error_code ignored;
   std::vector<fs::path> starts = {fs::read_symlink("/proc/self/exe", ignored)};
   Dl_info library = {};
-  if (::dladdr(reinterpret_cast<const void*>(&find_worker), &library) != 0 && library.dli_fname != nullptr)
+  if (::dladdr(reinterpret_cast<const void*>(&find_beside), &library) != 0 && library.dli_fname != nullptr)
     starts.push_back(fs::absolute(library.dli_fname, ignored));
   for (const fs::path& start : starts) {
     // bin/ and lib/ of an installation, and the programs of a build folder, which lie deeper.
     fs::path folder = start.parent_path();
     for (int up = 0; up < 4 && !folder.empty(); ++up, folder = folder.parent_path()) {
-      if (fs::exists(folder / kProgram, ignored)) return folder / kProgram;
+      if (fs::exists(folder / "libexec" / name, ignored)) return folder / "libexec" / name;
     }
   }
-  if (fs::exists(PTXLOOM_LIBEXEC "/ptxloom-worker", ignored)) return PTXLOOM_LIBEXEC "/ptxloom-worker";
+  if (fs::exists(fs::path(PTXLOOM_LIBEXEC) / name, ignored)) return fs::path(PTXLOOM_LIBEXEC) / name;
+  return std::nullopt;
+}
+
+fs::path find_worker(const fs::path& given) {
+  if (!given.empty()) return given;
+  if (const char* named = std::getenv("PTXLOOM_WORKER"); named != nullptr && *named != '\0') return named;
+  if (const auto found = find_beside(kProgram)) return *found;
   no_worker("the program ptxloom-worker, which runs candidates, was not found");
 }
 

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,9 @@ class Process {
   pid_t pid_ = -1;
   Channel channel_;
 };
+
+/// A file of libexec/ beside this program or library, or where it was to be installed.
+std::optional<std::filesystem::path> find_beside(const std::string& name);
 
 /// The program of WorkerOptions, or where it lies beside this program or library. Throws Error(missing,
 /// "no-worker").

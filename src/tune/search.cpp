@@ -2,12 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "ptxloom/tune.hpp"
-#include "tune/feeder.hpp"
+#include "tune/crew.hpp"
 #include "tune/finalists.hpp"
+#include "tune/helpers.hpp"
 #include "tune/statistics.hpp"
 #include "tune/strategy.hpp"
 
@@ -20,46 +23,56 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+/// The first device finds a correct candidate; with that, all are found to be alike or left out; then they
+/// share the candidates. One of this process compares the best few.
 class Search {
  public:
   Search(const Admissible& space, const Target& target, const Maker& make, const Linker* linker,
-         Measurer& measurer, const SearchOptions& options)
+         std::span<Measurer* const> measurers, const SearchOptions& options)
       : space_(space),
         options_(options),
-        measurer_(measurer),
         picker_(make_picker(space, target, options)),
-        feeder_(make, linker,
-                {.code = measurer.code(),
-                 .target = std::string(target.name()),
-                 .jobs = options.jobs,
-                 .limit = std::chrono::duration<double>(options.link_seconds)}) {}
+        crew_(measurers, make, linker,
+              {.code = measurers.front()->code(),
+               .target = std::string(target.name()),
+               .jobs = options.jobs,
+               .limit = std::chrono::duration<double>(options.link_seconds),
+               .bell = bell_}),
+        helpers_(options, target, make, result_.devices) {
+    for (const Measurer* measurer : measurers) result_.devices.push_back({.name = measurer->name()});
+    crew_.take_on(0);
+  }
 
   SearchResult run() {
     put_first();
     try {
       while (!done()) {
         top_up();
-        std::optional<Made> made = feeder_.take(options_.stop);
-        if (!made) break;
-        try_one(std::move(*made));
+        std::optional<Tried> tried = next();
+        if (!tried) break;
+        take_in(std::move(*tried));
       }
       done();  // was it `stop` that ended it?
       end_game();
     } catch (const Error& error) {
       result_.fault = error.diagnostics().front();
     }
+    sum_up();
+    if (options_.found) options_.found(result_);
+    return std::move(result_);
+  }
+
+ private:
+  void sum_up() {
     if (const Finalists::One* best = finalists_.best()) {
       result_.winner = best->candidate;
       result_.kernel = best->code;
       result_.candidates[best->candidate].time_us = best->time_us;
     }
     result_.seconds = seconds_since(begin_);
-    if (first_s_ > 0 && result_.seconds > first_s_)
-      result_.device_busy = std::min(1.0, busy_us_ * 1e-6 / (result_.seconds - first_s_));
-    return std::move(result_);
+    count_busy();
   }
 
- private:
   bool done() {
     result_.interrupted = options_.stop != nullptr && options_.stop->load();
     const Budget& budget = options_.budget;
@@ -73,29 +86,70 @@ class Search {
       const std::size_t index = space_.find(config);
       if (index == space_.size()) continue;
       picker_->skip(index);
-      feeder_.put({.index = index}, config);
+      crew_.put({.index = index}, config);
     }
   }
 
+  /// What was given to a device that is gone is for somebody else.
+  void hand_over() {
+    std::vector<Given> returned = helpers_.returned();
+    if (crew_.working() == 0 && helpers_.at_work())
+      std::ranges::move(crew_.give_back(), std::back_inserter(returned));
+    for (auto& [pick, config] : returned) {
+      if (crew_.working() > 0 || !helpers_.at_work())
+        crew_.put(pick, std::move(config));
+      else
+        helpers_.put(pick, config);
+    }
+  }
+
+  std::size_t under_way() const { return crew_.under_way() + helpers_.under_way(); }
+
+  /// In turns to this process and to the others, until all have enough.
   void top_up() {
-    while (feeder_.under_way() < feeder_.capacity()) {
+    hand_over();
+    for (bool ours = true;; ours = !ours) {
       const std::uint64_t most = options_.budget.evaluations;
-      if (most > 0 && result_.evaluations + feeder_.under_way() >= most) return;
+      if (most > 0 && result_.evaluations + under_way() >= most) return;
+      const bool room_here = crew_.under_way() < crew_.capacity();
+      if (!room_here && !helpers_.has_room()) return;
       const std::optional<Pick> pick = picker_->next();
       if (!pick) return;
-      feeder_.put(*pick, space_.settings(pick->index));
+      Settings config = space_.settings(pick->index);
+      if (room_here && (ours || !helpers_.has_room()))
+        crew_.put(*pick, std::move(config));
+      else
+        helpers_.put(*pick, config);
     }
   }
 
-  void try_one(Made made) {
+  /// nullopt at the end of the budget, or where nothing is under way.
+  std::optional<Tried> next() {
+    const std::chrono::milliseconds patience(options_.ranks == nullptr ? 50 : 1);
+    while (!done()) {
+      if (std::optional<Tried> tried = crew_.take()) return tried;
+      if (std::optional<Tried> tried = helpers_.take()) return tried;
+      if (crew_.working() == 0 && !helpers_.hopeful()) throw Error(ErrorKind::refused, {*lost_});
+      if (helpers_.has_room() || helpers_.has_returned()) top_up();  // one has begun, or is gone
+      if (under_way() == 0) break;
+      bell_->wait(patience);
+    }
+    return std::nullopt;
+  }
+
+  void take_in(Tried tried) {
+    if (tried.lost) return lose(tried);
+    Made& made = tried.made;
     ++result_.evaluations;
+    if (!made.problem) ++result_.devices[tried.device].evaluations;
     Measurement measurement{.config = made.config,
                             .predicted_us = made.pick.predicted_us,
                             .link_ms = made.link_ms,
                             .demand = space_.demand(made.pick.index),
                             .resources = made.resources,
-                            .problem = std::move(made.problem)};
-    if (!measurement.problem) measure(made, measurement);
+                            .problem = made.problem,
+                            .device = tried.device};
+    if (!measurement.problem) weigh(tried, measurement);
     measurement.at_s = seconds_since(begin_);
     if (first_s_ == 0) first_s_ = measurement.at_s, busy_us_ = 0;
     picker_->tell(made.pick.index, measurement.problem ? std::nullopt : std::optional(measurement.time_us));
@@ -109,10 +163,17 @@ class Search {
     }
   }
 
-  void measure(const Made& made, Measurement& measurement) {
-    Reading reading =
-        measurer_.measure({.config = made.config, .candidate = made.candidate, .samples = made.pick.samples});
-    see(reading);
+  /// The others go on without it.
+  void lose(const Tried& tried) {
+    lost_ = tried.lost;
+    result_.devices[tried.device].left_out = lost_;
+    if (!agreed_ && crew_.working() == 0 && first_ + 1 < crew_.size()) crew_.take_on(++first_);
+  }
+
+  /// What the reading is worth.
+  void weigh(Tried& tried, Measurement& measurement) {
+    Reading& reading = tried.reading;
+    see(reading, tried.device);
     if (reading.restarted)
       result_.restarts.push_back({.at_s = seconds_since(begin_),
                                   .candidate = result_.candidates.size(),
@@ -123,17 +184,17 @@ class Search {
       measurement.problem = Diagnostic{.code = "no-time", .message = "it was given no time"};
     if (measurement.problem) {
       if (measurement.problem->code == "wrong-result" && options_.save_wrong)
-        measurement.saved = options_.save_wrong(measurement, made.candidate);
+        measurement.saved = options_.save_wrong(measurement, tried.made.candidate);
       return;
     }
     const Statistics own = statistics(reading.us);
     measurement.time_us = own.median;
     measurement.spread = own.spread;
-    // What the rival takes now, against what it took when it became the best: the drift of the clock.
-    const Finalists::One* rival = finalists_.best();
-    if (rival != nullptr && reading.rival_us.size() == reading.us.size()) {
+    // What the rival takes now and on this device, against what it took when it became the best: the drift of
+    // the clock, and what devices differ by.
+    if (tried.rival_us > 0 && reading.rival_us.size() == reading.us.size()) {
       for (std::size_t i = 0; i < reading.us.size(); ++i) reading.us[i] /= reading.rival_us[i];
-      measurement.time_us = statistics(reading.us).median * rival->time_us;
+      measurement.time_us = statistics(reading.us).median * tried.rival_us;
     }
     check_limit(measurement);
   }
@@ -154,70 +215,89 @@ class Search {
                       .config = std::move(made.config),
                       .code = std::move(made.candidate)});
     if (!best) return;
-    const Trial rival{.config = finalists_.best()->config, .candidate = finalists_.best()->code};
-    measurer_.set_rival(&rival);
+    const auto rival = std::make_shared<const Rival>(Rival{.config = finalists_.best()->config,
+                                                           .code = finalists_.best()->code,
+                                                           .time_us = finalists_.best()->time_us});
+    if (!agreed_ && (crew_.size() > 1 || options_.ranks != nullptr)) agree(rival);
+    crew_.set_rival(rival);
+    helpers_.set_rival(rival);
   }
 
-  void see(const Reading& reading) {
+  /// The other devices begin here, if they are like the first.
+  void agree(const std::shared_ptr<const Rival>& common) {
+    const std::vector<Reading> readings = time_common(crew_, *common, options_.warm_up);
+    if (readings[first_].problem) return;  // the first goes on alone until it has a better one
+    agreed_ = true;
+    const double first_us = statistics(readings[first_].us).median;
+    for (std::size_t i = first_; i < crew_.size(); ++i) {
+      judge(result_.devices[i], readings[i], result_.devices[first_].name, first_us, options_.margin);
+      if (!result_.devices[i].left_out) crew_.take_on(i);
+    }
+    helpers_.set_common(common, result_.devices[first_].name, first_us);
+  }
+
+  void see(const Reading& reading, std::size_t device) {
     busy_us_ += reading.busy_us;
-    if (reading.health) result_.health.push_back({.at_s = seconds_since(begin_), .health = *reading.health});
+    if (reading.health)
+      result_.health.push_back({.at_s = seconds_since(begin_), .device = device, .health = *reading.health});
   }
 
+  /// On the first device that is left here. Where none is, or there is no time, the best stands as it is.
   void end_game() {
+    helpers_.rest();
     const auto late = [&] {
       const bool stopped = options_.stop != nullptr && options_.stop->load();
       return stopped || (options_.budget.seconds > 0 && seconds_since(begin_) > options_.budget.seconds);
     };
-    result_.final = finalists_.play(measurer_, late, [&](const Reading& reading) { see(reading); });
+    for (std::size_t device = 0; device < crew_.size() && !late(); ++device) {
+      if (!crew_.at_work(device)) continue;
+      try {
+        result_.final =
+            finalists_.play(crew_.rest(device), late, [&](const Reading& reading) { see(reading, device); });
+        return result_.fault.reset();
+      } catch (const Error& error) {
+        crew_.leave_out(device);
+        result_.devices[device].left_out = result_.fault = error.diagnostics().front();
+      }
+    }
+  }
+
+  void count_busy() {
+    const auto used =
+        std::ranges::count_if(result_.devices, [](const Share& one) { return one.evaluations > 0; });
+    if (first_s_ <= 0 || result_.seconds <= first_s_ || used == 0) return;
+    const double time_s = (result_.seconds - first_s_) * static_cast<double>(used);
+    result_.device_busy = std::min(1.0, busy_us_ * 1e-6 / time_s);
   }
 
   const Admissible& space_;
   const SearchOptions& options_;
-  Measurer& measurer_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   double first_s_ = 0, busy_us_ = 0;
   SearchResult result_;
   Finalists finalists_;
+  std::size_t first_ = 0;           // of the devices, the one that the others are held against
+  bool agreed_ = false;             // and they have been
+  std::optional<Diagnostic> lost_;  // the last device of this process that was
   std::unique_ptr<Picker> picker_;
-  Feeder feeder_;
-};
-
-class GivenTimes : public Measurer {
- public:
-  explicit GivenTimes(std::function<double(const Settings&)> time_us) : time_us_(std::move(time_us)) {}
-
-  Reading measure(const Trial& trial) override {
-    Reading reading;
-    try {
-      reading.us.assign(static_cast<std::size_t>(trial.samples), time_us_(trial.config));
-      if (rival_) reading.rival_us.assign(reading.us.size(), *rival_);
-    } catch (const Error& error) {
-      reading.problem = error.diagnostics().front();
-      reading.us.clear();
-    } catch (const std::exception& error) {
-      reading.problem = Diagnostic{.code = "candidate-failed", .message = error.what()};
-    }
-    return reading;
-  }
-  void set_rival(const Trial* rival) override {
-    rival_ = rival == nullptr ? std::nullopt : std::optional(time_us_(rival->config));
-  }
-  Code code() const override { return Code::none; }
-
- private:
-  std::function<double(const Settings&)> time_us_;
-  std::optional<double> rival_;
+  std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
+  Crew crew_;
+  Helpers helpers_;
 };
 
 }  // namespace
 
-std::unique_ptr<Measurer> make_measurer(std::function<double(const Settings&)> time_us) {
-  return std::make_unique<GivenTimes>(std::move(time_us));
+SearchResult search(const Admissible& space, const Target& target, const Maker& make, const Linker* linker,
+                    std::span<Measurer* const> measurers, const SearchOptions& options) {
+  if (measurers.empty())
+    throw Error(ErrorKind::usage, "no-device", "a search needs something to measure with", "give a measurer");
+  return Search(space, target, make, linker, measurers, options).run();
 }
 
 SearchResult search(const Admissible& space, const Target& target, const Maker& make, const Linker* linker,
                     Measurer& measurer, const SearchOptions& options) {
-  return Search(space, target, make, linker, measurer, options).run();
+  const std::array<Measurer*, 1> one = {&measurer};
+  return search(space, target, make, linker, one, options);
 }
 
 }  // namespace ptxloom::tune

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -55,9 +56,28 @@ std::vector<std::string> split(const std::string& words) {
   return values;
 }
 
+/// Words that the space does not have are mistyped.
+void check_words(const Space& space, const Settings& fixed) {
+  for (const auto& [name, words] : fixed) {
+    const auto parameter = std::ranges::find(space.parameters, name, &Parameter::name);
+    if (parameter == space.parameters.end()) {
+      std::vector<std::string> names;
+      for (const Parameter& known : space.parameters) names.push_back(known.name);
+      throw Error(ErrorKind::usage, "unknown-parameter", fmt::format("there is no parameter '{}'", name),
+                  fmt::format("there are {}", fmt::join(names, ", ")));
+    }
+    for (const std::string& value : split(words)) {
+      if (std::ranges::find(parameter->values, value) != parameter->values.end()) continue;
+      throw Error(ErrorKind::usage, "bad-value", fmt::format("{}={} is not searched", name, value),
+                  fmt::format("its values are {}", fmt::join(parameter->values, ", ")));
+    }
+  }
+}
+
 /// The values that are left of each parameter.
 std::vector<Parameter> narrowed(const Space& space, const Settings& fixed) {
   if (space.parameters.empty()) bad_space("the space has no parameters");
+  check_words(space, fixed);
   std::vector<Parameter> parameters = space.parameters;
   for (Parameter& parameter : parameters) {
     if (parameter.values.empty()) bad_space(fmt::format("parameter {} has no values", parameter.name));

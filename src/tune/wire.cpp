@@ -9,6 +9,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "base/tensor_map_text.hpp"
+
 namespace ptxloom::tune {
 namespace {
 
@@ -70,26 +72,39 @@ TensorPlan read_tensor(const Json& json) {
 
 Json to_json(const LaunchPlan& plan) {
   Json arguments = Json::array();
-  for (const ArgumentPlan& argument : plan.arguments)
+  for (const ArgumentPlan& argument : plan.arguments) {
     arguments.push_back({{"name", argument.name},
                          {"type", argument.type.name},
                          {"tensor", argument.tensor},
                          {"bits", argument.bits}});
-  return {{"entry", plan.entry},     {"grid", plan.grid},           {"block", plan.block},
-          {"cluster", plan.cluster}, {"shared", plan.shared_bytes}, {"arguments", std::move(arguments)}};
+    if (argument.map) arguments.back()["map"] = to_hex(*argument.map);
+  }
+  return {{"entry", plan.entry},
+          {"grid", plan.grid},
+          {"blocks_per_sm", plan.blocks_per_sm},
+          {"block", plan.block},
+          {"cluster", plan.cluster},
+          {"shared", plan.shared_bytes},
+          {"arguments", std::move(arguments)}};
 }
 
 LaunchPlan read_launch(const Json& json) {
   LaunchPlan plan{.entry = json.at("entry"),
                   .grid = json.at("grid"),
+                  .blocks_per_sm = json.at("blocks_per_sm"),
                   .block = json.at("block"),
                   .cluster = json.at("cluster"),
                   .shared_bytes = json.at("shared")};
-  for (const Json& argument : json.at("arguments"))
+  for (const Json& argument : json.at("arguments")) {
     plan.arguments.push_back({.name = argument.at("name"),
                               .type = type_named(argument.at("type")),
                               .tensor = argument.at("tensor"),
                               .bits = argument.at("bits")});
+    if (!argument.contains("map")) continue;
+    plan.arguments.back().map = tensor_map_from_hex(argument["map"].get<std::string>());
+    if (!plan.arguments.back().map)
+      throw Error(ErrorKind::usage, "bad-task", "a tensor map of the task cannot be read");
+  }
   return plan;
 }
 
@@ -252,8 +267,24 @@ Diagnostic read_diagnostic(const Json& json) {
   return {.code = json.at("code"), .message = json.at("message"), .hint = json.at("hint")};
 }
 
+Json to_json(const Resources& resources) {
+  return {resources.registers, resources.stack, resources.spill_stores, resources.spill_loads,
+          resources.shared};
+}
+
+Resources read_resources(const Json& json) {
+  return {.registers = json.at(0),
+          .stack = json.at(1),
+          .spill_stores = json.at(2),
+          .spill_loads = json.at(3),
+          .shared = json.at(4)};
+}
+
 Json to_json(const Reading& reading) {
-  Json json = {{"us", reading.us}, {"rival_us", reading.rival_us}, {"busy_us", reading.busy_us}};
+  Json json = {{"us", reading.us},
+               {"rival_us", reading.rival_us},
+               {"busy_us", reading.busy_us},
+               {"restarted", reading.restarted}};
   if (reading.problem) json["problem"] = to_json(*reading.problem);
   if (!reading.library.empty()) json["library"] = reading.library;
   if (reading.health)
@@ -264,7 +295,10 @@ Json to_json(const Reading& reading) {
 }
 
 Reading read_reading(const Json& json) {
-  Reading reading{.us = json.at("us"), .rival_us = json.at("rival_us"), .busy_us = json.at("busy_us")};
+  Reading reading{.us = json.at("us"),
+                  .rival_us = json.at("rival_us"),
+                  .busy_us = json.at("busy_us"),
+                  .restarted = json.at("restarted")};
   if (json.contains("problem")) reading.problem = read_diagnostic(json["problem"]);
   reading.library = json.value("library", "");
   if (json.contains("health")) {

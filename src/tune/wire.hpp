@@ -31,11 +31,17 @@ struct Surroundings {
 nlohmann::json to_json(const Surroundings& surroundings);
 Surroundings read_surroundings(const nlohmann::json& json);
 
+/// Throws Error(usage, "bad-reference") for one that disagrees with itself.
+void check_reference(const Expectation& expected);
+
 Message to_message(const Candidate& candidate);
 Candidate read_candidate(const Message& message);
 
 nlohmann::json to_json(const Reading& reading);
 Reading read_reading(const nlohmann::json& json);
+
+nlohmann::json to_json(const Resources& resources);
+Resources read_resources(const nlohmann::json& json);
 
 nlohmann::json to_json(const Diagnostic& diagnostic);
 Diagnostic read_diagnostic(const nlohmann::json& json);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tuner's side of a worker process. What a candidate does to it costs that candidate; the next one finds
 // a fresh worker.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 
+#include <cerrno>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -15,13 +18,24 @@ namespace {
 
 constexpr int kMostStarts = 3;
 
+/// The device's lock, for as long as it lives. Where there can be none, nobody else has it either.
+FileDescriptor take_turn(const std::filesystem::path& file) {
+  if (file.empty()) return {};
+  FileDescriptor turn(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  while (turn && ::flock(turn.get(), LOCK_EX) != 0 && errno == EINTR) {
+  }
+  return turn;
+}
+
 class Worker : public Measurer {
  public:
   Worker(const Task& task, WorkerOptions options) : options_(std::move(options)), task_(share(task)) {
+    check_reference(task.expected);
     options_.program = find_worker(options_.program);
     start();
   }
 
+  std::string name() const override { return options_.name.empty() ? options_.device : options_.name; }
   Code code() const override { return options_.device == "cpu" ? Code::ptx : Code::cubin; }
 
   void set_rival(const Trial* rival) override {
@@ -44,6 +58,7 @@ class Worker : public Measurer {
 
  private:
   Reading read(const Message& request, double seconds) {
+    const FileDescriptor turn = take_turn(options_.turns);
     if (!process_) start();
     send_rival();
     if (!process_) start();  // the rival, of all candidates, took it down

@@ -24,6 +24,13 @@ void check_memory(std::uint64_t bytes) {
               "use smaller buffers");
 }
 
+EncodedTensorMap encode_checked(const TensorMap& map) {
+  map.check();
+  return encode_for_executor(map);
+}
+
+std::array<std::uint32_t, 3> extent(const Dim3& dim) { return {dim.x, dim.y, dim.z}; }
+
 /// An allocation for as long as it lives.
 class Allocation {
  public:
@@ -45,7 +52,7 @@ struct CpuLoaded : tune::Bench::Loaded {
   ParseResult parsed;  // programs refer to it
   struct Launch {
     exec::Program program;
-    LaunchPlan plan;
+    LaunchConfig config;
     std::vector<std::byte> parameters;
   };
   std::vector<Launch> launches;
@@ -72,9 +79,9 @@ class CpuBench : public tune::Bench {
       const ir::Function* kernel = loaded->parsed.module.find(plan.entry);
       if (kernel == nullptr)
         throw Error(ErrorKind::usage, "unknown-kernel", fmt::format("there is no kernel '{}'", plan.entry));
-      const Arguments packed(ir::signature(*kernel), arguments_of(plan, address));
+      const Arguments packed(ir::signature(*kernel), LaunchArguments(plan, address, encode_checked));
       loaded->launches.push_back({.program = exec::Program(loaded->parsed.module, plan.entry),
-                                  .plan = plan,
+                                  .config = launch_config_of(plan, 0),
                                   .parameters = {packed.bytes().begin(), packed.bytes().end()}});
     }
     return loaded;
@@ -96,11 +103,12 @@ class CpuBench : public tune::Bench {
 
   void run(Loaded& loaded) override {
     for (const CpuLoaded::Launch& launch : static_cast<CpuLoaded&>(loaded).launches) {
-      const bool alone = launch.plan.cluster == std::array<std::uint32_t, 3>{1, 1, 1};
-      launch.program.run(memory_, {.grid = launch.plan.grid,
-                                   .block = launch.plan.block,
-                                   .cluster = alone ? std::array<std::uint32_t, 3>{} : launch.plan.cluster,
-                                   .shared_bytes = launch.plan.shared_bytes,
+      const LaunchConfig& config = launch.config;
+      const bool alone = config.cluster.count() == 1;
+      launch.program.run(memory_, {.grid = extent(config.grid),
+                                   .block = extent(config.block),
+                                   .cluster = alone ? std::array<std::uint32_t, 3>{} : extent(config.cluster),
+                                   .shared_bytes = config.shared_bytes,
                                    .parameters = launch.parameters});
     }
   }

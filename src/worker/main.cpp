@@ -2,13 +2,15 @@
 // ptxloom-worker DEVICE: started by a tuner (src/tune/worker.cpp), with a socket and shared memory open. It
 // is told a task once, then candidates, and answers each. It ends when the tuner does, or when the device is
 // lost; everything else is the candidate's problem.
-#include <signal.h>
-#include <sys/prctl.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
+#include <thread>
 
 #include "tune/process.hpp"
 #include "tune/session.hpp"
@@ -105,8 +107,14 @@ int main(int argc, char** argv) {
     std::fputs("ptxloom-worker is started by ptxloom's tuner\n", stderr);
     return 2;
   }
-  // An endless kernel keeps this thread from noticing that nobody is there any more.
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // An endless kernel keeps this thread from noticing that nobody is there any more. (PR_SET_PDEATHSIG would
+  // not do: it tells of the end of the thread that has started this, and tuners have several.)
+  std::thread([] {
+    pollfd tuner = {.fd = ptxloom::tune::kSocketFd, .events = POLLRDHUP, .revents = 0};
+    while (::poll(&tuner, 1, -1) < 0 && errno == EINTR) {
+    }
+    std::_Exit(0);
+  }).detach();
   try {
     ptxloom::worker::Worker(argv[1],
                             ptxloom::tune::Channel(ptxloom::FileDescriptor(ptxloom::tune::kSocketFd)))

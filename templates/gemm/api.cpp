@@ -22,7 +22,9 @@ void Gemm::launch(CUstream_st* stream, const GemmOperands& operands) const {
     }
   }
   const auto address = [&](std::string_view tensor) { return address_of(operands, tensor); };
-  kernel_.kernel.launch(stream, launch_config_of(kernel_.launch), arguments_of(kernel_.launch, address));
+  const auto encode = [&](const TensorMap& map) { return context_.encode(map); };
+  kernel_.kernel.launch(stream, launch_config_of(kernel_.launch, context_.device().sms),
+                        LaunchArguments(kernel_.launch, address, encode));
 }
 
 TuneResult Gemm::tune(Budget budget) {

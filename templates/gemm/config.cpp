@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "rules.hpp"
+#include "wgmma_plan.hpp"
 
 namespace ptxloom::gemm_kernel {
 namespace {
@@ -22,9 +23,9 @@ int tile_bytes(const Problem& p, const Config& c) {
 double estimate(const Target& target, const Problem& p, const Config& c) {
   const TargetInfo& chip = target.info();
   const double tiles = std::ceil(double(p.m) / c.tile_m) * std::ceil(double(p.n) / c.tile_n);
-  const int by_shared = chip.shared_per_sm / (shared_bytes(p, c) + 1024);
+  const int by_shared = chip.shared_per_sm / (shared_bytes(target, p, c) + 1024);
   const int by_registers =
-      chip.registers_per_sm / (c.threads() * std::min(kRegisterLimit, estimated_registers(p, c)));
+      chip.registers_per_sm / (c.threads() * std::min(kRegisterLimit, estimated_registers(target, p, c)));
   const int fitting = std::max(1, std::min({by_shared, by_registers, chip.threads_per_sm / c.threads()}));
   const double resident = std::min<double>(fitting, std::ceil(tiles / kTypicalSms));
   const double waves = std::ceil(tiles / (kTypicalSms * resident));
@@ -40,7 +41,8 @@ struct Scored {
   Config config;
 };
 
-// The integers a parameter may take: all listed ones, or the given one.
+}  // namespace
+
 std::vector<int> choices(const ParameterSpace& space, const Settings& given, std::string_view name) {
   if (const auto found = given.find(name); found != given.end()) return {std::stoi(found->second)};
   std::vector<int> values;
@@ -50,9 +52,13 @@ std::vector<int> choices(const ParameterSpace& space, const Settings& given, std
   return values;
 }
 
+namespace {
+
 std::array<Choice, 4> mma_words(const Problem& p, std::string_view shape) {
   return {{{"shape", shape}, {"a", p.a.type.name}, {"b", p.b.type.name}, {"d", p.accumulator.name}}};
 }
+
+Strategy read_strategy(std::string_view word) { return word == "wgmma" ? Strategy::wgmma : Strategy::mma; }
 
 Bake read_bake(std::string_view word) {
   if (word == "none") return Bake::none;
@@ -64,6 +70,16 @@ bool whole(std::uint32_t extent, int tile) { return extent % static_cast<std::ui
 // Whole tiles everywhere: baked in, the sizes leave nothing to check in the main loop.
 bool divides(const Problem& p, const Config& c) {
   return whole(p.m, c.tile_m) && whole(p.n, c.tile_n) && whole(p.k, c.tile_k);
+}
+
+constexpr std::string_view kLeastWgmma = "m64n8k16";
+
+std::array<Choice, 5> wgmma_words(const Problem& p, std::string_view shape) {
+  return {{{"shape", shape},
+           {"a", p.a.type.name},
+           {"b", p.b.type.name},
+           {"d", p.accumulator.name},
+           {"source", "descriptor"}}};
 }
 
 void set_mma(Config& config, Variant mma, const std::string& shape) {
@@ -99,7 +115,8 @@ OperandPlan plan_b(const Problem& p, const Config& c) {
           .whole_k = c.bake != Bake::none && whole(p.k, c.tile_k)};
 }
 
-int shared_bytes(const Problem& problem, const Config& config) {
+int shared_bytes(const Target& target, const Problem& problem, const Config& config) {
+  if (config.strategy == Strategy::wgmma) return WgmmaPlan(target.info(), problem, config).shared_bytes;
   const int pipeline = config.stages * tile_bytes(problem, config);
   const int result = config.staged ? config.tile_m * config.tile_n * problem.d.type.bytes() : 0;
   return std::max(pipeline, result);
@@ -124,7 +141,8 @@ Access access_of(const Specs& specs, const Target& target, const Matrix& matrix)
   return {alignment(matrix.type, matrix.ld, matrix.cols, true), false};
 }
 
-int estimated_registers(const Problem& p, const Config& c) {
+int estimated_registers(const Target& target, const Problem& p, const Config& c) {
+  if (c.strategy == Strategy::wgmma) return WgmmaPlan(target.info(), p, c).needed_registers;
   const int staging = staging_registers(p.a, c.a, c.tile_m, c) + staging_registers(p.b, c.b, c.tile_n, c);
   const int accumulators = c.warp_m() * c.warp_n() * p.accumulator.bytes() / 128;
   const int fragments = (c.warp_m() * p.a.type.bytes() + c.warp_n() * p.b.type.bytes()) * c.mma_k / 128;
@@ -137,6 +155,7 @@ std::vector<std::string> mma_shapes(const ParameterSpace& space, const Specs& sp
   for (const TemplateParameter& parameter : space.config()) {
     if (parameter.name != "mma") continue;
     for (const std::string& shape : parameter.values) {
+      if (shape == kWgmmaShape) continue;
       const auto words = mma_words(problem, shape);
       const auto mma = specs.find("mma.sync", {words[0], words[1], words[2], words[3]}, target);
       if (!mma) continue;
@@ -147,6 +166,7 @@ std::vector<std::string> mma_shapes(const ParameterSpace& space, const Specs& sp
   }
   std::sort(found.begin(), found.end());
   std::vector<std::string> shapes;
+  if (has_wgmma(specs, target, problem)) shapes.emplace_back(kWgmmaShape);
   for (auto& [size, shape] : found) shapes.push_back(std::move(shape));
   return shapes;
 }
@@ -160,13 +180,60 @@ Config read_config(const Specs& specs, const Target& target, const Problem& prob
   c.warps_m = number("warps_m");
   c.warps_n = number("warps_n");
   c.stages = number("stages");
+  if (c.strategy == Strategy::wgmma && inadmissible(target, problem, c).empty()) {
+    c.mma_n = c.group_n();
+    const std::string shape = "m64n" + std::to_string(c.mma_n) + "k" + std::to_string(c.mma_k);
+    c.mma = specs.select("wgmma.mma_async", wgmma_words(problem, shape), target);
+  }
+  return c;
+}
+
+bool has_wgmma(const Specs& specs, const Target& target, const Problem& problem) {
+  if (problem.a.type.bits != 16 || problem.a.type != problem.b.type) return false;
+  const auto words = wgmma_words(problem, kLeastWgmma);
+  return specs.find("wgmma.mma_async", {words[0], words[1], words[2], words[3], words[4]}, target)
+      .has_value();
+}
+
+void require_wgmma(const Specs& specs, const Target& target, const Problem& problem) {
+  if (problem.a.type.bits != 16 || problem.a.type != problem.b.type)
+    throw Error(ErrorKind::refused, "no-configuration",
+                "gemm: strategy wgmma is for f16 and bf16, not " + std::string(problem.a.type.name),
+                "use strategy=mma");
+  specs.select("wgmma.mma_async", wgmma_words(problem, kLeastWgmma), target);
+}
+
+Config partial_config(const Config& base, const Settings& words) {
+  const auto number = [&](const char* name, int& value) {
+    if (const auto word = words.find(name); word != words.end()) value = std::stoi(word->second);
+  };
+  const auto says = [&](const char* name, std::string_view what) {
+    const auto word = words.find(name);
+    return word != words.end() && word->second == what;
+  };
+  Config c = base;
+  c.tile_m = c.tile_n = c.tile_k = 256;
+  c.warps_m = c.warps_n = 1;
+  c.stages = 2;
+  number("tile_m", c.tile_m);
+  number("tile_n", c.tile_n);
+  number("tile_k", c.tile_k);
+  number("warps_m", c.warps_m);
+  number("warps_n", c.warps_n);
+  number("stages", c.stages);
+  number("raster", c.raster);
+  if (const auto word = words.find("strategy"); word != words.end()) c.strategy = read_strategy(word->second);
+  c.staged = says("epilogue", "staged");
+  c.across_tiles = says("prefetch", "tile");
+  if (const auto bake = words.find("static"); bake != words.end()) c.bake = read_bake(bake->second);
   return c;
 }
 
 Settings words_of(const Config& c) {
   constexpr std::array kBakes = {"none", "nk", "mnk"};
   const auto number = [](int value) { return std::to_string(value); };
-  return {{"tile_m", number(c.tile_m)},
+  return {{"strategy", c.strategy == Strategy::wgmma ? "wgmma" : "mma"},
+          {"tile_m", number(c.tile_m)},
           {"tile_n", number(c.tile_n)},
           {"tile_k", number(c.tile_k)},
           {"warps_m", number(c.warps_m)},
@@ -181,6 +248,7 @@ Settings words_of(const Config& c) {
 
 std::vector<Config> admissible_configs(const ParameterSpace& space, const Target& target,
                                        const Problem& problem, const Settings& given, const Config& base) {
+  if (base.strategy == Strategy::wgmma) return wgmma_configs(space, target, problem, given, base);
   std::vector<Scored> scored;
   const auto consider = [&](const Config& c) {
     if (!inadmissible(target, problem, c).empty()) return false;
@@ -229,7 +297,16 @@ Config base_config(const Specs& specs, const Target& target, const Problem& prob
   base.bake = read_bake(word("static", "none"));
   base.a = access_of(specs, target, problem.a);
   base.b = access_of(specs, target, problem.b);
-  set_mma(base, specs.select("mma.sync", mma_words(problem, shape), target), shape);
+  if (shape == kWgmmaShape) {
+    require_wgmma(specs, target, problem);
+    base.strategy = Strategy::wgmma;
+    base.shape = shape;
+    base.mma_m = kWgmmaRows;
+    base.mma_k = 256 / problem.a.type.bits;
+  } else {
+    set_mma(base, specs.select("mma.sync", mma_words(problem, shape), target), shape);
+  }
+  if (given.contains("strategy")) base.strategy = read_strategy(given.find("strategy")->second);
   return base;
 }
 

@@ -10,6 +10,7 @@
 // A configuration as typed data, and which of them a problem and a target admit.
 namespace ptxloom::gemm_kernel {
 
+enum class Strategy { mma, wgmma };
 enum class Bake { none, nk, mnk };
 
 /// How the threads of a block read a matrix: so many bytes at once, by cp.async or through registers.
@@ -20,11 +21,12 @@ struct Access {
 Access access_of(const Specs& specs, const Target& target, const Matrix& matrix);
 
 struct Config {
+  Strategy strategy = Strategy::mma;
   int tile_m = 0, tile_n = 0, tile_k = 0;
   int warps_m = 0, warps_n = 0;
   int stages = 0;
   int raster = 1;
-  bool staged = false;        ///< epilogue through shared memory
+  bool staged = false;        ///< epilogue through shared memory; of wgmma by tensor copies
   bool across_tiles = false;  ///< the first fragments of a tile are read during the tile before
   Bake bake = Bake::none;
   Access a, b;
@@ -32,11 +34,17 @@ struct Config {
   std::string shape;  ///< "m16n8k16"
   int mma_m = 0, mma_n = 0, mma_k = 0;
 
+  /// That multiply. With wgmma four along m are a warpgroup, and one warp more loads.
   int warps() const { return warps_m * warps_n; }
-  int threads() const { return warps() * 32; }
+  int threads() const { return (strategy == Strategy::wgmma ? warps() + 1 : warps()) * 32; }
   int warp_m() const { return tile_m / warps_m; }
   int warp_n() const { return tile_n / warps_n; }
   int k_steps() const { return tile_k / mma_k; }
+
+  int groups_m() const { return warps_m / 4; }
+  int groups() const { return groups_m() * warps_n; }
+  int group_m() const { return tile_m / groups_m(); }
+  int group_n() const { return warp_n(); }
 };
 
 /// A or B as the configuration divides it: extents along m or n.
@@ -50,24 +58,42 @@ struct OperandPlan {
 OperandPlan plan_a(const Problem& problem, const Config& config);
 OperandPlan plan_b(const Problem& problem, const Config& config);
 
-/// Shared memory of a block in bytes: all stages, or the staged result if that is larger.
-int shared_bytes(const Problem& problem, const Config& config);
+/// Shared memory of a block in bytes. With mma.sync: all stages, or the staged result if that is larger.
+int shared_bytes(const Target& target, const Problem& problem, const Config& config);
 /// Registers a thread will need, roughly: what decides whether a configuration can be good.
-int estimated_registers(const Problem& problem, const Config& config);
+int estimated_registers(const Target& target, const Problem& problem, const Config& config);
+
+/// Whether the target has wgmma for the problem's types, and the template uses it for them.
+bool has_wgmma(const Specs& specs, const Target& target, const Problem& problem);
+/// Throws Error(refused) that says which types or which targets have it.
+void require_wgmma(const Specs& specs, const Target& target, const Problem& problem);
 
 /// The words of a configuration as data; `mma` is selected from the specs. Throws where the target has no
 /// such mma.
 Config read_config(const Specs& specs, const Target& target, const Problem& problem, const Settings& words);
 
-/// Shapes of mma.sync that the target has for the problem's types, the deepest first.
+/// What the word `mma` says with strategy wgmma, whose shape follows from the tiles.
+inline constexpr std::string_view kWgmmaShape = "m64nNk16";
+
+/// Values of the word `mma` that the target has for the problem's types: wgmma's first, then the shapes of
+/// mma.sync, the deepest first.
 std::vector<std::string> mma_shapes(const ParameterSpace& space, const Specs& specs, const Target& target,
                                     const Problem& problem);
+/// `base` with the tiles, warps, stages, raster and epilogue that the words name; extents that none names are
+/// the largest, numbers of things the least.
+Config partial_config(const Config& base, const Settings& words);
 /// What does not depend on the tiles: the mma of a shape, and the words given or their defaults.
 Config base_config(const Specs& specs, const Target& target, const Problem& problem, const Settings& given,
                    const std::string& shape);
-/// Configurations with the mma of `base` that fit and agree with the given words, the most promising first.
+/// Configurations with the mma of `base` that fit and agree with the given words, the most promising first;
+/// with wgmma those whose variant the specs still have to select.
 std::vector<Config> admissible_configs(const ParameterSpace& space, const Target& target,
                                        const Problem& problem, const Settings& given, const Config& base);
+/// The same for strategy wgmma.
+std::vector<Config> wgmma_configs(const ParameterSpace& space, const Target& target, const Problem& problem,
+                                  const Settings& given, const Config& base);
+/// The integers a parameter may take: all listed ones, or the given one.
+std::vector<int> choices(const ParameterSpace& space, const Settings& given, std::string_view name);
 Settings words_of(const Config& config);
 
 }  // namespace ptxloom::gemm_kernel

@@ -88,13 +88,39 @@ void Copy::deal(Reg thread) {
   const int left_over = tile_.rows() % rows_at_once;
   whole_rounds_end_ = tile_.rows() - left_over;
   if (left_over > 0) has_left_over_ = k_.lt(first_row_, left_over);
+  columns_count_ = static_cast<std::size_t>(per_row / across);
   for (int row = 0; row < tile_.rows(); row += rows_at_once)
-    for (int unit = 0; unit < per_row; unit += across) units_.push_back({row, unit * access_});
+    for (std::size_t column = 0; column < columns_count_; ++column)
+      units_.push_back({row, static_cast<int>(column) * across * access_, column});
 }
 
 // From the start of a unit to the end of its row.
-Reg Copy::elements_left(const Unit& unit) {
-  return unit.byte == 0 ? row_elements_left_ : k_.sub(row_elements_left_, unit.byte / matrix_.type.bytes());
+Reg Copy::elements_left(int byte) {
+  return byte == 0 ? row_elements_left_ : k_.sub(row_elements_left_, byte / matrix_.type.bytes());
+}
+
+// What is the same in all rows of a tile.
+void Copy::begin_columns() {
+  columns_.clear();
+  flipped_.clear();
+  if (asynchronous_ && whole_columns_ && whole_rows_) return;
+  for (std::size_t column = 0; column < columns_count_; ++column) {
+    const int byte = units_[column].byte;
+    columns_.push_back(asynchronous_ ? bytes_left(byte) : k_.gt(elements_left(byte), 0));
+  }
+}
+
+// Those of a unit.
+Reg Copy::bytes_left(int byte) {
+  if (whole_columns_) return k_.mov(u32, access_);
+  const int size = matrix_.type.bytes();
+  return k_.shl(k_.min(k_.max(elements_left(byte), 0), access_ / size), log2(size));
+}
+
+Reg Copy::destination(Reg stage, int flip) {
+  if (flip == 0) return stage;
+  const auto known = flipped_.find(flip);
+  return known != flipped_.end() ? known->second : flipped_.emplace(flip, k_.xor_(stage, flip)).first->second;
 }
 
 void Copy::issue(Reg stage_offset) {
@@ -107,12 +133,13 @@ void Copy::issue(Reg stage_offset) {
     if (has_left_over_) left_over_guard_ = k_.and_(*has_left_over_, *guard_);
   }
   pending_.clear();
+  begin_columns();
   Reg row_pointer = pointer_;
   for (const Unit& unit : units_) {
     if (unit.row > 0 && unit.byte == 0) row_pointer = k_.add(row_pointer, rows_stride_);
     const Distance there = tile_.distance(unit.row, unit.byte);
-    const Reg destination = there.flip == 0 ? stage : k_.xor_(stage, there.flip);
-    pending_.push_back({.row = unit.row, .values = {}, .destination = destination, .add = there.add});
+    pending_.push_back(
+        {.row = unit.row, .values = {}, .destination = destination(stage, there.flip), .add = there.add});
     const Address source = KernelBuilder::at(row_pointer, unit.byte);
     asynchronous_ ? copy(unit, source) : load(unit, source);
   }
@@ -122,10 +149,9 @@ void Copy::issue(Reg stage_offset) {
 
 // What lies outside the matrix is not read and becomes zero.
 void Copy::copy(const Unit& unit, const Address& source) {
-  const int size = matrix_.type.bytes();
   std::optional<Reg> bytes;  // that exist, where fewer than all may
-  if (!whole_columns_) bytes = k_.shl(k_.min(k_.max(elements_left(unit), 0), access_ / size), log2(size));
-  if (!whole_rows_) bytes = k_.select(k_.gt(rows_left_, unit.row), bytes ? *bytes : k_.mov(u32, access_), 0);
+  if (!columns_.empty()) bytes = columns_[unit.column];
+  if (!whole_rows_) bytes = k_.select(k_.gt(rows_left_, unit.row), *bytes, 0);
   guarded(unit.row, [&] {
     const Address to = KernelBuilder::at(pending_.back().destination, pending_.back().add);
     if (bytes)
@@ -138,7 +164,7 @@ void Copy::copy(const Unit& unit, const Address& source) {
 void Copy::load(const Unit& unit, const Address& source) {
   // Alignment was chosen so that a unit lies inside or outside as a whole.
   const UnitType shape = unit_type(access_);
-  const Reg inside = k_.and_(k_.gt(rows_left_, unit.row), k_.gt(elements_left(unit), 0));
+  const Reg inside = k_.and_(k_.gt(rows_left_, unit.row), columns_[unit.column]);
   std::vector<Reg>& values = pending_.back().values;
   for (int i = 0; i < shape.count; ++i) values.push_back(k_.mov(shape.type, 0));
   k_.guarded(inside, [&] {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "tile.hpp"
@@ -38,7 +39,8 @@ class Copy {
 
  private:
   struct Unit {
-    int row = 0, byte = 0;  // distance from this thread's first unit
+    int row = 0, byte = 0;   // distance from this thread's first unit
+    std::size_t column = 0;  // of those of a row
   };
   struct Pending {
     int row = 0;
@@ -48,7 +50,10 @@ class Copy {
   };
   void copy(const Unit& unit, const Address& source);
   void load(const Unit& unit, const Address& source);
-  Reg elements_left(const Unit& unit);
+  Reg elements_left(int byte);
+  Reg bytes_left(int byte);
+  void begin_columns();
+  Reg destination(Reg stage, int flip);
   void guarded(int row, const std::function<void()>& body);
   void deal(Reg thread);
 
@@ -59,7 +64,8 @@ class Copy {
   bool asynchronous_;
   bool whole_k_, whole_rows_, whole_columns_;  // tiles end where the matrix does: along k, as it is stored
   std::vector<Unit> units_;
-  int row_step_ = 0;  // rows between units of one thread
+  std::size_t columns_count_ = 0;  // units of a row
+  int row_step_ = 0;               // rows between units of one thread
   Reg first_row_, first_byte_;
   int whole_rounds_end_ = 0;          // rows from here on are too few for all threads
   std::optional<Reg> has_left_over_;  // predicate: this thread has one of them
@@ -68,6 +74,10 @@ class Copy {
   Reg rows_left_, row_elements_left_;  // s32: from this thread's first unit to the matrix's end
   std::optional<Reg> guard_, left_over_guard_;  // predicates, of the copies of one tile
   int k_step_;
+  // Of the tile being copied: of each column, how many bytes exist, or whether they do where units are
+  // loaded; and the stage's address with these bits flipped.
+  std::vector<Reg> columns_;
+  std::map<int, Reg> flipped_;
   std::vector<Pending> pending_;
 };
 

@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <bit>
-#include <cstring>
-
 #include "copy.hpp"
 #include "epilogue.hpp"
 #include "fragments.hpp"
+#include "launch.hpp"
+#include "scheduler.hpp"
 #include "tile.hpp"
+#include "wgmma_kernel.hpp"
 
 namespace ptxloom::gemm_kernel {
 namespace {
@@ -64,19 +64,14 @@ class Generator {
     if (p_.reads_c()) beta_ = k_.param(p_.accumulator, "beta");
   }
 
-  // Which tile of D this block computes, and which part of it this warp. Blocks walk `raster` rows of tiles
-  // together.
+  // Which tile of D this block computes, and which part of it this warp.
   void place() {
     k_.section("this block's tile of D, this warp's part of it");
     const Reg block = k_.special("ctaid.x");
     thread_ = k_.special("tid.x");
-    const Reg tiles_m = k_.div(k_.add(m_, c_.tile_m - 1), c_.tile_m);
-    const Reg tiles_n = k_.div(k_.add(n_, c_.tile_n - 1), c_.tile_n);
-    const Reg band_tiles = k_.mul(tiles_n, c_.raster), band = k_.div(block, band_tiles);
-    const Reg first = k_.mul(band, c_.raster), rows = k_.min(k_.sub(tiles_m, first), c_.raster);
-    const Reg in_band = k_.rem(block, band_tiles);
-    block_row_ = k_.mul(k_.add(first, k_.rem(in_band, rows)), c_.tile_m);
-    block_column_ = k_.mul(k_.div(in_band, rows), c_.tile_n);
+    const TileOrigin tile = TileScheduler(k_, c_, m_, n_).origin(block);
+    block_row_ = tile.row;
+    block_column_ = tile.column;
 
     lane_ = k_.and_(thread_, 31);
     const Reg warp = k_.shr(thread_, 5);
@@ -250,40 +245,19 @@ class Generator {
   std::vector<std::vector<std::vector<Reg>>> accumulators_;
 };
 
-std::uint64_t scalar_bits(Type type, double value) {
-  if (type == s32) return static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
-  if (type == f32) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  return std::bit_cast<std::uint64_t>(value);
-}
-
-LaunchPlan plan(const Problem& p, const Config& c) {
-  const std::uint64_t tiles_m = (p.m + std::uint64_t(c.tile_m) - 1) / std::uint64_t(c.tile_m);
-  const std::uint64_t tiles_n = (p.n + std::uint64_t(c.tile_n) - 1) / std::uint64_t(c.tile_n);
-  constexpr std::uint64_t kMaxGridX = (std::uint64_t{1} << 31) - 1;
-  if (tiles_m * tiles_n > kMaxGridX)
-    throw Error(ErrorKind::usage, "shape-too-large", fmt::format("gemm: {} x {} blocks", tiles_m, tiles_n),
-                "a grid has up to 2^31 - 1 blocks: split m or n");
-  LaunchPlan launch;
-  launch.entry = "gemm";
-  launch.grid[0] = static_cast<std::uint32_t>(tiles_m * tiles_n);
-  launch.block[0] = static_cast<std::uint32_t>(c.threads());
-  launch.shared_bytes = static_cast<std::uint32_t>(shared_bytes(p, c));
-  const auto size = [&](const char* name, std::uint64_t value) {
-    launch.arguments.push_back({name, u32, "", value});
-  };
-  const auto pointer = [&](const char* name) { launch.arguments.push_back({name, u64, name, 0}); };
-  const auto scalar = [&](const char* name, double value) {
-    launch.arguments.push_back({name, p.accumulator, "", scalar_bits(p.accumulator, value)});
-  };
-  size("m", p.m), size("n", p.n), size("k", p.k);
-  pointer("a"), pointer("b");
-  if (p.reads_c()) pointer("c");
-  pointer("d");
-  size("lda", p.a.ld), size("ldb", p.b.ld);
-  if (p.reads_c()) size("ldc", p.c.ld);
-  size("ldd", p.d.ld);
-  scalar("alpha", p.alpha);
-  if (p.reads_c()) scalar("beta", p.beta);
+LaunchPlan launch_plan(const Target& target, const Problem& p, const Config& c) {
+  LaunchPlan launch = tile_grid(p, c);
+  launch.shared_bytes = static_cast<std::uint32_t>(shared_bytes(target, p, c));
+  LaunchArgumentList add{p, launch.arguments};
+  add.size("m", p.m), add.size("n", p.n), add.size("k", p.k);
+  add.pointer("a"), add.pointer("b");
+  if (p.reads_c()) add.pointer("c");
+  add.pointer("d");
+  add.size("lda", p.a.ld), add.size("ldb", p.b.ld);
+  if (p.reads_c()) add.size("ldc", p.c.ld);
+  add.size("ldd", p.d.ld);
+  add.scalar("alpha", p.alpha);
+  if (p.reads_c()) add.scalar("beta", p.beta);
   return launch;
 }
 
@@ -291,7 +265,8 @@ LaunchPlan plan(const Problem& p, const Config& c) {
 
 Emitted emit_kernel(std::shared_ptr<const Specs> specs, const Target& target, const Problem& problem,
                     const Config& config) {
-  const LaunchPlan launch = plan(problem, config);
+  if (config.strategy == Strategy::wgmma) return emit_wgmma_kernel(std::move(specs), target, problem, config);
+  const LaunchPlan launch = launch_plan(target, problem, config);
   return {Generator(std::move(specs), target, problem, config).run(), launch};
 }
 

@@ -42,8 +42,18 @@ bool divides_among_threads(const Side& side, const Config& c) {
   return step <= 0 || rows <= step || rows % step == 0;
 }
 
-const std::vector<Rule>& table() {
-  static const std::vector<Rule> all = {
+}  // namespace
+
+std::vector<Rule> mma_rules() {
+  std::vector<Rule> all = {
+      {"mma.sync takes a tile_n of 16, 32, 64, 96, 128, 192 or 256",
+       {"tile_n"},
+       [](const Target&, const Problem&, const Config& c) {
+         return power_of_two(c.tile_n) || c.tile_n == 96 || c.tile_n == 192;
+       }},
+      {"mma.sync takes up to 6 stages",
+       {"stages"},
+       [](const Target&, const Problem&, const Config& c) { return c.stages <= 6; }},
       {"each warp's part of a tile is a multiple of 16 both ways",
        {"tile_m", "tile_n", "warps_m", "warps_n"},
        [](const Target&, const Problem&, const Config& c) {
@@ -72,15 +82,32 @@ const std::vector<Rule>& table() {
       {"the warp tiles need more registers than there are",
        {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "mma"},
        [](const Target& target, const Problem& p, const Config& c) {
-         const int registers = estimated_registers(p, c);
+         const int registers = estimated_registers(target, p, c);
          return registers <= kRegisterLimit && registers * c.threads() <= target.info().registers_per_sm;
        }},
       {"the stages need more shared memory than there is",
        {"tile_m", "tile_n", "tile_k", "stages", "epilogue"},
        [](const Target& target, const Problem& p, const Config& c) {
-         return shared_bytes(p, c) <= target.info().shared_per_block;
+         return shared_bytes(target, p, c) <= target.info().shared_per_block;
        }},
   };
+  for (Rule& rule : all) rule.strategy = Strategy::mma;
+  return all;
+}
+
+namespace {
+
+const std::vector<Rule>& table() {
+  static const std::vector<Rule> all = [] {
+    std::vector<Rule> list = {{"strategy wgmma goes with mma=m64nNk16, and no other does",
+                               {"strategy", "mma"},
+                               [](const Target&, const Problem&, const Config& c) {
+                                 return (c.strategy == Strategy::wgmma) == (c.shape == kWgmmaShape);
+                               }}};
+    for (const std::vector<Rule>& more : {wgmma_rules(), mma_rules()})
+      list.insert(list.end(), more.begin(), more.end());
+    return list;
+  }();
   return all;
 }
 
@@ -90,7 +117,7 @@ std::span<const Rule> rules() { return table(); }
 
 std::string_view inadmissible(const Target& target, const Problem& problem, const Config& config) {
   for (const Rule& rule : table()) {
-    if (!rule.holds(target, problem, config)) return rule.says;
+    if (!rule.allows(target, problem, config)) return rule.says;
   }
   return {};
 }

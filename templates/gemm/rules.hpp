@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "config.hpp"
@@ -11,11 +12,18 @@ namespace ptxloom::gemm_kernel {
 
 struct Rule {
   std::string_view says;
-  std::vector<std::string> reads;  ///< words of the configuration
+  std::vector<std::string> reads;  ///< words of the configuration; `strategy` comes to them
   bool (*holds)(const Target&, const Problem&, const Config&);
+  std::optional<Strategy> strategy = {};  ///< the only one it is about
+
+  bool allows(const Target& target, const Problem& problem, const Config& config) const {
+    return (strategy && *strategy != config.strategy) || holds(target, problem, config);
+  }
 };
 /// Each may rely on those before it.
 std::span<const Rule> rules();
+std::vector<Rule> mma_rules();
+std::vector<Rule> wgmma_rules();
 
 /// Why a configuration does not fit; empty if it does.
 std::string_view inadmissible(const Target& target, const Problem& problem, const Config& config);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "config.hpp"
 #include "kernel.hpp"
 #include "ptxloom/gemm.hpp"
@@ -77,25 +80,27 @@ class GemmTemplate final : public Template {
     }
     throw Error(ErrorKind::refused, "no-configuration",
                 words_line("gemm: no configuration fits, with", wanted) + " on " + std::string(target.name()),
-                reason(specs, target, p, wanted));
+                reason(specs, target, p, wanted, shapes.front()));
   }
 
   std::vector<Settings> candidates(const Specs& specs, const Target& target, const Settings& words,
                                    const Settings& given) const override {
     const Problem p(space_, words);
     const Settings wanted = space_.complete(space_.config(), given);
-    std::vector<Config> all;
-    for (const std::string& shape : shapes_for(specs, target, p, wanted)) {
-      const std::vector<Config> fitting = fitting_configs(specs, target, p, wanted, shape);
-      all.insert(all.end(), fitting.begin(), fitting.end());
-    }
-    std::vector<Settings> list;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      list.push_back(words_of(all[i]));
-      // Behind the first few, the same again with the words that the estimate knows nothing of.
-      if (i + 1 == kVaried || (i + 1 == all.size() && i + 1 < kVaried)) append_variations(list, wanted);
-    }
-    return list;
+    std::vector<Settings> wgmma, mma;
+    for (const std::string& shape : shapes_for(specs, target, p, wanted))
+      for (const Config& fitting : fitting_configs(specs, target, p, wanted, shape))
+        (fitting.strategy == Strategy::wgmma ? wgmma : mma).push_back(words_of(fitting));
+    // Behind the first few, the same again with the words that the estimate knows nothing of.
+    vary(wgmma, wanted, {{"raster", "4"}, {"raster", "16"}});
+    vary(mma, wanted,
+         {{"raster", "4"},
+          {"raster", "16"},
+          {"epilogue", "direct"},
+          {"prefetch", "step"},
+          {"prefetch", "tile"}});
+    wgmma.insert(wgmma.end(), mma.begin(), mma.end());
+    return wgmma;
   }
 
   tune::Space tuning_space(const Specs& specs, const Target& target, const Settings& words) const override {
@@ -122,14 +127,19 @@ class GemmTemplate final : public Template {
  private:
   static constexpr std::size_t kVaried = 24;
 
-  // The deepest mma first; where the target has none, select's error says which targets do.
+  // wgmma first, then the deepest mma; where the target has none, select's error says which targets do.
   std::vector<std::string> shapes_for(const Specs& specs, const Target& target, const Problem& p,
                                       const Settings& wanted) const {
     if (const auto given = wanted.find("mma"); given != wanted.end()) return {given->second};
     std::vector<std::string> shapes = mma_shapes(space_, specs, target, p);
-    if (shapes.empty())
-      specs.select("mma.sync", {{"a", p.a.type.name}, {"b", p.b.type.name}, {"d", p.accumulator.name}},
-                   target);
+    const auto strategy = wanted.find("strategy");
+    if (strategy != wanted.end())
+      std::erase_if(shapes, [&](const std::string& shape) {
+        return (shape == kWgmmaShape) != (strategy->second == "wgmma");
+      });
+    if (!shapes.empty()) return shapes;
+    if (strategy != wanted.end() && strategy->second == "wgmma") require_wgmma(specs, target, p);
+    specs.select("mma.sync", {{"a", p.a.type.name}, {"b", p.b.type.name}, {"d", p.accumulator.name}}, target);
     return shapes;
   }
 
@@ -138,27 +148,32 @@ class GemmTemplate final : public Template {
     return admissible_configs(space_, target, p, wanted, base_config(specs, target, p, wanted, shape));
   }
 
-  static void append_variations(std::vector<Settings>& list, const Settings& wanted) {
-    const std::vector<Settings> first = list;
-    const auto vary = [&](const char* name, const char* value) {
-      if (wanted.contains(name)) return;
+  static void vary(std::vector<Settings>& list, const Settings& wanted,
+                   std::initializer_list<std::pair<const char*, const char*>> changes) {
+    const auto end = list.begin() + static_cast<std::ptrdiff_t>(std::min(kVaried, list.size()));
+    const std::vector<Settings> first(list.begin(), end);
+    std::vector<Settings> varied;
+    for (const auto& [name, value] : changes) {
+      if (wanted.contains(name)) continue;
       for (Settings words : first) {
         if (words[name] == value) continue;
         words[name] = value;
-        list.push_back(std::move(words));
+        varied.push_back(std::move(words));
       }
-    };
-    for (const char* raster : {"4", "16"}) vary("raster", raster);
-    vary("epilogue", "direct");
-    for (const char* prefetch : {"step", "tile"}) vary("prefetch", prefetch);
+    }
+    list.insert(list.begin() + static_cast<std::ptrdiff_t>(first.size()), varied.begin(), varied.end());
   }
 
-  // Why the given words admit nothing: said of the whole configuration where all words are given.
-  std::string reason(const Specs& specs, const Target& target, const Problem& p,
-                     const Settings& wanted) const {
-    for (const TemplateParameter& parameter : space_.config())
-      if (!wanted.contains(parameter.name)) return "leave words out to have them chosen";
-    return std::string(inadmissible(target, p, read_config(specs, target, p, wanted)));
+  // Why the given words admit nothing, where they are enough to say.
+  std::string reason(const Specs& specs, const Target& target, const Problem& p, const Settings& wanted,
+                     const std::string& shape) const {
+    const Config c = partial_config(base_config(specs, target, p, wanted, shape), wanted);
+    const auto given = [&](const std::string& word) { return wanted.contains(word); };
+    for (const Rule& rule : rules()) {
+      if (rule.strategy && !given("strategy")) continue;
+      if (std::ranges::all_of(rule.reads, given) && !rule.allows(target, p, c)) return std::string(rule.says);
+    }
+    return "leave words out to have them chosen";
   }
 
   ParameterSpace space_;

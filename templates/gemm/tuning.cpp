@@ -18,24 +18,8 @@ class Reader {
   }
 
   Config operator()(const Settings& words) const {
-    const auto number = [&](const char* name, int& value) {
-      if (const auto word = words.find(name); word != words.end()) value = std::stoi(word->second);
-    };
     const auto shape = words.find("mma");
-    Config c = shape == words.end() ? bases_.begin()->second : bases_.at(shape->second);
-    c.tile_m = c.tile_n = c.tile_k = 256;
-    c.warps_m = c.warps_n = 1;
-    c.stages = 2;
-    number("tile_m", c.tile_m);
-    number("tile_n", c.tile_n);
-    number("tile_k", c.tile_k);
-    number("warps_m", c.warps_m);
-    number("warps_n", c.warps_n);
-    number("stages", c.stages);
-    number("raster", c.raster);
-    const auto epilogue = words.find("epilogue");
-    c.staged = epilogue != words.end() && epilogue->second == "staged";
-    return c;
+    return partial_config(shape == words.end() ? bases_.begin()->second : bases_.at(shape->second), words);
   }
   const Target& target() const { return target_; }
   const Problem& problem() const { return problem_; }
@@ -46,19 +30,23 @@ class Reader {
   std::map<std::string, Config, std::less<>> bases_;
 };
 
-tune::Demand demand_of(const Problem& p, const Config& c) {
+tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) {
   const auto tiles = [](std::uint64_t extent, int tile) {
     return (extent + static_cast<std::uint64_t>(tile) - 1) / static_cast<std::uint64_t>(tile);
   };
   const std::uint64_t steps = tiles(p.k, c.tile_k), blocks = tiles(p.m, c.tile_m) * tiles(p.n, c.tile_n);
   const double all_steps = double(steps) * double(blocks);
   const double tile_bytes = double(c.tile_k) * (c.tile_m * p.a.type.bytes() + c.tile_n * p.b.type.bytes());
+  // What an instruction or a warp reads of a tile: a wgmma 64 rows of A and all of its columns of B.
+  const bool wgmma = c.strategy == Strategy::wgmma;
+  const int parts = wgmma ? c.tile_m / c.mma_m * c.warps_n : c.warps();
   const double fragment_bytes =
-      double(c.tile_k) * c.warps() * (c.warp_m() * p.a.type.bytes() + c.warp_n() * p.b.type.bytes());
+      double(c.tile_k) * parts *
+      ((wgmma ? c.mma_m : c.warp_m()) * p.a.type.bytes() + c.warp_n() * p.b.type.bytes());
   const double result_bytes = double(p.m) * p.n * p.d.type.bytes();
   return {.threads = c.threads(),
-          .registers = estimated_registers(p, c),
-          .shared_bytes = static_cast<std::uint64_t>(shared_bytes(p, c)),
+          .registers = estimated_registers(target, p, c),
+          .shared_bytes = static_cast<std::uint64_t>(shared_bytes(target, p, c)),
           .blocks = blocks,
           .unit = unit_of(p),
           .operations = 2.0 * c.tile_m * c.tile_n * c.tile_k * all_steps,
@@ -67,6 +55,15 @@ tune::Demand demand_of(const Problem& p, const Config& c) {
           .shared_traffic = (tile_bytes + fragment_bytes) * all_steps,
           .steps = steps,
           .in_flight = c.stages - 1};
+}
+
+// What of a parameter's values the target has.
+std::vector<std::string> values_of(const TemplateParameter& parameter,
+                                   const std::vector<std::string>& shapes) {
+  if (parameter.name == "mma") return shapes;
+  const bool wgmma = std::ranges::find(shapes, kWgmmaShape) != shapes.end();
+  if (parameter.name == "strategy" && !wgmma) return {"mma"};
+  return parameter.values;
 }
 
 }  // namespace
@@ -88,13 +85,18 @@ tune::Space tuning_space(const ParameterSpace& space, const Specs& specs, const 
   const auto read = std::make_shared<const Reader>(specs, target, problem, shapes);
   tune::Space result;
   for (const TemplateParameter& parameter : space.config())
-    result.parameters.push_back({parameter.name, parameter.name == "mma" ? shapes : parameter.values});
-  for (const Rule& rule : rules())
+    result.parameters.push_back({parameter.name, values_of(parameter, shapes)});
+  for (const Rule& rule : rules()) {
+    std::vector<std::string> reads = rule.reads;
+    if (rule.strategy) reads.emplace_back("strategy");
     result.rules.push_back(
-        {.name = std::string(rule.says), .reads = rule.reads, .allows = [read, &rule](const Settings& words) {
-           return rule.holds(read->target(), read->problem(), (*read)(words));
+        {.name = std::string(rule.says), .reads = reads, .allows = [read, &rule](const Settings& words) {
+           return rule.allows(read->target(), read->problem(), (*read)(words));
          }});
-  result.demand = [read](const Settings& words) { return demand_of(read->problem(), (*read)(words)); };
+  }
+  result.demand = [read](const Settings& words) {
+    return demand_of(read->target(), read->problem(), (*read)(words));
+  };
   return result;
 }
 

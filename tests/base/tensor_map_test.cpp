@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <functional>
 
+#include "base/tensor_map_text.hpp"
 #include "ptxloom/error.hpp"
 
 using namespace ptxloom;
@@ -89,6 +90,16 @@ TEST_CASE("element types have the numbers of tensormap.replace") {
   CHECK(number({.type = e3m2}) == 15);
   CHECK_THROWS_AS(number({.type = f16, .ftz = true}), Error);
   CHECK_THROWS_AS(number({.type = b128}), Error);
+}
+
+TEST_CASE("a tensor map crosses as text") {
+  const std::string text = to_hex(kMap);
+  const std::optional<TensorMap> back = tensor_map_from_hex(text);
+  REQUIRE(back);
+  CHECK(encode_for_executor(*back).bytes == encode_for_executor(kMap).bytes);
+  CHECK_FALSE(tensor_map_from_hex(text.substr(2)));
+  CHECK_FALSE(tensor_map_from_hex("zz" + text.substr(2)));
+  CHECK_FALSE(tensor_map_from_hex(std::string(text.size(), '0')));
 }
 
 TEST_CASE("a tensor map must keep the driver's rules") {

@@ -139,8 +139,9 @@ void print_rates_of(const Context& ctx, Type type, Type result, const Options& o
   Settings problem = problem_of({4096, 4096, 4096}, type.name);
   problem["d"] = problem["c"] = result.name;
   problem = gemm.problem(problem);
-  const TuneResult tuned =
-      tune_template(ctx, gemm, {.problem = problem, .budget = {.seconds = options.seconds}});
+  const TuneResult tuned = tune_template(
+      ctx, gemm,
+      {.problem = problem, .config = {{"strategy", "mma"}}, .budget = {.seconds = options.seconds}});
   fmt::print("| {} | {} |", type.name, result.name);
   if (!tuned.record) {
     fmt::print(" no correct candidate | | | | | {} | |\n", tuned.search.evaluations);

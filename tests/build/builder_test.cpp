@@ -4,7 +4,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "ptxloom/check.hpp"
 #include "ptxloom/ptx.hpp"
+#include "ptxloom/tensor_map.hpp"
 #include "support/errors.hpp"
 
 using namespace ptxloom;
@@ -53,6 +55,36 @@ TEST_CASE("an operand that does not fit is refused on the line that emits it, wi
   CHECK_THAT(message_of([&] { k.emit("add.u32", r, r); }), ContainsSubstring("add.u32"));
   k.emit("add.u32", r, r, 7);  // and the builder goes on
   CHECK_THAT(print(k.finish()), ContainsSubstring("add.u32 %r0, %r0, 7;"));
+}
+
+TEST_CASE("of an opcode that several forms have, the first form that fits is taken, as by resolve") {
+  // Specs of its own: forms are asked, and compiled, one after the other here.
+  KernelBuilder k(std::make_shared<const Specs>(), "test", Target("sm_90a"));
+  const Reg r = k.reg(u32), wide = k.reg(u64), bits = k.reg(b64), half = k.reg(b32);
+  const Shared array = k.shared(b32, 16, "array");
+  k.emit("mov.u32", r, array);
+  k.emit("mov.u32", r, 7);
+  k.emit("mov.u64", wide, array);
+  k.emit("mov.b64", bits, std::vector<Reg>{half, half});
+  k.emit("cvt.u64.u32", wide, r);
+  k.emit("ld.shared.u32", r, KernelBuilder::at(array, 4));
+  CHECK(k.has("cvt.u64.u32"));
+  CHECK_FALSE(k.has("cvt.u64.u33"));
+  CHECK_FALSE(k.has("cvt.u64.u33"));
+  CHECK_FALSE(k.has("tcgen05.fence::before_thread_sync"));  // on other targets
+  const ir::Module module = k.finish();
+  const ir::Kernel& kernel = module.functions.front();
+  std::vector<std::string> forms;
+  for (const ir::Instruction& instruction : kernel.instructions) {
+    const Variant variant = instruction.variant;
+    const auto operands =
+        std::span(kernel.operands).subspan(instruction.first_operand, instruction.operand_count);
+    const auto candidates = module.specs->match(variant.opcode());
+    CHECK(resolve(kernel, candidates, operands, Target("sm_90a")).variant == variant);
+    forms.emplace_back(variant.form());
+  }
+  CHECK(forms ==
+        std::vector<std::string>{"mov.address.32", "mov", "mov.address", "mov.pack", "cvt", "ld", "ret"});
 }
 
 TEST_CASE("an opcode that does not exist names its neighbours") {
@@ -114,6 +146,21 @@ TEST_CASE("control flow is labels, branches and guards") {
   const ParseResult read = parse(print(k.finish()), specs());
   INFO(read.diagnostics.size());
   CHECK(read.ok());
+}
+
+TEST_CASE("a tensor map parameter is 128 bytes whose generic address copies name") {
+  KernelBuilder k = builder("sm_90a");
+  const Reg map = k.tensor_map("a"), x = k.mov(s32, 0);
+  k.emit("prefetch.tensormap", k.at(map));
+  k.emit("cp.async.bulk.prefetch.tensor.2d.L2.global.tile", k.at(map), std::vector<Reg>{x, x});
+  const ir::Module module = k.finish();
+  const KernelParameter parameter = signature(module.functions[0]).parameters.at(0);
+  CHECK(parameter.size == sizeof(EncodedTensorMap));
+  CHECK(parameter.alignment == alignof(EncodedTensorMap));
+  const std::string text = print(module);
+  CHECK_THAT(text, ContainsSubstring(".param .align 64 .b8 a[128]"));
+  CHECK_THAT(text, ContainsSubstring("mov.u64 %rd0, a;\n    cvta.param.u64 %rd0, %rd0;"));
+  CHECK(parse(text, specs()).ok());
 }
 
 TEST_CASE("names PTX does not allow are refused") {

@@ -2,6 +2,7 @@
 // `ptxloom run`, of templates and of files.
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -137,8 +138,11 @@ TEST_CASE("run FILE.ptx takes from the launch line what the command line leaves 
   const TemporaryFolder folder;
   const std::string file = (folder / "g.ptx").string();
   const std::string d = (folder / "d.npy").string(), e = (folder / "e.npy").string();
-  const std::vector<std::string> problem = {"--set", "m=19", "--set", "n=21",
-                                            "--set", "k=23", "--set", "a=tf32"};
+  // By pointers, and by tensor maps in a persistent grid.
+  const std::vector<std::string> problem =
+      GENERATE(std::vector<std::string>{"--set", "m=19", "--set", "n=21", "--set", "k=23", "--set", "a=tf32"},
+               std::vector<std::string>{"--set", "m=190", "--set", "n=168", "--set", "k=24", "--set",
+                                        "a=bf16", "--set", "strategy=wgmma", "--set", "tile_n=32"});
   const auto tool = [&](std::vector<std::string> arguments, const std::vector<std::string>& more) {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_tool(arguments);
@@ -153,7 +157,7 @@ TEST_CASE("run FILE.ptx takes from the launch line what the command line leaves 
 
 TEST_CASE("run --stats counts what ran") {
   const ToolResult result = run_tool({"run", "gemm", "--device", "cpu", "--set", "m=16", "--set", "n=8",
-                                      "--set", "k=16", "--set", "a=f16", "--stats"});
+                                      "--set", "k=16", "--set", "a=f16", "--set", "strategy=mma", "--stats"});
   REQUIRE(result.code == 0);
   CHECK(result.out.find("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32") != std::string::npos);
 }
@@ -288,4 +292,37 @@ TEST_CASE("run --trace refuses a GPU") {
   CAPTURE(result.err);
   CHECK(result.code == 2);
   CHECK(result.err.find("run with --device cpu") != std::string::npos);
+}
+
+TEST_CASE("run --must-hit runs what is recorded and cached, and nothing else") {
+  const std::vector<std::string> words = {"run", "gemm", "--set", "m=8", "n=8", "k=8", "--must-hit"};
+  const ToolResult none = run_tool(words, {{"PTXLOOM_CUDA_PATH", PTXLOOM_BINARY_DIR "/fake_cuda"}});
+  if (none.err.find("no-record") == std::string::npos) SKIP("there is no stand-in driver: " << none.err);
+  CHECK(none.code == 1);
+  CHECK(none.out.empty());
+
+  std::vector<std::string> on_cpu = words;
+  on_cpu.insert(on_cpu.end(), {"--device", "cpu"});
+  const ToolResult executor = run_tool(on_cpu);
+  CHECK(executor.code == 3);
+  CHECK(executor.err.find("no-device") != std::string::npos);
+
+  const TemporaryFolder folder;
+  write_text(folder / "scale.ptx", kScalePtx);
+  const ToolResult file = run_tool({"run", folder / "scale.ptx", "--must-hit"});
+  CHECK(file.code == 2);
+  CHECK(file.err.find("--must-hit") != std::string::npos);
+}
+
+TEST_CASE("run --json tells what lies before the first launch") {
+  const ToolResult result =
+      run_tool({"run", "gemm", "--device", "cpu", "--set", "m=16", "n=8", "k=32", "--json"});
+  CAPTURE(result.err);
+  REQUIRE(result.code == 0);
+  const auto json = nlohmann::json::parse(result.out);
+  CHECK(check_schema(json, read_schema("run")) == "");
+  const auto& first = json["first_launch_ms"];
+  CHECK(first["device"] == 0);
+  CHECK(first["context"] > 0);
+  CHECK(first["kernel"] > 0);
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `tune` does besides measuring, which takes a GPU.
+#include <sys/wait.h>
+
 #include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
 #include <set>
 
 #include "cli/tool.hpp"
@@ -195,4 +198,44 @@ TEST_CASE("tune searches several values of a word, and the linker's options amon
   CHECK(values["maxnreg"] == std::vector<std::string>{"0", "128"});
   CHECK(values["optimise"] == std::vector<std::string>{"1", "3"});
   for (const auto& one : json["candidates"]) CHECK(one["config"].contains("optimise"));
+}
+
+TEST_CASE("tune on the executor finds a correct configuration, without a GPU") {
+  const ToolResult result = run_tool(
+      {"tune", "gemm", "--set", "m=16", "n=8", "k=32", "--device", "cpu", "--budget", "6evals", "--json"});
+  CAPTURE(result.err);
+  CHECK(result.code == 0);
+  const auto json = nlohmann::json::parse(result.out);
+  CHECK(check_schema(json, read_schema("tune")) == "");
+  REQUIRE(json["devices"].size() == 1);
+  CHECK(json["devices"][0]["name"].get<std::string>().starts_with("cpu of "));
+  CHECK(json["devices"][0]["evaluations"] == 6);
+  CHECK(json["record"]["device"]["name"] == "CPU executor");
+}
+
+TEST_CASE("tune tells what it has found also where it cannot keep it") {
+  const TemporaryFolder folder;
+  write_text(folder / "file", "");
+  const ToolResult result =
+      run_tool({"tune", "gemm", "--set", "m=16", "n=8", "k=32", "--device", "cpu", "--budget", "2evals"},
+               {{"PTXLOOM_RECORDS", folder / "file/records"}});
+  CHECK(result.code == 2);
+  CHECK(result.err.find("unwritable-file") != std::string::npos);
+  CHECK(result.out.find("configuration") != std::string::npos);
+}
+
+TEST_CASE("under mpirun, a tool without MPI says what is missing") {
+  // A copy by itself, which finds nothing beside it.
+  const TemporaryFolder folder;
+  std::filesystem::copy_file(PTXLOOM_TOOL, folder / "ptxloom");
+  const std::string command = "OMPI_COMM_WORLD_SIZE=2 PTXLOOM_RECORDS=" + (folder / "records").string() +
+                              " " + (folder / "ptxloom").string() +
+                              " tune gemm --set m=16 --set n=8 --set k=32 --device cpu 2> " +
+                              (folder / "err").string();
+  const int status = std::system(command.c_str());
+  CHECK(WEXITSTATUS(status) == 3);
+  const std::string said = read_text(folder / "err");
+  CAPTURE(said);
+  CHECK(said.find("no-mpi") != std::string::npos);
+  CHECK(said.find("2 processes") != std::string::npos);
 }

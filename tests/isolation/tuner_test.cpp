@@ -138,6 +138,83 @@ TEST_CASE("a record that cannot be kept is said, and the result is there") {
   CHECK(result.record);
 }
 
+TEST_CASE("several devices share the search of a context") {
+  const Rig rig;
+  const TuneResult result =
+      tune_kernel(rig.context, rig.what(), {.budget = {}, .seed = rig.seed, .devices = {"cpu", "cpu"}});
+  REQUIRE(result.search.devices.size() == 2);
+  CHECK(result.search.devices[0].name.starts_with("cpu of "));
+  CHECK(!result.search.devices[1].left_out);
+  CHECK(result.search.devices[1].ratio > 0);
+  CHECK(result.search.evaluations == 5);
+  REQUIRE(result.record);
+  CHECK(result.record->config.at("fault").starts_with("good"));
+  CHECK(rig.context.records().all().size() == 1);
+}
+
+TEST_CASE("the executor is tuned only where it is named") {
+  const Rig rig;
+  CHECK(error_of([&] { tune_kernel(rig.context, rig.what(), {}); }).diagnostics().front().code ==
+        "no-device");
+}
+
+TEST_CASE("a task that cannot be made, a space with nothing in it and words that contradict are errors") {
+  const Rig rig;
+  const auto code = [&](const Tunable& what, const Settings& config) {
+    const Error error =
+        error_of([&] { tune_kernel(rig.context, what, {.config = config, .devices = {"cpu"}}); });
+    return error.diagnostics().front().code;
+  };
+  Tunable none = rig.what();
+  none.space.parameters.clear();
+  CHECK(code(none, {}) == "bad-space");
+  none = rig.what();
+  none.space.rules.push_back(
+      {.name = "nothing goes", .reads = {"fault"}, .allows = [](const Settings&) { return false; }});
+  CHECK(code(none, {}) == "no-configuration");
+  CHECK(code(rig.what(), {{"fault", "bad"}}) == "bad-value");
+  CHECK(code(rig.what(), {{"fault", "good|bad"}}) == "bad-value");
+  CHECK(code(rig.what(), {{"colour", "red"}}) == "unknown-parameter");
+  none = rig.what();
+  none.task = []() -> tune::Task { throw Error(ErrorKind::usage, "npy-shape", "an input does not fit"); };
+  CHECK(code(none, {}) == "npy-shape");
+  // Nothing is kept of it, and nobody waits for a claim that is left.
+  CHECK(rig.context.records().all().empty());
+  CHECK(tune_kernel(rig.context, rig.what(), {.budget = {}, .devices = {"cpu"}}).record);
+}
+
+TEST_CASE("a reference that disagrees with itself is an error before anything is tried") {
+  const Rig rig;
+  Tunable what = rig.what();
+  const auto with = [&](double off, double tolerance) {
+    what.task = [seed = rig.seed, off, tolerance] {
+      tune::Task task = make_task(seed);
+      Expectation::Point twice = task.expected.points.at(7);
+      twice.value += off;
+      twice.tolerance = tolerance;
+      task.expected.points.push_back(twice);
+      return task;
+    };
+    return tune_kernel(rig.context, what, {.budget = {}, .devices = {"cpu"}});
+  };
+  const Error error = error_of([&] { with(2, 1); });
+  CHECK(error.diagnostics().front().code == "bad-reference");
+  CHECK(error.diagnostics().front().message.find("element 7 of tensor y") != std::string::npos);
+  CHECK(rig.context.records().all().empty());
+  CHECK(with(2, 2).record);  // some value is within both tolerances
+}
+
+TEST_CASE("records that cannot be read do not stop a search, and nothing of them is lost") {
+  const Rig rig;
+  std::filesystem::create_directories(rig.folder / "records");
+  const std::string kept = "{\"schema\": 2, \"from\": \"a newer version\"}\nnot JSON at all\n";
+  write_file(rig.folder / "records" / "elsewhere.jsonl", kept);
+  const TuneResult result = tune_kernel(rig.context, rig.what(), {.budget = {}, .devices = {"cpu"}});
+  CHECK(!result.unkept);
+  CHECK(rig.context.records().all().size() == 1);
+  CHECK(read_file(rig.folder / "records" / "elsewhere.jsonl") == kept);
+}
+
 TEST_CASE("a reference that does not belong to the task is an error of the task") {
   tune::Task task = make_task(1);
   task.expected.tensor = "nothing";

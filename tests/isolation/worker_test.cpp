@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Candidates in a process of their own: here in the executor, so that it can be tried without a GPU. Whatever
 // one does costs that one only.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <array>
+#include <atomic>
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
@@ -9,8 +16,6 @@
 #include <fstream>
 #include <thread>
 #include <tuple>
-
-#include <signal.h>
 
 #include "ptxloom/tune.hpp"
 #include "support/environment.hpp"
@@ -113,6 +118,63 @@ TEST_CASE("a worker that is killed is started again, rival and all") {
   const tune::Reading after = rig.measure(make_candidate("good"));
   CHECK(!after.problem);
   CHECK(after.rival_us.size() == 3);
+}
+
+TEST_CASE("workers of one device take turns at it") {
+  const TemporaryFolder folder;
+  const tune::Task task = make_task(Catch::getSeed());
+  const auto worker = tune::make_worker(task, {.device = "cpu", .turns = folder / "turns"});
+  const FileDescriptor other(::open((folder / "turns").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  REQUIRE(::flock(other.get(), LOCK_EX) == 0);
+  std::atomic<bool> done = false;
+  tune::Reading reading;
+  std::thread measuring([&] {
+    const tune::Candidate candidate = make_candidate("good");
+    reading = worker->measure({.config = {}, .candidate = candidate});
+    done = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  CHECK(!done);
+  ::flock(other.get(), LOCK_UN);
+  measuring.join();
+  CHECK(!reading.problem);
+  CHECK(::flock(other.get(), LOCK_EX | LOCK_NB) == 0);  // given back
+}
+
+TEST_CASE("a worker outlives the thread that has started it") {
+  const tune::Task task = make_task(Catch::getSeed());
+  std::unique_ptr<tune::Measurer> worker;
+  std::thread([&] { worker = tune::make_worker(task, {.device = "cpu"}); }).join();
+  const tune::Candidate candidate = make_candidate("good");
+  CHECK(!worker->measure({.config = {}, .candidate = candidate}).problem);
+}
+
+TEST_CASE("a worker ends with its tuner, whatever it is doing") {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const pid_t tuner = ::fork();
+  if (tuner == 0) {
+    const tune::Task task = make_task(1);
+    const auto worker = tune::make_worker(task, {.device = "cpu", .candidate_seconds = 60});
+    const pid_t id = children_of_this_process().at(0);
+    if (::write(ends[1], &id, sizeof id) != sizeof id) ::_exit(1);
+    const tune::Candidate loop = make_candidate("loop");
+    worker->measure({.config = {}, .candidate = loop});
+    ::_exit(0);
+  }
+  pid_t worker = 0;
+  REQUIRE(::read(ends[0], &worker, sizeof worker) == sizeof worker);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  CHECK(::kill(worker, 0) == 0);
+  ::kill(tuner, SIGKILL);
+  ::waitpid(tuner, nullptr, 0);
+  const auto runs = [&] {
+    std::ifstream status("/proc/" + std::to_string(worker) + "/stat");
+    std::string id, name, state;
+    return status >> id >> name >> state && state != "Z";
+  };
+  for (int i = 0; i < 100 && runs(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  CHECK(!runs());
 }
 
 TEST_CASE("a search goes on through every fault, and its winner is correct") {
@@ -244,10 +306,16 @@ TEST_CASE("tasks and candidates survive the way into another process") {
 
   tune::Candidate candidate = make_candidate("memory");
   candidate.launches[0].cluster = {2, 1, 1};
+  candidate.launches[0].blocks_per_sm = 3;
+  candidate.launches[0].arguments[2].map = TensorMap{.type = bf16, .rank = 2, .dims = {72, 9}};
   const tune::Candidate copy = tune::read_candidate(tune::to_message(candidate));
   CHECK(copy.ptx == candidate.ptx);
   CHECK(copy.launches[0].cluster == candidate.launches[0].cluster);
+  CHECK(copy.launches[0].blocks_per_sm == 3);
   CHECK(copy.launches[0].arguments[2].tensor == "y");
+  REQUIRE(copy.launches[0].arguments[2].map);
+  CHECK(copy.launches[0].arguments[2].map->dims[0] == 72);
+  CHECK(!copy.launches[0].arguments[1].map);
   CHECK(copy.scratch[0].shape == candidate.scratch[0].shape);
   candidate.cubin = {std::byte{1}, std::byte{2}};
   CHECK(tune::read_candidate(tune::to_message(candidate)).cubin == candidate.cubin);

@@ -183,10 +183,31 @@ TEST_CASE("a cached result is the one that was made, and only for the very same 
   CHECK_FALSE(linker.link(kScalePtx, {.target = "sm_80", .optimisation = 0}).cached);
   CHECK_FALSE(linker.link(kScalePtx, {.target = "sm_90"}).cached);
   CHECK_FALSE(linker.link(std::string(kScalePtx) + "\n", kSm80).cached);
-  CHECK(linker.cache().stat().entries == 4);
+  CHECK(linker.cache().stat().entries == 5);  // and the list of linkers
   // Refusals are not kept.
   error_of([&] { linker.link("hello", kSm80); });
-  CHECK(linker.cache().stat().entries == 4);
+  CHECK(linker.cache().stat().entries == 5);
+}
+
+TEST_CASE("what is cached can be had without nvJitLink, and nothing else") {
+  const TemporaryFolder folder;
+  const Cache cache(folder.path());
+  const LinkResult made = Linker(Libraries(), cache).link(kScalePtx, kSm80);
+  // Libraries of a folder that holds none, and nothing else is looked at.
+  const Linker without(Libraries({.folders = {folder / "none"}, .system = false}), cache);
+  LinkOptions options = kSm80;
+  options.cached_only = true;
+  const LinkResult found = without.link(kScalePtx, options);
+  CHECK(found.cached);
+  CHECK(found.cubin == made.cubin);
+  const auto code = [&] {
+    return error_of([&] { without.link(kScalePtx, options); }).diagnostics().front().code;
+  };
+  options.optimisation = 0;
+  CHECK(code() == "not-cached");
+  options.optimisation = 3;
+  CHECK(cache.clear() == 2);
+  CHECK(code() == "not-cached");
 }
 
 TEST_CASE("a linker serves several threads at once") {

@@ -247,6 +247,23 @@ TEST_CASE("a kernel is found by name, its parameters checked against the signatu
         "signature-mismatch");
 }
 
+TEST_CASE("what is aligned to more than 16 bytes lies where the driver says") {
+  Fixture f;
+  f.fake.parameters = {{0, 4}, {48, 128}, {176, 4}};
+  KernelSignature signature{.name = "kernel"};
+  signature.append({.name = "m", .type = u32});
+  signature.append({.name = "map", .type = b8, .count = 128, .alignment = 64});
+  signature.append({.name = "n", .type = u32});
+  REQUIRE(signature.parameters[1].offset == 64);
+  const DeviceModule module(f.context, fake_cubin());
+  const KernelSignature seen = module.function(signature).signature();
+  CHECK((seen.parameters[1].offset == 48 && seen.parameters[2].offset == 176 && seen.size() == 180));
+
+  signature.parameters[1].alignment = 16;
+  CHECK(error_of([&] { static_cast<void>(module.function(signature)); }).diagnostics()[0].code ==
+        "signature-mismatch");
+}
+
 TEST_CASE("copies stay within device memory, and running out of it is told") {
   const Fixture f;
   const DeviceMemory memory(f.context, 16);

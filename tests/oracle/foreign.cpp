@@ -11,7 +11,7 @@ ForeignWords ForeignWords::read(const std::filesystem::path& file) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
     if (line.empty() || line.starts_with('#')) continue;
-    std::istringstream words(line.substr(line.find(": ") + 1));
+    std::istringstream words(line.substr(line.find(':') + 1));
     auto& of_form = result.words_[line.substr(0, line.find(':'))];
     for (std::string word; words >> word;) of_form.insert(word);
   }

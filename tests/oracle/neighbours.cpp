@@ -15,7 +15,7 @@ struct Limits {
   std::size_t words, spellings, operands, cases;
 };
 constexpr Limits kSome{.words = 40, .spellings = 8, .operands = 6, .cases = 2500};
-constexpr Limits kAll{.words = 600, .spellings = 30, .operands = 25, .cases = 10000};
+constexpr Limits kAll{.words = 600, .spellings = 15, .operands = 12, .cases = 5000};
 
 /// Targets that between them have every instruction; the others have nothing that these lack.
 constexpr std::string_view kTargets[] = {"sm_75", "sm_80", "sm_90a", "sm_100a", "sm_110a", "sm_120a"};

@@ -36,6 +36,8 @@ async function use_table(seen) {
   seen.by_tile_m = column("tile_m");
   seen.tile_m_128 = filtered("tile_m=128 stages=4");
   seen.registers = filtered("registers<100");
+  seen.by_device = column("device");
+  seen.device_name = filtered("3b:00");
   seen.nothing = filtered("no such word");
   filtered("");
   seen.states = texts(".filter .states button");
@@ -89,6 +91,11 @@ async function use_page() {
   seen.pairs = texts("#finalists tbody tr td:last-child");
   seen.problems = texts("#problems details > summary");
   seen.gauges = all("#device svg.plot").length;
+  seen.devices = all("table.devices tbody tr").map((row) => texts("td", row));
+  if (press("device 2", document.querySelector("#device"))) {
+    await frames();
+    seen.gauges_of_second = all("#device svg.plot").length;
+  }
   seen.paper = {auto: paper()};
   for (const mode of ["light", "dark", "auto"]) {
     document.getElementById("theme").click();

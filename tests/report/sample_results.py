@@ -77,7 +77,7 @@ def candidate(at, draw, failing):
     threads, shared = block_of(c)
     resources = resources_of(c, draw)
     per_sm = max(1, min(65536 // (resources["registers"] * threads), 233472 // (shared + 1024), 2048 // threads))
-    one = {"config": c, "state": "measured", "at_s": round(at, 3), "link_ms": round(draw.uniform(15, 80), 1),
+    one = {"config": c, "state": "measured", "at_s": round(at, 3), "link_ms": round(draw.uniform(15, 80), 1), "device": 0,
            "predicted_us": round(time_of(c, resources, draw), 2), "resources": resources,
            "block": {"threads": threads, "shared_bytes": shared, "grid": 4096 * 4096 // int(c["tile_m"]) //
                      int(c["tile_n"]), "per_sm": per_sm, "occupancy": per_sm * threads / 2048}}
@@ -117,7 +117,7 @@ def health_of(seconds, draw):
     samples = []
     for i in range(40):
         capped = draw.random() < 0.3
-        samples.append({"at_s": seconds * i / 40, "clock_mhz": 1980 - draw.randrange(0, 240) * capped,
+        samples.append({"at_s": seconds * i / 40, "device": 0, "clock_mhz": 1980 - draw.randrange(0, 240) * capped,
                         "memory_clock_mhz": 3201, "temperature_c": 38 + i // 3, "power_w":
                         700.0 if capped else draw.uniform(400, 680), "power_capped": capped, "throttled": i == 31})
     return samples
@@ -137,6 +137,7 @@ def result(count=400, seed=1, failing=0.06, ptx=PTX):
                    ["--strategy", "guided", "--budget", "60", "--seed", str(seed)],
         "seed": seed, "strategy": "guided", "budget": {"seconds": 60, "evaluations": 0}, "seconds": seconds + 1.7,
         "device_busy": 0.83, "evaluations": count, "interrupted": False,
+        "devices": [{"name": "GPU 0000:3b:00.0 of node", "rank": 0, "evaluations": count, "ratio": 0, "left_out": None}],
         "rates": {"operations": 2.0 * 4096**3, "unit": "f16", "input_bytes": 2.0 * 2 * 4096**2,
                   "bytes": 8.0 * 4096**2, "peak_operations": 1.07e15, "peak_bytes": 4.9e12, "least_us": 139.0},
         "space": {"parameters": [{"name": n, "values": v} for n, v in VALUES.items()], "configurations": 504000,
@@ -172,10 +173,24 @@ def crown(made, index, ptx):
                           "low": 0.908, "high": 0.913, "rounds": 24}]
 
 
+def spread(seed):
+    """Two devices of one rank share a search with one of another, a fourth differs."""
+    made = result(count=60, seed=seed)
+    part = lambda device: [one for one in made["candidates"] if one["device"] == device]
+    for i, one in enumerate(made["candidates"]):
+        one["device"] = i % 3
+    for i, one in enumerate(made["health"]):
+        one["device"] = i % 3
+    why = {"code": "device-differs", "message": "GPU 3d:00 takes 9.6 us for a kernel that takes 9.1 us on GPU 3a:00"}
+    made["devices"] = [{"name": f"GPU 3{'abcd'[i]}:00 of node", "rank": i // 2, "evaluations": len(part(i)),
+                        "ratio": [1, 0.995, 1.012, 1.055][i], "left_out": why if i == 3 else None} for i in range(4)]
+    return made
+
+
 def only_record(seed):
     """Another process has tuned this: a record, and no search."""
     made = result(count=3, seed=seed, failing=0)
-    made.update(source="record", winner=None, candidates=[], best=[], final=[], health=[], evaluations=0,
+    made.update(source="record", winner=None, candidates=[], best=[], final=[], health=[], devices=[], evaluations=0,
                 baselines=[], seconds=0, device_busy=0,
                 space={"parameters": [], "configurations": 0, "admissible": 0, "inadmissible": []})
     return made
@@ -185,6 +200,8 @@ def hostile(seed):
     """Names and messages that would break out of a page that does not escape them."""
     made = result(count=30, seed=seed, failing=0.3, ptx=PTX + "// " + HOSTILE)
     made["device"]["name"] = HOSTILE
+    made["devices"].append({"name": HOSTILE, "rank": 1, "evaluations": 0, "ratio": 0,
+                            "left_out": {"code": "no-driver", "message": HOSTILE}})
     made["template"] = HOSTILE
     made["problem"][HOSTILE] = HOSTILE
     made["space"]["inadmissible"].append({"rule": HOSTILE, "count": 5})

@@ -171,6 +171,36 @@ TEST_CASE("no opcode has two documented variants with the same operands") {
   }
 }
 
+TEST_CASE("form by form is the same as all at once") {
+  for (const char* opcode : {"mov.u32", "mov.b64", "cvt.u64.u32", "ld.param.u32", "setp.gt.s32", "ret",
+                             "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"}) {
+    INFO(opcode);
+    const Specs fresh;  // asks form by form before anything is known
+    const auto described = [](Variant variant) {
+      std::string text = shape(variant);
+      for (const OperandSpec& operand : variant.operands()) text += "; " + operand.describe();
+      return text;
+    };
+    std::vector<std::string> one_by_one, at_once;
+    std::set<std::string_view> forms;
+    for (std::size_t nth = 0; !fresh.match_form(opcode, nth).empty(); ++nth) {
+      const auto found = fresh.match_form(opcode, nth);
+      CHECK(forms.insert(found.front().form()).second);
+      for (Variant variant : found) {
+        CHECK(variant.form() == found.front().form());
+        one_by_one.push_back(described(variant));
+      }
+    }
+    CHECK(fresh.match_form(opcode, 100).empty());
+    for (Variant variant : specs().match(opcode)) at_once.push_back(described(variant));
+    std::ranges::sort(one_by_one);
+    std::ranges::sort(at_once);
+    CHECK(one_by_one == at_once);
+  }
+  for (const char* wrong : {"", ".", "mov", "mov.u33", ".mov.u32", "mov.u32.", "mov..u32", "nonsense.u32"})
+    CHECK(specs().match_form(wrong, 0).empty());
+}
+
 TEST_CASE("lookups from many threads agree") {
   const Specs shared;
   std::vector<std::string> opcodes;
@@ -183,8 +213,9 @@ TEST_CASE("lookups from many threads agree") {
     for (unsigned t = 0; t < 4; ++t) {
       threads.emplace_back([&, t] {
         for (std::size_t i = 0; i < opcodes.size(); ++i) {
-          const auto found = shared.match(opcodes[(i * 7 + t * 31) % opcodes.size()]);
-          if (found.empty() || found.front().opcode() != opcodes[(i * 7 + t * 31) % opcodes.size()]) ++wrong;
+          const std::string& opcode = opcodes[(i * 7 + t * 31) % opcodes.size()];
+          const auto found = (i + t) % 2 == 0 ? shared.match(opcode) : shared.match_form(opcode, 0);
+          if (found.empty() || found.front().opcode() != opcode) ++wrong;
         }
       });
     }

@@ -10,6 +10,7 @@
 
 #include "ptxloom/error.hpp"
 #include "ptxloom/numeric.hpp"
+#include "ptxloom/tune.hpp"
 #include "support/errors.hpp"
 
 using namespace ptxloom;
@@ -31,6 +32,35 @@ HostTensor floats(const std::vector<float>& data) {
 }
 
 }  // namespace
+
+TEST_CASE("a plan's arguments are addresses, bits, and tensor maps with their address filled in") {
+  LaunchPlan plan{.entry = "k", .grid = {500, 1, 1}};
+  plan.arguments = {
+      {"n", u32, "", 7}, {"x", u64, "x", 0}, {"y", b8, "y", 0, TensorMap{.rank = 1, .dims = {64}}}};
+  const KernelSignature signature = signature_of(plan);
+  CHECK(signature.parameters[1].pointer);
+  CHECK(signature.parameters[2].offset == 64);
+  CHECK(signature.size() == 192);
+  const auto address = [](std::string_view name) { return std::uint64_t{name == "x" ? 4096U : 8192U}; };
+  const Arguments packed(signature, LaunchArguments(plan, address, encode_for_executor));
+  std::uint64_t x = 0;
+  std::memcpy(&x, packed.bytes().data() + 8, sizeof x);
+  CHECK(x == 4096);
+  const auto map = decode_for_executor(packed.bytes().subspan<64, 128>());
+  REQUIRE(map);
+  CHECK(map->address == 8192);
+}
+
+TEST_CASE("a persistent grid has as many blocks as the device holds, or as there is work for") {
+  LaunchPlan plan{.entry = "k", .grid = {500, 1, 1}};
+  CHECK(launch_config_of(plan, 132).grid == Dim3{500, 1, 1});
+  plan.blocks_per_sm = 2;
+  CHECK(launch_config_of(plan, 132).grid == Dim3{264, 1, 1});
+  CHECK(launch_config_of(plan, 1000).grid == Dim3{500, 1, 1});
+  const std::uint32_t on_executor = launch_config_of(plan, 0).grid.x;
+  CHECK(on_executor > 1);
+  CHECK(on_executor < 500);
+}
 
 TEST_CASE("random floats fill [-1, 1] of their type") {
   for (const Type type : {f16, bf16, tf32, f32, f64, e4m3}) {

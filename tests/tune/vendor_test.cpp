@@ -19,6 +19,7 @@ class Given : public tune::Measurer {
   tune::Reading measure(const tune::Trial&) override { return {}; }
   void set_rival(const tune::Trial* rival) override { rival_ptx = rival->candidate.ptx; }
   Code code() const override { return Code::ptx; }
+  std::string name() const override { return "a plan"; }
   tune::Reading measure_vendor(int samples) override {
     asked += samples;
     tune::Reading reading = readings_.front();

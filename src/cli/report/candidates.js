@@ -24,6 +24,7 @@ function figure_columns(result) {
     number("threads", "threads", "a block"),
     {key: "occupancy", title: "occup.", unit: "%", number: true, value: (one) => one.occupancy, text: (one) => number_text(100 * one.occupancy), shown: percent("occupancy")},
     number("spills", "spilled", "B"),
+    number("device", "device"),
   ].filter((column) => result.candidates.some((one) => !is_missing(column.value(one))));
 }
 
@@ -130,6 +131,7 @@ class CandidateTable {
       ["configuration", html("code", {}, config_text(one.config))],
       one.message && [one.state, one.message],
       one.saved && ["what reproduces it", html("code", {}, one.saved)],
+      one.device_name && ["device", `${one.device_name} (${one.device})`],
       is_number(one.predicted) && ["predicted", result.time.whole(one.predicted)],
       is_number(one.samples) && ["samples", number_text(one.samples)],
       is_number(one.blocks) && ["blocks", `${number_text(one.blocks)} in the grid${is_number(one.per_sm) ? `, ${one.per_sm} at once on an SM` : ""}`],

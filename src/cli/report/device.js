@@ -21,8 +21,8 @@ function spans_of(health, end, holds) {
   return spans;
 }
 
-function draw_gauge(view, gauge, width) {
-  const {health, seconds} = view.result.data;
+function draw_gauge(view, health, gauge, width) {
+  const {seconds} = view.result.data;
   const values = health.map((one) => one[gauge.key]);
   const low = Math.min(...values), high = Math.max(...values);
   const room = Math.max((high - low) * 0.1, high * 0.005, 1);
@@ -40,20 +40,34 @@ function draw_gauge(view, gauge, width) {
   return plot;
 }
 
-function gauge_figure(view, gauge) {
-  const values = view.result.data.health.map((one) => one[gauge.key]);
+function gauge_figure(view, health, gauge) {
+  const values = health.map((one) => one[gauge.key]);
   const low = Math.min(...values), high = Math.max(...values);
   const range = low === high ? number_text(low) : `${number_text(low)} \u2013 ${number_text(high)}`;
-  return plot_figure(view, html("figcaption", {}, html("b", {}, gauge.title), html("span", {class: "quiet"}, `${range} ${gauge.unit}`)), (width) => draw_gauge(view, gauge, width));
+  return plot_figure(view, html("figcaption", {}, html("b", {}, gauge.title), html("span", {class: "quiet"}, `${range} ${gauge.unit}`)), (width) => draw_gauge(view, health, gauge, width));
+}
+
+/** The gauges of one device; where several were looked at, of that which is chosen. */
+function gauges(view) {
+  const {health} = view.result.data;
+  const looked_at = [...new Set(health.map((one) => one.device))].sort((a, b) => a - b);
+  const place = html("div", {class: "multiples"});
+  const show = (device) => {
+    const figures = kGauges.map((gauge) => gauge_figure(view, health.filter((one) => one.device === device), gauge));
+    place.replaceChildren(...figures);
+    for (const figure of figures) figure.redraw();
+  };
+  show(looked_at[0]);
+  return [looked_at.length > 1 && choice("Clocks of", looked_at.map((one) => [one, `device ${one + 1}`]), looked_at[0], show), place];
 }
 
 function device_section(view) {
-  const {health, device} = view.result.data;
+  const {data} = view.result;
+  const {health, device} = data;
   const about = `${device.name}, ${device.sm}, ${count_text(device.sms, "multiprocessor")}, memory at ${number_text(device.memory_mhz)} MHz.`;
-  if (health.length === 0) return section("device", "Device", html("p", {class: "quiet"}, about, " Clocks, power and temperature were not recorded."));
+  if (health.length === 0) return section("device", "Device", html("p", {class: "quiet"}, about, " Clocks, power and temperature were not recorded."), devices_table(data));
   const capped = health.filter((one) => one.power_capped).length;
   const throttled = health.filter((one) => one.throttled).length;
   const held = `Of ${count_text(health.length, "look")} at it, ${number_text(capped)} found it at its power limit (shaded), ${number_text(throttled)} slowed down by heat or hardware${throttled > 0 ? " (shaded in magenta)" : ""}.`;
-  return section("device", "Device", html("p", {class: "quiet"}, `${about} ${held} Across: seconds.`),
-                 html("div", {class: "multiples"}, kGauges.map((gauge) => gauge_figure(view, gauge))));
+  return section("device", "Device", html("p", {class: "quiet"}, `${about} ${held} Across: seconds.`), devices_table(data), gauges(view));
 }

@@ -25,7 +25,7 @@ class Filter {
 
   constructor(result, columns, changed) {
     for (const one of result.candidates)
-      one.words = `${one.name} ${config_text(one.config)} ${one.state} ${one.message ?? ""}`.toLowerCase();
+      one.words = `${one.name} ${config_text(one.config)} ${one.state} ${one.message ?? ""} ${one.device_name ?? ""}`.toLowerCase();
     this.columns = columns;
     this.changed = changed;
     this.input = html("input", {

@@ -61,11 +61,13 @@ function sentence_case(text) {
 function warnings_of(result) {
   const {data} = result;
   const wrong = result.candidates.filter((one) => one.kind === "wrong").length;
+  const left_out = data.devices.filter((one) => one.left_out).length;
   const throttled = data.health.filter((one) => one.throttled).length;
   return [
     data.interrupted && "The search was interrupted: what had been found until then stands here.",
     data.source === "none" && result.candidates.length > 0 && "No candidate was correct, so there is no winner.",
     data.unkept && `The record could not be kept: ${data.unkept.message} (${data.unkept.code})`,
+    left_out > 0 && [`${number_text(left_out)} of ${count_text(data.devices.length, "device")} took no part, or not to the end: `, html("a", {href: "#device"}, "see why"), "."],
     wrong > 0 && [`${count_text(wrong, "candidate")} computed something wrong, which is a bug: `, html("a", {href: "#problems"}, "see what reproduces it"), "."],
     throttled > 0 && [`The device was slowed down by heat or hardware in ${throttled} of ${count_text(data.health.length, "look")} at it: `, html("a", {href: "#device"}, "see when"), "."],
   ].filter(Boolean);

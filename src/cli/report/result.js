@@ -20,7 +20,8 @@ function rates_of(rates, best_us) {
           rate_style(rates.bytes, "B/s", rates.peak_bytes, best_us)].filter(Boolean);
 }
 
-function read_candidate(one, index, winner) {
+/** `devices`: of the search, where there are several. */
+function read_candidate(one, index, winner, devices) {
   const resources = one.resources ?? {};
   const block = one.block ?? {};
   return {
@@ -45,6 +46,8 @@ function read_candidate(one, index, winner) {
     occupancy: block.occupancy,
     message: one.problem?.message,
     saved: one.saved,
+    device: devices && one.device + 1,
+    device_name: devices?.[one.device].name,
     winner,
   };
 }
@@ -73,7 +76,8 @@ function slow_edge(verified, baselines) {
 
 function read_result(text) {
   const data = JSON.parse(text);
-  const candidates = data.candidates.map((one, i) => read_candidate(one, i, i === data.winner?.candidate));
+  const devices = data.devices.length > 1 ? data.devices : undefined;
+  const candidates = data.candidates.map((one, i) => read_candidate(one, i, i === data.winner?.candidate, devices));
   const verified = candidates.filter((one) => one.kind === "measured" && one.time > 0);
   const parameters = tried_parameters(data.space, candidates);
   const best = data.winner?.time_us ?? data.record?.time_us;

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "exec/arithmetic/lanewise.hpp"
+#include "exec/arithmetic/elementwise.hpp"
 #include "exec/machine/decoder.hpp"
 
 // Logic, shifts, bit fields and byte permutation (PTX ISA 9.7.1 and 9.7.8).
@@ -77,11 +77,14 @@ void decode_funnel(Decoder& decoder) {
   }
 }
 
+// Bits change places with their neighbours, then pairs of them, and so on.
 template <class T>
 T reverse(T value) {
-  T reversed = 0;
-  for (std::uint32_t i = 0; i < kBits<T>; ++i) reversed = static_cast<T>(reversed << 1 | (value >> i & 1));
-  return reversed;
+  for (std::uint32_t width = 1; width < kBits<T>; width *= 2) {
+    const T low = static_cast<T>(~T{0}) / static_cast<T>((T{1} << width) + 1);  // every other field
+    value = static_cast<T>((value & low) << width | (value >> width & low));
+  }
+  return value;
 }
 
 void decode_count(Decoder& decoder) {
@@ -209,8 +212,8 @@ void decode_fns(Decoder& decoder) {
 std::uint32_t look_up(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t table) {
   std::uint32_t result = 0;
   for (std::uint32_t row = 0; row < 8; ++row) {
-    if ((table >> row & 1) == 0) continue;
-    result |= ((row & 4) != 0 ? a : ~a) & ((row & 2) != 0 ? b : ~b) & ((row & 1) != 0 ? c : ~c);
+    const std::uint32_t wanted = 0 - (table >> row & 1);
+    result |= wanted & ((row & 4) != 0 ? a : ~a) & ((row & 2) != 0 ? b : ~b) & ((row & 1) != 0 ? c : ~c);
   }
   return result;
 }
@@ -224,35 +227,31 @@ void decode_lop3(Decoder& decoder) {
 template <bool is_or>
 void lop3_with_predicate(Warp& warp, const Operation& op, Mask mask) {
   const auto in = [&](std::size_t i) { return Lanes<std::uint32_t>(warp.registers(), op.slots[i]); };
-  const auto a = in(2), b = in(3), c = in(4), table = in(5);
+  const auto out = in(0), a = in(2), b = in(3), c = in(4), table = in(5);
   const Mask q = Lanes<bool>(warp.registers(), op.slots[6]).mask();
   Mask p = 0;
   for_lanes(mask, [&](int lane) {
     const std::uint32_t result = look_up(a[lane], b[lane], c[lane], table[lane]);
-    in(0).set(lane, result);
+    out.set(lane, result);
     p |= Mask{result != 0} << lane;
   });
   Lanes<bool>(warp.registers(), op.slots[1]).set(mask, is_or ? p | q : p & q);
 }
 
 void decode_lop3_bool(Decoder& decoder) {
-  decoder.emit(decoder.word("bool") == "or" ? &lop3_with_predicate<true> : &lop3_with_predicate<false>);
-}
-
-std::uint32_t byte_of(std::uint64_t value, std::uint32_t index) {
-  return static_cast<std::uint32_t>(value >> (8 * (index & 7)) & 0xff);
+  decoder.emit(decoder.word("bool") == "or" ? base::fastest<&lop3_with_predicate<true>>()
+                                            : base::fastest<&lop3_with_predicate<false>>());
 }
 
 // Four selectors of four bits: three choose one of the eight bytes b:a, the top one copies the sign of that
 // byte.
 std::uint32_t permute(std::uint32_t a, std::uint32_t b, std::uint32_t selectors) {
-  const std::uint64_t bytes = std::uint64_t{b} << 32 | a;
   std::uint32_t result = 0;
   for (std::uint32_t i = 0; i < 4; ++i) {
-    const std::uint32_t selector = selectors >> (4 * i) & 15;
-    std::uint32_t byte = byte_of(bytes, selector);
-    if ((selector & 8) != 0) byte = (byte & 0x80) != 0 ? 0xff : 0;
-    result |= byte << (8 * i);
+    const std::uint32_t selector = selectors >> (4 * i);
+    const std::uint32_t word = (selector & 4) != 0 ? b : a, byte = word >> (8 * (selector & 3)) & 0xff;
+    const std::uint32_t sign = (byte & 0x80) != 0 ? 0xff : 0;
+    result |= ((selector & 8) != 0 ? sign : byte) << (8 * i);
   }
   return result;
 }
@@ -271,13 +270,10 @@ constexpr std::array kPermuteModes{
     PermuteMode{"rc16", {0x1010, 0x3232, 0x1010, 0x3232}},
 };
 
-void permute_by_mode(Warp& warp, const Operation& op, Mask mask) {
-  const auto in = [&](std::size_t i) { return Lanes<std::uint32_t>(warp.registers(), op.slots[i]); };
-  const auto& selectors = op.plan_as<PermuteMode>().selectors;
-  for_lanes(mask, [&](int lane) {
-    in(0).set(lane, permute(in(1)[lane], in(2)[lane], selectors[in(3)[lane] & 3]));
-  });
-}
+/// The four of a mode, side by side.
+struct Selectors {
+  std::uint64_t of_mode = 0;
+};
 
 void decode_permute(Decoder& decoder) {
   using T = std::uint32_t;
@@ -285,7 +281,12 @@ void decode_permute(Decoder& decoder) {
     return decoder.emit(lanewise<T, T, T>([](T a, T b, T c) { return permute(a, b, c & 0xffff); }));
   const auto mode = std::ranges::find(kPermuteModes, decoder.word("mode"), &PermuteMode::name);
   if (mode == kPermuteModes.end()) return decoder.emit(nullptr);
-  decoder.emit(&permute_by_mode, std::make_shared<PermuteMode>(*mode));
+  Selectors selectors;
+  for (std::size_t i = 0; i < 4; ++i) selectors.of_mode |= std::uint64_t{mode->selectors[i]} << (16 * i);
+  decoder.emit(planned<Selectors, T, T, T>([](const Selectors& s, T a, T b, T c) {
+                 return permute(a, b, static_cast<T>(s.of_mode >> (16 * (c & 3)) & 0xffff));
+               }),
+               std::make_shared<Selectors>(selectors));
 }
 
 constexpr std::array kForms{

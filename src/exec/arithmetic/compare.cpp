@@ -3,9 +3,11 @@
 #include <bit>
 #include <cmath>
 
+#include "exec/arithmetic/directed.hpp"
+#include "exec/arithmetic/half.hpp"
 #include "exec/arithmetic/lanewise.hpp"
+#include "exec/arithmetic/select.hpp"
 #include "exec/machine/decoder.hpp"
-#include "ptxloom/numeric.hpp"
 
 // Comparison and selection (PTX ISA 9.7.6), and testp. A comparison gives a mask of the lanes where it holds;
 // what becomes of the mask (a predicate, two, a register, combined with another) is the same for all types.
@@ -15,14 +17,16 @@ namespace {
 /// Element `half` of operands a and b compared, for the lanes of the mask.
 using Comparison = Mask (*)(Warp& warp, const Slot& a, const Slot& b, int half, Mask mask);
 
-// f16 and bf16 compare as the floats they are; bf16 knows no .ftz.
-enum class Half : std::uint8_t { f16, f16_flushed, bf16 };
-template <Half format>
-float half_value(std::uint32_t bits, int half) {
-  const std::uint32_t element = half == 0 ? bits & 0xffff : bits >> 16;
-  if (format == Half::bf16) return std::bit_cast<float>(element << 16);
-  const bool subnormal = (element & 0x7c00) == 0;
-  return static_cast<float>(decode(f16, format == Half::f16_flushed && subnormal ? 0 : element));
+// A half as a float of the same upper bits: bf16 is that, and of f16 the patterns are in the order of their
+// values too, but for NaN, which are made one. bf16 knows no .ftz.
+enum class HalfType : std::uint8_t { f16, f16_flushed, bf16 };
+template <HalfType format>
+float half_in_order(std::uint32_t lane, int half) {
+  const std::uint32_t bits = half == 0 ? lane << 16 : lane & 0xffff'0000;
+  if constexpr (format == HalfType::bf16) return std::bit_cast<float>(bits);
+  const std::uint32_t kept = when(format == HalfType::f16 || (bits & Half::kInfinity << 16) != 0, bits),
+                      nan = when((bits & ~kSign32) > Half::kInfinity << 16, kNan32);
+  return std::bit_cast<float>(kept | nan);
 }
 
 template <class T, class F>
@@ -37,21 +41,20 @@ Comparison numbers(F) {
   return base::fastest<&compare_numbers<T, F>>();
 }
 
-template <Half format, class F>
+template <HalfType format, class F>
 Mask compare_halves(Warp& warp, const Slot& a, const Slot& b, int half, Mask mask) {
   const Lanes<std::uint32_t> left(warp.registers(), a), right(warp.registers(), b);
   Mask result = 0;
   for_lanes(mask, [&](int lane) {
-    result |= Mask{F{}(half_value<format>(left[lane], half), half_value<format>(right[lane], half))} << lane;
+    result |= Mask{F{}(half_in_order<format>(left[lane], half), half_in_order<format>(right[lane], half))}
+              << lane;
   });
   return result;
 }
-template <Half format, class F>
+template <HalfType format, class F>
 Comparison halves(F) {
-  return &compare_halves<format, F>;
+  return base::fastest<&compare_halves<format, F>>();
 }
-
-float flush(float a) { return std::fpclassify(a) == FP_SUBNORMAL ? std::copysign(0.0f, a) : a; }
 
 template <class F>
 Comparison of_type(std::string_view type, bool ftz, F f) {
@@ -64,27 +67,28 @@ Comparison of_type(std::string_view type, bool ftz, F f) {
   if (type == "s64") return numbers<std::int64_t>(f);
   // clang-format on
   if (type == "f32") {
-    return ftz ? numbers<float>([](float a, float b) { return F{}(flush(a), flush(b)); }) : numbers<float>(f);
+    return ftz ? numbers<float>([](float a, float b) { return F{}(flush_input(a), flush_input(b)); })
+               : numbers<float>(f);
   }
   if (type == "f64") return numbers<double>(f);
-  if (type.starts_with("f16")) return ftz ? halves<Half::f16_flushed>(f) : halves<Half::f16>(f);
-  if (type.starts_with("bf16")) return halves<Half::bf16>(f);
+  if (type.starts_with("f16")) return ftz ? halves<HalfType::f16_flushed>(f) : halves<HalfType::f16>(f);
+  if (type.starts_with("bf16")) return halves<HalfType::bf16>(f);
   return nullptr;
 }
 
-bool unordered(auto a, auto b) { return a != a || b != b; }
+bool unordered(auto a, auto b) { return (a != a) | (b != b); }
 
 // Ordered comparisons are false for NaN, the ones with u are true. lo, ls, hi, hs are lt, le, gt, ge of
 // unsigned.
 Comparison comparison_of(std::string_view cmp, std::string_view type, bool ftz) {
   const auto of = [&](auto f) { return of_type(type, ftz, f); };
   if (cmp == "eq") return of([](auto a, auto b) { return a == b; });
-  if (cmp == "ne") return of([](auto a, auto b) { return a != b && !unordered(a, b); });
+  if (cmp == "ne") return of([](auto a, auto b) -> bool { return (a != b) & !unordered(a, b); });
   if (cmp == "lt" || cmp == "lo") return of([](auto a, auto b) { return a < b; });
   if (cmp == "le" || cmp == "ls") return of([](auto a, auto b) { return a <= b; });
   if (cmp == "gt" || cmp == "hi") return of([](auto a, auto b) { return a > b; });
   if (cmp == "ge" || cmp == "hs") return of([](auto a, auto b) { return a >= b; });
-  if (cmp == "equ") return of([](auto a, auto b) { return a == b || unordered(a, b); });
+  if (cmp == "equ") return of([](auto a, auto b) -> bool { return (a == b) | unordered(a, b); });
   if (cmp == "neu") return of([](auto a, auto b) { return a != b; });
   if (cmp == "ltu") return of([](auto a, auto b) { return !(a >= b); });
   if (cmp == "leu") return of([](auto a, auto b) { return !(a > b); });
@@ -148,9 +152,9 @@ void run_set(Warp& warp, const Operation& op, Mask mask) {
   const Mask low = combined(warp, op, plan, plan.compare(warp, a, b, 0, mask));
   const Mask high = plan.packed ? combined(warp, op, plan, plan.compare(warp, a, b, 1, mask)) : 0;
   const Lanes<std::uint32_t> out(warp.registers(), op.slots[0]);
+  const std::uint32_t yes = plan.yes, yes_above = plan.yes << 16;
   for_lanes(mask, [&](int lane) {
-    const std::uint32_t first = (low >> lane & 1) != 0 ? plan.yes : 0;
-    out.set(lane, first | ((high >> lane & 1) != 0 ? plan.yes << 16 : 0));
+    out.set(lane, ((0 - (low >> lane & 1)) & yes) | ((0 - (high >> lane & 1)) & yes_above));
   });
 }
 
@@ -166,7 +170,7 @@ void decode_set(Decoder& decoder) {
     plan.yes = 0x3f80;
   else
     plan.yes = d.ends_with("16") || plan.packed ? 0xffff : 0xffff'ffff;
-  decoder.emit(&run_set, std::make_shared<ComparePlan>(plan));
+  decoder.emit(base::fastest<&run_set>(), std::make_shared<ComparePlan>(plan));
 }
 
 // A selection moves bits: the type says only how many.
@@ -174,8 +178,8 @@ void decode_selp(Decoder& decoder) {
   using W = std::uint32_t;
   using D = std::uint64_t;
   decoder.emit(decoder.word("type").ends_with("64")
-                   ? lanewise<D, D, bool>([](D a, D b, bool c) { return c ? a : b; })
-                   : lanewise<W, W, bool>([](W a, W b, bool c) { return c ? a : b; }));
+                   ? lanewise<D, D, bool>([](D a, D b, bool c) { return select(c, a, b); })
+                   : lanewise<W, W, bool>([](W a, W b, bool c) { return select(c, a, b); }));
 }
 
 template <class C, class F>
@@ -190,7 +194,7 @@ void decode_slct(Decoder& decoder) {
   const bool wide = decoder.word("type").ends_with("64");
   if (decoder.word("sign") == "s32")
     return decoder.emit(select_by<std::int32_t>(wide, [](std::int32_t c) { return c >= 0; }));
-  decoder.emit(decoder.has("ftz") ? select_by<float>(wide, [](float c) { return flush(c) >= 0; })
+  decoder.emit(decoder.has("ftz") ? select_by<float>(wide, [](float c) { return flush_input(c) >= 0; })
                                   : select_by<float>(wide, [](float c) { return c >= 0; }));
 }
 

@@ -1,84 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <utility>
 
-#include "exec/arithmetic/host_float.hpp"
-#include "exec/arithmetic/lanewise.hpp"
+#include "exec/arithmetic/elementwise.hpp"
+#include "exec/arithmetic/host_convert.hpp"
 #include "exec/arithmetic/rounding.hpp"
 #include "exec/machine/decoder.hpp"
 #include "ptxloom/numeric.hpp"
 
-// Conversions (PTX ISA 9.7.9.21). Integers to integers go through C++, the common ones of floats through the
-// host (host_float.hpp), the rest through the exact conversions of numeric.hpp, element by element where a
-// type is packed.
+// Conversions (PTX ISA 9.7.9.21). Integers to integers go through C++, those of floats through the host
+// (host_convert.hpp), element by element where a type is packed: the same bits as convert() of numeric.hpp
+// gives.
 namespace ptxloom::exec {
 namespace {
-
-struct ConvertPlan {
-  Type to, from;
-  Modifiers modifiers;
-  bool integral = false;  // cvt.rni.f32.f32: to an integral value of the same type
-  int inputs = 1;         // registers that hold one element each; the first is the highest of the result
-  int elements = 1;       // of a packed input
-};
-
-// Elements of six bits stand in a byte each.
-int stride(const Type& type) { return type.bits == 6 ? 8 : type.bits; }
-
-std::uint64_t element_mask(const Type& type) { return type.bits == 64 ? ~0ull : (1ull << type.bits) - 1; }
-
-std::uint64_t convert_element(const ConvertPlan& plan, std::uint64_t bits) {
-  bits &= element_mask(plan.from);
-  const std::uint64_t result = plan.integral ? round_to_integral(plan.to, bits, plan.modifiers)
-                                             : convert(plan.to, plan.from, bits, plan.modifiers);
-  return result & element_mask(plan.to);
-}
-
-// A result narrower than its register is extended by its sign.
-std::uint64_t extended(const Type& type, std::uint64_t bits) {
-  if (!type.is_signed() || type.bits == 64 || (bits >> (type.bits - 1) & 1) == 0) return bits;
-  return bits | ~element_mask(type);
-}
-
-template <class Out, class In>
-void run_convert(Warp& warp, const Operation& op, Mask mask) {
-  const auto& plan = op.plan_as<ConvertPlan>();
-  const Lanes<Out> out(warp.registers(), op.slots[0]);
-  for_lanes(mask, [&](int lane) {
-    std::uint64_t result = 0;
-    for (int i = 0; i < plan.inputs; ++i) {
-      const auto slot = static_cast<std::size_t>(plan.inputs - i);  // the last input is the lowest element
-      const std::uint64_t input = Lanes<In>(warp.registers(), op.slots[slot])[lane];
-      for (int e = 0; e < plan.elements; ++e) {
-        result |= convert_element(plan, input >> (e * stride(plan.from)))
-                  << ((i * plan.elements + e) * stride(plan.to));
-      }
-    }
-    out.set(lane, static_cast<Out>(plan.inputs * plan.elements == 1 ? extended(plan.to, result) : result));
-  });
-}
 
 Type type_of(const Decoder& decoder, std::string_view word) {
   if (word.ends_with("x2")) word.remove_suffix(2);
   const auto type = find_type(word);
   if (!type) decoder.unsupported("it converts a type that the executor does not know");
   return *type;
-}
-
-void emit(Decoder& decoder, const ConvertPlan& plan) {
-  using W = std::uint32_t;
-  using D = std::uint64_t;
-  const bool wide_out = stride(plan.to) * plan.inputs * plan.elements > 32, wide_in = plan.from.bits > 32;
-  decoder.emit(wide_out ? (wide_in ? &run_convert<D, D> : &run_convert<D, W>)
-                        : (wide_in ? &run_convert<W, D> : &run_convert<W, W>),
-               std::make_shared<ConvertPlan>(plan));
-}
-
-template <class F>
-Semantic with_any_integer(std::string_view type, F f) {
-  if (type == "u8") return f.template operator()<std::uint8_t>();
-  if (type == "s8") return f.template operator()<std::int8_t>();
-  return with_integer(type, f);
 }
 
 // Null unless both types are integers.
@@ -89,99 +31,117 @@ Semantic integer_conversion(std::string_view to, std::string_view from) {
   });
 }
 
+/// The values of From that a narrower or otherwise signed integer has.
+template <class From>
+struct Range {
+  From lowest = 0, highest = 0;
+};
+
+// Results are as wide as their register, and extended by their sign.
+template <class From, class To>
+void emit_saturated(Decoder& decoder) {
+  using Out = std::conditional_t<(sizeof(To) > 4), std::uint64_t, std::uint32_t>;
+  using Source = std::numeric_limits<From>;
+  using Target = std::numeric_limits<To>;
+  const Range<From> range{
+      .lowest =
+          std::cmp_less(Source::min(), Target::min()) ? static_cast<From>(Target::min()) : Source::min(),
+      .highest =
+          std::cmp_greater(Source::max(), Target::max()) ? static_cast<From>(Target::max()) : Source::max()};
+  const Semantic run = planned<Range<From>, From>([](const Range<From>& r, From value) {
+    const From raised = value < r.lowest ? r.lowest : value;
+    return static_cast<Out>(raised > r.highest ? r.highest : raised);
+  });
+  decoder.emit(run, std::make_shared<Range<From>>(range));
+}
+
+bool emit_integer_conversion(Decoder& decoder, std::string_view to, std::string_view from) {
+  if (!decoder.has("sat")) {
+    const Semantic plain = integer_conversion(to, from);
+    if (plain != nullptr) decoder.emit(plain);
+    return plain != nullptr;
+  }
+  bool emitted = false;
+  with_any_integer(from, [&]<class From>() {
+    return with_any_integer(to, [&]<class To>() -> Semantic {
+      emit_saturated<From, To>(decoder);
+      emitted = true;
+      return nullptr;
+    });
+  });
+  return emitted;
+}
+
 void decode_cvt(Decoder& decoder) {
-  const std::string_view d = decoder.word("d"), a = decoder.word("a");
-  const Semantic plain = decoder.has("sat") ? nullptr : integer_conversion(d, a);
-  if (plain != nullptr) return decoder.emit(plain);
-  const Semantic native = host_conversion(d, a, decoder.word("rnd"), modifiers_of(decoder));
-  if (native != nullptr) return decoder.emit(native);
-  ConvertPlan plan{
-      .to = type_of(decoder, d), .from = type_of(decoder, a), .modifiers = modifiers_of(decoder)};
-  plan.integral = plan.to.is_float() && decoder.word("rnd").ends_with('i');
+  const std::string_view d = decoder.word("d"), a = decoder.word("a"), rounding = decoder.word("rnd");
+  if (emit_integer_conversion(decoder, d, a)) return;
+  const Type to = type_of(decoder, d), from = type_of(decoder, a);
+  Modifiers modifiers = modifiers_of(decoder);
   // What is subnormal in f32 and flushed there is rounded like any other value on its way to f16 (as on an
   // H200: cvt.rp.ftz.f16.f32 of it gives the least f16).
-  if (plan.to == f16) plan.modifiers.ftz = false;
-  emit(decoder, plan);
+  if (to == f16) modifiers.ftz = false;
+  const bool integral = to.is_float() && rounding.ends_with('i');
+  if (!emit_host_conversion(decoder, to, from, integral, modifiers)) decoder.emit(nullptr);
 }
 
 // One f32 to a narrower type, or two to a pair of it: the first operand becomes the upper half.
 void decode_from_f32(Decoder& decoder) {
   const std::string_view d = decoder.word("d");
-  const Semantic native = host_conversion(d, "f32", decoder.word("rnd"), modifiers_of(decoder));
-  if (native != nullptr) return decoder.emit(native);
-  emit(decoder, {.to = type_of(decoder, d),
-                 .from = f32,
-                 .modifiers = modifiers_of(decoder),
-                 .inputs = d.ends_with("x2") ? 2 : 1});
+  emit_narrowing(decoder, type_of(decoder, d), f32, {.inputs = d.ends_with("x2") ? 2 : 1},
+                 modifiers_of(decoder));
 }
 
 void decode_narrow_from_f32(Decoder& decoder) {
   Modifiers modifiers = modifiers_of(decoder);
   modifiers.saturation = Saturation::satfinite;
-  emit(decoder,
-       {.to = type_of(decoder, decoder.word("d")), .from = f32, .modifiers = modifiers, .inputs = 2});
+  emit_narrowing(decoder, type_of(decoder, decoder.word("d")), f32, {.inputs = 2}, modifiers);
 }
 
 void decode_narrow_from_f16x2(Decoder& decoder) {
   Modifiers modifiers = modifiers_of(decoder);
   modifiers.saturation = Saturation::satfinite;
-  emit(decoder,
-       {.to = type_of(decoder, decoder.word("d")), .from = f16, .modifiers = modifiers, .elements = 2});
+  emit_narrowing(decoder, type_of(decoder, decoder.word("d")), f16, {.elements = 2}, modifiers);
 }
 
 void decode_f16x2_from_narrow(Decoder& decoder) {
-  emit(decoder, {.to = f16,
-                 .from = type_of(decoder, decoder.word("a")),
-                 .modifiers = modifiers_of(decoder),
-                 .elements = 2});
+  emit_widening(decoder, f16, type_of(decoder, decoder.word("a")), modifiers_of(decoder));
 }
 
-void decode_tf32(Decoder& decoder) {
-  emit(decoder, {.to = tf32, .from = f32, .modifiers = modifiers_of(decoder)});
-}
+void decode_tf32(Decoder& decoder) { emit_narrowing(decoder, tf32, f32, {}, modifiers_of(decoder)); }
 
 void decode_scale(Decoder& decoder) {
-  const bool packed = decoder.word("a") == "bf16x2";
-  emit(decoder, {.to = ue8m0,
-                 .from = packed ? bf16 : f32,
-                 .modifiers = modifiers_of(decoder),
-                 .inputs = packed ? 1 : 2,
-                 .elements = packed ? 2 : 1});
+  if (decoder.word("a") == "bf16x2")
+    return emit_narrowing(decoder, ue8m0, bf16, {.elements = 2}, modifiers_of(decoder));
+  emit_narrowing(decoder, ue8m0, f32, {.inputs = 2}, modifiers_of(decoder));
 }
 
-void decode_bf16x2_from_scale(Decoder& decoder) {
-  emit(decoder, {.to = bf16, .from = ue8m0, .modifiers = {}, .elements = 2});
-}
+void decode_bf16x2_from_scale(Decoder& decoder) { emit_widening(decoder, bf16, ue8m0, {}); }
 
 // Two s32 clamped to `bits` bits each, above them what was packed before (operand C of the narrow ones).
 struct PackPlan {
-  int bits = 16;
-  std::int64_t lowest = 0, highest = 0;
-  bool chained = false;
+  std::uint32_t bits = 16, mask = 0;
+  std::int32_t lowest = 0, highest = 0;
+
+  std::uint32_t clamped(std::int32_t value) const {
+    return static_cast<std::uint32_t>(std::clamp(value, lowest, highest)) & mask;
+  }
+  std::uint32_t operator()(std::int32_t a, std::int32_t b) const { return clamped(a) << bits | clamped(b); }
 };
 
-void run_pack(Warp& warp, const Operation& op, Mask mask) {
-  const auto& plan = op.plan_as<PackPlan>();
-  const Lanes<std::uint32_t> out(warp.registers(), op.slots[0]);
-  const auto clamped = [&](std::size_t slot, int lane) {
-    const std::int64_t value = Lanes<std::int32_t>(warp.registers(), op.slots[slot])[lane];
-    return static_cast<std::uint32_t>(std::clamp(value, plan.lowest, plan.highest)) & ((1u << plan.bits) - 1);
-  };
-  for_lanes(mask, [&](int lane) {
-    const std::uint32_t above =
-        plan.chained ? Lanes<std::uint32_t>(warp.registers(), op.slots[3])[lane] << (2 * plan.bits) : 0;
-    out.set(lane, above | clamped(1, lane) << plan.bits | clamped(2, lane));
-  });
-}
-
 void decode_pack(Decoder& decoder) {
+  using W = std::uint32_t;
+  using S = std::int32_t;
   const std::string_view d = decoder.word("d");
   PackPlan plan;
-  plan.bits = d.ends_with("16") ? 16 : d.back() - '0';
-  plan.chained = plan.bits < 16;
-  plan.lowest = d.front() == 's' ? -(std::int64_t{1} << (plan.bits - 1)) : 0;
-  plan.highest = (std::int64_t{1} << (d.front() == 's' ? plan.bits - 1 : plan.bits)) - 1;
-  decoder.emit(&run_pack, std::make_shared<PackPlan>(plan));
+  plan.bits = d.ends_with("16") ? 16 : static_cast<W>(d.back() - '0');
+  plan.mask = (1u << plan.bits) - 1;
+  plan.lowest = d.front() == 's' ? -(1 << (plan.bits - 1)) : 0;
+  plan.highest = (1 << (d.front() == 's' ? plan.bits - 1 : plan.bits)) - 1;
+  const bool chained = plan.bits < 16;
+  decoder.emit(chained ? planned<PackPlan, S, S, W>(
+                             [](const PackPlan& p, S a, S b, W c) { return c << (2 * p.bits) | p(a, b); })
+                       : planned<PackPlan, S, S>([](const PackPlan& p, S a, S b) { return p(a, b); }),
+               std::make_shared<PackPlan>(plan));
 }
 
 constexpr std::array kForms{

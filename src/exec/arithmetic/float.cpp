@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/numeric_arithmetic.hpp"
+#include "exec/arithmetic/clamped.hpp"
 #include "exec/arithmetic/host_float.hpp"
-#include "exec/arithmetic/minmax.hpp"
 #include "exec/arithmetic/rounding.hpp"
 #include "exec/machine/decoder.hpp"
 #include "exec/machine/warp.hpp"
@@ -26,10 +26,7 @@ struct FloatPlan {
   const base::FloatFormat* format = nullptr;
   Modifiers modifiers;
   int element_bits = 32;
-  int elements = 1;                      // 2 of a packed type
-  Type narrow;                           // of the f16 or bf16 operands of mixed instructions
-  double (*function)(double) = nullptr;  // of approximations
-  MinMax choose = {};                    // of min and max
+  int elements = 1;  // 2 of a packed type
 };
 
 FloatPlan plan_of(Decoder& decoder, std::string_view type) {
@@ -71,12 +68,10 @@ void emit_exact(Decoder& decoder, const FloatPlan& plan, F) {
                std::make_shared<FloatPlan>(plan));
 }
 
-inline Bits bits(double value) { return std::bit_cast<Bits>(value); }
-
 void decode_add(Decoder& decoder) {
   const std::string_view op = decoder.word("op"), t = decoder.word("type");
   const FloatPlan plan = plan_of(decoder, t);
-  if (const Semantic native = host_arithmetic(op, t, plan.modifiers)) return decoder.emit(native);
+  if (emit_host_arithmetic(decoder, op, t, plan.modifiers)) return;
   if (op == "add") {
     emit_exact<2>(decoder, plan,
                   [](const FloatPlan& p, Bits a, Bits b) { return base::add(*p.format, a, b, p.modifiers); });
@@ -91,6 +86,11 @@ void decode_add(Decoder& decoder) {
 
 // A factor that is out of bounds, whatever its sign, makes the result zero.
 void decode_fma_out_of_bounds(Decoder& decoder, const FloatPlan& plan) {
+  if (plan.modifiers.saturation == Saturation::none && !plan.modifiers.ftz &&
+      plan.modifiers.rounding == Rounding::rn) {
+    const std::string_view type = decoder.word("type");
+    return emit_clamped(decoder, host_fma_out_of_bounds(type), clamp_of(type, plan.modifiers));
+  }
   emit_exact<3>(decoder, plan, [](const FloatPlan& p, Bits a, Bits b, Bits c) {
     const auto is_outside = [&](Bits factor) { return (factor & ~p.format->sign(true)) == kOutOfBoundsNan; };
     if (is_outside(a) || is_outside(b)) return Bits{0};
@@ -102,123 +102,52 @@ void decode_fma(Decoder& decoder) {
   const std::string_view t = decoder.word("type");
   const FloatPlan plan = plan_of(decoder, t);
   if (decoder.has("oob")) return decode_fma_out_of_bounds(decoder, plan);
-  if (const Semantic native = host_fma(t, plan.modifiers)) return decoder.emit(native);
+  if (emit_host_arithmetic(decoder, "fma", t, plan.modifiers)) return;
   emit_exact<3>(decoder, plan, [](const FloatPlan& p, Bits a, Bits b, Bits c) {
     return base::fma(*p.format, a, b, c, p.modifiers);
   });
 }
 
-// The f32 that an f16 or bf16 operand is.
-Bits widened(const FloatPlan& plan, Bits value) { return convert(f32, plan.narrow, value & 0xffff); }
-
-FloatPlan mixed_plan_of(Decoder& decoder) {
-  FloatPlan plan = plan_of(decoder, "f32");
-  plan.narrow = decoder.word("type") == "bf16" ? bf16 : f16;
-  return plan;
-}
-
-void decode_add_mixed(Decoder& decoder) {
-  const FloatPlan plan = mixed_plan_of(decoder);
-  if (decoder.word("op") == "add") {
-    emit_exact<2>(decoder, plan, [](const FloatPlan& p, Bits a, Bits c) {
-      return base::add(*p.format, widened(p, a), c, p.modifiers);
-    });
-  } else {
-    emit_exact<2>(decoder, plan, [](const FloatPlan& p, Bits a, Bits c) {
-      return base::sub(*p.format, widened(p, a), c, p.modifiers);
-    });
-  }
-}
-
-void decode_fma_mixed(Decoder& decoder) {
-  emit_exact<3>(decoder, mixed_plan_of(decoder), [](const FloatPlan& p, Bits a, Bits b, Bits c) {
-    return base::fma(*p.format, widened(p, a), widened(p, b), c, p.modifiers);
-  });
-}
-
-Bits sign_of(const base::FloatFormat& format) { return format.sign(true); }
-Bits flushed(const FloatPlan& plan, Bits value) {
-  return plan.modifiers.ftz ? base::flush_subnormal(*plan.format, value) : value;
+// Narrow operands, as the f32 that they are.
+void decode_mixed(Decoder& decoder) {
+  const Modifiers modifiers = modifiers_of(decoder);
+  const std::string_view op = decoder.has("op") ? decoder.word("op") : "fma";
+  emit_clamped(decoder, host_mixed(op, decoder.word("type"), modifiers.rounding), clamp_of("f32", modifiers));
 }
 
 void decode_minmax(Decoder& decoder) {
-  FloatPlan plan = plan_of(decoder, decoder.word("type"));
-  plan.choose = {.format = plan.format,
-                 .is_min = decoder.word("op") == "min",
-                 .propagate_nan = decoder.has("nan"),
-                 .abs = decoder.has("abs"),
-                 .xorsign = decoder.has("xorsign"),
-                 .ftz = plan.modifiers.ftz};
-  const MinMax& choose = plan.choose;
-  if (decoder.operand("C") < 0 && !choose.abs && !choose.xorsign) {
-    const Semantic native =
-        host_minmax(decoder.word("type"), choose.is_min, choose.propagate_nan, choose.ftz);
-    if (native != nullptr) return decoder.emit(native);
-  }
-  if (decoder.operand("C") >= 0) {
-    return emit_exact<3>(decoder, plan, [](const FloatPlan& p, Bits a, Bits b, Bits c) {
-      return p.choose(p.choose(a, b), c);
-    });
-  }
-  emit_exact<2>(decoder, plan, [](const FloatPlan& p, Bits a, Bits b) { return p.choose(a, b); });
+  const bool known = emit_host_minmax(decoder, decoder.word("type"),
+                                      {.is_min = decoder.word("op") == "min",
+                                       .propagate_nan = decoder.has("nan"),
+                                       .abs = decoder.has("abs"),
+                                       .xorsign = decoder.has("xorsign"),
+                                       .ftz = decoder.has("ftz"),
+                                       .three = decoder.operand("C") >= 0});
+  if (!known) decoder.emit(nullptr);
 }
 
 // abs and neg leave the sign of a NaN: f64 makes it quiet, the other formats have one NaN (as an H200 does).
-template <class F>
-Bits with_sign(const FloatPlan& plan, Bits value, F change) {
-  const base::FloatFormat& format = *plan.format;
-  if (!base::unpack(format, value).is_nan()) return change(flushed(plan, value), sign_of(format));
-  return format.is_f64() ? format.quiet(value) : format.nan;
-}
-
 void decode_sign(Decoder& decoder) {
-  const FloatPlan plan = plan_of(decoder, decoder.word("type"));
-  const Semantic native = host_sign(decoder.word("type"), decoder.word("op") == "abs", plan.modifiers.ftz);
-  if (native != nullptr) return decoder.emit(native);
-  if (decoder.word("op") == "abs") {
-    emit_exact<1>(decoder, plan, [](const FloatPlan& p, Bits a) {
-      return with_sign(p, a, [](Bits value, Bits sign) { return value & ~sign; });
-    });
-  } else {
-    emit_exact<1>(decoder, plan, [](const FloatPlan& p, Bits a) {
-      return with_sign(p, a, [](Bits value, Bits sign) { return value ^ sign; });
-    });
-  }
+  if (!emit_host_sign(decoder, decoder.word("type"), decoder.word("op") == "abs", decoder.has("ftz")))
+    decoder.emit(nullptr);
 }
 
 // .approx and .full allow an error of an ulp or two; the executor rounds correctly. But .approx multiplies by
 // a reciprocal, which above 2^126 is a zero (PTX ISA 9.7.3.8).
-Bits divide_approximately(const FloatPlan& plan, Bits a, Bits b) {
-  const Bits magnitude = b & ~plan.format->sign(true);
-  if (magnitude <= 0x7e80'0000 || magnitude >= plan.format->infinity())
-    return base::div(*plan.format, a, b, plan.modifiers);
-  return base::mul(*plan.format, a, b & plan.format->sign(true), plan.modifiers);
-}
-
 void decode_div(Decoder& decoder) {
-  if (decoder.word("rnd") == "approx") {
-    return emit_exact<2>(decoder, plan_of(decoder, decoder.word("type")),
-                         [](const FloatPlan& p, Bits a, Bits b) { return divide_approximately(p, a, b); });
-  }
-  emit_exact<2>(decoder, plan_of(decoder, decoder.word("type")),
+  const std::string_view type = decoder.word("type");
+  const FloatPlan plan = plan_of(decoder, type);
+  if (decoder.word("rnd") == "approx") return decoder.emit(host_approximate_division(plan.modifiers.ftz));
+  if (emit_host_arithmetic(decoder, "div", type, plan.modifiers)) return;
+  emit_exact<2>(decoder, plan,
                 [](const FloatPlan& p, Bits a, Bits b) { return base::div(*p.format, a, b, p.modifiers); });
-}
-
-// rcp.approx.ftz.f64, rsqrt.approx.ftz.f64: of the upper word of an f64, and no more comes of it (PTX ISA
-// 9.7.3.14).
-constexpr Bits kUpperWord = 0xffff'ffff'0000'0000;
-template <class F>
-void emit_upper_word(Decoder& decoder, const FloatPlan& plan, F) {
-  emit_exact<1>(decoder, plan, [](const FloatPlan& p, Bits a) {
-    const double result = F{}(std::bit_cast<double>(flushed(p, a & kUpperWord)));
-    return (result != result ? 0x7fff'ffff'ffff'ffff : flushed(p, bits(result))) & kUpperWord;
-  });
 }
 
 void decode_reciprocal(Decoder& decoder) {
   const FloatPlan plan = plan_of(decoder, decoder.word("type"));
   if (decoder.word("rnd") == "approx" && decoder.word("type") == "f64")
-    return emit_upper_word(decoder, plan, [](double a) { return 1 / a; });
+    return decoder.emit(host_upper_word("rcp"));
+  if (emit_host_arithmetic(decoder, decoder.word("op"), decoder.word("type"), plan.modifiers)) return;
   if (decoder.word("op") == "rcp") {
     emit_exact<1>(decoder, plan, [](const FloatPlan& p, Bits a) {
       return base::div(*p.format, p.format->one(), a, p.modifiers);
@@ -229,43 +158,17 @@ void decode_reciprocal(Decoder& decoder) {
   }
 }
 
-void decode_copysign(Decoder& decoder) {
-  emit_exact<2>(decoder, plan_of(decoder, decoder.word("type")), [](const FloatPlan& p, Bits a, Bits b) {
-    return (a & sign_of(*p.format)) | (b & ~sign_of(*p.format));
-  });
-}
-
-// sin, cos, ex2 and their kind. The manual bounds their error and says no more: here they are the nearest
-// values, as far as the host's library knows them.
-struct Approximation {
-  std::string_view op;
-  double (*function)(double);
-};
-constexpr std::array kApproximations{
-    Approximation{"sin", [](double a) { return std::sin(a); }},
-    Approximation{"cos", [](double a) { return std::cos(a); }},
-    Approximation{"lg2", [](double a) { return std::log2(a); }},
-    Approximation{"ex2", [](double a) { return std::exp2(a); }},
-    Approximation{"tanh", [](double a) { return std::tanh(a); }},
-    Approximation{"rsqrt", [](double a) { return 1 / std::sqrt(a); }},
-};
+void decode_copysign(Decoder& decoder) { decoder.emit(host_copysign(decoder.word("type"))); }
 
 void decode_approximation(Decoder& decoder) {
-  FloatPlan plan = plan_of(decoder, decoder.word("type"));
-  const auto found = std::ranges::find(kApproximations, decoder.word("op"), &Approximation::op);
-  if (found == kApproximations.end()) return decoder.emit(nullptr);
-  if (decoder.word("type") == "f64" && plan.modifiers.ftz)
-    return emit_upper_word(decoder, plan, [](double a) { return 1 / std::sqrt(a); });
-  plan.function = found->function;
-  emit_exact<1>(decoder, plan, [](const FloatPlan& p, Bits a) {
-    if (p.format->is_f64() && base::unpack(*p.format, a).is_nan()) return p.format->quiet(a);
-    return flushed(p, encode(p.type, p.function(decode(p.type, flushed(p, a)))));
-  });
+  const std::string_view op = decoder.word("op"), type = decoder.word("type");
+  const bool ftz = decoder.has("ftz");
+  decoder.emit(type == "f64" && ftz ? host_upper_word(op) : host_approximation(op, type, ftz));
 }
 
 constexpr std::array kForms{
-    Semantics{"add.float", decode_add},     Semantics{"add.mixed", decode_add_mixed},
-    Semantics{"fma", decode_fma},           Semantics{"fma.mixed", decode_fma_mixed},
+    Semantics{"add.float", decode_add},     Semantics{"add.mixed", decode_mixed},
+    Semantics{"fma", decode_fma},           Semantics{"fma.mixed", decode_mixed},
     Semantics{"min.float", decode_minmax},  Semantics{"abs.float", decode_sign},
     Semantics{"div.float", decode_div},     Semantics{"div.full", decode_div},
     Semantics{"rcp", decode_reciprocal},    Semantics{"approx", decode_approximation},

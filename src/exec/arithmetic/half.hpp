@@ -53,14 +53,14 @@ struct Brain {
   }
 };
 
-/// a * b + c, where a * b is exact in f32, with the last bit set unless the result is exact.
+/// a * b + c, where a * b is exact in f32: toward zero, and then the last bit is set unless that is exact.
 inline float fma_to_odd(float a, float b, float c) {
   const float product = a * b, sum = product + c, back = sum - product;
-  const float error = (product - (sum - back)) + (c - back);
+  const float rest = (product - (sum - back)) + (c - back);  // NaN beside an infinity
   const auto bits = std::bit_cast<std::uint32_t>(sum);
-  const bool even = (bits & 1) == 0 && (bits & kInfinity32) != kInfinity32 && error != 0;
-  const bool below = ((std::bit_cast<std::uint32_t>(error) ^ bits) & kSign32) != 0;  // in magnitude
-  return std::bit_cast<float>(bits + (even ? (below ? ~0u : 1u) : 0u));
+  const std::uint32_t inexact = (rest < 0) | (rest > 0),
+                      differ = (std::bit_cast<std::uint32_t>(rest) ^ bits) >> 31;
+  return std::bit_cast<float>((bits - (inexact & differ)) | inexact);
 }
 
 }  // namespace ptxloom::exec

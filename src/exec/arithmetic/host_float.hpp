@@ -3,23 +3,41 @@
 
 #include <string_view>
 
+#include "exec/machine/decoder.hpp"
 #include "exec/machine/operation.hpp"
 #include "ptxloom/numeric.hpp"
 
-// The floating instructions that kernels are full of, by the host's own arithmetic in loops that become
-// vector code: the same bits as the exact arithmetic of src/base gives, many times as fast. Each function is
-// null for what it does not have.
+// Floating instructions by the host's own arithmetic in loops that become vector code: the same bits as the
+// exact arithmetic of src/base gives, many times as fast. A function gives null, or false, for what it does
+// not have. Types are PTX's words, pairs among them.
 namespace ptxloom::exec {
 
-/// add, sub and mul of f32, f64, f16, bf16 and pairs of the latter.
-Semantic host_arithmetic(std::string_view op, std::string_view type, const Modifiers& modifiers);
-Semantic host_fma(std::string_view type, const Modifiers& modifiers);
-/// min and max of two f32, f16, bf16 and pairs.
-Semantic host_minmax(std::string_view type, bool is_min, bool propagate_nan, bool ftz);
+/// add, sub, mul, div, fma, rcp and sqrt, in any direction, with .sat, .relu and .ftz; not approximately.
+bool emit_host_arithmetic(Decoder& decoder, std::string_view op, std::string_view type,
+                          const Modifiers& modifiers);
+// Its parts, without clamps: of f32, of f64, of f16 and bf16.
+Semantic host_single(std::string_view op, bool pair, const Modifiers& modifiers);
+Semantic host_double(std::string_view op, Rounding rounding);
+Semantic host_half(std::string_view op, std::string_view type, bool ftz);
+
+/// fma.oob: a factor that is out of bounds makes the result zero.
+Semantic host_fma_out_of_bounds(std::string_view type);
+/// sin, cos, lg2, ex2, tanh and rsqrt.
+Semantic host_approximation(std::string_view op, std::string_view type, bool ftz);
+/// rcp and rsqrt.approx.ftz.f64.
+Semantic host_upper_word(std::string_view op);
+/// div.approx.f32.
+Semantic host_approximate_division(bool ftz);
+/// add, sub and fma of `narrow` operands, the last one f32.
+Semantic host_mixed(std::string_view op, std::string_view narrow, Rounding rounding);
+
+struct MinMaxWords {
+  bool is_min = false, propagate_nan = false, abs = false, xorsign = false, ftz = false;
+  bool three = false;  ///< operands
+};
+bool emit_host_minmax(Decoder& decoder, std::string_view type, const MinMaxWords& words);
 /// neg and abs.
-Semantic host_sign(std::string_view type, bool is_abs, bool ftz);
-/// Between integers, f32, f16 and bf16; two f32 to a pair of the latter.
-Semantic host_conversion(std::string_view to, std::string_view from, std::string_view rounding,
-                         const Modifiers& modifiers);
+bool emit_host_sign(Decoder& decoder, std::string_view type, bool is_abs, bool ftz);
+Semantic host_copysign(std::string_view type);
 
 }  // namespace ptxloom::exec

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 #include <limits>
 #include <memory>
 
@@ -90,45 +92,49 @@ struct Carry {
   bool subtract = false, in = false, out = false;
 };
 
-template <class T>
-T add_with_carry(Warp& warp, int lane, const Carry& how, T a, T b) {
-  using Wide = typename Doubled<T>::type;
-  Mask& flags = warp.carry();
-  const Wide in = how.in ? flags >> lane & 1 : how.subtract;
-  const Wide sum = Wide{a} + (how.subtract ? static_cast<T>(~b) : b) + in;
-  if (how.out) flags = (flags & ~lane_bit(lane)) | static_cast<Mask>(sum >> (8 * sizeof(T)) & 1) << lane;
-  return static_cast<T>(sum);
+/// Adds b(lane) to a(lane) in the first operand; both give an unsigned T.
+template <class T, class A, class B>
+void add_with_carry(Warp& warp, const Operation& op, Mask mask, A a, B b) {
+  const auto& how = op.plan_as<Carry>();
+  const Mask flags = warp.carry(), in = how.in ? flags : how.subtract ? kAllLanes : 0;
+  const T inverted = how.subtract ? static_cast<T>(~T{0}) : T{0};
+  const Lanes<T> out(warp.registers(), op.slots[0]);
+  Mask carried = 0;
+  for_lanes(mask, [&](int lane) {
+    const T first = a(lane), sum = static_cast<T>(first + (b(lane) ^ inverted)),
+            result = static_cast<T>(sum + (in >> lane & 1));
+    carried |= Mask{sum < first || result < sum} << lane;
+    out.set(lane, result);
+  });
+  if (how.out) warp.carry() = (flags & ~mask) | (carried & mask);
 }
 
 // add.cc, addc, sub.cc, subc.
 template <class T>
 void run_add_carry(Warp& warp, const Operation& op, Mask mask) {
-  const Lanes<T> out(warp.registers(), op.slots[0]), a(warp.registers(), op.slots[1]),
-      b(warp.registers(), op.slots[2]);
-  for_lanes(mask, [&](int lane) {
-    out.set(lane, add_with_carry(warp, lane, op.plan_as<Carry>(), a[lane], b[lane]));
-  });
+  const Lanes<T> a(warp.registers(), op.slots[1]), b(warp.registers(), op.slots[2]);
+  add_with_carry<T>(warp, op, mask, [&](int lane) { return a[lane]; }, [&](int lane) { return b[lane]; });
 }
 
 void decode_add_carry(Decoder& decoder) {
   const std::string_view op = decoder.word("op");
   const Carry carry{.subtract = op.starts_with("sub"), .in = op.ends_with('c'), .out = decoder.has("cc")};
   const bool wide = decoder.word("type").ends_with("64");
-  decoder.emit(wide ? &run_add_carry<std::uint64_t> : &run_add_carry<std::uint32_t>,
-               std::make_shared<Carry>(carry));
+  decoder.emit(
+      wide ? base::fastest<&run_add_carry<std::uint64_t>>() : base::fastest<&run_add_carry<std::uint32_t>>(),
+      std::make_shared<Carry>(carry));
 }
 
 // mad.cc, madc: the carry is that of the addition.
 template <class T, bool high>
 void run_mad_carry(Warp& warp, const Operation& op, Mask mask) {
   using U = std::make_unsigned_t<T>;
-  const auto in = [&](std::size_t i) { return Lanes<T>(warp.registers(), op.slots[i]); };
-  for_lanes(mask, [&](int lane) {
-    const T product = high ? mul_hi(in(1)[lane], in(2)[lane]) : mul_lo(in(1)[lane], in(2)[lane]);
-    const auto& carry = op.plan_as<Carry>();
-    in(0).set(lane, static_cast<T>(add_with_carry(warp, lane, carry, static_cast<U>(product),
-                                                  static_cast<U>(in(3)[lane]))));
-  });
+  const Lanes<T> a(warp.registers(), op.slots[1]), b(warp.registers(), op.slots[2]);
+  const Lanes<U> c(warp.registers(), op.slots[3]);
+  add_with_carry<U>(
+      warp, op, mask,
+      [&](int lane) { return static_cast<U>(high ? mul_hi(a[lane], b[lane]) : mul_lo(a[lane], b[lane])); },
+      [&](int lane) { return c[lane]; });
 }
 
 void decode_mad_carry(Decoder& decoder) {
@@ -136,7 +142,8 @@ void decode_mad_carry(Decoder& decoder) {
   const bool high = decoder.word("part") == "hi";
   decoder.emit(with_integer(decoder.word("type"),
                             [&]<class T>() -> Semantic {
-                              return high ? &run_mad_carry<T, true> : &run_mad_carry<T, false>;
+                              return high ? base::fastest<&run_mad_carry<T, true>>()
+                                          : base::fastest<&run_mad_carry<T, false>>();
                             }),
                std::make_shared<Carry>(carry));
 }
@@ -189,23 +196,39 @@ void decode_sign(Decoder& decoder) {
   }));
 }
 
+// As f64, which vectors can divide: a quotient of 32 bits that is no integer is farther from one than
+// rounding takes it. The low bits of the sum with 2^52 and half of it are those of an integer, of either
+// sign.
+template <class T>
+T truncated_quotient(T a, T b) {
+  const auto wide = [](T value) {
+    if constexpr (std::is_signed_v<T> || sizeof(T) < 4)
+      return static_cast<double>(static_cast<std::int32_t>(value));
+    const auto word = static_cast<std::uint32_t>(value);  // processors convert signed ones
+    return static_cast<double>(static_cast<std::int32_t>(word ^ 0x8000'0000)) + 0x1p31;
+  };
+  const double quotient = std::trunc(wide(a) / (b == 0 ? 1.0 : wide(b)));
+  return static_cast<T>(std::bit_cast<std::uint64_t>(quotient + 0x1.8p52));
+}
+
 // "Division by zero yields an unspecified, machine-specific value": all ones here. The quotient that does not
 // fit wraps.
 template <class T>
 T divide(T a, T b) {
-  if (b == 0) return static_cast<T>(~T{0});
-  if constexpr (std::is_signed_v<T>) {
-    if (b == -1) return sub(T{0}, a);
+  if constexpr (sizeof(T) <= 4) {
+    const T quotient = truncated_quotient(a, b);
+    return b == 0 ? static_cast<T>(~T{0}) : quotient;
+  } else {
+    if (b == 0) return ~T{0};
+    if constexpr (std::is_signed_v<T>) {
+      if (b == -1) return sub(T{0}, a);
+    }
+    return a / b;
   }
-  return static_cast<T>(a / b);
 }
 template <class T>
 T remainder(T a, T b) {
-  if (b == 0) return static_cast<T>(~T{0});
-  if constexpr (std::is_signed_v<T>) {
-    if (b == -1) return 0;
-  }
-  return static_cast<T>(a % b);
+  return b == 0 ? static_cast<T>(~T{0}) : sub(a, mul_lo(b, divide(a, b)));
 }
 
 void decode_div(Decoder& decoder) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <string_view>
 #include <tuple>
@@ -44,20 +45,19 @@ void run_lanewise_or_exact(Warp& warp, const Operation& op, Mask mask) {
     const Lanes<Out> out(warp.registers(), op.slots[0]);
     const std::tuple<Lanes<In>...> in(Lanes<In>(warp.registers(), op.slots[I + 1])...);
     std::array<Out, kLanes> results;
-    std::array<std::uint32_t, kLanes> doubtful{};
     std::uint32_t any = 0;
     for_lanes(mask, [&](int lane) {
-      const auto at = static_cast<std::size_t>(lane);
-      bool is_doubtful = false;
-      results[at] = F{}(std::get<I>(in)[lane]..., is_doubtful);
-      doubtful[at] = is_doubtful ? 1 : 0;
-      any |= doubtful[at];
+      bool doubtful = false;
+      results[static_cast<std::size_t>(lane)] = F{}(std::get<I>(in)[lane]..., doubtful);
+      any |= std::uint32_t{doubtful};
     });
-    if (any != 0) {
-      for_lanes(mask, [&](int lane) {
-        const auto at = static_cast<std::size_t>(lane);
-        if (doubtful[at] != 0) results[at] = Exact{}(std::get<I>(in)[lane]...);
-      });
+    if (any != 0) {  // which, is asked again: it is rare
+      for (Mask rest = mask; rest != 0; rest &= rest - 1) {
+        const int lane = std::countr_zero(rest);
+        bool doubtful = false;
+        F{}(std::get<I>(in)[lane]..., doubtful);
+        if (doubtful) results[static_cast<std::size_t>(lane)] = Exact{}(std::get<I>(in)[lane]...);
+      }
     }
     for_lanes(mask, [&](int lane) { out.set(lane, results[static_cast<std::size_t>(lane)]); });
   }(std::index_sequence_for<In...>{});
@@ -81,6 +81,14 @@ Semantic with_integer(std::string_view type, F f) {
   if (type == "u16" || type == "b16") return f.template operator()<std::uint16_t>();
   if (type == "s16") return f.template operator()<std::int16_t>();
   return nullptr;
+}
+
+/// The same with bytes.
+template <class F>
+Semantic with_any_integer(std::string_view type, F f) {
+  if (type == "u8") return f.template operator()<std::uint8_t>();
+  if (type == "s8") return f.template operator()<std::int8_t>();
+  return with_integer(type, f);
 }
 
 }  // namespace ptxloom::exec

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string_view>
@@ -90,6 +91,41 @@ std::vector<Part> parts_of(const Operation& op, const Variant& variant, std::siz
   return parts;
 }
 
+// Two registers as one of twice their width, and one as two: what compilers write all the time.
+template <class Part, class Whole>
+Semantic join() {
+  return lanewise<Part, Part>([](Part low, Part high) {
+    return static_cast<Whole>(static_cast<Whole>(low) | static_cast<Whole>(high) << (8 * sizeof(Part)));
+  });
+}
+template <class Part, class Whole>
+void run_split(Warp& warp, const Operation& op, Mask mask) {
+  const Lanes<Part> low(warp.registers(), op.slots[0]), high(warp.registers(), op.slots[1]);
+  const Lanes<Whole> whole(warp.registers(), op.slots[2]);
+  for_lanes(mask, [&](int lane) {
+    const Whole value = whole[lane];
+    low.set(lane, static_cast<Part>(value));
+    high.set(lane, static_cast<Part>(value >> (8 * sizeof(Part))));
+  });
+}
+
+bool are(const std::vector<Part>& parts, std::size_t count, int bits) {
+  return parts.size() == count &&
+         std::ranges::all_of(parts, [&](const Part& part) { return part.bits == bits; });
+}
+
+// Null for all others, whose parts are spread one by one.
+Semantic halves_of(const SpreadPlan& plan) {
+  using base::fastest;
+  if (are(plan.to, 1, 64) && are(plan.from, 2, 32)) return join<std::uint32_t, std::uint64_t>();
+  if (are(plan.to, 1, 32) && are(plan.from, 2, 16)) return join<std::uint16_t, std::uint32_t>();
+  if (are(plan.to, 2, 32) && are(plan.from, 1, 64))
+    return fastest<&run_split<std::uint32_t, std::uint64_t>>();
+  if (are(plan.to, 2, 16) && are(plan.from, 1, 32))
+    return fastest<&run_split<std::uint16_t, std::uint32_t>>();
+  return nullptr;
+}
+
 // `repeat`: one register for all elements of a vector.
 void emit_spread(Decoder& decoder, bool repeat) {
   Operation op = decoder.operation(&run_spread);
@@ -97,6 +133,7 @@ void emit_spread(Decoder& decoder, bool repeat) {
   plan->to = parts_of(op, decoder.variant(), 0);
   plan->from = parts_of(op, decoder.variant(), 1);
   if (repeat) plan->from.resize(plan->to.size(), plan->from.front());
+  if (const Semantic halves = repeat ? nullptr : halves_of(*plan)) op.run = halves;
   op.plan = std::move(plan);
   decoder.emit(std::move(op));
 }

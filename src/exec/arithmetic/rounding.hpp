@@ -28,8 +28,4 @@ inline Modifiers modifiers_of(const Decoder& decoder) {
           .relu = decoder.has("relu")};
 }
 
-inline bool is_plain(const Modifiers& m) {
-  return m.rounding == Rounding::rn && m.saturation == Saturation::none && !m.ftz && !m.relu;
-}
-
 }  // namespace ptxloom::exec

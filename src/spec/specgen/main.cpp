@@ -106,9 +106,10 @@ class Generator {
     return "    {.file = &" + files_.at(form.file) + ", .name = " + literal(form.name) +
            ", .family = " + literal(form.family) + ", .doc = " + literal(form.doc) +
            ",\n     .text = " + literal(form.text) + ", .need = " + literal(form.need) +
-           ", .mode = " + literal(form.mode) + ",\n     .mnemonics = " + mnemonics + ", .ops = " + ops +
-           ", .alias = " + alias + ", .mods = " + mods + ", .sets = " + sets + ", .needs = " + needs +
-           ", .select = " + chosen + ",\n     .tables = " + rows + ", .lax = " + lax + ", .frags = " + frags +
+           ", .mode = " + literal(form.mode) + ",\n     .mnemonics = " + mnemonics +
+           ", .words = " + literal(form.words) + ", .ops = " + ops + ", .alias = " + alias +
+           ", .mods = " + mods + ", .sets = " + sets + ", .needs = " + needs + ", .select = " + chosen +
+           ",\n     .tables = " + rows + ", .lax = " + lax + ", .frags = " + frags +
            ", .conform = " + conform + ", .module_decls = " + literal(form.module_decls) +
            ", .body_decls = " + literal(form.body_decls) + "},\n";
   }
@@ -156,6 +157,7 @@ void lint_all(ReadSpecs& specs, const Vocabulary& vocabulary, Arena& arena) {
     for (std::string_view mnemonic : mnemonics(variants.form()))
       kept.push_back(arena.keep(std::string(mnemonic)));
     form.mnemonics = arena.keep(std::move(kept));
+    form.words = arena.keep(words(variants.form()));
     if (!names.emplace(form.name, &form).second) {
       fail("spec-duplicate-form", variants.form().place(), "another file has a form of this name");
     }

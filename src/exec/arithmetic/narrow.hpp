@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "base/numeric_format.hpp"
+#include "exec/arithmetic/select.hpp"
+#include "ptxloom/numeric.hpp"
+
+// f32 to any float of up to 19 bits, in any direction, as operations on bits whose counts and masks are those
+// of the format and the modifiers: one loop does them all. A value that is normal in the format is its f32
+// with another bias and a shorter mantissa; any other is a multiple of the least one, and a sum with a power
+// of two whose last bit is worth that much rounds it to one.
+namespace ptxloom::exec {
+
+struct Narrowing {
+  using Word = std::uint32_t;
+
+  Word shift = 16, rebias = 0, padding = 0;
+  Word even = 0;                     ///< to the nearest: ties go to even ones
+  Word add = 0, add_negative = 0;    ///< before the shift, to a magnitude
+  Word least_normal = 0;             ///< in f32; below it:
+  float unit = 0, end = 0;           ///< the least value of the format, and 2^23 of them
+  Word down = 0, down_negative = 0;  ///< 1 where the direction is toward zero
+  Word up = 0, up_negative = 0;      ///< 1 where it is away from it
+  Word zeros = 0;                    ///< magnitudes of f32 up to this one are pattern 0
+  Word most = 0;                     ///< the largest finite pattern; those above become:
+  Word beyond = 0, beyond_negative = 0, infinity = 0;
+  Word nan = 0, nan_kept = 0;  ///< `nan`, added to these bits of the NaN
+  Word sign_shift = 16, signs = 0;
+  Word kept_negative = ~Word{0};  ///< 0: negative ones become 0
+  Word subnormal = ~Word{0};      ///< of a subnormal input the bits that are kept
+
+  /// `has_own_range`: the format's exponents are not those of f32; `directed`: not to the nearest.
+  template <bool has_own_range, bool directed>
+  Word of(Word bits) const {
+    constexpr Word sign_bit = 0x8000'0000, f32_infinity = 0x7f80'0000;
+    bits &= select((bits & f32_infinity) == 0, subnormal, ~Word{0});
+    const Word negative = sign_mask(bits), magnitude = bits & ~sign_bit, value = magnitude - rebias;
+    const auto by_sign = [&](Word positive, Word other) {
+      return directed ? (positive & ~negative) | (other & negative) : positive;
+    };
+    Word result = (value + by_sign(add, add_negative) + (even & (value >> shift))) >> shift;
+    if constexpr (has_own_range) {
+      const auto exact = std::bit_cast<float>(magnitude);
+      Word multiple = std::bit_cast<Word>(exact + end) - std::bit_cast<Word>(end);
+      if constexpr (directed) {
+        const float back = static_cast<float>(static_cast<std::int32_t>(multiple & 0xff'ffff)) * unit;
+        multiple +=
+            when(back < exact, by_sign(up, up_negative)) - when(back > exact, by_sign(down, down_negative));
+      }
+      result = select(magnitude < least_normal, multiple, result);
+    } else {
+      result = when(magnitude > zeros, result);
+    }
+    result = select(result > most, by_sign(beyond, beyond_negative), result);
+    result = select(magnitude == f32_infinity, infinity, result);
+    result = (result | (bits >> sign_shift & signs)) & (kept_negative | ~negative);
+    return select(magnitude > f32_infinity, nan + (bits & nan_kept), result << padding);
+  }
+};
+
+/// Narrowing::of with what it asks.
+template <bool has_own_range, bool directed>
+struct Narrow {
+  static std::uint32_t of(const Narrowing& narrowing, std::uint32_t bits) {
+    return narrowing.of<has_own_range, directed>(bits);
+  }
+};
+
+/// f.template operator()<Narrow<...>>() of the one that fits.
+template <class F>
+auto with_narrowing(const Narrowing& narrowing, F f) {
+  const bool directed = narrowing.even == 0;
+  if (narrowing.rebias != 0) {
+    return directed ? f.template operator()<Narrow<true, true>>()
+                    : f.template operator()<Narrow<true, false>>();
+  }
+  return directed ? f.template operator()<Narrow<false, true>>()
+                  : f.template operator()<Narrow<false, false>>();
+}
+
+/// As finish() of src/base rounds to the format, but for .sat.
+Narrowing narrowing_to(const base::FloatFormat& format, const Modifiers& modifiers);
+
+/// A double that stands for an exact value as a float that does so for formats of up to 22 bits: rounded to
+/// odd.
+inline float float_to_odd(double exact) {
+  const auto nearest = static_cast<float>(exact);
+  const auto bits = std::bit_cast<std::uint32_t>(nearest);
+  const double back = nearest, magnitude = std::fabs(exact), found = std::fabs(back);
+  const bool beyond = found > magnitude, inexact = beyond | (found < magnitude);
+  return std::bit_cast<float>((bits - std::uint32_t{beyond}) | std::uint32_t{inexact});
+}
+
+}  // namespace ptxloom::exec

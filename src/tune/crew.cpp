@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/crew.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ptxloom::tune {
+namespace {
+
+/// What it throws, the device has done: a candidate's own problem is told in the reading.
+void measure(Measurer& measurer, const Rival* new_rival, Tried& tried) {
+  try {
+    if (new_rival != nullptr) {
+      const Trial rival{.config = new_rival->config, .candidate = new_rival->code};
+      measurer.set_rival(&rival);
+    }
+    tried.reading = measurer.measure(
+        {.config = tried.made.config, .candidate = tried.made.candidate, .samples = tried.made.pick.samples});
+  } catch (const Error& error) {
+    tried.lost = error.diagnostics().front();
+  } catch (const std::exception& error) {
+    tried.lost = Diagnostic{.code = "device-lost", .message = error.what(), .hint = {}};
+  }
+}
+
+}  // namespace
+
+Crew::Crew(std::span<Measurer* const> measurers, Maker make, const Linker* linker, Feeder::Options options)
+    : bell_(options.bell), feeder_(std::move(make), linker, std::move(options)) {
+  for (Measurer* measurer : measurers) {
+    seats_.push_back(std::make_unique<Seat>());
+    seats_.back()->measurer = measurer;
+  }
+  for (std::size_t i = 0; i < seats_.size(); ++i) seats_[i]->thread = std::thread([this, i] { work(i); });
+}
+
+Crew::~Crew() {
+  {
+    const std::scoped_lock lock(mutex_);
+    closed_ = true;
+    changed_.notify_all();
+  }
+  for (const auto& seat : seats_) seat->thread.join();
+}
+
+std::size_t Crew::working() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(seats_, [](const auto& seat) { return seat->at_work; }));
+}
+
+std::size_t Crew::capacity() const { return working() == 0 ? 0 : feeder_.capacity() + 2 * (working() - 1); }
+
+void Crew::put(const Pick& pick, Settings config) {
+  ++under_way_;
+  feeder_.put(pick, std::move(config));
+}
+
+std::vector<Given> Crew::give_back() {
+  std::vector<Given> given;
+  for (Made& made : std::exchange(made_, {})) given.emplace_back(made.pick, std::move(made.config));
+  under_way_ -= given.size();
+  return given;
+}
+
+std::optional<Tried> Crew::take() {
+  while (std::optional<Made> made = feeder_.take()) {
+    if (!made->problem) {
+      made_.push_back(std::move(*made));
+      continue;
+    }
+    --under_way_;
+    return Tried{.made = std::move(*made)};
+  }
+  std::optional<Tried> tried;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!tried_.empty()) {
+      tried = std::move(tried_.front());
+      tried_.pop_front();
+    }
+  }
+  if (tried && tried->lost)
+    retire(*tried);
+  else if (tried)
+    --under_way_;
+  // One device alone waits until its last result has been looked at.
+  if (!tried || working() > 1) hand_out();
+  return tried;
+}
+
+/// Among several devices each has its next candidate waiting while it measures: they need not wait for
+/// whoever looks at the results.
+void Crew::hand_out() {
+  const std::size_t most = working() > 1 ? 2 : 1;
+  const std::scoped_lock lock(mutex_);
+  for (std::size_t held = 0; held < most; ++held) {
+    for (const auto& seat : seats_) {
+      if (made_.empty() || closed_) return;
+      if (!seat->at_work || seat->jobs.size() + (seat->measuring ? 1 : 0) != held) continue;
+      seat->jobs.push_back(std::move(made_.front()));
+      made_.pop_front();
+      changed_.notify_all();
+    }
+  }
+}
+
+/// What a lost device had to do goes to the others.
+void Crew::retire(const Tried& tried) {
+  const std::scoped_lock lock(mutex_);
+  Seat& seat = *seats_[tried.device];
+  seat.at_work = false;
+  made_.push_front(tried.made);
+  for (Made& job : seat.jobs) made_.push_back(std::move(job));
+  seat.jobs.clear();
+}
+
+void Crew::set_rival(std::shared_ptr<const Rival> rival) {
+  const std::scoped_lock lock(mutex_);
+  rival_ = std::move(rival);
+}
+
+Measurer& Crew::rest(std::size_t device) {
+  std::unique_lock lock(mutex_);
+  closed_ = true;
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return !seats_[device]->measuring; });
+  return measurer(device);
+}
+
+void Crew::work(std::size_t device) {
+  Seat& seat = *seats_[device];
+  std::shared_ptr<const Rival> given;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return closed_ || !seat.jobs.empty(); });
+    if (closed_) return;
+    Tried tried{.made = std::move(seat.jobs.front()), .device = device};
+    seat.jobs.pop_front();
+    seat.measuring = true;
+    const std::shared_ptr<const Rival> rival = rival_;
+    lock.unlock();
+    if (rival) tried.rival_us = rival->time_us;
+    measure(*seat.measurer, rival != given ? rival.get() : nullptr, tried);
+    given = rival;
+    lock.lock();
+    seat.measuring = false;
+    tried_.push_back(std::move(tried));
+    changed_.notify_all();
+    bell_->ring();
+    // A lost device's other candidates wait for somebody to take them from it.
+    if (tried_.back().lost) changed_.wait(lock, [&] { return closed_ || seat.jobs.empty(); });
+  }
+}
+
+}  // namespace ptxloom::tune

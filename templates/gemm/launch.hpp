@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "config.hpp"
+
+// What the launches of all strategies have in common: a block a tile of D, and the problem as arguments.
+namespace ptxloom::gemm_kernel {
+
+/// Grid, block and name. Throws Error(usage, "shape-too-large").
+LaunchPlan tile_grid(const Problem& problem, const Config& config);
+
+/// Appends arguments by what they are.
+struct LaunchArgumentList {
+  const Problem& problem;
+  std::vector<ArgumentPlan>& arguments;
+
+  void size(const char* name, std::uint64_t value) { arguments.push_back({name, u32, "", value}); }
+  void pointer(const char* name) { arguments.push_back({name, u64, name, 0}); }
+  void map(const char* name, const TensorMap& map) { arguments.push_back({name, b8, name, 0, map}); }
+  /// Of the accumulator's type.
+  void scalar(const char* name, double value);
+};
+
+}  // namespace ptxloom::gemm_kernel

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "ptxloom/builder.hpp"
+
+// A ring of stages in shared memory between one thread that starts copies and warpgroups that use what they
+// bring. A stage has two mbarriers: `full`, whose phase ends when its copies have arrived, and `empty`, whose
+// phase ends when all readers have released it. Writer and readers walk the ring each with a cursor of their
+// own; the parity of a cursor's phase flips at each turn, and a writer is one phase ahead: the first stages
+// are empty without anybody having said so.
+namespace ptxloom::gemm_kernel {
+
+class Pipeline {
+ public:
+  /// `barriers`: shared memory for them, at a multiple of 8.
+  Pipeline(KernelBuilder& k, int stages, Reg barriers) : k_(k), stages_(stages), barriers_(barriers) {}
+  /// Bytes of shared memory for the barriers.
+  static int bytes(int stages) { return 2 * 8 * stages; }
+
+  /// By one thread, before any other passes the block's barrier. So many arrivals release a stage.
+  void initialise(int readers);
+
+  struct Cursor {
+    Reg stage;  ///< 0 to stages - 1
+    Reg phase;  ///< parity
+  };
+  Cursor writer() { return {k_.mov(u32, 0), k_.mov(u32, 1)}; }
+  Cursor reader() { return {k_.mov(u32, 0), k_.mov(u32, 0)}; }
+  void advance(const Cursor& cursor);
+
+  /// The addresses of a stage's barriers.
+  Reg full(const Cursor& cursor) { return k_.fma(cursor.stage, 8, barriers_); }
+  Reg empty(const Cursor& cursor) { return k_.add(full(cursor), 8 * stages_); }
+  /// Waits for the phase of a barrier that the cursor stands at.
+  void await(Reg barrier, const Cursor& cursor);
+
+ private:
+  KernelBuilder& k_;
+  int stages_;
+  Reg barriers_;
+};
+
+}  // namespace ptxloom::gemm_kernel

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+
+#include "config.hpp"
+#include "ptxloom/builder.hpp"
+
+// Which tile of D comes when. Tiles are numbered in bands of `raster` rows of tiles, down a band's columns
+// one after the other, so that what runs at the same time shares tiles of A and of B in L2. A block computes
+// the tile of its own number, or, where the grid is persistent, every tile whose number is that plus a
+// multiple of the grid.
+namespace ptxloom::gemm_kernel {
+
+/// The first row and column of a tile of D.
+struct TileOrigin {
+  Reg row, column;
+};
+
+class TileScheduler {
+ public:
+  /// `m`, `n`: of the problem.
+  TileScheduler(KernelBuilder& k, const Config& config, Reg m, Reg n);
+
+  TileOrigin origin(Reg number);
+  /// A loop over the tiles of this block in a persistent grid.
+  void for_each(const std::function<void(const TileOrigin&)>& body);
+
+ private:
+  KernelBuilder& k_;
+  const Config& c_;
+  Reg tiles_m_, tiles_n_;
+};
+
+}  // namespace ptxloom::gemm_kernel

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "pipeline.hpp"
+#include "scheduler.hpp"
+#include "wgmma_plan.hpp"
+
+// The producer: one thread that walks this block's tiles and fills the pipeline's stages with tensor copies
+// of A and B, as soon as the readers have released them. What lies outside of the matrices arrives as zeros.
+namespace ptxloom::gemm_kernel {
+
+struct LoadInputs {
+  Reg a, b;    ///< generic addresses of their tensor maps
+  Reg depth;   ///< k of the problem
+  Reg stages;  ///< shared address of stage 0
+};
+
+void emit_loads(KernelBuilder& k, const Config& config, const WgmmaPlan& plan, TileScheduler& tiles,
+                Pipeline& pipeline, const LoadInputs& in);
+
+}  // namespace ptxloom::gemm_kernel

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tma_store.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "tile.hpp"
+
+namespace ptxloom::gemm_kernel {
+namespace {
+
+// The swizzle of tensor copies as tile.hpp describes one: bits of the row number that flip bits of the number
+// of the 16-byte unit.
+std::vector<SwizzleBit> swizzle_bits(const Box& box) {
+  switch (box.row_bytes) {
+    case 128:
+      return {{0, 0}, {1, 1}, {2, 2}};
+    case 64:
+      return {{1, 0}, {2, 1}};
+    case 32:
+      return {{2, 0}};
+    default:
+      return {};
+  }
+}
+
+class TensorStores {
+ public:
+  TensorStores(KernelBuilder& k, const Problem& p, const Config& c, const WgmmaPlan& plan,
+               const EpilogueInputs& result, const StoreInputs& in)
+      : k_(k),
+        p_(p),
+        c_(c),
+        plan_(plan),
+        result_(result),
+        in_(in),
+        part_(k, p, c, result),
+        tile_(plan.store.rows, plan.store.row_bytes, swizzle_bits(plan.store)) {}
+
+  void run() {
+    const bool matrices = p_.d.type.bits == 16;
+    const Reg first = matrices ? matrix_address() : pair_address();
+    const std::vector<Run> runs = part_.pair_runs();
+    const int across = c_.group_n() / plan_.store.width, down = c_.group_m() / plan_.store.rows;
+    for (int number = 0; number < down * across; ++number) {
+      const int row = number / across * plan_.store.rows, column = number % across * plan_.store.width;
+      const int buffer = number % kStoreBuffers;
+      k_.comment("store: rows " + std::to_string(row) + ", columns " + std::to_string(column) + " on");
+      await_buffer(number);
+      const std::vector<Run> pairs = part_.finish_pairs(runs_of_box(runs, row, column));
+      const Reg base = buffer == 0 ? first : k_.add(first, buffer * plan_.store.bytes());
+      matrices ? store_matrices(base, pairs, row, column) : store_pairs(base, pairs, row, column);
+      copy(buffer, row, column);
+    }
+  }
+
+ private:
+  std::vector<Run> runs_of_box(const std::vector<Run>& runs, int row, int column) const {
+    std::vector<Run> inside;
+    std::ranges::copy_if(runs, std::back_inserter(inside), [&](const Run& run) {
+      return run.row >= row && run.row < row + plan_.store.rows && run.column >= column &&
+             run.column < column + plan_.store.width;
+    });
+    return inside;
+  }
+
+  // The first of a tile finds the copies of the tile before long done; later ones leave the latest running.
+  void await_buffer(int number) {
+    if (number == 0 || number >= kStoreBuffers) {
+      k_.guarded(in_.leads,
+                 [&] { k_.emit("cp.async.bulk.wait_group.read", number == 0 ? 0 : kStoreBuffers - 1); });
+      meet();
+    }
+  }
+
+  void meet() { k_.emit("bar.sync", in_.barrier, kGroupThreads); }
+
+  void copy(int buffer, int row, int column) {
+    k_.emit("fence.proxy.async.shared::cta");
+    meet();
+    const std::vector<Reg> at{column == 0 ? in_.column : k_.add(in_.column, column),
+                              row == 0 ? in_.row : k_.add(in_.row, row)};
+    k_.guarded(in_.leads, [&] {
+      k_.emit("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group", k_.at(in_.map), at,
+              k_.at(in_.buffers, buffer * plan_.store.bytes()));
+      k_.emit("cp.async.bulk.commit_group");
+    });
+  }
+
+  // ---- 16-bit results: matrices of 8 x 8, two below each other and, where the box is wide enough, two side
+  // by side
+
+  Reg warp_row() { return k_.and_(result_.warp_row, kWgmmaRows - 1); }
+
+  Reg matrix_address() {
+    const Reg row = k_.add(k_.add(warp_row(), k_.and_(result_.lane, 7)), k_.and_(result_.lane, 8));
+    const Reg byte = plan_.store.row_bytes > 16 ? k_.and_(result_.lane, 16) : k_.mov(u32, 0);
+    return k_.add(in_.buffers, tile_.address(k_, row, byte));
+  }
+
+  void store_matrices(Reg base, const std::vector<Run>& pairs, int row, int column) {
+    std::map<std::pair<int, int>, std::vector<Reg>> groups;  // by column of the group, then by matrix
+    const int wide = plan_.store.row_bytes > 16 ? 16 : 8;
+    std::map<std::pair<int, int>, Reg> matrices;
+    for (const Run& pair : pairs) matrices[{pair.column - column, pair.row - row}] = pack(pair.values);
+    for (const auto& [place, value] : matrices) groups[{place.first / wide * wide, 0}].push_back(value);
+    for (const auto& [place, values] : groups) {
+      k_.emit("stmatrix.sync.aligned.m8n8.x" + std::to_string(values.size()) + ".shared.b16",
+              place_of(base, 0, place.first), values);
+    }
+  }
+
+  // Two results in one register, the first in its low half.
+  Reg pack(const std::vector<Reg>& pair) {
+    const Reg packed = k_.reg(b32);
+    k_.emit("cvt.rn." + std::string(p_.d.type.name) + "x2.f32", packed, pair[1], pair[0]);
+    return packed;
+  }
+
+  // ---- 32-bit results, pair by pair
+
+  Reg pair_address() {
+    const Reg row = k_.add(warp_row(), k_.shr(result_.lane, 2));
+    return k_.add(in_.buffers, tile_.address(k_, row, k_.mul(k_.and_(result_.lane, 3), 8)));
+  }
+
+  void store_pairs(Reg base, const std::vector<Run>& pairs, int row, int column) {
+    for (const Run& pair : pairs)
+      k_.emit("st.shared.v2.f32", place_of(base, pair.row - row, pair.column - column), pair.values);
+  }
+
+  Address place_of(Reg base, int row, int column) {
+    const Distance there = tile_.distance(row, column * p_.d.type.bytes());
+    return k_.at(there.flip == 0 ? base : k_.xor_(base, there.flip), there.add);
+  }
+
+  KernelBuilder& k_;
+  const Problem& p_;
+  const Config& c_;
+  const WgmmaPlan& plan_;
+  const EpilogueInputs& result_;
+  const StoreInputs& in_;
+  ResultPart part_;
+  Tile tile_;
+};
+
+}  // namespace
+
+void emit_tensor_stores(KernelBuilder& k, const Problem& problem, const Config& config, const WgmmaPlan& plan,
+                        const EpilogueInputs& result, const StoreInputs& in) {
+  TensorStores(k, problem, config, plan, result, in).run();
+}
+
+void await_tensor_stores(KernelBuilder& k, const StoreInputs& in) {
+  k.guarded(in.leads, [&] { k.emit("cp.async.bulk.wait_group", 0); });
+}
+
+}  // namespace ptxloom::gemm_kernel

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tma_tile.hpp"
+
+#include <algorithm>
+
+namespace ptxloom::gemm_kernel {
+namespace {
+
+constexpr int kLongestRow = 128;  // bytes; that of the widest swizzle
+constexpr int kUnit = 16;         // bytes that stay together
+constexpr int kAtomRows = 8;      // of the pattern
+
+// The widest row of which a few make `bytes`, or little more: what is copied beyond that costs less than
+// narrow rows do. Where several warpgroups share the tile each must find its part at the start of a row.
+int covering_row(int bytes, int group_bytes) {
+  for (int row = kLongestRow; row > kUnit; row /= 2) {
+    const int copied = (bytes + row - 1) / row * row;
+    if (group_bytes < bytes ? group_bytes % row == 0 : 3 * copied <= 4 * bytes) return row;
+  }
+  return kUnit;
+}
+
+}  // namespace
+
+TensorSwizzle Box::swizzle() const {
+  switch (row_bytes) {
+    case 128:
+      return TensorSwizzle::by_128_bytes;
+    case 64:
+      return TensorSwizzle::by_64_bytes;
+    case 32:
+      return TensorSwizzle::by_32_bytes;
+    default:
+      return TensorSwizzle::none;
+  }
+}
+
+TensorMap Box::map(Type type, std::uint64_t cols, std::uint64_t lines, std::uint64_t ld) const {
+  return {.type = type,
+          .rank = 2,
+          .dims = {cols, lines},
+          .strides = {ld * static_cast<std::uint64_t>(type.bytes())},
+          .box = {static_cast<std::uint32_t>(width), static_cast<std::uint32_t>(rows), 1, 1, 1},
+          .swizzle = swizzle(),
+          .l2 = L2Promotion::to_256_bytes};
+}
+
+int dividing_row(int bytes) { return std::min(kLongestRow, bytes & -bytes); }
+
+OperandTile::OperandTile(const Matrix& matrix, int extent, int group_extent, int depth) : matrix_(matrix) {
+  const int size = matrix.type.bytes();
+  box_.row_bytes =
+      transposed() ? covering_row(extent * size, group_extent * size) : dividing_row(depth * size);
+  box_.width = box_.row_bytes / size;
+  box_.rows = transposed() ? depth : extent;
+  boxes_ = ((transposed() ? extent : depth) + box_.width - 1) / box_.width;
+}
+
+std::uint64_t OperandTile::descriptor() const {
+  const int atom = kAtomRows * box_.row_bytes;
+  int leading = box_.bytes(), stride = atom;  // from a box to the next; from an atom to the next in a box
+  // Without swizzling wgmma calls them the other way round.
+  if (box_.row_bytes == kUnit) std::swap(leading, stride);
+  std::uint64_t mode = 0;
+  if (box_.row_bytes == 128) mode = 1;
+  if (box_.row_bytes == 64) mode = 2;
+  if (box_.row_bytes == 32) mode = 3;
+  const auto field = [](int bytes, int low) { return static_cast<std::uint64_t>(bytes / kUnit) << low; };
+  return field(leading, 16) | field(stride, 32) | mode << 62;
+}
+
+int OperandTile::offset(int extent, int depth) const {
+  const int across = transposed() ? extent : depth, along = transposed() ? depth : extent;
+  return across / box_.width * box_.bytes() + across % box_.width * matrix_.type.bytes() +
+         along * box_.row_bytes;
+}
+
+}  // namespace ptxloom::gemm_kernel

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configurations of strategy wgmma by what they promise: rounds of tiles over the chip, each as long as its
+// products or its copies take, whichever is longer, and an epilogue.
+#include <algorithm>
+#include <cmath>
+
+#include "rules.hpp"
+#include "wgmma_plan.hpp"
+
+namespace ptxloom::gemm_kernel {
+namespace {
+
+constexpr double kTypicalSms = 132;
+constexpr double kCopiedBytes = 56;   // a clock, that an SM gets from L2 when all ask
+constexpr double kTileClocks = 1000;  // before the first product of a block's tile and after its last
+constexpr double kStoredBytes = 64;   // a clock, of D by tensor copies
+constexpr double kBoxClocks = 100;    // of each of them beside
+constexpr double kDirectBytes = 16;   // a clock, of D from registers
+constexpr int kLeastClocks = 16;      // that a wgmma takes to read A
+
+double estimate(const Target& target, const Problem& p, const Config& c) {
+  const WgmmaPlan plan(target.info(), p, c);
+  const double tiles = std::ceil(double(p.m) / c.tile_m) * std::ceil(double(p.n) / c.tile_n);
+  const double steps = std::ceil(double(p.k) / c.tile_k) * c.k_steps();
+  const double products = c.tile_m / kWgmmaRows * c.warps_n * std::max(kLeastClocks, c.group_n() / 2);
+  const double copies = double(plan.a.bytes() + plan.b.bytes()) / c.k_steps() / kCopiedBytes;
+  const double bytes = double(c.tile_m) * c.tile_n * p.d.type.bytes();
+  const double boxes = bytes / plan.store.bytes() / c.groups();
+  const double result = c.staged ? bytes / kStoredBytes + boxes * kBoxClocks : bytes / kDirectBytes;
+  const double hidden = 1 - 0.1 / (plan.stage_bytes * (c.stages - 1) / 65536.0 + 1);
+  const double latency = (kTileClocks + result) / (c.groups() == 2 ? 1.5 : 1);
+  const double resident = std::min<double>(plan.blocks_per_sm, std::max(1.0, tiles / kTypicalSms));
+  const double rounds = std::ceil(tiles / (kTypicalSms * resident));
+  return rounds * (resident * steps * std::max(products, copies) / hidden + latency);
+}
+
+// As many as fit, when none are asked for.
+void fill_shared_memory(const Target& target, const Problem& p, Config& c, const std::vector<int>& stages) {
+  for (const int depth : stages) {
+    c.stages = depth;
+    if (shared_bytes(target, p, c) <= target.info().shared_per_block) return;
+  }
+}
+
+}  // namespace
+
+std::vector<Config> wgmma_configs(const ParameterSpace& space, const Target& target, const Problem& problem,
+                                  const Settings& given, const Config& base) {
+  std::vector<std::pair<double, Config>> scored;
+  std::vector<int> stages = choices(space, given, "stages");
+  std::sort(stages.rbegin(), stages.rend());
+  const bool open_static = !given.contains("static"), open_epilogue = !given.contains("epilogue");
+  Config c = base;
+  const auto consider = [&] {
+    if (!given.contains("tile_k") && c.tile_k != 128 / problem.a.type.bytes()) return;
+    if (open_static) c.bake = Bake::mnk;
+    c.staged = open_epilogue || base.staged;
+    if (c.warps_m < 4 || c.tile_m % c.warps_m != 0 || c.tile_n % (8 * c.warps_n) != 0) return;
+    for (int tries = open_epilogue ? 2 : 1; tries > 0; --tries, c.staged = false) {
+      fill_shared_memory(target, problem, c, stages);
+      if (!inadmissible(target, problem, c).empty()) continue;
+      scored.emplace_back(estimate(target, problem, c), c);
+      return;
+    }
+  };
+  const std::vector<int> tiles_m = choices(space, given, "tile_m"), tiles_n = choices(space, given, "tile_n"),
+                         warps_m = choices(space, given, "warps_m"),
+                         warps_n = choices(space, given, "warps_n");
+  for (const int tile_k : choices(space, given, "tile_k"))
+    for (const int tile_m : tiles_m)
+      for (const int tile_n : tiles_n)
+        for (const int across : warps_n)
+          for (const int down : warps_m) {
+            c.tile_m = tile_m, c.tile_n = tile_n, c.tile_k = tile_k;
+            c.warps_m = down, c.warps_n = across;
+            consider();
+          }
+  std::stable_sort(scored.begin(), scored.end(),
+                   [](const auto& x, const auto& y) { return x.first < y.first; });
+  std::vector<Config> configs;
+  for (auto& [time, config] : scored) configs.push_back(std::move(config));
+  return configs;
+}
+
+}  // namespace ptxloom::gemm_kernel

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wgmma_kernel.hpp"
+
+#include <fmt/format.h>
+
+#include "launch.hpp"
+#include "tma_load.hpp"
+#include "tma_store.hpp"
+#include "wgmma_loop.hpp"
+
+namespace ptxloom::gemm_kernel {
+namespace {
+
+class Generator {
+ public:
+  Generator(std::shared_ptr<const Specs> specs, const Target& target, const Problem& p, const Config& c,
+            const WgmmaPlan& plan)
+      : k_(std::move(specs), "gemm", target), p_(p), c_(c), plan_(plan) {}
+
+  ir::Module run() {
+    k_.require_block(static_cast<std::uint32_t>(c_.threads()));
+    k_.min_blocks_per_sm(static_cast<std::uint32_t>(plan_.blocks_per_sm));
+    describe();
+    parameters();
+    place();
+    Pipeline pipeline(k_, c_.stages, k_.add(shared_, plan_.barriers_at));
+    start(pipeline);
+    TileScheduler tiles(k_, c_, m_, n_);
+    k_.if_(k_.eq(warp_, c_.warps()), [&] { load(tiles, pipeline); }, [&] { multiply(tiles, pipeline); });
+    k_.ret();
+    return k_.finish();
+  }
+
+ private:
+  void describe() {
+    const auto box = [](const Box& b) { return fmt::format("{} rows of {} bytes", b.rows, b.row_bytes); };
+    k_.header(fmt::format("{} stages of {} bytes: A in {} boxes of {}, B in {} boxes of {}", c_.stages,
+                          plan_.stage_bytes, plan_.a.boxes(), box(plan_.a.box()), plan_.b.boxes(),
+                          box(plan_.b.box())));
+    k_.header(fmt::format("{} warpgroups of {} x {} multiply and store D {}; one warp more loads",
+                          c_.groups(), c_.group_m(), c_.group_n(),
+                          c_.staged ? "in boxes of " + box(plan_.store) : "from registers"));
+  }
+
+  Reg size_parameter(const char* name, std::uint64_t value) {
+    const Reg given = k_.param(u32, name);
+    return c_.bake == Bake::mnk ? k_.mov(u32, value) : given;
+  }
+
+  void parameters() {
+    k_.section("parameters");
+    m_ = size_parameter("m", p_.m);
+    n_ = size_parameter("n", p_.n);
+    depth_ = size_parameter("k", p_.k);
+    a_ = k_.tensor_map("a");
+    b_ = k_.tensor_map("b");
+    if (p_.reads_c()) c_source_.pointer = k_.pointer(p_.c.type, "c").base;
+    c_.staged ? d_map_ = k_.tensor_map("d") : d_source_.pointer = k_.pointer(p_.d.type, "d").base;
+    if (p_.reads_c()) c_source_.ld = size_parameter("ldc", p_.c.ld);
+    if (!c_.staged) d_source_.ld = size_parameter("ldd", p_.d.ld);
+    alpha_ = k_.param(p_.accumulator, "alpha");
+    if (p_.reads_c()) beta_ = k_.param(p_.accumulator, "beta");
+  }
+
+  void place() {
+    k_.section("this thread's place");
+    thread_ = k_.special("tid.x");
+    lane_ = k_.and_(thread_, 31);
+    // Read from lane 0, so that the linker knows that it is the same in the whole warp.
+    warp_ = k_.reg(u32);
+    k_.emit("shfl.sync.idx.b32", warp_, k_.shr(thread_, 5), 0, 31, -1);
+    shared_ = k_.address_of(k_.dynamic_shared("tiles", 1024));
+  }
+
+  void start(Pipeline& pipeline) {
+    k_.section("the pipeline's barriers");
+    k_.if_(k_.eq(thread_, 0), [&] {
+      pipeline.initialise(c_.groups());
+      k_.emit("fence.mbarrier_init.release.cluster");
+    });
+    k_.barrier();
+  }
+
+  void load(TileScheduler& tiles, Pipeline& pipeline) {
+    k_.section("the last warp: load");
+    const Reg elected = k_.reg(pred);
+    k_.emit("elect.sync", Arg::sink(), elected, -1);
+    k_.if_(elected, [&] {
+      emit_loads(k_, c_, plan_, tiles, pipeline, {.a = a_, .b = b_, .depth = depth_, .stages = shared_});
+    });
+  }
+
+  void multiply(TileScheduler& tiles, Pipeline& pipeline) {
+    k_.section("the warpgroups: multiply, then store");
+    const Reg group = k_.shr(warp_, 2), leads = k_.eq(k_.and_(thread_, kGroupThreads - 1), 0);
+    const Reg none = k_.mov(u32, 0);
+    const Reg row = c_.groups_m() > 1 ? k_.mul(group, c_.group_m()) : none;
+    const Reg column = c_.warps_n > 1 ? k_.mul(group, c_.group_n()) : none;
+    const Reg warp_row = k_.fma(k_.and_(warp_, kWarpsOfGroup - 1), 16, row);
+    const WgmmaInputs in{.depth = depth_, .stages = shared_, .row = row, .column = column, .leads = leads};
+    WgmmaLoop loop(k_, c_, plan_, pipeline, in);
+    StoreInputs stores{.map = d_map_, .buffers = {}, .barrier = k_.add(group, 1), .leads = leads};
+    if (c_.staged)
+      stores.buffers = k_.fma(group, kStoreBuffers * plan_.store.bytes(), k_.add(shared_, plan_.stores_at));
+    tiles.for_each([&](const TileOrigin& tile) {
+      loop.run();
+      k_.comment("store: D = alpha * A * B + beta * C");
+      const EpilogueInputs result{.accumulators = loop.accumulators(),
+                                  .row_order = {},
+                                  .column_order = {},
+                                  .m = m_,
+                                  .n = n_,
+                                  .block_row = tile.row,
+                                  .block_column = tile.column,
+                                  .warp_row = warp_row,
+                                  .warp_column = column,
+                                  .lane = lane_,
+                                  .thread = thread_,
+                                  .alpha = alpha_,
+                                  .beta = beta_,
+                                  .c = c_source_,
+                                  .d = d_source_,
+                                  .shared = shared_};
+      if (!c_.staged) return ResultPart(k_, p_, c_, result).store();
+      stores.row = k_.add(tile.row, row);
+      stores.column = k_.add(tile.column, column);
+      emit_tensor_stores(k_, p_, c_, plan_, result, stores);
+    });
+    if (c_.staged) await_tensor_stores(k_, stores);
+  }
+
+  KernelBuilder k_;
+  const Problem& p_;
+  const Config& c_;
+  const WgmmaPlan& plan_;
+  Reg m_, n_, depth_, a_, b_, d_map_, alpha_, beta_;
+  ResultSource c_source_, d_source_;
+  Reg thread_, lane_, warp_, shared_;
+};
+
+LaunchPlan launch_plan(const Problem& p, const Config& c, const WgmmaPlan& plan) {
+  LaunchPlan launch = tile_grid(p, c);
+  launch.blocks_per_sm = static_cast<std::uint32_t>(plan.blocks_per_sm);
+  launch.shared_bytes = static_cast<std::uint32_t>(plan.shared_bytes);
+  LaunchArgumentList add{p, launch.arguments};
+  add.size("m", p.m), add.size("n", p.n), add.size("k", p.k);
+  add.map("a", plan.a.map()), add.map("b", plan.b.map());
+  if (p.reads_c()) add.pointer("c");
+  c.staged ? add.map("d", plan.store.map(p.d.type, p.n, p.m, p.d.ld)) : add.pointer("d");
+  if (p.reads_c()) add.size("ldc", p.c.ld);
+  if (!c.staged) add.size("ldd", p.d.ld);
+  add.scalar("alpha", p.alpha);
+  if (p.reads_c()) add.scalar("beta", p.beta);
+  return launch;
+}
+
+}  // namespace
+
+Emitted emit_wgmma_kernel(std::shared_ptr<const Specs> specs, const Target& target, const Problem& problem,
+                          const Config& config) {
+  const WgmmaPlan plan(target.info(), problem, config);
+  const LaunchPlan launch = launch_plan(problem, config, plan);
+  return {Generator(std::move(specs), target, problem, config, plan).run(), launch};
+}
+
+}  // namespace ptxloom::gemm_kernel

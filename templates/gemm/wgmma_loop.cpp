@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wgmma_loop.hpp"
+
+#include <array>
+
+namespace ptxloom::gemm_kernel {
+namespace {
+
+constexpr int kAddressUnit = 16;  // bytes, of addresses in matrix descriptors
+
+}  // namespace
+
+WgmmaLoop::WgmmaLoop(KernelBuilder& k, const Config& config, const WgmmaPlan& plan, Pipeline& pipeline,
+                     const WgmmaInputs& in)
+    : k_(k),
+      c_(config),
+      plan_(plan),
+      pipeline_(pipeline),
+      in_(in),
+      cursor_(pipeline.reader()),
+      a_(operand(plan.a, k.fma(in.row, plan.a.offset(kWgmmaRows, 0) / kWgmmaRows, in.stages))),
+      b_(operand(plan.b, k.add(in.stages, plan.b_at))),
+      overwrite_(k.ne(in.depth, in.depth)),
+      add_(k.eq(in.depth, in.depth)),
+      released_(k.reg(u32)) {
+  if (c_.warps_n > 1) {
+    const int step = plan.b.offset(c_.group_n(), 0) / kAddressUnit;
+    k.emit("mad.lo.u32", b_.low, k.div(in.column, c_.group_n()), step, b_.low);
+  }
+  for (int i = 0; i < c_.group_m() / kWgmmaRows; ++i)
+    accumulators_.push_back({k.regs(f32, c_.mma.operand("D").registers())});
+}
+
+// Descriptors differ in the address alone, the low 14 bits: the rest is a constant, and adding to the low
+// half moves the address, since shared memory is smaller than what 14 bits reach.
+WgmmaLoop::Operand WgmmaLoop::operand(const OperandTile& tile, Reg start) {
+  const std::uint64_t bits = tile.descriptor();
+  const Reg address = k_.shr(start, 4);
+  const Reg low = k_.or_(address, static_cast<std::int64_t>(bits & 0xffff'ffff));
+  return {tile, KernelBuilder::as(u32, low), k_.mov(u32, static_cast<std::int64_t>(bits >> 32))};
+}
+
+Reg WgmmaLoop::descriptor(const Operand& operand, Reg stage_low, int extent, int depth) {
+  const int offset = operand.tile.offset(extent, depth) / kAddressUnit;
+  const std::array halves{offset == 0 ? stage_low : k_.add(stage_low, offset), operand.high};
+  return k_.pack(u64, halves);
+}
+
+void WgmmaLoop::await_stage() {
+  k_.comment("multiply: wait for the stage to be full");
+  pipeline_.await(pipeline_.full(cursor_), cursor_);
+}
+
+void WgmmaLoop::multiply_stage(bool first) {
+  k_.comment("multiply: its products, as one group");
+  const Reg stage = k_.mul(cursor_.stage, plan_.stage_bytes / kAddressUnit);
+  const Reg a = k_.add(a_.low, stage), b = k_.add(b_.low, stage);
+  k_.emit("wgmma.fence.sync.aligned");
+  for (int step = 0; step < c_.k_steps(); ++step)
+    for (std::size_t i = 0; i < accumulators_.size(); ++i) {
+      const int depth = step * c_.mma_k;
+      const Reg of_a = descriptor(a_, a, static_cast<int>(i) * kWgmmaRows, depth);
+      const Reg of_b = descriptor(b_, b, 0, depth);
+      k_.emit(c_.mma, accumulators_[i][0], of_a, of_b, first && step == 0 ? overwrite_ : add_, 1, 1,
+              plan_.a.transposed() ? 1 : 0, plan_.b.transposed() ? 1 : 0);
+    }
+  k_.emit("wgmma.commit_group.sync.aligned");
+}
+
+void WgmmaLoop::release(Reg barrier) {
+  k_.guarded(in_.leads, [&] { k_.emit("mbarrier.arrive.shared::cta.b64", Arg::sink(), k_.at(barrier)); });
+}
+
+void WgmmaLoop::run() {
+  const Reg left = k_.sub(k_.div(k_.add(in_.depth, c_.tile_k - 1), c_.tile_k), 1);
+  await_stage();
+  multiply_stage(true);
+  k_.emit("mov.u32", released_, pipeline_.empty(cursor_));
+  pipeline_.advance(cursor_);
+  k_.for_(0, left, 1, [&](Reg) {
+    k_.pragma("\"nounroll\"");
+    await_stage();
+    multiply_stage(false);
+    k_.comment("multiply: release the stage before, whose products are done");
+    k_.emit("wgmma.wait_group.sync.aligned", 1);
+    release(released_);
+    k_.emit("mov.u32", released_, pipeline_.empty(cursor_));
+    pipeline_.advance(cursor_);
+  });
+  k_.comment("multiply: the last products of the tile");
+  k_.emit("wgmma.wait_group.sync.aligned", 0);
+  release(released_);
+}
+
+}  // namespace ptxloom::gemm_kernel

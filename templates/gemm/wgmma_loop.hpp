@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "pipeline.hpp"
+#include "wgmma_plan.hpp"
+
+// The main loop of a warpgroup that multiplies: its rows and columns of a tile of D, accumulated over the
+// stages of the pipeline. One group of wgmma is always in flight: while it runs, the warpgroup waits for the
+// next stage and issues the products of that; then it releases the stage before.
+namespace ptxloom::gemm_kernel {
+
+struct WgmmaInputs {
+  Reg depth;        ///< k of the problem
+  Reg stages;       ///< shared address of stage 0
+  Reg row, column;  ///< of the warpgroup's part in the tile; the same in all its threads
+  Reg leads;        ///< predicate: this thread speaks for its warpgroup
+};
+
+class WgmmaLoop {
+ public:
+  using Accumulators = std::vector<std::vector<std::vector<Reg>>>;  ///< [wgmma along m][0][register]
+
+  WgmmaLoop(KernelBuilder& k, const Config& config, const WgmmaPlan& plan, Pipeline& pipeline,
+            const WgmmaInputs& in);
+
+  /// The products of one tile. When it returns, no wgmma is in flight.
+  void run();
+  const Accumulators& accumulators() const { return accumulators_; }
+
+ private:
+  struct Operand {
+    const OperandTile& tile;
+    Reg low;   ///< low half of the matrix descriptor for this warpgroup's part of stage 0
+    Reg high;  ///< high half
+  };
+  Operand operand(const OperandTile& tile, Reg start);
+  Reg descriptor(const Operand& operand, Reg stage_low, int extent, int depth);
+  void await_stage();
+  void multiply_stage(bool first);
+  void release(Reg barrier);
+
+  KernelBuilder& k_;
+  const Config& c_;
+  const WgmmaPlan& plan_;
+  Pipeline& pipeline_;
+  const WgmmaInputs& in_;
+  Pipeline::Cursor cursor_;
+  Operand a_, b_;
+  Reg overwrite_, add_;  // predicates: whether a wgmma leaves its accumulators out of the sum
+  Reg released_;         // barrier of the stage that is still being read
+  Accumulators accumulators_;
+};
+
+}  // namespace ptxloom::gemm_kernel

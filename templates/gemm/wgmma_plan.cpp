@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wgmma_plan.hpp"
+
+#include <algorithm>
+
+#include "pipeline.hpp"
+
+namespace ptxloom::gemm_kernel {
+namespace {
+
+constexpr int kSwizzlePattern = 1024;  // bytes; tiles begin at multiples
+constexpr int kReservedShared = 1024;  // of a block, beside what it asks for
+constexpr int kMostRegisters = 255;
+constexpr int kOtherRegisters = 40;  // addresses, and what the epilogue works on
+constexpr int kMostResident = 4;
+
+int aligned(int bytes) { return (bytes + kSwizzlePattern - 1) / kSwizzlePattern * kSwizzlePattern; }
+
+Box store_box(const Problem& p, const Config& c) {
+  const int row = dividing_row(c.group_n() * p.d.type.bytes());
+  return {.width = row / p.d.type.bytes(), .row_bytes = row, .rows = kWgmmaRows};
+}
+
+}  // namespace
+
+// An SM has its registers in four parts, and a warp lives in one of them.
+int registers_with(int blocks, const TargetInfo& chip, const Config& c) {
+  const int warps_of_part = (blocks * c.threads() / 32 + 3) / 4;
+  return std::min(kMostRegisters, chip.registers_per_sm / kGroupThreads / warps_of_part / 8 * 8);
+}
+
+WgmmaPlan::WgmmaPlan(const TargetInfo& chip, const Problem& p, const Config& c)
+    : a(p.a, c.tile_m, c.group_m(), c.tile_k),
+      b(p.b, c.tile_n, c.group_n(), c.tile_k),
+      b_at(aligned(a.bytes())),
+      stage_bytes(b_at + aligned(b.bytes())),
+      store(store_box(p, c)),
+      stores_at(c.stages * stage_bytes),
+      barriers_at(stores_at + (c.staged ? kStoreBuffers * c.groups() * aligned(store.bytes()) : 0)),
+      shared_bytes(barriers_at + Pipeline::bytes(c.stages)),
+      needed_registers(c.group_m() * c.group_n() / kGroupThreads + kOtherRegisters) {
+  const auto fits = [&](int blocks) {
+    return blocks * (shared_bytes + kReservedShared) <= chip.shared_per_sm &&
+           registers_with(blocks, chip, c) >= needed_registers;
+  };
+  while (blocks_per_sm < kMostResident && fits(blocks_per_sm + 1)) ++blocks_per_sm;
+}
+
+}  // namespace ptxloom::gemm_kernel

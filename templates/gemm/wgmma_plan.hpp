@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "tma_tile.hpp"
+
+// How strategy wgmma deals a block's shared memory out: stages of A and B, for each warpgroup two buffers in
+// which D waits to be stored, the barriers; and how many blocks an SM then holds. Registers are not moved
+// from the warp that loads to those that multiply: nvJitLink compiles what might be linked with more, and
+// ignores setmaxnreg there (ptxas-C7504). Beside that one warp two warpgroups have 168 registers a thread,
+// one has 255.
+namespace ptxloom::gemm_kernel {
+
+inline constexpr int kWarpsOfGroup = 4;
+inline constexpr int kGroupThreads = 128;
+inline constexpr int kWgmmaRows = 64;
+inline constexpr int kStoreBuffers = 2;  // one being filled while the other is stored
+
+/// Registers that a thread can have with so many blocks on an SM.
+int registers_with(int blocks, const TargetInfo& chip, const Config& config);
+
+/// By the problem and the configuration's tiles, stages and epilogue.
+struct WgmmaPlan {
+  WgmmaPlan(const TargetInfo& chip, const Problem& problem, const Config& config);
+
+  OperandTile a, b;
+  int b_at = 0;         ///< of B in a stage
+  int stage_bytes = 0;  ///< from one stage to the next
+  Box store;            ///< of D; its rows are those of one wgmma
+  int stores_at = 0, barriers_at = 0;
+  int shared_bytes = 0;
+
+  int blocks_per_sm = 1;
+  int needed_registers = 0;  ///< of a thread that multiplies, roughly
+};
+
+}  // namespace ptxloom::gemm_kernel

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "rules.hpp"
+#include "wgmma_plan.hpp"
+
+namespace ptxloom::gemm_kernel {
+namespace {
+
+constexpr int kBesideSums = 32;       // registers of a thread that hold no accumulators
+constexpr int kLongestBox = 256;      // elements that a tensor copy moves along one dimension
+constexpr int kMostCopies = 16;       // of a stage; the producer has few registers
+constexpr int kTensorAlignment = 16;  // bytes
+
+bool aligned(Type type, std::uint64_t elements) {
+  return elements * static_cast<std::uint64_t>(type.bytes()) % kTensorAlignment == 0;
+}
+
+}  // namespace
+
+std::vector<Rule> wgmma_rules() {
+  std::vector<Rule> all = {
+      {"strategy wgmma needs rows of A and B that begin at multiples of 16 bytes: lda and ldb are not; use "
+       "mma",
+       {},
+       [](const Target&, const Problem& p, const Config&) {
+         return aligned(p.a.type, p.a.ld) && aligned(p.b.type, p.b.ld);
+       }},
+      // A tensor copy to global memory writes whole units of 16 bytes, beyond the end of a row too.
+      {"strategy wgmma stages D where its rows begin and end at multiples of 16 bytes; else epilogue=direct",
+       {"epilogue"},
+       [](const Target&, const Problem& p, const Config& c) {
+         return !c.staged || (aligned(p.d.type, p.d.ld) && aligned(p.d.type, p.n));
+       }},
+      {"strategy wgmma takes prefetch=step, and static=none or mnk",
+       {"prefetch", "static"},
+       [](const Target&, const Problem&, const Config& c) { return !c.across_tiles && c.bake != Bake::nk; }},
+      {"a warpgroup has four warps along m: warps_m is 4 or 8",
+       {"warps_m"},
+       [](const Target&, const Problem&, const Config& c) { return c.warps_m == 4 || c.warps_m == 8; }},
+      {"one or two warpgroups multiply: with warps_m=8 warps_n is 1, with 4 it is 1 or 2",
+       {"warps_m", "warps_n"},
+       [](const Target&, const Problem&, const Config& c) { return c.warps() <= 8; }},
+      {"a warpgroup computes 64 or 128 rows of D",
+       {"tile_m", "warps_m"},
+       [](const Target&, const Problem&, const Config& c) {
+         return c.group_m() == 64 || c.group_m() == 128;
+       }},
+      {"a warpgroup computes a multiple of 8 columns of D",
+       {"tile_n", "warps_n"},
+       [](const Target&, const Problem&, const Config& c) { return c.tile_n % (8 * c.warps_n) == 0; }},
+      {"the accumulators need more registers than there are",
+       {"tile_m", "tile_n", "warps_m", "warps_n"},
+       [](const Target& target, const Problem&, const Config& c) {
+         return c.group_m() * c.group_n() / kGroupThreads + kBesideSums <=
+                registers_with(1, target.info(), c);
+       }},
+      {"tile_k is one step of wgmma, 16, or more of them: 32, 64, 128 or 256",
+       {"tile_k"},
+       [](const Target&, const Problem&, const Config& c) {
+         return c.tile_k >= c.mma_k && c.tile_k <= kLongestBox;
+       }},
+      {"a stage takes more than 16 tensor copies: B, contiguous along n, wants a tile_n of more powers of "
+       "two",
+       {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n"},
+       [](const Target& target, const Problem& p, const Config& c) {
+         const WgmmaPlan plan(target.info(), p, c);
+         return plan.a.boxes() + plan.b.boxes() <= kMostCopies;
+       }},
+      {"the stages need more shared memory than there is",
+       {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "stages", "epilogue"},
+       [](const Target& target, const Problem& p, const Config& c) {
+         return shared_bytes(target, p, c) <= target.info().shared_per_block;
+       }},
+  };
+  for (Rule& rule : all) rule.strategy = Strategy::wgmma;
+  return all;
+}
+
+}  // namespace ptxloom::gemm_kernel

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What nvJitLink says of wgmma kernels: no spills, and none of its remarks that it has undone something
+// (wgmma serialised, setmaxnreg ignored), which no result would show.
+#include <catch2/catch_get_random_seed.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <random>
+
+#include "ptxloom/gemm.hpp"
+#include "ptxloom/ptx.hpp"
+
+using namespace ptxloom;
+
+namespace {
+
+void check_link(const Settings& words, const Settings& config) {
+  const auto specs = std::make_shared<const Specs>();
+  const Target target("sm_90a");
+  const Settings problem = gemm_template().problem(words);
+  const Settings whole = gemm_template().config(*specs, target, problem, config);
+  std::string line;
+  for (const auto& [name, value] : whole) line += name + "=" + value + " ";
+  INFO(line << "seed " << Catch::getSeed());
+  CHECK(whole.at("strategy") == "wgmma");
+  const LinkResult linked = Linker(Libraries())
+                                .link(print(gemm_template().emit(specs, target, problem, whole).module),
+                                      {.target = std::string(target.name())});
+  for (const Diagnostic& remark : linked.diagnostics) FAIL_CHECK(remark.message);
+  REQUIRE(linked.resources.size() == 1);
+  CHECK(linked.resources[0].registers > 0);
+  CHECK(linked.resources[0].spill_stores == 0);
+}
+
+}  // namespace
+
+TEST_CASE("links of wgmma kernels neither spill nor lose what makes them fast", "[gemm]") {
+  const Settings large{{"m", "4096"}, {"n", "4096"}, {"k", "4096"}, {"a", "bf16"}};
+  // The most accumulators that two warpgroups can hold, and one.
+  check_link(large, {{"tile_m", "256"}, {"tile_n", "136"}, {"warps_m", "8"}});
+  check_link(large, {{"tile_m", "128"}, {"tile_n", "216"}, {"warps_m", "4"}, {"warps_n", "1"}});
+  check_link(large, {});
+  std::mt19937 random(Catch::getSeed());
+  const auto pick = [&](std::initializer_list<const char*> list) {
+    return std::string(*(list.begin() + random() % list.size()));
+  };
+  const auto specs = std::make_shared<const Specs>();
+  for (int i = 0; i < 8; ++i) {
+    Settings problem = large;
+    problem["d"] = pick({"f32", "bf16"});
+    problem["beta"] = pick({"0", "1"});
+    problem["a_layout"] = pick({"row", "col"});
+    problem["b_layout"] = pick({"row", "col"});
+    const auto found =
+        gemm_template().candidates(*specs, Target("sm_90a"), gemm_template().problem(problem),
+                                   {{"strategy", "wgmma"}, {"epilogue", pick({"direct", "staged"})}});
+    check_link(problem, found[random() % found.size()]);
+  }
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strategy wgmma in the CPU executor, judged, against the reference: layouts, result types, tiles of every
+// shape, sizes that end anywhere in a tile, and what it refuses.
+#include <catch2/catch_get_random_seed.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <random>
+
+#include "ptxloom/gemm.hpp"
+#include "ptxloom/runner.hpp"
+
+using namespace ptxloom;
+
+namespace {
+
+const Context& executor() {
+  static const Context context({.device = "cpu", .cpu_target = "sm_90a"});
+  return context;
+}
+
+std::string words(const Settings& settings) {
+  std::string text;
+  for (const auto& [name, value] : settings) text += name + "=" + value + " ";
+  return text;
+}
+
+Settings with(Settings base, const Settings& more) {
+  for (const auto& [name, value] : more) base[name] = value;
+  return base;
+}
+
+Settings shape(int m, int n, int k) {
+  return {{"m", std::to_string(m)}, {"n", std::to_string(n)}, {"k", std::to_string(k)}};
+}
+
+Settings tiles(int m, int n, int warps_m = 4, int warps_n = 1) {
+  return {{"tile_m", std::to_string(m)},
+          {"tile_n", std::to_string(n)},
+          {"warps_m", std::to_string(warps_m)},
+          {"warps_n", std::to_string(warps_n)}};
+}
+
+/// Runs it and compares every element; the configuration must be one of wgmma.
+void check(const Settings& problem, const Settings& config) {
+  const Settings wanted = with(config, {{"strategy", "wgmma"}});
+  INFO("problem " << words(problem) << ", config " << words(wanted) << ", seed " << Catch::getSeed());
+  try {
+    const RunResult result =
+        run_template(executor(), gemm_template(),
+                     {.problem = problem, .config = wanted, .inputs = {}, .seed = Catch::getSeed()});
+    INFO("whole configuration " << words(result.kernel.config));
+    INFO(result.verdict.wrong << " of " << result.verdict.checked << " wrong; first: " << result.verdict.first
+                              << "; unwritten " << result.verdict.unwritten.size());
+    CHECK(result.verdict.ok());
+    CHECK(result.kernel.config.at("strategy") == "wgmma");
+    CHECK(result.kernel.launch.blocks_per_sm > 0);
+  } catch (const Error& error) {
+    FAIL_CHECK(error.what());
+  }
+}
+
+std::string refusal(const Settings& problem, const Settings& config, const char* target = "sm_90a") {
+  try {
+    gemm_template().config(executor().specs(), Target(target), gemm_template().problem(problem),
+                           with(config, {{"strategy", "wgmma"}}));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "it was accepted";
+}
+
+constexpr const char* kLayouts[] = {"row", "col"};
+
+}  // namespace
+
+TEST_CASE("wgmma in every layout, with results of every type", "[gemm]") {
+  for (const char* a : {"f16", "bf16"})
+    for (const char* a_layout : kLayouts)
+      for (const char* b_layout : kLayouts)
+        for (const char* d : {"f32", "f16", "bf16"})
+          check(
+              with(shape(136, 104, 88), {{"a", a}, {"a_layout", a_layout}, {"b_layout", b_layout}, {"d", d}}),
+              tiles(128, 48, 8));
+}
+
+TEST_CASE("wgmma tiles of every width", "[gemm]") {
+  for (int n = 8; n <= 256; n += 8)
+    check(with(shape(72, n + 16, 64), {{"a", "bf16"}, {"d", n % 16 == 0 ? "bf16" : "f32"}}), tiles(64, n));
+  for (int n = 8; n <= 128; n += 24)
+    for (const char* b_layout : kLayouts)
+      check(with(shape(72, 2 * n + 8, 48), {{"a", "f16"}, {"d", "f16"}, {"b_layout", b_layout}}),
+            tiles(64, n));
+}
+
+TEST_CASE("wgmma with one warpgroup and with two, of 64 rows and of 128", "[gemm]") {
+  const Settings of_tiles[] = {tiles(64, 64),      tiles(64, 160, 4, 2), tiles(64, 16, 4, 2),
+                               tiles(128, 96),     tiles(128, 256, 8),   tiles(128, 192, 4),
+                               tiles(256, 128, 8), tiles(256, 136, 8),   tiles(128, 32, 4, 2)};
+  for (const Settings& one : of_tiles)
+    for (const char* epilogue : {"staged", "direct"})
+      check(with(shape(280, 200, 136), {{"a", "bf16"}, {"d", "bf16"}}), with(one, {{"epilogue", epilogue}}));
+}
+
+TEST_CASE("wgmma with every depth of a stage and few or many of them", "[gemm]") {
+  for (const char* tile_k : {"16", "32", "64", "128", "256"})
+    for (const char* layout : kLayouts)
+      for (const char* stages : {"2", "3", "6"}) {
+        const bool deep = std::string(tile_k) == "256" && std::string(stages) == "6";
+        check(with(shape(72, 72, 328), {{"a", "f16"}, {"a_layout", layout}, {"b_layout", layout}}),
+              with(tiles(64, 64), {{"tile_k", tile_k}, {"stages", deep ? "3" : stages}}));
+      }
+}
+
+TEST_CASE("wgmma with alpha, beta and C of another type", "[gemm]") {
+  for (const char* c : {"f32", "bf16"})
+    for (const char* d : {"f32", "bf16"})
+      for (const char* ldc : {"0", "105", "112"})
+        check(with(shape(136, 104, 40),
+                   {{"a", "bf16"}, {"c", c}, {"d", d}, {"ldc", ldc}, {"alpha", "0.75"}, {"beta", "-1.5"}}),
+              tiles(64, 64, 4));
+}
+
+TEST_CASE("wgmma leaves the padding of D alone", "[gemm]") {
+  for (const char* ldd : {"104", "105", "112"})
+    for (int n : {97, 100, 104})
+      for (const char* d : {"f16", "f32"})
+        check(with(shape(70, n, 64), {{"a", "f16"}, {"d", d}, {"ldd", ldd}}), tiles(64, 32));
+}
+
+TEST_CASE("wgmma with sizes that end anywhere", "[gemm]") {
+  const Settings aligned{{"a", "bf16"}, {"lda", "264"}, {"ldb", "264"}};
+  for (const auto& [m, n, k] : {std::array{1, 1, 1}, {1, 300, 7}, {65, 1, 63}, {63, 65, 257}, {257, 129, 65}})
+    for (const char* bake : {"none", "mnk"})
+      check(with(shape(m, n, k), aligned), with(tiles(64, 128), {{"static", bake}}));
+}
+
+TEST_CASE("wgmma walks more tiles than there are blocks", "[gemm]") {
+  for (const char* raster : {"1", "4", "16"})
+    check(with(shape(600, 600, 24), {{"a", "f16"}, {"d", "f16"}}),
+          with(tiles(64, 64), {{"raster", raster}, {"stages", "3"}}));
+}
+
+TEST_CASE("random configurations of wgmma", "[gemm]") {
+  std::mt19937 random(Catch::getSeed());
+  const auto pick = [&](std::initializer_list<const char*> list) {
+    return *(list.begin() + random() % list.size());
+  };
+  for (int i = 0; i < 60; ++i) {
+    const auto size = [&](unsigned most) { return static_cast<int>(1 + random() % most); };
+    const Settings problem =
+        with(shape(size(400), size(400), size(300)), {{"a", pick({"f16", "bf16"})},
+                                                      {"d", pick({"f32", "f16", "bf16"})},
+                                                      {"a_layout", pick({"row", "col"})},
+                                                      {"b_layout", pick({"row", "col"})},
+                                                      {"lda", "400"},
+                                                      {"ldb", "408"},
+                                                      {"ldd", pick({"0", "400", "401"})},
+                                                      {"beta", pick({"0", "1"})}});
+    const auto found = gemm_template().candidates(executor().specs(), Target("sm_90a"),
+                                                  gemm_template().problem(problem), {{"strategy", "wgmma"}});
+    REQUIRE(found.size() > 50);
+    check(problem, found[random() % found.size()]);
+  }
+}
+
+TEST_CASE("wgmma is chosen where it can be, and says why where it cannot", "[gemm]") {
+  const auto chosen = [](const Settings& problem, const char* target) {
+    return gemm_template()
+        .config(executor().specs(), Target(target), gemm_template().problem(problem), {})
+        .at("strategy");
+  };
+  CHECK(chosen(shape(64, 64, 64), "sm_90a") == "wgmma");
+  CHECK(chosen(shape(64, 64, 63), "sm_90a") == "mma");
+  CHECK(chosen(with(shape(64, 64, 64), {{"a", "s8"}}), "sm_90a") == "mma");
+  CHECK(chosen(shape(64, 64, 64), "sm_90") == "mma");
+
+  const auto says = [](const std::string& text, const char* part) {
+    INFO(text);
+    CHECK(text.find(part) != std::string::npos);
+  };
+  says(refusal(shape(64, 64, 63), {}), "multiples of 16 bytes");
+  says(refusal(with(shape(64, 64, 64), {{"a", "tf32"}}), {}), "f16 and bf16");
+  says(refusal(shape(64, 64, 64), {}, "sm_100a"), "sm_90a");
+  says(refusal(shape(64, 63, 64), {{"epilogue", "staged"}}), "epilogue=direct");
+  says(refusal(shape(64, 64, 64), {{"mma", "m16n8k16"}}), "m64nNk16");
+  says(refusal(shape(64, 64, 64), {{"tile_m", "256"}, {"tile_n", "256"}, {"warps_m", "8"}, {"warps_n", "1"}}),
+       "registers");
+}

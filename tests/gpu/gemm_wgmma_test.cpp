@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strategy wgmma on a GPU that has it: shapes that end anywhere in a tile, in several configurations each,
+// every element compared; links without spills and without wgmma that the linker serialises.
+#include <catch2/catch_get_random_seed.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <random>
+
+#include "ptxloom/gemm.hpp"
+#include "support/gpu.hpp"
+
+using namespace ptxloom;
+
+namespace {
+
+Context require_wgmma(const TemporaryFolder& folder) {
+  const Context context = require_gpu(folder);
+  if (context.target().name() != "sm_90a") SKIP("wgmma is sm_90a's, and this is " << context.target().name());
+  return context;
+}
+
+std::string text(const Settings& settings) {
+  std::string line;
+  for (const auto& [name, value] : settings) line += name + "=" + value + " ";
+  return line;
+}
+
+void check(const Context& context, const Settings& problem, const Settings& config) {
+  INFO(text(problem) << "| " << text(config) << "| seed " << Catch::getSeed());
+  try {
+    const RunResult result =
+        run_template(context, gemm_template(),
+                     {.problem = problem, .config = config, .inputs = {}, .seed = Catch::getSeed()});
+    INFO(result.verdict.wrong << " of " << result.verdict.checked << " wrong, first " << result.verdict.first
+                              << ", unwritten " << result.verdict.unwritten.size());
+    CHECK(result.verdict.ok());
+    REQUIRE(result.kernel.kernel.resources());
+    CHECK(result.kernel.kernel.resources()->spill_stores == 0);
+    for (const Diagnostic& remark : result.kernel.kernel.diagnostics()) FAIL_CHECK(remark.message);
+  } catch (const Error& error) {
+    FAIL_CHECK(error.what());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("wgmma on the GPU computes D for random shapes in random configurations", "[gpu][wgmma]") {
+  const TemporaryFolder folder;
+  const Context context = require_wgmma(folder);
+  std::mt19937 random(Catch::getSeed());
+  const auto pick = [&](std::initializer_list<const char*> list) {
+    return std::string(*(list.begin() + random() % list.size()));
+  };
+  for (int i = 0; i < 40; ++i) {
+    const auto size = [&](unsigned most) { return std::to_string(1 + random() % most); };
+    const unsigned most = i % 4 == 0 ? 100 : 700;
+    const Settings problem{{"m", size(most)},
+                           {"n", size(most)},
+                           {"k", size(700)},
+                           {"a", pick({"f16", "bf16"})},
+                           {"d", pick({"f32", "f16", "bf16"})},
+                           {"a_layout", pick({"row", "col"})},
+                           {"b_layout", pick({"row", "col"})},
+                           {"lda", pick({"704", "712"})},
+                           {"ldb", pick({"704", "720"})},
+                           {"ldd", pick({"0", "704", "701"})},
+                           {"beta", pick({"0", "0", "1.5"})}};
+    const auto found = gemm_template().candidates(context.specs(), context.target(),
+                                                  gemm_template().problem(problem), {{"strategy", "wgmma"}});
+    REQUIRE(!found.empty());
+    for (int j = 0; j < 5; ++j) check(context, problem, found[j == 0 ? 0 : random() % found.size()]);
+  }
+}
+
+TEST_CASE("wgmma on the GPU with as many tiles as keep every block busy", "[gpu][wgmma]") {
+  const TemporaryFolder folder;
+  const Context context = require_wgmma(folder);
+  for (const char* n : {"128", "192", "256"})
+    check(context, {{"m", "4096"}, {"n", "2056"}, {"k", "520"}, {"a", "bf16"}, {"d", "bf16"}},
+          {{"strategy", "wgmma"}, {"tile_m", "128"}, {"tile_n", n}, {"warps_m", "8"}});
+}
