@@ -26,7 +26,8 @@ struct Specialised {
   Kernel kernel;
   bool tuned = false;  ///< the configuration comes from a tuning record of this very problem
   std::optional<Settings> borrowed_from = {};  ///< it comes from a record of this, the nearest problem
-  double emit_ms = 0;                          ///< choosing the configuration and building the IR
+  /// Choosing the configuration and building the IR, or finding in the cache what a process before has built.
+  double emit_ms = 0;
 };
 
 struct SpecialiseOptions {

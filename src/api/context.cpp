@@ -195,6 +195,15 @@ Kernel Context::load(const ir::Module& module, std::string_view entry, LinkOptio
   return load_on(*state_, std::move(state), module);
 }
 
+Kernel Context::load(std::string_view ptx, const KernelSignature& signature, LinkOptions link) const {
+  if (!is_gpu()) return load(ptx, signature.name);
+  auto state = std::make_shared<Kernel::State>();
+  state->ptx = ptx;
+  state->signature = signature;
+  state->link = std::move(link);
+  return load_on(*state_, std::move(state), {});
+}
+
 Kernel Context::load(std::string_view ptx, std::string_view entry) const {
   auto state = std::make_shared<Kernel::State>();
   state->ptx = ptx;

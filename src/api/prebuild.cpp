@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/emission.hpp"
 #include "ptxloom/build_words.hpp"
 #include "ptxloom/ptx.hpp"
 #include "ptxloom/runner.hpp"
@@ -7,18 +8,18 @@ namespace ptxloom {
 
 std::vector<Prebuilt> prebuild(const std::shared_ptr<const Specs>& specs, const Template& kernel_template,
                                const Target& target, const Linker& linker, std::span<const Record> records) {
+  const api::Emitter emitter(specs, kernel_template, target, linker.cache());
   std::vector<Prebuilt> built;
   for (const Record& record : records) {
     Prebuilt one{.record = record, .cached = false, .problem = {}};
     try {
       const Settings problem = kernel_template.problem(record.problem);
-      const BuildWords words = split_build_words(record.config);
-      const Settings config = kernel_template.config(*specs, target, problem, words.config);
-      Emitted emitted = kernel_template.emit(specs, target, problem, config);
-      apply_build_words(words.build, emitted.module);
-      LinkOptions options = link_options(words.build);
+      const api::Emission emission = emitter.emit(problem, record.config);
+      LinkOptions options = link_options(split_build_words(record.config).build);
       options.target = target.name();
-      one.cached = linker.link(print(emitted.module), options).cached;
+      const std::string ptx = print(*emission.module);
+      one.cached = linker.link(ptx, options).cached;
+      emitter.keep(problem, record.config, emission, ptx);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::missing) throw;
       one.problem = error.diagnostics().front();

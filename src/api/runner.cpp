@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/emission.hpp"
 #include "api/require_record.hpp"
 #include "api/stopwatch.hpp"
 #include "ptxloom/build_words.hpp"
@@ -15,59 +16,53 @@
 namespace ptxloom {
 namespace {
 
-struct Chosen {
-  Settings config;  // of the template
-  Settings build;
+/// Words of a configuration, and where they come from.
+struct Wish {
+  Settings words;  // of the template, and build words
   bool tuned = false;
   std::optional<Settings> borrowed_from = {};
 };
 
-/// A record's configuration for this problem; nullopt where it contradicts the given words, or does not fit.
-std::optional<Chosen> from_record(const Context& context, const Template& kernel_template,
-                                  const Settings& problem, const Settings& given, const Record& record) {
+/// A record's words for this problem; nullopt where it contradicts the given ones.
+std::optional<Wish> wish_of(const Record& record, const Settings& problem, const Settings& given) {
   const auto contradicts = [&](const auto& word) {
     const auto kept = record.config.find(word.first);
     return kept == record.config.end() || kept->second != word.second;
   };
   if (std::ranges::any_of(given, contradicts)) return std::nullopt;
-  try {
-    const BuildWords words = split_build_words(record.config);
-    Chosen choice{.config = kernel_template.config(context.specs(), context.target(), problem, words.config),
-                  .build = words.build,
-                  .tuned = record.problem == problem};
-    if (!choice.tuned) choice.borrowed_from = record.problem;
-    return choice;
-  } catch (const Error& error) {
-    context.log()(LogLevel::warning, fmt::format("a tuning record does not fit: {}", error.what()));
-    return std::nullopt;
-  }
+  Wish wish{.words = record.config, .tuned = record.problem == problem};
+  if (!wish.tuned) wish.borrowed_from = record.problem;
+  return wish;
 }
 
 /// The record of this very problem, as whoever must hit gets it.
-Chosen must_find(const Context& context, const Template& kernel_template, const Settings& problem,
-                 const Settings& given) {
+Wish required_wish(const Context& context, const Template& kernel_template, const Settings& problem,
+                   const Settings& given) {
   const Record record = api::require_record(context, kernel_template.name(), problem);
-  if (auto choice = from_record(context, kernel_template, problem, given, record)) return std::move(*choice);
+  if (auto wish = wish_of(record, problem, given)) return std::move(*wish);
   throw Error(ErrorKind::refused, "no-record",
               fmt::format("the record of {} for this problem has another configuration than is asked for: {}",
                           kernel_template.name(), api::words_of(record.config)),
               "ask for no configuration, or allow what is not recorded (must_hit)");
 }
 
-Chosen known_config(const Context& context, const Template& kernel_template, const Settings& problem,
-                    const Settings& given) {
+/// What the records of this device know.
+std::optional<Wish> recorded_wish(const Context& context, const Template& kernel_template,
+                                  const Settings& problem, const Settings& given) {
+  if (!context.is_gpu()) return std::nullopt;
+  const DeviceKey device = device_key(context.device());
+  auto record = context.records().find(device, kernel_template.name(), problem);
+  if (!record) record = context.records().nearest(device, kernel_template.name(), problem);
+  return record ? wish_of(*record, problem, given) : std::nullopt;
+}
+
+/// The kernel of a wish, emitted here or by a process before; the executor runs IR, which the cache has not.
+api::Emission fulfil(const api::Emitter& emitter, const Context& context, const Settings& problem,
+                     const Settings& words) {
   if (context.is_gpu()) {
-    const DeviceKey device = device_key(context.device());
-    auto record = context.records().find(device, kernel_template.name(), problem);
-    if (!record) record = context.records().nearest(device, kernel_template.name(), problem);
-    if (record) {
-      if (auto choice = from_record(context, kernel_template, problem, given, *record))
-        return std::move(*choice);
-    }
+    if (auto known = emitter.find(problem, words)) return std::move(*known);
   }
-  const BuildWords words = split_build_words(given);
-  return {.config = kernel_template.config(context.specs(), context.target(), problem, words.config),
-          .build = words.build};
+  return emitter.emit(problem, words);
 }
 
 const HostTensor* find_tensor(std::span<const HostTensor> tensors, std::string_view name) {
@@ -164,21 +159,37 @@ Specialised specialise(const Context& context, const Template& kernel_template, 
                        const Settings& config, const SpecialiseOptions& options) {
   api::Stopwatch watch;
   const Settings whole = kernel_template.problem(problem);
-  Chosen chosen = options.must_hit ? must_find(context, kernel_template, whole, config)
-                                   : known_config(context, kernel_template, whole, config);
-  Emitted emitted = kernel_template.emit(context, context.target(), whole, chosen.config);
-  apply_build_words(chosen.build, emitted.module);
+  const api::Emitter emitter(context, kernel_template, context.target(), context.linker().cache());
+  std::optional<Wish> wish = options.must_hit ? required_wish(context, kernel_template, whole, config)
+                                              : recorded_wish(context, kernel_template, whole, config);
+  std::optional<api::Emission> emission;
+  if (wish) {
+    try {
+      emission = fulfil(emitter, context, whole, wish->words);
+    } catch (const Error& error) {
+      if (options.must_hit) throw;
+      context.log()(LogLevel::warning, fmt::format("a tuning record does not fit: {}", error.what()));
+    }
+  }
+  if (!emission) {
+    wish = Wish{.words = config};
+    emission = fulfil(emitter, context, whole, config);
+  }
   const double emit_ms = watch.lap();
-  LinkOptions link = link_options(chosen.build);
+
+  LinkOptions link = link_options(split_build_words(emission->config).build);
   link.cached_only = options.must_hit;
-  chosen.config.insert(chosen.build.begin(), chosen.build.end());
+  const Kernel kernel =
+      emission->module ? context.load(*emission->module, emission->launch.entry, std::move(link))
+                       : context.load(emission->ptx, signature_of(emission->launch), std::move(link));
+  if (emission->module && context.is_gpu()) emitter.keep(whole, wish->words, *emission, kernel.ptx());
   return {.problem = whole,
-          .config = std::move(chosen.config),
+          .config = std::move(emission->config),
           .tensors = kernel_template.tensors(whole),
-          .launch = emitted.launch,
-          .kernel = context.load(emitted.module, emitted.launch.entry, std::move(link)),
-          .tuned = chosen.tuned,
-          .borrowed_from = std::move(chosen.borrowed_from),
+          .launch = std::move(emission->launch),
+          .kernel = kernel,
+          .tuned = wish->tuned,
+          .borrowed_from = std::move(wish->borrowed_from),
           .emit_ms = emit_ms};
 }
 

@@ -18,23 +18,46 @@ class Joiner {
   }
 
   std::vector<Joined> run() {
-    table(0);
+    if (sieve_rows()) table(0);
     return std::move(out_);
   }
 
  private:
   using Index = std::size_t;
 
+  /// Leaves out the rows that what is known excludes by itself; false where a table has no other.
+  bool sieve_rows() {
+    for (const Table& table : form_.tables()) {
+      std::vector<const Row*>& rows = rows_.emplace_back();
+      for (const Row& row : table.rows)
+        if (may_fit(table, row)) rows.push_back(&row);
+      if (rows.empty()) return false;
+    }
+    return true;
+  }
+
+  bool may_fit(const Table& table, const Row& row) const {
+    if (row.need != nullptr && !on_target({row.need})) return false;
+    for (Index i = 0; i < row.cells.size() && !known_.empty(); ++i) {
+      const int slot = table.columns[i];
+      const Cell& cell_here = row.cells[i];
+      if (cell_here.kind != Cell::Kind::one_of) continue;
+      if (std::none_of(cell_here.values.begin(), cell_here.values.end(),
+                       [&](const Alternative& any) { return fits(slot, any.value); }))
+        return false;
+    }
+    return true;
+  }
+
   void table(Index index) {
     if (index == form_.tables().size()) return finish();
-    for (const Row& row : form_.tables()[index].rows) {
+    for (const Row* const row : rows_[index]) {
       if (out_.size() >= most_) return;
-      if (row.need != nullptr && !on_target({row.need})) continue;
       const bool lax = state_.lax;
-      state_.lax = lax || row.lax;
-      if (row.need != nullptr) state_.needs.push_back(row.need);
-      cell(index, row, 0);
-      if (row.need != nullptr) state_.needs.pop_back();
+      state_.lax = lax || row->lax;
+      if (row->need != nullptr) state_.needs.push_back(row->need);
+      cell(index, *row, 0);
+      if (row->need != nullptr) state_.needs.pop_back();
       state_.lax = lax;
     }
   }
@@ -145,6 +168,7 @@ class Joiner {
   const std::vector<Known>& known_;
   const std::size_t most_;
   const Target* const target_;
+  std::vector<std::vector<const Row*>> rows_;  // by table: those that may be in the result
   Joined state_;
   std::vector<std::pair<int, const Cell*>> postponed_;
   std::vector<Joined> out_;

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <system_error>
 
-#include "base/tensor_map_text.hpp"
+#include "tune/plan_json.hpp"
 
 namespace ptxloom::tune {
 namespace {
@@ -50,95 +50,6 @@ class Mapping {
   void* data_ = nullptr;
   std::size_t bytes_;
 };
-
-Type type_named(const std::string& name) {
-  if (const auto type = find_type(name)) return *type;
-  throw Error(ErrorKind::usage, "bad-task", fmt::format("there is no type '{}'", name));
-}
-
-Json to_json(const TensorPlan& plan) {
-  return {{"name", plan.name},
-          {"type", plan.type.name},
-          {"shape", plan.shape},
-          {"role", static_cast<int>(plan.role)}};
-}
-
-TensorPlan read_tensor(const Json& json) {
-  return {.name = json.at("name"),
-          .type = type_named(json.at("type")),
-          .shape = json.at("shape"),
-          .role = static_cast<TensorPlan::Role>(json.at("role").get<int>())};
-}
-
-Json to_json(const LaunchPlan& plan) {
-  Json arguments = Json::array();
-  for (const ArgumentPlan& argument : plan.arguments) {
-    arguments.push_back({{"name", argument.name},
-                         {"type", argument.type.name},
-                         {"tensor", argument.tensor},
-                         {"bits", argument.bits}});
-    if (argument.map) arguments.back()["map"] = to_hex(*argument.map);
-  }
-  return {{"entry", plan.entry},
-          {"grid", plan.grid},
-          {"blocks_per_sm", plan.blocks_per_sm},
-          {"block", plan.block},
-          {"cluster", plan.cluster},
-          {"shared", plan.shared_bytes},
-          {"arguments", std::move(arguments)}};
-}
-
-LaunchPlan read_launch(const Json& json) {
-  LaunchPlan plan{.entry = json.at("entry"),
-                  .grid = json.at("grid"),
-                  .blocks_per_sm = json.at("blocks_per_sm"),
-                  .block = json.at("block"),
-                  .cluster = json.at("cluster"),
-                  .shared_bytes = json.at("shared")};
-  for (const Json& argument : json.at("arguments")) {
-    plan.arguments.push_back({.name = argument.at("name"),
-                              .type = type_named(argument.at("type")),
-                              .tensor = argument.at("tensor"),
-                              .bits = argument.at("bits")});
-    if (!argument.contains("map")) continue;
-    plan.arguments.back().map = tensor_map_from_hex(argument["map"].get<std::string>());
-    if (!plan.arguments.back().map)
-      throw Error(ErrorKind::usage, "bad-task", "a tensor map of the task cannot be read");
-  }
-  return plan;
-}
-
-Json to_json(const MatrixProduct& p) {
-  return {{"sizes", {p.m, p.n, p.k}},
-          {"types", {p.a.name, p.b.name, p.c.name, p.d.name}},
-          {"rows", {p.a_rows, p.b_rows}},
-          {"leading", {p.lda, p.ldb, p.ldc, p.ldd}},
-          {"scales", {p.alpha, p.beta}}};
-}
-
-MatrixProduct read_product(const Json& json) {
-  const auto type = [&](std::size_t i) {
-    const std::string name = json.at("types").at(i);
-    return name.empty() ? Type() : type_named(name);  // there may be no c
-  };
-  const auto& sizes = json.at("sizes");
-  const auto& leading = json.at("leading");
-  return {.m = sizes.at(0),
-          .n = sizes.at(1),
-          .k = sizes.at(2),
-          .a = type(0),
-          .b = type(1),
-          .c = type(2),
-          .d = type(3),
-          .a_rows = json.at("rows").at(0),
-          .b_rows = json.at("rows").at(1),
-          .lda = leading.at(0),
-          .ldb = leading.at(1),
-          .ldc = leading.at(2),
-          .ldd = leading.at(3),
-          .alpha = json.at("scales").at(0),
-          .beta = json.at("scales").at(1)};
-}
 
 std::size_t aligned(std::size_t offset) { return (offset + 4095) / 4096 * 4096; }
 

@@ -9,6 +9,7 @@
 #include "ptxloom/gemm.hpp"
 #include "reference.hpp"
 #include "rules.hpp"
+#include "templates/gemm/digest.hpp"
 #include "templates/gemm/space.json.hpp"
 
 namespace ptxloom {
@@ -30,6 +31,7 @@ class GemmTemplate final : public Template {
 
   std::string_view name() const override { return space_.name(); }
   std::string_view space() const override { return kSpaceJson; }
+  std::string_view digest() const override { return spaces::gemm::kDigest; }
   Settings problem(const Settings& given) const override { return complete_problem(space_, given); }
 
   std::vector<TensorPlan> tensors(const Settings& words) const override {
