@@ -80,7 +80,8 @@ class Context {
   Kernel load(const ir::Module& module, std::string_view entry = {}, LinkOptions link = {}) const;
   /// The same for PTX text. On a GPU the linker alone judges it; in the executor it must be within the specs.
   Kernel load(std::string_view ptx, std::string_view entry = {}) const;
-  /// The same for text that was printed before, of a kernel with this signature: on a GPU it is not even read.
+  /// The same for text that was printed before, of a kernel with this signature: on a GPU it is not even
+  /// read.
   Kernel load(std::string_view ptx, const KernelSignature& signature, LinkOptions link = {}) const;
 
   /// Waits for all work; throws Error(refused, "device-fault").

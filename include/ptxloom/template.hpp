@@ -31,8 +31,8 @@ class Template {
   /// each.
   virtual std::string_view space() const = 0;
   /// A hash of everything that its configurations, launch plans and kernels come of, besides the words given
-  /// and the target: its own code, and this library's. Kernels of one that names it are kept in the cache, and
-  /// a later process need not emit them again; empty: it emits them each time.
+  /// and the target: its own code, and this library's. Kernels of one that names it are kept in the cache,
+  /// and a later process need not emit them again; empty: it emits them each time.
   virtual std::string_view digest() const { return {}; }
   /// The problem whole: words checked, defaults filled in. Throws Error(usage) for an unknown word or value,
   /// a size of zero or one that overflows.

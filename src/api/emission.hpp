@@ -8,8 +8,8 @@
 #include "ptxloom/context.hpp"
 #include "ptxloom/template.hpp"
 
-// What a template makes of a problem and a configuration. A process that finds it in the cache need not choose
-// the configuration, compile the specs' forms or emit a single instruction.
+// What a template makes of a problem and a configuration. A process that finds it in the cache need not
+// choose the configuration, compile the specs' forms or emit a single instruction.
 namespace ptxloom::api {
 
 struct Emission {

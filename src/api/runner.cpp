@@ -179,9 +179,9 @@ Specialised specialise(const Context& context, const Template& kernel_template, 
 
   LinkOptions link = link_options(split_build_words(emission->config).build);
   link.cached_only = options.must_hit;
-  const Kernel kernel =
-      emission->module ? context.load(*emission->module, emission->launch.entry, std::move(link))
-                       : context.load(emission->ptx, signature_of(emission->launch), std::move(link));
+  const Kernel kernel = emission->module
+                            ? context.load(*emission->module, emission->launch.entry, std::move(link))
+                            : context.load(emission->ptx, signature_of(emission->launch), std::move(link));
   if (emission->module && context.is_gpu()) emitter.keep(whole, wish->words, *emission, kernel.ptx());
   return {.problem = whole,
           .config = std::move(emission->config),

@@ -49,10 +49,9 @@ std::string hint_of(const Misreading& misreading, std::string_view mnemonic, con
   text += text.empty() ? "nearest: " : "; nearest: ";
   bool first = true;
   for (const spec::NearOpcode& near : misreading.nearest) {
-    text.append(first ? "" : ", ").append(near.variant.opcode());
+    text.append(first ? "" : ", ").append(near.opcode);
     first = false;
-    if (near.elsewhere)
-      text += " (not on " + std::string(target.name()) + ": needs " + spec::where_legal(near.variant) + ")";
+    if (!near.needs.empty()) text += " (not on " + std::string(target.name()) + ": needs " + near.needs + ")";
   }
   return text;
 }
@@ -90,20 +89,19 @@ std::pair<std::string, std::string> reason_of(const Misreading& misreading, std:
 }  // namespace
 
 Diagnostic Specs::explain(std::string_view opcode, const Target& target) const {
-  const std::span<const Variant> readings = match(opcode);
-  const auto documented =
-      std::find_if(readings.begin(), readings.end(), [](Variant variant) { return !variant.undocumented(); });
-  if (documented != readings.end())
-    return {.code = "not-on-target",
-            .message = std::string(opcode) + " is not on " + std::string(target.name()),
-            .hint = "it needs " + spec::where_legal(*documented)};
-  const std::string mnemonic(spec::mnemonic_of(opcode));
-  if (database_->with_mnemonic(mnemonic).empty())
-    return {
-        .code = "unknown-instruction",
-        .message = "there is no instruction '" + mnemonic + "'",
-        .hint = "did you mean " + nearest_mnemonic(*database_, opcode) + "? `ptxloom list` shows them all"};
   return database_->remember_reason(std::string(target.name()) + ' ' + std::string(opcode), [&] {
+    const std::span<const Variant> readings = match(opcode);
+    const auto documented = std::ranges::find_if(readings, [](Variant v) { return !v.undocumented(); });
+    if (documented != readings.end())
+      return Diagnostic{.code = "not-on-target",
+                        .message = std::string(opcode) + " is not on " + std::string(target.name()),
+                        .hint = "it needs " + spec::where_legal(*documented)};
+    const std::string mnemonic(spec::mnemonic_of(opcode));
+    if (database_->with_mnemonic(mnemonic).empty())
+      return Diagnostic{
+          .code = "unknown-instruction",
+          .message = "there is no instruction '" + mnemonic + "'",
+          .hint = "did you mean " + nearest_mnemonic(*database_, opcode) + "? `ptxloom list` shows them all"};
     const Misreading misreading = spec::misread(*database_, opcode, target);
     const std::string hint = hint_of(misreading, mnemonic, target);
     if (!readings.empty())

@@ -2,13 +2,13 @@
 #include "spec/near.hpp"
 
 #include <algorithm>
-#include <set>
 #include <tuple>
 
 #include "base/nearest.hpp"
 #include "spec/feasible.hpp"
 #include "spec/join.hpp"
 #include "spec/laid.hpp"
+#include "spec/select.hpp"
 
 namespace ptxloom::spec {
 namespace {
@@ -174,18 +174,26 @@ class Misreader {
   }
 
   void name_nearest(const std::vector<Candidate>& candidates) {
-    std::set<std::string_view> seen;
     for (const Candidate& candidate : candidates) {
       if (result_.nearest.size() == kNearest) return;
-      database_.with(*chosen_[candidate.form].form, [&](FormVariants& variants) {
-        for (const Variant variant : variants.of(candidate.row, candidate.hidden)) {
-          if (variant.undocumented() || variant.opcode() == opcode_) continue;
-          if (seen.insert(variant.opcode()).second)
-            result_.nearest.push_back({.variant = variant, .elsewhere = !variant.since(target_)});
-          return;
-        }
-      });
+      const FormData& form = *chosen_[candidate.form].form;
+      std::string opcode = database_.form(form).opcode().render(candidate.row.values, candidate.hidden);
+      const auto named = [&](const NearOpcode& near) { return near.opcode == opcode; };
+      if (opcode == opcode_ || std::ranges::any_of(result_.nearest, named)) continue;
+      std::string needs;
+      if (candidate.elsewhere) needs = needs_of(form, candidate);
+      result_.nearest.push_back({.opcode = std::move(opcode), .needs = std::move(needs)});
     }
+  }
+
+  /// Empty where another row of the same opcode is on the target.
+  std::string needs_of(const FormData& form, const Candidate& candidate) const {
+    std::string needs;
+    database_.with(form, [&](FormVariants& variants) {
+      const std::vector<Variant>& same = variants.of(candidate.row, candidate.hidden);
+      if (!same.empty() && !same.front().since(target_)) needs = where_legal(same.front());
+    });
+    return needs;
   }
 
   /// Of the form that understands most: by the word that is lost, what it could be.

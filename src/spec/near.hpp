@@ -15,8 +15,8 @@ namespace ptxloom::spec {
 
 /// A legal opcode near the wrong one.
 struct NearOpcode {
-  Variant variant;
-  bool elsewhere = false;  // not on the target
+  std::string opcode;
+  std::string needs;  // which targets have it, where this one has not
 };
 
 /// Words that would be legal if one word became another: "" is none at all.

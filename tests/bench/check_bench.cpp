@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checking PTX, in CPU time, which a busy machine does not change. Claims: at least 20,000 lines a second by
-// `check --jsonl`, legal or not; parse and check of a large file at least 20 times as fast as ptxas -O0; the
-// specs are there in less than 1 ms.
+// Checking PTX. Claims: at least 20,000 lines a second by `check --jsonl`, legal or not, which takes all
+// cores; parse and check of a large file at least 20 times as fast as ptxas -O0, both in CPU time, which a
+// busy machine does not change; the specs are there in less than 1 ms.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -82,8 +82,13 @@ double cpu_seconds_of_children() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// Lines a second of one core by `ptxloom check --jsonl FILE`, start included.
-double rate(const std::filesystem::path& tool, const std::vector<Line>& lines, int times) {
+/// Lines a second by `ptxloom check --jsonl FILE`, start included.
+struct Rate {
+  double all = 0;       // by the clock
+  double one_core = 0;  // of CPU time
+};
+
+Rate rate(const std::filesystem::path& tool, const std::vector<Line>& lines, int times) {
   const std::filesystem::path file =
       std::filesystem::temp_directory_path() / fmt::format("check_bench.{}", ::getpid());
   std::ofstream out(file);
@@ -96,10 +101,12 @@ double rate(const std::filesystem::path& tool, const std::vector<Line>& lines, i
   const std::string command =
       fmt::format("'{}' check --jsonl '{}' > /dev/null", tool.string(), file.string());
   const double before = cpu_seconds_of_children();
-  const int status = std::system(command.c_str());
+  int status = 0;
+  const double ms = bench::milliseconds_of([&] { status = std::system(command.c_str()); });
   std::filesystem::remove(file);
   if (status != 0 && status != 256) fmt::print(stderr, "{} failed\n", command);
-  return static_cast<double>(lines.size()) * times / (cpu_seconds_of_children() - before);
+  const double count = static_cast<double>(lines.size()) * times;
+  return {.all = 1000 * count / ms, .one_core = count / (cpu_seconds_of_children() - before)};
 }
 
 /// A module of about so many bytes: the largest gemm, again and again.
@@ -152,6 +159,7 @@ int main(int, char** argv) {
   const std::vector<Line> legal = lines_of(*specs, random);
   for (const auto& [what, rate] : {std::pair("legal", rate(tool, legal, 20)),
                                    std::pair("illegal", rate(tool, illegal(legal, random), 4))})
-    fmt::print("check --jsonl, {}: {:.0f} lines/s; of the 20000 claimed: {:.2f}\n", what, rate, rate / 20000);
+    fmt::print("check --jsonl, {}: {:.0f} lines/s, {:.0f} of CPU time; of the 20000 claimed: {:.2f}\n", what,
+               rate.all, rate.one_core, rate.all / 20000);
   compare_with_ptxas(specs);
 }

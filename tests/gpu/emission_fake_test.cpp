@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one process has emitted, the next finds in the cache, wherever it is certain to be the same. The driver
-// keeps books only.
+// What one process has emitted, the next finds in the cache, wherever it is certain to be the same. The
+// driver keeps books only.
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>
 
