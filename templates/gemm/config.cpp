@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "rules.hpp"
 #include "wgmma_plan.hpp"
@@ -72,18 +73,45 @@ bool divides(const Problem& p, const Config& c) {
   return whole(p.m, c.tile_m) && whole(p.n, c.tile_n) && whole(p.k, c.tile_k);
 }
 
-constexpr std::string_view kLeastWgmma = "m64n8k16";
+constexpr std::string_view kLeastColumns = "8";
+constexpr std::string_view kOddColumns = "40";  // that only some types have, beside 8 and 24
 
-std::array<Choice, 5> wgmma_words(const Problem& p, std::string_view shape) {
+std::string with_columns(std::string shape, std::string_view columns) {
+  return shape.replace(shape.find('N'), 1, columns);
+}
+
+// What names a dense wgmma. (N stands in the shape too; given apart it spares looking at all the others.)
+std::array<Choice, 7> wgmma_words(const Problem& p, std::string_view shape, std::string_view columns) {
   return {{{"shape", shape},
+           {"N", columns},
+           {"ratio", "1"},
            {"a", p.a.type.name},
            {"b", p.b.type.name},
            {"d", p.accumulator.name},
            {"source", "descriptor"}}};
 }
 
-void set_mma(Config& config, Variant mma, const std::string& shape) {
-  config.mma = mma;
+bool has_wgmma(const Specs& specs, const Target& target, const Problem& p, const std::string& shape,
+               std::string_view columns) {
+  const std::string whole = with_columns(shape, columns);
+  return std::apply(
+      [&](auto... word) { return specs.find("wgmma.mma_async", {word...}, target).has_value(); },
+      wgmma_words(p, whole, columns));
+}
+
+Variant select_wgmma(const Specs& specs, const Target& target, const Problem& p, const std::string& shape,
+                     std::string_view columns) {
+  const std::string whole = with_columns(shape, columns);
+  return specs.select("wgmma.mma_async", wgmma_words(p, whole, columns), target);
+}
+
+bool has_mma(const Specs& specs, const Target& target, const Problem& p, const std::string& shape) {
+  if (is_wgmma(shape)) return has_wgmma(specs, target, p, shape, kLeastColumns);
+  return std::apply([&](auto... word) { return specs.find("mma.sync", {word...}, target).has_value(); },
+                    mma_words(p, shape));
+}
+
+void set_shape(Config& config, const std::string& shape) {
   config.shape = shape;
   const auto extent = [&](char axis) { return std::atoi(shape.c_str() + shape.find(axis) + 1); };
   config.mma_m = extent('m');
@@ -151,22 +179,20 @@ int estimated_registers(const Target& target, const Problem& p, const Config& c)
 
 std::vector<std::string> mma_shapes(const ParameterSpace& space, const Specs& specs, const Target& target,
                                     const Problem& problem) {
-  std::vector<std::pair<int, std::string>> found;  // by multiply-adds
+  std::vector<std::pair<int, std::string>> found;  // by multiply-adds, of wgmma counted as none
   for (const TemplateParameter& parameter : space.config()) {
     if (parameter.name != "mma") continue;
     for (const std::string& shape : parameter.values) {
-      if (shape == kWgmmaShape) continue;
-      const auto words = mma_words(problem, shape);
-      const auto mma = specs.find("mma.sync", {words[0], words[1], words[2], words[3]}, target);
-      if (!mma) continue;
+      if (!has_mma(specs, target, problem, shape)) continue;
       Config config;
-      set_mma(config, *mma, shape);
-      found.emplace_back(-config.mma_m * config.mma_n * config.mma_k, shape);
+      set_shape(config, shape);
+      found.emplace_back(
+          is_wgmma(shape) ? std::numeric_limits<int>::min() : -config.mma_m * config.mma_n * config.mma_k,
+          shape);
     }
   }
   std::sort(found.begin(), found.end());
   std::vector<std::string> shapes;
-  if (has_wgmma(specs, target, problem)) shapes.emplace_back(kWgmmaShape);
   for (auto& [size, shape] : found) shapes.push_back(std::move(shape));
   return shapes;
 }
@@ -182,26 +208,12 @@ Config read_config(const Specs& specs, const Target& target, const Problem& prob
   c.stages = number("stages");
   if (c.strategy == Strategy::wgmma && inadmissible(target, problem, c).empty()) {
     c.mma_n = c.group_n();
-    const std::string shape = "m64n" + std::to_string(c.mma_n) + "k" + std::to_string(c.mma_k);
-    c.mma = specs.select("wgmma.mma_async", wgmma_words(problem, shape), target);
+    c.mma = select_wgmma(specs, target, problem, c.shape, std::to_string(c.mma_n));
   }
   return c;
 }
 
-bool has_wgmma(const Specs& specs, const Target& target, const Problem& problem) {
-  if (problem.a.type.bits != 16 || problem.a.type != problem.b.type) return false;
-  const auto words = wgmma_words(problem, kLeastWgmma);
-  return specs.find("wgmma.mma_async", {words[0], words[1], words[2], words[3], words[4]}, target)
-      .has_value();
-}
-
-void require_wgmma(const Specs& specs, const Target& target, const Problem& problem) {
-  if (problem.a.type.bits != 16 || problem.a.type != problem.b.type)
-    throw Error(ErrorKind::refused, "no-configuration",
-                "gemm: strategy wgmma is for f16 and bf16, not " + std::string(problem.a.type.name),
-                "use strategy=mma");
-  specs.select("wgmma.mma_async", wgmma_words(problem, kLeastWgmma), target);
-}
+bool is_wgmma(std::string_view shape) { return shape.find('N') != std::string_view::npos; }
 
 Config partial_config(const Config& base, const Settings& words) {
   const auto number = [&](const char* name, int& value) {
@@ -297,14 +309,13 @@ Config base_config(const Specs& specs, const Target& target, const Problem& prob
   base.bake = read_bake(word("static", "none"));
   base.a = access_of(specs, target, problem.a);
   base.b = access_of(specs, target, problem.b);
-  if (shape == kWgmmaShape) {
-    require_wgmma(specs, target, problem);
+  set_shape(base, shape);
+  if (is_wgmma(shape)) {
     base.strategy = Strategy::wgmma;
-    base.shape = shape;
-    base.mma_m = kWgmmaRows;
-    base.mma_k = 256 / problem.a.type.bits;
+    base.mma = select_wgmma(specs, target, problem, shape, kLeastColumns);
+    base.every_width = has_wgmma(specs, target, problem, shape, kOddColumns);
   } else {
-    set_mma(base, specs.select("mma.sync", mma_words(problem, shape), target), shape);
+    base.mma = specs.select("mma.sync", mma_words(problem, shape), target);
   }
   if (given.contains("strategy")) base.strategy = read_strategy(given.find("strategy")->second);
   return base;

@@ -30,9 +30,10 @@ struct Config {
   bool across_tiles = false;  ///< the first fragments of a tile are read during the tile before
   Bake bake = Bake::none;
   Access a, b;
-  Variant mma;
+  Variant mma;        ///< of wgmma the narrowest, until all words are read
   std::string shape;  ///< "m16n8k16"
   int mma_m = 0, mma_n = 0, mma_k = 0;
+  bool every_width = false;  ///< of wgmma: N is any multiple of 8; else 8, 24 or a multiple of 16
 
   /// That multiply. With wgmma four along m are a warpgroup, and one warp more loads.
   int warps() const { return warps_m * warps_n; }
@@ -63,17 +64,12 @@ int shared_bytes(const Target& target, const Problem& problem, const Config& con
 /// Registers a thread will need, roughly: what decides whether a configuration can be good.
 int estimated_registers(const Target& target, const Problem& problem, const Config& config);
 
-/// Whether the target has wgmma for the problem's types, and the template uses it for them.
-bool has_wgmma(const Specs& specs, const Target& target, const Problem& problem);
-/// Throws Error(refused) that says which types or which targets have it.
-void require_wgmma(const Specs& specs, const Target& target, const Problem& problem);
-
 /// The words of a configuration as data; `mma` is selected from the specs. Throws where the target has no
 /// such mma.
 Config read_config(const Specs& specs, const Target& target, const Problem& problem, const Settings& words);
 
-/// What the word `mma` says with strategy wgmma, whose shape follows from the tiles.
-inline constexpr std::string_view kWgmmaShape = "m64nNk16";
+/// Whether a value of the word `mma` is of wgmma, whose N follows from the tiles: "m64nNk16".
+bool is_wgmma(std::string_view shape);
 
 /// Values of the word `mma` that the target has for the problem's types: wgmma's first, then the shapes of
 /// mma.sync, the deepest first.

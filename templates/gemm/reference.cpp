@@ -52,6 +52,8 @@ Dot dot(const Problem& p, const Values& a, const Values& b, std::uint64_t row, s
   return result;
 }
 
+bool is_fp8(Type type) { return type == e4m3 || type == e5m2; }
+
 double epsilon(Type type) {
   if (type == f64) return 0x1p-52;
   if (type == f32) return 0x1p-23;
@@ -69,8 +71,10 @@ Expectation::Point point(const Problem& p, const Dot& dot, double c, std::uint64
     return {index, static_cast<double>(static_cast<std::int32_t>(wide)), 0};
   }
   const double product = p.alpha * dot.sum, value = product + p.beta * c;
-  const double steps = std::ceil(p.k / 8.0) + 4;
-  const double summing = steps * epsilon(p.accumulator) * 4 * (dot.largest + 1e-30) * std::abs(p.alpha);
+  // Those of sm_89 and sm_90 keep 13 bits of sums of 8-bit floats, 32 of k at a time.
+  const double steps = std::ceil(p.k / (is_fp8(p.a.type) ? 32.0 : 8.0)) + 4;
+  const double kept = is_fp8(p.a.type) ? 0x1p-13 : epsilon(p.accumulator);
+  const double summing = steps * kept * 4 * (dot.largest + 1e-30) * std::abs(p.alpha);
   const double scaling = 2 * epsilon(p.accumulator) * (std::abs(product) + std::abs(p.beta * c));
   const double rounding = epsilon(p.d.type) * std::abs(value) + (p.d.type == f16 ? 0x1p-24 : 0);
   return {index, value, summing + scaling + rounding};

@@ -99,11 +99,12 @@ namespace {
 
 const std::vector<Rule>& table() {
   static const std::vector<Rule> all = [] {
-    std::vector<Rule> list = {{"strategy wgmma goes with mma=m64nNk16, and no other does",
-                               {"strategy", "mma"},
-                               [](const Target&, const Problem&, const Config& c) {
-                                 return (c.strategy == Strategy::wgmma) == (c.shape == kWgmmaShape);
-                               }}};
+    std::vector<Rule> list = {
+        {"strategy wgmma goes with mma=m64nNk8, m64nNk16 or m64nNk32, and no other does",
+         {"strategy", "mma"},
+         [](const Target&, const Problem&, const Config& c) {
+           return (c.strategy == Strategy::wgmma) == is_wgmma(c.shape);
+         }}};
     for (const std::vector<Rule>& more : {wgmma_rules(), mma_rules()})
       list.insert(list.end(), more.begin(), more.end());
     return list;

@@ -74,8 +74,9 @@ class GemmTemplate final : public Template {
   Settings config(const Specs& specs, const Target& target, const Settings& words,
                   const Settings& given) const override {
     const Problem p(space_, words);
-    const Settings wanted = space_.complete(space_.config(), given);
+    Settings wanted = space_.complete(space_.config(), given);
     const std::vector<std::string> shapes = shapes_for(specs, target, p, wanted);
+    if (shapes.size() == 1) wanted["mma"] = shapes.front();  // as good as given
     for (const std::string& shape : shapes) {
       const std::vector<Config> fitting = fitting_configs(specs, target, p, wanted, shape);
       if (!fitting.empty()) return words_of(fitting.front());
@@ -136,12 +137,12 @@ class GemmTemplate final : public Template {
     std::vector<std::string> shapes = mma_shapes(space_, specs, target, p);
     const auto strategy = wanted.find("strategy");
     if (strategy != wanted.end())
-      std::erase_if(shapes, [&](const std::string& shape) {
-        return (shape == kWgmmaShape) != (strategy->second == "wgmma");
-      });
+      std::erase_if(
+          shapes, [&](const std::string& shape) { return is_wgmma(shape) != (strategy->second == "wgmma"); });
     if (!shapes.empty()) return shapes;
-    if (strategy != wanted.end() && strategy->second == "wgmma") require_wgmma(specs, target, p);
-    specs.select("mma.sync", {{"a", p.a.type.name}, {"b", p.b.type.name}, {"d", p.accumulator.name}}, target);
+    const bool wgmma = strategy != wanted.end() && strategy->second == "wgmma";
+    specs.select(wgmma ? "wgmma.mma_async" : "mma.sync",
+                 {{"a", p.a.type.name}, {"b", p.b.type.name}, {"d", p.accumulator.name}}, target);
     return shapes;
   }
 

@@ -125,8 +125,9 @@ class TensorStores {
   }
 
   void store_pairs(Reg base, const std::vector<Run>& pairs, int row, int column) {
+    const std::string opcode = "st.shared.v2." + std::string(memory_type(p_.d.type).name);
     for (const Run& pair : pairs)
-      k_.emit("st.shared.v2.f32", place_of(base, pair.row - row, pair.column - column), pair.values);
+      k_.emit(opcode, place_of(base, pair.row - row, pair.column - column), pair.values);
   }
 
   Address place_of(Reg base, int row, int column) {

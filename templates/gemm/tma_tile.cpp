@@ -56,6 +56,11 @@ OperandTile::OperandTile(const Matrix& matrix, int extent, int group_extent, int
   boxes_ = ((transposed() ? extent : depth) + box_.width - 1) / box_.width;
 }
 
+// Copies of tf32 would round it; wgmma ignores the low bits.
+TensorMap OperandTile::map() const {
+  return box_.map(matrix_.type == tf32 ? f32 : matrix_.type, matrix_.cols, matrix_.rows, matrix_.ld);
+}
+
 std::uint64_t OperandTile::descriptor() const {
   const int atom = kAtomRows * box_.row_bytes;
   int leading = box_.bytes(), stride = atom;  // from a box to the next; from an atom to the next in a box

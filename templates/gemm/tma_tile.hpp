@@ -32,7 +32,7 @@ class OperandTile {
   /// `extent` rows of A (columns of B), of which a warpgroup uses `group_extent`, by `depth` elements of k.
   OperandTile(const Matrix& matrix, int extent, int group_extent, int depth);
 
-  TensorMap map() const { return box_.map(matrix_.type, matrix_.cols, matrix_.rows, matrix_.ld); }
+  TensorMap map() const;
   const Box& box() const { return box_; }
   bool transposed() const { return !matrix_.k_contiguous; }
   /// Boxes one after the other: number, and how far into the tile each begins along m or n, and along k. The

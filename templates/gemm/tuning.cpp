@@ -61,8 +61,7 @@ tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) 
 std::vector<std::string> values_of(const TemplateParameter& parameter,
                                    const std::vector<std::string>& shapes) {
   if (parameter.name == "mma") return shapes;
-  const bool wgmma = std::ranges::find(shapes, kWgmmaShape) != shapes.end();
-  if (parameter.name == "strategy" && !wgmma) return {"mma"};
+  if (parameter.name == "strategy" && std::ranges::none_of(shapes, is_wgmma)) return {"mma"};
   return parameter.values;
 }
 

@@ -28,7 +28,7 @@ WgmmaLoop::WgmmaLoop(KernelBuilder& k, const Config& config, const WgmmaPlan& pl
     k.emit("mad.lo.u32", b_.low, k.div(in.column, c_.group_n()), step, b_.low);
   }
   for (int i = 0; i < c_.group_m() / kWgmmaRows; ++i)
-    accumulators_.push_back({k.regs(f32, c_.mma.operand("D").registers())});
+    accumulators_.push_back({k.regs(c_.mma.operand("D").type, c_.mma.operand("D").registers())});
 }
 
 // Descriptors differ in the address alone, the low 14 bits: the rest is a constant, and adding to the low
@@ -61,10 +61,20 @@ void WgmmaLoop::multiply_stage(bool first) {
       const int depth = step * c_.mma_k;
       const Reg of_a = descriptor(a_, a, static_cast<int>(i) * kWgmmaRows, depth);
       const Reg of_b = descriptor(b_, b, 0, depth);
-      k_.emit(c_.mma, accumulators_[i][0], of_a, of_b, first && step == 0 ? overwrite_ : add_, 1, 1,
-              plan_.a.transposed() ? 1 : 0, plan_.b.transposed() ? 1 : 0);
+      multiply(accumulators_[i][0], of_a, of_b, first && step == 0 ? overwrite_ : add_);
     }
   k_.emit("wgmma.commit_group.sync.aligned");
+}
+
+// Which immediates follow depends on the type: integers have no signs to flip, and 16 bits are transposed.
+void WgmmaLoop::multiply(const std::vector<Reg>& sums, Reg a, Reg b, Reg add) {
+  const auto has = [&](std::string_view operand) { return c_.mma.operand_index(operand) >= 0; };
+  if (has("TA"))
+    k_.emit(c_.mma, sums, a, b, add, 1, 1, plan_.a.transposed() ? 1 : 0, plan_.b.transposed() ? 1 : 0);
+  else if (has("NA"))
+    k_.emit(c_.mma, sums, a, b, add, 1, 1);
+  else
+    k_.emit(c_.mma, sums, a, b, add);
 }
 
 void WgmmaLoop::release(Reg barrier) {

@@ -37,6 +37,7 @@ class WgmmaLoop {
   Reg descriptor(const Operand& operand, Reg stage_low, int extent, int depth);
   void await_stage();
   void multiply_stage(bool first);
+  void multiply(const std::vector<Reg>& sums, Reg a, Reg b, Reg add);
   void release(Reg barrier);
 
   KernelBuilder& k_;

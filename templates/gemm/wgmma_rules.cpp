@@ -26,6 +26,12 @@ std::vector<Rule> wgmma_rules() {
        [](const Target&, const Problem& p, const Config&) {
          return aligned(p.a.type, p.a.ld) && aligned(p.b.type, p.b.ld);
        }},
+      {"strategy wgmma transposes elements of 16 bits only: others want A and B contiguous along k, "
+       "a_layout=row and b_layout=col; use mma",
+       {"mma"},
+       [](const Target&, const Problem& p, const Config& c) {
+         return (p.a.k_contiguous && p.b.k_contiguous) || c.mma.operand_index("TB") >= 0;
+       }},
       // A tensor copy to global memory writes whole units of 16 bytes, beyond the end of a row too.
       {"strategy wgmma stages D where its rows begin and end at multiples of 16 bytes; else epilogue=direct",
        {"epilogue"},
@@ -49,14 +55,19 @@ std::vector<Rule> wgmma_rules() {
       {"a warpgroup computes a multiple of 8 columns of D",
        {"tile_n", "warps_n"},
        [](const Target&, const Problem&, const Config& c) { return c.tile_n % (8 * c.warps_n) == 0; }},
+      {"wgmma of integers computes 8, 24 or a multiple of 16 columns of D",
+       {"tile_n", "warps_n", "mma"},
+       [](const Target&, const Problem&, const Config& c) {
+         return c.every_width || c.group_n() % 16 == 0 || c.group_n() < 32;
+       }},
       {"the accumulators need more registers than there are",
        {"tile_m", "tile_n", "warps_m", "warps_n"},
        [](const Target& target, const Problem&, const Config& c) {
          return c.group_m() * c.group_n() / kGroupThreads + kBesideSums <=
                 registers_with(1, target.info(), c);
        }},
-      {"tile_k is one step of wgmma, 16, or more of them: 32, 64, 128 or 256",
-       {"tile_k"},
+      {"tile_k is one step of wgmma (as many as 32 bytes hold) or more of them, up to 256",
+       {"tile_k", "mma"},
        [](const Target&, const Problem&, const Config& c) {
          return c.tile_k >= c.mma_k && c.tile_k <= kLongestBox;
        }},

@@ -62,7 +62,7 @@ const Settings kSmall = {
 }  // namespace
 
 TEST_CASE("every type in every layout computes D of an odd shape", "[gemm]") {
-  for (const char* a : {"f16", "bf16", "tf32", "f64", "s8", "u8"})
+  for (const char* a : {"f16", "bf16", "tf32", "f64", "e4m3", "e5m2", "s8", "u8"})
     for (const char* a_layout : {"row", "col"})
       for (const char* b_layout : {"row", "col"})
         check_gemm("sm_90a",
@@ -70,14 +70,16 @@ TEST_CASE("every type in every layout computes D of an odd shape", "[gemm]") {
 }
 
 TEST_CASE("aligned rows take wide copies in every layout", "[gemm]") {
-  for (const char* a : {"f16", "tf32", "f64", "s8"})
+  for (const char* a : {"f16", "tf32", "f64", "e4m3", "s8"})
     for (const char* a_layout : {"row", "col"})
       for (const char* b_layout : {"row", "col"})
         check_gemm("sm_90a",
                    with(shape(80, 96, 160), {{"a", a}, {"a_layout", a_layout}, {"b_layout", b_layout}}));
 }
 
-TEST_CASE("s8 and u8 mix", "[gemm]") {
+TEST_CASE("s8 and u8 mix, and so do e4m3 and e5m2", "[gemm]") {
+  check_gemm("sm_90a", with(shape(33, 40, 70), {{"a", "e4m3"}, {"b", "e5m2"}}));
+  check_gemm("sm_89", with(shape(33, 40, 70), {{"a", "e5m2"}, {"b", "e4m3"}}));
   check_gemm("sm_90a", with(shape(33, 40, 70), {{"a", "s8"}, {"b", "u8"}}));
   check_gemm("sm_80", with(shape(33, 40, 70), {{"a", "u8"}, {"b", "s8"}}));
 }
@@ -124,6 +126,8 @@ TEST_CASE("sizes can be baked in", "[gemm]") {
 TEST_CASE("every target makes the kernel with what it has", "[gemm]") {
   for (const char* target : {"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_120a"})
     for (const char* a : {"f16", "s8"}) check_gemm(target, with(shape(45, 39, 70), {{"a", a}}));
+  for (const char* target : {"sm_89", "sm_90", "sm_100a", "sm_120a"})
+    check_gemm(target, with(shape(45, 39, 70), {{"a", "e4m3"}}));
   for (const char* a : {"bf16", "tf32", "f64"}) check_gemm("sm_80", with(shape(45, 39, 70), {{"a", a}}));
 }
 
@@ -157,11 +161,11 @@ TEST_CASE("random configurations of random problems", "[gemm]") {
   };
   for (int i = 0; i < 60; ++i) {
     const auto size = [&](unsigned most) { return static_cast<int>(1 + random() % most); };
-    Settings problem =
-        with(shape(size(150), size(150), size(200)), {{"a", pick({"f16", "bf16", "tf32", "f64", "s8", "u8"})},
-                                                      {"a_layout", pick({"row", "col"})},
-                                                      {"b_layout", pick({"row", "col"})},
-                                                      {"beta", pick({"0", "1"})}});
+    Settings problem = with(shape(size(150), size(150), size(200)),
+                            {{"a", pick({"f16", "bf16", "tf32", "f64", "e4m3", "e5m2", "s8", "u8"})},
+                             {"a_layout", pick({"row", "col"})},
+                             {"b_layout", pick({"row", "col"})},
+                             {"beta", pick({"0", "1"})}});
     const auto found = gemm_template().candidates(executor("sm_90a").specs(), Target("sm_90a"),
                                                   gemm_template().problem(problem), {});
     REQUIRE(!found.empty());

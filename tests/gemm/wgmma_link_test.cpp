@@ -37,7 +37,12 @@ TEST_CASE("links of wgmma kernels neither spill nor lose what makes them fast", 
   // The most accumulators that two warpgroups can hold, and one.
   check_link(large, {{"tile_m", "256"}, {"tile_n", "136"}, {"warps_m", "8"}});
   check_link(large, {{"tile_m", "128"}, {"tile_n", "216"}, {"warps_m", "4"}, {"warps_n", "1"}});
-  check_link(large, {});
+  for (const char* a : {"bf16", "tf32", "e4m3", "e5m2", "s8", "u8"})
+    for (const char* epilogue : {"staged", "direct"}) {
+      Settings problem = large;
+      problem["a"] = a;
+      check_link(problem, {{"strategy", "wgmma"}, {"epilogue", epilogue}});
+    }
   std::mt19937 random(Catch::getSeed());
   const auto pick = [&](std::initializer_list<const char*> list) {
     return std::string(*(list.begin() + random() % list.size()));

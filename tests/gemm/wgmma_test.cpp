@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strategy wgmma in the CPU executor, judged, against the reference: layouts, result types, tiles of every
-// shape, sizes that end anywhere in a tile, and what it refuses.
+// Strategy wgmma in the CPU executor, judged, against the reference: types, layouts, result types, tiles of
+// every shape, sizes that end anywhere in a tile, and what it refuses.
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <cstring>
 #include <random>
 
 #include "ptxloom/gemm.hpp"
@@ -39,14 +40,31 @@ Settings tiles(int m, int n, int warps_m = 4, int warps_n = 1) {
           {"warps_n", std::to_string(warps_n)}};
 }
 
-/// Runs it and compares every element; the configuration must be one of wgmma.
-void check(const Settings& problem, const Settings& config) {
+/// Types of A and B that wgmma takes contiguous along k only, and of D.
+struct Types {
+  const char *a, *b;
+  std::vector<const char*> d;
+};
+const Types kTypes[] = {{"tf32", "tf32", {"f32", "f16", "bf16"}},
+                        {"e4m3", "e4m3", {"f32", "f16", "bf16"}},
+                        {"e4m3", "e5m2", {"f32", "bf16"}},
+                        {"e5m2", "e4m3", {"f32", "f16"}},
+                        {"e5m2", "e5m2", {"f32"}},
+                        {"s8", "s8", {"s32"}},
+                        {"s8", "u8", {"s32"}},
+                        {"u8", "s8", {"s32"}},
+                        {"u8", "u8", {"s32"}}};
+
+Settings words_of(const Types& types) { return {{"a", types.a}, {"b", types.b}}; }
+
+/// Runs it and compares every element; the configuration must be one of wgmma. Inputs not given are random.
+void check(const Settings& problem, const Settings& config, const std::vector<HostTensor>& inputs = {}) {
   const Settings wanted = with(config, {{"strategy", "wgmma"}});
   INFO("problem " << words(problem) << ", config " << words(wanted) << ", seed " << Catch::getSeed());
   try {
     const RunResult result =
         run_template(executor(), gemm_template(),
-                     {.problem = problem, .config = wanted, .inputs = {}, .seed = Catch::getSeed()});
+                     {.problem = problem, .config = wanted, .inputs = inputs, .seed = Catch::getSeed()});
     INFO("whole configuration " << words(result.kernel.config));
     INFO(result.verdict.wrong << " of " << result.verdict.checked << " wrong; first: " << result.verdict.first
                               << "; unwritten " << result.verdict.unwritten.size());
@@ -80,6 +98,55 @@ TEST_CASE("wgmma in every layout, with results of every type", "[gemm]") {
           check(
               with(shape(136, 104, 88), {{"a", a}, {"a_layout", a_layout}, {"b_layout", b_layout}, {"d", d}}),
               tiles(128, 48, 8));
+}
+
+TEST_CASE("wgmma of every other type, with results of every type", "[gemm]") {
+  for (const Types& types : kTypes)
+    for (const char* d : types.d)
+      for (const char* epilogue : {"staged", "direct"})
+        check(with(with(shape(136, 104, 208), words_of(types)), {{"d", d}}),
+              with(tiles(128, 48, 8), {{"epilogue", epilogue}}));
+}
+
+TEST_CASE("wgmma of every other type with sizes that end anywhere", "[gemm]") {
+  for (const Types& types : kTypes)
+    for (const auto& [m, n, k] : {std::array{1, 1, 1}, {65, 129, 263}, {130, 47, 31}})
+      check(with(with(shape(m, n, k), words_of(types)), {{"lda", "272"}, {"ldb", "288"}, {"ldd", "133"}}),
+            tiles(64, 64, 4, 2));
+}
+
+TEST_CASE("wgmma of every other type with every depth of a stage", "[gemm]") {
+  for (const char* a : {"tf32", "e4m3", "u8"})
+    for (const int step : {1, 2, 4, 8, 16, 32}) {
+      const int depth = (std::string(a) == "tf32" ? 8 : 32) * step;
+      if (depth <= 256)
+        check(with(shape(72, 40, 592), {{"a", a}}),
+              with(tiles(64, 32), {{"tile_k", std::to_string(depth)}, {"stages", "2"}}));
+    }
+}
+
+TEST_CASE("wgmma of integers: tiles of every width it has, exact alpha and beta", "[gemm]") {
+  for (int n : {8, 16, 24, 32, 48, 64, 80, 112, 144, 176, 208, 240, 256})
+    check(with(shape(70, n + 4, 144),
+               {{"a", "s8"}, {"b", "u8"}, {"ldc", "301"}, {"alpha", "-3"}, {"beta", "70000"}}),
+          tiles(64, n));
+}
+
+TEST_CASE("wgmma ignores the low bits of tf32", "[gemm]") {
+  const Settings problem = with(shape(72, 40, 100), {{"a", "tf32"}});
+  std::vector<HostTensor> inputs;
+  std::mt19937 random(Catch::getSeed());
+  for (const TensorPlan& plan : gemm_template().tensors(gemm_template().problem(problem))) {
+    if (plan.role != TensorPlan::Role::in) continue;
+    HostTensor& tensor = inputs.emplace_back(random_tensor(plan, Catch::getSeed()));
+    for (std::size_t at = 0; at < tensor.bytes.size(); at += 4) {
+      std::uint32_t bits = 0;
+      std::memcpy(&bits, &tensor.bytes[at], sizeof bits);
+      bits |= static_cast<std::uint32_t>(random()) & 0x1fff;
+      std::memcpy(&tensor.bytes[at], &bits, sizeof bits);
+    }
+  }
+  check(problem, tiles(64, 40), inputs);
 }
 
 TEST_CASE("wgmma tiles of every width", "[gemm]") {
@@ -162,6 +229,26 @@ TEST_CASE("random configurations of wgmma", "[gemm]") {
   }
 }
 
+TEST_CASE("random configurations of wgmma of every other type", "[gemm]") {
+  std::mt19937 random(Catch::getSeed());
+  for (int i = 0; i < 45; ++i) {
+    const Types& types = kTypes[static_cast<std::size_t>(i) % std::size(kTypes)];
+    const auto size = [&](unsigned most) { return static_cast<int>(1 + random() % most); };
+    const bool integers = types.d[0] == std::string_view("s32");
+    const Settings problem = with(with(shape(size(300), size(300), size(400)), words_of(types)),
+                                  {{"d", types.d[random() % types.d.size()]},
+                                   {"lda", "400"},
+                                   {"ldb", "416"},
+                                   {"ldd", random() % 2 == 0 ? "304" : "301"},
+                                   {"alpha", integers ? "-7" : "0.3"},
+                                   {"beta", random() % 2 == 0 ? "0" : "2"}});
+    const auto found = gemm_template().candidates(executor().specs(), Target("sm_90a"),
+                                                  gemm_template().problem(problem), {{"strategy", "wgmma"}});
+    REQUIRE(found.size() > 20);
+    check(problem, found[random() % found.size()]);
+  }
+}
+
 TEST_CASE("wgmma is chosen where it can be, and says why where it cannot", "[gemm]") {
   const auto chosen = [](const Settings& problem, const char* target) {
     return gemm_template()
@@ -170,7 +257,14 @@ TEST_CASE("wgmma is chosen where it can be, and says why where it cannot", "[gem
   };
   CHECK(chosen(shape(64, 64, 64), "sm_90a") == "wgmma");
   CHECK(chosen(shape(64, 64, 63), "sm_90a") == "mma");
-  CHECK(chosen(with(shape(64, 64, 64), {{"a", "s8"}}), "sm_90a") == "mma");
+  for (const Types& types : kTypes) {
+    const Settings problem = with(shape(64, 64, 64), words_of(types));
+    CAPTURE(types.a, types.b);
+    CHECK(chosen(problem, "sm_90a") == "wgmma");
+    CHECK(chosen(with(problem, {{"a_layout", "col"}}), "sm_90a") == "mma");
+    CHECK(chosen(with(problem, {{"b_layout", "row"}}), "sm_90a") == "mma");
+  }
+  CHECK(chosen(with(shape(64, 64, 64), {{"a", "f64"}}), "sm_90a") == "mma");
   CHECK(chosen(shape(64, 64, 64), "sm_90") == "mma");
 
   const auto says = [](const std::string& text, const char* part) {
@@ -178,7 +272,11 @@ TEST_CASE("wgmma is chosen where it can be, and says why where it cannot", "[gem
     CHECK(text.find(part) != std::string::npos);
   };
   says(refusal(shape(64, 64, 63), {}), "multiples of 16 bytes");
-  says(refusal(with(shape(64, 64, 64), {{"a", "tf32"}}), {}), "f16 and bf16");
+  says(refusal(with(shape(64, 64, 64), {{"a", "f64"}}), {}), "f64");
+  says(refusal(with(shape(64, 64, 64), {{"a", "tf32"}, {"b_layout", "row"}}), {}), "contiguous along k");
+  says(refusal(with(shape(64, 64, 64), {{"a", "e5m2"}, {"lda", "72"}}), {}), "multiples of 16 bytes");
+  says(refusal(with(shape(64, 64, 64), {{"a", "u8"}}), tiles(64, 40)), "multiple of 16 columns");
+  says(refusal(with(shape(64, 64, 64), {{"a", "s8"}}), {{"tile_k", "16"}}), "32 bytes");
   says(refusal(shape(64, 64, 64), {}, "sm_100a"), "sm_90a");
   says(refusal(shape(64, 63, 64), {{"epilogue", "staged"}}), "epilogue=direct");
   says(refusal(shape(64, 64, 64), {{"mma", "m16n8k16"}}), "m64nNk16");

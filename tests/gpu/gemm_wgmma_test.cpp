@@ -71,6 +71,44 @@ TEST_CASE("wgmma on the GPU computes D for random shapes in random configuration
   }
 }
 
+TEST_CASE("wgmma on the GPU computes D of every other type", "[gpu][wgmma]") {
+  const TemporaryFolder folder;
+  const Context context = require_wgmma(folder);
+  std::mt19937 random(Catch::getSeed());
+  struct Types {
+    const char *a, *b;
+    std::vector<const char*> d;
+  };
+  const Types all[] = {{"tf32", "tf32", {"f32", "f16", "bf16"}},
+                       {"e4m3", "e4m3", {"f32", "f16", "bf16"}},
+                       {"e4m3", "e5m2", {"f32", "bf16"}},
+                       {"e5m2", "e4m3", {"f32", "f16"}},
+                       {"e5m2", "e5m2", {"f32"}},
+                       {"s8", "s8", {"s32"}},
+                       {"s8", "u8", {"s32"}},
+                       {"u8", "s8", {"s32"}},
+                       {"u8", "u8", {"s32"}}};
+  for (const Types& types : all)
+    for (int i = 0; i < 3; ++i) {
+      const auto size = [&](unsigned most) { return std::to_string(1 + random() % most); };
+      const Settings problem{{"m", size(700)},
+                             {"n", size(700)},
+                             {"k", size(700)},
+                             {"a", types.a},
+                             {"b", types.b},
+                             {"d", types.d[random() % types.d.size()]},
+                             {"lda", "704"},
+                             {"ldb", "720"},
+                             {"ldd", i == 0 ? "701" : "704"},
+                             {"alpha", "-3"},
+                             {"beta", i == 2 ? "2" : "0"}};
+      const auto found = gemm_template().candidates(
+          context.specs(), context.target(), gemm_template().problem(problem), {{"strategy", "wgmma"}});
+      REQUIRE(!found.empty());
+      for (int j = 0; j < 3; ++j) check(context, problem, found[j == 0 ? 0 : random() % found.size()]);
+    }
+}
+
 TEST_CASE("wgmma on the GPU with as many tiles as keep every block busy", "[gpu][wgmma]") {
   const TemporaryFolder folder;
   const Context context = require_wgmma(folder);
