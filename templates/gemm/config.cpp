@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "cluster_sum.hpp"
 #include "rules.hpp"
 #include "wgmma_plan.hpp"
 
@@ -14,6 +15,8 @@ namespace {
 
 constexpr int kRegisterLimit = 255;  // of a thread, on every target
 constexpr int kTypicalSms = 128;     // of a data-center chip; the tuner corrects what this guess gets wrong
+constexpr double kSumDepth = 80;     // adding up a tile of another block takes as long as so much of k
+constexpr double kMeeting = 1e6;     // of a cluster's blocks, in multiply-adds
 
 int tile_bytes(const Problem& p, const Config& c) {
   return c.tile_k * (c.tile_m * p.a.type.bytes() + c.tile_n * p.b.type.bytes());
@@ -23,18 +26,20 @@ int tile_bytes(const Problem& p, const Config& c) {
 // cores busy.
 double estimate(const Target& target, const Problem& p, const Config& c) {
   const TargetInfo& chip = target.info();
-  const double tiles = std::ceil(double(p.m) / c.tile_m) * std::ceil(double(p.n) / c.tile_n);
+  const double blocks = tiles_of(p, c) * c.split;
   const int by_shared = chip.shared_per_sm / (shared_bytes(target, p, c) + 1024);
   const int by_registers =
       chip.registers_per_sm / (c.threads() * std::min(kRegisterLimit, estimated_registers(target, p, c)));
   const int fitting = std::max(1, std::min({by_shared, by_registers, chip.threads_per_sm / c.threads()}));
-  const double resident = std::min<double>(fitting, std::ceil(tiles / kTypicalSms));
-  const double waves = std::ceil(tiles / (kTypicalSms * resident));
+  const double resident = std::min<double>(fitting, std::ceil(blocks / kTypicalSms));
+  const double waves = std::ceil(blocks / (kTypicalSms * resident));
   const double busy = std::min(1.0, std::pow(resident * c.warps() / 8, 0.6));
   const double intensity = double(c.warp_m()) * c.warp_n() / (c.warp_m() + c.warp_n());
   const double hidden = 1 - 0.1 / (c.stages - 1) - 0.02 / c.k_steps();  // latency, by stages and steps
-  const double padded_k = std::ceil(double(p.k) / c.tile_k) * c.tile_k;
-  return waves * resident * c.tile_m * c.tile_n * padded_k / (busy * hidden * intensity / (intensity + 8));
+  const double padded_k = std::ceil(std::ceil(double(p.k) / c.tile_k) / c.split) * c.tile_k;
+  const double tile = double(c.tile_m) * c.tile_n;
+  const double sum = c.split == 1 ? 0 : kMeeting + (c.split - 1) * tile * kSumDepth;
+  return waves * resident * (tile * padded_k / (busy * hidden * intensity / (intensity + 8)) + sum);
 }
 
 struct Scored {
@@ -43,6 +48,12 @@ struct Scored {
 };
 
 }  // namespace
+
+double tiles_of(const Problem& p, const Config& c) {
+  return std::ceil(double(p.m) / c.tile_m) * std::ceil(double(p.n) / c.tile_n);
+}
+
+bool leaves_idle(const Problem& p, const Config& c) { return tiles_of(p, c) * c.split <= 2 * kTypicalSms; }
 
 std::vector<int> choices(const ParameterSpace& space, const Settings& given, std::string_view name) {
   if (const auto found = given.find(name); found != given.end()) return {std::stoi(found->second)};
@@ -111,6 +122,11 @@ bool has_mma(const Specs& specs, const Target& target, const Problem& p, const s
                     mma_words(p, shape));
 }
 
+bool has_clusters(const Specs& specs, const Target& target) {
+  return std::ranges::any_of(specs.match("barrier.cluster.arrive"),
+                             [&](Variant v) { return v.since(target).has_value(); });
+}
+
 void set_shape(Config& config, const std::string& shape) {
   config.shape = shape;
   const auto extent = [&](char axis) { return std::atoi(shape.c_str() + shape.find(axis) + 1); };
@@ -147,7 +163,7 @@ int shared_bytes(const Target& target, const Problem& problem, const Config& con
   if (config.strategy == Strategy::wgmma) return WgmmaPlan(target.info(), problem, config).shared_bytes;
   const int pipeline = config.stages * tile_bytes(problem, config);
   const int result = config.staged ? config.tile_m * config.tile_n * problem.d.type.bytes() : 0;
-  return std::max(pipeline, result);
+  return std::max({pipeline, result, cluster_sum_bytes(problem, config)});
 }
 
 namespace {
@@ -206,6 +222,7 @@ Config read_config(const Specs& specs, const Target& target, const Problem& prob
   c.warps_m = number("warps_m");
   c.warps_n = number("warps_n");
   c.stages = number("stages");
+  c.split = number("split");
   if (c.strategy == Strategy::wgmma && inadmissible(target, problem, c).empty()) {
     c.mma_n = c.group_n();
     c.mma = select_wgmma(specs, target, problem, c.shape, std::to_string(c.mma_n));
@@ -227,12 +244,14 @@ Config partial_config(const Config& base, const Settings& words) {
   c.tile_m = c.tile_n = c.tile_k = 256;
   c.warps_m = c.warps_n = 1;
   c.stages = 2;
+  c.split = 1;
   number("tile_m", c.tile_m);
   number("tile_n", c.tile_n);
   number("tile_k", c.tile_k);
   number("warps_m", c.warps_m);
   number("warps_n", c.warps_n);
   number("stages", c.stages);
+  number("split", c.split);
   number("raster", c.raster);
   if (const auto word = words.find("strategy"); word != words.end()) c.strategy = read_strategy(word->second);
   c.staged = says("epilogue", "staged");
@@ -251,6 +270,7 @@ Settings words_of(const Config& c) {
           {"warps_m", number(c.warps_m)},
           {"warps_n", number(c.warps_n)},
           {"stages", number(c.stages)},
+          {"split", number(c.split)},
           {"raster", number(c.raster)},
           {"epilogue", c.staged ? "staged" : "direct"},
           {"prefetch", c.across_tiles ? "tile" : "step"},
@@ -262,10 +282,17 @@ std::vector<Config> admissible_configs(const ParameterSpace& space, const Target
                                        const Problem& problem, const Settings& given, const Config& base) {
   if (base.strategy == Strategy::wgmma) return wgmma_configs(space, target, problem, given, base);
   std::vector<Scored> scored;
-  const auto consider = [&](const Config& c) {
-    if (!inadmissible(target, problem, c).empty()) return false;
-    scored.push_back({estimate(target, problem, c), c});
-    return true;
+  const std::vector<int> splits = choices(space, given, "split");
+  const auto consider = [&](Config c) {
+    bool any = false;
+    for (const int split : splits) {
+      c.split = split;
+      if (splits.size() > 1 && split > 1 && !(c.clusters && leaves_idle(problem, c))) break;
+      if (!inadmissible(target, problem, c).empty()) continue;
+      scored.push_back({estimate(target, problem, c), c});
+      any = true;
+    }
+    return any;
   };
   const std::vector<int> tiles_n = choices(space, given, "tile_n"),
                          warps_m = choices(space, given, "warps_m"),
@@ -307,6 +334,7 @@ Config base_config(const Specs& specs, const Target& target, const Problem& prob
   base.staged = word("epilogue", "direct") == "staged";
   base.across_tiles = word("prefetch", "step") == "tile";
   base.bake = read_bake(word("static", "none"));
+  base.clusters = has_clusters(specs, target);
   base.a = access_of(specs, target, problem.a);
   base.b = access_of(specs, target, problem.b);
   set_shape(base, shape);

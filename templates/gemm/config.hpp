@@ -25,6 +25,7 @@ struct Config {
   int tile_m = 0, tile_n = 0, tile_k = 0;
   int warps_m = 0, warps_n = 0;
   int stages = 0;
+  int split = 1;  ///< blocks of a cluster that share a tile of D, each with a part of k
   int raster = 1;
   bool staged = false;        ///< epilogue through shared memory; of wgmma by tensor copies
   bool across_tiles = false;  ///< the first fragments of a tile are read during the tile before
@@ -33,6 +34,7 @@ struct Config {
   Variant mma;        ///< of wgmma the narrowest, until all words are read
   std::string shape;  ///< "m16n8k16"
   int mma_m = 0, mma_n = 0, mma_k = 0;
+  bool clusters = false;     ///< the target has them
   bool every_width = false;  ///< of wgmma: N is any multiple of 8; else 8, 24 or a multiple of 16
 
   /// That multiply. With wgmma four along m are a warpgroup, and one warp more loads.
@@ -59,6 +61,10 @@ struct OperandPlan {
 OperandPlan plan_a(const Problem& problem, const Config& config);
 OperandPlan plan_b(const Problem& problem, const Config& config);
 
+/// Tiles of D.
+double tiles_of(const Problem& problem, const Config& config);
+/// Splitting k is for chips that the tiles alone leave idle.
+bool leaves_idle(const Problem& problem, const Config& config);
 /// Shared memory of a block in bytes. With mma.sync: all stages, or the staged result if that is larger.
 int shared_bytes(const Target& target, const Problem& problem, const Config& config);
 /// Registers a thread will need, roughly: what decides whether a configuration can be good.

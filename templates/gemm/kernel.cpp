@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cluster_sum.hpp"
 #include "copy.hpp"
 #include "epilogue.hpp"
 #include "fragments.hpp"
@@ -67,11 +68,12 @@ class Generator {
   // Which tile of D this block computes, and which part of it this warp.
   void place() {
     k_.section("this block's tile of D, this warp's part of it");
-    const Reg block = k_.special("ctaid.x");
     thread_ = k_.special("tid.x");
-    const TileOrigin tile = TileScheduler(k_, c_, m_, n_).origin(block);
+    TileScheduler tiles(k_, c_, m_, n_);
+    const TileOrigin tile = tiles.own();
     block_row_ = tile.row;
     block_column_ = tile.column;
+    if (c_.split > 1) take_part(tiles.part(depth_));
 
     lane_ = k_.and_(thread_, 31);
     const Reg warp = k_.shr(thread_, 5);
@@ -81,6 +83,18 @@ class Generator {
     shared_ = k_.address_of(k_.dynamic_shared("tiles", 1024));
     a_bytes_ = c_.tile_m * c_.tile_k * p_.a.type.bytes();
     stage_bytes_ = a_bytes_ + c_.tile_n * c_.tile_k * p_.b.type.bytes();
+  }
+
+  // As if the block's part of k were all.
+  void take_part(const DepthPart& part) {
+    const auto along_k = [&](const Matrix& matrix, Reg pointer, Reg ld) {
+      const int size = matrix.type.bytes();
+      if (matrix.k_contiguous) return k_.mad_wide(part.begin, size, pointer);
+      return k_.fma(k_.convert(u64, part.begin), k_.mul_wide(ld, size), pointer);
+    };
+    a_ = along_k(p_.a, a_, lda_);
+    b_ = along_k(p_.b, b_, ldb_);
+    depth_ = k_.sub(part.end, part.begin);
   }
 
   Operand operand(const OperandPlan& plan, const CopyInputs& in, Reg warp_origin) {
@@ -217,23 +231,24 @@ class Generator {
 
   void epilogue(Order rows, Order columns) {
     k_.section("epilogue: D = alpha * A * B + beta * C");
-    emit_epilogue(k_, p_, c_,
-                  {.accumulators = accumulators_,
-                   .row_order = rows,
-                   .column_order = columns,
-                   .m = m_,
-                   .n = n_,
-                   .block_row = block_row_,
-                   .block_column = block_column_,
-                   .warp_row = warp_row_,
-                   .warp_column = warp_column_,
-                   .lane = lane_,
-                   .thread = thread_,
-                   .alpha = alpha_,
-                   .beta = beta_,
-                   .c = {c_pointer_, ldc_},
-                   .d = {d_pointer_, ldd_},
-                   .shared = shared_});
+    const EpilogueInputs result{.accumulators = accumulators_,
+                                .row_order = rows,
+                                .column_order = columns,
+                                .m = m_,
+                                .n = n_,
+                                .block_row = block_row_,
+                                .block_column = block_column_,
+                                .warp_row = warp_row_,
+                                .warp_column = warp_column_,
+                                .lane = lane_,
+                                .thread = thread_,
+                                .alpha = alpha_,
+                                .beta = beta_,
+                                .c = {c_pointer_, ldc_},
+                                .d = {d_pointer_, ldd_},
+                                .shared = shared_};
+    emit_cluster_sum(k_, p_, c_, accumulators_, {.shared = shared_, .thread = thread_, .barrier = 0},
+                     [&] { emit_epilogue(k_, p_, c_, result); });
   }
 
   KernelBuilder k_;

@@ -20,12 +20,15 @@ LaunchPlan tile_grid(const Problem& p, const Config& c) {
   const std::uint64_t tiles_m = (p.m + std::uint64_t(c.tile_m) - 1) / std::uint64_t(c.tile_m);
   const std::uint64_t tiles_n = (p.n + std::uint64_t(c.tile_n) - 1) / std::uint64_t(c.tile_n);
   constexpr std::uint64_t kMaxGridX = (std::uint64_t{1} << 31) - 1;
-  if (tiles_m * tiles_n > kMaxGridX)
-    throw Error(ErrorKind::usage, "shape-too-large", fmt::format("gemm: {} x {} blocks", tiles_m, tiles_n),
+  const auto split = static_cast<std::uint32_t>(c.split);
+  if (tiles_m * tiles_n * split > kMaxGridX)
+    throw Error(ErrorKind::usage, "shape-too-large",
+                fmt::format("gemm: {} x {} x {} blocks", tiles_m, tiles_n, split),
                 "a grid has up to 2^31 - 1 blocks: split m or n");
   LaunchPlan launch;
   launch.entry = "gemm";
-  launch.grid[0] = static_cast<std::uint32_t>(tiles_m * tiles_n);
+  launch.grid[0] = static_cast<std::uint32_t>(tiles_m * tiles_n) * split;
+  launch.cluster[0] = split;
   launch.block[0] = static_cast<std::uint32_t>(c.threads());
   return launch;
 }

@@ -3,7 +3,8 @@
 
 #include "config.hpp"
 
-// What the launches of all strategies have in common: a block a tile of D, and the problem as arguments.
+// What the launches of all strategies have in common: a block, or a cluster, a tile of D, and the problem as
+// arguments.
 namespace ptxloom::gemm_kernel {
 
 /// Grid, block and name. Throws Error(usage, "shape-too-large").

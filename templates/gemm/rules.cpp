@@ -86,7 +86,7 @@ std::vector<Rule> mma_rules() {
          return registers <= kRegisterLimit && registers * c.threads() <= target.info().registers_per_sm;
        }},
       {"the stages need more shared memory than there is",
-       {"tile_m", "tile_n", "tile_k", "stages", "epilogue"},
+       {"tile_m", "tile_n", "tile_k", "stages", "split", "epilogue"},
        [](const Target& target, const Problem& p, const Config& c) {
          return shared_bytes(target, p, c) <= target.info().shared_per_block;
        }},
@@ -104,6 +104,15 @@ const std::vector<Rule>& table() {
          {"strategy", "mma"},
          [](const Target&, const Problem&, const Config& c) {
            return (c.strategy == Strategy::wgmma) == is_wgmma(c.shape);
+         }},
+        {"k is split among the blocks of a cluster, which the target has not",
+         {"split"},
+         [](const Target&, const Problem&, const Config& c) { return c.split == 1 || c.clusters; }},
+        {"each of the blocks that split k needs a tile of it",
+         {"split", "tile_k"},
+         [](const Target&, const Problem& p, const Config& c) {
+           return (p.k + static_cast<unsigned>(c.tile_k) - 1) / static_cast<unsigned>(c.tile_k) >=
+                  static_cast<unsigned>(c.split);
          }}};
     for (const std::vector<Rule>& more : {wgmma_rules(), mma_rules()})
       list.insert(list.end(), more.begin(), more.end());

@@ -24,7 +24,7 @@ void emit_loads(KernelBuilder& k, const Config& c, const WgmmaPlan& plan, TileSc
                 Pipeline& pipeline, const LoadInputs& in) {
   const Pipeline::Cursor cursor = pipeline.writer();
   tiles.for_each([&](const TileOrigin& tile) {
-    const Reg depth = k.mov(u32, 0);
+    const Reg depth = k.mov(u32, in.depth.begin);
     k.do_while([&] {
       k.pragma("\"nounroll\"");
       k.comment("load: wait for the stage to be empty");
@@ -37,7 +37,7 @@ void emit_loads(KernelBuilder& k, const Config& c, const WgmmaPlan& plan, TileSc
       copy_operand(k, plan.b, in.b, k.add(stage, plan.b_at), full, tile.column, depth);
       pipeline.advance(cursor);
       k.emit("add.u32", depth, depth, c.tile_k);
-      return k.lt(depth, in.depth);
+      return k.lt(depth, in.depth.end);
     });
   });
 }

@@ -10,8 +10,8 @@
 namespace ptxloom::gemm_kernel {
 
 struct LoadInputs {
-  Reg a, b;    ///< generic addresses of their tensor maps
-  Reg depth;   ///< k of the problem
+  Reg a, b;  ///< generic addresses of their tensor maps
+  DepthPart depth;
   Reg stages;  ///< shared address of stage 0
 };
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 
+#include "cluster_sum.hpp"
 #include "rules.hpp"
 
 namespace ptxloom::gemm_kernel {
@@ -44,16 +45,18 @@ tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) 
       double(c.tile_k) * parts *
       ((wgmma ? c.mma_m : c.warp_m()) * p.a.type.bytes() + c.warp_n() * p.b.type.bytes());
   const double result_bytes = double(p.m) * p.n * p.d.type.bytes();
+  const double sum_bytes = double(c.split - 1) * cluster_sum_bytes(p, c) * double(blocks);
+  const auto split = static_cast<std::uint64_t>(c.split);
   return {.threads = c.threads(),
           .registers = estimated_registers(target, p, c),
           .shared_bytes = static_cast<std::uint64_t>(shared_bytes(target, p, c)),
-          .blocks = blocks,
+          .blocks = blocks * split,
           .unit = unit_of(p),
           .operations = 2.0 * c.tile_m * c.tile_n * c.tile_k * all_steps,
           .dram_bytes = input_bytes(p) + result_bytes,
           .l2_bytes = tile_bytes * all_steps + result_bytes,
-          .shared_traffic = (tile_bytes + fragment_bytes) * all_steps,
-          .steps = steps,
+          .shared_traffic = (tile_bytes + fragment_bytes) * all_steps + 2 * sum_bytes,
+          .steps = (steps + split - 1) / split,
           .in_flight = c.stages - 1};
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cluster_sum.hpp"
 #include "rules.hpp"
 #include "wgmma_plan.hpp"
 
@@ -17,11 +18,13 @@ constexpr double kStoredBytes = 64;   // a clock, of D by tensor copies
 constexpr double kBoxClocks = 100;    // of each of them beside
 constexpr double kDirectBytes = 16;   // a clock, of D from registers
 constexpr int kLeastClocks = 16;      // that a wgmma takes to read A
+constexpr double kMeetClocks = 1500;  // of the blocks of a cluster, twice
+constexpr double kSummedBytes = 32;   // a clock, of another block's sums
 
 double estimate(const Target& target, const Problem& p, const Config& c) {
   const WgmmaPlan plan(target.info(), p, c);
-  const double tiles = std::ceil(double(p.m) / c.tile_m) * std::ceil(double(p.n) / c.tile_n);
-  const double steps = std::ceil(double(p.k) / c.tile_k) * c.k_steps();
+  const double blocks = tiles_of(p, c) * c.split;
+  const double steps = std::ceil(std::ceil(double(p.k) / c.tile_k) / c.split) * c.k_steps();
   const double products = c.tile_m / kWgmmaRows * c.warps_n * std::max(kLeastClocks, c.group_n() / 2);
   const double copies = double(plan.a.bytes() + plan.b.bytes()) / c.k_steps() / kCopiedBytes;
   const double bytes = double(c.tile_m) * c.tile_n * p.d.type.bytes();
@@ -29,9 +32,10 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double result = c.staged ? bytes / kStoredBytes + boxes * kBoxClocks : bytes / kDirectBytes;
   const double hidden = 1 - 0.1 / (plan.stage_bytes * (c.stages - 1) / 65536.0 + 1);
   const double latency = (kTileClocks + result) / (c.groups() == 2 ? 1.5 : 1);
-  const double resident = std::min<double>(plan.blocks_per_sm, std::max(1.0, tiles / kTypicalSms));
-  const double rounds = std::ceil(tiles / (kTypicalSms * resident));
-  return rounds * (resident * steps * std::max(products, copies) / hidden + latency);
+  const double sums = c.split == 1 ? 0 : kMeetClocks + (c.split - 1) * cluster_sum_bytes(p, c) / kSummedBytes;
+  const double resident = std::min<double>(plan.blocks_per_sm, std::max(1.0, blocks / kTypicalSms));
+  const double rounds = std::ceil(blocks / (kTypicalSms * resident));
+  return rounds * (resident * steps * std::max(products, copies) / hidden + latency + sums);
 }
 
 // As many as fit, when none are asked for.
@@ -47,6 +51,7 @@ void fill_shared_memory(const Target& target, const Problem& p, Config& c, const
 std::vector<Config> wgmma_configs(const ParameterSpace& space, const Target& target, const Problem& problem,
                                   const Settings& given, const Config& base) {
   std::vector<std::pair<double, Config>> scored;
+  const std::vector<int> splits = choices(space, given, "split");
   std::vector<int> stages = choices(space, given, "stages");
   std::sort(stages.rbegin(), stages.rend());
   const bool open_static = !given.contains("static"), open_epilogue = !given.contains("epilogue");
@@ -54,6 +59,7 @@ std::vector<Config> wgmma_configs(const ParameterSpace& space, const Target& tar
   const auto consider = [&] {
     if (!given.contains("tile_k") && c.tile_k != 128 / problem.a.type.bytes()) return;
     if (open_static) c.bake = Bake::mnk;
+    if (splits.size() > 1 && c.split > 1 && !leaves_idle(problem, c)) return;
     c.staged = open_epilogue || base.staged;
     if (c.warps_m < 4 || c.tile_m % c.warps_m != 0 || c.tile_n % (8 * c.warps_n) != 0) return;
     for (int tries = open_epilogue ? 2 : 1; tries > 0; --tries, c.staged = false) {
@@ -73,7 +79,10 @@ std::vector<Config> wgmma_configs(const ParameterSpace& space, const Target& tar
           for (const int down : warps_m) {
             c.tile_m = tile_m, c.tile_n = tile_n, c.tile_k = tile_k;
             c.warps_m = down, c.warps_n = across;
-            consider();
+            for (const int split : splits) {
+              c.split = split;
+              consider();
+            }
           }
   std::stable_sort(scored.begin(), scored.end(),
                    [](const auto& x, const auto& y) { return x.first < y.first; });

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "cluster_sum.hpp"
 #include "launch.hpp"
 #include "tma_load.hpp"
 #include "tma_store.hpp"
@@ -26,6 +27,7 @@ class Generator {
     Pipeline pipeline(k_, c_.stages, k_.add(shared_, plan_.barriers_at));
     start(pipeline);
     TileScheduler tiles(k_, c_, m_, n_);
+    part_ = tiles.part(depth_);
     k_.if_(k_.eq(warp_, c_.warps()), [&] { load(tiles, pipeline); }, [&] { multiply(tiles, pipeline); });
     k_.ret();
     return k_.finish();
@@ -86,7 +88,7 @@ class Generator {
     const Reg elected = k_.reg(pred);
     k_.emit("elect.sync", Arg::sink(), elected, -1);
     k_.if_(elected, [&] {
-      emit_loads(k_, c_, plan_, tiles, pipeline, {.a = a_, .b = b_, .depth = depth_, .stages = shared_});
+      emit_loads(k_, c_, plan_, tiles, pipeline, {.a = a_, .b = b_, .depth = part_, .stages = shared_});
     });
   }
 
@@ -97,7 +99,8 @@ class Generator {
     const Reg row = c_.groups_m() > 1 ? k_.mul(group, c_.group_m()) : none;
     const Reg column = c_.warps_n > 1 ? k_.mul(group, c_.group_n()) : none;
     const Reg warp_row = k_.fma(k_.and_(warp_, kWarpsOfGroup - 1), 16, row);
-    const WgmmaInputs in{.depth = depth_, .stages = shared_, .row = row, .column = column, .leads = leads};
+    const Reg depth = c_.split > 1 ? k_.sub(part_.end, part_.begin) : depth_;
+    const WgmmaInputs in{.depth = depth, .stages = shared_, .row = row, .column = column, .leads = leads};
     WgmmaLoop loop(k_, c_, plan_, pipeline, in);
     StoreInputs stores{.map = d_map_, .buffers = {}, .barrier = k_.add(group, 1), .leads = leads};
     if (c_.staged)
@@ -121,10 +124,13 @@ class Generator {
                                   .c = c_source_,
                                   .d = d_source_,
                                   .shared = shared_};
-      if (!c_.staged) return ResultPart(k_, p_, c_, result).store();
-      stores.row = k_.add(tile.row, row);
-      stores.column = k_.add(tile.column, column);
-      emit_tensor_stores(k_, p_, c_, plan_, result, stores);
+      const ClusterSumInputs sum{.shared = shared_, .thread = thread_, .barrier = c_.groups() + 1};
+      emit_cluster_sum(k_, p_, c_, loop.accumulators(), sum, [&] {
+        if (!c_.staged) return ResultPart(k_, p_, c_, result).store();
+        stores.row = k_.add(tile.row, row);
+        stores.column = k_.add(tile.column, column);
+        emit_tensor_stores(k_, p_, c_, plan_, result, stores);
+      });
     });
     if (c_.staged) await_tensor_stores(k_, stores);
   }
@@ -135,12 +141,13 @@ class Generator {
   const WgmmaPlan& plan_;
   Reg m_, n_, depth_, a_, b_, d_map_, alpha_, beta_;
   ResultSource c_source_, d_source_;
+  DepthPart part_;
   Reg thread_, lane_, warp_, shared_;
 };
 
 LaunchPlan launch_plan(const Problem& p, const Config& c, const WgmmaPlan& plan) {
   LaunchPlan launch = tile_grid(p, c);
-  launch.blocks_per_sm = static_cast<std::uint32_t>(plan.blocks_per_sm);
+  if (c.split == 1) launch.blocks_per_sm = static_cast<std::uint32_t>(plan.blocks_per_sm);
   launch.shared_bytes = static_cast<std::uint32_t>(plan.shared_bytes);
   LaunchArgumentList add{p, launch.arguments};
   add.size("m", p.m), add.size("n", p.n), add.size("k", p.k);

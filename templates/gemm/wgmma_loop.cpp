@@ -32,10 +32,11 @@ WgmmaLoop::WgmmaLoop(KernelBuilder& k, const Config& config, const WgmmaPlan& pl
 }
 
 // Descriptors differ in the address alone, the low 14 bits: the rest is a constant, and adding to the low
-// half moves the address, since shared memory is smaller than what 14 bits reach.
+// half moves the address, since shared memory is smaller than what 14 bits reach. In a cluster an address may
+// have the block's rank above them.
 WgmmaLoop::Operand WgmmaLoop::operand(const OperandTile& tile, Reg start) {
   const std::uint64_t bits = tile.descriptor();
-  const Reg address = k_.shr(start, 4);
+  const Reg address = k_.and_(k_.shr(start, 4), 0x3fff);
   const Reg low = k_.or_(address, static_cast<std::int64_t>(bits & 0xffff'ffff));
   return {tile, KernelBuilder::as(u32, low), k_.mov(u32, static_cast<std::int64_t>(bits >> 32))};
 }

@@ -10,7 +10,7 @@
 namespace ptxloom::gemm_kernel {
 
 struct WgmmaInputs {
-  Reg depth;        ///< k of the problem
+  Reg depth;        ///< of the block's part of k
   Reg stages;       ///< shared address of stage 0
   Reg row, column;  ///< of the warpgroup's part in the tile; the same in all its threads
   Reg leads;        ///< predicate: this thread speaks for its warpgroup

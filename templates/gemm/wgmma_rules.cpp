@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "cluster_sum.hpp"
 #include "rules.hpp"
 #include "wgmma_plan.hpp"
 
@@ -77,6 +78,11 @@ std::vector<Rule> wgmma_rules() {
        [](const Target& target, const Problem& p, const Config& c) {
          const WgmmaPlan plan(target.info(), p, c);
          return plan.a.boxes() + plan.b.boxes() <= kMostCopies;
+       }},
+      {"the sums that blocks leave each other (split) need more shared memory than the stages have",
+       {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "stages", "split"},
+       [](const Target& target, const Problem& p, const Config& c) {
+         return cluster_sum_bytes(p, c) <= WgmmaPlan(target.info(), p, c).stores_at;
        }},
       {"the stages need more shared memory than there is",
        {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "stages", "epilogue"},

@@ -70,7 +70,7 @@ void check(const Settings& problem, const Settings& config, const std::vector<Ho
                               << "; unwritten " << result.verdict.unwritten.size());
     CHECK(result.verdict.ok());
     CHECK(result.kernel.config.at("strategy") == "wgmma");
-    CHECK(result.kernel.launch.blocks_per_sm > 0);
+    CHECK((result.kernel.launch.blocks_per_sm > 0) == (result.kernel.config.at("split") == "1"));
   } catch (const Error& error) {
     FAIL_CHECK(error.what());
   }

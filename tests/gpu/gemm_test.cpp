@@ -57,3 +57,21 @@ TEST_CASE("tuning verifies, times and remembers", "[gpu]") {
   CHECK(again.specialised().tuned);
   CHECK(again.config() == tuned.record->config);
 }
+
+TEST_CASE("k is split among the blocks of a cluster on the GPU, each time to the same bits", "[gpu]") {
+  const TemporaryFolder folder;
+  const Context context = require_gpu(folder);
+  if (context.target().number() < 90) SKIP("no clusters on " << context.target().name());
+  for (const char* a : {"f16", "bf16", "tf32", "f64", "s8", "e4m3"}) {
+    for (const char* split : {"2", "4", "8"}) {
+      const RunOptions options{.problem = sizes("72", "1031", "2500", a),
+                               .config = {{"strategy", "mma"}, {"split", split}},
+                               .seed = Catch::getSeed()};
+      const RunResult result = run_template(context, gemm_template(), options);
+      CAPTURE(a, split, result.verdict.first, result.verdict.unwritten.size());
+      CHECK(result.verdict.ok());
+      CHECK(run_template(context, gemm_template(), options).tensors.back().bytes ==
+            result.tensors.back().bytes);
+    }
+  }
+}
