@@ -23,6 +23,8 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double tiles = std::ceil(double(p.m) / c.tile_m) * std::ceil(double(p.n) / c.tile_n);
   const double steps = std::ceil(double(p.k) / c.tile_k) * c.k_steps();
   const double products = c.tile_m / kWgmmaRows * c.warps_n * std::max(kLeastClocks, c.group_n() / 2);
+  // Of two warpgroups one multiplies while the other promotes its sums.
+  const double promotion = plan.promotes ? c.group_m() * c.group_n() / kGroupThreads / c.groups() : 0;
   const double copies = double(plan.a.bytes() + plan.b.bytes()) / c.k_steps() / kCopiedBytes;
   const double bytes = double(c.tile_m) * c.tile_n * p.d.type.bytes();
   const double boxes = bytes / plan.store.bytes() / c.groups();
@@ -31,7 +33,8 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double latency = (kTileClocks + result) / (c.groups() == 2 ? 1.5 : 1);
   const double resident = std::min<double>(plan.blocks_per_sm, std::max(1.0, tiles / kTypicalSms));
   const double rounds = std::ceil(tiles / (kTypicalSms * resident));
-  return rounds * (resident * steps * std::max(products, copies) / hidden + latency);
+  return rounds *
+         (resident * steps * std::max(products + promotion / c.k_steps(), copies) / hidden + latency);
 }
 
 // As many as fit, when none are asked for.

@@ -101,7 +101,8 @@ TEST_CASE("wgmma on the GPU computes D of every other type", "[gpu][wgmma]") {
                              {"ldb", "720"},
                              {"ldd", i == 0 ? "701" : "704"},
                              {"alpha", "-3"},
-                             {"beta", i == 2 ? "2" : "0"}};
+                             {"beta", i == 2 ? "2" : "0"},
+                             {"sums", i == 1 && types.a[0] == 'e' ? "promoted" : "plain"}};
       const auto found = gemm_template().candidates(
           context.specs(), context.target(), gemm_template().problem(problem), {{"strategy", "wgmma"}});
       REQUIRE(!found.empty());
