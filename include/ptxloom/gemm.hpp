@@ -25,6 +25,7 @@ struct GemmProblem {
   MatrixLayout b_layout = MatrixLayout::col;
   std::uint64_t lda = 0, ldb = 0, ldc = 0, ldd = 0;
   double alpha = 1, beta = 0;
+  bool promoted = false;  ///< of e4m3 and e5m2: tensor cores sum 128 products at most, the rest is f32
 
   Settings settings() const;
 };

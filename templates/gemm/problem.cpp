@@ -51,12 +51,21 @@ void complete_stride(Settings& words, const std::string& name, std::uint64_t len
                 "give at least the row's length in elements, or 0 for tight rows");
 }
 
+Type type_word(const Settings& words, const std::string& name) { return *find_type(words.at(name)); }
+
 void check_integral(const Settings& words, const std::string& name) {
   const double value = std::stod(words.at(name));
   if (value != std::floor(value) || std::abs(value) > std::numeric_limits<std::int32_t>::max())
     throw Error(ErrorKind::usage, "bad-value",
                 fmt::format("gemm: {}={} is no 32-bit integer", name, words.at(name)),
                 "results of type s32 are exact: alpha and beta are integers there");
+}
+
+void check_sums(const Settings& words) {
+  if (words.at("sums") == "promoted" && !is_fp8(type_word(words, "a")))
+    throw Error(ErrorKind::usage, "bad-value",
+                fmt::format("gemm: sums=promoted does not go with a={}", words.at("a")),
+                "it is for e4m3 and e5m2; sums of other types keep all bits of the accumulator");
 }
 
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 46;  // of one matrix
@@ -68,9 +77,9 @@ void check_bytes(const Matrix& x) {
                 "a matrix may have up to 2^46 elements");
 }
 
-Type type_word(const Settings& words, const std::string& name) { return *find_type(words.at(name)); }
-
 }  // namespace
+
+bool is_fp8(Type type) { return type == e4m3 || type == e5m2; }
 
 Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   Settings words = space.complete(space.problem(), given);
@@ -87,6 +96,7 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   complete_stride(words, "ldb", number(words, words["b_layout"] == "col" ? "k" : "n"));
   complete_stride(words, "ldc", number(words, "n"));
   complete_stride(words, "ldd", number(words, "n"));
+  check_sums(words);
   if (row[2] == "s32") {
     check_integral(words, "alpha");
     check_integral(words, "beta");
@@ -113,6 +123,7 @@ Problem::Problem(const ParameterSpace& space, const Settings& given) {
   check_bytes({"d", d.type, true, m, n, std::max(c.ld, d.ld)});
   alpha = std::stod(words.at("alpha"));
   beta = std::stod(words.at("beta"));
+  promoted = words.at("sums") == "promoted";
 }
 
 int alignment(Type type, std::uint64_t ld, std::uint64_t length, bool whole) {

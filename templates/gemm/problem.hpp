@@ -27,12 +27,17 @@ struct Result {
   std::uint64_t ld = 0;
 };
 
+inline constexpr int kPromoted = 128;
+/// Of which some tensor cores keep less of a sum than f32 has.
+bool is_fp8(Type type);
+
 struct Problem {
   std::uint32_t m = 0, n = 0, k = 0;
   Matrix a, b;
   Result c, d;
   Type accumulator;
   double alpha = 1, beta = 0;  // integers where the accumulator is s32
+  bool promoted = false;       ///< tensor cores sum kPromoted products at most, the rest is f32
 
   /// Throws Error(usage) for types that do not go together and leading dimensions that are too small.
   Problem(const ParameterSpace& space, const Settings& words);

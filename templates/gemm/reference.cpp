@@ -38,21 +38,33 @@ class Values {
   std::vector<double> values_;
 };
 
+// Products that the tensor cores sum at once, at least.
+double step_of(const Problem& p) { return is_fp8(p.a.type) ? 32 : 8; }
+
 struct Dot {
   double sum = 0;
-  double largest = 0;  // of the partial sums: what the rounding errors of an accumulator grow with
+  double rounded = 0;  // what the errors of an accumulator grow with: partial sums that it rounds
 };
 
 Dot dot(const Problem& p, const Values& a, const Values& b, std::uint64_t row, std::uint64_t column) {
   Dot result;
-  for (std::uint64_t k = 0; k < p.k; ++k) {
-    result.sum += a(row, k) * b(column, k);
-    result.largest = std::max(result.largest, std::abs(result.sum));
+  const std::uint64_t together = p.promoted ? kPromoted : p.k;
+  for (std::uint64_t begin = 0; begin < p.k; begin += together) {
+    const std::uint64_t end = std::min<std::uint64_t>(p.k, begin + together);
+    double sum = 0, largest = 0;
+    int lean = 0;  // more positive products than negative ones: each is cut off towards zero
+    for (std::uint64_t k = begin; k < end; ++k) {
+      const double product = a(row, k) * b(column, k);
+      lean += (product > 0 ? 1 : 0) - (product < 0 ? 1 : 0);
+      sum += product;
+      largest = std::max(largest, std::abs(sum));
+    }
+    result.sum += sum;
+    const double steps = std::ceil(double(end - begin) / step_of(p)) + 4;
+    result.rounded += (4 * steps + std::abs(lean)) * (largest + 1e-30);
   }
   return result;
 }
-
-bool is_fp8(Type type) { return type == e4m3 || type == e5m2; }
 
 double epsilon(Type type) {
   if (type == f64) return 0x1p-52;
@@ -71,10 +83,8 @@ Expectation::Point point(const Problem& p, const Dot& dot, double c, std::uint64
     return {index, static_cast<double>(static_cast<std::int32_t>(wide)), 0};
   }
   const double product = p.alpha * dot.sum, value = product + p.beta * c;
-  // Those of sm_89 and sm_90 keep 13 bits of sums of 8-bit floats, 32 of k at a time.
-  const double steps = std::ceil(p.k / (is_fp8(p.a.type) ? 32.0 : 8.0)) + 4;
-  const double kept = is_fp8(p.a.type) ? 0x1p-13 : epsilon(p.accumulator);
-  const double summing = steps * kept * 4 * (dot.largest + 1e-30) * std::abs(p.alpha);
+  const double kept = is_fp8(p.a.type) ? 0x1p-13 : epsilon(p.accumulator);  // sm_89, and wgmma of sm_90
+  const double summing = dot.rounded * kept * std::abs(p.alpha);
   const double scaling = 2 * epsilon(p.accumulator) * (std::abs(product) + std::abs(p.beta * c));
   const double rounding = epsilon(p.d.type) * std::abs(value) + (p.d.type == f16 ? 0x1p-24 : 0);
   return {index, value, summing + scaling + rounding};

@@ -46,6 +46,11 @@ bool divides_among_threads(const Side& side, const Config& c) {
 
 std::vector<Rule> mma_rules() {
   std::vector<Rule> all = {
+      {"mma.sync of sm_89 keeps 13 bits of sums of 8-bit floats: sums=plain is what it has",
+       {},
+       [](const Target& target, const Problem& p, const Config&) {
+         return !p.promoted || target.info().number != 89;
+       }},
       {"mma.sync takes a tile_n of 16, 32, 64, 96, 128, 192 or 256",
        {"tile_n"},
        [](const Target&, const Problem&, const Config& c) {

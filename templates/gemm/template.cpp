@@ -203,7 +203,8 @@ Settings GemmProblem::settings() const {
                     {"ldc", std::to_string(ldc)},
                     {"ldd", std::to_string(ldd)},
                     {"alpha", fmt::format("{}", alpha)},
-                    {"beta", fmt::format("{}", beta)}};
+                    {"beta", fmt::format("{}", beta)},
+                    {"sums", promoted ? "promoted" : "plain"}};
   if (b) words["b"] = b->name;
   if (c) words["c"] = c->name;
   if (d) words["d"] = d->name;

@@ -26,6 +26,8 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double blocks = tiles_of(p, c) * c.split;
   const double steps = std::ceil(std::ceil(double(p.k) / c.tile_k) / c.split) * c.k_steps();
   const double products = c.tile_m / kWgmmaRows * c.warps_n * std::max(kLeastClocks, c.group_n() / 2);
+  // Of two warpgroups one multiplies while the other promotes its sums.
+  const double promotion = plan.promotes ? c.group_m() * c.group_n() / kGroupThreads / c.groups() : 0;
   const double copies = double(plan.a.bytes() + plan.b.bytes()) / c.k_steps() / kCopiedBytes;
   const double bytes = double(c.tile_m) * c.tile_n * p.d.type.bytes();
   const double boxes = bytes / plan.store.bytes() / c.groups();
@@ -35,7 +37,8 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double sums = c.split == 1 ? 0 : kMeetClocks + (c.split - 1) * cluster_sum_bytes(p, c) / kSummedBytes;
   const double resident = std::min<double>(plan.blocks_per_sm, std::max(1.0, blocks / kTypicalSms));
   const double rounds = std::ceil(blocks / (kTypicalSms * resident));
-  return rounds * (resident * steps * std::max(products, copies) / hidden + latency + sums);
+  const double step = std::max(products + promotion / c.k_steps(), copies) / hidden;
+  return rounds * (resident * steps * step + latency + sums);
 }
 
 // As many as fit, when none are asked for.

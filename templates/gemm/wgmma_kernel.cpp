@@ -39,8 +39,8 @@ class Generator {
     k_.header(fmt::format("{} stages of {} bytes: A in {} boxes of {}, B in {} boxes of {}", c_.stages,
                           plan_.stage_bytes, plan_.a.boxes(), box(plan_.a.box()), plan_.b.boxes(),
                           box(plan_.b.box())));
-    k_.header(fmt::format("{} warpgroups of {} x {} multiply and store D {}; one warp more loads",
-                          c_.groups(), c_.group_m(), c_.group_n(),
+    k_.header(fmt::format("{} warpgroups of {} x {} multiply{} and store D {}; one warp more loads",
+                          c_.groups(), c_.group_m(), c_.group_n(), plan_.promotes ? ", promote" : "",
                           c_.staged ? "in boxes of " + box(plan_.store) : "from registers"));
   }
 

@@ -27,8 +27,15 @@ WgmmaLoop::WgmmaLoop(KernelBuilder& k, const Config& config, const WgmmaPlan& pl
     const int step = plan.b.offset(c_.group_n(), 0) / kAddressUnit;
     k.emit("mad.lo.u32", b_.low, k.div(in.column, c_.group_n()), step, b_.low);
   }
-  for (int i = 0; i < c_.group_m() / kWgmmaRows; ++i)
-    accumulators_.push_back({k.regs(c_.mma.operand("D").type, c_.mma.operand("D").registers())});
+  accumulators_ = allocate();
+  if (plan.promotes) sums_ = allocate();
+}
+
+WgmmaLoop::Accumulators WgmmaLoop::allocate() {
+  const OperandSpec& d = c_.mma.operand("D");
+  Accumulators made;
+  for (int i = 0; i < c_.group_m() / kWgmmaRows; ++i) made.push_back({k_.regs(d.type, d.registers())});
+  return made;
 }
 
 // Descriptors differ in the address alone, the low 14 bits: the rest is a constant, and adding to the low
@@ -82,7 +89,31 @@ void WgmmaLoop::release(Reg barrier) {
   k_.guarded(in_.leads, [&] { k_.emit("mbarrier.arrive.shared::cta.b64", Arg::sink(), k_.at(barrier)); });
 }
 
-void WgmmaLoop::run() {
+void WgmmaLoop::run() { plan_.promotes ? run_promoted() : run_plain(); }
+
+void WgmmaLoop::run_promoted() {
+  k_.comment("multiply: sums of none");
+  for (const auto& tile : sums_)
+    for (const Reg& sum : tile[0]) k_.emit("mov.f32", sum, Arg::zero(f32));
+  k_.for_(0, k_.div(k_.add(in_.depth, c_.tile_k - 1), c_.tile_k), 1, [&](Reg) {
+    k_.pragma("\"nounroll\"");
+    await_stage();
+    multiply_stage(true);
+    k_.emit("wgmma.wait_group.sync.aligned", 0);
+    release(pipeline_.empty(cursor_));
+    pipeline_.advance(cursor_);
+    add_to_sums();
+  });
+}
+
+void WgmmaLoop::add_to_sums() {
+  k_.comment("multiply: promote the sums of the stage");
+  for (std::size_t i = 0; i < sums_.size(); ++i)
+    for (std::size_t j = 0; j < sums_[i][0].size(); ++j)
+      k_.emit("add.f32", sums_[i][0][j], sums_[i][0][j], accumulators_[i][0][j]);
+}
+
+void WgmmaLoop::run_plain() {
   const Reg left = k_.sub(k_.div(k_.add(in_.depth, c_.tile_k - 1), c_.tile_k), 1);
   await_stage();
   multiply_stage(true);

@@ -6,7 +6,8 @@
 
 // The main loop of a warpgroup that multiplies: its rows and columns of a tile of D, accumulated over the
 // stages of the pipeline. One group of wgmma is always in flight: while it runs, the warpgroup waits for the
-// next stage and issues the products of that; then it releases the stage before.
+// next stage and issues the products of that; then it releases the stage before. Where sums are promoted it
+// waits for the products of each stage, and adds them to f32 sums; another warpgroup multiplies meanwhile.
 namespace ptxloom::gemm_kernel {
 
 struct WgmmaInputs {
@@ -25,7 +26,7 @@ class WgmmaLoop {
 
   /// The products of one tile. When it returns, no wgmma is in flight.
   void run();
-  const Accumulators& accumulators() const { return accumulators_; }
+  const Accumulators& accumulators() const { return plan_.promotes ? sums_ : accumulators_; }
 
  private:
   struct Operand {
@@ -35,6 +36,10 @@ class WgmmaLoop {
   };
   Operand operand(const OperandTile& tile, Reg start);
   Reg descriptor(const Operand& operand, Reg stage_low, int extent, int depth);
+  Accumulators allocate();
+  void run_plain();
+  void run_promoted();
+  void add_to_sums();
   void await_stage();
   void multiply_stage(bool first);
   void multiply(const std::vector<Reg>& sums, Reg a, Reg b, Reg add);
@@ -49,7 +54,7 @@ class WgmmaLoop {
   Operand a_, b_;
   Reg overwrite_, add_;  // predicates: whether a wgmma leaves its accumulators out of the sum
   Reg released_;         // barrier of the stage that is still being read
-  Accumulators accumulators_;
+  Accumulators accumulators_, sums_;
 };
 
 }  // namespace ptxloom::gemm_kernel

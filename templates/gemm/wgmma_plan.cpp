@@ -29,6 +29,10 @@ int registers_with(int blocks, const TargetInfo& chip, const Config& c) {
   return std::min(kMostRegisters, chip.registers_per_sm / kGroupThreads / warps_of_part / 8 * 8);
 }
 
+int sum_registers(const Problem& p, const Config& c) {
+  return c.group_m() * c.group_n() / kGroupThreads * (p.promoted ? 2 : 1);
+}
+
 WgmmaPlan::WgmmaPlan(const TargetInfo& chip, const Problem& p, const Config& c)
     : a(p.a, c.tile_m, c.group_m(), c.tile_k),
       b(p.b, c.tile_n, c.group_n(), c.tile_k),
@@ -38,7 +42,8 @@ WgmmaPlan::WgmmaPlan(const TargetInfo& chip, const Problem& p, const Config& c)
       stores_at(c.stages * stage_bytes),
       barriers_at(stores_at + (c.staged ? kStoreBuffers * c.groups() * aligned(store.bytes()) : 0)),
       shared_bytes(barriers_at + Pipeline::bytes(c.stages)),
-      needed_registers(c.group_m() * c.group_n() / kGroupThreads + kOtherRegisters) {
+      promotes(p.promoted),
+      needed_registers(sum_registers(p, c) + kOtherRegisters) {
   const auto fits = [&](int blocks) {
     return blocks * (shared_bytes + kReservedShared) <= chip.shared_per_sm &&
            registers_with(blocks, chip, c) >= needed_registers;

@@ -18,6 +18,9 @@ inline constexpr int kStoreBuffers = 2;  // one being filled while the other is 
 /// Registers that a thread can have with so many blocks on an SM.
 int registers_with(int blocks, const TargetInfo& chip, const Config& config);
 
+/// Registers of a thread for sums of D: those of wgmma, and where they are promoted f32 ones beside.
+int sum_registers(const Problem& problem, const Config& config);
+
 /// By the problem and the configuration's tiles, stages and epilogue.
 struct WgmmaPlan {
   WgmmaPlan(const TargetInfo& chip, const Problem& problem, const Config& config);
@@ -29,6 +32,7 @@ struct WgmmaPlan {
   int stores_at = 0, barriers_at = 0;
   int shared_bytes = 0;
 
+  bool promotes;  ///< the sums of each stage, into others
   int blocks_per_sm = 1;
   int needed_registers = 0;  ///< of a thread that multiplies, roughly
 };

@@ -63,15 +63,17 @@ std::vector<Rule> wgmma_rules() {
        }},
       {"the accumulators need more registers than there are",
        {"tile_m", "tile_n", "warps_m", "warps_n"},
-       [](const Target& target, const Problem&, const Config& c) {
-         return c.group_m() * c.group_n() / kGroupThreads + kBesideSums <=
-                registers_with(1, target.info(), c);
+       [](const Target& target, const Problem& p, const Config& c) {
+         return sum_registers(p, c) + kBesideSums <= registers_with(1, target.info(), c);
        }},
       {"tile_k is one step of wgmma (as many as 32 bytes hold) or more of them, up to 256",
        {"tile_k", "mma"},
        [](const Target&, const Problem&, const Config& c) {
          return c.tile_k >= c.mma_k && c.tile_k <= kLongestBox;
        }},
+      {"sums are promoted after each stage: with sums=promoted tile_k is 128 at most",
+       {"tile_k"},
+       [](const Target&, const Problem& p, const Config& c) { return !p.promoted || c.tile_k <= kPromoted; }},
       {"a stage takes more than 16 tensor copies: B, contiguous along n, wants a tile_n of more powers of "
        "two",
        {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n"},

@@ -37,12 +37,23 @@ TEST_CASE("links of wgmma kernels neither spill nor lose what makes them fast", 
   // The most accumulators that two warpgroups can hold, and one.
   check_link(large, {{"tile_m", "256"}, {"tile_n", "136"}, {"warps_m", "8"}});
   check_link(large, {{"tile_m", "128"}, {"tile_n", "216"}, {"warps_m", "4"}, {"warps_n", "1"}});
-  for (const char* a : {"bf16", "tf32", "e4m3", "e5m2", "s8", "u8"})
+  constexpr std::pair<const char*, const char*> kTypes[] = {
+      {"bf16", "bf16"}, {"tf32", "tf32"}, {"e4m3", "e4m3"}, {"e4m3", "e5m2"}, {"e5m2", "e4m3"},
+      {"e5m2", "e5m2"}, {"s8", "s8"},     {"s8", "u8"},     {"u8", "s8"},     {"u8", "u8"}};
+  for (const auto& [a, b] : kTypes)
     for (const char* epilogue : {"staged", "direct"}) {
       Settings problem = large;
       problem["a"] = a;
+      problem["b"] = b;
       check_link(problem, {{"strategy", "wgmma"}, {"epilogue", epilogue}});
     }
+  // The most sums that can be promoted by two warpgroups, and by one.
+  Settings promoted = large;
+  promoted["a"] = "e4m3";
+  promoted["sums"] = "promoted";
+  check_link(promoted, {{"tile_m", "128"}, {"tile_n", "136"}, {"warps_m", "8"}});
+  check_link(promoted, {{"tile_m", "128"}, {"tile_n", "104"}, {"warps_m", "4"}, {"warps_n", "1"}});
+  check_link(promoted, {});
   std::mt19937 random(Catch::getSeed());
   const auto pick = [&](std::initializer_list<const char*> list) {
     return std::string(*(list.begin() + random() % list.size()));

@@ -3,10 +3,13 @@
 // every shape, sizes that end anywhere in a tile, and what it refuses.
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <cstring>
+#include <numeric>
 #include <random>
 
 #include "ptxloom/gemm.hpp"
+#include "ptxloom/numeric.hpp"
 #include "ptxloom/runner.hpp"
 
 using namespace ptxloom;
@@ -130,6 +133,53 @@ TEST_CASE("wgmma of integers: tiles of every width it has, exact alpha and beta"
     check(with(shape(70, n + 4, 144),
                {{"a", "s8"}, {"b", "u8"}, {"ldc", "301"}, {"alpha", "-3"}, {"beta", "70000"}}),
           tiles(64, n));
+}
+
+namespace {
+
+/// The largest distance of D from what it is, over what it is, of positive e4m3 that all weigh alike.
+double error_of(const Settings& problem) {
+  std::vector<HostTensor> inputs;
+  for (const TensorPlan& plan : gemm_template().tensors(gemm_template().problem(problem))) {
+    if (plan.role != TensorPlan::Role::in) continue;
+    HostTensor& tensor = inputs.emplace_back(random_tensor(plan, Catch::getSeed()));
+    for (std::byte& element : tensor.bytes) element = (element & std::byte{0x07}) | std::byte{0x38};
+  }
+  const RunResult result = run_template(executor(), gemm_template(),
+                                        {.problem = problem,
+                                         .config = with(tiles(64, 16), {{"strategy", "wgmma"}}),
+                                         .inputs = inputs,
+                                         .seed = Catch::getSeed()});
+  CHECK(result.verdict.ok());
+  const std::size_t m = std::stoul(problem.at("m")), n = std::stoul(problem.at("n")),
+                    k = std::stoul(problem.at("k"));
+  std::vector<double> a(m * k), b(n * k), d(m * n);
+  decode(e4m3, inputs[0].bytes, a);
+  decode(e4m3, inputs[1].bytes, b);
+  decode(f32, result.tensors.back().bytes, d);
+  double worst = 0;
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t j = 0; j < n; ++j) {
+      const double sum = std::inner_product(&a[i * k], &a[i * k] + k, &b[j * k], 0.0);
+      worst = std::max(worst, std::abs(d[i * n + j] - sum) / sum);
+    }
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("wgmma promotes sums of 8-bit floats", "[gemm]") {
+  const Settings promoted{{"sums", "promoted"}};
+  for (const Types& types : kTypes) {
+    if (types.a[0] != 'e') continue;
+    for (const Settings& one : {tiles(64, 72), tiles(128, 48, 8), tiles(128, 40), tiles(64, 128, 4, 2)})
+      for (const char* tile_k : {"32", "128"})
+        check(with(with(shape(130, 104, 272), words_of(types)), promoted), with(one, {{"tile_k", tile_k}}));
+  }
+  const Settings problem = with(shape(40, 24, 4096), {{"a", "e4m3"}});
+  const double plain = error_of(problem), better = error_of(with(problem, promoted));
+  CAPTURE(plain, better);
+  CHECK(better * 8 < plain);
 }
 
 TEST_CASE("wgmma ignores the low bits of tf32", "[gemm]") {
@@ -278,6 +328,13 @@ TEST_CASE("wgmma is chosen where it can be, and says why where it cannot", "[gem
   says(refusal(with(shape(64, 64, 64), {{"a", "u8"}}), tiles(64, 40)), "multiple of 16 columns");
   says(refusal(with(shape(64, 64, 64), {{"a", "s8"}}), {{"tile_k", "16"}}), "32 bytes");
   says(refusal(shape(64, 64, 64), {}, "sm_100a"), "sm_90a");
+  const Settings promoted = with(shape(256, 256, 256), {{"a", "e4m3"}, {"sums", "promoted"}});
+  CHECK(chosen(promoted, "sm_90a") == "wgmma");
+  CHECK(chosen(promoted, "sm_90") == "mma");
+  CHECK_THROWS_AS(chosen(promoted, "sm_89"), Error);
+  CHECK_THROWS_AS(chosen(with(promoted, {{"a", "f16"}}), "sm_90a"), Error);
+  says(refusal(promoted, {{"tile_k", "256"}}), "128 at most");
+  says(refusal(promoted, tiles(128, 256, 8)), "registers");
   says(refusal(shape(64, 63, 64), {{"epilogue", "staged"}}), "epilogue=direct");
   says(refusal(shape(64, 64, 64), {{"mma", "m16n8k16"}}), "m64nNk16");
   says(refusal(shape(64, 64, 64), {{"tile_m", "256"}, {"tile_n", "256"}, {"warps_m", "8"}, {"warps_n", "1"}}),

@@ -91,17 +91,18 @@ TEST_CASE("wgmma on the GPU computes D of every other type", "[gpu][wgmma]") {
   for (const Types& types : all)
     for (int i = 0; i < 3; ++i) {
       const auto size = [&](unsigned most) { return std::to_string(1 + random() % most); };
-      const Settings problem{{"m", size(700)},
-                             {"n", size(700)},
-                             {"k", size(700)},
+      const Settings problem{{"m", size(500)},
+                             {"n", size(500)},
+                             {"k", size(500)},
                              {"a", types.a},
                              {"b", types.b},
                              {"d", types.d[random() % types.d.size()]},
-                             {"lda", "704"},
-                             {"ldb", "720"},
-                             {"ldd", i == 0 ? "701" : "704"},
+                             {"lda", "512"},
+                             {"ldb", "528"},
+                             {"ldd", i == 0 ? "501" : "504"},
                              {"alpha", "-3"},
-                             {"beta", i == 2 ? "2" : "0"}};
+                             {"beta", i == 2 ? "2" : "0"},
+                             {"sums", i == 1 && types.a[0] == 'e' ? "promoted" : "plain"}};
       const auto found = gemm_template().candidates(
           context.specs(), context.target(), gemm_template().problem(problem), {{"strategy", "wgmma"}});
       REQUIRE(!found.empty());
