@@ -62,6 +62,7 @@ struct MatrixProduct {
   bool b_rows = false;  ///< B is stored as k rows of n, otherwise as n rows of k
   std::uint64_t lda = 0, ldb = 0, ldc = 0, ldd = 0;
   double alpha = 1, beta = 0;  ///< beta = 0: there is no tensor c
+  bool fast_sums = false;      ///< of 8-bit floats: as the tensor cores keep them, in fewer bits than f32 has
 };
 
 /// What outputs are filled with before a kernel runs.

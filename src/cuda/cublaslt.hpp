@@ -76,11 +76,11 @@ struct CublasLt {
   PTXLOOM_CUBLASLT_SYMBOLS(PTXLOOM_SYMBOL_MEMBER)
 
   static constexpr int kNotSupported = 15;  // CUBLAS_STATUS_NOT_SUPPORTED
-  enum DataType { f32 = 0, f64 = 1, f16 = 2, s8 = 3, s32 = 10, bf16 = 14 };
+  enum DataType { f32 = 0, f64 = 1, f16 = 2, s8 = 3, s32 = 10, bf16 = 14, e4m3 = 28, e5m2 = 29 };
   enum ComputeType { in_f32 = 68, in_f64 = 70, in_s32 = 72, in_tf32 = 77 };
   static constexpr std::int32_t kPlain = 0, kTransposed = 1;
-  static constexpr int kOperationA = 3, kOperationB = 4;  // attributes of an operation
-  static constexpr int kMostWorkspace = 1;                // attribute of a preference
+  static constexpr int kOperationA = 3, kOperationB = 4, kFastSums = 25;  // attributes of an operation
+  static constexpr int kMostWorkspace = 1;                                // attribute of a preference
 
   std::string version;  ///< "13.1.0"
   DynamicLibrary library;

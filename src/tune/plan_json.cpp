@@ -71,11 +71,9 @@ LaunchPlan read_launch(const Json& json) {
 }
 
 Json to_json(const MatrixProduct& p) {
-  return {{"sizes", {p.m, p.n, p.k}},
-          {"types", {p.a.name, p.b.name, p.c.name, p.d.name}},
-          {"rows", {p.a_rows, p.b_rows}},
-          {"leading", {p.lda, p.ldb, p.ldc, p.ldd}},
-          {"scales", {p.alpha, p.beta}}};
+  return {{"sizes", {p.m, p.n, p.k}},     {"types", {p.a.name, p.b.name, p.c.name, p.d.name}},
+          {"rows", {p.a_rows, p.b_rows}}, {"leading", {p.lda, p.ldb, p.ldc, p.ldd}},
+          {"scales", {p.alpha, p.beta}},  {"fast_sums", p.fast_sums}};
 }
 
 MatrixProduct read_product(const Json& json) {
@@ -99,7 +97,8 @@ MatrixProduct read_product(const Json& json) {
           .ldc = leading.at(2),
           .ldd = leading.at(3),
           .alpha = json.at("scales").at(0),
-          .beta = json.at("scales").at(1)};
+          .beta = json.at("scales").at(1),
+          .fast_sums = json.at("fast_sums")};
 }
 
 }  // namespace ptxloom::tune

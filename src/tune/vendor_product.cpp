@@ -44,8 +44,9 @@ class Owned {
 
 int data_type(Type type) {
   static const std::pair<Type, int> kTypes[] = {
-      {f16, CublasLt::f16}, {bf16, CublasLt::bf16}, {tf32, CublasLt::f32}, {f32, CublasLt::f32},
-      {f64, CublasLt::f64}, {s8, CublasLt::s8},     {s32, CublasLt::s32}};
+      {f16, CublasLt::f16}, {bf16, CublasLt::bf16}, {tf32, CublasLt::f32},
+      {f32, CublasLt::f32}, {f64, CublasLt::f64},   {s8, CublasLt::s8},
+      {s32, CublasLt::s32}, {e4m3, CublasLt::e4m3}, {e5m2, CublasLt::e5m2}};
   const auto found = std::ranges::find(kTypes, type, &std::pair<Type, int>::first);
   if (found == std::end(kTypes)) refuse(fmt::format("cuBLASLt has no products of {}", type.name));
   return found->second;
@@ -104,8 +105,9 @@ struct VendorProduct::State {
     check(library.cublasLtMatmulDescCreate(operation.out(), arithmetic.compute, arithmetic.scale));
     // A matrix with rows of k, read as column-major, has k rows: transposed it is the left factor B', and as
     // it is the right factor A'.
-    transpose(CublasLt::kOperationA, !p.b_rows);
-    transpose(CublasLt::kOperationB, !p.a_rows);
+    set(CublasLt::kOperationA, p.b_rows ? CublasLt::kPlain : CublasLt::kTransposed);
+    set(CublasLt::kOperationB, p.a_rows ? CublasLt::kPlain : CublasLt::kTransposed);
+    if (p.fast_sums) set(CublasLt::kFastSums, std::int8_t{1});
     lay_out(b, p.b, p.b_rows ? p.n : p.k, p.b_rows ? p.k : p.n, p.ldb);
     lay_out(a, p.a, p.a_rows ? p.k : p.m, p.a_rows ? p.m : p.k, p.lda);
     lay_out(c, beta_is_zero ? p.d : p.c, p.n, p.m, beta_is_zero ? p.ldd : p.ldc);
@@ -119,8 +121,7 @@ struct VendorProduct::State {
                        library.cublasLtGetStatusString(status)));
   }
 
-  void transpose(int attribute, bool transposed) const {
-    const std::int32_t value = transposed ? CublasLt::kTransposed : CublasLt::kPlain;
+  void set(int attribute, auto value) const {
     check(library.cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof value));
   }
 

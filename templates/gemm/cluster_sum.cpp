@@ -1,71 +1,103 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster_sum.hpp"
 
-#include <algorithm>
 #include <string>
 
 namespace ptxloom::gemm_kernel {
 namespace {
 
-constexpr int kUnit = 16;  // bytes that a thread moves at once
+constexpr std::size_t kUnit = 16;      // bytes that a thread moves at once
+constexpr std::size_t kInFlight = 32;  // registers that are read before the first is added
+constexpr int kLeastColumns = 8;       // of a slice
+
+/// Part `number` of `count` of each wgmma's registers, which follow the columns.
+Accumulators slice_of(const Accumulators& accumulators, int number, int count) {
+  if (count == 1) return accumulators;
+  Accumulators slice = accumulators;
+  for (auto& row : slice)
+    for (std::vector<Reg>& tile : row) {
+      const auto size = static_cast<std::ptrdiff_t>(tile.size()) / count;
+      tile = {tile.begin() + number * size, tile.begin() + (number + 1) * size};
+    }
+  return slice;
+}
 
 class ClusterSum {
  public:
-  ClusterSum(KernelBuilder& k, const Problem& p, const Config& c,
-             const std::vector<std::vector<std::vector<Reg>>>& accumulators, const ClusterSumInputs& in)
+  ClusterSum(KernelBuilder& k, const Problem& p, const Config& c, const ClusterSumInputs& in)
       : k_(k), c_(c), in_(in), type_(p.accumulator), rank_(k.special("cluster_ctarank")) {
-    for (const auto& row : accumulators)
-      for (const std::vector<Reg>& tile : row) sums_.insert(sums_.end(), tile.begin(), tile.end());
-    place_ = k.fma(in.thread, kUnit, in.shared);
+    place_ = k.fma(in.thread, static_cast<std::int64_t>(kUnit), in.shared);
   }
 
-  void run(const KernelBuilder::Body& store) {
-    const Reg first = k_.eq(rank_, 0);
-    k_.if_(k_.ne(rank_, 0), [&] { leave(); });
-    meet();
-    k_.if_(first, [&] {
-      k_.for_(1, c_.split, 1, [&](Reg rank) {
-        k_.pragma("\"nounroll\"");
-        k_.comment("split: add the sums of the cluster's next block");
-        add(rank);
-      });
-    });
+  void run(const Accumulators& sums,
+           const std::function<void(const Accumulators& slice, int column)>& store) {
+    const int slices = sum_slices(c_);
+    k_.comment("split: leave the sums where the stages were, which nobody reads any more");
+    k_.emit("bar.sync", in_.barrier, 32 * c_.warps());
+    for (int i = 0; i < slices; ++i) leave(units_of(slice_of(sums, i, slices)), i);
+    arrive();
+    wait();
+    for (int i = 0; i < slices; ++i)
+      k_.if_(k_.eq(rank_, i), [&] { add(units_of(slice_of(sums, i, slices)), i); });
     k_.comment("split: who has been read may end");
-    meet();
-    k_.if_(first, store);
+    arrive();
+    for (int i = 0; i < slices; ++i)
+      k_.if_(k_.eq(rank_, i), [&] { store(slice_of(sums, i, slices), i * c_.group_n() / slices); });
+    wait();
   }
 
  private:
-  std::string vector() const {
-    return "v" + std::to_string(unit()) + ".b" + std::to_string(8 * type_.bytes());
-  }
-  std::size_t unit() const { return static_cast<std::size_t>(kUnit / type_.bytes()); }
-  int distance(std::size_t index) const { return static_cast<int>(index / unit()) * kUnit * 32 * c_.warps(); }
+  using Unit = std::vector<Reg>;  // what a thread moves at once
 
-  void meet() {
-    k_.emit("barrier.cluster.arrive.release.aligned");
-    k_.emit("barrier.cluster.wait.acquire.aligned");
+  std::vector<Unit> units_of(const Accumulators& sums) const {
+    std::vector<Unit> units;
+    for (const auto& row : sums)
+      for (const std::vector<Reg>& tile : row)
+        for (const Reg& sum : tile) {
+          if (units.empty() || units.back().size() == kUnit / static_cast<std::size_t>(type_.bytes()))
+            units.emplace_back();
+          units.back().push_back(sum);
+        }
+    return units;
   }
 
-  void leave() {
-    k_.comment("split: leave the sums where the stages were, which nobody reads any more");
-    k_.emit("bar.sync", in_.barrier, 32 * c_.warps());
-    for (std::size_t i = 0; i < sums_.size(); i += unit()) {
-      const std::vector<Reg> some(sums_.begin() + static_cast<std::ptrdiff_t>(i),
-                                  sums_.begin() + static_cast<std::ptrdiff_t>(i + unit()));
-      k_.emit("st.shared." + vector(), k_.at(place_, distance(i)), some);
+  /// The units of a slice lie one after the other, each with those of all threads side by side.
+  int distance(std::size_t unit, std::size_t units, int slice) const {
+    return static_cast<int>((static_cast<std::size_t>(slice) * units + unit) * kUnit) * 32 * c_.warps();
+  }
+  std::string opcode(const std::string& start) const {
+    return start + "v" + std::to_string(kUnit / static_cast<std::size_t>(type_.bytes())) + ".b" +
+           std::to_string(8 * type_.bytes());
+  }
+
+  void arrive() { k_.emit("barrier.cluster.arrive.release.aligned"); }
+  void wait() { k_.emit("barrier.cluster.wait.acquire.aligned"); }
+
+  void leave(const std::vector<Unit>& units, int slice) {
+    for (std::size_t i = 0; i < units.size(); ++i)
+      k_.emit(opcode("st.shared."), k_.at(place_, distance(i, units.size(), slice)), units[i]);
+  }
+
+  // What the others hold of this slice, the next block's first. Reading takes long: many at once.
+  void add(const std::vector<Unit>& units, int slice) {
+    std::vector<std::pair<Reg, Reg>> read;  // a sum, and what is to be added to it
+    const auto flush = [&] {
+      for (const auto& [sum, value] : read) k_.emit("add." + std::string(type_.name), sum, sum, value);
+      read.clear();
+    };
+    for (int other = 1; other < c_.split; ++other) {
+      const int rank = (slice + other) % c_.split;
+      k_.comment("split: read the sums of block " + std::to_string(rank));
+      const Reg there = k_.reg(u32);
+      k_.emit("mapa.shared::cluster.u32", there, place_, rank);
+      for (std::size_t i = 0; i < units.size(); ++i) {
+        const Unit values = k_.regs(units[i][0].type, static_cast<int>(units[i].size()));
+        k_.emit(opcode("ld.shared::cluster."), values, k_.at(there, distance(i, units.size(), slice)));
+        for (std::size_t j = 0; j < values.size(); ++j) read.emplace_back(units[i][j], values[j]);
+        if (read.size() >= kInFlight) flush();
+      }
     }
-  }
-
-  void add(Reg rank) {
-    const Reg there = k_.reg(u32);
-    k_.emit("mapa.shared::cluster.u32", there, place_, rank);
-    const std::string add = "add." + std::string(type_.name);
-    for (std::size_t i = 0; i < sums_.size(); i += unit()) {
-      const std::vector<Reg> values = k_.regs(sums_[i].type, static_cast<int>(unit()));
-      k_.emit("ld.shared::cluster." + vector(), values, k_.at(there, distance(i)));
-      for (std::size_t j = 0; j < unit(); ++j) k_.emit(add, sums_[i + j], sums_[i + j], values[j]);
-    }
+    flush();
   }
 
   KernelBuilder& k_;
@@ -73,7 +105,6 @@ class ClusterSum {
   const ClusterSumInputs& in_;
   Type type_;
   Reg rank_, place_;
-  std::vector<Reg> sums_;
 };
 
 }  // namespace
@@ -82,11 +113,13 @@ int cluster_sum_bytes(const Problem& p, const Config& c) {
   return c.split == 1 ? 0 : c.tile_m * c.tile_n * p.accumulator.bytes();
 }
 
+int sum_slices(const Config& c) { return c.strategy == Strategy::wgmma ? c.split : 1; }
+
 void emit_cluster_sum(KernelBuilder& k, const Problem& problem, const Config& config,
-                      const std::vector<std::vector<std::vector<Reg>>>& accumulators,
-                      const ClusterSumInputs& in, const KernelBuilder::Body& store) {
-  if (config.split == 1) return store();
-  ClusterSum(k, problem, config, accumulators, in).run(store);
+                      const Accumulators& accumulators, const ClusterSumInputs& in,
+                      const std::function<void(const Accumulators& slice, int column)>& store) {
+  if (config.split == 1) return store(accumulators, 0);
+  ClusterSum(k, problem, config, in).run(accumulators, store);
 }
 
 }  // namespace ptxloom::gemm_kernel

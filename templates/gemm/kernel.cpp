@@ -231,24 +231,27 @@ class Generator {
 
   void epilogue(Order rows, Order columns) {
     k_.section("epilogue: D = alpha * A * B + beta * C");
-    const EpilogueInputs result{.accumulators = accumulators_,
-                                .row_order = rows,
-                                .column_order = columns,
-                                .m = m_,
-                                .n = n_,
-                                .block_row = block_row_,
-                                .block_column = block_column_,
-                                .warp_row = warp_row_,
-                                .warp_column = warp_column_,
-                                .lane = lane_,
-                                .thread = thread_,
-                                .alpha = alpha_,
-                                .beta = beta_,
-                                .c = {c_pointer_, ldc_},
-                                .d = {d_pointer_, ldd_},
-                                .shared = shared_};
+    EpilogueInputs result{.accumulators = {},
+                          .row_order = rows,
+                          .column_order = columns,
+                          .m = m_,
+                          .n = n_,
+                          .block_row = block_row_,
+                          .block_column = block_column_,
+                          .warp_row = warp_row_,
+                          .warp_column = warp_column_,
+                          .lane = lane_,
+                          .thread = thread_,
+                          .alpha = alpha_,
+                          .beta = beta_,
+                          .c = {c_pointer_, ldc_},
+                          .d = {d_pointer_, ldd_},
+                          .shared = shared_};
     emit_cluster_sum(k_, p_, c_, accumulators_, {.shared = shared_, .thread = thread_, .barrier = 0},
-                     [&] { emit_epilogue(k_, p_, c_, result); });
+                     [&](const Accumulators& sums, int) {
+                       result.accumulators = sums;
+                       emit_epilogue(k_, p_, c_, result);
+                     });
   }
 
   KernelBuilder k_;
@@ -257,7 +260,7 @@ class Generator {
   Reg m_, n_, depth_, a_, b_, c_pointer_, d_pointer_, lda_, ldb_, ldc_, ldd_, alpha_, beta_;
   Reg thread_, lane_, warp_row_, warp_column_, block_row_, block_column_, shared_;
   int a_bytes_ = 0, stage_bytes_ = 0;
-  std::vector<std::vector<std::vector<Reg>>> accumulators_;
+  Accumulators accumulators_;
 };
 
 LaunchPlan launch_plan(const Target& target, const Problem& p, const Config& c) {

@@ -18,8 +18,10 @@ struct ResultSource {
   Reg ld;  ///< elements, u32
 };
 
+using Accumulators = std::vector<std::vector<std::vector<Reg>>>;  ///< [tile along m][tile along n][register]
+
 struct EpilogueInputs {
-  std::vector<std::vector<std::vector<Reg>>> accumulators;  ///< [tile along m][tile along n][register]
+  Accumulators accumulators;
   Order row_order, column_order;
   Reg m, n;                     ///< of the problem
   Reg block_row, block_column;  ///< origin of the block's tile

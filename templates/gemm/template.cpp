@@ -68,7 +68,8 @@ class GemmTemplate final : public Template {
                          .ldc = p.c.ld,
                          .ldd = p.d.ld,
                          .alpha = p.alpha,
-                         .beta = p.beta};
+                         .beta = p.beta,
+                         .fast_sums = p.a.type.bits == 8 && p.accumulator == f32 && !p.promoted};
   }
 
   Settings config(const Specs& specs, const Target& target, const Settings& words,

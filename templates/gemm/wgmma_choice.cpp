@@ -12,14 +12,16 @@ namespace ptxloom::gemm_kernel {
 namespace {
 
 constexpr double kTypicalSms = 132;
-constexpr double kCopiedBytes = 56;   // a clock, that an SM gets from L2 when all ask
-constexpr double kTileClocks = 1000;  // before the first product of a block's tile and after its last
-constexpr double kStoredBytes = 64;   // a clock, of D by tensor copies
-constexpr double kBoxClocks = 100;    // of each of them beside
-constexpr double kDirectBytes = 16;   // a clock, of D from registers
-constexpr int kLeastClocks = 16;      // that a wgmma takes to read A
-constexpr double kMeetClocks = 1500;  // of the blocks of a cluster, twice
-constexpr double kSummedBytes = 32;   // a clock, of another block's sums
+// Of which clusters of more than two blocks find room: the SMs of a GPC are no multiple of their size.
+constexpr double kClusterSms = 96;
+constexpr double kCopiedBytes = 56;    // a clock, that an SM gets from L2 when all ask
+constexpr double kTileClocks = 1000;   // before the first product of a block's tile and after its last
+constexpr double kStoredBytes = 64;    // a clock, of D by tensor copies
+constexpr double kBoxClocks = 100;     // of each of them beside
+constexpr double kDirectBytes = 16;    // a clock, of D from registers
+constexpr int kLeastClocks = 16;       // that a wgmma takes to read A
+constexpr double kMeetClocks = 10000;  // until the sums of a cluster are there; the most that was seen
+constexpr double kSummedBytes = 32;    // a clock, of other blocks' sums
 
 double estimate(const Target& target, const Problem& p, const Config& c) {
   const WgmmaPlan plan(target.info(), p, c);
@@ -34,9 +36,11 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double result = c.staged ? bytes / kStoredBytes + boxes * kBoxClocks : bytes / kDirectBytes;
   const double hidden = 1 - 0.1 / (plan.stage_bytes * (c.stages - 1) / 65536.0 + 1);
   const double latency = (kTileClocks + result) / (c.groups() == 2 ? 1.5 : 1);
-  const double sums = c.split == 1 ? 0 : kMeetClocks + (c.split - 1) * cluster_sum_bytes(p, c) / kSummedBytes;
-  const double resident = std::min<double>(plan.blocks_per_sm, std::max(1.0, blocks / kTypicalSms));
-  const double rounds = std::ceil(blocks / (kTypicalSms * resident));
+  const double read = cluster_sum_bytes(p, c) * (c.split - 1.0) / c.split;
+  const double sums = c.split == 1 ? 0 : kMeetClocks + read / kSummedBytes;
+  const double sms = c.split > 2 ? kClusterSms : kTypicalSms;
+  const double resident = std::min<double>(plan.blocks_per_sm, std::max(1.0, blocks / sms));
+  const double rounds = std::ceil(blocks / (sms * resident));
   const double step = std::max(products + promotion / c.k_steps(), copies) / hidden;
   return rounds * (resident * steps * step + latency + sums);
 }

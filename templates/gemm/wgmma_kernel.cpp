@@ -108,28 +108,32 @@ class Generator {
     tiles.for_each([&](const TileOrigin& tile) {
       loop.run();
       k_.comment("store: D = alpha * A * B + beta * C");
-      const EpilogueInputs result{.accumulators = loop.accumulators(),
-                                  .row_order = {},
-                                  .column_order = {},
-                                  .m = m_,
-                                  .n = n_,
-                                  .block_row = tile.row,
-                                  .block_column = tile.column,
-                                  .warp_row = warp_row,
-                                  .warp_column = column,
-                                  .lane = lane_,
-                                  .thread = thread_,
-                                  .alpha = alpha_,
-                                  .beta = beta_,
-                                  .c = c_source_,
-                                  .d = d_source_,
-                                  .shared = shared_};
+      EpilogueInputs result{.accumulators = {},
+                            .row_order = {},
+                            .column_order = {},
+                            .m = m_,
+                            .n = n_,
+                            .block_row = tile.row,
+                            .block_column = tile.column,
+                            .warp_row = warp_row,
+                            .warp_column = column,
+                            .lane = lane_,
+                            .thread = thread_,
+                            .alpha = alpha_,
+                            .beta = beta_,
+                            .c = c_source_,
+                            .d = d_source_,
+                            .shared = shared_};
       const ClusterSumInputs sum{.shared = shared_, .thread = thread_, .barrier = c_.groups() + 1};
-      emit_cluster_sum(k_, p_, c_, loop.accumulators(), sum, [&] {
-        if (!c_.staged) return ResultPart(k_, p_, c_, result).store();
+      Config narrow = c_;  // as if the slice were all of the tile
+      narrow.tile_n /= sum_slices(c_);
+      emit_cluster_sum(k_, p_, c_, loop.accumulators(), sum, [&](const Accumulators& sums, int first) {
+        result.accumulators = sums;
+        result.warp_column = first == 0 ? column : k_.add(column, first);
+        if (!c_.staged) return ResultPart(k_, p_, narrow, result).store();
         stores.row = k_.add(tile.row, row);
-        stores.column = k_.add(tile.column, column);
-        emit_tensor_stores(k_, p_, c_, plan_, result, stores);
+        stores.column = k_.add(tile.column, result.warp_column);
+        emit_tensor_stores(k_, p_, narrow, plan_, result, stores);
       });
     });
     if (c_.staged) await_tensor_stores(k_, stores);

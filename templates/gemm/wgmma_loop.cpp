@@ -31,7 +31,7 @@ WgmmaLoop::WgmmaLoop(KernelBuilder& k, const Config& config, const WgmmaPlan& pl
   if (plan.promotes) sums_ = allocate();
 }
 
-WgmmaLoop::Accumulators WgmmaLoop::allocate() {
+Accumulators WgmmaLoop::allocate() {
   const OperandSpec& d = c_.mma.operand("D");
   Accumulators made;
   for (int i = 0; i < c_.group_m() / kWgmmaRows; ++i) made.push_back({k_.regs(d.type, d.registers())});

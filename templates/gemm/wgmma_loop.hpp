@@ -2,6 +2,7 @@
 #pragma once
 
 #include "pipeline.hpp"
+#include "result.hpp"
 #include "wgmma_plan.hpp"
 
 // The main loop of a warpgroup that multiplies: its rows and columns of a tile of D, accumulated over the
@@ -19,8 +20,6 @@ struct WgmmaInputs {
 
 class WgmmaLoop {
  public:
-  using Accumulators = std::vector<std::vector<std::vector<Reg>>>;  ///< [wgmma along m][0][register]
-
   WgmmaLoop(KernelBuilder& k, const Config& config, const WgmmaPlan& plan, Pipeline& pipeline,
             const WgmmaInputs& in);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cluster_sum.hpp"
 #include "pipeline.hpp"
 
 namespace ptxloom::gemm_kernel {
@@ -17,7 +18,7 @@ constexpr int kMostResident = 4;
 int aligned(int bytes) { return (bytes + kSwizzlePattern - 1) / kSwizzlePattern * kSwizzlePattern; }
 
 Box store_box(const Problem& p, const Config& c) {
-  const int row = dividing_row(c.group_n() * p.d.type.bytes());
+  const int row = dividing_row(c.group_n() / sum_slices(c) * p.d.type.bytes());
   return {.width = row / p.d.type.bytes(), .row_bytes = row, .rows = kWgmmaRows};
 }
 

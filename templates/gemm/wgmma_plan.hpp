@@ -28,7 +28,7 @@ struct WgmmaPlan {
   OperandTile a, b;
   int b_at = 0;         ///< of B in a stage
   int stage_bytes = 0;  ///< from one stage to the next
-  Box store;            ///< of D; its rows are those of one wgmma
+  Box store;            ///< of D, or of a slice of it; its rows are those of one wgmma
   int stores_at = 0, barriers_at = 0;
   int shared_bytes = 0;
 

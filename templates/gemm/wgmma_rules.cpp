@@ -9,6 +9,8 @@ namespace ptxloom::gemm_kernel {
 namespace {
 
 constexpr int kBesideSums = 32;       // registers of a thread that hold no accumulators
+constexpr int kOfOthers = 32;         // and with `split` those that another block's sums are read to
+constexpr int kLeastColumns = 8;      // of a wgmma, and of a slice of D
 constexpr int kLongestBox = 256;      // elements that a tensor copy moves along one dimension
 constexpr int kMostCopies = 16;       // of a stage; the producer has few registers
 constexpr int kTensorAlignment = 16;  // bytes
@@ -55,16 +57,24 @@ std::vector<Rule> wgmma_rules() {
        }},
       {"a warpgroup computes a multiple of 8 columns of D",
        {"tile_n", "warps_n"},
-       [](const Target&, const Problem&, const Config& c) { return c.tile_n % (8 * c.warps_n) == 0; }},
+       [](const Target&, const Problem&, const Config& c) {
+         return c.tile_n % (kLeastColumns * c.warps_n) == 0;
+       }},
       {"wgmma of integers computes 8, 24 or a multiple of 16 columns of D",
        {"tile_n", "warps_n", "mma"},
        [](const Target&, const Problem&, const Config& c) {
          return c.every_width || c.group_n() % 16 == 0 || c.group_n() < 32;
        }},
       {"the accumulators need more registers than there are",
-       {"tile_m", "tile_n", "warps_m", "warps_n"},
+       {"tile_m", "tile_n", "warps_m", "warps_n", "split"},
        [](const Target& target, const Problem& p, const Config& c) {
-         return sum_registers(p, c) + kBesideSums <= registers_with(1, target.info(), c);
+         const int beside = kBesideSums + (c.split > 1 ? kOfOthers : 0);
+         return sum_registers(p, c) + beside <= registers_with(1, target.info(), c);
+       }},
+      {"each of the blocks that split k stores columns of its own, a multiple of 8 in each warpgroup's part",
+       {"tile_n", "warps_n", "split"},
+       [](const Target&, const Problem&, const Config& c) {
+         return c.group_n() % (kLeastColumns * c.split) == 0;
        }},
       {"tile_k is one step of wgmma (as many as 32 bytes hold) or more of them, up to 256",
        {"tile_k", "mma"},

@@ -15,13 +15,14 @@ TEST_CASE("what we declare of cuBLASLt is what its header says") {
   const auto facts = cublaslt_facts();
   if (!facts) SKIP("there is no cublasLt.h");
   CHECK(facts->not_supported == CublasLt::kNotSupported);
-  CHECK(facts->data_types == std::array<int, 6>{CublasLt::f32, CublasLt::f64, CublasLt::f16, CublasLt::s8,
-                                                CublasLt::s32, CublasLt::bf16});
+  CHECK(facts->data_types == std::array<int, 8>{CublasLt::f32, CublasLt::f64, CublasLt::f16, CublasLt::s8,
+                                                CublasLt::s32, CublasLt::bf16, CublasLt::e4m3,
+                                                CublasLt::e5m2});
   CHECK(facts->compute_types ==
         std::array<int, 4>{CublasLt::in_f32, CublasLt::in_f64, CublasLt::in_s32, CublasLt::in_tf32});
   CHECK(facts->transpositions == std::array<int, 2>{CublasLt::kPlain, CublasLt::kTransposed});
-  CHECK(facts->attributes ==
-        std::array<int, 3>{CublasLt::kOperationA, CublasLt::kOperationB, CublasLt::kMostWorkspace});
+  CHECK(facts->attributes == std::array<int, 4>{CublasLt::kOperationA, CublasLt::kOperationB,
+                                                CublasLt::kFastSums, CublasLt::kMostWorkspace});
   CHECK(facts->algorithm_bytes == sizeof(cuda::CublasLtAlgorithm));
   CHECK(facts->proposal_bytes == sizeof(cuda::CublasLtProposal));
   CHECK(facts->workspace_at == offsetof(cuda::CublasLtProposal, workspace));

@@ -71,3 +71,17 @@ TEST_CASE("links of wgmma kernels neither spill nor lose what makes them fast", 
     check_link(problem, found[random() % found.size()]);
   }
 }
+
+TEST_CASE("links of wgmma kernels that split k do not spill either", "[gemm]") {
+  const auto tiles = [](const char* m, const char* n, const char* warps_m, const char* warps_n,
+                        const char* split) {
+    return Settings{{"strategy", "wgmma"}, {"tile_m", m},        {"tile_n", n},
+                    {"warps_m", warps_m},  {"warps_n", warps_n}, {"split", split}};
+  };
+  for (const Settings& config : {tiles("128", "192", "8", "1", "8"), tiles("256", "96", "8", "1", "4"),
+                                 tiles("128", "128", "4", "1", "8"), tiles("128", "176", "4", "1", "2"),
+                                 tiles("64", "256", "4", "1", "8"), tiles("64", "192", "4", "2", "4")})
+    for (const char* a : {"bf16", "tf32"})
+      for (const char* d : {"f32", "bf16"})
+        check_link({{"m", "512"}, {"n", "520"}, {"k", "4096"}, {"a", a}, {"d", d}, {"beta", "1.5"}}, config);
+}

@@ -285,7 +285,8 @@ TEST_CASE("tasks and candidates survive the way into another process") {
                                .ldc = 6,
                                .ldd = 7,
                                .alpha = 0.5,
-                               .beta = -2};
+                               .beta = -2,
+                               .fast_sums = true};
   const tune::SharedTask shared = tune::share(task);
   const tune::Task back = tune::read_task(shared.head, shared.memory.get());
   CHECK(back.warm);
@@ -297,6 +298,7 @@ TEST_CASE("tasks and candidates survive the way into another process") {
   CHECK(std::tuple(product.a, product.b, product.c, product.d) == std::tuple(bf16, f16, Type(), f32));
   CHECK(std::tuple(product.a_rows, product.b_rows, product.alpha, product.beta) ==
         std::tuple(false, true, 0.5, -2.0));
+  CHECK(product.fast_sums);
   REQUIRE(back.tensors.size() == task.tensors.size());
   CHECK(back.tensors[0].bytes == task.tensors[0].bytes);
   CHECK(back.tensors[1].plan.shape == task.tensors[1].plan.shape);
