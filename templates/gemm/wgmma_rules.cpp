@@ -66,10 +66,15 @@ std::vector<Rule> wgmma_rules() {
          return c.every_width || c.group_n() % 16 == 0 || c.group_n() < 32;
        }},
       {"the accumulators need more registers than there are",
+       {"tile_m", "tile_n", "warps_m", "warps_n"},
+       [](const Target& target, const Problem& p, const Config& c) {
+         return sum_registers(p, c) + kBesideSums <= registers_with(1, target.info(), c);
+       }},
+      {"the accumulators leave no registers for the sums of the other blocks that split k",
        {"tile_m", "tile_n", "warps_m", "warps_n", "split"},
        [](const Target& target, const Problem& p, const Config& c) {
-         const int beside = kBesideSums + (c.split > 1 ? kOfOthers : 0);
-         return sum_registers(p, c) + beside <= registers_with(1, target.info(), c);
+         return c.split == 1 ||
+                sum_registers(p, c) + kBesideSums + kOfOthers <= registers_with(1, target.info(), c);
        }},
       {"each of the blocks that split k stores columns of its own, a multiple of 8 in each warpgroup's part",
        {"tile_n", "warps_n", "split"},

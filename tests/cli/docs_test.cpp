@@ -84,7 +84,7 @@ TEST_CASE("the README's table of targets is what the templates admit") {
   }
   for (const TargetInfo& target : targets()) {
     std::string types;
-    for (const char* a : {"f16", "bf16", "tf32", "f64", "s8", "u8"}) {
+    for (const char* a : {"f16", "bf16", "tf32", "f64", "e4m3", "e5m2", "s8", "u8"}) {
       try {
         const Settings problem = gemm_template().problem({{"m", "65"}, {"n", "33"}, {"k", "47"}, {"a", a}});
         gemm_template().emit(specs, Target(target), problem,

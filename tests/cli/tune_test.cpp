@@ -41,13 +41,13 @@ TEST_CASE("tune --prebuild links the kernels of the records of a target, without
   if (first.code == 3) SKIP("there is no nvJitLink: " << first.err);
   CAPTURE(first.out, first.err);
   CHECK(first.code == 0);
-  CHECK(first.out.find("m=64 n=64: linked") != std::string::npos);
-  CHECK(first.out.find("m=65 n=64: linked") != std::string::npos);
+  CHECK(first.out.find("m=64 n=64 sums=plain: linked") != std::string::npos);
+  CHECK(first.out.find("m=65 n=64 sums=plain: linked") != std::string::npos);
   CHECK(first.out.find("m=66") == std::string::npos);
 
   const ToolResult second = prebuild({"sm_80", "--set", "m=65"});
   CAPTURE(second.out);
-  CHECK(second.out.find("m=65 n=64: was there") != std::string::npos);
+  CHECK(second.out.find("m=65 n=64 sums=plain: was there") != std::string::npos);
   CHECK(second.out.find("m=64") == std::string::npos);
 
   const ToolResult none = prebuild({"sm_100a"});
