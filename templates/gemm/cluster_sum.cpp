@@ -8,7 +8,6 @@ namespace {
 
 constexpr std::size_t kUnit = 16;      // bytes that a thread moves at once
 constexpr std::size_t kInFlight = 32;  // registers that are read before the first is added
-constexpr int kLeastColumns = 8;       // of a slice
 
 /// Part `number` of `count` of each wgmma's registers, which follow the columns.
 Accumulators slice_of(const Accumulators& accumulators, int number, int count) {
