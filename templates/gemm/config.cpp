@@ -53,8 +53,6 @@ double tiles_of(const Problem& p, const Config& c) {
   return std::ceil(double(p.m) / c.tile_m) * std::ceil(double(p.n) / c.tile_n);
 }
 
-bool leaves_idle(const Problem& p, const Config& c) { return tiles_of(p, c) * c.split <= 2 * kTypicalSms; }
-
 std::vector<int> choices(const ParameterSpace& space, const Settings& given, std::string_view name) {
   if (const auto found = given.find(name); found != given.end()) return {std::stoi(found->second)};
   std::vector<int> values;
@@ -287,7 +285,6 @@ std::vector<Config> admissible_configs(const ParameterSpace& space, const Target
     bool any = false;
     for (const int split : splits) {
       c.split = split;
-      if (splits.size() > 1 && split > 1 && !(c.clusters && leaves_idle(problem, c))) break;
       if (!inadmissible(target, problem, c).empty()) continue;
       scored.push_back({estimate(target, problem, c), c});
       any = true;

@@ -63,8 +63,6 @@ OperandPlan plan_b(const Problem& problem, const Config& config);
 
 /// Tiles of D.
 double tiles_of(const Problem& problem, const Config& config);
-/// Splitting k is for chips that the tiles alone leave idle.
-bool leaves_idle(const Problem& problem, const Config& config);
 /// Shared memory of a block in bytes. With mma.sync: all stages, or the staged result if that is larger.
 int shared_bytes(const Target& target, const Problem& problem, const Config& config);
 /// Registers a thread will need, roughly: what decides whether a configuration can be good.

@@ -9,6 +9,7 @@ namespace {
 
 constexpr int kRegisterLimit = 255;  // of a thread, on every target
 constexpr int kMostThreads = 512;
+constexpr int kMostThatSplit = 256;  // blocks; a large chip holds about as many
 
 bool power_of_two(int x) { return x > 0 && (x & (x - 1)) == 0; }
 
@@ -113,6 +114,11 @@ const std::vector<Rule>& table() {
         {"k is split among the blocks of a cluster, which the target has not",
          {"split"},
          [](const Target&, const Problem&, const Config& c) { return c.split == 1 || c.clusters; }},
+        {"tiles enough keep a chip busy: k is split among 256 blocks at most",
+         {"tile_m", "tile_n", "split"},
+         [](const Target&, const Problem& p, const Config& c) {
+           return c.split == 1 || tiles_of(p, c) * c.split <= kMostThatSplit;
+         }},
         {"each of the blocks that split k needs a tile of it",
          {"split", "tile_k"},
          [](const Target&, const Problem& p, const Config& c) {

@@ -66,7 +66,6 @@ std::vector<Config> wgmma_configs(const ParameterSpace& space, const Target& tar
   const auto consider = [&] {
     if (!given.contains("tile_k") && c.tile_k != 128 / problem.a.type.bytes()) return;
     if (open_static) c.bake = Bake::mnk;
-    if (splits.size() > 1 && c.split > 1 && !leaves_idle(problem, c)) return;
     c.staged = open_epilogue || base.staged;
     if (c.warps_m < 4 || c.tile_m % c.warps_m != 0 || c.tile_n % (8 * c.warps_n) != 0) return;
     for (int tries = open_epilogue ? 2 : 1; tries > 0; --tries, c.staged = false) {

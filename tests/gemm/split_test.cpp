@@ -31,9 +31,10 @@ RunResult run(const Settings& problem, const Settings& config) {
   return result;
 }
 
-std::string refusal(const Settings& config, const char* k = "512", const char* target = "sm_90a") {
+std::string refusal(const Settings& config, const char* k = "512", const char* target = "sm_90a",
+                    const char* size = "64") {
   try {
-    const Settings problem = gemm_template().problem({{"m", "64"}, {"n", "64"}, {"k", k}});
+    const Settings problem = gemm_template().problem({{"m", size}, {"n", size}, {"k", k}});
     gemm_template().config(executor().specs(), Target(target), problem, config);
   } catch (const Error& error) {
     return error.what();
@@ -105,5 +106,7 @@ TEST_CASE("the sums of a split k are added in the same order each time", "[gemm]
 TEST_CASE("a k that cannot be split is refused with the reason", "[gemm]") {
   CHECK(refusal({{"split", "2"}}, "512", "sm_80").find("cluster") != std::string::npos);
   CHECK(refusal({{"split", "8"}, {"tile_k", "64"}}, "192").find("needs a tile of it") != std::string::npos);
+  CHECK(refusal({{"split", "4"}, {"tile_m", "128"}, {"tile_n", "128"}}, "512", "sm_90a", "8192")
+            .find("256 blocks") != std::string::npos);
   CHECK(refusal({{"split", "3"}}).find("split") != std::string::npos);
 }
