@@ -115,9 +115,8 @@ TEST_CASE("what gemm's space admits is what gemm takes", "[gemm]") {
 TEST_CASE("the guided search finds a good gemm far sooner than luck does", "[gemm]") {
   const Specs specs;
   const Target target("sm_90a");
-  const Settings problems[] = {problem_of("4096", "4096", "4096"),  problem_of("128", "7168", "2048"),
-                               problem_of("1000", "1000", "1000"),  problem_of("64", "4096", "14336"),
-                               problem_of("2048", "10240", "8192"), problem_of("16", "8192", "8192")};
+  const Settings problems[] = {problem_of("4096", "4096", "4096"), problem_of("128", "7168", "2048"),
+                               problem_of("64", "4096", "14336"), problem_of("16", "8192", "8192")};
   double guided = 0, lucky = 0;
   for (const Settings& problem : problems) {
     const tune::Admissible space =
