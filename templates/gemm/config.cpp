@@ -16,7 +16,7 @@ namespace {
 constexpr int kRegisterLimit = 255;  // of a thread, on every target
 constexpr int kTypicalSms = 128;     // of a data-center chip; the tuner corrects what this guess gets wrong
 constexpr double kSumDepth = 80;     // adding up a tile of another block takes as long as so much of k
-constexpr double kMeeting = 16e6;    // of a cluster's blocks, in multiply-adds; the most that was seen
+constexpr double kMeeting = 16e6;    // of a split, in multiply-adds: chosen only where it won on an H200
 
 int tile_bytes(const Problem& p, const Config& c) {
   return c.tile_k * (c.tile_m * p.a.type.bytes() + c.tile_n * p.b.type.bytes());

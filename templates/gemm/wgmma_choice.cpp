@@ -20,7 +20,7 @@ constexpr double kStoredBytes = 64;    // a clock, of D by tensor copies
 constexpr double kBoxClocks = 100;     // of each of them beside
 constexpr double kDirectBytes = 16;    // a clock, of D from registers
 constexpr int kLeastClocks = 16;       // that a wgmma takes to read A
-constexpr double kMeetClocks = 10000;  // until the sums of a cluster are there; the most that was seen
+constexpr double kMeetClocks = 10000;  // of a split: so many that it is chosen only where it won on an H200
 constexpr double kSummedBytes = 32;    // a clock, of other blocks' sums
 
 double estimate(const Target& target, const Problem& p, const Config& c) {

@@ -11,8 +11,10 @@
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/numeric.hpp"
 #include "ptxloom/runner.hpp"
+#include "support/wgmma_types.hpp"
 
 using namespace ptxloom;
+using namespace ptxloom::test;
 
 namespace {
 
@@ -43,22 +45,7 @@ Settings tiles(int m, int n, int warps_m = 4, int warps_n = 1) {
           {"warps_n", std::to_string(warps_n)}};
 }
 
-/// Types of A and B that wgmma takes contiguous along k only, and of D.
-struct Types {
-  const char *a, *b;
-  std::vector<const char*> d;
-};
-const Types kTypes[] = {{"tf32", "tf32", {"f32", "f16", "bf16"}},
-                        {"e4m3", "e4m3", {"f32", "f16", "bf16"}},
-                        {"e4m3", "e5m2", {"f32", "bf16"}},
-                        {"e5m2", "e4m3", {"f32", "f16"}},
-                        {"e5m2", "e5m2", {"f32"}},
-                        {"s8", "s8", {"s32"}},
-                        {"s8", "u8", {"s32"}},
-                        {"u8", "s8", {"s32"}},
-                        {"u8", "u8", {"s32"}}};
-
-Settings words_of(const Types& types) { return {{"a", types.a}, {"b", types.b}}; }
+Settings words_of(const WgmmaTypes& types) { return {{"a", types.a}, {"b", types.b}}; }
 
 /// Runs it and compares every element; the configuration must be one of wgmma. Inputs not given are random.
 void check(const Settings& problem, const Settings& config, const std::vector<HostTensor>& inputs = {}) {
@@ -104,7 +91,7 @@ TEST_CASE("wgmma in every layout, with results of every type", "[gemm]") {
 }
 
 TEST_CASE("wgmma of every other type, with results of every type", "[gemm]") {
-  for (const Types& types : kTypes)
+  for (const WgmmaTypes& types : kWgmmaTypes)
     for (const char* d : types.d)
       for (const char* epilogue : {"staged", "direct"})
         check(with(with(shape(136, 104, 208), words_of(types)), {{"d", d}}),
@@ -112,7 +99,7 @@ TEST_CASE("wgmma of every other type, with results of every type", "[gemm]") {
 }
 
 TEST_CASE("wgmma of every other type with sizes that end anywhere", "[gemm]") {
-  for (const Types& types : kTypes)
+  for (const WgmmaTypes& types : kWgmmaTypes)
     for (const auto& [m, n, k] : {std::array{1, 1, 1}, {65, 129, 263}, {130, 47, 31}})
       check(with(with(shape(m, n, k), words_of(types)), {{"lda", "272"}, {"ldb", "288"}, {"ldd", "133"}}),
             tiles(64, 64, 4, 2));
@@ -170,7 +157,7 @@ double error_of(const Settings& problem) {
 
 TEST_CASE("wgmma promotes sums of 8-bit floats", "[gemm]") {
   const Settings promoted{{"sums", "promoted"}};
-  for (const Types& types : kTypes) {
+  for (const WgmmaTypes& types : kWgmmaTypes) {
     if (types.a[0] != 'e') continue;
     for (const Settings& one : {tiles(64, 72), tiles(128, 48, 8), tiles(128, 40), tiles(64, 128, 4, 2)})
       for (const char* tile_k : {"32", "128"})
@@ -282,7 +269,7 @@ TEST_CASE("random configurations of wgmma", "[gemm]") {
 TEST_CASE("random configurations of wgmma of every other type", "[gemm]") {
   std::mt19937 random(Catch::getSeed());
   for (int i = 0; i < 45; ++i) {
-    const Types& types = kTypes[static_cast<std::size_t>(i) % std::size(kTypes)];
+    const WgmmaTypes& types = kWgmmaTypes[static_cast<std::size_t>(i) % std::size(kWgmmaTypes)];
     const auto size = [&](unsigned most) { return static_cast<int>(1 + random() % most); };
     const bool integers = types.d[0] == std::string_view("s32");
     const Settings problem = with(with(shape(size(300), size(300), size(400)), words_of(types)),
@@ -307,7 +294,7 @@ TEST_CASE("wgmma is chosen where it can be, and says why where it cannot", "[gem
   };
   CHECK(chosen(shape(64, 64, 64), "sm_90a") == "wgmma");
   CHECK(chosen(shape(64, 64, 63), "sm_90a") == "mma");
-  for (const Types& types : kTypes) {
+  for (const WgmmaTypes& types : kWgmmaTypes) {
     const Settings problem = with(shape(64, 64, 64), words_of(types));
     CAPTURE(types.a, types.b);
     CHECK(chosen(problem, "sm_90a") == "wgmma");

@@ -7,6 +7,7 @@
 
 #include "ptxloom/gemm.hpp"
 #include "support/gpu.hpp"
+#include "support/wgmma_types.hpp"
 
 using namespace ptxloom;
 
@@ -75,20 +76,7 @@ TEST_CASE("wgmma on the GPU computes D of every other type", "[gpu][wgmma]") {
   const TemporaryFolder folder;
   const Context context = require_wgmma(folder);
   std::mt19937 random(Catch::getSeed());
-  struct Types {
-    const char *a, *b;
-    std::vector<const char*> d;
-  };
-  const Types all[] = {{"tf32", "tf32", {"f32", "f16", "bf16"}},
-                       {"e4m3", "e4m3", {"f32", "f16", "bf16"}},
-                       {"e4m3", "e5m2", {"f32", "bf16"}},
-                       {"e5m2", "e4m3", {"f32", "f16"}},
-                       {"e5m2", "e5m2", {"f32"}},
-                       {"s8", "s8", {"s32"}},
-                       {"s8", "u8", {"s32"}},
-                       {"u8", "s8", {"s32"}},
-                       {"u8", "u8", {"s32"}}};
-  for (const Types& types : all)
+  for (const test::WgmmaTypes& types : test::kWgmmaTypes)
     for (int i = 0; i < 3; ++i) {
       const auto size = [&](unsigned most) { return std::to_string(1 + random() % most); };
       const Settings problem{{"m", size(500)},
