@@ -25,12 +25,13 @@ std::unordered_set<std::string_view> names_of(const ir::Module& module, const ir
   return names;
 }
 
+using Kind = ir::Operand::Kind;
+
 // What the operands of an instruction name: most name nothing, and most rules have nothing to say of them.
 struct Naming {
   bool symbol = false, label = false;
 };
 Naming naming_of(const ir::Kernel& kernel, const ir::Instruction& instruction) {
-  using Kind = ir::Operand::Kind;
   Naming naming;
   for (const ir::Operand& operand : kernel.operands_of(instruction)) {
     naming.symbol |= operand.kind == Kind::symbol || operand.kind == Kind::address_symbol;

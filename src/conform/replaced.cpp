@@ -76,21 +76,21 @@ Changed fill(TensorMap map, std::uint32_t number) {
 
 Changed unchanged(TensorMap map, std::uint32_t number) { return {map, number}; }
 
-struct Field {
+struct Known {
   std::string_view name;
   Changed (*change)(TensorMap map, std::uint32_t number);
 };
 constexpr std::array kFields{
-    Field{"global_address", address},
-    Field{"rank", rank},
-    Field{"box_dim", box},
-    Field{"global_dim", dims},
-    Field{"global_stride", stride},
-    Field{"element_stride", element_stride},
-    Field{"elemtype", element},
-    Field{"swizzle_mode", swizzle},
-    Field{"fill_mode", fill},
-    Field{"interleave_layout", unchanged},
+    Known{"global_address", address},
+    Known{"rank", rank},
+    Known{"box_dim", box},
+    Known{"global_dim", dims},
+    Known{"global_stride", stride},
+    Known{"element_stride", element_stride},
+    Known{"elemtype", element},
+    Known{"swizzle_mode", swizzle},
+    Known{"fill_mode", fill},
+    Known{"interleave_layout", unchanged},
 };
 
 }  // namespace
@@ -102,7 +102,7 @@ void set_literal(TensorMap& map, const ReplacedField& field) {
 }
 
 BeforeReplacing before_replacing(const TensorMap& meant, const ReplacedField& field) {
-  for (const Field& known : kFields) {
+  for (const Known& known : kFields) {
     if (known.name == field.name) return known.change(meant, field.number);
   }
   return {meant, 0};

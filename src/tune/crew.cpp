@@ -96,7 +96,7 @@ void Crew::hand_out() {
   for (std::size_t held = 0; held < most; ++held) {
     for (const auto& seat : seats_) {
       if (made_.empty() || closed_) return;
-      if (!seat->at_work || seat->jobs.size() + (seat->measuring ? 1 : 0) != held) continue;
+      if (!seat->at_work || seat->lost || seat->jobs.size() + (seat->measuring ? 1 : 0) != held) continue;
       seat->jobs.push_back(std::move(made_.front()));
       made_.pop_front();
       changed_.notify_all();
@@ -144,11 +144,11 @@ void Crew::work(std::size_t device) {
     given = rival;
     lock.lock();
     seat.measuring = false;
+    seat.lost = tried.lost.has_value();
     tried_.push_back(std::move(tried));
     changed_.notify_all();
     bell_->ring();
-    // A lost device's other candidates wait for somebody to take them from it.
-    if (tried_.back().lost) changed_.wait(lock, [&] { return closed_ || seat.jobs.empty(); });
+    if (seat.lost) return;  // its other candidates wait for take() to give them to others
   }
 }
 

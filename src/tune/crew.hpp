@@ -69,7 +69,7 @@ class Crew {
     Measurer* measurer = nullptr;
     bool at_work = false;   // of the caller's thread
     std::deque<Made> jobs;  // the rest under the mutex
-    bool measuring = false;
+    bool measuring = false, lost = false;
     std::thread thread;
   };
   void work(std::size_t device);

@@ -7,9 +7,8 @@
 #include "ptxloom/ptx.hpp"
 #include "support/ptxas.hpp"
 
+namespace ptxloom::call_test {
 namespace {
-
-using namespace ptxloom;
 
 std::string module_of(const std::string& module, const std::string& body) {
   return ".version 9.0\n.target sm_90a\n.address_size 64\n" + module +
@@ -136,3 +135,5 @@ TEST_CASE("calls, parameters and declarations are judged as ptxas does", "[oracl
     CHECK((result.status == 0) == one.code.empty());
   }
 }
+
+}  // namespace ptxloom::call_test

@@ -6,9 +6,8 @@
 #include "ptxloom/ptx.hpp"
 #include "support/ptxas.hpp"
 
+namespace ptxloom::module_test {
 namespace {
-
-using namespace ptxloom;
 
 const std::string kStart = ".version 9.0\n.target sm_90a\n.address_size 64\n";
 
@@ -141,3 +140,5 @@ TEST_CASE("directives and declarations are judged as ptxas does", "[oracle]") {
     CHECK((result.status == 0) == one.legal);
   }
 }
+
+}  // namespace ptxloom::module_test

@@ -15,9 +15,9 @@
 #include "spec/database.hpp"
 #include "support/ptxas.hpp"
 
+namespace ptxloom::operand_mutation_test {
 namespace {
 
-using namespace ptxloom;
 using Words = std::vector<std::string>;
 
 const Words kTypes{"b8", "b16", "b32", "b64", "b128", "u8",  "u16", "u32", "u64",
@@ -312,3 +312,5 @@ TEST_CASE("operands of random variants, mutated at random, get the verdict of pt
   CHECK(accepted > refused / 9);
   CHECK(refused > accepted / 9);
 }
+
+}  // namespace ptxloom::operand_mutation_test

@@ -9,9 +9,8 @@
 
 // Which operands fit is ptxas's to say. Instructions with operands drawn at random, most of them plausible,
 // are put to it and to us; the verdicts must agree line by line.
+namespace ptxloom::operand_oracle_test {
 namespace {
-
-using namespace ptxloom;
 
 const std::vector<std::string> kTypes{"b8", "b16", "b32", "b64", "u8",  "u16", "u32", "u64",
                                       "s8", "s16", "s32", "s64", "f16", "f32", "f64"};
@@ -171,3 +170,5 @@ TEST_CASE("operands drawn at random get the verdict of ptxas", "[oracle]") {
   CHECK(accepted > 200);
   CHECK(rejected > 200);
 }
+
+}  // namespace ptxloom::operand_oracle_test

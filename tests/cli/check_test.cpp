@@ -6,11 +6,11 @@
 #include "cli/tool.hpp"
 #include "support/temporary_folder.hpp"
 
-using namespace ptxloom::test;
+namespace ptxloom::test::check_test {
+namespace {
+
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
-
-namespace {
 
 struct Verdicts {
   int code = -1;
@@ -142,3 +142,5 @@ TEST_CASE(
   CHECK(show.code == 0);
   CHECK_THAT(show.out, ContainsSubstring("sm_130a (9.1)"));
 }
+
+}  // namespace ptxloom::test::check_test

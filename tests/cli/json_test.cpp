@@ -4,10 +4,10 @@
 #include "cli/tool.hpp"
 #include "ptxloom/record.hpp"
 
-using namespace ptxloom::test;
-using nlohmann::json;
-
+namespace ptxloom::test::json_test {
 namespace {
+
+using nlohmann::json;
 
 json run_json(const std::vector<std::string>& arguments, const std::string& schema) {
   const ToolResult result = run_tool(arguments);
@@ -164,3 +164,5 @@ TEST_CASE("a tuning record follows its schema") {
   const json with = json::parse(ptxloom::to_json(record));
   CHECK(check_schema(with, read_schema("record")) == "");
 }
+
+}  // namespace ptxloom::test::json_test

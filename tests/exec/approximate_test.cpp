@@ -9,7 +9,7 @@
 
 // Where a polynomial cannot tell how a function is rounded it asks the host's library: that is right as long
 // as its error is what it says.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::approximate_test {
 
 TEMPLATE_TEST_CASE("polynomials are as near to the function as they say", "", PowerOfTwo, HyperbolicTangent,
                    BinaryLogarithm, Sine, Cosine) {
@@ -34,4 +34,4 @@ TEMPLATE_TEST_CASE("polynomials are as near to the function as they say", "", Po
   CHECK(most < kApproximationError);
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::approximate_test

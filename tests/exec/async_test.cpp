@@ -3,7 +3,7 @@
 
 #include "exec/harness.hpp"
 
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::async_test {
 namespace {
 
 constexpr std::uint32_t kPoisoned = 0xa5a5'a5a5;
@@ -85,4 +85,4 @@ TEST_CASE("each thread waits for its own copies") {
   for (std::size_t i = 0; i < 32; ++i) CHECK(out[i] == (i % 2 == 0 ? 3 : kPoisoned));
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::async_test

@@ -9,7 +9,7 @@
 #include "exec/harness.hpp"
 #include "ptxloom/numeric.hpp"
 
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::atomic_test {
 namespace {
 
 using Reference = std::function<std::uint64_t(std::uint64_t old, std::uint64_t value)>;
@@ -280,4 +280,4 @@ TEST_CASE("misuse of an atomic operation is a fault") {
   CHECK(code("mov.u64 %in, l; cvta.local.u64 %in, %in; atom.add.u32 %x, [%in], 1;") == "atomic-space");
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::atomic_test

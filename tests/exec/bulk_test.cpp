@@ -3,7 +3,7 @@
 
 #include "exec/harness.hpp"
 
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::bulk_test {
 namespace {
 
 using Words = std::vector<std::uint32_t>;
@@ -190,4 +190,4 @@ TEST_CASE("each misuse of a bulk copy is a fault") {
   CHECK(code(kInit + "mbarrier.expect_tx.shared.b64 [bar], 16;" + kLoad + kWait) == "mbarrier-deadlock");
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::bulk_test

@@ -4,7 +4,7 @@
 #include "exec/harness.hpp"
 
 // Device functions, jumps by index and the stack.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::call_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -176,4 +176,4 @@ TEST_CASE("alloca takes memory from the stack until it is restored") {
         "stack-pointer");
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::call_test

@@ -3,7 +3,7 @@
 
 #include "exec/harness.hpp"
 
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::cancel_test {
 
 TEST_CASE("blocks take over the work of blocks that have not begun, each once") {
   // Each block writes its number for its own work, and for what it takes over.
@@ -41,4 +41,4 @@ TEST_CASE("blocks take over the work of blocks that have not begun, each once") 
   CHECK(own < 40);  // some were taken over
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::cancel_test

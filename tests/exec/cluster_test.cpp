@@ -3,7 +3,7 @@
 
 #include "exec/harness.hpp"
 
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::cluster_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -253,4 +253,4 @@ TEST_CASE("a launch whose cluster does not fit is refused") {
   CHECK(size == 2);
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::cluster_test

@@ -4,7 +4,7 @@
 
 #include "exec/harness.hpp"
 
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::compare_test {
 namespace {
 
 const std::string kToInteger = " selp.b32 %d, 1, 0, %p;";
@@ -96,4 +96,4 @@ TEST_CASE("selections move 16, 32 and 64 bits") {
       integers<std::uint16_t>(random), integers<std::uint16_t>(random), key);
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::compare_test

@@ -3,7 +3,7 @@
 
 #include "exec/harness.hpp"
 
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::control_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -244,4 +244,4 @@ TEST_CASE("a shuffle waits for all its members that live") {
   for (std::uint32_t i = 0; i < 32; ++i) CHECK(out[i] == (i ^ 1));
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::control_test

@@ -9,7 +9,7 @@
 // Every variant of cvt between integers and the wider floats. There is no second implementation of rounding
 // here: a result is right if no neighbour of it would be a better answer, which is checked in numbers of 113
 // bits.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::convert_all_test {
 namespace {
 
 __extension__ using Exact = __float128;
@@ -225,4 +225,4 @@ TEST_CASE("every cvt between integers and f16, bf16, f32 and f64 gives the neare
   CHECK(variants > 500);
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::convert_all_test

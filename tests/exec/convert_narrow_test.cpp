@@ -15,7 +15,7 @@
 #include <cmath>
 #include <functional>
 
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::convert_narrow_test {
 namespace {
 
 using U16 = std::uint16_t;
@@ -201,7 +201,7 @@ TEST_CASE("cvt of f32 to f16, bf16 and pairs of them is what the CUDA headers gi
   }
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::convert_narrow_test
 
 #else
 TEST_CASE("cvt between narrow formats is what the CUDA headers give") {

@@ -8,7 +8,7 @@
 // cvt.rs: whatever the random bits, the result is one of the two values that enclose the input; and over all
 // random bits it goes away from zero as often as the discarded fraction says. Neighbours come from a walk
 // over all values of the format, not from rounding.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::convert_stochastic_test {
 namespace {
 
 using U32 = std::uint32_t;
@@ -153,4 +153,4 @@ TEST_CASE("stochastic rounding of what is out of range, NaN and negative") {
   CHECK(four("e3m2", std::nanf("")) == 0x1f00'1f0c);
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::convert_stochastic_test

@@ -7,7 +7,7 @@
 
 // Reference: casts of the host, _Float16 for f16, and the arithmetic of the bits for bf16 and tf32. The
 // narrow formats have tests of their own in tests/base; here it matters that operands and modifiers arrive.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::convert_test {
 namespace {
 
 std::uint16_t to_f16(double value) {
@@ -128,4 +128,4 @@ TEST_CASE("tf32 keeps ten bits of the mantissa") {
       floats32(random));
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::convert_test

@@ -11,7 +11,7 @@
 #include "exec/harness.hpp"
 #include "support/ptxas.hpp"
 
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::cub_test {
 namespace {
 
 constexpr std::uint32_t kThreads = 128, kTile = 3 * kThreads, kBlocks = 3;
@@ -127,4 +127,4 @@ TEST_CASE("CUB's block reduction, scan and radix sort give what std:: gives", "[
   }
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::cub_test

@@ -4,7 +4,7 @@
 #include "exec/harness.hpp"
 
 // What is said where all wait: who, for whom, and where those are.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::deadlock_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -105,4 +105,4 @@ TEST_CASE("threads missing at the cluster's barrier and in a warpgroup are named
   CHECK_THAT(group.message, ContainsSubstring("it waits here for warp 2 of its warpgroup"));
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::deadlock_test

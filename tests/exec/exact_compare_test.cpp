@@ -10,7 +10,7 @@
 
 // Every variant of setp and set in the specs against what it says of two values: each boundary of a float
 // type with each other, integers at random, of which a third are equal; by all lanes of a warp or by some.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::exact_compare_test {
 namespace {
 
 using Bits = std::uint64_t;
@@ -179,4 +179,4 @@ TEST_CASE("every variant of a comparison says what holds of its operands") {
   CHECK(variants >= count);
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::exact_compare_test

@@ -7,7 +7,7 @@
 
 // Every variant of cvt in the specs against the exact conversions of numeric.hpp, element by element: every
 // bit. All patterns of 16 bits and fewer; of others all magnitudes, and what lies next to ties.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::exact_convert_test {
 namespace {
 
 using Bits = std::uint64_t;
@@ -176,4 +176,4 @@ TEST_CASE("every variant of cvt gives the bits of the exact conversion") {
   CHECK(variants > 550);
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::exact_convert_test

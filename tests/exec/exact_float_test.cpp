@@ -11,7 +11,7 @@
 
 // Every variant of floating arithmetic in the specs against the exact arithmetic of src/base, number by
 // number: every bit, NaN included, on values of all magnitudes, and by all lanes of a warp or by some.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::exact_float_test {
 namespace {
 
 using Bits = std::uint64_t;
@@ -315,4 +315,4 @@ TEST_CASE("every variant of floating arithmetic gives the bits of the exact one"
   CHECK(variants >= count);
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::exact_float_test

@@ -7,7 +7,7 @@
 
 // The rarer forms of floating arithmetic: three operands, packed f32, half precision with modifiers, gross
 // approximations. Reference: the host's arithmetic, and double for the 16-bit types.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::float_forms_test {
 namespace {
 
 using U16 = std::uint16_t;
@@ -176,4 +176,4 @@ TEST_CASE("div.approx by more than 2^126 is a zero") {
   CHECK(same(divide(-5, std::numeric_limits<float>::infinity()), -0.0f));
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::float_forms_test

@@ -6,7 +6,7 @@
 #include "exec/harness.hpp"
 
 // Reference: the host's arithmetic in the rounding mode asked for, and double for the 16-bit types.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::float_test {
 namespace {
 
 /// f(a, b, c) with the host rounding as the word says.
@@ -257,4 +257,4 @@ TEST_CASE("abs and neg change the sign alone, of numbers") {
       integers<std::uint32_t>(random), integers<std::uint32_t>(random));
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::float_test

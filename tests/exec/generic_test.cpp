@@ -4,7 +4,7 @@
 #include "exec/harness.hpp"
 
 // Generic addresses, special registers, and what is said to caches.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::generic_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -113,4 +113,4 @@ TEST_CASE("what the manual asks of the operands of hints is checked") {
   CHECK(code("setp.lt.u32 %p, %t, 4; @%p setmaxnreg.dec.sync.aligned.u32 40;") == "warp-divergence");
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::generic_test

@@ -7,7 +7,7 @@
 
 // What the executor leaves to the host's floats, against the exact arithmetic of src/base: every bit, on
 // values of all magnitudes and on those that lie next to a tie.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::host_float_test {
 namespace {
 
 using Word = std::uint32_t;
@@ -241,4 +241,4 @@ TEST_CASE("conversions by the host are the exact ones") {
   }
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::host_float_test

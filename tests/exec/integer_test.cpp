@@ -6,7 +6,7 @@
 #include "exec/harness.hpp"
 
 // Reference: arithmetic of the host in wider integers.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::integer_test {
 namespace {
 
 __extension__ using int128 = __int128;
@@ -298,4 +298,4 @@ TEST_CASE("logic works on predicates as on words") {
   expect<std::uint32_t>("cnot.b32 %d, %a;", [](auto x) { return std::uint32_t{x == 0}; }, a);
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::integer_test

@@ -5,7 +5,7 @@
 #include "exec/harness.hpp"
 
 // Kernels with one misuse each, beside the same kernels without it.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::judge_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -227,4 +227,4 @@ TEST_CASE("the memory of an mbarrier is used for nothing else") {
   check({use, "bar.sync 0;", "setp.eq.u32 %q, %t, 32; @%q mbarrier.inval.shared.b64 [bar];", "data-race"});
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::judge_test

@@ -3,7 +3,7 @@
 
 // Expectations are the manual's: thread t of a matrix holds row t / 4, columns 2 * (t % 4) and the next; with
 // .trans row and column change places.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::matrix_test {
 namespace {
 
 std::uint16_t element(std::uint32_t matrix, std::uint32_t row, std::uint32_t col) {
@@ -213,4 +213,4 @@ TEST_CASE("stmatrix of bytes writes columns of 8 lanes as rows") {
   }
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::matrix_test

@@ -3,7 +3,7 @@
 
 #include "exec/harness.hpp"
 
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::mbarrier_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -180,4 +180,4 @@ TEST_CASE("a phase that nobody completes is a deadlock that says what it lacks")
              ContainsSubstring("32 of 64 threads wait here") && ContainsSubstring("lacks 32 of 64"));
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::mbarrier_test

@@ -3,7 +3,7 @@
 
 // Facts: what an H200 gave (`ptxloom conform`), or must give by the machine code of ptxas, where the manual
 // leaves it open or says otherwise. The rules made of them are told in src/exec and src/base.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::measured_test {
 namespace {
 
 /// A statement with operands %a, %b, %c and what it leaves in %d.
@@ -207,4 +207,4 @@ TEST_CASE(".ftz flushes what would be subnormal before it is rounded up") {
   });
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::measured_test

@@ -4,7 +4,7 @@
 
 #include "exec/harness.hpp"
 
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::memory_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -285,4 +285,4 @@ TEST_CASE("a launch that does not fit the kernel is refused") {
   CHECK(fault_of([&] { Program(module_of(kernel_text("", "")), "nothing"); }).code == "unknown-kernel");
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::memory_test

@@ -5,7 +5,7 @@
 
 // Each misuse that the executor is there to find, planted once: what it says must name the instruction with
 // its line, the thread, the place, and what to do.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::misuse_test {
 namespace {
 
 struct Misuse {
@@ -141,4 +141,4 @@ TEST_CASE("each misuse is named with its line, its thread, its place and what to
   }
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::misuse_test

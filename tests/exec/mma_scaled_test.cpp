@@ -3,7 +3,7 @@
 
 // Block-scaled mma, dense and sparse: fragments, scale factors and their selectors as the PTX manual has them
 // (9.7.14.3, 9.7.14.5, 9.7.14.6), compared with a sum in double that is exact.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::mma_scaled_test {
 namespace {
 
 struct Scaled {
@@ -217,4 +217,4 @@ TEST_CASE("fp4 keeps 35 bits below the largest scale, other block-scaled sums 25
   CHECK(sum({"mxf8f6f4", e5m2, e2m1, ue8m0, 32, 1}, 8) == 0);
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::mma_scaled_test

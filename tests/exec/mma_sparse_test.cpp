@@ -5,7 +5,7 @@
 
 // mma.sp on random metadata. The dense A is made first; what is stored of it, and the metadata, follow from
 // the manual (PTX ISA 9.7.14.6). All sums are exact, so that D must be the dense product to the bit.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::mma_sparse_test {
 namespace {
 
 struct Sparse {
@@ -175,4 +175,4 @@ TEST_CASE("metadata without a meaning are a fault that names the row and the thr
   CHECK(message.find("lane 5") != std::string::npos);
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::mma_sparse_test

@@ -9,7 +9,7 @@
 // mma.sync of every shape and type on random matrices, no two dimensions alike. Where elements lie is written
 // here as the PTX manual has it (9.7.14.5, "Matrix fragments for mma"), and not taken from our maps; what
 // comes out is compared with sums in double, integers exactly.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::mma_test {
 namespace {
 
 struct At {
@@ -356,4 +356,4 @@ TEST_CASE("mma needs the whole warp") {
   CHECK(code(31, "") == "warp-divergence");
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::mma_test

@@ -7,7 +7,7 @@
 
 // mma of the narrow types, of single bits and with rounding of f64, and how targets sum 8-bit floats and
 // m8n8k4. Fragments as the manual has them (PTX ISA 9.7.14.5).
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::mma_types_test {
 namespace {
 
 struct Dense {
@@ -254,4 +254,4 @@ TEST_CASE("m8n8k4 beyond sm_75 is a chain of f32 fma, and f16 sums are rounded o
   CHECK(d("sm_90a", f16, {0x1p-24, 0, 0x1p-11, 0}, 1) == 1);
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::mma_types_test

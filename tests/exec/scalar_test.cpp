@@ -7,7 +7,7 @@
 #include "exec/harness.hpp"
 
 // Integer and bit instructions beyond the common ones, against the manual's own loops and sums of 128 bits.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::scalar_test {
 namespace {
 
 __extension__ using int128 = __int128;
@@ -213,4 +213,4 @@ TEST_CASE("mov.v2 and mov.v4 move vectors, also onto themselves") {
             a, b)[63] == (22u << 24 | 11 << 16 | 11 << 8 | 22));
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::scalar_test

@@ -3,7 +3,7 @@
 
 #include "exec/harness.hpp"
 
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::schedule_test {
 namespace {
 
 using Words = std::vector<std::uint32_t>;
@@ -149,4 +149,4 @@ TEST_CASE("a grid that spins forever meets the step limit") {
   CHECK(fault_of(run_it).code == "step-limit");
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::schedule_test

@@ -8,7 +8,7 @@
 
 #include "exec/harness.hpp"
 
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::semantics_test {
 
 TEST_CASE("every form of the specs can be executed, but for those of tests/golden/not_executable.txt") {
   // A form that is new in specs/ shows here: give it semantics in src/exec, or name it there.
@@ -49,4 +49,4 @@ TEST_CASE("an instruction without semantics is refused with its text when the ke
   CHECK(d.line == 7);
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::semantics_test

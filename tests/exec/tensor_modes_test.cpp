@@ -3,7 +3,7 @@
 
 #include "exec/tensor_harness.hpp"
 
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::tensor_modes_test {
 
 using Catch::Matchers::ContainsSubstring;
 
@@ -251,4 +251,4 @@ TEST_CASE("each misuse of a tensor copy is a fault") {
         "tensor-map");
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::tensor_modes_test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/tensor_harness.hpp"
 
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::tensor_test {
 
 TEST_CASE("tensor copies load boxes of every rank, type and swizzle, with zeros outside the tensor") {
   Random random;
@@ -59,4 +59,4 @@ TEST_CASE("tensor copies store what lies in the tensor and leave the rest") {
   }
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::tensor_test

@@ -5,7 +5,7 @@
 
 // Undefined bits on their way through the instructions that move and multiply matrices: each element by
 // itself, as the data flows.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::undefined_matrix_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -209,4 +209,4 @@ TEST_CASE("bulk copies and atomic operations keep what is undefined in shared me
         "none");
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::undefined_matrix_test

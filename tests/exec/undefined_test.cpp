@@ -4,7 +4,7 @@
 #include "exec/harness.hpp"
 
 // Bits that were never given a value, on their way to where they matter.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::undefined_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -125,4 +125,4 @@ TEST_CASE("integers are not divided by zero") {
   CHECK(code("mov.b64 %wide, 0x100000000; div.u64 %g, %in, %wide;") == "none");
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::undefined_test

@@ -9,7 +9,7 @@
 
 // Every variant of every form with semantics, decoded in a kernel of its own with canonical operands. What
 // ptxas takes and the manual does not promise may be refused.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::variants_test {
 namespace {
 
 /// A kernel of one instruction, in a module that has every kind of symbol the specs name.
@@ -136,4 +136,4 @@ TEST_CASE("every documented variant of a form with semantics decodes") {
   CHECK(refused.empty());
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::variants_test

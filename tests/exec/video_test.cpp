@@ -6,7 +6,7 @@
 #include "exec/harness.hpp"
 
 // Video instructions, against the manual's pseudo-code where it is what the hardware does.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::video_test {
 namespace {
 
 using U32 = std::uint32_t;
@@ -214,4 +214,4 @@ TEST_CASE("video pairs and quads choose elements of both sources and write those
   check(8, {".b7041", ".b2635", ".b310", {1, 4, 0, 7}, {5, 3, 6, 2}, 11});
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::video_test

@@ -10,7 +10,7 @@
 
 // One warp, values in %a, and masks that split it in groups: each lane's answer is worked out here by a loop
 // over the lanes of its group.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::vote_test {
 namespace {
 
 using U32 = std::uint32_t;
@@ -251,4 +251,4 @@ TEST_CASE("shfl and vote of old PTX take the active threads") {
   for (U32 i = 0; i < 32; ++i) CHECK(out[i] == (i < 8 ? ((i ^ 3) | 0xff00) : 77));
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::vote_test

@@ -4,7 +4,7 @@
 #include "exec/harness.hpp"
 
 // wgmma as it must not be used.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::wgmma_misuse_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -92,4 +92,4 @@ TEST_CASE("registers of a wgmma are fenced before it and left alone until it is 
                             "%d2 was accessed by `mov.f32 %d2, 0f00000000;` (line 8), and no wgmma.fence"));
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::wgmma_misuse_test

@@ -6,7 +6,7 @@
 // wgmma on matrices that the test writes into shared memory as the manual describes the layouts, in the words
 // of what TMA writes: rows of the swizzling width, whose 16-byte units change places by the row's number.
 // Sums are exact, so that D must be the product to the bit.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::wgmma_test {
 namespace {
 
 constexpr int kSharedBytes = 128 * 1024;
@@ -391,4 +391,4 @@ TEST_CASE("shared memory that wgmma reads must not be written before the wait") 
   CHECK(run_wgmma(form, {}, problem, a, b, commit + store(4096) + wait).bits == wanted.bits);
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::wgmma_test

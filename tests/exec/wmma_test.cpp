@@ -5,7 +5,7 @@
 
 // wmma: matrices go from memory to memory, in every layout and with strides; what comes out must be the exact
 // product. Fragments are nobody's business.
-namespace ptxloom::exec::test {
+namespace ptxloom::exec::test::wmma_test {
 namespace {
 
 struct Wmma {
@@ -263,4 +263,4 @@ TEST_CASE("wmma of f16 with .satfinite, which PTX 6.3 and 6.4 have, gives no inf
   CHECK(out[3] == 0);
 }
 
-}  // namespace ptxloom::exec::test
+}  // namespace ptxloom::exec::test::wmma_test

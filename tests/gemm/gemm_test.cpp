@@ -4,29 +4,17 @@
 #include <catch2/catch_test_macros.hpp>
 #include <random>
 
+#include "gemm/executor.hpp"
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/runner.hpp"
+#include "support/settings.hpp"
 
-using namespace ptxloom;
-
+namespace ptxloom::test::gemm_test {
 namespace {
 
 std::uint64_t fresh_seed() {
   static const std::uint64_t seed = std::random_device{}();
   return seed;
-}
-
-std::string words(const Settings& settings) {
-  std::string text;
-  for (const auto& [name, value] : settings) text += name + "=" + value + " ";
-  return text;
-}
-
-const Context& executor(const std::string& target) {
-  static std::map<std::string, Context> contexts;
-  const auto known = contexts.find(target);
-  if (known != contexts.end()) return known->second;
-  return contexts.emplace(target, Context({.device = "cpu", .cpu_target = target})).first->second;
 }
 
 void check_gemm(const std::string& target, const Settings& problem, const Settings& config = {}) {
@@ -45,15 +33,6 @@ void check_gemm(const std::string& target, const Settings& problem, const Settin
   } catch (const Error& error) {
     FAIL_CHECK(error.what());
   }
-}
-
-Settings shape(int m, int n, int k) {
-  return {{"m", std::to_string(m)}, {"n", std::to_string(n)}, {"k", std::to_string(k)}};
-}
-
-Settings with(Settings base, const Settings& more) {
-  for (const auto& [name, value] : more) base[name] = value;
-  return base;
 }
 
 const Settings kSmall = {
@@ -172,3 +151,5 @@ TEST_CASE("random configurations of random problems", "[gemm]") {
     check_gemm("sm_90a", problem, found[random() % found.size()]);
   }
 }
+
+}  // namespace ptxloom::test::gemm_test

@@ -5,23 +5,16 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
 
+#include "gemm/executor.hpp"
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/runner.hpp"
+#include "support/settings.hpp"
 
-using namespace ptxloom;
-
+namespace ptxloom::test::split_test {
 namespace {
 
-const Context& executor() {
-  static const Context context({.device = "cpu", .cpu_target = "sm_90a"});
-  return context;
-}
-
 RunResult run(const Settings& problem, const Settings& config) {
-  std::string words;
-  for (const Settings* some : {&problem, &config})
-    for (const auto& [name, value] : *some) words += name + "=" + value + " ";
-  INFO(words << "seed " << Catch::getSeed());
+  INFO(words(problem) << words(config) << "seed " << Catch::getSeed());
   RunResult result = run_template(executor(), gemm_template(),
                                   {.problem = problem, .config = config, .seed = Catch::getSeed()});
   INFO(result.verdict.wrong << " of " << result.verdict.checked << " wrong; first: " << result.verdict.first);
@@ -110,3 +103,5 @@ TEST_CASE("a k that cannot be split is refused with the reason", "[gemm]") {
             .find("256 blocks") != std::string::npos);
   CHECK(refusal({{"split", "3"}}).find("split") != std::string::npos);
 }
+
+}  // namespace ptxloom::test::split_test

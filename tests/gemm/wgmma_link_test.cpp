@@ -7,19 +7,18 @@
 
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/ptx.hpp"
+#include "support/settings.hpp"
 
 using namespace ptxloom;
 
 namespace {
 
-void check_link(const Settings& words, const Settings& config) {
+void check_link(const Settings& wanted, const Settings& config) {
   const auto specs = std::make_shared<const Specs>();
   const Target target("sm_90a");
-  const Settings problem = gemm_template().problem(words);
+  const Settings problem = gemm_template().problem(wanted);
   const Settings whole = gemm_template().config(*specs, target, problem, config);
-  std::string line;
-  for (const auto& [name, value] : whole) line += name + "=" + value + " ";
-  INFO(line << "seed " << Catch::getSeed());
+  INFO(test::words(whole) << "seed " << Catch::getSeed());
   CHECK(whole.at("strategy") == "wgmma");
   const LinkResult linked = Linker(Libraries())
                                 .link(print(gemm_template().emit(specs, target, problem, whole).module),

@@ -8,35 +8,15 @@
 #include <numeric>
 #include <random>
 
+#include "gemm/executor.hpp"
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/numeric.hpp"
 #include "ptxloom/runner.hpp"
+#include "support/settings.hpp"
 #include "support/wgmma_types.hpp"
 
-using namespace ptxloom;
-using namespace ptxloom::test;
-
+namespace ptxloom::test::wgmma_test {
 namespace {
-
-const Context& executor() {
-  static const Context context({.device = "cpu", .cpu_target = "sm_90a"});
-  return context;
-}
-
-std::string words(const Settings& settings) {
-  std::string text;
-  for (const auto& [name, value] : settings) text += name + "=" + value + " ";
-  return text;
-}
-
-Settings with(Settings base, const Settings& more) {
-  for (const auto& [name, value] : more) base[name] = value;
-  return base;
-}
-
-Settings shape(int m, int n, int k) {
-  return {{"m", std::to_string(m)}, {"n", std::to_string(n)}, {"k", std::to_string(k)}};
-}
 
 Settings tiles(int m, int n, int warps_m = 4, int warps_n = 1) {
   return {{"tile_m", std::to_string(m)},
@@ -327,3 +307,5 @@ TEST_CASE("wgmma is chosen where it can be, and says why where it cannot", "[gem
   says(refusal(shape(64, 64, 64), {{"tile_m", "256"}, {"tile_n", "256"}, {"warps_m", "8"}, {"warps_n", "1"}}),
        "registers");
 }
+
+}  // namespace ptxloom::test::wgmma_test

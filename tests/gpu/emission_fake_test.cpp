@@ -9,8 +9,7 @@
 #include "support/fake_driver.hpp"
 #include "support/temporary_folder.hpp"
 
-using namespace ptxloom;
-
+namespace ptxloom::test::emission_fake_test {
 namespace {
 
 /// gemm, and how often it is asked to emit.
@@ -128,3 +127,5 @@ TEST_CASE("what may be emitted otherwise is emitted anew") {
   CHECK(emitted("1", rig.context({rig.folder / "specs"}), rig.problem, {}) == 1);
   CHECK(emitted("1", Context({.device = "cpu", .cache_folder = rig.folder / "cache"}), rig.problem, {}) == 1);
 }
+
+}  // namespace ptxloom::test::emission_fake_test

@@ -8,8 +8,10 @@
 
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/runner.hpp"
+#include "support/settings.hpp"
 
 using namespace ptxloom;
+using test::words;
 
 namespace {
 
@@ -30,20 +32,14 @@ Settings problem(std::array<int, 3> mnk, const Settings& more) {
   return words;
 }
 
-std::string text(const Settings& settings) {
-  std::string line;
-  for (const auto& [name, value] : settings) line += name + "=" + value + " ";
-  return line;
-}
-
-void check_gemm(const Context& context, const Settings& words, const Settings& config = {}) {
+void check_gemm(const Context& context, const Settings& wanted, const Settings& config = {}) {
   const std::uint64_t seed = std::random_device{}();
-  INFO(text(words) << "| " << text(config) << "| seed " << seed);
+  INFO(words(wanted) << "| " << words(config) << "| seed " << seed);
   try {
     const RunResult result = run_template(context, gemm_template(),
-                                          {.problem = words, .config = config, .inputs = {}, .seed = seed});
-    INFO(text(result.kernel.config) << result.verdict.wrong << " wrong, first " << result.verdict.first
-                                    << ", unwritten " << result.verdict.unwritten.size());
+                                          {.problem = wanted, .config = config, .inputs = {}, .seed = seed});
+    INFO(words(result.kernel.config) << result.verdict.wrong << " wrong, first " << result.verdict.first
+                                     << ", unwritten " << result.verdict.unwritten.size());
     CHECK(result.verdict.ok());
   } catch (const Error& error) {
     FAIL_CHECK(error.what());
@@ -87,14 +83,14 @@ TEST_CASE("the GPU and the executor agree bit by bit on gemm", "[gpu]") {
   for (const char* type : kTypes)
     for (const auto& mnk : {std::array{64, 64, 256}, {45, 39, 171}}) {
       const bool integer = std::string_view(type).ends_with('8');
-      const Settings words = problem(mnk, {{"a", type}, {"alpha", integer ? "3" : "0.7"}});
+      const Settings wanted = problem(mnk, {{"a", type}, {"alpha", integer ? "3" : "0.7"}});
       const std::uint64_t seed = std::random_device{}();
-      INFO(text(words) << "seed " << seed);
+      INFO(words(wanted) << "seed " << seed);
       const RunResult there = run_template(context, gemm_template(),
-                                           {.problem = words, .config = {}, .inputs = {}, .seed = seed});
+                                           {.problem = wanted, .config = {}, .inputs = {}, .seed = seed});
       const RunResult here =
           run_template(executor, gemm_template(),
-                       {.problem = words, .config = there.kernel.config, .inputs = {}, .seed = seed});
+                       {.problem = wanted, .config = there.kernel.config, .inputs = {}, .seed = seed});
       REQUIRE(there.tensors.back().plan.name == "d");
       CHECK(there.tensors.back().bytes == here.tensors.back().bytes);
     }

@@ -7,9 +7,11 @@
 
 #include "ptxloom/gemm.hpp"
 #include "support/gpu.hpp"
+#include "support/settings.hpp"
 #include "support/wgmma_types.hpp"
 
 using namespace ptxloom;
+using test::words;
 
 namespace {
 
@@ -19,14 +21,8 @@ Context require_wgmma(const TemporaryFolder& folder) {
   return context;
 }
 
-std::string text(const Settings& settings) {
-  std::string line;
-  for (const auto& [name, value] : settings) line += name + "=" + value + " ";
-  return line;
-}
-
 void check(const Context& context, const Settings& problem, const Settings& config) {
-  INFO(text(problem) << "| " << text(config) << "| seed " << Catch::getSeed());
+  INFO(words(problem) << "| " << words(config) << "| seed " << Catch::getSeed());
   try {
     const RunResult result =
         run_template(context, gemm_template(),

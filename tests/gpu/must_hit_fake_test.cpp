@@ -8,8 +8,7 @@
 #include "support/fake_driver.hpp"
 #include "support/temporary_folder.hpp"
 
-using namespace ptxloom;
-
+namespace ptxloom::test::must_hit_fake_test {
 namespace {
 
 struct Rig {
@@ -98,3 +97,5 @@ TEST_CASE("on the executor there is nothing to hit") {
   CHECK(error.kind() == ErrorKind::missing);
   CHECK(error.diagnostics().front().code == "no-device");
 }
+
+}  // namespace ptxloom::test::must_hit_fake_test

@@ -9,8 +9,7 @@
 #include "support/fake_driver.hpp"
 #include "tune/session.hpp"
 
-using namespace ptxloom;
-
+namespace ptxloom::test::session_fake_test {
 namespace {
 
 /// A task that doing nothing fulfils, or, with `must_write`, does not.
@@ -125,3 +124,5 @@ TEST_CASE("a fault loses the device, and says so") {
   CHECK(rig.lost);
   rig.fake.failures.clear();
 }
+
+}  // namespace ptxloom::test::session_fake_test

@@ -16,9 +16,7 @@
 #include "support/faulty_candidates.hpp"
 #include "support/temporary_folder.hpp"
 
-using namespace ptxloom;
-using namespace ptxloom::test;
-
+namespace ptxloom::test::tuner_test {
 namespace {
 
 struct Rig {
@@ -224,3 +222,5 @@ TEST_CASE("a reference that does not belong to the task is an error of the task"
   REQUIRE(reading.problem);
   CHECK(reading.problem->code == "missing-tensor");
 }
+
+}  // namespace ptxloom::test::tuner_test

@@ -25,9 +25,7 @@
 #include "tune/process.hpp"
 #include "tune/wire.hpp"
 
-using namespace ptxloom;
-using namespace ptxloom::test;
-
+namespace ptxloom::test::worker_test {
 namespace {
 
 struct Rig {
@@ -330,3 +328,5 @@ TEST_CASE("tasks and candidates survive the way into another process") {
   CHECK(got.libraries.folders == given.libraries.folders);
   CHECK(!got.libraries.system);
 }
+
+}  // namespace ptxloom::test::worker_test

@@ -5,9 +5,9 @@
 #include <string>
 #include <tuple>
 
-#include "layout/specs.hpp"
 #include "spec/digits.hpp"
 #include "support/errors.hpp"
+#include "support/specs.hpp"
 
 namespace ptxloom {
 namespace {

@@ -290,8 +290,9 @@ ManualFragment tensor_memory(const Opcode& op) {
 
 }  // namespace
 
-std::optional<ManualFragment> manual_fragment(const Variant& variant, const std::string& operand,
+std::optional<ManualFragment> manual_fragment(const Variant& variant, std::string operand,
                                               const Selection& selection) {
+  for (char& c : operand) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   const Opcode op(variant.opcode());
   if (op.words[0] == "wgmma") return wgmma(op, operand, selection);
   if (op.words[0] == "mma") return mma(op, operand, selection);

@@ -33,9 +33,9 @@ struct ManualFragment {
   std::function<std::optional<Place>(int lane, int i)> place;
 };
 
-/// The fragment of the manual's operand: d a b c, e (metadata), sa sb (scale factors), r. Nothing where the
-/// manual has none.
-std::optional<ManualFragment> manual_fragment(const Variant& variant, const std::string& operand,
+/// The fragment of the manual's operand: d a b c, e (metadata), sa sb (scale factors), r, or in capitals.
+/// Nothing where the manual has none.
+std::optional<ManualFragment> manual_fragment(const Variant& variant, std::string operand,
                                               const Selection& selection = {});
 
 /// The elements that the manual says an operand of so many registers has, in the order of Layout.

@@ -8,9 +8,9 @@
 
 #include "layout/maker.hpp"
 #include "layout/manual.hpp"
-#include "layout/specs.hpp"
 #include "spec/fragment_lint.hpp"
 #include "support/errors.hpp"
+#include "support/specs.hpp"
 #include "support/temporary_folder.hpp"
 
 // Every map of every form, against what the manual says, and what becomes of it when a digit changes.
@@ -28,13 +28,8 @@ std::string text_of(const Variant::FragmentMap& map) {
          map.block;
 }
 
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 std::optional<ManualFragment> manual_of(const Mapped& mapped, const Selection& selection = {}) {
-  return manual_fragment(mapped.variant, lower(mapped.operand->name), selection);
+  return manual_fragment(mapped.variant, mapped.operand->name, selection);
 }
 
 /// The maps of all variants of all forms; of those that agree in map, operand and what the manual says of the

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "layout/manual.hpp"
-#include "layout/specs.hpp"
 #include "support/errors.hpp"
+#include "support/specs.hpp"
 
 // Host matrices into registers and back, against the manual's formulas, with fresh random bits.
 namespace ptxloom {
@@ -46,16 +46,11 @@ std::vector<Item> random_items(std::size_t count, std::mt19937_64& random) {
   return items;
 }
 
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 /// Register is the size of the operand's registers, Item that of an element in the host's matrix.
 template <class Register, class Item>
 void check_pack(const Case& test, const Layout& map, std::size_t leading, std::mt19937_64& random) {
   const Variant v = variant(test.opcode);
-  const auto manual = manual_fragment(v, lower(test.operand), test.selection);
+  const auto manual = manual_fragment(v, test.operand, test.selection);
   REQUIRE(manual);
   const std::size_t rows = static_cast<std::size_t>(map.rows * map.matrices);
   const auto matrix = random_items<Item>(rows * leading, random);

@@ -16,7 +16,7 @@ using Change = std::pair<std::size_t, std::string_view>;  // slot, value
 using Changes = std::vector<Change>;
 using Operands = std::vector<std::optional<OperandSpec>>;
 
-constexpr std::size_t kPairs = 400;  // neighbours with two words changed; twenty times as many with --all
+constexpr std::size_t kPairs = 160;  // neighbours with two words changed; fifty times as many with --all
 
 bool is_number(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -218,7 +218,7 @@ std::vector<Case> other_words(const Question& question, std::span<const Variant>
   const auto value = [&](std::size_t slot) -> std::string_view {
     return around.values(slot)[pick(around.values(slot).size())];
   };
-  for (std::size_t i = 0; slots > 1 && i < kPairs * (question.options.all ? 20 : 1); ++i) {
+  for (std::size_t i = 0; slots > 1 && i < kPairs * (question.options.all ? 50 : 1); ++i) {
     const std::size_t a = pick(slots), b = pick(slots);
     if (a == b) continue;
     around.with_slots(*sources[pick(sources.size())].data(), {{a, value(a)}, {b, value(b)}}, cases);

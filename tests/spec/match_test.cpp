@@ -9,19 +9,14 @@
 #include <string>
 #include <thread>
 
-#include "ptxloom/specs.hpp"
 #include "spec/database.hpp"
 #include "support/errors.hpp"
+#include "support/specs.hpp"
 
 namespace ptxloom {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
-
-const Specs& specs() {
-  static const Specs shared;
-  return shared;
-}
 
 /// What an opcode reads as; of several, such as an address with and without `.unified`, the first.
 Variant only(std::string_view opcode) {

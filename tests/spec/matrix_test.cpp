@@ -3,17 +3,12 @@
 #include <catch2/catch_test_macros.hpp>
 #include <string_view>
 
-#include "ptxloom/specs.hpp"
+#include "support/specs.hpp"
 
 // The matrix instructions: that people's words choose the variant they mean, and that none of the manual's
 // combinations is missing where they can be counted on paper.
 namespace ptxloom {
 namespace {
-
-const Specs& specs() {
-  static const Specs shared;
-  return shared;
-}
 
 Variant chosen(std::string_view family, std::initializer_list<Choice> choices, std::string_view target) {
   return specs().select(family, choices, Target(target));

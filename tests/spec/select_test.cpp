@@ -3,21 +3,16 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <string>
 
-#include "ptxloom/specs.hpp"
 #include "support/errors.hpp"
+#include "support/specs.hpp"
 
 namespace ptxloom {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-const Specs& specs() {
-  static const Specs shared;
-  return shared;
-}
-
-std::string_view chosen(std::string_view family, std::initializer_list<Choice> choices,
-                        std::string_view target) {
+std::string_view opcode_chosen(std::string_view family, std::initializer_list<Choice> choices,
+                               std::string_view target) {
   return specs().select(family, choices, Target(target)).opcode();
 }
 
@@ -28,30 +23,31 @@ Diagnostic refusal(std::string_view family, std::initializer_list<Choice> choice
 }
 
 TEST_CASE("a variant is chosen by shape and types; slots not named stay unwritten") {
-  CHECK(chosen("mma.sync", {{"shape", "m16n8k16"}, {"a", "bf16"}, {"b", "bf16"}, {"d", "f32"}}, "sm_90a") ==
-        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32");
-  CHECK(chosen("mma.sync", {{"shape", "m16n8k32"}, {"a", "u8"}, {"b", "s8"}}, "sm_80") ==
+  CHECK(opcode_chosen("mma.sync", {{"shape", "m16n8k16"}, {"a", "bf16"}, {"b", "bf16"}, {"d", "f32"}},
+                      "sm_90a") == "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32");
+  CHECK(opcode_chosen("mma.sync", {{"shape", "m16n8k32"}, {"a", "u8"}, {"b", "s8"}}, "sm_80") ==
         "mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32");
-  CHECK(chosen("mma.sync", {{"shape", "m16n8k32"}, {"a", "u8"}, {"b", "s8"}, {"sat", "satfinite"}},
-               "sm_80") == "mma.sync.aligned.m16n8k32.row.col.satfinite.s32.u8.s8.s32");
-  CHECK(chosen("mma.sync", {{"shape", "m8n8k4"}, {"a", "f64"}, {"b", "f64"}}, "sm_80") ==
+  CHECK(opcode_chosen("mma.sync", {{"shape", "m16n8k32"}, {"a", "u8"}, {"b", "s8"}, {"sat", "satfinite"}},
+                      "sm_80") == "mma.sync.aligned.m16n8k32.row.col.satfinite.s32.u8.s8.s32");
+  CHECK(opcode_chosen("mma.sync", {{"shape", "m8n8k4"}, {"a", "f64"}, {"b", "f64"}}, "sm_80") ==
         "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64");
-  CHECK(chosen("mma.sync",
-               {{"shape", "m8n8k4"},
-                {"a", "f16"},
-                {"d", "f32"},
-                {"c", "f32"},
-                {"alayout", "row"},
-                {"blayout", "col"}},
-               "sm_75") == "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32");
-  CHECK(chosen("ldmatrix", {{"shape", "m8n8"}, {"num", "x4"}, {"space", "shared"}, {"type", "b16"}},
-               "sm_75") == "ldmatrix.sync.aligned.m8n8.x4.shared.b16");
-  CHECK(chosen("ld", {{"type", "f32"}, {"space", "global"}}, "sm_75") == "ld.global.f32");
-  CHECK(chosen("ld", {{"type", "f32"}, {"space", "global"}, {"vec", "4"}}, "sm_75") == "ld.global.v4.f32");
+  CHECK(opcode_chosen("mma.sync",
+                      {{"shape", "m8n8k4"},
+                       {"a", "f16"},
+                       {"d", "f32"},
+                       {"c", "f32"},
+                       {"alayout", "row"},
+                       {"blayout", "col"}},
+                      "sm_75") == "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32");
+  CHECK(opcode_chosen("ldmatrix", {{"shape", "m8n8"}, {"num", "x4"}, {"space", "shared"}, {"type", "b16"}},
+                      "sm_75") == "ldmatrix.sync.aligned.m8n8.x4.shared.b16");
+  CHECK(opcode_chosen("ld", {{"type", "f32"}, {"space", "global"}}, "sm_75") == "ld.global.f32");
+  CHECK(opcode_chosen("ld", {{"type", "f32"}, {"space", "global"}, {"vec", "4"}}, "sm_75") ==
+        "ld.global.v4.f32");
 }
 
 TEST_CASE("a form's name chooses it alone") {
-  CHECK(chosen("mov", {{"type", "b32"}}, "sm_75") == "mov.b32");
+  CHECK(opcode_chosen("mov", {{"type", "b32"}}, "sm_75") == "mov.b32");
   CHECK(specs().select("mov.pack", {{"type", "b32"}, {"parts", "2"}}, Target("sm_75")).operand("A").count ==
         2);
 }

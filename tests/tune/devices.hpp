@@ -53,7 +53,7 @@ class Mortal : public Measurer {
   Code code() const override { return inner_.code(); }
   void set_rival(const Trial* rival) override { inner_.set_rival(rival); }
   Reading measure(const Trial& trial) override {
-    if (lives_-- == 0) throw Error(ErrorKind::refused, "worker-lost", "the device fell off the bus");
+    if (lives_-- <= 0) throw Error(ErrorKind::refused, "worker-lost", "the device fell off the bus");
     return inner_.measure(trial);
   }
 

@@ -11,9 +11,7 @@
 #include "ptxloom/tune.hpp"
 #include "support/errors.hpp"
 
-using namespace ptxloom;
-using namespace ptxloom::tune;
-
+namespace ptxloom::tune::search_test {
 namespace {
 
 double number(const Settings& config, const char* name) { return std::stod(config.at(name)); }
@@ -177,3 +175,5 @@ TEST_CASE("strategies have names") {
     CHECK(parse_strategy(name(strategy)) == strategy);
   CHECK(error_of([] { parse_strategy("annealing"); }).diagnostics().front().code == "unknown-strategy");
 }
+
+}  // namespace ptxloom::tune::search_test

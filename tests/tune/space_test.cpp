@@ -6,9 +6,7 @@
 #include "ptxloom/tuning_space.hpp"
 #include "support/errors.hpp"
 
-using namespace ptxloom;
-using namespace ptxloom::tune;
-
+namespace ptxloom::tune::space_test {
 namespace {
 
 int number(const Settings& config, const char* name) { return std::stoi(config.at(name)); }
@@ -137,3 +135,5 @@ TEST_CASE("a sample is a part, the same for the same seed") {
   CHECK(differs);
   CHECK(all.sample(1000, 1).size() == all.size());
 }
+
+}  // namespace ptxloom::tune::space_test
