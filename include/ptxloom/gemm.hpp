@@ -2,18 +2,31 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "ptxloom/runner.hpp"
 #include "ptxloom/template.hpp"
 #include "ptxloom/tuner.hpp"
 #include "ptxloom/type.hpp"
 
-// D = alpha * A * B + beta * C. A is m x k, B is k x n, each row- or column-major; C and D are m x n,
-// row-major.
+// D = alpha * A * B + beta * C, or with what stands for it where it is more:
+//   D = scale_d * activation(alpha * scale_a * scale_b * A * B + beta * C + bias)
+// A is m x k, B is k x n, each row- or column-major; C and D are m x n, row-major.
+namespace ptxloom::gemm_kernel {
+struct Area;
+}
+
 namespace [[gnu::visibility("default")]] ptxloom {
 
 enum class MatrixLayout : std::uint8_t { row, col };
+
+/// gelu: x * Phi(x); gelu_tanh: its approximation by tanh; silu: x / (1 + exp(-x)).
+enum class Activation : std::uint8_t { none, relu, gelu, gelu_tanh, silu };
+
+/// f32 factors in memory: one for the whole matrix, or one for each row of A or column of B.
+enum class GemmScale : std::uint8_t { none, tensor, vector };
 
 /// Sizes in elements. A leading dimension of 0 means tight. The types default as the command line's do: b =
 /// a, d = f32 (s32 for integers, f64 for f64), c = d. beta = 0 never reads C.
@@ -26,6 +39,11 @@ struct GemmProblem {
   std::uint64_t lda = 0, ldb = 0, ldc = 0, ldd = 0;
   double alpha = 1, beta = 0;
   bool promoted = false;  ///< of e4m3 and e5m2: tensor cores sum 128 products at most, the rest is f32
+  std::optional<Type> bias = {};  ///< of a vector of n; f32, f16 or bf16
+  Activation activation = Activation::none;
+  bool c_last = false;  ///< beta * C is added after the activation, a residual
+  GemmScale scale_a = GemmScale::none, scale_b = GemmScale::none;
+  GemmScale scale_d = GemmScale::none;  ///< none or tensor
 
   Settings settings() const;
 };
@@ -46,17 +64,19 @@ class MatrixAddress {
   std::uint64_t address_ = 0;
 };
 
-/// `c` may be left out where beta is 0.
+/// What the problem does not read may be left out: `c` where beta is 0.
 struct GemmOperands {
-  MatrixAddress a, b, c = {}, d;
+  MatrixAddress a, b, c = {}, d, bias = {}, scale_a = {}, scale_b = {}, scale_d = {};
 };
 
 /// A kernel made for one problem. Copies share it until one of them is tuned.
 class Gemm {
  public:
-  Gemm(Context context, Specialised kernel) : context_(std::move(context)), kernel_(std::move(kernel)) {}
+  Gemm(Context context, Specialised kernel);
 
-  /// Throws Error(usage, "missing-operand") for a matrix that is needed and not given.
+  /// Throws Error(usage) for what is needed and not given ("missing-operand"), does not lie at a multiple of
+  /// what its rows' pitch promises ("misaligned-operand"), or lies where D is written
+  /// ("overlapping-operands"); C may be D.
   void launch(CUstream_st* stream, const GemmOperands& operands) const;
   const std::string& ptx() const { return kernel_.kernel.ptx(); }
   const Settings& problem() const { return kernel_.problem; }
@@ -69,6 +89,7 @@ class Gemm {
  private:
   Context context_;
   Specialised kernel_;
+  std::shared_ptr<const std::vector<gemm_kernel::Area>> areas_;  // of the operands, for launches to check
 };
 
 /// The best known kernel for this very problem: as tuned on this device, else as the template chooses. Words

@@ -1,27 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
+#include "operands.hpp"
 #include "ptxloom/gemm.hpp"
 
 namespace ptxloom {
 namespace {
 
 std::uint64_t address_of(const GemmOperands& operands, std::string_view tensor) {
-  const MatrixAddress* all[] = {&operands.a, &operands.b, &operands.c, &operands.d};
-  const std::size_t index = std::string_view("abcd").find(tensor);
-  return index < std::size(all) ? all[index]->value() : 0;
+  const std::pair<std::string_view, const MatrixAddress&> all[] = {{"a", operands.a},
+                                                                   {"b", operands.b},
+                                                                   {"c", operands.c},
+                                                                   {"d", operands.d},
+                                                                   {"bias", operands.bias},
+                                                                   {"scale_a", operands.scale_a},
+                                                                   {"scale_b", operands.scale_b},
+                                                                   {"scale_d", operands.scale_d}};
+  for (const auto& [name, address] : all)
+    if (name == tensor) return address.value();
+  return 0;
 }
 
 }  // namespace
 
+Gemm::Gemm(Context context, Specialised kernel)
+    : context_(std::move(context)),
+      kernel_(std::move(kernel)),
+      areas_(std::make_shared<const std::vector<gemm_kernel::Area>>(
+          gemm_kernel::areas(kernel_.problem, kernel_.tensors))) {}
+
 void Gemm::launch(CUstream_st* stream, const GemmOperands& operands) const {
-  for (const TensorPlan& tensor : kernel_.tensors) {
-    if (address_of(operands, tensor.name) == 0) {
-      throw Error(ErrorKind::usage, "missing-operand", fmt::format("matrix {} is not given", tensor.name),
-                  "give its device pointer or its Buffer");
-    }
-  }
   const auto address = [&](std::string_view tensor) { return address_of(operands, tensor); };
+  gemm_kernel::check_operands(*areas_, address);
   const auto encode = [&](const TensorMap& map) { return context_.encode(map); };
   kernel_.kernel.launch(stream, launch_config_of(kernel_.launch, context_.device().sms),
                         LaunchArguments(kernel_.launch, address, encode));

@@ -61,8 +61,7 @@ class Generator {
     ldb_ = size_parameter("ldb", p_.b.ld, nk);
     if (p_.reads_c()) ldc_ = size_parameter("ldc", p_.c.ld, nk);
     ldd_ = size_parameter("ldd", p_.d.ld, nk);
-    alpha_ = k_.param(p_.accumulator, "alpha");
-    if (p_.reads_c()) beta_ = k_.param(p_.accumulator, "beta");
+    function_ = function_parameters(k_, p_);
   }
 
   // Which tile of D this block computes, and which part of it this warp.
@@ -230,7 +229,7 @@ class Generator {
   }
 
   void epilogue(Order rows, Order columns) {
-    k_.section("epilogue: D = alpha * A * B + beta * C");
+    k_.section("epilogue: " + function_text(p_));
     EpilogueInputs result{.accumulators = {},
                           .row_order = rows,
                           .column_order = columns,
@@ -242,8 +241,7 @@ class Generator {
                           .warp_column = warp_column_,
                           .lane = lane_,
                           .thread = thread_,
-                          .alpha = alpha_,
-                          .beta = beta_,
+                          .function = function_,
                           .c = {c_pointer_, ldc_},
                           .d = {d_pointer_, ldd_},
                           .shared = shared_};
@@ -257,7 +255,8 @@ class Generator {
   KernelBuilder k_;
   const Problem& p_;
   const Config& c_;
-  Reg m_, n_, depth_, a_, b_, c_pointer_, d_pointer_, lda_, ldb_, ldc_, ldd_, alpha_, beta_;
+  Reg m_, n_, depth_, a_, b_, c_pointer_, d_pointer_, lda_, ldb_, ldc_, ldd_;
+  FunctionInputs function_;
   Reg thread_, lane_, warp_row_, warp_column_, block_row_, block_column_, shared_;
   int a_bytes_ = 0, stage_bytes_ = 0;
   Accumulators accumulators_;
@@ -274,8 +273,7 @@ LaunchPlan launch_plan(const Target& target, const Problem& p, const Config& c) 
   add.size("lda", p.a.ld), add.size("ldb", p.b.ld);
   if (p.reads_c()) add.size("ldc", p.c.ld);
   add.size("ldd", p.d.ld);
-  add.scalar("alpha", p.alpha);
-  if (p.reads_c()) add.scalar("beta", p.beta);
+  add_function_arguments(add, p);
   return launch;
 }
 

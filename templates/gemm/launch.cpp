@@ -34,7 +34,7 @@ LaunchPlan tile_grid(const Problem& p, const Config& c) {
 }
 
 void LaunchArgumentList::scalar(const char* name, double value) {
-  arguments.push_back({name, problem.accumulator, "", scalar_bits(problem.accumulator, value)});
+  arguments.push_back({name, problem.arithmetic, "", scalar_bits(problem.arithmetic, value)});
 }
 
 }  // namespace ptxloom::gemm_kernel

@@ -16,9 +16,9 @@ struct LaunchArgumentList {
   std::vector<ArgumentPlan>& arguments;
 
   void size(const char* name, std::uint64_t value) { arguments.push_back({name, u32, "", value}); }
-  void pointer(const char* name) { arguments.push_back({name, u64, name, 0}); }
+  void pointer(std::string_view name) { arguments.push_back({std::string(name), u64, std::string(name), 0}); }
   void map(const char* name, const TensorMap& map) { arguments.push_back({name, b8, name, 0, map}); }
-  /// Of the accumulator's type.
+  /// Of the arithmetic's type.
   void scalar(const char* name, double value);
 };
 

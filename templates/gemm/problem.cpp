@@ -19,8 +19,8 @@ bool lists(const std::string& cell, std::string_view word) {
   return false;
 }
 
-// The row of the table of types that takes a and b; its last two cells are the accumulator and the legal
-// results.
+// The row of the table of types that takes a and b; its other cells are the accumulator, what D may be, and
+// what C.
 const std::vector<std::string>& type_row(const ParameterSpace& space, const std::string& a,
                                          const std::string& b) {
   for (const auto& row : space.types())
@@ -32,11 +32,14 @@ const std::vector<std::string>& type_row(const ParameterSpace& space, const std:
               fmt::format("with a={}, b is one of {}", a, partners));
 }
 
-void check_result(const std::string& name, const std::string& type, const std::vector<std::string>& row) {
-  if (!lists(row[3], type))
+std::string first_of(const std::string& cell) { return cell.substr(0, cell.find('|')); }
+
+void check_result(const std::string& name, const std::string& type, const std::string& with,
+                  const std::string& types) {
+  if (!lists(types, type))
     throw Error(ErrorKind::usage, "gemm-types",
-                fmt::format("gemm: {}={} does not go with a={}", name, type, row[0]),
-                fmt::format("with a={}, {} is one of {}", row[0], name, row[3]));
+                fmt::format("gemm: {}={} does not go with {}", name, type, with),
+                fmt::format("with {}, {} is one of {}", with, name, types));
 }
 
 std::uint64_t number(const Settings& words, const std::string& name) { return std::stoull(words.at(name)); }
@@ -68,6 +71,37 @@ void check_sums(const Settings& words) {
                 "it is for e4m3 and e5m2; sums of other types keep all bits of the accumulator");
 }
 
+// The words of the function, in the order of its arguments; "none" is what all of them are by default.
+constexpr std::pair<std::string_view, Activation> kActivations[] = {{"none", Activation::none},
+                                                                    {"relu", Activation::relu},
+                                                                    {"gelu", Activation::gelu},
+                                                                    {"gelu_tanh", Activation::gelu_tanh},
+                                                                    {"silu", Activation::silu}};
+
+GemmScale scale_word(const std::string& word) {
+  if (word == "none") return GemmScale::none;
+  return word == "tensor" ? GemmScale::tensor : GemmScale::vector;
+}
+
+Function function_of(const Settings& words) {
+  Function f{.c_last = words.at("add_c") == "after",
+             .scale_a = scale_word(words.at("scale_a")),
+             .scale_b = scale_word(words.at("scale_b")),
+             .scale_d = scale_word(words.at("scale_d"))};
+  if (words.at("bias") != "none") f.bias = type_word(words, "bias");
+  for (const auto& [word, activation] : kActivations)
+    if (word == words.at("activation")) f.activation = activation;
+  return f;
+}
+
+void check_function(const Settings& words) {
+  const std::string& d = words.at("d");
+  if ((d != "s32" && d != "f64") || function_of(words).none()) return;
+  throw Error(ErrorKind::usage, "gemm-types",
+              fmt::format("gemm: bias, activation, add_c and scales do not go with d={}", d),
+              "they are computed in f32: with integers, d may be f32, f16, bf16 or s8");
+}
+
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 46;  // of one matrix
 
 void check_bytes(const Matrix& x) {
@@ -81,6 +115,11 @@ void check_bytes(const Matrix& x) {
 
 bool is_fp8(Type type) { return type == e4m3 || type == e5m2; }
 
+bool Function::none() const {
+  return !bias && activation == Activation::none && !c_last && scale_a == GemmScale::none &&
+         scale_b == GemmScale::none && scale_d == GemmScale::none;
+}
+
 Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   Settings words = space.complete(space.problem(), given);
   for (const char* name : {"m", "n", "k"})
@@ -88,16 +127,18 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
       throw Error(ErrorKind::usage, "missing-parameter", fmt::format("gemm needs {}", name),
                   "m, n and k are required: --set m=4096 --set n=4096 --set k=4096");
   const auto& row = type_row(space, words.at("a"), words.at("b"));
-  if (!words.contains("d")) words["d"] = row[3].substr(0, row[3].find('|'));
-  if (!words.contains("c")) words["c"] = words["d"];
-  check_result("d", words["d"], row);
-  check_result("c", words["c"], row);
+  if (!words.contains("d")) words["d"] = first_of(row[3]);
+  if (!words.contains("c")) words["c"] = lists(row[4], words["d"]) ? words["d"] : first_of(row[4]);
+  check_result("d", words["d"], "a=" + row[0], row[3]);
+  check_result("c", words["c"], "a=" + row[0], row[4]);
+  if (words["d"] == "s32") check_result("c", words["c"], "d=s32", "s32");
   complete_stride(words, "lda", number(words, words["a_layout"] == "row" ? "k" : "m"));
   complete_stride(words, "ldb", number(words, words["b_layout"] == "col" ? "k" : "n"));
   complete_stride(words, "ldc", number(words, "n"));
   complete_stride(words, "ldd", number(words, "n"));
   check_sums(words);
-  if (row[2] == "s32") {
+  check_function(words);
+  if (words["d"] == "s32") {
     check_integral(words, "alpha");
     check_integral(words, "beta");
   }
@@ -120,10 +161,23 @@ Problem::Problem(const ParameterSpace& space, const Settings& given) {
   check_bytes(b);
   c = {"c", type_word(words, "c"), number(words, "ldc")};
   d = {"d", type_word(words, "d"), number(words, "ldd")};
+  arithmetic = accumulator == s32 && d.type != s32 ? f32 : accumulator;
   check_bytes({"d", d.type, true, m, n, std::max(c.ld, d.ld)});
   alpha = std::stod(words.at("alpha"));
   beta = std::stod(words.at("beta"));
   promoted = words.at("sums") == "promoted";
+  function = function_of(words);
+}
+
+std::string activation_word(Activation activation) {
+  for (const auto& [word, value] : kActivations)
+    if (value == activation) return std::string(word);
+  return "none";
+}
+
+std::string scale_word(GemmScale scale, std::string_view each) {
+  if (scale == GemmScale::none) return "none";
+  return scale == GemmScale::tensor ? "tensor" : std::string(each);
 }
 
 int alignment(Type type, std::uint64_t ld, std::uint64_t length, bool whole) {

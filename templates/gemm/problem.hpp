@@ -31,13 +31,26 @@ inline constexpr int kPromoted = 128;
 /// Of which some tensor cores keep less of a sum than f32 has.
 bool is_fp8(Type type);
 
+/// What D is of alpha times the products and beta times C.
+struct Function {
+  std::optional<Type> bias;  ///< of a vector of n
+  Activation activation = Activation::none;
+  bool c_last = false;  ///< C is added after the activation
+  GemmScale scale_a = GemmScale::none, scale_b = GemmScale::none, scale_d = GemmScale::none;
+
+  bool none() const;
+  bool by_column() const { return bias || scale_b == GemmScale::vector; }
+};
+
 struct Problem {
   std::uint32_t m = 0, n = 0, k = 0;
   Matrix a, b;
   Result c, d;
-  Type accumulator;
-  double alpha = 1, beta = 0;  // integers where the accumulator is s32
-  bool promoted = false;       ///< tensor cores sum kPromoted products at most, the rest is f32
+  Type accumulator;  ///< of the tensor cores
+  Type arithmetic;   ///< of what becomes of their sums: f32 where those are integers and D is not s32
+  double alpha = 1, beta = 0;  // integers where the arithmetic is s32
+  Function function;
+  bool promoted = false;  ///< tensor cores sum kPromoted products at most, the rest is f32
 
   /// Throws Error(usage) for types that do not go together and leading dimensions that are too small.
   Problem(const ParameterSpace& space, const Settings& words);
@@ -49,6 +62,10 @@ struct Problem {
 /// The words of a problem, checked and whole: defaults that depend on other words (d, c, tight strides)
 /// filled in.
 Settings complete_problem(const ParameterSpace& space, const Settings& given);
+
+/// As a problem's words say it; of a scale for each row or column with that word.
+std::string activation_word(Activation activation);
+std::string scale_word(GemmScale scale, std::string_view each);
 
 /// The largest power of two, up to 16, that divides every row's start and, where `whole`, its length in
 /// bytes.

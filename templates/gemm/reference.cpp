@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numbers>
 #include <random>
 
+#include "function.hpp"
 #include "ptxloom/numeric.hpp"
 
 namespace ptxloom::gemm_kernel {
@@ -66,28 +69,90 @@ Dot dot(const Problem& p, const Values& a, const Values& b, std::uint64_t row, s
   return result;
 }
 
-double epsilon(Type type) {
-  if (type == f64) return 0x1p-52;
-  if (type == f32) return 0x1p-23;
-  return type == f16 ? 0x1p-10 : 0x1p-7;  // bf16
+/// How far apart numbers of a type are: relative to them, and the smallest ones; and the largest one. Types
+/// of more than 16 bits may be as large as they like.
+struct Grid {
+  double relative = 0, smallest = 0, largest = std::numeric_limits<double>::infinity();
+};
+Grid grid(Type type) {
+  if (type == f64) return {.relative = 0x1p-52};
+  if (type == f32) return {.relative = 0x1p-23};
+  if (type == f16) return {.relative = 0x1p-10, .smallest = 0x1p-24};
+  if (type == bf16) return {.relative = 0x1p-7};
+  if (type == e4m3) return {.relative = 0x1p-3, .smallest = 0x1p-9, .largest = 448};
+  if (type == e5m2) return {.relative = 0x1p-2, .smallest = 0x1p-16, .largest = 57344};
+  return {.smallest = 1, .largest = 127};  // s8
 }
 
-// alpha * dot + beta * c in the result's type, and how far off an accumulator of the kernel's type may be:
-// the tensor cores align the products of a step to the largest and truncate there.
-Expectation::Point point(const Problem& p, const Dot& dot, double c, std::uint64_t index) {
-  if (p.accumulator == s32) {
+// A number that each row, column or tensor has, or what stands for it where there are none.
+class Vector {
+ public:
+  Vector(const Problem& p, std::span<const HostTensor> inputs, std::string_view name, double otherwise)
+      : otherwise_(otherwise) {
+    for (const FunctionTensor& one : function_tensors(p)) {
+      if (one.name != name) continue;
+      values_.resize(one.count);
+      decode(one.type, tensor(inputs, name).bytes, values_);
+    }
+  }
+  double operator[](std::uint64_t index) const {
+    if (values_.empty()) return otherwise_;
+    return values_[values_.size() == 1 ? 0 : index];
+  }
+
+ private:
+  double otherwise_;
+  std::vector<double> values_;
+};
+
+// What the element at (row, column) needs of the function's operands.
+struct Terms {
+  double factor = 1, c = 0, bias = 0, scale_d = 1;
+};
+
+double activate(Activation activation, double x) {
+  switch (activation) {
+    case Activation::relu:
+      return x < 0 ? 0 : x;
+    case Activation::silu:
+      return x / (1 + std::exp(-x));
+    case Activation::gelu:
+      return x * std::erfc(-x / std::numbers::sqrt2) / 2;
+    case Activation::gelu_tanh:
+      return x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x))) / 2;
+    default:
+      return x;
+  }
+}
+
+// D of the sum in the result's type, and how far off an accumulator of the kernel's type may be: the tensor
+// cores align the products of a step to the largest and truncate there.
+Expectation::Point point(const Problem& p, const Dot& dot, const Terms& terms, std::uint64_t index) {
+  if (p.arithmetic == s32) {
     const auto wide = static_cast<std::uint64_t>(static_cast<std::int64_t>(dot.sum)) *
                           static_cast<std::uint64_t>(static_cast<std::int64_t>(p.alpha)) +
-                      static_cast<std::uint64_t>(static_cast<std::int64_t>(c)) *
+                      static_cast<std::uint64_t>(static_cast<std::int64_t>(terms.c)) *
                           static_cast<std::uint64_t>(static_cast<std::int64_t>(p.beta));
     return {index, static_cast<double>(static_cast<std::int32_t>(wide)), 0};
   }
-  const double product = p.alpha * dot.sum, value = product + p.beta * c;
-  const double kept = is_fp8(p.a.type) ? 0x1p-13 : epsilon(p.accumulator);  // sm_89, and wgmma of sm_90
-  const double summing = dot.rounded * kept * std::abs(p.alpha);
-  const double scaling = 2 * epsilon(p.accumulator) * (std::abs(product) + std::abs(p.beta * c));
-  const double rounding = epsilon(p.d.type) * std::abs(value) + (p.d.type == f16 ? 0x1p-24 : 0);
-  return {index, value, summing + scaling + rounding};
+  const Function& f = p.function;
+  const double product = terms.factor * dot.sum, c = p.beta * terms.c;
+  const double argument = product + (f.c_last ? 0 : c) + terms.bias;
+  const double wanted = (activate(f.activation, argument) + (f.c_last ? c : 0)) * terms.scale_d;
+  const Grid d = grid(p.d.type);
+  const double value = std::clamp(wanted, p.d.type == s8 ? -128 : -d.largest, d.largest);
+
+  const double step = grid(p.arithmetic).relative;
+  const double kept = is_fp8(p.a.type) ? 0x1p-13 : step;  // sm_89, and wgmma of sm_90
+  const double summing = p.accumulator == s32 ? 0 : dot.rounded * kept * std::abs(terms.factor);
+  const double scaling = 4 * step * (std::abs(product) + std::abs(c) + std::abs(terms.bias));
+  // An activation is no steeper than 1.13; what it is made of is approximate.
+  const bool bent = f.activation != Activation::none && f.activation != Activation::relu;
+  const double bending = bent ? 8 * step * std::abs(argument) : 0;
+  const double before = 1.13 * (summing + scaling) + bending;
+  const double around = before * std::abs(terms.scale_d);
+  const double rounding = (d.relative * (std::abs(value) + around) + d.smallest) / 2;
+  return {index, value, around + rounding};
 }
 
 // The whole of D row by row, or a random element of each cell of a grid, and the corners.
@@ -119,11 +184,14 @@ Expectation reference(const Problem& p, std::span<const HostTensor> inputs) {
   const Values a(p.a, tensor(inputs, "a")), b(p.b, tensor(inputs, "b"));
   const bool complete = double(p.m) * p.n * p.k <= kBudget;
   Expectation expected{.tensor = "d", .points = {}, .complete = complete, .untouched = {}};
+  const Vector bias(p, inputs, "bias", 0), scale_a(p, inputs, "scale_a", 1), scale_b(p, inputs, "scale_b", 1),
+      scale_d(p, inputs, "scale_d", 1);
   for (const auto& [row, column] : places(p, complete)) {
-    double c = 0;
+    Terms terms{
+        .factor = p.alpha * scale_a[row] * scale_b[column], .bias = bias[column], .scale_d = scale_d[0]};
     if (p.reads_c())
-      c = decode(p.c.type, load_element(p.c.type, tensor(inputs, "c").bytes, row * p.c.ld + column));
-    expected.points.push_back(point(p, dot(p, a, b, row, column), c, row * p.d.ld + column));
+      terms.c = decode(p.c.type, load_element(p.c.type, tensor(inputs, "c").bytes, row * p.c.ld + column));
+    expected.points.push_back(point(p, dot(p, a, b, row, column), terms, row * p.d.ld + column));
   }
   for (std::uint64_t row = 0; row < p.m && expected.untouched.size() < 4096; ++row)
     for (std::uint64_t column = p.n; column < p.d.ld && column < p.n + 16; ++column)

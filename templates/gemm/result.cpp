@@ -27,26 +27,21 @@ std::vector<Run> elements_of(const Config& c, const EpilogueInputs& in) {
   return elements;
 }
 
-std::string vector_word(std::string_view opcode, Type type, std::size_t count) {
-  return std::string(opcode) + (count > 1 ? "v" + std::to_string(count) + "." : "") +
-         std::string(memory_type(type).name);
+/// The instruction word for memory: bits of the type's size.
+Type memory_type(Type type) {
+  if (type == f32 || type == f64) return type;
+  return type.bits == 16 ? b16 : b32;
 }
 
 void load_global(KernelBuilder& k, Type type, Address from, const std::vector<Reg>& values) {
-  const std::string opcode = vector_word("ld.global.", type, values.size());
+  const std::string opcode = vector_word("ld.global.", memory_type(type), values.size());
   values.size() == 1 ? k.emit(opcode, values[0], from) : k.emit(opcode, values, from);
-}
-
-void store_global(KernelBuilder& k, Type type, Address to, const std::vector<Reg>& values) {
-  const std::string opcode = vector_word("st.global.", type, values.size());
-  values.size() == 1 ? k.emit(opcode, to, values[0]) : k.emit(opcode, to, values);
 }
 
 }  // namespace
 
-Type memory_type(Type type) {
-  if (type == f32 || type == f64) return type;
-  return type.bits == 16 ? b16 : b32;
+std::string vector_word(std::string_view opcode, Type type, std::size_t count) {
+  return std::string(opcode) + (count > 1 ? "v" + std::to_string(count) + "." : "") + std::string(type.name);
 }
 
 Reg inside_row(KernelBuilder& k, Reg row_inside, Reg left, int column) {
@@ -56,13 +51,17 @@ Reg inside_row(KernelBuilder& k, Reg row_inside, Reg left, int column) {
 }
 
 ResultPart::ResultPart(KernelBuilder& k, const Problem& p, const Config& c, const EpilogueInputs& in)
-    : k_(k), p_(p), in_(in), elements_(elements_of(c, in)) {
-  row_ = k.add(in.warp_row, k.mul(k.shr(in.lane, 2), in.row_order.step()));
-  column_ = k.add(in.warp_column, k.mul(k.and_(in.lane, 3), 2 * in.column_order.step()));
-  const Reg rows = k.sub(in.m, k.add(in.block_row, row_)),
-            columns = k.sub(in.n, k.add(in.block_column, column_));
-  rows_left_ = KernelBuilder::as(s32, rows);
-  columns_left_ = KernelBuilder::as(s32, columns);
+    : k_(k),
+      p_(p),
+      in_(in),
+      elements_(elements_of(c, in)),
+      row_(k.add(in.warp_row, k.mul(k.shr(in.lane, 2), in.row_order.step()))),
+      column_(k.add(in.warp_column, k.mul(k.and_(in.lane, 3), 2 * in.column_order.step()))),
+      row_of_d_(k.add(in.block_row, row_)),
+      column_of_d_(k.add(in.block_column, column_)),
+      rows_left_(KernelBuilder::as(s32, k.sub(in.m, row_of_d_))),
+      columns_left_(KernelBuilder::as(s32, k.sub(in.n, column_of_d_))),
+      function_(k, p, in.function, row_of_d_, column_of_d_) {
   if (p.reads_c()) c_base_ = first_element(in.c, p.c.type);
 }
 
@@ -84,9 +83,8 @@ int ResultPart::run_width(const Result& result) const {
 }
 
 Reg ResultPart::first_element(const ResultSource& source, Type type) {
-  const Reg row = k_.convert(u64, k_.add(in_.block_row, row_)), ld = k_.convert(u64, source.ld);
-  const Reg column = k_.add(in_.block_column, column_);
-  return k_.mad_wide(column, type.bytes(), k_.fma(k_.mul(row, ld), type.bytes(), source.pointer));
+  const Reg row = k_.convert(u64, row_of_d_), ld = k_.convert(u64, source.ld);
+  return k_.mad_wide(column_of_d_, type.bytes(), k_.fma(k_.mul(row, ld), type.bytes(), source.pointer));
 }
 
 Reg ResultPart::row_address(Reg base, const ResultSource& source, Type type, int row) {
@@ -95,9 +93,13 @@ Reg ResultPart::row_address(Reg base, const ResultSource& source, Type type, int
 
 void ResultPart::by_rows(const std::vector<Run>& runs,
                          const std::function<void(const Row&, const std::vector<Run>&)>& body) {
+  columns_.clear();
   for (auto first = runs.begin(); first != runs.end();) {
     const auto last = std::find_if(first, runs.end(), [&](const Run& run) { return run.row != first->row; });
-    Row row{.number = first->row, .inside = k_.gt(rows_left_, first->row), .c = {}};
+    Row row{.number = first->row, .inside = k_.gt(rows_left_, first->row), .c = {}, .factor = {}};
+    const auto known = row_factors_.find(row.number);
+    row.factor = known != row_factors_.end() ? known->second : function_.row_factor(row.number, row.inside);
+    row_factors_[row.number] = row.factor;
     if (p_.reads_c()) row.c = row_address(c_base_, in_.c, p_.c.type, first->row);
     body(row, {first, last});
     first = last;
@@ -108,30 +110,49 @@ Run ResultPart::finish(const Row& row, const Run& run) {
   const std::vector<Reg> c = p_.reads_c() ? load_c(row, run) : std::vector<Reg>();
   Run finished{run.row, run.column, {}};
   for (std::size_t i = 0; i < run.values.size(); ++i) {
-    Reg value = k_.mul(in_.alpha, KernelBuilder::as(p_.accumulator, run.values[i]));
-    if (p_.reads_c()) {
-      const Reg old = p_.c.type == p_.accumulator ? c[i] : k_.convert(p_.accumulator, c[i]);
-      value = k_.fma(in_.beta, old, value);
-    }
-    finished.values.push_back(value);
+    std::optional<Reg> old;
+    if (p_.reads_c()) old = p_.c.type == p_.arithmetic ? c[i] : k_.convert(p_.arithmetic, c[i]);
+    const auto& column = column_terms(run.column + static_cast<int>(i));
+    finished.values.push_back(function_.apply(run.values[i], row.factor, column, old));
   }
   return finished;
 }
 
+const FunctionEmitter::Column& ResultPart::column_terms(int column) {
+  const auto known = columns_.find(column);
+  if (known != columns_.end()) return known->second;
+  if (!p_.function.by_column()) return columns_[column];
+  return columns_[column] = function_.column(column, k_.gt(columns_left_, column));
+}
+
 std::vector<Run> ResultPart::finish_pairs(const std::vector<Run>& runs) {
   std::vector<Run> pairs;
-  by_rows(runs, [&](const Row& row, const std::vector<Run>& of_row) {
+  const auto finish_row = [&](const Row& row, const std::vector<Run>& of_row) {
     for (const Run& run : of_row)
       for (const Reg& value : finish(row, run).values) {
         if (pairs.empty() || pairs.back().values.size() == 2) pairs.push_back({run.row, run.column, {}});
         pairs.back().values.push_back(value);
       }
-  });
+  };
+  for (const std::vector<Run>& panel : panels(runs)) by_rows(panel, finish_row);
   return pairs;
 }
 
 Reg ResultPart::to_result(Reg value) {
-  return p_.d.type == p_.accumulator ? value : k_.convert(p_.d.type, value);
+  return p_.d.type == p_.arithmetic ? value : k_.convert(p_.d.type, value);
+}
+
+ResultPart::Words ResultPart::to_words(const std::vector<Reg>& results) {
+  Words words{.type = memory_type(p_.d.type), .values = {}};
+  if (p_.d.type.bits > 8) {
+    for (const Reg& value : results) words.values.push_back(to_result(value));
+    return words;
+  }
+  words.type = results.size() == 1 ? b8 : b16;
+  for (std::size_t i = 0; i < results.size(); i += 2)
+    words.values.push_back(
+        pack_bytes(k_, p_.d.type, results[i], results[std::min(i + 1, results.size() - 1)]));
+  return words;
 }
 
 Reg ResultPart::inside(const Row& row, int column) {
@@ -152,16 +173,29 @@ std::vector<Reg> ResultPart::load_c(const Row& row, const Run& run) {
 void ResultPart::store() {
   const Reg d_base = first_element(in_.d, p_.d.type);
   const int width = p_.reads_c() ? std::min(run_width(p_.d), run_width(p_.c)) : run_width(p_.d);
-  by_rows(runs(width), [&](const Row& row, const std::vector<Run>& runs) {
+  const auto store_row = [&](const Row& row, const std::vector<Run>& runs) {
     const Reg d_row = row_address(d_base, in_.d, p_.d.type, row.number);
     for (const Run& run : runs) {
-      std::vector<Reg> values;
-      for (const Reg& value : finish(row, run).values) values.push_back(to_result(value));
+      const auto [type, values] = to_words(finish(row, run).values);
+      const Address to = k_.at(d_row, run.column * p_.d.type.bytes());
+      const std::string opcode = vector_word("st.global.", type, values.size());
       const Reg both = inside(row, run.column);
       k_.guarded(both,
-                 [&] { store_global(k_, p_.d.type, k_.at(d_row, run.column * p_.d.type.bytes()), values); });
+                 [&] { values.size() == 1 ? k_.emit(opcode, to, values[0]) : k_.emit(opcode, to, values); });
     }
-  });
+  };
+  for (const std::vector<Run>& panel : panels(runs(width))) by_rows(panel, store_row);
+}
+
+// What columns have in common stays in registers while their rows pass: few columns at a time.
+std::vector<std::vector<Run>> ResultPart::panels(const std::vector<Run>& runs) const {
+  constexpr int kColumns = 16;
+  if (!p_.function.by_column()) return {runs};
+  std::map<int, std::vector<Run>> by_column;
+  for (const Run& run : runs) by_column[run.column / kColumns].push_back(run);
+  std::vector<std::vector<Run>> panels;
+  for (auto& [number, panel] : by_column) panels.push_back(std::move(panel));
+  return panels;
 }
 
 }  // namespace ptxloom::gemm_kernel

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "fragments.hpp"
+#include "function.hpp"
 
-// A warp's accumulators as elements of D: where each lies, what it becomes (alpha * sum + beta * C, in D's
-// type), and storing it from registers. How else D gets to memory is the business of epilogue.hpp and
+// A warp's accumulators as elements of D: where each lies, what becomes of it (function.hpp), and storing it
+// from registers. How else D gets to memory is the business of epilogue.hpp and
 // tma_store.hpp.
 namespace ptxloom::gemm_kernel {
 
@@ -27,8 +30,8 @@ struct EpilogueInputs {
   Reg block_row, block_column;  ///< origin of the block's tile
   Reg warp_row, warp_column;    ///< origin of the warp's part in it
   Reg lane, thread;
-  Reg alpha, beta;    ///< of the accumulator's type
-  ResultSource c, d;  ///< beta and c only where the problem reads C; d where elements are stored one by one
+  FunctionInputs function;
+  ResultSource c, d;  ///< c only where the problem reads C; d where elements are stored one by one
   Reg shared;         ///< address of the block's shared memory
 };
 
@@ -38,8 +41,8 @@ struct Run {
   std::vector<Reg> values;
 };
 
-/// The instruction word for memory: bits of the type's size.
-Type memory_type(Type type);
+/// "st.shared.v2.f32", to be completed from "st.shared.".
+std::string vector_word(std::string_view opcode, Type type, std::size_t count);
 /// `left` columns are more than `column`, in a row that lies inside.
 Reg inside_row(KernelBuilder& k, Reg row_inside, Reg left, int column);
 
@@ -57,12 +60,19 @@ class ResultPart {
     int number = 0;
     Reg inside;  ///< it lies in D
     Reg c;       ///< address of this lane's first element in C
+    Reg factor;  ///< of its sums
   };
   /// Calls `body` for each row with its runs, which must come row by row.
   void by_rows(const std::vector<Run>& runs,
                const std::function<void(const Row&, const std::vector<Run>&)>& body);
-  /// alpha * sum + beta * C, in the accumulator's type.
+  /// What D is of the sums, in the arithmetic's type.
   Run finish(const Row& row, const Run& run);
+  /// Results as memory takes them: in D's type, those of 8 bits two in a register.
+  struct Words {
+    Type type;
+    std::vector<Reg> values;
+  };
+  Words to_words(const std::vector<Reg>& results);
   Reg to_result(Reg value);
   /// Runs of pairs, for what stores them as such, or of less where C's rows allow no better; and pairs made
   /// of them, finished.
@@ -73,19 +83,27 @@ class ResultPart {
   /// Finishes and stores everything, each lane its own elements.
   void store();
 
-  Reg row() const { return row_; }        ///< of this lane's first element in the block's tile
-  Reg column() const { return column_; }  ///< likewise
+  Reg row() const { return row_; }  ///< of this lane's first element in the block's tile
+  Reg column() const { return column_; }
 
  private:
   Reg first_element(const ResultSource& source, Type type);
   Reg row_address(Reg base, const ResultSource& source, Type type, int row);
   std::vector<Reg> load_c(const Row& row, const Run& run);
+  const FunctionEmitter::Column& column_terms(int column);
+  std::vector<std::vector<Run>> panels(const std::vector<Run>& runs) const;
 
   KernelBuilder& k_;
   const Problem& p_;
   const EpilogueInputs& in_;
-  std::vector<Run> elements_;  // of one value each
-  Reg row_, column_, rows_left_, columns_left_, c_base_;
+  std::vector<Run> elements_;     // of one value each
+  Reg row_, column_;              // of the lane's first element in the block's tile
+  Reg row_of_d_, column_of_d_;    // and in D
+  Reg rows_left_, columns_left_;  // of D from there
+  FunctionEmitter function_;
+  Reg c_base_;
+  std::map<int, FunctionEmitter::Column> columns_;  // of the rows that are being dealt with
+  std::map<int, Reg> row_factors_;
 };
 
 }  // namespace ptxloom::gemm_kernel

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "config.hpp"
+#include "function.hpp"
 #include "kernel.hpp"
 #include "ptxloom/gemm.hpp"
 #include "reference.hpp"
@@ -39,6 +40,8 @@ class GemmTemplate final : public Template {
     std::vector<TensorPlan> plans = {{"a", p.a.type, {p.a.rows, p.a.ld}, TensorPlan::Role::in},
                                      {"b", p.b.type, {p.b.rows, p.b.ld}, TensorPlan::Role::in}};
     if (p.reads_c()) plans.push_back({"c", p.c.type, {p.m, p.c.ld}, TensorPlan::Role::in});
+    for (const FunctionTensor& tensor : function_tensors(p))
+      plans.push_back({std::string(tensor.name), tensor.type, {tensor.count}, TensorPlan::Role::in});
     plans.push_back({"d", p.d.type, {p.m, p.d.ld}, TensorPlan::Role::out});
     return plans;
   }
@@ -54,6 +57,7 @@ class GemmTemplate final : public Template {
 
   std::optional<MatrixProduct> product(const Settings& words) const override {
     const Problem p(space_, words);
+    if (!p.function.none() || p.arithmetic != p.accumulator || (p.d.type.bits == 8)) return std::nullopt;
     return MatrixProduct{.m = p.m,
                          .n = p.n,
                          .k = p.k,
@@ -205,7 +209,13 @@ Settings GemmProblem::settings() const {
                     {"ldd", std::to_string(ldd)},
                     {"alpha", fmt::format("{}", alpha)},
                     {"beta", fmt::format("{}", beta)},
-                    {"sums", promoted ? "promoted" : "plain"}};
+                    {"sums", promoted ? "promoted" : "plain"},
+                    {"bias", bias ? std::string(bias->name) : "none"},
+                    {"activation", gemm_kernel::activation_word(activation)},
+                    {"add_c", c_last ? "after" : "before"},
+                    {"scale_a", gemm_kernel::scale_word(scale_a, "row")},
+                    {"scale_b", gemm_kernel::scale_word(scale_b, "col")},
+                    {"scale_d", gemm_kernel::scale_word(scale_d, "tensor")}};
   if (b) words["b"] = b->name;
   if (c) words["c"] = c->name;
   if (d) words["d"] = d->name;

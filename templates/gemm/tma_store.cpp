@@ -117,17 +117,21 @@ class TensorStores {
     return packed;
   }
 
-  // ---- 32-bit results, pair by pair
+  // ---- other results, pair by pair
 
   Reg pair_address() {
     const Reg row = k_.add(warp_row(), k_.shr(result_.lane, 2));
-    return k_.add(in_.buffers, tile_.address(k_, row, k_.mul(k_.and_(result_.lane, 3), 8)));
+    return k_.add(in_.buffers,
+                  tile_.address(k_, row, k_.mul(k_.and_(result_.lane, 3), 2 * p_.d.type.bytes())));
   }
 
   void store_pairs(Reg base, const std::vector<Run>& pairs, int row, int column) {
-    const std::string opcode = "st.shared.v2." + std::string(memory_type(p_.d.type).name);
-    for (const Run& pair : pairs)
-      k_.emit(opcode, place_of(base, pair.row - row, pair.column - column), pair.values);
+    for (const Run& pair : pairs) {
+      const auto [type, values] = part_.to_words(pair.values);
+      const std::string opcode = vector_word("st.shared.", type, values.size());
+      const Address to = place_of(base, pair.row - row, pair.column - column);
+      values.size() == 1 ? k_.emit(opcode, to, values[0]) : k_.emit(opcode, to, values);
+    }
   }
 
   Address place_of(Reg base, int row, int column) {

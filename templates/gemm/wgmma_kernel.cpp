@@ -60,8 +60,7 @@ class Generator {
     c_.staged ? d_map_ = k_.tensor_map("d") : d_source_.pointer = k_.pointer(p_.d.type, "d").base;
     if (p_.reads_c()) c_source_.ld = size_parameter("ldc", p_.c.ld);
     if (!c_.staged) d_source_.ld = size_parameter("ldd", p_.d.ld);
-    alpha_ = k_.param(p_.accumulator, "alpha");
-    if (p_.reads_c()) beta_ = k_.param(p_.accumulator, "beta");
+    function_ = function_parameters(k_, p_);
   }
 
   void place() {
@@ -107,7 +106,7 @@ class Generator {
       stores.buffers = k_.fma(group, kStoreBuffers * plan_.store.bytes(), k_.add(shared_, plan_.stores_at));
     tiles.for_each([&](const TileOrigin& tile) {
       loop.run();
-      k_.comment("store: D = alpha * A * B + beta * C");
+      k_.comment("store: " + function_text(p_));
       EpilogueInputs result{.accumulators = {},
                             .row_order = {},
                             .column_order = {},
@@ -119,8 +118,7 @@ class Generator {
                             .warp_column = column,
                             .lane = lane_,
                             .thread = thread_,
-                            .alpha = alpha_,
-                            .beta = beta_,
+                            .function = function_,
                             .c = c_source_,
                             .d = d_source_,
                             .shared = shared_};
@@ -143,7 +141,8 @@ class Generator {
   const Problem& p_;
   const Config& c_;
   const WgmmaPlan& plan_;
-  Reg m_, n_, depth_, a_, b_, d_map_, alpha_, beta_;
+  Reg m_, n_, depth_, a_, b_, d_map_;
+  FunctionInputs function_;
   ResultSource c_source_, d_source_;
   DepthPart part_;
   Reg thread_, lane_, warp_, shared_;
@@ -160,8 +159,7 @@ LaunchPlan launch_plan(const Problem& p, const Config& c, const WgmmaPlan& plan)
   c.staged ? add.map("d", plan.store.map(p.d.type, p.n, p.m, p.d.ld)) : add.pointer("d");
   if (p.reads_c()) add.size("ldc", p.c.ld);
   if (!c.staged) add.size("ldd", p.d.ld);
-  add.scalar("alpha", p.alpha);
-  if (p.reads_c()) add.scalar("beta", p.beta);
+  add_function_arguments(add, p);
   return launch;
 }
 

@@ -41,6 +41,11 @@ std::vector<Rule> wgmma_rules() {
        [](const Target&, const Problem& p, const Config& c) {
          return !c.staged || (aligned(p.d.type, p.d.ld) && aligned(p.d.type, p.n));
        }},
+      {"strategy wgmma stages D in rows of 16 bytes or more: a warpgroup's part, or slice of it, has fewer",
+       {"tile_n", "warps_n", "split", "epilogue"},
+       [](const Target&, const Problem& p, const Config& c) {
+         return !c.staged || aligned(p.d.type, static_cast<std::uint64_t>(c.group_n() / sum_slices(c)));
+       }},
       {"strategy wgmma takes prefetch=step, and static=none or mnk",
        {"prefetch", "static"},
        [](const Target&, const Problem&, const Config& c) { return !c.across_tiles && c.bake != Bake::nk; }},

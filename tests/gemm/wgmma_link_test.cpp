@@ -36,6 +36,13 @@ TEST_CASE("links of wgmma kernels neither spill nor lose what makes them fast", 
   // The most accumulators that two warpgroups can hold, and one.
   check_link(large, {{"tile_m", "256"}, {"tile_n", "136"}, {"warps_m", "8"}});
   check_link(large, {{"tile_m", "128"}, {"tile_n", "216"}, {"warps_m", "4"}, {"warps_n", "1"}});
+  const Settings function{{"bias", "f32"},    {"activation", "gelu"}, {"scale_a", "row"},
+                          {"scale_b", "col"}, {"beta", "1"},          {"add_c", "after"}};
+  for (const char* d : {"f32", "bf16", "s8"}) {
+    const Settings problem = test::with(test::with(large, function), {{"d", d}});
+    check_link(problem, {{"tile_m", "256"}, {"tile_n", "128"}, {"warps_m", "8"}});
+    check_link(problem, {{"tile_m", "128"}, {"tile_n", "208"}, {"warps_m", "4"}, {"warps_n", "1"}});
+  }
   constexpr std::pair<const char*, const char*> kTypes[] = {
       {"bf16", "bf16"}, {"tf32", "tf32"}, {"e4m3", "e4m3"}, {"e4m3", "e5m2"}, {"e5m2", "e4m3"},
       {"e5m2", "e5m2"}, {"s8", "s8"},     {"s8", "u8"},     {"u8", "s8"},     {"u8", "u8"}};

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ptxloom/plan.hpp"
+
+// What a kernel relies on of the addresses that a launch is given: alignment, and that nothing lies where D
+// is written.
+namespace ptxloom::gemm_kernel {
+
+/// Where a matrix, or a vector, has elements: `rows` rows of `row_bytes`, `pitch` apart.
+struct Area {
+  std::string name;
+  std::uint64_t rows = 0, row_bytes = 0, pitch = 0;
+  std::uint64_t alignment = 1;
+};
+
+/// Of a whole problem's tensors, D last.
+std::vector<Area> areas(const Settings& problem, const std::vector<TensorPlan>& tensors);
+
+/// Throws Error(usage) for an address that is null ("missing-operand") or not aligned ("misaligned-operand"),
+/// and where D overlaps an operand ("overlapping-operands"); C may be D.
+void check_operands(const std::vector<Area>& areas,
+                    const std::function<std::uint64_t(std::string_view)>& address);
+
+}  // namespace ptxloom::gemm_kernel

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// What D is of the sums: bias, activations, residuals, scales and 8-bit results, by both strategies, in the
+// CPU executor against the reference; and what does not go together.
+#include <catch2/catch_get_random_seed.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+#include "gemm/executor.hpp"
+#include "ptxloom/gemm.hpp"
+#include "ptxloom/numeric.hpp"
+#include "ptxloom/runner.hpp"
+#include "support/errors.hpp"
+#include "support/settings.hpp"
+
+namespace ptxloom::test::function_test {
+namespace {
+
+RunResult run(const Settings& problem, const Settings& config, const std::vector<HostTensor>& inputs = {}) {
+  INFO("problem " << words(problem) << ", config " << words(config) << ", seed " << Catch::getSeed());
+  RunResult result =
+      run_template(executor(), gemm_template(),
+                   {.problem = problem, .config = config, .inputs = inputs, .seed = Catch::getSeed()});
+  INFO("whole configuration " << words(result.kernel.config));
+  INFO(result.verdict.wrong << " of " << result.verdict.checked << " wrong; first: " << result.verdict.first
+                            << "; unwritten " << result.verdict.unwritten.size());
+  CHECK(result.verdict.ok());
+  return result;
+}
+
+constexpr const char* kStrategies[] = {"mma", "wgmma"};
+
+/// By every strategy, staged and from registers. n is a multiple of 16, so that all can be staged.
+void check(const Settings& more, int k = 96) {
+  for (const char* strategy : kStrategies) {
+    run(with(shape(70, 112, k), more), {{"strategy", strategy}});
+    run(with(shape(70, 112, k), more), {{"strategy", strategy}, {"epilogue", "direct"}});
+  }
+}
+
+/// f32 values of a tensor of the problem, with one of them replaced.
+HostTensor special_bias(const Settings& problem, std::size_t index, float value) {
+  const Settings whole = gemm_template().problem(problem);
+  for (const TensorPlan& plan : gemm_template().tensors(whole)) {
+    if (plan.name != "bias") continue;
+    HostTensor bias = random_tensor(plan, Catch::getSeed());
+    std::memcpy(bias.bytes.data() + index * sizeof value, &value, sizeof value);
+    return bias;
+  }
+  throw Error(ErrorKind::usage, "no-bias", "the problem has no bias");
+}
+
+float element(const RunResult& result, std::size_t index) {
+  for (const HostTensor& tensor : result.tensors)
+    if (tensor.plan.name == "d")
+      return static_cast<float>(
+          decode(tensor.plan.type, load_element(tensor.plan.type, tensor.bytes, index)));
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("every activation, with a bias and C before or after it", "[gemm]") {
+  for (const char* activation : {"none", "relu", "gelu", "gelu_tanh", "silu"})
+    for (const char* add_c : {"before", "after"})
+      check({{"a", "bf16"},
+             {"activation", activation},
+             {"add_c", add_c},
+             {"beta", "0.75"},
+             {"alpha", "0.2"},
+             {"bias", "f32"}});
+}
+
+TEST_CASE("a bias of every type, with results of every type", "[gemm]") {
+  for (const char* bias : {"f32", "f16", "bf16"})
+    for (const char* d : {"f32", "f16", "bf16", "e4m3", "e5m2", "s8"})
+      check({{"a", "f16"}, {"bias", bias}, {"d", d}, {"c", "f16"}, {"beta", "1"}, {"activation", "silu"}});
+}
+
+TEST_CASE("scales of a tensor, a row, a column and the result", "[gemm]") {
+  for (const char* a : {"e4m3", "e5m2", "bf16"})
+    for (const char* scale_a : {"none", "tensor", "row"})
+      for (const char* scale_b : {"none", "tensor", "col"})
+        check({{"a", a}, {"scale_a", scale_a}, {"scale_b", scale_b}, {"scale_d", "tensor"}, {"d", "e4m3"}});
+}
+
+TEST_CASE("integers, scaled into floats and into 8 bits", "[gemm]") {
+  for (const char* d : {"f32", "f16", "bf16", "s8"})
+    check({{"a", "s8"},
+           {"b", "u8"},
+           {"d", d},
+           {"alpha", "0.001"},
+           {"scale_a", "row"},
+           {"scale_b", "col"},
+           {"bias", "f32"},
+           {"activation", "relu"}});
+  check({{"a", "s8"}, {"d", "bf16"}, {"c", "s32"}, {"beta", "0.01"}});
+}
+
+TEST_CASE("functions where rows of D end anywhere, and with split k", "[gemm]") {
+  const Settings function{{"bias", "bf16"},       {"scale_a", "row"}, {"scale_b", "col"},
+                          {"activation", "gelu"}, {"beta", "0.5"},    {"add_c", "after"}};
+  for (const char* strategy : kStrategies)
+    for (const char* d : {"f32", "f16", "e4m3", "s8"}) {
+      run(with(with(shape(131, 77, 72), function), {{"a", "f16"}, {"d", d}, {"ldd", "83"}}),
+          {{"strategy", strategy}});
+      run(with(with(shape(65, 128, 512), function), {{"a", "bf16"}, {"d", d}}),
+          {{"strategy", strategy}, {"split", "2"}});
+    }
+}
+
+TEST_CASE("results of 8 bits saturate, and a NaN stays one through an activation", "[gemm]") {
+  for (const char* strategy : kStrategies) {
+    const Settings problem = with(shape(64, 64, 32), {{"a", "f16"}, {"bias", "f32"}, {"alpha", "0"}});
+    const auto with_bias = [&](const Settings& more, float value) {
+      const Settings whole = with(problem, more);
+      return element(run(whole, {{"strategy", strategy}}, {special_bias(whole, 5, value)}), 5);
+    };
+    CHECK(with_bias({{"d", "e4m3"}}, 1000) == 448);
+    CHECK(with_bias({{"d", "e5m2"}}, -1e6F) == -57344);
+    CHECK(with_bias({{"d", "s8"}}, 1e10F) == 127);
+    CHECK(with_bias({{"d", "s8"}}, -300) == -128);
+    CHECK(with_bias({{"d", "s8"}}, 2.5F) == 2);
+    CHECK(with_bias({{"activation", "gelu"}}, 50) == 50);
+    CHECK(with_bias({{"activation", "silu"}}, -200) == 0);
+  }
+}
+
+TEST_CASE("functions that do not go with the types are refused, by their names", "[gemm]") {
+  const auto refusal = [](const Settings& more) {
+    return error_of([&] { gemm_template().problem(with(shape(64, 64, 64), more)); }).diagnostics().front();
+  };
+  CHECK(refusal({{"a", "f64"}, {"activation", "relu"}}).code == "gemm-types");
+  CHECK(refusal({{"a", "s8"}, {"bias", "f32"}}).code == "gemm-types");
+  CHECK(refusal({{"a", "s8"}, {"c", "f16"}}).message == "gemm: c=f16 does not go with d=s32");
+  CHECK(refusal({{"a", "s8"}, {"d", "e4m3"}}).code == "gemm-types");
+  CHECK(refusal({{"activation", "tanh"}}).code == "bad-value");
+  CHECK(refusal({{"scale_a", "col"}}).code == "bad-value");
+}
+
+TEST_CASE("a launch wants what its function reads", "[gemm]") {
+  GemmProblem problem{.m = 64, .n = 64, .k = 64, .a = bf16};
+  problem.bias = f32;
+  problem.scale_a = GemmScale::vector;
+  const Gemm made = gemm(executor(), problem);
+  CHECK(made.problem().at("scale_a") == "row");
+  std::vector<std::uint16_t> a(64 * 64), b(64 * 64);
+  std::vector<float> d(64 * 64), bias(64);
+  const Error error = error_of(
+      [&] { made.launch(nullptr, {.a = a.data(), .b = b.data(), .d = d.data(), .bias = bias.data()}); });
+  CHECK(error.diagnostics().front().code == "missing-operand");
+  CHECK(error.diagnostics().front().message == "scale_a is not given");
+}
+
+}  // namespace ptxloom::test::function_test

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Biases, activations, residuals, scales and results of 8 bits on a GPU, against the reference.
+#include <catch2/catch_get_random_seed.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <random>
+
+#include "ptxloom/gemm.hpp"
+#include "support/gpu.hpp"
+#include "support/settings.hpp"
+
+namespace ptxloom::test::gemm_function_test {
+
+TEST_CASE("what gemm does to its sums is right on the GPU, by random functions", "[gpu]") {
+  const TemporaryFolder folder;
+  const Context context = require_gpu(folder);
+  std::mt19937 random(Catch::getSeed());
+  const auto pick = [&](std::initializer_list<const char*> list) {
+    return std::string(*(list.begin() + random() % list.size()));
+  };
+  for (int i = 0; i < 60; ++i) {
+    const bool even = i % 2 == 0;  // half of them with rows that can be staged
+    const Settings problem{{"m", std::to_string(1 + random() % 300)},
+                           {"n", std::to_string(even ? 16 * (1 + random() % 20) : 1 + random() % 300)},
+                           {"k", std::to_string(1 + random() % 300)},
+                           {"a", pick({"f16", "bf16", "s8", "tf32"})},
+                           {"lda", "320"},
+                           {"ldb", "320"},
+                           {"d", pick({"f32", "f16", "bf16", "s8"})},
+                           {"c", pick({"f32", "f16", "bf16"})},
+                           {"alpha", "0.3"},
+                           {"beta", pick({"0", "0.7"})},
+                           {"bias", pick({"none", "f32", "f16", "bf16"})},
+                           {"activation", pick({"none", "relu", "gelu", "gelu_tanh", "silu"})},
+                           {"add_c", pick({"before", "after"})},
+                           {"scale_a", pick({"none", "tensor", "row"})},
+                           {"scale_b", pick({"none", "tensor", "col"})},
+                           {"scale_d", pick({"none", "tensor"})}};
+    const auto found =
+        gemm_template().candidates(context.specs(), context.target(), gemm_template().problem(problem), {});
+    for (int j = 0; j < 3; ++j) {
+      const Settings& config = found[j == 0 ? 0 : random() % found.size()];
+      INFO(words(problem) << "| " << words(config) << "| seed " << Catch::getSeed());
+      try {
+        const RunResult result =
+            run_template(context, gemm_template(),
+                         {.problem = problem, .config = config, .inputs = {}, .seed = Catch::getSeed()});
+        INFO(result.verdict.wrong << " of " << result.verdict.checked << " wrong, first "
+                                  << result.verdict.first);
+        CHECK(result.verdict.ok());
+        CHECK(result.verdict.checked > 0);
+      } catch (const Error& error) {
+        FAIL_CHECK(error.what());
+      }
+    }
+  }
+}
+
+}  // namespace ptxloom::test::gemm_function_test
