@@ -17,7 +17,7 @@
 namespace ptxloom::cli {
 namespace {
 
-struct Options {
+struct BenchFlags {
   std::string name;
   int count = 0;
   bool json = false;
@@ -142,7 +142,7 @@ constexpr Benchmark kBenchmarks[] = {
     {"link", "PTX of a gemm to a cubin, nothing cached", 12, link},
     {"cache", "the same from the disk cache", 100, cache}};
 
-int run(const Tool& tool, const Options& options) {
+int run_bench(const Tool& tool, const BenchFlags& options) {
   const auto benchmark = std::ranges::find(kBenchmarks, options.name, &Benchmark::name);
   if (benchmark == std::end(kBenchmarks)) {
     std::vector<std::string> names;
@@ -172,14 +172,14 @@ int run(const Tool& tool, const Options& options) {
 }  // namespace
 
 void add_bench(Tool& tool) {
-  CLI::App& command = tool.command<Options>(
+  CLI::App& command = tool.command<BenchFlags>(
       "bench", "the tool's own benchmarks",
-      [](CLI::App& app, Options& options) {
+      [](CLI::App& app, BenchFlags& options) {
         app.add_option("name", options.name, "which")->required();
         app.add_option("--count", options.count, "rounds")->type_name("N")->check(CLI::PositiveNumber);
         app.add_flag("--json", options.json, "docs/json/bench.json");
       },
-      run);
+      run_bench);
   std::string names;
   for (const Benchmark& benchmark : kBenchmarks)
     names += fmt::format("{:<12} {}\n", benchmark.name, benchmark.does);

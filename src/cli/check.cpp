@@ -16,7 +16,7 @@
 namespace ptxloom::cli {
 namespace {
 
-struct Options {
+struct CheckFlags {
   std::filesystem::path file;
   std::string target;
   bool jsonl = false;
@@ -61,7 +61,7 @@ class Lines {
   std::vector<std::string_view> lines_;
 };
 
-int check_file(const Tool& tool, const Options& options) {
+int check_file(const Tool& tool, const CheckFlags& options) {
   const std::string ptx = read_input(options.file);
   const auto specs = tool.specs();
   if (!options.target.empty()) specs->target(options.target);
@@ -80,7 +80,7 @@ int check_file(const Tool& tool, const Options& options) {
   return legal ? 0 : 1;
 }
 
-int run(const Tool& tool, const Options& options) {
+int run_check(const Tool& tool, const CheckFlags& options) {
   if (!options.jsonl) return check_file(tool, options);
   return check_lines(tool.specs(), {.file = options.file, .target = options.target});
 }
@@ -88,9 +88,9 @@ int run(const Tool& tool, const Options& options) {
 }  // namespace
 
 void add_check(Tool& tool) {
-  tool.command<Options>(
+  tool.command<CheckFlags>(
       "check", "is this PTX legal for its target? exit 1 if it is not",
-      [](CLI::App& command, Options& options) {
+      [](CLI::App& command, CheckFlags& options) {
         command.add_option("file", options.file, "PTX, or JSON lines; - is stdin")
             ->required()
             ->type_name("FILE|-");
@@ -99,7 +99,7 @@ void add_check(Tool& tool) {
             "--jsonl", options.jsonl,
             "statements in, verdicts out, one object a line: docs/json/check_in.json, check.json");
       },
-      run);
+      run_check);
 }
 
 }  // namespace ptxloom::cli

@@ -8,7 +8,7 @@
 namespace ptxloom::cli {
 namespace {
 
-struct Options {
+struct CompileFlags {
   std::filesystem::path file;
   std::string target;
   std::filesystem::path output;
@@ -37,7 +37,7 @@ std::string target_of(std::string_view ptx, const std::filesystem::path& file) {
               "give one with --target, or check that this is PTX");
 }
 
-int run(const Tool& tool, const Options& options) {
+int run_compile(const Tool& tool, const CompileFlags& options) {
   const std::string ptx = read_file(options.file);
   const auto specs = tool.specs();
   const Target target = specs->target(options.target.empty() ? target_of(ptx, options.file) : options.target);
@@ -63,15 +63,15 @@ int run(const Tool& tool, const Options& options) {
 }  // namespace
 
 void add_compile(Tool& tool) {
-  tool.command<Options>(
+  tool.command<CompileFlags>(
       "compile", "PTX to a cubin, through nvJitLink; needs no GPU",
-      [](CLI::App& command, Options& options) {
+      [](CLI::App& command, CompileFlags& options) {
         command.add_option("file", options.file, "PTX")->required()->type_name("FILE.ptx");
         command.add_option("--target", options.target, "default: the file's .target")->type_name("T");
         command.add_option("-o,--output", options.output, "default: FILE.cubin; - is stdout")
             ->type_name("FILE.cubin");
       },
-      run);
+      run_compile);
 }
 
 }  // namespace ptxloom::cli

@@ -15,7 +15,7 @@ namespace {
 
 using State = ConformResult::State;
 
-struct Options {
+struct ConformFlags {
   std::string selection;
   std::string device = "gpu";
   std::uint64_t count = 10000;
@@ -76,7 +76,7 @@ nlohmann::json to_json(const std::vector<ConformResult>& results) {
   return {{"schema", 1}, {"variants", std::move(list)}};
 }
 
-int run(const Tool& tool, const Options& options) {
+int run_conform(const Tool& tool, const ConformFlags& options) {
   const Context context({.device = options.device, .specs = tool.spec_folders, .log = tool_log()});
   ConformOptions wanted{.selection = options.selection, .elements = options.count, .seed = options.seed};
   wanted.stop = &catch_interrupt();
@@ -96,7 +96,7 @@ int run(const Tool& tool, const Options& options) {
              : 0;
 }
 
-void declare(CLI::App& command, Options& options) {
+void declare(CLI::App& command, ConformFlags& options) {
   command.add_option("selection", options.selection, "an opcode, family or form; all if left out");
   command.add_option("--device", options.device, "gpu, gpu:1, or cpu: the executor with itself");
   command.add_option("--count", options.count, "elements to compare for each variant, at least")
@@ -110,8 +110,8 @@ void declare(CLI::App& command, Options& options) {
 }  // namespace
 
 void add_conform(Tool& tool) {
-  tool.command<Options>("conform", "compare what the GPU computes with the executor, bit by bit", declare,
-                        run);
+  tool.command<ConformFlags>("conform", "compare what the GPU computes with the executor, bit by bit",
+                             declare, run_conform);
 }
 
 }  // namespace ptxloom::cli

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct DoctorFlags {
   bool json = false;
 };
 
@@ -159,7 +159,7 @@ void print_text(const Report& report) {
 }
 
 /// A missing part is part of the answer, not a failure: without a GPU there is the executor.
-int run(const Tool& tool, const Options& options) {
+int run_doctor(const Tool& tool, const DoctorFlags& options) {
   (options.json ? print_json : print_text)(examine(tool));
   return 0;
 }
@@ -167,12 +167,12 @@ int run(const Tool& tool, const Options& options) {
 }  // namespace
 
 void add_doctor(Tool& tool) {
-  tool.command<Options>(
+  tool.command<DoctorFlags>(
       "doctor", "what is installed, and which targets each part can serve",
-      [](CLI::App& command, Options& options) {
+      [](CLI::App& command, DoctorFlags& options) {
         command.add_flag("--json", options.json, "docs/json/doctor.json");
       },
-      run);
+      run_doctor);
 }
 
 }  // namespace ptxloom::cli

@@ -12,7 +12,7 @@
 namespace ptxloom::cli {
 namespace {
 
-struct Options {
+struct EmitFlags {
   std::string kernel_template;
   std::vector<std::string> sets;
   std::string target;
@@ -38,7 +38,7 @@ std::vector<std::string> header(const Task& task, const Settings& problem, const
                       to_string(emitted.module.version), library_version())};
 }
 
-int run(const Tool& tool, const Options& options) {
+int run_emit(const Tool& tool, const EmitFlags& options) {
   const Task task = parse_task(options.kernel_template, options.sets);
   const auto specs = tool.specs();
   const Target target = specs->target(options.target.empty() ? default_target() : options.target);
@@ -62,9 +62,9 @@ int run(const Tool& tool, const Options& options) {
 }  // namespace
 
 void add_emit(Tool& tool) {
-  tool.command<Options>(
+  tool.command<EmitFlags>(
       "emit", "a template's kernel for a problem, as PTX",
-      [](CLI::App& command, Options& options) {
+      [](CLI::App& command, EmitFlags& options) {
         command.add_option("template", options.kernel_template, "such as gemm")->required();
         command.add_option("--set", options.sets, "a word of the problem or the configuration")
             ->allow_extra_args(false)
@@ -72,7 +72,7 @@ void add_emit(Tool& tool) {
         command.add_option("--target", options.target, "default: the GPU's, else sm_90a")->type_name("T");
         command.add_option("-o,--output", options.output, "default: stdout")->type_name("FILE");
       },
-      run);
+      run_emit);
 }
 
 }  // namespace ptxloom::cli

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct LayoutFlags {
   std::string opcode, operand, target;
   std::string format = "text";
   std::string at;
@@ -57,7 +57,7 @@ Variant choose(const std::vector<Variant>& variants, const std::string& operand)
 }
 
 /// The elements that --at and --lane ask for.
-std::vector<LayoutElement> chosen_elements(const Layout& map, const Options& options) {
+std::vector<LayoutElement> chosen_elements(const Layout& map, const LayoutFlags& options) {
   if (options.lane >= map.lanes) {
     throw Error(ErrorKind::usage, "outside-matrix", fmt::format("there is no lane {}", options.lane),
                 fmt::format("{} lanes hold the matrix, counted from 0", map.lanes));
@@ -140,7 +140,7 @@ void print_addresses(const Layout& map) {
   }
 }
 
-int run(const Tool& tool, const Options& options) {
+int run_layout(const Tool& tool, const LayoutFlags& options) {
   if (options.format == "html") {
     throw Error(ErrorKind::usage, "bad-usage", "there is no --format html yet",
                 "text, svg and json there are");
@@ -169,9 +169,9 @@ int run(const Tool& tool, const Options& options) {
 }  // namespace
 
 void add_layout(Tool& tool) {
-  tool.command<Options>(
+  tool.command<LayoutFlags>(
       "layout", "where each element of a matrix operand lives: lane, register, bit",
-      [](CLI::App& command, Options& options) {
+      [](CLI::App& command, LayoutFlags& options) {
         command.add_option("opcode", options.opcode, "in full, a prefix, or with ... for any modifiers")
             ->required();
         command.add_option("--operand", options.operand, "such as A")->required()->type_name("NAME");
@@ -187,7 +187,7 @@ void add_layout(Tool& tool) {
             ->allow_extra_args(false)
             ->type_name("TA=1");
       },
-      run);
+      run_layout);
 }
 
 }  // namespace ptxloom::cli

@@ -13,7 +13,7 @@
 namespace ptxloom::cli {
 namespace {
 
-struct Options {
+struct ListFlags {
   std::string family;
   std::string target;
   bool variants = false;
@@ -56,7 +56,7 @@ bool is_on(const Specs& specs, std::string_view form, const Target& target) {
 
 /// Variants are only made where they are asked for, there are hundreds of thousands: listing the forms must
 /// be instant.
-void print_text(const Specs& specs, const std::vector<Specs::FormInfo>& forms, const Options& options,
+void print_text(const Specs& specs, const std::vector<Specs::FormInfo>& forms, const ListFlags& options,
                 const std::optional<Target>& target) {
   std::vector<std::vector<std::string>> rows;
   for (const Specs::FormInfo& form : forms) {
@@ -71,7 +71,7 @@ void print_text(const Specs& specs, const std::vector<Specs::FormInfo>& forms, c
   fmt::print("{}", format_table(rows));
 }
 
-void print_json(const Specs& specs, const std::vector<Specs::FormInfo>& forms, const Options& options,
+void print_json(const Specs& specs, const std::vector<Specs::FormInfo>& forms, const ListFlags& options,
                 const std::optional<Target>& target) {
   auto list = nlohmann::ordered_json::array();
   for (const Specs::FormInfo& form : forms) {
@@ -92,27 +92,27 @@ void print_json(const Specs& specs, const std::vector<Specs::FormInfo>& forms, c
   fmt::print("{}\n", nlohmann::ordered_json{{"schema", 1}, {"forms", list}}.dump(1));
 }
 
-int run(const Tool& tool, const Options& options) {
+int run_list(const Tool& tool, const ListFlags& options) {
   const auto specs = tool.specs();
   std::optional<Target> target;
   if (!options.target.empty()) target = specs->target(options.target);
   const std::vector<Specs::FormInfo> forms = chosen_forms(*specs, options.family);
-  (options.json ? print_json : print_text)(*specs, forms, options, target);
+  options.json ? print_json(*specs, forms, options, target) : print_text(*specs, forms, options, target);
   return 0;
 }
 
 }  // namespace
 
 void add_list(Tool& tool) {
-  tool.command<Options>(
+  tool.command<ListFlags>(
       "list", "the instructions of the specs",
-      [](CLI::App& command, Options& options) {
+      [](CLI::App& command, ListFlags& options) {
         command.add_option("family", options.family, "a family (mma.sync) or a form; all if left out");
         command.add_option("--target", options.target, "only what this target has")->type_name("T");
         command.add_flag("--variants", options.variants, "every legal opcode");
         command.add_flag("--json", options.json, "docs/json/list.json");
       },
-      run);
+      run_list);
 }
 
 }  // namespace ptxloom::cli

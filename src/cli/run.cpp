@@ -123,7 +123,7 @@ int run_template_task(const Context& context, const RunFlags& flags) {
   return result.verdict.ok() ? 0 : 1;
 }
 
-int run(const Tool& tool, const RunFlags& flags) {
+int run_run(const Tool& tool, const RunFlags& flags) {
   const bool is_file =
       std::filesystem::path(flags.what).extension() == ".ptx" || std::filesystem::is_regular_file(flags.what);
   check_flags(flags, is_file);
@@ -187,7 +187,7 @@ void add_run(Tool& tool) {
                      "faster: data races and what else gives right results by luck go unseen (executor)");
         app.add_flag("--json", flags.json, "docs/json/run.json; --trace: docs/json/trace.json");
       },
-      run);
+      run_run);
   command.footer(
       "--arg: in=A.npy  out=f32[128,64]:D.npy  inout=A.npy:D.npy  u32=5  bytes=HEX\n"
       "of a template: a=in=A.npy  d=out=D.npy; an absent input is random");

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct ShowFlags {
   std::string opcode;
   std::string target;
   bool json = false;
@@ -184,7 +184,7 @@ Json variant_json(const Specs& specs, Variant variant, const std::optional<Targe
           {"targets", std::move(places)}};
 }
 
-int run(const Tool& tool, const Options& options) {
+int run_show(const Tool& tool, const ShowFlags& options) {
   const auto specs = tool.specs();
   std::optional<Target> target;
   if (!options.target.empty()) target = specs->target(options.target);
@@ -202,15 +202,15 @@ int run(const Tool& tool, const Options& options) {
 }  // namespace
 
 void add_show(Tool& tool) {
-  tool.command<Options>(
+  tool.command<ShowFlags>(
       "show", "an instruction: operands, modifiers, targets, fragment maps",
-      [](CLI::App& command, Options& options) {
+      [](CLI::App& command, ShowFlags& options) {
         command.add_option("opcode", options.opcode, "in full, a prefix, or with ... for any modifiers")
             ->required();
         command.add_option("--target", options.target, "as this target has it")->type_name("T");
         command.add_flag("--json", options.json, "docs/json/show.json");
       },
-      run);
+      run_show);
 }
 
 }  // namespace ptxloom::cli

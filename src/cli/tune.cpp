@@ -16,7 +16,7 @@
 namespace ptxloom::cli {
 namespace {
 
-struct Options {
+struct TuneFlags {
   std::string kernel_template;
   std::vector<std::string> sets;
   std::string budget = "20";
@@ -44,11 +44,11 @@ void print_progress(const tune::Progress& progress) {
              to_words(latest.config));
 }
 
-void print_outcome(const TuneOutcome& outcome, const Options& options) {
+void print_outcome(const TuneOutcome& outcome, const TuneFlags& options) {
   fmt::print("{}", options.json ? to_json(outcome) : to_table(outcome));
 }
 
-TuneOptions tune_options(const Task& task, const Options& options) {
+TuneOptions tune_options(const Task& task, const TuneFlags& options) {
   return {.problem = task.settings.problem,
           .config = task.settings.config,
           .budget = parse_budget(options.budget),
@@ -61,7 +61,7 @@ TuneOptions tune_options(const Task& task, const Options& options) {
           .vendor = true};
 }
 
-void print_summary(const TuneResult& result, const Options& options) {
+void print_summary(const TuneResult& result, const TuneFlags& options) {
   const tune::SearchResult& search = result.search;
   if (result.source == TuneResult::Source::record) {
     if (!options.must_hit)
@@ -102,7 +102,7 @@ void fill_peaks(const Context& context, TuneOutcome& outcome) {
 }
 
 /// `devices`: the context's and those that share its search.
-TuneOutcome tune_on(const Context& context, const Task& task, const Options& options,
+TuneOutcome tune_on(const Context& context, const Task& task, const TuneFlags& options,
                     const std::vector<std::string>& devices, tune::Ranks* ranks = nullptr) {
   TuneOutcome outcome{.kernel_template = task.kernel_template,
                       .device = device_key(context),
@@ -131,7 +131,7 @@ int exit_code(const std::vector<TuneOutcome>& outcomes) {
   return 0;
 }
 
-int search_devices(const Tool& tool, const Task& task, const Options& options) {
+int search_devices(const Tool& tool, const Task& task, const TuneFlags& options) {
   std::vector<TuneOutcome> outcomes;
   const auto report = [&] {
     if (!options.report.empty()) write_file(options.report, to_html(outcomes));
@@ -148,7 +148,7 @@ int search_devices(const Tool& tool, const Task& task, const Options& options) {
 }
 
 /// What rank 0 does is told by rank 0 alone.
-int search_with_ranks(const Tool& tool, const Task& task, Options options, tune::Ranks& ranks) {
+int search_with_ranks(const Tool& tool, const Task& task, TuneFlags options, tune::Ranks& ranks) {
   const bool tells = ranks.rank() == 0;
   std::vector<TuneOutcome> outcomes;
   const auto report = [&] {
@@ -178,7 +178,7 @@ int search_with_ranks(const Tool& tool, const Task& task, Options options, tune:
 }
 
 /// Links the kernels of the records kept for a target's devices, with or without a GPU.
-int fill_cache(const Tool& tool, const Options& options) {
+int fill_cache(const Tool& tool, const TuneFlags& options) {
   const Task task = parse_task(options.kernel_template, options.sets);
   const auto specs = tool.specs();
   const Target target = specs->target(options.target);
@@ -210,14 +210,14 @@ int fill_cache(const Tool& tool, const Options& options) {
   return failed ? 1 : 0;
 }
 
-void merge(const Options& options) {
+void merge(const TuneFlags& options) {
   const Records records = Records::from_environment(tool_log());
   for (const std::filesystem::path& file : options.merge) {
     fmt::print(stderr, "{}: {} records\n", file.string(), records.merge(file));
   }
 }
 
-int run(const Tool& tool, const Options& options) {
+int run_tune(const Tool& tool, const TuneFlags& options) {
   if (!options.merge.empty()) {
     merge(options);
     if (options.kernel_template.empty()) return 0;
@@ -240,9 +240,9 @@ int run(const Tool& tool, const Options& options) {
 }  // namespace
 
 void add_tune(Tool& tool) {
-  tool.command<Options>(
+  tool.command<TuneFlags>(
       "tune", "find the fastest correct configuration on this GPU, and remember it",
-      [](CLI::App& command, Options& options) {
+      [](CLI::App& command, TuneFlags& options) {
         command.add_option("template", options.kernel_template, "such as gemm");
         command
             .add_option(
@@ -281,7 +281,7 @@ void add_tune(Tool& tool) {
         command.add_option("--report", options.report, "what was tried, as a page")->type_name("FILE.html");
         command.add_flag("--json", options.json, "docs/json/tune.json");
       },
-      run);
+      run_tune);
 }
 
 }  // namespace ptxloom::cli

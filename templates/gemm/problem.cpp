@@ -71,26 +71,40 @@ void check_sums(const Settings& words) {
                 "it is for e4m3 and e5m2; sums of other types keep all bits of the accumulator");
 }
 
-// The words of the function, in the order of its arguments; "none" is what all of them are by default.
 constexpr std::pair<std::string_view, Activation> kActivations[] = {{"none", Activation::none},
                                                                     {"relu", Activation::relu},
                                                                     {"gelu", Activation::gelu},
                                                                     {"gelu_tanh", Activation::gelu_tanh},
                                                                     {"silu", Activation::silu}};
 
-GemmScale scale_word(const std::string& word) {
+GemmScale scale_of(const std::string& word) {
   if (word == "none") return GemmScale::none;
   return word == "tensor" ? GemmScale::tensor : GemmScale::vector;
 }
 
+// What is as if it were not named. Such words are left out of a whole problem, which is called then what it
+// was called before there were any.
+constexpr std::pair<const char*, std::string_view> kNothing[] = {{"bias", "none"},    {"activation", "none"},
+                                                                 {"add_c", "before"}, {"scale_a", "none"},
+                                                                 {"scale_b", "none"}, {"scale_d", "none"}};
+
+void leave_out_nothing(Settings& words) {
+  for (const auto& [name, nothing] : kNothing)
+    if (words.at(name) == nothing) words.erase(name);
+}
+
 Function function_of(const Settings& words) {
-  Function f{.c_last = words.at("add_c") == "after",
-             .scale_a = scale_word(words.at("scale_a")),
-             .scale_b = scale_word(words.at("scale_b")),
-             .scale_d = scale_word(words.at("scale_d"))};
-  if (words.at("bias") != "none") f.bias = type_word(words, "bias");
-  for (const auto& [word, activation] : kActivations)
-    if (word == words.at("activation")) f.activation = activation;
+  const auto word = [&](const char* name) {
+    const auto found = words.find(name);
+    return found == words.end() ? std::string("none") : found->second;
+  };
+  Function f{.c_last = word("add_c") == "after",
+             .scale_a = scale_of(word("scale_a")),
+             .scale_b = scale_of(word("scale_b")),
+             .scale_d = scale_of(word("scale_d"))};
+  if (word("bias") != "none") f.bias = type_word(words, "bias");
+  for (const auto& [name, activation] : kActivations)
+    if (name == word("activation")) f.activation = activation;
   return f;
 }
 
@@ -137,6 +151,7 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   complete_stride(words, "ldc", number(words, "n"));
   complete_stride(words, "ldd", number(words, "n"));
   check_sums(words);
+  leave_out_nothing(words);
   check_function(words);
   if (words["d"] == "s32") {
     check_integral(words, "alpha");

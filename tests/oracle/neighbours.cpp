@@ -14,7 +14,7 @@ namespace {
 struct Limits {
   std::size_t words, spellings, operands, cases;
 };
-constexpr Limits kSome{.words = 20, .spellings = 4, .operands = 3, .cases = 1000};
+constexpr Limits kSome{.words = 20, .spellings = 2, .operands = 2, .cases = 500};
 constexpr Limits kAll{.words = 600, .spellings = 15, .operands = 12, .cases = 5000};
 
 /// Targets that between them have every instruction; the others have nothing that these lack.
