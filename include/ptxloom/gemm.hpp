@@ -43,7 +43,7 @@ struct GemmProblem {
   Activation activation = Activation::none;
   bool c_last = false;  ///< beta * C is added after the activation, a residual
   GemmScale scale_a = GemmScale::none, scale_b = GemmScale::none;
-  GemmScale scale_d = GemmScale::none;  ///< none or tensor
+  bool scale_d = false;  ///< an f32 factor of D in memory
 
   Settings settings() const;
 };

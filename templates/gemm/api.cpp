@@ -25,7 +25,7 @@ Gemm::Gemm(Context context, Specialised kernel)
     : context_(std::move(context)),
       kernel_(std::move(kernel)),
       areas_(std::make_shared<const std::vector<gemm_kernel::Area>>(
-          gemm_kernel::areas(kernel_.problem, kernel_.tensors))) {}
+          gemm_kernel::areas(kernel_.problem, kernel_.config, kernel_.tensors))) {}
 
 void Gemm::launch(CUstream_st* stream, const GemmOperands& operands) const {
   const auto address = [&](std::string_view tensor) { return address_of(operands, tensor); };
@@ -41,7 +41,7 @@ TuneResult Gemm::tune(Budget budget) {
     throw Error(ErrorKind::refused, "no-correct-candidate", "no configuration was measured and found correct",
                 "give it a larger budget; ptxloom tune says what became of each candidate");
   }
-  kernel_ = specialise(context_, gemm_template(), problem(), result.record->config);
+  *this = {context_, specialise(context_, gemm_template(), problem(), result.record->config)};
   return result;
 }
 

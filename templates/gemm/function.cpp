@@ -15,12 +15,13 @@ std::vector<FunctionTensor> function_tensors(const Problem& p) {
   const Function& f = p.function;
   std::vector<FunctionTensor> tensors;
   const auto scale = [&](std::string_view name, GemmScale kind, std::uint64_t extent) {
-    if (kind != GemmScale::none) tensors.push_back({name, f32, kind == GemmScale::tensor ? 1 : extent});
+    const bool each = kind == GemmScale::vector;
+    if (kind != GemmScale::none) tensors.push_back({name, f32, each ? extent : 1, each});
   };
-  if (f.bias) tensors.push_back({"bias", *f.bias, p.n});
+  if (f.bias) tensors.push_back({"bias", *f.bias, p.n, true});
   scale("scale_a", f.scale_a, p.m);
   scale("scale_b", f.scale_b, p.n);
-  scale("scale_d", f.scale_d, 1);
+  if (f.scale_d) tensors.push_back({"scale_d", f32, 1, false});
   return tensors;
 }
 
@@ -34,7 +35,7 @@ std::string function_text(const Problem& p) {
   if (f.bias) text += " + bias";
   if (f.activation != Activation::none) text = activation_word(f.activation) + "(" + text + ")";
   if (p.reads_c() && f.c_last) text += " + beta * C";
-  return "D = " + (f.scale_d == GemmScale::none ? text : "scale_d * (" + text + ")");
+  return "D = " + (f.scale_d ? "scale_d * (" + text + ")" : text);
 }
 
 void add_function_arguments(LaunchArgumentList& add, const Problem& p) {
@@ -48,12 +49,12 @@ FunctionInputs function_parameters(KernelBuilder& k, const Problem& p) {
   if (p.reads_c()) in.beta = k.param(p.arithmetic, "beta");
   for (const FunctionTensor& tensor : function_tensors(p)) {
     const Reg address = k.pointer(tensor.type, std::string(tensor.name)).base;
-    if (tensor.count > 1 || tensor.name == "bias")
+    if (tensor.each)
       in.vectors[tensor.name] = address;
     else if (const Reg scale = k.load("global", f32, k.at(address)); tensor.name == "scale_d")
       in.scale_d = scale;
     else
-      in.alpha = k.mul(in.alpha, scale);
+      in.scales.push_back(scale);
   }
   return in;
 }
@@ -65,7 +66,10 @@ FunctionEmitter::FunctionEmitter(KernelBuilder& k, const Problem& p, const Funct
       in_(in),
       row_scales_(address("scale_a", f32, row)),
       column_scales_(address("scale_b", f32, column)),
-      bias_(address("bias", p.function.bias.value_or(f32), column)) {}
+      bias_(address("bias", p.function.bias.value_or(f32), column)),
+      factor_(in.alpha) {
+  for (const Reg& scale : in.scales) factor_ = k.mul(factor_, scale);
+}
 
 std::optional<Reg> FunctionEmitter::address(std::string_view vector, Type type, Reg index) const {
   const auto found = in_.vectors.find(vector);
@@ -81,8 +85,8 @@ Reg FunctionEmitter::load_or_zero(Type type, Address address, Reg inside) {
 }
 
 Reg FunctionEmitter::row_factor(int row, Reg inside) {
-  if (!row_scales_) return in_.alpha;
-  return k_.mul(in_.alpha, load_or_zero(f32, k_.at(*row_scales_, row * f32.bytes()), inside));
+  if (!row_scales_) return factor_;
+  return k_.mul(factor_, load_or_zero(f32, k_.at(*row_scales_, row * f32.bytes()), inside));
 }
 
 FunctionEmitter::Column FunctionEmitter::column(int column, Reg inside) {

@@ -20,6 +20,7 @@ struct FunctionTensor {
   std::string_view name;
   Type type;
   std::uint64_t count = 0;
+  bool each = false;  ///< one for each row or column
 };
 /// In the order of the kernel's parameters.
 std::vector<FunctionTensor> function_tensors(const Problem& problem);
@@ -30,8 +31,9 @@ std::string function_text(const Problem& problem);
 
 /// Registers that hold for the whole kernel.
 struct FunctionInputs {
-  Reg alpha;                                     ///< with the scales of whole tensors in it
-  std::optional<Reg> beta, scale_d;              ///< where they are more than nothing
+  Reg alpha;
+  std::vector<Reg> scales = {};      ///< of A and B as wholes; multiplied late, for they come from memory
+  std::optional<Reg> beta, scale_d;  ///< where they are more than nothing
   std::map<std::string_view, Reg> vectors = {};  ///< addresses: bias, scale_a, scale_b
 };
 /// Declares the kernel's parameters.
@@ -65,6 +67,7 @@ class FunctionEmitter {
   const Problem& p_;
   const FunctionInputs& in_;
   std::optional<Reg> row_scales_, column_scales_, bias_;  // addresses of the lane's first
+  Reg factor_;                                            // of all sums
 };
 
 /// Two results of 8 bits in the low half of a register, the first lowest.

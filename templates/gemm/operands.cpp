@@ -3,10 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "problem.hpp"
 
 namespace ptxloom::gemm_kernel {
 namespace {
+
+// That a lane reads of C at once, or writes of a D that is not staged, at most.
+constexpr std::uint64_t kElementsOfLane = 4;
 
 std::uint64_t row_length(const Settings& problem, std::string_view name) {
   const auto size = [&](const char* word) { return std::stoull(problem.at(word)); };
@@ -28,7 +33,9 @@ bool overlap(const Area& x, std::uint64_t x_begins, const Area& y, std::uint64_t
 
 }  // namespace
 
-std::vector<Area> areas(const Settings& problem, const std::vector<TensorPlan>& tensors) {
+std::vector<Area> areas(const Settings& problem, const Settings& config,
+                        const std::vector<TensorPlan>& tensors) {
+  const bool staged = config.at("epilogue") == "staged";
   std::vector<Area> all;
   for (const TensorPlan& tensor : tensors) {
     const auto size = static_cast<std::uint64_t>(tensor.type.bytes());
@@ -37,7 +44,8 @@ std::vector<Area> areas(const Settings& problem, const std::vector<TensorPlan>& 
       continue;
     }
     const std::uint64_t length = row_length(problem, tensor.name), ld = tensor.shape[1];
-    const auto unit = static_cast<std::uint64_t>(alignment(tensor.type, ld, length, false));
+    auto unit = static_cast<std::uint64_t>(alignment(tensor.type, ld, length, false));
+    if (tensor.name == "c" || (tensor.name == "d" && !staged)) unit = std::min(unit, kElementsOfLane * size);
     all.push_back({tensor.name, tensor.shape[0], length * size, ld * size, unit});
   }
   return all;

@@ -20,8 +20,9 @@ struct Area {
   std::uint64_t alignment = 1;
 };
 
-/// Of a whole problem's tensors, D last.
-std::vector<Area> areas(const Settings& problem, const std::vector<TensorPlan>& tensors);
+/// Of a whole problem's tensors, D last, as a kernel of this configuration accesses them.
+std::vector<Area> areas(const Settings& problem, const Settings& config,
+                        const std::vector<TensorPlan>& tensors);
 
 /// Throws Error(usage) for an address that is null ("missing-operand") or not aligned ("misaligned-operand"),
 /// and where D overlaps an operand ("overlapping-operands"); C may be D.

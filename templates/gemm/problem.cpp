@@ -101,7 +101,7 @@ Function function_of(const Settings& words) {
   Function f{.c_last = word("add_c") == "after",
              .scale_a = scale_of(word("scale_a")),
              .scale_b = scale_of(word("scale_b")),
-             .scale_d = scale_of(word("scale_d"))};
+             .scale_d = word("scale_d") == "tensor"};
   if (word("bias") != "none") f.bias = type_word(words, "bias");
   for (const auto& [name, activation] : kActivations)
     if (name == word("activation")) f.activation = activation;
@@ -131,7 +131,7 @@ bool is_fp8(Type type) { return type == e4m3 || type == e5m2; }
 
 bool Function::none() const {
   return !bias && activation == Activation::none && !c_last && scale_a == GemmScale::none &&
-         scale_b == GemmScale::none && scale_d == GemmScale::none;
+         scale_b == GemmScale::none && !scale_d;
 }
 
 Settings complete_problem(const ParameterSpace& space, const Settings& given) {

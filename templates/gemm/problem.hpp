@@ -36,7 +36,8 @@ struct Function {
   std::optional<Type> bias;  ///< of a vector of n
   Activation activation = Activation::none;
   bool c_last = false;  ///< C is added after the activation
-  GemmScale scale_a = GemmScale::none, scale_b = GemmScale::none, scale_d = GemmScale::none;
+  GemmScale scale_a = GemmScale::none, scale_b = GemmScale::none;
+  bool scale_d = false;
 
   bool none() const;
   bool by_column() const { return bias || scale_b == GemmScale::vector; }

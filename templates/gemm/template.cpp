@@ -215,7 +215,7 @@ Settings GemmProblem::settings() const {
                     {"add_c", c_last ? "after" : "before"},
                     {"scale_a", gemm_kernel::scale_word(scale_a, "row")},
                     {"scale_b", gemm_kernel::scale_word(scale_b, "col")},
-                    {"scale_d", gemm_kernel::scale_word(scale_d, "tensor")}};
+                    {"scale_d", scale_d ? "tensor" : "none"}};
   if (b) words["b"] = b->name;
   if (c) words["c"] = c->name;
   if (d) words["d"] = d->name;

@@ -153,10 +153,10 @@ KINDS = ['drop_row', 'drop_value', 'add_value', 'swap_cells', 'shift_version', '
 def own_sets(form, file):
     """The form with the sets and needs that it shares with its file, so that a mutant changes no other form."""
     form = copy.deepcopy(form)
-    for field in ('sets', 'needs'):
+    for field in ('needs', 'sets'):
         merged = {**file.get(field, {}), **form.get(field, {})}
         if field == 'sets':
-            text, used = json.dumps([form.get(k) for k in ('tables', 'lax', 'mods', 'need', 'needs')]), set()
+            text, used = json.dumps({k: v for k, v in form.items() if k != 'sets'}), set()
             more = True
             while more:
                 more = {k for k in merged if k not in used and re.search(rf'@{re.escape(k)}(?![\w?])', text)}
