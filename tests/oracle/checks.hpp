@@ -21,6 +21,7 @@ namespace ptxloom::oracle {
 
 struct Options {
   bool all = false;          // every variant, version and neighbour; else a sample of large forms
+  bool alone = false;        // one form, of which more is tried than of each among all
   unsigned seed = 0;         // of the sample
   std::size_t shown = 8;     // disagreements printed of each piece
   bool until_first = false;  // stop where there is a disagreement

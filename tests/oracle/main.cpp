@@ -82,6 +82,7 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       return false;
     }
   }
+  arguments.forms.options.alone = !arguments.forms.form.empty();
   return true;
 }
 

@@ -10,11 +10,13 @@
 namespace ptxloom::oracle {
 namespace {
 
-// Variants of a form whose neighbours are tried, and neighbours of a form; without and with --all.
+// Variants of a form whose neighbours are tried, and neighbours of a form: among all forms, by itself, with
+// --all.
 struct Limits {
   std::size_t words, spellings, operands, cases;
 };
 constexpr Limits kSome{.words = 20, .spellings = 2, .operands = 2, .cases = 500};
+constexpr Limits kAlone{.words = 40, .spellings = 8, .operands = 6, .cases = 2500};
 constexpr Limits kAll{.words = 600, .spellings = 15, .operands = 12, .cases = 5000};
 
 /// Targets that between them have every instruction; the others have nothing that these lack.
@@ -35,7 +37,7 @@ void remove_known(std::vector<Case>& cases, std::span<const Variant> variants) {
 
 std::vector<Case> neighbours(const Question& question) {
   const std::vector<Variant> variants = question.specs.variants(question.form.name);
-  const Limits& limits = question.options.all ? kAll : kSome;
+  const Limits& limits = question.options.all ? kAll : question.options.alone ? kAlone : kSome;
   const auto sources = [&](std::size_t limit) { return sample(variants, limit, question.random); };
   std::vector<Case> cases = other_words(question, sources(limits.words));
   remove_known(cases, variants);

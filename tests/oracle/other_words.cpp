@@ -16,7 +16,8 @@ using Change = std::pair<std::size_t, std::string_view>;  // slot, value
 using Changes = std::vector<Change>;
 using Operands = std::vector<std::optional<OperandSpec>>;
 
-constexpr std::size_t kPairs = 160;  // neighbours with two words changed; fifty times as many with --all
+// Neighbours with two words changed: among all forms, of a form by itself, with --all.
+constexpr std::size_t kPairs = 160, kPairsAlone = 400, kPairsAll = 8000;
 
 bool is_number(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -218,7 +219,8 @@ std::vector<Case> other_words(const Question& question, std::span<const Variant>
   const auto value = [&](std::size_t slot) -> std::string_view {
     return around.values(slot)[pick(around.values(slot).size())];
   };
-  for (std::size_t i = 0; slots > 1 && i < kPairs * (question.options.all ? 50 : 1); ++i) {
+  const std::size_t pairs = question.options.all ? kPairsAll : question.options.alone ? kPairsAlone : kPairs;
+  for (std::size_t i = 0; slots > 1 && i < pairs; ++i) {
     const std::size_t a = pick(slots), b = pick(slots);
     if (a == b) continue;
     around.with_slots(*sources[pick(sources.size())].data(), {{a, value(a)}, {b, value(b)}}, cases);
