@@ -3,6 +3,9 @@
 // CPU executor against the reference; and what does not go together.
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <cstring>
+#include <limits>
 
 #include "gemm/executor.hpp"
 #include "ptxloom/gemm.hpp"
@@ -119,6 +122,8 @@ TEST_CASE("results of 8 bits saturate, and a NaN stays one through an activation
     CHECK(with_bias({{"d", "s8"}}, 1e10F) == 127);
     CHECK(with_bias({{"d", "s8"}}, -300) == -128);
     CHECK(with_bias({{"d", "s8"}}, 2.5F) == 2);
+    for (const char* activation : {"relu", "gelu", "gelu_tanh", "silu"})
+      CHECK(std::isnan(with_bias({{"activation", activation}}, std::numeric_limits<float>::quiet_NaN())));
     CHECK(with_bias({{"activation", "gelu"}}, 50) == 50);
     CHECK(with_bias({{"activation", "silu"}}, -200) == 0);
   }
