@@ -44,8 +44,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   endif()
 endif()
 if(PTXLOOM_SANITIZE)
-  # -g1: enough for the lines of a stack trace. Bad pointers are the address sanitizer's; checked twice, each file
-  # takes half as long again to compile.
+  # -g1: enough for the lines of a stack trace. Bad pointers are the address sanitizer's: checked twice, files take
+  # longer to compile.
   add_compile_options(-fsanitize=${PTXLOOM_SANITIZE} -fno-sanitize-recover=undefined -fno-omit-frame-pointer -O1 -g1)
   if(PTXLOOM_SANITIZE MATCHES "address" AND PTXLOOM_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize=null,object-size,vptr)

@@ -78,7 +78,7 @@ std::optional<Reg> FunctionEmitter::address(std::string_view vector, Type type, 
 }
 
 Reg FunctionEmitter::load_or_zero(Type type, Address address, Reg inside) {
-  const Type bits = type.bits == 16 ? b16 : type;
+  const Type bits = memory_type(type);
   const Reg value = KernelBuilder::as(type, k_.mov(bits, Arg::zero(bits)));
   k_.guarded(inside, [&] { k_.emit("ld.global." + std::string(bits.name), value, address); });
   return type == p_.arithmetic ? value : k_.convert(p_.arithmetic, value);
@@ -155,6 +155,11 @@ Reg FunctionEmitter::exp2(Reg x) {
   const Reg result = k_.reg(f32);
   k_.emit("ex2.approx.ftz.f32", result, x);
   return result;
+}
+
+Type memory_type(Type type) {
+  if (type == f32 || type == f64) return type;
+  return type.bits == 16 ? b16 : b32;
 }
 
 Reg pack_bytes(KernelBuilder& k, Type type, Reg first, Reg second) {

@@ -70,6 +70,8 @@ class FunctionEmitter {
   Reg factor_;                                            // of all sums
 };
 
+/// The instruction word for memory: bits of the type's size.
+Type memory_type(Type type);
 /// Two results of 8 bits in the low half of a register, the first lowest.
 Reg pack_bytes(KernelBuilder& k, Type type, Reg first, Reg second);
 

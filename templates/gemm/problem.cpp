@@ -82,15 +82,15 @@ GemmScale scale_of(const std::string& word) {
   return word == "tensor" ? GemmScale::tensor : GemmScale::vector;
 }
 
-// What is as if it were not named. Such words are left out of a whole problem, which is called then what it
-// was called before there were any.
-constexpr std::pair<const char*, std::string_view> kNothing[] = {{"bias", "none"},    {"activation", "none"},
-                                                                 {"add_c", "before"}, {"scale_a", "none"},
-                                                                 {"scale_b", "none"}, {"scale_d", "none"}};
+// Words of the function that say nothing are left out of a whole problem, which is called then what it was
+// called before there were any.
+constexpr const char* kFunctionWords[] = {"bias", "activation", "add_c", "scale_a", "scale_b", "scale_d"};
 
-void leave_out_nothing(Settings& words) {
-  for (const auto& [name, nothing] : kNothing)
-    if (words.at(name) == nothing) words.erase(name);
+void leave_out_defaults(const ParameterSpace& space, Settings& words) {
+  for (const TemplateParameter& parameter : space.problem()) {
+    const bool of_function = std::ranges::find(kFunctionWords, parameter.name) != std::end(kFunctionWords);
+    if (of_function && words.at(parameter.name) == parameter.fallback) words.erase(parameter.name);
+  }
 }
 
 Function function_of(const Settings& words) {
@@ -151,7 +151,7 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   complete_stride(words, "ldc", number(words, "n"));
   complete_stride(words, "ldd", number(words, "n"));
   check_sums(words);
-  leave_out_nothing(words);
+  leave_out_defaults(space, words);
   check_function(words);
   if (words["d"] == "s32") {
     check_integral(words, "alpha");

@@ -27,12 +27,6 @@ std::vector<Run> elements_of(const Config& c, const EpilogueInputs& in) {
   return elements;
 }
 
-/// The instruction word for memory: bits of the type's size.
-Type memory_type(Type type) {
-  if (type == f32 || type == f64) return type;
-  return type.bits == 16 ? b16 : b32;
-}
-
 void load_global(KernelBuilder& k, Type type, Address from, const std::vector<Reg>& values) {
   const std::string opcode = vector_word("ld.global.", memory_type(type), values.size());
   values.size() == 1 ? k.emit(opcode, values[0], from) : k.emit(opcode, values, from);
