@@ -64,12 +64,14 @@ class MatrixAddress {
   std::uint64_t address_ = 0;
 };
 
-/// What the problem does not read may be left out: `c` where beta is 0.
+/// What the problem does not read may be left out: `c` where beta is 0. So may the workspace: the Gemm has
+/// one of its own.
 struct GemmOperands {
-  MatrixAddress a, b, c = {}, d, bias = {}, scale_a = {}, scale_b = {}, scale_d = {};
+  MatrixAddress a, b, c = {}, d, bias = {}, scale_a = {}, scale_b = {}, scale_d = {}, workspace = {};
 };
 
-/// A kernel made for one problem. Copies share it until one of them is tuned.
+/// A kernel made for one problem. Copies share it until one of them is tuned. Some kernels need a workspace;
+/// launches that share one, as those of a Gemm do without another being given, must not overlap in time.
 class Gemm {
  public:
   Gemm(Context context, Specialised kernel);
@@ -78,6 +80,8 @@ class Gemm {
   /// what its rows' pitch promises ("misaligned-operand"), or lies where D is written
   /// ("overlapping-operands"); C may be D.
   void launch(CUstream_st* stream, const GemmOperands& operands) const;
+  /// Of device memory, at a multiple of 256, which holds zeros before its first launch; 0: none is needed.
+  std::uint64_t workspace_bytes() const { return kernel_.launch.workspace_bytes; }
   const std::string& ptx() const { return kernel_.kernel.ptx(); }
   const Settings& problem() const { return kernel_.problem; }
   const Settings& config() const { return kernel_.config; }
@@ -90,6 +94,7 @@ class Gemm {
   Context context_;
   Specialised kernel_;
   std::shared_ptr<const std::vector<gemm_kernel::Area>> areas_;  // of the operands, for launches to check
+  std::shared_ptr<const Buffer> workspace_;
 };
 
 /// The best known kernel for this very problem: as tuned on this device, else as the template chooses. Words

@@ -38,8 +38,11 @@ struct ArgumentPlan {
   Type type;
   std::string tensor = {};
   std::uint64_t bits = 0;
-  std::optional<TensorMap> map = {};  ///< its address is filled in where the tensor's is known
+  std::optional<TensorMap> map = {};  ///< its address counts from the tensor's
 };
+
+/// The tensor of arguments that stand for a launch's workspace.
+inline constexpr std::string_view kWorkspace = "workspace";
 
 struct LaunchPlan {
   std::string entry;
@@ -50,6 +53,9 @@ struct LaunchPlan {
   std::array<std::uint32_t, 3> block{1, 1, 1};
   std::array<std::uint32_t, 3> cluster{1, 1, 1};
   std::uint32_t shared_bytes = 0;  ///< dynamic
+  /// Of global memory beside the problem's tensors, at a multiple of 256: zeros before its first launch, and
+  /// nobody else's from then on. Launches that share one must not overlap in time.
+  std::uint64_t workspace_bytes = 0;
   std::vector<ArgumentPlan> arguments;
 };
 

@@ -45,6 +45,8 @@ class LaunchArguments {
   std::vector<Argument> arguments_;
 };
 
+/// What launches need that run one after the other.
+std::uint64_t workspace_bytes(std::span<const LaunchPlan> launches);
 /// The parameters of the plan's kernel, by its arguments.
 KernelSignature signature_of(const LaunchPlan& plan);
 /// `sms` of the device; 0, as on the executor: a persistent grid shrinks to a few blocks all the same.

@@ -73,7 +73,12 @@ const HostTensor* find_tensor(std::span<const HostTensor> tensors, std::string_v
 /// Device buffers for the tensors of one run, which stay the caller's.
 class Buffers {
  public:
-  Buffers(const Context& context, std::span<const HostTensor> tensors) : tensors_(tensors) {
+  Buffers(const Context& context, std::span<const HostTensor> tensors, std::uint64_t workspace)
+      : tensors_(tensors) {
+    if (workspace != 0) {
+      workspace_ = context.alloc(workspace);
+      workspace_.fill(std::byte{0});
+    }
     for (const HostTensor& tensor : tensors) {
       buffers_.push_back(context.alloc(tensor.plan.bytes()));
       initial_.push_back(tensor.plan.role == TensorPlan::Role::inout ? tensor.bytes
@@ -81,6 +86,7 @@ class Buffers {
     }
   }
   std::uint64_t address(std::string_view name) const {
+    if (name == kWorkspace) return workspace_.address();
     const HostTensor* tensor = find_tensor(tensors_, name);
     return tensor == nullptr ? 0 : buffers_[index_of(*tensor)].address();
   }
@@ -110,6 +116,7 @@ class Buffers {
 
   std::span<const HostTensor> tensors_;
   std::vector<Buffer> buffers_;
+  Buffer workspace_;
   std::vector<std::vector<std::byte>> initial_;  // what an inout tensor held
 };
 
@@ -222,7 +229,7 @@ RunResult run_template(const Context& context, const Template& kernel_template, 
   if (options.verify) expected = kernel_template.expect(problem, result.tensors);
   result.verify_ms = verifying.lap();
 
-  Buffers buffers(context, result.tensors);
+  Buffers buffers(context, result.tensors, result.kernel.launch.workspace_bytes);
   const auto run = [&](std::byte poison, const exec::Observer& observer) {
     buffers.upload(poison);
     api::Stopwatch running;

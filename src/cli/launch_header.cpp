@@ -45,7 +45,8 @@ LaunchHeader read(const Json& json) {
                                  .blocks_per_sm = json.value("blocks_per_sm", 0U),
                                  .block = json.at("block"),
                                  .cluster = json.at("cluster"),
-                                 .shared_bytes = json.at("smem")},
+                                 .shared_bytes = json.at("smem"),
+                                 .workspace_bytes = json.value("workspace", std::uint64_t{0})},
                       .tensors = {}};
   for (const Json& param : json.at("params")) {
     ArgumentPlan argument{.name = param.at("name"), .type = read_type(param.at("type"))};
@@ -54,6 +55,7 @@ LaunchHeader read(const Json& json) {
       argument.map = tensor_map_from_hex(param.at("map").get<std::string>());
       if (!argument.map) throw std::invalid_argument("map");
     }
+    if (param.contains("workspace")) argument.tensor = kWorkspace;
     if (param.contains("tensor")) {
       argument.tensor = argument.name;
       header.tensors.push_back(read_tensor(argument.name, param.at("tensor")));
@@ -74,6 +76,8 @@ std::string format_launch_header(const LaunchHeader& header) {
     if (tensor != header.tensors.end()) {
       param["tensor"] = {
           {"type", tensor->type.name}, {"shape", tensor->shape}, {"role", role_name(tensor->role)}};
+    } else if (argument.tensor == kWorkspace) {
+      param["workspace"] = true;
     } else {
       param["bits"] = argument.bits;
     }
@@ -83,6 +87,7 @@ std::string format_launch_header(const LaunchHeader& header) {
                {"block", header.launch.block},     {"smem", header.launch.shared_bytes},
                {"cluster", header.launch.cluster}, {"params", std::move(params)}};
   if (header.launch.blocks_per_sm != 0) json["blocks_per_sm"] = header.launch.blocks_per_sm;
+  if (header.launch.workspace_bytes != 0) json["workspace"] = header.launch.workspace_bytes;
   return std::string(kMark) + json.dump();
 }
 

@@ -113,7 +113,7 @@ class FileRun {
 
   const TensorPlan* planned_tensor(std::size_t index) const {
     const ArgumentPlan* plan = planned(index);
-    if (plan == nullptr || plan->tensor.empty()) return nullptr;
+    if (plan == nullptr || plan->tensor.empty() || plan->tensor == kWorkspace) return nullptr;
     return &*std::ranges::find(header_->tensors, plan->tensor, &TensorPlan::name);
   }
 
@@ -146,6 +146,8 @@ class FileRun {
     if (const TensorPlan* tensor = planned_tensor(index)) {
       const bool input = tensor->role != TensorPlan::Role::out;
       add_buffer(index, to_npy(input ? random_tensor(*tensor, flags_.seed) : poisoned_tensor(*tensor)), {});
+    } else if (plan->tensor == kWorkspace) {
+      add_memory(index, workspace());
     } else {
       const bool pointer = parameters()[index].pointer;  // a matrix that the problem does without
       arguments_.push_back(pointer ? Argument::pointer(plan->bits) : Argument::bits(plan->type, plan->bits));
@@ -192,15 +194,27 @@ class FileRun {
   void add_buffer(std::size_t index, NpyArray array, const std::filesystem::path& file) {
     buffers_.push_back(context_.alloc(array.bytes.size()));
     buffers_.back().write(array.bytes);
+    add_memory(index, buffers_.back());
+    if (!file.empty()) outputs_.push_back({buffers_.size() - 1, file, std::move(array)});
+  }
+
+  void add_memory(std::size_t index, const Buffer& memory) {
     if (const ArgumentPlan* plan = planned(index); plan != nullptr && plan->map) {
       TensorMap map = *plan->map;
-      map.address = buffers_.back().address();
+      map.address += memory.address();
       maps_.push_back(context_.encode(map));
       arguments_.push_back(Argument::bytes(maps_.back().bytes));
     } else {
-      arguments_.push_back(buffers_.back());
+      arguments_.push_back(memory);
     }
-    if (!file.empty()) outputs_.push_back({buffers_.size() - 1, file, std::move(array)});
+  }
+
+  const Buffer& workspace() {
+    if (workspace_.size() == 0) {
+      workspace_ = context_.alloc(header_->launch.workspace_bytes);
+      workspace_.fill(std::byte{0});
+    }
+    return workspace_;
   }
 
   const Context& context_;
@@ -210,6 +224,7 @@ class FileRun {
   std::vector<std::optional<RunArgument>> given_;  // by parameter
   std::vector<Argument> arguments_;
   std::vector<Buffer> buffers_;
+  Buffer workspace_;
   std::deque<EncodedTensorMap> maps_;  // arguments refer to them
   std::vector<Output> outputs_;
 };

@@ -68,6 +68,7 @@ struct GpuCandidate : GpuLoaded {
   std::vector<Function> functions;  // by launch
   std::vector<LaunchConfig> configs;
   Set scratch;
+  DeviceMemory workspace;                         // of all launches, which run one after the other
   std::vector<std::vector<Arguments>> arguments;  // by set, then by launch
 
   void launch(std::size_t set, CUstream_st* stream) const override {
@@ -108,8 +109,13 @@ class GpuBench : public Bench {
       loaded->configs.push_back(launch_config_of(launch, device_.info().sms));
     }
     for (const TensorPlan& plan : candidate.scratch) loaded->scratch.emplace_back(device_, plan.bytes());
+    if (const std::uint64_t bytes = workspace_bytes(candidate.launches); bytes != 0) {
+      loaded->workspace = DeviceMemory(device_, bytes);
+      loaded->workspace.fill(std::byte{0});
+    }
     for (const Set& set : sets_) {
       const auto address = [&](std::string_view name) {
+        if (name == kWorkspace) return loaded->workspace.address();
         if (const std::uint64_t tensor = find(name, set)) return tensor;
         for (std::size_t i = 0; i < candidate.scratch.size(); ++i) {
           if (candidate.scratch[i].name == name) return loaded->scratch[i].address();

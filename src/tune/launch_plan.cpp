@@ -14,7 +14,7 @@ LaunchArguments::LaunchArguments(const LaunchPlan& plan, const AddressOf& addres
   for (const ArgumentPlan& argument : plan.arguments) {
     if (argument.map) {
       TensorMap map = *argument.map;
-      map.address = address(argument.tensor);
+      map.address += address(argument.tensor);
       maps_.push_back(std::make_shared<const EncodedTensorMap>(encode(map)));
       arguments_.push_back(Argument::bytes(maps_.back()->bytes));
     } else if (argument.tensor.empty()) {
@@ -23,6 +23,12 @@ LaunchArguments::LaunchArguments(const LaunchPlan& plan, const AddressOf& addres
       arguments_.push_back(Argument::pointer(address(argument.tensor)));
     }
   }
+}
+
+std::uint64_t workspace_bytes(std::span<const LaunchPlan> launches) {
+  std::uint64_t most = 0;
+  for (const LaunchPlan& launch : launches) most = std::max(most, launch.workspace_bytes);
+  return most;
 }
 
 KernelSignature signature_of(const LaunchPlan& plan) {

@@ -47,6 +47,7 @@ Json to_json(const LaunchPlan& plan) {
           {"block", plan.block},
           {"cluster", plan.cluster},
           {"shared", plan.shared_bytes},
+          {"workspace", plan.workspace_bytes},
           {"arguments", std::move(arguments)}};
 }
 
@@ -56,7 +57,8 @@ LaunchPlan read_launch(const Json& json) {
                   .blocks_per_sm = json.at("blocks_per_sm"),
                   .block = json.at("block"),
                   .cluster = json.at("cluster"),
-                  .shared_bytes = json.at("shared")};
+                  .shared_bytes = json.at("shared"),
+                  .workspace_bytes = json.at("workspace")};
   for (const Json& argument : json.at("arguments")) {
     plan.arguments.push_back({.name = argument.at("name"),
                               .type = type_named(argument.at("type")),

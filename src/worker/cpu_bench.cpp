@@ -57,6 +57,7 @@ struct CpuLoaded : tune::Bench::Loaded {
   };
   std::vector<Launch> launches;
   std::vector<std::unique_ptr<Allocation>> scratch;
+  std::unique_ptr<Allocation> workspace;
 };
 
 class CpuBench : public tune::Bench {
@@ -74,6 +75,11 @@ class CpuBench : public tune::Bench {
     if (!loaded->parsed.diagnostics.empty()) throw Error(ErrorKind::refused, loaded->parsed.diagnostics);
     for (const TensorPlan& plan : candidate.scratch)
       loaded->scratch.push_back(std::make_unique<Allocation>(memory_, plan));
+    if (const std::uint64_t bytes = workspace_bytes(candidate.launches); bytes != 0) {
+      const TensorPlan plan{.name = std::string(kWorkspace), .type = b8, .shape = {bytes}};
+      loaded->workspace = std::make_unique<Allocation>(memory_, plan);
+      std::memset(memory_.at(loaded->workspace->address(), bytes), 0, bytes);
+    }
     const auto address = [&](std::string_view name) { return find(name, candidate, *loaded); };
     for (const LaunchPlan& plan : candidate.launches) {
       const ir::Function* kernel = loaded->parsed.module.find(plan.entry);
@@ -145,6 +151,7 @@ class CpuBench : public tune::Bench {
   }
 
   std::uint64_t find(std::string_view name, const tune::Candidate& candidate, const CpuLoaded& loaded) const {
+    if (name == kWorkspace) return loaded.workspace->address();
     for (std::size_t i = 0; i < task_.tensors.size(); ++i) {
       if (task_.tensors[i].plan.name == name) return buffers_[i]->address();
     }

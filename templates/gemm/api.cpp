@@ -13,7 +13,8 @@ std::uint64_t address_of(const GemmOperands& operands, std::string_view tensor) 
                                                                    {"bias", operands.bias},
                                                                    {"scale_a", operands.scale_a},
                                                                    {"scale_b", operands.scale_b},
-                                                                   {"scale_d", operands.scale_d}};
+                                                                   {"scale_d", operands.scale_d},
+                                                                   {kWorkspace, operands.workspace}};
   for (const auto& [name, address] : all)
     if (name == tensor) return address.value();
   return 0;
@@ -25,10 +26,18 @@ Gemm::Gemm(Context context, Specialised kernel)
     : context_(std::move(context)),
       kernel_(std::move(kernel)),
       areas_(std::make_shared<const std::vector<gemm_kernel::Area>>(
-          gemm_kernel::areas(kernel_.problem, kernel_.config, kernel_.tensors))) {}
+          gemm_kernel::areas(kernel_.problem, kernel_.config, kernel_.tensors))) {
+  if (workspace_bytes() == 0) return;
+  Buffer workspace = context_.alloc(workspace_bytes());
+  workspace.fill(std::byte{0});
+  workspace_ = std::make_shared<const Buffer>(std::move(workspace));
+}
 
 void Gemm::launch(CUstream_st* stream, const GemmOperands& operands) const {
-  const auto address = [&](std::string_view tensor) { return address_of(operands, tensor); };
+  const auto address = [&](std::string_view tensor) {
+    if (tensor != kWorkspace || operands.workspace.value() != 0) return address_of(operands, tensor);
+    return workspace_->address();
+  };
   gemm_kernel::check_operands(*areas_, address);
   const auto encode = [&](const TensorMap& map) { return context_.encode(map); };
   kernel_.kernel.launch(stream, launch_config_of(kernel_.launch, context_.device().sms),

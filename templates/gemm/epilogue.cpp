@@ -5,6 +5,8 @@
 #include <array>
 #include <string>
 
+#include "row_copy.hpp"
+
 namespace ptxloom::gemm_kernel {
 namespace {
 
@@ -23,7 +25,17 @@ class StagedEpilogue {
     else
       store_pairs(tile, pairs);
     k_.barrier();
-    copy_out(tile);
+    k_.section("store D in whole rows");
+    RowCopy(k_, p_, tile,
+            {.shared = in_.shared,
+             .row = in_.block_row,
+             .column = in_.block_column,
+             .thread = in_.thread,
+             .threads = c_.threads(),
+             .m = in_.m,
+             .n = in_.n,
+             .d = in_.d})
+        .copy(0, 0, 0);
   }
 
  private:
@@ -79,45 +91,6 @@ class StagedEpilogue {
       const Distance there = tile.distance(pair.row, pair.column * p_.d.type.bytes());
       const Reg at = there.flip == 0 ? base : k_.xor_(base, there.flip);
       k_.emit("st.shared.b32", k_.at(at, there.add), pair.values[0]);
-    }
-  }
-
-  // Whole rows, in units as wide as D's rows are aligned.
-  void copy_out(const Tile& tile) {
-    k_.section("store D in whole rows");
-    const int size = p_.d.type.bytes(), unit = alignment(p_.d.type, p_.d.ld, p_.n, true);
-    const int across = std::min(tile.row_bytes() / unit, c_.threads()), rows_at_once = c_.threads() / across;
-    const Reg row = k_.div(in_.thread, across), byte = k_.mul(k_.rem(in_.thread, across), unit);
-    const Reg column = k_.div(byte, size);
-    const Reg from = k_.add(in_.shared, tile.address(k_, row, byte));
-    const Reg global_row = k_.convert(u64, k_.add(in_.block_row, row)), ld = k_.convert(u64, in_.d.ld);
-    Reg to = k_.mad_wide(k_.add(in_.block_column, column), size,
-                         k_.fma(k_.mul(global_row, ld), size, in_.d.pointer));
-    const Reg rows = KernelBuilder::as(s32, k_.sub(in_.m, k_.add(in_.block_row, row)));
-    const Reg columns = KernelBuilder::as(s32, k_.sub(in_.n, k_.add(in_.block_column, column)));
-    const Reg stride = k_.mul_wide(in_.d.ld, rows_at_once * size);
-    for (int y = 0; y < tile.rows(); y += rows_at_once) {
-      if (y > 0) to = k_.add(to, stride);
-      for (int x = 0; x < tile.row_bytes(); x += across * unit) {
-        const Distance there = tile.distance(y, x);
-        const Reg at = there.flip == 0 ? from : k_.xor_(from, there.flip);
-        Reg inside = inside_row(k_, k_.gt(rows, y), columns, x / size);
-        if (rows_at_once > tile.rows()) inside = k_.and_(inside, k_.lt(row, tile.rows()));
-        k_.guarded(inside, [&] { move(k_.at(at, there.add), k_.at(to, x), unit); });
-      }
-    }
-  }
-
-  void move(Address from, Address to, int bytes) {
-    const Type type = bytes >= 8 ? b64 : bytes == 4 ? b32 : b16;
-    const std::string word = (bytes == 16 ? "v2." : "") + std::string(type.name);
-    const std::vector<Reg> values = k_.regs(type, bytes == 16 ? 2 : 1);
-    if (bytes == 16) {
-      k_.emit("ld.shared." + word, values, from);
-      k_.emit("st.global." + word, to, values);
-    } else {
-      k_.emit("ld.shared." + word, values[0], from);
-      k_.emit("st.global." + word, to, values[0]);
     }
   }
 

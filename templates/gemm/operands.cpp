@@ -12,12 +12,18 @@ namespace {
 
 // That a lane reads of C at once, or writes of a D that is not staged, at most.
 constexpr std::uint64_t kElementsOfLane = 4;
+// In which A and B are read where they are packed (pack.hpp).
+constexpr std::uint64_t kPackedWord = 4;
 
 std::uint64_t row_length(const Settings& problem, std::string_view name) {
   const auto size = [&](const char* word) { return std::stoull(problem.at(word)); };
   if (name == "a") return size(problem.at("a_layout") == "row" ? "k" : "m");
   if (name == "b") return size(problem.at("b_layout") == "col" ? "k" : "n");
   return size("n");
+}
+
+bool packs(const Settings& config, std::string_view name, std::uint64_t unit) {
+  return config.at("strategy") == "wgmma" && (name == "a" || name == "b") && unit < 16;
 }
 
 bool overlap(const Area& x, std::uint64_t x_begins, const Area& y, std::uint64_t y_begins) {
@@ -45,6 +51,7 @@ std::vector<Area> areas(const Settings& problem, const Settings& config,
     }
     const std::uint64_t length = row_length(problem, tensor.name), ld = tensor.shape[1];
     auto unit = static_cast<std::uint64_t>(alignment(tensor.type, ld, length, false));
+    if (packs(config, tensor.name, unit)) unit = kPackedWord;
     if (tensor.name == "c" || (tensor.name == "d" && !staged)) unit = std::min(unit, kElementsOfLane * size);
     all.push_back({tensor.name, tensor.shape[0], length * size, ld * size, unit});
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "row_copy.hpp"
 #include "tile.hpp"
 
 namespace ptxloom::gemm_kernel {
@@ -38,6 +39,7 @@ class TensorStores {
         tile_(plan.store.rows, plan.store.row_bytes, swizzle_bits(plan.store)) {}
 
   void run() {
+    if (!plan_.copies_d) rows_.emplace(row_copy());
     const bool matrices = p_.d.type.bits == 16;
     const Reg first = matrices ? matrix_address() : pair_address();
     const std::vector<Run> runs = part_.pair_runs();
@@ -65,8 +67,11 @@ class TensorStores {
   }
 
   // The first of a tile finds the copies of the tile before long done; later ones leave the latest running.
+  // A box that threads copy is done when they meet for the next one.
   void await_buffer(int number) {
-    if (number == 0 || number >= kStoreBuffers) {
+    if (!plan_.copies_d) {
+      if (number == 0) meet();
+    } else if (number == 0 || number >= kStoreBuffers) {
       k_.guarded(in_.leads,
                  [&] { k_.emit("cp.async.bulk.wait_group.read", number == 0 ? 0 : kStoreBuffers - 1); });
       meet();
@@ -76,6 +81,29 @@ class TensorStores {
   void meet() { k_.emit("bar.sync", in_.barrier, kGroupThreads); }
 
   void copy(int buffer, int row, int column) {
+    plan_.copies_d ? copy_box(buffer, row, column) : copy_rows(buffer, row, column);
+  }
+
+  RowCopy row_copy() {
+    return {k_,
+            p_,
+            tile_,
+            {.shared = in_.buffers,
+             .row = in_.row,
+             .column = in_.column,
+             .thread = k_.and_(result_.thread, kGroupThreads - 1),
+             .threads = kGroupThreads,
+             .m = result_.m,
+             .n = result_.n,
+             .d = result_.d}};
+  }
+
+  void copy_rows(int buffer, int row, int column) {
+    meet();
+    rows_->copy(buffer * plan_.store.bytes(), row, column);
+  }
+
+  void copy_box(int buffer, int row, int column) {
     k_.emit("fence.proxy.async.shared::cta");
     meet();
     const std::vector<Reg> at{column == 0 ? in_.column : k_.add(in_.column, column),
@@ -147,6 +175,7 @@ class TensorStores {
   const StoreInputs& in_;
   ResultPart part_;
   Tile tile_;
+  std::optional<RowCopy> rows_;
 };
 
 }  // namespace

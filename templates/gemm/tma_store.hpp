@@ -4,14 +4,14 @@
 #include "result.hpp"
 #include "wgmma_plan.hpp"
 
-// The epilogue that stores D by tensor copies: a warpgroup puts box after box of its part into one of its
-// buffers in shared memory (stmatrix for 16-bit types), swizzled as the copy reads it, and one thread starts
-// the copy, which leaves out what lies outside of D. While it runs the next box, or the next tile, is under
-// way.
+// The epilogue that stores D through shared memory: a warpgroup puts box after box of its part into one of
+// its buffers (stmatrix for 16-bit types), swizzled as tensor copies read it, and one thread starts such a
+// copy, which leaves out what lies outside of D. While it runs the next box, or the next tile, is under way.
+// Where D's rows are none that tensor copies take, the warpgroup copies the box itself, row by row.
 namespace ptxloom::gemm_kernel {
 
 struct StoreInputs {
-  Reg map;          ///< generic address of D's tensor map
+  Reg map;          ///< generic address of D's tensor map, where tensor copies store
   Reg buffers;      ///< shared address of the warpgroup's buffers
   Reg barrier;      ///< number of the warpgroup's named barrier
   Reg leads;        ///< predicate: this thread starts the copies

@@ -48,7 +48,7 @@ class OperandTile {
   int offset(int extent, int depth) const;
 
  private:
-  const Matrix& matrix_;
+  Matrix matrix_;
   Box box_;
   int boxes_ = 0;
 };

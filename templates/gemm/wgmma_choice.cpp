@@ -19,9 +19,30 @@ constexpr double kTileClocks = 1000;   // before the first product of a block's 
 constexpr double kStoredBytes = 64;    // a clock, of D by tensor copies
 constexpr double kBoxClocks = 100;     // of each of them beside
 constexpr double kDirectBytes = 16;    // a clock, of D from registers
+constexpr double kUnitClocks = 3;      // of a warp's load and store, where threads copy D
+constexpr double kPackClocks = 3000;   // before the first and after the last piece
+constexpr double kPackedBytes = 12;    // a clock of an SM, read and written
 constexpr int kLeastClocks = 16;       // that a wgmma takes to read A
 constexpr double kMeetClocks = 10000;  // of a split: so many that it is chosen only where it won on an H200
 constexpr double kSummedBytes = 32;    // a clock, of other blocks' sums
+
+int result_unit(const Problem& p) { return alignment(p.d.type, p.d.ld, p.n, true); }
+
+double stored_clocks(const Problem& p, const WgmmaPlan& plan, int groups, double bytes) {
+  if (plan.copies_d) return bytes / kStoredBytes + bytes / plan.store.bytes() / groups * kBoxClocks;
+  return bytes / (32 * result_unit(p)) * 2 * kUnitClocks;
+}
+
+// Neighbours in registers are pairs, of which each needs an access of its own where rows begin anywhere.
+double direct_clocks(const Problem& p, double bytes) {
+  return bytes / kDirectBytes * std::max(1.0, 2.0 * p.d.type.bytes() / result_unit(p));
+}
+
+double packing_clocks(const PackPlan& pack) {
+  return pack.any()
+             ? kPackClocks + 2.0 * static_cast<double>(pack.workspace_bytes()) / kTypicalSms / kPackedBytes
+             : 0;
+}
 
 double estimate(const Target& target, const Problem& p, const Config& c) {
   const WgmmaPlan plan(target.info(), p, c);
@@ -32,8 +53,7 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double promotion = plan.promotes ? c.group_m() * c.group_n() / kGroupThreads / c.groups() : 0;
   const double copies = double(plan.a.bytes() + plan.b.bytes()) / c.k_steps() / kCopiedBytes;
   const double bytes = double(c.tile_m) * c.tile_n * p.d.type.bytes();
-  const double boxes = bytes / plan.store.bytes() / c.groups();
-  const double result = c.staged ? bytes / kStoredBytes + boxes * kBoxClocks : bytes / kDirectBytes;
+  const double result = c.staged ? stored_clocks(p, plan, c.groups(), bytes) : direct_clocks(p, bytes);
   const double hidden = 1 - 0.1 / (plan.stage_bytes * (c.stages - 1) / 65536.0 + 1);
   const double latency = (kTileClocks + result) / (c.groups() == 2 ? 1.5 : 1);
   const double read = cluster_sum_bytes(p, c) * (c.split - 1.0) / c.split;
@@ -42,7 +62,7 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double resident = std::min<double>(plan.blocks_per_sm, std::max(1.0, blocks / sms));
   const double rounds = std::ceil(blocks / (sms * resident));
   const double step = std::max(products + promotion / c.k_steps(), copies) / hidden;
-  return rounds * (resident * steps * step + latency + sums);
+  return rounds * (resident * steps * step + latency + sums) + packing_clocks(plan.pack);
 }
 
 // As many as fit, when none are asked for.

@@ -28,7 +28,10 @@ class Generator {
     start(pipeline);
     TileScheduler tiles(k_, c_, m_, n_);
     part_ = tiles.part(depth_);
-    k_.if_(k_.eq(warp_, c_.warps()), [&] { load(tiles, pipeline); }, [&] { multiply(tiles, pipeline); });
+    std::optional<Packing> packing = pack();
+    k_.if_(
+        k_.eq(warp_, c_.warps()), [&] { load(tiles, pipeline, packing); },
+        [&] { multiply(tiles, pipeline); });
     k_.ret();
     return k_.finish();
   }
@@ -36,12 +39,21 @@ class Generator {
  private:
   void describe() {
     const auto box = [](const Box& b) { return fmt::format("{} rows of {} bytes", b.rows, b.row_bytes); };
+    for (const PackedMatrix* one : {&plan_.pack.a(), &plan_.pack.b()})
+      if (one->packed)
+        k_.header(
+            fmt::format("{} is packed into rows of {} elements first", one->matrix.name, one->matrix.ld));
     k_.header(fmt::format("{} stages of {} bytes: A in {} boxes of {}, B in {} boxes of {}", c_.stages,
                           plan_.stage_bytes, plan_.a.boxes(), box(plan_.a.box()), plan_.b.boxes(),
                           box(plan_.b.box())));
     k_.header(fmt::format("{} warpgroups of {} x {} multiply{} and store D {}; one warp more loads",
                           c_.groups(), c_.group_m(), c_.group_n(), plan_.promotes ? ", promote" : "",
-                          c_.staged ? "in boxes of " + box(plan_.store) : "from registers"));
+                          store_text(box(plan_.store))));
+  }
+
+  std::string store_text(const std::string& box) const {
+    if (!c_.staged) return "from registers";
+    return (plan_.copies_d ? "in boxes of " : "row by row in boxes of ") + box;
   }
 
   Reg size_parameter(const char* name, std::uint64_t value) {
@@ -54,13 +66,31 @@ class Generator {
     m_ = size_parameter("m", p_.m);
     n_ = size_parameter("n", p_.n);
     depth_ = size_parameter("k", p_.k);
-    a_ = k_.tensor_map("a");
-    b_ = k_.tensor_map("b");
+    a_ = operand_map(p_.a, plan_.pack.a());
+    b_ = operand_map(p_.b, plan_.pack.b());
+    if (plan_.pack.any()) workspace_ = k_.pointer(b8, "workspace").base;
     if (p_.reads_c()) c_source_.pointer = k_.pointer(p_.c.type, "c").base;
-    c_.staged ? d_map_ = k_.tensor_map("d") : d_source_.pointer = k_.pointer(p_.d.type, "d").base;
+    by_copies() ? d_map_ = k_.tensor_map("d") : d_source_.pointer = k_.pointer(p_.d.type, "d").base;
     if (p_.reads_c()) c_source_.ld = size_parameter("ldc", p_.c.ld);
-    if (!c_.staged) d_source_.ld = size_parameter("ldd", p_.d.ld);
+    if (!by_copies()) d_source_.ld = size_parameter("ldd", p_.d.ld);
     function_ = function_parameters(k_, p_);
+  }
+
+  bool by_copies() const { return c_.staged && plan_.copies_d; }
+
+  // Of a matrix that is packed the kernel has the address too.
+  Reg operand_map(const Matrix& matrix, const PackedMatrix& packed) {
+    if (!packed.packed) return k_.tensor_map(matrix.name);
+    sources_.push_back({.from = matrix, .to = packed, .pointer = k_.pointer(matrix.type, matrix.name).base});
+    return k_.tensor_map("packed_" + matrix.name);
+  }
+
+  std::optional<Packing> pack() {
+    if (sources_.empty()) return std::nullopt;
+    k_.section("pack: rows that tensor copies refuse");
+    Packing packing(k_, sources_, workspace_);
+    packing.run(thread_);
+    return packing;
   }
 
   void place() {
@@ -82,11 +112,12 @@ class Generator {
     k_.barrier();
   }
 
-  void load(TileScheduler& tiles, Pipeline& pipeline) {
+  void load(TileScheduler& tiles, Pipeline& pipeline, std::optional<Packing>& packing) {
     k_.section("the last warp: load");
     const Reg elected = k_.reg(pred);
     k_.emit("elect.sync", Arg::sink(), elected, -1);
     k_.if_(elected, [&] {
+      if (packing) packing->await();
       emit_loads(k_, c_, plan_, tiles, pipeline, {.a = a_, .b = b_, .depth = part_, .stages = shared_});
     });
   }
@@ -134,19 +165,27 @@ class Generator {
         emit_tensor_stores(k_, p_, narrow, plan_, result, stores);
       });
     });
-    if (c_.staged) await_tensor_stores(k_, stores);
+    if (by_copies()) await_tensor_stores(k_, stores);
   }
 
   KernelBuilder k_;
   const Problem& p_;
   const Config& c_;
   const WgmmaPlan& plan_;
-  Reg m_, n_, depth_, a_, b_, d_map_;
+  Reg m_, n_, depth_, a_, b_, d_map_, workspace_;
+  std::vector<PackSource> sources_;
   FunctionInputs function_;
   ResultSource c_source_, d_source_;
   DepthPart part_;
   Reg thread_, lane_, warp_, shared_;
 };
+
+void add_operand(LaunchArgumentList& add, const OperandTile& tile, const std::string& name,
+                 const PackedMatrix& packed) {
+  if (!packed.packed) return add.map(name, tile.map());
+  add.pointer(name);
+  add.map_at("packed_" + name, tile.map(), packed.at);
+}
 
 LaunchPlan launch_plan(const Problem& p, const Config& c, const WgmmaPlan& plan) {
   LaunchPlan launch = tile_grid(p, c);
@@ -154,11 +193,15 @@ LaunchPlan launch_plan(const Problem& p, const Config& c, const WgmmaPlan& plan)
   launch.shared_bytes = static_cast<std::uint32_t>(plan.shared_bytes);
   LaunchArgumentList add{p, launch.arguments};
   add.size("m", p.m), add.size("n", p.n), add.size("k", p.k);
-  add.map("a", plan.a.map()), add.map("b", plan.b.map());
+  add_operand(add, plan.a, p.a.name, plan.pack.a());
+  add_operand(add, plan.b, p.b.name, plan.pack.b());
+  if (plan.pack.any()) add.pointer(kWorkspace);
+  launch.workspace_bytes = plan.pack.workspace_bytes();
   if (p.reads_c()) add.pointer("c");
-  c.staged ? add.map("d", plan.store.map(p.d.type, p.n, p.m, p.d.ld)) : add.pointer("d");
+  const bool copies_d = c.staged && plan.copies_d;
+  copies_d ? add.map("d", plan.store.map(p.d.type, p.n, p.m, p.d.ld)) : add.pointer("d");
   if (p.reads_c()) add.size("ldc", p.c.ld);
-  if (!c.staged) add.size("ldd", p.d.ld);
+  if (!copies_d) add.size("ldd", p.d.ld);
   add_function_arguments(add, p);
   return launch;
 }

@@ -35,11 +35,14 @@ int sum_registers(const Problem& p, const Config& c) {
 }
 
 WgmmaPlan::WgmmaPlan(const TargetInfo& chip, const Problem& p, const Config& c)
-    : a(p.a, c.tile_m, c.group_m(), c.tile_k),
-      b(p.b, c.tile_n, c.group_n(), c.tile_k),
+    : pack(p),
+      a(pack.a().matrix, c.tile_m, c.group_m(), c.tile_k),
+      b(pack.b().matrix, c.tile_n, c.group_n(), c.tile_k),
       b_at(aligned(a.bytes())),
       stage_bytes(b_at + aligned(b.bytes())),
       store(store_box(p, c)),
+      // A tensor copy to global memory writes whole units of 16 bytes, beyond the end of a row too.
+      copies_d(alignment(p.d.type, p.d.ld, p.n, true) == 16),
       stores_at(c.stages * stage_bytes),
       barriers_at(stores_at + (c.staged ? kStoreBuffers * c.groups() * aligned(store.bytes()) : 0)),
       shared_bytes(barriers_at + Pipeline::bytes(c.stages)),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "pack.hpp"
 #include "tma_tile.hpp"
 
 // How strategy wgmma deals a block's shared memory out: stages of A and B, for each warpgroup two buffers in
@@ -25,10 +26,12 @@ int sum_registers(const Problem& problem, const Config& config);
 struct WgmmaPlan {
   WgmmaPlan(const TargetInfo& chip, const Problem& problem, const Config& config);
 
+  PackPlan pack;
   OperandTile a, b;
   int b_at = 0;         ///< of B in a stage
   int stage_bytes = 0;  ///< from one stage to the next
   Box store;            ///< of D, or of a slice of it; its rows are those of one wgmma
+  bool copies_d;        ///< tensor copies store its boxes; else threads do, row by row
   int stores_at = 0, barriers_at = 0;
   int shared_bytes = 0;
 

@@ -14,6 +14,7 @@ constexpr int kLeastColumns = 8;      // of a wgmma, and of a slice of D
 constexpr int kLongestBox = 256;      // elements that a tensor copy moves along one dimension
 constexpr int kMostCopies = 16;       // of a stage; the producer has few registers
 constexpr int kTensorAlignment = 16;  // bytes
+constexpr int kLeastCopiedRow = 32;   // columns; narrower boxes are more work than storing from registers
 
 bool aligned(Type type, std::uint64_t elements) {
   return elements * static_cast<std::uint64_t>(type.bytes()) % kTensorAlignment == 0;
@@ -23,23 +24,16 @@ bool aligned(Type type, std::uint64_t elements) {
 
 std::vector<Rule> wgmma_rules() {
   std::vector<Rule> all = {
-      {"strategy wgmma needs rows of A and B that begin at multiples of 16 bytes: lda and ldb are not; use "
-       "mma",
-       {},
-       [](const Target&, const Problem& p, const Config&) {
-         return aligned(p.a.type, p.a.ld) && aligned(p.b.type, p.b.ld);
+      {"strategy wgmma packs A and B where their rows do not begin at multiples of 16 bytes, with static=mnk",
+       {"static"},
+       [](const Target&, const Problem& p, const Config& c) {
+         return c.bake == Bake::mnk || !PackPlan(p).any();
        }},
       {"strategy wgmma transposes elements of 16 bits only: others want A and B contiguous along k, "
        "a_layout=row and b_layout=col; use mma",
        {"mma"},
        [](const Target&, const Problem& p, const Config& c) {
          return (p.a.k_contiguous && p.b.k_contiguous) || c.mma.operand_index("TB") >= 0;
-       }},
-      // A tensor copy to global memory writes whole units of 16 bytes, beyond the end of a row too.
-      {"strategy wgmma stages D where its rows begin and end at multiples of 16 bytes; else epilogue=direct",
-       {"epilogue"},
-       [](const Target&, const Problem& p, const Config& c) {
-         return !c.staged || (aligned(p.d.type, p.d.ld) && aligned(p.d.type, p.n));
        }},
       {"strategy wgmma stages D in rows of 16 bytes or more: a warpgroup's part, or slice of it, has fewer",
        {"tile_n", "warps_n", "split", "epilogue"},
@@ -100,6 +94,14 @@ std::vector<Rule> wgmma_rules() {
        [](const Target& target, const Problem& p, const Config& c) {
          const WgmmaPlan plan(target.info(), p, c);
          return plan.a.boxes() + plan.b.boxes() <= kMostCopies;
+       }},
+      {"strategy wgmma stages a D whose rows do not begin and end at multiples of 16 bytes in boxes of "
+       "32 columns or more: a warpgroup's part is no multiple of them; else epilogue=direct",
+       {"tile_n", "warps_n", "split", "epilogue"},
+       [](const Target& target, const Problem& p, const Config& c) {
+         if (!c.staged) return true;
+         const WgmmaPlan plan(target.info(), p, c);
+         return plan.copies_d || plan.store.width >= kLeastCopiedRow;
        }},
       {"the sums that blocks leave each other (split) need more shared memory than the stages have",
        {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "stages", "split"},

@@ -60,6 +60,13 @@ TEST_CASE("links of wgmma kernels neither spill nor lose what makes them fast", 
   check_link(promoted, {{"tile_m", "128"}, {"tile_n", "136"}, {"warps_m", "8"}});
   check_link(promoted, {{"tile_m", "128"}, {"tile_n", "104"}, {"warps_m", "4"}, {"warps_n", "1"}});
   check_link(promoted, {});
+  // Rows that tensor copies refuse: packed, and D copied row by row.
+  for (const char* d : {"bf16", "f32", "e4m3"}) {
+    const Settings odd{{"m", "4097"}, {"n", "4099"}, {"k", "4101"}, {"a", "bf16"}, {"d", d}};
+    check_link(odd, {{"strategy", "wgmma"}});
+    check_link(odd, {{"tile_m", "128"}, {"tile_n", "256"}, {"warps_m", "8"}, {"epilogue", "staged"}});
+    check_link(odd, {{"tile_m", "128"}, {"tile_n", "192"}, {"warps_m", "8"}, {"epilogue", "staged"}});
+  }
   std::mt19937 random(Catch::getSeed());
   const auto pick = [&](std::initializer_list<const char*> list) {
     return std::string(*(list.begin() + random() % list.size()));

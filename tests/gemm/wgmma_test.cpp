@@ -273,7 +273,7 @@ TEST_CASE("wgmma is chosen where it can be, and says why where it cannot", "[gem
         .at("strategy");
   };
   CHECK(chosen(shape(64, 64, 64), "sm_90a") == "wgmma");
-  CHECK(chosen(shape(64, 64, 63), "sm_90a") == "mma");
+  CHECK(chosen(shape(64, 64, 63), "sm_90a") == "wgmma");
   for (const WgmmaTypes& types : kWgmmaTypes) {
     const Settings problem = with(shape(64, 64, 64), words_of(types));
     CAPTURE(types.a, types.b);
@@ -288,10 +288,10 @@ TEST_CASE("wgmma is chosen where it can be, and says why where it cannot", "[gem
     INFO(text);
     CHECK(text.find(part) != std::string::npos);
   };
-  says(refusal(shape(64, 64, 63), {}), "multiples of 16 bytes");
+  says(refusal(shape(64, 64, 63), {{"static", "none"}}), "static=mnk");
   says(refusal(with(shape(64, 64, 64), {{"a", "f64"}}), {}), "f64");
   says(refusal(with(shape(64, 64, 64), {{"a", "tf32"}, {"b_layout", "row"}}), {}), "contiguous along k");
-  says(refusal(with(shape(64, 64, 64), {{"a", "e5m2"}, {"lda", "72"}}), {}), "multiples of 16 bytes");
+  says(refusal(with(shape(64, 64, 64), {{"a", "e5m2"}, {"lda", "72"}}), {{"static", "none"}}), "static=mnk");
   says(refusal(with(shape(64, 64, 64), {{"a", "u8"}}), tiles(64, 40)), "multiple of 16 columns");
   says(refusal(with(shape(64, 64, 64), {{"a", "s8"}}), {{"tile_k", "16"}}), "32 bytes");
   says(refusal(shape(64, 64, 64), {}, "sm_100a"), "sm_90a");
@@ -302,7 +302,8 @@ TEST_CASE("wgmma is chosen where it can be, and says why where it cannot", "[gem
   CHECK_THROWS_AS(chosen(with(promoted, {{"a", "f16"}}), "sm_90a"), Error);
   says(refusal(promoted, {{"tile_k", "256"}}), "128 at most");
   says(refusal(promoted, tiles(128, 256, 8)), "registers");
-  says(refusal(shape(64, 63, 64), {{"epilogue", "staged"}}), "epilogue=direct");
+  const Settings staged{{"epilogue", "staged"}, {"stages", "4"}, {"tile_k", "64"}, {"split", "1"}};
+  says(refusal(shape(64, 63, 64), with(tiles(64, 24), staged)), "epilogue=direct");
   says(refusal(shape(64, 64, 64), {{"mma", "m16n8k16"}}), "m64nNk16");
   says(refusal(shape(64, 64, 64), {{"tile_m", "256"}, {"tile_n", "256"}, {"warps_m", "8"}, {"warps_n", "1"}}),
        "registers");

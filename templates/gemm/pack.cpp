@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pack.hpp"
+
+#include <algorithm>
+
+namespace ptxloom::gemm_kernel {
+namespace {
+
+constexpr std::uint32_t kUnit = 16;  // bytes that a lane writes at once, and that rows begin at multiples of
+constexpr int kWords = 4;            // of a unit
+constexpr std::uint32_t kUnitsOfLane = 4, kUnitsOfRound = 32 * kUnitsOfLane;
+constexpr std::uint32_t kPieces = 2048, kMostRounds = 8;  // enough for all warps, and not too many to count
+constexpr int kTaken = 0, kDone = 4, kGone = 8;           // the counters in the workspace
+constexpr std::uint64_t kCounters = 256;                  // bytes for them, and what matrices are aligned to
+
+std::uint64_t rounded_up(std::uint64_t x, std::uint64_t to) { return (x + to - 1) / to * to; }
+
+std::uint64_t row_bytes(const Matrix& matrix) {
+  return matrix.cols * static_cast<std::uint64_t>(matrix.type.bytes());
+}
+std::uint64_t pitch(const Matrix& matrix) {
+  return matrix.ld * static_cast<std::uint64_t>(matrix.type.bytes());
+}
+/// Bytes to its last element.
+std::uint64_t size(const Matrix& matrix) { return (matrix.rows - 1) * pitch(matrix) + row_bytes(matrix); }
+
+std::uint32_t row_units(const PackSource& source) {
+  return static_cast<std::uint32_t>(pitch(source.to.matrix) / kUnit);
+}
+
+}  // namespace
+
+bool takes_tensor_copies(const Matrix& matrix) { return pitch(matrix) % kUnit == 0; }
+
+PackPlan::PackPlan(const Problem& p) : operands_{{{.matrix = p.a}, {.matrix = p.b}}}, bytes_(kCounters) {
+  for (PackedMatrix& one : operands_) {
+    if (takes_tensor_copies(one.matrix)) continue;
+    one.packed = true;
+    one.at = bytes_;
+    const std::uint64_t length = rounded_up(row_bytes(one.matrix), kUnit);
+    one.matrix.ld = length / static_cast<std::uint64_t>(one.matrix.type.bytes());
+    bytes_ += rounded_up(one.matrix.rows * length, kCounters);
+  }
+}
+
+Packing::Packing(KernelBuilder& k, std::vector<PackSource> sources, Reg workspace)
+    : k_(k), sources_(std::move(sources)), workspace_(workspace) {
+  std::uint32_t all = 0;
+  for (const PackSource& source : sources_) all += units(source);
+  rounds_ = std::clamp(all / (kPieces * kUnitsOfRound), 1U, kMostRounds);
+  for (const PackSource& source : sources_) pieces_ += pieces(source);
+}
+
+std::uint32_t Packing::units(const PackSource& source) const {
+  return row_units(source) * static_cast<std::uint32_t>(source.to.matrix.rows);
+}
+
+std::uint32_t Packing::pieces(const PackSource& source) const {
+  const std::uint32_t piece = rounds_ * kUnitsOfRound;
+  return (units(source) + piece - 1) / piece;
+}
+
+void Packing::run(Reg thread) {
+  const Reg lane = k_.and_(thread, 31), first = k_.eq(lane, 0);
+  k_.do_while([&] {
+    k_.pragma("\"nounroll\"");
+    k_.comment("pack: take a piece");
+    const Reg taken = k_.mov(u32, 0);
+    k_.guarded(first,
+               [&] { k_.emit("atom.relaxed.gpu.global.add.u32", taken, k_.at(workspace_, kTaken), 1); });
+    const Reg piece = k_.reg(u32);
+    k_.emit("shfl.sync.idx.b32", piece, taken, 0, 31, -1);
+    const Reg more = k_.lt(piece, pieces_);
+    k_.if_(more, [&] {
+      copy_piece(piece, lane);
+      k_.comment("pack: it is done when all lanes have written their units");
+      k_.emit("fence.proxy.async.global");
+      k_.emit("bar.warp.sync", -1);
+      k_.guarded(first, [&] { k_.emit("red.release.gpu.global.add.u32", k_.at(workspace_, kDone), 1); });
+    });
+    return more;
+  });
+  k_.comment("pack: nobody of this block will take another piece");
+  k_.barrier();
+}
+
+void Packing::copy_piece(Reg piece, Reg lane) {
+  const auto rounds = [&](const PackSource& source, Reg number) {
+    const Reg begin = k_.fma(number, rounds_ * kUnitsOfRound, lane);
+    k_.for_(0, rounds_, 1, [&](Reg round) {
+      k_.pragma("\"nounroll\"");
+      copy_units(source, k_.fma(KernelBuilder::as(u32, round), kUnitsOfRound, begin));
+    });
+  };
+  if (sources_.size() == 1) return rounds(sources_[0], piece);
+  const std::uint32_t of_first = pieces(sources_[0]);
+  k_.if_(
+      k_.lt(piece, of_first), [&] { rounds(sources_[0], piece); },
+      [&] { rounds(sources_[1], k_.sub(piece, of_first)); });
+}
+
+// What follows the last whole word of the matrix, as a word.
+Reg Packing::load_tail(const PackSource& source) {
+  const auto whole = static_cast<std::int64_t>(size(source.from) & ~std::uint64_t{3});
+  Reg tail = k_.mov(u32, 0);
+  if (size(source.from) % 4 >= 2)
+    tail = k_.convert(u32, k_.load("global.nc", u16, k_.at(source.pointer, whole)));
+  if (size(source.from) % 2 == 0) return tail;
+  const std::int64_t last = static_cast<std::int64_t>(size(source.from)) - 1;
+  const Reg byte = k_.reg(u32);
+  k_.emit("ld.global.nc.u8", byte, k_.at(source.pointer, last));
+  return k_.or_(tail, k_.shl(byte, 8 * (last - whole)));
+}
+
+// The words that a unit lies in, then the unit; several units at a time. What follows a row's end does not
+// matter, but nothing is read behind the matrix.
+void Packing::copy_units(const PackSource& source, Reg first) {
+  const Matrix& from = source.from;
+  const Reg tail = load_tail(source);
+  const Reg whole_end = k_.add(source.pointer, static_cast<std::int64_t>(size(from) & ~std::uint64_t{3}));
+  struct Unit {
+    Reg number, inside, shift;
+    std::vector<Reg> words;
+  };
+  std::vector<Unit> all;
+  for (std::uint32_t i = 0; i < kUnitsOfLane; ++i) {
+    const Reg number = i == 0 ? first : k_.add(first, 32 * i);
+    const Reg row = k_.div(number, row_units(source)), unit = k_.rem(number, row_units(source));
+    const Reg address =
+        k_.mad_wide(unit, kUnit, k_.mad_wide(row, static_cast<std::int64_t>(pitch(from)), source.pointer));
+    Unit& one = all.emplace_back(Unit{.number = number,
+                                      .inside = k_.lt(number, units(source)),
+                                      .shift = k_.shl(k_.and_(k_.convert(u32, address), 3), 3),
+                                      .words = {}});
+    const Reg begin = KernelBuilder::as(u64, k_.and_(address, ~std::int64_t{3}));
+    for (int j = 0; j <= kWords; ++j) {
+      const Reg word = one.words.emplace_back(k_.mov(b32, tail)), whole = k_.reg(pred);
+      k_.emit("setp.lt.and.u64", whole, j == 0 ? begin : k_.add(begin, 4 * j), whole_end, one.inside);
+      k_.guarded(whole, [&] { k_.emit("ld.global.nc.b32", word, k_.at(begin, 4 * j)); });
+    }
+  }
+  const Reg to = k_.add(workspace_, static_cast<std::int64_t>(source.to.at));
+  for (const Unit& one : all) {
+    const std::vector<Reg> packed = k_.regs(b32, kWords);
+    for (std::size_t j = 0; j < packed.size(); ++j)
+      k_.emit("shf.r.wrap.b32", packed[j], one.words[j], one.words[j + 1], one.shift);
+    const Reg address = k_.mad_wide(one.number, kUnit, to);
+    k_.guarded(one.inside, [&] { k_.emit("st.global.v4.b32", k_.at(address), packed); });
+  }
+}
+
+void Packing::await() {
+  k_.comment("load: wait until all pieces are packed");
+  const Label again = k_.label("await_packed");
+  k_.place(again);
+  const Reg done = k_.reg(u32);
+  k_.emit("ld.acquire.gpu.global.u32", done, k_.at(workspace_, kDone));
+  k_.branch_if(k_.ne(done, pieces_), again);
+  k_.emit("fence.proxy.async.global");
+  k_.comment("load: the last block to come here leaves the counters as it found them");
+  const Reg gone = k_.reg(u32);
+  k_.emit("atom.relaxed.gpu.global.add.u32", gone, k_.at(workspace_, kGone), 1);
+  k_.if_(k_.eq(k_.add(gone, 1), k_.special("nctaid.x")), [&] {
+    for (const int counter : {kTaken, kDone, kGone})
+      k_.emit("st.relaxed.gpu.global.u32", k_.at(workspace_, counter), 0);
+  });
+}
+
+}  // namespace ptxloom::gemm_kernel

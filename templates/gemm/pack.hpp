@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+
+#include "config.hpp"
+#include "ptxloom/builder.hpp"
+
+// Tensor copies refuse rows that do not begin at multiples of 16 bytes. A matrix that has such rows is copied
+// first, by all warps of the grid, to the launch's workspace, where its rows do. The warps take pieces by a
+// counter and count those that are done; whoever starts tensor copies waits for all of them. A warp that
+// waits only waits for pieces that running warps have taken, so the blocks need not all be on the chip at
+// once. The last block to go on leaves the counters at zero, for the next launch.
+namespace ptxloom::gemm_kernel {
+
+/// Does a matrix have rows that tensor copies take?
+bool takes_tensor_copies(const Matrix& matrix);
+
+/// A or B as tensor copies find it: where it was, or in the workspace.
+struct PackedMatrix {
+  Matrix matrix;
+  bool packed = false;
+  std::uint64_t at = 0;  ///< in the workspace
+};
+
+/// What a launch packs.
+class PackPlan {
+ public:
+  explicit PackPlan(const Problem& problem);
+
+  const PackedMatrix& a() const { return operands_[0]; }
+  const PackedMatrix& b() const { return operands_[1]; }
+  bool any() const { return a().packed || b().packed; }
+  std::uint64_t workspace_bytes() const { return any() ? bytes_ : 0; }
+
+ private:
+  std::array<PackedMatrix, 2> operands_;
+  std::uint64_t bytes_;
+};
+
+/// A matrix that is packed, and where it is.
+struct PackSource {
+  const Matrix& from;
+  const PackedMatrix& to;
+  Reg pointer;
+};
+
+class Packing {
+ public:
+  Packing(KernelBuilder& k, std::vector<PackSource> sources, Reg workspace);
+
+  /// By all warps.
+  void run(Reg thread);
+  /// By one thread of each block, before its first tensor copy.
+  void await();
+
+ private:
+  void copy_piece(Reg piece, Reg lane);
+  Reg load_tail(const PackSource& source);
+  void copy_units(const PackSource& source, Reg first);
+  std::uint32_t units(const PackSource& source) const;
+  std::uint32_t pieces(const PackSource& source) const;
+
+  KernelBuilder& k_;
+  std::vector<PackSource> sources_;
+  Reg workspace_;
+  std::uint32_t rounds_ = 1;  ///< of a warp's lanes, in a piece
+  std::uint32_t pieces_ = 0;
+};
+
+}  // namespace ptxloom::gemm_kernel
