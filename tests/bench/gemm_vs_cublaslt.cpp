@@ -9,8 +9,12 @@
 
 #include <charconv>
 #include <chrono>
+#include <cmath>
+#include <deque>
 #include <filesystem>
-#include <iostream>
+#include <functional>
+#include <future>
+#include <map>
 #include <optional>
 #include <sstream>
 
@@ -183,40 +187,121 @@ void add_vendor(tune::Bench& bench, std::vector<Runner>& runners, nlohmann::json
   }
 }
 
-void measure(const Context& ctx, const Settings& problem, const Options& options, nlohmann::json& line) {
-  const tune::Task task = make_task(problem, options.seed);
-  const auto bench = tune::make_gpu_bench(ctx.device_context(), task);
-  SessionMeasurer measurer(*bench, task);
-  const TuneResult found = tune_template(ctx, gemm_template(),
-                                         {.problem = problem,
-                                          .budget = {.seconds = options.budget},
-                                          .seed = options.seed,
-                                          .measurer = &measurer});
-  if (found.search.fault) throw Error(ErrorKind::refused, {*found.search.fault});
-  if (!found.record)
+/// What of a case needs no device. The host does it for the next few while the device is at one.
+struct Prepared {
+  Settings problem;
+  tune::Task task = {};
+  Tunable what = {};
+  std::optional<tune::Admissible> space = {};
+  std::optional<Error> failed = {};
+};
+
+Prepared prepare(const Context& ctx, const Settings& problem, std::uint64_t seed) {
+  Prepared made{.problem = problem};
+  try {
+    made.task = make_task(problem, seed);
+    made.what = tunable(ctx, gemm_template(), {.problem = problem});
+    made.space = tune::admit(made.what.space, ctx.target());
+  } catch (const Error& error) {
+    made.failed = error;
+  }
+  return made;
+}
+
+/// Hands out the cases in their order.
+class Preparation {
+ public:
+  Preparation(const Context& ctx, std::vector<Settings> problems, std::uint64_t seed)
+      : ctx_(ctx), problems_(std::move(problems)), seed_(seed) {}
+
+  std::size_t left() const { return problems_.size() - begun_ + ahead_.size(); }
+  Prepared next() {
+    for (; begun_ < problems_.size() && ahead_.size() < kAhead; ++begun_)
+      ahead_.push_back(
+          std::async(std::launch::async, prepare, std::cref(ctx_), std::cref(problems_[begun_]), seed_));
+    Prepared made = ahead_.front().get();
+    ahead_.pop_front();
+    return made;
+  }
+
+ private:
+  static constexpr std::size_t kAhead = 4;
+  const Context& ctx_;
+  std::vector<Settings> problems_;
+  std::uint64_t seed_;
+  std::size_t begun_ = 0;
+  std::deque<std::future<Prepared>> ahead_;
+};
+
+/// How far two problems are apart: their sizes by factors, and another type is as a factor of two.
+double distance(const Settings& one, const nlohmann::json& other) {
+  double sum = other.at("a") == one.at("a") ? 0 : 1;
+  for (const char* size : {"m", "n", "k"})
+    sum += std::abs(std::log2(std::stod(one.at(size)) / std::stod(other.at(size).get<std::string>())));
+  return sum;
+}
+
+/// What a search tries first: the template's own choice, and what was best for the nearest problems.
+std::vector<Settings> first_configs(const Prepared& one, const std::vector<nlohmann::json>& lines) {
+  constexpr std::size_t kNearest = 4;
+  std::multimap<double, Settings> near;
+  for (const nlohmann::json& line : lines)
+    if (line.contains("config"))
+      near.emplace(distance(one.problem, line.at("problem")), line.at("config").get<Settings>());
+  std::vector<Settings> configs = {one.what.standard};
+  for (const auto& [apart, config] : near) {
+    if (configs.size() > kNearest) break;
+    if (std::ranges::find(configs, config) == configs.end()) configs.push_back(config);
+  }
+  return configs;
+}
+
+tune::SearchResult find_config(const Context& ctx, const Prepared& one, tune::Bench& bench,
+                               const Options& options, std::vector<Settings> first) {
+  SessionMeasurer measurer(bench, one.task);
+  tune::SearchResult found = tune::search(*one.space, ctx.target(), one.what.make, &ctx.linker(), measurer,
+                                          {.budget = {.seconds = options.budget},
+                                           .seed = options.seed,
+                                           .first = std::move(first),
+                                           .device = ctx.device()});
+  if (found.fault) throw Error(ErrorKind::refused, {*found.fault});
+  if (found.best() == nullptr) {
+    const std::string why =
+        found.candidates.empty() ? "there was no time" : to_string(found.candidates.front().problem.value());
     throw Error(ErrorKind::refused, "no-correct-candidate",
-                fmt::format("none of {} candidates was correct", found.search.evaluations));
-  line["config"] = found.record->config;
-  line["evaluations"] = found.search.evaluations;
+                fmt::format("none of {} candidates was correct; the first: {}", found.evaluations, why));
+  }
+  return found;
+}
+
+void measure(const Context& ctx, const Prepared& one, const Options& options, std::vector<Settings> first,
+             nlohmann::json& line) {
+  if (one.failed) throw Error(*one.failed);
+  const auto bench = tune::make_gpu_bench(ctx.device_context(), one.task);
+  const tune::SearchResult found = find_config(ctx, one, *bench, options, std::move(first));
+  line["config"] = found.best()->config;
+  line["evaluations"] = found.evaluations;
   std::vector<Runner> runners;
-  runners.push_back({.name = "ours", .loaded = bench->load(found.search.kernel)});
+  runners.push_back({.name = "ours", .loaded = bench->load(found.kernel)});
   add_vendor(*bench, runners, line);
-  if (std::stoul(problem.at("m")) <= kFewRows)
+  if (std::stoul(one.problem.at("m")) <= kFewRows)
     for (const StreamForm& form : kStreams)
-      runners.push_back({.name = "streaming", .loaded = bench->load(streaming_candidate(ctx, task, form))});
+      runners.push_back(
+          {.name = "streaming", .loaded = bench->load(streaming_candidate(ctx, one.task, form))});
   time_in_turns(*bench, runners);
   tell_ratios(runners, line);
 }
 
-/// A case that fails is told in its line. Throws what the device does not survive, when that is told.
-nlohmann::json line_of(const Context& ctx, const Settings& problem, const Options& options) {
-  nlohmann::json line = {{"problem", problem},
+/// A case that fails says why in its line.
+nlohmann::json line_of(const Context& ctx, const Prepared& one, const Options& options,
+                       std::vector<Settings> first) {
+  nlohmann::json line = {{"problem", one.problem},
                          {"device", ctx.device().name},
                          {"library", library_version()},
                          {"linker", to_string(ctx.linker().version())}};
   const double ms = milliseconds_of([&] {
     try {
-      measure(ctx, problem, options, line);
+      measure(ctx, one, options, std::move(first), line);
     } catch (const Error& error) {
       line["failure"] = error.diagnostics().front().message;
     }
@@ -225,44 +310,37 @@ nlohmann::json line_of(const Context& ctx, const Settings& problem, const Option
   return line;
 }
 
-/// Records of short searches are no others'.
-std::filesystem::path records_folder(const Options& options) {
-  return options.records.empty() ? std::filesystem::temp_directory_path() / "gemm_vs_cublaslt"
-                                 : std::filesystem::path(options.records + ".tuned");
-}
-
-std::vector<Settings> problems_of(const Options& options) {
+/// Those that the lines do not have.
+std::vector<Settings> problems_of(const Options& options, const std::vector<nlohmann::json>& lines) {
   std::vector<Settings> problems;
   for (const SuiteType& type : options.types)
-    for (const Shape& shape : options.shapes)
-      problems.push_back(gemm_template().problem(suite_problem(shape, type)));
+    for (const Shape& shape : options.shapes) {
+      const Settings problem = gemm_template().problem(suite_problem(shape, type));
+      const auto same = [&](const nlohmann::json& line) {
+        return line.at("problem").get<Settings>() == problem;
+      };
+      if (std::ranges::none_of(lines, same)) problems.push_back(problem);
+    }
   return problems;
 }
 
 void run(const Options& options) {
   std::vector<nlohmann::json> lines;
   if (!options.records.empty()) lines = read_lines(options.records);
-  const Context ctx({.device = "gpu", .records_folder = records_folder(options)});
+  const Context ctx({.device = "gpu"});
+  Preparation cases(ctx, problems_of(options, lines), options.seed);
   const auto begin = std::chrono::steady_clock::now();
-  std::size_t left = 0;
-  for (const Settings& problem : problems_of(options)) {
-    const auto same = [&](const nlohmann::json& line) {
-      return line.at("problem") == nlohmann::json(problem);
-    };
-    if (std::ranges::any_of(lines, same)) continue;
-    const std::chrono::duration<double> gone = std::chrono::steady_clock::now() - begin;
-    if (gone.count() > options.seconds) {
-      ++left;
-      continue;
-    }
-    const nlohmann::json& line = lines.emplace_back(line_of(ctx, problem, options));
+  while (cases.left() > 0 &&
+         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < options.seconds) {
+    const Prepared one = cases.next();
+    lines.push_back(line_of(ctx, one, options, first_configs(one, lines)));
+    const nlohmann::json& line = lines.back();
     if (!options.records.empty()) std::ofstream(options.records, std::ios::app) << line.dump() << '\n';
-    fmt::print(stderr, "{} {} {:.1f} s\n", problem.at("a"), row_of(line).substr(1),
-               line.at("seconds").get<double>());
-    ctx.synchronize();  // a device that a kernel has brought down is told of here, when its line is kept
+    fmt::print(stderr, "{:.1f} s {} {}", line.at("seconds").get<double>(), one.problem.at("a"), row_of(line));
+    ctx.synchronize();  // of a device that a kernel has brought down it is said here, with its line kept
   }
   if (options.records.empty()) print_table(lines);
-  fmt::print(stderr, "{} cases, {} left\n", lines.size(), left);
+  fmt::print(stderr, "{} cases, {} left\n", lines.size(), cases.left());
 }
 
 }  // namespace
@@ -276,5 +354,6 @@ int main(int argc, char** argv) try {
   return 0;
 } catch (const Error& error) {
   fmt::print(stderr, "{}\n", error.what());
-  return error.kind() == ErrorKind::missing ? 0 : static_cast<int>(error.kind());  // ./dev bench runs everywhere
+  return error.kind() == ErrorKind::missing ? 0
+                                            : static_cast<int>(error.kind());  // ./dev bench runs everywhere
 }
