@@ -5,7 +5,6 @@
 // holds, medians of the ratios turn by turn. With a file of records the command can be given again until all
 // cases are in it.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <charconv>
 #include <chrono>
@@ -129,6 +128,8 @@ Options read_options(int argc, char** argv) {
   if (options.budget <= 0) refuse("a search without a budget would not end");
   if (!options.print.empty() && !std::filesystem::exists(options.print))
     refuse(fmt::format("there is no file '{}'", options.print));
+  if (!options.records.empty() && !std::ofstream(options.records, std::ios::app))
+    refuse(fmt::format("'{}' cannot be written", options.records));
   return options;
 }
 

@@ -14,10 +14,10 @@
 #include "ptxloom/gemm.hpp"
 
 // What gemm_vs_cublaslt has measured: one JSON object a line for each case, and the table people read.
-//   problem; device, library, linker; config, us, evaluations, seconds: of ours; cublaslt: its version.
-//   default, best, streaming: what ours is compared with, each {us, ratio, low, high}: its time, the median
-//   of its time over ours, turn by turn, and where that lies with 95 % confidence. refused: why cuBLASLt has
-//   no time; failure: why ours has none.
+//   problem; device, library, linker; config, us, evaluations: of ours; cublaslt: its version; seconds: of
+//   all that was done for the case. default, best, streaming: what ours is compared with, each {us, ratio,
+//   low, high}: its time, the median of its time over ours, turn by turn, and where that lies with 95 %
+//   confidence. refused: why cuBLASLt has no time; failure: why ours has none.
 namespace ptxloom::bench {
 
 inline std::vector<nlohmann::json> read_lines(const std::string& file) {
