@@ -25,11 +25,11 @@ class Bench {
   virtual ~Bench() = default;
   /// Throws Error for what cannot be loaded.
   virtual std::unique_ptr<Loaded> load(const Candidate& candidate) = 0;
-  /// The vendor's library, ready to do the task's product; by the fastest of its algorithms. Throws Error
-  /// where there is none.
+  /// The vendor's library, ready to do the task's product. Throws Error where there is none.
   struct Vendor {
-    std::string name;  ///< "cuBLASLt 13.1.0"
-    std::unique_ptr<Loaded> loaded;
+    std::string name;                  ///< "cuBLASLt 13.1.0"
+    std::unique_ptr<Loaded> standard;  ///< by the algorithm it proposes first: what a program gets unasked
+    std::unique_ptr<Loaded> fastest;   ///< by the fastest of those it proposes
   };
   virtual Vendor load_vendor() = 0;
   /// Fills outputs with `poison`, and gives tensors that are read and written their first content.

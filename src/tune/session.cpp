@@ -96,15 +96,15 @@ Reading Session::measure(const Candidate& candidate, bool verify, int samples, b
 Reading Session::measure_vendor(int samples, bool& lost) {
   Reading whole = attempt(
       [&](Reading& reading) {
-        if (!vendor_.loaded) {
+        if (!vendor_.fastest) {
           vendor_ = bench_.load_vendor();
-          reading.problem = check(*vendor_.loaded);
+          reading.problem = check(*vendor_.fastest);
         }
-        if (!reading.problem) time(*vendor_.loaded, samples, reading);
+        if (!reading.problem) time(*vendor_.fastest, samples, reading);
       },
       lost);
   whole.library = vendor_.name;
-  if (whole.problem) vendor_.loaded.reset();
+  if (whole.problem) vendor_.fastest.reset();
   return whole;
 }
 

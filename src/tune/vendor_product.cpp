@@ -16,8 +16,9 @@ namespace {
 
 using cuda::CublasLt;
 
-constexpr std::uint64_t kWorkspace = std::uint64_t{32} << 20;  // what NVIDIA recommends for its largest chips
-constexpr int kProposals = 8;
+constexpr std::uint64_t kWorkspace = std::uint64_t{64}
+                                     << 20;  // twice what NVIDIA recommends for its largest chips
+constexpr int kProposals = 32;
 
 /// One of the library's objects.
 template <typename T>

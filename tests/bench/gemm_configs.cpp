@@ -89,7 +89,7 @@ void compare(const Context& ctx, const Settings& words, const std::vector<std::s
   try {
     tune::Bench::Vendor vendor = bench->load_vendor();
     entries.push_back(
-        {.words = vendor.name, .remark = "best of its algorithms", .loaded = std::move(vendor.loaded)});
+        {.words = vendor.name, .remark = "best of its algorithms", .loaded = std::move(vendor.fastest)});
   } catch (const Error& error) {
     entries.push_back({.words = "cuBLASLt", .remark = error.what()});
   }

@@ -71,8 +71,8 @@ int cublasLtMatmulAlgoGetHeuristic(void*, const Operation* operation, const Layo
   const bool f64 = a->type == kF64 && b->type == kF64 && c->type == kF64 && d->type == kF64 &&
                    operation->compute == 70 && operation->scale == kF64;
   if (!s8 && !f64) return kNotSupported;
-  // Of three, one that does not hold what it promises.
-  for (; *found < wanted && *found < 3; ++*found)
+  // Of four, one that it takes back at once, and one that fails when it is used.
+  for (; *found < wanted && *found < 4; ++*found)
     proposals[*found] = {
         {static_cast<std::uint64_t>(*found)}, 1024, *found == 1 ? kNotSupported : kSuccess, 1, {}};
   return kSuccess;
@@ -114,7 +114,7 @@ extern "C" int cublasLtMatmul(void*, const Operation* operation, const void* alp
                               const void* c, const Layout* lc, void* d, const Layout* ld,
                               const std::uint64_t* algorithm, void* workspace, std::size_t workspace_bytes,
                               void*) {
-  if (algorithm == nullptr || algorithm[0] == 1 || workspace == nullptr || workspace_bytes < 1024)
+  if (algorithm == nullptr || algorithm[0] % 2 == 1 || workspace == nullptr || workspace_bytes < 1024)
     return kInvalidValue;
   if (operation->scale == kF64)
     multiply<double, double>(*operation, alpha, a, *la, b, *lb, beta, c, *lc, d, *ld);

@@ -62,6 +62,24 @@ TEST_CASE("the vendor's library is asked for the product that gemm computes, of 
   }
 }
 
+TEST_CASE("what the vendor's library proposes first can be timed beside the fastest") {
+  fresh_fake();
+  const tune::Task task = make_task({{"m", "19"}, {"n", "23"}, {"k", "29"}, {"a", "s8"}});
+  const DeviceContext device(fake_libraries());
+  const auto bench = tune::make_gpu_bench(device, task);
+  const tune::Bench::Vendor vendor = bench->load_vendor();
+  const std::size_t d = task.tensors.size() - 1;
+  for (tune::Bench::Loaded* by : {vendor.standard.get(), vendor.fastest.get()}) {
+    REQUIRE(by != nullptr);
+    HostTensor output = poisoned_tensor(task.tensors[d].plan);
+    bench->prepare(kPoison);
+    bench->run(*by);
+    bench->read(d, output.bytes);
+    CHECK(verify(task.expected, output).ok());
+    CHECK(bench->time_us(*by) > 0);
+  }
+}
+
 TEST_CASE("the vendor's result is verified like any other") {
   tune::Task task = make_task({{"m", "19"}, {"n", "23"}, {"k", "29"}, {"a", "s8"}});
   task.expected.points[5].value += 1;
