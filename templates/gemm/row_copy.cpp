@@ -7,7 +7,8 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-constexpr int kPatternRows = 8;  // after which a swizzle begins again
+constexpr int kPatternRows = 8;   // after which a swizzle begins again
+constexpr int kRowsOfThread = 2;  // at a time
 
 void move(KernelBuilder& k, Address from, Address to, int bytes) {
   const int words = bytes == 16 ? 2 : 1;
@@ -45,24 +46,24 @@ RowCopy::RowCopy(KernelBuilder& k, const Problem& p, const Tile& part, const Row
   columns_left_ = KernelBuilder::as(s32, k.sub(in.n, column));
 }
 
-// Narrow units take many turns: they go round, by the rows of the pattern.
+// A few rows of each thread at a time, by whole patterns of the swizzle: more would not fit into registers.
 void RowCopy::copy(int bytes, int row, int column) {
   Place place = first_;
   if (row > 0) {
     place.to = k_.add(place.to, k_.mul_wide(ld_, row * size_));
     place.rows_left = k_.sub(place.rows_left, row);
   }
-  if (rows_at_once_ >= kPatternRows || part_.rows() <= kPatternRows)
-    return copy_rows(place, part_.rows(), bytes, column);
+  const int rows = std::max(kPatternRows, kRowsOfThread * rows_at_once_);
+  if (part_.rows() <= rows) return copy_rows(place, part_.rows(), bytes, column);
   const Place moving{.from = k_.mov(u32, place.from),
                      .to = k_.mov(u64, place.to),
                      .rows_left = k_.mov(s32, place.rows_left)};
-  k_.for_(0, part_.rows() / kPatternRows, 1, [&](Reg) {
+  k_.for_(0, part_.rows() / rows, 1, [&](Reg) {
     k_.pragma("\"nounroll\"");
-    copy_rows(moving, kPatternRows, bytes, column);
-    k_.emit("add.u64", moving.to, moving.to, k_.mul_wide(ld_, kPatternRows * size_));
-    k_.emit("add.u32", moving.from, moving.from, kPatternRows * part_.row_bytes());
-    k_.emit("sub.s32", moving.rows_left, moving.rows_left, kPatternRows);
+    copy_rows(moving, rows, bytes, column);
+    k_.emit("add.u64", moving.to, moving.to, k_.mul_wide(ld_, rows * size_));
+    k_.emit("add.u32", moving.from, moving.from, rows * part_.row_bytes());
+    k_.emit("sub.s32", moving.rows_left, moving.rows_left, rows);
   });
 }
 
