@@ -207,12 +207,12 @@ TEST_CASE("what scales of blocks do not go with is refused", "[gemm]") {
 TEST_CASE("GemmProblem has scales of blocks, which a launch wants", "[gemm]") {
   const Gemm made =
       gemm(executor(),
-           {.m = 64, .n = 64, .k = 64, .a = bf16, .scale_a = GemmScale::block, .scale_b = GemmScale::block});
+           {.m = 64, .n = 64, .k = 200, .a = bf16, .scale_a = GemmScale::block, .scale_b = GemmScale::block});
   CHECK(made.problem().at("scale_a") == "block");
   CHECK(made.problem().at("scale_b") == "block");
-  std::vector<std::uint16_t> a(64 * 64), b(64 * 64);
-  std::vector<float> d(64 * 64), scale(64);
-  const GemmOperands operands{.a = a.data(), .b = b.data(), .d = d.data(), .scale_a = scale.data()};
+  std::vector<std::uint16_t> a(64 * 200), b(64 * 200);
+  std::vector<float> d(64 * 64), scale(129);  // which may begin anywhere
+  const GemmOperands operands{.a = a.data(), .b = b.data(), .d = d.data(), .scale_a = scale.data() + 1};
   CHECK(error_of([&] { made.launch(nullptr, operands); }).diagnostics().front().message ==
         "scale_b is not given");
   GemmOperands overlapping = operands;
