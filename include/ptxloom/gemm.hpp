@@ -26,8 +26,8 @@ enum class MatrixLayout : std::uint8_t { row, col };
 enum class Activation : std::uint8_t { none, relu, gelu, gelu_tanh, silu };
 
 /// f32 factors in memory: one for the whole matrix; one for each row of A or column of B; or one for each
-/// block, of A 1 x 128 (ceil(k / 128) rows of m factors), of B 128 x 128 (ceil(n / 128) rows of ceil(k /
-/// 128)).
+/// block, of A 1 x 128 along k, of B 128 x 128. Factors of blocks lie in ceil(k / 128) rows of m (A), in
+/// ceil(n / 128) rows of ceil(k / 128) (B).
 enum class GemmScale : std::uint8_t { none, tensor, vector, block };
 
 /// Sizes in elements. A leading dimension of 0 means tight. The types default as the command line's do: b =

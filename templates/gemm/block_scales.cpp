@@ -24,7 +24,8 @@ BlockScales::BlockScales(KernelBuilder& k, const Config& config, const FunctionI
       read_b_(k.reg(f32)) {
   for (int tile = 0; tile < in.tiles; ++tile)
     for (int reg = 0; reg < map_.registers; ++reg)
-      rows_.try_emplace(row_of(tile, reg), Row{k.reg(pred), k.reg(f32), k.reg(f32)});
+      if (const int row = row_of(tile, reg); !rows_.contains(row))
+        rows_[row] = {.inside = k.reg(pred), .read = k.reg(f32), .factor = k.reg(f32)};
 }
 
 // Where only B has scales all rows are alike.
@@ -69,9 +70,11 @@ void BlockScales::read() {
   if (b_) k_.emit("ld.global.nc.f32", read_b_, k_.at(k_.mad_wide(block, f32.bytes(), b_of_warp_)));
   if (!a_) return;
   const Reg first = k_.fma(k_.mul_wide(block, in_.m), f32.bytes(), a_of_lane_);
-  for (const auto& [number, row] : rows_)
-    k_.guarded(row.inside,
-               [&] { k_.emit("ld.global.nc.f32", row.read, k_.at(first, number * f32.bytes())); });
+  for (const auto& [number, row] : rows_) {
+    const Reg into = row.read;
+    const Address from = k_.at(first, number * f32.bytes());
+    k_.guarded(row.inside, [&] { k_.emit("ld.global.nc.f32", into, from); });
+  }
 }
 
 void BlockScales::add(const Accumulators& parts, const Accumulators& sums) {

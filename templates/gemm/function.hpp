@@ -21,7 +21,7 @@ struct FunctionTensor {
   std::string_view name;
   Type type;
   std::vector<std::uint64_t> shape;
-  GemmScale each = GemmScale::tensor;  ///< what has one
+  GemmScale each = GemmScale::tensor;  ///< what has one of its own
 };
 /// In the order of the kernel's parameters.
 std::vector<FunctionTensor> function_tensors(const Problem& problem);

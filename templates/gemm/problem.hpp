@@ -58,8 +58,8 @@ struct Problem {
   Type arithmetic;   ///< of what becomes of their sums: f32 where those are integers and D is not s32
   double alpha = 1, beta = 0;  // integers where the arithmetic is s32
   Function function;
-  bool promoted = false;  ///< tensor cores sum kPromoted products at most, the rest is f32; so it is of
-                          ///< scales of blocks too
+  bool promoted = false;  ///< tensor cores sum kPromoted products at most, the rest is f32; with scales of
+                          ///< blocks too
 
   /// Throws Error(usage) for types that do not go together and leading dimensions that are too small.
   Problem(const ParameterSpace& space, const Settings& words);
