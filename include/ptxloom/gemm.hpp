@@ -25,8 +25,10 @@ enum class MatrixLayout : std::uint8_t { row, col };
 /// gelu: x * Phi(x); gelu_tanh: its approximation by tanh; silu: x / (1 + exp(-x)).
 enum class Activation : std::uint8_t { none, relu, gelu, gelu_tanh, silu };
 
-/// f32 factors in memory: one for the whole matrix, or one for each row of A or column of B.
-enum class GemmScale : std::uint8_t { none, tensor, vector };
+/// f32 factors in memory: one for the whole matrix; one for each row of A or column of B; or one for each
+/// block, of A 1 x 128 along k, of B 128 x 128. Factors of blocks lie in ceil(k / 128) rows of m (A), in
+/// ceil(n / 128) rows of ceil(k / 128) (B).
+enum class GemmScale : std::uint8_t { none, tensor, vector, block };
 
 /// Sizes in elements. A leading dimension of 0 means tight. The types default as the command line's do: b =
 /// a, d = f32 (s32 for integers, f64 for f64), c = d. beta = 0 never reads C.

@@ -186,7 +186,8 @@ Access access_of(const Specs& specs, const Target& target, const Matrix& matrix)
 int estimated_registers(const Target& target, const Problem& p, const Config& c) {
   if (c.strategy == Strategy::wgmma) return WgmmaPlan(target.info(), p, c).needed_registers;
   const int staging = staging_registers(p.a, c.a, c.tile_m, c) + staging_registers(p.b, c.b, c.tile_n, c);
-  const int accumulators = c.warp_m() * c.warp_n() * p.accumulator.bytes() / 128;
+  const int sums = p.function.by_block() ? 2 : 1;  // of a block, and of all
+  const int accumulators = sums * c.warp_m() * c.warp_n() * p.accumulator.bytes() / 128;
   const int fragments = (c.warp_m() * p.a.type.bytes() + c.warp_n() * p.b.type.bytes()) * c.mma_k / 128;
   return accumulators + 2 * fragments + staging + 40;
 }

@@ -14,14 +14,16 @@ constexpr auto kLog2E = static_cast<float>(std::numbers::log2e);
 std::vector<FunctionTensor> function_tensors(const Problem& p) {
   const Function& f = p.function;
   std::vector<FunctionTensor> tensors;
-  const auto scale = [&](std::string_view name, GemmScale kind, std::uint64_t extent) {
-    const bool each = kind == GemmScale::vector;
-    if (kind != GemmScale::none) tensors.push_back({name, f32, each ? extent : 1, each});
+  using Shape = std::vector<std::uint64_t>;
+  const auto scale = [&](std::string_view name, GemmScale each, std::uint64_t extent, const Shape& blocks) {
+    if (each == GemmScale::none) return;
+    const Shape flat{each == GemmScale::vector ? extent : 1};
+    tensors.push_back({name, f32, each == GemmScale::block ? blocks : flat, each});
   };
-  if (f.bias) tensors.push_back({"bias", *f.bias, p.n, true});
-  scale("scale_a", f.scale_a, p.m);
-  scale("scale_b", f.scale_b, p.n);
-  if (f.scale_d) tensors.push_back({"scale_d", f32, 1, false});
+  if (f.bias) tensors.push_back({"bias", *f.bias, {p.n}, GemmScale::vector});
+  scale("scale_a", f.scale_a, p.m, {scale_blocks(p.k), p.m});
+  scale("scale_b", f.scale_b, p.n, {scale_blocks(p.n), scale_blocks(p.k)});
+  if (f.scale_d) tensors.push_back({"scale_d", f32, {1}});
   return tensors;
 }
 
@@ -49,7 +51,9 @@ FunctionInputs function_parameters(KernelBuilder& k, const Problem& p) {
   if (p.reads_c()) in.beta = k.param(p.arithmetic, "beta");
   for (const FunctionTensor& tensor : function_tensors(p)) {
     const Reg address = k.pointer(tensor.type, std::string(tensor.name)).base;
-    if (tensor.each)
+    if (tensor.each == GemmScale::block)
+      in.blocks[tensor.name] = address;
+    else if (tensor.each == GemmScale::vector)
       in.vectors[tensor.name] = address;
     else if (const Reg scale = k.load("global", f32, k.at(address)); tensor.name == "scale_d")
       in.scale_d = scale;

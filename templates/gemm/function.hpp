@@ -12,15 +12,16 @@
 
 // What D is of a sum of products:
 //   scale_d * activation(alpha * scale_a * scale_b * sum + beta * C + bias)
-// of which a problem names what it needs. Both strategies' epilogues apply it to each element.
+// of which a problem names what it needs. Both strategies' epilogues apply it to each element. Scales of
+// blocks are in the sum already (block_scales.hpp).
 namespace ptxloom::gemm_kernel {
 
-/// A vector, or a single number, in memory that the function reads.
+/// Numbers in memory that the function reads.
 struct FunctionTensor {
   std::string_view name;
   Type type;
-  std::uint64_t count = 0;
-  bool each = false;  ///< one for each row or column
+  std::vector<std::uint64_t> shape;
+  GemmScale each = GemmScale::tensor;  ///< what has one of its own
 };
 /// In the order of the kernel's parameters.
 std::vector<FunctionTensor> function_tensors(const Problem& problem);
@@ -35,6 +36,7 @@ struct FunctionInputs {
   std::vector<Reg> scales = {};      ///< of A and B as wholes; multiplied late, for they come from memory
   std::optional<Reg> beta, scale_d;  ///< where they are more than nothing
   std::map<std::string_view, Reg> vectors = {};  ///< addresses: bias, scale_a, scale_b
+  std::map<std::string_view, Reg> blocks = {};   ///< addresses: scale_a, scale_b
 };
 /// Declares the kernel's parameters.
 FunctionInputs function_parameters(KernelBuilder& k, const Problem& problem);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "block_scales.hpp"
 #include "cluster_sum.hpp"
 #include "copy.hpp"
 #include "epilogue.hpp"
@@ -34,6 +35,7 @@ class Generator {
     Operand a = operand(plan_a(p_, c_), {a_, lda_, block_row_, m_, depth_, shared_, thread_}, warp_row_);
     const Reg b_tile = k_.add(shared_, a_bytes_);
     Operand b = operand(plan_b(p_, c_), {b_, ldb_, block_column_, n_, depth_, b_tile, thread_}, warp_column_);
+    start_scales(a.fragments.order());
     accumulate(a, b);
     epilogue(a.fragments.order(), b.fragments.order());
     k_.ret();
@@ -72,6 +74,7 @@ class Generator {
     const TileOrigin tile = tiles.own();
     block_row_ = tile.row;
     block_column_ = tile.column;
+    whole_depth_ = depth_;
     if (c_.split > 1) take_part(tiles.part(depth_));
 
     lane_ = k_.and_(thread_, 31);
@@ -94,6 +97,20 @@ class Generator {
     a_ = along_k(p_.a, a_, lda_);
     b_ = along_k(p_.b, b_, ldb_);
     depth_ = k_.sub(part.end, part.begin);
+    part_begin_ = part.begin;
+  }
+
+  void start_scales(Order rows) {
+    if (!p_.function.by_block()) return;
+    scales_.emplace(k_, c_, function_,
+                    BlockScaleInputs{.m = m_,
+                                     .n = n_,
+                                     .depth = whole_depth_,
+                                     .begin = c_.split > 1 ? part_begin_ : k_.mov(u32, 0),
+                                     .lane = lane_,
+                                     .tiles = c_.warp_m() / c_.mma_m,
+                                     .rows = rows});
+    scales_->start(k_.add(block_row_, warp_row_), k_.add(block_column_, warp_column_));
   }
 
   Operand operand(const OperandPlan& plan, const CopyInputs& in, Reg warp_origin) {
@@ -161,7 +178,8 @@ class Generator {
 
   void accumulate(Operand& a, Operand& b) {
     k_.section("accumulators");
-    zero_accumulators();
+    accumulators_ = zeroed_accumulators();
+    if (scales_) scaled_ = zeroed_accumulators();
     k_.section("fill the pipeline");
     const Reg writing = fill(a, b), reading = k_.mov(u32, 0);
     const Reg tiles_left = k_.mov(s32, k_.div(k_.add(depth_, c_.tile_k - 1), c_.tile_k));
@@ -173,6 +191,7 @@ class Generator {
     k_.section("main loop: one tile along k a turn");
     k_.do_while([&] {
       k_.pragma("\"nounroll\"");
+      if (scales_) scales_->advance();
       read_from(a, b, reading);
       if (!c_.across_tiles) load_step(a, b, 0);
       const int steps = c_.k_steps();
@@ -184,7 +203,8 @@ class Generator {
           load_step(a, b, 0);
         if (step == 0) a.copy.issue(writing);
         if (step == std::min(1, steps - 2)) b.copy.issue(writing);
-        multiply(a.sets[static_cast<std::size_t>(step % 2)], b.sets[static_cast<std::size_t>(step % 2)]);
+        multiply(a.sets[static_cast<std::size_t>(step % 2)], b.sets[static_cast<std::size_t>(step % 2)],
+                 scales_ && step == 0);
         if (step != steps - 2) continue;
         finish_copies(a, b);
         await_stage(a, b);
@@ -192,34 +212,39 @@ class Generator {
         next_stage(writing);
         if (c_.across_tiles) read_from(a, b, reading);
       }
+      if (scales_) scales_->add(accumulators_, scaled_);
       k_.emit("sub.s32", tiles_left, tiles_left, 1);
       return k_.gt(tiles_left, 0);
     });
     if (a.copy.asynchronous() || b.copy.asynchronous()) k_.emit("cp.async.wait_all");
   }
 
-  void zero_accumulators() {
+  Accumulators zeroed_accumulators() {
+    Accumulators made;
     const Type type = p_.accumulator == s32 ? b32 : p_.accumulator;
     const int registers = c_.mma.operand("D").registers();
     for (int i = 0; i < c_.warp_m() / c_.mma_m; ++i) {
-      auto& row = accumulators_.emplace_back();
+      auto& row = made.emplace_back();
       for (int j = 0; j < c_.warp_n() / c_.mma_n; ++j) {
         row.push_back(k_.regs(type, registers));
         for (const Reg& r : row.back())
           k_.emit(type == b32 ? "mov.b32" : type == f32 ? "mov.f32" : "mov.f64", r, Arg::zero(type));
       }
     }
+    return made;
   }
 
-  // Back and forth along n, so that neighbouring instructions share a fragment.
-  void multiply(const Fragments::Tiles& a, const Fragments::Tiles& b) {
+  // Back and forth along n, so that neighbouring instructions share a fragment. `anew`: to sums of none.
+  void multiply(const Fragments::Tiles& a, const Fragments::Tiles& b, bool anew) {
     const bool scalar_a = is_scalar("A"), scalar_b = is_scalar("B"), scalar_sum = is_scalar("D");
+    std::vector<Reg> zeros;
+    if (anew) zeros.assign(accumulators_[0][0].size(), k_.mov(f32, Arg::zero(f32)));
     for (std::size_t i = 0; i < a.size(); ++i)
       for (std::size_t step = 0; step < b.size(); ++step) {
         const std::size_t j = i % 2 == 0 ? step : b.size() - 1 - step;
         const std::vector<Reg>& sum = accumulators_[i][j];
         const Arg d = operand_of(sum, scalar_sum);
-        k_.emit(c_.mma, d, operand_of(a[i], scalar_a), operand_of(b[j], scalar_b), d);
+        k_.emit(c_.mma, d, operand_of(a[i], scalar_a), operand_of(b[j], scalar_b), anew ? Arg(zeros) : d);
       }
   }
 
@@ -245,7 +270,8 @@ class Generator {
                           .c = {c_pointer_, ldc_},
                           .d = {d_pointer_, ldd_},
                           .shared = shared_};
-    emit_cluster_sum(k_, p_, c_, accumulators_, {.shared = shared_, .thread = thread_, .barrier = 0},
+    emit_cluster_sum(k_, p_, c_, scales_ ? scaled_ : accumulators_,
+                     {.shared = shared_, .thread = thread_, .barrier = 0},
                      [&](const Accumulators& sums, int) {
                        result.accumulators = sums;
                        emit_epilogue(k_, p_, c_, result);
@@ -257,9 +283,11 @@ class Generator {
   const Config& c_;
   Reg m_, n_, depth_, a_, b_, c_pointer_, d_pointer_, lda_, ldb_, ldc_, ldd_;
   FunctionInputs function_;
+  Reg whole_depth_, part_begin_;
   Reg thread_, lane_, warp_row_, warp_column_, block_row_, block_column_, shared_;
   int a_bytes_ = 0, stage_bytes_ = 0;
-  Accumulators accumulators_;
+  Accumulators accumulators_, scaled_;  // where blocks have scales: of one block, and of all
+  std::optional<BlockScales> scales_;
 };
 
 LaunchPlan launch_plan(const Target& target, const Problem& p, const Config& c) {

@@ -45,8 +45,8 @@ std::vector<Area> areas(const Settings& problem, const Settings& config,
   std::vector<Area> all;
   for (const TensorPlan& tensor : tensors) {
     const auto size = static_cast<std::uint64_t>(tensor.type.bytes());
-    if (tensor.shape.size() == 1) {
-      all.push_back({tensor.name, 1, tensor.shape[0] * size, tensor.shape[0] * size, size});
+    if (!problem.contains("ld" + tensor.name)) {  // no matrix
+      all.push_back({tensor.name, 1, tensor.bytes(), tensor.bytes(), size});
       continue;
     }
     const std::uint64_t length = row_length(problem, tensor.name), ld = tensor.shape[1];

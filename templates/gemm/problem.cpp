@@ -79,6 +79,7 @@ constexpr std::pair<std::string_view, Activation> kActivations[] = {{"none", Act
 
 GemmScale scale_of(const std::string& word) {
   if (word == "none") return GemmScale::none;
+  if (word == "block") return GemmScale::block;
   return word == "tensor" ? GemmScale::tensor : GemmScale::vector;
 }
 
@@ -110,10 +111,15 @@ Function function_of(const Settings& words) {
 
 void check_function(const Settings& words) {
   const std::string& d = words.at("d");
-  if ((d != "s32" && d != "f64") || function_of(words).none()) return;
-  throw Error(ErrorKind::usage, "gemm-types",
-              fmt::format("gemm: bias, activation, add_c and scales do not go with d={}", d),
-              "they are computed in f32: with integers, d may be f32, f16, bf16 or s8");
+  const Function function = function_of(words);
+  if ((d == "s32" || d == "f64") && !function.none())
+    throw Error(ErrorKind::usage, "gemm-types",
+                fmt::format("gemm: bias, activation, add_c and scales do not go with d={}", d),
+                "they are computed in f32: with integers, d may be f32, f16, bf16 or s8");
+  if (function.by_block() && !type_word(words, "a").is_float())
+    throw Error(ErrorKind::usage, "gemm-types",
+                fmt::format("gemm: scales of blocks do not go with a={}", words.at("a")),
+                "sums of integers stay integers over all of k: scale them by tensor, row or col");
 }
 
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 46;  // of one matrix
@@ -180,8 +186,8 @@ Problem::Problem(const ParameterSpace& space, const Settings& given) {
   check_bytes({"d", d.type, true, m, n, std::max(c.ld, d.ld)});
   alpha = std::stod(words.at("alpha"));
   beta = std::stod(words.at("beta"));
-  promoted = words.at("sums") == "promoted";
   function = function_of(words);
+  promoted = words.at("sums") == "promoted" || function.by_block();
 }
 
 std::string activation_word(Activation activation) {
@@ -192,6 +198,7 @@ std::string activation_word(Activation activation) {
 
 std::string scale_word(GemmScale scale, std::string_view each) {
   if (scale == GemmScale::none) return "none";
+  if (scale == GemmScale::block) return "block";
   return scale == GemmScale::tensor ? "tensor" : std::string(each);
 }
 

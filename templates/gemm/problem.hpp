@@ -28,6 +28,12 @@ struct Result {
 };
 
 inline constexpr int kPromoted = 128;
+/// Of k, and of columns of B: what has a scale of its own. As many products as tensor cores sum at most.
+inline constexpr int kScaleBlock = kPromoted;
+/// Blocks of so many elements, the last maybe not whole.
+inline std::uint64_t scale_blocks(std::uint32_t extent) {
+  return (std::uint64_t{extent} + kScaleBlock - 1) / kScaleBlock;
+}
 /// Of which some tensor cores keep less of a sum than f32 has.
 bool is_fp8(Type type);
 
@@ -40,6 +46,7 @@ struct Function {
   bool scale_d = false;
 
   bool none() const;
+  bool by_block() const { return scale_a == GemmScale::block || scale_b == GemmScale::block; }
   bool by_column() const { return bias || scale_b == GemmScale::vector; }
 };
 
@@ -51,7 +58,8 @@ struct Problem {
   Type arithmetic;   ///< of what becomes of their sums: f32 where those are integers and D is not s32
   double alpha = 1, beta = 0;  // integers where the arithmetic is s32
   Function function;
-  bool promoted = false;  ///< tensor cores sum kPromoted products at most, the rest is f32
+  bool promoted = false;  ///< tensor cores sum kPromoted products at most, the rest is f32; with scales of
+                          ///< blocks too
 
   /// Throws Error(usage) for types that do not go together and leading dimensions that are too small.
   Problem(const ParameterSpace& space, const Settings& words);

@@ -41,15 +41,62 @@ class Values {
   std::vector<double> values_;
 };
 
+// A number that each row, column, block or tensor has, or what stands for it where there are none.
+class Vector {
+ public:
+  Vector(const Problem& p, std::span<const HostTensor> inputs, std::string_view name, double otherwise)
+      : otherwise_(otherwise) {
+    for (const FunctionTensor& one : function_tensors(p)) {
+      if (one.name != name) continue;
+      const HostTensor& given = tensor(inputs, name);
+      values_.resize(given.plan.elements());
+      decode(one.type, given.bytes, values_);
+    }
+  }
+  double operator[](std::uint64_t index) const {
+    if (values_.empty()) return otherwise_;
+    return values_[values_.size() == 1 ? 0 : index];
+  }
+
+ private:
+  double otherwise_;
+  std::vector<double> values_;
+};
+
+// Factors of A and B: those that all products of an element of D have in common, and those of a block.
+class Scales {
+ public:
+  Scales(const Problem& p, std::span<const HostTensor> inputs)
+      : p_(p), a_(p, inputs, "scale_a", 1), b_(p, inputs, "scale_b", 1) {}
+
+  double whole(std::uint64_t row, std::uint64_t column) const {
+    return (a_of_blocks() ? 1 : a_[row]) * (b_of_blocks() ? 1 : b_[column]);
+  }
+  double block(std::uint64_t row, std::uint64_t column, std::uint64_t k) const {
+    const std::uint64_t block = k / 128, blocks = (p_.k + std::uint64_t{127}) / 128;
+    return (a_of_blocks() ? a_[block * p_.m + row] : 1) *
+           (b_of_blocks() ? b_[column / 128 * blocks + block] : 1);
+  }
+
+ private:
+  bool a_of_blocks() const { return p_.function.scale_a == GemmScale::block; }
+  bool b_of_blocks() const { return p_.function.scale_b == GemmScale::block; }
+
+  const Problem& p_;
+  Vector a_, b_;
+};
+
 // Products that the tensor cores sum at once, at least.
 double step_of(const Problem& p) { return is_fp8(p.a.type) ? 32 : 8; }
 
 struct Dot {
   double sum = 0;
   double rounded = 0;  // what the errors of an accumulator grow with: partial sums that it rounds
+  double scaled = 0;   // and those of the f32 sum of scaled blocks
 };
 
-Dot dot(const Problem& p, const Values& a, const Values& b, std::uint64_t row, std::uint64_t column) {
+Dot dot(const Problem& p, const Values& a, const Values& b, const Scales& scales, std::uint64_t row,
+        std::uint64_t column) {
   Dot result;
   const std::uint64_t together = p.promoted ? kPromoted : p.k;
   for (std::uint64_t begin = 0; begin < p.k; begin += together) {
@@ -62,9 +109,11 @@ Dot dot(const Problem& p, const Values& a, const Values& b, std::uint64_t row, s
       sum += product;
       largest = std::max(largest, std::abs(sum));
     }
-    result.sum += sum;
+    const double scale = scales.block(row, column, begin);
+    result.sum += sum * scale;
     const double steps = std::ceil(double(end - begin) / step_of(p)) + 4;
-    result.rounded += (4 * steps + std::abs(lean)) * (largest + 1e-30);
+    result.rounded += (4 * steps + std::abs(lean)) * (largest * std::abs(scale) + 1e-30);
+    if (p.function.by_block()) result.scaled += 2 * std::abs(sum * scale) + std::abs(result.sum);
   }
   return result;
 }
@@ -83,27 +132,6 @@ Grid grid(Type type) {
   if (type == e5m2) return {.relative = 0x1p-2, .smallest = 0x1p-16, .largest = 57344};
   return {.smallest = 1, .largest = 127};  // s8
 }
-
-// A number that each row, column or tensor has, or what stands for it where there are none.
-class Vector {
- public:
-  Vector(const Problem& p, std::span<const HostTensor> inputs, std::string_view name, double otherwise)
-      : otherwise_(otherwise) {
-    for (const FunctionTensor& one : function_tensors(p)) {
-      if (one.name != name) continue;
-      values_.resize(one.count);
-      decode(one.type, tensor(inputs, name).bytes, values_);
-    }
-  }
-  double operator[](std::uint64_t index) const {
-    if (values_.empty()) return otherwise_;
-    return values_[values_.size() == 1 ? 0 : index];
-  }
-
- private:
-  double otherwise_;
-  std::vector<double> values_;
-};
 
 // What the element at (row, column) needs of the function's operands.
 struct Terms {
@@ -144,7 +172,8 @@ Expectation::Point point(const Problem& p, const Dot& dot, const Terms& terms, s
 
   const double step = grid(p.arithmetic).relative;
   const double kept = is_fp8(p.a.type) ? 0x1p-13 : step;  // sm_89, and wgmma of sm_90
-  const double summing = p.accumulator == s32 ? 0 : dot.rounded * kept * std::abs(terms.factor);
+  const double sums = dot.rounded * kept + dot.scaled * step;
+  const double summing = p.accumulator == s32 ? 0 : sums * std::abs(terms.factor);
   const double scaling = 4 * step * (std::abs(product) + std::abs(c) + std::abs(terms.bias));
   // An activation is no steeper than 1.13; what it is made of is approximate.
   const bool bent = f.activation != Activation::none && f.activation != Activation::relu;
@@ -184,14 +213,13 @@ Expectation reference(const Problem& p, std::span<const HostTensor> inputs) {
   const Values a(p.a, tensor(inputs, "a")), b(p.b, tensor(inputs, "b"));
   const bool complete = double(p.m) * p.n * p.k <= kBudget;
   Expectation expected{.tensor = "d", .points = {}, .complete = complete, .untouched = {}};
-  const Vector bias(p, inputs, "bias", 0), scale_a(p, inputs, "scale_a", 1), scale_b(p, inputs, "scale_b", 1),
-      scale_d(p, inputs, "scale_d", 1);
+  const Vector bias(p, inputs, "bias", 0), scale_d(p, inputs, "scale_d", 1);
+  const Scales scales(p, inputs);
   for (const auto& [row, column] : places(p, complete)) {
-    Terms terms{
-        .factor = p.alpha * scale_a[row] * scale_b[column], .bias = bias[column], .scale_d = scale_d[0]};
+    Terms terms{.factor = p.alpha * scales.whole(row, column), .bias = bias[column], .scale_d = scale_d[0]};
     if (p.reads_c())
       terms.c = decode(p.c.type, load_element(p.c.type, tensor(inputs, "c").bytes, row * p.c.ld + column));
-    expected.points.push_back(point(p, dot(p, a, b, row, column), terms, row * p.d.ld + column));
+    expected.points.push_back(point(p, dot(p, a, b, scales, row, column), terms, row * p.d.ld + column));
   }
   for (std::uint64_t row = 0; row < p.m && expected.untouched.size() < 4096; ++row)
     for (std::uint64_t column = p.n; column < p.d.ld && column < p.n + 16; ++column)

@@ -50,7 +50,7 @@ std::vector<Rule> mma_rules() {
       {"mma.sync of sm_89 keeps 13 bits of sums of 8-bit floats: sums=plain is what it has",
        {},
        [](const Target& target, const Problem& p, const Config&) {
-         return !p.promoted || target.info().number != 89;
+         return !p.promoted || p.function.by_block() || target.info().number != 89;
        }},
       {"mma.sync takes a tile_n of 16, 32, 64, 96, 128, 192 or 256",
        {"tile_n"},
@@ -124,6 +124,17 @@ const std::vector<Rule>& table() {
          [](const Target&, const Problem& p, const Config& c) {
            return (p.k + static_cast<unsigned>(c.tile_k) - 1) / static_cast<unsigned>(c.tile_k) >=
                   static_cast<unsigned>(c.split);
+         }},
+        {"scales of blocks change every 128 of k: tile_k is 128 at most",
+         {"tile_k"},
+         [](const Target&, const Problem& p, const Config& c) {
+           return !p.function.by_block() || c.tile_k <= kScaleBlock;
+         }},
+        {"with scale_b=block the columns of a warp, or of a warpgroup, lie in one block of 128: tile_n / "
+         "warps_n divides 128",
+         {"tile_n", "warps_n"},
+         [](const Target&, const Problem& p, const Config& c) {
+           return p.function.scale_b != GemmScale::block || kScaleBlock % c.warp_n() == 0;
          }}};
     for (const std::vector<Rule>& more : {wgmma_rules(), mma_rules()})
       list.insert(list.end(), more.begin(), more.end());

@@ -41,7 +41,7 @@ class GemmTemplate final : public Template {
                                      {"b", p.b.type, {p.b.rows, p.b.ld}, TensorPlan::Role::in}};
     if (p.reads_c()) plans.push_back({"c", p.c.type, {p.m, p.c.ld}, TensorPlan::Role::in});
     for (const FunctionTensor& tensor : function_tensors(p))
-      plans.push_back({std::string(tensor.name), tensor.type, {tensor.count}, TensorPlan::Role::in});
+      plans.push_back({std::string(tensor.name), tensor.type, tensor.shape, TensorPlan::Role::in});
     plans.push_back({"d", p.d.type, {p.m, p.d.ld}, TensorPlan::Role::out});
     return plans;
   }

@@ -122,6 +122,17 @@ class Generator {
     });
   }
 
+  std::optional<BlockScales> block_scales() {
+    if (!p_.function.by_block()) return std::nullopt;
+    return BlockScales(k_, c_, function_,
+                       {.m = m_,
+                        .n = n_,
+                        .depth = depth_,
+                        .begin = part_.begin,
+                        .lane = lane_,
+                        .tiles = c_.group_m() / kWgmmaRows});
+  }
+
   void multiply(TileScheduler& tiles, Pipeline& pipeline) {
     k_.section("the warpgroups: multiply, then store");
     const Reg group = k_.shr(warp_, 2), leads = k_.eq(k_.and_(thread_, kGroupThreads - 1), 0);
@@ -130,12 +141,19 @@ class Generator {
     const Reg column = c_.warps_n > 1 ? k_.mul(group, c_.group_n()) : none;
     const Reg warp_row = k_.fma(k_.and_(warp_, kWarpsOfGroup - 1), 16, row);
     const Reg depth = c_.split > 1 ? k_.sub(part_.end, part_.begin) : depth_;
-    const WgmmaInputs in{.depth = depth, .stages = shared_, .row = row, .column = column, .leads = leads};
+    std::optional<BlockScales> scales = block_scales();
+    const WgmmaInputs in{.depth = depth,
+                         .stages = shared_,
+                         .row = row,
+                         .column = column,
+                         .leads = leads,
+                         .scales = scales ? &*scales : nullptr};
     WgmmaLoop loop(k_, c_, plan_, pipeline, in);
     StoreInputs stores{.map = d_map_, .buffers = {}, .barrier = k_.add(group, 1), .leads = leads};
     if (c_.staged)
       stores.buffers = k_.fma(group, kStoreBuffers * plan_.store.bytes(), k_.add(shared_, plan_.stores_at));
     tiles.for_each([&](const TileOrigin& tile) {
+      if (scales) scales->start(k_.add(tile.row, warp_row), k_.add(tile.column, column));
       loop.run();
       k_.comment("store: " + function_text(p_));
       EpilogueInputs result{.accumulators = {},

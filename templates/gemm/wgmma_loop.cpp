@@ -99,6 +99,7 @@ void WgmmaLoop::run_promoted() {
     k_.pragma("\"nounroll\"");
     await_stage();
     multiply_stage(true);
+    if (in_.scales) in_.scales->advance();
     k_.emit("wgmma.wait_group.sync.aligned", 0);
     release(pipeline_.empty(cursor_));
     pipeline_.advance(cursor_);
@@ -108,6 +109,7 @@ void WgmmaLoop::run_promoted() {
 
 void WgmmaLoop::add_to_sums() {
   k_.comment("multiply: promote the sums of the stage");
+  if (in_.scales) return in_.scales->add(accumulators_, sums_);
   for (std::size_t i = 0; i < sums_.size(); ++i)
     for (std::size_t j = 0; j < sums_[i][0].size(); ++j)
       k_.emit("add.f32", sums_[i][0][j], sums_[i][0][j], accumulators_[i][0][j]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "block_scales.hpp"
 #include "pipeline.hpp"
-#include "result.hpp"
 #include "wgmma_plan.hpp"
 
 // The main loop of a warpgroup that multiplies: its rows and columns of a tile of D, accumulated over the
@@ -12,10 +12,11 @@
 namespace ptxloom::gemm_kernel {
 
 struct WgmmaInputs {
-  Reg depth;        ///< of the block's part of k
-  Reg stages;       ///< shared address of stage 0
-  Reg row, column;  ///< of the warpgroup's part in the tile; the same in all its threads
-  Reg leads;        ///< predicate: this thread speaks for its warpgroup
+  Reg depth;                      ///< of the block's part of k
+  Reg stages;                     ///< shared address of stage 0
+  Reg row, column;                ///< of the warpgroup's part in the tile; the same in all its threads
+  Reg leads;                      ///< predicate: this thread speaks for its warpgroup
+  BlockScales* scales = nullptr;  ///< that sums of a stage are promoted with, where there are any
 };
 
 class WgmmaLoop {

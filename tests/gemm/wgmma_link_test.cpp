@@ -67,6 +67,21 @@ TEST_CASE("links of wgmma kernels neither spill nor lose what makes them fast", 
     check_link(odd, {{"tile_m", "128"}, {"tile_n", "256"}, {"warps_m", "8"}, {"epilogue", "staged"}});
     check_link(odd, {{"tile_m", "128"}, {"tile_n", "192"}, {"warps_m", "8"}, {"epilogue", "staged"}});
   }
+  // The most sums that are scaled by blocks.
+  Settings blocks = test::with(large, {{"a", "e4m3"}, {"scale_a", "block"}, {"scale_b", "block"}});
+  const Settings around{{"bias", "f32"}, {"activation", "gelu"}, {"beta", "1"}, {"scale_d", "tensor"}};
+  for (const char* d : {"f32", "bf16", "e4m3"})
+    for (const Settings& problem :
+         {test::with(blocks, {{"d", d}}), test::with(test::with(blocks, around), {{"d", d}})})
+      for (const char* bake : {"none", "mnk"}) {
+        check_link(problem, {{"tile_m", "128"}, {"tile_n", "128"}, {"warps_m", "8"}, {"static", bake}});
+        check_link(
+            problem,
+            {{"tile_m", "64"}, {"tile_n", "256"}, {"warps_m", "4"}, {"warps_n", "2"}, {"static", bake}});
+      }
+  blocks["scale_b"] = "col";
+  check_link(blocks, {{"tile_m", "128"}, {"tile_n", "136"}, {"warps_m", "8"}});
+  check_link(blocks, {{"tile_m", "128"}, {"tile_n", "104"}, {"warps_m", "4"}, {"warps_n", "1"}});
   std::mt19937 random(Catch::getSeed());
   const auto pick = [&](std::initializer_list<const char*> list) {
     return std::string(*(list.begin() + random() % list.size()));
@@ -97,4 +112,12 @@ TEST_CASE("links of wgmma kernels that split k do not spill either", "[gemm]") {
     for (const char* a : {"bf16", "tf32"})
       for (const char* d : {"f32", "bf16"})
         check_link({{"m", "512"}, {"n", "520"}, {"k", "4096"}, {"a", a}, {"d", d}, {"beta", "1.5"}}, config);
+  for (const Settings& config : {tiles("128", "64", "8", "1", "4"), tiles("128", "64", "4", "1", "4")})
+    check_link({{"m", "512"},
+                {"n", "520"},
+                {"k", "4096"},
+                {"a", "e4m3"},
+                {"scale_a", "block"},
+                {"scale_b", "block"}},
+               config);
 }

@@ -9,6 +9,30 @@
 #include "support/settings.hpp"
 
 namespace ptxloom::test::gemm_function_test {
+namespace {
+
+/// The first of its candidates and two others.
+void check_some(const Context& context, const Settings& problem, std::mt19937& random) {
+  const auto found =
+      gemm_template().candidates(context.specs(), context.target(), gemm_template().problem(problem), {});
+  for (int j = 0; j < 3; ++j) {
+    const Settings& config = found[j == 0 ? 0 : random() % found.size()];
+    INFO(words(problem) << "| " << words(config) << "| seed " << Catch::getSeed());
+    try {
+      const RunResult result =
+          run_template(context, gemm_template(),
+                       {.problem = problem, .config = config, .inputs = {}, .seed = Catch::getSeed()});
+      INFO(result.verdict.wrong << " of " << result.verdict.checked << " wrong, first "
+                                << result.verdict.first);
+      CHECK(result.verdict.ok());
+      CHECK(result.verdict.checked > 0);
+    } catch (const Error& error) {
+      FAIL_CHECK(error.what());
+    }
+  }
+}
+
+}  // namespace
 
 TEST_CASE("what gemm does to its sums is right on the GPU, by random functions", "[gpu]") {
   const TemporaryFolder folder;
@@ -35,23 +59,30 @@ TEST_CASE("what gemm does to its sums is right on the GPU, by random functions",
                            {"scale_a", pick({"none", "tensor", "row"})},
                            {"scale_b", pick({"none", "tensor", "col"})},
                            {"scale_d", pick({"none", "tensor"})}};
-    const auto found =
-        gemm_template().candidates(context.specs(), context.target(), gemm_template().problem(problem), {});
-    for (int j = 0; j < 3; ++j) {
-      const Settings& config = found[j == 0 ? 0 : random() % found.size()];
-      INFO(words(problem) << "| " << words(config) << "| seed " << Catch::getSeed());
-      try {
-        const RunResult result =
-            run_template(context, gemm_template(),
-                         {.problem = problem, .config = config, .inputs = {}, .seed = Catch::getSeed()});
-        INFO(result.verdict.wrong << " of " << result.verdict.checked << " wrong, first "
-                                  << result.verdict.first);
-        CHECK(result.verdict.ok());
-        CHECK(result.verdict.checked > 0);
-      } catch (const Error& error) {
-        FAIL_CHECK(error.what());
-      }
-    }
+    check_some(context, problem, random);
+  }
+}
+
+TEST_CASE("scales of blocks are right on the GPU", "[gpu]") {
+  const TemporaryFolder folder;
+  const Context context = require_gpu(folder);
+  std::mt19937 random(Catch::getSeed());
+  const auto pick = [&](std::initializer_list<const char*> list) {
+    return std::string(*(list.begin() + random() % list.size()));
+  };
+  for (int i = 0; i < 40; ++i) {
+    const bool only_a = i % 4 == 0, only_b = i % 4 == 1;
+    const Settings problem{{"m", std::to_string(1 + random() % 600)},
+                           {"n", std::to_string(i % 2 == 0 ? 16 * (1 + random() % 40) : 1 + random() % 600)},
+                           {"k", std::to_string(1 + random() % 1100)},
+                           {"a", pick({"e4m3", "e5m2", "e4m3", "bf16"})},
+                           {"lda", "1104"},
+                           {"ldb", "1120"},
+                           {"d", pick({"f32", "bf16", "e4m3"})},
+                           {"alpha", "0.3"},
+                           {"scale_a", only_b ? pick({"none", "tensor", "row"}) : "block"},
+                           {"scale_b", only_a ? pick({"none", "tensor", "col"}) : "block"}};
+    check_some(context, problem, random);
   }
 }
 

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "block_scales.hpp"
+
+namespace ptxloom::gemm_kernel {
+namespace {
+
+std::optional<Reg> address_in(const FunctionInputs& function, std::string_view name) {
+  const auto found = function.blocks.find(name);
+  return found == function.blocks.end() ? std::nullopt : std::optional(found->second);
+}
+
+}  // namespace
+
+BlockScales::BlockScales(KernelBuilder& k, const Config& config, const FunctionInputs& function,
+                         const BlockScaleInputs& in)
+    : k_(k),
+      c_(config),
+      in_(in),
+      map_(layout(config.mma, "D")),
+      a_(address_in(function, "scale_a")),
+      b_(address_in(function, "scale_b")),
+      last_(k.div(k.sub(in.depth, 1), kScaleBlock)),
+      depth_(k.reg(u32)),
+      read_b_(k.reg(f32)) {
+  for (int tile = 0; tile < in.tiles; ++tile)
+    for (int reg = 0; reg < map_.registers; ++reg)
+      if (const int row = row_of(tile, reg); !rows_.contains(row))
+        rows_[row] = {.inside = k.reg(pred), .read = k.reg(f32), .factor = k.reg(f32)};
+}
+
+// Where only B has scales all rows are alike.
+int BlockScales::row_of(int tile, int reg) const {
+  return a_ ? in_.rows.origin(tile * c_.mma_m + map_.at(0, reg).row) : 0;
+}
+
+void BlockScales::start(Reg row, Reg column) {
+  k_.comment("scales of blocks: the first ones");
+  k_.emit("mov.u32", depth_, in_.begin);
+  if (a_) {
+    const Reg first = k_.fma(k_.shr(in_.lane, 2), in_.rows.step(), row);
+    const Reg left = KernelBuilder::as(s32, k_.sub(in_.m, first));
+    a_of_lane_ = k_.mad_wide(first, f32.bytes(), *a_);
+    for (const auto& [number, of_row] : rows_) {
+      k_.emit("setp.gt.s32", of_row.inside, left, number);
+      k_.emit("mov.f32", of_row.read, Arg::zero(f32));
+    }
+  }
+  if (b_) {
+    const Reg block = k_.div(k_.min(column, k_.sub(in_.n, 1)), kScaleBlock);
+    b_of_warp_ = k_.fma(k_.mul_wide(block, k_.add(last_, 1)), f32.bytes(), *b_);
+  }
+  read();
+}
+
+void BlockScales::advance() {
+  k_.comment("scales of blocks: those of the stage, and begin to read the next");
+  for (const auto& [number, row] : rows_) {
+    if (a_ && b_)
+      k_.emit("mul.f32", row.factor, row.read, read_b_);
+    else
+      k_.emit("mov.f32", row.factor, a_ ? row.read : read_b_);
+  }
+  k_.emit("add.u32", depth_, depth_, c_.tile_k);
+  read();
+}
+
+// Behind the last block of k the last one again.
+void BlockScales::read() {
+  const Reg block = k_.min(k_.div(depth_, kScaleBlock), last_);
+  if (b_) k_.emit("ld.global.nc.f32", read_b_, k_.at(k_.mad_wide(block, f32.bytes(), b_of_warp_)));
+  if (!a_) return;
+  const Reg first = k_.fma(k_.mul_wide(block, in_.m), f32.bytes(), a_of_lane_);
+  for (const auto& [number, row] : rows_) {
+    const Reg into = row.read;
+    const Address from = k_.at(first, number * f32.bytes());
+    k_.guarded(row.inside, [&] { k_.emit("ld.global.nc.f32", into, from); });
+  }
+}
+
+void BlockScales::add(const Accumulators& parts, const Accumulators& sums) {
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    for (std::size_t j = 0; j < sums[i].size(); ++j)
+      for (std::size_t reg = 0; reg < sums[i][j].size(); ++reg) {
+        const Reg factor = rows_.at(row_of(static_cast<int>(i), static_cast<int>(reg))).factor;
+        k_.emit("fma.rn.f32", sums[i][j][reg], parts[i][j][reg], factor, sums[i][j][reg]);
+      }
+}
+
+}  // namespace ptxloom::gemm_kernel

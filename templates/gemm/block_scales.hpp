@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "result.hpp"
+
+// Scales of blocks: f32 factors of A for each row and each kScaleBlock of k, of B for each kScaleBlock
+// columns and as much of k. They belong into the main loop: what a warp has multiplied of one block is scaled
+// while it joins the sums of those before. A warp's columns lie in one block, so that its sums have a factor
+// for each row. The factors of a stage are read while the stage before it is multiplied.
+namespace ptxloom::gemm_kernel {
+
+struct BlockScaleInputs {
+  Reg m, n, depth;  ///< of the problem
+  Reg begin;        ///< of the block's part of k
+  Reg lane;
+  int tiles = 1;  ///< of the mma along m, in a warp's part
+  Order rows = {};
+};
+
+class BlockScales {
+ public:
+  /// Of a problem that has some, on one side or on both.
+  BlockScales(KernelBuilder& k, const Config& config, const FunctionInputs& function,
+              const BlockScaleInputs& in);
+
+  /// Reads the first factors of a tile; `row` and `column`: where of D the warp's part begins.
+  void start(Reg row, Reg column);
+  /// On to the factors of the next stage; begins to read those of the one behind it.
+  void advance();
+  /// sums += factors * parts
+  void add(const Accumulators& parts, const Accumulators& sums);
+
+ private:
+  struct Row {
+    Reg inside;  ///< predicate: it lies in A
+    Reg read;    ///< factor of A of the next stage
+    Reg factor;  ///< of the sums of this one
+  };
+  int row_of(int tile, int reg) const;
+  void read();
+
+  KernelBuilder& k_;
+  const Config& c_;
+  BlockScaleInputs in_;
+  Layout map_;                 // of an mma's sums
+  std::optional<Reg> a_, b_;   // addresses of the scales, where there are any
+  Reg last_;                   // block of k
+  Reg depth_;                  // where the stage begins whose factors are read
+  Reg a_of_lane_, b_of_warp_;  // addresses of the first of the lane's rows and of the warp's columns
+  std::map<int, Row> rows_;    // by distance from the lane's first
+  Reg read_b_;
+};
+
+}  // namespace ptxloom::gemm_kernel
