@@ -17,18 +17,20 @@ std::uint64_t scalar_bits(Type type, double value) {
 }  // namespace
 
 LaunchPlan tile_grid(const Problem& p, const Config& c) {
-  const std::uint64_t tiles_m = (p.m + std::uint64_t(c.tile_m) - 1) / std::uint64_t(c.tile_m);
-  const std::uint64_t tiles_n = (p.n + std::uint64_t(c.tile_n) - 1) / std::uint64_t(c.tile_n);
+  const auto parts = [](std::uint64_t extent, int size) {
+    return (extent + static_cast<std::uint64_t>(size) - 1) / static_cast<std::uint64_t>(size);
+  };
+  const std::uint64_t tiles_m = parts(p.m, c.cluster_m()), tiles_n = parts(p.n, c.cluster_n());
   constexpr std::uint64_t kMaxGridX = (std::uint64_t{1} << 31) - 1;
-  const auto split = static_cast<std::uint32_t>(c.split);
-  if (tiles_m * tiles_n * split > kMaxGridX)
+  const auto cluster = static_cast<std::uint32_t>(c.cluster());
+  if (tiles_m * tiles_n * cluster > kMaxGridX)
     throw Error(ErrorKind::usage, "shape-too-large",
-                fmt::format("gemm: {} x {} x {} blocks", tiles_m, tiles_n, split),
+                fmt::format("gemm: {} x {} x {} blocks", tiles_m, tiles_n, cluster),
                 "a grid has up to 2^31 - 1 blocks: split m or n");
   LaunchPlan launch;
   launch.entry = "gemm";
-  launch.grid[0] = static_cast<std::uint32_t>(tiles_m * tiles_n) * split;
-  launch.cluster[0] = split;
+  launch.grid[0] = static_cast<std::uint32_t>(tiles_m * tiles_n) * cluster;
+  launch.cluster[0] = cluster;
   launch.block[0] = static_cast<std::uint32_t>(c.threads());
   return launch;
 }

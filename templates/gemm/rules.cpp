@@ -57,6 +57,9 @@ std::vector<Rule> mma_rules() {
        [](const Target&, const Problem&, const Config& c) {
          return power_of_two(c.tile_n) || c.tile_n == 96 || c.tile_n == 192;
        }},
+      {"mma.sync knows no multicast",
+       {"multicast"},
+       [](const Target&, const Problem&, const Config& c) { return c.multicast == Multicast::none; }},
       {"mma.sync takes up to 6 stages",
        {"stages"},
        [](const Target&, const Problem&, const Config& c) { return c.stages <= 6; }},

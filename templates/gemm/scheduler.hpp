@@ -10,7 +10,8 @@
 // one after the other, so that what runs at the same time shares tiles of A and of B in L2. A block computes
 // the tile of its own number, or, where the grid is persistent, every tile whose number is that plus a
 // multiple of the grid; where the blocks of a cluster split k, they compute the tile of the cluster's number,
-// each over its part.
+// each over its part. Where two blocks of a cluster share an operand their tiles are neighbours, and pairs of
+// tiles are numbered.
 namespace ptxloom::gemm_kernel {
 
 /// The first row and column of a tile of D.
@@ -25,8 +26,8 @@ struct DepthPart {
 
 class TileScheduler {
  public:
-  /// `m`, `n`: of the problem.
-  TileScheduler(KernelBuilder& k, const Config& config, Reg m, Reg n);
+  /// `m`, `n`: of the problem, in registers.
+  TileScheduler(KernelBuilder& k, const Problem& problem, const Config& config, Reg m, Reg n);
 
   /// The tile of this block, or of its cluster, in a grid that is not persistent.
   TileOrigin own();
@@ -37,10 +38,13 @@ class TileScheduler {
 
  private:
   TileOrigin origin(Reg number);
+  Reg column_in_band(Reg number, Reg band, Reg rows);
 
   KernelBuilder& k_;
   const Config& c_;
+  std::optional<std::uint32_t> known_m_, known_n_;  // tiles, or pairs of them, where sizes are baked in
   Reg tiles_m_, tiles_n_;
+  Reg rank_;  // in such a pair
 };
 
 }  // namespace ptxloom::gemm_kernel

@@ -47,7 +47,8 @@ TensorMap Box::map(Type type, std::uint64_t cols, std::uint64_t lines, std::uint
 
 int dividing_row(int bytes) { return std::min(kLongestRow, bytes & -bytes); }
 
-OperandTile::OperandTile(const Matrix& matrix, int extent, int group_extent, int depth) : matrix_(matrix) {
+OperandTile::OperandTile(const Matrix& matrix, int extent, int group_extent, int depth, int sharing)
+    : matrix_(matrix), sharing_(sharing) {
   const int size = matrix.type.bytes();
   box_.row_bytes =
       transposed() ? covering_row(extent * size, group_extent * size) : dividing_row(depth * size);
@@ -58,7 +59,9 @@ OperandTile::OperandTile(const Matrix& matrix, int extent, int group_extent, int
 
 // Copies of tf32 would round it; wgmma ignores the low bits.
 TensorMap OperandTile::map() const {
-  return box_.map(matrix_.type == tf32 ? f32 : matrix_.type, matrix_.cols, matrix_.rows, matrix_.ld);
+  Box copied = box_;
+  copied.rows = copied_rows();
+  return copied.map(matrix_.type == tf32 ? f32 : matrix_.type, matrix_.cols, matrix_.rows, matrix_.ld);
 }
 
 std::uint64_t OperandTile::descriptor() const {
