@@ -2,6 +2,7 @@
 // Division of u32 by a literal without dividing: ptxas divides by constants as by anything else, some 25
 // instructions with a reciprocal, and powers of two too. By a shift, or the high half of a product with a
 // scaled reciprocal (Granlund and Montgomery, "Division by Invariant Integers using Multiplication").
+#include <algorithm>
 #include <bit>
 
 #include "ptxloom/builder.hpp"
@@ -26,7 +27,7 @@ struct Reciprocal {
 
 Reciprocal reciprocal_of(std::uint32_t divisor) {
   const int width = std::bit_width(divisor - 1);
-  for (int shift = 0; shift <= width; ++shift) {
+  for (int shift = 0; shift <= std::min(width, 31); ++shift) {
     const std::uint64_t power = std::uint64_t{1} << (32 + shift), factor = power / divisor + 1;
     if (factor > 0xffff'ffff) break;
     if (factor * divisor - power <= std::uint64_t{1} << shift)

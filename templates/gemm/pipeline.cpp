@@ -22,6 +22,14 @@ void Pipeline::advance(const Cursor& cursor) {
   k_.guarded(turn, [&] { k_.emit("xor.b32", cursor.phase, cursor.phase, 1); });
 }
 
+void Pipeline::drain(const Cursor& writer) {
+  k_.comment("load: the other block's readers have still to release these stages");
+  for (int stage = 0; stage < stages_; ++stage) {
+    await(empty(writer), writer);
+    advance(writer);
+  }
+}
+
 void Pipeline::release(Reg empty) {
   k_.emit("mbarrier.arrive.shared::cta.b64", Arg::sink(), k_.at(empty));
   if (sharing_ == 1) return;

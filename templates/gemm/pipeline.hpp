@@ -33,6 +33,9 @@ class Pipeline {
   /// The addresses of a stage's barriers.
   Reg full(const Cursor& cursor) { return k_.fma(cursor.stage, 8, barriers_); }
   Reg empty(const Cursor& cursor) { return k_.add(full(cursor), 8 * stages_); }
+  /// By the writer, when it has filled its last stage: until the readers have released all of them. Those of
+  /// another block do so in this block's memory, which must not end before.
+  void drain(const Cursor& writer);
   /// By a thread that speaks for a reader.
   void release(Reg empty);
   /// Waits for the phase of a barrier that the cursor stands at.

@@ -75,6 +75,7 @@ void emit_loads(KernelBuilder& k, const Config& c, const WgmmaPlan& plan, TileSc
       return k.lt(depth, in.depth.end);
     });
   });
+  if (c.sharing() > 1) pipeline.drain(cursor);
 }
 
 }  // namespace ptxloom::gemm_kernel

@@ -32,10 +32,6 @@ class Generator {
     k_.if_(
         k_.eq(warp_, c_.warps()), [&] { load(tiles, pipeline, packing); },
         [&] { multiply(tiles, pipeline); });
-    if (c_.sharing() > 1) {
-      k_.section("the other block may still write here");
-      meet_cluster();
-    }
     k_.ret();
     return k_.finish();
   }
@@ -115,13 +111,8 @@ class Generator {
       pipeline.initialise(c_.groups());
       k_.emit("fence.mbarrier_init.release.cluster");
     });
-    c_.sharing() > 1 ? meet_cluster() : k_.barrier();
-  }
-
-  // Barriers are initialised, or nothing more is to come: there is no data to be seen. (Releasing some would
-  // wait for all that the thread has written.)
-  void meet_cluster() {
-    k_.emit("barrier.cluster.arrive.relaxed.aligned");
+    if (c_.sharing() == 1) return k_.barrier();
+    k_.emit("barrier.cluster.arrive.relaxed.aligned");  // the fence has released what there is
     k_.emit("barrier.cluster.wait.acquire.aligned");
   }
 
