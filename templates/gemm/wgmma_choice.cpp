@@ -19,10 +19,11 @@ constexpr double kTileClocks = 1000;   // before the first product of a block's 
 constexpr double kStoredBytes = 64;    // a clock, of D by tensor copies
 constexpr double kBoxClocks = 100;     // of each of them beside
 constexpr double kDirectBytes = 16;    // a clock, of D from registers
-constexpr double kUnitClocks = 3;      // of a warp's load and store, where threads copy D
+constexpr double kUnitClocks = 2;      // of a warp's load and store, where threads copy D
 constexpr double kPackClocks = 3000;   // before the first and after the last piece
 constexpr double kPackedBytes = 12;    // a clock of an SM, read and written
 constexpr int kLeastClocks = 16;       // that a wgmma takes to read A
+constexpr double kPairClocks = 1500;   // of two blocks that share tiles: it pays for a deep k
 constexpr double kMeetClocks = 10000;  // of a split: so many that it is chosen only where it won on an H200
 constexpr double kSummedBytes = 32;    // a clock, of other blocks' sums
 
@@ -33,9 +34,9 @@ double stored_clocks(const Problem& p, const WgmmaPlan& plan, int groups, double
   return bytes / (32 * result_unit(p)) * 2 * kUnitClocks;
 }
 
-// Neighbours in registers are pairs, of which each needs an access of its own where rows begin anywhere.
+// What rows allow at once, and no more than the pairs that registers hold.
 double direct_clocks(const Problem& p, double bytes) {
-  return bytes / kDirectBytes * std::max(1.0, 2.0 * p.d.type.bytes() / result_unit(p));
+  return bytes / std::min(kDirectBytes, 2.0 * result_unit(p));
 }
 
 double packing_clocks(const PackPlan& pack) {
@@ -58,13 +59,14 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double result = c.staged ? stored_clocks(p, plan, c.groups(), bytes) : direct_clocks(p, bytes);
   const double hidden = 1 - 0.1 / (plan.stage_bytes * (c.stages - 1) / 65536.0 + 1);
   const double latency = (kTileClocks + result) / (c.groups() == 2 ? 1.5 : 1);
+  const double pairing = c.sharing() > 1 ? kPairClocks : 0;
   const double read = cluster_sum_bytes(p, c) * (c.split - 1.0) / c.split;
   const double sums = c.split == 1 ? 0 : kMeetClocks + read / kSummedBytes;
   const double sms = c.split > 2 ? kClusterSms : kTypicalSms;
   const double resident = std::min<double>(plan.blocks_per_sm, std::max(1.0, blocks / sms));
   const double rounds = std::ceil(blocks / (sms * resident));
   const double step = std::max(products + promotion / c.k_steps(), copies) / hidden;
-  return rounds * (resident * steps * step + latency + sums) + packing_clocks(plan.pack);
+  return rounds * (resident * steps * step + latency + sums) + pairing + packing_clocks(plan.pack);
 }
 
 // As many as fit, when none are asked for.
