@@ -61,7 +61,7 @@ struct OperandPlan {
 OperandPlan plan_a(const Problem& problem, const Config& config);
 OperandPlan plan_b(const Problem& problem, const Config& config);
 
-/// Tiles of D.
+/// Tiles of D, of all batches.
 double tiles_of(const Problem& problem, const Config& config);
 /// Shared memory of a block in bytes. With mma.sync: all stages, or the staged result if that is larger.
 int shared_bytes(const Target& target, const Problem& problem, const Config& config);

@@ -17,17 +17,15 @@ std::uint64_t scalar_bits(Type type, double value) {
 }  // namespace
 
 LaunchPlan tile_grid(const Problem& p, const Config& c) {
-  const std::uint64_t tiles_m = (p.m + std::uint64_t(c.tile_m) - 1) / std::uint64_t(c.tile_m);
-  const std::uint64_t tiles_n = (p.n + std::uint64_t(c.tile_n) - 1) / std::uint64_t(c.tile_n);
-  constexpr std::uint64_t kMaxGridX = (std::uint64_t{1} << 31) - 1;
+  constexpr std::uint32_t kMaxGridX = (1U << 31) - 1;
+  const double tiles = tiles_of(p, c);
   const auto split = static_cast<std::uint32_t>(c.split);
-  if (tiles_m * tiles_n * split > kMaxGridX)
-    throw Error(ErrorKind::usage, "shape-too-large",
-                fmt::format("gemm: {} x {} x {} blocks", tiles_m, tiles_n, split),
-                "a grid has up to 2^31 - 1 blocks: split m or n");
+  if (tiles * split > kMaxGridX)
+    throw Error(ErrorKind::usage, "shape-too-large", fmt::format("gemm: {} tiles of {} blocks", tiles, split),
+                "a grid has up to 2^31 - 1 blocks: split m, n or the batches");
   LaunchPlan launch;
   launch.entry = "gemm";
-  launch.grid[0] = static_cast<std::uint32_t>(tiles_m * tiles_n) * split;
+  launch.grid[0] = static_cast<std::uint32_t>(tiles) * split;
   launch.cluster[0] = split;
   launch.block[0] = static_cast<std::uint32_t>(c.threads());
   return launch;
