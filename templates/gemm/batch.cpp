@@ -22,9 +22,10 @@ std::optional<TensorPlan> group_tensor(const Problem& p) {
   const std::uint64_t parts = (std::uint64_t{p.m} + kGroupRows - 1) / kGroupRows;
   switch (p.groups) {
     case GemmGroups::masked:
-      return TensorPlan{.name = "group_rows", .type = s32, .shape = {p.batch}};
+      return TensorPlan{
+          .name = "group_rows", .type = s32, .shape = {p.batch}, .below = std::uint64_t{p.m} + 1};
     case GemmGroups::contiguous:
-      return TensorPlan{.name = "group_of_rows", .type = s32, .shape = {parts}};
+      return TensorPlan{.name = "group_of_rows", .type = s32, .shape = {parts}, .below = p.batch};
     case GemmGroups::none:
       break;
   }

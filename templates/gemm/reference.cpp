@@ -240,40 +240,49 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> places(const Problem& p, st
 // no group.
 class Untouched {
  public:
-  Untouched(const Problem& p, const Groups& groups) : p_(p), groups_(groups) {}
+  Untouched(const Problem& p, const Groups& groups) : p_(p), groups_(groups) { find(); }
 
-  std::vector<std::uint64_t> list() {
+  /// Some of it.
+  const std::vector<std::uint64_t>& list() const { return list_; }
+  /// It is all.
+  bool complete() const { return complete_; }
+
+ private:
+  static constexpr std::uint64_t kUntouched = 4096, kBehind = 16;
+
+  void find() {
     for (std::uint64_t batch = 0; batch < p_.results(); ++batch) {
       most_ = kUntouched * (batch + 1) / p_.results();
       const std::uint64_t first = batch * p_.d.stride, end = p_.m * p_.d.ld;
       for (std::uint64_t row = 0; row < p_.m; ++row) {
         const std::uint64_t begin = first + row * p_.d.ld;
         if (!groups_.of(batch, row)) add(begin, begin + p_.n);
-        add(begin + p_.n, begin + std::min<std::uint64_t>(row_end(batch, row), p_.n + kBehind));
+        add(begin + p_.n, begin + row_end(batch, row), kBehind);
       }
-      add(first + end, first + std::min(p_.d.stride, end + kBehind));
+      add(first + end, first + p_.d.stride, kBehind);
     }
-    return std::move(list_);
   }
-
- private:
-  static constexpr std::uint64_t kUntouched = 4096, kBehind = 16;
 
   // Where in the row something else begins.
   std::uint64_t row_end(std::uint64_t batch, std::uint64_t row) const {
     const Result& d = p_.d;
-    const bool last = batch + 1 == p_.results(), side_by_side = d.stride > 0 && d.stride < d.ld;
-    if (side_by_side) return last ? p_.n : d.stride;
+    const std::uint64_t others = p_.results() - 1;
+    const bool last = batch == others, side_by_side = others * d.stride + p_.n <= d.ld;
+    if (side_by_side) return last ? d.ld - others * d.stride : d.stride;
     return last ? d.ld : std::min(d.ld, d.stride - row * d.ld);
   }
-  void add(std::uint64_t begin, std::uint64_t end) {
-    for (; begin < end && list_.size() < most_; ++begin) list_.push_back(begin);
+  void add(std::uint64_t begin, std::uint64_t end, std::uint64_t most = kUntouched) {
+    if (begin >= end) return;
+    const std::uint64_t some = std::min({end - begin, most, most_ - list_.size()});
+    complete_ = complete_ && some == end - begin;
+    for (std::uint64_t i = 0; i < some; ++i) list_.push_back(begin + i);
   }
 
   const Problem& p_;
   const Groups& groups_;
   std::uint64_t most_ = 0;
   std::vector<std::uint64_t> list_;
+  bool complete_ = true;
 };
 
 }  // namespace
@@ -281,7 +290,7 @@ class Untouched {
 Expectation reference(const Problem& p, std::span<const HostTensor> inputs) {
   Values a(p.a, tensor(inputs, "a")), b(p.b, tensor(inputs, "b"));
   const bool complete = double(p.m) * p.n * p.k * p.results() <= kBudget;
-  Expectation expected{.tensor = "d", .points = {}, .complete = complete, .untouched = {}};
+  Expectation expected{.tensor = "d", .points = {}, .untouched = {}};
   const Vector bias(p, inputs, "bias", 0), scale_d(p, inputs, "scale_d", 1);
   const Scales scales(p, inputs);
   const Groups groups(p, inputs);
@@ -301,7 +310,9 @@ Expectation reference(const Problem& p, std::span<const HostTensor> inputs) {
       expected.points.push_back(
           point(p, dot(p, a, b, scales, row, column), terms, index(p.d, batch, row, column)));
     }
-  expected.untouched = Untouched(p, groups).list();
+  const Untouched untouched(p, groups);
+  expected.untouched = untouched.list();
+  expected.complete = complete || !untouched.complete();
   return expected;
 }
 

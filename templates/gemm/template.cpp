@@ -70,7 +70,7 @@ class GemmTemplate final : public Template {
 
   std::optional<MatrixProduct> product(const Settings& words) const override {
     const Problem p(space_, words);
-    if (p.batch > 1 || p.groups != GemmGroups::none) return std::nullopt;
+    if (p.groups != GemmGroups::none) return std::nullopt;
     if (!p.function.none() || p.arithmetic != p.accumulator || (p.d.type.bits == 8)) return std::nullopt;
     return MatrixProduct{.m = p.m,
                          .n = p.n,
@@ -85,6 +85,11 @@ class GemmTemplate final : public Template {
                          .ldb = p.b.ld,
                          .ldc = p.c.ld,
                          .ldd = p.d.ld,
+                         .batch = p.batch,
+                         .stride_a = p.a.stride,
+                         .stride_b = p.b.stride,
+                         .stride_c = p.c.stride,
+                         .stride_d = p.d.stride,
                          .alpha = p.alpha,
                          .beta = p.beta,
                          .fast_sums = p.a.type.bits == 8 && p.accumulator == f32 && !p.promoted};
