@@ -33,7 +33,8 @@ enum class GemmScale : std::uint8_t { none, tensor, vector, block };
 /// Products of different sizes in one kernel; their sizes lie in device memory, where a kernel before this
 /// one may have put them. masked: of batch i the first `group_rows[i]` rows, m at most. contiguous: A, C and
 /// D are one matrix each, whose rows from 128 * i on are multiplied by B number `group_of_rows[i]`, and are
-/// skipped where that is none (-1). Rows of D that are not computed stay as they are.
+/// skipped where that is none (-1). Rows of D that are not computed stay as they are; but behind a masked
+/// group's last, those up to the next multiple of 64 may be overwritten.
 enum class GemmGroups : std::uint8_t { none, masked, contiguous };
 
 /// Sizes in elements. A leading dimension of 0 means tight. The types default as the command line's do: b =

@@ -16,6 +16,9 @@ namespace ptxloom::gemm_kernel {
 /// Rows of A that have the same B, where groups are contiguous.
 inline constexpr int kGroupRows = 128;
 
+/// A masked group's rows of D are kept from such a multiple behind its last on: tensor copies store so many.
+inline constexpr int kMaskedRows = 64;
+
 /// What the groups are, in memory: how many rows each has, or which each kGroupRows rows belong to.
 std::optional<TensorPlan> group_tensor(const Problem& problem);
 

@@ -85,6 +85,11 @@ class Groups {
     const double group = values_[row / kGroupRows];
     return group >= 0 && group < p_.batch ? std::optional(static_cast<std::uint64_t>(group)) : std::nullopt;
   }
+  /// The row of D stays as it is.
+  bool keeps(std::uint64_t batch, std::uint64_t row) const {
+    if (p_.groups != GemmGroups::masked) return !of(batch, row);
+    return double(row / kMaskedRows * kMaskedRows) >= values_[batch];
+  }
 
  private:
   const Problem& p_;
@@ -256,7 +261,10 @@ class Untouched {
       const std::uint64_t first = batch * p_.d.stride, end = p_.m * p_.d.ld;
       for (std::uint64_t row = 0; row < p_.m; ++row) {
         const std::uint64_t begin = first + row * p_.d.ld;
-        if (!groups_.of(batch, row)) add(begin, begin + p_.n);
+        if (groups_.keeps(batch, row))
+          add(begin, begin + p_.n);
+        else if (!groups_.of(batch, row))
+          complete_ = false;
         add(begin + p_.n, begin + row_end(batch, row), kBehind);
       }
       add(first + end, first + p_.d.stride, kBehind);

@@ -110,7 +110,12 @@ class TensorStores {
                         row == 0 ? in_.row : k_.add(in_.row, row)};
     if (in_.batch) at.push_back(*in_.batch);
     const std::string dimensions = std::to_string(at.size());
-    k_.guarded(in_.leads, [&] {
+    Reg stores = in_.leads;
+    if (in_.rows) {
+      stores = k_.reg(pred);
+      k_.emit("setp.lt.and.u32", stores, at[1], *in_.rows, in_.leads);
+    }
+    k_.guarded(stores, [&] {
       k_.emit("cp.async.bulk.tensor." + dimensions + "d.global.shared::cta.tile.bulk_group", k_.at(in_.map),
               at, k_.at(in_.buffers, buffer * plan_.store.bytes()));
       k_.emit("cp.async.bulk.commit_group");

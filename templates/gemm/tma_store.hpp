@@ -17,6 +17,7 @@ struct StoreInputs {
   Reg leads;                      ///< predicate: this thread starts the copies
   Reg row, column;                ///< of the warpgroup's part in D
   std::optional<Reg> batch = {};  ///< that the tensor map has a dimension of
+  std::optional<Reg> rows = {};   ///< a box that begins behind them is left out; others are stored whole
 };
 
 void emit_tensor_stores(KernelBuilder& k, const Problem& problem, const Config& config, const WgmmaPlan& plan,

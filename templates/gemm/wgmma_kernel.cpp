@@ -194,6 +194,7 @@ class Generator {
         result.warp_column = first == 0 ? column : k_.add(column, first);
         if (!c_.staged) return ResultPart(k_, p_, narrow, result).store();
         if (p_.d.stride > 0) stores.batch = tile.batch;
+        if (p_.groups == GemmGroups::masked) stores.rows = tile.rows;
         stores.row = k_.add(tile.row, row);
         stores.column = k_.add(tile.column, result.warp_column);
         emit_tensor_stores(k_, p_, narrow, plan_, result, stores);

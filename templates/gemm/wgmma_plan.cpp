@@ -41,9 +41,8 @@ WgmmaPlan::WgmmaPlan(const TargetInfo& chip, const Problem& p, const Config& c)
       b_at(aligned(a.bytes())),
       stage_bytes(b_at + aligned(b.bytes())),
       store(store_box(p, c)),
-      // A tensor copy to global memory writes whole units of 16 bytes, beyond the end of a row too, and all
-      // rows, also those behind a group's.
-      copies_d(p.groups != GemmGroups::masked && alignment(p.d, p.n, true) == 16),
+      // A tensor copy to global memory writes whole units of 16 bytes, beyond the end of a row too.
+      copies_d(alignment(p.d, p.n, true) == 16),
       stores_at(c.stages * stage_bytes),
       barriers_at(stores_at + (c.staged ? kStoreBuffers * c.groups() * aligned(store.bytes()) : 0)),
       shared_bytes(barriers_at + Pipeline::bytes(c.stages)),

@@ -82,6 +82,22 @@ TEST_CASE("links of wgmma kernels neither spill nor lose what makes them fast", 
   blocks["scale_b"] = "col";
   check_link(blocks, {{"tile_m", "128"}, {"tile_n", "136"}, {"warps_m", "8"}});
   check_link(blocks, {{"tile_m", "128"}, {"tile_n", "104"}, {"warps_m", "4"}, {"warps_n", "1"}});
+  // Tiles of several batches and groups.
+  for (const char* groups : {"none", "masked", "contiguous"})
+    for (const char* d : {"f32", "bf16", "e4m3"})
+      for (const char* epilogue : {"staged", "direct"})
+        for (const char* bake : {"none", "mnk"}) {
+          const Settings batch{{"batch", "8"}, {"groups", groups}, {"d", d}};
+          const Settings more{{"epilogue", epilogue}, {"static", bake}};
+          const bool whole = groups == std::string("contiguous");
+          check_link(
+              test::with(test::with(large, function), batch),
+              test::with(more, {{"tile_m", whole ? "128" : "256"}, {"tile_n", "128"}, {"warps_m", "8"}}));
+          check_link(
+              test::with(large, batch),
+              test::with(more, {{"tile_m", "128"}, {"tile_n", "208"}, {"warps_m", "4"}, {"warps_n", "1"}}));
+        }
+  check_link(test::with(large, {{"batch", "8"}, {"k", "4097"}}), {{"strategy", "wgmma"}});
   std::mt19937 random(Catch::getSeed());
   const auto pick = [&](std::initializer_list<const char*> list) {
     return std::string(*(list.begin() + random() % list.size()));
