@@ -118,8 +118,9 @@ class TensorStores {
     k_.guarded(stores, [&] {
       k_.emit("cp.async.bulk.tensor." + dimensions + "d.global.shared::cta.tile.bulk_group", k_.at(in_.map),
               at, k_.at(in_.buffers, buffer * plan_.store.bytes()));
-      k_.emit("cp.async.bulk.commit_group");
     });
+    // Also where there is no copy: groups are counted.
+    k_.guarded(in_.leads, [&] { k_.emit("cp.async.bulk.commit_group"); });
   }
 
   // ---- 16-bit results: matrices of 8 x 8, two below each other and, where the box is wide enough, two side

@@ -219,6 +219,17 @@ TEST_CASE("of masked groups the first rows are computed, and no others", "[gemm]
     }
 }
 
+TEST_CASE("boxes behind a masked group's rows are left out, and disturb none that are stored", "[gemm]") {
+  const Settings problem = with(shape(256, 256, 64), {{"a", "bf16"}, {"batch", "3"}, {"groups", "masked"}});
+  for (const char* d : {"f32", "bf16"})
+    for (const Settings& more : {Settings{{"tile_m", "128"}, {"tile_n", "128"}, {"warps_m", "4"}},
+                                 Settings{{"tile_m", "256"}, {"tile_n", "128"}, {"warps_m", "8"}}}) {
+      const Settings whole = with(problem, {{"d", d}});
+      run(whole, with(more, {{"strategy", "wgmma"}, {"epilogue", "staged"}}),
+          {numbers(whole, "group_rows", {40, 200, 128})});
+    }
+}
+
 TEST_CASE("tiles behind a group's rows cost no products", "[gemm]") {
   const Settings problem = with(shape(150, 32, 64), {{"a", "bf16"}, {"batch", "3"}, {"groups", "masked"}});
   for (const char* strategy : kStrategies) {

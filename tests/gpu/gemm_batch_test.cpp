@@ -13,7 +13,9 @@ namespace {
 
 class Chance {
  public:
-  unsigned size(unsigned least, unsigned most) { return least + random_() % (most - least + 1); }
+  unsigned size(unsigned least, unsigned most) {
+    return std::uniform_int_distribution<unsigned>(least, most)(random_);
+  }
   std::string pick(std::initializer_list<const char*> list) {
     return *(list.begin() + random_() % list.size());
   }
