@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many products in one kernel, in the CPU executor against the reference and against kernels of one product:
 // batches of every layout of memory, groups of every size; and what is refused.
+#include <array>
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
@@ -155,6 +156,12 @@ TEST_CASE("batches that tensor copies refuse are packed, and D is stored otherwi
   CHECK(packed(with(problem, {{"k", "67"}, {"b_layout", "row"}, {"ldb", "83"}, {"a_layout", "col"}})));
   CHECK(packed(with(problem, {{"a", "s8"}, {"d", "s32"}, {"k", "131"}})));
   CHECK(!packed(with(problem, {{"stride_d", "5603"}})));
+  const auto workspace = [](const Settings& words) {
+    return run(words, {{"strategy", "wgmma"}, {"static", "mnk"}}).kernel.launch.workspace_bytes;
+  };
+  const Settings odd = with(problem, {{"k", "67"}, {"lda", "72"}});
+  CHECK(workspace(with(odd, {{"stride_b", "0"}})) == workspace(with(odd, {{"batch", "1"}})));  // once for all
+  CHECK(workspace(odd) > 2 * workspace(with(odd, {{"batch", "1"}})));
   CHECK(!packed(with(problem, {{"n", "77"}})));
   for (const char* stride : {"5603", "5604", "5608"}) check(with(problem, {{"stride_d", stride}}));
   for (const char* stride : {"4483", "4484"}) run(with(problem, {{"stride_a", stride}}), tiles("mma"));
@@ -332,6 +339,9 @@ TEST_CASE("what a batch does and reads is counted", "[gemm]") {
   CHECK(gemm_template().product(shared)->stride_a == 64 * 16);
   CHECK(gemm_template().product(shared)->stride_b == 0);
   CHECK(!gemm_template().product(contiguous));
+  const MatrixProduct product = *gemm_template().product(batch);
+  CHECK(std::array{product.stride_a, product.stride_b, product.stride_c, product.stride_d} ==
+        std::array<std::uint64_t, 4>{64 * 16, 32 * 16, 64 * 32, 64 * 32});
 }
 
 TEST_CASE("batches that cannot be are refused", "[gemm]") {
@@ -362,6 +372,12 @@ TEST_CASE("batches that cannot be are refused", "[gemm]") {
   };
   CHECK(too_large({{"batch", "2000000000"}, {"stride_a", "65536"}}) == "shape-too-large");
   CHECK(too_large({{"batch", "2147483647"}, {"n", "300"}, {"ldd", "301"}, {"m", "1"}}) == "shape-too-large");
+  const Error packed = error_of([&] {
+    gemm_template().config(executor().specs(), Target("sm_90a"),
+                           gemm_template().problem(with(shape(4096, 4096, 4095), {{"batch", "1100"}})),
+                           {{"strategy", "wgmma"}});
+  });
+  CHECK(std::string(packed.what()).find("packs up to 32 GiB") != std::string::npos);
   const Settings contiguous =
       gemm_template().problem(with(shape(512, 64, 64), {{"batch", "2"}, {"groups", "contiguous"}}));
   const Error tall = error_of([&] {
