@@ -181,8 +181,8 @@ TEST_CASE("batches with split k, functions and scales of blocks", "[gemm]") {
 
 TEST_CASE("random batches", "[gemm]") {
   std::mt19937 random(Catch::getSeed());
-  const auto size = [&](unsigned least, unsigned most) {
-    return static_cast<int>(least + random() % (most - least + 1));
+  const auto size = [&](int least, int most) {
+    return std::uniform_int_distribution<int>(least, most)(random);
   };
   for (int i = 0; i < 30; ++i) {
     const int m = size(1, 200), n = size(1, 200), k = size(1, 150);
