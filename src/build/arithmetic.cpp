@@ -39,7 +39,7 @@ std::string_view KernelBuilder::word(std::initializer_list<std::string_view> par
 Reg KernelBuilder::binary(std::string_view mnemonic, Arg a, Arg b) {
   const Type type = type_of({a, b});
   const Reg d = reg(type);
-  emit(word({mnemonic, rounding(type), type.name}), d, a, b);
+  emit(word({mnemonic, mnemonic == "rem" ? "." : rounding(type), type.name}), d, a, b);
   return d;
 }
 
@@ -58,15 +58,7 @@ Reg KernelBuilder::mov(Type type, Arg a) {
 
 Reg KernelBuilder::add(Arg a, Arg b) { return binary("add", a, b); }
 Reg KernelBuilder::sub(Arg a, Arg b) { return binary("sub", a, b); }
-Reg KernelBuilder::div(Arg a, Arg b) { return binary("div", a, b); }
 Reg KernelBuilder::mul(Arg a, Arg b) { return binary(type_of({a, b}).is_float() ? "mul" : "mul.lo", a, b); }
-
-Reg KernelBuilder::rem(Arg a, Arg b) {
-  const Type type = type_of({a, b});
-  const Reg d = reg(type);
-  emit(word({"rem.", type.name}), d, a, b);
-  return d;
-}
 
 Reg KernelBuilder::min(Arg a, Arg b) {
   const Type type = type_of({a, b});

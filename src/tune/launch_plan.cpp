@@ -53,7 +53,8 @@ LaunchConfig launch_config_of(const LaunchPlan& plan, int sms) {
                       .cluster = dim(plan.cluster)};
   if (plan.blocks_per_sm != 0) {
     const std::uint32_t chip = sms == 0 ? kExecutorSms : static_cast<std::uint32_t>(sms);
-    config.grid.x = std::min(config.grid.x, chip * plan.blocks_per_sm);
+    const std::uint32_t clusters = chip * plan.blocks_per_sm / config.cluster.x;
+    config.grid.x = std::min(config.grid.x, std::max(clusters, 1U) * config.cluster.x);
   }
   return config;
 }

@@ -50,10 +50,12 @@ void BlockScales::start(Reg row, Reg column) {
     b_of_warp_ = k_.fma(k_.mul_wide(block, k_.add(last_, 1)), f32.bytes(), *b_);
   }
   read();
+  advance();
 }
 
+// Behind the sums, where no product waits for the factors to arrive.
 void BlockScales::advance() {
-  k_.comment("scales of blocks: those of the stage, and begin to read the next");
+  k_.comment("scales of blocks: those of the next stage, and begin to read the ones behind them");
   for (const auto& [number, row] : rows_) {
     if (a_ && b_)
       k_.emit("mul.f32", row.factor, row.read, read_b_);
@@ -84,6 +86,7 @@ void BlockScales::add(const Accumulators& parts, const Accumulators& sums) {
         const Reg factor = rows_.at(row_of(static_cast<int>(i), static_cast<int>(reg))).factor;
         k_.emit("fma.rn.f32", sums[i][j][reg], parts[i][j][reg], factor, sums[i][j][reg]);
       }
+  advance();
 }
 
 }  // namespace ptxloom::gemm_kernel

@@ -9,7 +9,7 @@
 // Scales of blocks: f32 factors of A for each row and each kScaleBlock of k, of B for each kScaleBlock
 // columns and as much of k. They belong into the main loop: what a warp has multiplied of one block is scaled
 // while it joins the sums of those before. A warp's columns lie in one block, so that its sums have a factor
-// for each row. The factors of a stage are read while the stage before it is multiplied.
+// for each row. The factors of a stage are read while two stages before it are multiplied.
 namespace ptxloom::gemm_kernel {
 
 struct BlockScaleInputs {
@@ -28,18 +28,17 @@ class BlockScales {
 
   /// Reads the first factors of a tile; `row` and `column`: where of D the warp's part begins.
   void start(Reg row, Reg column);
-  /// On to the factors of the next stage; begins to read those of the one behind it.
-  void advance();
-  /// sums += factors * parts
+  /// sums += factors * parts, of one stage; then on to the factors of the next.
   void add(const Accumulators& parts, const Accumulators& sums);
 
  private:
   struct Row {
     Reg inside;  ///< predicate: it lies in A
-    Reg read;    ///< factor of A of the next stage
+    Reg read;    ///< factor of A of the next stage, on its way
     Reg factor;  ///< of the sums of this one
   };
   int row_of(int tile, int reg) const;
+  void advance();
   void read();
 
   KernelBuilder& k_;

@@ -34,12 +34,12 @@ class ClusterSum {
     k_.comment("split: leave the sums where the stages were, which nobody reads any more");
     k_.emit("bar.sync", in_.barrier, 32 * c_.warps());
     for (int i = 0; i < slices; ++i) leave(units_of(slice_of(sums, i, slices)), i);
-    arrive();
+    k_.emit("barrier.cluster.arrive.release.aligned");
     wait();
     for (int i = 0; i < slices; ++i)
       k_.if_(k_.eq(rank_, i), [&] { add(units_of(slice_of(sums, i, slices)), i); });
     k_.comment("split: who has been read may end");
-    arrive();
+    k_.emit("barrier.cluster.arrive.relaxed.aligned");
     for (int i = 0; i < slices; ++i)
       k_.if_(k_.eq(rank_, i), [&] { store(slice_of(sums, i, slices), i * c_.group_n() / slices); });
     wait();
@@ -69,7 +69,6 @@ class ClusterSum {
            std::to_string(8 * type_.bytes());
   }
 
-  void arrive() { k_.emit("barrier.cluster.arrive.release.aligned"); }
   void wait() { k_.emit("barrier.cluster.wait.acquire.aligned"); }
 
   void leave(const std::vector<Unit>& units, int slice) {

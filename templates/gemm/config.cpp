@@ -50,7 +50,8 @@ struct Scored {
 }  // namespace
 
 double tiles_of(const Problem& p, const Config& c) {
-  return std::ceil(double(p.m) / c.tile_m) * std::ceil(double(p.n) / c.tile_n) * p.results();
+  return std::ceil(double(p.m) / c.cluster_m()) * std::ceil(double(p.n) / c.cluster_n()) * c.sharing() *
+         p.results();
 }
 
 std::vector<int> choices(const ParameterSpace& space, const Settings& given, std::string_view name) {
@@ -66,6 +67,11 @@ namespace {
 
 std::array<Choice, 4> mma_words(const Problem& p, std::string_view shape) {
   return {{{"shape", shape}, {"a", p.a.type.name}, {"b", p.b.type.name}, {"d", p.accumulator.name}}};
+}
+
+Multicast read_multicast(std::string_view word) {
+  if (word == "none") return Multicast::none;
+  return word == "a" ? Multicast::a : Multicast::b;
 }
 
 Strategy read_strategy(std::string_view word) { return word == "wgmma" ? Strategy::wgmma : Strategy::mma; }
@@ -253,6 +259,8 @@ Config partial_config(const Config& base, const Settings& words) {
   number("split", c.split);
   number("raster", c.raster);
   if (const auto word = words.find("strategy"); word != words.end()) c.strategy = read_strategy(word->second);
+  if (const auto word = words.find("multicast"); word != words.end())
+    c.multicast = read_multicast(word->second);
   c.staged = says("epilogue", "staged");
   c.across_tiles = says("prefetch", "tile");
   if (const auto bake = words.find("static"); bake != words.end()) c.bake = read_bake(bake->second);
@@ -260,7 +268,7 @@ Config partial_config(const Config& base, const Settings& words) {
 }
 
 Settings words_of(const Config& c) {
-  constexpr std::array kBakes = {"none", "nk", "mnk"};
+  constexpr std::array kBakes = {"none", "nk", "mnk"}, kMulticasts = {"none", "a", "b"};
   const auto number = [](int value) { return std::to_string(value); };
   return {{"strategy", c.strategy == Strategy::wgmma ? "wgmma" : "mma"},
           {"tile_m", number(c.tile_m)},
@@ -270,6 +278,7 @@ Settings words_of(const Config& c) {
           {"warps_n", number(c.warps_n)},
           {"stages", number(c.stages)},
           {"split", number(c.split)},
+          {"multicast", kMulticasts[static_cast<std::size_t>(c.multicast)]},
           {"raster", number(c.raster)},
           {"epilogue", c.staged ? "staged" : "direct"},
           {"prefetch", c.across_tiles ? "tile" : "step"},
@@ -328,6 +337,7 @@ Config base_config(const Specs& specs, const Target& target, const Problem& prob
     const auto found = given.find(name);
     return found == given.end() ? otherwise : found->second;
   };
+  base.multicast = read_multicast(word("multicast", "none"));
   base.raster = std::stoi(word("raster", "8"));
   base.staged = word("epilogue", "direct") == "staged";
   base.across_tiles = word("prefetch", "step") == "tile";

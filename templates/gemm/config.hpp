@@ -12,6 +12,8 @@ namespace ptxloom::gemm_kernel {
 
 enum class Strategy { mma, wgmma };
 enum class Bake { none, nk, mnk };
+/// What two blocks of a cluster have in common and load for each other.
+enum class Multicast { none, a, b };
 
 /// How the threads of a block read a matrix: so many bytes at once, by cp.async or through registers.
 struct Access {
@@ -26,6 +28,7 @@ struct Config {
   int warps_m = 0, warps_n = 0;
   int stages = 0;
   int split = 1;  ///< blocks of a cluster that share a tile of D, each with a part of k
+  Multicast multicast = Multicast::none;
   int raster = 1;
   bool staged = false;        ///< epilogue through shared memory; of wgmma by tensor copies
   bool across_tiles = false;  ///< the first fragments of a tile are read during the tile before
@@ -40,6 +43,11 @@ struct Config {
   /// That multiply. With wgmma four along m are a warpgroup, and one warp more loads.
   int warps() const { return warps_m * warps_n; }
   int threads() const { return (strategy == Strategy::wgmma ? warps() + 1 : warps()) * 32; }
+  /// Blocks of a cluster; of those that share tiles of an operand; and rows and columns that they compute.
+  int cluster() const { return split * sharing(); }
+  int sharing() const { return multicast == Multicast::none ? 1 : 2; }
+  int cluster_m() const { return tile_m * (multicast == Multicast::b ? 2 : 1); }
+  int cluster_n() const { return tile_n * (multicast == Multicast::a ? 2 : 1); }
   int warp_m() const { return tile_m / warps_m; }
   int warp_n() const { return tile_n / warps_n; }
   int k_steps() const { return tile_k / mma_k; }
@@ -61,7 +69,7 @@ struct OperandPlan {
 OperandPlan plan_a(const Problem& problem, const Config& config);
 OperandPlan plan_b(const Problem& problem, const Config& config);
 
-/// Tiles of D, of all batches.
+/// Tiles of D, of all batches, with those of a pair of blocks that may lie outside.
 double tiles_of(const Problem& problem, const Config& config);
 /// Shared memory of a block in bytes. With mma.sync: all stages, or the staged result if that is larger.
 int shared_bytes(const Target& target, const Problem& problem, const Config& config);

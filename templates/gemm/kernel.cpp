@@ -77,7 +77,7 @@ class Generator {
   void place() {
     k_.section("this block's tile of D, this warp's part of it");
     thread_ = k_.special("tid.x");
-    TileScheduler tiles(k_, c_, m_, n_, batches_);
+    TileScheduler tiles(k_, p_, c_, m_, n_, batches_);
     const TileOrigin tile = tiles.own();
     block_row_ = tile.row;
     block_column_ = tile.column;
@@ -203,7 +203,6 @@ class Generator {
     k_.section("main loop: one tile along k a turn");
     k_.do_while([&] {
       k_.pragma("\"nounroll\"");
-      if (scales_) scales_->advance();
       read_from(a, b, reading);
       if (!c_.across_tiles) load_step(a, b, 0);
       const int steps = c_.k_steps();

@@ -26,7 +26,7 @@ LaunchPlan tile_grid(const Problem& p, const Config& c) {
   LaunchPlan launch;
   launch.entry = "gemm";
   launch.grid[0] = static_cast<std::uint32_t>(tiles) * split;
-  launch.cluster[0] = split;
+  launch.cluster[0] = static_cast<std::uint32_t>(c.cluster());
   launch.block[0] = static_cast<std::uint32_t>(c.threads());
   return launch;
 }

@@ -6,9 +6,12 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-constexpr std::uint32_t kUnit = 16;  // bytes that a lane writes at once, and that rows begin at multiples of
-constexpr int kWords = 4;            // of a unit
-constexpr std::uint32_t kUnitsOfLane = 4, kUnitsOfRound = 32 * kUnitsOfLane;
+constexpr std::uint32_t kUnit =
+    16;  // bytes that a lane writes at once, and that copied rows begin at multiples of
+constexpr std::uint32_t kLine =
+    128;                   // bytes that packed rows begin at multiples of: a box reads no line in vain
+constexpr int kWords = 4;  // of a unit
+constexpr std::uint32_t kUnitsOfLane = 8, kUnitsOfRound = 32 * kUnitsOfLane;
 constexpr std::uint32_t kPieces = 2048, kMostRounds = 8;  // enough for all warps, and not too many to count
 constexpr int kTaken = 0, kDone = 4, kGone = 8;           // the counters in the workspace
 constexpr std::uint64_t kCounters = 256;                  // bytes for them, and what matrices are aligned to
@@ -28,10 +31,6 @@ std::uint64_t size(const PackSource& source) {
          static_cast<std::uint64_t>(from.type.bytes());
 }
 
-std::uint32_t row_units(const PackSource& source) {
-  return static_cast<std::uint32_t>(pitch(source.to.matrix) / kUnit);
-}
-
 }  // namespace
 
 bool takes_tensor_copies(const Matrix& matrix) { return alignment(matrix, false) == kUnit; }
@@ -43,64 +42,65 @@ PackPlan::PackPlan(const Problem& p) : operands_{{{.matrix = p.a}, {.matrix = p.
     if (takes_tensor_copies(one.matrix)) continue;
     one.packed = true;
     one.at = bytes_;
-    const std::uint64_t length = rounded_up(row_bytes(one.matrix), kUnit);
+    const std::uint64_t length = rounded_up(row_bytes(one.matrix), kLine);
     one.matrix.ld = length / static_cast<std::uint64_t>(one.matrix.type.bytes());
     if (several) one.matrix.stride = one.matrix.rows * one.matrix.ld;
+    one.row_units = static_cast<std::uint32_t>((row_bytes(one.matrix) + kUnit - 1) / kUnit);
     bytes_ += rounded_up(one.batches * one.matrix.rows * length, kCounters);
   }
 }
 
-Packing::Packing(KernelBuilder& k, std::vector<PackSource> sources, Reg workspace)
-    : k_(k), sources_(std::move(sources)), workspace_(workspace) {
-  std::uint32_t all = 0;
-  for (const PackSource& source : sources_) all += units(source);
-  rounds_ = std::clamp(all / (kPieces * kUnitsOfRound), 1U, kMostRounds);
-  for (const PackSource& source : sources_) pieces_ += pieces(source);
+std::uint32_t PackPlan::rounds() const {
+  return std::clamp((a().units() + b().units()) / (kPieces * kUnitsOfRound), 1U, kMostRounds);
 }
 
-std::uint32_t Packing::units(const PackSource& source) const {
-  return row_units(source) * static_cast<std::uint32_t>(source.to.matrix.rows * source.to.batches);
+std::uint32_t PackPlan::pieces(const PackedMatrix& packed) const {
+  const std::uint32_t piece = rounds() * kUnitsOfRound;
+  return (packed.units() + piece - 1) / piece;
 }
 
-std::uint32_t Packing::pieces(const PackSource& source) const {
-  const std::uint32_t piece = rounds_ * kUnitsOfRound;
-  return (units(source) + piece - 1) / piece;
-}
+Packing::Packing(KernelBuilder& k, const PackPlan& plan, std::vector<PackSource> sources, Reg workspace)
+    : k_(k), plan_(plan), sources_(std::move(sources)), workspace_(workspace) {}
 
 void Packing::run(Reg thread) {
   const Reg lane = k_.and_(thread, 31), first = k_.eq(lane, 0);
-  k_.do_while([&] {
-    k_.pragma("\"nounroll\"");
-    k_.comment("pack: take a piece");
-    const Reg taken = k_.mov(u32, 0);
+  const Reg taken = k_.mov(u32, 0), piece = k_.reg(u32), done = k_.mov(u32, 0);
+  const auto take = [&] {
     k_.guarded(first,
                [&] { k_.emit("atom.relaxed.gpu.global.add.u32", taken, k_.at(workspace_, kTaken), 1); });
-    const Reg piece = k_.reg(u32);
+  };
+  k_.comment("pack: take a piece");
+  take();
+  k_.do_while([&] {
+    k_.pragma("\"nounroll\"");
     k_.emit("shfl.sync.idx.b32", piece, taken, 0, 31, -1);
-    const Reg more = k_.lt(piece, pieces_);
+    const Reg more = k_.lt(piece, plan_.pieces());
     k_.if_(more, [&] {
+      k_.comment("pack: ask for the next one, and copy this one meanwhile");
+      take();
       copy_piece(piece, lane);
-      k_.comment("pack: it is done when all lanes have written their units");
-      k_.emit("fence.proxy.async.global");
-      k_.emit("bar.warp.sync", -1);
-      k_.guarded(first, [&] { k_.emit("red.release.gpu.global.add.u32", k_.at(workspace_, kDone), 1); });
+      k_.emit("add.u32", done, done, 1);
     });
     return more;
   });
+  k_.comment("pack: count them, when all lanes have written their units");
+  k_.emit("fence.proxy.async.global");
+  k_.emit("bar.warp.sync", -1);
+  k_.guarded(first, [&] { k_.emit("red.release.gpu.global.add.u32", k_.at(workspace_, kDone), done); });
   k_.comment("pack: nobody of this block will take another piece");
   k_.barrier();
 }
 
 void Packing::copy_piece(Reg piece, Reg lane) {
   const auto rounds = [&](const PackSource& source, Reg number) {
-    const Reg begin = k_.fma(number, rounds_ * kUnitsOfRound, lane);
-    k_.for_(0, rounds_, 1, [&](Reg round) {
+    const Reg begin = k_.fma(number, plan_.rounds() * kUnitsOfRound, lane);
+    k_.for_(0, plan_.rounds(), 1, [&](Reg round) {
       k_.pragma("\"nounroll\"");
       copy_units(source, k_.fma(KernelBuilder::as(u32, round), kUnitsOfRound, begin));
     });
   };
   if (sources_.size() == 1) return rounds(sources_[0], piece);
-  const std::uint32_t of_first = pieces(sources_[0]);
+  const std::uint32_t of_first = plan_.pieces(sources_[0].to);
   k_.if_(
       k_.lt(piece, of_first), [&] { rounds(sources_[0], piece); },
       [&] { rounds(sources_[1], k_.sub(piece, of_first)); });
@@ -137,17 +137,19 @@ void Packing::copy_units(const PackSource& source, Reg first) {
   const Reg tail = load_tail(source);
   const Reg whole_end = k_.add(source.pointer, static_cast<std::int64_t>(size(source) & ~std::uint64_t{3}));
   struct Unit {
-    Reg number, inside, shift;
+    Reg inside, shift, to;
     std::vector<Reg> words;
   };
   std::vector<Unit> all;
+  const Reg to = k_.add(workspace_, static_cast<std::int64_t>(source.to.at));
+  const auto packed_pitch = static_cast<std::int64_t>(pitch(source.to.matrix));
   for (std::uint32_t i = 0; i < kUnitsOfLane; ++i) {
     const Reg number = i == 0 ? first : k_.add(first, 32 * i);
-    const Reg row = k_.div(number, row_units(source)), unit = k_.rem(number, row_units(source));
+    const Reg row = k_.div(number, source.to.row_units), unit = k_.rem(number, source.to.row_units);
     const Reg address = k_.mad_wide(unit, kUnit, row_address(source, row));
-    Unit& one = all.emplace_back(Unit{.number = number,
-                                      .inside = k_.lt(number, units(source)),
+    Unit& one = all.emplace_back(Unit{.inside = k_.lt(number, source.to.units()),
                                       .shift = k_.shl(k_.and_(k_.convert(u32, address), 3), 3),
+                                      .to = k_.mad_wide(unit, kUnit, k_.mad_wide(row, packed_pitch, to)),
                                       .words = {}});
     const Reg begin = KernelBuilder::as(u64, k_.and_(address, ~std::int64_t{3}));
     for (int j = 0; j <= kWords; ++j) {
@@ -156,13 +158,11 @@ void Packing::copy_units(const PackSource& source, Reg first) {
       k_.guarded(whole, [&] { k_.emit("ld.global.nc.b32", word, k_.at(begin, 4 * j)); });
     }
   }
-  const Reg to = k_.add(workspace_, static_cast<std::int64_t>(source.to.at));
   for (const Unit& one : all) {
     const std::vector<Reg> packed = k_.regs(b32, kWords);
     for (std::size_t j = 0; j < packed.size(); ++j)
       k_.emit("shf.r.wrap.b32", packed[j], one.words[j], one.words[j + 1], one.shift);
-    const Reg address = k_.mad_wide(one.number, kUnit, to);
-    k_.guarded(one.inside, [&] { k_.emit("st.global.v4.b32", k_.at(address), packed); });
+    k_.guarded(one.inside, [&] { k_.emit("st.global.v4.b32", k_.at(one.to), packed); });
   }
 }
 
@@ -172,7 +172,7 @@ void Packing::await() {
   k_.place(again);
   const Reg done = k_.reg(u32);
   k_.emit("ld.acquire.gpu.global.u32", done, k_.at(workspace_, kDone));
-  k_.branch_if(k_.ne(done, pieces_), again);
+  k_.branch_if(k_.ne(done, plan_.pieces()), again);
   k_.emit("fence.proxy.async.global");
   k_.comment("load: the last block to come here leaves the counters as it found them");
   const Reg gone = k_.reg(u32);

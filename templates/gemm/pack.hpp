@@ -8,9 +8,9 @@
 
 // Tensor copies refuse rows that do not begin at multiples of 16 bytes. A matrix that has such rows, in any
 // batch, is copied first, by all warps of the grid, to the launch's workspace, where its rows do. The warps
-// take pieces by a counter and count those that are done; whoever starts tensor copies waits for all of them.
-// A warp that waits only waits for pieces that running warps have taken, so the blocks need not all be on the
-// chip at once. The last block to go on leaves the counters at zero, for the next launch.
+// take pieces by a counter, and count those that they have done; whoever starts tensor copies waits for all
+// of them. It only waits for pieces that running warps have taken, so the blocks need not all be on the chip
+// at once. The last block to go on leaves the counters at zero, for the next launch.
 namespace ptxloom::gemm_kernel {
 
 /// Does a matrix have rows that tensor copies take?
@@ -21,7 +21,9 @@ struct PackedMatrix {
   Matrix matrix;
   std::uint64_t batches = 1;  ///< of it, in memory
   bool packed = false;
-  std::uint64_t at = 0;  ///< in the workspace
+  std::uint64_t at = 0;         ///< in the workspace
+  std::uint32_t row_units = 0;  ///< of 16 bytes
+  std::uint32_t units() const { return row_units * static_cast<std::uint32_t>(matrix.rows * batches); }
 };
 
 /// What a launch packs.
@@ -33,6 +35,10 @@ class PackPlan {
   const PackedMatrix& b() const { return operands_[1]; }
   bool any() const { return a().packed || b().packed; }
   std::uint64_t workspace_bytes() const { return any() ? bytes_ : 0; }
+  /// A warp copies so many rounds of units at a time, a piece.
+  std::uint32_t rounds() const;
+  std::uint32_t pieces(const PackedMatrix& packed) const;
+  std::uint32_t pieces() const { return pieces(a()) + pieces(b()); }
 
  private:
   std::array<PackedMatrix, 2> operands_;
@@ -48,7 +54,7 @@ struct PackSource {
 
 class Packing {
  public:
-  Packing(KernelBuilder& k, std::vector<PackSource> sources, Reg workspace);
+  Packing(KernelBuilder& k, const PackPlan& plan, std::vector<PackSource> sources, Reg workspace);
 
   /// By all warps.
   void run(Reg thread);
@@ -60,14 +66,11 @@ class Packing {
   Reg load_tail(const PackSource& source);
   void copy_units(const PackSource& source, Reg first);
   Reg row_address(const PackSource& source, Reg row);
-  std::uint32_t units(const PackSource& source) const;
-  std::uint32_t pieces(const PackSource& source) const;
 
   KernelBuilder& k_;
+  const PackPlan& plan_;
   std::vector<PackSource> sources_;
   Reg workspace_;
-  std::uint32_t rounds_ = 1;  ///< of a warp's lanes, in a piece
-  std::uint32_t pieces_ = 0;
 };
 
 }  // namespace ptxloom::gemm_kernel

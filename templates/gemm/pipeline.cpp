@@ -3,10 +3,15 @@
 
 namespace ptxloom::gemm_kernel {
 
+Pipeline::Pipeline(KernelBuilder& k, int stages, int sharing, Reg barriers)
+    : k_(k), stages_(stages), sharing_(sharing), barriers_(barriers) {
+  if (sharing > 1) other_ = k.xor_(k.special("cluster_ctarank"), 1);
+}
+
 void Pipeline::initialise(int readers) {
   for (int stage = 0; stage < stages_; ++stage) {
     k_.emit("mbarrier.init.shared::cta.b64", k_.at(barriers_, 8 * stage), 1);
-    k_.emit("mbarrier.init.shared::cta.b64", k_.at(barriers_, 8 * (stages_ + stage)), readers);
+    k_.emit("mbarrier.init.shared::cta.b64", k_.at(barriers_, 8 * (stages_ + stage)), readers * sharing_);
   }
 }
 
@@ -15,6 +20,23 @@ void Pipeline::advance(const Cursor& cursor) {
   const Reg turn = k_.eq(cursor.stage, stages_);
   k_.emit("selp.b32", cursor.stage, 0, cursor.stage, turn);
   k_.guarded(turn, [&] { k_.emit("xor.b32", cursor.phase, cursor.phase, 1); });
+}
+
+void Pipeline::drain(const Cursor& writer) {
+  k_.comment("load: the other block's readers have still to release these stages");
+  for (int stage = 0; stage < stages_; ++stage) {
+    await(empty(writer), writer);
+    advance(writer);
+  }
+}
+
+void Pipeline::release(Reg empty) {
+  k_.emit("mbarrier.arrive.shared::cta.b64", Arg::sink(), k_.at(empty));
+  if (sharing_ == 1) return;
+  // Relaxed: wgmma has read what it read, and releasing would wait for all that the thread has written.
+  const Reg there = k_.reg(u32);
+  k_.emit("mapa.shared::cluster.u32", there, empty, other_);
+  k_.emit("mbarrier.arrive.relaxed.cluster.shared::cluster.b64", Arg::sink(), k_.at(there));
 }
 
 void Pipeline::await(Reg barrier, const Cursor& cursor) {

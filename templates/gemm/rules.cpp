@@ -59,6 +59,9 @@ std::vector<Rule> mma_rules() {
        [](const Target&, const Problem&, const Config& c) {
          return power_of_two(c.tile_n) || c.tile_n == 96 || c.tile_n == 192;
        }},
+      {"mma.sync knows no multicast",
+       {"multicast"},
+       [](const Target&, const Problem&, const Config& c) { return c.multicast == Multicast::none; }},
       {"mma.sync takes up to 6 stages",
        {"stages"},
        [](const Target&, const Problem&, const Config& c) { return c.stages <= 6; }},
@@ -127,10 +130,12 @@ const std::vector<Rule>& table() {
            return (p.k + static_cast<unsigned>(c.tile_k) - 1) / static_cast<unsigned>(c.tile_k) >=
                   static_cast<unsigned>(c.split);
          }},
-        {"the rows of a tile belong to one group: with groups=contiguous tile_m divides 128",
-         {"tile_m"},
+        {"the rows of a tile, or of two that share B, belong to one group: with groups=contiguous tile_m "
+         "divides "
+         "128, with multicast=b 64",
+         {"tile_m", "multicast"},
          [](const Target&, const Problem& p, const Config& c) {
-           return p.groups != GemmGroups::contiguous || kGroupRows % c.tile_m == 0;
+           return p.groups != GemmGroups::contiguous || kGroupRows % c.cluster_m() == 0;
          }},
         {"scales of blocks change every 128 of k: tile_k is 128 at most",
          {"tile_k"},

@@ -2,45 +2,73 @@
 #include "scheduler.hpp"
 
 namespace ptxloom::gemm_kernel {
+namespace {
 
-TileScheduler::TileScheduler(KernelBuilder& k, const Config& config, Reg m, Reg n, const BatchInputs& batches)
-    : k_(k),
-      c_(config),
-      batches_(batches),
-      m_(m),
-      tiles_m_(k.div(k.add(m, config.tile_m - 1), config.tile_m)),
-      tiles_n_(k.div(k.add(n, config.tile_n - 1), config.tile_n)) {}
+std::uint32_t parts_of(std::uint32_t extent, int size) {
+  return (extent - 1) / static_cast<std::uint32_t>(size) + 1;
+}
 
+}  // namespace
+
+TileScheduler::TileScheduler(KernelBuilder& k, const Problem& p, const Config& config, Reg m, Reg n,
+                             const BatchInputs& batches)
+    : k_(k), c_(config), batches_(batches), m_(m) {
+  if (config.bake == Bake::mnk) {
+    known_m_ = parts_of(p.m, config.cluster_m());
+    known_n_ = parts_of(p.n, config.cluster_n());
+  }
+  const auto tiles = [&](std::optional<std::uint32_t> known, Reg extent, int size) {
+    return known ? k.mov(u32, *known) : k.div(k.add(extent, size - 1), size);
+  };
+  tiles_m_ = tiles(known_m_, m, config.cluster_m());
+  tiles_n_ = tiles(known_n_, n, config.cluster_n());
+  if (config.sharing() > 1) rank_ = k.special("cluster_ctarank");
+}
+
+Arg TileScheduler::tiles_of_batch() {
+  return known_m_ ? Arg(*known_m_ * *known_n_) : Arg(k_.mul(tiles_m_, tiles_n_));
+}
+
+// Of a pair that of the first block.
 TileOrigin TileScheduler::origin(Reg number) {
   std::optional<Reg> batch;
   if (of_batches()) {
-    const Reg tiles = k_.mul(tiles_m_, tiles_n_);
+    const Arg tiles = tiles_of_batch();
     batch = k_.div(number, tiles);
     number = k_.rem(number, tiles);
   }
-  const Reg band_tiles = k_.mul(tiles_n_, c_.raster), band = k_.div(number, band_tiles);
-  const Reg first = k_.mul(band, c_.raster), rows = k_.min(k_.sub(tiles_m_, first), c_.raster);
-  const Reg in_band = k_.rem(number, band_tiles);
-  return {.row = k_.mul(k_.add(first, k_.rem(in_band, rows)), c_.tile_m),
-          .column = k_.mul(k_.div(in_band, rows), c_.tile_n),
+  const auto raster = static_cast<std::uint32_t>(c_.raster);
+  const Arg band_tiles = known_n_ ? Arg(*known_n_ * raster) : Arg(k_.mul(tiles_n_, raster));
+  const Reg band = k_.div(number, band_tiles), in_band = k_.rem(number, band_tiles);
+  const Reg first = k_.mul(band, raster), rows = k_.min(k_.sub(tiles_m_, first), raster);
+  const Reg column = column_in_band(in_band, band, rows), row = k_.sub(in_band, k_.mul(column, rows));
+  return {.row = k_.mul(k_.add(first, row), c_.cluster_m()),
+          .column = k_.mul(column, c_.cluster_n()),
           .rows = m_,
           .batch = batch};
 }
 
-// What memory says of the tile; whether it is computed.
-Reg TileScheduler::enter_group(TileOrigin& tile) {
+TileOrigin TileScheduler::in_pair(TileOrigin pair) {
+  if (c_.multicast == Multicast::b) pair.row = k_.fma(rank_, c_.tile_m, pair.row);
+  if (c_.multicast == Multicast::a) pair.column = k_.fma(rank_, c_.tile_n, pair.column);
+  return pair;
+}
+
+// What memory says of the tiles of a pair; whether they are computed, which blocks that load for each other
+// do together.
+Reg TileScheduler::enter_group(TileOrigin& pair) {
   const bool masked = batches_.kind == GemmGroups::masked;
   k_.comment(masked ? "the rows of the tile's group" : "the group of the tile's rows");
-  std::optional<Reg> index = tile.batch;
-  if (!masked) index = k_.div(tile.row, kGroupRows);
+  std::optional<Reg> index = pair.batch;
+  if (!masked) index = k_.div(pair.row, kGroupRows);
   const Reg of_group = k_.load(
       "global", s32, k_.at(index ? k_.mad_wide(*index, s32.bytes(), *batches_.groups) : *batches_.groups));
   if (masked) {
-    tile.rows = k_.min(KernelBuilder::as(u32, k_.max(of_group, 0)), m_);
-    return k_.lt(tile.row, tile.rows);
+    pair.rows = k_.min(KernelBuilder::as(u32, k_.max(of_group, 0)), m_);
+    return k_.lt(pair.row, pair.rows);
   }
-  tile.batch = KernelBuilder::as(u32, of_group);
-  return k_.lt(*tile.batch, *batches_.count);
+  pair.batch = KernelBuilder::as(u32, of_group);
+  return k_.lt(*pair.batch, *batches_.count);
 }
 
 Reg TileScheduler::own_number() {
@@ -51,20 +79,32 @@ Reg TileScheduler::own_number() {
 TileOrigin TileScheduler::own() {
   TileOrigin tile = origin(own_number());
   if (batches_.groups) k_.guarded_not(enter_group(tile), [&] { k_.ret(); });
-  return tile;
+  return in_pair(tile);
 }
 
 void TileScheduler::visit(Reg number, const std::function<void(const TileOrigin&)>& body) {
   TileOrigin tile = origin(number);
-  if (!batches_.groups) return body(tile);
-  k_.if_(enter_group(tile), [&] { body(tile); });
+  if (!batches_.groups) return body(in_pair(tile));
+  k_.if_(enter_group(tile), [&] { body(in_pair(tile)); });
+}
+
+// Dividing by literals where they are known is far shorter: all bands but the last have as many rows.
+Reg TileScheduler::column_in_band(Reg number, Reg band, Reg rows) {
+  if (!known_m_) return k_.div(number, rows);
+  const auto raster = static_cast<std::uint32_t>(c_.raster), last = *known_m_ % raster;
+  const Reg column = k_.div(number, raster);
+  return last == 0 ? column : k_.select(k_.lt(band, *known_m_ / raster), column, k_.div(number, last));
 }
 
 void TileScheduler::for_each(const std::function<void(const TileOrigin&)>& body) {
   if (c_.split > 1) return visit(own_number(), body);
   Reg tiles = k_.mul(tiles_m_, tiles_n_);
   if (of_batches()) tiles = k_.mul(tiles, *batches_.count);
-  k_.for_(k_.special("ctaid.x"), tiles, k_.special("nctaid.x"), [&](Reg number) {
+  const auto of_clusters = [&](Reg blocks) {
+    return c_.sharing() == 1 ? blocks : k_.div(blocks, c_.sharing());
+  };
+  const Reg first = of_clusters(k_.special("ctaid.x")), step = of_clusters(k_.special("nctaid.x"));
+  k_.for_(first, tiles, step, [&](Reg number) {
     k_.comment("the next tile of this block");
     visit(number, body);
   });

@@ -9,8 +9,9 @@
 // one after the other, so that what runs at the same time shares tiles of A and of B in L2. A block computes
 // the tile of its own number, or, where the grid is persistent, every tile whose number is that plus a
 // multiple of the grid; where the blocks of a cluster split k, they compute the tile of the cluster's number,
-// each over its part. Batches come one after the other. A tile that is of no group is skipped: behind the
-// rows of its group, or of rows that have no B.
+// each over its part. Where two blocks of a cluster share an operand their tiles are neighbours, and pairs of
+// tiles are numbered. Batches come one after the other. A tile that is of no group is skipped, or a pair of
+// such: behind the rows of its group, or of rows that have no B.
 namespace ptxloom::gemm_kernel {
 
 /// The first row and column of a tile of D.
@@ -27,8 +28,9 @@ struct DepthPart {
 
 class TileScheduler {
  public:
-  /// `m`, `n`: of the problem.
-  TileScheduler(KernelBuilder& k, const Config& config, Reg m, Reg n, const BatchInputs& batches);
+  /// `m`, `n`: of the problem, in registers.
+  TileScheduler(KernelBuilder& k, const Problem& problem, const Config& config, Reg m, Reg n,
+                const BatchInputs& batches);
 
   /// The tile of this block, or of its cluster, in a grid that is not persistent; a block that has none ends.
   TileOrigin own();
@@ -40,14 +42,19 @@ class TileScheduler {
  private:
   Reg own_number();
   TileOrigin origin(Reg number);
-  Reg enter_group(TileOrigin& tile);
+  TileOrigin in_pair(TileOrigin pair);
+  Reg enter_group(TileOrigin& pair);
   void visit(Reg number, const std::function<void(const TileOrigin&)>& body);
+  Reg column_in_band(Reg number, Reg band, Reg rows);
+  Arg tiles_of_batch();
   bool of_batches() const { return batches_.count && batches_.kind != GemmGroups::contiguous; }
 
   KernelBuilder& k_;
   const Config& c_;
   const BatchInputs& batches_;
+  std::optional<std::uint32_t> known_m_, known_n_;  // tiles, or pairs of them, where sizes are baked in
   Reg m_, tiles_m_, tiles_n_;
+  Reg rank_;  // in such a pair
 };
 
 }  // namespace ptxloom::gemm_kernel

@@ -7,6 +7,7 @@
 
 // The producer: one thread that walks this block's tiles and fills the pipeline's stages with tensor copies
 // of A and B, as soon as the readers have released them. What lies outside of the matrices arrives as zeros.
+// What two blocks of a cluster share each loads a half of, for both.
 namespace ptxloom::gemm_kernel {
 
 struct LoadInputs {

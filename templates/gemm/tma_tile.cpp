@@ -50,7 +50,8 @@ TensorMap Box::map(Type type, std::uint64_t cols, std::uint64_t lines, std::uint
 
 int dividing_row(int bytes) { return std::min(kLongestRow, bytes & -bytes); }
 
-OperandTile::OperandTile(const Matrix& matrix, int extent, int group_extent, int depth) : matrix_(matrix) {
+OperandTile::OperandTile(const Matrix& matrix, int extent, int group_extent, int depth, int sharing)
+    : matrix_(matrix), sharing_(sharing) {
   const int size = matrix.type.bytes();
   box_.row_bytes =
       transposed() ? covering_row(extent * size, group_extent * size) : dividing_row(depth * size);
@@ -61,8 +62,10 @@ OperandTile::OperandTile(const Matrix& matrix, int extent, int group_extent, int
 
 // Copies of tf32 would round it; wgmma ignores the low bits.
 TensorMap OperandTile::map(std::uint64_t batches) const {
-  return box_.map(matrix_.type == tf32 ? f32 : matrix_.type, matrix_.cols, matrix_.rows, matrix_.ld,
-                  matrix_.stride, batches);
+  Box copied = box_;
+  copied.rows = copied_rows();
+  return copied.map(matrix_.type == tf32 ? f32 : matrix_.type, matrix_.cols, matrix_.rows, matrix_.ld,
+                    matrix_.stride, batches);
 }
 
 std::uint64_t OperandTile::descriptor() const {

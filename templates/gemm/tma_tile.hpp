@@ -32,7 +32,8 @@ int dividing_row(int bytes);
 class OperandTile {
  public:
   /// `extent` rows of A (columns of B), of which a warpgroup uses `group_extent`, by `depth` elements of k.
-  OperandTile(const Matrix& matrix, int extent, int group_extent, int depth);
+  /// So many blocks bring it together, each some rows of all boxes.
+  OperandTile(const Matrix& matrix, int extent, int group_extent, int depth, int sharing);
 
   TensorMap map(std::uint64_t batches) const;
   /// Copies name the batch, by a coordinate more.
@@ -45,6 +46,9 @@ class OperandTile {
   int box_extent(int box) const { return transposed() ? box * box_.width : 0; }
   int box_depth(int box) const { return transposed() ? 0 : box * box_.width; }
   int bytes() const { return boxes_ * box_.bytes(); }
+  int sharing() const { return sharing_; }
+  /// Rows of a box that one copy moves.
+  int copied_rows() const { return box_.rows / sharing_; }
 
   /// The matrix descriptor, but for the address it starts at.
   std::uint64_t descriptor() const;
@@ -54,7 +58,7 @@ class OperandTile {
  private:
   Matrix matrix_;
   Box box_;
-  int boxes_ = 0;
+  int boxes_ = 0, sharing_;
 };
 
 }  // namespace ptxloom::gemm_kernel

@@ -32,13 +32,13 @@ class Reader {
 };
 
 tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) {
-  const auto tiles = [](std::uint64_t extent, int tile) {
-    return (extent + static_cast<std::uint64_t>(tile) - 1) / static_cast<std::uint64_t>(tile);
-  };
-  const std::uint64_t steps = tiles(p.k, c.tile_k),
-                      blocks = tiles(p.m, c.tile_m) * tiles(p.n, c.tile_n) * p.results();
+  const auto depth = static_cast<std::uint64_t>(c.tile_k), steps = (p.k + depth - 1) / depth;
+  const auto blocks = static_cast<std::uint64_t>(tiles_of(p, c));
   const double all_steps = double(steps) * double(blocks);
-  const double tile_bytes = double(c.tile_k) * (c.tile_m * p.a.type.bytes() + c.tile_n * p.b.type.bytes());
+  const double a_bytes = double(c.tile_k) * c.tile_m * p.a.type.bytes(),
+               b_bytes = double(c.tile_k) * c.tile_n * p.b.type.bytes(), tile_bytes = a_bytes + b_bytes;
+  const double brought_bytes = a_bytes / (c.multicast == Multicast::a ? c.sharing() : 1) +
+                               b_bytes / (c.multicast == Multicast::b ? c.sharing() : 1);
   // What an instruction or a warp reads of a tile: a wgmma 64 rows of A and all of its columns of B.
   const bool wgmma = c.strategy == Strategy::wgmma;
   const int parts = wgmma ? c.tile_m / c.mma_m * c.warps_n : c.warps();
@@ -55,7 +55,7 @@ tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) 
           .unit = unit_of(p),
           .operations = 2.0 * c.tile_m * c.tile_n * c.tile_k * all_steps,
           .dram_bytes = input_bytes(p) + result_bytes,
-          .l2_bytes = tile_bytes * all_steps + result_bytes,
+          .l2_bytes = brought_bytes * all_steps + result_bytes,
           .shared_traffic = (tile_bytes + fragment_bytes) * all_steps + 2 * sum_bytes,
           .steps = (steps + split - 1) / split,
           .in_flight = c.stages - 1};

@@ -51,7 +51,9 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double products = c.tile_m / kWgmmaRows * c.warps_n * std::max(kLeastClocks, c.group_n() / 2);
   // Of two warpgroups one multiplies while the other promotes its sums.
   const double promotion = plan.promotes ? c.group_m() * c.group_n() / kGroupThreads / c.groups() : 0;
-  const double copies = double(plan.a.bytes() + plan.b.bytes()) / c.k_steps() / kCopiedBytes;
+  const double brought =
+      double(plan.a.bytes()) / plan.a.sharing() + double(plan.b.bytes()) / plan.b.sharing();
+  const double copies = brought / c.k_steps() / kCopiedBytes;
   const double bytes = double(c.tile_m) * c.tile_n * p.d.type.bytes();
   const double result = c.staged ? stored_clocks(p, plan, c.groups(), bytes) : direct_clocks(p, bytes);
   const double hidden = 1 - 0.1 / (plan.stage_bytes * (c.stages - 1) / 65536.0 + 1);
@@ -82,6 +84,9 @@ std::vector<Config> wgmma_configs(const ParameterSpace& space, const Target& tar
   std::vector<int> stages = choices(space, given, "stages");
   std::sort(stages.rbegin(), stages.rend());
   const bool open_static = !given.contains("static"), open_epilogue = !given.contains("epilogue");
+  const std::vector<Multicast> multicasts = given.contains("multicast")
+                                                ? std::vector{base.multicast}
+                                                : std::vector{Multicast::none, Multicast::a, Multicast::b};
   Config c = base;
   const auto consider = [&] {
     if (!given.contains("tile_k") && c.tile_k != 128 / problem.a.type.bytes()) return;
@@ -105,10 +110,12 @@ std::vector<Config> wgmma_configs(const ParameterSpace& space, const Target& tar
           for (const int down : warps_m) {
             c.tile_m = tile_m, c.tile_n = tile_n, c.tile_k = tile_k;
             c.warps_m = down, c.warps_n = across;
-            for (const int split : splits) {
-              c.split = split;
-              consider();
-            }
+            for (const int split : splits)
+              for (const Multicast multicast : multicasts) {
+                c.split = split;
+                c.multicast = multicast;
+                consider();
+              }
           }
   std::stable_sort(scored.begin(), scored.end(),
                    [](const auto& x, const auto& y) { return x.first < y.first; });

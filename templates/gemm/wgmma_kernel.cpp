@@ -34,9 +34,9 @@ class Generator {
     describe();
     parameters();
     place();
-    Pipeline pipeline(k_, c_.stages, k_.add(shared_, plan_.barriers_at));
+    Pipeline pipeline(k_, c_.stages, c_.sharing(), k_.add(shared_, plan_.barriers_at));
     start(pipeline);
-    TileScheduler tiles(k_, c_, m_, n_, batches_);
+    TileScheduler tiles(k_, p_, c_, m_, n_, batches_);
     part_ = tiles.part(depth_);
     std::optional<Packing> packing = pack();
     k_.if_(
@@ -99,7 +99,7 @@ class Generator {
   std::optional<Packing> pack() {
     if (sources_.empty()) return std::nullopt;
     k_.section("pack: rows that tensor copies refuse");
-    Packing packing(k_, sources_, workspace_);
+    Packing packing(k_, plan_.pack, sources_, workspace_);
     packing.run(thread_);
     return packing;
   }
@@ -117,10 +117,14 @@ class Generator {
   void start(Pipeline& pipeline) {
     k_.section("the pipeline's barriers");
     k_.if_(k_.eq(thread_, 0), [&] {
+      k_.comment("the tensor maps, which the first copies would wait for");
+      for (const Reg& map : {a_, b_}) k_.emit("prefetch.tensormap", k_.at(map));
       pipeline.initialise(c_.groups());
       k_.emit("fence.mbarrier_init.release.cluster");
     });
-    k_.barrier();
+    if (c_.sharing() == 1) return k_.barrier();
+    k_.emit("barrier.cluster.arrive.relaxed.aligned");  // the fence has released what there is
+    k_.emit("barrier.cluster.wait.acquire.aligned");
   }
 
   void load(TileScheduler& tiles, Pipeline& pipeline, std::optional<Packing>& packing) {
@@ -224,10 +228,17 @@ void add_operand(LaunchArgumentList& add, const OperandTile& tile, const std::st
   add.map_at("packed_" + name, map, packed.at);
 }
 
+/// Whole clusters that bring a warp for each piece.
+std::uint32_t packing_blocks(const PackPlan& pack, const Config& c) {
+  const auto warps = static_cast<std::uint32_t>(c.threads() / 32 * c.cluster());
+  return (pack.pieces() + warps - 1) / warps * static_cast<std::uint32_t>(c.cluster());
+}
+
 LaunchPlan launch_plan(const Problem& p, const Config& c, const WgmmaPlan& plan) {
   LaunchPlan launch = tile_grid(p, c);
   if (c.split == 1) launch.blocks_per_sm = static_cast<std::uint32_t>(plan.blocks_per_sm);
   launch.shared_bytes = static_cast<std::uint32_t>(plan.shared_bytes);
+  if (c.split == 1) launch.grid[0] = std::max(launch.grid[0], packing_blocks(plan.pack, c));
   LaunchArgumentList add{p, launch.arguments};
   add.size("m", p.m), add.size("n", p.n), add.size("k", p.k);
   add_operand(add, plan.a, p.a.name, plan.pack.a());

@@ -86,7 +86,7 @@ void WgmmaLoop::multiply(const std::vector<Reg>& sums, Reg a, Reg b, Reg add) {
 }
 
 void WgmmaLoop::release(Reg barrier) {
-  k_.guarded(in_.leads, [&] { k_.emit("mbarrier.arrive.shared::cta.b64", Arg::sink(), k_.at(barrier)); });
+  k_.guarded(in_.leads, [&] { pipeline_.release(barrier); });
 }
 
 void WgmmaLoop::run() { plan_.promotes ? run_promoted() : run_plain(); }
@@ -99,7 +99,6 @@ void WgmmaLoop::run_promoted() {
     k_.pragma("\"nounroll\"");
     await_stage();
     multiply_stage(true);
-    if (in_.scales) in_.scales->advance();
     k_.emit("wgmma.wait_group.sync.aligned", 0);
     release(pipeline_.empty(cursor_));
     pipeline_.advance(cursor_);

@@ -36,8 +36,8 @@ int sum_registers(const Problem& p, const Config& c) {
 
 WgmmaPlan::WgmmaPlan(const TargetInfo& chip, const Problem& p, const Config& c)
     : pack(p),
-      a(pack.a().matrix, c.tile_m, c.group_m(), c.tile_k),
-      b(pack.b().matrix, c.tile_n, c.group_n(), c.tile_k),
+      a(pack.a().matrix, c.tile_m, c.group_m(), c.tile_k, c.multicast == Multicast::a ? c.sharing() : 1),
+      b(pack.b().matrix, c.tile_n, c.group_n(), c.tile_k, c.multicast == Multicast::b ? c.sharing() : 1),
       b_at(aligned(a.bytes())),
       stage_bytes(b_at + aligned(b.bytes())),
       store(store_box(p, c)),

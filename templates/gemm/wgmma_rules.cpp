@@ -11,6 +11,7 @@ namespace {
 constexpr int kBesideSums = 32;       // registers of a thread that hold no accumulators
 constexpr int kOfOthers = 32;         // and with `split` those that another block's sums are read to
 constexpr int kLeastColumns = 8;      // of a wgmma, and of a slice of D
+constexpr int kPatternRows = 8;       // of a swizzle
 constexpr int kLongestBox = 256;      // elements that a tensor copy moves along one dimension
 constexpr int kMostCopies = 16;       // of a stage; the producer has few registers
 constexpr int kTensorAlignment = 16;  // bytes
@@ -86,6 +87,15 @@ std::vector<Rule> wgmma_rules() {
        [](const Target&, const Problem&, const Config& c) {
          return c.group_n() % (kLeastColumns * c.split) == 0;
        }},
+      {"blocks of a cluster share A or B, or split k: with multicast split is 1",
+       {"multicast", "split"},
+       [](const Target&, const Problem&, const Config& c) { return c.sharing() == 1 || c.split == 1; }},
+      {"two blocks that share A compute neighbouring tiles along n, those that share B along m: there is one",
+       {"multicast", "tile_m", "tile_n"},
+       [](const Target&, const Problem& p, const Config& c) {
+         return (c.multicast != Multicast::a || p.n > static_cast<unsigned>(c.tile_n)) &&
+                (c.multicast != Multicast::b || p.m > static_cast<unsigned>(c.tile_m));
+       }},
       {"tile_k is one step of wgmma (as many as 32 bytes hold) or more of them, up to 256",
        {"tile_k", "mma"},
        [](const Target&, const Problem&, const Config& c) {
@@ -113,6 +123,12 @@ std::vector<Rule> wgmma_rules() {
        {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "stages", "split"},
        [](const Target& target, const Problem& p, const Config& c) {
          return cluster_sum_bytes(p, c) <= WgmmaPlan(target.info(), p, c).stores_at;
+       }},
+      {"two blocks load half a tile each: multiples of 8 rows of 128 bytes (or of what a box has)",
+       {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "multicast"},
+       [](const Target& target, const Problem& p, const Config& c) {
+         const WgmmaPlan plan(target.info(), p, c);
+         return plan.a.copied_rows() % kPatternRows == 0 && plan.b.copied_rows() % kPatternRows == 0;
        }},
       {"the stages need more shared memory than there is",
        {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "stages", "epilogue"},

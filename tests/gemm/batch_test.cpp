@@ -237,6 +237,21 @@ TEST_CASE("boxes behind a masked group's rows are left out, and disturb none tha
     }
 }
 
+TEST_CASE("blocks that load for each other skip tiles together", "[gemm]") {
+  const Settings problem = with(shape(300, 200, 200), {{"a", "bf16"}, {"batch", "4"}});
+  const Settings small{{"strategy", "wgmma"}, {"tile_m", "64"}, {"tile_n", "64"}};
+  for (const char* multicast : {"a", "b"})
+    for (const char* epilogue : {"direct", "staged"}) {
+      const Settings config = with(small, {{"multicast", multicast}, {"epilogue", epilogue}});
+      run(problem, config);
+      run(with(problem, {{"k", "203"}}), config);
+      const Settings masked = with(problem, {{"groups", "masked"}});
+      run(masked, config, {numbers(masked, "group_rows", {300, 10, 0, 70})});
+      const Settings contiguous = with(problem, {{"groups", "contiguous"}});
+      run(contiguous, config, {numbers(contiguous, "group_of_rows", {3, -1, 1})});
+    }
+}
+
 TEST_CASE("tiles behind a group's rows cost no products", "[gemm]") {
   const Settings problem = with(shape(150, 32, 64), {{"a", "bf16"}, {"batch", "3"}, {"groups", "masked"}});
   for (const char* strategy : kStrategies) {
@@ -244,7 +259,7 @@ TEST_CASE("tiles behind a group's rows cost no products", "[gemm]") {
       exec::Stats stats;
       run_template(executor(), gemm_template(),
                    {.problem = problem,
-                    .config = tiles(strategy),
+                    .config = with(tiles(strategy), {{"multicast", "none"}}),
                     .inputs = {numbers(problem, "group_rows", rows)},
                     .observer = {.stats = &stats}});
       std::uint64_t sum = 0;
@@ -382,9 +397,9 @@ TEST_CASE("batches that cannot be are refused", "[gemm]") {
       gemm_template().problem(with(shape(512, 64, 64), {{"batch", "2"}, {"groups", "contiguous"}}));
   const Error tall = error_of([&] {
     gemm_template().config(executor().specs(), Target("sm_90a"), contiguous,
-                           {{"strategy", "wgmma"}, {"tile_m", "256"}});
+                           {{"strategy", "wgmma"}, {"tile_m", "256"}, {"multicast", "none"}});
   });
-  CHECK(std::string(tall.what()).find("tile_m divides 128") != std::string::npos);
+  CHECK(std::string(tall.what()).find("groups=contiguous tile_m divides 128") != std::string::npos);
 }
 
 namespace {

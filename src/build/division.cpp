@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Division of u32 by a literal without dividing: ptxas divides by constants as by anything else, some 25
+// instructions with a reciprocal, and powers of two too. By a shift, or the high half of a product with a
+// scaled reciprocal (Granlund and Montgomery, "Division by Invariant Integers using Multiplication").
+#include <algorithm>
+#include <bit>
+
+#include "ptxloom/builder.hpp"
+
+namespace ptxloom {
+namespace {
+
+std::optional<std::uint32_t> divisor_of(const Arg& a, const Arg& b) {
+  const bool literal = b.operand().kind == ir::Operand::Kind::integer;
+  if (!a.is_register() || a.type() != u32 || !literal) return std::nullopt;
+  if (b.operand().value <= 0 || b.operand().value > 0xffff'ffff) return std::nullopt;
+  return static_cast<std::uint32_t>(b.operand().value);
+}
+
+/// n / divisor = (n * factor) >> (32 + shift) for all n; the factor has 33 bits where `long_factor`, of which
+/// the highest is left out.
+struct Reciprocal {
+  std::uint32_t factor = 0;
+  int shift = 0;
+  bool long_factor = false;
+};
+
+Reciprocal reciprocal_of(std::uint32_t divisor) {
+  const int width = std::bit_width(divisor - 1);
+  for (int shift = 0; shift <= std::min(width, 31); ++shift) {
+    const std::uint64_t power = std::uint64_t{1} << (32 + shift), factor = power / divisor + 1;
+    if (factor > 0xffff'ffff) break;
+    if (factor * divisor - power <= std::uint64_t{1} << shift)
+      return {static_cast<std::uint32_t>(factor), shift, false};
+  }
+  const std::uint64_t above = (std::uint64_t{1} << width) - divisor;
+  return {static_cast<std::uint32_t>((above << 32) / divisor + 1), width, true};
+}
+
+}  // namespace
+
+Reg KernelBuilder::div(Arg a, Arg b) {
+  const auto divisor = divisor_of(a, b);
+  if (!divisor) return binary("div", a, b);
+  if (std::has_single_bit(*divisor)) return as(u32, shr(a, std::countr_zero(*divisor)));
+  const Reciprocal by = reciprocal_of(*divisor);
+  const Reg high = reg(u32);
+  emit("mul.hi.u32", high, a, by.factor);
+  if (!by.long_factor) return by.shift == 0 ? high : as(u32, shr(high, by.shift));
+  return as(u32, shr(add(high, shr(sub(a, high), 1)), by.shift - 1));
+}
+
+Reg KernelBuilder::rem(Arg a, Arg b) {
+  const auto divisor = divisor_of(a, b);
+  if (!divisor) return binary("rem", a, b);
+  if (std::has_single_bit(*divisor)) return as(u32, and_(a, *divisor - 1));
+  return sub(a, mul(div(a, b), *divisor));
+}
+
+}  // namespace ptxloom

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strategy wgmma with blocks that load shared tiles for each other.
+#include <catch2/catch_get_random_seed.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+#include "gemm/executor.hpp"
+#include "ptxloom/gemm.hpp"
+#include "ptxloom/runner.hpp"
+#include "support/settings.hpp"
+#include "support/wgmma_types.hpp"
+
+namespace ptxloom::test::multicast_test {
+namespace {
+
+constexpr const char* kShared[] = {"a", "b"};
+
+void check(const Settings& problem, const Settings& config) {
+  INFO("problem " << words(problem) << ", config " << words(config) << ", seed " << Catch::getSeed());
+  try {
+    const RunResult result = run_template(executor(), gemm_template(),
+                                          {.problem = problem, .config = config, .seed = Catch::getSeed()});
+    INFO(result.verdict.wrong << " of " << result.verdict.checked << " wrong; first: " << result.verdict.first
+                              << "; unwritten " << result.verdict.unwritten.size());
+    CHECK(result.verdict.ok());
+    CHECK(result.kernel.launch.cluster[0] == 2);
+    CHECK(result.kernel.launch.grid[0] % 2 == 0);
+    CHECK(result.kernel.kernel.ptx().find(".multicast::cluster") != std::string::npos);
+  } catch (const Error& error) {
+    FAIL_CHECK(error.what());
+  }
+}
+
+Settings tiles(const char* m, const char* n, const char* multicast) {
+  return {{"tile_m", m}, {"tile_n", n}, {"multicast", multicast}};
+}
+
+std::string refusal(const Settings& problem, const Settings& config) {
+  try {
+    gemm_template().config(executor().specs(), Target("sm_90a"), gemm_template().problem(problem), config);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "it was accepted";
+}
+
+}  // namespace
+
+TEST_CASE("blocks share tiles of every type", "[gemm]") {
+  for (const char* shared : kShared) {
+    check(with(shape(200, 150, 136), {{"a", "bf16"}, {"d", "bf16"}}), tiles("64", "64", shared));
+    for (const WgmmaTypes& types : kWgmmaTypes)
+      check(with(shape(200, 150, 272), {{"a", types.a}, {"b", types.b}}), tiles("64", "64", shared));
+  }
+}
+
+TEST_CASE("blocks share tiles in every layout, with tiles of every kind", "[gemm]") {
+  for (const char* shared : kShared)
+    for (const char* a_layout : {"row", "col"})
+      for (const char* b_layout : {"row", "col"})
+        for (const auto& [m, n] : {std::array{"128", "96"}, {"64", "160"}})
+          check(with(shape(328, 336, 72), {{"a", "f16"}, {"a_layout", a_layout}, {"b_layout", b_layout}}),
+                tiles(m, n, shared));
+}
+
+TEST_CASE("of two blocks one may have nothing to compute", "[gemm]") {
+  for (const char* shared : kShared)
+    for (const char* epilogue : {"staged", "direct"}) {
+      const Settings function{{"a", "bf16"}, {"d", "bf16"}, {"bias", "f32"}, {"beta", "0.5"}};
+      check(with(shape(129, 161, 200), function), with(tiles("64", "32", shared), {{"epilogue", epilogue}}));
+    }
+}
+
+TEST_CASE("blocks that share tiles pack rows, promote sums and scale blocks", "[gemm]") {
+  for (const char* shared : kShared) {
+    check(with(shape(200, 150, 131), {{"a", "bf16"}}), tiles("64", "64", shared));
+    check(with(shape(200, 144, 272), {{"a", "e4m3"}, {"sums", "promoted"}}), tiles("64", "64", shared));
+    check(with(shape(200, 144, 272), {{"a", "e4m3"}, {"scale_a", "block"}, {"scale_b", "block"}}),
+          tiles("64", "64", shared));
+  }
+}
+
+TEST_CASE("blocks that share tiles walk more of them than there are blocks", "[gemm]") {
+  for (const char* shared : kShared)
+    check(with(shape(700, 600, 72), {{"a", "bf16"}}), with(tiles("64", "64", shared), {{"stages", "3"}}));
+}
+
+TEST_CASE("multicast says where it cannot be", "[gemm]") {
+  const auto says = [](const std::string& text, const char* part) {
+    INFO(text);
+    CHECK(text.find(part) != std::string::npos);
+  };
+  const Settings whole{{"strategy", "wgmma"}, {"tile_k", "64"}, {"warps_m", "4"},      {"warps_n", "1"},
+                       {"stages", "3"},       {"split", "1"},   {"epilogue", "staged"}};
+  const Settings problem = with(shape(64, 64, 256), {{"a", "bf16"}});
+  says(refusal(problem, with(whole, tiles("64", "32", "b"))), "there is one");
+  says(refusal(problem, with(whole, tiles("64", "64", "a"))), "there is one");
+  says(refusal(problem, with(with(whole, tiles("64", "32", "a")), {{"split", "2"}})), "split is 1");
+  says(refusal(with(problem, {{"m", "200"}}), with(whole, tiles("64", "40", "b"))), "multiples of 8 rows");
+}
+
+}  // namespace ptxloom::test::multicast_test
