@@ -30,6 +30,13 @@ enum class Activation : std::uint8_t { none, relu, gelu, gelu_tanh, silu };
 /// ceil(n / 128) rows of ceil(k / 128) (B).
 enum class GemmScale : std::uint8_t { none, tensor, vector, block };
 
+/// Products of different sizes in one kernel; their sizes lie in device memory, where a kernel before this
+/// one may have put them. masked: of batch i the first `group_rows[i]` rows, m at most. contiguous: A, C and
+/// D are one matrix each, whose rows from 128 * i on are multiplied by B number `group_of_rows[i]`, and are
+/// skipped where that is none (-1). Rows of D that are not computed stay as they are; but behind a masked
+/// group's last, those up to the next multiple of 64 may be overwritten.
+enum class GemmGroups : std::uint8_t { none, masked, contiguous };
+
 /// Sizes in elements. A leading dimension of 0 means tight. The types default as the command line's do: b =
 /// a, d = f32 (s32 for integers, f64 for f64), c = d. beta = 0 never reads C.
 struct GemmProblem {
@@ -39,6 +46,10 @@ struct GemmProblem {
   MatrixLayout a_layout = MatrixLayout::row;
   MatrixLayout b_layout = MatrixLayout::col;
   std::uint64_t lda = 0, ldb = 0, ldc = 0, ldd = 0;
+  std::uint64_t batch = 1;  ///< products, each with matrices of its own
+  /// From one batch's matrix to the next; tight where not given; 0: one matrix for all, but D.
+  std::optional<std::uint64_t> stride_a = {}, stride_b = {}, stride_c = {}, stride_d = {};
+  GemmGroups groups = GemmGroups::none;
   double alpha = 1, beta = 0;
   bool promoted = false;  ///< of e4m3 and e5m2: tensor cores sum 128 products at most, the rest is f32
   std::optional<Type> bias = {};  ///< of a vector of n; f32, f16 or bf16
@@ -70,6 +81,7 @@ class MatrixAddress {
 /// one of its own.
 struct GemmOperands {
   MatrixAddress a, b, c = {}, d, bias = {}, scale_a = {}, scale_b = {}, scale_d = {}, workspace = {};
+  MatrixAddress group_rows = {}, group_of_rows = {};  ///< s32 each
 };
 
 /// A kernel made for one problem. Copies share it until one of them is tuned. Some kernels need a workspace;

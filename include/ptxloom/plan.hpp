@@ -28,6 +28,7 @@ struct TensorPlan {
   Type type;
   std::vector<std::uint64_t> shape;
   Role role = Role::in;
+  std::uint64_t below = 0;  ///< of integers of 32 bits that count something: random ones are less; 0: any are
   std::uint64_t elements() const;
   std::uint64_t bytes() const { return elements() * static_cast<std::uint64_t>(type.bytes()); }
 };
@@ -60,13 +61,15 @@ struct LaunchPlan {
 };
 
 /// D = alpha * A * B + beta * C on the tensors a, b, c and d: a problem in the words of a vendor's library,
-/// so that one can be timed at it. Sizes and leading dimensions in elements; C and D are m rows of n.
+/// so that one can be timed at it; or `batch` of them, with matrices a stride apart, 0 for one that all
+/// share. Sizes, leading dimensions and strides in elements; C and D are m rows of n.
 struct MatrixProduct {
   std::uint64_t m = 0, n = 0, k = 0;
   Type a, b, c, d;
   bool a_rows = true;   ///< A is stored as m rows of k, otherwise as k rows of m
   bool b_rows = false;  ///< B is stored as k rows of n, otherwise as n rows of k
   std::uint64_t lda = 0, ldb = 0, ldc = 0, ldd = 0;
+  std::uint64_t batch = 1, stride_a = 0, stride_b = 0, stride_c = 0, stride_d = 0;
   double alpha = 1, beta = 0;  ///< beta = 0: there is no tensor c
   bool fast_sums = false;      ///< of 8-bit floats: as the tensor cores keep them, in fewer bits than f32 has
 };
@@ -90,12 +93,14 @@ struct Expectation {
     double tolerance;
   };
   std::vector<Point> points;
-  bool complete = false;                 ///< every element the kernel writes has a point
+  /// Every element that the kernel writes has a point; else others are wrong if they keep the poison, but for
+  /// those untouched. Also where there are too many of those to list.
+  bool complete = false;
   std::vector<std::uint64_t> untouched;  ///< elements that must keep the poison (padding behind a row)
 };
 
 /// A tensor full of random values that depend on the seed and the tensor's name: floats uniform in [-1, 1],
-/// rounded to the type; integers from the whole range of the type.
+/// rounded to the type; integers from the whole range of the type, or of what they count.
 HostTensor random_tensor(const TensorPlan& plan, std::uint64_t seed);
 /// A tensor that nothing has been written to.
 HostTensor poisoned_tensor(const TensorPlan& plan, std::byte poison = kPoison);

@@ -12,11 +12,11 @@
 // with the values they may take.
 namespace [[gnu::visibility("default")]] ptxloom {
 
-/// One word. Values are listed, or of a kind: "size" (1 to 2147483647), "stride" (0 to 2147483647, 0 = tight)
-/// or "number" (any decimal).
+/// One word. Values are listed, or of a kind: "size" (1 to 2147483647), "stride" (0 to 2147483647, 0 =
+/// tight), "distance" (0 to 2^46) or "number" (any decimal).
 struct TemplateParameter {
   std::string name;
-  std::string kind;                 ///< "choice", "size", "stride", "number"
+  std::string kind;                 ///< "choice", "size", "stride", "distance", "number"
   std::vector<std::string> values;  ///< of a choice
   std::string
       fallback;  ///< the default; "=a" is the value of `a`; empty = required, or chosen by the template

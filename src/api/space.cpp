@@ -58,6 +58,7 @@ bool is_number(const std::string& text) {
 }
 
 constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kFarthest = std::int64_t{1} << 46;
 
 // What the value should have been; empty if it is fine.
 std::string expected(const TemplateParameter& parameter, const std::string& value) {
@@ -65,6 +66,8 @@ std::string expected(const TemplateParameter& parameter, const std::string& valu
     return is_integer_in(value, 1, kLargest) ? "" : fmt::format("an integer from 1 to {}", kLargest);
   if (parameter.kind == "stride")
     return is_integer_in(value, 0, kLargest) ? "" : fmt::format("an integer from 0 (tight) to {}", kLargest);
+  if (parameter.kind == "distance")
+    return is_integer_in(value, 0, kFarthest) ? "" : fmt::format("an integer from 0 to {}", kFarthest);
   if (parameter.kind == "number") return is_number(value) ? "" : "a finite decimal number";
   const bool listed =
       std::find(parameter.values.begin(), parameter.values.end(), value) != parameter.values.end();

@@ -43,6 +43,8 @@ int cublasLtMatmulDescSetAttribute(ptxloom_cublaslt_operation* operation, int at
                                    std::size_t bytes);
 int cublasLtMatrixLayoutCreate(ptxloom_cublaslt_layout** layout, int type, std::uint64_t rows,
                                std::uint64_t columns, std::int64_t leading);
+int cublasLtMatrixLayoutSetAttribute(ptxloom_cublaslt_layout* layout, int attribute, const void* value,
+                                     std::size_t bytes);
 int cublasLtMatrixLayoutDestroy(ptxloom_cublaslt_layout* layout);
 int cublasLtMatmulPreferenceCreate(ptxloom_cublaslt_preference** preference);
 int cublasLtMatmulPreferenceDestroy(ptxloom_cublaslt_preference* preference);
@@ -65,7 +67,7 @@ int cublasLtMatmul(ptxloom_cublaslt_handle* handle, ptxloom_cublaslt_operation* 
 #define PTXLOOM_CUBLASLT_SYMBOLS(X)                                                                          \
   X(cublasLtGetVersion) X(cublasLtGetStatusString) X(cublasLtCreate) X(cublasLtDestroy)                      \
   X(cublasLtMatmulDescCreate) X(cublasLtMatmulDescDestroy) X(cublasLtMatmulDescSetAttribute)                 \
-  X(cublasLtMatrixLayoutCreate) X(cublasLtMatrixLayoutDestroy)                                               \
+  X(cublasLtMatrixLayoutCreate) X(cublasLtMatrixLayoutSetAttribute) X(cublasLtMatrixLayoutDestroy)           \
   X(cublasLtMatmulPreferenceCreate) X(cublasLtMatmulPreferenceDestroy) X(cublasLtMatmulPreferenceSetAttribute) \
   X(cublasLtMatmulAlgoGetHeuristic) X(cublasLtMatmul)
 // clang-format on
@@ -80,6 +82,7 @@ struct CublasLt {
   enum ComputeType { in_f32 = 68, in_f64 = 70, in_s32 = 72, in_tf32 = 77 };
   static constexpr std::int32_t kPlain = 0, kTransposed = 1;
   static constexpr int kOperationA = 3, kOperationB = 4, kFastSums = 25;  // attributes of an operation
+  static constexpr int kBatches = 5, kBatchStride = 6;                    // attributes of a layout
   static constexpr int kMostWorkspace = 1;                                // attribute of a preference
 
   std::string version;  ///< "13.1.0"

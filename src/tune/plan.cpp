@@ -88,6 +88,10 @@ HostTensor random_tensor(const TensorPlan& plan, std::uint64_t seed) {
   const std::uint64_t key = hash128(fmt::format("{}:{}", seed, plan.name)).low;
   if (plan.type.is_float()) {
     fill_floats(tensor, key);
+  } else if (plan.below > 0) {
+    fill<std::uint32_t>(tensor.bytes, key, [&](std::uint64_t random) {
+      return static_cast<std::uint32_t>(random % plan.below);
+    });
   } else {
     fill<std::uint8_t>(tensor.bytes, key,
                        [](std::uint64_t random) { return static_cast<std::uint8_t>(random); });

@@ -22,14 +22,16 @@ Json to_json(const TensorPlan& plan) {
   return {{"name", plan.name},
           {"type", plan.type.name},
           {"shape", plan.shape},
-          {"role", static_cast<int>(plan.role)}};
+          {"role", static_cast<int>(plan.role)},
+          {"below", plan.below}};
 }
 
 TensorPlan read_tensor(const Json& json) {
   return {.name = json.at("name"),
           .type = type_named(json.at("type")),
           .shape = json.at("shape"),
-          .role = static_cast<TensorPlan::Role>(json.at("role").get<int>())};
+          .role = static_cast<TensorPlan::Role>(json.at("role").get<int>()),
+          .below = json.at("below")};
 }
 
 Json to_json(const LaunchPlan& plan) {
@@ -73,9 +75,14 @@ LaunchPlan read_launch(const Json& json) {
 }
 
 Json to_json(const MatrixProduct& p) {
-  return {{"sizes", {p.m, p.n, p.k}},     {"types", {p.a.name, p.b.name, p.c.name, p.d.name}},
-          {"rows", {p.a_rows, p.b_rows}}, {"leading", {p.lda, p.ldb, p.ldc, p.ldd}},
-          {"scales", {p.alpha, p.beta}},  {"fast_sums", p.fast_sums}};
+  return {{"sizes", {p.m, p.n, p.k}},
+          {"types", {p.a.name, p.b.name, p.c.name, p.d.name}},
+          {"rows", {p.a_rows, p.b_rows}},
+          {"leading", {p.lda, p.ldb, p.ldc, p.ldd}},
+          {"scales", {p.alpha, p.beta}},
+          {"fast_sums", p.fast_sums},
+          {"batch", p.batch},
+          {"strides", {p.stride_a, p.stride_b, p.stride_c, p.stride_d}}};
 }
 
 MatrixProduct read_product(const Json& json) {
@@ -85,6 +92,7 @@ MatrixProduct read_product(const Json& json) {
   };
   const auto& sizes = json.at("sizes");
   const auto& leading = json.at("leading");
+  const auto& strides = json.at("strides");
   return {.m = sizes.at(0),
           .n = sizes.at(1),
           .k = sizes.at(2),
@@ -98,6 +106,11 @@ MatrixProduct read_product(const Json& json) {
           .ldb = leading.at(1),
           .ldc = leading.at(2),
           .ldd = leading.at(3),
+          .batch = json.at("batch"),
+          .stride_a = strides.at(0),
+          .stride_b = strides.at(1),
+          .stride_c = strides.at(2),
+          .stride_d = strides.at(3),
           .alpha = json.at("scales").at(0),
           .beta = json.at("scales").at(1),
           .fast_sums = json.at("fast_sums")};

@@ -113,6 +113,12 @@ struct VendorProduct::State {
     lay_out(a, p.a, p.a_rows ? p.k : p.m, p.a_rows ? p.m : p.k, p.lda);
     lay_out(c, beta_is_zero ? p.d : p.c, p.n, p.m, beta_is_zero ? p.ldd : p.ldc);
     lay_out(d, p.d, p.n, p.m, p.ldd);
+    if (p.batch > 1) {
+      repeat(a, p.batch, p.stride_a);
+      repeat(b, p.batch, p.stride_b);
+      repeat(c, p.batch, beta_is_zero ? p.stride_d : p.stride_c);
+      repeat(d, p.batch, p.stride_d);
+    }
     propose();
   }
 
@@ -130,6 +136,14 @@ struct VendorProduct::State {
                std::uint64_t leading) const {
     check(library.cublasLtMatrixLayoutCreate(layout.out(), data_type(type), rows, columns,
                                              static_cast<std::int64_t>(leading)));
+  }
+
+  void repeat(ptxloom_cublaslt_layout* layout, std::uint64_t batches, std::uint64_t stride) const {
+    const auto count = static_cast<std::int32_t>(batches);
+    const auto distance = static_cast<std::int64_t>(stride);
+    check(library.cublasLtMatrixLayoutSetAttribute(layout, CublasLt::kBatches, &count, sizeof count));
+    check(
+        library.cublasLtMatrixLayoutSetAttribute(layout, CublasLt::kBatchStride, &distance, sizeof distance));
   }
 
   void propose() {

@@ -14,6 +14,8 @@ std::uint64_t address_of(const GemmOperands& operands, std::string_view tensor) 
                                                                    {"scale_a", operands.scale_a},
                                                                    {"scale_b", operands.scale_b},
                                                                    {"scale_d", operands.scale_d},
+                                                                   {"group_rows", operands.group_rows},
+                                                                   {"group_of_rows", operands.group_of_rows},
                                                                    {kWorkspace, operands.workspace}};
   for (const auto& [name, address] : all)
     if (name == tensor) return address.value();

@@ -50,7 +50,8 @@ struct Scored {
 }  // namespace
 
 double tiles_of(const Problem& p, const Config& c) {
-  return std::ceil(double(p.m) / c.cluster_m()) * std::ceil(double(p.n) / c.cluster_n()) * c.sharing();
+  return std::ceil(double(p.m) / c.cluster_m()) * std::ceil(double(p.n) / c.cluster_n()) * c.sharing() *
+         p.results();
 }
 
 std::vector<int> choices(const ParameterSpace& space, const Settings& given, std::string_view name) {
@@ -180,12 +181,12 @@ int staging_registers(const Matrix& matrix, const Access& access, int extent, co
 
 Access access_of(const Specs& specs, const Target& target, const Matrix& matrix) {
   // cp.async fills up a row's end with zeros by itself; plain loads take whole units or none.
-  const int wide = alignment(matrix.type, matrix.ld, matrix.cols, false);
+  const int wide = alignment(matrix, false);
   const std::span<const Variant> copies = specs.match("cp.async.ca.shared.global");
   const bool has_copy =
       std::any_of(copies.begin(), copies.end(), [&](Variant v) { return v.since(target).has_value(); });
   if (has_copy && wide >= 4) return {wide, true};
-  return {alignment(matrix.type, matrix.ld, matrix.cols, true), false};
+  return {alignment(matrix, true), false};
 }
 
 int estimated_registers(const Target& target, const Problem& p, const Config& c) {

@@ -69,7 +69,7 @@ struct OperandPlan {
 OperandPlan plan_a(const Problem& problem, const Config& config);
 OperandPlan plan_b(const Problem& problem, const Config& config);
 
-/// Tiles of D, with those of a pair of blocks that may lie outside.
+/// Tiles of D, of all batches, with those of a pair of blocks that may lie outside.
 double tiles_of(const Problem& problem, const Config& config);
 /// Shared memory of a block in bytes. With mma.sync: all stages, or the staged result if that is larger.
 int shared_bytes(const Target& target, const Problem& problem, const Config& config);

@@ -22,6 +22,12 @@ struct Operand {
   std::vector<Fragments::Tiles> sets;  // registers of two steps: one in use, one being loaded
 };
 
+/// The matrices of batches, which are all found by pointer.
+std::vector<std::string_view> pointers(const Problem& p) {
+  return p.reads_c() ? std::vector<std::string_view>{"a", "b", "c", "d"}
+                     : std::vector<std::string_view>{"a", "b", "d"};
+}
+
 class Generator {
  public:
   Generator(std::shared_ptr<const Specs> specs, const Target& target, const Problem& p, const Config& c)
@@ -64,16 +70,22 @@ class Generator {
     if (p_.reads_c()) ldc_ = size_parameter("ldc", p_.c.ld, nk);
     ldd_ = size_parameter("ldd", p_.d.ld, nk);
     function_ = function_parameters(k_, p_);
+    batches_ = batch_parameters(k_, p_, pointers(p_), all);
   }
 
   // Which tile of D this block computes, and which part of it this warp.
   void place() {
     k_.section("this block's tile of D, this warp's part of it");
     thread_ = k_.special("tid.x");
-    TileScheduler tiles(k_, p_, c_, m_, n_);
+    TileScheduler tiles(k_, p_, c_, m_, n_, batches_);
     const TileOrigin tile = tiles.own();
     block_row_ = tile.row;
     block_column_ = tile.column;
+    rows_ = tile.rows;
+    a_ = of_batch(k_, batches_, "a", p_.a.type, a_, tile.batch);
+    b_ = of_batch(k_, batches_, "b", p_.b.type, b_, tile.batch);
+    if (p_.reads_c()) c_pointer_ = of_batch(k_, batches_, "c", p_.c.type, c_pointer_, tile.batch);
+    d_pointer_ = of_batch(k_, batches_, "d", p_.d.type, d_pointer_, tile.batch);
     whole_depth_ = depth_;
     if (c_.split > 1) take_part(tiles.part(depth_));
 
@@ -257,7 +269,7 @@ class Generator {
     EpilogueInputs result{.accumulators = {},
                           .row_order = rows,
                           .column_order = columns,
-                          .m = m_,
+                          .m = rows_,
                           .n = n_,
                           .block_row = block_row_,
                           .block_column = block_column_,
@@ -283,7 +295,8 @@ class Generator {
   Reg m_, n_, depth_, a_, b_, c_pointer_, d_pointer_, lda_, ldb_, ldc_, ldd_;
   FunctionInputs function_;
   Reg whole_depth_, part_begin_;
-  Reg thread_, lane_, warp_row_, warp_column_, block_row_, block_column_, shared_;
+  BatchInputs batches_;
+  Reg thread_, lane_, warp_row_, warp_column_, block_row_, block_column_, rows_, shared_;
   int a_bytes_ = 0, stage_bytes_ = 0;
   Accumulators accumulators_, scaled_;  // where blocks have scales: of one block, and of all
   std::optional<BlockScales> scales_;
@@ -301,6 +314,7 @@ LaunchPlan launch_plan(const Target& target, const Problem& p, const Config& c) 
   if (p.reads_c()) add.size("ldc", p.c.ld);
   add.size("ldd", p.d.ld);
   add_function_arguments(add, p);
+  add_batch_arguments(add, pointers(p));
   return launch;
 }
 

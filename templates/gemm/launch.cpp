@@ -17,20 +17,16 @@ std::uint64_t scalar_bits(Type type, double value) {
 }  // namespace
 
 LaunchPlan tile_grid(const Problem& p, const Config& c) {
-  const auto parts = [](std::uint64_t extent, int size) {
-    return (extent + static_cast<std::uint64_t>(size) - 1) / static_cast<std::uint64_t>(size);
-  };
-  const std::uint64_t tiles_m = parts(p.m, c.cluster_m()), tiles_n = parts(p.n, c.cluster_n());
-  constexpr std::uint64_t kMaxGridX = (std::uint64_t{1} << 31) - 1;
-  const auto cluster = static_cast<std::uint32_t>(c.cluster());
-  if (tiles_m * tiles_n * cluster > kMaxGridX)
-    throw Error(ErrorKind::usage, "shape-too-large",
-                fmt::format("gemm: {} x {} x {} blocks", tiles_m, tiles_n, cluster),
-                "a grid has up to 2^31 - 1 blocks: split m or n");
+  constexpr std::uint32_t kMaxGridX = (1U << 31) - 1;
+  const double tiles = tiles_of(p, c);
+  const auto split = static_cast<std::uint32_t>(c.split);
+  if (tiles * split > kMaxGridX)
+    throw Error(ErrorKind::usage, "shape-too-large", fmt::format("gemm: {} tiles of {} blocks", tiles, split),
+                "a grid has up to 2^31 - 1 blocks: split m, n or the batches");
   LaunchPlan launch;
   launch.entry = "gemm";
-  launch.grid[0] = static_cast<std::uint32_t>(tiles_m * tiles_n) * cluster;
-  launch.cluster[0] = cluster;
+  launch.grid[0] = static_cast<std::uint32_t>(tiles) * split;
+  launch.cluster[0] = static_cast<std::uint32_t>(c.cluster());
   launch.block[0] = static_cast<std::uint32_t>(c.threads());
   return launch;
 }

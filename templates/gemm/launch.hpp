@@ -16,6 +16,7 @@ struct LaunchArgumentList {
   std::vector<ArgumentPlan>& arguments;
 
   void size(const char* name, std::uint64_t value) { arguments.push_back({name, u32, "", value}); }
+  void distance(const std::string& name, std::uint64_t value) { arguments.push_back({name, u64, "", value}); }
   void pointer(std::string_view name) { arguments.push_back({std::string(name), u64, std::string(name), 0}); }
   void map(const std::string& name, const TensorMap& map) { arguments.push_back({name, b8, name, 0, map}); }
   /// Of something in the workspace.

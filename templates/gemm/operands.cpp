@@ -22,19 +22,43 @@ std::uint64_t row_length(const Settings& problem, std::string_view name) {
   return size("n");
 }
 
+std::uint64_t rows_of(const Settings& problem, std::string_view name) {
+  const auto size = [&](const char* word) { return std::stoull(problem.at(word)); };
+  if (name == "a") return size(problem.at("a_layout") == "row" ? "m" : "k");
+  if (name == "b") return size(problem.at("b_layout") == "col" ? "n" : "k");
+  return size("m");
+}
+
 bool packs(const Settings& config, std::string_view name, std::uint64_t unit) {
   return config.at("strategy") == "wgmma" && (name == "a" || name == "b") && unit < 16;
 }
 
+// Bytes that it takes from its beginning on if memory is wound up to turns of `period` bytes.
+std::uint64_t length(const Area& area, std::uint64_t period) {
+  std::uint64_t bytes = area.row_bytes;
+  if (area.pitch % period != 0) bytes += (area.rows - 1) * area.pitch;
+  if (area.stride % period != 0) bytes += (area.batches - 1) * area.stride;
+  return bytes;
+}
+
+// Columns of one wider matrix, or parts of wider batches: in each turn y begins so far behind x.
+bool apart(const Area& x, std::uint64_t x_begins, const Area& y, std::uint64_t y_begins,
+           std::uint64_t period) {
+  if (period == 0) return false;
+  const std::uint64_t behind = (y_begins + period - x_begins % period) % period;
+  return behind >= length(x, period) && behind + length(y, period) <= period;
+}
+
 bool overlap(const Area& x, std::uint64_t x_begins, const Area& y, std::uint64_t y_begins) {
   const auto end = [](const Area& area, std::uint64_t begin) {
-    return begin + (area.rows - 1) * area.pitch + area.row_bytes;
+    return begin + span(area.rows, area.row_bytes, area.pitch, area.stride, area.batches);
   };
   if (end(x, x_begins) <= y_begins || end(y, y_begins) <= x_begins) return false;
-  if (x.pitch != y.pitch) return true;
-  // Columns of one wider matrix: y's begin so far behind x's.
-  const std::uint64_t behind = (y_begins + x.pitch - x_begins % x.pitch) % x.pitch;
-  return behind < x.row_bytes || behind + y.row_bytes > x.pitch;
+  return !apart(x, x_begins, y, y_begins, y.pitch) && !apart(x, x_begins, y, y_begins, y.stride);
+}
+
+bool same_place(const Area& x, const Area& y) {
+  return x.pitch == y.pitch && x.row_bytes == y.row_bytes && x.stride == y.stride;
 }
 
 }  // namespace
@@ -49,11 +73,17 @@ std::vector<Area> areas(const Settings& problem, const Settings& config,
       all.push_back({tensor.name, 1, tensor.bytes(), tensor.bytes(), size});
       continue;
     }
-    const std::uint64_t length = row_length(problem, tensor.name), ld = tensor.shape[1];
-    auto unit = static_cast<std::uint64_t>(alignment(tensor.type, ld, length, false));
+    const auto number = [&](const std::string& word, std::uint64_t otherwise) {
+      return problem.contains(word) ? std::stoull(problem.at(word)) : otherwise;
+    };
+    const std::uint64_t columns = row_length(problem, tensor.name), ld = number("ld" + tensor.name, 0),
+                        stride = number("stride_" + tensor.name, 0),
+                        batches = stride > 0 ? number("batch", 1) : 1;
+    auto unit = static_cast<std::uint64_t>(alignment(tensor.type, ld, stride, columns, false));
     if (packs(config, tensor.name, unit)) unit = kPackedWord;
     if (tensor.name == "c" || (tensor.name == "d" && !staged)) unit = std::min(unit, kElementsOfLane * size);
-    all.push_back({tensor.name, tensor.shape[0], length * size, ld * size, unit});
+    all.push_back({tensor.name, rows_of(problem, tensor.name), columns * size, ld * size, unit, batches,
+                   stride * size});
   }
   return all;
 }
@@ -72,10 +102,9 @@ void check_operands(const std::vector<Area>& areas,
                   "rows that all begin at such multiples are read and written in units of so many bytes");
     const std::uint64_t result = address(d.name);
     if (&area == &d || result == 0 || !overlap(area, begin, d, result)) continue;
-    if (area.name == "c" && begin == result && area.pitch == d.pitch && area.row_bytes == d.row_bytes)
-      continue;
+    if (area.name == "c" && begin == result && same_place(area, d)) continue;
     throw Error(ErrorKind::usage, "overlapping-operands", fmt::format("{} and d overlap", area.name),
-                "only c may be in the place of d, with the same type and leading dimension");
+                "only c may be in the place of d, with the same type, leading dimension and stride");
   }
 }
 

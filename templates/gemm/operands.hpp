@@ -13,11 +13,13 @@
 // is written.
 namespace ptxloom::gemm_kernel {
 
-/// Where a matrix, or a vector, has elements: `rows` rows of `row_bytes`, `pitch` apart.
+/// Where a matrix, or a vector, has elements: `rows` rows of `row_bytes`, `pitch` apart, in each of
+/// `batches`, `stride` apart.
 struct Area {
   std::string name;
   std::uint64_t rows = 0, row_bytes = 0, pitch = 0;
   std::uint64_t alignment = 1;
+  std::uint64_t batches = 1, stride = 0;
 };
 
 /// Of a whole problem's tensors, D last, as a kernel of this configuration accesses them.

@@ -24,22 +24,29 @@ std::uint64_t row_bytes(const Matrix& matrix) {
 std::uint64_t pitch(const Matrix& matrix) {
   return matrix.ld * static_cast<std::uint64_t>(matrix.type.bytes());
 }
-/// Bytes to its last element.
-std::uint64_t size(const Matrix& matrix) { return (matrix.rows - 1) * pitch(matrix) + row_bytes(matrix); }
+/// Bytes to its last element, in the last batch.
+std::uint64_t size(const PackSource& source) {
+  const Matrix& from = source.from;
+  return span(from.rows, from.cols, from.ld, from.stride, source.to.batches) *
+         static_cast<std::uint64_t>(from.type.bytes());
+}
 
 }  // namespace
 
-bool takes_tensor_copies(const Matrix& matrix) { return pitch(matrix) % kUnit == 0; }
+bool takes_tensor_copies(const Matrix& matrix) { return alignment(matrix, false) == kUnit; }
 
 PackPlan::PackPlan(const Problem& p) : operands_{{{.matrix = p.a}, {.matrix = p.b}}}, bytes_(kCounters) {
   for (PackedMatrix& one : operands_) {
+    const bool several = one.matrix.stride > 0;
+    if (several) one.batches = p.batch;
     if (takes_tensor_copies(one.matrix)) continue;
     one.packed = true;
     one.at = bytes_;
     const std::uint64_t length = rounded_up(row_bytes(one.matrix), kLine);
     one.matrix.ld = length / static_cast<std::uint64_t>(one.matrix.type.bytes());
+    if (several) one.matrix.stride = one.matrix.rows * one.matrix.ld;
     one.row_units = static_cast<std::uint32_t>((row_bytes(one.matrix) + kUnit - 1) / kUnit);
-    bytes_ += rounded_up(one.matrix.rows * length, kCounters);
+    bytes_ += rounded_up(one.batches * one.matrix.rows * length, kCounters);
   }
 }
 
@@ -101,23 +108,34 @@ void Packing::copy_piece(Reg piece, Reg lane) {
 
 // What follows the last whole word of the matrix, as a word.
 Reg Packing::load_tail(const PackSource& source) {
-  const auto whole = static_cast<std::int64_t>(size(source.from) & ~std::uint64_t{3});
+  const auto whole = static_cast<std::int64_t>(size(source) & ~std::uint64_t{3});
   Reg tail = k_.mov(u32, 0);
-  if (size(source.from) % 4 >= 2)
-    tail = k_.convert(u32, k_.load("global.nc", u16, k_.at(source.pointer, whole)));
-  if (size(source.from) % 2 == 0) return tail;
-  const std::int64_t last = static_cast<std::int64_t>(size(source.from)) - 1;
+  if (size(source) % 4 >= 2) tail = k_.convert(u32, k_.load("global.nc", u16, k_.at(source.pointer, whole)));
+  if (size(source) % 2 == 0) return tail;
+  const std::int64_t last = static_cast<std::int64_t>(size(source)) - 1;
   const Reg byte = k_.reg(u32);
   k_.emit("ld.global.nc.u8", byte, k_.at(source.pointer, last));
   return k_.or_(tail, k_.shl(byte, 8 * (last - whole)));
 }
 
+// Rows are counted through all batches.
+Reg Packing::row_address(const PackSource& source, Reg row) {
+  const Matrix& from = source.from;
+  Reg begin = source.pointer;
+  if (from.stride > 0) {
+    const auto rows = static_cast<std::int64_t>(from.rows);
+    const auto stride = static_cast<std::int64_t>(from.stride) * from.type.bytes();
+    begin = k_.fma(k_.convert(u64, k_.div(row, rows)), stride, begin);
+    row = k_.rem(row, rows);
+  }
+  return k_.mad_wide(row, static_cast<std::int64_t>(pitch(from)), begin);
+}
+
 // The words that a unit lies in, then the unit; several units at a time. What follows a row's end does not
 // matter, but nothing is read behind the matrix.
 void Packing::copy_units(const PackSource& source, Reg first) {
-  const Matrix& from = source.from;
   const Reg tail = load_tail(source);
-  const Reg whole_end = k_.add(source.pointer, static_cast<std::int64_t>(size(from) & ~std::uint64_t{3}));
+  const Reg whole_end = k_.add(source.pointer, static_cast<std::int64_t>(size(source) & ~std::uint64_t{3}));
   struct Unit {
     Reg inside, shift, to;
     std::vector<Reg> words;
@@ -128,8 +146,7 @@ void Packing::copy_units(const PackSource& source, Reg first) {
   for (std::uint32_t i = 0; i < kUnitsOfLane; ++i) {
     const Reg number = i == 0 ? first : k_.add(first, 32 * i);
     const Reg row = k_.div(number, source.to.row_units), unit = k_.rem(number, source.to.row_units);
-    const Reg address =
-        k_.mad_wide(unit, kUnit, k_.mad_wide(row, static_cast<std::int64_t>(pitch(from)), source.pointer));
+    const Reg address = k_.mad_wide(unit, kUnit, row_address(source, row));
     Unit& one = all.emplace_back(Unit{.inside = k_.lt(number, source.to.units()),
                                       .shift = k_.shl(k_.and_(k_.convert(u32, address), 3), 3),
                                       .to = k_.mad_wide(unit, kUnit, k_.mad_wide(row, packed_pitch, to)),

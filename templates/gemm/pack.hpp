@@ -6,11 +6,11 @@
 #include "config.hpp"
 #include "ptxloom/builder.hpp"
 
-// Tensor copies refuse rows that do not begin at multiples of 16 bytes. A matrix that has such rows is copied
-// first, by all warps of the grid, to the launch's workspace, where its rows do. The warps take pieces by a
-// counter, and count those that they have done; whoever starts tensor copies waits for all of them. It only
-// waits for pieces that running warps have taken, so the blocks need not all be on the chip at once. The last
-// block to go on leaves the counters at zero, for the next launch.
+// Tensor copies refuse rows that do not begin at multiples of 16 bytes. A matrix that has such rows, in any
+// batch, is copied first, by all warps of the grid, to the launch's workspace, where its rows do. The warps
+// take pieces by a counter, and count those that they have done; whoever starts tensor copies waits for all
+// of them. It only waits for pieces that running warps have taken, so the blocks need not all be on the chip
+// at once. The last block to go on leaves the counters at zero, for the next launch.
 namespace ptxloom::gemm_kernel {
 
 /// Does a matrix have rows that tensor copies take?
@@ -19,10 +19,11 @@ bool takes_tensor_copies(const Matrix& matrix);
 /// A or B as tensor copies find it: where it was, or in the workspace.
 struct PackedMatrix {
   Matrix matrix;
+  std::uint64_t batches = 1;  ///< of it, in memory
   bool packed = false;
   std::uint64_t at = 0;         ///< in the workspace
   std::uint32_t row_units = 0;  ///< of 16 bytes
-  std::uint32_t units() const { return row_units * static_cast<std::uint32_t>(matrix.rows); }
+  std::uint32_t units() const { return row_units * static_cast<std::uint32_t>(matrix.rows * batches); }
 };
 
 /// What a launch packs.
@@ -64,6 +65,7 @@ class Packing {
   void copy_piece(Reg piece, Reg lane);
   Reg load_tail(const PackSource& source);
   void copy_units(const PackSource& source, Reg first);
+  Reg row_address(const PackSource& source, Reg row);
 
   KernelBuilder& k_;
   const PackPlan& plan_;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <sstream>
+#include <tuple>
 
 namespace ptxloom::gemm_kernel {
 namespace {
@@ -83,15 +84,62 @@ GemmScale scale_of(const std::string& word) {
   return word == "tensor" ? GemmScale::tensor : GemmScale::vector;
 }
 
-// Words of the function that say nothing are left out of a whole problem, which is called then what it was
+// Words that came later and say nothing are left out of a whole problem, which is called then what it was
 // called before there were any.
-constexpr const char* kFunctionWords[] = {"bias", "activation", "add_c", "scale_a", "scale_b", "scale_d"};
+constexpr const char* kLaterWords[] = {"bias",    "activation", "add_c", "scale_a",
+                                       "scale_b", "scale_d",    "batch", "groups"};
 
 void leave_out_defaults(const ParameterSpace& space, Settings& words) {
   for (const TemplateParameter& parameter : space.problem()) {
-    const bool of_function = std::ranges::find(kFunctionWords, parameter.name) != std::end(kFunctionWords);
-    if (of_function && words.at(parameter.name) == parameter.fallback) words.erase(parameter.name);
+    const bool later = std::ranges::find(kLaterWords, parameter.name) != std::end(kLaterWords);
+    if (later && words.at(parameter.name) == parameter.fallback) words.erase(parameter.name);
   }
+}
+
+GemmGroups groups_of(const Settings& words) {
+  const auto word = words.find("groups");
+  if (word == words.end()) return GemmGroups::none;
+  return word->second == "masked" ? GemmGroups::masked : GemmGroups::contiguous;
+}
+
+// Results of batches lie one behind the other, or side by side in rows that are long enough for all.
+void check_results_apart(const Settings& words) {
+  const std::uint64_t m = number(words, "m"), n = number(words, "n"), ld = number(words, "ldd"),
+                      stride = number(words, "stride_d"), others = number(words, "batch") - 1;
+  const std::uint64_t least = span(m, n, ld, 0, 1);
+  if (stride >= least || (stride >= n && stride <= ld && others * stride + n <= ld)) return;
+  throw Error(
+      ErrorKind::usage, "bad-stride",
+      fmt::format("gemm: with stride_d={} the results of batches overlap", stride),
+      fmt::format("give at least {} elements, or leave it out for tight; or n at least, in rows (ldd) "
+                  "that hold all batches side by side",
+                  least));
+}
+
+// Strides that are not given are tight. Where there is one matrix they say nothing.
+void complete_batch(Settings& words) {
+  const bool contiguous = words.at("groups") == "contiguous";
+  const auto size = [&](const char* word) { return number(words, word); };
+  const auto rows = [&](const char* layout, const char* contiguous_along_k, const char* extent) {
+    return size(words.at(layout) == contiguous_along_k ? extent : "k");
+  };
+  const std::tuple<const char*, const char*, std::uint64_t> all[] = {
+      {"stride_a", "lda", rows("a_layout", "row", "m")},
+      {"stride_b", "ldb", rows("b_layout", "col", "n")},
+      {"stride_c", "ldc", size("m")},
+      {"stride_d", "ldd", size("m")}};
+  for (const auto& [stride, ld, matrix_rows] : all) {
+    const bool of_batches = !contiguous || stride == std::string_view("stride_b");
+    if (!of_batches && words.contains(stride))
+      throw Error(ErrorKind::usage, "bad-stride",
+                  fmt::format("gemm: {} does not go with groups=contiguous", stride),
+                  "A, C and D are one matrix each there, and B has batches");
+    if (!of_batches || words.at("batch") == "1")
+      words.erase(stride);
+    else if (!words.contains(stride))
+      words[stride] = std::to_string(matrix_rows * size(ld));
+  }
+  if (words.contains("stride_d")) check_results_apart(words);
 }
 
 Function function_of(const Settings& words) {
@@ -124,11 +172,12 @@ void check_function(const Settings& words) {
 
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 46;  // of one matrix
 
-void check_bytes(const Matrix& x) {
-  if (x.rows * x.ld > kMaxBytes)
-    throw Error(ErrorKind::usage, "shape-too-large",
-                fmt::format("gemm: {} has {} x {} elements", x.name, x.rows, x.ld),
-                "a matrix may have up to 2^46 elements");
+void check_bytes(const Matrix& x, std::uint64_t batches) {
+  if (double(batches - 1) * double(x.stride) + double(x.rows * x.ld) <= double(kMaxBytes)) return;
+  const std::string of_batches = x.stride == 0 ? "" : fmt::format(", {} times", batches);
+  throw Error(ErrorKind::usage, "shape-too-large",
+              fmt::format("gemm: {} has {} x {} elements{}", x.name, x.rows, x.ld, of_batches),
+              "a matrix may have up to 2^46 elements, all batches together");
 }
 
 }  // namespace
@@ -156,6 +205,7 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   complete_stride(words, "ldb", number(words, words["b_layout"] == "col" ? "k" : "n"));
   complete_stride(words, "ldc", number(words, "n"));
   complete_stride(words, "ldd", number(words, "n"));
+  complete_batch(words);
   check_sums(words);
   leave_out_defaults(space, words);
   check_function(words);
@@ -171,19 +221,30 @@ Problem::Problem(const ParameterSpace& space, const Settings& given) {
   m = static_cast<std::uint32_t>(number(words, "m"));
   n = static_cast<std::uint32_t>(number(words, "n"));
   k = static_cast<std::uint32_t>(number(words, "k"));
+  const auto or_else = [&](const std::string& name, std::uint64_t otherwise) {
+    return words.contains(name) ? number(words, name) : otherwise;
+  };
+  batch = static_cast<std::uint32_t>(or_else("batch", 1));
+  groups = groups_of(words);
   accumulator = *find_type(type_row(space, words.at("a"), words.at("b"))[2]);
   const auto matrix = [&](const std::string& name, std::uint32_t extent, bool k_contiguous) {
     const std::uint64_t rows = k_contiguous ? extent : k, cols = k_contiguous ? k : extent;
-    return Matrix{name, type_word(words, name), k_contiguous, rows, cols, number(words, "ld" + name)};
+    return Matrix{name,
+                  type_word(words, name),
+                  k_contiguous,
+                  rows,
+                  cols,
+                  number(words, "ld" + name),
+                  or_else("stride_" + name, 0)};
   };
   a = matrix("a", m, words.at("a_layout") == "row");
   b = matrix("b", n, words.at("b_layout") == "col");
-  check_bytes(a);
-  check_bytes(b);
-  c = {"c", type_word(words, "c"), number(words, "ldc")};
-  d = {"d", type_word(words, "d"), number(words, "ldd")};
+  c = {"c", type_word(words, "c"), number(words, "ldc"), or_else("stride_c", 0)};
+  d = {"d", type_word(words, "d"), number(words, "ldd"), or_else("stride_d", 0)};
   arithmetic = accumulator == s32 && d.type != s32 ? f32 : accumulator;
-  check_bytes({"d", d.type, true, m, n, std::max(c.ld, d.ld)});
+  for (const Matrix& one :
+       {a, b, Matrix{"d", d.type, true, m, n, std::max(c.ld, d.ld), std::max(c.stride, d.stride)}})
+    check_bytes(one, batch);
   alpha = std::stod(words.at("alpha"));
   beta = std::stod(words.at("beta"));
   function = function_of(words);
@@ -202,9 +263,14 @@ std::string scale_word(GemmScale scale, std::string_view each) {
   return scale == GemmScale::tensor ? "tensor" : std::string(each);
 }
 
-int alignment(Type type, std::uint64_t ld, std::uint64_t length, bool whole) {
+std::uint64_t span(std::uint64_t rows, std::uint64_t cols, std::uint64_t ld, std::uint64_t stride,
+                   std::uint64_t batches) {
+  return (batches - 1) * stride + (rows - 1) * ld + cols;
+}
+
+int alignment(Type type, std::uint64_t ld, std::uint64_t stride, std::uint64_t length, bool whole) {
   const auto size = static_cast<std::uint64_t>(type.bytes());
-  std::uint64_t bits = 16 | (ld * size);
+  std::uint64_t bits = 16 | (ld * size) | (stride * size);
   if (whole) bits |= length * size;
   return static_cast<int>(bits & (~bits + 1));
 }

@@ -12,19 +12,20 @@
 // the depth k, and is contiguous along one of the two.
 namespace ptxloom::gemm_kernel {
 
-/// A or B in memory: `rows` stored rows of `cols` elements, `ld` elements apart.
+/// A or B in memory: `rows` stored rows of `cols` elements, `ld` elements apart; of several batches `stride`
+/// elements apart, or one matrix for all (0).
 struct Matrix {
   std::string name;
   Type type;
   bool k_contiguous = true;  ///< a stored row runs along k; else along m (A) or n (B)
-  std::uint64_t rows = 0, cols = 0, ld = 0;
+  std::uint64_t rows = 0, cols = 0, ld = 0, stride = 0;
 };
 
 /// C or D in memory, m rows of n.
 struct Result {
   std::string name;
   Type type;
-  std::uint64_t ld = 0;
+  std::uint64_t ld = 0, stride = 0;
 };
 
 inline constexpr int kPromoted = 128;
@@ -52,6 +53,8 @@ struct Function {
 
 struct Problem {
   std::uint32_t m = 0, n = 0, k = 0;
+  std::uint32_t batch = 1;
+  GemmGroups groups = GemmGroups::none;
   Matrix a, b;
   Result c, d;
   Type accumulator;  ///< of the tensor cores
@@ -66,6 +69,8 @@ struct Problem {
 
   /// A kernel for beta = 0 knows nothing of C: no argument, no load.
   bool reads_c() const { return beta != 0; }
+  /// Results of m x n.
+  std::uint32_t results() const { return groups == GemmGroups::contiguous ? 1 : batch; }
 };
 
 /// The words of a problem, checked and whole: defaults that depend on other words (d, c, tight strides)
@@ -76,8 +81,16 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given);
 std::string activation_word(Activation activation);
 std::string scale_word(GemmScale scale, std::string_view each);
 
-/// The largest power of two, up to 16, that divides every row's start and, where `whole`, its length in
-/// bytes.
-int alignment(Type type, std::uint64_t ld, std::uint64_t length, bool whole);
+/// Elements that a matrix spans from its first to its last, over all batches.
+std::uint64_t span(std::uint64_t rows, std::uint64_t cols, std::uint64_t ld, std::uint64_t stride,
+                   std::uint64_t batches);
+
+/// The largest power of two, up to 16, that divides every row's start, in every batch, and, where `whole`,
+/// its length in bytes.
+int alignment(Type type, std::uint64_t ld, std::uint64_t stride, std::uint64_t length, bool whole);
+inline int alignment(const Matrix& x, bool whole) { return alignment(x.type, x.ld, x.stride, x.cols, whole); }
+inline int alignment(const Result& x, std::uint64_t cols, bool whole) {
+  return alignment(x.type, x.ld, x.stride, cols, whole);
+}
 
 }  // namespace ptxloom::gemm_kernel

@@ -7,6 +7,7 @@
 #include <numbers>
 #include <random>
 
+#include "batch.hpp"
 #include "function.hpp"
 #include "ptxloom/numeric.hpp"
 
@@ -24,19 +25,23 @@ const HostTensor& tensor(std::span<const HostTensor> inputs, std::string_view na
   return *found;
 }
 
-// A or B with its elements decoded: element (extent, k).
+// A or B with its elements decoded: element (extent, k) of a batch.
 class Values {
  public:
   Values(const Matrix& matrix, const HostTensor& tensor)
-      : ld_(matrix.ld), k_contiguous_(matrix.k_contiguous), values_(matrix.rows * matrix.ld) {
+      : ld_(matrix.ld),
+        stride_(matrix.stride),
+        k_contiguous_(matrix.k_contiguous),
+        values_(tensor.plan.elements()) {
     decode(matrix.type, tensor.bytes, values_);
   }
+  void choose(std::uint64_t batch) { first_ = batch * stride_; }
   double operator()(std::uint64_t extent, std::uint64_t k) const {
-    return values_[k_contiguous_ ? extent * ld_ + k : k * ld_ + extent];
+    return values_[first_ + (k_contiguous_ ? extent * ld_ + k : k * ld_ + extent)];
   }
 
  private:
-  std::uint64_t ld_;
+  std::uint64_t ld_, stride_, first_ = 0;
   bool k_contiguous_;
   std::vector<double> values_;
 };
@@ -60,6 +65,34 @@ class Vector {
 
  private:
   double otherwise_;
+  std::vector<double> values_;
+};
+
+// What the groups say of a row.
+class Groups {
+ public:
+  Groups(const Problem& p, std::span<const HostTensor> inputs) : p_(p) {
+    const auto plan = group_tensor(p);
+    if (!plan) return;
+    values_.resize(plan->elements());
+    decode(s32, tensor(inputs, plan->name).bytes, values_);
+  }
+  /// The batch of B that a row of a result is multiplied by, if it is computed.
+  std::optional<std::uint64_t> of(std::uint64_t batch, std::uint64_t row) const {
+    if (p_.groups == GemmGroups::none) return batch;
+    if (p_.groups == GemmGroups::masked)
+      return double(row) < values_[batch] ? std::optional(batch) : std::nullopt;
+    const double group = values_[row / kGroupRows];
+    return group >= 0 && group < p_.batch ? std::optional(static_cast<std::uint64_t>(group)) : std::nullopt;
+  }
+  /// The row of D stays as it is.
+  bool keeps(std::uint64_t batch, std::uint64_t row) const {
+    if (p_.groups != GemmGroups::masked) return !of(batch, row);
+    return double(row / kMaskedRows * kMaskedRows) >= values_[batch];
+  }
+
+ private:
+  const Problem& p_;
   std::vector<double> values_;
 };
 
@@ -184,8 +217,9 @@ Expectation::Point point(const Problem& p, const Dot& dot, const Terms& terms, s
   return {index, value, around + rounding};
 }
 
-// The whole of D row by row, or a random element of each cell of a grid, and the corners.
-std::vector<std::pair<std::uint64_t, std::uint64_t>> places(const Problem& p, bool complete) {
+// The whole of a batch's D row by row, or a random element of each cell of a grid, and the corners.
+std::vector<std::pair<std::uint64_t, std::uint64_t>> places(const Problem& p, std::uint64_t batch,
+                                                            bool complete) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> list;
   if (complete) {
     for (std::uint64_t i = 0; i < p.m; ++i)
@@ -194,12 +228,12 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> places(const Problem& p, bo
   }
   for (const std::uint64_t i : {0U, p.m - 1})
     for (const std::uint64_t j : {0U, p.n - 1}) list.emplace_back(i, j);
-  const double cells = std::max(1.0, kBudget / p.k);
+  const double cells = std::max(1.0, kBudget / p.k / p.results());
   const double side = std::sqrt(double(p.m) * p.n / cells);
   const auto cell = [side](std::uint32_t extent) {
     return std::clamp<std::uint64_t>(static_cast<std::uint64_t>(side), 1, extent);
   };
-  std::mt19937_64 random(p.m * 7919ULL + p.n * 104729ULL + p.k);
+  std::mt19937_64 random(p.m * 7919ULL + p.n * 104729ULL + p.k + batch * 1299709ULL);
   for (std::uint64_t i = 0; i < p.m; i += cell(p.m))
     for (std::uint64_t j = 0; j < p.n; j += cell(p.n))
       list.emplace_back(std::min<std::uint64_t>(p.m - 1, i + random() % cell(p.m)),
@@ -207,23 +241,86 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> places(const Problem& p, bo
   return list;
 }
 
+// What lies in D and is nobody's: some of what is behind each row, behind a batch, and in rows that belong to
+// no group.
+class Untouched {
+ public:
+  Untouched(const Problem& p, const Groups& groups) : p_(p), groups_(groups) { find(); }
+
+  /// Some of it.
+  const std::vector<std::uint64_t>& list() const { return list_; }
+  /// It is all.
+  bool complete() const { return complete_; }
+
+ private:
+  static constexpr std::uint64_t kUntouched = 4096, kBehind = 16;
+
+  void find() {
+    for (std::uint64_t batch = 0; batch < p_.results(); ++batch) {
+      most_ = kUntouched * (batch + 1) / p_.results();
+      const std::uint64_t first = batch * p_.d.stride, end = p_.m * p_.d.ld;
+      for (std::uint64_t row = 0; row < p_.m; ++row) {
+        const std::uint64_t begin = first + row * p_.d.ld;
+        if (groups_.keeps(batch, row))
+          add(begin, begin + p_.n);
+        else if (!groups_.of(batch, row))
+          complete_ = false;
+        add(begin + p_.n, begin + row_end(batch, row), kBehind);
+      }
+      add(first + end, first + p_.d.stride, kBehind);
+    }
+  }
+
+  // Where in the row something else begins.
+  std::uint64_t row_end(std::uint64_t batch, std::uint64_t row) const {
+    const Result& d = p_.d;
+    const std::uint64_t others = p_.results() - 1;
+    const bool last = batch == others, side_by_side = others * d.stride + p_.n <= d.ld;
+    if (side_by_side) return last ? d.ld - others * d.stride : d.stride;
+    return last ? d.ld : std::min(d.ld, d.stride - row * d.ld);
+  }
+  void add(std::uint64_t begin, std::uint64_t end, std::uint64_t most = kUntouched) {
+    if (begin >= end) return;
+    const std::uint64_t some = std::min({end - begin, most, most_ - list_.size()});
+    complete_ = complete_ && some == end - begin;
+    for (std::uint64_t i = 0; i < some; ++i) list_.push_back(begin + i);
+  }
+
+  const Problem& p_;
+  const Groups& groups_;
+  std::uint64_t most_ = 0;
+  std::vector<std::uint64_t> list_;
+  bool complete_ = true;
+};
+
 }  // namespace
 
 Expectation reference(const Problem& p, std::span<const HostTensor> inputs) {
-  const Values a(p.a, tensor(inputs, "a")), b(p.b, tensor(inputs, "b"));
-  const bool complete = double(p.m) * p.n * p.k <= kBudget;
-  Expectation expected{.tensor = "d", .points = {}, .complete = complete, .untouched = {}};
+  Values a(p.a, tensor(inputs, "a")), b(p.b, tensor(inputs, "b"));
+  const bool complete = double(p.m) * p.n * p.k * p.results() <= kBudget;
+  Expectation expected{.tensor = "d", .points = {}, .untouched = {}};
   const Vector bias(p, inputs, "bias", 0), scale_d(p, inputs, "scale_d", 1);
   const Scales scales(p, inputs);
-  for (const auto& [row, column] : places(p, complete)) {
-    Terms terms{.factor = p.alpha * scales.whole(row, column), .bias = bias[column], .scale_d = scale_d[0]};
-    if (p.reads_c())
-      terms.c = decode(p.c.type, load_element(p.c.type, tensor(inputs, "c").bytes, row * p.c.ld + column));
-    expected.points.push_back(point(p, dot(p, a, b, scales, row, column), terms, row * p.d.ld + column));
-  }
-  for (std::uint64_t row = 0; row < p.m && expected.untouched.size() < 4096; ++row)
-    for (std::uint64_t column = p.n; column < p.d.ld && column < p.n + 16; ++column)
-      expected.untouched.push_back(row * p.d.ld + column);
+  const Groups groups(p, inputs);
+  const auto index = [](const Result& x, std::uint64_t batch, std::uint64_t row, std::uint64_t column) {
+    return batch * x.stride + row * x.ld + column;
+  };
+  for (std::uint64_t batch = 0; batch < p.results(); ++batch)
+    for (const auto& [row, column] : places(p, batch, complete)) {
+      const auto of_b = groups.of(batch, row);
+      if (!of_b) continue;
+      a.choose(batch);
+      b.choose(*of_b);
+      Terms terms{.factor = p.alpha * scales.whole(row, column), .bias = bias[column], .scale_d = scale_d[0]};
+      if (p.reads_c())
+        terms.c = decode(p.c.type,
+                         load_element(p.c.type, tensor(inputs, "c").bytes, index(p.c, batch, row, column)));
+      expected.points.push_back(
+          point(p, dot(p, a, b, scales, row, column), terms, index(p.d, batch, row, column)));
+    }
+  const Untouched untouched(p, groups);
+  expected.untouched = untouched.list();
+  expected.complete = complete || !untouched.complete();
   return expected;
 }
 

@@ -71,7 +71,7 @@ std::vector<Run> ResultPart::runs(int width) const {
 }
 
 int ResultPart::run_width(const Result& result) const {
-  const int bytes = alignment(result.type, result.ld, p_.n, true);
+  const int bytes = alignment(result, p_.n, true);
   const int most = in_.column_order.interleaved ? 4 : 2;
   return std::clamp(bytes / result.type.bytes(), 1, std::min(most, 16 / result.type.bytes()));
 }

@@ -32,7 +32,7 @@ RowCopy::RowCopy(KernelBuilder& k, const Problem& p, const Tile& part, const Row
     : k_(k),
       part_(part),
       size_(p.d.type.bytes()),
-      unit_(alignment(p.d.type, p.d.ld, p.n, true)),
+      unit_(alignment(p.d, p.n, true)),
       across_(std::min(part.row_bytes() / unit_, in.threads)),
       rows_at_once_(in.threads / across_),
       ld_(in.d.ld),

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "batch.hpp"
+
 namespace ptxloom::gemm_kernel {
 namespace {
 
@@ -127,6 +129,13 @@ const std::vector<Rule>& table() {
          [](const Target&, const Problem& p, const Config& c) {
            return (p.k + static_cast<unsigned>(c.tile_k) - 1) / static_cast<unsigned>(c.tile_k) >=
                   static_cast<unsigned>(c.split);
+         }},
+        {"the rows of a tile, or of two that share B, belong to one group: with groups=contiguous tile_m "
+         "divides "
+         "128, with multicast=b 64",
+         {"tile_m", "multicast"},
+         [](const Target&, const Problem& p, const Config& c) {
+           return p.groups != GemmGroups::contiguous || kGroupRows % c.cluster_m() == 0;
          }},
         {"scales of blocks change every 128 of k: tile_k is 128 at most",
          {"tile_k"},

@@ -10,8 +10,9 @@ std::uint32_t parts_of(std::uint32_t extent, int size) {
 
 }  // namespace
 
-TileScheduler::TileScheduler(KernelBuilder& k, const Problem& p, const Config& config, Reg m, Reg n)
-    : k_(k), c_(config) {
+TileScheduler::TileScheduler(KernelBuilder& k, const Problem& p, const Config& config, Reg m, Reg n,
+                             const BatchInputs& batches)
+    : k_(k), c_(config), batches_(batches), m_(m) {
   if (config.bake == Bake::mnk) {
     known_m_ = parts_of(p.m, config.cluster_m());
     known_n_ = parts_of(p.n, config.cluster_n());
@@ -24,21 +25,67 @@ TileScheduler::TileScheduler(KernelBuilder& k, const Problem& p, const Config& c
   if (config.sharing() > 1) rank_ = k.special("cluster_ctarank");
 }
 
+Arg TileScheduler::tiles_of_batch() {
+  return known_m_ ? Arg(*known_m_ * *known_n_) : Arg(k_.mul(tiles_m_, tiles_n_));
+}
+
+// Of a pair that of the first block.
 TileOrigin TileScheduler::origin(Reg number) {
+  std::optional<Reg> batch;
+  if (of_batches()) {
+    const Arg tiles = tiles_of_batch();
+    batch = k_.div(number, tiles);
+    number = k_.rem(number, tiles);
+  }
   const auto raster = static_cast<std::uint32_t>(c_.raster);
   const Arg band_tiles = known_n_ ? Arg(*known_n_ * raster) : Arg(k_.mul(tiles_n_, raster));
   const Reg band = k_.div(number, band_tiles), in_band = k_.rem(number, band_tiles);
   const Reg first = k_.mul(band, raster), rows = k_.min(k_.sub(tiles_m_, first), raster);
   const Reg column = column_in_band(in_band, band, rows), row = k_.sub(in_band, k_.mul(column, rows));
-  TileOrigin tile{k_.mul(k_.add(first, row), c_.cluster_m()), k_.mul(column, c_.cluster_n())};
-  if (c_.multicast == Multicast::b) tile.row = k_.fma(rank_, c_.tile_m, tile.row);
-  if (c_.multicast == Multicast::a) tile.column = k_.fma(rank_, c_.tile_n, tile.column);
-  return tile;
+  return {.row = k_.mul(k_.add(first, row), c_.cluster_m()),
+          .column = k_.mul(column, c_.cluster_n()),
+          .rows = m_,
+          .batch = batch};
+}
+
+TileOrigin TileScheduler::in_pair(TileOrigin pair) {
+  if (c_.multicast == Multicast::b) pair.row = k_.fma(rank_, c_.tile_m, pair.row);
+  if (c_.multicast == Multicast::a) pair.column = k_.fma(rank_, c_.tile_n, pair.column);
+  return pair;
+}
+
+// What memory says of the tiles of a pair; whether they are computed, which blocks that load for each other
+// do together.
+Reg TileScheduler::enter_group(TileOrigin& pair) {
+  const bool masked = batches_.kind == GemmGroups::masked;
+  k_.comment(masked ? "the rows of the tile's group" : "the group of the tile's rows");
+  std::optional<Reg> index = pair.batch;
+  if (!masked) index = k_.div(pair.row, kGroupRows);
+  const Reg of_group = k_.load(
+      "global", s32, k_.at(index ? k_.mad_wide(*index, s32.bytes(), *batches_.groups) : *batches_.groups));
+  if (masked) {
+    pair.rows = k_.min(KernelBuilder::as(u32, k_.max(of_group, 0)), m_);
+    return k_.lt(pair.row, pair.rows);
+  }
+  pair.batch = KernelBuilder::as(u32, of_group);
+  return k_.lt(*pair.batch, *batches_.count);
+}
+
+Reg TileScheduler::own_number() {
+  const Reg block = k_.special("ctaid.x");
+  return c_.split == 1 ? block : k_.div(block, c_.split);
 }
 
 TileOrigin TileScheduler::own() {
-  const Reg block = k_.special("ctaid.x");
-  return origin(c_.split == 1 ? block : k_.div(block, c_.split));
+  TileOrigin tile = origin(own_number());
+  if (batches_.groups) k_.guarded_not(enter_group(tile), [&] { k_.ret(); });
+  return in_pair(tile);
+}
+
+void TileScheduler::visit(Reg number, const std::function<void(const TileOrigin&)>& body) {
+  TileOrigin tile = origin(number);
+  if (!batches_.groups) return body(in_pair(tile));
+  k_.if_(enter_group(tile), [&] { body(in_pair(tile)); });
 }
 
 // Dividing by literals where they are known is far shorter: all bands but the last have as many rows.
@@ -50,15 +97,16 @@ Reg TileScheduler::column_in_band(Reg number, Reg band, Reg rows) {
 }
 
 void TileScheduler::for_each(const std::function<void(const TileOrigin&)>& body) {
-  if (c_.split > 1) return body(own());
-  const Reg tiles = k_.mul(tiles_m_, tiles_n_);
+  if (c_.split > 1) return visit(own_number(), body);
+  Reg tiles = k_.mul(tiles_m_, tiles_n_);
+  if (of_batches()) tiles = k_.mul(tiles, *batches_.count);
   const auto of_clusters = [&](Reg blocks) {
     return c_.sharing() == 1 ? blocks : k_.div(blocks, c_.sharing());
   };
   const Reg first = of_clusters(k_.special("ctaid.x")), step = of_clusters(k_.special("nctaid.x"));
   k_.for_(first, tiles, step, [&](Reg number) {
     k_.comment("the next tile of this block");
-    body(origin(number));
+    visit(number, body);
   });
 }
 

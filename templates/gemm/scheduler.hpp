@@ -3,20 +3,22 @@
 
 #include <functional>
 
-#include "config.hpp"
-#include "ptxloom/builder.hpp"
+#include "batch.hpp"
 
 // Which tile of D comes when. Tiles are numbered in bands of `raster` rows of tiles, down a band's columns
 // one after the other, so that what runs at the same time shares tiles of A and of B in L2. A block computes
 // the tile of its own number, or, where the grid is persistent, every tile whose number is that plus a
 // multiple of the grid; where the blocks of a cluster split k, they compute the tile of the cluster's number,
 // each over its part. Where two blocks of a cluster share an operand their tiles are neighbours, and pairs of
-// tiles are numbered.
+// tiles are numbered. Batches come one after the other. A tile that is of no group is skipped, or a pair of
+// such: behind the rows of its group, or of rows that have no B.
 namespace ptxloom::gemm_kernel {
 
 /// The first row and column of a tile of D.
 struct TileOrigin {
   Reg row, column;
+  Reg rows;                       ///< that this D has: m, or those of the group
+  std::optional<Reg> batch = {};  ///< where there may be several
 };
 
 /// Where a block's part of k begins and ends.
@@ -27,9 +29,10 @@ struct DepthPart {
 class TileScheduler {
  public:
   /// `m`, `n`: of the problem, in registers.
-  TileScheduler(KernelBuilder& k, const Problem& problem, const Config& config, Reg m, Reg n);
+  TileScheduler(KernelBuilder& k, const Problem& problem, const Config& config, Reg m, Reg n,
+                const BatchInputs& batches);
 
-  /// The tile of this block, or of its cluster, in a grid that is not persistent.
+  /// The tile of this block, or of its cluster, in a grid that is not persistent; a block that has none ends.
   TileOrigin own();
   /// A loop over the tiles of this block in a persistent grid; with `split` its one tile.
   void for_each(const std::function<void(const TileOrigin&)>& body);
@@ -37,13 +40,20 @@ class TileScheduler {
   DepthPart part(Reg depth);
 
  private:
+  Reg own_number();
   TileOrigin origin(Reg number);
+  TileOrigin in_pair(TileOrigin pair);
+  Reg enter_group(TileOrigin& pair);
+  void visit(Reg number, const std::function<void(const TileOrigin&)>& body);
   Reg column_in_band(Reg number, Reg band, Reg rows);
+  Arg tiles_of_batch();
+  bool of_batches() const { return batches_.count && batches_.kind != GemmGroups::contiguous; }
 
   KernelBuilder& k_;
   const Config& c_;
+  const BatchInputs& batches_;
   std::optional<std::uint32_t> known_m_, known_n_;  // tiles, or pairs of them, where sizes are baked in
-  Reg tiles_m_, tiles_n_;
+  Reg m_, tiles_m_, tiles_n_;
   Reg rank_;  // in such a pair
 };
 

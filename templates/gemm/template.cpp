@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "batch.hpp"
 #include "config.hpp"
 #include "function.hpp"
 #include "kernel.hpp"
@@ -26,6 +27,16 @@ std::string words_line(const char* title, const Settings& words) {
   return line;
 }
 
+// Where batches do not follow each other in whole rows, what lies between them belongs to the one before.
+std::vector<std::uint64_t> tensor_shape(const Problem& p, const auto& matrix, std::uint64_t rows,
+                                        std::uint64_t cols) {
+  const std::uint64_t others = matrix.stride > 0 ? p.batch - 1 : 0, one = rows * matrix.ld;
+  if (others * matrix.stride + cols <= matrix.ld) return {rows, matrix.ld};  // one, or all side by side
+  if (matrix.stride == one) return {p.batch, rows, matrix.ld};
+  if (matrix.stride > one) return {p.batch, matrix.stride};
+  return {others * matrix.stride + one};
+}
+
 class GemmTemplate final : public Template {
  public:
   GemmTemplate() : space_(kSpaceJson) {}
@@ -37,18 +48,20 @@ class GemmTemplate final : public Template {
 
   std::vector<TensorPlan> tensors(const Settings& words) const override {
     const Problem p(space_, words);
-    std::vector<TensorPlan> plans = {{"a", p.a.type, {p.a.rows, p.a.ld}, TensorPlan::Role::in},
-                                     {"b", p.b.type, {p.b.rows, p.b.ld}, TensorPlan::Role::in}};
-    if (p.reads_c()) plans.push_back({"c", p.c.type, {p.m, p.c.ld}, TensorPlan::Role::in});
+    using enum TensorPlan::Role;
+    std::vector<TensorPlan> plans = {{"a", p.a.type, tensor_shape(p, p.a, p.a.rows, p.a.cols), in},
+                                     {"b", p.b.type, tensor_shape(p, p.b, p.b.rows, p.b.cols), in}};
+    if (p.reads_c()) plans.push_back({"c", p.c.type, tensor_shape(p, p.c, p.m, p.n), in});
     for (const FunctionTensor& tensor : function_tensors(p))
-      plans.push_back({std::string(tensor.name), tensor.type, tensor.shape, TensorPlan::Role::in});
-    plans.push_back({"d", p.d.type, {p.m, p.d.ld}, TensorPlan::Role::out});
+      plans.push_back({std::string(tensor.name), tensor.type, tensor.shape, in});
+    if (const auto groups = group_tensor(p)) plans.push_back(*groups);
+    plans.push_back({"d", p.d.type, tensor_shape(p, p.d, p.m, p.n), out});
     return plans;
   }
 
   double operations(const Settings& words) const override {
     const Problem p(space_, words);
-    return 2.0 * p.m * p.n * p.k;
+    return 2.0 * p.m * p.n * p.k * p.results();
   }
   std::string unit(const Settings& words) const override { return unit_of(Problem(space_, words)); }
   double input_bytes(const Settings& words) const override {
@@ -57,6 +70,7 @@ class GemmTemplate final : public Template {
 
   std::optional<MatrixProduct> product(const Settings& words) const override {
     const Problem p(space_, words);
+    if (p.groups != GemmGroups::none) return std::nullopt;
     if (!p.function.none() || p.arithmetic != p.accumulator || (p.d.type.bits == 8)) return std::nullopt;
     return MatrixProduct{.m = p.m,
                          .n = p.n,
@@ -71,6 +85,11 @@ class GemmTemplate final : public Template {
                          .ldb = p.b.ld,
                          .ldc = p.c.ld,
                          .ldd = p.d.ld,
+                         .batch = p.batch,
+                         .stride_a = p.a.stride,
+                         .stride_b = p.b.stride,
+                         .stride_c = p.c.stride,
+                         .stride_d = p.d.stride,
                          .alpha = p.alpha,
                          .beta = p.beta,
                          .fast_sums = p.a.type.bits == 8 && p.accumulator == f32 && !p.promoted};
@@ -196,6 +215,10 @@ const Template& gemm_template() {
 }
 
 Settings GemmProblem::settings() const {
+  const auto groups_word = [](GemmGroups of) {
+    if (of == GemmGroups::none) return "none";
+    return of == GemmGroups::masked ? "masked" : "contiguous";
+  };
   const auto layout_word = [](MatrixLayout layout) { return layout == MatrixLayout::row ? "row" : "col"; };
   Settings words = {{"m", std::to_string(m)},
                     {"n", std::to_string(n)},
@@ -215,7 +238,13 @@ Settings GemmProblem::settings() const {
                     {"add_c", c_last ? "after" : "before"},
                     {"scale_a", gemm_kernel::scale_word(scale_a, "row")},
                     {"scale_b", gemm_kernel::scale_word(scale_b, "col")},
-                    {"scale_d", scale_d ? "tensor" : "none"}};
+                    {"scale_d", scale_d ? "tensor" : "none"},
+                    {"batch", std::to_string(batch)},
+                    {"groups", groups_word(groups)}};
+  const std::pair<const char*, const std::optional<std::uint64_t>&> strides[] = {
+      {"stride_a", stride_a}, {"stride_b", stride_b}, {"stride_c", stride_c}, {"stride_d", stride_d}};
+  for (const auto& [word, stride] : strides)
+    if (stride) words[word] = std::to_string(*stride);
   if (b) words["b"] = b->name;
   if (c) words["c"] = c->name;
   if (d) words["d"] = d->name;

@@ -12,6 +12,7 @@ struct TileCopy {
   const OperandTile& tile;
   Reg map;
   Reg extent;  ///< where the tile begins along m or n
+  std::optional<Reg> batch;
 };
 
 class Loads {
@@ -36,10 +37,11 @@ class Loads {
     for (int box = 0; box < tile.boxes(); ++box) {
       std::vector<Reg> at{moved(depth, tile.box_depth(box)), moved(extent, tile.box_extent(box))};
       if (tile.transposed()) std::swap(at[0], at[1]);  // the contiguous dimension first
+      if (tile.of_batches()) at.push_back(*copy.batch);
       // PTX names what follows the map's address coordinates: {map, {x, y}}.
       const Address where = k_.at(to, box * tile.box().bytes());
-      const std::string opcode =
-          "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes";
+      const std::string opcode = "cp.async.bulk.tensor." + std::to_string(at.size()) +
+                                 "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes";
       if (shared)
         k_.emit(opcode + ".multicast::cluster", where, k_.at(copy.map), at, k_.at(barrier), both_);
       else
@@ -68,8 +70,8 @@ void emit_loads(KernelBuilder& k, const Config& c, const WgmmaPlan& plan, TileSc
       const Reg full = pipeline.full(cursor), stage = k.fma(cursor.stage, plan.stage_bytes, in.stages);
       k.emit("mbarrier.arrive.expect_tx.shared::cta.b64", Arg::sink(), k.at(full),
              plan.a.bytes() + plan.b.bytes());
-      loads.copy({plan.a, in.a, tile.row}, depth, stage, full);
-      loads.copy({plan.b, in.b, tile.column}, depth, k.add(stage, plan.b_at), full);
+      loads.copy({plan.a, in.a, tile.row, tile.batch}, depth, stage, full);
+      loads.copy({plan.b, in.b, tile.column, tile.batch}, depth, k.add(stage, plan.b_at), full);
       pipeline.advance(cursor);
       k.emit("add.u32", depth, depth, c.tile_k);
       return k.lt(depth, in.depth.end);

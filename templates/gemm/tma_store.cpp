@@ -106,13 +106,21 @@ class TensorStores {
   void copy_box(int buffer, int row, int column) {
     k_.emit("fence.proxy.async.shared::cta");
     meet();
-    const std::vector<Reg> at{column == 0 ? in_.column : k_.add(in_.column, column),
-                              row == 0 ? in_.row : k_.add(in_.row, row)};
-    k_.guarded(in_.leads, [&] {
-      k_.emit("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group", k_.at(in_.map), at,
-              k_.at(in_.buffers, buffer * plan_.store.bytes()));
-      k_.emit("cp.async.bulk.commit_group");
+    std::vector<Reg> at{column == 0 ? in_.column : k_.add(in_.column, column),
+                        row == 0 ? in_.row : k_.add(in_.row, row)};
+    if (in_.batch) at.push_back(*in_.batch);
+    const std::string dimensions = std::to_string(at.size());
+    Reg stores = in_.leads;
+    if (in_.rows) {
+      stores = k_.reg(pred);
+      k_.emit("setp.lt.and.u32", stores, at[1], *in_.rows, in_.leads);
+    }
+    k_.guarded(stores, [&] {
+      k_.emit("cp.async.bulk.tensor." + dimensions + "d.global.shared::cta.tile.bulk_group", k_.at(in_.map),
+              at, k_.at(in_.buffers, buffer * plan_.store.bytes()));
     });
+    // Also where there is no copy: groups are counted.
+    k_.guarded(in_.leads, [&] { k_.emit("cp.async.bulk.commit_group"); });
   }
 
   // ---- 16-bit results: matrices of 8 x 8, two below each other and, where the box is wide enough, two side

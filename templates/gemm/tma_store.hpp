@@ -11,11 +11,13 @@
 namespace ptxloom::gemm_kernel {
 
 struct StoreInputs {
-  Reg map;          ///< generic address of D's tensor map, where tensor copies store
-  Reg buffers;      ///< shared address of the warpgroup's buffers
-  Reg barrier;      ///< number of the warpgroup's named barrier
-  Reg leads;        ///< predicate: this thread starts the copies
-  Reg row, column;  ///< of the warpgroup's part in D
+  Reg map;                        ///< generic address of D's tensor map, where tensor copies store
+  Reg buffers;                    ///< shared address of the warpgroup's buffers
+  Reg barrier;                    ///< number of the warpgroup's named barrier
+  Reg leads;                      ///< predicate: this thread starts the copies
+  Reg row, column;                ///< of the warpgroup's part in D
+  std::optional<Reg> batch = {};  ///< that the tensor map has a dimension of
+  std::optional<Reg> rows = {};   ///< a box that begins behind them is left out; others are stored whole
 };
 
 void emit_tensor_stores(KernelBuilder& k, const Problem& problem, const Config& config, const WgmmaPlan& plan,

@@ -35,11 +35,14 @@ TensorSwizzle Box::swizzle() const {
   }
 }
 
-TensorMap Box::map(Type type, std::uint64_t cols, std::uint64_t lines, std::uint64_t ld) const {
+TensorMap Box::map(Type type, std::uint64_t cols, std::uint64_t lines, std::uint64_t ld, std::uint64_t stride,
+                   std::uint64_t batches) const {
+  const auto size = static_cast<std::uint64_t>(type.bytes());
+  const bool several = stride > 0;
   return {.type = type,
-          .rank = 2,
-          .dims = {cols, lines},
-          .strides = {ld * static_cast<std::uint64_t>(type.bytes())},
+          .rank = several ? 3U : 2U,
+          .dims = {cols, lines, several ? batches : 0},
+          .strides = {ld * size, stride * size},
           .box = {static_cast<std::uint32_t>(width), static_cast<std::uint32_t>(rows), 1, 1, 1},
           .swizzle = swizzle(),
           .l2 = L2Promotion::to_256_bytes};
@@ -58,10 +61,11 @@ OperandTile::OperandTile(const Matrix& matrix, int extent, int group_extent, int
 }
 
 // Copies of tf32 would round it; wgmma ignores the low bits.
-TensorMap OperandTile::map() const {
+TensorMap OperandTile::map(std::uint64_t batches) const {
   Box copied = box_;
   copied.rows = copied_rows();
-  return copied.map(matrix_.type == tf32 ? f32 : matrix_.type, matrix_.cols, matrix_.rows, matrix_.ld);
+  return copied.map(matrix_.type == tf32 ? f32 : matrix_.type, matrix_.cols, matrix_.rows, matrix_.ld,
+                    matrix_.stride, batches);
 }
 
 std::uint64_t OperandTile::descriptor() const {

@@ -19,8 +19,10 @@ struct Box {
   int rows = 0;
   int bytes() const { return rows * row_bytes; }
   TensorSwizzle swizzle() const;
-  /// Of a matrix of `rows` rows of `cols` elements, `ld` elements apart.
-  TensorMap map(Type type, std::uint64_t cols, std::uint64_t rows, std::uint64_t ld) const;
+  /// Of a matrix of `rows` rows of `cols` elements, `ld` elements apart; of `batches` such, `stride` apart,
+  /// where that is not 0: they are a dimension more.
+  TensorMap map(Type type, std::uint64_t cols, std::uint64_t rows, std::uint64_t ld, std::uint64_t stride,
+                std::uint64_t batches) const;
 };
 
 /// The widest row, of 128 bytes at most, of which whole ones make `bytes`.
@@ -33,7 +35,9 @@ class OperandTile {
   /// So many blocks bring it together, each some rows of all boxes.
   OperandTile(const Matrix& matrix, int extent, int group_extent, int depth, int sharing);
 
-  TensorMap map() const;
+  TensorMap map(std::uint64_t batches) const;
+  /// Copies name the batch, by a coordinate more.
+  bool of_batches() const { return matrix_.stride > 0; }
   const Box& box() const { return box_; }
   bool transposed() const { return !matrix_.k_contiguous; }
   /// Boxes one after the other: number, and how far into the tile each begins along m or n, and along k. The

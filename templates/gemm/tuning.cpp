@@ -45,7 +45,7 @@ tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) 
   const double fragment_bytes =
       double(c.tile_k) * parts *
       ((wgmma ? c.mma_m : c.warp_m()) * p.a.type.bytes() + c.warp_n() * p.b.type.bytes());
-  const double result_bytes = double(p.m) * p.n * p.d.type.bytes();
+  const double result_bytes = double(p.m) * p.n * p.d.type.bytes() * p.results();
   const double sum_bytes = double(c.split - 1) * cluster_sum_bytes(p, c) * double(blocks);
   const auto split = static_cast<std::uint64_t>(c.split);
   return {.threads = c.threads(),
@@ -78,8 +78,11 @@ std::string unit_of(const Problem& problem) {
 }
 
 double input_bytes(const Problem& p) {
-  const double c = p.reads_c() ? double(p.m) * p.n * p.c.type.bytes() : 0;
-  return double(p.m) * p.k * p.a.type.bytes() + double(p.n) * p.k * p.b.type.bytes() + c;
+  const auto bytes = [&](double elements, const auto& matrix) {
+    return elements * matrix.type.bytes() * (matrix.stride > 0 ? p.batch : 1);
+  };
+  const double c = p.reads_c() ? bytes(double(p.m) * p.n, p.c) : 0;
+  return bytes(double(p.m) * p.k, p.a) + bytes(double(p.n) * p.k, p.b) + c;
 }
 
 tune::Space tuning_space(const ParameterSpace& space, const Specs& specs, const Target& target,

@@ -27,7 +27,7 @@ constexpr double kPairClocks = 1500;   // of two blocks that share tiles: it pay
 constexpr double kMeetClocks = 10000;  // of a split: so many that it is chosen only where it won on an H200
 constexpr double kSummedBytes = 32;    // a clock, of other blocks' sums
 
-int result_unit(const Problem& p) { return alignment(p.d.type, p.d.ld, p.n, true); }
+int result_unit(const Problem& p) { return alignment(p.d, p.n, true); }
 
 double stored_clocks(const Problem& p, const WgmmaPlan& plan, int groups, double bytes) {
   if (plan.copies_d) return bytes / kStoredBytes + bytes / plan.store.bytes() / groups * kBoxClocks;

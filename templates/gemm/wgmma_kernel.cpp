@@ -12,6 +12,16 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
+bool by_copies(const Config& c, const WgmmaPlan& plan) { return c.staged && plan.copies_d; }
+
+/// The matrices of batches that a kernel finds by pointer.
+std::vector<std::string_view> pointers(const Problem& p, const Config& c, const WgmmaPlan& plan) {
+  std::vector<std::string_view> names;
+  if (p.reads_c()) names.emplace_back("c");
+  if (!by_copies(c, plan)) names.emplace_back("d");
+  return names;
+}
+
 class Generator {
  public:
   Generator(std::shared_ptr<const Specs> specs, const Target& target, const Problem& p, const Config& c,
@@ -26,7 +36,7 @@ class Generator {
     place();
     Pipeline pipeline(k_, c_.stages, c_.sharing(), k_.add(shared_, plan_.barriers_at));
     start(pipeline);
-    TileScheduler tiles(k_, p_, c_, m_, n_);
+    TileScheduler tiles(k_, p_, c_, m_, n_, batches_);
     part_ = tiles.part(depth_);
     std::optional<Packing> packing = pack();
     k_.if_(
@@ -74,9 +84,10 @@ class Generator {
     if (p_.reads_c()) c_source_.ld = size_parameter("ldc", p_.c.ld);
     if (!by_copies()) d_source_.ld = size_parameter("ldd", p_.d.ld);
     function_ = function_parameters(k_, p_);
+    batches_ = batch_parameters(k_, p_, pointers(p_, c_, plan_), c_.bake == Bake::mnk);
   }
 
-  bool by_copies() const { return c_.staged && plan_.copies_d; }
+  bool by_copies() const { return gemm_kernel::by_copies(c_, plan_); }
 
   // Of a matrix that is packed the kernel has the address too.
   Reg operand_map(const Matrix& matrix, const PackedMatrix& packed) {
@@ -160,10 +171,14 @@ class Generator {
       if (scales) scales->start(k_.add(tile.row, warp_row), k_.add(tile.column, column));
       loop.run();
       k_.comment("store: " + function_text(p_));
+      const auto of_tile = [&](const Result& matrix, const ResultSource& source) {
+        return ResultSource{of_batch(k_, batches_, matrix.name, matrix.type, source.pointer, tile.batch),
+                            source.ld};
+      };
       EpilogueInputs result{.accumulators = {},
                             .row_order = {},
                             .column_order = {},
-                            .m = m_,
+                            .m = tile.rows,
                             .n = n_,
                             .block_row = tile.row,
                             .block_column = tile.column,
@@ -172,8 +187,8 @@ class Generator {
                             .lane = lane_,
                             .thread = thread_,
                             .function = function_,
-                            .c = c_source_,
-                            .d = d_source_,
+                            .c = of_tile(p_.c, c_source_),
+                            .d = of_tile(p_.d, d_source_),
                             .shared = shared_};
       const ClusterSumInputs sum{.shared = shared_, .thread = thread_, .barrier = c_.groups() + 1};
       Config narrow = c_;  // as if the slice were all of the tile
@@ -182,6 +197,8 @@ class Generator {
         result.accumulators = sums;
         result.warp_column = first == 0 ? column : k_.add(column, first);
         if (!c_.staged) return ResultPart(k_, p_, narrow, result).store();
+        if (p_.d.stride > 0) stores.batch = tile.batch;
+        if (p_.groups == GemmGroups::masked) stores.rows = tile.rows;
         stores.row = k_.add(tile.row, row);
         stores.column = k_.add(tile.column, result.warp_column);
         emit_tensor_stores(k_, p_, narrow, plan_, result, stores);
@@ -197,6 +214,7 @@ class Generator {
   Reg m_, n_, depth_, a_, b_, d_map_, workspace_;
   std::vector<PackSource> sources_;
   FunctionInputs function_;
+  BatchInputs batches_;
   ResultSource c_source_, d_source_;
   DepthPart part_;
   Reg thread_, lane_, warp_, shared_;
@@ -204,9 +222,10 @@ class Generator {
 
 void add_operand(LaunchArgumentList& add, const OperandTile& tile, const std::string& name,
                  const PackedMatrix& packed) {
-  if (!packed.packed) return add.map(name, tile.map());
+  const TensorMap map = tile.map(add.problem.batch);
+  if (!packed.packed) return add.map(name, map);
   add.pointer(name);
-  add.map_at("packed_" + name, tile.map(), packed.at);
+  add.map_at("packed_" + name, map, packed.at);
 }
 
 /// Whole clusters that bring a warp for each piece.
@@ -227,11 +246,12 @@ LaunchPlan launch_plan(const Problem& p, const Config& c, const WgmmaPlan& plan)
   if (plan.pack.any()) add.pointer(kWorkspace);
   launch.workspace_bytes = plan.pack.workspace_bytes();
   if (p.reads_c()) add.pointer("c");
-  const bool copies_d = c.staged && plan.copies_d;
-  copies_d ? add.map("d", plan.store.map(p.d.type, p.n, p.m, p.d.ld)) : add.pointer("d");
+  const bool copies_d = by_copies(c, plan);
+  copies_d ? add.map("d", plan.store.map(p.d.type, p.n, p.m, p.d.ld, p.d.stride, p.batch)) : add.pointer("d");
   if (p.reads_c()) add.size("ldc", p.c.ld);
   if (!copies_d) add.size("ldd", p.d.ld);
   add_function_arguments(add, p);
+  add_batch_arguments(add, pointers(p, c, plan));
   return launch;
 }
 

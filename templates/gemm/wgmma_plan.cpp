@@ -42,7 +42,7 @@ WgmmaPlan::WgmmaPlan(const TargetInfo& chip, const Problem& p, const Config& c)
       stage_bytes(b_at + aligned(b.bytes())),
       store(store_box(p, c)),
       // A tensor copy to global memory writes whole units of 16 bytes, beyond the end of a row too.
-      copies_d(alignment(p.d.type, p.d.ld, p.n, true) == 16),
+      copies_d(alignment(p.d, p.n, true) == 16),
       stores_at(c.stages * stage_bytes),
       barriers_at(stores_at + (c.staged ? kStoreBuffers * c.groups() * aligned(store.bytes()) : 0)),
       shared_bytes(barriers_at + Pipeline::bytes(c.stages)),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "batch.hpp"
 #include "pack.hpp"
 #include "tma_tile.hpp"
 
@@ -15,6 +16,8 @@ inline constexpr int kWarpsOfGroup = 4;
 inline constexpr int kGroupThreads = 128;
 inline constexpr int kWgmmaRows = 64;
 inline constexpr int kStoreBuffers = 2;  // one being filled while the other is stored
+
+static_assert(kWgmmaRows == kMaskedRows);
 
 /// Registers that a thread can have with so many blocks on an SM.
 int registers_with(int blocks, const TargetInfo& chip, const Config& config);

@@ -15,7 +15,8 @@ constexpr int kPatternRows = 8;       // of a swizzle
 constexpr int kLongestBox = 256;      // elements that a tensor copy moves along one dimension
 constexpr int kMostCopies = 16;       // of a stage; the producer has few registers
 constexpr int kTensorAlignment = 16;  // bytes
-constexpr int kLeastCopiedRow = 32;   // columns; narrower boxes are more work than storing from registers
+constexpr std::uint64_t kMostPacked = std::uint64_t{32} << 30;  // bytes; units of 16 are counted by 32 bits
+constexpr int kLeastCopiedRow = 32;  // columns; narrower boxes are more work than storing from registers
 
 bool aligned(Type type, std::uint64_t elements) {
   return elements * static_cast<std::uint64_t>(type.bytes()) % kTensorAlignment == 0;
@@ -29,6 +30,11 @@ std::vector<Rule> wgmma_rules() {
        {"static"},
        [](const Target&, const Problem& p, const Config& c) {
          return c.bake == Bake::mnk || !PackPlan(p).any();
+       }},
+      {"strategy wgmma packs up to 32 GiB of A and B; use mma",
+       {},
+       [](const Target&, const Problem& p, const Config&) {
+         return PackPlan(p).workspace_bytes() <= kMostPacked;
        }},
       {"strategy wgmma transposes elements of 16 bits only: others want A and B contiguous along k, "
        "a_layout=row and b_layout=col; use mma",

@@ -21,8 +21,9 @@ TEST_CASE("what we declare of cuBLASLt is what its header says") {
   CHECK(facts->compute_types ==
         std::array<int, 4>{CublasLt::in_f32, CublasLt::in_f64, CublasLt::in_s32, CublasLt::in_tf32});
   CHECK(facts->transpositions == std::array<int, 2>{CublasLt::kPlain, CublasLt::kTransposed});
-  CHECK(facts->attributes == std::array<int, 4>{CublasLt::kOperationA, CublasLt::kOperationB,
-                                                CublasLt::kFastSums, CublasLt::kMostWorkspace});
+  CHECK(facts->attributes == std::array<int, 6>{CublasLt::kOperationA, CublasLt::kOperationB,
+                                                CublasLt::kFastSums, CublasLt::kBatches,
+                                                CublasLt::kBatchStride, CublasLt::kMostWorkspace});
   CHECK(facts->algorithm_bytes == sizeof(cuda::CublasLtAlgorithm));
   CHECK(facts->proposal_bytes == sizeof(cuda::CublasLtProposal));
   CHECK(facts->workspace_at == offsetof(cuda::CublasLtProposal, workspace));

@@ -100,6 +100,31 @@ TEST_CASE("links of wgmma kernels neither spill nor lose what makes them fast", 
   }
 }
 
+TEST_CASE("links of wgmma kernels of batches and groups do not spill either", "[gemm]") {
+  const Settings sizes{{"m", "4096"}, {"n", "4096"}, {"k", "4096"}, {"a", "bf16"}, {"batch", "8"}};
+  const Settings function{{"bias", "f32"},    {"activation", "gelu"}, {"scale_a", "row"},
+                          {"scale_b", "col"}, {"beta", "1"},          {"add_c", "after"}};
+  const Settings two{{"tile_m", "256"}, {"tile_n", "128"}, {"warps_m", "8"}},
+      beside{{"tile_m", "128"}, {"tile_n", "256"}, {"warps_m", "4"}, {"warps_n", "2"}},
+      one{{"tile_m", "128"}, {"tile_n", "208"}, {"warps_m", "4"}, {"warps_n", "1"}};
+  for (const char* groups : {"none", "masked", "contiguous"})
+    for (const char* d : {"f32", "bf16"})
+      for (const char* epilogue : {"staged", "direct"})
+        for (const char* bake : {"none", "mnk"}) {
+          const Settings problem = test::with(sizes, {{"groups", groups}, {"d", d}});
+          const Settings how{{"epilogue", epilogue}, {"static", bake}};
+          const bool tall = groups != std::string("contiguous");
+          check_link(test::with(problem, function), test::with(tall ? two : beside, how));
+          check_link(problem, test::with(one, how));
+        }
+  for (const char* k : {"4096", "4097"})
+    for (const char* groups : {"none", "masked", "contiguous"}) {
+      const Settings blocks{
+          {"a", "e4m3"}, {"scale_a", "block"}, {"scale_b", "block"}, {"groups", groups}, {"k", k}};
+      check_link(test::with(sizes, blocks), {{"tile_m", "128"}, {"tile_n", "128"}, {"warps_m", "8"}});
+    }
+}
+
 TEST_CASE("links of wgmma kernels that split k do not spill either", "[gemm]") {
   const auto tiles = [](const char* m, const char* n, const char* warps_m, const char* warps_n,
                         const char* split) {

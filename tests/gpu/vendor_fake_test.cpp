@@ -62,6 +62,20 @@ TEST_CASE("the vendor's library is asked for the product that gemm computes, of 
   }
 }
 
+TEST_CASE("the vendor's library is asked for batches, apart, side by side and shared") {
+  for (const char* beta : {"0", "3"})
+    for (const Settings& strides : {Settings{}, Settings{{"stride_a", "2000"}, {"stride_d", "3000"}},
+                                    Settings{{"stride_b", "0"}, {"stride_c", "0"}},
+                                    Settings{{"ldd", "100"}, {"stride_d", "25"}, {"stride_c", "50"}}}) {
+      Settings words{{"m", "19"}, {"n", "23"},    {"k", "29"},     {"a", "s8"},
+                     {"b", "s8"}, {"batch", "4"}, {"alpha", "-2"}, {"beta", beta}};
+      words.insert(strides.begin(), strides.end());
+      const tune::Reading reading = measure(make_task(words));
+      INFO((reading.problem ? to_string(*reading.problem) : ""));
+      CHECK(!reading.problem);
+    }
+}
+
 TEST_CASE("what the vendor's library proposes first can be timed beside the fastest") {
   fresh_fake();
   const tune::Task task = make_task({{"m", "19"}, {"n", "23"}, {"k", "29"}, {"a", "s8"}});

@@ -282,6 +282,11 @@ TEST_CASE("tasks and candidates survive the way into another process") {
                                .ldb = 5,
                                .ldc = 6,
                                .ldd = 7,
+                               .batch = 8,
+                               .stride_a = 9,
+                               .stride_b = 10,
+                               .stride_c = 11,
+                               .stride_d = 12,
                                .alpha = 0.5,
                                .beta = -2,
                                .fast_sums = true};
@@ -293,6 +298,8 @@ TEST_CASE("tasks and candidates survive the way into another process") {
   using Sizes = std::array<std::uint64_t, 7>;
   CHECK(Sizes{product.m, product.n, product.k, product.lda, product.ldb, product.ldc, product.ldd} ==
         Sizes{1, 2, 3, 4, 5, 6, 7});
+  CHECK(std::array{product.batch, product.stride_a, product.stride_b, product.stride_c, product.stride_d} ==
+        std::array<std::uint64_t, 5>{8, 9, 10, 11, 12});
   CHECK(std::tuple(product.a, product.b, product.c, product.d) == std::tuple(bf16, f16, Type(), f32));
   CHECK(std::tuple(product.a_rows, product.b_rows, product.alpha, product.beta) ==
         std::tuple(false, true, 0.5, -2.0));

@@ -97,6 +97,18 @@ TEST_CASE("random integers are of the whole range") {
   CHECK(std::set<double>(all.begin(), all.end()).size() == 256);
 }
 
+TEST_CASE("random integers that count something are below what there is of it") {
+  const HostTensor tensor =
+      random_tensor({.name = "a", .type = s32, .shape = {1000}, .below = 7}, Catch::getSeed());
+  std::set<std::int32_t> seen;
+  for (std::size_t i = 0; i < 1000; ++i) {
+    std::int32_t value = -1;
+    std::memcpy(&value, tensor.bytes.data() + 4 * i, sizeof value);
+    seen.insert(value);
+  }
+  CHECK(seen == std::set<std::int32_t>{0, 1, 2, 3, 4, 5, 6});
+}
+
 TEST_CASE("random data depends on the seed and on the name, and on nothing else") {
   const TensorPlan plan{.name = "a", .type = f16, .shape = {64}};
   TensorPlan other = plan;

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many products in one kernel, in the CPU executor against the reference and against kernels of one product:
+// batches of every layout of memory, groups of every size; and what is refused.
+#include <array>
+#include <catch2/catch_get_random_seed.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <cstring>
+#include <random>
+
+#include "gemm/executor.hpp"
+#include "ptxloom/gemm.hpp"
+#include "ptxloom/numeric.hpp"
+#include "ptxloom/runner.hpp"
+#include "support/errors.hpp"
+#include "support/settings.hpp"
+
+namespace ptxloom::test::batch_test {
+namespace {
+
+constexpr const char* kStrategies[] = {"mma", "wgmma"};
+
+const HostTensor& tensor(const std::vector<HostTensor>& all, std::string_view name) {
+  for (const HostTensor& one : all)
+    if (one.plan.name == name) return one;
+  throw Error(ErrorKind::usage, "no-tensor", std::string(name));
+}
+
+/// Elements that are not compared keep the poison, but for those of a masked group's last 64 rows.
+void check_others(const Expectation& expected, const RunResult& result) {
+  const HostTensor& d = tensor(result.tensors, "d");
+  const auto number = [&](const std::string& word) {
+    const auto found = result.kernel.problem.find(word);
+    return found == result.kernel.problem.end() ? 0 : std::stoull(found->second);
+  };
+  const bool boxes =
+      result.kernel.problem.contains("groups") && result.kernel.problem.at("groups") == "masked" &&
+      result.kernel.config.at("strategy") == "wgmma" && result.kernel.config.at("epilogue") == "staged";
+  const std::uint64_t m = number("m"), ld = number("ldd");
+  std::vector<bool> compared(d.plan.elements());
+  for (const Expectation::Point& point : expected.points) {
+    compared[point.index] = true;
+    if (!boxes) continue;
+    const std::uint64_t row = point.index % (m * ld) / ld;
+    for (std::uint64_t more = row; more < std::min(m, (row / 64 + 1) * 64); ++more)
+      compared[point.index + (more - row) * ld] = true;
+  }
+  const auto size = static_cast<std::size_t>(d.plan.type.bytes());
+  std::size_t touched = 0;
+  for (std::size_t i = 0; i < d.bytes.size(); ++i)
+    if (!compared[i / size] && d.bytes[i] != kPoison) ++touched;
+  CHECK(touched == 0);
+}
+
+RunResult run(const Settings& problem, const Settings& config, const std::vector<HostTensor>& inputs = {}) {
+  INFO("problem " << words(problem) << ", config " << words(config) << ", seed " << Catch::getSeed());
+  RunResult result =
+      run_template(executor(), gemm_template(),
+                   {.problem = problem, .config = config, .inputs = inputs, .seed = Catch::getSeed()});
+  INFO("whole configuration " << words(result.kernel.config));
+  INFO(result.verdict.wrong << " of " << result.verdict.checked << " wrong; first: " << result.verdict.first
+                            << "; unwritten " << result.verdict.unwritten.size());
+  CHECK(result.verdict.ok());
+  const Expectation expected = gemm_template().expect(result.kernel.problem, result.tensors);
+  CHECK(expected.complete);
+  CHECK(result.verdict.checked == expected.points.size());
+  check_others(expected, result);
+  return result;
+}
+
+/// Several tiles each way.
+Settings tiles(const char* strategy) {
+  return {{"strategy", strategy}, {"tile_m", "64"}, {"tile_n", "32"}, {"raster", "2"}};
+}
+
+/// By both strategies, staged (where D can be) and direct, with sizes as arguments and as constants.
+void check(const Settings& problem) {
+  for (const char* strategy : kStrategies)
+    for (const Settings& more : {Settings{}, Settings{{"epilogue", "direct"}}, Settings{{"static", "mnk"}}})
+      run(problem, with(tiles(strategy), more));
+}
+
+HostTensor numbers(const Settings& problem, std::string_view name, const std::vector<std::int32_t>& values) {
+  for (const TensorPlan& plan : gemm_template().tensors(gemm_template().problem(problem))) {
+    if (plan.name != name) continue;
+    REQUIRE(plan.elements() == values.size());
+    HostTensor made{plan, std::vector<std::byte>(plan.bytes())};
+    std::memcpy(made.bytes.data(), values.data(), made.bytes.size());
+    return made;
+  }
+  throw Error(ErrorKind::usage, "no-tensor", std::string(name));
+}
+
+std::vector<std::byte> part(const HostTensor& whole, std::uint64_t first, std::uint64_t elements) {
+  const auto size = static_cast<std::uint64_t>(whole.plan.type.bytes());
+  const auto begin = whole.bytes.begin() + static_cast<std::ptrdiff_t>(first * size);
+  return {begin, begin + static_cast<std::ptrdiff_t>(elements * size)};
+}
+
+}  // namespace
+
+TEST_CASE("a batch is its products one by one, to the bit", "[gemm]") {
+  constexpr int kM = 100, kN = 72, kK = 88, kBatch = 5;
+  for (const char* strategy : kStrategies) {
+    const Settings one = with(shape(kM, kN, kK), {{"a", "f16"}, {"beta", "0.5"}});
+    const RunResult all = run(with(one, {{"batch", std::to_string(kBatch)}}), tiles(strategy));
+    for (std::uint64_t i = 0; i < kBatch; ++i) {
+      std::vector<HostTensor> inputs;
+      const std::pair<const char*, std::uint64_t> matrices[] = {
+          {"a", kM * kK}, {"b", kN * kK}, {"c", kM * kN}};
+      for (const auto& [name, elements] : matrices) {
+        const HostTensor& whole = tensor(all.tensors, name);
+        inputs.push_back({{.name = name, .type = whole.plan.type, .shape = {elements}},
+                          part(whole, i * elements, elements)});
+      }
+      const RunResult single = run(one, tiles(strategy), inputs);
+      CHECK(tensor(single.tensors, "d").bytes == part(tensor(all.tensors, "d"), i * kM * kN, kM * kN));
+    }
+  }
+}
+
+TEST_CASE("batches of every type and layout", "[gemm]") {
+  for (const char* a_layout : {"row", "col"})
+    for (const char* b_layout : {"row", "col"})
+      check(with(shape(70, 80, 72),
+                 {{"a", "bf16"}, {"batch", "3"}, {"a_layout", a_layout}, {"b_layout", b_layout}}));
+  for (const char* d : {"f32", "bf16", "s8"})
+    check(with(shape(70, 80, 96), {{"a", "e4m3"}, {"d", d}, {"c", "f16"}, {"beta", "2"}, {"batch", "3"}}));
+  check(with(shape(70, 80, 40), {{"a", "tf32"}, {"batch", "2"}}));
+  check(with(shape(70, 80, 96), {{"a", "s8"}, {"beta", "-3"}, {"alpha", "2"}, {"batch", "3"}}));
+  run(with(shape(35, 37, 21), {{"a", "f64"}, {"batch", "3"}, {"beta", "0.5"}}), {});
+}
+
+TEST_CASE("batches with gaps, shared, overlapping and side by side", "[gemm]") {
+  const Settings problem =
+      with(shape(70, 80, 64), {{"a", "bf16"}, {"d", "bf16"}, {"batch", "4"}, {"beta", "0.75"}});
+  check(with(problem,
+             {{"stride_a", "4800"}, {"stride_b", "5200"}, {"stride_c", "5608"}, {"stride_d", "5640"}}));
+  check(with(problem, {{"stride_b", "0"}}));
+  check(with(problem, {{"stride_a", "0"}, {"stride_c", "0"}}));
+  check(with(problem, {{"stride_a", "64"}, {"stride_b", "128"}, {"stride_c", "80"}}));
+  // As heads lie in rows of tokens.
+  check(with(problem, {{"lda", "256"}, {"stride_a", "64"}, {"ldd", "344"}, {"stride_d", "88"}}));
+  check(with(problem, {{"ldd", "96"}, {"stride_d", "6704"}}));  // the last row's padding is not there
+}
+
+TEST_CASE("batches that tensor copies refuse are packed, and D is stored otherwise", "[gemm]") {
+  const Settings problem = with(shape(70, 80, 64), {{"a", "bf16"}, {"d", "bf16"}, {"batch", "3"}});
+  const auto packed = [](const Settings& words) {
+    return run(words, {{"strategy", "wgmma"}, {"static", "mnk"}}).kernel.launch.workspace_bytes > 0;
+  };
+  CHECK(!packed(problem));
+  CHECK(packed(with(problem, {{"stride_a", "4483"}})));
+  CHECK(packed(with(problem, {{"stride_b", "5121"}, {"stride_a", "1"}})));
+  CHECK(packed(with(problem, {{"k", "67"}})));
+  CHECK(packed(with(problem, {{"k", "67"}, {"stride_b", "0"}})));
+  CHECK(packed(with(problem, {{"k", "67"}, {"b_layout", "row"}, {"ldb", "83"}, {"a_layout", "col"}})));
+  CHECK(packed(with(problem, {{"a", "s8"}, {"d", "s32"}, {"k", "131"}})));
+  CHECK(!packed(with(problem, {{"stride_d", "5603"}})));
+  const auto workspace = [](const Settings& words) {
+    return run(words, {{"strategy", "wgmma"}, {"static", "mnk"}}).kernel.launch.workspace_bytes;
+  };
+  const Settings odd = with(problem, {{"k", "67"}, {"lda", "72"}});
+  CHECK(workspace(with(odd, {{"stride_b", "0"}})) == workspace(with(odd, {{"batch", "1"}})));  // once for all
+  CHECK(workspace(odd) > 2 * workspace(with(odd, {{"batch", "1"}})));
+  CHECK(!packed(with(problem, {{"n", "77"}})));
+  for (const char* stride : {"5603", "5604", "5608"}) check(with(problem, {{"stride_d", stride}}));
+  for (const char* stride : {"4483", "4484"}) run(with(problem, {{"stride_a", stride}}), tiles("mma"));
+}
+
+TEST_CASE("batches with split k, functions and scales of blocks", "[gemm]") {
+  for (const char* strategy : kStrategies) {
+    run(with(shape(72, 80, 520), {{"a", "bf16"}, {"batch", "3"}, {"beta", "2"}}),
+        with(tiles(strategy), {{"split", "4"}, {"tile_k", "64"}}));
+    const Settings vectors{{"bias", "f32"},    {"activation", "silu"}, {"scale_a", "row"},
+                           {"scale_b", "col"}, {"scale_d", "tensor"},  {"batch", "3"}};
+    run(with(shape(70, 80, 64), with(vectors, {{"a", "e4m3"}})), tiles(strategy));
+    const Settings blocks{{"scale_a", "block"}, {"scale_b", "block"}, {"batch", "2"}};
+    run(with(shape(70, 144, 272), with(blocks, {{"a", "e4m3"}})), tiles(strategy));
+  }
+}
+
+TEST_CASE("random batches", "[gemm]") {
+  std::mt19937 random(Catch::getSeed());
+  const auto size = [&](int least, int most) {
+    return std::uniform_int_distribution<int>(least, most)(random);
+  };
+  for (int i = 0; i < 30; ++i) {
+    const int m = size(1, 200), n = size(1, 200), k = size(1, 150);
+    Settings problem = with(shape(m, n, k), {{"a", i % 3 == 0 ? "e4m3" : "bf16"},
+                                             {"d", i % 2 == 0 ? "bf16" : "f32"},
+                                             {"batch", std::to_string(size(1, 5))},
+                                             {"beta", i % 4 == 0 ? "0.5" : "0"}});
+    if (random() % 2 == 0) problem["stride_a"] = std::to_string(size(0, 2 * m * k));
+    if (random() % 2 == 0) problem["stride_b"] = std::to_string(8 * size(0, n * k / 4));
+    if (random() % 2 == 0) problem["stride_d"] = std::to_string(m * n + size(0, 50));
+    run(problem, {{"strategy", kStrategies[random() % 2]}});
+  }
+}
+
+TEST_CASE("of masked groups the first rows are computed, and no others", "[gemm]") {
+  const Settings problem = with(shape(150, 80, 64), {{"a", "bf16"}, {"batch", "9"}, {"groups", "masked"}});
+  const std::vector<std::int32_t> rows{0, 1, 63, 64, 65, 150, 151, -1, 149};
+  for (const Settings& more :
+       {Settings{}, Settings{{"d", "bf16"}, {"beta", "0.5"}}, Settings{{"n", "77"}, {"d", "f16"}},
+        Settings{{"bias", "f32"}, {"scale_a", "row"}, {"activation", "relu"}}, Settings{{"stride_b", "0"}},
+        Settings{{"k", "67"}}, Settings{{"scale_a", "block"}, {"scale_b", "block"}, {"k", "200"}}}) {
+    const Settings whole = with(problem, more);
+    const HostTensor group_rows = numbers(whole, "group_rows", rows);
+    for (const char* strategy : kStrategies)
+      for (const char* epilogue : {"direct", "staged"}) {
+        const bool staged = epilogue == std::string("staged");
+        const std::string d = gemm_template().problem(whole).at("d");
+        if (staged && strategy == std::string("mma") && d == "f32") continue;
+        const RunResult result = run(whole, with(tiles(strategy), {{"epilogue", epilogue}}), {group_rows});
+        CHECK(result.verdict.checked == std::stoul(whole.at("n")) * (0 + 1 + 63 + 64 + 65 + 150 + 150 + 149));
+      }
+  }
+  // One group is one too; and with k split among blocks.
+  const Settings one = with(problem, {{"batch", "1"}});
+  for (const char* strategy : kStrategies)
+    for (const std::int32_t some : {0, 37, 150}) {
+      const RunResult result = run(one, tiles(strategy), {numbers(one, "group_rows", {some})});
+      CHECK(result.verdict.checked == 80 * static_cast<std::uint64_t>(some));
+      const Settings deep = with(problem, {{"batch", "2"}, {"k", "520"}});
+      run(deep, with(tiles(strategy), {{"split", "2"}}), {numbers(deep, "group_rows", {some, 20})});
+    }
+}
+
+TEST_CASE("boxes behind a masked group's rows are left out, and disturb none that are stored", "[gemm]") {
+  const Settings problem = with(shape(256, 256, 64), {{"a", "bf16"}, {"batch", "3"}, {"groups", "masked"}});
+  for (const char* d : {"f32", "bf16"})
+    for (const Settings& more : {Settings{{"tile_m", "128"}, {"tile_n", "128"}, {"warps_m", "4"}},
+                                 Settings{{"tile_m", "256"}, {"tile_n", "128"}, {"warps_m", "8"}}}) {
+      const Settings whole = with(problem, {{"d", d}});
+      run(whole, with(more, {{"strategy", "wgmma"}, {"epilogue", "staged"}}),
+          {numbers(whole, "group_rows", {40, 200, 128})});
+    }
+}
+
+TEST_CASE("blocks that load for each other skip tiles together", "[gemm]") {
+  const Settings problem = with(shape(300, 200, 200), {{"a", "bf16"}, {"batch", "4"}});
+  const Settings small{{"strategy", "wgmma"}, {"tile_m", "64"}, {"tile_n", "64"}};
+  for (const char* multicast : {"a", "b"})
+    for (const char* epilogue : {"direct", "staged"}) {
+      const Settings config = with(small, {{"multicast", multicast}, {"epilogue", epilogue}});
+      run(problem, config);
+      run(with(problem, {{"k", "203"}}), config);
+      const Settings masked = with(problem, {{"groups", "masked"}});
+      run(masked, config, {numbers(masked, "group_rows", {300, 10, 0, 70})});
+      const Settings contiguous = with(problem, {{"groups", "contiguous"}});
+      run(contiguous, config, {numbers(contiguous, "group_of_rows", {3, -1, 1})});
+    }
+}
+
+TEST_CASE("tiles behind a group's rows cost no products", "[gemm]") {
+  const Settings problem = with(shape(150, 32, 64), {{"a", "bf16"}, {"batch", "3"}, {"groups", "masked"}});
+  for (const char* strategy : kStrategies) {
+    const auto products = [&](const std::vector<std::int32_t>& rows) {
+      exec::Stats stats;
+      run_template(executor(), gemm_template(),
+                   {.problem = problem,
+                    .config = with(tiles(strategy), {{"multicast", "none"}}),
+                    .inputs = {numbers(problem, "group_rows", rows)},
+                    .observer = {.stats = &stats}});
+      std::uint64_t sum = 0;
+      for (const auto& [opcode, count] : stats.executed)
+        if (opcode.starts_with("mma.") || opcode.starts_with("wgmma.mma_async")) sum += count;
+      return sum;
+    };
+    const std::uint64_t one = products({0, 64, 0});
+    CHECK(one > 0);
+    CHECK(products({0, 0, 0}) == 0);
+    CHECK(products({1, 65, 150}) == 6 * one);
+    CHECK(products({-5, 200, 128}) == 5 * one);
+  }
+}
+
+TEST_CASE("of contiguous groups each 128 rows have a B, or none", "[gemm]") {
+  const Settings problem =
+      with(shape(700, 80, 64), {{"a", "bf16"}, {"batch", "3"}, {"groups", "contiguous"}});
+  const std::vector<std::int32_t> groups{2, -1, 0, 0, 3, 1};
+  for (const Settings& more :
+       {Settings{}, Settings{{"d", "bf16"}, {"beta", "0.5"}}, Settings{{"n", "77"}, {"k", "67"}},
+        Settings{{"stride_b", "0"}}, Settings{{"b_layout", "row"}, {"a_layout", "col"}}}) {
+    const Settings whole = with(problem, more);
+    const HostTensor group_of_rows = numbers(whole, "group_of_rows", groups);
+    for (const char* strategy : kStrategies)
+      for (const char* tile_m : {"64", "128"})
+        for (const char* epilogue : {"direct", "staged"}) {
+          const bool staged = epilogue == std::string("staged");
+          const std::string d = gemm_template().problem(whole).at("d");
+          if (staged && strategy == std::string("mma") && d == "f32") continue;
+          const RunResult result = run(
+              whole, with(tiles(strategy), {{"tile_m", tile_m}, {"epilogue", epilogue}}), {group_of_rows});
+          CHECK(result.verdict.checked == std::stoul(whole.at("n")) * (3 * 128 + 60));
+        }
+  }
+  const Settings one = with(problem, {{"batch", "1"}});
+  CHECK(run(one, {}, {numbers(one, "group_of_rows", {0, 1, 0, -1, 0, 2})}).verdict.checked == 80 * 3 * 128);
+}
+
+TEST_CASE("random sizes of groups are within the groups", "[gemm]") {
+  for (const char* strategy : kStrategies) {
+    const RunResult masked =
+        run(with(shape(90, 40, 64), {{"batch", "12"}, {"groups", "masked"}}), {{"strategy", strategy}});
+    CHECK(masked.verdict.checked > 0);
+    CHECK(masked.verdict.checked < 12 * 90 * 40);
+    const RunResult contiguous =
+        run(with(shape(390, 40, 64), {{"batch", "4"}, {"groups", "contiguous"}}), {{"strategy", strategy}});
+    CHECK(contiguous.verdict.checked == 390 * 40);
+  }
+}
+
+TEST_CASE("words of a batch say nothing where there is none", "[gemm]") {
+  const auto whole = [](const Settings& more) {
+    return gemm_template().problem(with(shape(64, 48, 32), more));
+  };
+  const Settings plain = whole({});
+  CHECK(!plain.contains("batch"));
+  CHECK(!plain.contains("groups"));
+  CHECK(whole({{"batch", "1"}, {"stride_a", "7"}, {"stride_d", "0"}, {"groups", "none"}}) == plain);
+  const Settings batch = whole({{"batch", "2"}, {"lda", "40"}, {"stride_b", "0"}});
+  CHECK(batch.at("stride_a") == "2560");
+  CHECK(batch.at("stride_b") == "0");
+  CHECK(batch.at("stride_c") == "3072");
+  CHECK(batch.at("stride_d") == "3072");
+  CHECK(gemm_template().problem(batch) == batch);
+  CHECK(whole({{"batch", "2"}, {"a_layout", "col"}, {"lda", "72"}}).at("stride_a") ==
+        std::to_string(32 * 72));
+  const Settings contiguous = whole({{"batch", "2"}, {"groups", "contiguous"}});
+  CHECK(!contiguous.contains("stride_a"));
+  CHECK(contiguous.at("stride_b") == "1536");
+  const GemmProblem by_fields{.m = 64, .n = 48, .k = 32, .a = bf16, .lda = 40, .batch = 2, .stride_b = 0};
+  CHECK(gemm_template().problem(by_fields.settings()) == batch);
+  GemmProblem grouped{.m = 64, .n = 48, .k = 32, .a = bf16, .batch = 2};
+  grouped.groups = GemmGroups::contiguous;
+  CHECK(gemm_template().problem(grouped.settings()) == contiguous);
+  grouped.groups = GemmGroups::masked;
+  CHECK(gemm_template().problem(grouped.settings()).at("groups") == "masked");
+}
+
+TEST_CASE("what a batch does and reads is counted", "[gemm]") {
+  const auto problem = [](const Settings& more) {
+    return gemm_template().problem(with(shape(64, 32, 16), with({{"a", "bf16"}}, more)));
+  };
+  const Settings batch = problem({{"batch", "3"}}), shared = problem({{"batch", "3"}, {"stride_b", "0"}}),
+                 contiguous = problem({{"batch", "3"}, {"groups", "contiguous"}});
+  CHECK(gemm_template().operations(batch) == 3 * 2.0 * 64 * 32 * 16);
+  CHECK(gemm_template().operations(contiguous) == 2.0 * 64 * 32 * 16);
+  CHECK(gemm_template().input_bytes(batch) == 3 * 2.0 * 16 * (64 + 32));
+  CHECK(gemm_template().input_bytes(shared) == 2.0 * 16 * (3 * 64 + 32));
+  CHECK(gemm_template().input_bytes(contiguous) == 2.0 * 16 * (64 + 3 * 32));
+  CHECK(gemm_template().product(shared)->batch == 3);
+  CHECK(gemm_template().product(shared)->stride_a == 64 * 16);
+  CHECK(gemm_template().product(shared)->stride_b == 0);
+  CHECK(!gemm_template().product(contiguous));
+  const MatrixProduct product = *gemm_template().product(batch);
+  CHECK(std::array{product.stride_a, product.stride_b, product.stride_c, product.stride_d} ==
+        std::array<std::uint64_t, 4>{64 * 16, 32 * 16, 64 * 32, 64 * 32});
+}
+
+TEST_CASE("batches that cannot be are refused", "[gemm]") {
+  const auto refusal = [](const Settings& more) {
+    return error_of([&] { gemm_template().problem(with(shape(64, 48, 32), more)); }).diagnostics().front();
+  };
+  CHECK(refusal({{"batch", "0"}}).code == "bad-value");
+  CHECK(refusal({{"batch", "2"}, {"stride_a", "-1"}}).code == "bad-value");
+  CHECK(refusal({{"groups", "ragged"}}).code == "bad-value");
+  CHECK(refusal({{"batch", "2"}, {"stride_d", "0"}}).code == "bad-stride");
+  const Diagnostic overlap = refusal({{"batch", "2"}, {"stride_d", "3071"}});
+  CHECK(overlap.message == "gemm: with stride_d=3071 the results of batches overlap");
+  CHECK(overlap.hint.find("at least 3072 elements") != std::string::npos);
+  CHECK(refusal({{"batch", "3"}, {"ldd", "143"}, {"stride_d", "48"}}).code == "bad-stride");
+  CHECK(refusal({{"batch", "3"}, {"ldd", "160"}, {"stride_d", "47"}}).code == "bad-stride");
+  CHECK(refusal({{"batch", "2"}, {"groups", "contiguous"}, {"stride_c", "5000"}}).message ==
+        "gemm: stride_c does not go with groups=contiguous");
+  const auto too_large = [](const Settings& more) {
+    return error_of([&] {
+             const Settings problem = gemm_template().problem(with(shape(64, 48, 32), more));
+             const Settings config =
+                 gemm_template().config(executor().specs(), Target("sm_90a"), problem, {});
+             gemm_template().emit(executor(), Target("sm_90a"), problem, config);
+           })
+        .diagnostics()
+        .front()
+        .code;
+  };
+  CHECK(too_large({{"batch", "2000000000"}, {"stride_a", "65536"}}) == "shape-too-large");
+  CHECK(too_large({{"batch", "2147483647"}, {"n", "300"}, {"ldd", "301"}, {"m", "1"}}) == "shape-too-large");
+  const Error packed = error_of([&] {
+    gemm_template().config(executor().specs(), Target("sm_90a"),
+                           gemm_template().problem(with(shape(4096, 4096, 4095), {{"batch", "1100"}})),
+                           {{"strategy", "wgmma"}});
+  });
+  CHECK(std::string(packed.what()).find("packs up to 32 GiB") != std::string::npos);
+  const Settings contiguous =
+      gemm_template().problem(with(shape(512, 64, 64), {{"batch", "2"}, {"groups", "contiguous"}}));
+  const Error tall = error_of([&] {
+    gemm_template().config(executor().specs(), Target("sm_90a"), contiguous,
+                           {{"strategy", "wgmma"}, {"tile_m", "256"}, {"multicast", "none"}});
+  });
+  CHECK(std::string(tall.what()).find("groups=contiguous tile_m divides 128") != std::string::npos);
+}
+
+namespace {
+
+constexpr std::uint64_t kM = 16, kN = 32, kK = 24, kBatch = 3;
+
+struct Memory {
+  std::vector<float> a = std::vector<float>(8192, 1), b = a, c = a, d = a;
+  std::vector<std::int32_t> rows = std::vector<std::int32_t>(kBatch, 5);
+};
+
+std::string refusal(const GemmProblem& problem, const GemmOperands& operands) {
+  const Gemm made = gemm(executor(), problem, {{"strategy", "mma"}});
+  return error_of([&] { made.launch(nullptr, operands); }).diagnostics().front().code;
+}
+
+}  // namespace
+
+TEST_CASE("a launch of batches looks at all of them", "[gemm]") {
+  const Memory x;
+  GemmProblem problem{.m = kM, .n = kN, .k = kK, .a = tf32, .batch = kBatch, .beta = 2};
+  const auto at = [&](const float* c, const float* d) {
+    return GemmOperands{.a = x.a.data(), .b = x.b.data(), .c = c, .d = d};
+  };
+  // Only the last batch of D reaches A.
+  CHECK(refusal(problem, at(x.c.data(), x.a.data() - 3 * kM * kN + 8)) == "overlapping-operands");
+  // In the place of D, but other batches.
+  problem.stride_c = kM * kN + 64;
+  CHECK(refusal(problem, at(x.d.data(), x.d.data())) == "overlapping-operands");
+  // Batches may begin at fewer bytes than rows.
+  problem.stride_c = kM * kN + 1;
+  problem.stride_d = kM * kN + 4;
+  CHECK(refusal(problem, at(x.c.data(), x.d.data() + 1)) == "misaligned-operand");
+  CHECK(refusal(problem, {.a = x.a.data() + 2, .b = x.b.data(), .c = x.c.data(), .d = x.d.data()}) ==
+        "misaligned-operand");
+  problem.groups = GemmGroups::masked;
+  CHECK(refusal(problem, at(x.c.data(), x.d.data())) == "missing-operand");
+}
+
+TEST_CASE("C beside D's rows is refused where the next batch comes to lie on it", "[gemm]") {
+  const Memory x;
+  GemmProblem problem{
+      .m = kM, .n = kN, .k = kK, .a = tf32, .ldc = 2 * kN, .ldd = 2 * kN, .batch = kBatch, .beta = 2};
+  problem.stride_c = 2 * kM * kN;
+  problem.stride_d = 2 * kM * kN + kN;
+  CHECK(refusal(problem, {.a = x.a.data(), .b = x.b.data(), .c = x.d.data(), .d = x.d.data() + kN}) ==
+        "overlapping-operands");
+}
+
+TEST_CASE("C may be D in every batch, and lie between its batches or beside its rows", "[gemm]") {
+  struct Place {
+    std::uint64_t ld, stride, behind;  // C and D alike; D behind C
+  };
+  constexpr Place kPlaces[] = {{kN, kM * kN, 0},                // the same
+                               {kN, 2 * kM * kN, kM * kN},      // batches by turns
+                               {2 * kN, 2 * kM * kN, kN},       // in each row
+                               {2 * kBatch * kN, 2 * kN, kN}};  // and all batches in it
+  for (const Place& place : kPlaces)
+    for (const char* strategy : kStrategies) {
+      GemmProblem problem{.m = kM,
+                          .n = kN,
+                          .k = kK,
+                          .a = tf32,
+                          .ldc = place.ld,
+                          .ldd = place.ld,
+                          .batch = kBatch,
+                          .stride_c = place.stride,
+                          .stride_d = place.stride,
+                          .beta = 2};
+      Memory x;
+      std::mt19937 random(Catch::getSeed());
+      for (std::vector<float>* values : {&x.a, &x.b, &x.c})
+        for (float& value : *values) value = static_cast<float>(random() % 17) - 8;
+      std::vector<float> both = x.c;
+      for (std::vector<float>* values : {&x.a, &x.b, &x.c, &x.d, &both})
+        executor().register_memory(values->data(), values->size() * sizeof(float));
+      const Gemm made = gemm(executor(), problem, {{"strategy", strategy}});
+      made.launch(nullptr, {.a = x.a.data(), .b = x.b.data(), .c = x.c.data(), .d = x.d.data()});
+      made.launch(nullptr,
+                  {.a = x.a.data(), .b = x.b.data(), .c = both.data(), .d = both.data() + place.behind});
+      for (std::uint64_t batch = 0; batch < kBatch; ++batch)
+        for (std::uint64_t row = 0; row < kM; ++row)
+          for (std::uint64_t column = 0; column < kN; ++column) {
+            const std::uint64_t i = batch * place.stride + row * place.ld + column;
+            REQUIRE(both[i + place.behind] == x.d[i]);
+            if (place.behind > 0) REQUIRE(both[i] == x.c[i]);
+          }
+      for (std::vector<float>* values : {&x.a, &x.b, &x.c, &x.d, &both})
+        executor().unregister_memory(values->data());
+      if (place.behind == 0) continue;
+      // Half of the way there they overlap.
+      const GemmOperands half{
+          .a = x.a.data(), .b = x.b.data(), .c = both.data(), .d = both.data() + place.behind / 2};
+      CHECK(error_of([&] { made.launch(nullptr, half); }).diagnostics().front().code ==
+            "overlapping-operands");
+    }
+}
+
+}  // namespace ptxloom::test::batch_test
