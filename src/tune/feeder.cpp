@@ -150,7 +150,7 @@ std::size_t Feeder::capacity() const { return state_->options.jobs + kAhead; }
 
 void Feeder::put(const Pick& pick, Settings config) {
   const std::scoped_lock lock(state_->mutex);
-  state_->waiting.push_back({.pick = pick, .config = std::move(config)});
+  state_->waiting.push_back({.pick = pick, .config = std::move(config), .number = put_++});
   ++under_way_;
   state_->changed.notify_all();
 }
@@ -174,8 +174,9 @@ std::optional<Made> Feeder::take() {
   const std::scoped_lock lock(state_->mutex);
   std::optional<Made> made;
   if (!state_->ready.empty()) {
-    made = std::move(state_->ready.front());
-    state_->ready.pop_front();
+    const auto next = std::ranges::min_element(state_->ready, {}, &Made::number);
+    made = std::move(*next);
+    state_->ready.erase(next);
   } else {
     made = overdue();
   }

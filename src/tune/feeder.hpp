@@ -23,6 +23,7 @@ struct Made {
   Candidate candidate;
   std::optional<Resources> resources;
   double link_ms = 0;
+  std::uint64_t number = 0;  ///< as they were put in
   std::optional<Diagnostic> problem;
 };
 
@@ -46,7 +47,7 @@ class Feeder {
   /// Those put in and not taken out.
   std::size_t under_way() const { return under_way_; }
   void put(const Pick& pick, Settings config);
-  /// One that is done; nullopt where none is at the moment.
+  /// Of those that are done the one that was put in first; nullopt where none is at the moment.
   std::optional<Made> take();
 
  private:
@@ -56,6 +57,7 @@ class Feeder {
 
   std::shared_ptr<State> state_;
   std::size_t under_way_ = 0;
+  std::uint64_t put_ = 0;
 };
 
 }  // namespace ptxloom::tune
