@@ -44,15 +44,25 @@ inline std::string ratio_of(const nlohmann::json& line, const char* rival, const
   return line.contains(rival) ? fmt::format("{:.2f}", line.at(rival).at("ratio").get<double>()) : otherwise;
 }
 
+/// Its words, but for the shape of the mma, which the type decides, and values that most have.
+inline std::string config_of(const nlohmann::json& line) {
+  const Settings common = {{"split", "1"}, {"multicast", "none"}, {"static", "mnk"}, {"prefetch", "step"}};
+  std::string text;
+  for (const auto& [word, value] : line.at("config").get<Settings>()) {
+    const auto usual = common.find(word);
+    if (word == "mma" || (usual != common.end() && usual->second == value)) continue;
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", word, value);
+  }
+  return text;
+}
+
 inline std::string row_of(const nlohmann::json& line) {
   if (line.contains("failure"))
     return fmt::format("| {} | - | - | - | - | | {} |\n", shape_of(line),
                        line.at("failure").get<std::string>());
   const double us = line.at("us"),
                operations = gemm_template().operations(line.at("problem").get<Settings>());
-  std::string config;
-  for (const auto& [word, value] : line.at("config").get<Settings>())
-    config += fmt::format("{}{}={}", config.empty() ? "" : " ", word, value);
+  const std::string config = config_of(line);
   const char* const absent = line.contains("refused") ? "refused" : "-";
   return fmt::format("| {} | {:.1f} | {:.2f} | {} | {} | {} | {} |\n", shape_of(line), operations / us * 1e-6,
                      us, ratio_of(line, "default", absent), ratio_of(line, "best", absent),
