@@ -138,11 +138,13 @@ TEST_CASE("run FILE.ptx takes from the launch line what the command line leaves 
   const TemporaryFolder folder;
   const std::string file = (folder / "g.ptx").string();
   const std::string d = (folder / "d.npy").string(), e = (folder / "e.npy").string();
-  // By pointers, and by tensor maps in a persistent grid.
+  // By pointers, by tensor maps in a persistent grid, and by maps of a workspace.
   const std::vector<std::string> problem =
       GENERATE(std::vector<std::string>{"--set", "m=19", "--set", "n=21", "--set", "k=23", "--set", "a=tf32"},
                std::vector<std::string>{"--set", "m=190", "--set", "n=168", "--set", "k=24", "--set",
-                                        "a=bf16", "--set", "strategy=wgmma", "--set", "tile_n=32"});
+                                        "a=bf16", "--set", "strategy=wgmma", "--set", "tile_n=32"},
+               std::vector<std::string>{"--set", "m=65", "--set", "n=35", "--set", "k=51", "--set", "a=bf16",
+                                        "--set", "strategy=wgmma"});
   const auto tool = [&](std::vector<std::string> arguments, const std::vector<std::string>& more) {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_tool(arguments);

@@ -52,14 +52,7 @@ void check_others(const Expectation& expected, const RunResult& result) {
 }
 
 RunResult run(const Settings& problem, const Settings& config, const std::vector<HostTensor>& inputs = {}) {
-  INFO("problem " << words(problem) << ", config " << words(config) << ", seed " << Catch::getSeed());
-  RunResult result =
-      run_template(executor(), gemm_template(),
-                   {.problem = problem, .config = config, .inputs = inputs, .seed = Catch::getSeed()});
-  INFO("whole configuration " << words(result.kernel.config));
-  INFO(result.verdict.wrong << " of " << result.verdict.checked << " wrong; first: " << result.verdict.first
-                            << "; unwritten " << result.verdict.unwritten.size());
-  CHECK(result.verdict.ok());
+  RunResult result = run_gemm(problem, config, inputs);
   const Expectation expected = gemm_template().expect(result.kernel.problem, result.tensors);
   CHECK(expected.complete);
   CHECK(result.verdict.checked == expected.points.size());

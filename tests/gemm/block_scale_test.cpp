@@ -38,17 +38,7 @@ std::vector<HostTensor> inputs_of(const Settings& problem) {
 
 RunResult run(const Settings& problem, const Settings& config, const std::string& target = "sm_90a",
               const std::vector<HostTensor>& inputs = {}) {
-  INFO("problem " << words(problem) << ", config " << words(config) << " on " << target << ", seed "
-                  << Catch::getSeed());
-  RunResult result = run_template(executor(target), gemm_template(),
-                                  {.problem = problem,
-                                   .config = config,
-                                   .inputs = inputs.empty() ? inputs_of(problem) : inputs,
-                                   .seed = Catch::getSeed()});
-  INFO("whole configuration " << words(result.kernel.config));
-  INFO(result.verdict.wrong << " of " << result.verdict.checked << " wrong; first: " << result.verdict.first
-                            << "; unwritten " << result.verdict.unwritten.size());
-  CHECK(result.verdict.ok());
+  RunResult result = run_gemm(problem, config, inputs.empty() ? inputs_of(problem) : inputs, target);
   CHECK(result.verdict.checked > 0);
   for (const auto& [name, value] : config) CHECK(result.kernel.config.at(name) == value);
   return result;

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <catch2/catch_get_random_seed.hpp>
+#include <catch2/catch_test_macros.hpp>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "ptxloom/context.hpp"
+#include "ptxloom/gemm.hpp"
+#include "ptxloom/runner.hpp"
+#include "support/settings.hpp"
 
 namespace ptxloom::test {
 
@@ -14,6 +20,32 @@ inline const Context& executor(const std::string& target = "sm_90a") {
   const auto known = contexts.find(target);
   if (known != contexts.end()) return known->second;
   return contexts.emplace(target, Context({.device = "cpu", .cpu_target = target})).first->second;
+}
+
+/// A gemm in the executor, judged, every element compared. Inputs not given are random.
+inline RunResult run_gemm(const Settings& problem, const Settings& config,
+                          const std::vector<HostTensor>& inputs = {}, const std::string& target = "sm_90a") {
+  INFO("problem " << words(problem) << ", config " << words(config) << " on " << target << ", seed "
+                  << Catch::getSeed());
+  RunResult result =
+      run_template(executor(target), gemm_template(),
+                   {.problem = problem, .config = config, .inputs = inputs, .seed = Catch::getSeed()});
+  INFO("whole configuration " << words(result.kernel.config));
+  INFO(result.verdict.wrong << " of " << result.verdict.checked << " wrong; first: " << result.verdict.first
+                            << "; unwritten " << result.verdict.unwritten.size());
+  CHECK(result.verdict.ok());
+  return result;
+}
+
+/// Why gemm does not take a configuration.
+inline std::string config_refusal(const Settings& problem, const Settings& config,
+                                  const std::string& target = "sm_90a") {
+  try {
+    gemm_template().config(executor().specs(), Target(target), gemm_template().problem(problem), config);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "it was accepted";
 }
 
 }  // namespace ptxloom::test

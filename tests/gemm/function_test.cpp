@@ -17,25 +17,13 @@
 namespace ptxloom::test::function_test {
 namespace {
 
-RunResult run(const Settings& problem, const Settings& config, const std::vector<HostTensor>& inputs = {}) {
-  INFO("problem " << words(problem) << ", config " << words(config) << ", seed " << Catch::getSeed());
-  RunResult result =
-      run_template(executor(), gemm_template(),
-                   {.problem = problem, .config = config, .inputs = inputs, .seed = Catch::getSeed()});
-  INFO("whole configuration " << words(result.kernel.config));
-  INFO(result.verdict.wrong << " of " << result.verdict.checked << " wrong; first: " << result.verdict.first
-                            << "; unwritten " << result.verdict.unwritten.size());
-  CHECK(result.verdict.ok());
-  return result;
-}
-
 constexpr const char* kStrategies[] = {"mma", "wgmma"};
 
 /// By every strategy, staged and from registers. n is a multiple of 16, so that all can be staged.
 void check(const Settings& more, int k = 96) {
   for (const char* strategy : kStrategies) {
-    run(with(shape(70, 112, k), more), {{"strategy", strategy}});
-    run(with(shape(70, 112, k), more), {{"strategy", strategy}, {"epilogue", "direct"}});
+    run_gemm(with(shape(70, 112, k), more), {{"strategy", strategy}});
+    run_gemm(with(shape(70, 112, k), more), {{"strategy", strategy}, {"epilogue", "direct"}});
   }
 }
 
@@ -103,10 +91,10 @@ TEST_CASE("functions where rows of D end anywhere, and with split k", "[gemm]") 
                           {"activation", "gelu"}, {"beta", "0.5"},    {"add_c", "after"}};
   for (const char* strategy : kStrategies)
     for (const char* d : {"f32", "f16", "e4m3", "s8"}) {
-      run(with(with(shape(131, 77, 72), function), {{"a", "f16"}, {"d", d}, {"ldd", "83"}}),
-          {{"strategy", strategy}});
-      run(with(with(shape(65, 128, 512), function), {{"a", "bf16"}, {"d", d}}),
-          {{"strategy", strategy}, {"split", "2"}});
+      run_gemm(with(with(shape(131, 77, 72), function), {{"a", "f16"}, {"d", d}, {"ldd", "83"}}),
+               {{"strategy", strategy}});
+      run_gemm(with(with(shape(65, 128, 512), function), {{"a", "bf16"}, {"d", d}}),
+               {{"strategy", strategy}, {"split", "2"}});
     }
 }
 
@@ -115,7 +103,7 @@ TEST_CASE("results of 8 bits saturate, and a NaN stays one through an activation
     const Settings problem = with(shape(64, 64, 32), {{"a", "f16"}, {"bias", "f32"}, {"alpha", "0"}});
     const auto with_bias = [&](const Settings& more, float value) {
       const Settings whole = with(problem, more);
-      return element(run(whole, {{"strategy", strategy}}, {special_bias(whole, 5, value)}), 5);
+      return element(run_gemm(whole, {{"strategy", strategy}}, {special_bias(whole, 5, value)}), 5);
     };
     CHECK(with_bias({{"d", "e4m3"}}, 1000) == 448);
     CHECK(with_bias({{"d", "e5m2"}}, -1e6F) == -57344);

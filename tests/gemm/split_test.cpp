@@ -14,11 +14,7 @@ namespace ptxloom::test::split_test {
 namespace {
 
 RunResult run(const Settings& problem, const Settings& config) {
-  INFO(words(problem) << words(config) << "seed " << Catch::getSeed());
-  RunResult result = run_template(executor(), gemm_template(),
-                                  {.problem = problem, .config = config, .seed = Catch::getSeed()});
-  INFO(result.verdict.wrong << " of " << result.verdict.checked << " wrong; first: " << result.verdict.first);
-  CHECK(result.verdict.ok());
+  RunResult result = run_gemm(problem, config);
   CHECK(result.kernel.launch.cluster[0] == static_cast<unsigned>(std::stoi(config.at("split"))));
   CHECK(result.kernel.launch.grid[0] % result.kernel.launch.cluster[0] == 0);
   return result;
@@ -26,13 +22,7 @@ RunResult run(const Settings& problem, const Settings& config) {
 
 std::string refusal(const Settings& config, const char* k = "512", const char* target = "sm_90a",
                     const char* size = "64") {
-  try {
-    const Settings problem = gemm_template().problem({{"m", size}, {"n", size}, {"k", k}});
-    gemm_template().config(executor().specs(), Target(target), problem, config);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "it was accepted";
+  return config_refusal({{"m", size}, {"n", size}, {"k", k}}, config, target);
 }
 
 }  // namespace

@@ -30,30 +30,13 @@ Settings words_of(const WgmmaTypes& types) { return {{"a", types.a}, {"b", types
 /// Runs it and compares every element; the configuration must be one of wgmma. Inputs not given are random.
 void check(const Settings& problem, const Settings& config, const std::vector<HostTensor>& inputs = {}) {
   const Settings wanted = with(config, {{"strategy", "wgmma"}});
-  INFO("problem " << words(problem) << ", config " << words(wanted) << ", seed " << Catch::getSeed());
-  try {
-    const RunResult result =
-        run_template(executor(), gemm_template(),
-                     {.problem = problem, .config = wanted, .inputs = inputs, .seed = Catch::getSeed()});
-    INFO("whole configuration " << words(result.kernel.config));
-    INFO(result.verdict.wrong << " of " << result.verdict.checked << " wrong; first: " << result.verdict.first
-                              << "; unwritten " << result.verdict.unwritten.size());
-    CHECK(result.verdict.ok());
-    CHECK(result.kernel.config.at("strategy") == "wgmma");
-    CHECK((result.kernel.launch.blocks_per_sm > 0) == (result.kernel.config.at("split") == "1"));
-  } catch (const Error& error) {
-    FAIL_CHECK(error.what());
-  }
+  const RunResult result = run_gemm(problem, wanted, inputs);
+  CHECK(result.kernel.config.at("strategy") == "wgmma");
+  CHECK((result.kernel.launch.blocks_per_sm > 0) == (result.kernel.config.at("split") == "1"));
 }
 
 std::string refusal(const Settings& problem, const Settings& config, const char* target = "sm_90a") {
-  try {
-    gemm_template().config(executor().specs(), Target(target), gemm_template().problem(problem),
-                           with(config, {{"strategy", "wgmma"}}));
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "it was accepted";
+  return config_refusal(problem, with(config, {{"strategy", "wgmma"}}), target);
 }
 
 constexpr const char* kLayouts[] = {"row", "col"};
