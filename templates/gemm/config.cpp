@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -69,16 +70,55 @@ std::array<Choice, 4> mma_words(const Problem& p, std::string_view shape) {
   return {{{"shape", shape}, {"a", p.a.type.name}, {"b", p.b.type.name}, {"d", p.accumulator.name}}};
 }
 
+int number(std::string_view word) {
+  int value = 0;
+  std::from_chars(word.data(), word.data() + word.size(), value);
+  return value;
+}
+
 Multicast read_multicast(std::string_view word) {
   if (word == "none") return Multicast::none;
   return word == "a" ? Multicast::a : Multicast::b;
 }
 
-Strategy read_strategy(std::string_view word) { return word == "wgmma" ? Strategy::wgmma : Strategy::mma; }
-
 Bake read_bake(std::string_view word) {
   if (word == "none") return Bake::none;
   return word == "nk" ? Bake::nk : Bake::mnk;
+}
+
+struct Word {
+  std::string_view name;
+  void (*read)(Config&, std::string_view);
+};
+/// In the order of Settings. (`mma` is more than a word: set_shape.)
+constexpr Word kWords[] = {
+    {"epilogue", [](Config& c, std::string_view word) { c.staged = word == "staged"; }},
+    {"multicast", [](Config& c, std::string_view word) { c.multicast = read_multicast(word); }},
+    {"prefetch", [](Config& c, std::string_view word) { c.across_tiles = word == "tile"; }},
+    {"raster", [](Config& c, std::string_view word) { c.raster = number(word); }},
+    {"split", [](Config& c, std::string_view word) { c.split = number(word); }},
+    {"stages", [](Config& c, std::string_view word) { c.stages = number(word); }},
+    {"static", [](Config& c, std::string_view word) { c.bake = read_bake(word); }},
+    {"strategy",
+     [](Config& c, std::string_view word) {
+       c.strategy = word == "wgmma" ? Strategy::wgmma : Strategy::mma;
+     }},
+    {"tile_k", [](Config& c, std::string_view word) { c.tile_k = number(word); }},
+    {"tile_m", [](Config& c, std::string_view word) { c.tile_m = number(word); }},
+    {"tile_n", [](Config& c, std::string_view word) { c.tile_n = number(word); }},
+    {"warps_m", [](Config& c, std::string_view word) { c.warps_m = number(word); }},
+    {"warps_n", [](Config& c, std::string_view word) { c.warps_n = number(word); }}};
+static_assert(std::ranges::is_sorted(kWords, {}, &Word::name));
+
+/// Those that are there; one walk along both lists, for a search reads millions.
+void read_words(Config& config, const Settings& words) {
+  auto given = words.begin();
+  for (const Word& word : kWords) {
+    int order = -1;
+    while (given != words.end() && (order = given->first.compare(word.name)) < 0) ++given;
+    if (given == words.end()) return;
+    if (order == 0) word.read(config, (given++)->second);
+  }
 }
 
 bool whole(std::uint32_t extent, int tile) { return extent % static_cast<std::uint32_t>(tile) == 0; }
@@ -219,15 +259,7 @@ std::vector<std::string> mma_shapes(const ParameterSpace& space, const Specs& sp
 }
 
 Config read_config(const Specs& specs, const Target& target, const Problem& problem, const Settings& words) {
-  const auto number = [&](const char* name) { return std::stoi(words.at(name)); };
   Config c = base_config(specs, target, problem, words, words.at("mma"));
-  c.tile_m = number("tile_m");
-  c.tile_n = number("tile_n");
-  c.tile_k = number("tile_k");
-  c.warps_m = number("warps_m");
-  c.warps_n = number("warps_n");
-  c.stages = number("stages");
-  c.split = number("split");
   if (c.strategy == Strategy::wgmma && inadmissible(target, problem, c).empty()) {
     c.mma_n = c.group_n();
     c.mma = select_wgmma(specs, target, problem, c.shape, std::to_string(c.mma_n));
@@ -238,32 +270,12 @@ Config read_config(const Specs& specs, const Target& target, const Problem& prob
 bool is_wgmma(std::string_view shape) { return shape.find('N') != std::string_view::npos; }
 
 Config partial_config(const Config& base, const Settings& words) {
-  const auto number = [&](const char* name, int& value) {
-    if (const auto word = words.find(name); word != words.end()) value = std::stoi(word->second);
-  };
-  const auto says = [&](const char* name, std::string_view what) {
-    const auto word = words.find(name);
-    return word != words.end() && word->second == what;
-  };
   Config c = base;
   c.tile_m = c.tile_n = c.tile_k = 256;
   c.warps_m = c.warps_n = 1;
   c.stages = 2;
   c.split = 1;
-  number("tile_m", c.tile_m);
-  number("tile_n", c.tile_n);
-  number("tile_k", c.tile_k);
-  number("warps_m", c.warps_m);
-  number("warps_n", c.warps_n);
-  number("stages", c.stages);
-  number("split", c.split);
-  number("raster", c.raster);
-  if (const auto word = words.find("strategy"); word != words.end()) c.strategy = read_strategy(word->second);
-  if (const auto word = words.find("multicast"); word != words.end())
-    c.multicast = read_multicast(word->second);
-  c.staged = says("epilogue", "staged");
-  c.across_tiles = says("prefetch", "tile");
-  if (const auto bake = words.find("static"); bake != words.end()) c.bake = read_bake(bake->second);
+  read_words(c, words);
   return c;
 }
 
@@ -333,15 +345,7 @@ std::vector<Config> admissible_configs(const ParameterSpace& space, const Target
 Config base_config(const Specs& specs, const Target& target, const Problem& problem, const Settings& given,
                    const std::string& shape) {
   Config base;
-  const auto word = [&](const char* name, const char* otherwise) -> std::string {
-    const auto found = given.find(name);
-    return found == given.end() ? otherwise : found->second;
-  };
-  base.multicast = read_multicast(word("multicast", "none"));
-  base.raster = std::stoi(word("raster", "8"));
-  base.staged = word("epilogue", "direct") == "staged";
-  base.across_tiles = word("prefetch", "step") == "tile";
-  base.bake = read_bake(word("static", "none"));
+  base.raster = 8;
   base.clusters = has_clusters(specs, target);
   base.a = access_of(specs, target, problem.a);
   base.b = access_of(specs, target, problem.b);
@@ -353,7 +357,7 @@ Config base_config(const Specs& specs, const Target& target, const Problem& prob
   } else {
     base.mma = specs.select("mma.sync", mma_words(problem, shape), target);
   }
-  if (given.contains("strategy")) base.strategy = read_strategy(given.find("strategy")->second);
+  read_words(base, given);
   return base;
 }
 
