@@ -39,7 +39,7 @@ std::string_view KernelBuilder::word(std::initializer_list<std::string_view> par
 Reg KernelBuilder::binary(std::string_view mnemonic, Arg a, Arg b) {
   const Type type = type_of({a, b});
   const Reg d = reg(type);
-  emit(word({mnemonic, mnemonic == "rem" ? "." : rounding(type), type.name}), d, a, b);
+  emit(word({mnemonic, rounding(type), type.name}), d, a, b);
   return d;
 }
 

@@ -131,8 +131,7 @@ const std::vector<Rule>& table() {
                   static_cast<unsigned>(c.split);
          }},
         {"the rows of a tile, or of two that share B, belong to one group: with groups=contiguous tile_m "
-         "divides "
-         "128, with multicast=b 64",
+         "divides 128, with multicast=b 64",
          {"tile_m", "multicast"},
          [](const Target&, const Problem& p, const Config& c) {
            return p.groups != GemmGroups::contiguous || kGroupRows % c.cluster_m() == 0;

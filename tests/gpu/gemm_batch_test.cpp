@@ -4,9 +4,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <random>
 
-#include "ptxloom/gemm.hpp"
 #include "support/gpu.hpp"
-#include "support/settings.hpp"
+#include "support/gpu_gemm.hpp"
 
 namespace ptxloom::test::gemm_batch_test {
 namespace {
@@ -20,30 +19,11 @@ class Chance {
     return *(list.begin() + random_() % list.size());
   }
 
+  std::mt19937& random() { return random_; }
+
  private:
   std::mt19937 random_{Catch::getSeed()};
 };
-
-/// The first of its candidates and two others.
-void check_some(const Context& context, const Settings& problem, Chance& chance) {
-  const auto found =
-      gemm_template().candidates(context.specs(), context.target(), gemm_template().problem(problem), {});
-  for (int j = 0; j < 3; ++j) {
-    const Settings& config = found[j == 0 ? 0 : chance.size(0, static_cast<unsigned>(found.size()) - 1)];
-    INFO(words(problem) << "| " << words(config) << "| seed " << Catch::getSeed());
-    try {
-      const RunResult result =
-          run_template(context, gemm_template(),
-                       {.problem = problem, .config = config, .inputs = {}, .seed = Catch::getSeed()});
-      INFO(result.verdict.wrong << " of " << result.verdict.checked << " wrong, first "
-                                << result.verdict.first);
-      CHECK(result.verdict.ok());
-      CHECK(result.verdict.checked > 0);
-    } catch (const Error& error) {
-      FAIL_CHECK(error.what());
-    }
-  }
-}
 
 Settings random_problem(Chance& chance, bool even) {
   const unsigned m = chance.size(1, 300), n = even ? 16 * chance.size(1, 20) : chance.size(1, 300),
@@ -73,7 +53,7 @@ TEST_CASE("batches are right on the GPU, apart, side by side and shared", "[gpu]
       problem["ldd"] = std::to_string(16 * 20 * 9);
       problem["stride_d"] = std::to_string(16 * 20);
     }
-    check_some(context, problem, chance);
+    check_candidates(context, problem, chance.random());
   }
 }
 
@@ -85,7 +65,7 @@ TEST_CASE("groups of random sizes are right on the GPU", "[gpu]") {
     Settings problem = random_problem(chance, i % 2 == 0);
     problem["m"] = std::to_string(chance.size(100, 900));
     problem["groups"] = chance.pick({"masked", "contiguous"});
-    check_some(context, problem, chance);
+    check_candidates(context, problem, chance.random());
   }
 }
 

@@ -4,36 +4,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <random>
 
-#include "ptxloom/gemm.hpp"
 #include "support/gpu.hpp"
-#include "support/settings.hpp"
+#include "support/gpu_gemm.hpp"
 
 namespace ptxloom::test::gemm_function_test {
-namespace {
-
-/// The first of its candidates and two others.
-void check_some(const Context& context, const Settings& problem, std::mt19937& random) {
-  const auto found =
-      gemm_template().candidates(context.specs(), context.target(), gemm_template().problem(problem), {});
-  for (int j = 0; j < 3; ++j) {
-    const Settings& config = found[j == 0 ? 0 : random() % found.size()];
-    INFO(words(problem) << "| " << words(config) << "| seed " << Catch::getSeed());
-    try {
-      const RunResult result =
-          run_template(context, gemm_template(),
-                       {.problem = problem, .config = config, .inputs = {}, .seed = Catch::getSeed()});
-      INFO(result.verdict.wrong << " of " << result.verdict.checked << " wrong, first "
-                                << result.verdict.first);
-      CHECK(result.verdict.ok());
-      CHECK(result.verdict.checked > 0);
-    } catch (const Error& error) {
-      FAIL_CHECK(error.what());
-    }
-  }
-}
-
-}  // namespace
-
 TEST_CASE("what gemm does to its sums is right on the GPU, by random functions", "[gpu]") {
   const TemporaryFolder folder;
   const Context context = require_gpu(folder);
@@ -59,7 +33,7 @@ TEST_CASE("what gemm does to its sums is right on the GPU, by random functions",
                            {"scale_a", pick({"none", "tensor", "row"})},
                            {"scale_b", pick({"none", "tensor", "col"})},
                            {"scale_d", pick({"none", "tensor"})}};
-    check_some(context, problem, random);
+    check_candidates(context, problem, random);
   }
 }
 
@@ -82,7 +56,7 @@ TEST_CASE("scales of blocks are right on the GPU", "[gpu]") {
                            {"alpha", "0.3"},
                            {"scale_a", only_b ? pick({"none", "tensor", "row"}) : "block"},
                            {"scale_b", only_a ? pick({"none", "tensor", "col"}) : "block"}};
-    check_some(context, problem, random);
+    check_candidates(context, problem, random);
   }
 }
 

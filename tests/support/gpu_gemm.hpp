@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <catch2/catch_get_random_seed.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <random>
+
+#include "ptxloom/context.hpp"
+#include "ptxloom/gemm.hpp"
+#include "support/settings.hpp"
+
+namespace ptxloom::test {
+
+/// A gemm on a device by the first of its candidates and two others, every element compared.
+inline void check_candidates(const Context& context, const Settings& problem, std::mt19937& random) {
+  const auto found =
+      gemm_template().candidates(context.specs(), context.target(), gemm_template().problem(problem), {});
+  for (int i = 0; i < 3; ++i) {
+    const Settings& config = found[i == 0 ? 0 : random() % found.size()];
+    INFO(words(problem) << "| " << words(config) << "| seed " << Catch::getSeed());
+    try {
+      const RunResult result =
+          run_template(context, gemm_template(),
+                       {.problem = problem, .config = config, .inputs = {}, .seed = Catch::getSeed()});
+      INFO(result.verdict.wrong << " of " << result.verdict.checked << " wrong, first "
+                                << result.verdict.first);
+      CHECK(result.verdict.ok());
+      CHECK(result.verdict.checked > 0);
+    } catch (const Error& error) {
+      FAIL_CHECK(error.what());
+    }
+  }
+}
+
+}  // namespace ptxloom::test
