@@ -81,6 +81,10 @@ Multicast read_multicast(std::string_view word) {
   return word == "a" ? Multicast::a : Multicast::b;
 }
 
+Schedule read_schedule(std::string_view word) {
+  return word == "pingpong" ? Schedule::pingpong : Schedule::cooperative;
+}
+
 Bake read_bake(std::string_view word) {
   if (word == "none") return Bake::none;
   return word == "nk" ? Bake::nk : Bake::mnk;
@@ -96,6 +100,7 @@ constexpr Word kWords[] = {
     {"multicast", [](Config& c, std::string_view word) { c.multicast = read_multicast(word); }},
     {"prefetch", [](Config& c, std::string_view word) { c.across_tiles = word == "tile"; }},
     {"raster", [](Config& c, std::string_view word) { c.raster = number(word); }},
+    {"schedule", [](Config& c, std::string_view word) { c.schedule = read_schedule(word); }},
     {"split", [](Config& c, std::string_view word) { c.split = number(word); }},
     {"stages", [](Config& c, std::string_view word) { c.stages = number(word); }},
     {"static", [](Config& c, std::string_view word) { c.bake = read_bake(word); }},
@@ -281,6 +286,7 @@ Config partial_config(const Config& base, const Settings& words) {
 
 Settings words_of(const Config& c) {
   constexpr std::array kBakes = {"none", "nk", "mnk"}, kMulticasts = {"none", "a", "b"};
+  constexpr std::array kSchedules = {"cooperative", "pingpong"};
   const auto number = [](int value) { return std::to_string(value); };
   return {{"strategy", c.strategy == Strategy::wgmma ? "wgmma" : "mma"},
           {"tile_m", number(c.tile_m)},
@@ -291,6 +297,7 @@ Settings words_of(const Config& c) {
           {"stages", number(c.stages)},
           {"split", number(c.split)},
           {"multicast", kMulticasts[static_cast<std::size_t>(c.multicast)]},
+          {"schedule", kSchedules[static_cast<std::size_t>(c.schedule)]},
           {"raster", number(c.raster)},
           {"epilogue", c.staged ? "staged" : "direct"},
           {"prefetch", c.across_tiles ? "tile" : "step"},

@@ -15,6 +15,9 @@ enum class Bake { none, nk, mnk };
 /// What two blocks of a cluster have in common and load for each other.
 enum class Multicast { none, a, b };
 
+/// How warpgroups divide tiles of D: one between them, or each its own, in turns.
+enum class Schedule { cooperative, pingpong };
+
 /// How the threads of a block read a matrix: so many bytes at once, by cp.async or through registers.
 struct Access {
   int bytes = 16;
@@ -29,6 +32,7 @@ struct Config {
   int stages = 0;
   int split = 1;  ///< blocks of a cluster that share a tile of D, each with a part of k
   Multicast multicast = Multicast::none;
+  Schedule schedule = Schedule::cooperative;
   int raster = 1;
   bool staged = false;        ///< epilogue through shared memory; of wgmma by tensor copies
   bool across_tiles = false;  ///< the first fragments of a tile are read during the tile before
@@ -40,8 +44,10 @@ struct Config {
   bool clusters = false;     ///< the target has them
   bool every_width = false;  ///< of wgmma: N is any multiple of 8; else 8, 24 or a multiple of 16
 
-  /// That multiply. With wgmma four along m are a warpgroup, and one warp more loads.
-  int warps() const { return warps_m * warps_n; }
+  /// Warps that multiply. With wgmma four along m are a warpgroup, and one warp more loads.
+  int warps() const { return tile_warps() * turns(); }
+  int tile_warps() const { return warps_m * warps_n; }                  ///< of those, of one tile
+  int turns() const { return schedule == Schedule::pingpong ? 2 : 1; }  ///< tiles that are under way at once
   int threads() const { return (strategy == Strategy::wgmma ? warps() + 1 : warps()) * 32; }
   /// Blocks of a cluster; of those that share tiles of an operand; and rows and columns that they compute.
   int cluster() const { return split * sharing(); }
@@ -53,7 +59,8 @@ struct Config {
   int k_steps() const { return tile_k / mma_k; }
 
   int groups_m() const { return warps_m / 4; }
-  int groups() const { return groups_m() * warps_n; }
+  int groups() const { return tile_groups() * turns(); }
+  int tile_groups() const { return groups_m() * warps_n; }
   int group_m() const { return tile_m / groups_m(); }
   int group_n() const { return warp_n(); }
 };

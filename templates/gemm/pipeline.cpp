@@ -22,6 +22,12 @@ void Pipeline::advance(const Cursor& cursor) {
   k_.guarded(turn, [&] { k_.emit("xor.b32", cursor.phase, cursor.phase, 1); });
 }
 
+void Pipeline::skip(const Cursor& cursor, Reg stages) {
+  const Reg at = k_.add(cursor.stage, stages), turns = k_.div(at, stages_);
+  k_.emit("mov.u32", cursor.stage, k_.rem(at, stages_));
+  k_.emit("xor.b32", cursor.phase, cursor.phase, k_.and_(turns, 1));
+}
+
 void Pipeline::drain(const Cursor& writer) {
   k_.comment("load: the other block's readers have still to release these stages");
   for (int stage = 0; stage < stages_; ++stage) {

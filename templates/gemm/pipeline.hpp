@@ -29,6 +29,8 @@ class Pipeline {
   Cursor writer() { return {k_.mov(u32, 0), k_.mov(u32, 1)}; }
   Cursor reader() { return {k_.mov(u32, 0), k_.mov(u32, 0)}; }
   void advance(const Cursor& cursor);
+  /// Over so many stages, which others read.
+  void skip(const Cursor& cursor, Reg stages);
 
   /// The addresses of a stage's barriers.
   Reg full(const Cursor& cursor) { return k_.fma(cursor.stage, 8, barriers_); }

@@ -96,16 +96,20 @@ Reg TileScheduler::column_in_band(Reg number, Reg band, Reg rows) {
   return last == 0 ? column : k_.select(k_.lt(band, *known_m_ / raster), column, k_.div(number, last));
 }
 
-void TileScheduler::for_each(const std::function<void(const TileOrigin&)>& body) {
+void TileScheduler::for_each(const std::function<void(const TileOrigin&)>& body, std::optional<Reg> turn) {
   if (c_.split > 1) return visit(own_number(), body);
   Reg tiles = k_.mul(tiles_m_, tiles_n_);
   if (of_batches()) tiles = k_.mul(tiles, *batches_.count);
   const auto of_clusters = [&](Reg blocks) {
     return c_.sharing() == 1 ? blocks : k_.div(blocks, c_.sharing());
   };
-  const Reg first = of_clusters(k_.special("ctaid.x")), step = of_clusters(k_.special("nctaid.x"));
+  Reg first = of_clusters(k_.special("ctaid.x")), step = of_clusters(k_.special("nctaid.x"));
+  if (turn) {
+    first = k_.fma(*turn, step, first);
+    step = k_.mul(step, c_.turns());
+  }
   k_.for_(first, tiles, step, [&](Reg number) {
-    k_.comment("the next tile of this block");
+    k_.comment(turn ? "the next tile of this warpgroup" : "the next tile of this block");
     visit(number, body);
   });
 }

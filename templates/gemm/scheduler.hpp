@@ -34,8 +34,9 @@ class TileScheduler {
 
   /// The tile of this block, or of its cluster, in a grid that is not persistent; a block that has none ends.
   TileOrigin own();
-  /// A loop over the tiles of this block in a persistent grid; with `split` its one tile.
-  void for_each(const std::function<void(const TileOrigin&)>& body);
+  /// A loop over the tiles of this block in a persistent grid; with `split` its one tile. Warpgroups that
+  /// take turns each have every other of them, from the one of their number on.
+  void for_each(const std::function<void(const TileOrigin&)>& body, std::optional<Reg> turn = {});
   /// Of `depth`: whole tiles of k, but for the last part.
   DepthPart part(Reg depth);
 

@@ -15,6 +15,7 @@ constexpr double kTypicalSms = 132;
 // Of which clusters of more than two blocks find room: the SMs of a GPC are no multiple of their size.
 constexpr double kClusterSms = 96;
 constexpr double kCopiedBytes = 56;    // a clock, that an SM gets from L2 when all ask
+constexpr double kTakenBytes = 64;     // a clock, that an SM takes, its own copies and another block's
 constexpr double kTileClocks = 1000;   // before the first product of a block's tile and after its last
 constexpr double kStoredBytes = 64;    // a clock, of D by tensor copies
 constexpr double kBoxClocks = 100;     // of each of them beside
@@ -54,11 +55,12 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double promotion = plan.promotes ? c.group_m() * c.group_n() / kGroupThreads / c.groups() : 0;
   const double brought =
       double(plan.a.bytes()) / plan.a.sharing() + double(plan.b.bytes()) / plan.b.sharing();
-  const double copies = brought / c.k_steps() / kCopiedBytes;
+  const double copies =
+      std::max(brought / kCopiedBytes, double(plan.a.bytes() + plan.b.bytes()) / kTakenBytes) / c.k_steps();
   const double bytes = double(c.tile_m) * c.tile_n * p.d.type.bytes();
   const double result = c.staged ? stored_clocks(p, plan, c.groups(), bytes) : direct_clocks(p, bytes);
   const double hidden = 1 - 0.1 / (plan.stage_bytes * (c.stages - 1) / 65536.0 + 1);
-  const double latency = (kTileClocks + result) / (c.groups() == 2 ? 1.5 : 1);
+  const double latency = (kTileClocks + result) / (c.tile_groups() == 2 ? 1.5 : 1);
   const double pairing = c.sharing() > 1 ? kPairClocks : 0;
   const double read = cluster_sum_bytes(p, c) * (c.split - 1.0) / c.split;
   const double sums = c.split == 1 ? 0 : kMeetClocks + read / kSummedBytes;
@@ -66,7 +68,11 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double resident = std::min<double>(plan.blocks_per_sm, std::max(1.0, blocks / sms));
   const double rounds = std::ceil(blocks / (sms * resident));
   const double step = std::max(products + promotion / c.k_steps(), copies) / hidden;
-  return rounds * (resident * steps * step + latency + sums) + pairing + packing_clocks(plan.pack);
+  const double begin_and_end = pairing + packing_clocks(plan.pack);
+  // Of two warpgroups that take turns one multiplies while the other stores.
+  if (c.turns() > 1)
+    return rounds * std::max(steps * step, (steps * step + latency) / c.turns()) + latency + begin_and_end;
+  return rounds * (resident * steps * step + latency + sums) + begin_and_end;
 }
 
 // As many as fit, when none are asked for.
@@ -88,7 +94,10 @@ std::vector<Config> wgmma_configs(const ParameterSpace& space, const Target& tar
   const bool open_static = !given.contains("static"), open_epilogue = !given.contains("epilogue");
   const std::vector<Multicast> multicasts = given.contains("multicast")
                                                 ? std::vector{base.multicast}
-                                                : std::vector{Multicast::none, Multicast::a, Multicast::b};
+                                                : std::vector{Multicast::none, Multicast::b, Multicast::a};
+  const std::vector<Schedule> schedules = given.contains("schedule")
+                                              ? std::vector{base.schedule}
+                                              : std::vector{Schedule::cooperative, Schedule::pingpong};
   Config c = base;
   const auto consider = [&] {
     if (!given.contains("tile_k") && c.tile_k != 128 / problem.a.type.bytes()) return;
@@ -113,11 +122,13 @@ std::vector<Config> wgmma_configs(const ParameterSpace& space, const Target& tar
             c.tile_m = tile_m, c.tile_n = tile_n, c.tile_k = tile_k;
             c.warps_m = down, c.warps_n = across;
             for (const int split : splits)
-              for (const Multicast multicast : multicasts) {
-                c.split = split;
-                c.multicast = multicast;
-                consider();
-              }
+              for (const Multicast multicast : multicasts)
+                for (const Schedule schedule : schedules) {
+                  c.split = split;
+                  c.multicast = multicast;
+                  c.schedule = schedule;
+                  consider();
+                }
           }
   std::stable_sort(scored.begin(), scored.end(),
                    [](const auto& x, const auto& y) { return x.first < y.first; });

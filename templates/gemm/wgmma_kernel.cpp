@@ -56,8 +56,9 @@ class Generator {
     k_.header(fmt::format("{} stages of {} bytes: A in {} boxes of {}, B in {} boxes of {}", c_.stages,
                           plan_.stage_bytes, plan_.a.boxes(), box(plan_.a.box()), plan_.b.boxes(),
                           box(plan_.b.box())));
-    k_.header(fmt::format("{} warpgroups of {} x {} multiply{} and store D {}; one warp more loads",
+    k_.header(fmt::format("{} warpgroups of {} x {} multiply{}{} and store D {}; one warp more loads",
                           c_.groups(), c_.group_m(), c_.group_n(), plan_.promotes ? ", promote" : "",
+                          c_.turns() > 1 ? ", each tiles of its own in turns," : "",
                           store_text(box(plan_.store))));
   }
 
@@ -119,7 +120,7 @@ class Generator {
     k_.if_(k_.eq(thread_, 0), [&] {
       k_.comment("the tensor maps, which the first copies would wait for");
       for (const Reg& map : {a_, b_}) k_.emit("prefetch.tensormap", k_.at(map));
-      pipeline.initialise(c_.groups());
+      pipeline.initialise(c_.tile_groups());
       k_.emit("fence.mbarrier_init.release.cluster");
     });
     if (c_.sharing() == 1) return k_.barrier();
@@ -151,6 +152,11 @@ class Generator {
   void multiply(TileScheduler& tiles, Pipeline& pipeline) {
     k_.section("the warpgroups: multiply, then store");
     const Reg group = k_.shr(warp_, 2), leads = k_.eq(k_.and_(thread_, kGroupThreads - 1), 0);
+    std::optional<Turn> turn;
+    if (c_.turns() > 1)
+      turn = {.number = group,
+              .barrier = k_.add(group, c_.groups() + 1),
+              .other = k_.sub(c_.groups() + 2, group)};
     const Reg none = k_.mov(u32, 0);
     const Reg row = c_.groups_m() > 1 ? k_.mul(group, c_.group_m()) : none;
     const Reg column = c_.warps_n > 1 ? k_.mul(group, c_.group_n()) : none;
@@ -161,13 +167,14 @@ class Generator {
                          .stages = shared_,
                          .row = row,
                          .column = column,
+                         .turn = turn,
                          .leads = leads,
                          .scales = scales ? &*scales : nullptr};
     WgmmaLoop loop(k_, c_, plan_, pipeline, in);
     StoreInputs stores{.map = d_map_, .buffers = {}, .barrier = k_.add(group, 1), .leads = leads};
     if (c_.staged)
       stores.buffers = k_.fma(group, kStoreBuffers * plan_.store.bytes(), k_.add(shared_, plan_.stores_at));
-    tiles.for_each([&](const TileOrigin& tile) {
+    const auto compute = [&](const TileOrigin& tile) {
       if (scales) scales->start(k_.add(tile.row, warp_row), k_.add(tile.column, column));
       loop.run();
       k_.comment("store: " + function_text(p_));
@@ -203,7 +210,8 @@ class Generator {
         stores.column = k_.add(tile.column, result.warp_column);
         emit_tensor_stores(k_, p_, narrow, plan_, result, stores);
       });
-    });
+    };
+    tiles.for_each(compute, turn ? std::optional(turn->number) : std::nullopt);
     if (by_copies()) await_tensor_stores(k_, stores);
   }
 

@@ -18,6 +18,7 @@ WgmmaLoop::WgmmaLoop(KernelBuilder& k, const Config& config, const WgmmaPlan& pl
       pipeline_(pipeline),
       in_(in),
       cursor_(pipeline.reader()),
+      stages_(k.div(k.add(in.depth, config.tile_k - 1), config.tile_k)),
       a_(operand(plan.a, k.fma(in.row, plan.a.offset(kWgmmaRows, 0) / kWgmmaRows, in.stages))),
       b_(operand(plan.b, k.add(in.stages, plan.b_at))),
       overwrite_(k.ne(in.depth, in.depth)),
@@ -29,6 +30,9 @@ WgmmaLoop::WgmmaLoop(KernelBuilder& k, const Config& config, const WgmmaPlan& pl
   }
   accumulators_ = allocate();
   if (plan.promotes) sums_ = allocate();
+  if (!in.turn) return;
+  pipeline.skip(cursor_, k.mul(in.turn->number, stages_));
+  k.if_(k.ne(in.turn->number, 0), [&] { pass_turn(); });
 }
 
 Accumulators WgmmaLoop::allocate() {
@@ -91,11 +95,23 @@ void WgmmaLoop::release(Reg barrier) {
 
 void WgmmaLoop::run() { plan_.promotes ? run_promoted() : run_plain(); }
 
+void WgmmaLoop::await_turn() {
+  if (!in_.turn) return;
+  k_.comment("multiply: wait until the other warpgroup's tile has all its stages");
+  k_.emit("bar.sync", in_.turn->barrier, c_.turns() * kGroupThreads);
+}
+
+void WgmmaLoop::pass_turn() {
+  if (!in_.turn) return;
+  k_.comment("multiply: the stages that follow are the other warpgroup's");
+  k_.emit("bar.arrive", in_.turn->other, c_.turns() * kGroupThreads);
+}
+
 void WgmmaLoop::run_promoted() {
   k_.comment("multiply: sums of none");
   for (const auto& tile : sums_)
     for (const Reg& sum : tile[0]) k_.emit("mov.f32", sum, Arg::zero(f32));
-  k_.for_(0, k_.div(k_.add(in_.depth, c_.tile_k - 1), c_.tile_k), 1, [&](Reg) {
+  k_.for_(0, stages_, 1, [&](Reg) {
     k_.pragma("\"nounroll\"");
     await_stage();
     multiply_stage(true);
@@ -115,12 +131,12 @@ void WgmmaLoop::add_to_sums() {
 }
 
 void WgmmaLoop::run_plain() {
-  const Reg left = k_.sub(k_.div(k_.add(in_.depth, c_.tile_k - 1), c_.tile_k), 1);
+  await_turn();
   await_stage();
   multiply_stage(true);
   k_.emit("mov.u32", released_, pipeline_.empty(cursor_));
   pipeline_.advance(cursor_);
-  k_.for_(0, left, 1, [&](Reg) {
+  k_.for_(1, stages_, 1, [&](Reg) {
     k_.pragma("\"nounroll\"");
     await_stage();
     multiply_stage(false);
@@ -130,9 +146,11 @@ void WgmmaLoop::run_plain() {
     k_.emit("mov.u32", released_, pipeline_.empty(cursor_));
     pipeline_.advance(cursor_);
   });
+  pass_turn();
   k_.comment("multiply: the last products of the tile");
   k_.emit("wgmma.wait_group.sync.aligned", 0);
   release(released_);
+  if (in_.turn) pipeline_.skip(cursor_, stages_);
 }
 
 }  // namespace ptxloom::gemm_kernel

@@ -7,14 +7,23 @@
 
 // The main loop of a warpgroup that multiplies: its rows and columns of a tile of D, accumulated over the
 // stages of the pipeline. One group of wgmma is always in flight: while it runs, the warpgroup waits for the
-// next stage and issues the products of that; then it releases the stage before. Where sums are promoted it
+// next stage and issues the products of that; then it releases the stage before. The stages of tiles that are
+// another warpgroup's turn it skips. Where sums are promoted it
 // waits for the products of each stage, and adds them to f32 sums; another warpgroup multiplies meanwhile.
 namespace ptxloom::gemm_kernel {
+
+/// Of two warpgroups, each with tiles of its own: their products do not mix, for a stage's barrier tells no
+/// more than two turns of the ring apart.
+struct Turn {
+  Reg number;          ///< of the warpgroup: whose tile is the first
+  Reg barrier, other;  ///< numbers of named barriers: its own, and the other warpgroup's
+};
 
 struct WgmmaInputs {
   Reg depth;                      ///< of the block's part of k
   Reg stages;                     ///< shared address of stage 0
   Reg row, column;                ///< of the warpgroup's part in the tile; the same in all its threads
+  std::optional<Turn> turn;       ///< of a warpgroup that computes every other tile
   Reg leads;                      ///< predicate: this thread speaks for its warpgroup
   BlockScales* scales = nullptr;  ///< that sums of a stage are promoted with, where there are any
 };
@@ -37,6 +46,8 @@ class WgmmaLoop {
   Operand operand(const OperandTile& tile, Reg start);
   Reg descriptor(const Operand& operand, Reg stage_low, int extent, int depth);
   Accumulators allocate();
+  void await_turn();
+  void pass_turn();
   void run_plain();
   void run_promoted();
   void add_to_sums();
@@ -51,6 +62,7 @@ class WgmmaLoop {
   Pipeline& pipeline_;
   const WgmmaInputs& in_;
   Pipeline::Cursor cursor_;
+  Reg stages_;  // of a tile
   Operand a_, b_;
   Reg overwrite_, add_;  // predicates: whether a wgmma leaves its accumulators out of the sum
   Reg released_;         // barrier of the stage that is still being read

@@ -55,7 +55,20 @@ std::vector<Rule> wgmma_rules() {
        [](const Target&, const Problem&, const Config& c) { return c.warps_m == 4 || c.warps_m == 8; }},
       {"one or two warpgroups multiply: with warps_m=8 warps_n is 1, with 4 it is 1 or 2",
        {"warps_m", "warps_n"},
-       [](const Target&, const Problem&, const Config& c) { return c.warps() <= 8; }},
+       [](const Target&, const Problem&, const Config& c) { return c.tile_warps() <= 8; }},
+      {"with schedule=pingpong a warpgroup has a tile of its own: warps_m is 4 and warps_n 1",
+       {"schedule", "warps_m", "warps_n"},
+       [](const Target&, const Problem&, const Config& c) { return c.turns() == 1 || c.tile_warps() == 4; }},
+      {"warpgroups that take turns walk all tiles over all of k: with schedule=pingpong split is 1",
+       {"schedule", "split"},
+       [](const Target&, const Problem&, const Config& c) { return c.turns() == 1 || c.split == 1; }},
+      {"warpgroups that take turns skip no tiles, and promote no sums: with groups, promoted sums or scales "
+       "of "
+       "blocks schedule is cooperative",
+       {"schedule"},
+       [](const Target&, const Problem& p, const Config& c) {
+         return c.turns() == 1 || (p.groups == GemmGroups::none && !p.promoted);
+       }},
       {"a warpgroup computes 64 or 128 rows of D",
        {"tile_m", "warps_m"},
        [](const Target&, const Problem&, const Config& c) {
@@ -72,12 +85,12 @@ std::vector<Rule> wgmma_rules() {
          return c.every_width || c.group_n() % 16 == 0 || c.group_n() < 32;
        }},
       {"the accumulators need more registers than there are",
-       {"tile_m", "tile_n", "warps_m", "warps_n"},
+       {"tile_m", "tile_n", "warps_m", "warps_n", "schedule"},
        [](const Target& target, const Problem& p, const Config& c) {
          return sum_registers(p, c) + kBesideSums <= registers_with(1, target.info(), c);
        }},
       {"the accumulators leave no registers for the sums of the other blocks that split k",
-       {"tile_m", "tile_n", "warps_m", "warps_n", "split"},
+       {"tile_m", "tile_n", "warps_m", "warps_n", "schedule", "split"},
        [](const Target& target, const Problem& p, const Config& c) {
          return c.split == 1 ||
                 sum_registers(p, c) + kBesideSums + kOfOthers <= registers_with(1, target.info(), c);
@@ -131,7 +144,7 @@ std::vector<Rule> wgmma_rules() {
          return plan.a.copied_rows() % kPatternRows == 0 && plan.b.copied_rows() % kPatternRows == 0;
        }},
       {"the stages need more shared memory than there is",
-       {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "stages", "epilogue"},
+       {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "schedule", "stages", "epilogue"},
        [](const Target& target, const Problem& p, const Config& c) {
          return shared_bytes(target, p, c) <= target.info().shared_per_block;
        }},

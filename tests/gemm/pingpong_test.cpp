@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strategy wgmma with warpgroups that take turns.
+#include <catch2/catch_test_macros.hpp>
+
+#include "gemm/executor.hpp"
+#include "ptxloom/gemm.hpp"
+#include "ptxloom/runner.hpp"
+#include "support/settings.hpp"
+#include "support/wgmma_types.hpp"
+
+namespace ptxloom::test::pingpong_test {
+namespace {
+
+const Settings kTurns{{"strategy", "wgmma"}, {"schedule", "pingpong"}, {"warps_m", "4"},
+                      {"warps_n", "1"},      {"tile_m", "64"},         {"tile_n", "48"}};
+
+void check(const Settings& problem, const Settings& config = {}) {
+  const RunResult result = run_gemm(problem, with(kTurns, config));
+  CHECK(result.kernel.launch.block[0] == 9 * 32);
+}
+
+}  // namespace
+
+TEST_CASE("warpgroups take turns with tiles of every type", "[gemm]") {
+  check(with(shape(500, 460, 136), {{"a", "bf16"}, {"d", "bf16"}}));
+  for (const WgmmaTypes& types : kWgmmaTypes)
+    check(with(shape(330, 336, 272), {{"a", types.a}, {"b", types.b}}), {{"tile_n", "32"}});
+}
+
+// The stages of a tile against those of the ring: fewer, as many, more, and no multiple.
+TEST_CASE("warpgroups that take turns skip the stages of the other's tiles", "[gemm]") {
+  for (const char* stages : {"2", "3", "5"})
+    for (const char* k : {"64", "128", "200", "320", "712"})
+      check(with(shape(1000, 460, 8), {{"k", k}, {"a", "f16"}}), {{"stages", stages}});
+}
+
+TEST_CASE("of two warpgroups one may have fewer tiles, or none", "[gemm]") {
+  for (const auto& [m, n] : {std::array{64U, 48U}, {65U, 40U}, {1200U, 480U}, {1300U, 500U}})
+    check(with(shape(m, n, 72), {{"a", "bf16"}}));
+}
+
+TEST_CASE("warpgroups that take turns store D in every way", "[gemm]") {
+  const Settings function{{"a", "bf16"}, {"d", "bf16"}, {"bias", "f32"}, {"beta", "0.5"}};
+  for (const char* epilogue : {"staged", "direct"})
+    for (const char* multicast : {"none", "a", "b"})
+      check(with(shape(529, 568, 200), function), {{"epilogue", epilogue}, {"multicast", multicast}});
+  check(with(shape(529, 561, 200), {{"a", "e4m3"}, {"ldd", "563"}}), {{"tile_n", "64"}});
+  check(with(shape(300, 301, 200), function), {{"tile_m", "128"}, {"tile_n", "128"}, {"static", "mnk"}});
+  check(with(shape(200, 150, 136), with(function, {{"batch", "5"}})));
+  check(with(shape(400, 250, 131), {{"a", "bf16"}}), {{"static", "mnk"}});
+}
+
+TEST_CASE("pingpong says where it cannot be", "[gemm]") {
+  const auto says = [](const std::string& text, const char* part) {
+    INFO(text);
+    CHECK(text.find(part) != std::string::npos);
+  };
+  const Settings problem = with(shape(300, 300, 256), {{"a", "e4m3"}});
+  says(config_refusal(problem, with(kTurns, {{"warps_m", "8"}})), "a tile of its own");
+  says(config_refusal(problem, with(kTurns, {{"split", "2"}})), "split is 1");
+  says(config_refusal(problem, {{"schedule", "pingpong"}, {"strategy", "mma"}}), "schedule=cooperative");
+  for (const Settings& word :
+       {Settings{{"sums", "promoted"}}, {{"groups", "masked"}}, {{"scale_a", "block"}}})
+    says(config_refusal(with(problem, word), kTurns), "schedule is cooperative");
+}
+
+}  // namespace ptxloom::test::pingpong_test
