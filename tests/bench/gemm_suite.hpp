@@ -84,7 +84,7 @@ struct SuiteType {
   std::string_view ab, d;
 };
 inline constexpr std::array kSuiteTypes = std::to_array<SuiteType>(
-    {{"bf16", "bf16"}, {"f16", "f16"}, {"e4m3", "bf16"}, {"s8", "s32"}, {"tf32", "f32"}});
+    {{"bf16", "bf16"}, {"f16", "f16"}, {"e4m3", "bf16"}, {"s8", "s32"}, {"tf32", "f32"}, {"f64", "f64"}});
 
 inline Settings suite_problem(const Shape& shape, const SuiteType& type) {
   return {{"m", std::to_string(shape[0])},

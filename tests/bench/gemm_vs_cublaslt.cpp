@@ -45,7 +45,7 @@ constexpr const char* kUsage =
     "gemm_vs_cublaslt [--types bf16,f16,...] [--shapes MxNxK,...] [--seconds S] [--budget S] [--seed N]\n"
     "                 [--records FILE]\n"
     "gemm_vs_cublaslt --print FILE\n"
-    "  --types    of A and B; without it all: bf16 f16 e4m3 s8 tf32\n"
+    "  --types    of A and B; without it all: bf16 f16 e4m3 s8 tf32 f64\n"
     "  --shapes   any shapes; without it the suite's\n"
     "  --seconds  no case is begun after so many (120)\n"
     "  --budget   seconds to search for each case (1)\n"
