@@ -22,6 +22,11 @@ bool aligned(Type type, std::uint64_t elements) {
   return elements * static_cast<std::uint64_t>(type.bytes()) % kTensorAlignment == 0;
 }
 
+Config of_one_turn(Config c) {
+  c.schedule = Schedule::cooperative;
+  return c;
+}
+
 }  // namespace
 
 std::vector<Rule> wgmma_rules() {
@@ -85,15 +90,22 @@ std::vector<Rule> wgmma_rules() {
          return c.every_width || c.group_n() % 16 == 0 || c.group_n() < 32;
        }},
       {"the accumulators need more registers than there are",
+       {"tile_m", "tile_n", "warps_m", "warps_n"},
+       [](const Target& target, const Problem& p, const Config& c) {
+         return sum_registers(p, c) + kBesideSums <= registers_with(1, target.info(), of_one_turn(c));
+       }},
+      {"two warpgroups with tiles of their own need more registers than there are: with schedule=pingpong "
+       "tiles "
+       "have 128 x 128 elements at most",
        {"tile_m", "tile_n", "warps_m", "warps_n", "schedule"},
        [](const Target& target, const Problem& p, const Config& c) {
          return sum_registers(p, c) + kBesideSums <= registers_with(1, target.info(), c);
        }},
       {"the accumulators leave no registers for the sums of the other blocks that split k",
-       {"tile_m", "tile_n", "warps_m", "warps_n", "schedule", "split"},
+       {"tile_m", "tile_n", "warps_m", "warps_n", "split"},
        [](const Target& target, const Problem& p, const Config& c) {
-         return c.split == 1 ||
-                sum_registers(p, c) + kBesideSums + kOfOthers <= registers_with(1, target.info(), c);
+         return c.split == 1 || sum_registers(p, c) + kBesideSums + kOfOthers <=
+                                    registers_with(1, target.info(), of_one_turn(c));
        }},
       {"each of the blocks that split k stores columns of its own, a multiple of 8 in each warpgroup's part",
        {"tile_n", "warps_n", "split"},
