@@ -20,8 +20,8 @@ WgmmaLoop::WgmmaLoop(KernelBuilder& k, const Config& config, const WgmmaPlan& pl
       cursor_(pipeline.reader()),
       a_(operand(plan.a, k.fma(in.row, plan.a.offset(kWgmmaRows, 0) / kWgmmaRows, in.stages))),
       b_(operand(plan.b, k.add(in.stages, plan.b_at))),
-      overwrite_(k.ne(in.depth, in.depth)),
-      add_(k.eq(in.depth, in.depth)),
+      overwrite_(k.ne(in.stages, in.stages)),
+      add_(k.eq(in.stages, in.stages)),
       released_(k.reg(u32)) {
   if (c_.warps_n > 1) {
     const int step = plan.b.offset(c_.group_n(), 0) / kAddressUnit;
@@ -89,13 +89,16 @@ void WgmmaLoop::release(Reg barrier) {
   k_.guarded(in_.leads, [&] { pipeline_.release(barrier); });
 }
 
-void WgmmaLoop::run() { plan_.promotes ? run_promoted() : run_plain(); }
+void WgmmaLoop::run(Reg depth) {
+  const Reg steps = k_.div(k_.add(depth, c_.tile_k - 1), c_.tile_k);
+  plan_.promotes ? run_promoted(steps) : run_plain(steps);
+}
 
-void WgmmaLoop::run_promoted() {
+void WgmmaLoop::run_promoted(Reg steps) {
   k_.comment("multiply: sums of none");
   for (const auto& tile : sums_)
     for (const Reg& sum : tile[0]) k_.emit("mov.f32", sum, Arg::zero(f32));
-  k_.for_(0, k_.div(k_.add(in_.depth, c_.tile_k - 1), c_.tile_k), 1, [&](Reg) {
+  k_.for_(0, steps, 1, [&](Reg) {
     k_.pragma("\"nounroll\"");
     await_stage();
     multiply_stage(true);
@@ -114,13 +117,12 @@ void WgmmaLoop::add_to_sums() {
       k_.emit("add.f32", sums_[i][0][j], sums_[i][0][j], accumulators_[i][0][j]);
 }
 
-void WgmmaLoop::run_plain() {
-  const Reg left = k_.sub(k_.div(k_.add(in_.depth, c_.tile_k - 1), c_.tile_k), 1);
+void WgmmaLoop::run_plain(Reg steps) {
   await_stage();
   multiply_stage(true);
   k_.emit("mov.u32", released_, pipeline_.empty(cursor_));
   pipeline_.advance(cursor_);
-  k_.for_(0, left, 1, [&](Reg) {
+  k_.for_(1, steps, 1, [&](Reg) {
     k_.pragma("\"nounroll\"");
     await_stage();
     multiply_stage(false);

@@ -12,7 +12,6 @@
 namespace ptxloom::gemm_kernel {
 
 struct WgmmaInputs {
-  Reg depth;                      ///< of the block's part of k
   Reg stages;                     ///< shared address of stage 0
   Reg row, column;                ///< of the warpgroup's part in the tile; the same in all its threads
   Reg leads;                      ///< predicate: this thread speaks for its warpgroup
@@ -24,8 +23,8 @@ class WgmmaLoop {
   WgmmaLoop(KernelBuilder& k, const Config& config, const WgmmaPlan& plan, Pipeline& pipeline,
             const WgmmaInputs& in);
 
-  /// The products of one tile. When it returns, no wgmma is in flight.
-  void run();
+  /// The products of one tile, over so much of k. When it returns, no wgmma is in flight.
+  void run(Reg depth);
   const Accumulators& accumulators() const { return plan_.promotes ? sums_ : accumulators_; }
 
  private:
@@ -37,8 +36,8 @@ class WgmmaLoop {
   Operand operand(const OperandTile& tile, Reg start);
   Reg descriptor(const Operand& operand, Reg stage_low, int extent, int depth);
   Accumulators allocate();
-  void run_plain();
-  void run_promoted();
+  void run_plain(Reg steps);
+  void run_promoted(Reg steps);
   void add_to_sums();
   void await_stage();
   void multiply_stage(bool first);

@@ -3,6 +3,7 @@
 
 #include "batch.hpp"
 #include "pack.hpp"
+#include "stream_sums.hpp"
 #include "tma_tile.hpp"
 
 // How strategy wgmma deals a block's shared memory out: stages of A and B, for each warpgroup two buffers in
@@ -37,6 +38,9 @@ struct WgmmaPlan {
   bool copies_d;        ///< tensor copies store its boxes; else threads do, row by row
   int stores_at = 0, barriers_at = 0;
   int shared_bytes = 0;
+
+  std::optional<StreamPlan> stream;
+  std::uint64_t workspace_bytes() const { return stream ? stream->workspace_bytes : pack.workspace_bytes(); }
 
   bool promotes;  ///< the sums of each stage, into others
   int blocks_per_sm = 1;
