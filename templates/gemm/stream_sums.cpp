@@ -26,7 +26,7 @@ int units(const Config& c) { return c.group_m() / kWgmmaRows * units_across(c); 
 /// Of all threads, side by side.
 int unit_bytes(const Config& c) { return kUnit * 32 * c.warps(); }
 
-std::string vector(const char* start) { return std::string(start) + "v4.b32"; }
+std::string of_unit(const char* start) { return std::string(start) + "v4.b32"; }
 
 }  // namespace
 
@@ -72,7 +72,7 @@ void StreamSums::leave(const Accumulators& sums, const SharedTile& tile, Reg row
     const Reg inside = k_.gt(rows, static_cast<int>(i) * kWgmmaRows);
     k_.guarded(inside, [&] {
       for (auto sum = sums[i][0].begin(); sum != sums[i][0].end(); sum += kUnitSums, ++unit)
-        k_.emit(vector("st.global."), k_.at(to, unit * unit_bytes(c_)), Unit(sum, sum + kUnitSums));
+        k_.emit(of_unit("st.global."), k_.at(to, unit * unit_bytes(c_)), Unit(sum, sum + kUnitSums));
     });
   }
   k_.comment("stream-K: count it, when all threads have");
@@ -138,7 +138,7 @@ void StreamSums::read(const SharedTile& tile, const std::vector<Unit>& into, Reg
   const Reg slots = k_.mul_wide(k_.sub(tile.parts, 1), plan_.slot_bytes);
   const Reg to_next_unit = k_.sub(unit_bytes(c_), slots), to_next_part = k_.mov(u64, plan_.slot_bytes);
   for (std::size_t i = 0; i < into.size(); ++i) {
-    k_.guarded(k_.gt(left, i), [&] { k_.emit(vector("ld.global."), into[i], k_.at(from)); });
+    k_.guarded(k_.gt(left, i), [&] { k_.emit(of_unit("ld.global."), into[i], k_.at(from)); });
     const Reg ended = ends(tile, part);
     k_.emit("add.u64", from, from, k_.select(ended, to_next_unit, to_next_part));
     advance(part, ended);
@@ -154,7 +154,7 @@ void StreamSums::add(const SharedTile& tile, const std::vector<Unit>& read, Reg 
         k_.emit("add." + std::string(type_.name), sums[j], sums[j], read[i][j]);
     });
     k_.guarded(complete, [&] {
-      k_.emit(vector("st.shared."), k_.at(to), sums);
+      k_.emit(of_unit("st.shared."), k_.at(to), sums);
       for (const Reg& sum : sums) k_.emit("mov.b32", sum, 0);
       k_.emit("add.u32", to, to, unit_bytes(c_));
     });
@@ -179,7 +179,7 @@ void StreamSums::add(const SharedTile& tile, Reg rows,
   k_.for_(slice.begin, slice.end, 1, [&](Reg unit) {
     k_.pragma("\"nounroll\"");
     const Unit sums = make_unit();
-    k_.emit(vector("ld.shared."), sums, k_.at(k_.fma(k_.sub(unit, slice.begin), unit_bytes(c_), own_)));
+    k_.emit(of_unit("ld.shared."), sums, k_.at(k_.fma(k_.sub(unit, slice.begin), unit_bytes(c_), own_)));
     const Reg down = k_.div(unit, units_across(c_)), across = k_.rem(unit, units_across(c_));
     store({{sums}}, k_.mul(down, kWgmmaRows), k_.mul(across, kUnitColumns));
   });

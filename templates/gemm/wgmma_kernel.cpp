@@ -65,6 +65,9 @@ class Generator {
     k_.header(fmt::format("{} warpgroups of {} x {} multiply{} and store D {}; one warp more loads",
                           c_.groups(), c_.group_m(), c_.group_n(), plan_.promotes ? ", promote" : "",
                           store_text(box(plan_.store))));
+    if (plan_.stream)
+      k_.header(fmt::format("stream-K: up to {} blocks share {} steps of k of all tiles",
+                            plan_.stream->blocks, stream_steps(p_, c_)));
   }
 
   std::string store_text(const std::string& box) const {

@@ -16,7 +16,8 @@ namespace ptxloom::gemm_kernel {
 inline constexpr int kWarpsOfGroup = 4;
 inline constexpr int kGroupThreads = 128;
 inline constexpr int kWgmmaRows = 64;
-inline constexpr int kStoreBuffers = 2;  // one being filled while the other is stored
+inline constexpr std::uint32_t kWgmmaSms = 132;  // of a typical chip that has wgmma
+inline constexpr int kStoreBuffers = 2;          // one being filled while the other is stored
 
 static_assert(kWgmmaRows == kMaskedRows);
 

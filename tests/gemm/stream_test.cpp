@@ -41,11 +41,17 @@ class Device {
   }
 
   std::vector<HostTensor> tensors() const { return tensors_; }
+  std::vector<std::byte> workspace() const {
+    const Buffer& buffer = buffers_.find(kWorkspace)->second;
+    std::vector<std::byte> bytes(buffer.size());
+    buffer.read(bytes);
+    return bytes;
+  }
   /// They lie where the workspace begins, or those of packing do.
   bool counters_are_zero() const {
-    std::array<std::byte, 256> bytes{};
-    buffers_.find(kWorkspace)->second.read(bytes);
-    return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
+    const std::vector<std::byte> bytes = workspace();
+    return std::ranges::all_of(bytes.begin(), bytes.begin() + 256,
+                               [](std::byte byte) { return byte == std::byte{0}; });
   }
 
  private:
@@ -111,9 +117,21 @@ TEST_CASE("tiles that are shared, in every layout, by warpgroups of every kind",
             tiles(m, n, warps_m, warps_n), {3, 7});
 }
 
-TEST_CASE("rows of shared tiles that lie outside of D are not summed up", "[gemm]") {
+TEST_CASE("rows of shared tiles that lie outside of D are not left", "[gemm]") {
   for (const int m : {1, 16, 17, 65, 100, 129})
     check(with(shape(m, 44, 456), {{"a", "bf16"}, {"ldd", "45"}}), tiles(128, 24, m < 100 ? 8 : 4), {2, 5});
+  const Specialised kernel = specialise(executor(), gemm_template(),
+                                        gemm_template().problem(with(shape(16, 24, 456), {{"a", "bf16"}})),
+                                        with(tiles(128, 24, 8), {{"stream_k", "yes"}}));
+  Device device(kernel);
+  device.run(2);
+  // Of 16 bytes of each of 256 threads, those of the first warp.
+  const std::vector<std::byte> left = device.workspace();
+  std::size_t inside = 0, outside = 0;
+  for (std::size_t i = 256; i < left.size(); ++i)
+    ((i - 256) % 4096 < 512 ? inside : outside) += left[i] != std::byte{0};
+  CHECK(inside > 2 * 16 * 24 * 3);
+  CHECK(outside == 0);
 }
 
 TEST_CASE("shared tiles have functions, batches, sizes that are not baked in", "[gemm]") {
@@ -166,6 +184,18 @@ TEST_CASE("a Gemm of shared tiles is launched again, on its own workspace and on
     if (first.empty()) first = result;
     CHECK(result == first);
   }
+}
+
+TEST_CASE("few tiles and a deep k are shared without being asked", "[gemm]") {
+  const auto chosen = [](int m, int n, int k, const char* target) {
+    const Settings problem = gemm_template().problem(with(shape(m, n, k), {{"a", "bf16"}}));
+    return gemm_template().config(executor().specs(), Target(target), problem, {}).at("stream_k");
+  };
+  CHECK(chosen(256, 256, 65536, "sm_90a") == "yes");
+  CHECK(chosen(4096, 4096, 4096, "sm_90a") == "no");
+  CHECK(chosen(8192, 8192, 8192, "sm_90a") == "no");
+  CHECK(chosen(64, 64, 16, "sm_90a") == "no");
+  CHECK(chosen(256, 256, 65536, "sm_80") == "no");
 }
 
 TEST_CASE("stream-K says where it cannot be", "[gemm]") {
