@@ -33,9 +33,9 @@ int BlockScales::row_of(int tile, int reg) const {
   return a_ ? in_.rows.origin(tile * c_.mma_m + map_.at(0, reg).row) : 0;
 }
 
-void BlockScales::start(Reg row, Reg column) {
+void BlockScales::start(Reg row, Reg column, Reg begin) {
   k_.comment("scales of blocks: the first ones");
-  k_.emit("mov.u32", depth_, in_.begin);
+  k_.emit("mov.u32", depth_, begin);
   if (a_) {
     const Reg first = k_.fma(k_.shr(in_.lane, 2), in_.rows.step(), row);
     const Reg left = KernelBuilder::as(s32, k_.sub(in_.m, first));

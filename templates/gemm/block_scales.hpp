@@ -14,7 +14,6 @@ namespace ptxloom::gemm_kernel {
 
 struct BlockScaleInputs {
   Reg m, n, depth;  ///< of the problem
-  Reg begin;        ///< of the block's part of k
   Reg lane;
   int tiles = 1;  ///< of the mma along m, in a warp's part
   Order rows = {};
@@ -26,8 +25,9 @@ class BlockScales {
   BlockScales(KernelBuilder& k, const Config& config, const FunctionInputs& function,
               const BlockScaleInputs& in);
 
-  /// Reads the first factors of a tile; `row` and `column`: where of D the warp's part begins.
-  void start(Reg row, Reg column);
+  /// Reads the first factors of a tile; `row` and `column`: where of D the warp's part begins; `begin`: where
+  /// the block's part of k does.
+  void start(Reg row, Reg column, Reg begin);
   /// sums += factors * parts, of one stage; then on to the factors of the next.
   void add(const Accumulators& parts, const Accumulators& sums);
 

@@ -108,6 +108,7 @@ constexpr Word kWords[] = {
      [](Config& c, std::string_view word) {
        c.strategy = word == "wgmma" ? Strategy::wgmma : Strategy::mma;
      }},
+    {"stream_k", [](Config& c, std::string_view word) { c.stream_k = word == "yes"; }},
     {"tile_k", [](Config& c, std::string_view word) { c.tile_k = number(word); }},
     {"tile_m", [](Config& c, std::string_view word) { c.tile_m = number(word); }},
     {"tile_n", [](Config& c, std::string_view word) { c.tile_n = number(word); }},
@@ -280,6 +281,7 @@ Config partial_config(const Config& base, const Settings& words) {
   c.warps_m = c.warps_n = 1;
   c.stages = 2;
   c.split = 1;
+  c.stream_k = false;
   read_words(c, words);
   return c;
 }
@@ -296,6 +298,7 @@ Settings words_of(const Config& c) {
           {"warps_n", number(c.warps_n)},
           {"stages", number(c.stages)},
           {"split", number(c.split)},
+          {"stream_k", c.stream_k ? "yes" : "no"},
           {"multicast", kMulticasts[static_cast<std::size_t>(c.multicast)]},
           {"schedule", kSchedules[static_cast<std::size_t>(c.schedule)]},
           {"raster", number(c.raster)},

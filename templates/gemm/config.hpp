@@ -30,7 +30,8 @@ struct Config {
   int tile_m = 0, tile_n = 0, tile_k = 0;
   int warps_m = 0, warps_n = 0;
   int stages = 0;
-  int split = 1;  ///< blocks of a cluster that share a tile of D, each with a part of k
+  int split = 1;          ///< blocks of a cluster that share a tile of D, each with a part of k
+  bool stream_k = false;  ///< blocks share the steps of k of all tiles alike
   Multicast multicast = Multicast::none;
   Schedule schedule = Schedule::cooperative;
   int raster = 1;

@@ -77,7 +77,7 @@ class Generator {
   void place() {
     k_.section("this block's tile of D, this warp's part of it");
     thread_ = k_.special("tid.x");
-    TileScheduler tiles(k_, p_, c_, m_, n_, batches_);
+    TileScheduler tiles(k_, p_, c_, m_, n_, depth_, batches_);
     const TileOrigin tile = tiles.own();
     block_row_ = tile.row;
     block_column_ = tile.column;
@@ -87,7 +87,7 @@ class Generator {
     if (p_.reads_c()) c_pointer_ = of_batch(k_, batches_, "c", p_.c.type, c_pointer_, tile.batch);
     d_pointer_ = of_batch(k_, batches_, "d", p_.d.type, d_pointer_, tile.batch);
     whole_depth_ = depth_;
-    if (c_.split > 1) take_part(tiles.part(depth_));
+    if (c_.split > 1) take_part(tiles.part());
 
     lane_ = k_.and_(thread_, 31);
     const Reg warp = k_.shr(thread_, 5);
@@ -118,11 +118,11 @@ class Generator {
                     BlockScaleInputs{.m = m_,
                                      .n = n_,
                                      .depth = whole_depth_,
-                                     .begin = c_.split > 1 ? part_begin_ : k_.mov(u32, 0),
                                      .lane = lane_,
                                      .tiles = c_.warp_m() / c_.mma_m,
                                      .rows = rows});
-    scales_->start(k_.add(block_row_, warp_row_), k_.add(block_column_, warp_column_));
+    scales_->start(k_.add(block_row_, warp_row_), k_.add(block_column_, warp_column_),
+                   c_.split > 1 ? part_begin_ : k_.mov(u32, 0));
   }
 
   Operand operand(const OperandPlan& plan, const CopyInputs& in, Reg warp_origin) {

@@ -18,7 +18,11 @@ struct LaunchArgumentList {
   void size(const char* name, std::uint64_t value) { arguments.push_back({name, u32, "", value}); }
   void distance(const std::string& name, std::uint64_t value) { arguments.push_back({name, u64, "", value}); }
   void pointer(std::string_view name) { arguments.push_back({std::string(name), u64, std::string(name), 0}); }
-  void map(const std::string& name, const TensorMap& map) { arguments.push_back({name, b8, name, 0, map}); }
+  void map(const std::string& tensor, const TensorMap& map) { this->map(tensor, tensor, map); }
+  /// Of a tensor whose name another argument has.
+  void map(const std::string& name, const std::string& tensor, const TensorMap& map) {
+    arguments.push_back({name, b8, tensor, 0, map});
+  }
   /// Of something in the workspace.
   void map_at(const std::string& name, TensorMap map, std::uint64_t at) {
     map.address = at;

@@ -119,6 +119,11 @@ const std::vector<Rule>& table() {
          [](const Target&, const Problem&, const Config& c) {
            return (c.strategy == Strategy::wgmma) == is_wgmma(c.shape);
          }},
+        {"the blocks share the steps of k of all tiles (stream_k) with strategy wgmma",
+         {"strategy", "stream_k"},
+         [](const Target&, const Problem&, const Config& c) {
+           return !c.stream_k || c.strategy == Strategy::wgmma;
+         }},
         {"k is split among the blocks of a cluster, which the target has not",
          {"split"},
          [](const Target&, const Problem&, const Config& c) { return c.split == 1 || c.clusters; }},

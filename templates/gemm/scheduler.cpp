@@ -11,8 +11,8 @@ std::uint32_t parts_of(std::uint32_t extent, int size) {
 }  // namespace
 
 TileScheduler::TileScheduler(KernelBuilder& k, const Problem& p, const Config& config, Reg m, Reg n,
-                             const BatchInputs& batches)
-    : k_(k), c_(config), batches_(batches), m_(m) {
+                             Reg depth, const BatchInputs& batches)
+    : k_(k), c_(config), batches_(batches), m_(m), depth_(depth) {
   if (config.bake == Bake::mnk) {
     known_m_ = parts_of(p.m, config.cluster_m());
     known_n_ = parts_of(p.n, config.cluster_n());
@@ -23,6 +23,10 @@ TileScheduler::TileScheduler(KernelBuilder& k, const Problem& p, const Config& c
   tiles_m_ = tiles(known_m_, m, config.cluster_m());
   tiles_n_ = tiles(known_n_, n, config.cluster_n());
   if (config.sharing() > 1) rank_ = k.special("cluster_ctarank");
+  if (!config.stream_k) return;
+  const Arg steps = config.bake == Bake::mnk ? Arg(parts_of(p.k, config.tile_k))
+                                             : Arg(k.div(k.add(depth, config.tile_k - 1), config.tile_k));
+  stream_.emplace(k, all_tiles(), steps);
 }
 
 Arg TileScheduler::tiles_of_batch() {
@@ -96,10 +100,22 @@ Reg TileScheduler::column_in_band(Reg number, Reg band, Reg rows) {
   return last == 0 ? column : k_.select(k_.lt(band, *known_m_ / raster), column, k_.div(number, last));
 }
 
-void TileScheduler::for_each(const std::function<void(const TileOrigin&)>& body, std::optional<Reg> turn) {
-  if (c_.split > 1) return visit(own_number(), body);
-  Reg tiles = k_.mul(tiles_m_, tiles_n_);
-  if (of_batches()) tiles = k_.mul(tiles, *batches_.count);
+Reg TileScheduler::all_tiles() {
+  const Reg tiles = k_.mul(tiles_m_, tiles_n_);
+  return of_batches() ? k_.mul(tiles, *batches_.count) : tiles;
+}
+
+void TileScheduler::for_each(const std::function<void(const Portion&)>& body, std::optional<Reg> turn) {
+  if (stream_)
+    return stream_->for_each([&](const StreamPortion& portion) {
+      const Reg begin = k_.mul(portion.begin, c_.tile_k), end = k_.mul(portion.end, c_.tile_k);
+      body({origin(portion.tile), {begin, k_.min(end, depth_)}, portion});
+    });
+  const DepthPart depth = part();
+  const auto visit_whole = [&](Reg number) {
+    visit(number, [&](const TileOrigin& tile) { body({tile, depth}); });
+  };
+  if (c_.split > 1) return visit_whole(own_number());
   const auto of_clusters = [&](Reg blocks) {
     return c_.sharing() == 1 ? blocks : k_.div(blocks, c_.sharing());
   };
@@ -108,19 +124,23 @@ void TileScheduler::for_each(const std::function<void(const TileOrigin&)>& body,
     first = k_.fma(*turn, step, first);
     step = k_.mul(step, c_.turns());
   }
-  k_.for_(first, tiles, step, [&](Reg number) {
+  k_.for_(first, all_tiles(), step, [&](Reg number) {
     k_.comment(turn ? "the next tile of this warpgroup" : "the next tile of this block");
-    visit(number, body);
+    visit_whole(number);
   });
 }
 
-DepthPart TileScheduler::part(Reg depth) {
-  if (c_.split == 1) return {k_.mov(u32, 0), depth};
+void TileScheduler::for_each_shared(const std::function<void(const TileOrigin&, const SharedTile&)>& body) {
+  stream_->for_each_shared([&](const SharedTile& tile) { body(origin(tile.tile), tile); });
+}
+
+DepthPart TileScheduler::part() {
+  if (c_.split == 1) return {k_.mov(u32, 0), depth_};
   k_.comment("split: this block's part of k");
   const Reg rank = k_.special("cluster_ctarank");
-  const Reg tiles = k_.div(k_.add(depth, c_.tile_k - 1), c_.tile_k);
+  const Reg tiles = k_.div(k_.add(depth_, c_.tile_k - 1), c_.tile_k);
   const auto border = [&](Reg parts) { return k_.mul(k_.div(k_.mul(tiles, parts), c_.split), c_.tile_k); };
-  return {border(rank), k_.min(border(k_.add(rank, 1)), depth)};
+  return {border(rank), k_.min(border(k_.add(rank, 1)), depth_)};
 }
 
 }  // namespace ptxloom::gemm_kernel

@@ -60,8 +60,9 @@ void emit_loads(KernelBuilder& k, const Config& c, const WgmmaPlan& plan, TileSc
                 Pipeline& pipeline, const LoadInputs& in) {
   const Pipeline::Cursor cursor = pipeline.writer();
   Loads loads(k, c);
-  tiles.for_each([&](const TileOrigin& tile) {
-    const Reg depth = k.mov(u32, in.depth.begin);
+  tiles.for_each([&](const Portion& portion) {
+    const TileOrigin& tile = portion.tile;
+    const Reg depth = k.mov(u32, portion.depth.begin);
     k.do_while([&] {
       k.pragma("\"nounroll\"");
       k.comment("load: wait for the stage to be empty");
@@ -74,7 +75,7 @@ void emit_loads(KernelBuilder& k, const Config& c, const WgmmaPlan& plan, TileSc
       loads.copy({plan.b, in.b, tile.column, tile.batch}, depth, k.add(stage, plan.b_at), full);
       pipeline.advance(cursor);
       k.emit("add.u32", depth, depth, c.tile_k);
-      return k.lt(depth, in.depth.end);
+      return k.lt(depth, portion.depth.end);
     });
   });
   if (c.sharing() > 1) pipeline.drain(cursor);

@@ -5,6 +5,7 @@
 
 #include "cluster_sum.hpp"
 #include "rules.hpp"
+#include "wgmma_plan.hpp"
 
 namespace ptxloom::gemm_kernel {
 namespace {
@@ -31,10 +32,31 @@ class Reader {
   std::map<std::string, Config, std::less<>> bases_;
 };
 
+std::uint64_t steps_of(const Problem& p, const Config& c) {
+  const auto depth = static_cast<std::uint64_t>(c.tile_k);
+  return (p.k + depth - 1) / depth;
+}
+
+/// What a block has of all steps of k.
+struct Shares {
+  std::uint64_t blocks, steps;
+  double left_bytes = 0;  ///< in the workspace, written and read
+};
+
+Shares shares_of(const Problem& p, const Config& c) {
+  const auto tiles = static_cast<std::uint64_t>(tiles_of(p, c)), split = static_cast<std::uint64_t>(c.split);
+  const std::uint64_t steps = steps_of(p, c);
+  if (!c.stream_k) return {.blocks = tiles * split, .steps = (steps + split - 1) / split};
+  const StreamPlan plan(p, c, 0);
+  const auto blocks = std::min(plan.blocks, kWgmmaSms);
+  return {.blocks = blocks,
+          .steps = (tiles * steps + blocks - 1) / blocks,
+          .left_bytes = 2.0 * static_cast<double>(blocks) * plan.slot_bytes};
+}
+
 tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) {
-  const auto depth = static_cast<std::uint64_t>(c.tile_k), steps = (p.k + depth - 1) / depth;
   const auto blocks = static_cast<std::uint64_t>(tiles_of(p, c));
-  const double all_steps = double(steps) * double(blocks);
+  const double all_steps = double(steps_of(p, c)) * double(blocks);
   const double a_bytes = double(c.tile_k) * c.tile_m * p.a.type.bytes(),
                b_bytes = double(c.tile_k) * c.tile_n * p.b.type.bytes(), tile_bytes = a_bytes + b_bytes;
   const double brought_bytes = a_bytes / (c.multicast == Multicast::a ? c.sharing() : 1) +
@@ -47,17 +69,17 @@ tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) 
       ((wgmma ? c.mma_m : c.warp_m()) * p.a.type.bytes() + c.warp_n() * p.b.type.bytes());
   const double result_bytes = double(p.m) * p.n * p.d.type.bytes() * p.results();
   const double sum_bytes = double(c.split - 1) * cluster_sum_bytes(p, c) * double(blocks);
-  const auto split = static_cast<std::uint64_t>(c.split);
+  const Shares shares = shares_of(p, c);
   return {.threads = c.threads(),
           .registers = estimated_registers(target, p, c),
           .shared_bytes = static_cast<std::uint64_t>(shared_bytes(target, p, c)),
-          .blocks = blocks * split,
+          .blocks = shares.blocks,
           .unit = unit_of(p),
           .operations = 2.0 * c.tile_m * c.tile_n * c.tile_k * all_steps,
           .dram_bytes = input_bytes(p) + result_bytes,
-          .l2_bytes = brought_bytes * all_steps + result_bytes,
+          .l2_bytes = brought_bytes * all_steps + result_bytes + shares.left_bytes,
           .shared_traffic = (tile_bytes + fragment_bytes) * all_steps + 2 * sum_bytes,
-          .steps = (steps + split - 1) / split,
+          .steps = shares.steps,
           .in_flight = c.stages - 1};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Configurations of strategy wgmma by what they promise: rounds of tiles over the chip, each as long as its
-// products or its copies take, whichever is longer, and an epilogue.
+// products or its copies take, whichever is longer, and an epilogue; with stream-K a share of all steps.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,6 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-constexpr double kTypicalSms = 132;
 // Of which clusters of more than two blocks find room: the SMs of a GPC are no multiple of their size.
 constexpr double kClusterSms = 96;
 constexpr double kCopiedBytes = 56;    // a clock, that an SM gets from L2 when all ask
@@ -27,6 +26,9 @@ constexpr int kLeastClocks = 16;       // that a wgmma takes to read A
 constexpr double kPairClocks = 1500;   // of two blocks that share tiles: it pays for a deep k
 constexpr double kMeetClocks = 10000;  // of a split: so many that it is chosen only where it won on an H200
 constexpr double kSummedBytes = 32;    // a clock, of other blocks' sums
+constexpr double kShareClocks = 5000;  // of blocks that share tiles, to wait for each other
+// Of more tiles than these stream-K saves a part of a round among many.
+constexpr double kFewTiles = 2 * kWgmmaSms;
 
 int result_unit(const Problem& p) { return alignment(p.d, p.n, true); }
 
@@ -42,8 +44,15 @@ double direct_clocks(const Problem& p, double bytes) {
 
 double packing_clocks(const PackPlan& pack) {
   return pack.any()
-             ? kPackClocks + 2.0 * static_cast<double>(pack.workspace_bytes()) / kTypicalSms / kPackedBytes
+             ? kPackClocks + 2.0 * static_cast<double>(pack.workspace_bytes()) / kWgmmaSms / kPackedBytes
              : 0;
+}
+
+/// A block has a part of one tile, or of two, which it leaves, and reads as much of.
+double shared_clocks(const Problem& p, const Config& c, const WgmmaPlan& plan) {
+  const double parts = 1 + std::min(1.0, tiles_of(p, c) / kWgmmaSms);
+  const double rows = std::min(1.0, std::ceil(p.m / 16.0) * 16 / c.tile_m);
+  return kTileClocks + kShareClocks + 2 * parts * rows * plan.stream->slot_bytes / kSummedBytes;
 }
 
 double estimate(const Target& target, const Problem& p, const Config& c) {
@@ -64,10 +73,16 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double pairing = c.sharing() > 1 ? kPairClocks : 0;
   const double read = cluster_sum_bytes(p, c) * (c.split - 1.0) / c.split;
   const double sums = c.split == 1 ? 0 : kMeetClocks + read / kSummedBytes;
-  const double sms = c.split > 2 ? kClusterSms : kTypicalSms;
+  const double step = std::max(products + promotion / c.k_steps(), copies) / hidden;
+  if (c.stream_k) {
+    const double share = std::ceil(stream_steps(p, c) / std::min(kWgmmaSms, plan.stream->blocks));
+    const double whole = std::floor(tiles_of(p, c) / kWgmmaSms);
+    return share * c.k_steps() * step + whole * latency + shared_clocks(p, c, plan) +
+           packing_clocks(plan.pack);
+  }
+  const double sms = c.split > 2 ? kClusterSms : kWgmmaSms;
   const double resident = std::min<double>(plan.blocks_per_sm, std::max(1.0, blocks / sms));
   const double rounds = std::ceil(blocks / (sms * resident));
-  const double step = std::max(products + promotion / c.k_steps(), copies) / hidden;
   const double begin_and_end = pairing + packing_clocks(plan.pack);
   // Of two warpgroups that take turns one multiplies while the other stores.
   if (c.turns() > 1)
@@ -91,6 +106,7 @@ std::vector<Config> wgmma_configs(const ParameterSpace& space, const Target& tar
   const std::vector<int> splits = choices(space, given, "split");
   std::vector<int> stages = choices(space, given, "stages");
   std::sort(stages.rbegin(), stages.rend());
+  const bool open_stream = !given.contains("stream_k");
   const bool open_static = !given.contains("static"), open_epilogue = !given.contains("epilogue");
   const std::vector<Multicast> multicasts = given.contains("multicast")
                                                 ? std::vector{base.multicast}
@@ -99,10 +115,12 @@ std::vector<Config> wgmma_configs(const ParameterSpace& space, const Target& tar
                                               ? std::vector{base.schedule}
                                               : std::vector{Schedule::cooperative, Schedule::pingpong};
   Config c = base;
+  const std::vector<bool> streams = open_stream ? std::vector{false, true} : std::vector{base.stream_k};
   const auto consider = [&] {
     if (!given.contains("tile_k") && c.tile_k != 128 / problem.a.type.bytes()) return;
     if (open_static) c.bake = Bake::mnk;
     c.staged = open_epilogue || base.staged;
+    if (c.stream_k && open_stream && tiles_of(problem, c) >= kFewTiles) return;
     if (c.warps_m < 4 || c.tile_m % c.warps_m != 0 || c.tile_n % (8 * c.warps_n) != 0) return;
     for (int tries = open_epilogue ? 2 : 1; tries > 0; --tries, c.staged = false) {
       fill_shared_memory(target, problem, c, stages);
@@ -123,12 +141,14 @@ std::vector<Config> wgmma_configs(const ParameterSpace& space, const Target& tar
             c.warps_m = down, c.warps_n = across;
             for (const int split : splits)
               for (const Multicast multicast : multicasts)
-                for (const Schedule schedule : schedules) {
-                  c.split = split;
-                  c.multicast = multicast;
-                  c.schedule = schedule;
-                  consider();
-                }
+                for (const Schedule schedule : schedules)
+                  for (const bool stream_k : streams) {
+                    c.split = split;
+                    c.multicast = multicast;
+                    c.schedule = schedule;
+                    c.stream_k = stream_k;
+                    consider();
+                  }
           }
   std::stable_sort(scored.begin(), scored.end(),
                    [](const auto& x, const auto& y) { return x.first < y.first; });

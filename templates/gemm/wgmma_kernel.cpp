@@ -5,6 +5,7 @@
 
 #include "cluster_sum.hpp"
 #include "launch.hpp"
+#include "stream_sums.hpp"
 #include "tma_load.hpp"
 #include "tma_store.hpp"
 #include "wgmma_loop.hpp"
@@ -14,11 +15,17 @@ namespace {
 
 bool by_copies(const Config& c, const WgmmaPlan& plan) { return c.staged && plan.copies_d; }
 
+/// Whether threads store D, or what blocks share of it.
+bool by_pointer(const Config& c, const WgmmaPlan& plan) { return c.stream_k || !by_copies(c, plan); }
+
+/// Where there is a pointer too, that is "d".
+const char* map_of_d(const Config& c) { return c.stream_k ? "copied_d" : "d"; }
+
 /// The matrices of batches that a kernel finds by pointer.
 std::vector<std::string_view> pointers(const Problem& p, const Config& c, const WgmmaPlan& plan) {
   std::vector<std::string_view> names;
   if (p.reads_c()) names.emplace_back("c");
-  if (!by_copies(c, plan)) names.emplace_back("d");
+  if (by_pointer(c, plan)) names.emplace_back("d");
   return names;
 }
 
@@ -36,8 +43,7 @@ class Generator {
     place();
     Pipeline pipeline(k_, c_.stages, c_.sharing(), k_.add(shared_, plan_.barriers_at));
     start(pipeline);
-    TileScheduler tiles(k_, p_, c_, m_, n_, batches_);
-    part_ = tiles.part(depth_);
+    TileScheduler tiles(k_, p_, c_, m_, n_, depth_, batches_);
     std::optional<Packing> packing = pack();
     k_.if_(
         k_.eq(warp_, c_.warps()), [&] { load(tiles, pipeline, packing); },
@@ -60,6 +66,9 @@ class Generator {
                           c_.groups(), c_.group_m(), c_.group_n(), plan_.promotes ? ", promote" : "",
                           c_.turns() > 1 ? ", each tiles of its own in turns," : "",
                           store_text(box(plan_.store))));
+    if (plan_.stream)
+      k_.header(fmt::format("stream-K: up to {} blocks share {} steps of k of all tiles",
+                            plan_.stream->blocks, stream_steps(p_, c_)));
   }
 
   std::string store_text(const std::string& box) const {
@@ -79,16 +88,18 @@ class Generator {
     depth_ = size_parameter("k", p_.k);
     a_ = operand_map(p_.a, plan_.pack.a());
     b_ = operand_map(p_.b, plan_.pack.b());
-    if (plan_.pack.any()) workspace_ = k_.pointer(b8, "workspace").base;
+    if (plan_.workspace_bytes() > 0) workspace_ = k_.pointer(b8, "workspace").base;
     if (p_.reads_c()) c_source_.pointer = k_.pointer(p_.c.type, "c").base;
-    by_copies() ? d_map_ = k_.tensor_map("d") : d_source_.pointer = k_.pointer(p_.d.type, "d").base;
+    if (by_copies()) d_map_ = k_.tensor_map(map_of_d(c_));
+    if (by_pointer()) d_source_.pointer = k_.pointer(p_.d.type, "d").base;
     if (p_.reads_c()) c_source_.ld = size_parameter("ldc", p_.c.ld);
-    if (!by_copies()) d_source_.ld = size_parameter("ldd", p_.d.ld);
+    if (by_pointer()) d_source_.ld = size_parameter("ldd", p_.d.ld);
     function_ = function_parameters(k_, p_);
     batches_ = batch_parameters(k_, p_, pointers(p_, c_, plan_), c_.bake == Bake::mnk);
   }
 
   bool by_copies() const { return gemm_kernel::by_copies(c_, plan_); }
+  bool by_pointer() const { return gemm_kernel::by_pointer(c_, plan_); }
 
   // Of a matrix that is packed the kernel has the address too.
   Reg operand_map(const Matrix& matrix, const PackedMatrix& packed) {
@@ -134,85 +145,129 @@ class Generator {
     k_.emit("elect.sync", Arg::sink(), elected, -1);
     k_.if_(elected, [&] {
       if (packing) packing->await();
-      emit_loads(k_, c_, plan_, tiles, pipeline, {.a = a_, .b = b_, .depth = part_, .stages = shared_});
+      emit_loads(k_, c_, plan_, tiles, pipeline, {.a = a_, .b = b_, .stages = shared_});
     });
   }
 
   std::optional<BlockScales> block_scales() {
     if (!p_.function.by_block()) return std::nullopt;
-    return BlockScales(k_, c_, function_,
-                       {.m = m_,
-                        .n = n_,
-                        .depth = depth_,
-                        .begin = part_.begin,
-                        .lane = lane_,
-                        .tiles = c_.group_m() / kWgmmaRows});
+    return BlockScales(
+        k_, c_, function_,
+        {.m = m_, .n = n_, .depth = depth_, .lane = lane_, .tiles = c_.group_m() / kWgmmaRows});
   }
 
   void multiply(TileScheduler& tiles, Pipeline& pipeline) {
     k_.section("the warpgroups: multiply, then store");
-    const Reg group = k_.shr(warp_, 2), leads = k_.eq(k_.and_(thread_, kGroupThreads - 1), 0);
-    std::optional<Turn> turn;
-    if (c_.turns() > 1)
-      turn = {.number = group,
-              .barrier = k_.add(group, c_.groups() + 1),
-              .other = k_.sub(c_.groups() + 2, group)};
+    const Reg group = k_.shr(warp_, 2);
+    const std::optional<Turn> turn = turn_of(group);
     const Reg none = k_.mov(u32, 0);
-    const Reg row = c_.groups_m() > 1 ? k_.mul(group, c_.group_m()) : none;
-    const Reg column = c_.warps_n > 1 ? k_.mul(group, c_.group_n()) : none;
-    const Reg warp_row = k_.fma(k_.and_(warp_, kWarpsOfGroup - 1), 16, row);
-    const Reg depth = c_.split > 1 ? k_.sub(part_.end, part_.begin) : depth_;
+    leads_ = k_.eq(k_.and_(thread_, kGroupThreads - 1), 0);
+    row_ = c_.groups_m() > 1 ? k_.mul(group, c_.group_m()) : none;
+    column_ = c_.warps_n > 1 ? k_.mul(group, c_.group_n()) : none;
+    warp_row_ = k_.fma(k_.and_(warp_, kWarpsOfGroup - 1), 16, row_);
     std::optional<BlockScales> scales = block_scales();
-    const WgmmaInputs in{.depth = depth,
-                         .stages = shared_,
-                         .row = row,
-                         .column = column,
+    const WgmmaInputs in{.stages = shared_,
+                         .row = row_,
+                         .column = column_,
                          .turn = turn,
-                         .leads = leads,
+                         .leads = leads_,
                          .scales = scales ? &*scales : nullptr};
     WgmmaLoop loop(k_, c_, plan_, pipeline, in);
-    StoreInputs stores{.map = d_map_, .buffers = {}, .barrier = k_.add(group, 1), .leads = leads};
+    std::optional<StreamSums> sums = stream_sums();
+    StoreInputs stores{.map = d_map_, .buffers = {}, .barrier = k_.add(group, 1), .leads = leads_};
     if (c_.staged)
       stores.buffers = k_.fma(group, kStoreBuffers * plan_.store.bytes(), k_.add(shared_, plan_.stores_at));
-    const auto compute = [&](const TileOrigin& tile) {
-      if (scales) scales->start(k_.add(tile.row, warp_row), k_.add(tile.column, column));
-      loop.run();
-      k_.comment("store: " + function_text(p_));
-      const auto of_tile = [&](const Result& matrix, const ResultSource& source) {
-        return ResultSource{of_batch(k_, batches_, matrix.name, matrix.type, source.pointer, tile.batch),
-                            source.ld};
-      };
-      EpilogueInputs result{.accumulators = {},
-                            .row_order = {},
-                            .column_order = {},
-                            .m = tile.rows,
-                            .n = n_,
-                            .block_row = tile.row,
-                            .block_column = tile.column,
-                            .warp_row = warp_row,
-                            .warp_column = column,
-                            .lane = lane_,
-                            .thread = thread_,
-                            .function = function_,
-                            .c = of_tile(p_.c, c_source_),
-                            .d = of_tile(p_.d, d_source_),
-                            .shared = shared_};
-      const ClusterSumInputs sum{.shared = shared_, .thread = thread_, .barrier = c_.groups() + 1};
-      Config narrow = c_;  // as if the slice were all of the tile
-      narrow.tile_n /= sum_slices(c_);
-      emit_cluster_sum(k_, p_, c_, loop.accumulators(), sum, [&](const Accumulators& sums, int first) {
-        result.accumulators = sums;
-        result.warp_column = first == 0 ? column : k_.add(column, first);
-        if (!c_.staged) return ResultPart(k_, p_, narrow, result).store();
-        if (p_.d.stride > 0) stores.batch = tile.batch;
-        if (p_.groups == GemmGroups::masked) stores.rows = tile.rows;
-        stores.row = k_.add(tile.row, row);
-        stores.column = k_.add(tile.column, result.warp_column);
-        emit_tensor_stores(k_, p_, narrow, plan_, result, stores);
-      });
+    const auto compute = [&](const Portion& portion) {
+      const TileOrigin& tile = portion.tile;
+      if (scales)
+        scales->start(k_.add(tile.row, warp_row_), k_.add(tile.column, column_), portion.depth.begin);
+      loop.run(k_.sub(portion.depth.end, portion.depth.begin));
+      const auto store = [&] { store_tile(loop.accumulators(), tile, stores); };
+      if (!sums) return store();
+      k_.if_(portion.stream->whole, store,
+             [&] { sums->leave(loop.accumulators(), tiles.shared(portion), rows_of_warp(tile)); });
     };
     tiles.for_each(compute, turn ? std::optional(turn->number) : std::nullopt);
+    if (sums) store_shared_tiles(tiles, *sums);
     if (by_copies()) await_tensor_stores(k_, stores);
+  }
+
+  std::optional<Turn> turn_of(Reg group) {
+    if (c_.turns() == 1) return std::nullopt;
+    return Turn{.number = group,
+                .stages = k_.div(k_.add(depth_, c_.tile_k - 1), c_.tile_k),
+                .barrier = k_.add(group, own_barrier()),
+                .other = k_.sub(own_barrier() + 1, group)};
+  }
+
+  /// What the epilogues of a tile have in common.
+  EpilogueInputs result_of(const TileOrigin& tile) {
+    const auto of_tile = [&](const Result& matrix, const ResultSource& source) {
+      return ResultSource{of_batch(k_, batches_, matrix.name, matrix.type, source.pointer, tile.batch),
+                          source.ld};
+    };
+    return {.accumulators = {},
+            .row_order = {},
+            .column_order = {},
+            .m = tile.rows,
+            .n = n_,
+            .block_row = tile.row,
+            .block_column = tile.column,
+            .warp_row = warp_row_,
+            .warp_column = column_,
+            .lane = lane_,
+            .thread = thread_,
+            .function = function_,
+            .c = of_tile(p_.c, c_source_),
+            .d = of_tile(p_.d, d_source_),
+            .shared = shared_};
+  }
+
+  void store_tile(const Accumulators& accumulators, const TileOrigin& tile, StoreInputs& stores) {
+    k_.comment("store: " + function_text(p_));
+    EpilogueInputs result = result_of(tile);
+    const ClusterSumInputs sum{.shared = shared_, .thread = thread_, .barrier = own_barrier()};
+    Config narrow = c_;  // as if the slice were all of the tile
+    narrow.tile_n /= sum_slices(c_);
+    emit_cluster_sum(k_, p_, c_, accumulators, sum, [&](const Accumulators& sums, int first) {
+      result.accumulators = sums;
+      result.warp_column = first == 0 ? column_ : k_.add(column_, first);
+      if (!c_.staged) return ResultPart(k_, p_, narrow, result).store();
+      if (p_.d.stride > 0) stores.batch = tile.batch;
+      if (p_.groups == GemmGroups::masked) stores.rows = tile.rows;
+      stores.row = k_.add(tile.row, row_);
+      stores.column = k_.add(tile.column, result.warp_column);
+      emit_tensor_stores(k_, p_, narrow, plan_, result, stores);
+    });
+  }
+
+  /// The first number that no warpgroup has for itself.
+  int own_barrier() const { return c_.groups() + 1; }
+
+  // ---- stream-K
+
+  std::optional<StreamSums> stream_sums() {
+    if (!c_.stream_k) return std::nullopt;
+    return StreamSums(
+        k_, p_, c_, *plan_.stream,
+        {.workspace = workspace_, .shared = shared_, .thread = thread_, .barrier = own_barrier()});
+  }
+
+  /// That D has from the warp's first on.
+  Reg rows_of_warp(const TileOrigin& tile) {
+    return KernelBuilder::as(s32, k_.sub(tile.rows, k_.add(tile.row, warp_row_)));
+  }
+
+  void store_shared_tiles(TileScheduler& tiles, StreamSums& sums) {
+    tiles.for_each_shared([&](const TileOrigin& tile, const SharedTile& shared) {
+      EpilogueInputs result = result_of(tile);
+      sums.add(shared, rows_of_warp(tile), [&](const Accumulators& unit, Reg row, Reg column) {
+        result.accumulators = unit;
+        result.warp_row = k_.add(warp_row_, row);
+        result.warp_column = k_.add(column_, column);
+        ResultPart(k_, p_, c_, result).store();
+      });
+    });
   }
 
   KernelBuilder k_;
@@ -224,8 +279,8 @@ class Generator {
   FunctionInputs function_;
   BatchInputs batches_;
   ResultSource c_source_, d_source_;
-  DepthPart part_;
   Reg thread_, lane_, warp_, shared_;
+  Reg leads_, row_, column_, warp_row_;  // of a warpgroup in the block's tile; of a warp
 };
 
 void add_operand(LaunchArgumentList& add, const OperandTile& tile, const std::string& name,
@@ -245,19 +300,21 @@ std::uint32_t packing_blocks(const PackPlan& pack, const Config& c) {
 LaunchPlan launch_plan(const Problem& p, const Config& c, const WgmmaPlan& plan) {
   LaunchPlan launch = tile_grid(p, c);
   if (c.split == 1) launch.blocks_per_sm = static_cast<std::uint32_t>(plan.blocks_per_sm);
+  if (plan.stream) launch.grid[0] = plan.stream->blocks;
   launch.shared_bytes = static_cast<std::uint32_t>(plan.shared_bytes);
-  if (c.split == 1) launch.grid[0] = std::max(launch.grid[0], packing_blocks(plan.pack, c));
+  if (c.split == 1 && !plan.stream) launch.grid[0] = std::max(launch.grid[0], packing_blocks(plan.pack, c));
   LaunchArgumentList add{p, launch.arguments};
   add.size("m", p.m), add.size("n", p.n), add.size("k", p.k);
   add_operand(add, plan.a, p.a.name, plan.pack.a());
   add_operand(add, plan.b, p.b.name, plan.pack.b());
-  if (plan.pack.any()) add.pointer(kWorkspace);
-  launch.workspace_bytes = plan.pack.workspace_bytes();
+  launch.workspace_bytes = plan.workspace_bytes();
+  if (launch.workspace_bytes > 0) add.pointer(kWorkspace);
   if (p.reads_c()) add.pointer("c");
-  const bool copies_d = by_copies(c, plan);
-  copies_d ? add.map("d", plan.store.map(p.d.type, p.n, p.m, p.d.ld, p.d.stride, p.batch)) : add.pointer("d");
+  if (by_copies(c, plan))
+    add.map(map_of_d(c), "d", plan.store.map(p.d.type, p.n, p.m, p.d.ld, p.d.stride, p.batch));
+  if (by_pointer(c, plan)) add.pointer("d");
   if (p.reads_c()) add.size("ldc", p.c.ld);
-  if (!copies_d) add.size("ldd", p.d.ld);
+  if (by_pointer(c, plan)) add.size("ldd", p.d.ld);
   add_function_arguments(add, p);
   add_batch_arguments(add, pointers(p, c, plan));
   return launch;

@@ -18,11 +18,10 @@ WgmmaLoop::WgmmaLoop(KernelBuilder& k, const Config& config, const WgmmaPlan& pl
       pipeline_(pipeline),
       in_(in),
       cursor_(pipeline.reader()),
-      stages_(k.div(k.add(in.depth, config.tile_k - 1), config.tile_k)),
       a_(operand(plan.a, k.fma(in.row, plan.a.offset(kWgmmaRows, 0) / kWgmmaRows, in.stages))),
       b_(operand(plan.b, k.add(in.stages, plan.b_at))),
-      overwrite_(k.ne(in.depth, in.depth)),
-      add_(k.eq(in.depth, in.depth)),
+      overwrite_(k.ne(in.stages, in.stages)),
+      add_(k.eq(in.stages, in.stages)),
       released_(k.reg(u32)) {
   if (c_.warps_n > 1) {
     const int step = plan.b.offset(c_.group_n(), 0) / kAddressUnit;
@@ -31,7 +30,7 @@ WgmmaLoop::WgmmaLoop(KernelBuilder& k, const Config& config, const WgmmaPlan& pl
   accumulators_ = allocate();
   if (plan.promotes) sums_ = allocate();
   if (!in.turn) return;
-  pipeline.skip(cursor_, k.mul(in.turn->number, stages_));
+  pipeline.skip(cursor_, k.mul(in.turn->number, in.turn->stages));
   k.if_(k.ne(in.turn->number, 0), [&] { pass_turn(); });
 }
 
@@ -93,7 +92,10 @@ void WgmmaLoop::release(Reg barrier) {
   k_.guarded(in_.leads, [&] { pipeline_.release(barrier); });
 }
 
-void WgmmaLoop::run() { plan_.promotes ? run_promoted() : run_plain(); }
+void WgmmaLoop::run(Reg depth) {
+  const Reg steps = k_.div(k_.add(depth, c_.tile_k - 1), c_.tile_k);
+  plan_.promotes ? run_promoted(steps) : run_plain(steps);
+}
 
 void WgmmaLoop::await_turn() {
   if (!in_.turn) return;
@@ -107,11 +109,11 @@ void WgmmaLoop::pass_turn() {
   k_.emit("bar.arrive", in_.turn->other, c_.turns() * kGroupThreads);
 }
 
-void WgmmaLoop::run_promoted() {
+void WgmmaLoop::run_promoted(Reg steps) {
   k_.comment("multiply: sums of none");
   for (const auto& tile : sums_)
     for (const Reg& sum : tile[0]) k_.emit("mov.f32", sum, Arg::zero(f32));
-  k_.for_(0, stages_, 1, [&](Reg) {
+  k_.for_(0, steps, 1, [&](Reg) {
     k_.pragma("\"nounroll\"");
     await_stage();
     multiply_stage(true);
@@ -130,13 +132,13 @@ void WgmmaLoop::add_to_sums() {
       k_.emit("add.f32", sums_[i][0][j], sums_[i][0][j], accumulators_[i][0][j]);
 }
 
-void WgmmaLoop::run_plain() {
+void WgmmaLoop::run_plain(Reg steps) {
   await_turn();
   await_stage();
   multiply_stage(true);
   k_.emit("mov.u32", released_, pipeline_.empty(cursor_));
   pipeline_.advance(cursor_);
-  k_.for_(1, stages_, 1, [&](Reg) {
+  k_.for_(1, steps, 1, [&](Reg) {
     k_.pragma("\"nounroll\"");
     await_stage();
     multiply_stage(false);
@@ -150,7 +152,7 @@ void WgmmaLoop::run_plain() {
   k_.comment("multiply: the last products of the tile");
   k_.emit("wgmma.wait_group.sync.aligned", 0);
   release(released_);
-  if (in_.turn) pipeline_.skip(cursor_, stages_);
+  if (in_.turn) pipeline_.skip(cursor_, in_.turn->stages);
 }
 
 }  // namespace ptxloom::gemm_kernel

@@ -16,11 +16,11 @@ namespace ptxloom::gemm_kernel {
 /// more than two turns of the ring apart.
 struct Turn {
   Reg number;          ///< of the warpgroup: whose tile is the first
+  Reg stages;          ///< of a tile
   Reg barrier, other;  ///< numbers of named barriers: its own, and the other warpgroup's
 };
 
 struct WgmmaInputs {
-  Reg depth;                      ///< of the block's part of k
   Reg stages;                     ///< shared address of stage 0
   Reg row, column;                ///< of the warpgroup's part in the tile; the same in all its threads
   std::optional<Turn> turn;       ///< of a warpgroup that computes every other tile
@@ -33,8 +33,8 @@ class WgmmaLoop {
   WgmmaLoop(KernelBuilder& k, const Config& config, const WgmmaPlan& plan, Pipeline& pipeline,
             const WgmmaInputs& in);
 
-  /// The products of one tile. When it returns, no wgmma is in flight.
-  void run();
+  /// The products of one tile, over so much of k. When it returns, no wgmma is in flight.
+  void run(Reg depth);
   const Accumulators& accumulators() const { return plan_.promotes ? sums_ : accumulators_; }
 
  private:
@@ -48,8 +48,8 @@ class WgmmaLoop {
   Accumulators allocate();
   void await_turn();
   void pass_turn();
-  void run_plain();
-  void run_promoted();
+  void run_plain(Reg steps);
+  void run_promoted(Reg steps);
   void add_to_sums();
   void await_stage();
   void multiply_stage(bool first);
@@ -62,7 +62,6 @@ class WgmmaLoop {
   Pipeline& pipeline_;
   const WgmmaInputs& in_;
   Pipeline::Cursor cursor_;
-  Reg stages_;  // of a tile
   Operand a_, b_;
   Reg overwrite_, add_;  // predicates: whether a wgmma leaves its accumulators out of the sum
   Reg released_;         // barrier of the stage that is still being read

@@ -48,11 +48,13 @@ WgmmaPlan::WgmmaPlan(const TargetInfo& chip, const Problem& p, const Config& c)
       shared_bytes(barriers_at + Pipeline::bytes(c.stages)),
       promotes(p.promoted),
       needed_registers(sum_registers(p, c) + kOtherRegisters) {
+  if (c.stream_k) stream.emplace(p, c, pack.workspace_bytes());
   const auto fits = [&](int blocks) {
     return blocks * (shared_bytes + kReservedShared) <= chip.shared_per_sm &&
            registers_with(blocks, chip, c) >= needed_registers;
   };
-  while (blocks_per_sm < kMostResident && fits(blocks_per_sm + 1)) ++blocks_per_sm;
+  const int most = c.stream_k ? 1 : kMostResident;  // they wait for each other
+  while (blocks_per_sm < most && fits(blocks_per_sm + 1)) ++blocks_per_sm;
 }
 
 }  // namespace ptxloom::gemm_kernel

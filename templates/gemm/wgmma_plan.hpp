@@ -3,6 +3,7 @@
 
 #include "batch.hpp"
 #include "pack.hpp"
+#include "stream_sums.hpp"
 #include "tma_tile.hpp"
 
 // How strategy wgmma deals a block's shared memory out: stages of A and B, for each warpgroup two buffers in
@@ -15,7 +16,8 @@ namespace ptxloom::gemm_kernel {
 inline constexpr int kWarpsOfGroup = 4;
 inline constexpr int kGroupThreads = 128;
 inline constexpr int kWgmmaRows = 64;
-inline constexpr int kStoreBuffers = 2;  // one being filled while the other is stored
+inline constexpr std::uint32_t kWgmmaSms = 132;  // of a typical chip that has wgmma
+inline constexpr int kStoreBuffers = 2;          // one being filled while the other is stored
 
 static_assert(kWgmmaRows == kMaskedRows);
 
@@ -37,6 +39,9 @@ struct WgmmaPlan {
   bool copies_d;        ///< tensor copies store its boxes; else threads do, row by row
   int stores_at = 0, barriers_at = 0;
   int shared_bytes = 0;
+
+  std::optional<StreamPlan> stream;
+  std::uint64_t workspace_bytes() const { return stream ? stream->workspace_bytes : pack.workspace_bytes(); }
 
   bool promotes;  ///< the sums of each stage, into others
   int blocks_per_sm = 1;

@@ -58,6 +58,7 @@ TEST_CASE("pingpong says where it cannot be", "[gemm]") {
   const Settings problem = with(shape(300, 300, 256), {{"a", "e4m3"}});
   says(config_refusal(problem, with(kTurns, {{"warps_m", "8"}})), "a tile of its own");
   says(config_refusal(problem, with(kTurns, {{"split", "2"}})), "split is 1");
+  says(config_refusal(problem, with(kTurns, {{"stream_k", "yes"}})), "stream_k is no");
   says(config_refusal(problem, with(kTurns, {{"tile_m", "128"}, {"tile_n", "144"}})), "128 x 128");
   says(config_refusal(problem, {{"schedule", "pingpong"}, {"strategy", "mma"}}), "schedule=cooperative");
   for (const Settings& word :

@@ -69,10 +69,13 @@ TEST_CASE("rows that tensor copies refuse are split along k too", "[gemm]") {
     run({{"m", "33"}, {"n", "71"}, {"k", "1037"}, {"a", a}}, {{"strategy", "mma"}, {"split", "8"}});
 }
 
-TEST_CASE("few tiles and a deep k are split without being asked", "[gemm]") {
+TEST_CASE("few tiles and a deep k are split without being asked, where their steps are not shared",
+          "[gemm]") {
   const auto split = [](const char* m, const char* n, const char* k, const char* target) {
     const Settings problem = gemm_template().problem({{"m", m}, {"n", n}, {"k", k}});
-    return gemm_template().config(executor().specs(), Target(target), problem, {}).at("split");
+    return gemm_template()
+        .config(executor().specs(), Target(target), problem, {{"stream_k", "no"}})
+        .at("split");
   };
   CHECK(split("256", "256", "65536", "sm_90a") == "8");
   CHECK(split("4096", "4096", "4096", "sm_90a") == "1");

@@ -55,6 +55,7 @@ tune::Space without_clusters(tune::Space space) {
   for (tune::Parameter& parameter : space.parameters) {
     if (parameter.name == "split") parameter.values = {"1"};
     if (parameter.name == "multicast") parameter.values = {"none"};
+    if (parameter.name == "stream_k") parameter.values = {"no"};
   }
   return space;
 }

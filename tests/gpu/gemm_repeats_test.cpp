@@ -75,8 +75,9 @@ std::uint32_t differing(const Context& context, const Settings& words, const Set
   return difference.total();
 }
 
-const Settings kKinds[] = {{{"strategy", "wgmma"}, {"split", "1"}},
+const Settings kKinds[] = {{{"strategy", "wgmma"}, {"split", "1"}, {"stream_k", "no"}},
                            {{"strategy", "wgmma"}, {"split", "2"}},
+                           {{"strategy", "wgmma"}, {"split", "1"}, {"stream_k", "yes"}},
                            {{"strategy", "mma"}, {"split", "1"}},
                            {{"strategy", "mma"}, {"split", "4"}}};
 

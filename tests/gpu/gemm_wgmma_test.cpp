@@ -101,3 +101,34 @@ TEST_CASE("wgmma on the GPU with as many tiles as keep every block busy", "[gpu]
     check(context, {{"m", "4096"}, {"n", "2056"}, {"k", "520"}, {"a", "bf16"}, {"d", "bf16"}},
           {{"strategy", "wgmma"}, {"tile_m", "128"}, {"tile_n", n}, {"warps_m", "8"}});
 }
+
+TEST_CASE("wgmma on the GPU computes D of tiles whose steps of k all blocks share", "[gpu][wgmma]") {
+  const TemporaryFolder folder;
+  const Context context = require_wgmma(folder);
+  std::mt19937 random(Catch::getSeed());
+  const auto pick = [&](std::initializer_list<const char*> list) {
+    return std::string(*(list.begin() + random() % list.size()));
+  };
+  for (int i = 0; i < 40; ++i) {
+    const auto size = [&](unsigned most) { return std::to_string(1 + random() % most); };
+    const bool deep = i % 2 == 0;
+    const Settings problem{{"m", size(deep ? 100 : 700)},
+                           {"n", size(deep ? 200 : 700)},
+                           {"k", size(deep ? 20000 : 1000)},
+                           {"a", pick({"bf16", "f16", "tf32", "e4m3", "s8"})},
+                           {"lda", "20032"},
+                           {"ldb", pick({"20032", "20048", "20031"})},
+                           {"batch", pick({"1", "1", "2"})},
+                           {"alpha", "-3"},
+                           {"beta", pick({"0", "0", "2"})}};
+    const auto found =
+        gemm_template().candidates(context.specs(), context.target(), gemm_template().problem(problem),
+                                   {{"strategy", "wgmma"}, {"stream_k", "yes"}});
+    REQUIRE(!found.empty());
+    for (int j = 0; j < 5; ++j) check(context, problem, found[j == 0 ? 0 : random() % found.size()]);
+  }
+  // A tile for all blocks, and more than two rounds of tiles.
+  check(context, test::with(test::shape(64, 64, 65536), {{"a", "bf16"}}), {{"stream_k", "yes"}});
+  check(context, test::with(test::shape(4096, 2056, 520), {{"a", "bf16"}, {"d", "bf16"}}),
+        {{"stream_k", "yes"}, {"tile_m", "128"}, {"tile_n", "128"}});
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+
+#include "result.hpp"
+#include "stream_division.hpp"
+
+// The sums of tiles that blocks share (stream_division.hpp), through the launch's workspace. Each block
+// leaves its sums of a part of k there and is counted. When it has nothing more to multiply, it waits for all
+// parts of the tiles it shares, adds up a slice of each, in the order of k, and stores that. Every part is
+// read back from memory, a block's own too, so the bits depend on the grid alone.
+//
+// Blocks wait for each other: for those with lower numbers, and for some with higher ones. They are not more
+// than the SMs, so all run at once, as soon as what ran before them ends. Two launches that each hold a part
+// of the chip would wait for ever: launches of streams of different priorities must not overlap.
+//
+// A tile's counter goes up once for each part that is there, and once for each block that has seen them all.
+// The last of those turns it over to zero, which the next launch begins with.
+namespace ptxloom::gemm_kernel {
+
+/// Where the workspace has what.
+struct StreamPlan {
+  /// Behind the first `at` bytes.
+  StreamPlan(const Problem& problem, const Config& config, std::uint64_t at);
+
+  std::uint32_t blocks = 0;           ///< of the grid, at most
+  std::uint64_t counters = 0;         ///< where those of tiles begin
+  std::uint64_t slots = 0;            ///< where sums begin; those of tile t by block b have number t + b
+  std::uint32_t slot_bytes = 0;       ///< the sums of a tile
+  std::uint64_t workspace_bytes = 0;  ///< in all
+};
+
+/// Steps of k, of all tiles.
+double stream_steps(const Problem& problem, const Config& config);
+/// Shared memory that a slice of a tile takes at most.
+int stream_slice_bytes(const Config& config);
+
+struct StreamSumInputs {
+  Reg workspace;
+  Reg shared;   ///< address of the block's stages, which nobody reads behind its last portion
+  Reg thread;   ///< among those that multiply
+  int barrier;  ///< a number that the block has free
+};
+
+class StreamSums {
+ public:
+  StreamSums(KernelBuilder& k, const Problem& problem, const Config& config, const StreamPlan& plan,
+             const StreamSumInputs& in);
+
+  /// `rows`: that D has from the warp's first on, s32; what lies behind them is not left.
+  void leave(const Accumulators& sums, const SharedTile& tile, Reg rows);
+  /// Waits, adds up this block's slice, and calls `store` in a loop over its units: a warpgroup's sums of 64
+  /// rows and 8 columns, which begin so far from the first row and column of its part.
+  void add(const SharedTile& tile, Reg rows,
+           const std::function<void(const Accumulators& unit, Reg row, Reg column)>& store);
+
+ private:
+  using Unit = std::vector<Reg>;  // what a thread moves at once
+  struct Slice {
+    Reg begin, end;  // units
+  };
+  Reg counter(Reg tile);
+  Reg slot(Reg block, Reg tile);
+  void count(const SharedTile& tile, const char* order);
+  void await(const SharedTile& tile);
+  Slice slice(const SharedTile& tile, Reg rows);
+  void add_up(const SharedTile& tile, const Slice& slice);
+  void read(const SharedTile& tile, const std::vector<Unit>& into, Reg left, Reg from, Reg part);
+  void add(const SharedTile& tile, const std::vector<Unit>& read, Reg left, const Unit& sums, Reg to,
+           Reg part);
+  Reg ends(const SharedTile& tile, Reg part);
+  void advance(Reg part, Reg ends);
+  Unit make_unit();
+
+  KernelBuilder& k_;
+  const Config& c_;
+  const StreamPlan& plan_;
+  const StreamSumInputs in_;
+  Type type_;
+  Reg block_;
+  Reg leads_;  // predicate: this thread counts for its block
+  Reg own_;    // this thread's place in the stages, for the first unit of a slice
+};
+
+}  // namespace ptxloom::gemm_kernel

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stream-K in the CPU executor: the steps of k of all tiles shared among more and fewer blocks than there are
+// tiles, judged, against the reference; twice on one workspace; and what it refuses.
+#include <algorithm>
+#include <array>
+#include <catch2/catch_get_random_seed.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <map>
+
+#include "gemm/executor.hpp"
+#include "ptxloom/tune.hpp"
+#include "support/wgmma_types.hpp"
+
+namespace ptxloom::test::stream_test {
+namespace {
+
+/// What a kernel leaves of poisoned outputs, and of its workspace.
+class Device {
+ public:
+  explicit Device(const Specialised& kernel)
+      : kernel_(kernel), tensors_(make_tensors(gemm_template(), kernel.problem, {}, Catch::getSeed())) {
+    for (const HostTensor& tensor : tensors_)
+      buffers_[tensor.plan.name] = executor().alloc(tensor.plan.bytes());
+    Buffer& workspace = buffers_[std::string(kWorkspace)] = executor().alloc(kernel.launch.workspace_bytes);
+    workspace.fill(std::byte{0});
+  }
+
+  /// D, by so many blocks.
+  HostTensor run(int blocks) {
+    for (const HostTensor& tensor : tensors_) buffers_.at(tensor.plan.name).write(tensor.bytes);
+    const LaunchArguments arguments(
+        kernel_.launch, [&](std::string_view name) { return buffers_.find(name)->second.address(); },
+        [](const TensorMap& map) { return executor().encode(map); });
+    const LaunchConfig config = launch_config_of(kernel_.launch, blocks);
+    CHECK(config.grid.x == std::min(static_cast<unsigned>(blocks), kernel_.launch.grid[0]));
+    kernel_.kernel.launch(nullptr, config, arguments);
+    executor().synchronize();
+    HostTensor d = tensors_.back();
+    buffers_.at("d").read(d.bytes);
+    return d;
+  }
+
+  std::vector<HostTensor> tensors() const { return tensors_; }
+  std::vector<std::byte> workspace() const {
+    const Buffer& buffer = buffers_.find(kWorkspace)->second;
+    std::vector<std::byte> bytes(buffer.size());
+    buffer.read(bytes);
+    return bytes;
+  }
+  /// They lie where the workspace begins, or those of packing do.
+  bool counters_are_zero() const {
+    const std::vector<std::byte> bytes = workspace();
+    return std::ranges::all_of(bytes.begin(), bytes.begin() + 256,
+                               [](std::byte byte) { return byte == std::byte{0}; });
+  }
+
+ private:
+  const Specialised& kernel_;
+  std::vector<HostTensor> tensors_;
+  std::map<std::string, Buffer, std::less<>> buffers_;
+};
+
+void check(const Settings& wanted, const Settings& config, std::initializer_list<int> grids = {2, 3, 5, 7}) {
+  const Settings problem = gemm_template().problem(wanted);
+  INFO("problem " << words(wanted) << ", seed " << Catch::getSeed());
+  const Specialised kernel =
+      specialise(executor(), gemm_template(), problem, with(config, {{"stream_k", "yes"}}));
+  INFO("whole configuration " << words(kernel.config));
+  REQUIRE(kernel.config.at("stream_k") == "yes");
+  Device device(kernel);
+  const Expectation expected = gemm_template().expect(problem, device.tensors());
+  for (const int blocks : grids) {
+    INFO(blocks << " blocks");
+    const HostTensor d = device.run(blocks);
+    const Verdict verdict = verify(expected, d);
+    INFO(verdict.wrong << " of " << verdict.checked << " wrong; first: " << verdict.first << "; unwritten "
+                       << verdict.unwritten.size());
+    CHECK(verdict.ok());
+    CHECK(device.counters_are_zero());
+    CHECK(device.run(blocks).bytes == d.bytes);
+  }
+}
+
+Settings tiles(int m, int n, int warps_m = 4, int warps_n = 1) {
+  return {{"strategy", "wgmma"},
+          {"tile_m", std::to_string(m)},
+          {"tile_n", std::to_string(n)},
+          {"warps_m", std::to_string(warps_m)},
+          {"warps_n", std::to_string(warps_n)}};
+}
+
+}  // namespace
+
+TEST_CASE("blocks share the steps of k of tiles of every type, staged and direct", "[gemm]") {
+  const Settings function{{"alpha", "2"}, {"beta", "3"}};
+  for (const char* epilogue : {"staged", "direct"}) {
+    for (const char* d : {"f32", "bf16", "e4m3"})
+      check(with(with(shape(136, 104, 712), function), {{"a", "bf16"}, {"d", d}}),
+            with(tiles(64, 64), {{"epilogue", epilogue}}));
+    for (const WgmmaTypes& types : kWgmmaTypes)
+      check(
+          with(with(shape(136, 48, 784), function), {{"a", types.a}, {"b", types.b}, {"d", types.d.back()}}),
+          with(tiles(64, 48), {{"epilogue", epilogue}}), {3, 5});
+  }
+}
+
+TEST_CASE("the grid is anything from a block to one for a few steps of k", "[gemm]") {
+  check(with(shape(72, 40, 1992), {{"a", "f16"}}), tiles(64, 64), {1, 2, 3, 4, 6, 9, 11, 15, 100});
+  check(with(shape(72, 40, 40), {{"a", "f16"}}), tiles(64, 64), {1, 100});  // a step for each of two tiles
+}
+
+TEST_CASE("tiles that are shared, in every layout, by warpgroups of every kind", "[gemm]") {
+  for (const auto& [m, n, warps_m, warps_n] :
+       {std::array{128, 72, 8, 1}, {128, 64, 4, 2}, {256, 32, 8, 1}, {128, 24, 4, 1}, {64, 256, 4, 2}})
+    for (const char* layout : {"row", "col"})
+      check(with(shape(200, 264, 456), {{"a", "bf16"}, {"a_layout", layout}, {"b_layout", layout}}),
+            tiles(m, n, warps_m, warps_n), {3, 7});
+}
+
+TEST_CASE("rows of shared tiles that lie outside of D are not left", "[gemm]") {
+  for (const int m : {1, 16, 17, 65, 100, 129})
+    check(with(shape(m, 44, 456), {{"a", "bf16"}, {"ldd", "45"}}), tiles(128, 24, m < 100 ? 8 : 4), {2, 5});
+  const Specialised kernel = specialise(executor(), gemm_template(),
+                                        gemm_template().problem(with(shape(16, 24, 456), {{"a", "bf16"}})),
+                                        with(tiles(128, 24, 8), {{"stream_k", "yes"}}));
+  Device device(kernel);
+  device.run(2);
+  // Of 16 bytes of each of 256 threads, those of the first warp.
+  const std::vector<std::byte> left = device.workspace();
+  std::size_t inside = 0, outside = 0;
+  for (std::size_t i = 256; i < left.size(); ++i)
+    ((i - 256) % 4096 < 512 ? inside : outside) += left[i] != std::byte{0};
+  CHECK(inside > 2 * 16 * 24 * 3);
+  CHECK(outside == 0);
+}
+
+TEST_CASE("shared tiles have functions, batches, sizes that are not baked in", "[gemm]") {
+  const Settings problem = with(shape(70, 100, 392), {{"a", "bf16"}, {"d", "bf16"}});
+  check(with(problem, {{"bias", "f32"}, {"activation", "silu"}, {"scale_a", "row"}, {"scale_b", "col"}}),
+        tiles(64, 32));
+  check(with(problem, {{"beta", "-0.5"}, {"add_c", "after"}, {"scale_d", "tensor"}, {"ldc", "103"}}),
+        tiles(64, 32));
+  for (const char* bake : {"none", "mnk"})
+    for (const char* epilogue : {"staged", "direct"})
+      check(with(problem, {{"batch", "3"}, {"beta", "2"}, {"stride_b", "0"}}),
+            with(tiles(64, 64), {{"static", bake}, {"epilogue", epilogue}}));
+}
+
+TEST_CASE("shared tiles of rows that are packed, of sums that are promoted and scaled by blocks", "[gemm]") {
+  check(with(shape(70, 91, 517), {{"a", "bf16"}}), tiles(64, 32));
+  check(with(shape(70, 40, 784), {{"a", "e4m3"}, {"sums", "promoted"}}), tiles(64, 24));
+  for (const char* depth : {"64", "128"})
+    check(with(shape(140, 40, 784), {{"a", "e4m3"}, {"scale_a", "block"}, {"scale_b", "block"}}),
+          with(tiles(128, 32, 8), {{"tile_k", depth}}));
+}
+
+TEST_CASE("of many tiles some are shared and come first, the others are whole", "[gemm]") {
+  for (const char* epilogue : {"staged", "direct"})
+    for (const char* raster : {"1", "4"})
+      check(with(shape(300, 264, 136), {{"a", "bf16"}, {"beta", "2"}}),
+            with(tiles(64, 64), {{"epilogue", epilogue}, {"raster", raster}, {"stages", "3"}}),
+            {2, 3, 4, 6, 7, 11});
+}
+
+TEST_CASE("a Gemm of shared tiles is launched again, on its own workspace and on another", "[gemm]") {
+  const Context& context = executor();
+  const Gemm kernel =
+      gemm(context, {.m = 60, .n = 136, .k = 712, .a = bf16}, with(tiles(64, 64), {{"stream_k", "yes"}}));
+  REQUIRE(kernel.workspace_bytes() > 0);
+  Buffer own = context.alloc(kernel.workspace_bytes());
+  own.fill(std::byte{0});
+  std::vector<float> first;
+  for (const bool given : {false, true, false, true}) {
+    const std::vector<HostTensor> tensors = make_tensors(gemm_template(), kernel.problem(), {}, 7);
+    Buffer a = context.alloc(tensors[0].bytes.size()), b = context.alloc(tensors[1].bytes.size()),
+           d = context.alloc(60 * 136 * 4);
+    a.write(tensors[0].bytes), b.write(tensors[1].bytes), d.fill(kPoison);
+    GemmOperands operands{.a = a, .b = b, .d = d};
+    if (given) operands.workspace = own;
+    kernel.launch(nullptr, operands);
+    context.synchronize();
+    std::vector<float> result(60 * 136);
+    d.copy_to(result);
+    if (first.empty()) first = result;
+    CHECK(result == first);
+  }
+}
+
+TEST_CASE("few tiles and a deep k are shared without being asked", "[gemm]") {
+  const auto chosen = [](int m, int n, int k, const char* target) {
+    const Settings problem = gemm_template().problem(with(shape(m, n, k), {{"a", "bf16"}}));
+    return gemm_template().config(executor().specs(), Target(target), problem, {}).at("stream_k");
+  };
+  CHECK(chosen(256, 256, 65536, "sm_90a") == "yes");
+  CHECK(chosen(4096, 4096, 4096, "sm_90a") == "no");
+  CHECK(chosen(8192, 8192, 8192, "sm_90a") == "no");
+  CHECK(chosen(64, 64, 16, "sm_90a") == "no");
+  CHECK(chosen(256, 256, 65536, "sm_80") == "no");
+}
+
+TEST_CASE("stream-K says where it cannot be", "[gemm]") {
+  const auto says = [](const Settings& problem, const Settings& config, const char* part) {
+    const std::string text = config_refusal(problem, with(config, {{"stream_k", "yes"}}));
+    INFO(text);
+    CHECK(text.find(part) != std::string::npos);
+  };
+  const Settings problem = with(shape(200, 200, 512), {{"a", "bf16"}, {"batch", "2"}});
+  says(problem, {{"strategy", "mma"}}, "with strategy wgmma");
+  says(problem, with(tiles(64, 64), {{"split", "2"}, {"multicast", "none"}}), "split is 1");
+  says(problem, with(tiles(64, 64), {{"split", "1"}, {"multicast", "b"}}), "multicast none");
+  says(with(problem, {{"groups", "masked"}}), tiles(64, 64), "groups is none");
+  says(with(problem, {{"groups", "contiguous"}}), tiles(64, 64), "groups is none");
+  says(problem, with(tiles(64, 256), {{"tile_k", "16"}, {"stages", "2"}, {"epilogue", "direct"}}),
+       "slices of tiles that blocks share");
+}
+
+}  // namespace ptxloom::test::stream_test
