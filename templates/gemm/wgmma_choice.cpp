@@ -14,6 +14,7 @@ namespace {
 // Of which clusters of more than two blocks find room: the SMs of a GPC are no multiple of their size.
 constexpr double kClusterSms = 96;
 constexpr double kCopiedBytes = 56;    // a clock, that an SM gets from L2 when all ask
+constexpr double kMemoryBytes = 18;    // a clock of an SM, that all get from memory
 constexpr double kTakenBytes = 64;     // a clock, that an SM takes, its own copies and another block's
 constexpr double kTileClocks = 1000;   // before the first product of a block's tile and after its last
 constexpr double kStoredBytes = 64;    // a clock, of D by tensor copies
@@ -26,7 +27,9 @@ constexpr int kLeastClocks = 16;       // that a wgmma takes to read A
 constexpr double kPairClocks = 1500;   // of two blocks that share tiles: it pays for a deep k
 constexpr double kMeetClocks = 10000;  // of a split: so many that it is chosen only where it won on an H200
 constexpr double kSummedBytes = 32;    // a clock, of other blocks' sums
-constexpr double kShareClocks = 5000;  // of blocks that share tiles, to wait for each other
+constexpr double kShareClocks = 1500;  // of blocks that share tiles, to wait for each other
+constexpr double kSharedBytes = 14;    // a clock, of sums in the workspace
+constexpr double kUnitSums = 64 * 8;   // of a warpgroup's, that are not dealt out further
 // Of more tiles than these stream-K saves a part of a round among many.
 constexpr double kFewTiles = 2 * kWgmmaSms;
 
@@ -48,11 +51,14 @@ double packing_clocks(const PackPlan& pack) {
              : 0;
 }
 
-/// A block has a part of one tile, or of two, which it leaves, and reads as much of.
+/// A block has a part of one tile, or of two, which it leaves, and reads as much of; more where a tile has
+/// more parts than columns to deal out.
 double shared_clocks(const Problem& p, const Config& c, const WgmmaPlan& plan) {
-  const double parts = 1 + std::min(1.0, tiles_of(p, c) / kWgmmaSms);
+  const double tiles = std::min(1.0, tiles_of(p, c) / kWgmmaSms), parts = 1 / tiles;
   const double rows = std::min(1.0, std::ceil(p.m / 16.0) * 16 / c.tile_m);
-  return kTileClocks + kShareClocks + 2 * parts * rows * plan.stream->slot_bytes / kSummedBytes;
+  const double left = (1 + tiles) * rows * plan.stream->slot_bytes;
+  const double read = left * std::max(1.0, parts * kUnitSums / (c.group_m() * c.group_n()));
+  return kShareClocks + (left + read) / kSharedBytes;
 }
 
 double estimate(const Target& target, const Problem& p, const Config& c) {
@@ -74,10 +80,11 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double read = cluster_sum_bytes(p, c) * (c.split - 1.0) / c.split;
   const double sums = c.split == 1 ? 0 : kMeetClocks + read / kSummedBytes;
   const double step = std::max(products + promotion / c.k_steps(), copies) / hidden;
+  const double memory = input_bytes(p) / kWgmmaSms / kMemoryBytes;
   if (c.stream_k) {
     const double share = std::ceil(stream_steps(p, c) / std::min(kWgmmaSms, plan.stream->blocks));
     const double whole = std::floor(tiles_of(p, c) / kWgmmaSms);
-    return share * c.k_steps() * step + whole * latency + shared_clocks(p, c, plan) +
+    return std::max(share * c.k_steps() * step, memory) + whole * latency + shared_clocks(p, c, plan) +
            packing_clocks(plan.pack);
   }
   const double sms = c.split > 2 ? kClusterSms : kWgmmaSms;
@@ -86,8 +93,9 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double begin_and_end = pairing + packing_clocks(plan.pack);
   // Of two warpgroups that take turns one multiplies while the other stores.
   if (c.turns() > 1)
-    return rounds * std::max(steps * step, (steps * step + latency) / c.turns()) + latency + begin_and_end;
-  return rounds * (resident * steps * step + latency + sums) + begin_and_end;
+    return std::max(rounds * std::max(steps * step, (steps * step + latency) / c.turns()), memory) + latency +
+           begin_and_end;
+  return std::max(rounds * resident * steps * step, memory) + rounds * (latency + sums) + begin_and_end;
 }
 
 // As many as fit, when none are asked for.
