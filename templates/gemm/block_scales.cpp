@@ -11,26 +11,38 @@ std::optional<Reg> address_in(const FunctionInputs& function, std::string_view n
 
 }  // namespace
 
+RowFactors::RowFactors(KernelBuilder& k, const Config& c, int tiles, Order rows, bool of_rows)
+    : k_(k), map_(layout(c.mma, "D")), mma_m_(c.mma_m), order_(rows), of_rows_(of_rows) {
+  for (int tile = 0; tile < tiles; ++tile)
+    for (int reg = 0; reg < map_.registers; ++reg)
+      if (const int row = row_of(tile, reg); !factors_.contains(row)) factors_[row] = k.reg(f32);
+}
+
+int RowFactors::row_of(int tile, int reg) const {
+  return of_rows_ ? order_.origin(tile * mma_m_ + map_.at(0, reg).row) : 0;
+}
+
+void RowFactors::add(const Accumulators& parts, const Accumulators& sums) {
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    for (std::size_t j = 0; j < sums[i].size(); ++j)
+      for (std::size_t reg = 0; reg < sums[i][j].size(); ++reg) {
+        const Reg factor = factors_.at(row_of(static_cast<int>(i), static_cast<int>(reg)));
+        k_.emit("fma.rn.f32", sums[i][j][reg], parts[i][j][reg], factor, sums[i][j][reg]);
+      }
+}
+
 BlockScales::BlockScales(KernelBuilder& k, const Config& config, const FunctionInputs& function,
                          const BlockScaleInputs& in)
     : k_(k),
       c_(config),
       in_(in),
-      map_(layout(config.mma, "D")),
       a_(address_in(function, "scale_a")),
       b_(address_in(function, "scale_b")),
       last_(k.div(k.sub(in.depth, 1), kScaleBlock)),
       depth_(k.reg(u32)),
+      factors_(k, config, in.tiles, in.rows, a_.has_value()),
       read_b_(k.reg(f32)) {
-  for (int tile = 0; tile < in.tiles; ++tile)
-    for (int reg = 0; reg < map_.registers; ++reg)
-      if (const int row = row_of(tile, reg); !rows_.contains(row))
-        rows_[row] = {.inside = k.reg(pred), .read = k.reg(f32), .factor = k.reg(f32)};
-}
-
-// Where only B has scales all rows are alike.
-int BlockScales::row_of(int tile, int reg) const {
-  return a_ ? in_.rows.origin(tile * c_.mma_m + map_.at(0, reg).row) : 0;
+  for (const auto& [row, factor] : factors_.all()) rows_[row] = {.inside = k.reg(pred), .read = k.reg(f32)};
 }
 
 void BlockScales::start(Reg row, Reg column, Reg begin) {
@@ -56,11 +68,12 @@ void BlockScales::start(Reg row, Reg column, Reg begin) {
 // Behind the sums, where no product waits for the factors to arrive.
 void BlockScales::advance() {
   k_.comment("scales of blocks: those of the next stage, and begin to read the ones behind them");
-  for (const auto& [number, row] : rows_) {
+  for (const auto& [number, factor] : factors_.all()) {
+    const Reg of_a = rows_.at(number).read;
     if (a_ && b_)
-      k_.emit("mul.f32", row.factor, row.read, read_b_);
+      k_.emit("mul.f32", factor, of_a, read_b_);
     else
-      k_.emit("mov.f32", row.factor, a_ ? row.read : read_b_);
+      k_.emit("mov.f32", factor, a_ ? of_a : read_b_);
   }
   k_.emit("add.u32", depth_, depth_, c_.tile_k);
   read();
@@ -80,12 +93,7 @@ void BlockScales::read() {
 }
 
 void BlockScales::add(const Accumulators& parts, const Accumulators& sums) {
-  for (std::size_t i = 0; i < sums.size(); ++i)
-    for (std::size_t j = 0; j < sums[i].size(); ++j)
-      for (std::size_t reg = 0; reg < sums[i][j].size(); ++reg) {
-        const Reg factor = rows_.at(row_of(static_cast<int>(i), static_cast<int>(reg))).factor;
-        k_.emit("fma.rn.f32", sums[i][j][reg], parts[i][j][reg], factor, sums[i][j][reg]);
-      }
+  factors_.add(parts, sums);
   advance();
 }
 

@@ -40,17 +40,21 @@ std::string function_text(const Problem& p) {
   return "D = " + (f.scale_d ? "scale_d * (" + text + ")" : text);
 }
 
-void add_function_arguments(LaunchArgumentList& add, const Problem& p) {
+void add_function_arguments(LaunchArgumentList& add, const Problem& p, const TensorMaps& copied) {
   add.scalar("alpha", p.alpha);
   if (p.reads_c()) add.scalar("beta", p.beta);
-  for (const FunctionTensor& tensor : function_tensors(p)) add.pointer(tensor.name);
+  for (const FunctionTensor& tensor : function_tensors(p)) {
+    const auto map = copied.find(tensor.name);
+    map == copied.end() ? add.pointer(tensor.name) : add.map(std::string(tensor.name), map->second);
+  }
 }
 
-FunctionInputs function_parameters(KernelBuilder& k, const Problem& p) {
+FunctionInputs function_parameters(KernelBuilder& k, const Problem& p, const TensorMaps& copied) {
   FunctionInputs in{.alpha = k.param(p.arithmetic, "alpha"), .beta = {}, .scale_d = {}};
   if (p.reads_c()) in.beta = k.param(p.arithmetic, "beta");
   for (const FunctionTensor& tensor : function_tensors(p)) {
-    const Reg address = k.pointer(tensor.type, std::string(tensor.name)).base;
+    const std::string name(tensor.name);
+    const Reg address = copied.contains(name) ? k.tensor_map(name) : k.pointer(tensor.type, name).base;
     if (tensor.each == GemmScale::block)
       in.blocks[tensor.name] = address;
     else if (tensor.each == GemmScale::vector)

@@ -13,7 +13,7 @@
 // What D is of a sum of products:
 //   scale_d * activation(alpha * scale_a * scale_b * sum + beta * C + bias)
 // of which a problem names what it needs. Both strategies' epilogues apply it to each element. Scales of
-// blocks are in the sum already (block_scales.hpp).
+// blocks are in the sum already (block_scales.hpp, staged_scales.hpp).
 namespace ptxloom::gemm_kernel {
 
 /// Numbers in memory that the function reads.
@@ -25,7 +25,9 @@ struct FunctionTensor {
 };
 /// In the order of the kernel's parameters.
 std::vector<FunctionTensor> function_tensors(const Problem& problem);
-void add_function_arguments(LaunchArgumentList& add, const Problem& problem);
+/// Of those that tensor copies bring.
+using TensorMaps = std::map<std::string_view, TensorMap>;
+void add_function_arguments(LaunchArgumentList& add, const Problem& problem, const TensorMaps& copied = {});
 
 /// What the problem has of it: "D = relu(alpha * A * B + bias)".
 std::string function_text(const Problem& problem);
@@ -36,10 +38,10 @@ struct FunctionInputs {
   std::vector<Reg> scales = {};      ///< of A and B as wholes; multiplied late, for they come from memory
   std::optional<Reg> beta, scale_d;  ///< where they are more than nothing
   std::map<std::string_view, Reg> vectors = {};  ///< addresses: bias, scale_a, scale_b
-  std::map<std::string_view, Reg> blocks = {};   ///< addresses: scale_a, scale_b
+  std::map<std::string_view, Reg> blocks = {};   ///< addresses, or those of maps: scale_a, scale_b
 };
 /// Declares the kernel's parameters.
-FunctionInputs function_parameters(KernelBuilder& k, const Problem& problem);
+FunctionInputs function_parameters(KernelBuilder& k, const Problem& problem, const TensorMaps& copied = {});
 
 class FunctionEmitter {
  public:

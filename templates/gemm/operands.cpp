@@ -14,6 +14,8 @@ namespace {
 constexpr std::uint64_t kElementsOfLane = 4;
 // In which A and B are read where they are packed (pack.hpp).
 constexpr std::uint64_t kPackedWord = 4;
+// At which what tensor copies read begins.
+constexpr std::uint64_t kCopiedVector = 16;
 
 std::uint64_t row_length(const Settings& problem, std::string_view name) {
   const auto size = [&](const char* word) { return std::stoull(problem.at(word)); };
@@ -31,6 +33,11 @@ std::uint64_t rows_of(const Settings& problem, std::string_view name) {
 
 bool packs(const Settings& config, std::string_view name, std::uint64_t unit) {
   return config.at("strategy") == "wgmma" && (name == "a" || name == "b") && unit < 16;
+}
+
+bool copies_scales(const Settings& problem, const Settings& config, const std::string& name) {
+  const auto word = problem.find(name);
+  return config.at("strategy") == "wgmma" && word != problem.end() && word->second == "block";
 }
 
 // Bytes that it takes from its beginning on if memory is wound up to turns of `period` bytes.
@@ -70,7 +77,8 @@ std::vector<Area> areas(const Settings& problem, const Settings& config,
   for (const TensorPlan& tensor : tensors) {
     const auto size = static_cast<std::uint64_t>(tensor.type.bytes());
     if (!problem.contains("ld" + tensor.name)) {  // no matrix
-      all.push_back({tensor.name, 1, tensor.bytes(), tensor.bytes(), size});
+      const std::uint64_t unit = copies_scales(problem, config, tensor.name) ? kCopiedVector : size;
+      all.push_back({tensor.name, 1, tensor.bytes(), tensor.bytes(), unit});
       continue;
     }
     const auto number = [&](const std::string& word, std::uint64_t otherwise) {

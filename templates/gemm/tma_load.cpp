@@ -70,9 +70,10 @@ void emit_loads(KernelBuilder& k, const Config& c, const WgmmaPlan& plan, TileSc
       k.comment("load: fill it with the next tiles of A and B along k");
       const Reg full = pipeline.full(cursor), stage = k.fma(cursor.stage, plan.stage_bytes, in.stages);
       k.emit("mbarrier.arrive.expect_tx.shared::cta.b64", Arg::sink(), k.at(full),
-             plan.a.bytes() + plan.b.bytes());
+             plan.a.bytes() + plan.b.bytes() + plan.scales.bytes());
       loads.copy({plan.a, in.a, tile.row, tile.batch}, depth, stage, full);
       loads.copy({plan.b, in.b, tile.column, tile.batch}, depth, k.add(stage, plan.b_at), full);
+      in.scales.copy({tile.row, tile.column, depth}, k.add(stage, plan.scales_at), full);
       pipeline.advance(cursor);
       k.emit("add.u32", depth, depth, c.tile_k);
       return k.lt(depth, portion.depth.end);

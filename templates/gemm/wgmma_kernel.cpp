@@ -94,7 +94,7 @@ class Generator {
     if (by_pointer()) d_source_.pointer = k_.pointer(p_.d.type, "d").base;
     if (p_.reads_c()) c_source_.ld = size_parameter("ldc", p_.c.ld);
     if (by_pointer()) d_source_.ld = size_parameter("ldd", p_.d.ld);
-    function_ = function_parameters(k_, p_);
+    function_ = function_parameters(k_, p_, plan_.scales.maps());
     batches_ = batch_parameters(k_, p_, pointers(p_, c_, plan_), c_.bake == Bake::mnk);
   }
 
@@ -131,7 +131,8 @@ class Generator {
     k_.if_(k_.eq(thread_, 0), [&] {
       k_.comment("the tensor maps, which the first copies would wait for");
       for (const Reg& map : {a_, b_}) k_.emit("prefetch.tensormap", k_.at(map));
-      pipeline.initialise(c_.tile_groups());
+      for (const auto& [name, map] : function_.blocks) k_.emit("prefetch.tensormap", k_.at(map));
+      pipeline.initialise(plan_.readers);
       k_.emit("fence.mbarrier_init.release.cluster");
     });
     if (c_.sharing() == 1) return k_.barrier();
@@ -145,15 +146,15 @@ class Generator {
     k_.emit("elect.sync", Arg::sink(), elected, -1);
     k_.if_(elected, [&] {
       if (packing) packing->await();
-      emit_loads(k_, c_, plan_, tiles, pipeline, {.a = a_, .b = b_, .stages = shared_});
+      ScaleCopies scales(k_, plan_.scales, {k_, m_, depth_}, function_.blocks);
+      emit_loads(k_, c_, plan_, tiles, pipeline, {.a = a_, .b = b_, .stages = shared_, .scales = scales});
     });
   }
 
-  std::optional<BlockScales> block_scales() {
-    if (!p_.function.by_block()) return std::nullopt;
-    return BlockScales(
-        k_, c_, function_,
-        {.m = m_, .n = n_, .depth = depth_, .lane = lane_, .tiles = c_.group_m() / kWgmmaRows});
+  std::optional<StagedScales> staged_scales() {
+    if (!plan_.scales.any()) return std::nullopt;
+    return StagedScales(k_, c_, plan_, {k_, m_, depth_},
+                        {.stages = shared_, .row = warp_row_, .column = column_, .lane = lane_});
   }
 
   void multiply(TileScheduler& tiles, Pipeline& pipeline) {
@@ -165,12 +166,12 @@ class Generator {
     row_ = c_.groups_m() > 1 ? k_.mul(group, c_.group_m()) : none;
     column_ = c_.warps_n > 1 ? k_.mul(group, c_.group_n()) : none;
     warp_row_ = k_.fma(k_.and_(warp_, kWarpsOfGroup - 1), 16, row_);
-    std::optional<BlockScales> scales = block_scales();
+    std::optional<StagedScales> scales = staged_scales();
     const WgmmaInputs in{.stages = shared_,
                          .row = row_,
                          .column = column_,
                          .turn = turn,
-                         .leads = leads_,
+                         .releases = scales ? k_.eq(lane_, 0) : leads_,
                          .scales = scales ? &*scales : nullptr};
     WgmmaLoop loop(k_, c_, plan_, pipeline, in);
     std::optional<StreamSums> sums = stream_sums();
@@ -179,8 +180,7 @@ class Generator {
       stores.buffers = k_.fma(group, kStoreBuffers * plan_.store.bytes(), k_.add(shared_, plan_.stores_at));
     const auto compute = [&](const Portion& portion) {
       const TileOrigin& tile = portion.tile;
-      if (scales)
-        scales->start(k_.add(tile.row, warp_row_), k_.add(tile.column, column_), portion.depth.begin);
+      if (scales) scales->start(tile.row, k_.add(tile.column, column_), portion.depth.begin);
       loop.run(k_.sub(portion.depth.end, portion.depth.begin));
       const auto store = [&] { store_tile(loop.accumulators(), tile, stores); };
       if (!sums) return store();
@@ -315,7 +315,7 @@ LaunchPlan launch_plan(const Problem& p, const Config& c, const WgmmaPlan& plan)
   if (by_pointer(c, plan)) add.pointer("d");
   if (p.reads_c()) add.size("ldc", p.c.ld);
   if (by_pointer(c, plan)) add.size("ldd", p.d.ld);
-  add_function_arguments(add, p);
+  add_function_arguments(add, p, plan.scales.maps());
   add_batch_arguments(add, pointers(p, c, plan));
   return launch;
 }

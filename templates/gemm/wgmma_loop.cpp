@@ -89,7 +89,7 @@ void WgmmaLoop::multiply(const std::vector<Reg>& sums, Reg a, Reg b, Reg add) {
 }
 
 void WgmmaLoop::release(Reg barrier) {
-  k_.guarded(in_.leads, [&] { pipeline_.release(barrier); });
+  k_.guarded(in_.releases, [&] { pipeline_.release(barrier); });
 }
 
 void WgmmaLoop::run(Reg depth) {
@@ -117,6 +117,7 @@ void WgmmaLoop::run_promoted(Reg steps) {
     k_.pragma("\"nounroll\"");
     await_stage();
     multiply_stage(true);
+    if (in_.scales) in_.scales->read(cursor_.stage);
     k_.emit("wgmma.wait_group.sync.aligned", 0);
     release(pipeline_.empty(cursor_));
     pipeline_.advance(cursor_);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "block_scales.hpp"
 #include "pipeline.hpp"
-#include "wgmma_plan.hpp"
+#include "staged_scales.hpp"
 
 // The main loop of a warpgroup that multiplies: its rows and columns of a tile of D, accumulated over the
 // stages of the pipeline. One group of wgmma is always in flight: while it runs, the warpgroup waits for the
@@ -21,11 +20,11 @@ struct Turn {
 };
 
 struct WgmmaInputs {
-  Reg stages;                     ///< shared address of stage 0
-  Reg row, column;                ///< of the warpgroup's part in the tile; the same in all its threads
-  std::optional<Turn> turn;       ///< of a warpgroup that computes every other tile
-  Reg leads;                      ///< predicate: this thread speaks for its warpgroup
-  BlockScales* scales = nullptr;  ///< that sums of a stage are promoted with, where there are any
+  Reg stages;                      ///< shared address of stage 0
+  Reg row, column;                 ///< of the warpgroup's part in the tile; the same in all its threads
+  std::optional<Turn> turn;        ///< of a warpgroup that computes every other tile
+  Reg releases;                    ///< predicate: this thread speaks for a reader of stages
+  StagedScales* scales = nullptr;  ///< that sums of a stage are promoted with, where there are any
 };
 
 class WgmmaLoop {

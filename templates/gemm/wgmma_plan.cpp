@@ -38,8 +38,10 @@ WgmmaPlan::WgmmaPlan(const TargetInfo& chip, const Problem& p, const Config& c)
     : pack(p),
       a(pack.a().matrix, c.tile_m, c.group_m(), c.tile_k, c.multicast == Multicast::a ? c.sharing() : 1),
       b(pack.b().matrix, c.tile_n, c.group_n(), c.tile_k, c.multicast == Multicast::b ? c.sharing() : 1),
+      scales(p, c),
       b_at(aligned(a.bytes())),
-      stage_bytes(b_at + aligned(b.bytes())),
+      scales_at(b_at + aligned(b.bytes())),
+      stage_bytes(scales_at + aligned(scales.bytes())),
       store(store_box(p, c)),
       // A tensor copy to global memory writes whole units of 16 bytes, beyond the end of a row too.
       copies_d(alignment(p.d, p.n, true) == 16),
@@ -47,6 +49,7 @@ WgmmaPlan::WgmmaPlan(const TargetInfo& chip, const Problem& p, const Config& c)
       barriers_at(stores_at + (c.staged ? kStoreBuffers * c.groups() * aligned(store.bytes()) : 0)),
       shared_bytes(barriers_at + Pipeline::bytes(c.stages)),
       promotes(p.promoted),
+      readers(scales.any() ? c.tile_warps() : c.tile_groups()),
       needed_registers(sum_registers(p, c) + kOtherRegisters) {
   if (c.stream_k) stream.emplace(p, c, pack.workspace_bytes());
   const auto fits = [&](int blocks) {

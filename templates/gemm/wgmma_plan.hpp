@@ -3,14 +3,15 @@
 
 #include "batch.hpp"
 #include "pack.hpp"
+#include "scale_tile.hpp"
 #include "stream_sums.hpp"
 #include "tma_tile.hpp"
 
-// How strategy wgmma deals a block's shared memory out: stages of A and B, for each warpgroup two buffers in
-// which D waits to be stored, the barriers; and how many blocks an SM then holds. Registers are not moved
-// from the warp that loads to those that multiply: nvJitLink compiles what might be linked with more, and
-// ignores setmaxnreg there (ptxas-C7504). Beside that one warp two warpgroups have 168 registers a thread,
-// one has 255.
+// How strategy wgmma deals a block's shared memory out: stages of A, B and scales of blocks, for each
+// warpgroup two buffers in which D waits to be stored, the barriers; and how many blocks an SM then holds.
+// Registers are not moved from the warp that loads to those that multiply: nvJitLink compiles what might be
+// linked with more, and ignores setmaxnreg there (ptxas-C7504). Beside that one warp two warpgroups have 168
+// registers a thread, one has 255.
 namespace ptxloom::gemm_kernel {
 
 inline constexpr int kWarpsOfGroup = 4;
@@ -33,10 +34,11 @@ struct WgmmaPlan {
 
   PackPlan pack;
   OperandTile a, b;
-  int b_at = 0;         ///< of B in a stage
-  int stage_bytes = 0;  ///< from one stage to the next
-  Box store;            ///< of D, or of a slice of it; its rows are those of one wgmma
-  bool copies_d;        ///< tensor copies store its boxes; else threads do, row by row
+  ScaleTile scales;
+  int b_at = 0, scales_at = 0;  ///< in a stage
+  int stage_bytes = 0;          ///< from one stage to the next
+  Box store;                    ///< of D, or of a slice of it; its rows are those of one wgmma
+  bool copies_d;                ///< tensor copies store its boxes; else threads do, row by row
   int stores_at = 0, barriers_at = 0;
   int shared_bytes = 0;
 
@@ -44,6 +46,7 @@ struct WgmmaPlan {
   std::uint64_t workspace_bytes() const { return stream ? stream->workspace_bytes : pack.workspace_bytes(); }
 
   bool promotes;  ///< the sums of each stage, into others
+  int readers;    ///< that release a stage: warpgroups, or, where these read scales of it, their warps
   int blocks_per_sm = 1;
   int needed_registers = 0;  ///< of a thread that multiplies, roughly
 };

@@ -18,6 +18,7 @@ constexpr int kMostCopies = 16;       // of a stage; the producer has few regist
 constexpr int kTensorAlignment = 16;  // bytes
 constexpr std::uint64_t kMostPacked = std::uint64_t{32} << 30;  // bytes; units of 16 are counted by 32 bits
 constexpr double kMostSteps = std::uint64_t{1} << 31;
+constexpr std::uint64_t kMostScales = std::uint64_t{1} << 30;  // of blocks; coordinates have 31 bits
 constexpr int kLeastCopiedRow = 32;  // columns; narrower boxes are more work than storing from registers
 
 bool aligned(Type type, std::uint64_t elements) {
@@ -42,6 +43,12 @@ std::vector<Rule> wgmma_rules() {
        {},
        [](const Target&, const Problem& p, const Config&) {
          return PackPlan(p).workspace_bytes() <= kMostPacked;
+       }},
+      {"strategy wgmma copies up to 4 GiB of scales of blocks; use mma",
+       {},
+       [](const Target&, const Problem& p, const Config& c) {
+         const ScaleTile scales(p, c);
+         return std::max(scales.a.factors, scales.b.factors) <= kMostScales;
        }},
       {"strategy wgmma transposes elements of 16 bits only: others want A and B contiguous along k, "
        "a_layout=row and b_layout=col; use mma",

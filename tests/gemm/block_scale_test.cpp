@@ -113,6 +113,19 @@ TEST_CASE("scales of blocks in tiles of every shape and depth", "[gemm]") {
   run(with(problem, {{"scale_b", "none"}}), {{"strategy", "wgmma"}, {"tile_n", "40"}});
 }
 
+TEST_CASE("scales of blocks come with the stages, wherever their rows begin", "[gemm]") {
+  const Settings below{{"tile_m", "128"}, {"tile_n", "128"}, {"warps_m", "8"}, {"warps_n", "1"}},
+      beside{{"tile_m", "64"}, {"tile_n", "256"}, {"warps_m", "4"}, {"warps_n", "2"}},
+      tall{{"tile_m", "256"}, {"tile_n", "64"}, {"warps_m", "8"}, {"warps_n", "1"}};
+  for (int i = 0; i < 4; ++i) {  // rows of scale_a have m factors, those of scale_b 1 to 4; blocks walk tiles
+    const Settings problem = with(with(shape(385 + i, 336, 128 * i + 70), kBlocks),
+                                  {{"a", "e4m3"}, {"lda", "512"}, {"ldb", "528"}});
+    for (const Settings& tiles : {below, beside, tall})
+      run(problem,
+          with(tiles, {{"strategy", "wgmma"}, {"stages", "3"}, {"static", i % 2 == 0 ? "none" : "mnk"}}));
+  }
+}
+
 TEST_CASE("scales of blocks where A and B are not contiguous along k", "[gemm]") {
   for (const char* a : {"e4m3", "bf16"})
     for (const auto& [a_layout, b_layout] : {std::array{"row", "row"}, {"col", "row"}, {"col", "col"}}) {
@@ -192,16 +205,18 @@ TEST_CASE("what scales of blocks do not go with is refused", "[gemm]") {
              "lie in one block of 128"));
   CHECK(says(refusal({{"a", "e4m3"}}, {{"tile_k", "256"}, {"strategy", "mma"}}), "tile_k is 128 at most"));
   CHECK(says(refusal({{"a", "e4m3"}, {"scale_b", "row"}}, {}), "scale_b"));
+  CHECK(says(refusal({{"a", "e4m3"}, {"m", "16777216"}, {"k", "16384"}}, {{"strategy", "wgmma"}}),
+             "up to 4 GiB of scales"));
 }
 
 TEST_CASE("GemmProblem has scales of blocks, which a launch wants", "[gemm]") {
-  const Gemm made =
-      gemm(executor(),
-           {.m = 64, .n = 64, .k = 200, .a = bf16, .scale_a = GemmScale::block, .scale_b = GemmScale::block});
+  const GemmProblem problem{
+      .m = 64, .n = 64, .k = 200, .a = bf16, .scale_a = GemmScale::block, .scale_b = GemmScale::block};
+  const Gemm made = gemm(executor(), problem, {{"strategy", "mma"}});
   CHECK(made.problem().at("scale_a") == "block");
   CHECK(made.problem().at("scale_b") == "block");
   std::vector<std::uint16_t> a(64 * 200), b(64 * 200);
-  std::vector<float> d(64 * 64), scale(129);  // which may begin anywhere
+  std::vector<float> d(64 * 64), scale(129);  // which may begin anywhere, unless tensor copies bring them
   const GemmOperands operands{.a = a.data(), .b = b.data(), .d = d.data(), .scale_a = scale.data() + 1};
   CHECK(error_of([&] { made.launch(nullptr, operands); }).diagnostics().front().message ==
         "scale_b is not given");
@@ -209,6 +224,9 @@ TEST_CASE("GemmProblem has scales of blocks, which a launch wants", "[gemm]") {
   overlapping.scale_b = d.data() + 5;
   CHECK(error_of([&] { made.launch(nullptr, overlapping); }).diagnostics().front().code ==
         "overlapping-operands");
+  const Gemm copying = gemm(executor(), problem, {{"strategy", "wgmma"}});
+  CHECK(error_of([&] { copying.launch(nullptr, operands); }).diagnostics().front().code ==
+        "misaligned-operand");
 }
 
 }  // namespace ptxloom::test::block_scale_test
