@@ -62,6 +62,9 @@ std::vector<Rule> mma_rules() {
       {"mma.sync knows no multicast",
        {"multicast"},
        [](const Target&, const Problem&, const Config& c) { return c.multicast == Multicast::none; }},
+      {"mma.sync knows no swap",
+       {"swap"},
+       [](const Target&, const Problem&, const Config& c) { return !c.swap; }},
       {"mma.sync takes up to 6 stages",
        {"stages"},
        [](const Target&, const Problem&, const Config& c) { return c.stages <= 6; }},
@@ -116,6 +119,17 @@ const std::vector<Rule>& table() {
          [](const Target&, const Problem&, const Config& c) {
            return (c.strategy == Strategy::wgmma) == is_wgmma(c.shape);
          }},
+        {"with swap each lane stores its own elements of D: epilogue=direct",
+         {"swap", "epilogue"},
+         [](const Target&, const Problem&, const Config& c) { return !c.swap || !c.staged; }},
+        {"groups are of rows of D, which a kernel with swap has as columns: swap=no",
+         {"swap"},
+         [](const Target&, const Problem& p, const Config& c) {
+           return !c.swap || p.groups == GemmGroups::none;
+         }},
+        {"scales of blocks are of rows of A and of 128 columns of B, which change places with swap: swap=no",
+         {"swap"},
+         [](const Target&, const Problem& p, const Config& c) { return !c.swap || !p.function.by_block(); }},
         {"k is split among the blocks of a cluster, which the target has not",
          {"split"},
          [](const Target&, const Problem&, const Config& c) { return c.split == 1 || c.clusters; }},

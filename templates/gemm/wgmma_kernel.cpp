@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <tuple>
+
 #include "cluster_sum.hpp"
 #include "launch.hpp"
 #include "tma_load.hpp"
@@ -24,9 +26,9 @@ std::vector<std::string_view> pointers(const Problem& p, const Config& c, const 
 
 class Generator {
  public:
-  Generator(std::shared_ptr<const Specs> specs, const Target& target, const Problem& p, const Config& c,
-            const WgmmaPlan& plan)
-      : k_(std::move(specs), "gemm", target), p_(p), c_(c), plan_(plan) {}
+  Generator(std::shared_ptr<const Specs> specs, const Target& target, const Problem& given,
+            const Problem& seen, const Config& c, const WgmmaPlan& plan)
+      : k_(std::move(specs), "gemm", target), p_(given), seen_(seen), c_(c), plan_(plan) {}
 
   ir::Module run() {
     k_.require_block(static_cast<std::uint32_t>(c_.threads()));
@@ -36,7 +38,7 @@ class Generator {
     place();
     Pipeline pipeline(k_, c_.stages, c_.sharing(), k_.add(shared_, plan_.barriers_at));
     start(pipeline);
-    TileScheduler tiles(k_, p_, c_, m_, n_, batches_);
+    TileScheduler tiles(k_, seen_, c_, m_, n_, batches_);
     part_ = tiles.part(depth_);
     std::optional<Packing> packing = pack();
     k_.if_(
@@ -48,14 +50,15 @@ class Generator {
 
  private:
   void describe() {
+    if (c_.swap) k_.header("rows of D are columns of the product: D^T = B^T A^T");
     const auto box = [](const Box& b) { return fmt::format("{} rows of {} bytes", b.rows, b.row_bytes); };
     for (const PackedMatrix* one : {&plan_.pack.a(), &plan_.pack.b()})
       if (one->packed)
         k_.header(
             fmt::format("{} is packed into rows of {} elements first", one->matrix.name, one->matrix.ld));
-    k_.header(fmt::format("{} stages of {} bytes: A in {} boxes of {}, B in {} boxes of {}", c_.stages,
-                          plan_.stage_bytes, plan_.a.boxes(), box(plan_.a.box()), plan_.b.boxes(),
-                          box(plan_.b.box())));
+    k_.header(fmt::format("{} stages of {} bytes: {} in {} boxes of {}, {} in {} boxes of {}", c_.stages,
+                          plan_.stage_bytes, seen_.a.name, plan_.a.boxes(), box(plan_.a.box()), seen_.b.name,
+                          plan_.b.boxes(), box(plan_.b.box())));
     k_.header(fmt::format("{} warpgroups of {} x {} multiply{} and store D {}; one warp more loads",
                           c_.groups(), c_.group_m(), c_.group_n(), plan_.promotes ? ", promote" : "",
                           store_text(box(plan_.store))));
@@ -73,11 +76,12 @@ class Generator {
 
   void parameters() {
     k_.section("parameters");
-    m_ = size_parameter("m", p_.m);
-    n_ = size_parameter("n", p_.n);
+    const Reg m = size_parameter("m", p_.m), n = size_parameter("n", p_.n);
+    std::tie(m_, n_) = c_.places(m, n);
     depth_ = size_parameter("k", p_.k);
-    a_ = operand_map(p_.a, plan_.pack.a());
-    b_ = operand_map(p_.b, plan_.pack.b());
+    const auto [packed_a, packed_b] = c_.places(&plan_.pack.a(), &plan_.pack.b());
+    const Reg a = operand_map(p_.a, *packed_a), b = operand_map(p_.b, *packed_b);
+    std::tie(a_, b_) = c_.places(a, b);
     if (plan_.pack.any()) workspace_ = k_.pointer(b8, "workspace").base;
     if (p_.reads_c()) c_source_.pointer = k_.pointer(p_.c.type, "c").base;
     by_copies() ? d_map_ = k_.tensor_map("d") : d_source_.pointer = k_.pointer(p_.d.type, "d").base;
@@ -196,7 +200,7 @@ class Generator {
       emit_cluster_sum(k_, p_, c_, loop.accumulators(), sum, [&](const Accumulators& sums, int first) {
         result.accumulators = sums;
         result.warp_column = first == 0 ? column : k_.add(column, first);
-        if (!c_.staged) return ResultPart(k_, p_, narrow, result).store();
+        if (!c_.staged) return ResultPart(k_, p_, narrow, c_.swap ? swapped(result) : result).store();
         if (p_.d.stride > 0) stores.batch = tile.batch;
         if (p_.groups == GemmGroups::masked) stores.rows = tile.rows;
         stores.row = k_.add(tile.row, row);
@@ -208,10 +212,11 @@ class Generator {
   }
 
   KernelBuilder k_;
-  const Problem& p_;
+  const Problem& p_;     // as it is given: parameters and the result follow it
+  const Problem& seen_;  // all else
   const Config& c_;
   const WgmmaPlan& plan_;
-  Reg m_, n_, depth_, a_, b_, d_map_, workspace_;
+  Reg m_, n_, depth_, a_, b_, d_map_, workspace_;  // of the product that is computed
   std::vector<PackSource> sources_;
   FunctionInputs function_;
   BatchInputs batches_;
@@ -234,15 +239,17 @@ std::uint32_t packing_blocks(const PackPlan& pack, const Config& c) {
   return (pack.pieces() + warps - 1) / warps * static_cast<std::uint32_t>(c.cluster());
 }
 
-LaunchPlan launch_plan(const Problem& p, const Config& c, const WgmmaPlan& plan) {
-  LaunchPlan launch = tile_grid(p, c);
+LaunchPlan launch_plan(const Problem& p, const Problem& seen, const Config& c, const WgmmaPlan& plan) {
+  LaunchPlan launch = tile_grid(seen, c);
   if (c.split == 1) launch.blocks_per_sm = static_cast<std::uint32_t>(plan.blocks_per_sm);
   launch.shared_bytes = static_cast<std::uint32_t>(plan.shared_bytes);
   if (c.split == 1) launch.grid[0] = std::max(launch.grid[0], packing_blocks(plan.pack, c));
   LaunchArgumentList add{p, launch.arguments};
   add.size("m", p.m), add.size("n", p.n), add.size("k", p.k);
-  add_operand(add, plan.a, p.a.name, plan.pack.a());
-  add_operand(add, plan.b, p.b.name, plan.pack.b());
+  const auto [a, b] = c.places(&plan.a, &plan.b);
+  const auto [packed_a, packed_b] = c.places(&plan.pack.a(), &plan.pack.b());
+  add_operand(add, *a, p.a.name, *packed_a);
+  add_operand(add, *b, p.b.name, *packed_b);
   if (plan.pack.any()) add.pointer(kWorkspace);
   launch.workspace_bytes = plan.pack.workspace_bytes();
   if (p.reads_c()) add.pointer("c");
@@ -259,9 +266,10 @@ LaunchPlan launch_plan(const Problem& p, const Config& c, const WgmmaPlan& plan)
 
 Emitted emit_wgmma_kernel(std::shared_ptr<const Specs> specs, const Target& target, const Problem& problem,
                           const Config& config) {
-  const WgmmaPlan plan(target.info(), problem, config);
-  const LaunchPlan launch = launch_plan(problem, config, plan);
-  return {Generator(std::move(specs), target, problem, config, plan).run(), launch};
+  const Problem seen = seen_by(config, problem);
+  const WgmmaPlan plan(target.info(), seen, config);
+  const LaunchPlan launch = launch_plan(problem, seen, config, plan);
+  return {Generator(std::move(specs), target, problem, seen, config, plan).run(), launch};
 }
 
 }  // namespace ptxloom::gemm_kernel
