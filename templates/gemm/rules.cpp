@@ -122,11 +122,6 @@ const std::vector<Rule>& table() {
         {"with swap each lane stores its own elements of D: epilogue=direct",
          {"swap", "epilogue"},
          [](const Target&, const Problem&, const Config& c) { return !c.swap || !c.staged; }},
-        {"groups are of rows of D, which a kernel with swap has as columns: swap=no",
-         {"swap"},
-         [](const Target&, const Problem& p, const Config& c) {
-           return !c.swap || p.groups == GemmGroups::none;
-         }},
         {"scales of blocks are of rows of A and of 128 columns of B, which change places with swap: swap=no",
          {"swap"},
          [](const Target&, const Problem& p, const Config& c) { return !c.swap || !p.function.by_block(); }},
@@ -148,7 +143,13 @@ const std::vector<Rule>& table() {
          "divides 128, with multicast=b 64",
          {"tile_m", "multicast"},
          [](const Target&, const Problem& p, const Config& c) {
-           return p.groups != GemmGroups::contiguous || kGroupRows % c.cluster_m() == 0;
+           return c.swap || p.groups != GemmGroups::contiguous || kGroupRows % c.cluster_m() == 0;
+         }},
+        {"with swap the rows of a tile, or of two that share A, belong to one group: with groups=contiguous "
+         "tile_n divides 128, with multicast=a 64",
+         {"tile_n", "multicast"},
+         [](const Target&, const Problem& p, const Config& c) {
+           return !c.swap || p.groups != GemmGroups::contiguous || kGroupRows % c.cluster_n() == 0;
          }},
         {"scales of blocks change every 128 of k: tile_k is 128 at most",
          {"tile_k"},

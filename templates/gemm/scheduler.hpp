@@ -14,10 +14,10 @@
 // such: behind the rows of its group, or of rows that have no B.
 namespace ptxloom::gemm_kernel {
 
-/// The first row and column of a tile of D.
+/// The first row and column of a tile of D, with `swap` of D's transpose.
 struct TileOrigin {
   Reg row, column;
-  Reg rows;                       ///< that this D has: m, or those of the group
+  Reg rows;                       ///< that D has: m of the problem, or those of the group
   std::optional<Reg> batch = {};  ///< where there may be several
 };
 
@@ -28,7 +28,7 @@ struct DepthPart {
 
 class TileScheduler {
  public:
-  /// `m`, `n`: of the problem, in registers.
+  /// `m`, `n`: of the problem as the configuration sees it, in registers.
   TileScheduler(KernelBuilder& k, const Problem& problem, const Config& config, Reg m, Reg n,
                 const BatchInputs& batches);
 
@@ -53,7 +53,8 @@ class TileScheduler {
   const Config& c_;
   const BatchInputs& batches_;
   std::optional<std::uint32_t> known_m_, known_n_;  // tiles, or pairs of them, where sizes are baked in
-  Reg m_, tiles_m_, tiles_n_;
+  Reg rows_;                                        // of D
+  Reg tiles_m_, tiles_n_;
   Reg rank_;  // in such a pair
 };
 

@@ -179,11 +179,12 @@ class Generator {
         return ResultSource{of_batch(k_, batches_, matrix.name, matrix.type, source.pointer, tile.batch),
                             source.ld};
       };
+      const auto [m, n] = c_.places(tile.rows, c_.places(m_, n_).second);
       EpilogueInputs result{.accumulators = {},
                             .row_order = {},
                             .column_order = {},
-                            .m = tile.rows,
-                            .n = n_,
+                            .m = m,
+                            .n = n,
                             .block_row = tile.row,
                             .block_column = tile.column,
                             .warp_row = warp_row,

@@ -55,18 +55,19 @@ std::vector<std::string> arguments(const RunResult& run) {
 
 /// Swapped: right, nothing written beside D, called like a kernel that does not swap, and the same to the bit
 /// where that one sums along k in the same steps.
-RunResult check(const Settings& problem, const Settings& config, bool same_sums = true) {
+RunResult check(const Settings& problem, const Settings& config, bool same_sums = true,
+                const std::vector<HostTensor>& inputs = {}) {
   const Settings tile_k = config.contains("tile_k") ? Settings{{"tile_k", config.at("tile_k")}} : Settings{};
   const auto split = config.find("split");
   const Settings plain = with(tile_k, {{"strategy", "wgmma"},
                                        {"swap", "no"},
                                        {"epilogue", "direct"},
                                        {"split", split == config.end() ? "1" : split->second}});
-  RunResult swapped = run_gemm(problem, with(config, {{"swap", "yes"}}));
+  RunResult swapped = run_gemm(problem, with(config, {{"swap", "yes"}}), inputs);
   CHECK(swapped.kernel.config.at("strategy") == "wgmma");
   CHECK(swapped.kernel.kernel.ptx().find("D^T = B^T A^T") != std::string::npos);
   CHECK(touched(swapped) == 0);
-  const RunResult usual = run_gemm(problem, plain);
+  const RunResult usual = run_gemm(problem, plain, inputs);
   CHECK(arguments(swapped) == arguments(usual));
   if (same_sums) CHECK((result_of(swapped).bytes == result_of(usual).bytes));
   return swapped;
@@ -148,6 +149,29 @@ TEST_CASE("batches of few rows", "[gemm]") {
     check(with(problem, {{"ldd", "408"}, {"stride_d", "136"}}), config);  // side by side
   }
   check(with(problem, {{"k", "67"}}), tiles(64, 16));
+}
+
+TEST_CASE("groups of few rows", "[gemm]") {
+  const Settings masked =
+      with(shape(40, 200, 72), {{"a", "bf16"}, {"d", "bf16"}, {"batch", "7"}, {"groups", "masked"}});
+  const HostTensor rows = numbers(masked, "group_rows", {0, 1, 16, 17, 40, 41, -1});
+  for (const Settings& more :
+       {Settings{{"multicast", "none"}}, Settings{{"multicast", "a"}}, Settings{{"multicast", "b"}},
+        Settings{{"static", "none"}}, Settings{{"split", "2"}, {"tile_k", "32"}}}) {
+    const RunResult run = check(masked, with(tiles(64, 16), more), true, {rows});
+    CHECK(run.verdict.checked == 200 * (0 + 1 + 16 + 17 + 40 + 40));
+  }
+  check(with(masked, {{"k", "67"}, {"stride_b", "0"}, {"bias", "f32"}, {"scale_a", "row"}}), tiles(64, 24),
+        true, {rows});
+  const Settings contiguous =
+      with(shape(500, 136, 72), {{"a", "bf16"}, {"beta", "2"}, {"batch", "3"}, {"groups", "contiguous"}});
+  const HostTensor groups = numbers(contiguous, "group_of_rows", {2, -1, 0, 3});
+  for (const char* multicast : {"none", "a", "b"})
+    for (const int tile : {16, 64}) {
+      const RunResult run =
+          check(contiguous, with(tiles(64, tile), {{"multicast", multicast}}), true, {groups});
+      CHECK(run.verdict.checked == 136 * 2 * 128);
+    }
 }
 
 TEST_CASE("few rows with k split, with shared tiles, and with more tiles than blocks", "[gemm]") {
@@ -233,8 +257,9 @@ TEST_CASE("swap says where it cannot be", "[gemm]") {
   };
   says({}, {{"epilogue", "staged"}}, "epilogue=direct");
   says({}, {{"strategy", "mma"}}, "mma.sync knows no swap");
-  says({{"batch", "2"}, {"groups", "masked"}}, {}, "groups are of rows of D");
-  says({{"batch", "2"}, {"groups", "contiguous"}}, {}, "groups are of rows of D");
+  const Settings contiguous{{"batch", "2"}, {"groups", "contiguous"}};
+  says(contiguous, with(tiles(64, 24), {{"multicast", "none"}}), "tile_n divides 128");
+  says(contiguous, with(tiles(64, 128), {{"multicast", "a"}}), "with multicast=a 64");
   says({{"a", "e4m3"}, {"scale_a", "block"}}, {}, "scales of blocks");
   says({{"a", "e4m3"}, {"scale_b", "block"}}, {}, "scales of blocks");
   says({}, {{"strategy", "wgmma"}, {"tile_m", "16"}, {"warps_m", "4"}}, "64 or 128 rows");
