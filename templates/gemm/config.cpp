@@ -50,6 +50,8 @@ struct Scored {
 
 }  // namespace
 
+Problem seen_by(const Config& c, const Problem& p) { return c.swap ? transposed(p) : p; }
+
 double tiles_of(const Problem& p, const Config& c) {
   return std::ceil(double(p.m) / c.cluster_m()) * std::ceil(double(p.n) / c.cluster_n()) * c.sharing() *
          p.results();
@@ -109,6 +111,7 @@ constexpr Word kWords[] = {
        c.strategy = word == "wgmma" ? Strategy::wgmma : Strategy::mma;
      }},
     {"stream_k", [](Config& c, std::string_view word) { c.stream_k = word == "yes"; }},
+    {"swap", [](Config& c, std::string_view word) { c.swap = word == "yes"; }},
     {"tile_k", [](Config& c, std::string_view word) { c.tile_k = number(word); }},
     {"tile_m", [](Config& c, std::string_view word) { c.tile_m = number(word); }},
     {"tile_n", [](Config& c, std::string_view word) { c.tile_n = number(word); }},
@@ -266,9 +269,10 @@ std::vector<std::string> mma_shapes(const ParameterSpace& space, const Specs& sp
 
 Config read_config(const Specs& specs, const Target& target, const Problem& problem, const Settings& words) {
   Config c = base_config(specs, target, problem, words, words.at("mma"));
-  if (c.strategy == Strategy::wgmma && inadmissible(target, problem, c).empty()) {
+  const Problem seen = seen_by(c, problem);
+  if (c.strategy == Strategy::wgmma && inadmissible(target, seen, c).empty()) {
     c.mma_n = c.group_n();
-    c.mma = select_wgmma(specs, target, problem, c.shape, std::to_string(c.mma_n));
+    c.mma = select_wgmma(specs, target, seen, c.shape, std::to_string(c.mma_n));
   }
   return c;
 }
@@ -291,6 +295,7 @@ Settings words_of(const Config& c) {
   constexpr std::array kSchedules = {"cooperative", "pingpong"};
   const auto number = [](int value) { return std::to_string(value); };
   return {{"strategy", c.strategy == Strategy::wgmma ? "wgmma" : "mma"},
+          {"swap", c.swap ? "yes" : "no"},
           {"tile_m", number(c.tile_m)},
           {"tile_n", number(c.tile_n)},
           {"tile_k", number(c.tile_k)},

@@ -3,11 +3,14 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "problem.hpp"
 
-// A configuration as typed data, and which of them a problem and a target admit.
+// A configuration as typed data, and which of them a problem and a target admit. With `swap` a kernel
+// computes D's transpose: its tiles and warps, rules and estimates are about that product (seen_by), and only
+// parameters and the result about the problem as it is given.
 namespace ptxloom::gemm_kernel {
 
 enum class Strategy { mma, wgmma };
@@ -27,6 +30,7 @@ Access access_of(const Specs& specs, const Target& target, const Matrix& matrix)
 
 struct Config {
   Strategy strategy = Strategy::mma;
+  bool swap = false;  ///< D^T = B^T A^T
   int tile_m = 0, tile_n = 0, tile_k = 0;
   int warps_m = 0, warps_n = 0;
   int stages = 0;
@@ -58,6 +62,11 @@ struct Config {
   int warp_m() const { return tile_m / warps_m; }
   int warp_n() const { return tile_n / warps_n; }
   int k_steps() const { return tile_k / mma_k; }
+  /// What belongs to A and to B, or to m and to n, in the order of the product that is computed; and back.
+  template <typename T>
+  std::pair<T, T> places(T first, T second) const {
+    return swap ? std::pair(second, first) : std::pair(first, second);
+  }
 
   int groups_m() const { return warps_m / 4; }
   int groups() const { return tile_groups() * turns(); }
@@ -65,6 +74,11 @@ struct Config {
   int group_m() const { return tile_m / groups_m(); }
   int group_n() const { return warp_n(); }
 };
+
+/// The product that a configuration's kernel computes.
+Problem seen_by(const Config& config, const Problem& problem);
+/// Rows of D that are few: where it is worth looking whether to swap.
+inline constexpr std::uint32_t kFewRows = 64;
 
 /// A or B as the configuration divides it: extents along m or n.
 struct OperandPlan {

@@ -251,6 +251,12 @@ Problem::Problem(const ParameterSpace& space, const Settings& given) {
   promoted = words.at("sums") == "promoted" || function.by_block();
 }
 
+Problem transposed(Problem p) {
+  std::swap(p.m, p.n);
+  std::swap(p.a, p.b);
+  return p;
+}
+
 std::string activation_word(Activation activation) {
   for (const auto& [word, value] : kActivations)
     if (value == activation) return std::string(word);

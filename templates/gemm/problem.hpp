@@ -73,6 +73,10 @@ struct Problem {
   std::uint32_t results() const { return groups == GemmGroups::contiguous ? 1 : batch; }
 };
 
+/// The same product as D^T = B^T A^T: A and B, m and n have changed places. C, D and what becomes of sums are
+/// still those of D.
+Problem transposed(Problem problem);
+
 /// The words of a problem, checked and whole: defaults that depend on other words (d, c, tight strides)
 /// filled in.
 Settings complete_problem(const ParameterSpace& space, const Settings& given);

@@ -8,6 +8,13 @@ namespace ptxloom::gemm_kernel {
 namespace {
 
 // Element (row, column) of lane 0 moves by lane / 4 rows and lane % 4 pairs of columns from lane to lane.
+Reg rows_of_lane(KernelBuilder& k, const EpilogueInputs& in) {
+  return k.mul(k.shr(in.lane, 2), in.row_order.step());
+}
+Reg columns_of_lane(KernelBuilder& k, const EpilogueInputs& in) {
+  return k.mul(k.and_(in.lane, 3), 2 * in.column_order.step());
+}
+
 std::vector<Run> elements_of(const Config& c, const EpilogueInputs& in) {
   const Layout map = layout(c.mma, "D");
   std::vector<Run> elements;
@@ -21,6 +28,7 @@ std::vector<Run> elements_of(const Config& c, const EpilogueInputs& in) {
         elements.push_back({in.row_order.origin(row),
                             in.column_order.origin(column) + pair * in.column_order.step(),
                             {in.accumulators[i][j][reg]}});
+        if (in.swapped) std::swap(elements.back().row, elements.back().column);
       }
   std::sort(elements.begin(), elements.end(),
             [](const Run& x, const Run& y) { return x.row != y.row ? x.row < y.row : x.column < y.column; });
@@ -44,13 +52,21 @@ Reg inside_row(KernelBuilder& k, Reg row_inside, Reg left, int column) {
   return both;
 }
 
+EpilogueInputs swapped(EpilogueInputs in) {
+  std::swap(in.m, in.n);
+  std::swap(in.block_row, in.block_column);
+  std::swap(in.warp_row, in.warp_column);
+  in.swapped = !in.swapped;
+  return in;
+}
+
 ResultPart::ResultPart(KernelBuilder& k, const Problem& p, const Config& c, const EpilogueInputs& in)
     : k_(k),
       p_(p),
       in_(in),
       elements_(elements_of(c, in)),
-      row_(k.add(in.warp_row, k.mul(k.shr(in.lane, 2), in.row_order.step()))),
-      column_(k.add(in.warp_column, k.mul(k.and_(in.lane, 3), 2 * in.column_order.step()))),
+      row_(k.add(in.warp_row, in.swapped ? columns_of_lane(k, in) : rows_of_lane(k, in))),
+      column_(k.add(in.warp_column, in.swapped ? rows_of_lane(k, in) : columns_of_lane(k, in))),
       row_of_d_(k.add(in.block_row, row_)),
       column_of_d_(k.add(in.block_column, column_)),
       rows_left_(KernelBuilder::as(s32, k.sub(in.m, row_of_d_))),

@@ -31,9 +31,12 @@ struct EpilogueInputs {
   Reg warp_row, warp_column;    ///< origin of the warp's part in it
   Reg lane, thread;
   FunctionInputs function;
-  ResultSource c, d;  ///< c only where the problem reads C; d where elements are stored one by one
-  Reg shared;         ///< address of the block's shared memory
+  ResultSource c, d;     ///< c only where the problem reads C; d where elements are stored one by one
+  Reg shared;            ///< address of the block's shared memory
+  bool swapped = false;  ///< the accumulators' rows are columns of D; all else speaks of D
 };
+/// Inputs that speak of D's transpose, as inputs that speak of D.
+EpilogueInputs swapped(EpilogueInputs in);
 
 /// Neighbours in a row; row and column are those of lane 0 in the warp's part of D.
 struct Run {

@@ -65,6 +65,9 @@ std::vector<Rule> mma_rules() {
       {"mma.sync knows no warpgroups that take turns: schedule=cooperative",
        {"schedule"},
        [](const Target&, const Problem&, const Config& c) { return c.turns() == 1; }},
+      {"mma.sync knows no swap",
+       {"swap"},
+       [](const Target&, const Problem&, const Config& c) { return !c.swap; }},
       {"mma.sync takes up to 6 stages",
        {"stages"},
        [](const Target&, const Problem&, const Config& c) { return c.stages <= 6; }},
@@ -124,6 +127,12 @@ const std::vector<Rule>& table() {
          [](const Target&, const Problem&, const Config& c) {
            return !c.stream_k || c.strategy == Strategy::wgmma;
          }},
+        {"with swap each lane stores its own elements of D: epilogue=direct",
+         {"swap", "epilogue"},
+         [](const Target&, const Problem&, const Config& c) { return !c.swap || !c.staged; }},
+        {"scales of blocks are of rows of A and of 128 columns of B, which change places with swap: swap=no",
+         {"swap"},
+         [](const Target&, const Problem& p, const Config& c) { return !c.swap || !p.function.by_block(); }},
         {"k is split among the blocks of a cluster, which the target has not",
          {"split"},
          [](const Target&, const Problem&, const Config& c) { return c.split == 1 || c.clusters; }},
@@ -142,7 +151,13 @@ const std::vector<Rule>& table() {
          "divides 128, with multicast=b 64",
          {"tile_m", "multicast"},
          [](const Target&, const Problem& p, const Config& c) {
-           return p.groups != GemmGroups::contiguous || kGroupRows % c.cluster_m() == 0;
+           return c.swap || p.groups != GemmGroups::contiguous || kGroupRows % c.cluster_m() == 0;
+         }},
+        {"with swap the rows of a tile, or of two that share A, belong to one group: with groups=contiguous "
+         "tile_n divides 128, with multicast=a 64",
+         {"tile_n", "multicast"},
+         [](const Target&, const Problem& p, const Config& c) {
+           return !c.swap || p.groups != GemmGroups::contiguous || kGroupRows % c.cluster_n() == 0;
          }},
         {"scales of blocks change every 128 of k: tile_k is 128 at most",
          {"tile_k"},

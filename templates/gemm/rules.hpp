@@ -6,8 +6,9 @@
 
 #include "config.hpp"
 
-// What a configuration must keep to, as a table: asked of a whole configuration when a kernel is made, and
-// of a part of one, as soon as it has the words that a rule reads, when a space is searched.
+// What a configuration must keep to of the problem that it sees (seen_by), as a table: asked of a whole
+// configuration when a kernel is made, and of a part of one, as soon as it has the words that a rule reads,
+// when a space is searched.
 namespace ptxloom::gemm_kernel {
 
 struct Rule {

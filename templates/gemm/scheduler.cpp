@@ -12,7 +12,7 @@ std::uint32_t parts_of(std::uint32_t extent, int size) {
 
 TileScheduler::TileScheduler(KernelBuilder& k, const Problem& p, const Config& config, Reg m, Reg n,
                              Reg depth, const BatchInputs& batches)
-    : k_(k), c_(config), batches_(batches), m_(m), depth_(depth) {
+    : k_(k), c_(config), batches_(batches), rows_(config.places(m, n).first), depth_(depth) {
   if (config.bake == Bake::mnk) {
     known_m_ = parts_of(p.m, config.cluster_m());
     known_n_ = parts_of(p.n, config.cluster_n());
@@ -48,7 +48,7 @@ TileOrigin TileScheduler::origin(Reg number) {
   const Reg column = column_in_band(in_band, band, rows), row = k_.sub(in_band, k_.mul(column, rows));
   return {.row = k_.mul(k_.add(first, row), c_.cluster_m()),
           .column = k_.mul(column, c_.cluster_n()),
-          .rows = m_,
+          .rows = rows_,
           .batch = batch};
 }
 
@@ -63,13 +63,14 @@ TileOrigin TileScheduler::in_pair(TileOrigin pair) {
 Reg TileScheduler::enter_group(TileOrigin& pair) {
   const bool masked = batches_.kind == GemmGroups::masked;
   k_.comment(masked ? "the rows of the tile's group" : "the group of the tile's rows");
+  const Reg row = c_.places(pair.row, pair.column).first;
   std::optional<Reg> index = pair.batch;
-  if (!masked) index = k_.div(pair.row, kGroupRows);
+  if (!masked) index = k_.div(row, kGroupRows);
   const Reg of_group = k_.load(
       "global", s32, k_.at(index ? k_.mad_wide(*index, s32.bytes(), *batches_.groups) : *batches_.groups));
   if (masked) {
-    pair.rows = k_.min(KernelBuilder::as(u32, k_.max(of_group, 0)), m_);
-    return k_.lt(pair.row, pair.rows);
+    pair.rows = k_.min(KernelBuilder::as(u32, k_.max(of_group, 0)), rows_);
+    return k_.lt(row, pair.rows);
   }
   pair.batch = KernelBuilder::as(u32, of_group);
   return k_.lt(*pair.batch, *batches_.count);

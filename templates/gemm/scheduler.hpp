@@ -16,10 +16,10 @@
 // tiles (stream_division.hpp), whose numbers are the same.
 namespace ptxloom::gemm_kernel {
 
-/// The first row and column of a tile of D.
+/// The first row and column of a tile of D, with `swap` of D's transpose.
 struct TileOrigin {
   Reg row, column;
-  Reg rows;                       ///< that this D has: m, or those of the group
+  Reg rows;                       ///< that D has: m of the problem, or those of the group
   std::optional<Reg> batch = {};  ///< where there may be several
 };
 
@@ -37,7 +37,7 @@ struct Portion {
 
 class TileScheduler {
  public:
-  /// `m`, `n`, `depth`: of the problem, in registers.
+  /// `m`, `n`, `depth`: of the problem as the configuration sees it, in registers.
   TileScheduler(KernelBuilder& k, const Problem& problem, const Config& config, Reg m, Reg n, Reg depth,
                 const BatchInputs& batches);
 
@@ -67,7 +67,8 @@ class TileScheduler {
   const Config& c_;
   const BatchInputs& batches_;
   std::optional<std::uint32_t> known_m_, known_n_;  // tiles, or pairs of them, where sizes are baked in
-  Reg m_, depth_, tiles_m_, tiles_n_;
+  Reg rows_;                                        // of D
+  Reg depth_, tiles_m_, tiles_n_;
   Reg rank_;  // in such a pair
   std::optional<StreamDivision> stream_;
 };

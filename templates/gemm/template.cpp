@@ -140,7 +140,7 @@ class GemmTemplate final : public Template {
                const Settings& config) const override {
     const Problem p(space_, words);
     const Config c = read_config(*specs, target, p, config);
-    if (const std::string_view why = inadmissible(target, p, c); !why.empty())
+    if (const std::string_view why = inadmissible(target, seen_by(c, p), c); !why.empty())
       throw Error(ErrorKind::refused, "bad-configuration",
                   "gemm: this configuration does not fit: " + std::string(why),
                   "leave words out to have them chosen");
@@ -195,10 +195,12 @@ class GemmTemplate final : public Template {
   std::string reason(const Specs& specs, const Target& target, const Problem& p, const Settings& wanted,
                      const std::string& shape) const {
     const Config c = partial_config(base_config(specs, target, p, wanted, shape), wanted);
+    const Problem seen = seen_by(c, p);
     const auto given = [&](const std::string& word) { return wanted.contains(word); };
     for (const Rule& rule : rules()) {
       if (rule.strategy && !given("strategy")) continue;
-      if (std::ranges::all_of(rule.reads, given) && !rule.allows(target, p, c)) return std::string(rule.says);
+      if (std::ranges::all_of(rule.reads, given) && !rule.allows(target, seen, c))
+        return std::string(rule.says);
     }
     return "leave words out to have them chosen";
   }

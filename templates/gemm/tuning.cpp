@@ -15,7 +15,7 @@ class Reader {
  public:
   Reader(const Specs& specs, const Target& target, const Problem& problem,
          const std::vector<std::string>& shapes)
-      : target_(target), problem_(problem) {
+      : target_(target), problem_(problem), transposed_(transposed(problem)) {
     for (const std::string& shape : shapes) bases_[shape] = base_config(specs, target, problem, {}, shape);
   }
 
@@ -24,11 +24,11 @@ class Reader {
     return partial_config(shape == words.end() ? bases_.begin()->second : bases_.at(shape->second), words);
   }
   const Target& target() const { return target_; }
-  const Problem& problem() const { return problem_; }
+  const Problem& seen_by(const Config& c) const { return c.swap ? transposed_ : problem_; }
 
  private:
   Target target_;
-  Problem problem_;
+  Problem problem_, transposed_;
   std::map<std::string, Config, std::less<>> bases_;
 };
 
@@ -83,11 +83,13 @@ tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) 
           .in_flight = c.stages - 1};
 }
 
-// What of a parameter's values the target has.
-std::vector<std::string> values_of(const TemplateParameter& parameter,
-                                   const std::vector<std::string>& shapes) {
+// What of a parameter's values the target has, and the problem is searched with.
+std::vector<std::string> values_of(const TemplateParameter& parameter, const std::vector<std::string>& shapes,
+                                   const Problem& p) {
+  const bool wgmma = std::ranges::any_of(shapes, is_wgmma);
   if (parameter.name == "mma") return shapes;
-  if (parameter.name == "strategy" && std::ranges::none_of(shapes, is_wgmma)) return {"mma"};
+  if (parameter.name == "strategy" && !wgmma) return {"mma"};
+  if (parameter.name == "swap" && (!wgmma || p.m > kFewRows)) return {"no"};
   return parameter.values;
 }
 
@@ -113,17 +115,20 @@ tune::Space tuning_space(const ParameterSpace& space, const Specs& specs, const 
   const auto read = std::make_shared<const Reader>(specs, target, problem, shapes);
   tune::Space result;
   for (const TemplateParameter& parameter : space.config())
-    result.parameters.push_back({parameter.name, values_of(parameter, shapes)});
+    result.parameters.push_back({parameter.name, values_of(parameter, shapes, problem)});
   for (const Rule& rule : rules()) {
     std::vector<std::string> reads = rule.reads;
+    reads.emplace_back("swap");  // which decides what m and n are
     if (rule.strategy) reads.emplace_back("strategy");
     result.rules.push_back(
         {.name = std::string(rule.says), .reads = reads, .allows = [read, &rule](const Settings& words) {
-           return rule.allows(read->target(), read->problem(), (*read)(words));
+           const Config c = (*read)(words);
+           return rule.allows(read->target(), read->seen_by(c), c);
          }});
   }
   result.demand = [read](const Settings& words) {
-    return demand_of(read->target(), read->problem(), (*read)(words));
+    const Config c = (*read)(words);
+    return demand_of(read->target(), read->seen_by(c), c);
   };
   return result;
 }

@@ -33,17 +33,18 @@ constexpr double kUnitSums = 64 * 8;   // of a warpgroup's, that are not dealt o
 // Of more tiles than these stream-K saves a part of a round among many.
 constexpr double kFewTiles = 2 * kWgmmaSms;
 
-int result_unit(const Problem& p) { return alignment(p.d, p.n, true); }
+// Bytes of a row of D that a lane stores at once, at most.
+int result_unit(const Problem& p, const Config& c) {
+  return c.swap ? p.d.type.bytes() : alignment(p.d, p.n, true);
+}
 
-double stored_clocks(const Problem& p, const WgmmaPlan& plan, int groups, double bytes) {
+double stored_clocks(const WgmmaPlan& plan, int groups, int unit, double bytes) {
   if (plan.copies_d) return bytes / kStoredBytes + bytes / plan.store.bytes() / groups * kBoxClocks;
-  return bytes / (32 * result_unit(p)) * 2 * kUnitClocks;
+  return bytes / (32 * unit) * 2 * kUnitClocks;
 }
 
 // What rows allow at once, and no more than the pairs that registers hold.
-double direct_clocks(const Problem& p, double bytes) {
-  return bytes / std::min(kDirectBytes, 2.0 * result_unit(p));
-}
+double direct_clocks(int unit, double bytes) { return bytes / std::min(kDirectBytes, 2.0 * unit); }
 
 double packing_clocks(const PackPlan& pack) {
   return pack.any()
@@ -73,7 +74,8 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double copies =
       std::max(brought / kCopiedBytes, double(plan.a.bytes() + plan.b.bytes()) / kTakenBytes) / c.k_steps();
   const double bytes = double(c.tile_m) * c.tile_n * p.d.type.bytes();
-  const double result = c.staged ? stored_clocks(p, plan, c.groups(), bytes) : direct_clocks(p, bytes);
+  const int unit = result_unit(p, c);
+  const double result = c.staged ? stored_clocks(plan, c.groups(), unit, bytes) : direct_clocks(unit, bytes);
   const double hidden = 1 - 0.1 / (plan.stage_bytes * (c.stages - 1) / 65536.0 + 1);
   const double latency = (kTileClocks + result) / (c.tile_groups() == 2 ? 1.5 : 1);
   const double pairing = c.sharing() > 1 ? kPairClocks : 0;
@@ -106,11 +108,16 @@ void fill_shared_memory(const Target& target, const Problem& p, Config& c, const
   }
 }
 
-}  // namespace
+// The rows of D fit into a tile that is narrower.
+bool wider_than_few_rows(const Config& c, const Problem& p) {
+  return c.swap && static_cast<unsigned>(c.tile_n) >= p.n + (c.every_width ? 8 : 16);
+}
 
-std::vector<Config> wgmma_configs(const ParameterSpace& space, const Target& target, const Problem& problem,
-                                  const Settings& given, const Config& base) {
-  std::vector<std::pair<double, Config>> scored;
+using ScoredConfigs = std::vector<std::pair<double, Config>>;
+
+// Those that see this problem.
+void append_configs(const ParameterSpace& space, const Target& target, const Problem& problem,
+                    const Settings& given, const Config& base, ScoredConfigs& scored) {
   const std::vector<int> splits = choices(space, given, "split");
   std::vector<int> stages = choices(space, given, "stages");
   std::sort(stages.rbegin(), stages.rend());
@@ -126,6 +133,7 @@ std::vector<Config> wgmma_configs(const ParameterSpace& space, const Target& tar
   const std::vector<bool> streams = open_stream ? std::vector{false, true} : std::vector{base.stream_k};
   const auto consider = [&] {
     if (!given.contains("tile_k") && c.tile_k != 128 / problem.a.type.bytes()) return;
+    if (wider_than_few_rows(c, problem) && !given.contains("tile_n")) return;
     if (open_static) c.bake = Bake::mnk;
     c.staged = open_epilogue || base.staged;
     if (c.stream_k && open_stream && tiles_of(problem, c) >= kFewTiles) return;
@@ -158,6 +166,19 @@ std::vector<Config> wgmma_configs(const ParameterSpace& space, const Target& tar
                     consider();
                   }
           }
+}
+
+}  // namespace
+
+std::vector<Config> wgmma_configs(const ParameterSpace& space, const Target& target, const Problem& problem,
+                                  const Settings& given, const Config& base) {
+  ScoredConfigs scored;
+  append_configs(space, target, seen_by(base, problem), given, base, scored);
+  if (!given.contains("swap") && problem.m <= kFewRows) {
+    Config swapped = base;
+    swapped.swap = true;
+    append_configs(space, target, seen_by(swapped, problem), given, swapped, scored);
+  }
   std::stable_sort(scored.begin(), scored.end(),
                    [](const auto& x, const auto& y) { return x.first < y.first; });
   std::vector<Config> configs;

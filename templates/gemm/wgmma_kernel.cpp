@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <tuple>
+
 #include "cluster_sum.hpp"
 #include "launch.hpp"
 #include "stream_sums.hpp"
@@ -31,9 +33,9 @@ std::vector<std::string_view> pointers(const Problem& p, const Config& c, const 
 
 class Generator {
  public:
-  Generator(std::shared_ptr<const Specs> specs, const Target& target, const Problem& p, const Config& c,
-            const WgmmaPlan& plan)
-      : k_(std::move(specs), "gemm", target), p_(p), c_(c), plan_(plan) {}
+  Generator(std::shared_ptr<const Specs> specs, const Target& target, const Problem& given,
+            const Problem& seen, const Config& c, const WgmmaPlan& plan)
+      : k_(std::move(specs), "gemm", target), p_(given), seen_(seen), c_(c), plan_(plan) {}
 
   ir::Module run() {
     k_.require_block(static_cast<std::uint32_t>(c_.threads()));
@@ -43,7 +45,7 @@ class Generator {
     place();
     Pipeline pipeline(k_, c_.stages, c_.sharing(), k_.add(shared_, plan_.barriers_at));
     start(pipeline);
-    TileScheduler tiles(k_, p_, c_, m_, n_, depth_, batches_);
+    TileScheduler tiles(k_, seen_, c_, m_, n_, depth_, batches_);
     std::optional<Packing> packing = pack();
     k_.if_(
         k_.eq(warp_, c_.warps()), [&] { load(tiles, pipeline, packing); },
@@ -54,21 +56,22 @@ class Generator {
 
  private:
   void describe() {
+    if (c_.swap) k_.header("rows of D are columns of the product: D^T = B^T A^T");
     const auto box = [](const Box& b) { return fmt::format("{} rows of {} bytes", b.rows, b.row_bytes); };
     for (const PackedMatrix* one : {&plan_.pack.a(), &plan_.pack.b()})
       if (one->packed)
         k_.header(
             fmt::format("{} is packed into rows of {} elements first", one->matrix.name, one->matrix.ld));
-    k_.header(fmt::format("{} stages of {} bytes: A in {} boxes of {}, B in {} boxes of {}", c_.stages,
-                          plan_.stage_bytes, plan_.a.boxes(), box(plan_.a.box()), plan_.b.boxes(),
-                          box(plan_.b.box())));
+    k_.header(fmt::format("{} stages of {} bytes: {} in {} boxes of {}, {} in {} boxes of {}", c_.stages,
+                          plan_.stage_bytes, seen_.a.name, plan_.a.boxes(), box(plan_.a.box()), seen_.b.name,
+                          plan_.b.boxes(), box(plan_.b.box())));
     k_.header(fmt::format("{} warpgroups of {} x {} multiply{}{} and store D {}; one warp more loads",
                           c_.groups(), c_.group_m(), c_.group_n(), plan_.promotes ? ", promote" : "",
                           c_.turns() > 1 ? ", each tiles of its own in turns," : "",
                           store_text(box(plan_.store))));
     if (plan_.stream)
       k_.header(fmt::format("stream-K: up to {} blocks share {} steps of k of all tiles",
-                            plan_.stream->blocks, stream_steps(p_, c_)));
+                            plan_.stream->blocks, stream_steps(seen_, c_)));
   }
 
   std::string store_text(const std::string& box) const {
@@ -83,11 +86,12 @@ class Generator {
 
   void parameters() {
     k_.section("parameters");
-    m_ = size_parameter("m", p_.m);
-    n_ = size_parameter("n", p_.n);
+    const Reg m = size_parameter("m", p_.m), n = size_parameter("n", p_.n);
+    std::tie(m_, n_) = c_.places(m, n);
     depth_ = size_parameter("k", p_.k);
-    a_ = operand_map(p_.a, plan_.pack.a());
-    b_ = operand_map(p_.b, plan_.pack.b());
+    const auto [packed_a, packed_b] = c_.places(&plan_.pack.a(), &plan_.pack.b());
+    const Reg a = operand_map(p_.a, *packed_a), b = operand_map(p_.b, *packed_b);
+    std::tie(a_, b_) = c_.places(a, b);
     if (plan_.workspace_bytes() > 0) workspace_ = k_.pointer(b8, "workspace").base;
     if (p_.reads_c()) c_source_.pointer = k_.pointer(p_.c.type, "c").base;
     if (by_copies()) d_map_ = k_.tensor_map(map_of_d(c_));
@@ -200,17 +204,23 @@ class Generator {
                 .other = k_.sub(own_barrier() + 1, group)};
   }
 
+  /// Rows and columns of the sums that lie in D.
+  std::pair<Reg, Reg> extents(const TileOrigin& tile) const {
+    return c_.places(tile.rows, c_.places(m_, n_).second);
+  }
+
   /// What the epilogues of a tile have in common.
   EpilogueInputs result_of(const TileOrigin& tile) {
     const auto of_tile = [&](const Result& matrix, const ResultSource& source) {
       return ResultSource{of_batch(k_, batches_, matrix.name, matrix.type, source.pointer, tile.batch),
                           source.ld};
     };
+    const auto [m, n] = extents(tile);
     return {.accumulators = {},
             .row_order = {},
             .column_order = {},
-            .m = tile.rows,
-            .n = n_,
+            .m = m,
+            .n = n,
             .block_row = tile.row,
             .block_column = tile.column,
             .warp_row = warp_row_,
@@ -232,13 +242,17 @@ class Generator {
     emit_cluster_sum(k_, p_, c_, accumulators, sum, [&](const Accumulators& sums, int first) {
       result.accumulators = sums;
       result.warp_column = first == 0 ? column_ : k_.add(column_, first);
-      if (!c_.staged) return ResultPart(k_, p_, narrow, result).store();
+      if (!c_.staged) return store_elements(narrow, result);
       if (p_.d.stride > 0) stores.batch = tile.batch;
       if (p_.groups == GemmGroups::masked) stores.rows = tile.rows;
       stores.row = k_.add(tile.row, row_);
       stores.column = k_.add(tile.column, result.warp_column);
       emit_tensor_stores(k_, p_, narrow, plan_, result, stores);
     });
+  }
+
+  void store_elements(const Config& part, const EpilogueInputs& result) {
+    ResultPart(k_, p_, part, c_.swap ? swapped(result) : result).store();
   }
 
   /// The first number that no warpgroup has for itself.
@@ -253,9 +267,9 @@ class Generator {
         {.workspace = workspace_, .shared = shared_, .thread = thread_, .barrier = own_barrier()});
   }
 
-  /// That D has from the warp's first on.
+  /// Of sums that lie in D, from the warp's first on.
   Reg rows_of_warp(const TileOrigin& tile) {
-    return KernelBuilder::as(s32, k_.sub(tile.rows, k_.add(tile.row, warp_row_)));
+    return KernelBuilder::as(s32, k_.sub(extents(tile).first, k_.add(tile.row, warp_row_)));
   }
 
   void store_shared_tiles(TileScheduler& tiles, StreamSums& sums) {
@@ -265,16 +279,17 @@ class Generator {
         result.accumulators = unit;
         result.warp_row = k_.add(warp_row_, row);
         result.warp_column = k_.add(column_, column);
-        ResultPart(k_, p_, c_, result).store();
+        store_elements(c_, result);
       });
     });
   }
 
   KernelBuilder k_;
-  const Problem& p_;
+  const Problem& p_;     // as it is given: parameters and the result follow it
+  const Problem& seen_;  // all else
   const Config& c_;
   const WgmmaPlan& plan_;
-  Reg m_, n_, depth_, a_, b_, d_map_, workspace_;
+  Reg m_, n_, depth_, a_, b_, d_map_, workspace_;  // of the product that is computed
   std::vector<PackSource> sources_;
   FunctionInputs function_;
   BatchInputs batches_;
@@ -297,16 +312,18 @@ std::uint32_t packing_blocks(const PackPlan& pack, const Config& c) {
   return (pack.pieces() + warps - 1) / warps * static_cast<std::uint32_t>(c.cluster());
 }
 
-LaunchPlan launch_plan(const Problem& p, const Config& c, const WgmmaPlan& plan) {
-  LaunchPlan launch = tile_grid(p, c);
+LaunchPlan launch_plan(const Problem& p, const Problem& seen, const Config& c, const WgmmaPlan& plan) {
+  LaunchPlan launch = tile_grid(seen, c);
   if (c.split == 1) launch.blocks_per_sm = static_cast<std::uint32_t>(plan.blocks_per_sm);
   if (plan.stream) launch.grid[0] = plan.stream->blocks;
   launch.shared_bytes = static_cast<std::uint32_t>(plan.shared_bytes);
   if (c.split == 1 && !plan.stream) launch.grid[0] = std::max(launch.grid[0], packing_blocks(plan.pack, c));
   LaunchArgumentList add{p, launch.arguments};
   add.size("m", p.m), add.size("n", p.n), add.size("k", p.k);
-  add_operand(add, plan.a, p.a.name, plan.pack.a());
-  add_operand(add, plan.b, p.b.name, plan.pack.b());
+  const auto [a, b] = c.places(&plan.a, &plan.b);
+  const auto [packed_a, packed_b] = c.places(&plan.pack.a(), &plan.pack.b());
+  add_operand(add, *a, p.a.name, *packed_a);
+  add_operand(add, *b, p.b.name, *packed_b);
   launch.workspace_bytes = plan.workspace_bytes();
   if (launch.workspace_bytes > 0) add.pointer(kWorkspace);
   if (p.reads_c()) add.pointer("c");
@@ -324,9 +341,10 @@ LaunchPlan launch_plan(const Problem& p, const Config& c, const WgmmaPlan& plan)
 
 Emitted emit_wgmma_kernel(std::shared_ptr<const Specs> specs, const Target& target, const Problem& problem,
                           const Config& config) {
-  const WgmmaPlan plan(target.info(), problem, config);
-  const LaunchPlan launch = launch_plan(problem, config, plan);
-  return {Generator(std::move(specs), target, problem, config, plan).run(), launch};
+  const Problem seen = seen_by(config, problem);
+  const WgmmaPlan plan(target.info(), seen, config);
+  const LaunchPlan launch = launch_plan(problem, seen, config, plan);
+  return {Generator(std::move(specs), target, problem, seen, config, plan).run(), launch};
 }
 
 }  // namespace ptxloom::gemm_kernel

@@ -46,8 +46,9 @@ inline std::string ratio_of(const nlohmann::json& line, const char* rival, const
 
 /// Its words, but for the shape of the mma, which the type decides, and values that most have.
 inline std::string config_of(const nlohmann::json& line) {
-  const Settings common = {
-      {"split", "1"}, {"stream_k", "no"}, {"multicast", "none"}, {"static", "mnk"}, {"prefetch", "step"}};
+  const Settings common = {{"split", "1"},        {"stream_k", "no"}, {"schedule", "cooperative"},
+                           {"multicast", "none"}, {"swap", "no"},     {"static", "mnk"},
+                           {"prefetch", "step"}};
   std::string text;
   for (const auto& [word, value] : line.at("config").get<Settings>()) {
     const auto usual = common.find(word);

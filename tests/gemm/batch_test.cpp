@@ -4,7 +4,6 @@
 #include <array>
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
-#include <cstring>
 #include <random>
 
 #include "gemm/executor.hpp"
@@ -70,17 +69,6 @@ void check(const Settings& problem) {
   for (const char* strategy : kStrategies)
     for (const Settings& more : {Settings{}, Settings{{"epilogue", "direct"}}, Settings{{"static", "mnk"}}})
       run(problem, with(tiles(strategy), more));
-}
-
-HostTensor numbers(const Settings& problem, std::string_view name, const std::vector<std::int32_t>& values) {
-  for (const TensorPlan& plan : gemm_template().tensors(gemm_template().problem(problem))) {
-    if (plan.name != name) continue;
-    REQUIRE(plan.elements() == values.size());
-    HostTensor made{plan, std::vector<std::byte>(plan.bytes())};
-    std::memcpy(made.bytes.data(), values.data(), made.bytes.size());
-    return made;
-  }
-  throw Error(ErrorKind::usage, "no-tensor", std::string(name));
 }
 
 std::vector<std::byte> part(const HostTensor& whole, std::uint64_t first, std::uint64_t elements) {

@@ -3,6 +3,7 @@
 
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <cstring>
 #include <map>
 #include <string>
 #include <vector>
@@ -35,6 +36,19 @@ inline RunResult run_gemm(const Settings& problem, const Settings& config,
                             << "; unwritten " << result.verdict.unwritten.size());
   CHECK(result.verdict.ok());
   return result;
+}
+
+/// A tensor of s32 of a gemm.
+inline HostTensor numbers(const Settings& problem, std::string_view name,
+                          const std::vector<std::int32_t>& values) {
+  for (const TensorPlan& plan : gemm_template().tensors(gemm_template().problem(problem))) {
+    if (plan.name != name) continue;
+    REQUIRE(plan.elements() == values.size());
+    HostTensor made{plan, std::vector<std::byte>(plan.bytes())};
+    std::memcpy(made.bytes.data(), values.data(), made.bytes.size());
+    return made;
+  }
+  throw Error(ErrorKind::usage, "no-tensor", std::string(name));
 }
 
 /// Why gemm does not take a configuration.

@@ -90,6 +90,7 @@ TEST_CASE("what gemm's space admits is what gemm takes", "[gemm]") {
   const Case cases[] = {{"sm_90a", problem_of("4096", "4096", "4096")},
                         {"sm_90a", problem_of("256", "200", "512", "s8")},
                         {"sm_90a", problem_of("1024", "2048", "512", "tf32")},
+                        {"sm_90a", problem_of("40", "2048", "512", "e4m3")},
                         {"sm_80", problem_of("100", "200", "300", "s8")},
                         {"sm_75", problem_of("64", "8192", "8192", "f16")},
                         {"sm_90a", problem_of("33", "65", "127", "f64")}};

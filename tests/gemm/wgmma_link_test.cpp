@@ -173,3 +173,25 @@ TEST_CASE("links of wgmma kernels that share the steps of k of all tiles do not 
   const Settings blocks = test::with(sizes, {{"a", "e4m3"}, {"scale_a", "block"}, {"scale_b", "block"}});
   check_link(blocks, tiles("128", "128", "8", "1"));
 }
+
+TEST_CASE("links of wgmma kernels that swap A and B do not spill either", "[gemm]") {
+  const auto tiles = [](const char* m, const char* n, const char* warps_m, const char* split) {
+    return Settings{{"swap", "yes"}, {"tile_m", m}, {"tile_n", n}, {"warps_m", warps_m}, {"split", split}};
+  };
+  const Settings few{{"m", "40"}, {"n", "4096"}, {"k", "4096"}, {"a", "bf16"}},
+      odd{{"n", "4099"}, {"k", "4101"}};
+  const Settings function{{"bias", "f32"},    {"activation", "gelu"}, {"scale_a", "row"},
+                          {"scale_b", "col"}, {"beta", "1"},          {"add_c", "after"}};
+  for (const char* d : {"f32", "bf16", "s8"})
+    for (const Settings& problem :
+         {few, test::with(few, odd), test::with(few, function), test::with(few, {{"batch", "2"}})})
+      for (const Settings& config : {tiles("64", "16", "4", "1"), tiles("64", "48", "4", "2"),
+                                     tiles("256", "64", "8", "1"), tiles("128", "128", "4", "1")})
+        check_link(test::with(problem, {{"d", d}}), config);
+  // The most accumulators.
+  for (const Settings& config : {tiles("256", "136", "8", "1"), tiles("128", "208", "4", "1")})
+    check_link(test::with(few, {{"m", "4096"}}), config);
+  for (const Settings& config : {tiles("256", "128", "8", "1"), tiles("128", "176", "4", "1")})
+    check_link(test::with(test::with(few, function), {{"m", "4096"}}), config);
+  for (const char* a : {"tf32", "e4m3", "s8"}) check_link(test::with(few, {{"a", a}}), {{"swap", "yes"}});
+}

@@ -132,3 +132,36 @@ TEST_CASE("wgmma on the GPU computes D of tiles whose steps of k all blocks shar
   check(context, test::with(test::shape(4096, 2056, 520), {{"a", "bf16"}, {"d", "bf16"}}),
         {{"stream_k", "yes"}, {"tile_m", "128"}, {"tile_n", "128"}});
 }
+
+TEST_CASE("wgmma on the GPU with A and B in each other's place", "[gpu][wgmma]") {
+  const TemporaryFolder folder;
+  const Context context = require_wgmma(folder);
+  std::mt19937 random(Catch::getSeed());
+  const auto pick = [&](std::initializer_list<const char*> list) {
+    return std::string(*(list.begin() + random() % list.size()));
+  };
+  const Settings functions[] = {
+      {},
+      {{"beta", "1.5"}, {"batch", "3"}},
+      {{"bias", "f32"}, {"scale_a", "row"}, {"scale_b", "col"}, {"activation", "silu"}, {"d", "e4m3"}}};
+  for (int i = 0; i < 45; ++i) {
+    const auto size = [&](unsigned most) { return std::to_string(1 + random() % most); };
+    Settings problem{{"m", size(64)},
+                     {"n", size(2000)},
+                     {"k", size(700)},
+                     {"a", pick({"bf16", "f16", "tf32", "e4m3", "e5m2"})},
+                     {"d", pick({"f32", "bf16"})},
+                     {"ldd", pick({"0", "2000", "2001"})}};
+    const Settings transposed{{"a_layout", pick({"row", "col"})}, {"b_layout", pick({"row", "col"})}};
+    problem = i % 9 == 8 ? test::with(problem, {{"a", "s8"}, {"b", "u8"}, {"d", "s32"}, {"beta", "-3"}})
+                         : test::with(problem, functions[random() % std::size(functions)]);
+    if (problem["a"] == "bf16") problem = test::with(problem, transposed);
+    const auto found =
+        gemm_template().candidates(context.specs(), context.target(), gemm_template().problem(problem),
+                                   {{"strategy", "wgmma"}, {"swap", "yes"}});
+    REQUIRE(!found.empty());
+    for (int j = 0; j < 4; ++j) check(context, problem, found[j == 0 ? 0 : random() % found.size()]);
+  }
+  check(context, {{"m", "64"}, {"n", "28672"}, {"k", "520"}, {"a", "bf16"}, {"d", "bf16"}},
+        {{"swap", "yes"}, {"tile_m", "64"}, {"tile_n", "32"}});  // as many tiles as keep every block busy
+}

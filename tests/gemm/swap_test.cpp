@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strategy wgmma with A and B in each other's place (swap=yes), for a D of few rows, in the CPU executor
+// against the reference and against kernels that do not swap; where it is chosen, and what it refuses.
+#include <algorithm>
+#include <array>
+#include <catch2/catch_get_random_seed.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <random>
+#include <set>
+
+#include "gemm/executor.hpp"
+#include "ptxloom/gemm.hpp"
+#include "ptxloom/runner.hpp"
+#include "support/settings.hpp"
+#include "support/wgmma_types.hpp"
+
+namespace ptxloom::test::swap_test {
+namespace {
+
+constexpr const char* kLayouts[] = {"row", "col"};
+constexpr int kRows[] = {1, 16, 17, 40, 64};
+
+/// Columns of D by rows of D.
+Settings tiles(int columns, int rows, int warps_m = 4, int warps_n = 1) {
+  return {{"tile_m", std::to_string(columns)},
+          {"tile_n", std::to_string(rows)},
+          {"warps_m", std::to_string(warps_m)},
+          {"warps_n", std::to_string(warps_n)}};
+}
+
+const HostTensor& result_of(const RunResult& run) {
+  for (const HostTensor& tensor : run.tensors)
+    if (tensor.plan.name == "d") return tensor;
+  throw Error(ErrorKind::usage, "no-tensor", "d");
+}
+
+/// Bytes of D beside its elements that have lost their poison.
+std::size_t touched(const RunResult& run) {
+  const HostTensor& d = result_of(run);
+  const Expectation expected = gemm_template().expect(run.kernel.problem, run.tensors);
+  std::set<std::size_t> elements;
+  for (const Expectation::Point& point : expected.points) elements.insert(point.index);
+  const auto size = static_cast<std::size_t>(d.plan.type.bytes());
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < d.bytes.size(); ++i)
+    if (d.bytes[i] != kPoison && !elements.contains(i / size)) ++count;
+  return count;
+}
+
+std::vector<std::string> arguments(const RunResult& run) {
+  std::vector<std::string> names;
+  for (const ArgumentPlan& argument : run.kernel.launch.arguments) names.push_back(argument.name);
+  return names;
+}
+
+/// Swapped: right, nothing written beside D, called like a kernel that does not swap, and the same to the bit
+/// where that one sums along k in the same steps.
+RunResult check(const Settings& problem, const Settings& config, bool same_sums = true,
+                const std::vector<HostTensor>& inputs = {}) {
+  const Settings tile_k = config.contains("tile_k") ? Settings{{"tile_k", config.at("tile_k")}} : Settings{};
+  const auto split = config.find("split");
+  const Settings plain = with(tile_k, {{"strategy", "wgmma"},
+                                       {"swap", "no"},
+                                       {"epilogue", "direct"},
+                                       {"split", split == config.end() ? "1" : split->second}});
+  RunResult swapped = run_gemm(problem, with(config, {{"swap", "yes"}}), inputs);
+  CHECK(swapped.kernel.config.at("strategy") == "wgmma");
+  CHECK(swapped.kernel.kernel.ptx().find("D^T = B^T A^T") != std::string::npos);
+  CHECK(touched(swapped) == 0);
+  const RunResult usual = run_gemm(problem, plain, inputs);
+  CHECK(arguments(swapped) == arguments(usual));
+  if (same_sums) CHECK((result_of(swapped).bytes == result_of(usual).bytes));
+  return swapped;
+}
+
+const Settings kFunction{{"bias", "f32"},    {"activation", "silu"}, {"scale_a", "row"},
+                         {"scale_b", "col"}, {"scale_d", "tensor"},  {"beta", "0.75"},
+                         {"alpha", "0.3"},   {"add_c", "after"}};
+
+}  // namespace
+
+TEST_CASE("few rows of 16-bit types in every layout", "[gemm]") {
+  for (const char* a_layout : kLayouts)
+    for (const char* b_layout : kLayouts)
+      for (const int m : kRows)
+        for (const char* d : {"f32", "bf16"})
+          check(with(shape(m, 200, 136),
+                     {{"a", "bf16"}, {"d", d}, {"a_layout", a_layout}, {"b_layout", b_layout}}),
+                {});
+}
+
+TEST_CASE("few rows of every other type, with results of every type", "[gemm]") {
+  for (const WgmmaTypes& types : kWgmmaTypes)
+    for (const int m : kRows)
+      for (const char* d : types.d)
+        check(with(shape(m, 150, 272), {{"a", types.a}, {"b", types.b}, {"d", d}}), tiles(64, 16));
+  for (const char* a : {"bf16", "e4m3", "tf32"})
+    for (const char* d : {"e4m3", "e5m2", "s8"})
+      for (const char* ldd : {"0", "157"})
+        check(with(shape(17, 150, 144), {{"a", a}, {"d", d}, {"ldd", ldd}}), tiles(64, 16));
+  check(with(shape(40, 150, 144), {{"a", "s8"}, {"b", "u8"}, {"d", "s8"}, {"alpha", "0.001"}}),
+        tiles(64, 48));
+}
+
+TEST_CASE("tiles of few rows of every shape", "[gemm]") {
+  const Settings problem = with(shape(40, 300, 200), {{"a", "f16"}, {"d", "f16"}, {"ldd", "304"}});
+  for (const auto& [columns, rows, warps_m, warps_n] : {std::array{64, 8, 4, 1},
+                                                        {64, 40, 4, 1},
+                                                        {64, 256, 4, 1},
+                                                        {128, 16, 4, 1},
+                                                        {128, 24, 8, 1},
+                                                        {256, 48, 8, 1},
+                                                        {64, 48, 4, 2},
+                                                        {128, 80, 4, 2}})
+    for (const char* bake : {"none", "mnk"})
+      check(problem, with(tiles(columns, rows, warps_m, warps_n), {{"static", bake}}));
+  check(with(problem, {{"a_layout", "col"}, {"b_layout", "row"}, {"ldb", "304"}}),
+        with(tiles(64, 24), {{"static", "none"}}));
+  check(with(problem, {{"m", "200"}}), tiles(64, 64));  // more rows than few
+}
+
+TEST_CASE("functions of few rows", "[gemm]") {
+  for (const char* d : {"f32", "bf16", "e4m3", "s8"})
+    for (const int m : {17, 64})
+      check(
+          with(with(shape(m, 150, 96), kFunction), {{"a", "bf16"}, {"d", d}, {"ldc", "163"}, {"ldd", "159"}}),
+          tiles(64, 24));
+  for (const char* activation : {"relu", "gelu", "gelu_tanh"})
+    check(
+        with(shape(16, 130, 96), {{"a", "f16"}, {"bias", "bf16"}, {"activation", activation}, {"beta", "1"}}),
+        tiles(128, 16));
+  for (const char* scale_a : {"none", "tensor", "row"})
+    for (const char* scale_b : {"none", "tensor", "col"})
+      check(with(shape(16, 130, 96),
+                 {{"a", "e4m3"}, {"d", "bf16"}, {"scale_a", scale_a}, {"scale_b", scale_b}}),
+            tiles(64, 16));
+  check(with(shape(16, 130, 96), {{"a", "s8"}, {"alpha", "-3"}, {"beta", "70000"}}), tiles(64, 16));
+  check(with(shape(16, 130, 272), {{"a", "e4m3"}, {"sums", "promoted"}}),
+        with(tiles(64, 16), {{"tile_k", "128"}}));
+}
+
+TEST_CASE("batches of few rows", "[gemm]") {
+  const Settings problem = with(shape(17, 136, 72), {{"a", "bf16"}, {"d", "bf16"}, {"batch", "3"}});
+  for (const char* bake : {"none", "mnk"}) {
+    const Settings config = with(tiles(64, 16), {{"static", bake}});
+    check(problem, config);
+    check(with(problem, {{"stride_a", "0"}, {"stride_d", "2500"}}), config);
+    check(with(problem, {{"beta", "0.5"}, {"stride_c", "2400"}, {"stride_b", "0"}, {"bias", "f32"}}), config);
+    check(with(problem, {{"ldd", "408"}, {"stride_d", "136"}}), config);  // side by side
+  }
+  check(with(problem, {{"k", "67"}}), tiles(64, 16));
+}
+
+TEST_CASE("groups of few rows", "[gemm]") {
+  const Settings masked =
+      with(shape(40, 200, 72), {{"a", "bf16"}, {"d", "bf16"}, {"batch", "7"}, {"groups", "masked"}});
+  const HostTensor rows = numbers(masked, "group_rows", {0, 1, 16, 17, 40, 41, -1});
+  for (const Settings& more :
+       {Settings{{"multicast", "none"}}, Settings{{"multicast", "a"}}, Settings{{"multicast", "b"}},
+        Settings{{"static", "none"}}, Settings{{"split", "2"}, {"tile_k", "32"}}}) {
+    const RunResult run = check(masked, with(tiles(64, 16), more), true, {rows});
+    CHECK(run.verdict.checked == 200 * (0 + 1 + 16 + 17 + 40 + 40));
+  }
+  check(with(masked, {{"k", "67"}, {"stride_b", "0"}, {"bias", "f32"}, {"scale_a", "row"}}), tiles(64, 24),
+        true, {rows});
+  const Settings contiguous =
+      with(shape(500, 136, 72), {{"a", "bf16"}, {"beta", "2"}, {"batch", "3"}, {"groups", "contiguous"}});
+  const HostTensor groups = numbers(contiguous, "group_of_rows", {2, -1, 0, 3});
+  for (const char* multicast : {"none", "a", "b"})
+    for (const int tile : {16, 64}) {
+      const RunResult run =
+          check(contiguous, with(tiles(64, tile), {{"multicast", multicast}}), true, {groups});
+      CHECK(run.verdict.checked == 136 * 2 * 128);
+    }
+}
+
+TEST_CASE("few rows with k split, with shared tiles, and with more tiles than blocks", "[gemm]") {
+  for (const char* split : {"2", "4"})
+    for (const char* d : {"f32", "bf16"}) {
+      const Settings problem = with(with(shape(17, 136, 520), kFunction), {{"a", "bf16"}, {"d", d}});
+      const RunResult run = check(problem, with(tiles(64, 32), {{"split", split}, {"tile_k", "64"}}),
+                                  split == std::string("2"));  // more are summed up in an order by columns
+      CHECK(run.kernel.launch.cluster[0] == static_cast<unsigned>(std::stoi(split)));
+    }
+  for (const char* shared : {"a", "b"})
+    for (const char* a_layout : kLayouts) {
+      const Settings problem = with(shape(40, 200, 136), {{"a", "bf16"}, {"a_layout", a_layout}});
+      const RunResult run = check(problem, with(tiles(64, 16), {{"multicast", shared}}));
+      CHECK(run.kernel.launch.cluster[0] == 2);
+    }
+  check(with(shape(64, 1500, 40), {{"a", "f16"}, {"d", "f16"}}),
+        with(tiles(64, 8), {{"stages", "3"}, {"raster", "2"}}));
+}
+
+TEST_CASE("few rows of matrices that are packed", "[gemm]") {
+  for (const char* a_layout : kLayouts)
+    for (const char* b_layout : kLayouts)
+      for (const int m : {1, 17}) {
+        const Settings layouts{{"a", "bf16"}, {"a_layout", a_layout}, {"b_layout", b_layout}};
+        const RunResult run = check(with(shape(m, 131, 93), layouts), tiles(64, 24));
+        CHECK(run.kernel.launch.workspace_bytes > 0);
+      }
+  for (const char* word : {"lda", "ldb"})  // one of the two
+    check(with(shape(17, 131, 64), {{"a", "f16"}, {word, "67"}}), tiles(64, 24));
+  check(with(shape(16, 77, 131), {{"a", "e5m2"}, {"b", "e4m3"}, {"d", "f16"}}), tiles(64, 16));
+}
+
+TEST_CASE("random configurations of few rows", "[gemm]") {
+  std::mt19937 random(Catch::getSeed());
+  const auto pick = [&](std::initializer_list<const char*> list) {
+    return *(list.begin() + random() % list.size());
+  };
+  const auto size = [&](unsigned most) { return static_cast<int>(1 + random() % most); };
+  for (int i = 0; i < 40; ++i) {
+    const Settings problem =
+        with(shape(size(64), size(400), size(300)), {{"a", pick({"f16", "bf16", "e4m3", "u8"})},
+                                                     {"ldd", pick({"0", "400", "401"})},
+                                                     {"batch", pick({"1", "1", "2"})},
+                                                     {"stride_d", "26000"},
+                                                     {"beta", pick({"0", "2"})}});
+    const auto found =
+        gemm_template().candidates(executor().specs(), Target("sm_90a"), gemm_template().problem(problem),
+                                   {{"strategy", "wgmma"}, {"swap", "yes"}});
+    REQUIRE(found.size() > 10);
+    check(problem, found[random() % found.size()], false);
+  }
+}
+
+TEST_CASE("swapping is looked at for few rows only, and chosen where it is worth it", "[gemm]") {
+  const auto swaps = [](const Settings& problem, const Settings& given) {
+    std::set<std::string> words;
+    for (const Settings& config : gemm_template().candidates(executor().specs(), Target("sm_90a"),
+                                                             gemm_template().problem(problem), given))
+      words.insert(config.at("swap"));
+    return words;
+  };
+  using Words = std::set<std::string>;
+  CHECK(swaps(shape(64, 1024, 512), {}) == Words{"no", "yes"});
+  CHECK(swaps(shape(65, 1024, 512), {}) == Words{"no"});
+  CHECK(swaps(shape(65, 1024, 512), {{"swap", "yes"}}) == Words{"yes"});
+  CHECK(swaps(shape(64, 1024, 512), {{"swap", "no"}}) == Words{"no"});
+  const auto chosen = [](const Settings& problem) {
+    return gemm_template()
+        .config(executor().specs(), Target("sm_90a"), gemm_template().problem(problem), {})
+        .at("swap");
+  };
+  CHECK(chosen(shape(16, 6144, 4096)) == "yes");
+  CHECK(chosen(shape(64, 28672, 4096)) == "no");
+  CHECK(chosen(shape(4096, 4096, 4096)) == "no");
+}
+
+TEST_CASE("swap says where it cannot be", "[gemm]") {
+  const auto says = [](const Settings& more, const Settings& config, const char* part) {
+    const std::string text = config_refusal(with(shape(16, 256, 256), more), with(config, {{"swap", "yes"}}));
+    INFO(text);
+    CHECK(text.find(part) != std::string::npos);
+  };
+  says({}, {{"epilogue", "staged"}}, "epilogue=direct");
+  says({}, {{"strategy", "mma"}}, "mma.sync knows no swap");
+  const Settings contiguous{{"batch", "2"}, {"groups", "contiguous"}};
+  says(contiguous, with(tiles(64, 24), {{"multicast", "none"}}), "tile_n divides 128");
+  says(contiguous, with(tiles(64, 128), {{"multicast", "a"}}), "with multicast=a 64");
+  says({{"a", "e4m3"}, {"scale_a", "block"}}, {}, "scales of blocks");
+  says({{"a", "e4m3"}, {"scale_b", "block"}}, {}, "scales of blocks");
+  says({}, {{"strategy", "wgmma"}, {"tile_m", "16"}, {"warps_m", "4"}}, "64 or 128 rows");
+}
+
+}  // namespace ptxloom::test::swap_test
