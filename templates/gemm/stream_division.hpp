@@ -7,8 +7,10 @@
 
 // Stream-K: k of all tiles, one tile after the other, as a sequence of steps that the blocks of the grid
 // share alike. A block computes the end of a tile that others have begun, whole tiles, and the beginning of
-// one that others end. Where there are tiles enough for more than two rounds, only so many of them are shared
-// that one round to two remain for each block; the others are whole, and come behind.
+// one that others end. Where there are two blocks or more for each tile, as many share it alike, and no block
+// has parts of two tiles: summing up twice takes longer than what idle blocks would do. Where there are tiles
+// enough for more than two rounds, only so many of them are shared that one round to two remain for each
+// block; the others are whole, and come behind.
 namespace ptxloom::gemm_kernel {
 
 /// Steps of k of a tile that a block computes at one go.
@@ -42,6 +44,7 @@ class StreamDivision {
   KernelBuilder& k_;
   Arg steps_;
   Reg block_;
+  Reg stride_;            // from tile to tile, in steps: those behind a tile's last are nobody's
   Reg all_;               // steps
   Reg share_;             // of them, of a block
   Reg begin_, end_;       // of this block's share

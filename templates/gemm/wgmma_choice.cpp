@@ -27,7 +27,7 @@ constexpr int kLeastClocks = 16;       // that a wgmma takes to read A
 constexpr double kPairClocks = 1500;   // of two blocks that share tiles: it pays for a deep k
 constexpr double kMeetClocks = 10000;  // of a split: so many that it is chosen only where it won on an H200
 constexpr double kSummedBytes = 32;    // a clock, of other blocks' sums
-constexpr double kShareClocks = 1500;  // of blocks that share tiles, to wait for each other
+constexpr double kShareClocks = 3000;  // of blocks that share tiles, to wait for each other
 constexpr double kSharedBytes = 14;    // a clock, of sums in the workspace
 constexpr double kUnitSums = 64 * 8;   // of a warpgroup's, that are not dealt out further
 // Of more tiles than these stream-K saves a part of a round among many.
@@ -52,14 +52,29 @@ double packing_clocks(const PackPlan& pack) {
              : 0;
 }
 
+/// Blocks for each tile, where there are two or more.
+double blocks_of_tile(const Problem& p, const Config& c, const WgmmaPlan& plan) {
+  return std::floor(std::min(kWgmmaSms, plan.stream->blocks) / tiles_of(p, c));
+}
+
+double share_of_steps(const Problem& p, const Config& c, const WgmmaPlan& plan) {
+  const double blocks = blocks_of_tile(p, c, plan), steps = stream_steps(p, c);
+  return std::ceil(blocks > 1 ? steps / tiles_of(p, c) / blocks : steps / kWgmmaSms);
+}
+
 /// A block has a part of one tile, or of two, which it leaves, and reads as much of; more where a tile has
 /// more parts than columns to deal out.
 double shared_clocks(const Problem& p, const Config& c, const WgmmaPlan& plan) {
-  const double tiles = std::min(1.0, tiles_of(p, c) / kWgmmaSms), parts = 1 / tiles;
+  const double parts = blocks_of_tile(p, c, plan), shared = parts > 1 ? 1 : 2;
   const double rows = std::min(1.0, std::ceil(p.m / 16.0) * 16 / c.tile_m);
-  const double left = (1 + tiles) * rows * plan.stream->slot_bytes;
+  const double left = rows * plan.stream->slot_bytes;
   const double read = left * std::max(1.0, parts * kUnitSums / (c.group_m() * c.group_n()));
-  return kShareClocks + (left + read) / kSharedBytes;
+  return shared * (kShareClocks + (left + read) / kSharedBytes);
+}
+
+/// Of what goes on at the same time, but not quite.
+double beside(double clocks, double others) {
+  return std::max(clocks, others) + std::min(clocks, others) / 8;
 }
 
 double estimate(const Target& target, const Problem& p, const Config& c) {
@@ -84,10 +99,9 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double step = std::max(products + promotion / c.k_steps(), copies) / hidden;
   const double memory = input_bytes(p) / kWgmmaSms / kMemoryBytes;
   if (c.stream_k) {
-    const double share = std::ceil(stream_steps(p, c) / std::min(kWgmmaSms, plan.stream->blocks));
     const double whole = std::floor(tiles_of(p, c) / kWgmmaSms);
-    return std::max(share * c.k_steps() * step, memory) + whole * latency + shared_clocks(p, c, plan) +
-           packing_clocks(plan.pack);
+    return beside(share_of_steps(p, c, plan) * c.k_steps() * step, memory) + whole * latency +
+           shared_clocks(p, c, plan) + packing_clocks(plan.pack);
   }
   const double sms = c.split > 2 ? kClusterSms : kWgmmaSms;
   const double resident = std::min<double>(plan.blocks_per_sm, std::max(1.0, blocks / sms));
@@ -95,9 +109,9 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double begin_and_end = pairing + packing_clocks(plan.pack);
   // Of two warpgroups that take turns one multiplies while the other stores.
   if (c.turns() > 1)
-    return std::max(rounds * std::max(steps * step, (steps * step + latency) / c.turns()), memory) + latency +
+    return beside(rounds * std::max(steps * step, (steps * step + latency) / c.turns()), memory) + latency +
            begin_and_end;
-  return std::max(rounds * resident * steps * step, memory) + rounds * (latency + sums) + begin_and_end;
+  return beside(rounds * resident * steps * step, memory) + rounds * (latency + sums) + begin_and_end;
 }
 
 // As many as fit, when none are asked for.

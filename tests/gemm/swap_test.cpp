@@ -61,9 +61,10 @@ RunResult check(const Settings& problem, const Settings& config, bool same_sums 
   const auto split = config.find("split");
   const Settings plain = with(tile_k, {{"strategy", "wgmma"},
                                        {"swap", "no"},
+                                       {"stream_k", "no"},
                                        {"epilogue", "direct"},
                                        {"split", split == config.end() ? "1" : split->second}});
-  RunResult swapped = run_gemm(problem, with(config, {{"swap", "yes"}}), inputs);
+  RunResult swapped = run_gemm(problem, with(config, {{"swap", "yes"}, {"stream_k", "no"}}), inputs);
   CHECK(swapped.kernel.config.at("strategy") == "wgmma");
   CHECK(swapped.kernel.kernel.ptx().find("D^T = B^T A^T") != std::string::npos);
   CHECK(touched(swapped) == 0);
@@ -220,7 +221,7 @@ TEST_CASE("random configurations of few rows", "[gemm]") {
                                                      {"beta", pick({"0", "2"})}});
     const auto found =
         gemm_template().candidates(executor().specs(), Target("sm_90a"), gemm_template().problem(problem),
-                                   {{"strategy", "wgmma"}, {"swap", "yes"}});
+                                   {{"strategy", "wgmma"}, {"swap", "yes"}, {"stream_k", "no"}});
     REQUIRE(found.size() > 10);
     check(problem, found[random() % found.size()], false);
   }

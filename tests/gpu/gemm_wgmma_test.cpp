@@ -109,7 +109,7 @@ TEST_CASE("wgmma on the GPU computes D of tiles whose steps of k all blocks shar
   const auto pick = [&](std::initializer_list<const char*> list) {
     return std::string(*(list.begin() + random() % list.size()));
   };
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < 8; ++i) {
     const auto size = [&](unsigned most) { return std::to_string(1 + random() % most); };
     const bool deep = i % 2 == 0;
     const Settings problem{{"m", size(deep ? 100 : 700)},
@@ -144,7 +144,7 @@ TEST_CASE("wgmma on the GPU with A and B in each other's place", "[gpu][wgmma]")
       {},
       {{"beta", "1.5"}, {"batch", "3"}},
       {{"bias", "f32"}, {"scale_a", "row"}, {"scale_b", "col"}, {"activation", "silu"}, {"d", "e4m3"}}};
-  for (int i = 0; i < 45; ++i) {
+  for (int i = 0; i < 18; ++i) {
     const auto size = [&](unsigned most) { return std::to_string(1 + random() % most); };
     Settings problem{{"m", size(64)},
                      {"n", size(2000)},
