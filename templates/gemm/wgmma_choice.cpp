@@ -25,6 +25,8 @@ constexpr double kPackClocks = 3000;   // before the first and after the last pi
 constexpr double kPackedBytes = 12;    // a clock of an SM, read and written
 constexpr int kLeastClocks = 16;       // that a wgmma takes to read A
 constexpr double kPairClocks = 1500;   // of two blocks that share tiles: it pays for a deep k
+constexpr double kReleaseClocks = 13;  // of a reader that releases a stage in another block too
+constexpr int kHiddenReaders = 2;      // of which such releases cost nothing
 constexpr double kMeetClocks = 10000;  // of a split: so many that it is chosen only where it won on an H200
 constexpr double kSummedBytes = 32;    // a clock, of other blocks' sums
 constexpr double kShareClocks = 3000;  // of blocks that share tiles, to wait for each other
@@ -96,7 +98,9 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double pairing = c.sharing() > 1 ? kPairClocks : 0;
   const double read = cluster_sum_bytes(p, c) * (c.split - 1.0) / c.split;
   const double sums = c.split == 1 ? 0 : kMeetClocks + read / kSummedBytes;
-  const double step = std::max(products + promotion / c.k_steps(), copies) / hidden;
+  const double releases = c.sharing() > 1 ? kReleaseClocks * std::max(0, plan.readers - kHiddenReaders) : 0;
+  const double step =
+      (std::max(products + promotion / c.k_steps(), copies) + releases / c.k_steps()) / hidden;
   const double memory = input_bytes(p) / kWgmmaSms / kMemoryBytes;
   if (c.stream_k) {
     const double whole = std::floor(tiles_of(p, c) / kWgmmaSms);
