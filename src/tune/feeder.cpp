@@ -173,14 +173,16 @@ std::optional<Made> Feeder::overdue() {
 std::optional<Made> Feeder::take() {
   const std::scoped_lock lock(state_->mutex);
   std::optional<Made> made;
-  if (!state_->ready.empty()) {
-    const auto next = std::ranges::min_element(state_->ready, {}, &Made::number);
+  const auto next = std::ranges::min_element(state_->ready, {}, &Made::number);
+  if (next != state_->ready.end() && (taken_ > 0 || next->number == 0)) {
     made = std::move(*next);
     state_->ready.erase(next);
   } else {
     made = overdue();
   }
-  if (made) --under_way_;
+  if (!made) return made;
+  --under_way_;
+  ++taken_;
   return made;
 }
 

@@ -47,7 +47,8 @@ class Feeder {
   /// Those put in and not taken out.
   std::size_t under_way() const { return under_way_; }
   void put(const Pick& pick, Settings config);
-  /// Of those that are done the one that was put in first; nullopt where none is at the moment.
+  /// Of those that are done the one that was put in first; nullopt where none is at the moment. The first of
+  /// all is what was thought best, and a short search might measure nothing else: the others wait for it.
   std::optional<Made> take();
 
  private:
@@ -57,7 +58,7 @@ class Feeder {
 
   std::shared_ptr<State> state_;
   std::size_t under_way_ = 0;
-  std::uint64_t put_ = 0;
+  std::uint64_t put_ = 0, taken_ = 0;
 };
 
 }  // namespace ptxloom::tune

@@ -25,15 +25,13 @@ constexpr double kPackClocks = 3000;   // before the first and after the last pi
 constexpr double kPackedBytes = 12;    // a clock of an SM, read and written
 constexpr int kLeastClocks = 16;       // that a wgmma takes to read A
 constexpr double kPairClocks = 1500;   // of two blocks that share tiles: it pays for a deep k
-constexpr double kReleaseClocks = 13;  // of a reader that releases a stage in another block too
+constexpr double kReleaseClocks = 4;   // of a reader that releases a stage in another block too
 constexpr int kHiddenReaders = 2;      // of which such releases cost nothing
 constexpr double kMeetClocks = 10000;  // of a split: so many that it is chosen only where it won on an H200
 constexpr double kSummedBytes = 32;    // a clock, of other blocks' sums
 constexpr double kShareClocks = 3000;  // of blocks that share tiles, to wait for each other
 constexpr double kSharedBytes = 14;    // a clock, of sums in the workspace
 constexpr double kUnitSums = 64 * 8;   // of a warpgroup's, that are not dealt out further
-// Of more tiles than these stream-K saves a part of a round among many.
-constexpr double kFewTiles = 2 * kWgmmaSms;
 
 // Bytes of a row of D that a lane stores at once, at most.
 int result_unit(const Problem& p, const Config& c) {
@@ -139,7 +137,6 @@ void append_configs(const ParameterSpace& space, const Target& target, const Pro
   const std::vector<int> splits = choices(space, given, "split");
   std::vector<int> stages = choices(space, given, "stages");
   std::sort(stages.rbegin(), stages.rend());
-  const bool open_stream = !given.contains("stream_k");
   const bool open_static = !given.contains("static"), open_epilogue = !given.contains("epilogue");
   const std::vector<Multicast> multicasts = given.contains("multicast")
                                                 ? std::vector{base.multicast}
@@ -148,13 +145,11 @@ void append_configs(const ParameterSpace& space, const Target& target, const Pro
                                               ? std::vector{base.schedule}
                                               : std::vector{Schedule::cooperative, Schedule::pingpong};
   Config c = base;
-  const std::vector<bool> streams = open_stream ? std::vector{false, true} : std::vector{base.stream_k};
   const auto consider = [&] {
     if (!given.contains("tile_k") && c.tile_k != 128 / problem.a.type.bytes()) return;
     if (wider_than_few_rows(c, problem) && !given.contains("tile_n")) return;
     if (open_static) c.bake = Bake::mnk;
     c.staged = open_epilogue || base.staged;
-    if (c.stream_k && open_stream && tiles_of(problem, c) >= kFewTiles) return;
     if (c.warps_m < 4 || c.tile_m % c.warps_m != 0 || c.tile_n % (8 * c.warps_n) != 0) return;
     for (int tries = open_epilogue ? 2 : 1; tries > 0; --tries, c.staged = false) {
       fill_shared_memory(target, problem, c, stages);
@@ -175,14 +170,12 @@ void append_configs(const ParameterSpace& space, const Target& target, const Pro
             c.warps_m = down, c.warps_n = across;
             for (const int split : splits)
               for (const Multicast multicast : multicasts)
-                for (const Schedule schedule : schedules)
-                  for (const bool stream_k : streams) {
-                    c.split = split;
-                    c.multicast = multicast;
-                    c.schedule = schedule;
-                    c.stream_k = stream_k;
-                    consider();
-                  }
+                for (const Schedule schedule : schedules) {
+                  c.split = split;
+                  c.multicast = multicast;
+                  c.schedule = schedule;
+                  consider();
+                }
           }
 }
 

@@ -186,16 +186,20 @@ TEST_CASE("a Gemm of shared tiles is launched again, on its own workspace and on
   }
 }
 
-TEST_CASE("few tiles and a deep k are shared without being asked", "[gemm]") {
-  const auto chosen = [](int m, int n, int k, const char* target) {
-    const Settings problem = gemm_template().problem(with(shape(m, n, k), {{"a", "bf16"}}));
-    return gemm_template().config(executor().specs(), Target(target), problem, {}).at("stream_k");
-  };
-  CHECK(chosen(256, 256, 65536, "sm_90a") == "yes");
-  CHECK(chosen(4096, 4096, 4096, "sm_90a") == "no");
-  CHECK(chosen(8192, 8192, 8192, "sm_90a") == "no");
-  CHECK(chosen(64, 64, 16, "sm_90a") == "no");
-  CHECK(chosen(256, 256, 65536, "sm_80") == "no");
+// Its blocks wait for each other, which is for whoever launches to allow.
+TEST_CASE("stream-K is listed for the asking only, and what the tuner tries", "[gemm]") {
+  const Settings problem = gemm_template().problem(with(shape(256, 256, 65536), {{"a", "bf16"}}));
+  const Target target("sm_90a");
+  for (const char* asked : {"no", "yes"}) {
+    const Settings given = asked[0] == 'y' ? Settings{{"stream_k", "yes"}} : Settings{};
+    const auto found = gemm_template().candidates(executor().specs(), target, problem, given);
+    REQUIRE(!found.empty());
+    for (const Settings& config : found) CHECK(config.at("stream_k") == asked);
+  }
+  const tune::Space space = gemm_template().tuning_space(executor().specs(), target, problem);
+  const auto word = std::ranges::find(space.parameters, "stream_k", &tune::Parameter::name);
+  REQUIRE(word != space.parameters.end());
+  CHECK(word->values == std::vector<std::string>{"no", "yes"});
 }
 
 TEST_CASE("stream-K says where it cannot be", "[gemm]") {

@@ -109,7 +109,7 @@ TEST_CASE("wgmma on the GPU computes D of tiles whose steps of k all blocks shar
   const auto pick = [&](std::initializer_list<const char*> list) {
     return std::string(*(list.begin() + random() % list.size()));
   };
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 6; ++i) {
     const auto size = [&](unsigned most) { return std::to_string(1 + random() % most); };
     const bool deep = i % 2 == 0;
     const Settings problem{{"m", size(deep ? 100 : 700)},
