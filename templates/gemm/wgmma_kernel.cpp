@@ -6,30 +6,14 @@
 #include <tuple>
 
 #include "cluster_sum.hpp"
-#include "launch.hpp"
 #include "stream_sums.hpp"
 #include "tma_load.hpp"
 #include "tma_store.hpp"
+#include "wgmma_launch.hpp"
 #include "wgmma_loop.hpp"
 
 namespace ptxloom::gemm_kernel {
 namespace {
-
-bool by_copies(const Config& c, const WgmmaPlan& plan) { return c.staged && plan.copies_d; }
-
-/// Whether threads store D, or what blocks share of it.
-bool by_pointer(const Config& c, const WgmmaPlan& plan) { return c.stream_k || !by_copies(c, plan); }
-
-/// Where there is a pointer too, that is "d".
-const char* map_of_d(const Config& c) { return c.stream_k ? "copied_d" : "d"; }
-
-/// The matrices of batches that a kernel finds by pointer.
-std::vector<std::string_view> pointers(const Problem& p, const Config& c, const WgmmaPlan& plan) {
-  std::vector<std::string_view> names;
-  if (p.reads_c()) names.emplace_back("c");
-  if (by_pointer(c, plan)) names.emplace_back("d");
-  return names;
-}
 
 class Generator {
  public:
@@ -298,52 +282,13 @@ class Generator {
   Reg leads_, row_, column_, warp_row_;  // of a warpgroup in the block's tile; of a warp
 };
 
-void add_operand(LaunchArgumentList& add, const OperandTile& tile, const std::string& name,
-                 const PackedMatrix& packed) {
-  const TensorMap map = tile.map(add.problem.batch);
-  if (!packed.packed) return add.map(name, map);
-  add.pointer(name);
-  add.map_at("packed_" + name, map, packed.at);
-}
-
-/// Whole clusters that bring a warp for each piece.
-std::uint32_t packing_blocks(const PackPlan& pack, const Config& c) {
-  const auto warps = static_cast<std::uint32_t>(c.threads() / 32 * c.cluster());
-  return (pack.pieces() + warps - 1) / warps * static_cast<std::uint32_t>(c.cluster());
-}
-
-LaunchPlan launch_plan(const Problem& p, const Problem& seen, const Config& c, const WgmmaPlan& plan) {
-  LaunchPlan launch = tile_grid(seen, c);
-  if (c.split == 1) launch.blocks_per_sm = static_cast<std::uint32_t>(plan.blocks_per_sm);
-  if (plan.stream) launch.grid[0] = plan.stream->blocks;
-  launch.shared_bytes = static_cast<std::uint32_t>(plan.shared_bytes);
-  if (c.split == 1 && !plan.stream) launch.grid[0] = std::max(launch.grid[0], packing_blocks(plan.pack, c));
-  LaunchArgumentList add{p, launch.arguments};
-  add.size("m", p.m), add.size("n", p.n), add.size("k", p.k);
-  const auto [a, b] = c.places(&plan.a, &plan.b);
-  const auto [packed_a, packed_b] = c.places(&plan.pack.a(), &plan.pack.b());
-  add_operand(add, *a, p.a.name, *packed_a);
-  add_operand(add, *b, p.b.name, *packed_b);
-  launch.workspace_bytes = plan.workspace_bytes();
-  if (launch.workspace_bytes > 0) add.pointer(kWorkspace);
-  if (p.reads_c()) add.pointer("c");
-  if (by_copies(c, plan))
-    add.map(map_of_d(c), "d", plan.store.map(p.d.type, p.n, p.m, p.d.ld, p.d.stride, p.batch));
-  if (by_pointer(c, plan)) add.pointer("d");
-  if (p.reads_c()) add.size("ldc", p.c.ld);
-  if (by_pointer(c, plan)) add.size("ldd", p.d.ld);
-  add_function_arguments(add, p, plan.scales.maps());
-  add_batch_arguments(add, pointers(p, c, plan));
-  return launch;
-}
-
 }  // namespace
 
 Emitted emit_wgmma_kernel(std::shared_ptr<const Specs> specs, const Target& target, const Problem& problem,
                           const Config& config) {
   const Problem seen = seen_by(config, problem);
   const WgmmaPlan plan(target.info(), seen, config);
-  const LaunchPlan launch = launch_plan(problem, seen, config, plan);
+  const LaunchPlan launch = wgmma_launch(problem, seen, config, plan);
   return {Generator(std::move(specs), target, problem, seen, config, plan).run(), launch};
 }
 
