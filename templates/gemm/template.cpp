@@ -100,7 +100,9 @@ class GemmTemplate final : public Template {
     const Problem p(space_, words);
     Settings wanted = space_.complete(space_.config(), given);
     const std::vector<std::string> shapes = shapes_for(specs, target, p, wanted);
-    if (shapes.size() == 1) wanted["mma"] = shapes.front();  // as good as given
+    // What there is no choice of is as good as given.
+    if (shapes.size() == 1) wanted["mma"] = shapes.front();
+    if (std::ranges::none_of(shapes, is_wgmma)) wanted.try_emplace("strategy", "mma");
     for (const std::string& shape : shapes) {
       const std::vector<Config> fitting = fitting_configs(specs, target, p, wanted, shape);
       if (!fitting.empty()) return words_of(fitting.front());

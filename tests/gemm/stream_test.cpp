@@ -216,6 +216,9 @@ TEST_CASE("stream-K says where it cannot be", "[gemm]") {
   says(with(problem, {{"groups", "contiguous"}}), tiles(64, 64), "groups is none");
   says(problem, with(tiles(64, 256), {{"tile_k", "16"}, {"stages", "2"}, {"epilogue", "direct"}}),
        "slices of tiles that blocks share");
+  const std::string text = config_refusal(problem, {{"stream_k", "yes"}}, "sm_80");
+  INFO(text);
+  CHECK(text.find("with strategy wgmma") != std::string::npos);
 }
 
 }  // namespace ptxloom::test::stream_test
