@@ -80,9 +80,8 @@ std::vector<Rule> wgmma_rules() {
       {"warpgroups that take turns walk whole tiles: with schedule=pingpong stream_k is no",
        {"schedule", "stream_k"},
        [](const Target&, const Problem&, const Config& c) { return c.turns() == 1 || !c.stream_k; }},
-      {"warpgroups that take turns skip no tiles, and promote no sums: with groups, promoted sums or scales "
-       "of "
-       "blocks schedule is cooperative",
+      {"warpgroups that take turns skip no tiles and promote no sums: groups, promoted sums and "
+       "scales of blocks want schedule=cooperative",
        {"schedule"},
        [](const Target&, const Problem& p, const Config& c) {
          return c.turns() == 1 || (p.groups == GemmGroups::none && !p.promoted);
@@ -107,9 +106,8 @@ std::vector<Rule> wgmma_rules() {
        [](const Target& target, const Problem& p, const Config& c) {
          return sum_registers(p, c) + kBesideSums <= registers_with(1, target.info(), of_one_turn(c));
        }},
-      {"two warpgroups with tiles of their own need more registers than there are: with schedule=pingpong "
-       "tiles "
-       "have 128 x 128 elements at most",
+      {"two warpgroups with tiles of their own need more registers than there are: with schedule=pingpong a "
+       "tile has 128 x 128 elements at most",
        {"tile_m", "tile_n", "warps_m", "warps_n", "schedule"},
        [](const Target& target, const Problem& p, const Config& c) {
          return sum_registers(p, c) + kBesideSums <= registers_with(1, target.info(), c);

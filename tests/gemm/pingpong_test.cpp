@@ -63,7 +63,7 @@ TEST_CASE("pingpong says where it cannot be", "[gemm]") {
   says(config_refusal(problem, {{"schedule", "pingpong"}, {"strategy", "mma"}}), "schedule=cooperative");
   for (const Settings& word :
        {Settings{{"sums", "promoted"}}, {{"groups", "masked"}}, {{"scale_a", "block"}}})
-    says(config_refusal(with(problem, word), kTurns), "schedule is cooperative");
+    says(config_refusal(with(problem, word), kTurns), "want schedule=cooperative");
 }
 
 }  // namespace ptxloom::test::pingpong_test
