@@ -30,7 +30,7 @@ TEST_CASE("warpgroups take turns with tiles of every type", "[gemm]") {
 // The stages of a tile against those of the ring: fewer, as many, more, and no multiple.
 TEST_CASE("warpgroups that take turns skip the stages of the other's tiles", "[gemm]") {
   for (const char* stages : {"2", "3", "5"})
-    for (const char* k : {"64", "128", "200", "320", "712"})
+    for (const char* k : {"64", "200", "456"})
       check(with(shape(1000, 460, 8), {{"k", k}, {"a", "f16"}}), {{"stages", stages}});
 }
 
