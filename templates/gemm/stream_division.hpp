@@ -38,7 +38,6 @@ class StreamDivision {
   void for_each_shared(const std::function<void(const SharedTile&)>& body);
   /// Who shares a tile that is not whole.
   SharedTile shared(Reg tile);
-  Reg block() const { return block_; }
 
  private:
   KernelBuilder& k_;

@@ -21,7 +21,6 @@ std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAligned - 1) / kAl
 
 /// Of a warpgroup's part of a tile.
 int units_across(const Config& c) { return c.group_n() / kUnitColumns; }
-int units(const Config& c) { return c.group_m() / kWgmmaRows * units_across(c); }
 
 /// Of all threads, side by side.
 int unit_bytes(const Config& c) { return kUnit * 32 * c.warps(); }
@@ -34,13 +33,15 @@ double stream_steps(const Problem& p, const Config& c) {
   return tiles_of(p, c) * std::ceil(double(p.k) / c.tile_k);
 }
 
-int stream_slice_bytes(const Config& c) { return (units(c) + 1) / 2 * unit_bytes(c); }
+int stream_units(const Config& c) { return c.group_m() / kWgmmaRows * units_across(c); }
+
+int stream_slice_bytes(const Config& c) { return (stream_units(c) + 1) / 2 * unit_bytes(c); }
 
 StreamPlan::StreamPlan(const Problem& p, const Config& c, std::uint64_t at)
     : blocks(
           static_cast<std::uint32_t>(std::clamp<double>(stream_steps(p, c) / kLeastSteps, 1, kMostBlocks))),
       counters(aligned(at)),
-      slot_bytes(static_cast<std::uint32_t>(units(c) * unit_bytes(c))) {
+      slot_bytes(static_cast<std::uint32_t>(stream_units(c) * unit_bytes(c))) {
   const auto shared_tiles = static_cast<std::uint64_t>(std::min(tiles_of(p, c), 2.0 * blocks));
   slots = aligned(counters + shared_tiles * sizeof(std::uint32_t));
   workspace_bytes = aligned(slots + (blocks + shared_tiles) * slot_bytes);
@@ -109,7 +110,7 @@ void StreamSums::await(const SharedTile& tile) {
 // Each of `parts` blocks as many units as the others, or one more; of those the warp's that lie in D.
 StreamSums::Slice StreamSums::slice(const SharedTile& tile, Reg rows) {
   const Reg number = k_.sub(block_, tile.first);
-  const auto border = [&](Reg part) { return k_.div(k_.mul(part, units(c_)), tile.parts); };
+  const auto border = [&](Reg part) { return k_.div(k_.mul(part, stream_units(c_)), tile.parts); };
   const Reg begin = border(number);
   const Reg down = k_.div(k_.add(KernelBuilder::as(u32, k_.max(rows, 0)), kWgmmaRows - 1), kWgmmaRows);
   const Reg end = k_.min(border(k_.add(number, 1)), k_.mul(down, units_across(c_)));

@@ -33,6 +33,8 @@ struct StreamPlan {
 
 /// Steps of k, of all tiles.
 double stream_steps(const Problem& problem, const Config& config);
+/// What parts of a tile are dealt out in: a warpgroup's sums of 64 rows and 8 columns.
+int stream_units(const Config& config);
 /// Shared memory that a slice of a tile takes at most.
 int stream_slice_bytes(const Config& config);
 

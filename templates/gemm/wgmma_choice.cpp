@@ -31,7 +31,6 @@ constexpr double kMeetClocks = 10000;  // of a split: so many that it is chosen 
 constexpr double kSummedBytes = 32;    // a clock, of other blocks' sums
 constexpr double kShareClocks = 3000;  // of blocks that share tiles, to wait for each other
 constexpr double kSharedBytes = 14;    // a clock, of sums in the workspace
-constexpr double kUnitSums = 64 * 8;   // of a warpgroup's, that are not dealt out further
 
 // Bytes of a row of D that a lane stores at once, at most.
 int result_unit(const Problem& p, const Config& c) {
@@ -63,12 +62,12 @@ double share_of_steps(const Problem& p, const Config& c, const WgmmaPlan& plan) 
 }
 
 /// A block has a part of one tile, or of two, which it leaves, and reads as much of; more where a tile has
-/// more parts than columns to deal out.
+/// more parts than units to deal out.
 double shared_clocks(const Problem& p, const Config& c, const WgmmaPlan& plan) {
   const double parts = blocks_of_tile(p, c, plan), shared = parts > 1 ? 1 : 2;
   const double rows = std::min(1.0, std::ceil(p.m / 16.0) * 16 / c.tile_m);
   const double left = rows * plan.stream->slot_bytes;
-  const double read = left * std::max(1.0, parts * kUnitSums / (c.group_m() * c.group_n()));
+  const double read = left * std::max(1.0, parts / stream_units(c));
   return shared * (kShareClocks + (left + read) / kSharedBytes);
 }
 

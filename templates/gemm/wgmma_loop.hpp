@@ -7,8 +7,8 @@
 // The main loop of a warpgroup that multiplies: its rows and columns of a tile of D, accumulated over the
 // stages of the pipeline. One group of wgmma is always in flight: while it runs, the warpgroup waits for the
 // next stage and issues the products of that; then it releases the stage before. The stages of tiles that are
-// another warpgroup's turn it skips. Where sums are promoted it
-// waits for the products of each stage, and adds them to f32 sums; another warpgroup multiplies meanwhile.
+// another warpgroup's turn it skips. Where sums are promoted it waits for the products of each stage, and
+// adds them to f32 sums; another warpgroup multiplies meanwhile.
 namespace ptxloom::gemm_kernel {
 
 /// Of two warpgroups, each with tiles of its own: their products do not mix, for a stage's barrier tells no

@@ -62,4 +62,28 @@ inline std::string config_refusal(const Settings& problem, const Settings& confi
   return "it was accepted";
 }
 
+/// A kernel with a workspace gives the same bits again and again, on its own workspace and on another.
+inline void check_launched_again(const Gemm& kernel) {
+  const Context& context = executor();
+  REQUIRE(kernel.workspace_bytes() > 0);
+  Buffer other = context.alloc(kernel.workspace_bytes());
+  other.fill(std::byte{0});
+  const std::vector<HostTensor> tensors = make_tensors(gemm_template(), kernel.problem(), {}, 7);
+  std::vector<float> first;
+  for (int turn = 0; turn < 3; ++turn)
+    for (const bool given : {false, true}) {
+      Buffer a = context.alloc(tensors[0].bytes.size()), b = context.alloc(tensors[1].bytes.size()),
+             d = context.alloc(tensors.back().bytes.size());
+      a.write(tensors[0].bytes), b.write(tensors[1].bytes), d.fill(kPoison);
+      GemmOperands operands{.a = a, .b = b, .d = d};
+      if (given) operands.workspace = other;
+      kernel.launch(nullptr, operands);
+      context.synchronize();
+      std::vector<float> result(tensors.back().bytes.size() / sizeof(float));
+      d.copy_to(result);
+      if (first.empty()) first = result;
+      CHECK(result == first);
+    }
+}
+
 }  // namespace ptxloom::test

@@ -86,27 +86,7 @@ TEST_CASE("random sizes and strides of packed operands", "[gemm]") {
 }
 
 TEST_CASE("a workspace serves one launch after the other", "[gemm]") {
-  const Context& context = executor();
-  const Gemm kernel = gemm(context, {.m = 65, .n = 33, .k = 51, .a = bf16}, {{"strategy", "wgmma"}});
-  REQUIRE(kernel.workspace_bytes() > 0);
-  Buffer own = context.alloc(kernel.workspace_bytes());
-  own.fill(std::byte{0});
-  std::vector<float> first;
-  for (int turn = 0; turn < 3; ++turn)
-    for (const bool given : {false, true}) {
-      std::vector<HostTensor> tensors = make_tensors(gemm_template(), kernel.problem(), {}, 7);
-      Buffer a = context.alloc(tensors[0].bytes.size()), b = context.alloc(tensors[1].bytes.size()),
-             d = context.alloc(65 * 33 * 4);
-      a.write(tensors[0].bytes), b.write(tensors[1].bytes), d.fill(kPoison);
-      GemmOperands operands{.a = a, .b = b, .d = d};
-      if (given) operands.workspace = own;
-      kernel.launch(nullptr, operands);
-      context.synchronize();
-      std::vector<float> result(65 * 33);
-      d.copy_to(result);
-      if (first.empty()) first = result;
-      CHECK(result == first);
-    }
+  check_launched_again(gemm(executor(), {.m = 65, .n = 33, .k = 51, .a = bf16}, {{"strategy", "wgmma"}}));
 }
 
 }  // namespace ptxloom::test::pack_test

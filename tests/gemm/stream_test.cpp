@@ -163,27 +163,8 @@ TEST_CASE("of many tiles some are shared and come first, the others are whole", 
 }
 
 TEST_CASE("a Gemm of shared tiles is launched again, on its own workspace and on another", "[gemm]") {
-  const Context& context = executor();
-  const Gemm kernel =
-      gemm(context, {.m = 60, .n = 136, .k = 712, .a = bf16}, with(tiles(64, 64), {{"stream_k", "yes"}}));
-  REQUIRE(kernel.workspace_bytes() > 0);
-  Buffer own = context.alloc(kernel.workspace_bytes());
-  own.fill(std::byte{0});
-  std::vector<float> first;
-  for (const bool given : {false, true, false, true}) {
-    const std::vector<HostTensor> tensors = make_tensors(gemm_template(), kernel.problem(), {}, 7);
-    Buffer a = context.alloc(tensors[0].bytes.size()), b = context.alloc(tensors[1].bytes.size()),
-           d = context.alloc(60 * 136 * 4);
-    a.write(tensors[0].bytes), b.write(tensors[1].bytes), d.fill(kPoison);
-    GemmOperands operands{.a = a, .b = b, .d = d};
-    if (given) operands.workspace = own;
-    kernel.launch(nullptr, operands);
-    context.synchronize();
-    std::vector<float> result(60 * 136);
-    d.copy_to(result);
-    if (first.empty()) first = result;
-    CHECK(result == first);
-  }
+  check_launched_again(
+      gemm(executor(), {.m = 60, .n = 136, .k = 712, .a = bf16}, with(tiles(64, 64), {{"stream_k", "yes"}})));
 }
 
 // Its blocks wait for each other, which is for whoever launches to allow.
