@@ -51,6 +51,7 @@ struct LaunchPlan {
   /// Of a persistent grid: how many blocks an SM holds at once. No more than that are launched, and each goes
   /// on to further pieces of work. 0: the grid is launched as it is.
   std::uint32_t blocks_per_sm = 0;
+  bool cooperative = false;  ///< blocks wait for each other: all run at once, or the launch fails
   std::array<std::uint32_t, 3> block{1, 1, 1};
   std::array<std::uint32_t, 3> cluster{1, 1, 1};
   std::uint32_t shared_bytes = 0;  ///< dynamic

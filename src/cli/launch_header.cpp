@@ -43,6 +43,7 @@ LaunchHeader read(const Json& json) {
   LaunchHeader header{.launch = {.entry = json.at("entry"),
                                  .grid = json.at("grid"),
                                  .blocks_per_sm = json.value("blocks_per_sm", 0U),
+                                 .cooperative = json.value("cooperative", false),
                                  .block = json.at("block"),
                                  .cluster = json.at("cluster"),
                                  .shared_bytes = json.at("smem"),
@@ -87,6 +88,7 @@ std::string format_launch_header(const LaunchHeader& header) {
                {"block", header.launch.block},     {"smem", header.launch.shared_bytes},
                {"cluster", header.launch.cluster}, {"params", std::move(params)}};
   if (header.launch.blocks_per_sm != 0) json["blocks_per_sm"] = header.launch.blocks_per_sm;
+  if (header.launch.cooperative) json["cooperative"] = true;
   if (header.launch.workspace_bytes != 0) json["workspace"] = header.launch.workspace_bytes;
   return std::string(kMark) + json.dump();
 }

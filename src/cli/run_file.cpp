@@ -58,12 +58,10 @@ class FileRun {
       const auto e = text.empty() ? fallback : parse_extent(option, text);
       return Dim3{e[0], e[1], e[2]};
     };
-    const Dim3 planned_grid = launch_config_of(plan, context_.device().sms).grid;
-    const LaunchConfig config{
-        .grid = extent("--grid", flags_.grid, {planned_grid.x, planned_grid.y, planned_grid.z}),
-        .block = extent("--block", flags_.block, plan.block),
-        .shared_bytes = flags_.smem != 0 ? flags_.smem : plan.shared_bytes,
-        .cluster = {plan.cluster[0], plan.cluster[1], plan.cluster[2]}};
+    LaunchConfig config = launch_config_of(plan, context_.device().sms);
+    config.grid = extent("--grid", flags_.grid, {config.grid.x, config.grid.y, config.grid.z});
+    config.block = extent("--block", flags_.block, plan.block);
+    if (flags_.smem != 0) config.shared_bytes = flags_.smem;
     const auto begin = std::chrono::steady_clock::now();
     exec::Stats stats;
     kernel_.launch_observed(config, arguments_, make_observer(flags_, stats));

@@ -50,7 +50,8 @@ LaunchConfig launch_config_of(const LaunchPlan& plan, int sms) {
   LaunchConfig config{.grid = dim(plan.grid),
                       .block = dim(plan.block),
                       .shared_bytes = plan.shared_bytes,
-                      .cluster = dim(plan.cluster)};
+                      .cluster = dim(plan.cluster),
+                      .cooperative = plan.cooperative};
   if (plan.blocks_per_sm != 0) {
     const std::uint32_t chip = sms == 0 ? kExecutorSms : static_cast<std::uint32_t>(sms);
     const std::uint32_t clusters = chip * plan.blocks_per_sm / config.cluster.x;

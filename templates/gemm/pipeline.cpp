@@ -53,4 +53,15 @@ void Pipeline::await(Reg barrier, const Cursor& cursor) {
   k_.branch_unless(done, again);
 }
 
+void Pipeline::ask(Reg ended, Reg barrier, const Cursor& cursor) {
+  k_.emit("mbarrier.test_wait.parity.shared::cta.b64", ended, k_.at(barrier), cursor.phase);
+}
+
+void Pipeline::await_unless(Reg ended, Reg barrier, const Cursor& cursor) {
+  const Label past = k_.label("ended");
+  k_.branch_if(ended, past);
+  await(barrier, cursor);
+  k_.place(past);
+}
+
 }  // namespace ptxloom::gemm_kernel

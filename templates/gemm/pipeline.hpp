@@ -42,6 +42,9 @@ class Pipeline {
   void release(Reg empty);
   /// Waits for the phase of a barrier that the cursor stands at.
   void await(Reg barrier, const Cursor& cursor);
+  /// Asks whether that phase has ended, for a wait that comes later: the answer takes its time.
+  void ask(Reg ended, Reg barrier, const Cursor& cursor);
+  void await_unless(Reg ended, Reg barrier, const Cursor& cursor);
 
  private:
   KernelBuilder& k_;

@@ -15,6 +15,7 @@ namespace {
 constexpr double kClusterSms = 96;
 constexpr double kCopiedBytes = 56;    // a clock, that an SM gets from L2 when all ask
 constexpr double kMemoryBytes = 18;    // a clock of an SM, that all get from memory
+constexpr double kAgainBytes = 100;    // a clock of an SM, that come from L2 once more
 constexpr double kTakenBytes = 64;     // a clock, that an SM takes, its own copies and another block's
 constexpr double kTileClocks = 1000;   // before the first product of a block's tile and after its last
 constexpr double kStoredBytes = 64;    // a clock, of D by tensor copies
@@ -99,9 +100,12 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double step =
       (std::max(products + promotion / c.k_steps(), copies) + releases / c.k_steps()) / hidden;
   const double memory = input_bytes(p) / kWgmmaSms / kMemoryBytes;
+  const double all_brought = brought * tiles_of(p, c) * std::ceil(double(p.k) / c.tile_k);
+  const double again = std::max(0.0, all_brought - input_bytes(p)) / kWgmmaSms / kAgainBytes;
+  const auto beside_memory = [&](double clocks) { return std::max(beside(clocks, memory), memory + again); };
   if (c.stream_k) {
     const double whole = std::floor(tiles_of(p, c) / kWgmmaSms);
-    return beside(share_of_steps(p, c, plan) * c.k_steps() * step, memory) + whole * latency +
+    return beside_memory(share_of_steps(p, c, plan) * c.k_steps() * step) + whole * latency +
            shared_clocks(p, c, plan) + packing_clocks(plan.pack);
   }
   const double sms = c.split > 2 ? kClusterSms : kWgmmaSms;
@@ -110,9 +114,9 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double begin_and_end = pairing + packing_clocks(plan.pack);
   // Of two warpgroups that take turns one multiplies while the other stores.
   if (c.turns() > 1)
-    return beside(rounds * std::max(steps * step, (steps * step + latency) / c.turns()), memory) + latency +
+    return beside_memory(rounds * std::max(steps * step, (steps * step + latency) / c.turns())) + latency +
            begin_and_end;
-  return beside(rounds * resident * steps * step, memory) + rounds * (latency + sums) + begin_and_end;
+  return beside_memory(rounds * resident * steps * step) + rounds * (latency + sums) + begin_and_end;
 }
 
 // As many as fit, when none are asked for.

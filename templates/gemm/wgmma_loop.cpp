@@ -88,6 +88,12 @@ void WgmmaLoop::multiply(const std::vector<Reg>& sums, Reg a, Reg b, Reg add) {
     k_.emit(c_.mma, sums, a, b, add);
 }
 
+// Its products are under way: it is released when they are done.
+void WgmmaLoop::leave_stage() {
+  k_.emit("mov.u32", released_, pipeline_.empty(cursor_));
+  pipeline_.advance(cursor_);
+}
+
 void WgmmaLoop::release(Reg barrier) {
   k_.guarded(in_.releases, [&] { pipeline_.release(barrier); });
 }
@@ -113,14 +119,19 @@ void WgmmaLoop::run_promoted(Reg steps) {
   k_.comment("multiply: sums of none");
   for (const auto& tile : sums_)
     for (const Reg& sum : tile[0]) k_.emit("mov.f32", sum, Arg::zero(f32));
+  const Reg full = k_.reg(pred);
+  pipeline_.ask(full, pipeline_.full(cursor_), cursor_);
   k_.for_(0, steps, 1, [&](Reg) {
     k_.pragma("\"nounroll\"");
-    await_stage();
+    k_.comment("multiply: wait for the stage to be full");
+    pipeline_.await_unless(full, pipeline_.full(cursor_), cursor_);
     multiply_stage(true);
     if (in_.scales) in_.scales->read(cursor_.stage);
+    leave_stage();
+    k_.comment("multiply: ask for the next stage, while the products are under way");
+    pipeline_.ask(full, pipeline_.full(cursor_), cursor_);
     k_.emit("wgmma.wait_group.sync.aligned", 0);
-    release(pipeline_.empty(cursor_));
-    pipeline_.advance(cursor_);
+    release(released_);
     add_to_sums();
   });
 }
@@ -137,8 +148,7 @@ void WgmmaLoop::run_plain(Reg steps) {
   await_turn();
   await_stage();
   multiply_stage(true);
-  k_.emit("mov.u32", released_, pipeline_.empty(cursor_));
-  pipeline_.advance(cursor_);
+  leave_stage();
   k_.for_(1, steps, 1, [&](Reg) {
     k_.pragma("\"nounroll\"");
     await_stage();
@@ -146,8 +156,7 @@ void WgmmaLoop::run_plain(Reg steps) {
     k_.comment("multiply: release the stage before, whose products are done");
     k_.emit("wgmma.wait_group.sync.aligned", 1);
     release(released_);
-    k_.emit("mov.u32", released_, pipeline_.empty(cursor_));
-    pipeline_.advance(cursor_);
+    leave_stage();
   });
   pass_turn();
   k_.comment("multiply: the last products of the tile");

@@ -53,6 +53,7 @@ class WgmmaLoop {
   void await_stage();
   void multiply_stage(bool first);
   void multiply(const std::vector<Reg>& sums, Reg a, Reg b, Reg add);
+  void leave_stage();
   void release(Reg barrier);
 
   KernelBuilder& k_;

@@ -73,8 +73,9 @@ struct Rig {
 };
 
 bool same(const LaunchPlan& a, const LaunchPlan& b) {
-  return a.entry == b.entry && a.grid == b.grid && a.blocks_per_sm == b.blocks_per_sm && a.block == b.block &&
-         a.cluster == b.cluster && a.shared_bytes == b.shared_bytes &&
+  return a.entry == b.entry && a.grid == b.grid && a.blocks_per_sm == b.blocks_per_sm &&
+         a.cooperative == b.cooperative && a.block == b.block && a.cluster == b.cluster &&
+         a.shared_bytes == b.shared_bytes &&
          std::ranges::equal(a.arguments, b.arguments, [](const ArgumentPlan& x, const ArgumentPlan& y) {
            return x.name == y.name && x.type == y.type && x.tensor == y.tensor && x.bits == y.bits &&
                   x.map.has_value() == y.map.has_value();

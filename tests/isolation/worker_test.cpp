@@ -314,11 +314,13 @@ TEST_CASE("tasks and candidates survive the way into another process") {
   tune::Candidate candidate = make_candidate("memory");
   candidate.launches[0].cluster = {2, 1, 1};
   candidate.launches[0].blocks_per_sm = 3;
+  candidate.launches[0].cooperative = true;
   candidate.launches[0].arguments[2].map = TensorMap{.type = bf16, .rank = 2, .dims = {72, 9}};
   const tune::Candidate copy = tune::read_candidate(tune::to_message(candidate));
   CHECK(copy.ptx == candidate.ptx);
   CHECK(copy.launches[0].cluster == candidate.launches[0].cluster);
   CHECK(copy.launches[0].blocks_per_sm == 3);
+  CHECK(copy.launches[0].cooperative);
   CHECK(copy.launches[0].arguments[2].tensor == "y");
   REQUIRE(copy.launches[0].arguments[2].map);
   CHECK(copy.launches[0].arguments[2].map->dims[0] == 72);

@@ -60,6 +60,9 @@ TEST_CASE("a persistent grid has as many blocks as the device holds, or as there
   const std::uint32_t on_executor = launch_config_of(plan, 0).grid.x;
   CHECK(on_executor > 1);
   CHECK(on_executor < 500);
+  CHECK(!launch_config_of(plan, 132).cooperative);
+  plan.cooperative = true;
+  CHECK(launch_config_of(plan, 132).cooperative);
 }
 
 TEST_CASE("random floats fill [-1, 1] of their type") {
