@@ -9,6 +9,7 @@
 
 #include "cluster_sum.hpp"
 #include "rules.hpp"
+#include "walk.hpp"
 #include "wgmma_plan.hpp"
 
 namespace ptxloom::gemm_kernel {
@@ -47,6 +48,10 @@ struct Scored {
   double time;
   Config config;
 };
+
+constexpr Axis kMmaAxes[] = {{"tile_k", &Config::tile_k},   {"tile_m", &Config::tile_m},
+                             {"tile_n", &Config::tile_n},   {"warps_n", &Config::warps_n},
+                             {"warps_m", &Config::warps_m}, {"stages", &Config::stages}};
 
 }  // namespace
 
@@ -328,28 +333,17 @@ std::vector<Config> admissible_configs(const ParameterSpace& space, const Target
     }
     return any;
   };
-  const std::vector<int> tiles_n = choices(space, given, "tile_n"),
-                         warps_m = choices(space, given, "warps_m"),
-                         warps_n = choices(space, given, "warps_n"), stages = choices(space, given, "stages");
   const bool open_epilogue = !given.contains("epilogue"), open_prefetch = !given.contains("prefetch"),
              open_static = !given.contains("static");
-  Config c = base;
-  for (const int tile_k : choices(space, given, "tile_k"))
-    for (const int tile_m : choices(space, given, "tile_m"))
-      for (const int tile_n : tiles_n)
-        for (const int across : warps_n)
-          for (const int down : warps_m)
-            for (const int depth : stages) {
-              c.tile_m = tile_m, c.tile_n = tile_n, c.tile_k = tile_k;
-              c.warps_m = down, c.warps_n = across, c.stages = depth;
-              // Large warp tiles leave room for few warps, which must hide their latency themselves.
-              if (open_prefetch) c.across_tiles = c.warp_m() * c.warp_n() >= 64 * 32;
-              if (open_static) c.bake = divides(problem, c) ? Bake::mnk : Bake::none;
-              c.staged = open_epilogue ? problem.d.type.bits == 16 : base.staged;
-              if (consider(c) || !c.staged || !open_epilogue) continue;
-              c.staged = false;
-              consider(c);
-            }
+  Walk(space, target, problem, given, kMmaAxes).run(base, [&](Config c) {
+    // Large warp tiles leave room for few warps, which must hide their latency themselves.
+    if (open_prefetch) c.across_tiles = c.warp_m() * c.warp_n() >= 64 * 32;
+    if (open_static) c.bake = divides(problem, c) ? Bake::mnk : Bake::none;
+    if (open_epilogue) c.staged = problem.d.type.bits == 16;
+    if (consider(c) || !c.staged || !open_epilogue) return;
+    c.staged = false;
+    consider(c);
+  });
   std::stable_sort(scored.begin(), scored.end(),
                    [](const Scored& x, const Scored& y) { return x.time < y.time; });
   std::vector<Config> configs;

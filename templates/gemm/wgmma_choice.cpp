@@ -6,6 +6,7 @@
 
 #include "cluster_sum.hpp"
 #include "rules.hpp"
+#include "walk.hpp"
 #include "wgmma_plan.hpp"
 
 namespace ptxloom::gemm_kernel {
@@ -13,6 +14,7 @@ namespace {
 
 // Of which clusters of more than two blocks find room: the SMs of a GPC are no multiple of their size.
 constexpr double kClusterSms = 96;
+constexpr int kRowBytes = 128;         // of a tile of A: the longest swizzled row
 constexpr double kCopiedBytes = 56;    // a clock, that an SM gets from L2 when all ask
 constexpr double kMemoryBytes = 18;    // a clock of an SM, that all get from memory
 constexpr double kAgainBytes = 100;    // a clock of an SM, that come from L2 once more
@@ -132,12 +134,15 @@ bool wider_than_few_rows(const Config& c, const Problem& p) {
   return c.swap && static_cast<unsigned>(c.tile_n) >= p.n + (c.every_width ? 8 : 16);
 }
 
+constexpr Axis kWgmmaAxes[] = {{"tile_k", &Config::tile_k},   {"tile_m", &Config::tile_m},
+                               {"tile_n", &Config::tile_n},   {"warps_n", &Config::warps_n},
+                               {"warps_m", &Config::warps_m}, {"split", &Config::split}};
+
 using ScoredConfigs = std::vector<std::pair<double, Config>>;
 
 // Those that see this problem.
 void append_configs(const ParameterSpace& space, const Target& target, const Problem& problem,
                     const Settings& given, const Config& base, ScoredConfigs& scored) {
-  const std::vector<int> splits = choices(space, given, "split");
   std::vector<int> stages = choices(space, given, "stages");
   std::sort(stages.rbegin(), stages.rend());
   const bool open_static = !given.contains("static"), open_epilogue = !given.contains("epilogue");
@@ -147,13 +152,9 @@ void append_configs(const ParameterSpace& space, const Target& target, const Pro
   const std::vector<Schedule> schedules = given.contains("schedule")
                                               ? std::vector{base.schedule}
                                               : std::vector{Schedule::cooperative, Schedule::pingpong};
-  Config c = base;
-  const auto consider = [&] {
-    if (!given.contains("tile_k") && c.tile_k != 128 / problem.a.type.bytes()) return;
-    if (wider_than_few_rows(c, problem) && !given.contains("tile_n")) return;
+  const auto consider = [&](Config& c) {
     if (open_static) c.bake = Bake::mnk;
     c.staged = open_epilogue || base.staged;
-    if (c.warps_m < 4 || c.tile_m % c.warps_m != 0 || c.tile_n % (8 * c.warps_n) != 0) return;
     for (int tries = open_epilogue ? 2 : 1; tries > 0; --tries, c.staged = false) {
       fill_shared_memory(target, problem, c, stages);
       if (!inadmissible(target, problem, c).empty()) continue;
@@ -161,25 +162,17 @@ void append_configs(const ParameterSpace& space, const Target& target, const Pro
       return;
     }
   };
-  const std::vector<int> tiles_m = choices(space, given, "tile_m"), tiles_n = choices(space, given, "tile_n"),
-                         warps_m = choices(space, given, "warps_m"),
-                         warps_n = choices(space, given, "warps_n");
-  for (const int tile_k : choices(space, given, "tile_k"))
-    for (const int tile_m : tiles_m)
-      for (const int tile_n : tiles_n)
-        for (const int across : warps_n)
-          for (const int down : warps_m) {
-            c.tile_m = tile_m, c.tile_n = tile_n, c.tile_k = tile_k;
-            c.warps_m = down, c.warps_n = across;
-            for (const int split : splits)
-              for (const Multicast multicast : multicasts)
-                for (const Schedule schedule : schedules) {
-                  c.split = split;
-                  c.multicast = multicast;
-                  c.schedule = schedule;
-                  consider();
-                }
-          }
+  Settings wanted = given;
+  wanted.try_emplace("tile_k", std::to_string(kRowBytes / problem.a.type.bytes()));
+  Walk(space, target, problem, wanted, kWgmmaAxes).run(base, [&](Config c) {
+    if (wider_than_few_rows(c, problem) && !given.contains("tile_n")) return;
+    for (const Multicast multicast : multicasts)
+      for (const Schedule schedule : schedules) {
+        c.multicast = multicast;
+        c.schedule = schedule;
+        consider(c);
+      }
+  });
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ TEST_CASE("a bias of every type, with results of every type", "[gemm]") {
 }
 
 TEST_CASE("scales of a tensor, a row, a column and the result", "[gemm]") {
-  for (const char* a : {"e4m3", "e5m2", "bf16"})
+  for (const char* a : {"e4m3", "bf16"})
     for (const char* scale_a : {"none", "tensor", "row"})
       for (const char* scale_b : {"none", "tensor", "col"})
         check({{"a", a}, {"scale_a", scale_a}, {"scale_b", scale_b}, {"scale_d", "tensor"}, {"d", "e4m3"}});

@@ -138,7 +138,7 @@ TEST_CASE("random configurations of random problems", "[gemm]") {
   const auto pick = [&](std::initializer_list<const char*> list) {
     return *(list.begin() + random() % list.size());
   };
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 40; ++i) {
     const auto size = [&](unsigned most) { return static_cast<int>(1 + random() % most); };
     Settings problem = with(shape(size(150), size(150), size(200)),
                             {{"a", pick({"f16", "bf16", "tf32", "f64", "e4m3", "e5m2", "s8", "u8"})},

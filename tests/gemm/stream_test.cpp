@@ -60,7 +60,7 @@ class Device {
   std::map<std::string, Buffer, std::less<>> buffers_;
 };
 
-void check(const Settings& wanted, const Settings& config, std::initializer_list<int> grids = {2, 3, 5, 7}) {
+void check(const Settings& wanted, const Settings& config, std::initializer_list<int> grids = {3, 7}) {
   const Settings problem = gemm_template().problem(wanted);
   INFO("problem " << words(wanted) << ", seed " << Catch::getSeed());
   const Specialised kernel =
@@ -95,17 +95,17 @@ TEST_CASE("blocks share the steps of k of tiles of every type, staged and direct
   const Settings function{{"alpha", "2"}, {"beta", "3"}};
   for (const char* epilogue : {"staged", "direct"}) {
     for (const char* d : {"f32", "bf16", "e4m3"})
-      check(with(with(shape(136, 104, 712), function), {{"a", "bf16"}, {"d", d}}),
+      check(with(with(shape(136, 104, 328), function), {{"a", "bf16"}, {"d", d}}),
             with(tiles(64, 64), {{"epilogue", epilogue}}));
     for (const WgmmaTypes& types : kWgmmaTypes)
       check(
-          with(with(shape(136, 48, 784), function), {{"a", types.a}, {"b", types.b}, {"d", types.d.back()}}),
+          with(with(shape(136, 48, 400), function), {{"a", types.a}, {"b", types.b}, {"d", types.d.back()}}),
           with(tiles(64, 48), {{"epilogue", epilogue}}), {3, 5});
   }
 }
 
 TEST_CASE("the grid is anything from a block to one for a few steps of k", "[gemm]") {
-  check(with(shape(72, 40, 1992), {{"a", "f16"}}), tiles(64, 64), {1, 2, 3, 4, 6, 9, 11, 15, 100});
+  check(with(shape(72, 40, 968), {{"a", "f16"}}), tiles(64, 64), {1, 2, 3, 4, 6, 9, 11, 100});
   check(with(shape(72, 40, 40), {{"a", "f16"}}), tiles(64, 64), {1, 100});  // a step for each of two tiles
 }
 
@@ -113,13 +113,13 @@ TEST_CASE("tiles that are shared, in every layout, by warpgroups of every kind",
   for (const auto& [m, n, warps_m, warps_n] :
        {std::array{128, 72, 8, 1}, {128, 64, 4, 2}, {256, 32, 8, 1}, {128, 24, 4, 1}, {64, 256, 4, 2}})
     for (const char* layout : {"row", "col"})
-      check(with(shape(200, 264, 456), {{"a", "bf16"}, {"a_layout", layout}, {"b_layout", layout}}),
+      check(with(shape(136, 264, 200), {{"a", "bf16"}, {"a_layout", layout}, {"b_layout", layout}}),
             tiles(m, n, warps_m, warps_n), {3, 7});
 }
 
 TEST_CASE("rows of shared tiles that lie outside of D are not left", "[gemm]") {
   for (const int m : {1, 16, 17, 65, 100, 129})
-    check(with(shape(m, 44, 456), {{"a", "bf16"}, {"ldd", "45"}}), tiles(128, 24, m < 100 ? 8 : 4), {2, 5});
+    check(with(shape(m, 44, 264), {{"a", "bf16"}, {"ldd", "45"}}), tiles(128, 24, m < 100 ? 8 : 4), {2, 5});
   const Specialised kernel = specialise(executor(), gemm_template(),
                                         gemm_template().problem(with(shape(16, 24, 456), {{"a", "bf16"}})),
                                         with(tiles(128, 24, 8), {{"stream_k", "yes"}}));
@@ -148,18 +148,17 @@ TEST_CASE("shared tiles have functions, batches, sizes that are not baked in", "
 
 TEST_CASE("shared tiles of rows that are packed, of sums that are promoted and scaled by blocks", "[gemm]") {
   check(with(shape(70, 91, 517), {{"a", "bf16"}}), tiles(64, 32));
-  check(with(shape(70, 40, 784), {{"a", "e4m3"}, {"sums", "promoted"}}), tiles(64, 24));
+  check(with(shape(70, 40, 400), {{"a", "e4m3"}, {"sums", "promoted"}}), tiles(64, 24));
   for (const char* depth : {"64", "128"})
-    check(with(shape(140, 40, 784), {{"a", "e4m3"}, {"scale_a", "block"}, {"scale_b", "block"}}),
+    check(with(shape(140, 40, 400), {{"a", "e4m3"}, {"scale_a", "block"}, {"scale_b", "block"}}),
           with(tiles(128, 32, 8), {{"tile_k", depth}}));
 }
 
 TEST_CASE("of many tiles some are shared and come first, the others are whole", "[gemm]") {
-  for (const char* epilogue : {"staged", "direct"})
-    for (const char* raster : {"1", "4"})
-      check(with(shape(300, 264, 136), {{"a", "bf16"}, {"beta", "2"}}),
-            with(tiles(64, 64), {{"epilogue", epilogue}, {"raster", raster}, {"stages", "3"}}),
-            {2, 3, 4, 6, 7, 11});
+  for (const auto& [epilogue, raster] : {std::array{"staged", "1"}, {"direct", "4"}})
+    check(with(shape(300, 264, 136), {{"a", "bf16"}, {"beta", "2"}}),
+          with(tiles(64, 64), {{"epilogue", epilogue}, {"raster", raster}, {"stages", "3"}}),
+          {2, 3, 4, 7, 11});
 }
 
 TEST_CASE("a Gemm of shared tiles is launched again, on its own workspace and on another", "[gemm]") {

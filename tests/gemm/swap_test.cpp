@@ -18,7 +18,7 @@ namespace ptxloom::test::swap_test {
 namespace {
 
 constexpr const char* kLayouts[] = {"row", "col"};
-constexpr int kRows[] = {1, 16, 17, 40, 64};
+constexpr int kRows[] = {1, 16, 17, 64};
 
 /// Columns of D by rows of D.
 Settings tiles(int columns, int rows, int warps_m = 4, int warps_n = 1) {
@@ -94,7 +94,7 @@ TEST_CASE("few rows of every other type, with results of every type", "[gemm]") 
   for (const WgmmaTypes& types : kWgmmaTypes)
     for (const int m : kRows)
       for (const char* d : types.d)
-        check(with(shape(m, 150, 272), {{"a", types.a}, {"b", types.b}, {"d", d}}), tiles(64, 16));
+        check(with(shape(m, 150, 144), {{"a", types.a}, {"b", types.b}, {"d", d}}), tiles(64, 16));
   for (const char* a : {"bf16", "e4m3", "tf32"})
     for (const char* d : {"e4m3", "e5m2", "s8"})
       for (const char* ldd : {"0", "157"})
@@ -212,7 +212,7 @@ TEST_CASE("random configurations of few rows", "[gemm]") {
     return *(list.begin() + random() % list.size());
   };
   const auto size = [&](unsigned most) { return static_cast<int>(1 + random() % most); };
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < 25; ++i) {
     const Settings problem =
         with(shape(size(64), size(400), size(300)), {{"a", pick({"f16", "bf16", "e4m3", "u8"})},
                                                      {"ldd", pick({"0", "400", "401"})},

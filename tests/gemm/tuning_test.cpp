@@ -50,12 +50,13 @@ double time_of(const Settings& config, const tune::Demand& demand, std::uint64_t
   return luck * (2 + 1e-6 * waves * resident * demand.operations / blocks / (speed * 4));
 }
 
-/// A tenth of the space or less, for tests that are about something else.
+/// A twentieth of the space or less, for tests that are about something else.
 tune::Space without_clusters(tune::Space space) {
   for (tune::Parameter& parameter : space.parameters) {
     if (parameter.name == "split") parameter.values = {"1"};
     if (parameter.name == "multicast") parameter.values = {"none"};
     if (parameter.name == "stream_k") parameter.values = {"no"};
+    if (parameter.name == "raster") parameter.values = {"1", "8"};
   }
   return space;
 }
