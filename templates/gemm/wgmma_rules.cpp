@@ -132,10 +132,9 @@ std::vector<Rule> wgmma_rules() {
       {"blocks of a cluster share A or B, or split k: with multicast split is 1",
        {"multicast", "split"},
        [](const Target&, const Problem&, const Config& c) { return c.sharing() == 1 || c.split == 1; }},
-      {"blocks of a cluster share nothing but with each other: with stream_k=yes split is 1, and multicast "
-       "none",
-       {"split", "stream_k", "multicast"},
-       [](const Target&, const Problem&, const Config& c) { return !c.stream_k || c.cluster() == 1; }},
+      {"all blocks of the grid share k, or those of a cluster do: with stream_k=yes split is 1",
+       {"split", "stream_k"},
+       [](const Target&, const Problem&, const Config& c) { return !c.stream_k || c.split == 1; }},
       {"which tiles of groups there are is known on the device only: with stream_k=yes groups is none",
        {"stream_k"},
        [](const Target&, const Problem& p, const Config& c) {
