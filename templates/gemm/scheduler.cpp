@@ -11,7 +11,7 @@ std::uint32_t parts_of(std::uint32_t extent, int size) {
 }  // namespace
 
 TileScheduler::TileScheduler(KernelBuilder& k, const Problem& p, const Config& config, Reg m, Reg n,
-                             Reg depth, const BatchInputs& batches)
+                             Reg depth, const BatchInputs& batches, std::optional<Reg> division)
     : k_(k), c_(config), batches_(batches), rows_(config.places(m, n).first), depth_(depth) {
   if (config.bake == Bake::mnk) {
     known_m_ = parts_of(p.m, config.cluster_m());
@@ -23,10 +23,12 @@ TileScheduler::TileScheduler(KernelBuilder& k, const Problem& p, const Config& c
   tiles_m_ = tiles(known_m_, m, config.cluster_m());
   tiles_n_ = tiles(known_n_, n, config.cluster_n());
   if (config.sharing() > 1) rank_ = k.special("cluster_ctarank");
-  if (!config.stream_k) return;
-  const Arg steps = config.bake == Bake::mnk ? Arg(parts_of(p.k, config.tile_k))
-                                             : Arg(k.div(k.add(depth, config.tile_k - 1), config.tile_k));
-  stream_.emplace(k, all_tiles(), steps, of_clusters("ctaid.x"), of_clusters("nctaid.x"));
+  if (division) stream_.emplace(k, *division);
+}
+
+void TileScheduler::divide() {
+  const Reg steps = k_.div(k_.add(depth_, c_.tile_k - 1), c_.tile_k);
+  stream_->divide(all_tiles(), steps, of_clusters("ctaid.x"), of_clusters("nctaid.x"));
 }
 
 Arg TileScheduler::tiles_of_batch() {

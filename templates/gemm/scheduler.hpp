@@ -37,9 +37,12 @@ struct Portion {
 
 class TileScheduler {
  public:
-  /// `m`, `n`, `depth`: of the problem as the configuration sees it, in registers.
+  /// `m`, `n`, `depth`: of the problem as the configuration sees it, in registers. `division`: shared memory
+  /// for stream-K's.
   TileScheduler(KernelBuilder& k, const Problem& problem, const Config& config, Reg m, Reg n, Reg depth,
-                const BatchInputs& batches);
+                const BatchInputs& batches, std::optional<Reg> division = {});
+  /// With stream-K: by one thread, before the others pass the block's barrier.
+  void divide();
 
   /// The tile of this block, or of its cluster, in a grid that is not persistent; a block that has none ends.
   TileOrigin own();

@@ -11,7 +11,6 @@ namespace {
 
 constexpr int kBesideSums = 32;       // registers of a thread that hold no accumulators
 constexpr int kOfOthers = 32;         // and with `split` those that another block's sums are read to
-constexpr int kOfPortions = 16;       // and with stream_k those of parts of tiles
 constexpr int kLeastColumns = 8;      // of a wgmma, and of a slice of D
 constexpr int kPatternRows = 8;       // of a swizzle
 constexpr int kLongestBox = 256;      // elements that a tensor copy moves along one dimension
@@ -117,12 +116,6 @@ std::vector<Rule> wgmma_rules() {
        [](const Target& target, const Problem& p, const Config& c) {
          return c.split == 1 || sum_registers(p, c) + kBesideSums + kOfOthers <=
                                     registers_with(1, target.info(), of_one_turn(c));
-       }},
-      {"the accumulators leave no registers for what comes before and behind parts of tiles (stream_k)",
-       {"tile_m", "tile_n", "warps_m", "warps_n", "stream_k"},
-       [](const Target& target, const Problem& p, const Config& c) {
-         return !c.stream_k || sum_registers(p, c) + kBesideSums + kOfPortions <=
-                                   registers_with(1, target.info(), of_one_turn(c));
        }},
       {"each of the blocks that split k stores columns of its own, a multiple of 8 in each warpgroup's part",
        {"tile_n", "warps_n", "split"},

@@ -187,7 +187,7 @@ TEST_CASE("clusters of two share the steps of k of pairs of tiles", "[gemm]") {
 
 TEST_CASE("pairs of tiles that are shared, by warpgroups of every kind, in every layout", "[gemm]") {
   for (const auto& [m, n, warps_m, warps_n] :
-       {std::array{128, 64, 8, 1}, {128, 64, 4, 2}, {256, 32, 8, 1}, {64, 256, 4, 2}})
+       {std::array{128, 64, 8, 1}, {128, 64, 4, 2}, {256, 32, 8, 1}, {128, 256, 8, 1}})
     for (const char* shared : {"a", "b"})
       for (const char* layout : {"row", "col"})
         check(with(shape(264, 264, 456), {{"a", "bf16"}, {"a_layout", layout}, {"b_layout", layout}}),
