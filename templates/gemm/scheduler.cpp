@@ -11,7 +11,7 @@ std::uint32_t parts_of(std::uint32_t extent, int size) {
 }  // namespace
 
 TileScheduler::TileScheduler(KernelBuilder& k, const Problem& p, const Config& config, Reg m, Reg n,
-                             Reg depth, const BatchInputs& batches)
+                             Reg depth, const BatchInputs& batches, std::optional<Reg> division)
     : k_(k), c_(config), batches_(batches), rows_(config.places(m, n).first), depth_(depth) {
   if (config.bake == Bake::mnk) {
     known_m_ = parts_of(p.m, config.cluster_m());
@@ -23,10 +23,12 @@ TileScheduler::TileScheduler(KernelBuilder& k, const Problem& p, const Config& c
   tiles_m_ = tiles(known_m_, m, config.cluster_m());
   tiles_n_ = tiles(known_n_, n, config.cluster_n());
   if (config.sharing() > 1) rank_ = k.special("cluster_ctarank");
-  if (!config.stream_k) return;
-  const Arg steps = config.bake == Bake::mnk ? Arg(parts_of(p.k, config.tile_k))
-                                             : Arg(k.div(k.add(depth, config.tile_k - 1), config.tile_k));
-  stream_.emplace(k, all_tiles(), steps);
+  if (division) stream_.emplace(k, *division);
+}
+
+void TileScheduler::divide() {
+  const Reg steps = k_.div(k_.add(depth_, c_.tile_k - 1), c_.tile_k);
+  stream_->divide(all_tiles(), steps, of_clusters("ctaid.x"), of_clusters("nctaid.x"));
 }
 
 Arg TileScheduler::tiles_of_batch() {
@@ -81,6 +83,12 @@ Reg TileScheduler::own_number() {
   return c_.split == 1 ? block : k_.div(block, c_.split);
 }
 
+// A number of blocks as one of those that share operands.
+Reg TileScheduler::of_clusters(const char* blocks) {
+  const Reg number = k_.special(blocks);
+  return c_.sharing() == 1 ? number : k_.div(number, c_.sharing());
+}
+
 TileOrigin TileScheduler::own() {
   TileOrigin tile = origin(own_number());
   if (batches_.groups) k_.guarded_not(enter_group(tile), [&] { k_.ret(); });
@@ -110,17 +118,14 @@ void TileScheduler::for_each(const std::function<void(const Portion&)>& body, st
   if (stream_)
     return stream_->for_each([&](const StreamPortion& portion) {
       const Reg begin = k_.mul(portion.begin, c_.tile_k), end = k_.mul(portion.end, c_.tile_k);
-      body({origin(portion.tile), {begin, k_.min(end, depth_)}, portion});
+      body({in_pair(origin(portion.tile)), {begin, k_.min(end, depth_)}, portion});
     });
   const DepthPart depth = part();
   const auto visit_whole = [&](Reg number) {
     visit(number, [&](const TileOrigin& tile) { body({tile, depth}); });
   };
   if (c_.split > 1) return visit_whole(own_number());
-  const auto of_clusters = [&](Reg blocks) {
-    return c_.sharing() == 1 ? blocks : k_.div(blocks, c_.sharing());
-  };
-  Reg first = of_clusters(k_.special("ctaid.x")), step = of_clusters(k_.special("nctaid.x"));
+  Reg first = of_clusters("ctaid.x"), step = of_clusters("nctaid.x");
   if (turn) {
     first = k_.fma(*turn, step, first);
     step = k_.mul(step, c_.turns());
@@ -132,7 +137,7 @@ void TileScheduler::for_each(const std::function<void(const Portion&)>& body, st
 }
 
 void TileScheduler::for_each_shared(const std::function<void(const TileOrigin&, const SharedTile&)>& body) {
-  stream_->for_each_shared([&](const SharedTile& tile) { body(origin(tile.tile), tile); });
+  stream_->for_each_shared([&](const SharedTile& tile) { body(in_pair(origin(tile.tile)), tile); });
 }
 
 DepthPart TileScheduler::part() {

@@ -13,7 +13,7 @@
 // each over its part. Where two blocks of a cluster share an operand their tiles are neighbours, and pairs of
 // tiles are numbered. Batches come one after the other. A tile that is of no group is skipped, or a pair of
 // such: behind the rows of its group, or of rows that have no B. With stream-K a block computes portions of
-// tiles (stream_division.hpp), whose numbers are the same.
+// tiles, or of pairs (stream_division.hpp), whose numbers are the same.
 namespace ptxloom::gemm_kernel {
 
 /// The first row and column of a tile of D, with `swap` of D's transpose.
@@ -37,9 +37,12 @@ struct Portion {
 
 class TileScheduler {
  public:
-  /// `m`, `n`, `depth`: of the problem as the configuration sees it, in registers.
+  /// `m`, `n`, `depth`: of the problem as the configuration sees it, in registers. `division`: shared memory
+  /// for stream-K's.
   TileScheduler(KernelBuilder& k, const Problem& problem, const Config& config, Reg m, Reg n, Reg depth,
-                const BatchInputs& batches);
+                const BatchInputs& batches, std::optional<Reg> division = {});
+  /// With stream-K: by one thread, before the others pass the block's barrier.
+  void divide();
 
   /// The tile of this block, or of its cluster, in a grid that is not persistent; a block that has none ends.
   TileOrigin own();
@@ -54,6 +57,7 @@ class TileScheduler {
 
  private:
   Reg own_number();
+  Reg of_clusters(const char* blocks);
   TileOrigin origin(Reg number);
   TileOrigin in_pair(TileOrigin pair);
   Reg enter_group(TileOrigin& pair);

@@ -10,7 +10,10 @@
 // one that others end. Where there are two blocks or more for each tile, as many share it alike, and no block
 // has parts of two tiles: summing up twice takes longer than what idle blocks would do. Where there are tiles
 // enough for more than two rounds, only so many of them are shared that one round to two remain for each
-// block; the others are whole, and come behind.
+// block; the others are whole, and come behind. Of two blocks of a cluster that share an operand each
+// computes its own tile of a pair, over the same steps: a tile is then such a pair here, and a block the
+// cluster. One thread divides, and leaves what it finds in shared memory, where the others read it again for
+// each portion: registers are for sums.
 namespace ptxloom::gemm_kernel {
 
 /// Steps of k of a tile that a block computes at one go.
@@ -29,9 +32,13 @@ struct SharedTile {
 
 class StreamDivision {
  public:
-  /// So many `tiles`, each of so many `steps`; in all fewer than 2^31 steps.
-  StreamDivision(KernelBuilder& k, Reg tiles, Arg steps);
+  static constexpr int kBytes = 32;
+  /// `shared`: so many bytes of shared memory, at a multiple of 16.
+  StreamDivision(KernelBuilder& k, Reg shared) : k_(k), shared_(shared) {}
 
+  /// By one thread, before the others pass the block's barrier. So many `tiles`, each of so many `steps`; in
+  /// all fewer than 2^31 steps. This is `block` of `blocks`.
+  void divide(Reg tiles, Reg steps, Reg block, Reg blocks);
   /// A loop over this block's portions.
   void for_each(const std::function<void(const StreamPortion&)>& body);
   /// A loop over the tiles, two at most, that it shares with others.
@@ -40,14 +47,19 @@ class StreamDivision {
   SharedTile shared(Reg tile);
 
  private:
+  /// In steps, and as they lie in memory.
+  struct Division {
+    Reg begin, end;       // of this block's share
+    Reg whole_at, round;  // its first whole tile behind, and the distance to the next one
+    Reg steps;            // of a tile
+    Reg stride;           // from tile to tile: those behind a tile's last are nobody's
+    Reg all;              // of all tiles
+    Reg share;            // of a block
+  };
+  Division read();
+
   KernelBuilder& k_;
-  Arg steps_;
-  Reg block_;
-  Reg stride_;            // from tile to tile, in steps: those behind a tile's last are nobody's
-  Reg all_;               // steps
-  Reg share_;             // of them, of a block
-  Reg begin_, end_;       // of this block's share
-  Reg whole_at_, round_;  // its first whole tile behind, and the distance to the next one
+  Reg shared_;
 };
 
 }  // namespace ptxloom::gemm_kernel

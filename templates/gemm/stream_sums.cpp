@@ -10,9 +10,9 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-constexpr std::uint32_t kMostBlocks = 144;  // SMs of the largest chip that has wgmma
-constexpr double kLeastSteps = 4;           // of a block: fewer are not worth its part of the sums
-constexpr int kUnit = 16;                   // bytes that a thread moves at once
+constexpr double kMostBlocks = 144;  // SMs of the largest chip that has wgmma
+constexpr double kLeastSteps = 4;    // of a block: fewer are not worth its part of the sums
+constexpr int kUnit = 16;            // bytes that a thread moves at once
 constexpr int kUnitSums = 4, kUnitColumns = 8;
 constexpr int kInFlight = 16;  // units that are read before the first is added
 constexpr std::uint64_t kAligned = 256;
@@ -24,6 +24,11 @@ int units_across(const Config& c) { return c.group_n() / kUnitColumns; }
 
 /// Of all threads, side by side.
 int unit_bytes(const Config& c) { return kUnit * 32 * c.warps(); }
+
+std::uint32_t whole_clusters(double blocks, const Config& c) {
+  const double clusters = std::min(blocks, kMostBlocks) / c.sharing();
+  return static_cast<std::uint32_t>(std::max(clusters, 1.0)) * static_cast<std::uint32_t>(c.sharing());
+}
 
 std::string of_unit(const char* start) { return std::string(start) + "v4.b32"; }
 
@@ -38,8 +43,7 @@ int stream_units(const Config& c) { return c.group_m() / kWgmmaRows * units_acro
 int stream_slice_bytes(const Config& c) { return (stream_units(c) + 1) / 2 * unit_bytes(c); }
 
 StreamPlan::StreamPlan(const Problem& p, const Config& c, std::uint64_t at)
-    : blocks(
-          static_cast<std::uint32_t>(std::clamp<double>(stream_steps(p, c) / kLeastSteps, 1, kMostBlocks))),
+    : blocks(whole_clusters(stream_steps(p, c) / kLeastSteps, c)),
       counters(aligned(at)),
       slot_bytes(static_cast<std::uint32_t>(stream_units(c) * unit_bytes(c))) {
   const auto shared_tiles = static_cast<std::uint64_t>(std::min(tiles_of(p, c), 2.0 * blocks));
@@ -56,12 +60,21 @@ StreamSums::StreamSums(KernelBuilder& k, const Problem& p, const Config& c, cons
       type_(p.accumulator),
       block_(k.special("ctaid.x")),
       leads_(k.eq(in.thread, 0)),
-      own_(k.fma(in.thread, kUnit, in.shared)) {}
+      own_(k.fma(in.thread, kUnit, in.shared)) {
+  if (c.sharing() == 1) return;
+  block_ = k.div(block_, c.sharing());
+  rank_ = k.special("cluster_ctarank");
+}
+
+// Neighbouring numbers are those of neighbouring ranks.
+Reg StreamSums::of_rank(Reg number) {
+  return c_.sharing() == 1 ? number : k_.fma(number, c_.sharing(), rank_);
+}
 
 // Of this thread the place of the first unit.
 Reg StreamSums::slot(Reg block, Reg tile) {
   const Reg first = k_.add(in_.workspace, static_cast<std::int64_t>(plan_.slots));
-  const Reg slot = k_.mad_wide(k_.add(block, tile), plan_.slot_bytes, first);
+  const Reg slot = k_.mad_wide(of_rank(k_.add(block, tile)), plan_.slot_bytes, first);
   return k_.mad_wide(in_.thread, kUnit, slot);
 }
 
@@ -85,7 +98,7 @@ StreamSums::Unit StreamSums::make_unit() { return k_.regs(type_, kUnitSums); }
 
 Reg StreamSums::counter(Reg tile) {
   const Reg first = k_.add(in_.workspace, static_cast<std::int64_t>(plan_.counters));
-  return k_.mad_wide(tile, static_cast<std::int64_t>(sizeof(std::uint32_t)), first);
+  return k_.mad_wide(of_rank(tile), static_cast<std::int64_t>(sizeof(std::uint32_t)), first);
 }
 
 // From 2 * parts - 1 on to zero.
@@ -136,8 +149,9 @@ void StreamSums::add_up(const SharedTile& tile, const Slice& slice) {
 }
 
 void StreamSums::read(const SharedTile& tile, const std::vector<Unit>& into, Reg left, Reg from, Reg part) {
-  const Reg slots = k_.mul_wide(k_.sub(tile.parts, 1), plan_.slot_bytes);
-  const Reg to_next_unit = k_.sub(unit_bytes(c_), slots), to_next_part = k_.mov(u64, plan_.slot_bytes);
+  const std::uint32_t part_bytes = plan_.slot_bytes * static_cast<std::uint32_t>(c_.sharing());
+  const Reg parts = k_.mul_wide(k_.sub(tile.parts, 1), part_bytes);
+  const Reg to_next_unit = k_.sub(unit_bytes(c_), parts), to_next_part = k_.mov(u64, part_bytes);
   for (std::size_t i = 0; i < into.size(); ++i) {
     k_.guarded(k_.gt(left, i), [&] { k_.emit(of_unit("ld.global."), into[i], k_.at(from)); });
     const Reg ended = ends(tile, part);

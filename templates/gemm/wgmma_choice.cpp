@@ -105,15 +105,15 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double all_brought = brought * tiles_of(p, c) * std::ceil(double(p.k) / c.tile_k);
   const double again = std::max(0.0, all_brought - input_bytes(p)) / kWgmmaSms / kAgainBytes;
   const auto beside_memory = [&](double clocks) { return std::max(beside(clocks, memory), memory + again); };
+  const double begin_and_end = pairing + packing_clocks(plan.pack);
   if (c.stream_k) {
     const double whole = std::floor(tiles_of(p, c) / kWgmmaSms);
     return beside_memory(share_of_steps(p, c, plan) * c.k_steps() * step) + whole * latency +
-           shared_clocks(p, c, plan) + packing_clocks(plan.pack);
+           shared_clocks(p, c, plan) + begin_and_end;
   }
   const double sms = c.split > 2 ? kClusterSms : kWgmmaSms;
   const double resident = std::min<double>(plan.blocks_per_sm, std::max(1.0, blocks / sms));
   const double rounds = std::ceil(blocks / (sms * resident));
-  const double begin_and_end = pairing + packing_clocks(plan.pack);
   // Of two warpgroups that take turns one multiplies while the other stores.
   if (c.turns() > 1)
     return beside_memory(rounds * std::max(steps * step, (steps * step + latency) / c.turns())) + latency +

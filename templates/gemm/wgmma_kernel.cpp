@@ -28,8 +28,8 @@ class Generator {
     parameters();
     place();
     Pipeline pipeline(k_, c_.stages, c_.sharing(), k_.add(shared_, plan_.barriers_at));
-    start(pipeline);
-    TileScheduler tiles(k_, seen_, c_, m_, n_, depth_, batches_);
+    TileScheduler tiles(k_, seen_, c_, m_, n_, depth_, batches_, division());
+    start(pipeline, tiles);
     std::optional<Packing> packing = pack();
     k_.if_(
         k_.eq(warp_, c_.warps()), [&] { load(tiles, pipeline, packing); },
@@ -54,8 +54,9 @@ class Generator {
                           c_.turns() > 1 ? ", each tiles of its own in turns," : "",
                           store_text(box(plan_.store))));
     if (plan_.stream)
-      k_.header(fmt::format("stream-K: up to {} blocks share {} steps of k of all tiles",
-                            plan_.stream->blocks, stream_steps(seen_, c_)));
+      k_.header(fmt::format("stream-K: up to {} blocks{} share {} steps of k of all tiles",
+                            plan_.stream->blocks, c_.sharing() > 1 ? ", in pairs," : "",
+                            stream_steps(seen_, c_)));
   }
 
   std::string store_text(const std::string& box) const {
@@ -114,7 +115,12 @@ class Generator {
     shared_ = k_.address_of(k_.dynamic_shared("tiles", 1024));
   }
 
-  void start(Pipeline& pipeline) {
+  std::optional<Reg> division() {
+    if (!plan_.stream) return std::nullopt;
+    return k_.add(shared_, plan_.division_at);
+  }
+
+  void start(Pipeline& pipeline, TileScheduler& tiles) {
     k_.section("the pipeline's barriers");
     k_.if_(k_.eq(thread_, 0), [&] {
       k_.comment("the tensor maps, which the first copies would wait for");
@@ -122,8 +128,10 @@ class Generator {
       for (const auto& [name, map] : function_.blocks) k_.emit("prefetch.tensormap", k_.at(map));
       pipeline.initialise(plan_.readers);
       k_.emit("fence.mbarrier_init.release.cluster");
+      if (plan_.stream) tiles.divide();
     });
-    if (c_.sharing() == 1) return k_.barrier();
+    if (c_.sharing() == 1 || plan_.stream) k_.barrier();
+    if (c_.sharing() == 1) return;
     k_.emit("barrier.cluster.arrive.relaxed.aligned");  // the fence has released what there is
     k_.emit("barrier.cluster.wait.acquire.aligned");
   }

@@ -47,7 +47,8 @@ WgmmaPlan::WgmmaPlan(const TargetInfo& chip, const Problem& p, const Config& c)
       copies_d(alignment(p.d, p.n, true) == 16),
       stores_at(c.stages * stage_bytes),
       barriers_at(stores_at + (c.staged ? kStoreBuffers * c.groups() * aligned(store.bytes()) : 0)),
-      shared_bytes(barriers_at + Pipeline::bytes(c.stages)),
+      division_at(barriers_at + Pipeline::bytes(c.stages)),
+      shared_bytes(division_at + (c.stream_k ? StreamDivision::kBytes : 0)),
       promotes(p.promoted),
       readers(scales.any() ? c.tile_warps() : c.tile_groups()),
       needed_registers(sum_registers(p, c) + kOtherRegisters) {

@@ -39,7 +39,7 @@ struct WgmmaPlan {
   int stage_bytes = 0;          ///< from one stage to the next
   Box store;                    ///< of D, or of a slice of it; its rows are those of one wgmma
   bool copies_d;                ///< tensor copies store its boxes; else threads do, row by row
-  int stores_at = 0, barriers_at = 0;
+  int stores_at = 0, barriers_at = 0, division_at = 0;
   int shared_bytes = 0;
 
   std::optional<StreamPlan> stream;

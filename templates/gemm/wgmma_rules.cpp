@@ -11,7 +11,6 @@ namespace {
 
 constexpr int kBesideSums = 32;       // registers of a thread that hold no accumulators
 constexpr int kOfOthers = 32;         // and with `split` those that another block's sums are read to
-constexpr int kOfPortions = 16;       // and with stream_k those of parts of tiles
 constexpr int kLeastColumns = 8;      // of a wgmma, and of a slice of D
 constexpr int kPatternRows = 8;       // of a swizzle
 constexpr int kLongestBox = 256;      // elements that a tensor copy moves along one dimension
@@ -118,12 +117,6 @@ std::vector<Rule> wgmma_rules() {
          return c.split == 1 || sum_registers(p, c) + kBesideSums + kOfOthers <=
                                     registers_with(1, target.info(), of_one_turn(c));
        }},
-      {"the accumulators leave no registers for what comes before and behind parts of tiles (stream_k)",
-       {"tile_m", "tile_n", "warps_m", "warps_n", "stream_k"},
-       [](const Target& target, const Problem& p, const Config& c) {
-         return !c.stream_k || sum_registers(p, c) + kBesideSums + kOfPortions <=
-                                   registers_with(1, target.info(), of_one_turn(c));
-       }},
       {"each of the blocks that split k stores columns of its own, a multiple of 8 in each warpgroup's part",
        {"tile_n", "warps_n", "split"},
        [](const Target&, const Problem&, const Config& c) {
@@ -132,10 +125,9 @@ std::vector<Rule> wgmma_rules() {
       {"blocks of a cluster share A or B, or split k: with multicast split is 1",
        {"multicast", "split"},
        [](const Target&, const Problem&, const Config& c) { return c.sharing() == 1 || c.split == 1; }},
-      {"blocks of a cluster share nothing but with each other: with stream_k=yes split is 1, and multicast "
-       "none",
-       {"split", "stream_k", "multicast"},
-       [](const Target&, const Problem&, const Config& c) { return !c.stream_k || c.cluster() == 1; }},
+      {"all blocks of the grid share k, or those of a cluster do: with stream_k=yes split is 1",
+       {"split", "stream_k"},
+       [](const Target&, const Problem&, const Config& c) { return !c.stream_k || c.split == 1; }},
       {"which tiles of groups there are is known on the device only: with stream_k=yes groups is none",
        {"stream_k"},
        [](const Target&, const Problem& p, const Config& c) {

@@ -154,23 +154,32 @@ TEST_CASE("links of wgmma kernels that share the steps of k of all tiles do not 
   const Settings sizes{{"m", "512"}, {"n", "520"}, {"k", "8192"}, {"a", "bf16"}};
   const Settings function{{"bias", "f32"},    {"activation", "gelu"}, {"scale_a", "row"},
                           {"scale_b", "col"}, {"beta", "1"},          {"add_c", "after"}};
-  const Settings most = tiles("256", "120", "8", "1"), one = tiles("128", "200", "4", "1"),
-                 beside = tiles("64", "240", "4", "2");
+  const Settings most = tiles("256", "128", "8", "1"), one = tiles("128", "208", "4", "1"),
+                 beside = tiles("128", "256", "4", "2"), across = tiles("128", "256", "8", "1");
   for (const char* d : {"f32", "bf16"}) {
     const Settings problem = test::with(sizes, {{"d", d}});
     for (const Settings& config : {most, one}) check_link(problem, config);
     const char* const epilogue = d == std::string("f32") ? "direct" : "staged";
-    for (const Settings& config : {tiles("128", "192", "8", "1"), beside, one})
+    for (const Settings& config : {across, beside, one})
       check_link(test::with(problem, function), test::with(config, {{"epilogue", epilogue}}));
+  }
+  // What keeps most in registers beside the sums.
+  const Settings batches = test::with(test::with(sizes, function), {{"batch", "3"}});
+  for (const char* epilogue : {"staged", "direct"}) {
+    const Settings how{{"epilogue", epilogue}, {"static", "none"}};
+    check_link(batches, test::with(one, how));
+    for (const char* multicast : {"none", "a", "b"})
+      check_link(batches, test::with(test::with(across, how), {{"multicast", multicast}}));
+    check_link(batches, test::with(test::with(most, how), {{"multicast", "b"}}));
   }
   check_link(sizes, test::with(beside, {{"static", "none"}}));
   check_link(test::with(sizes, {{"k", "8197"}}), tiles("128", "192", "8", "1"));  // packed
   check_link(test::with(sizes, {{"batch", "3"}, {"d", "bf16"}}), beside);
   const Settings promoted = test::with(sizes, {{"a", "e4m3"}, {"sums", "promoted"}});
-  check_link(promoted, tiles("128", "120", "8", "1"));
-  check_link(promoted, tiles("128", "96", "4", "1"));
+  check_link(promoted, tiles("128", "136", "8", "1"));
+  check_link(promoted, tiles("128", "104", "4", "1"));
   const Settings blocks = test::with(sizes, {{"a", "e4m3"}, {"scale_a", "block"}, {"scale_b", "block"}});
-  check_link(blocks, tiles("128", "64", "8", "1"));
+  check_link(blocks, tiles("128", "128", "8", "1"));
   const Settings odd{{"a_layout", "col"}, {"b_layout", "col"}, {"beta", "1.5"}, {"d", "f16"}, {"ldd", "601"}};
   for (const Settings& config : {most, one, tiles("128", "240", "8", "1")})
     check_link(test::with(sizes, odd), config);
