@@ -99,7 +99,7 @@ std::vector<Rule> mma_rules() {
        {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n"},
        [](const Target&, const Problem& p, const Config& c) { return both(p, c, divides_among_threads); }},
       {"the warp tiles need more registers than there are",
-       {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "mma", "stream_k"},
+       {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "mma", "stream_k", "static"},
        [](const Target& target, const Problem& p, const Config& c) {
          const int registers = estimated_registers(target, p, c);
          return registers <= kRegisterLimit && registers * c.threads() <= target.info().registers_per_sm;

@@ -37,7 +37,8 @@ TEST_CASE("links of mma.sync kernels that share the steps of k do not spill, on 
     check_link(target, with(sizes, {{"a", "f16"}}), {});
     check_link(target, with(sizes, {{"a", "s8"}, {"k", "8191"}}), {});
   }
-  for (const char* a : {"bf16", "tf32", "f64"}) check_link("sm_80", with(sizes, {{"a", a}}), {});
+  for (const char* a : {"bf16", "tf32", "f64"})
+    for (const char* target : {"sm_80", "sm_90a"}) check_link(target, with(sizes, {{"a", a}}), {});
 }
 
 TEST_CASE("links of mma.sync kernels that share the steps of k in typical tiles do not spill", "[gemm]") {
@@ -45,14 +46,15 @@ TEST_CASE("links of mma.sync kernels that share the steps of k in typical tiles 
   const Settings function{{"bias", "f32"},    {"activation", "gelu"}, {"scale_a", "row"},
                           {"scale_b", "col"}, {"beta", "1"},          {"add_c", "after"}};
   for (const Settings& config :
-       {tiles("128", "128", "2", "2"), tiles("128", "128", "2", "4"), tiles("64", "64", "2", "2")})
+       {tiles("128", "64", "2", "2"), tiles("128", "128", "2", "4"), tiles("64", "64", "2", "2")})
     for (const char* d : {"f32", "bf16"})
       for (const Settings& problem : {sizes, with(sizes, function)})
         for (const char* bake : {"none", "mnk"})
           check_link("sm_90a", with(problem, {{"d", d}}), with(config, {{"static", bake}}));
   for (const Settings& config :
        {tiles("64", "64", "2", "2"), tiles("64", "128", "2", "4"), tiles("128", "64", "4", "2")})
-    check_link("sm_90a", with(sizes, {{"a", "f64"}, {"beta", "1.5"}}), config);
+    for (const char* mma : {"m16n8k4", "m16n8k8"})
+      check_link("sm_90a", with(sizes, {{"a", "f64"}, {"beta", "1.5"}}), with(config, {{"mma", mma}}));
   check_link("sm_120a", with(sizes, {{"a", "e4m3"}, {"scale_a", "block"}, {"scale_b", "block"}}),
              tiles("64", "64", "2", "2"));
 }

@@ -184,7 +184,7 @@ TEST_CASE("blocks share the steps of k with mma.sync of every type of a target, 
           check(
               with(shape(77, 72, 456),
                    {{"a", a}, {"a_layout", a_layout}, {"b_layout", b_layout}, {"alpha", "2"}, {"beta", "3"}}),
-              {{"strategy", "mma"}, {"tile_m", "64"}, {"tile_n", "32"}, {"warps_m", "2"}, {"warps_n", "1"}},
+              {{"strategy", "mma"}, {"tile_m", "64"}, {"tile_n", "64"}, {"warps_m", "2"}, {"warps_n", "2"}},
               {3, 5}, target);
 }
 
@@ -196,7 +196,7 @@ TEST_CASE("blocks share the steps of k with each shape of mma.sync", "[gemm]") {
       {"e4m3", "m16n8k32", "sm_89"}, {"f16", "m16n8k16", "sm_89"}};
   for (const auto& [a, mma, target] : shapes)
     check(with(shape(50, 44, 391), {{"a", a}, {"a_layout", "col"}}),
-          {{"strategy", "mma"}, {"mma", mma}, {"tile_m", "32"}, {"tile_n", "64"}}, {2, 7}, target);
+          {{"strategy", "mma"}, {"mma", mma}, {"tile_m", "64"}, {"tile_n", "32"}}, {2, 7}, target);
 }
 
 TEST_CASE("with mma.sync the grid is anything, and whole tiles may be staged", "[gemm]") {
