@@ -26,7 +26,7 @@ TileScheduler::TileScheduler(KernelBuilder& k, const Problem& p, const Config& c
   if (!config.stream_k) return;
   const Arg steps = config.bake == Bake::mnk ? Arg(parts_of(p.k, config.tile_k))
                                              : Arg(k.div(k.add(depth, config.tile_k - 1), config.tile_k));
-  stream_.emplace(k, all_tiles(), steps);
+  stream_.emplace(k, all_tiles(), steps, of_clusters("ctaid.x"), of_clusters("nctaid.x"));
 }
 
 Arg TileScheduler::tiles_of_batch() {
@@ -81,6 +81,12 @@ Reg TileScheduler::own_number() {
   return c_.split == 1 ? block : k_.div(block, c_.split);
 }
 
+// A number of blocks as one of those that share operands.
+Reg TileScheduler::of_clusters(const char* blocks) {
+  const Reg number = k_.special(blocks);
+  return c_.sharing() == 1 ? number : k_.div(number, c_.sharing());
+}
+
 TileOrigin TileScheduler::own() {
   TileOrigin tile = origin(own_number());
   if (batches_.groups) k_.guarded_not(enter_group(tile), [&] { k_.ret(); });
@@ -110,17 +116,14 @@ void TileScheduler::for_each(const std::function<void(const Portion&)>& body, st
   if (stream_)
     return stream_->for_each([&](const StreamPortion& portion) {
       const Reg begin = k_.mul(portion.begin, c_.tile_k), end = k_.mul(portion.end, c_.tile_k);
-      body({origin(portion.tile), {begin, k_.min(end, depth_)}, portion});
+      body({in_pair(origin(portion.tile)), {begin, k_.min(end, depth_)}, portion});
     });
   const DepthPart depth = part();
   const auto visit_whole = [&](Reg number) {
     visit(number, [&](const TileOrigin& tile) { body({tile, depth}); });
   };
   if (c_.split > 1) return visit_whole(own_number());
-  const auto of_clusters = [&](Reg blocks) {
-    return c_.sharing() == 1 ? blocks : k_.div(blocks, c_.sharing());
-  };
-  Reg first = of_clusters(k_.special("ctaid.x")), step = of_clusters(k_.special("nctaid.x"));
+  Reg first = of_clusters("ctaid.x"), step = of_clusters("nctaid.x");
   if (turn) {
     first = k_.fma(*turn, step, first);
     step = k_.mul(step, c_.turns());
@@ -132,7 +135,7 @@ void TileScheduler::for_each(const std::function<void(const Portion&)>& body, st
 }
 
 void TileScheduler::for_each_shared(const std::function<void(const TileOrigin&, const SharedTile&)>& body) {
-  stream_->for_each_shared([&](const SharedTile& tile) { body(origin(tile.tile), tile); });
+  stream_->for_each_shared([&](const SharedTile& tile) { body(in_pair(origin(tile.tile)), tile); });
 }
 
 DepthPart TileScheduler::part() {

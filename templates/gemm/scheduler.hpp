@@ -13,7 +13,7 @@
 // each over its part. Where two blocks of a cluster share an operand their tiles are neighbours, and pairs of
 // tiles are numbered. Batches come one after the other. A tile that is of no group is skipped, or a pair of
 // such: behind the rows of its group, or of rows that have no B. With stream-K a block computes portions of
-// tiles (stream_division.hpp), whose numbers are the same.
+// tiles, or of pairs (stream_division.hpp), whose numbers are the same.
 namespace ptxloom::gemm_kernel {
 
 /// The first row and column of a tile of D, with `swap` of D's transpose.
@@ -54,6 +54,7 @@ class TileScheduler {
 
  private:
   Reg own_number();
+  Reg of_clusters(const char* blocks);
   TileOrigin origin(Reg number);
   TileOrigin in_pair(TileOrigin pair);
   Reg enter_group(TileOrigin& pair);

@@ -3,10 +3,9 @@
 
 namespace ptxloom::gemm_kernel {
 
-StreamDivision::StreamDivision(KernelBuilder& k, Reg tiles, Arg steps)
-    : k_(k), steps_(steps), block_(k.special("ctaid.x")) {
+StreamDivision::StreamDivision(KernelBuilder& k, Reg tiles, Arg steps, Reg block, Reg blocks)
+    : k_(k), steps_(steps), block_(block) {
   k.comment("stream-K: this block's share of the steps of all tiles");
-  const Reg blocks = k.special("nctaid.x");
   const Reg whole_rounds = k.sub(k.max(k.div(tiles, blocks), 1), 1);
   const Reg shared_tiles = k.sub(tiles, k.mul(whole_rounds, blocks));
   const auto divided = [&](Reg x, Reg by) { return k.add(k.div(k.sub(x, 1), by), 1); };

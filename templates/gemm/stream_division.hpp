@@ -10,7 +10,9 @@
 // one that others end. Where there are two blocks or more for each tile, as many share it alike, and no block
 // has parts of two tiles: summing up twice takes longer than what idle blocks would do. Where there are tiles
 // enough for more than two rounds, only so many of them are shared that one round to two remain for each
-// block; the others are whole, and come behind.
+// block; the others are whole, and come behind. Of two blocks of a cluster that share an operand each
+// computes its own tile of a pair, over the same steps: a tile is then such a pair here, and a block the
+// cluster.
 namespace ptxloom::gemm_kernel {
 
 /// Steps of k of a tile that a block computes at one go.
@@ -29,8 +31,8 @@ struct SharedTile {
 
 class StreamDivision {
  public:
-  /// So many `tiles`, each of so many `steps`; in all fewer than 2^31 steps.
-  StreamDivision(KernelBuilder& k, Reg tiles, Arg steps);
+  /// So many `tiles`, each of so many `steps`; in all fewer than 2^31 steps. This is `block` of `blocks`.
+  StreamDivision(KernelBuilder& k, Reg tiles, Arg steps, Reg block, Reg blocks);
 
   /// A loop over this block's portions.
   void for_each(const std::function<void(const StreamPortion&)>& body);

@@ -10,9 +10,9 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-constexpr std::uint32_t kMostBlocks = 192;  // SMs of the largest chip
-constexpr double kLeastSteps = 4;           // of a block: fewer are not worth its part of the sums
-constexpr int kMostMoved = 16;              // bytes, by a thread at once
+constexpr double kMostBlocks = 192;  // SMs of the largest chip
+constexpr double kLeastSteps = 4;    // of a block: fewer are not worth its part of the sums
+constexpr int kMostMoved = 16;       // bytes, by a thread at once
 constexpr int kUnitColumns = 8;
 constexpr int kInFlight = 16;  // units that are read before the first is added
 constexpr std::uint64_t kAligned = 256;
@@ -26,6 +26,11 @@ struct Together {
 Together together(const Config& c) {
   if (c.strategy == Strategy::wgmma) return {kGroupThreads, kWgmmaRows, c.group_m()};
   return {32, c.mma_m, c.warp_m()};
+}
+
+std::uint32_t whole_clusters(double blocks, const Config& c) {
+  const double clusters = std::min(blocks, kMostBlocks) / c.sharing();
+  return static_cast<std::uint32_t>(std::max(clusters, 1.0)) * static_cast<std::uint32_t>(c.sharing());
 }
 
 }  // namespace
@@ -49,9 +54,7 @@ int stream_slice_bytes(const Problem& p, const Config& c) {
 }
 
 StreamPlan::StreamPlan(const Problem& p, const Config& c, std::uint64_t at)
-    : blocks(
-          static_cast<std::uint32_t>(std::clamp<double>(stream_steps(p, c) / kLeastSteps, 1, kMostBlocks))),
-      counters(aligned(at)) {
+    : blocks(whole_clusters(stream_steps(p, c) / kLeastSteps, c)), counters(aligned(at)) {
   const StreamUnits units(p, c);
   slot_bytes = static_cast<std::uint32_t>(units.count * units.bytes);
   const auto shared_tiles = static_cast<std::uint64_t>(std::min(tiles_of(p, c), 2.0 * blocks));
@@ -70,12 +73,21 @@ StreamSums::StreamSums(KernelBuilder& k, const Problem& p, const Config& c, cons
       bits_(type_.bits == 64 ? b64 : b32),
       block_(k.special("ctaid.x")),
       leads_(k.eq(in.thread, 0)),
-      own_(k.fma(in.thread, units_.thread_bytes, in.shared)) {}
+      own_(k.fma(in.thread, units_.thread_bytes, in.shared)) {
+  if (c.sharing() == 1) return;
+  block_ = k.div(block_, c.sharing());
+  rank_ = k.special("cluster_ctarank");
+}
+
+// Neighbouring numbers are those of neighbouring ranks.
+Reg StreamSums::of_rank(Reg number) {
+  return c_.sharing() == 1 ? number : k_.fma(number, c_.sharing(), rank_);
+}
 
 // Of this thread the place of the first unit.
 Reg StreamSums::slot(Reg block, Reg tile) {
   const Reg first = k_.add(in_.workspace, static_cast<std::int64_t>(plan_.slots));
-  const Reg slot = k_.mad_wide(k_.add(block, tile), plan_.slot_bytes, first);
+  const Reg slot = k_.mad_wide(of_rank(k_.add(block, tile)), plan_.slot_bytes, first);
   return k_.mad_wide(in_.thread, units_.thread_bytes, slot);
 }
 
@@ -124,7 +136,7 @@ void StreamSums::meet() { k_.emit("bar.sync", in_.barrier, 32 * c_.warps()); }
 
 Reg StreamSums::counter(Reg tile) {
   const Reg first = k_.add(in_.workspace, static_cast<std::int64_t>(plan_.counters));
-  return k_.mad_wide(tile, static_cast<std::int64_t>(sizeof(std::uint32_t)), first);
+  return k_.mad_wide(of_rank(tile), static_cast<std::int64_t>(sizeof(std::uint32_t)), first);
 }
 
 // From 2 * parts - 1 on to zero.
@@ -175,8 +187,9 @@ void StreamSums::add_up(const SharedTile& tile, const Slice& slice) {
 }
 
 void StreamSums::read(const SharedTile& tile, const std::vector<Unit>& into, Reg left, Reg from, Reg part) {
-  const Reg slots = k_.mul_wide(k_.sub(tile.parts, 1), plan_.slot_bytes);
-  const Reg to_next_unit = k_.sub(units_.bytes, slots), to_next_part = k_.mov(u64, plan_.slot_bytes);
+  const std::uint32_t part_bytes = plan_.slot_bytes * static_cast<std::uint32_t>(c_.sharing());
+  const Reg parts = k_.mul_wide(k_.sub(tile.parts, 1), part_bytes);
+  const Reg to_next_unit = k_.sub(units_.bytes, parts), to_next_part = k_.mov(u64, part_bytes);
   for (std::size_t i = 0; i < into.size(); ++i) {
     k_.guarded(k_.gt(left, i), [&] { k_.emit(opcode("ld.global."), into[i], k_.at(from)); });
     const Reg ended = ends(tile, part);

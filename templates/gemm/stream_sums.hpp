@@ -17,6 +17,9 @@
 // than the SMs, so all run at once, as soon as what ran before them ends. Two launches that each hold a part
 // of the chip would wait for ever: launches of streams of different priorities must not overlap.
 //
+// Blocks of a cluster that share an operand have parts of neighbouring tiles (stream_division.hpp): each sums
+// up its own with the blocks of its rank.
+//
 // A tile's counter goes up once for each part that is there, and once for each block that has seen them all.
 // The last of those turns it over to zero, which the next launch begins with.
 namespace ptxloom::gemm_kernel {
@@ -26,9 +29,9 @@ struct StreamPlan {
   /// Behind the first `at` bytes.
   StreamPlan(const Problem& problem, const Config& config, std::uint64_t at);
 
-  std::uint32_t blocks = 0;           ///< of the grid, at most
-  std::uint64_t counters = 0;         ///< where those of tiles begin
-  std::uint64_t slots = 0;            ///< where sums begin; those of tile t by block b have number t + b
+  std::uint32_t blocks = 0;    ///< of the grid, at most; whole clusters
+  std::uint64_t counters = 0;  ///< where those of tiles begin
+  std::uint64_t slots = 0;     ///< where sums begin; those of tile, or pair, t by block, or cluster, b: t + b
   std::uint32_t slot_bytes = 0;       ///< the sums of a tile
   std::uint64_t workspace_bytes = 0;  ///< in all
 };
@@ -78,6 +81,7 @@ class StreamSums {
     Reg begin, end;  // units
   };
   std::map<int, std::vector<Numbered>> by_rows(const Accumulators& sums) const;
+  Reg of_rank(Reg number);
   Reg counter(Reg tile);
   Reg slot(Reg block, Reg tile);
   void count(const SharedTile& tile, const char* order);
@@ -100,7 +104,8 @@ class StreamSums {
   const StreamSumInputs in_;
   StreamUnits units_;
   Type type_, bits_;
-  Reg block_;
+  Reg block_;  // or cluster
+  Reg rank_;   // in it
   Reg leads_;  // predicate: this thread counts for its block
   Reg own_;    // this thread's place in the stages, for the first unit of a slice
 };

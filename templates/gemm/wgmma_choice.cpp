@@ -99,15 +99,15 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double step =
       (std::max(products + promotion / c.k_steps(), copies) + releases / c.k_steps()) / hidden;
   const double memory = input_bytes(p) / kWgmmaSms / kMemoryBytes;
+  const double begin_and_end = pairing + packing_clocks(plan.pack);
   if (c.stream_k) {
     const double whole = std::floor(tiles_of(p, c) / kWgmmaSms);
     return beside(share_of_steps(p, c, plan) * c.k_steps() * step, memory) + whole * latency +
-           shared_clocks(p, c, plan) + packing_clocks(plan.pack);
+           shared_clocks(p, c, plan) + begin_and_end;
   }
   const double sms = c.split > 2 ? kClusterSms : kWgmmaSms;
   const double resident = std::min<double>(plan.blocks_per_sm, std::max(1.0, blocks / sms));
   const double rounds = std::ceil(blocks / (sms * resident));
-  const double begin_and_end = pairing + packing_clocks(plan.pack);
   // Of two warpgroups that take turns one multiplies while the other stores.
   if (c.turns() > 1)
     return beside(rounds * std::max(steps * step, (steps * step + latency) / c.turns()), memory) + latency +

@@ -54,8 +54,9 @@ class Generator {
                           c_.turns() > 1 ? ", each tiles of its own in turns," : "",
                           store_text(box(plan_.store))));
     if (plan_.stream)
-      k_.header(fmt::format("stream-K: up to {} blocks share {} steps of k of all tiles",
-                            plan_.stream->blocks, stream_steps(seen_, c_)));
+      k_.header(fmt::format("stream-K: up to {} blocks{} share {} steps of k of all tiles",
+                            plan_.stream->blocks, c_.sharing() > 1 ? ", in pairs," : "",
+                            stream_steps(seen_, c_)));
   }
 
   std::string store_text(const std::string& box) const {

@@ -131,9 +131,6 @@ std::vector<Rule> wgmma_rules() {
       {"blocks of a cluster share A or B, or split k: with multicast split is 1",
        {"multicast", "split"},
        [](const Target&, const Problem&, const Config& c) { return c.sharing() == 1 || c.split == 1; }},
-      {"blocks of a cluster share nothing but with each other: with stream_k=yes multicast is none",
-       {"stream_k", "multicast"},
-       [](const Target&, const Problem&, const Config& c) { return !c.stream_k || c.sharing() == 1; }},
       {"two blocks that share A compute neighbouring tiles along n, those that share B along m: there is one",
        {"multicast", "tile_m", "tile_n"},
        [](const Target&, const Problem& p, const Config& c) {

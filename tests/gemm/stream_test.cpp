@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream-K in the CPU executor: the steps of k of all tiles shared among more and fewer blocks than there are
-// tiles, judged, against the reference; twice on one workspace; and what it refuses.
+// Stream-K in the CPU executor: the steps of k of all tiles, or pairs of them, shared among more and fewer
+// blocks than there are, judged, against the reference; twice on one workspace; and what it refuses.
 #include <algorithm>
 #include <array>
 #include <catch2/catch_get_random_seed.hpp>
@@ -35,7 +35,8 @@ class Device {
         kernel_.launch, [&](std::string_view name) { return buffers_.find(name)->second.address(); },
         [&](const TensorMap& map) { return context_.encode(map); });
     const LaunchConfig config = launch_config_of(kernel_.launch, blocks);
-    CHECK(config.grid.x == std::min(static_cast<unsigned>(blocks), kernel_.launch.grid[0]));
+    const unsigned cluster = config.cluster.x, whole = static_cast<unsigned>(blocks) / cluster * cluster;
+    CHECK(config.grid.x == std::min(std::max(whole, cluster), kernel_.launch.grid[0]));
     kernel_.kernel.launch(nullptr, config, arguments);
     context_.synchronize();
     HostTensor d = tensors_.back();
@@ -96,6 +97,11 @@ Settings tiles(int m, int n, int warps_m = 4, int warps_n = 1) {
 
 Settings mma_tiles(int m, int n, int warps_m, int warps_n) {
   return with(tiles(m, n, warps_m, warps_n), {{"strategy", "mma"}, {"tile_k", "64"}});
+}
+
+/// Tiles of 64 rows or so, of which pairs share an operand.
+Settings pairs(const char* multicast, int m = 64, int n = 32, int warps_m = 4, int warps_n = 1) {
+  return with(tiles(m, n, warps_m, warps_n), {{"multicast", multicast}});
 }
 
 }  // namespace
@@ -232,6 +238,45 @@ TEST_CASE("tiles shared with mma.sync have functions, batches, scales of blocks"
           with(two, {{"tile_k", depth}}), {3, 5}, "sm_89");
 }
 
+TEST_CASE("clusters of two share the steps of k of pairs of tiles", "[gemm]") {
+  for (const char* shared : {"a", "b"})
+    for (const char* epilogue : {"staged", "direct"})
+      for (const auto& [m, n] : {std::pair{128, 64}, {72, 40}, {136, 104}, {200, 136}})
+        check(with(shape(m, n, 712), {{"a", "bf16"}, {"beta", "2"}}),
+              with(pairs(shared), {{"epilogue", epilogue}}), {2, 4, 6, 7, 14});
+  for (const char* shared : {"a", "b"}) {
+    for (const WgmmaTypes& types : kWgmmaTypes)
+      check(with(shape(136, 80, 784), {{"a", types.a}, {"b", types.b}, {"d", types.d.back()}}),
+            pairs(shared, 64, 48), {5, 6});
+    check(with(shape(72, 40, 1992), {{"a", "f16"}}), pairs(shared), {1, 2, 3, 4, 6, 9, 14, 22, 100});
+    check(with(shape(72, 40, 40), {{"a", "f16"}}), pairs(shared), {1, 4, 100});
+    check(with(shape(300, 264, 136), {{"a", "bf16"}, {"beta", "2"}}),
+          with(pairs(shared, 64, 64), {{"raster", "2"}, {"stages", "3"}}), {2, 4, 6, 14});
+  }
+}
+
+TEST_CASE("pairs of tiles that are shared, by warpgroups of every kind, in every layout", "[gemm]") {
+  for (const auto& [m, n, warps_m, warps_n] :
+       {std::array{128, 64, 8, 1}, {128, 64, 4, 2}, {256, 32, 8, 1}, {64, 256, 4, 2}})
+    for (const char* shared : {"a", "b"})
+      for (const char* layout : {"row", "col"})
+        check(with(shape(264, 264, 456), {{"a", "bf16"}, {"a_layout", layout}, {"b_layout", layout}}),
+              pairs(shared, m, n, warps_m, warps_n), {4, 10});
+}
+
+TEST_CASE("pairs of tiles that are shared have batches, packed rows, promoted sums, scales", "[gemm]") {
+  for (const char* shared : {"a", "b"}) {
+    for (const char* bake : {"none", "mnk"})
+      check(with(shape(70, 100, 392), {{"a", "bf16"}, {"batch", "3"}, {"beta", "2"}, {"stride_b", "0"}}),
+            with(pairs(shared), {{"static", bake}}), {2, 4, 10});
+    check(with(shape(70, 91, 517), {{"a", "bf16"}}), pairs(shared), {2, 6});
+    check(with(shape(70, 40, 784), {{"a", "e4m3"}, {"sums", "promoted"}}), pairs(shared), {2, 6});
+    check(with(shape(140, 40, 784), {{"a", "e4m3"}, {"scale_a", "block"}, {"scale_b", "block"}}),
+          pairs(shared), {2, 6});
+    check(with(shape(20, 200, 456), {{"a", "bf16"}}), with(pairs(shared, 64, 16), {{"swap", "yes"}}), {2, 6});
+  }
+}
+
 TEST_CASE("a Gemm of shared tiles is launched again, on its own workspace and on another", "[gemm]") {
   for (const Settings& config : {tiles(64, 64), mma_tiles(64, 64, 2, 2)})
     check_launched_again(
@@ -267,7 +312,6 @@ TEST_CASE("stream-K says where it cannot be", "[gemm]") {
     says(with(problem, {{"groups", "masked"}}), given, "groups is none");
     says(with(problem, {{"groups", "contiguous"}}), given, "groups is none");
   }
-  says(problem, with(tiles(64, 64), {{"split", "1"}, {"multicast", "b"}}), "multicast is none");
   says(problem, with(tiles(64, 256), {{"tile_k", "16"}, {"stages", "2"}, {"epilogue", "direct"}}),
        "slices of tiles that blocks share");
 }
