@@ -16,12 +16,21 @@ namespace ptxloom::gemm_kernel {
 namespace {
 
 constexpr int kRegisterLimit = 255;  // of a thread, on every target
-constexpr int kTypicalSms = 128;     // of a data-center chip; the tuner corrects what this guess gets wrong
-constexpr double kSumDepth = 80;     // adding up a tile of another block takes as long as so much of k
-constexpr double kMeeting = 16e6;    // of a split, in multiply-adds: chosen only where it won on an H200
+constexpr int kBesideSums = 40;   // registers of a thread, roughly: addresses, and what the epilogue works on
+constexpr int kOfPortions = 16;   // and with stream_k those of parts of tiles
+constexpr int kOfSizes = 8;       // and there those of sizes that are not baked in
+constexpr int kTypicalSms = 128;  // of a data-center chip; the tuner corrects what this guess gets wrong
+constexpr double kSumDepth = 80;  // adding up a tile of another block takes as long as so much of k
+constexpr double kMeeting = 16e6;  // of a split, in multiply-adds: chosen only where it won on an H200
 
 int tile_bytes(const Problem& p, const Config& c) {
   return c.tile_k * (c.tile_m * p.a.type.bytes() + c.tile_n * p.b.type.bytes());
+}
+
+/// Of a block that shares the steps of k of all tiles.
+double share_of_k(const Problem& p, const Config& c) {
+  const StreamPlan plan(p, c, 0);
+  return std::ceil(stream_steps(p, c) / std::min<double>(plan.blocks, kTypicalSms)) * c.tile_k;
 }
 
 // Time of the problem in arbitrary units: waves of blocks, each as fast as its warps can keep the tensor
@@ -33,7 +42,7 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const int by_registers =
       chip.registers_per_sm / (c.threads() * std::min(kRegisterLimit, estimated_registers(target, p, c)));
   const int fitting = std::max(1, std::min({by_shared, by_registers, chip.threads_per_sm / c.threads()}));
-  const double resident = std::min<double>(fitting, std::ceil(blocks / kTypicalSms));
+  const double resident = c.stream_k ? 1 : std::min<double>(fitting, std::ceil(blocks / kTypicalSms));
   const double waves = std::ceil(blocks / (kTypicalSms * resident));
   const double busy = std::min(1.0, std::pow(resident * c.warps() / 8, 0.6));
   const double intensity = double(c.warp_m()) * c.warp_n() / (c.warp_m() + c.warp_n());
@@ -41,7 +50,9 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double padded_k = std::ceil(std::ceil(double(p.k) / c.tile_k) / c.split) * c.tile_k;
   const double tile = double(c.tile_m) * c.tile_n;
   const double sum = c.split == 1 ? 0 : kMeeting + (c.split - 1) * tile * kSumDepth;
-  return waves * resident * (tile * padded_k / (busy * hidden * intensity / (intensity + 8)) + sum);
+  const double speed = busy * hidden * intensity / (intensity + 8);
+  if (c.stream_k) return tile * share_of_k(p, c) / speed + kMeeting + 2 * tile * kSumDepth;
+  return waves * resident * (tile * padded_k / speed + sum);
 }
 
 struct Scored {
@@ -221,7 +232,9 @@ int shared_bytes(const Target& target, const Problem& problem, const Config& con
   if (config.strategy == Strategy::wgmma) return WgmmaPlan(target.info(), problem, config).shared_bytes;
   const int pipeline = config.stages * tile_bytes(problem, config);
   const int result = config.staged ? config.tile_m * config.tile_n * problem.d.type.bytes() : 0;
-  return std::max({pipeline, result, cluster_sum_bytes(problem, config)});
+  if (!config.stream_k) return std::max({pipeline, result, cluster_sum_bytes(problem, config)});
+  const int most = std::max({pipeline, result, stream_slice_bytes(problem, config)});
+  return (most + 15) / 16 * 16 + StreamDivision::kBytes;
 }
 
 namespace {
@@ -249,7 +262,8 @@ int estimated_registers(const Target& target, const Problem& p, const Config& c)
   const int sums = p.function.by_block() ? 2 : 1;  // of a block, and of all
   const int accumulators = sums * c.warp_m() * c.warp_n() * p.accumulator.bytes() / 128;
   const int fragments = (c.warp_m() * p.a.type.bytes() + c.warp_n() * p.b.type.bytes()) * c.mma_k / 128;
-  return accumulators + 2 * fragments + staging + 40;
+  const int portions = c.stream_k ? kOfPortions + (c.bake == Bake::mnk ? 0 : kOfSizes) : 0;
+  return accumulators + 2 * fragments + staging + kBesideSums + portions;
 }
 
 std::vector<std::string> mma_shapes(const ParameterSpace& space, const Specs& specs, const Target& target,

@@ -29,6 +29,12 @@ std::vector<Place> register_places(Variant mma, std::string_view operand) {
   return places;
 }
 
+Reg Order::origin(KernelBuilder& k, Reg place) const {
+  return interleaved ? k.add(k.and_(place, ~15), k.and_(k.shr(place, 3), 1)) : place;
+}
+
+Order order_of(const Matrix& matrix) { return {path_of(matrix) == Path::ldmatrix_bytes}; }
+
 Fragments::Fragments(KernelBuilder& k, const OperandPlan& plan, const Config& config, const Tile& tile,
                      const FragmentInputs& in)
     : k_(k),

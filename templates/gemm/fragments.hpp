@@ -29,7 +29,11 @@ struct Order {
   bool interleaved = false;
   int origin(int place) const { return interleaved ? (place & ~15) + ((place >> 3) & 1) : place; }
   int step() const { return interleaved ? 2 : 1; }
+  /// Of places that are multiples of 8.
+  Reg origin(KernelBuilder& k, Reg place) const;
 };
+/// That of the rows of A's fragments, or of the columns of B's.
+Order order_of(const Matrix& matrix);
 
 struct FragmentInputs {
   Reg shared;       ///< address of the operand's tile in stage 0
@@ -44,7 +48,6 @@ class Fragments {
   Fragments(KernelBuilder& k, const OperandPlan& plan, const Config& config, const Tile& tile,
             const FragmentInputs& in);
 
-  Order order() const { return {path_ == Path::ldmatrix_bytes}; }
   /// Registers for the fragments of one k step.
   Tiles allocate();
   /// From now on reads the stage at this byte offset.

@@ -10,6 +10,7 @@
 #include "fragments.hpp"
 #include "launch.hpp"
 #include "scheduler.hpp"
+#include "stream_sums.hpp"
 #include "tile.hpp"
 #include "wgmma_kernel.hpp"
 
@@ -22,6 +23,13 @@ struct Operand {
   std::vector<Fragments::Tiles> sets;  // registers of two steps: one in use, one being loaded
 };
 
+/// What a block computes at one go, as if its part of k were all of it.
+struct Work {
+  TileOrigin tile;
+  Reg a, b;          // addresses of the first elements
+  Reg begin, depth;  // of k
+};
+
 /// The matrices of batches, which are all found by pointer.
 std::vector<std::string_view> pointers(const Problem& p) {
   return p.reads_c() ? std::vector<std::string_view>{"a", "b", "c", "d"}
@@ -30,20 +38,20 @@ std::vector<std::string_view> pointers(const Problem& p) {
 
 class Generator {
  public:
-  Generator(std::shared_ptr<const Specs> specs, const Target& target, const Problem& p, const Config& c)
-      : k_(std::move(specs), "gemm", target), p_(p), c_(c) {}
+  Generator(std::shared_ptr<const Specs> specs, const Target& target, const Problem& p, const Config& c,
+            const std::optional<StreamPlan>& stream, std::uint32_t shared_bytes)
+      : k_(std::move(specs), "gemm", target), p_(p), c_(c), stream_(stream), shared_bytes_(shared_bytes) {}
 
   ir::Module run() {
     k_.require_block(static_cast<std::uint32_t>(c_.threads()));
     k_.min_blocks_per_sm(1);  // else ptxas may save registers for blocks that shared memory does not let in
+    if (stream_)
+      k_.header(fmt::format("stream-K: up to {} blocks share {} steps of k of all tiles", stream_->blocks,
+                            stream_steps(p_, c_)));
     parameters();
     place();
-    Operand a = operand(plan_a(p_, c_), {a_, lda_, block_row_, m_, depth_, shared_, thread_}, warp_row_);
-    const Reg b_tile = k_.add(shared_, a_bytes_);
-    Operand b = operand(plan_b(p_, c_), {b_, ldb_, block_column_, n_, depth_, b_tile, thread_}, warp_column_);
-    start_scales(a.fragments.order());
-    accumulate(a, b);
-    epilogue(a.fragments.order(), b.fragments.order());
+    TileScheduler tiles(k_, p_, c_, m_, n_, depth_, batches_, division());
+    stream_ ? compute_portions(tiles) : compute_tile(tiles);
     k_.ret();
     return k_.finish();
   }
@@ -63,6 +71,7 @@ class Generator {
     depth_ = size_parameter("k", p_.k, nk);
     a_ = k_.pointer(p_.a.type, "a").base;
     b_ = k_.pointer(p_.b.type, "b").base;
+    if (stream_) workspace_ = k_.pointer(b8, "workspace").base;
     if (p_.reads_c()) c_pointer_ = k_.pointer(p_.c.type, "c").base;
     d_pointer_ = k_.pointer(p_.d.type, "d").base;
     lda_ = size_parameter("lda", p_.a.ld, p_.a.k_contiguous ? nk : all);
@@ -73,56 +82,107 @@ class Generator {
     batches_ = batch_parameters(k_, p_, pointers(p_), all);
   }
 
-  // Which tile of D this block computes, and which part of it this warp.
   void place() {
-    k_.section("this block's tile of D, this warp's part of it");
+    k_.section("this warp's part of a tile of D");
     thread_ = k_.special("tid.x");
-    TileScheduler tiles(k_, p_, c_, m_, n_, depth_, batches_);
-    const TileOrigin tile = tiles.own();
-    block_row_ = tile.row;
-    block_column_ = tile.column;
-    rows_ = tile.rows;
-    a_ = of_batch(k_, batches_, "a", p_.a.type, a_, tile.batch);
-    b_ = of_batch(k_, batches_, "b", p_.b.type, b_, tile.batch);
-    if (p_.reads_c()) c_pointer_ = of_batch(k_, batches_, "c", p_.c.type, c_pointer_, tile.batch);
-    d_pointer_ = of_batch(k_, batches_, "d", p_.d.type, d_pointer_, tile.batch);
-    whole_depth_ = depth_;
-    if (c_.split > 1) take_part(tiles.part());
-
     lane_ = k_.and_(thread_, 31);
     const Reg warp = k_.shr(thread_, 5);
     warp_row_ = k_.mul(k_.rem(warp, c_.warps_m), c_.warp_m());
     warp_column_ = k_.mul(k_.div(warp, c_.warps_m), c_.warp_n());
-
     shared_ = k_.address_of(k_.dynamic_shared("tiles", 1024));
     a_bytes_ = c_.tile_m * c_.tile_k * p_.a.type.bytes();
     stage_bytes_ = a_bytes_ + c_.tile_n * c_.tile_k * p_.b.type.bytes();
   }
 
-  // As if the block's part of k were all.
-  void take_part(const DepthPart& part) {
-    const auto along_k = [&](const Matrix& matrix, Reg pointer, Reg ld) {
-      const int size = matrix.type.bytes();
-      if (matrix.k_contiguous) return k_.mad_wide(part.begin, size, pointer);
-      return k_.fma(k_.convert(u64, part.begin), k_.mul_wide(ld, size), pointer);
-    };
-    a_ = along_k(p_.a, a_, lda_);
-    b_ = along_k(p_.b, b_, ldb_);
-    depth_ = k_.sub(part.end, part.begin);
-    part_begin_ = part.begin;
+  void compute_tile(TileScheduler& tiles) {
+    k_.section("this block's tile of D");
+    const TileOrigin tile = tiles.own();
+    compute(work({.tile = tile, .depth = tiles.part()}));
+    epilogue(tile);
   }
 
-  void start_scales(Order rows) {
+  // ---- stream-K
+
+  // Behind all else.
+  std::optional<Reg> division() {
+    if (!stream_) return std::nullopt;
+    return k_.add(shared_, shared_bytes_ - StreamDivision::kBytes);
+  }
+
+  void compute_portions(TileScheduler& tiles) {
+    k_.if_(k_.eq(thread_, 0), [&] { tiles.divide(); });
+    k_.barrier();
+    StreamSums shared_sums(
+        k_, p_, c_, *stream_,
+        {.workspace = workspace_, .shared = shared_, .thread = thread_, .barrier = kBarrier});
+    tiles.for_each([&](const Portion& portion) {
+      k_.comment("stream-K: nobody reads the stages, or D where they were, any more");
+      k_.barrier();
+      compute(work(portion));
+      k_.if_(
+          portion.stream->whole, [&] { epilogue(portion.tile); },
+          [&] { shared_sums.leave(sums(), tiles.shared(portion), rows_of_warp(portion.tile)); });
+    });
+    tiles.for_each_shared([&](const TileOrigin& tile, const SharedTile& shared) {
+      EpilogueInputs result = result_of(tile);
+      shared_sums.add(shared, rows_of_warp(tile), [&](const Accumulators& unit, Reg row, Reg column) {
+        result.accumulators = unit;
+        result.warp_row = k_.add(warp_row_, result.row_order.origin(k_, row));
+        result.warp_column = k_.add(warp_column_, result.column_order.origin(k_, column));
+        ResultPart(k_, p_, c_, result).store();
+      });
+    });
+  }
+
+  // Of sums that lie in D, from the warp's first on, in whole sixteens: of fewer the order may be another.
+  Reg rows_of_warp(const TileOrigin& tile) {
+    const Reg rows = k_.sub(tile.rows, k_.add(tile.row, warp_row_));
+    return KernelBuilder::as(s32, k_.and_(k_.add(rows, 15), ~15));
+  }
+
+  // ---- the sums of a part of k of a tile
+
+  bool all_of_k() const { return c_.split == 1 && !stream_; }
+
+  Work work(const Portion& portion) {
+    const TileOrigin& tile = portion.tile;
+    const Reg begin = portion.depth.begin;
+    const auto first = [&](const Matrix& matrix, Reg pointer, Reg ld) {
+      const int size = matrix.type.bytes();
+      pointer = of_batch(k_, batches_, matrix.name, matrix.type, pointer, tile.batch);
+      if (all_of_k()) return pointer;
+      if (matrix.k_contiguous) return k_.mad_wide(begin, size, pointer);
+      return k_.fma(k_.convert(u64, begin), k_.mul_wide(ld, size), pointer);
+    };
+    return {.tile = tile,
+            .a = first(p_.a, a_, lda_),
+            .b = first(p_.b, b_, ldb_),
+            .begin = begin,
+            .depth = all_of_k() ? depth_ : k_.sub(portion.depth.end, begin)};
+  }
+
+  void compute(const Work& work) {
+    Operand a =
+        operand(plan_a(p_, c_), {work.a, lda_, work.tile.row, m_, work.depth, shared_, thread_}, warp_row_);
+    const Reg b_tile = k_.add(shared_, a_bytes_);
+    Operand b = operand(plan_b(p_, c_), {work.b, ldb_, work.tile.column, n_, work.depth, b_tile, thread_},
+                        warp_column_);
+    start_scales(work);
+    accumulate(a, b, work.depth);
+  }
+
+  const Accumulators& sums() const { return scales_ ? scaled_ : accumulators_; }
+
+  void start_scales(const Work& work) {
     if (!p_.function.by_block()) return;
     scales_.emplace(k_, c_, function_,
                     BlockScaleInputs{.m = m_,
                                      .n = n_,
-                                     .depth = whole_depth_,
+                                     .depth = depth_,
                                      .lane = lane_,
                                      .tiles = c_.warp_m() / c_.mma_m,
-                                     .rows = rows});
-    scales_->start(k_.add(block_row_, warp_row_), k_.add(block_column_, warp_column_),
-                   c_.split > 1 ? part_begin_ : k_.mov(u32, 0));
+                                     .rows = order_of(p_.a)});
+    scales_->start(k_.add(work.tile.row, warp_row_), k_.add(work.tile.column, warp_column_), work.begin);
   }
 
   Operand operand(const OperandPlan& plan, const CopyInputs& in, Reg warp_origin) {
@@ -188,13 +248,13 @@ class Generator {
     b.fragments.load(step, b.sets[static_cast<std::size_t>(step % 2)]);
   }
 
-  void accumulate(Operand& a, Operand& b) {
+  void accumulate(Operand& a, Operand& b, Reg depth) {
     k_.section("accumulators");
     accumulators_ = zeroed_accumulators();
     if (scales_) scaled_ = zeroed_accumulators();
     k_.section("fill the pipeline");
     const Reg writing = fill(a, b), reading = k_.mov(u32, 0);
-    const Reg tiles_left = k_.mov(s32, k_.div(k_.add(depth_, c_.tile_k - 1), c_.tile_k));
+    const Reg tiles_left = k_.mov(s32, k_.div(k_.add(depth, c_.tile_k - 1), c_.tile_k));
     if (c_.across_tiles) {
       read_from(a, b, reading);
       load_step(a, b, 0);
@@ -264,50 +324,68 @@ class Generator {
     return scalar ? Arg(registers.front()) : Arg(registers);
   }
 
-  void epilogue(Order rows, Order columns) {
+  /// What the epilogues of a tile have in common.
+  EpilogueInputs result_of(const TileOrigin& tile) {
+    const auto of_tile = [&](const Result& matrix, Reg pointer, Reg ld) {
+      return ResultSource{of_batch(k_, batches_, matrix.name, matrix.type, pointer, tile.batch), ld};
+    };
+    return {.accumulators = {},
+            .row_order = order_of(p_.a),
+            .column_order = order_of(p_.b),
+            .m = tile.rows,
+            .n = n_,
+            .block_row = tile.row,
+            .block_column = tile.column,
+            .warp_row = warp_row_,
+            .warp_column = warp_column_,
+            .lane = lane_,
+            .thread = thread_,
+            .function = function_,
+            .c = of_tile(p_.c, c_pointer_, ldc_),
+            .d = of_tile(p_.d, d_pointer_, ldd_),
+            .shared = shared_};
+  }
+
+  void epilogue(const TileOrigin& tile) {
     k_.section("epilogue: " + function_text(p_));
-    EpilogueInputs result{.accumulators = {},
-                          .row_order = rows,
-                          .column_order = columns,
-                          .m = rows_,
-                          .n = n_,
-                          .block_row = block_row_,
-                          .block_column = block_column_,
-                          .warp_row = warp_row_,
-                          .warp_column = warp_column_,
-                          .lane = lane_,
-                          .thread = thread_,
-                          .function = function_,
-                          .c = {c_pointer_, ldc_},
-                          .d = {d_pointer_, ldd_},
-                          .shared = shared_};
-    emit_cluster_sum(k_, p_, c_, scales_ ? scaled_ : accumulators_,
-                     {.shared = shared_, .thread = thread_, .barrier = 0},
+    EpilogueInputs result = result_of(tile);
+    emit_cluster_sum(k_, p_, c_, sums(), {.shared = shared_, .thread = thread_, .barrier = kBarrier},
                      [&](const Accumulators& sums, int) {
                        result.accumulators = sums;
                        emit_epilogue(k_, p_, c_, result);
                      });
   }
 
+  static constexpr int kBarrier = 0;  // the one of the block
+
   KernelBuilder k_;
   const Problem& p_;
   const Config& c_;
-  Reg m_, n_, depth_, a_, b_, c_pointer_, d_pointer_, lda_, ldb_, ldc_, ldd_;
+  const std::optional<StreamPlan>& stream_;
+  std::uint32_t shared_bytes_;
+  Reg m_, n_, depth_, a_, b_, workspace_, c_pointer_, d_pointer_, lda_, ldb_, ldc_, ldd_;
   FunctionInputs function_;
-  Reg whole_depth_, part_begin_;
   BatchInputs batches_;
-  Reg thread_, lane_, warp_row_, warp_column_, block_row_, block_column_, rows_, shared_;
+  Reg thread_, lane_, warp_row_, warp_column_, shared_;
   int a_bytes_ = 0, stage_bytes_ = 0;
   Accumulators accumulators_, scaled_;  // where blocks have scales: of one block, and of all
   std::optional<BlockScales> scales_;
 };
 
-LaunchPlan launch_plan(const Target& target, const Problem& p, const Config& c) {
+LaunchPlan launch_plan(const Target& target, const Problem& p, const Config& c,
+                       const std::optional<StreamPlan>& stream) {
   LaunchPlan launch = tile_grid(p, c);
+  if (stream) {
+    launch.grid[0] = stream->blocks;
+    launch.blocks_per_sm = 1;
+    launch.cooperative = true;
+    launch.workspace_bytes = stream->workspace_bytes;
+  }
   launch.shared_bytes = static_cast<std::uint32_t>(shared_bytes(target, p, c));
   LaunchArgumentList add{p, launch.arguments};
   add.size("m", p.m), add.size("n", p.n), add.size("k", p.k);
   add.pointer("a"), add.pointer("b");
+  if (stream) add.pointer(kWorkspace);
   if (p.reads_c()) add.pointer("c");
   add.pointer("d");
   add.size("lda", p.a.ld), add.size("ldb", p.b.ld);
@@ -323,8 +401,10 @@ LaunchPlan launch_plan(const Target& target, const Problem& p, const Config& c) 
 Emitted emit_kernel(std::shared_ptr<const Specs> specs, const Target& target, const Problem& problem,
                     const Config& config) {
   if (config.strategy == Strategy::wgmma) return emit_wgmma_kernel(std::move(specs), target, problem, config);
-  const LaunchPlan launch = launch_plan(target, problem, config);
-  return {Generator(std::move(specs), target, problem, config).run(), launch};
+  std::optional<StreamPlan> stream;
+  if (config.stream_k) stream.emplace(problem, config, 0);
+  const LaunchPlan launch = launch_plan(target, problem, config, stream);
+  return {Generator(std::move(specs), target, problem, config, stream, launch.shared_bytes).run(), launch};
 }
 
 }  // namespace ptxloom::gemm_kernel

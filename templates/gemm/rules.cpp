@@ -5,12 +5,14 @@
 #include <array>
 
 #include "batch.hpp"
+#include "stream_sums.hpp"
 
 namespace ptxloom::gemm_kernel {
 namespace {
 
 constexpr int kRegisterLimit = 255;  // of a thread, on every target
 constexpr int kMostThreads = 512;
+constexpr double kMostSteps = std::uint64_t{1} << 31;
 constexpr int kMostThatSplit = 256;  // blocks; a large chip holds about as many
 
 bool power_of_two(int x) { return x > 0 && (x & (x - 1)) == 0; }
@@ -97,13 +99,13 @@ std::vector<Rule> mma_rules() {
        {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n"},
        [](const Target&, const Problem& p, const Config& c) { return both(p, c, divides_among_threads); }},
       {"the warp tiles need more registers than there are",
-       {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "mma"},
+       {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "mma", "stream_k", "static"},
        [](const Target& target, const Problem& p, const Config& c) {
          const int registers = estimated_registers(target, p, c);
          return registers <= kRegisterLimit && registers * c.threads() <= target.info().registers_per_sm;
        }},
       {"the stages need more shared memory than there is",
-       {"tile_m", "tile_n", "tile_k", "stages", "split", "epilogue"},
+       {"tile_m", "tile_n", "tile_k", "stages", "split", "stream_k", "epilogue"},
        [](const Target& target, const Problem& p, const Config& c) {
          return shared_bytes(target, p, c) <= target.info().shared_per_block;
        }},
@@ -121,11 +123,6 @@ const std::vector<Rule>& table() {
          {"strategy", "mma"},
          [](const Target&, const Problem&, const Config& c) {
            return (c.strategy == Strategy::wgmma) == is_wgmma(c.shape);
-         }},
-        {"the blocks share the steps of k of all tiles (stream_k) with strategy wgmma",
-         {"strategy", "stream_k"},
-         [](const Target&, const Problem&, const Config& c) {
-           return !c.stream_k || c.strategy == Strategy::wgmma;
          }},
         {"with swap each lane stores its own elements of D: epilogue=direct",
          {"swap", "epilogue"},
@@ -146,6 +143,19 @@ const std::vector<Rule>& table() {
          [](const Target&, const Problem& p, const Config& c) {
            return (p.k + static_cast<unsigned>(c.tile_k) - 1) / static_cast<unsigned>(c.tile_k) >=
                   static_cast<unsigned>(c.split);
+         }},
+        {"k is split among the blocks of a cluster or of the whole grid: with stream_k=yes split is 1",
+         {"split", "stream_k"},
+         [](const Target&, const Problem&, const Config& c) { return !c.stream_k || c.split == 1; }},
+        {"which tiles of groups there are is known on the device only: with stream_k=yes groups is none",
+         {"stream_k"},
+         [](const Target&, const Problem& p, const Config& c) {
+           return !c.stream_k || p.groups == GemmGroups::none;
+         }},
+        {"with stream_k=yes the steps of k of all tiles are fewer than 2^31",
+         {"tile_m", "tile_n", "tile_k", "stream_k"},
+         [](const Target&, const Problem& p, const Config& c) {
+           return !c.stream_k || stream_steps(p, c) < kMostSteps;
          }},
         {"the rows of a tile, or of two that share B, belong to one group: with groups=contiguous tile_m "
          "divides 128, with multicast=b 64",

@@ -10,27 +10,28 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-constexpr double kMostBlocks = 144;  // SMs of the largest chip that has wgmma
+constexpr double kMostBlocks = 192;  // SMs of the largest chip
 constexpr double kLeastSteps = 4;    // of a block: fewer are not worth its part of the sums
-constexpr int kUnit = 16;            // bytes that a thread moves at once
-constexpr int kUnitSums = 4, kUnitColumns = 8;
+constexpr int kMostMoved = 16;       // bytes, by a thread at once
+constexpr int kUnitColumns = 8;
 constexpr int kInFlight = 16;  // units that are read before the first is added
 constexpr std::uint64_t kAligned = 256;
 
 std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAligned - 1) / kAligned * kAligned; }
 
-/// Of a warpgroup's part of a tile.
-int units_across(const Config& c) { return c.group_n() / kUnitColumns; }
-
-/// Of all threads, side by side.
-int unit_bytes(const Config& c) { return kUnit * 32 * c.warps(); }
+/// Threads that multiply together, a warp or a warpgroup; rows of the mma, and of their part of a tile.
+struct Together {
+  int threads, mma_rows, rows;
+};
+Together together(const Config& c) {
+  if (c.strategy == Strategy::wgmma) return {kGroupThreads, kWgmmaRows, c.group_m()};
+  return {32, c.mma_m, c.warp_m()};
+}
 
 std::uint32_t whole_clusters(double blocks, const Config& c) {
   const double clusters = std::min(blocks, kMostBlocks) / c.sharing();
   return static_cast<std::uint32_t>(std::max(clusters, 1.0)) * static_cast<std::uint32_t>(c.sharing());
 }
-
-std::string of_unit(const char* start) { return std::string(start) + "v4.b32"; }
 
 }  // namespace
 
@@ -38,14 +39,24 @@ double stream_steps(const Problem& p, const Config& c) {
   return tiles_of(p, c) * std::ceil(double(p.k) / c.tile_k);
 }
 
-int stream_units(const Config& c) { return c.group_m() / kWgmmaRows * units_across(c); }
+StreamUnits::StreamUnits(const Problem& p, const Config& c)
+    : sums(std::min(kMostMoved / p.accumulator.bytes(),
+                    together(c).mma_rows * kUnitColumns / together(c).threads)),
+      rows(sums * together(c).threads / kUnitColumns),
+      across(c.warp_n() / kUnitColumns),
+      count(together(c).rows / rows * across),
+      thread_bytes(sums * p.accumulator.bytes()),
+      bytes(thread_bytes * 32 * c.warps()) {}
 
-int stream_slice_bytes(const Config& c) { return (stream_units(c) + 1) / 2 * unit_bytes(c); }
+int stream_slice_bytes(const Problem& p, const Config& c) {
+  const StreamUnits units(p, c);
+  return (units.count + 1) / 2 * units.bytes;
+}
 
 StreamPlan::StreamPlan(const Problem& p, const Config& c, std::uint64_t at)
-    : blocks(whole_clusters(stream_steps(p, c) / kLeastSteps, c)),
-      counters(aligned(at)),
-      slot_bytes(static_cast<std::uint32_t>(stream_units(c) * unit_bytes(c))) {
+    : blocks(whole_clusters(stream_steps(p, c) / kLeastSteps, c)), counters(aligned(at)) {
+  const StreamUnits units(p, c);
+  slot_bytes = static_cast<std::uint32_t>(units.count * units.bytes);
   const auto shared_tiles = static_cast<std::uint64_t>(std::min(tiles_of(p, c), 2.0 * blocks));
   slots = aligned(counters + shared_tiles * sizeof(std::uint32_t));
   workspace_bytes = aligned(slots + (blocks + shared_tiles) * slot_bytes);
@@ -57,10 +68,12 @@ StreamSums::StreamSums(KernelBuilder& k, const Problem& p, const Config& c, cons
       c_(c),
       plan_(plan),
       in_(in),
+      units_(p, c),
       type_(p.accumulator),
+      bits_(type_.bits == 64 ? b64 : b32),
       block_(k.special("ctaid.x")),
       leads_(k.eq(in.thread, 0)),
-      own_(k.fma(in.thread, kUnit, in.shared)) {
+      own_(k.fma(in.thread, units_.thread_bytes, in.shared)) {
   if (c.sharing() == 1) return;
   block_ = k.div(block_, c.sharing());
   rank_ = k.special("cluster_ctarank");
@@ -75,26 +88,51 @@ Reg StreamSums::of_rank(Reg number) {
 Reg StreamSums::slot(Reg block, Reg tile) {
   const Reg first = k_.add(in_.workspace, static_cast<std::int64_t>(plan_.slots));
   const Reg slot = k_.mad_wide(of_rank(k_.add(block, tile)), plan_.slot_bytes, first);
-  return k_.mad_wide(in_.thread, kUnit, slot);
+  return k_.mad_wide(in_.thread, units_.thread_bytes, slot);
 }
 
 void StreamSums::leave(const Accumulators& sums, const SharedTile& tile, Reg rows) {
   k_.comment("stream-K: leave the sums of this part of k in the workspace");
   const Reg to = slot(block_, tile.tile);
-  int unit = 0;
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    const Reg inside = k_.gt(rows, static_cast<int>(i) * kWgmmaRows);
-    k_.guarded(inside, [&] {
-      for (auto sum = sums[i][0].begin(); sum != sums[i][0].end(); sum += kUnitSums, ++unit)
-        k_.emit(of_unit("st.global."), k_.at(to, unit * unit_bytes(c_)), Unit(sum, sum + kUnitSums));
+  for (const auto& [row, units] : by_rows(sums))
+    k_.guarded(k_.gt(rows, row), [&] {
+      for (const Numbered& unit : units)
+        k_.emit(opcode("st.global."), k_.at(to, unit.number * units_.bytes), unit.sums);
     });
-  }
   k_.comment("stream-K: count it, when all threads have");
-  k_.emit("bar.sync", in_.barrier, 32 * c_.warps());
+  meet();
   count(tile, "release");
 }
 
-StreamSums::Unit StreamSums::make_unit() { return k_.regs(type_, kUnitSums); }
+// The units of sums, by the row they begin at.
+std::map<int, std::vector<StreamSums::Numbered>> StreamSums::by_rows(const Accumulators& sums) const {
+  const Layout map = layout(c_.mma, "D");
+  std::map<int, std::vector<Numbered>> rows;
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    for (std::size_t j = 0; j < sums[i].size(); ++j)
+      for (int reg = 0; reg < map.registers; reg += units_.sums) {
+        const LayoutElement& place = map.at(0, reg);
+        const int row = static_cast<int>(i) * c_.mma_m + place.row,
+                  column = static_cast<int>(j) * c_.mma_n + place.col;
+        const auto first = sums[i][j].begin() + reg;
+        rows[row].push_back({.number = row / units_.rows * units_.across + column / kUnitColumns,
+                             .sums = Unit(first, first + units_.sums)});
+      }
+  return rows;
+}
+
+StreamSums::Unit StreamSums::make_unit() { return k_.regs(type_, units_.sums); }
+
+void StreamSums::clear(const Unit& sums) {
+  for (const Reg& sum : sums) k_.emit("mov." + std::string(bits_.name), sum, 0);
+}
+
+std::string StreamSums::opcode(std::string_view start) const {
+  return vector_word(start, bits_, static_cast<std::size_t>(units_.sums));
+}
+
+// All threads that multiply.
+void StreamSums::meet() { k_.emit("bar.sync", in_.barrier, 32 * c_.warps()); }
 
 Reg StreamSums::counter(Reg tile) {
   const Reg first = k_.add(in_.workspace, static_cast<std::int64_t>(plan_.counters));
@@ -117,26 +155,26 @@ void StreamSums::await(const SharedTile& tile) {
     });
   });
   count(tile, "relaxed");
-  k_.emit("bar.sync", in_.barrier, 32 * c_.warps());
+  meet();
 }
 
 // Each of `parts` blocks as many units as the others, or one more; of those the warp's that lie in D.
 StreamSums::Slice StreamSums::slice(const SharedTile& tile, Reg rows) {
   const Reg number = k_.sub(block_, tile.first);
-  const auto border = [&](Reg part) { return k_.div(k_.mul(part, stream_units(c_)), tile.parts); };
+  const auto border = [&](Reg part) { return k_.div(k_.mul(part, units_.count), tile.parts); };
   const Reg begin = border(number);
-  const Reg down = k_.div(k_.add(KernelBuilder::as(u32, k_.max(rows, 0)), kWgmmaRows - 1), kWgmmaRows);
-  const Reg end = k_.min(border(k_.add(number, 1)), k_.mul(down, units_across(c_)));
+  const Reg down = k_.div(k_.add(KernelBuilder::as(u32, k_.max(rows, 0)), units_.rows - 1), units_.rows);
+  const Reg end = k_.min(border(k_.add(number, 1)), k_.mul(down, units_.across));
   return {begin, k_.max(begin, end)};
 }
 
 // All parts of the first unit, then those of the next one, as one sequence: many are read at once.
 void StreamSums::add_up(const SharedTile& tile, const Slice& slice) {
   k_.comment("stream-K: add up this block's slice of the tile, in the order of k");
-  const Reg from = k_.mad_wide(slice.begin, unit_bytes(c_), slot(tile.first, tile.tile));
+  const Reg from = k_.mad_wide(slice.begin, units_.bytes, slot(tile.first, tile.tile));
   const Reg to = k_.mov(u32, own_), part_read = k_.mov(u32, 0), part_added = k_.mov(u32, 0);
   const Unit sums = make_unit();
-  for (const Reg& sum : sums) k_.emit("mov.b32", sum, 0);
+  clear(sums);
   std::vector<Unit> parts;
   for (int i = 0; i < kInFlight; ++i) parts.push_back(make_unit());
   const Reg total = k_.mul(k_.sub(slice.end, slice.begin), tile.parts);
@@ -151,9 +189,9 @@ void StreamSums::add_up(const SharedTile& tile, const Slice& slice) {
 void StreamSums::read(const SharedTile& tile, const std::vector<Unit>& into, Reg left, Reg from, Reg part) {
   const std::uint32_t part_bytes = plan_.slot_bytes * static_cast<std::uint32_t>(c_.sharing());
   const Reg parts = k_.mul_wide(k_.sub(tile.parts, 1), part_bytes);
-  const Reg to_next_unit = k_.sub(unit_bytes(c_), parts), to_next_part = k_.mov(u64, part_bytes);
+  const Reg to_next_unit = k_.sub(units_.bytes, parts), to_next_part = k_.mov(u64, part_bytes);
   for (std::size_t i = 0; i < into.size(); ++i) {
-    k_.guarded(k_.gt(left, i), [&] { k_.emit(of_unit("ld.global."), into[i], k_.at(from)); });
+    k_.guarded(k_.gt(left, i), [&] { k_.emit(opcode("ld.global."), into[i], k_.at(from)); });
     const Reg ended = ends(tile, part);
     k_.emit("add.u64", from, from, k_.select(ended, to_next_unit, to_next_part));
     advance(part, ended);
@@ -169,9 +207,9 @@ void StreamSums::add(const SharedTile& tile, const std::vector<Unit>& read, Reg 
         k_.emit("add." + std::string(type_.name), sums[j], sums[j], read[i][j]);
     });
     k_.guarded(complete, [&] {
-      k_.emit(of_unit("st.shared."), k_.at(to), sums);
-      for (const Reg& sum : sums) k_.emit("mov.b32", sum, 0);
-      k_.emit("add.u32", to, to, unit_bytes(c_));
+      k_.emit(opcode("st.shared."), k_.at(to), sums);
+      clear(sums);
+      k_.emit("add.u32", to, to, units_.bytes);
     });
     advance(part, ended);
   }
@@ -194,9 +232,9 @@ void StreamSums::add(const SharedTile& tile, Reg rows,
   k_.for_(slice.begin, slice.end, 1, [&](Reg unit) {
     k_.pragma("\"nounroll\"");
     const Unit sums = make_unit();
-    k_.emit(of_unit("ld.shared."), sums, k_.at(k_.fma(k_.sub(unit, slice.begin), unit_bytes(c_), own_)));
-    const Reg down = k_.div(unit, units_across(c_)), across = k_.rem(unit, units_across(c_));
-    store({{sums}}, k_.mul(down, kWgmmaRows), k_.mul(across, kUnitColumns));
+    k_.emit(opcode("ld.shared."), sums, k_.at(k_.fma(k_.sub(unit, slice.begin), units_.bytes, own_)));
+    const Reg down = k_.div(unit, units_.across), across = k_.rem(unit, units_.across);
+    store({{sums}}, k_.mul(down, units_.rows), k_.mul(across, kUnitColumns));
   });
 }
 

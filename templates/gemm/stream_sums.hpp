@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <string>
 
 #include "result.hpp"
 #include "stream_division.hpp"
@@ -36,10 +38,19 @@ struct StreamPlan {
 
 /// Steps of k, of all tiles.
 double stream_steps(const Problem& problem, const Config& config);
-/// What parts of a tile are dealt out in: a warpgroup's sums of 64 rows and 8 columns.
-int stream_units(const Config& config);
+/// What parts of a tile are dealt out in: the sums that a thread moves at once, which with those of its warp,
+/// or of its warpgroup, are of some rows and 8 columns.
+struct StreamUnits {
+  StreamUnits(const Problem& problem, const Config& config);
+
+  int sums;           ///< of a thread
+  int rows;           ///< of all threads that multiply together
+  int across, count;  ///< of their part of a tile: side by side, and in all
+  int thread_bytes;   ///< of one
+  int bytes;          ///< of one of each thread, side by side
+};
 /// Shared memory that a slice of a tile takes at most.
-int stream_slice_bytes(const Config& config);
+int stream_slice_bytes(const Problem& problem, const Config& config);
 
 struct StreamSumInputs {
   Reg workspace;
@@ -55,16 +66,21 @@ class StreamSums {
 
   /// `rows`: that D has from the warp's first on, s32; what lies behind them is not left.
   void leave(const Accumulators& sums, const SharedTile& tile, Reg rows);
-  /// Waits, adds up this block's slice, and calls `store` in a loop over its units: a warpgroup's sums of 64
-  /// rows and 8 columns, which begin so far from the first row and column of its part.
+  /// Waits, adds up this block's slice, and calls `store` in a loop over its units, which begin so many rows
+  /// and columns, of those of the mma, behind the first of the warp's, or warpgroup's, part.
   void add(const SharedTile& tile, Reg rows,
            const std::function<void(const Accumulators& unit, Reg row, Reg column)>& store);
 
  private:
   using Unit = std::vector<Reg>;  // what a thread moves at once
+  struct Numbered {
+    int number;
+    Unit sums;
+  };
   struct Slice {
     Reg begin, end;  // units
   };
+  std::map<int, std::vector<Numbered>> by_rows(const Accumulators& sums) const;
   Reg of_rank(Reg number);
   Reg counter(Reg tile);
   Reg slot(Reg block, Reg tile);
@@ -78,12 +94,16 @@ class StreamSums {
   Reg ends(const SharedTile& tile, Reg part);
   void advance(Reg part, Reg ends);
   Unit make_unit();
+  void clear(const Unit& sums);
+  std::string opcode(std::string_view start) const;
+  void meet();
 
   KernelBuilder& k_;
   const Config& c_;
   const StreamPlan& plan_;
   const StreamSumInputs in_;
-  Type type_;
+  StreamUnits units_;
+  Type type_, bits_;
   Reg block_;  // or cluster
   Reg rank_;   // in it
   Reg leads_;  // predicate: this thread counts for its block

@@ -70,7 +70,7 @@ double shared_clocks(const Problem& p, const Config& c, const WgmmaPlan& plan) {
   const double parts = blocks_of_tile(p, c, plan), shared = parts > 1 ? 1 : 2;
   const double rows = std::min(1.0, std::ceil(p.m / 16.0) * 16 / c.tile_m);
   const double left = rows * plan.stream->slot_bytes;
-  const double read = left * std::max(1.0, parts / stream_units(c));
+  const double read = left * std::max(1.0, parts / StreamUnits(p, c).count);
   return shared * (kShareClocks + (left + read) / kSharedBytes);
 }
 

@@ -17,8 +17,7 @@ constexpr int kLongestBox = 256;      // elements that a tensor copy moves along
 constexpr int kMostCopies = 16;       // of a stage; the producer has few registers
 constexpr int kTensorAlignment = 16;  // bytes
 constexpr std::uint64_t kMostPacked = std::uint64_t{32} << 30;  // bytes; units of 16 are counted by 32 bits
-constexpr double kMostSteps = std::uint64_t{1} << 31;
-constexpr std::uint64_t kMostScales = std::uint64_t{1} << 30;  // of blocks; coordinates have 31 bits
+constexpr std::uint64_t kMostScales = std::uint64_t{1} << 30;   // of blocks; coordinates have 31 bits
 constexpr int kLeastCopiedRow = 32;  // columns; narrower boxes are more work than storing from registers
 
 bool aligned(Type type, std::uint64_t elements) {
@@ -125,19 +124,6 @@ std::vector<Rule> wgmma_rules() {
       {"blocks of a cluster share A or B, or split k: with multicast split is 1",
        {"multicast", "split"},
        [](const Target&, const Problem&, const Config& c) { return c.sharing() == 1 || c.split == 1; }},
-      {"all blocks of the grid share k, or those of a cluster do: with stream_k=yes split is 1",
-       {"split", "stream_k"},
-       [](const Target&, const Problem&, const Config& c) { return !c.stream_k || c.split == 1; }},
-      {"which tiles of groups there are is known on the device only: with stream_k=yes groups is none",
-       {"stream_k"},
-       [](const Target&, const Problem& p, const Config& c) {
-         return !c.stream_k || p.groups == GemmGroups::none;
-       }},
-      {"with stream_k=yes the steps of k of all tiles are fewer than 2^31",
-       {"tile_m", "tile_n", "tile_k", "stream_k"},
-       [](const Target&, const Problem& p, const Config& c) {
-         return !c.stream_k || stream_steps(p, c) < kMostSteps;
-       }},
       {"two blocks that share A compute neighbouring tiles along n, those that share B along m: there is one",
        {"multicast", "tile_m", "tile_n"},
        [](const Target&, const Problem& p, const Config& c) {
@@ -175,7 +161,8 @@ std::vector<Rule> wgmma_rules() {
       {"the slices of tiles that blocks share (stream_k) need more shared memory than the stages have",
        {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "stages", "stream_k"},
        [](const Target& target, const Problem& p, const Config& c) {
-         return !c.stream_k || stream_slice_bytes(of_one_turn(c)) <= WgmmaPlan(target.info(), p, c).stores_at;
+         return !c.stream_k ||
+                stream_slice_bytes(p, of_one_turn(c)) <= WgmmaPlan(target.info(), p, c).stores_at;
        }},
       {"two blocks load half a tile each: multiples of 8 rows of 128 bytes (or of what a box has)",
        {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "multicast"},

@@ -6,6 +6,7 @@
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <map>
+#include <tuple>
 
 #include "gemm/executor.hpp"
 #include "ptxloom/tune.hpp"
@@ -17,11 +18,13 @@ namespace {
 /// What a kernel leaves of poisoned outputs, and of its workspace.
 class Device {
  public:
-  explicit Device(const Specialised& kernel)
-      : kernel_(kernel), tensors_(make_tensors(gemm_template(), kernel.problem, {}, Catch::getSeed())) {
+  Device(const Context& context, const Specialised& kernel)
+      : context_(context),
+        kernel_(kernel),
+        tensors_(make_tensors(gemm_template(), kernel.problem, {}, Catch::getSeed())) {
     for (const HostTensor& tensor : tensors_)
-      buffers_[tensor.plan.name] = executor().alloc(tensor.plan.bytes());
-    Buffer& workspace = buffers_[std::string(kWorkspace)] = executor().alloc(kernel.launch.workspace_bytes);
+      buffers_[tensor.plan.name] = context_.alloc(tensor.plan.bytes());
+    Buffer& workspace = buffers_[std::string(kWorkspace)] = context_.alloc(kernel.launch.workspace_bytes);
     workspace.fill(std::byte{0});
   }
 
@@ -30,12 +33,12 @@ class Device {
     for (const HostTensor& tensor : tensors_) buffers_.at(tensor.plan.name).write(tensor.bytes);
     const LaunchArguments arguments(
         kernel_.launch, [&](std::string_view name) { return buffers_.find(name)->second.address(); },
-        [](const TensorMap& map) { return executor().encode(map); });
+        [&](const TensorMap& map) { return context_.encode(map); });
     const LaunchConfig config = launch_config_of(kernel_.launch, blocks);
     const unsigned cluster = config.cluster.x, whole = static_cast<unsigned>(blocks) / cluster * cluster;
     CHECK(config.grid.x == std::min(std::max(whole, cluster), kernel_.launch.grid[0]));
     kernel_.kernel.launch(nullptr, config, arguments);
-    executor().synchronize();
+    context_.synchronize();
     HostTensor d = tensors_.back();
     buffers_.at("d").read(d.bytes);
     return d;
@@ -56,19 +59,21 @@ class Device {
   }
 
  private:
+  const Context& context_;
   const Specialised& kernel_;
   std::vector<HostTensor> tensors_;
   std::map<std::string, Buffer, std::less<>> buffers_;
 };
 
-void check(const Settings& wanted, const Settings& config, std::initializer_list<int> grids = {3, 7}) {
+void check(const Settings& wanted, const Settings& config, std::initializer_list<int> grids = {3, 7},
+           const char* target = "sm_90a") {
   const Settings problem = gemm_template().problem(wanted);
-  INFO("problem " << words(wanted) << ", seed " << Catch::getSeed());
+  INFO("problem " << words(wanted) << " on " << target << ", seed " << Catch::getSeed());
   const Specialised kernel =
-      specialise(executor(), gemm_template(), problem, with(config, {{"stream_k", "yes"}}));
+      specialise(executor(target), gemm_template(), problem, with(config, {{"stream_k", "yes"}}));
   INFO("whole configuration " << words(kernel.config));
   REQUIRE(kernel.config.at("stream_k") == "yes");
-  Device device(kernel);
+  Device device(executor(target), kernel);
   const Expectation expected = gemm_template().expect(problem, device.tensors());
   for (const int blocks : grids) {
     INFO(blocks << " blocks");
@@ -88,6 +93,10 @@ Settings tiles(int m, int n, int warps_m = 4, int warps_n = 1) {
           {"tile_n", std::to_string(n)},
           {"warps_m", std::to_string(warps_m)},
           {"warps_n", std::to_string(warps_n)}};
+}
+
+Settings mma_tiles(int m, int n, int warps_m, int warps_n) {
+  return with(tiles(m, n, warps_m, warps_n), {{"strategy", "mma"}, {"tile_k", "64"}});
 }
 
 /// Tiles of 64 rows or so, of which pairs share an operand.
@@ -129,7 +138,7 @@ TEST_CASE("rows of shared tiles that lie outside of D are not left", "[gemm]") {
   const Specialised kernel = specialise(executor(), gemm_template(),
                                         gemm_template().problem(with(shape(16, 24, 456), {{"a", "bf16"}})),
                                         with(tiles(128, 24, 8), {{"stream_k", "yes"}}));
-  Device device(kernel);
+  Device device(executor(), kernel);
   device.run(2);
   // Of 16 bytes of each of 256 threads, those of the first warp.
   const std::vector<std::byte> left = device.workspace();
@@ -165,6 +174,67 @@ TEST_CASE("of many tiles some are shared and come first, the others are whole", 
     check(with(shape(300, 264, 136), {{"a", "bf16"}, {"beta", "2"}}),
           with(tiles(64, 64), {{"epilogue", epilogue}, {"raster", raster}, {"stages", "3"}}),
           {2, 3, 4, 7, 11});
+}
+
+TEST_CASE("blocks share the steps of k with mma.sync of every type of a target, in every layout", "[gemm]") {
+  const std::pair<const char*, std::vector<const char*>> targets[] = {
+      {"sm_75", {"f16", "s8"}},
+      {"sm_80", {"f16", "bf16", "tf32", "f64", "u8"}},
+      {"sm_90a", {"f64", "e4m3", "s8"}},
+      {"sm_120a", {"bf16", "e5m2"}}};
+  for (const auto& [target, types] : targets)
+    for (const char* a : types)
+      for (const char* a_layout : {"row", "col"})
+        for (const char* b_layout : {"row", "col"})
+          check(
+              with(shape(77, 72, 456),
+                   {{"a", a}, {"a_layout", a_layout}, {"b_layout", b_layout}, {"alpha", "2"}, {"beta", "3"}}),
+              {{"strategy", "mma"}, {"tile_m", "64"}, {"tile_n", "64"}, {"warps_m", "2"}, {"warps_n", "2"}},
+              {3, 5}, target);
+}
+
+TEST_CASE("blocks share the steps of k with each shape of mma.sync", "[gemm]") {
+  const std::tuple<const char*, const char*, const char*> shapes[] = {
+      {"f64", "m8n8k4", "sm_90"},    {"f64", "m16n8k4", "sm_90"},  {"f64", "m16n8k8", "sm_90"},
+      {"f64", "m16n8k16", "sm_90"},  {"s8", "m8n8k16", "sm_80"},   {"s8", "m16n8k16", "sm_80"},
+      {"tf32", "m16n8k4", "sm_80"},  {"tf32", "m16n8k8", "sm_80"}, {"bf16", "m16n8k8", "sm_86"},
+      {"e4m3", "m16n8k32", "sm_89"}, {"f16", "m16n8k16", "sm_89"}};
+  for (const auto& [a, mma, target] : shapes)
+    check(with(shape(50, 44, 391), {{"a", a}, {"a_layout", "col"}}),
+          {{"strategy", "mma"}, {"mma", mma}, {"tile_m", "64"}, {"tile_n", "32"}}, {2, 7}, target);
+}
+
+TEST_CASE("with mma.sync the grid is anything, and whole tiles may be staged", "[gemm]") {
+  const Settings two = mma_tiles(64, 64, 2, 2);
+  check(with(shape(72, 40, 1992), {{"a", "f16"}}), two, {1, 2, 3, 4, 6, 9, 11, 15, 100}, "sm_80");
+  check(with(shape(72, 40, 40), {{"a", "f16"}}), two, {1, 100}, "sm_80");
+  for (const char* epilogue : {"staged", "direct"})
+    for (const char* prefetch : {"step", "tile"})
+      check(with(shape(300, 264, 136), {{"a", "bf16"}, {"d", "bf16"}, {"beta", "2"}}),
+            with(two, {{"epilogue", epilogue}, {"prefetch", prefetch}, {"stages", "3"}}), {2, 3, 7, 11},
+            "sm_80");
+  for (const int m : {1, 8, 9, 16, 17, 31})
+    for (const char* a : {"s8", "f64"})
+      check(with(shape(m, 44, 456), {{"a", a}, {"a_layout", "col"}, {"ldd", "45"}}),
+            {{"strategy", "mma"}, {"tile_m", "64"}, {"warps_m", "2"}}, {2, 5},
+            a[0] == 's' ? "sm_75" : "sm_80");
+}
+
+TEST_CASE("tiles shared with mma.sync have functions, batches, scales of blocks", "[gemm]") {
+  const Settings problem = with(shape(70, 100, 392), {{"a", "bf16"}, {"d", "bf16"}});
+  const Settings two = mma_tiles(64, 32, 2, 1);
+  check(with(problem, {{"bias", "f32"}, {"activation", "silu"}, {"scale_a", "row"}, {"scale_b", "col"}}), two,
+        {3, 7}, "sm_80");
+  check(with(problem, {{"beta", "-0.5"}, {"add_c", "after"}, {"scale_d", "tensor"}, {"ldc", "103"}}), two,
+        {3, 7}, "sm_120a");
+  for (const char* bake : {"none", "nk", "mnk"})
+    check(with(problem, {{"batch", "3"}, {"beta", "2"}, {"stride_b", "0"}}), with(two, {{"static", bake}}),
+          {2, 5, 7}, "sm_80");
+  check(with(shape(64, 64, 512), {{"a", "tf32"}, {"batch", "2"}}), with(two, {{"static", "mnk"}}), {3, 7},
+        "sm_80");
+  for (const char* depth : {"64", "128"})
+    check(with(shape(140, 40, 784), {{"a", "e4m3"}, {"scale_a", "block"}, {"scale_b", "block"}}),
+          with(two, {{"tile_k", depth}}), {3, 5}, "sm_89");
 }
 
 TEST_CASE("clusters of two share the steps of k of pairs of tiles", "[gemm]") {
@@ -207,8 +277,9 @@ TEST_CASE("pairs of tiles that are shared have batches, packed rows, promoted su
 }
 
 TEST_CASE("a Gemm of shared tiles is launched again, on its own workspace and on another", "[gemm]") {
-  check_launched_again(
-      gemm(executor(), {.m = 60, .n = 136, .k = 712, .a = bf16}, with(tiles(64, 64), {{"stream_k", "yes"}})));
+  for (const Settings& config : {tiles(64, 64), mma_tiles(64, 64, 2, 2)})
+    check_launched_again(
+        gemm(executor(), {.m = 60, .n = 136, .k = 712, .a = bf16}, with(config, {{"stream_k", "yes"}})));
 }
 
 // Its blocks wait for each other, which is for whoever launches to allow.
@@ -234,15 +305,14 @@ TEST_CASE("stream-K says where it cannot be", "[gemm]") {
     CHECK(text.find(part) != std::string::npos);
   };
   const Settings problem = with(shape(200, 200, 512), {{"a", "bf16"}, {"batch", "2"}});
-  says(problem, {{"strategy", "mma"}}, "with strategy wgmma");
-  says(problem, with(tiles(64, 64), {{"split", "2"}, {"multicast", "none"}}), "split is 1");
-  says(with(problem, {{"groups", "masked"}}), tiles(64, 64), "groups is none");
-  says(with(problem, {{"groups", "contiguous"}}), tiles(64, 64), "groups is none");
+  for (const char* strategy : {"mma", "wgmma"}) {
+    const Settings given{{"strategy", strategy}};
+    says(problem, with(given, {{"split", "2"}}), "split is 1");
+    says(with(problem, {{"groups", "masked"}}), given, "groups is none");
+    says(with(problem, {{"groups", "contiguous"}}), given, "groups is none");
+  }
   says(problem, with(tiles(64, 256), {{"tile_k", "16"}, {"stages", "2"}, {"epilogue", "direct"}}),
        "slices of tiles that blocks share");
-  const std::string text = config_refusal(problem, {{"stream_k", "yes"}}, "sm_80");
-  INFO(text);
-  CHECK(text.find("with strategy wgmma") != std::string::npos);
 }
 
 }  // namespace ptxloom::test::stream_test

@@ -79,7 +79,8 @@ const Settings kKinds[] = {{{"strategy", "wgmma"}, {"split", "1"}, {"stream_k", 
                            {{"strategy", "wgmma"}, {"split", "2"}},
                            {{"strategy", "wgmma"}, {"split", "1"}, {"stream_k", "yes"}},
                            {{"strategy", "mma"}, {"split", "1"}},
-                           {{"strategy", "mma"}, {"split", "4"}}};
+                           {{"strategy", "mma"}, {"split", "4"}},
+                           {{"strategy", "mma"}, {"split", "1"}, {"stream_k", "yes"}}};
 
 }  // namespace
 

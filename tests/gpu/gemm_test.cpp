@@ -75,3 +75,21 @@ TEST_CASE("k is split among the blocks of a cluster on the GPU, each time to the
     }
   }
 }
+
+TEST_CASE("blocks share the steps of k with mma.sync on the GPU, each time to the same bits", "[gpu]") {
+  const TemporaryFolder folder;
+  const Context context = require_gpu(folder);
+  for (const char* a : {"f16", "bf16", "tf32", "f64", "s8"}) {
+    for (const auto& [m, n, k] : {std::tuple("72", "1031", "2500"), std::tuple("256", "256", "65536"),
+                                  std::tuple("40", "40", "9"), std::tuple("2000", "2050", "300")}) {
+      const RunOptions options{.problem = sizes(m, n, k, a),
+                               .config = {{"strategy", "mma"}, {"stream_k", "yes"}},
+                               .seed = Catch::getSeed()};
+      const RunResult result = run_template(context, gemm_template(), options);
+      CAPTURE(a, m, n, k, result.verdict.first, result.verdict.unwritten.size());
+      CHECK(result.verdict.ok());
+      CHECK(run_template(context, gemm_template(), options).tensors.back().bytes ==
+            result.tensors.back().bytes);
+    }
+  }
+}
