@@ -117,6 +117,14 @@ void TileScheduler::for_each(const std::function<void(const Portion&)>& body, st
     visit(number, [&](const TileOrigin& tile) { body({tile, depth}); });
   };
   if (c_.split > 1) return visit_whole(own_number());
+  const TileNumbers own = numbers(turn);
+  k_.for_(own.first, own.end, own.step, [&](Reg number) {
+    k_.comment(turn ? "the next tile of this warpgroup" : "the next tile of this block");
+    visit_whole(number);
+  });
+}
+
+TileNumbers TileScheduler::numbers(std::optional<Reg> turn) {
   const auto of_clusters = [&](Reg blocks) {
     return c_.sharing() == 1 ? blocks : k_.div(blocks, c_.sharing());
   };
@@ -125,10 +133,7 @@ void TileScheduler::for_each(const std::function<void(const Portion&)>& body, st
     first = k_.fma(*turn, step, first);
     step = k_.mul(step, c_.turns());
   }
-  k_.for_(first, all_tiles(), step, [&](Reg number) {
-    k_.comment(turn ? "the next tile of this warpgroup" : "the next tile of this block");
-    visit_whole(number);
-  });
+  return {first, step, all_tiles()};
 }
 
 void TileScheduler::for_each_shared(const std::function<void(const TileOrigin&, const SharedTile&)>& body) {

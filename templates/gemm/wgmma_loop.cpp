@@ -92,6 +92,10 @@ void WgmmaLoop::release(Reg barrier) {
   k_.guarded(in_.releases, [&] { pipeline_.release(barrier); });
 }
 
+void WgmmaLoop::load_ahead() {
+  if (in_.loads) in_.loads->next();
+}
+
 void WgmmaLoop::run(Reg depth) {
   const Reg steps = k_.div(k_.add(depth, c_.tile_k - 1), c_.tile_k);
   plan_.promotes ? run_promoted(steps) : run_plain(steps);
@@ -118,6 +122,7 @@ void WgmmaLoop::run_promoted(Reg steps) {
     await_stage();
     multiply_stage(true);
     if (in_.scales) in_.scales->read(cursor_.stage);
+    load_ahead();
     k_.emit("wgmma.wait_group.sync.aligned", 0);
     release(pipeline_.empty(cursor_));
     pipeline_.advance(cursor_);
@@ -139,6 +144,7 @@ void WgmmaLoop::run_plain(Reg steps) {
   multiply_stage(true);
   k_.emit("mov.u32", released_, pipeline_.empty(cursor_));
   pipeline_.advance(cursor_);
+  load_ahead();
   k_.for_(1, steps, 1, [&](Reg) {
     k_.pragma("\"nounroll\"");
     await_stage();
@@ -148,6 +154,7 @@ void WgmmaLoop::run_plain(Reg steps) {
     release(released_);
     k_.emit("mov.u32", released_, pipeline_.empty(cursor_));
     pipeline_.advance(cursor_);
+    load_ahead();
   });
   pass_turn();
   k_.comment("multiply: the last products of the tile");

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "pipeline.hpp"
-#include "staged_scales.hpp"
+#include "inline_load.hpp"
 
 // The main loop of a warpgroup that multiplies: its rows and columns of a tile of D, accumulated over the
 // stages of the pipeline. One group of wgmma is always in flight: while it runs, the warpgroup waits for the
@@ -25,6 +24,7 @@ struct WgmmaInputs {
   std::optional<Turn> turn;        ///< of a warpgroup that computes every other tile
   Reg releases;                    ///< predicate: this thread speaks for a reader of stages
   StagedScales* scales = nullptr;  ///< that sums of a stage are promoted with, where there are any
+  InlineLoads* loads = nullptr;    ///< in between, where no other warp does
 };
 
 class WgmmaLoop {
@@ -54,6 +54,7 @@ class WgmmaLoop {
   void multiply_stage(bool first);
   void multiply(const std::vector<Reg>& sums, Reg a, Reg b, Reg add);
   void release(Reg barrier);
+  void load_ahead();
 
   KernelBuilder& k_;
   const Config& c_;
