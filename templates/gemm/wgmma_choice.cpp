@@ -149,10 +149,10 @@ void append_configs(const ParameterSpace& space, const Target& target, const Pro
     if (!given.contains("tile_k") && c.tile_k != 128 / problem.a.type.bytes()) return;
     if (wider_than_few_rows(c, problem) && !given.contains("tile_n")) return;
     if (open_static) c.bake = Bake::mnk;
-    c.loads = base.loads;
-    if (open_loads && !leaves_registers(target.info(), problem, c)) c.loads = Loads::thread;
     c.staged = open_epilogue || base.staged;
     if (c.warps_m < 4 || c.tile_m % c.warps_m != 0 || c.tile_n % (8 * c.warps_n) != 0) return;
+    c.loads = base.loads;
+    if (open_loads && !leaves_registers(target.info(), problem, c)) c.loads = Loads::thread;
     for (int tries = open_epilogue ? 2 : 1; tries > 0; --tries, c.staged = false) {
       fill_shared_memory(target, problem, c, stages);
       if (!inadmissible(target, problem, c).empty()) continue;
