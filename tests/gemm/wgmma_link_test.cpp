@@ -219,9 +219,11 @@ TEST_CASE("links of wgmma kernels without a warp that loads do not spill either"
   check_link(test::with(sizes, {{"a", "bf16"}, {"batch", "8"}}),
              test::with(tiles("256", "192"), {{"static", "none"}}));
   const Settings promoted = test::with(sizes, {{"a", "e4m3"}, {"sums", "promoted"}}),
-                 blocks = test::with(sizes, {{"a", "e4m3"}, {"scale_a", "block"}, {"scale_b", "col"}});
+                 blocks = test::with(sizes, {{"a", "e4m3"}, {"scale_a", "block"}, {"scale_b", "block"}}),
+                 around{{"bias", "f32"}, {"activation", "gelu"}, {"beta", "1"}, {"scale_d", "tensor"}};
   for (const char* n : {"160", "192"})
     for (const char* bake : {"none", "mnk"})
-      for (const Settings& problem : {promoted, blocks, test::with(blocks, {{"bias", "f32"}, {"d", "bf16"}})})
+      for (const Settings& problem :
+           {promoted, blocks, test::with(blocks, test::with(around, {{"d", "bf16"}}))})
         check_link(problem, test::with(tiles("128", n), {{"static", bake}}));
 }
