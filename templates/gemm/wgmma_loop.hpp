@@ -7,7 +7,8 @@
 // stages of the pipeline. One group of wgmma is always in flight: while it runs, the warpgroup waits for the
 // next stage and issues the products of that; then it releases the stage before. The stages of tiles that are
 // another warpgroup's turn it skips. Where sums are promoted it waits for the products of each stage, and
-// adds them to f32 sums; another warpgroup multiplies meanwhile.
+// adds them to f32 sums; another warpgroup multiplies meanwhile. Where no other warp loads, a stage is filled
+// again in each step, while its products are under way (inline_load.hpp).
 namespace ptxloom::gemm_kernel {
 
 /// Of two warpgroups, each with tiles of its own: their products do not mix, for a stage's barrier tells no
