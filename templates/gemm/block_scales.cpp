@@ -11,24 +11,22 @@ std::optional<Reg> address_in(const FunctionInputs& function, std::string_view n
 
 }  // namespace
 
-SumFactors::SumFactors(KernelBuilder& k, const Config& c, int tiles, Order rows, bool of_rows, int columns)
-    : k_(k), map_(layout(c.mma, "D")), mma_m_(c.mma_m), columns_(columns), order_(rows), of_rows_(of_rows) {
+RowFactors::RowFactors(KernelBuilder& k, const Config& c, int tiles, Order rows, bool of_rows)
+    : k_(k), map_(layout(c.mma, "D")), mma_m_(c.mma_m), order_(rows), of_rows_(of_rows) {
   for (int tile = 0; tile < tiles; ++tile)
     for (int reg = 0; reg < map_.registers; ++reg)
-      if (const Place place = place_of(tile, reg); !factors_.contains(place)) factors_[place] = k.reg(f32);
+      if (const int row = row_of(tile, reg); !factors_.contains(row)) factors_[row] = k.reg(f32);
 }
 
-SumFactors::Place SumFactors::place_of(int tile, int reg) const {
-  const auto& element = map_.at(0, reg);
-  return {.row = of_rows_ ? order_.origin(tile * mma_m_ + element.row) : 0,
-          .column = element.col / columns_ * columns_};
+int RowFactors::row_of(int tile, int reg) const {
+  return of_rows_ ? order_.origin(tile * mma_m_ + map_.at(0, reg).row) : 0;
 }
 
-void SumFactors::add(const Accumulators& parts, const Accumulators& sums) {
+void RowFactors::add(const Accumulators& parts, const Accumulators& sums) {
   for (std::size_t i = 0; i < sums.size(); ++i)
     for (std::size_t j = 0; j < sums[i].size(); ++j)
       for (std::size_t reg = 0; reg < sums[i][j].size(); ++reg) {
-        const Reg factor = factors_.at(place_of(static_cast<int>(i), static_cast<int>(reg)));
+        const Reg factor = factors_.at(row_of(static_cast<int>(i), static_cast<int>(reg)));
         k_.emit("fma.rn.f32", sums[i][j][reg], parts[i][j][reg], factor, sums[i][j][reg]);
       }
 }
@@ -42,10 +40,9 @@ BlockScales::BlockScales(KernelBuilder& k, const Config& config, const FunctionI
       b_(address_in(function, "scale_b")),
       last_(k.div(k.sub(in.depth, 1), kScaleBlock)),
       depth_(k.reg(u32)),
-      factors_(k, config, in.tiles, in.rows, a_.has_value(), config.warp_n()),
+      factors_(k, config, in.tiles, in.rows, a_.has_value()),
       read_b_(k.reg(f32)) {
-  for (const auto& [place, factor] : factors_.all())
-    rows_[place.row] = {.inside = k.reg(pred), .read = k.reg(f32)};
+  for (const auto& [row, factor] : factors_.all()) rows_[row] = {.inside = k.reg(pred), .read = k.reg(f32)};
 }
 
 void BlockScales::start(Reg row, Reg column, Reg begin) {
@@ -71,8 +68,8 @@ void BlockScales::start(Reg row, Reg column, Reg begin) {
 // Behind the sums, where no product waits for the factors to arrive.
 void BlockScales::advance() {
   k_.comment("scales of blocks: those of the next stage, and begin to read the ones behind them");
-  for (const auto& [place, factor] : factors_.all()) {
-    const Reg of_a = rows_.at(place.row).read;
+  for (const auto& [number, factor] : factors_.all()) {
+    const Reg of_a = rows_.at(number).read;
     if (a_ && b_)
       k_.emit("mul.f32", factor, of_a, read_b_);
     else

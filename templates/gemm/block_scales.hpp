@@ -8,37 +8,31 @@
 
 // Scales of blocks: f32 factors of A for each row and each kScaleBlock of k, of B for each kScaleBlock
 // columns and as much of k. They belong into the main loop: what a warp has multiplied of one block is scaled
-// while it joins the sums of those before. With mma.sync a warp's columns lie in one block, so that its sums
-// have a factor for each row; of a warpgroup's, runs of columns do. Here warps read the factors of a stage
-// from global memory while two stages before it are multiplied; with wgmma they come with the stage
-// (staged_scales.hpp).
+// while it joins the sums of those before. A warp's columns lie in one block, so that its sums have a factor
+// for each row. Here warps read the factors of a stage from global memory while two stages before it are
+// multiplied; with wgmma they come with the stage (staged_scales.hpp).
 namespace ptxloom::gemm_kernel {
 
-/// What a warp's sums are multiplied by: a factor for each of a lane's rows, or one for all, and each so many
-/// columns.
-class SumFactors {
+/// What a warp's sums are multiplied by: a factor for each of a lane's rows, or one for all.
+class RowFactors {
  public:
-  /// Distances from the lane's first row, and of the first of such columns from the warp's first.
-  struct Place {
-    int row, column;
-    auto operator<=>(const Place&) const = default;
-  };
-  /// `tiles`: of the mma along m, in a warp's part; so many `columns` of an mma have the same factors.
-  SumFactors(KernelBuilder& k, const Config& config, int tiles, Order rows, bool of_rows, int columns);
+  /// `tiles`: of the mma along m, in a warp's part.
+  RowFactors(KernelBuilder& k, const Config& config, int tiles, Order rows, bool of_rows);
 
-  const std::map<Place, Reg>& all() const { return factors_; }
+  /// By a row's distance from the lane's first.
+  const std::map<int, Reg>& all() const { return factors_; }
   /// sums += factors * parts
   void add(const Accumulators& parts, const Accumulators& sums);
 
  private:
-  Place place_of(int tile, int reg) const;
+  int row_of(int tile, int reg) const;
 
   KernelBuilder& k_;
   Layout map_;  // of an mma's sums
-  int mma_m_, columns_;
+  int mma_m_;
   Order order_;
   bool of_rows_;
-  std::map<Place, Reg> factors_;
+  std::map<int, Reg> factors_;
 };
 
 struct BlockScaleInputs {
@@ -75,7 +69,7 @@ class BlockScales {
   Reg last_;                   // block of k
   Reg depth_;                  // where the stage begins whose factors are read
   Reg a_of_lane_, b_of_warp_;  // addresses of the first of the lane's rows and of the warp's columns
-  SumFactors factors_;         // of the sums of this stage
+  RowFactors factors_;         // of the sums of this stage
   std::map<int, Row> rows_;    // by distance from the lane's first
   Reg read_b_;
 };

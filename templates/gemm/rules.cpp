@@ -11,7 +11,6 @@ namespace {
 
 constexpr int kRegisterLimit = 255;  // of a thread, on every target
 constexpr int kMostThreads = 512;
-constexpr int kScaledColumns = 32;   // of fewer there were too many factors
 constexpr int kMostThatSplit = 256;  // blocks; a large chip holds about as many
 
 bool power_of_two(int x) { return x > 0 && (x & (x - 1)) == 0; }
@@ -168,21 +167,12 @@ const std::vector<Rule>& table() {
          [](const Target&, const Problem& p, const Config& c) {
            return !p.function.by_block() || c.tile_k <= kScaleBlock;
          }},
-        {"with scale_b=block the columns of a warp lie in one block of 128: tile_n / warps_n divides 128",
+        {"with scale_b=block the columns of a warp, or of a warpgroup, lie in one block of 128: tile_n / "
+         "warps_n divides 128",
          {"tile_n", "warps_n"},
          [](const Target&, const Problem& p, const Config& c) {
            return p.function.scale_b != GemmScale::block || kScaleBlock % c.warp_n() == 0;
-         },
-         Strategy::mma},
-        {"with scale_b=block each 32 columns of a warpgroup, or all, lie in one block of 128: tile_n / "
-         "warps_n "
-         "is a multiple of 32, or divides it",
-         {"tile_n", "warps_n"},
-         [](const Target&, const Problem& p, const Config& c) {
-           return p.function.scale_b != GemmScale::block || kScaleBlock % c.warp_n() == 0 ||
-                  c.warp_n() % kScaledColumns == 0;
-         },
-         Strategy::wgmma}};
+         }}};
     for (const std::vector<Rule>& more : {wgmma_rules(), mma_rules()})
       list.insert(list.end(), more.begin(), more.end());
     return list;

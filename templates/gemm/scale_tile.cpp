@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scale_tile.hpp"
 
-#include <numeric>
-
 namespace ptxloom::gemm_kernel {
 namespace {
 
@@ -21,20 +19,17 @@ TensorMap ScaleBoxes::map() const {
           .l2 = L2Promotion::to_256_bytes};
 }
 
-ScaleTile::ScaleTile(const Problem& p, const Config& c) : columns(c.group_n()) {
+ScaleTile::ScaleTile(const Problem& p, const Config& c) {
   if (p.function.scale_a == GemmScale::block) {
     const int factors = c.tile_m + ScaleBoxes::kUnit - 1, boxes = divided(factors, kWidestBox);
     a = {.factors = scale_blocks(p.k) * p.m,
          .number = boxes,
          .width = divided(divided(factors, boxes), kLineFactors) * kLineFactors};
   }
-  if (p.function.scale_b == GemmScale::block) {
-    columns = std::gcd(c.group_n(), kScaleBlock);
-    const int latest = kScaleBlock - std::gcd(c.tile_n, kScaleBlock);  // that a tile begins in a block
+  if (p.function.scale_b == GemmScale::block)
     b = {.factors = scale_blocks(p.n) * scale_blocks(p.k),
-         .number = divided(latest + c.tile_n, kScaleBlock),
+         .number = divided(c.tile_n, kScaleBlock),
          .width = kLineFactors};
-  }
 }
 
 TensorMaps ScaleTile::maps() const {

@@ -5,9 +5,9 @@
 #include "function.hpp"
 
 // What a stage holds of scales of blocks (block_scales.hpp): of A the factors of the tile's rows, of B one
-// for each block that the tile has columns of. To tensor copies they are vectors, since no row of theirs need
-// begin at a multiple of 16 bytes. Boxes must: they begin up to three factors early. What they bring behind a
-// row are factors of the next one, for rows that A has not.
+// for each of its blocks of columns. To tensor copies they are vectors, since no row of theirs need begin at
+// a multiple of 16 bytes. Boxes must: they begin up to three factors early. What they bring behind a row are
+// factors of the next one, for rows that A has not.
 namespace ptxloom::gemm_kernel {
 
 /// Of A, or of B: boxes one behind the other, of whole lines of 128 bytes of shared memory.
@@ -30,7 +30,6 @@ struct ScaleTile {
   ScaleTile(const Problem& problem, const Config& config);
 
   ScaleBoxes a, b;
-  int columns;  ///< of a warpgroup that lie in one block of B, wherever in D they do
   bool any() const { return a.any() || b.any(); }
   int bytes() const { return a.bytes() + b.bytes(); }
   TensorMaps maps() const;

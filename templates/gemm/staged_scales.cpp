@@ -25,24 +25,17 @@ StagedScales::StagedScales(KernelBuilder& k, const Config& c, const WgmmaPlan& p
       c_(c),
       plan_(plan),
       places_(places),
-      factors_(k, c, c.group_m() / kWgmmaRows, {}, plan.scales.a.any(), plan.scales.columns),
-      depth_(k.reg(u32)),
-      column_(in.column) {
-  const Reg of_a = k.add(in.stages, plan.scales_at);
+      factors_(k, c, c.group_m() / kWgmmaRows, {}, plan.scales.a.any()),
+      depth_(k.reg(u32)) {
+  const Reg of_a = k.add(in.stages, plan.scales_at), of_b = k.add(of_a, plan.scales.a.bytes());
   a_of_lane_ = k.fma(k.add(in.row, k.shr(in.lane, 2)), f32.bytes(), of_a);
-  b_ = k.add(of_a, plan.scales.a.bytes());
+  b_of_group_ = k.fma(k.div(in.column, kScaleBlock), plan.scales.b.box_bytes(), of_b);
 }
 
 void StagedScales::start(Reg row, Reg column, Reg begin) {
   row_ = row;
+  column_ = column;
   k_.emit("mov.u32", depth_, begin);
-  if (!plan_.scales.b.any()) return;
-  const Reg first = k_.div(column, kScaleBlock), part = k_.add(column, column_);
-  for (int at = 0; at < c_.group_n(); at += plan_.scales.columns) {
-    const Reg own = at == 0 ? part : k_.add(part, at);
-    const Reg box = k_.sub(k_.div(own, kScaleBlock), first);
-    of_columns_[at] = {k_.fma(box, plan_.scales.b.box_bytes(), b_), places_.of_column(own)};
-  }
 }
 
 // Between barriers of the warp: ptxas would move the reading, and the wait for it, in between the products
@@ -54,23 +47,23 @@ void StagedScales::read(Reg stage) {
     return k_.add(k_.fma(stage, plan_.stage_bytes, first), early);
   };
   const bool of_a = plan_.scales.a.any(), of_b = plan_.scales.b.any();
-  const Reg block = places_.block(depth_);
-  std::map<int, Reg> rows, columns;
+  const Reg block = places_.block(depth_), of_columns = k_.reg(f32);
   k_.emit("bar.warp.sync", -1);
-  for (const auto& [column, b] : of_columns_)
-    columns[column] = k_.load("shared", f32, k_.at(address(b.address, k_.add(b.place, block))));
+  if (of_b) {
+    const Reg from = address(b_of_group_, places_.of_column(column_, block));
+    k_.emit("ld.shared.f32", of_columns, k_.at(from));
+  }
   if (of_a) {
     const Reg from = address(a_of_lane_, places_.of_row(row_, block));
-    for (const auto& [place, factor] : factors_.all())
-      if (!rows.contains(place.row))
-        rows[place.row] = k_.load("shared", f32, k_.at(from, place.row * f32.bytes()));
+    for (const auto& [row, factor] : factors_.all())
+      k_.emit("ld.shared.f32", factor, k_.at(from, row * f32.bytes()));
   }
   k_.emit("bar.warp.sync", -1);
-  for (const auto& [place, factor] : factors_.all()) {
+  for (const auto& [row, factor] : factors_.all()) {
     if (of_a && of_b)
-      k_.emit("mul.f32", factor, rows.at(place.row), columns.at(place.column));
-    else
-      k_.emit("mov.f32", factor, of_a ? rows.at(place.row) : columns.at(place.column));
+      k_.emit("mul.f32", factor, factor, of_columns);
+    else if (of_b)
+      k_.emit("mov.f32", factor, of_columns);
   }
   k_.emit("add.u32", depth_, depth_, c_.tile_k);
 }

@@ -19,8 +19,7 @@ class ScalePlaces {
   Reg blocks() { return block(k_.add(depth_, kScaleBlock - 1)); }
   /// Of A's row, and of B's column, in a block of k.
   Reg of_row(Reg row, Reg block) { return k_.fma(block, m_, row); }
-  Reg of_column(Reg column, Reg block) { return k_.add(of_column(column), block); }
-  Reg of_column(Reg column) { return k_.mul(k_.div(column, kScaleBlock), blocks()); }  ///< in the first one
+  Reg of_column(Reg column, Reg block) { return k_.fma(k_.div(column, kScaleBlock), blocks(), block); }
 
  private:
   KernelBuilder& k_;
@@ -61,8 +60,8 @@ class StagedScales {
   StagedScales(KernelBuilder& k, const Config& config, const WgmmaPlan& plan, const ScalePlaces& places,
                const Inputs& in);
 
-  /// Before a tile's first stage; `row`, `column`: where of D the tile begins; `begin`: the block's part of
-  /// k.
+  /// Before a tile's first stage; `row`: where of D the tile begins, `column`: the warpgroup's part; `begin`:
+  /// the block's part of k.
   void start(Reg row, Reg column, Reg begin);
   /// The factors of the stage whose products are under way; the next time those of the next one.
   void read(Reg stage);
@@ -74,15 +73,9 @@ class StagedScales {
   const Config& c_;
   const WgmmaPlan& plan_;
   ScalePlaces places_;
-  SumFactors factors_;
-  Reg row_, depth_;    // where in D the tile, and in k the stage begins
-  Reg column_;         // of the warpgroup's part in the tile
-  Reg a_of_lane_, b_;  // addresses in stage 0, if boxes began where they should
-  struct OfColumns {
-    Reg address;  // so in stage 0
-    Reg place;    // in the vector, of the first block of k
-  };
-  std::map<int, OfColumns> of_columns_;  // by the first of those that have one factor
+  RowFactors factors_;
+  Reg row_, column_, depth_;    // where in D the tile, the warpgroup's part, and in k the stage begins
+  Reg a_of_lane_, b_of_group_;  // addresses in stage 0, if boxes began where they should
 };
 
 }  // namespace ptxloom::gemm_kernel

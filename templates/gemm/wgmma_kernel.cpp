@@ -186,7 +186,7 @@ class Generator {
       stores.buffers = k_.fma(group, kStoreBuffers * plan_.store.bytes(), k_.add(shared_, plan_.stores_at));
     const auto compute = [&](const Portion& portion) {
       const TileOrigin& tile = portion.tile;
-      if (scales) scales->start(tile.row, tile.column, portion.depth.begin);
+      if (scales) scales->start(tile.row, k_.add(tile.column, column_), portion.depth.begin);
       loop.run(k_.sub(portion.depth.end, portion.depth.begin));
       const auto store = [&] { store_tile(loop.accumulators(), tile, stores); };
       if (!sums) return store();

@@ -87,7 +87,7 @@ TEST_CASE("scales of blocks with sizes that end anywhere in a block", "[gemm]") 
 }
 
 TEST_CASE("scales of blocks in tiles of every shape and depth", "[gemm]") {
-  const Settings problem = with(with(padded(270, 400, 331), kBlocks), {{"a", "e4m3"}});
+  const Settings problem = with(with(padded(270, 272, 331), kBlocks), {{"a", "e4m3"}});
   const auto tiles = [](const char* strategy, int m, int n, int k, int warps_m, int warps_n) {
     return Settings{{"strategy", strategy},
                     {"tile_m", std::to_string(m)},
@@ -101,10 +101,6 @@ TEST_CASE("scales of blocks in tiles of every shape and depth", "[gemm]") {
     run(problem, tiles("wgmma", 128, 64, depth, 4, 1));
     run(problem, tiles("wgmma", 64, 256, depth, 4, 2));
     run(problem, tiles("wgmma", 256, 32, depth, 8, 1));
-    run(problem, tiles("wgmma", 128, 96, depth, 8, 1));  // columns of two blocks of B
-    run(problem, tiles("wgmma", 64, 192, depth, 4, 2));
-    run(problem, tiles("wgmma", 64, 160, depth, 4, 1));
-    run(problem, tiles("wgmma", 64, 192, depth, 4, 1));
     if (depth == 32) continue;
     run(problem, tiles("mma", 64, 256, depth, 2, 4));
     run(problem, tiles("mma", 32, 32, depth, 1, 2));
@@ -203,7 +199,7 @@ TEST_CASE("each factor of a block stands where it says, in D", "[gemm]") {
 TEST_CASE("what scales of blocks do not go with is refused", "[gemm]") {
   CHECK(says(refusal({{"a", "s8"}, {"d", "f32"}}, {}), "scales of blocks do not go with a=s8"));
   CHECK(says(refusal({{"a", "f64"}}, {}), "do not go with d=f64"));
-  CHECK(says(refusal({{"a", "e4m3"}}, {{"tile_n", "48"}, {"warps_n", "1"}, {"strategy", "wgmma"}}),
+  CHECK(says(refusal({{"a", "e4m3"}}, {{"tile_n", "96"}, {"warps_n", "1"}, {"strategy", "wgmma"}}),
              "lie in one block of 128"));
   CHECK(says(refusal({{"a", "e4m3"}}, {{"tile_n", "192"}, {"warps_n", "2"}, {"strategy", "mma"}}),
              "lie in one block of 128"));

@@ -56,8 +56,7 @@ TEST_CASE("a thread that multiplies loads what is promoted and what scales it", 
     const Settings few{{"stages", stages}, {"tile_k", "64"}};
     const Settings problem = with(shape(385, 400, 272), {{"a", "e4m3"}});
     check(with(problem, {{"sums", "promoted"}}), with(tiles("128", "192", "8"), few));
-    for (const char* n : {"128", "160", "192"})
-      check(with(problem, {{"scale_a", "block"}, {"scale_b", "block"}}), with(tiles("128", n, "8"), few));
+    check(with(problem, {{"scale_a", "block"}, {"scale_b", "block"}}), with(tiles("128", "64", "8"), few));
     check(with(problem, {{"scale_a", "block"}, {"scale_b", "col"}}), with(tiles("128", "160", "8"), few));
     check(with(problem, {{"scale_b", "block"}}), with(tiles("64", "128", "4", "2"), few));
   }

@@ -218,7 +218,7 @@ TEST_CASE("links of wgmma kernels without a warp that loads do not spill either"
   check_link(test::with(sizes, {{"a", "bf16"}, {"batch", "8"}}),
              test::with(tiles("256", "192"), {{"static", "none"}}));
   const Settings promoted = test::with(sizes, {{"a", "e4m3"}, {"sums", "promoted"}}),
-                 blocks = test::with(sizes, {{"a", "e4m3"}, {"scale_a", "block"}, {"scale_b", "block"}}),
+                 blocks = test::with(sizes, {{"a", "e4m3"}, {"scale_a", "block"}, {"scale_b", "col"}}),
                  around{{"bias", "f32"}, {"activation", "gelu"}, {"beta", "1"}, {"scale_d", "tensor"}};
   for (const char* n : {"160", "192"})
     for (const Settings& problem :
