@@ -115,6 +115,8 @@ struct Word {
 /// In the order of Settings. (`mma` is more than a word: set_shape.)
 constexpr Word kWords[] = {
     {"epilogue", [](Config& c, std::string_view word) { c.staged = word == "staged"; }},
+    {"loads",
+     [](Config& c, std::string_view word) { c.loads = word == "thread" ? Loads::thread : Loads::warp; }},
     {"multicast", [](Config& c, std::string_view word) { c.multicast = read_multicast(word); }},
     {"prefetch", [](Config& c, std::string_view word) { c.across_tiles = word == "tile"; }},
     {"raster", [](Config& c, std::string_view word) { c.raster = number(word); }},
@@ -325,6 +327,7 @@ Settings words_of(const Config& c) {
           {"stream_k", c.stream_k ? "yes" : "no"},
           {"multicast", kMulticasts[static_cast<std::size_t>(c.multicast)]},
           {"schedule", kSchedules[static_cast<std::size_t>(c.schedule)]},
+          {"loads", c.loads == Loads::thread ? "thread" : "warp"},
           {"raster", number(c.raster)},
           {"epilogue", c.staged ? "staged" : "direct"},
           {"prefetch", c.across_tiles ? "tile" : "step"},

@@ -20,6 +20,8 @@ enum class Multicast { none, a, b };
 
 /// How warpgroups divide tiles of D: one between them, or each its own, in turns.
 enum class Schedule { cooperative, pingpong };
+/// Who starts tensor copies: a warp of its own, or a thread of those that multiply.
+enum class Loads { warp, thread };
 
 /// How the threads of a block read a matrix: so many bytes at once, by cp.async or through registers.
 struct Access {
@@ -38,6 +40,7 @@ struct Config {
   bool stream_k = false;  ///< blocks share the steps of k of all tiles alike
   Multicast multicast = Multicast::none;
   Schedule schedule = Schedule::cooperative;
+  Loads loads = Loads::warp;
   int raster = 1;
   bool staged = false;        ///< epilogue through shared memory; of wgmma by tensor copies
   bool across_tiles = false;  ///< the first fragments of a tile are read during the tile before
@@ -49,11 +52,12 @@ struct Config {
   bool clusters = false;     ///< the target has them
   bool every_width = false;  ///< of wgmma: N is any multiple of 8; else 8, 24 or a multiple of 16
 
-  /// Warps that multiply. With wgmma four along m are a warpgroup, and one warp more loads.
+  /// Warps that multiply. With wgmma four along m are a warpgroup, and one warp more may load.
   int warps() const { return tile_warps() * turns(); }
   int tile_warps() const { return warps_m * warps_n; }                  ///< of those, of one tile
   int turns() const { return schedule == Schedule::pingpong ? 2 : 1; }  ///< tiles that are under way at once
-  int threads() const { return (strategy == Strategy::wgmma ? warps() + 1 : warps()) * 32; }
+  bool loading_warp() const { return strategy == Strategy::wgmma && loads == Loads::warp; }
+  int threads() const { return (loading_warp() ? warps() + 1 : warps()) * 32; }
   /// Blocks of a cluster; of those that share tiles of an operand; and rows and columns that they compute.
   int cluster() const { return split * sharing(); }
   int sharing() const { return multicast == Multicast::none ? 1 : 2; }

@@ -125,15 +125,20 @@ void TileScheduler::for_each(const std::function<void(const Portion&)>& body, st
     visit(number, [&](const TileOrigin& tile) { body({tile, depth}); });
   };
   if (c_.split > 1) return visit_whole(own_number());
+  const TileNumbers own = numbers(turn);
+  k_.for_(own.first, own.end, own.step, [&](Reg number) {
+    k_.comment(turn ? "the next tile of this warpgroup" : "the next tile of this block");
+    visit_whole(number);
+  });
+}
+
+TileNumbers TileScheduler::numbers(std::optional<Reg> turn) {
   Reg first = of_clusters("ctaid.x"), step = of_clusters("nctaid.x");
   if (turn) {
     first = k_.fma(*turn, step, first);
     step = k_.mul(step, c_.turns());
   }
-  k_.for_(first, all_tiles(), step, [&](Reg number) {
-    k_.comment(turn ? "the next tile of this warpgroup" : "the next tile of this block");
-    visit_whole(number);
-  });
+  return {first, step, all_tiles()};
 }
 
 void TileScheduler::for_each_shared(const std::function<void(const TileOrigin&, const SharedTile&)>& body) {

@@ -35,6 +35,11 @@ struct Portion {
   std::optional<StreamPortion> stream = {};
 };
 
+/// The numbers of a block's tiles in a persistent grid: from the first on, so far apart, below `end`.
+struct TileNumbers {
+  Reg first, step, end;
+};
+
 class TileScheduler {
  public:
   /// `m`, `n`, `depth`: of the problem as the configuration sees it, in registers. `division`: shared memory
@@ -49,6 +54,9 @@ class TileScheduler {
   /// A loop over the tiles of this block in a persistent grid; with `split` its one tile, with stream-K its
   /// portions. Warpgroups that take turns each have every other tile, from the one of their number on.
   void for_each(const std::function<void(const Portion&)>& body, std::optional<Reg> turn = {});
+  /// For who walks a persistent grid's tiles at a pace of its own; groups skip none there.
+  TileNumbers numbers(std::optional<Reg> turn = {});
+  TileOrigin tile(Reg number) { return in_pair(origin(number)); }
   /// With stream-K: who shares a tile, and a loop over those that this block shares.
   SharedTile shared(const Portion& portion) { return stream_->shared(portion.stream->tile); }
   void for_each_shared(const std::function<void(const TileOrigin&, const SharedTile&)>& body);

@@ -145,7 +145,8 @@ void append_configs(const ParameterSpace& space, const Target& target, const Pro
                     const Settings& given, const Config& base, ScoredConfigs& scored) {
   std::vector<int> stages = choices(space, given, "stages");
   std::sort(stages.rbegin(), stages.rend());
-  const bool open_static = !given.contains("static"), open_epilogue = !given.contains("epilogue");
+  const bool open_static = !given.contains("static"), open_epilogue = !given.contains("epilogue"),
+             open_loads = !given.contains("loads");
   const std::vector<Multicast> multicasts = given.contains("multicast")
                                                 ? std::vector{base.multicast}
                                                 : std::vector{Multicast::none, Multicast::b, Multicast::a};
@@ -155,6 +156,8 @@ void append_configs(const ParameterSpace& space, const Target& target, const Pro
   const auto consider = [&](Config& c) {
     if (open_static) c.bake = Bake::mnk;
     c.staged = open_epilogue || base.staged;
+    c.loads = base.loads;
+    if (open_loads && !leaves_registers(target.info(), problem, c)) c.loads = Loads::thread;
     for (int tries = open_epilogue ? 2 : 1; tries > 0; --tries, c.staged = false) {
       fill_shared_memory(target, problem, c, stages);
       if (!inadmissible(target, problem, c).empty()) continue;

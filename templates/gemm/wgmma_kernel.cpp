@@ -6,8 +6,8 @@
 #include <tuple>
 
 #include "cluster_sum.hpp"
+#include "inline_load.hpp"
 #include "stream_sums.hpp"
-#include "tma_load.hpp"
 #include "tma_store.hpp"
 #include "wgmma_launch.hpp"
 #include "wgmma_loop.hpp"
@@ -31,9 +31,12 @@ class Generator {
     TileScheduler tiles(k_, seen_, c_, m_, n_, depth_, batches_, division());
     start(pipeline, tiles);
     std::optional<Packing> packing = pack();
-    k_.if_(
-        k_.eq(warp_, c_.warps()), [&] { load(tiles, pipeline, packing); },
-        [&] { multiply(tiles, pipeline); });
+    if (c_.loading_warp())
+      k_.if_(
+          k_.eq(warp_, c_.warps()), [&] { load(tiles, pipeline, packing); },
+          [&] { multiply(tiles, pipeline, nullptr); });
+    else
+      load_between(tiles, pipeline, packing);
     k_.ret();
     return k_.finish();
   }
@@ -49,10 +52,11 @@ class Generator {
     k_.header(fmt::format("{} stages of {} bytes: {} in {} boxes of {}, {} in {} boxes of {}", c_.stages,
                           plan_.stage_bytes, seen_.a.name, plan_.a.boxes(), box(plan_.a.box()), seen_.b.name,
                           plan_.b.boxes(), box(plan_.b.box())));
-    k_.header(fmt::format("{} warpgroups of {} x {} multiply{}{} and store D {}; one warp more loads",
-                          c_.groups(), c_.group_m(), c_.group_n(), plan_.promotes ? ", promote" : "",
+    k_.header(fmt::format("{} warpgroups of {} x {} multiply{}{} and store D {}; {} loads", c_.groups(),
+                          c_.group_m(), c_.group_n(), plan_.promotes ? ", promote" : "",
                           c_.turns() > 1 ? ", each tiles of its own in turns," : "",
-                          store_text(box(plan_.store))));
+                          store_text(box(plan_.store)),
+                          c_.loading_warp() ? "one warp more" : "a thread of them"));
     if (plan_.stream)
       k_.header(fmt::format("stream-K: up to {} blocks{} share {} steps of k of all tiles",
                             plan_.stream->blocks, c_.sharing() > 1 ? ", in pairs," : "",
@@ -142,9 +146,22 @@ class Generator {
     k_.emit("elect.sync", Arg::sink(), elected, -1);
     k_.if_(elected, [&] {
       if (packing) packing->await();
-      ScaleCopies scales(k_, plan_.scales, {k_, m_, depth_}, function_.blocks);
-      emit_loads(k_, c_, plan_, tiles, pipeline, {.a = a_, .b = b_, .stages = shared_, .scales = scales});
+      StageLoads loads = stage_loads(pipeline);
+      emit_loads(k_, c_, tiles, loads);
     });
+  }
+
+  StageLoads stage_loads(Pipeline& pipeline) {
+    const ScaleCopies scales(k_, plan_.scales, {k_, m_, depth_}, function_.blocks);
+    return {k_, c_, plan_, pipeline, {.a = a_, .b = b_, .stages = shared_, .scales = scales}};
+  }
+
+  void load_between(TileScheduler& tiles, Pipeline& pipeline, std::optional<Packing>& packing) {
+    k_.section("the first warp: load all stages but one");
+    InlineLoads loads(k_, c_, tiles, stage_loads(pipeline), warp_, depth_);
+    loads.start(packing);
+    multiply(tiles, pipeline, &loads);
+    loads.finish();
   }
 
   std::optional<StagedScales> staged_scales() {
@@ -153,7 +170,7 @@ class Generator {
                         {.stages = shared_, .row = warp_row_, .column = column_, .lane = lane_});
   }
 
-  void multiply(TileScheduler& tiles, Pipeline& pipeline) {
+  void multiply(TileScheduler& tiles, Pipeline& pipeline, InlineLoads* loads) {
     k_.section("the warpgroups: multiply, then store");
     const Reg group = k_.shr(warp_, 2);
     const std::optional<Turn> turn = turn_of(group);
@@ -168,7 +185,8 @@ class Generator {
                          .column = column_,
                          .turn = turn,
                          .releases = scales ? k_.eq(lane_, 0) : leads_,
-                         .scales = scales ? &*scales : nullptr};
+                         .scales = scales ? &*scales : nullptr,
+                         .loads = loads};
     WgmmaLoop loop(k_, c_, plan_, pipeline, in);
     std::optional<StreamSums> sums = stream_sums();
     StoreInputs stores{.map = d_map_, .buffers = {}, .barrier = k_.add(group, 1), .leads = leads_};

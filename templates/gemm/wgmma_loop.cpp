@@ -98,6 +98,10 @@ void WgmmaLoop::release(Reg barrier) {
   k_.guarded(in_.releases, [&] { pipeline_.release(barrier); });
 }
 
+void WgmmaLoop::load_ahead() {
+  if (in_.loads) in_.loads->next();
+}
+
 void WgmmaLoop::run(Reg depth) {
   const Reg steps = k_.div(k_.add(depth, c_.tile_k - 1), c_.tile_k);
   plan_.promotes ? run_promoted(steps) : run_plain(steps);
@@ -128,6 +132,7 @@ void WgmmaLoop::run_promoted(Reg steps) {
     multiply_stage(true);
     if (in_.scales) in_.scales->read(cursor_.stage);
     leave_stage();
+    load_ahead();
     k_.comment("multiply: ask for the next stage, while the products are under way");
     pipeline_.ask(full, pipeline_.full(cursor_), cursor_);
     k_.emit("wgmma.wait_group.sync.aligned", 0);
@@ -149,6 +154,7 @@ void WgmmaLoop::run_plain(Reg steps) {
   await_stage();
   multiply_stage(true);
   leave_stage();
+  load_ahead();
   k_.for_(1, steps, 1, [&](Reg) {
     k_.pragma("\"nounroll\"");
     await_stage();
@@ -157,6 +163,7 @@ void WgmmaLoop::run_plain(Reg steps) {
     k_.emit("wgmma.wait_group.sync.aligned", 1);
     release(released_);
     leave_stage();
+    load_ahead();
   });
   pass_turn();
   k_.comment("multiply: the last products of the tile");

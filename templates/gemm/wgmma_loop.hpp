@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "pipeline.hpp"
-#include "staged_scales.hpp"
+#include "inline_load.hpp"
 
 // The main loop of a warpgroup that multiplies: its rows and columns of a tile of D, accumulated over the
 // stages of the pipeline. One group of wgmma is always in flight: while it runs, the warpgroup waits for the
 // next stage and issues the products of that; then it releases the stage before. The stages of tiles that are
 // another warpgroup's turn it skips. Where sums are promoted it waits for the products of each stage, and
-// adds them to f32 sums; another warpgroup multiplies meanwhile.
+// adds them to f32 sums; another warpgroup multiplies meanwhile. Where no other warp loads, a stage is filled
+// again in each step, while its products are under way (inline_load.hpp).
 namespace ptxloom::gemm_kernel {
 
 /// Of two warpgroups, each with tiles of its own: their products do not mix, for a stage's barrier tells no
@@ -25,6 +25,7 @@ struct WgmmaInputs {
   std::optional<Turn> turn;        ///< of a warpgroup that computes every other tile
   Reg releases;                    ///< predicate: this thread speaks for a reader of stages
   StagedScales* scales = nullptr;  ///< that sums of a stage are promoted with, where there are any
+  InlineLoads* loads = nullptr;    ///< in between, where no other warp does
 };
 
 class WgmmaLoop {
@@ -55,6 +56,7 @@ class WgmmaLoop {
   void multiply(const std::vector<Reg>& sums, Reg a, Reg b, Reg add);
   void leave_stage();
   void release(Reg barrier);
+  void load_ahead();
 
   KernelBuilder& k_;
   const Config& c_;

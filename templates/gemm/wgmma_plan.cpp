@@ -13,6 +13,7 @@ constexpr int kSwizzlePattern = 1024;  // bytes; tiles begin at multiples
 constexpr int kReservedShared = 1024;  // of a block, beside what it asks for
 constexpr int kMostRegisters = 255;
 constexpr int kOtherRegisters = 40;  // addresses, and what the epilogue works on
+constexpr int kOfLoads = 8;          // of a thread that loads between its own steps
 constexpr int kMostResident = 4;
 
 int aligned(int bytes) { return (bytes + kSwizzlePattern - 1) / kSwizzlePattern * kSwizzlePattern; }
@@ -32,6 +33,11 @@ int registers_with(int blocks, const TargetInfo& chip, const Config& c) {
 
 int sum_registers(const Problem& p, const Config& c) {
   return c.group_m() * c.group_n() / kGroupThreads * (p.promoted ? 2 : 1);
+}
+
+bool leaves_registers(const TargetInfo& chip, const Problem& p, const Config& c) {
+  const int others = kBesideSums + (c.loading_warp() ? 0 : kOfLoads);
+  return sum_registers(p, c) + others <= registers_with(1, chip, c);
 }
 
 WgmmaPlan::WgmmaPlan(const TargetInfo& chip, const Problem& p, const Config& c)

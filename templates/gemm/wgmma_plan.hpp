@@ -11,7 +11,7 @@
 // warpgroup two buffers in which D waits to be stored, the barriers; and how many blocks an SM then holds.
 // Registers are not moved from the warp that loads to those that multiply: nvJitLink compiles what might be
 // linked with more, and ignores setmaxnreg there (ptxas-C7504). Beside that one warp two warpgroups have 168
-// registers a thread, one has 255.
+// registers a thread, one has 255. With loads=thread there is no such warp, and two have 255.
 namespace ptxloom::gemm_kernel {
 
 inline constexpr int kWarpsOfGroup = 4;
@@ -27,6 +27,10 @@ int registers_with(int blocks, const TargetInfo& chip, const Config& config);
 
 /// Registers of a thread for sums of D: those of wgmma, and where they are promoted f32 ones beside.
 int sum_registers(const Problem& problem, const Config& config);
+inline constexpr int kBesideSums = 32;  // that hold no sums, at least
+
+/// Whether a thread has enough for its sums and all else.
+bool leaves_registers(const TargetInfo& chip, const Problem& problem, const Config& config);
 
 /// By the problem and the configuration's tiles, stages and epilogue.
 struct WgmmaPlan {

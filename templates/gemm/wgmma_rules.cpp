@@ -9,7 +9,6 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-constexpr int kBesideSums = 32;       // registers of a thread that hold no accumulators
 constexpr int kOfOthers = 32;         // and with `split` those that another block's sums are read to
 constexpr int kLeastColumns = 8;      // of a wgmma, and of a slice of D
 constexpr int kPatternRows = 8;       // of a swizzle
@@ -27,6 +26,12 @@ bool aligned(Type type, std::uint64_t elements) {
 Config of_one_turn(Config c) {
   c.schedule = Schedule::cooperative;
   return c;
+}
+
+// As many registers a thread as there can be.
+Config without_loading_warp(Config c) {
+  c.loads = Loads::thread;
+  return of_one_turn(c);
 }
 
 }  // namespace
@@ -84,6 +89,21 @@ std::vector<Rule> wgmma_rules() {
        [](const Target&, const Problem& p, const Config& c) {
          return c.turns() == 1 || (p.groups == GemmGroups::none && !p.promoted);
        }},
+      {"a thread that loads and multiplies too does both for one tile: with loads=thread schedule is "
+       "cooperative",
+       {"loads", "schedule"},
+       [](const Target&, const Problem&, const Config& c) { return c.loading_warp() || c.turns() == 1; }},
+      {"a thread that loads and multiplies too does both for whole tiles: with loads=thread split is 1 and "
+       "stream_k no",
+       {"loads", "split", "stream_k"},
+       [](const Target&, const Problem&, const Config& c) {
+         return c.loading_warp() || (c.split == 1 && !c.stream_k);
+       }},
+      {"a thread that loads ahead of what it multiplies skips no tiles: groups want loads=warp",
+       {"loads"},
+       [](const Target&, const Problem& p, const Config& c) {
+         return c.loading_warp() || p.groups == GemmGroups::none;
+       }},
       {"a warpgroup computes 64 or 128 rows of D",
        {"tile_m", "warps_m"},
        [](const Target&, const Problem&, const Config& c) {
@@ -102,13 +122,20 @@ std::vector<Rule> wgmma_rules() {
       {"the accumulators need more registers than there are",
        {"tile_m", "tile_n", "warps_m", "warps_n"},
        [](const Target& target, const Problem& p, const Config& c) {
-         return sum_registers(p, c) + kBesideSums <= registers_with(1, target.info(), of_one_turn(c));
+         return sum_registers(p, c) + kBesideSums <=
+                registers_with(1, target.info(), without_loading_warp(c));
+       }},
+      {"the accumulators leave no registers for the warp that loads beside two warpgroups, or for the thread "
+       "of theirs that does (loads)",
+       {"tile_m", "tile_n", "warps_m", "warps_n", "loads"},
+       [](const Target& target, const Problem& p, const Config& c) {
+         return leaves_registers(target.info(), p, of_one_turn(c));
        }},
       {"two warpgroups with tiles of their own need more registers than there are: with schedule=pingpong a "
        "tile has 128 x 128 elements at most",
        {"tile_m", "tile_n", "warps_m", "warps_n", "schedule"},
        [](const Target& target, const Problem& p, const Config& c) {
-         return sum_registers(p, c) + kBesideSums <= registers_with(1, target.info(), c);
+         return c.turns() == 1 || sum_registers(p, c) + kBesideSums <= registers_with(1, target.info(), c);
        }},
       {"the accumulators leave no registers for the sums of the other blocks that split k",
        {"tile_m", "tile_n", "warps_m", "warps_n", "split"},

@@ -48,7 +48,7 @@ inline std::string ratio_of(const nlohmann::json& line, const char* rival, const
 inline std::string config_of(const nlohmann::json& line) {
   const Settings common = {{"split", "1"},        {"stream_k", "no"}, {"schedule", "cooperative"},
                            {"multicast", "none"}, {"swap", "no"},     {"static", "mnk"},
-                           {"prefetch", "step"}};
+                           {"prefetch", "step"},  {"loads", "warp"}};
   std::string text;
   for (const auto& [word, value] : line.at("config").get<Settings>()) {
     const auto usual = common.find(word);

@@ -56,6 +56,7 @@ tune::Space without_clusters(tune::Space space) {
     if (parameter.name == "split") parameter.values = {"1"};
     if (parameter.name == "multicast") parameter.values = {"none"};
     if (parameter.name == "stream_k") parameter.values = {"no"};
+    if (parameter.name == "loads") parameter.values = {"warp"};
     if (parameter.name == "raster") parameter.values = {"1", "8"};
   }
   return space;

@@ -207,3 +207,30 @@ TEST_CASE("links of wgmma kernels that swap A and B do not spill either", "[gemm
     check_link(test::with(test::with(few, function), {{"m", "4096"}}), config);
   for (const char* a : {"tf32", "e4m3", "s8"}) check_link(test::with(few, {{"a", a}}), {{"swap", "yes"}});
 }
+
+TEST_CASE("links of wgmma kernels without a warp that loads do not spill either", "[gemm]") {
+  const auto tiles = [](const char* m, const char* n) {
+    return Settings{
+        {"strategy", "wgmma"}, {"loads", "thread"}, {"tile_m", m}, {"tile_n", n}, {"warps_m", "8"}};
+  };
+  const Settings sizes{{"m", "4096"}, {"n", "4096"}, {"k", "4096"}};
+  const Settings function{{"bias", "f32"},    {"activation", "gelu"}, {"scale_a", "row"},
+                          {"scale_b", "col"}, {"beta", "1"},          {"add_c", "after"}};
+  for (const char* a : {"f16", "tf32", "e4m3", "s8"})
+    for (const char* epilogue : {"staged", "direct"})
+      check_link(test::with(sizes, {{"a", a}}), test::with(tiles("256", "192"), {{"epilogue", epilogue}}));
+  for (const auto& [d, bake] : {std::pair{"f32", "none"}, {"bf16", "mnk"}})
+    check_link(test::with(test::with(sizes, function), {{"a", "bf16"}, {"d", d}}),
+               test::with(tiles("256", "192"), {{"static", bake}}));
+  check_link(test::with(sizes, {{"a", "bf16"}, {"m", "4097"}, {"n", "4099"}, {"k", "4101"}}),
+             tiles("256", "192"));
+  check_link(test::with(sizes, {{"a", "bf16"}, {"batch", "8"}}),
+             test::with(tiles("256", "192"), {{"static", "none"}}));
+  const Settings promoted = test::with(sizes, {{"a", "e4m3"}, {"sums", "promoted"}}),
+                 blocks = test::with(sizes, {{"a", "e4m3"}, {"scale_a", "block"}, {"scale_b", "col"}}),
+                 around{{"bias", "f32"}, {"activation", "gelu"}, {"beta", "1"}, {"scale_d", "tensor"}};
+  for (const char* n : {"160", "192"})
+    for (const Settings& problem :
+         {promoted, blocks, test::with(blocks, test::with(around, {{"d", "bf16"}}))})
+      check_link(problem, test::with(tiles("128", n), {{"static", "none"}}));
+}
