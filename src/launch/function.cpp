@@ -150,12 +150,19 @@ void Function::launch(const LaunchConfig& config, const Arguments& arguments, CU
   opt_in(*state_, config);
   std::size_t size = buffer.size();
   // The driver reads the buffer during the call; its interface merely lacks the const.
-  std::array<void*, 5> extra = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<std::byte*>(buffer.data()),
-                                CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+  auto* const first = const_cast<std::byte*>(buffer.data());
+  std::array<void*, 5> packed = {CU_LAUNCH_PARAM_BUFFER_POINTER, first, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                                 CU_LAUNCH_PARAM_END};
+  // A graph records a cooperative launch with parameters one by one only.
+  std::vector<void*> single;
+  if (config.cooperative)
+    for (const KernelParameter& parameter : signature().parameters)
+      single.push_back(first + parameter.offset);
   context.trail.add(name());
   const NativeConfig native(config, stream);
-  const CUresult result = context.driver.cuLaunchKernelEx(native.get(), state_->function, nullptr,
-                                                          size == 0 ? nullptr : extra.data());
+  const CUresult result = context.driver.cuLaunchKernelEx(
+      native.get(), state_->function, config.cooperative ? single.data() : nullptr,
+      config.cooperative || size == 0 ? nullptr : packed.data());
   if (result != CUDA_SUCCESS) context.fail(result, fmt::format("launching `{}`", name()));
 }
 

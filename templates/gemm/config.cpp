@@ -16,7 +16,7 @@ namespace ptxloom::gemm_kernel {
 namespace {
 
 constexpr int kRegisterLimit = 255;  // of a thread, on every target
-constexpr int kBesideSums = 40;   // registers of a thread, roughly: addresses, and what the epilogue works on
+constexpr int kOfAddresses = 40;  // registers of a thread, roughly: addresses, and what the epilogue works on
 constexpr int kOfPortions = 16;   // and with stream_k those of parts of tiles
 constexpr int kOfSizes = 8;       // and there those of sizes that are not baked in
 constexpr int kTypicalSms = 128;  // of a data-center chip; the tuner corrects what this guess gets wrong
@@ -265,7 +265,7 @@ int estimated_registers(const Target& target, const Problem& p, const Config& c)
   const int accumulators = sums * c.warp_m() * c.warp_n() * p.accumulator.bytes() / 128;
   const int fragments = (c.warp_m() * p.a.type.bytes() + c.warp_n() * p.b.type.bytes()) * c.mma_k / 128;
   const int portions = c.stream_k ? kOfPortions + (c.bake == Bake::mnk ? 0 : kOfSizes) : 0;
-  return accumulators + 2 * fragments + staging + kBesideSums + portions;
+  return accumulators + 2 * fragments + staging + kOfAddresses + portions;
 }
 
 std::vector<std::string> mma_shapes(const ParameterSpace& space, const Specs& specs, const Target& target,

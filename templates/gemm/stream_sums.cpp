@@ -14,7 +14,7 @@ constexpr double kMostBlocks = 192;  // SMs of the largest chip
 constexpr double kLeastSteps = 4;    // of a block: fewer are not worth its part of the sums
 constexpr int kMostMoved = 16;       // bytes, by a thread at once
 constexpr int kUnitColumns = 8;
-constexpr int kInFlight = 16;  // units that are read before the first is added
+constexpr int kInFlight = 32;  // units that are read before the first is added
 constexpr std::uint64_t kAligned = 256;
 
 std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAligned - 1) / kAligned * kAligned; }

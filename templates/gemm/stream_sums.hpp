@@ -14,8 +14,7 @@
 // read back from memory, a block's own too, so the bits depend on the grid alone.
 //
 // Blocks wait for each other: for those with lower numbers, and for some with higher ones. They are not more
-// than the SMs, so all run at once, as soon as what ran before them ends. Two launches that each hold a part
-// of the chip would wait for ever: launches of streams of different priorities must not overlap.
+// than the SMs, and the launch is cooperative: all run at once, or it fails.
 //
 // Blocks of a cluster that share an operand have parts of neighbouring tiles (stream_division.hpp): each sums
 // up its own with the blocks of its rank.

@@ -18,6 +18,7 @@ constexpr int kRowBytes = 128;         // of a tile of A: the longest swizzled r
 constexpr double kCopiedBytes = 56;    // a clock, that an SM gets from L2 when all ask
 constexpr double kMemoryBytes = 18;    // a clock of an SM, that all get from memory
 constexpr double kAgainBytes = 100;    // a clock of an SM, that come from L2 once more
+constexpr double kOwnLoads = 1.1;      // times as long where a warp that multiplies starts the copies too
 constexpr double kTakenBytes = 64;     // a clock, that an SM takes, its own copies and another block's
 constexpr double kTileClocks = 1000;   // before the first product of a block's tile and after its last
 constexpr double kStoredBytes = 64;    // a clock, of D by tensor copies
@@ -99,8 +100,8 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double read = cluster_sum_bytes(p, c) * (c.split - 1.0) / c.split;
   const double sums = c.split == 1 ? 0 : kMeetClocks + read / kSummedBytes;
   const double releases = c.sharing() > 1 ? kReleaseClocks * std::max(0, plan.readers - kHiddenReaders) : 0;
-  const double step =
-      (std::max(products + promotion / c.k_steps(), copies) + releases / c.k_steps()) / hidden;
+  const double step = (std::max(products + promotion / c.k_steps(), copies) + releases / c.k_steps()) /
+                      hidden * (c.loading_warp() ? 1 : kOwnLoads);
   const double memory = input_bytes(p) / kWgmmaSms / kMemoryBytes;
   const double all_brought = brought * tiles_of(p, c) * std::ceil(double(p.k) / c.tile_k);
   const double again = std::max(0.0, all_brought - input_bytes(p)) / kWgmmaSms / kAgainBytes;
@@ -182,13 +183,18 @@ void append_configs(const ParameterSpace& space, const Target& target, const Pro
 
 std::vector<Config> wgmma_configs(const ParameterSpace& space, const Target& target, const Problem& problem,
                                   const Settings& given, const Config& base) {
+  std::vector<Config> bases{base};
+  const auto offer_too = [&](bool Config::* word) {
+    for (std::size_t i = 0, known = bases.size(); i < known; ++i) {
+      bases.push_back(bases[i]);
+      bases.back().*word = true;
+    }
+  };
+  if (!given.contains("swap") && problem.m <= kFewRows) offer_too(&Config::swap);
+  if (!given.contains("stream_k") && problem.groups == GemmGroups::none) offer_too(&Config::stream_k);
   ScoredConfigs scored;
-  append_configs(space, target, seen_by(base, problem), given, base, scored);
-  if (!given.contains("swap") && problem.m <= kFewRows) {
-    Config swapped = base;
-    swapped.swap = true;
-    append_configs(space, target, seen_by(swapped, problem), given, swapped, scored);
-  }
+  for (const Config& one : bases)
+    append_configs(space, target, seen_by(one, problem), given, one, scored);
   std::stable_sort(scored.begin(), scored.end(),
                    [](const auto& x, const auto& y) { return x.first < y.first; });
   std::vector<Config> configs;
