@@ -14,7 +14,10 @@ constexpr double kMostBlocks = 192;  // SMs of the largest chip
 constexpr double kLeastSteps = 4;    // of a block: fewer are not worth its part of the sums
 constexpr int kMostMoved = 16;       // bytes, by a thread at once
 constexpr int kUnitColumns = 8;
-constexpr int kInFlight = 32;  // units that are read before the first is added
+constexpr int kFewThreads = 320;  // of a block, that have registers for
+constexpr int kUnitsOfFew = 33;   // so many units at once, sums and what is read;
+constexpr int kUnitsOfMany = 17;  // and so many, if there are more
+constexpr int kMostParts = 32;    // read at once
 constexpr std::uint64_t kAligned = 256;
 
 std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kAligned - 1) / kAligned * kAligned; }
@@ -53,6 +56,7 @@ int stream_slice_bytes(const Problem& p, const Config& c) {
   return (units.count + 1) / 2 * units.bytes;
 }
 
+// By how many parts a tile has on a typical chip.
 StreamPlan::StreamPlan(const Problem& p, const Config& c, std::uint64_t at)
     : blocks(whole_clusters(stream_steps(p, c) / kLeastSteps, c)), counters(aligned(at)) {
   const StreamUnits units(p, c);
@@ -60,6 +64,11 @@ StreamPlan::StreamPlan(const Problem& p, const Config& c, std::uint64_t at)
   const auto shared_tiles = static_cast<std::uint64_t>(std::min(tiles_of(p, c), 2.0 * blocks));
   slots = aligned(counters + shared_tiles * sizeof(std::uint32_t));
   workspace_bytes = aligned(slots + (blocks + shared_tiles) * slot_bytes);
+  const double parts = std::min(blocks, kWgmmaSms) / tiles_of(p, c);
+  for (parts_at_once = 2; parts_at_once < std::min<double>(parts, kMostParts);) parts_at_once *= 2;
+  const int at_once = c.threads() <= kFewThreads ? kUnitsOfFew : kUnitsOfMany;
+  parts_at_once = std::min(parts_at_once, at_once - 1);
+  units_at_once = at_once / (parts_at_once + 1);
 }
 
 StreamSums::StreamSums(KernelBuilder& k, const Problem& p, const Config& c, const StreamPlan& plan,
@@ -121,7 +130,11 @@ std::map<int, std::vector<StreamSums::Numbered>> StreamSums::by_rows(const Accum
   return rows;
 }
 
-StreamSums::Unit StreamSums::make_unit() { return k_.regs(type_, units_.sums); }
+std::vector<StreamSums::Unit> StreamSums::make_units(int number) {
+  std::vector<Unit> made;
+  for (int i = 0; i < number; ++i) made.push_back(k_.regs(type_, units_.sums));
+  return made;
+}
 
 void StreamSums::clear(const Unit& sums) {
   for (const Reg& sum : sums) k_.emit("mov." + std::string(bits_.name), sum, 0);
@@ -168,59 +181,52 @@ StreamSums::Slice StreamSums::slice(const SharedTile& tile, Reg rows) {
   return {begin, k_.max(begin, end)};
 }
 
-// All parts of the first unit, then those of the next one, as one sequence: many are read at once.
 void StreamSums::add_up(const SharedTile& tile, const Slice& slice) {
   k_.comment("stream-K: add up this block's slice of the tile, in the order of k");
   const Reg from = k_.mad_wide(slice.begin, units_.bytes, slot(tile.first, tile.tile));
-  const Reg to = k_.mov(u32, own_), part_read = k_.mov(u32, 0), part_added = k_.mov(u32, 0);
-  const Unit sums = make_unit();
-  clear(sums);
-  std::vector<Unit> parts;
-  for (int i = 0; i < kInFlight; ++i) parts.push_back(make_unit());
-  const Reg total = k_.mul(k_.sub(slice.end, slice.begin), tile.parts);
-  k_.for_(0, total, kInFlight, [&](Reg i) {
+  const Reg to = k_.mov(u32, own_);
+  const std::vector<Unit> sums = make_units(plan_.units_at_once);
+  k_.for_(slice.begin, slice.end, plan_.units_at_once, [&](Reg unit) {
     k_.pragma("\"nounroll\"");
-    const Reg left = k_.sub(total, i);
-    read(tile, parts, left, from, part_read);
-    add(tile, parts, left, sums, to, part_added);
+    for (const Unit& one : sums) clear(one);
+    const Reg left = k_.sub(slice.end, unit);
+    add_parts(tile, sums, left, from);
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      k_.guarded(k_.gt(left, i), [&] {
+        k_.emit(opcode("st.shared."), k_.at(to, static_cast<int>(i) * units_.bytes), sums[i]);
+      });
+    const int moved = plan_.units_at_once * units_.bytes;
+    k_.emit("add.u32", to, to, moved);
+    k_.emit("add.u64", from, from, moved);
   });
 }
 
-void StreamSums::read(const SharedTile& tile, const std::vector<Unit>& into, Reg left, Reg from, Reg part) {
-  const std::uint32_t part_bytes = plan_.slot_bytes * static_cast<std::uint32_t>(c_.sharing());
-  const Reg parts = k_.mul_wide(k_.sub(tile.parts, 1), part_bytes);
-  const Reg to_next_unit = k_.sub(units_.bytes, parts), to_next_part = k_.mov(u64, part_bytes);
-  for (std::size_t i = 0; i < into.size(); ++i) {
-    k_.guarded(k_.gt(left, i), [&] { k_.emit(opcode("ld.global."), into[i], k_.at(from)); });
-    const Reg ended = ends(tile, part);
-    k_.emit("add.u64", from, from, k_.select(ended, to_next_unit, to_next_part));
-    advance(part, ended);
-  }
-}
-
-void StreamSums::add(const SharedTile& tile, const std::vector<Unit>& read, Reg left, const Unit& sums,
-                     Reg to, Reg part) {
-  for (std::size_t i = 0; i < read.size(); ++i) {
-    const Reg inside = k_.gt(left, i), ended = ends(tile, part), complete = k_.and_(inside, ended);
-    k_.guarded(inside, [&] {
-      for (std::size_t j = 0; j < sums.size(); ++j)
-        k_.emit("add." + std::string(type_.name), sums[j], sums[j], read[i][j]);
+void StreamSums::add_parts(const SharedTile& tile, const std::vector<Unit>& sums, Reg units_left, Reg from) {
+  const int parts = plan_.parts_at_once;
+  const auto part_bytes = static_cast<std::int64_t>(plan_.slot_bytes) * c_.sharing();
+  const std::vector<Unit> read = make_units(static_cast<int>(sums.size()) * parts);
+  const Reg at = k_.mov(u64, from);
+  k_.for_(0, tile.parts, parts, [&](Reg part) {
+    k_.pragma("\"nounroll\"");
+    const Reg left = k_.sub(tile.parts, part);
+    const auto for_each = [&](const std::function<void(int unit, int part, const Unit& read)>& body) {
+      for (int i = 0; i < static_cast<int>(read.size()); ++i) {
+        const int unit = i / parts, number = i % parts;
+        const Reg there = k_.gt(left, number);
+        k_.guarded(unit == 0 ? there : k_.and_(there, k_.gt(units_left, unit)),
+                   [&] { body(unit, number, read[static_cast<std::size_t>(i)]); });
+      }
+    };
+    for_each([&](int unit, int number, const Unit& into) {
+      k_.emit(opcode("ld.global."), into, k_.at(at, unit * units_.bytes + number * part_bytes));
     });
-    k_.guarded(complete, [&] {
-      k_.emit(opcode("st.shared."), k_.at(to), sums);
-      clear(sums);
-      k_.emit("add.u32", to, to, units_.bytes);
+    for_each([&](int unit, int, const Unit& one) {
+      const Unit& to = sums[static_cast<std::size_t>(unit)];
+      for (std::size_t j = 0; j < to.size(); ++j)
+        k_.emit("add." + std::string(type_.name), to[j], to[j], one[j]);
     });
-    advance(part, ended);
-  }
-}
-
-// Whether it is the last one of a unit.
-Reg StreamSums::ends(const SharedTile& tile, Reg part) { return k_.eq(k_.add(part, 1), tile.parts); }
-
-void StreamSums::advance(Reg part, Reg ends) {
-  k_.emit("add.u32", part, part, 1);
-  k_.emit("selp.b32", part, 0, part, ends);
+    k_.emit("add.u64", at, at, parts * part_bytes);
+  });
 }
 
 void StreamSums::add(const SharedTile& tile, Reg rows,
@@ -231,7 +237,7 @@ void StreamSums::add(const SharedTile& tile, Reg rows,
   k_.comment("stream-K: store it");
   k_.for_(slice.begin, slice.end, 1, [&](Reg unit) {
     k_.pragma("\"nounroll\"");
-    const Unit sums = make_unit();
+    const Unit sums = make_units(1).front();
     k_.emit(opcode("ld.shared."), sums, k_.at(k_.fma(k_.sub(unit, slice.begin), units_.bytes, own_)));
     const Reg down = k_.div(unit, units_.across), across = k_.rem(unit, units_.across);
     store({{sums}}, k_.mul(down, units_.rows), k_.mul(across, kUnitColumns));

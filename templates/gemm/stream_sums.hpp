@@ -31,8 +31,9 @@ struct StreamPlan {
   std::uint32_t blocks = 0;    ///< of the grid, at most; whole clusters
   std::uint64_t counters = 0;  ///< where those of tiles begin
   std::uint64_t slots = 0;     ///< where sums begin; those of tile, or pair, t by block, or cluster, b: t + b
-  std::uint32_t slot_bytes = 0;       ///< the sums of a tile
-  std::uint64_t workspace_bytes = 0;  ///< in all
+  std::uint32_t slot_bytes = 0;              ///< the sums of a tile
+  std::uint64_t workspace_bytes = 0;         ///< in all
+  int parts_at_once = 1, units_at_once = 1;  ///< of a slice: that are read before the first is added
 };
 
 /// Steps of k, of all tiles.
@@ -87,12 +88,8 @@ class StreamSums {
   void await(const SharedTile& tile);
   Slice slice(const SharedTile& tile, Reg rows);
   void add_up(const SharedTile& tile, const Slice& slice);
-  void read(const SharedTile& tile, const std::vector<Unit>& into, Reg left, Reg from, Reg part);
-  void add(const SharedTile& tile, const std::vector<Unit>& read, Reg left, const Unit& sums, Reg to,
-           Reg part);
-  Reg ends(const SharedTile& tile, Reg part);
-  void advance(Reg part, Reg ends);
-  Unit make_unit();
+  void add_parts(const SharedTile& tile, const std::vector<Unit>& sums, Reg units_left, Reg from);
+  std::vector<Unit> make_units(int number);
   void clear(const Unit& sums);
   std::string opcode(std::string_view start) const;
   void meet();
