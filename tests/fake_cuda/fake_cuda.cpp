@@ -136,12 +136,17 @@ CUresult cuFuncGetParamInfo(CUfunction, std::size_t index, std::size_t* offset, 
   return CUDA_SUCCESS;
 }
 
-CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction, void**, void** extra) {
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction, void** single, void** extra) {
   if (const CUresult result = in_context("cuLaunchKernelEx")) return result;
   FakeCuda::Launch launch{*config, {config->attrs, config->attrs + config->numAttrs}, {}};
   if (extra != nullptr) {
     const auto* bytes = static_cast<const std::byte*>(extra[1]);
     launch.parameters.assign(bytes, bytes + *static_cast<const std::size_t*>(extra[3]));
+  }
+  for (std::size_t i = 0; single != nullptr && i < fake().parameters.size(); ++i) {
+    const auto [offset, size] = fake().parameters[i];
+    launch.parameters.resize(offset + size);
+    std::memcpy(launch.parameters.data() + offset, single[i], size);
   }
   return fake().launches.push_back(launch), CUDA_SUCCESS;
 }

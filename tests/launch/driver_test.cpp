@@ -86,6 +86,7 @@ TEST_CASE("clusters, dependent and cooperative launches become attributes") {
          cluster->value.clusterDim.z == 1));
   CHECK(dependent->value.programmaticStreamSerializationAllowed == 1);
   CHECK(cooperative->value.cooperative == 1);
+  CHECK(std::ranges::equal(launch.parameters, f.arguments().bytes()));
 }
 
 TEST_CASE("a kernel is opted in for shared memory above 48 KB and clusters above 8, once") {
