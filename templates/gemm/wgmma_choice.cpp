@@ -17,7 +17,8 @@ constexpr double kClusterSms = 96;
 constexpr int kRowBytes = 128;         // of a tile of A: the longest swizzled row
 constexpr double kCopiedBytes = 56;    // a clock, that an SM gets from L2 when all ask
 constexpr double kMemoryBytes = 18;    // a clock of an SM, that all get from memory
-constexpr double kAgainBytes = 100;    // a clock of an SM, that come from L2 once more
+constexpr double kAgainBytes = 100;    // a clock of an SM, that come from L2 once more,
+constexpr double kHotBytes = 8 << 20;  // of an operand that is larger
 constexpr double kOwnLoads = 1.1;      // times as long where a warp that multiplies starts the copies too
 constexpr double kTakenBytes = 64;     // a clock, that an SM takes, its own copies and another block's
 constexpr double kTileClocks = 1000;   // before the first product of a block's tile and after its last
@@ -80,6 +81,11 @@ double beside(double clocks, double others) {
   return std::max(clocks, others) + std::min(clocks, others) / 8;
 }
 
+/// What comes from L2 once more, of an operand of so many bytes, in so many stages of all tiles.
+double read_again(const OperandTile& tile, double bytes, double stages) {
+  return bytes <= kHotBytes ? 0 : std::max(0.0, stages * tile.bytes() / tile.sharing() - bytes);
+}
+
 double estimate(const Target& target, const Problem& p, const Config& c) {
   const WgmmaPlan plan(target.info(), p, c);
   const double blocks = tiles_of(p, c) * c.split;
@@ -103,8 +109,11 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double step = (std::max(products + promotion / c.k_steps(), copies) + releases / c.k_steps()) /
                       hidden * (c.loading_warp() ? 1 : kOwnLoads);
   const double memory = input_bytes(p) / kWgmmaSms / kMemoryBytes;
-  const double all_brought = brought * tiles_of(p, c) * std::ceil(double(p.k) / c.tile_k);
-  const double again = std::max(0.0, all_brought - input_bytes(p)) / kWgmmaSms / kAgainBytes;
+  const double stages = stream_steps(p, c), bytes_of_a = double(p.m) * p.k * p.a.type.bytes(),
+               bytes_of_b = double(p.n) * p.k * p.b.type.bytes();
+  const double again =
+      (read_again(plan.a, bytes_of_a * p.batch, stages) + read_again(plan.b, bytes_of_b * p.batch, stages)) /
+      kWgmmaSms / kAgainBytes;
   const auto beside_memory = [&](double clocks) { return std::max(beside(clocks, memory), memory + again); };
   const double begin_and_end = pairing + packing_clocks(plan.pack);
   if (c.stream_k) {
@@ -193,8 +202,7 @@ std::vector<Config> wgmma_configs(const ParameterSpace& space, const Target& tar
   if (!given.contains("swap") && problem.m <= kFewRows) offer_too(&Config::swap);
   if (!given.contains("stream_k") && problem.groups == GemmGroups::none) offer_too(&Config::stream_k);
   ScoredConfigs scored;
-  for (const Config& one : bases)
-    append_configs(space, target, seen_by(one, problem), given, one, scored);
+  for (const Config& one : bases) append_configs(space, target, seen_by(one, problem), given, one, scored);
   std::stable_sort(scored.begin(), scored.end(),
                    [](const auto& x, const auto& y) { return x.first < y.first; });
   std::vector<Config> configs;
