@@ -13,10 +13,10 @@ namespace {
 constexpr double kMostBlocks = 192;  // SMs of the largest chip
 constexpr double kLeastSteps = 4;    // of a block: fewer are not worth its part of the sums
 constexpr int kMostMoved = 16;       // bytes, by a thread at once
+constexpr int kUnitRegisters = kMostMoved / 4;
 constexpr int kUnitColumns = 8;
-constexpr int kFewThreads = 320;  // of a block, that have registers for
-constexpr int kUnitsOfFew = 33;   // so many units at once, sums and what is read;
-constexpr int kUnitsOfMany = 17;  // and so many, if there are more
+constexpr int kMostUnits = 33;    // at once: sums, and what is read to be added to them
+constexpr int kBesideUnits = 72;  // registers of a thread that hold none
 constexpr int kMostParts = 32;    // read at once
 constexpr std::uint64_t kAligned = 256;
 
@@ -30,6 +30,9 @@ Together together(const Config& c) {
   if (c.strategy == Strategy::wgmma) return {kGroupThreads, kWgmmaRows, c.group_m()};
   return {32, c.mma_m, c.warp_m()};
 }
+
+/// Where one block has an SM for itself, whose registers are in four parts.
+int registers_of_thread(const Config& c) { return 512 / ((c.threads() / 32 + 3) / 4); }
 
 std::uint32_t whole_clusters(double blocks, const Config& c) {
   const double clusters = std::min(blocks, kMostBlocks) / c.sharing();
@@ -66,7 +69,7 @@ StreamPlan::StreamPlan(const Problem& p, const Config& c, std::uint64_t at)
   workspace_bytes = aligned(slots + (blocks + shared_tiles) * slot_bytes);
   const double parts = std::min(blocks, kWgmmaSms) / tiles_of(p, c);
   for (parts_at_once = 2; parts_at_once < std::min<double>(parts, kMostParts);) parts_at_once *= 2;
-  const int at_once = c.threads() <= kFewThreads ? kUnitsOfFew : kUnitsOfMany;
+  const int at_once = std::min(kMostUnits, (registers_of_thread(c) - kBesideUnits) / kUnitRegisters);
   parts_at_once = std::min(parts_at_once, at_once - 1);
   units_at_once = at_once / (parts_at_once + 1);
 }
