@@ -230,6 +230,10 @@ OperandPlan plan_b(const Problem& p, const Config& c) {
           .whole_k = c.bake != Bake::none && whole(p.k, c.tile_k)};
 }
 
+bool offers_shared_steps(const Problem& p, const Settings& given) {
+  return !given.contains("stream_k") && p.m > kFewRows && shares_steps(p);
+}
+
 int shared_bytes(const Target& target, const Problem& problem, const Config& config) {
   if (config.strategy == Strategy::wgmma) return WgmmaPlan(target.info(), problem, config).shared_bytes;
   const int pipeline = config.stages * tile_bytes(problem, config);
@@ -306,7 +310,6 @@ Config partial_config(const Config& base, const Settings& words) {
   c.warps_m = c.warps_n = 1;
   c.stages = 2;
   c.split = 1;
-  c.stream_k = false;
   read_words(c, words);
   return c;
 }
@@ -352,7 +355,8 @@ std::vector<Config> admissible_configs(const ParameterSpace& space, const Target
   };
   const bool open_epilogue = !given.contains("epilogue"), open_prefetch = !given.contains("prefetch"),
              open_static = !given.contains("static");
-  Walk(space, target, problem, given, kMmaAxes).run(base, [&](Config c) {
+  const Walk walk(space, target, problem, given, kMmaAxes);
+  const auto visit = [&](Config c) {
     // Large warp tiles leave room for few warps, which must hide their latency themselves.
     if (open_prefetch) c.across_tiles = c.warp_m() * c.warp_n() >= 64 * 32;
     if (open_static) c.bake = divides(problem, c) ? Bake::mnk : Bake::none;
@@ -360,7 +364,13 @@ std::vector<Config> admissible_configs(const ParameterSpace& space, const Target
     if (consider(c) || !c.staged || !open_epilogue) return;
     c.staged = false;
     consider(c);
-  });
+  };
+  walk.run(base, visit);
+  if (offers_shared_steps(problem, given)) {
+    Config sharing = base;
+    sharing.stream_k = true;
+    walk.run(sharing, visit);
+  }
   std::stable_sort(scored.begin(), scored.end(),
                    [](const Scored& x, const Scored& y) { return x.time < y.time; });
   std::vector<Config> configs;

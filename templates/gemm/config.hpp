@@ -84,6 +84,9 @@ Problem seen_by(const Config& config, const Problem& problem);
 /// Rows of D that are few: where it is worth looking whether to swap.
 inline constexpr std::uint32_t kFewRows = 64;
 
+/// Whether blocks that share all steps of k (stream_k) are looked at unasked.
+bool offers_shared_steps(const Problem& problem, const Settings& given);
+
 /// A or B as the configuration divides it: extents along m or n.
 struct OperandPlan {
   std::string_view name;  ///< as the mma calls it

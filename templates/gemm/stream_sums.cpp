@@ -15,6 +15,7 @@ constexpr double kLeastSteps = 4;    // of a block: fewer are not worth its part
 constexpr int kMostMoved = 16;       // bytes, by a thread at once
 constexpr int kUnitRegisters = kMostMoved / 4;
 constexpr int kUnitColumns = 8;
+constexpr double kTypicalTile = 128, kDeepBytes = 1 << 14;
 constexpr int kMostUnits = 33;    // at once: sums, and what is read to be added to them
 constexpr int kBesideUnits = 72;  // registers of a thread that hold none
 constexpr int kMostParts = 32;    // read at once
@@ -40,6 +41,11 @@ std::uint32_t whole_clusters(double blocks, const Config& c) {
 }
 
 }  // namespace
+
+bool shares_steps(const Problem& p) {
+  const double tiles = std::ceil(p.m / kTypicalTile) * std::ceil(p.n / kTypicalTile) * p.batch;
+  return p.groups == GemmGroups::none && tiles < kWgmmaSms && double(p.k) * p.a.type.bytes() >= kDeepBytes;
+}
 
 double stream_steps(const Problem& p, const Config& c) {
   return tiles_of(p, c) * std::ceil(double(p.k) / c.tile_k);

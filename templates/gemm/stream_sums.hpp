@@ -36,6 +36,8 @@ struct StreamPlan {
   int parts_at_once = 1, units_at_once = 1;  ///< of a slice: that are read before the first is added
 };
 
+/// Whether stream-K may pay: tiles are few and k is deep.
+bool shares_steps(const Problem& problem);
 /// Steps of k, of all tiles.
 double stream_steps(const Problem& problem, const Config& config);
 /// What parts of a tile are dealt out in: the sums that a thread moves at once, which with those of its warp,

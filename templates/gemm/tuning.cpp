@@ -90,6 +90,8 @@ std::vector<std::string> values_of(const TemplateParameter& parameter, const std
   if (parameter.name == "mma") return shapes;
   if (parameter.name == "strategy" && !wgmma) return {"mma"};
   if (parameter.name == "swap" && (!wgmma || p.m > kFewRows)) return {"no"};
+  if (parameter.name == "stream_k" && !shares_steps(p)) return {"no"};
+  if (parameter.name == "loads") return {"warp"};  // the other one has won nowhere
   return parameter.values;
 }
 

@@ -34,8 +34,8 @@ constexpr double kReleaseClocks = 4;   // of a reader that releases a stage in a
 constexpr int kHiddenReaders = 2;      // of which such releases cost nothing
 constexpr double kMeetClocks = 10000;  // of a split: so many that it is chosen only where it won on an H200
 constexpr double kSummedBytes = 32;    // a clock, of other blocks' sums
-constexpr double kShareClocks = 3000;  // of blocks that share tiles, to wait for each other
-constexpr double kSharedBytes = 14;    // a clock, of sums in the workspace
+constexpr double kShareClocks = 2000;  // of blocks that share tiles, to wait for each other
+constexpr double kSharedBytes = 20;    // a clock, of sums in the workspace
 
 // Bytes of a row of D that a lane stores at once, at most.
 int result_unit(const Problem& p, const Config& c) {
@@ -81,6 +81,12 @@ double beside(double clocks, double others) {
   return std::max(clocks, others) + std::min(clocks, others) / 8;
 }
 
+/// What part of tiles lies outside of a matrix: zeros, which do not come any faster than elements.
+double rows_outside(std::uint32_t extent, int tile) {
+  const double tiles = std::ceil(double(extent) / tile);
+  return 1 - extent / (tiles * tile);
+}
+
 /// What comes from L2 once more, of an operand of so many bytes, in so many stages of all tiles.
 double read_again(const OperandTile& tile, double bytes, double stages) {
   return bytes <= kHotBytes ? 0 : std::max(0.0, stages * tile.bytes() / tile.sharing() - bytes);
@@ -95,8 +101,12 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double promotion = plan.promotes ? c.group_m() * c.group_n() / kGroupThreads / c.groups() : 0;
   const double brought =
       double(plan.a.bytes()) / plan.a.sharing() + double(plan.b.bytes()) / plan.b.sharing();
+  const double outside =
+      rows_outside(p.m, c.tile_m) * plan.a.bytes() + rows_outside(p.n, c.tile_n) * plan.b.bytes();
   const double copies =
-      std::max(brought / kCopiedBytes, double(plan.a.bytes() + plan.b.bytes()) / kTakenBytes) / c.k_steps();
+      (std::max(brought / kCopiedBytes, double(plan.a.bytes() + plan.b.bytes()) / kTakenBytes) +
+       outside / kTakenBytes) /
+      c.k_steps();
   const double bytes = double(c.tile_m) * c.tile_n * p.d.type.bytes();
   const int unit = result_unit(p, c);
   const double result = c.staged ? stored_clocks(plan, c.groups(), unit, bytes) : direct_clocks(unit, bytes);
@@ -200,7 +210,7 @@ std::vector<Config> wgmma_configs(const ParameterSpace& space, const Target& tar
     }
   };
   if (!given.contains("swap") && problem.m <= kFewRows) offer_too(&Config::swap);
-  if (!given.contains("stream_k") && problem.groups == GemmGroups::none) offer_too(&Config::stream_k);
+  if (offers_shared_steps(problem, given)) offer_too(&Config::stream_k);
   ScoredConfigs scored;
   for (const Config& one : bases) append_configs(space, target, seen_by(one, problem), given, one, scored);
   std::stable_sort(scored.begin(), scored.end(),

@@ -9,6 +9,8 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
+constexpr int kOfPortions = 16;       // and with stream_k, where D is a function of the sums
+constexpr int kOfRows = 32;           // and where D is stored row by row, in 4 bytes, beside C
 constexpr int kOfOthers = 32;         // and with `split` those that another block's sums are read to
 constexpr int kLeastColumns = 8;      // of a wgmma, and of a slice of D
 constexpr int kPatternRows = 8;       // of a swizzle
@@ -136,6 +138,22 @@ std::vector<Rule> wgmma_rules() {
        {"tile_m", "tile_n", "warps_m", "warps_n", "schedule"},
        [](const Target& target, const Problem& p, const Config& c) {
          return c.turns() == 1 || sum_registers(p, c) + kBesideSums <= registers_with(1, target.info(), c);
+       }},
+      {"the accumulators leave no registers for what D is of sums of parts of tiles (stream_k)",
+       {"tile_m", "tile_n", "warps_m", "warps_n", "stream_k"},
+       [](const Target& target, const Problem& p, const Config& c) {
+         return !c.stream_k || (p.function.none() && !p.reads_c()) ||
+                sum_registers(p, c) + kBesideSums + kOfPortions <=
+                    registers_with(1, target.info(), of_one_turn(c));
+       }},
+      {"the accumulators leave no registers for C, where a staged D is stored row by row: its rows do not "
+       "begin "
+       "and end at multiples of 16 bytes",
+       {"tile_m", "tile_n", "warps_m", "warps_n", "epilogue"},
+       [](const Target& target, const Problem& p, const Config& c) {
+         return !c.staged || !p.reads_c() || p.d.type.bytes() < 4 || alignment(p.d, p.n, true) == 16 ||
+                sum_registers(p, c) + kBesideSums + kOfRows <=
+                    registers_with(1, target.info(), of_one_turn(c));
        }},
       {"the accumulators leave no registers for the sums of the other blocks that split k",
        {"tile_m", "tile_n", "warps_m", "warps_n", "split"},
