@@ -6,6 +6,7 @@
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "gemm/executor.hpp"
@@ -282,20 +283,33 @@ TEST_CASE("a Gemm of shared tiles is launched again, on its own workspace and on
         gemm(executor(), {.m = 60, .n = 136, .k = 712, .a = bf16}, with(config, {{"stream_k", "yes"}})));
 }
 
-// Its blocks wait for each other, which is for whoever launches to allow.
-TEST_CASE("stream-K is listed for the asking only, and what the tuner tries", "[gemm]") {
-  const Settings problem = gemm_template().problem(with(shape(256, 256, 65536), {{"a", "bf16"}}));
+TEST_CASE("stream-K is looked at where tiles are few and k is deep, with few rows by the tuner only",
+          "[gemm]") {
+  using Values = std::vector<std::string>;
+  const std::tuple<Settings, Values, Values> problems[] = {
+      {shape(256, 256, 65536), {"no", "yes"}, {"no", "yes"}},
+      {shape(256, 256, 512), {"no"}, {"no"}},
+      {shape(8192, 8192, 65536), {"no"}, {"no"}},
+      {shape(40, 256, 65536), {"no"}, {"no", "yes"}},
+  };
   const Target target("sm_90a");
-  for (const char* asked : {"no", "yes"}) {
-    const Settings given = asked[0] == 'y' ? Settings{{"stream_k", "yes"}} : Settings{};
-    const auto found = gemm_template().candidates(executor().specs(), target, problem, given);
-    REQUIRE(!found.empty());
-    for (const Settings& config : found) CHECK(config.at("stream_k") == asked);
-  }
-  const tune::Space space = gemm_template().tuning_space(executor().specs(), target, problem);
-  const auto word = std::ranges::find(space.parameters, "stream_k", &tune::Parameter::name);
-  REQUIRE(word != space.parameters.end());
-  CHECK(word->values == std::vector<std::string>{"no", "yes"});
+  for (const auto& [sizes, unasked, searched] : problems)
+    for (const char* a : {"bf16", "f64"}) {
+      const Settings problem = gemm_template().problem(with(sizes, {{"a", a}}));
+      INFO(words(problem));
+      const auto found = [&](const Settings& given) {
+        std::set<std::string> values;
+        for (const Settings& config : gemm_template().candidates(executor().specs(), target, problem, given))
+          values.insert(config.at("stream_k"));
+        return Values(values.begin(), values.end());
+      };
+      CHECK(found({}) == unasked);
+      CHECK(found({{"stream_k", "yes"}}) == Values{"yes"});
+      const tune::Space space = gemm_template().tuning_space(executor().specs(), target, problem);
+      const auto word = std::ranges::find(space.parameters, "stream_k", &tune::Parameter::name);
+      REQUIRE(word != space.parameters.end());
+      CHECK(word->values == searched);
+    }
 }
 
 TEST_CASE("stream-K says where it cannot be", "[gemm]") {

@@ -187,6 +187,15 @@ TEST_CASE("links of wgmma kernels that share the steps of k of all tiles do not 
     check_link(test::with(sizes, odd), config);
 }
 
+TEST_CASE("links of wgmma kernels that store D row by row beside C do not spill either", "[gemm]") {
+  const Settings problem{{"m", "512"}, {"n", "362"}, {"k", "4096"}, {"a", "bf16"}, {"beta", "2"}};
+  const Settings staged{{"strategy", "wgmma"}, {"epilogue", "staged"}};
+  check_link(problem, test::with(staged, {{"tile_m", "256"}, {"tile_n", "96"}, {"warps_m", "8"}}));
+  check_link(problem, test::with(staged, {{"tile_m", "128"}, {"tile_n", "192"}, {"warps_m", "8"}}));
+  check_link(test::with(problem, {{"n", "364"}}),
+             test::with(staged, {{"tile_m", "256"}, {"tile_n", "128"}, {"warps_m", "8"}}));
+}
+
 TEST_CASE("links of wgmma kernels that swap A and B do not spill either", "[gemm]") {
   const auto tiles = [](const char* m, const char* n, const char* warps_m, const char* split) {
     return Settings{{"swap", "yes"}, {"tile_m", m}, {"tile_n", n}, {"warps_m", warps_m}, {"split", split}};
