@@ -9,7 +9,7 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-constexpr int kOfPortions = 16;       // and with stream_k, where D is a function of the sums
+constexpr int kOfFunctions = 12;      // and with stream_k, where D is a function of the sums
 constexpr int kOfRows = 32;           // and where D is stored row by row, in 4 bytes, beside C
 constexpr int kOfOthers = 32;         // and with `split` those that another block's sums are read to
 constexpr int kLeastColumns = 8;      // of a wgmma, and of a slice of D
@@ -142,8 +142,8 @@ std::vector<Rule> wgmma_rules() {
       {"the accumulators leave no registers for what D is of sums of parts of tiles (stream_k)",
        {"tile_m", "tile_n", "warps_m", "warps_n", "stream_k"},
        [](const Target& target, const Problem& p, const Config& c) {
-         return !c.stream_k || (p.function.none() && !p.reads_c()) ||
-                sum_registers(p, c) + kBesideSums + kOfPortions <=
+         return !c.stream_k || ((p.function.none() || p.function.by_block()) && !p.reads_c()) ||
+                sum_registers(p, c) + kBesideSums + kOfFunctions <=
                     registers_with(1, target.info(), of_one_turn(c));
        }},
       {"the accumulators leave no registers for C, where a staged D is stored row by row: its rows do not "
