@@ -239,16 +239,15 @@ TEST_CASE("tiles shared with mma.sync have functions, batches, scales of blocks"
 }
 
 TEST_CASE("clusters of two share the steps of k of pairs of tiles", "[gemm]") {
-  for (const char* shared : {"a", "b"})
-    for (const char* epilogue : {"staged", "direct"})
-      for (const auto& [m, n] : {std::pair{128, 64}, {72, 40}, {136, 104}, {200, 136}})
-        check(with(shape(m, n, 712), {{"a", "bf16"}, {"beta", "2"}}),
-              with(pairs(shared), {{"epilogue", epilogue}}), {2, 4, 6, 7, 14});
+  for (const auto& [shared, epilogue] : {std::pair{"a", "staged"}, {"b", "direct"}})
+    for (const auto& [m, n] : {std::pair{72, 40}, {136, 104}})
+      check(with(shape(m, n, 456), {{"a", "bf16"}, {"beta", "2"}}),
+            with(pairs(shared), {{"epilogue", epilogue}}), {4, 7, 14});
   for (const char* shared : {"a", "b"}) {
     for (const WgmmaTypes& types : kWgmmaTypes)
-      check(with(shape(136, 80, 784), {{"a", types.a}, {"b", types.b}, {"d", types.d.back()}}),
+      check(with(shape(136, 80, 400), {{"a", types.a}, {"b", types.b}, {"d", types.d.back()}}),
             pairs(shared, 64, 48), {5, 6});
-    check(with(shape(72, 40, 1992), {{"a", "f16"}}), pairs(shared), {1, 2, 3, 4, 6, 9, 14, 22, 100});
+    check(with(shape(72, 40, 1992), {{"a", "f16"}}), pairs(shared), {1, 3, 6, 22, 100});
     check(with(shape(72, 40, 40), {{"a", "f16"}}), pairs(shared), {1, 4, 100});
     check(with(shape(300, 264, 136), {{"a", "bf16"}, {"beta", "2"}}),
           with(pairs(shared, 64, 64), {{"raster", "2"}, {"stages", "3"}}), {2, 4, 6, 14});
@@ -258,10 +257,9 @@ TEST_CASE("clusters of two share the steps of k of pairs of tiles", "[gemm]") {
 TEST_CASE("pairs of tiles that are shared, by warpgroups of every kind, in every layout", "[gemm]") {
   for (const auto& [m, n, warps_m, warps_n] :
        {std::array{128, 64, 8, 1}, {128, 64, 4, 2}, {256, 32, 8, 1}, {128, 256, 8, 1}})
-    for (const char* shared : {"a", "b"})
-      for (const char* layout : {"row", "col"})
-        check(with(shape(264, 264, 456), {{"a", "bf16"}, {"a_layout", layout}, {"b_layout", layout}}),
-              pairs(shared, m, n, warps_m, warps_n), {4, 10});
+    for (const auto& [shared, layout] : {std::pair{"a", "row"}, {"b", "col"}})
+      check(with(shape(264, 264, 328), {{"a", "bf16"}, {"a_layout", layout}, {"b_layout", layout}}),
+            pairs(shared, m, n, warps_m, warps_n), {10});
 }
 
 TEST_CASE("pairs of tiles that are shared have batches, packed rows, promoted sums, scales", "[gemm]") {
