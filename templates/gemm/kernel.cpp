@@ -8,7 +8,7 @@
 #include "copy.hpp"
 #include "epilogue.hpp"
 #include "fragments.hpp"
-#include "launch.hpp"
+#include "mma_launch.hpp"
 #include "scheduler.hpp"
 #include "stream_sums.hpp"
 #include "tile.hpp"
@@ -29,12 +29,6 @@ struct Work {
   Reg a, b;          // addresses of the first elements
   Reg begin, depth;  // of k
 };
-
-/// The matrices of batches, which are all found by pointer.
-std::vector<std::string_view> pointers(const Problem& p) {
-  return p.reads_c() ? std::vector<std::string_view>{"a", "b", "c", "d"}
-                     : std::vector<std::string_view>{"a", "b", "d"};
-}
 
 class Generator {
  public:
@@ -372,30 +366,6 @@ class Generator {
   std::optional<BlockScales> scales_;
 };
 
-LaunchPlan launch_plan(const Target& target, const Problem& p, const Config& c,
-                       const std::optional<StreamPlan>& stream) {
-  LaunchPlan launch = tile_grid(p, c);
-  if (stream) {
-    launch.grid[0] = stream->blocks;
-    launch.blocks_per_sm = 1;
-    launch.cooperative = true;
-    launch.workspace_bytes = stream->workspace_bytes;
-  }
-  launch.shared_bytes = static_cast<std::uint32_t>(shared_bytes(target, p, c));
-  LaunchArgumentList add{p, launch.arguments};
-  add.size("m", p.m), add.size("n", p.n), add.size("k", p.k);
-  add.pointer("a"), add.pointer("b");
-  if (stream) add.pointer(kWorkspace);
-  if (p.reads_c()) add.pointer("c");
-  add.pointer("d");
-  add.size("lda", p.a.ld), add.size("ldb", p.b.ld);
-  if (p.reads_c()) add.size("ldc", p.c.ld);
-  add.size("ldd", p.d.ld);
-  add_function_arguments(add, p);
-  add_batch_arguments(add, pointers(p));
-  return launch;
-}
-
 }  // namespace
 
 Emitted emit_kernel(std::shared_ptr<const Specs> specs, const Target& target, const Problem& problem,
@@ -403,7 +373,7 @@ Emitted emit_kernel(std::shared_ptr<const Specs> specs, const Target& target, co
   if (config.strategy == Strategy::wgmma) return emit_wgmma_kernel(std::move(specs), target, problem, config);
   std::optional<StreamPlan> stream;
   if (config.stream_k) stream.emplace(problem, config, 0);
-  const LaunchPlan launch = launch_plan(target, problem, config, stream);
+  const LaunchPlan launch = mma_launch(target, problem, config, stream);
   return {Generator(std::move(specs), target, problem, config, stream, launch.shared_bytes).run(), launch};
 }
 

@@ -9,9 +9,11 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-constexpr int kOfFunctions = 12;      // and with stream_k, where D is a function of the sums
-constexpr int kOfRows = 32;           // and where D is stored row by row, in 4 bytes, beside C
-constexpr int kOfOthers = 32;         // and with `split` those that another block's sums are read to
+// Registers of a thread beside those of sums and kBesideSums:
+constexpr int kOfFunctions = 12;  // with stream_k, where D is a function of the sums
+constexpr int kOfRows = 32;       // where D is stored row by row, in 4 bytes, beside C
+constexpr int kOfOthers = 32;     // with `split`, that another block's sums are read to
+
 constexpr int kLeastColumns = 8;      // of a wgmma, and of a slice of D
 constexpr int kPatternRows = 8;       // of a swizzle
 constexpr int kLongestBox = 256;      // elements that a tensor copy moves along one dimension
@@ -147,8 +149,7 @@ std::vector<Rule> wgmma_rules() {
                     registers_with(1, target.info(), of_one_turn(c));
        }},
       {"the accumulators leave no registers for C, where a staged D is stored row by row: its rows do not "
-       "begin "
-       "and end at multiples of 16 bytes",
+       "begin and end at multiples of 16 bytes",
        {"tile_m", "tile_n", "warps_m", "warps_n", "epilogue"},
        [](const Target& target, const Problem& p, const Config& c) {
          return !c.staged || !p.reads_c() || p.d.type.bytes() < 4 || alignment(p.d, p.n, true) == 16 ||
