@@ -12,9 +12,8 @@ constexpr std::uint32_t kLine =
     128;                   // bytes that packed rows begin at multiples of: a box reads no line in vain
 constexpr int kWords = 4;  // of a unit
 constexpr std::uint32_t kUnitsOfLane = 8, kUnitsOfRound = 32 * kUnitsOfLane;
-constexpr std::uint32_t kPieces = 2048, kMostRounds = 8;  // enough for all warps, and not too many to count
-constexpr int kTaken = 0, kDone = 4, kGone = 8;           // the counters in the workspace
-constexpr std::uint64_t kCounters = 256;                  // bytes for them, and what matrices are aligned to
+constexpr std::uint32_t kPieces = 2048, kMostRounds = 8;  // enough for all warps
+constexpr std::uint64_t kCounter = 256;                   // bytes for it, and what matrices are aligned to
 
 std::uint64_t rounded_up(std::uint64_t x, std::uint64_t to) { return (x + to - 1) / to * to; }
 
@@ -35,7 +34,7 @@ std::uint64_t size(const PackSource& source) {
 
 bool takes_tensor_copies(const Matrix& matrix) { return alignment(matrix, false) == kUnit; }
 
-PackPlan::PackPlan(const Problem& p) : operands_{{{.matrix = p.a}, {.matrix = p.b}}}, bytes_(kCounters) {
+PackPlan::PackPlan(const Problem& p) : operands_{{{.matrix = p.a}, {.matrix = p.b}}}, bytes_(kCounter) {
   for (PackedMatrix& one : operands_) {
     const bool several = one.matrix.stride > 0;
     if (several) one.batches = p.batch;
@@ -46,7 +45,7 @@ PackPlan::PackPlan(const Problem& p) : operands_{{{.matrix = p.a}, {.matrix = p.
     one.matrix.ld = length / static_cast<std::uint64_t>(one.matrix.type.bytes());
     if (several) one.matrix.stride = one.matrix.rows * one.matrix.ld;
     one.row_units = static_cast<std::uint32_t>((row_bytes(one.matrix) + kUnit - 1) / kUnit);
-    bytes_ += rounded_up(one.batches * one.matrix.rows * length, kCounters);
+    bytes_ += rounded_up(one.batches * one.matrix.rows * length, kCounter);
   }
 }
 
@@ -62,33 +61,24 @@ std::uint32_t PackPlan::pieces(const PackedMatrix& packed) const {
 Packing::Packing(KernelBuilder& k, const PackPlan& plan, std::vector<PackSource> sources, Reg workspace)
     : k_(k), plan_(plan), sources_(std::move(sources)), workspace_(workspace) {}
 
-void Packing::run(Reg thread) {
-  const Reg lane = k_.and_(thread, 31), first = k_.eq(lane, 0);
-  const Reg taken = k_.mov(u32, 0), piece = k_.reg(u32), done = k_.mov(u32, 0);
-  const auto take = [&] {
-    k_.guarded(first,
-               [&] { k_.emit("atom.relaxed.gpu.global.add.u32", taken, k_.at(workspace_, kTaken), 1); });
-  };
-  k_.comment("pack: take a piece");
-  take();
-  k_.do_while([&] {
+void Packing::run(Reg thread, int warps) {
+  const Reg lane = k_.and_(thread, 31), warp = k_.shr(thread, 5), blocks = k_.special("nctaid.x");
+  k_.comment("pack: this warp's pieces; neighbouring blocks have neighbouring ones");
+  const Reg first = k_.fma(warp, blocks, k_.special("ctaid.x"));
+  k_.for_(first, plan_.pieces(), k_.mul(blocks, warps), [&](Reg piece) {
     k_.pragma("\"nounroll\"");
-    k_.emit("shfl.sync.idx.b32", piece, taken, 0, 31, -1);
-    const Reg more = k_.lt(piece, plan_.pieces());
-    k_.if_(more, [&] {
-      k_.comment("pack: ask for the next one, and copy this one meanwhile");
-      take();
-      copy_piece(piece, lane);
-      k_.emit("add.u32", done, done, 1);
-    });
-    return more;
+    copy_piece(piece, lane);
   });
-  k_.comment("pack: count them, when all lanes have written their units");
+  k_.comment("pack: count the block, when all its threads have written their units");
   k_.emit("fence.proxy.async.global");
-  k_.emit("bar.warp.sync", -1);
-  k_.guarded(first, [&] { k_.emit("red.release.gpu.global.add.u32", k_.at(workspace_, kDone), done); });
-  k_.comment("pack: nobody of this block will take another piece");
   k_.barrier();
+  k_.guarded(k_.eq(thread, 0), [&] { count("release"); });
+}
+
+// From 2 * blocks - 1 on to zero.
+void Packing::count(const char* order) {
+  const Reg last = k_.sub(k_.shl(k_.special("nctaid.x"), 1), 1);
+  k_.emit("red." + std::string(order) + ".gpu.global.inc.u32", k_.at(workspace_), last);
 }
 
 void Packing::copy_piece(Reg piece, Reg lane) {
@@ -167,20 +157,14 @@ void Packing::copy_units(const PackSource& source, Reg first) {
 }
 
 void Packing::await() {
-  k_.comment("load: wait until all pieces are packed");
-  const Label again = k_.label("await_packed");
-  k_.place(again);
-  const Reg done = k_.reg(u32);
-  k_.emit("ld.acquire.gpu.global.u32", done, k_.at(workspace_, kDone));
-  k_.branch_if(k_.ne(done, plan_.pieces()), again);
-  k_.emit("fence.proxy.async.global");
-  k_.comment("load: the last block to come here leaves the counters as it found them");
-  const Reg gone = k_.reg(u32);
-  k_.emit("atom.relaxed.gpu.global.add.u32", gone, k_.at(workspace_, kGone), 1);
-  k_.if_(k_.eq(k_.add(gone, 1), k_.special("nctaid.x")), [&] {
-    for (const int counter : {kTaken, kDone, kGone})
-      k_.emit("st.relaxed.gpu.global.u32", k_.at(workspace_, counter), 0);
+  k_.comment("load: wait until all blocks have packed their pieces");
+  const Reg blocks = k_.special("nctaid.x"), done = k_.reg(u32);
+  k_.do_while([&] {
+    k_.emit("ld.acquire.gpu.global.u32", done, k_.at(workspace_));
+    return k_.lt(done, blocks);
   });
+  k_.emit("fence.proxy.async.global");
+  count("relaxed");
 }
 
 }  // namespace ptxloom::gemm_kernel

@@ -7,10 +7,11 @@
 #include "ptxloom/builder.hpp"
 
 // Tensor copies refuse rows that do not begin at multiples of 16 bytes. A matrix that has such rows, in any
-// batch, is copied first, by all warps of the grid, to the launch's workspace, where its rows do. The warps
-// take pieces by a counter, and count those that they have done; whoever starts tensor copies waits for all
-// of them. It only waits for pieces that running warps have taken, so the blocks need not all be on the chip
-// at once. The last block to go on leaves the counters at zero, for the next launch.
+// batch, is copied first, by all warps of the grid, to the launch's workspace, where its rows do. Each warp
+// has its pieces by its number; whoever starts tensor copies waits until all blocks have been counted. Blocks
+// wait for each other, so the launch is cooperative: all run at once, or it fails. The counter goes up once
+// for each block that is done, and once for each that has seen that all are. The last of those turns it over
+// to zero, which the next launch begins with.
 namespace ptxloom::gemm_kernel {
 
 /// Does a matrix have rows that tensor copies take?
@@ -56,12 +57,13 @@ class Packing {
  public:
   Packing(KernelBuilder& k, const PackPlan& plan, std::vector<PackSource> sources, Reg workspace);
 
-  /// By all warps.
-  void run(Reg thread);
+  /// By all threads of blocks of so many warps.
+  void run(Reg thread, int warps);
   /// By one thread of each block, before its first tensor copy.
   void await();
 
  private:
+  void count(const char* order);
   void copy_piece(Reg piece, Reg lane);
   Reg load_tail(const PackSource& source);
   void copy_units(const PackSource& source, Reg first);

@@ -45,7 +45,7 @@ TensorMap Box::map(Type type, std::uint64_t cols, std::uint64_t lines, std::uint
           .strides = {ld * size, stride * size},
           .box = {static_cast<std::uint32_t>(width), static_cast<std::uint32_t>(rows), 1, 1, 1},
           .swizzle = swizzle(),
-          .l2 = L2Promotion::to_256_bytes};
+          .l2 = L2Promotion::to_128_bytes};
 }
 
 int dividing_row(int bytes) { return std::min(kLongestRow, bytes & -bytes); }

@@ -105,7 +105,7 @@ class Generator {
     if (sources_.empty()) return std::nullopt;
     k_.section("pack: rows that tensor copies refuse");
     Packing packing(k_, plan_.pack, sources_, workspace_);
-    packing.run(thread_);
+    packing.run(thread_, c_.threads() / 32);
     return packing;
   }
 

@@ -41,9 +41,9 @@ LaunchPlan wgmma_launch(const Problem& p, const Problem& seen, const Config& c, 
   LaunchPlan launch = tile_grid(seen, c);
   if (c.split == 1) launch.blocks_per_sm = static_cast<std::uint32_t>(plan.blocks_per_sm);
   if (plan.stream) launch.grid[0] = plan.stream->blocks;
-  launch.cooperative = plan.stream.has_value();
+  launch.cooperative = plan.stream || plan.pack.any();
   launch.shared_bytes = static_cast<std::uint32_t>(plan.shared_bytes);
-  if (c.split == 1 && !plan.stream) launch.grid[0] = std::max(launch.grid[0], packing_blocks(plan.pack, c));
+  if (!plan.stream) launch.grid[0] = std::max(launch.grid[0], packing_blocks(plan.pack, c));
   LaunchArgumentList add{p, launch.arguments};
   add.size("m", p.m), add.size("n", p.n), add.size("k", p.k);
   const auto [a, b] = c.places(&plan.a, &plan.b);

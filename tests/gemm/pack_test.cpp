@@ -8,6 +8,7 @@
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/numeric.hpp"
 #include "ptxloom/runner.hpp"
+#include "support/errors.hpp"
 #include "support/settings.hpp"
 #include "support/wgmma_types.hpp"
 
@@ -63,9 +64,14 @@ TEST_CASE("a D whose rows begin anywhere is staged and copied row by row", "[gem
       }
 }
 
-TEST_CASE("packed operands with k split, and functions of the sums", "[gemm]") {
-  check(with(shape(65, 67, 333), {{"a", "bf16"}, {"bias", "bf16"}, {"activation", "silu"}}),
-        with(kTiles, {{"split", "2"}}));
+TEST_CASE("functions of packed operands, whose blocks wait for each other", "[gemm]") {
+  const Settings problem =
+      with(shape(65, 67, 333), {{"a", "bf16"}, {"bias", "bf16"}, {"activation", "silu"}});
+  check(problem, kTiles);
+  check(problem, with(kTiles, {{"stream_k", "yes"}}));
+  CHECK(run_gemm(problem, with(kTiles, {{"strategy", "wgmma"}})).kernel.launch.cooperative);
+  const Error split = error_of([&] { check(problem, with(kTiles, {{"split", "2"}})); });
+  CHECK(std::string(split.what()).find("all on the chip at once") != std::string::npos);
 }
 
 TEST_CASE("random sizes and strides of packed operands", "[gemm]") {
