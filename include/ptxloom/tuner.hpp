@@ -26,6 +26,7 @@ struct Tunable {
   std::function<tune::Task()> task;  ///< inputs and what must come out; not called where times are given
   std::function<std::string(const Settings& config)> flags = {};  ///< of the linker, for the record
   Settings standard = {};  ///< what is used where nothing is known; tried early, to be compared with
+  std::vector<Settings> promising = {};  ///< what may be faster: tried behind it
 };
 
 struct TuneOptions {

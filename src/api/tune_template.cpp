@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <sstream>
 
 #include "ptxloom/build_words.hpp"
@@ -8,6 +9,8 @@
 
 namespace ptxloom {
 namespace {
+
+constexpr std::size_t kPromising = 6;
 
 /// Build words that are given take part, with the values they are given: "0|128|168".
 void add_build_words(tune::Space& space, const Settings& given) {
@@ -27,6 +30,8 @@ Tunable tunable(const Context& context, const Template& kernel_template, const T
                .problem = problem,
                .space = kernel_template.tuning_space(context.specs(), context.target(), problem),
                .standard = kernel_template.config(context.specs(), context.target(), problem, {})};
+  what.promising = kernel_template.candidates(context.specs(), context.target(), problem, {});
+  what.promising.resize(std::min(what.promising.size(), kPromising));
   add_build_words(what.space, options.config);
   what.task = [&kernel_template, problem, seed = options.seed] {
     tune::Task task{.tensors = make_tensors(kernel_template, problem, {}, seed),

@@ -25,6 +25,7 @@ std::vector<Settings> known_configs(const Context& context, const Tunable& what)
   for (Record& hint : context.records().hints(device, what.name, what.problem))
     known.push_back(std::move(hint.config));
   if (!what.standard.empty()) known.push_back(what.standard);
+  std::ranges::copy(what.promising, std::back_inserter(known));
   std::vector<Settings> each;
   for (Settings& config : known) {
     if (std::ranges::find(each, config) == each.end()) each.push_back(std::move(config));

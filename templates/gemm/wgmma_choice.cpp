@@ -22,6 +22,8 @@ constexpr double kHotBytes = 8 << 20;  // of an operand that is larger
 constexpr double kOwnLoads = 1.1;      // times as long where a warp that multiplies starts the copies too
 constexpr double kTakenBytes = 64;     // a clock, that an SM takes, its own copies and another block's
 constexpr double kTileClocks = 1000;   // before the first product of a block's tile and after its last
+constexpr double kGroupClocks = 400;   // of a second warpgroup that computes the same tile
+constexpr double kStepClocks = 10;     // of a stage, where memory is what is waited for
 constexpr double kStoredBytes = 64;    // a clock, of D by tensor copies
 constexpr double kBoxClocks = 100;     // of each of them beside
 constexpr double kDirectBytes = 16;    // a clock, of D from registers
@@ -109,22 +111,27 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
       c.k_steps();
   const double bytes = double(c.tile_m) * c.tile_n * p.d.type.bytes();
   const int unit = result_unit(p, c);
-  const double result = c.staged ? stored_clocks(plan, c.groups(), unit, bytes) : direct_clocks(unit, bytes);
+  const double result =
+      c.staged ? stored_clocks(plan, c.tile_groups(), unit, bytes) : direct_clocks(unit, bytes);
   const double hidden = 1 - 0.1 / (plan.stage_bytes * (c.stages - 1) / 65536.0 + 1);
-  const double latency = (kTileClocks + result) / (c.tile_groups() == 2 ? 1.5 : 1);
+  const double latency =
+      kTileClocks + result / (c.tile_groups() == 2 ? 1.5 : 1) + (c.tile_groups() - 1) * kGroupClocks;
   const double pairing = c.sharing() > 1 ? kPairClocks : 0;
   const double read = cluster_sum_bytes(p, c) * (c.split - 1.0) / c.split;
   const double sums = c.split == 1 ? 0 : kMeetClocks + read / kSummedBytes;
   const double releases = c.sharing() > 1 ? kReleaseClocks * std::max(0, plan.readers - kHiddenReaders) : 0;
   const double step = (std::max(products + promotion / c.k_steps(), copies) + releases / c.k_steps()) /
                       hidden * (c.loading_warp() ? 1 : kOwnLoads);
-  const double memory = input_bytes(p) / kWgmmaSms / kMemoryBytes;
+  const double memory = input_bytes(p) / kWgmmaSms / kMemoryBytes / hidden;
   const double stages = stream_steps(p, c), bytes_of_a = double(p.m) * p.k * p.a.type.bytes(),
                bytes_of_b = double(p.n) * p.k * p.b.type.bytes();
   const double again =
       (read_again(plan.a, bytes_of_a * p.batch, stages) + read_again(plan.b, bytes_of_b * p.batch, stages)) /
       kWgmmaSms / kAgainBytes;
-  const auto beside_memory = [&](double clocks) { return std::max(beside(clocks, memory), memory + again); };
+  const double steps_clocks = steps / c.k_steps() * kStepClocks;
+  const auto beside_memory = [&](double clocks) {
+    return std::max(beside(clocks, memory), memory + again) + steps_clocks;
+  };
   const double begin_and_end = pairing + packing_clocks(plan.pack);
   if (c.stream_k) {
     const double whole = std::floor(tiles_of(p, c) / kWgmmaSms);
@@ -152,6 +159,18 @@ void fill_shared_memory(const Target& target, const Problem& p, Config& c, const
 // The rows of D fit into a tile that is narrower.
 bool wider_than_few_rows(const Config& c, const Problem& p) {
   return c.swap && static_cast<unsigned>(c.tile_n) >= p.n + (c.every_width ? 8 : 16);
+}
+
+// A stage as deep as the longest swizzled row; or as two, where memory is what is waited for.
+std::vector<Settings> with_depths(const Problem& p, const Settings& given) {
+  if (given.contains("tile_k")) return {given};
+  std::vector<Settings> wanted;
+  for (const int rows : {1, 2}) {
+    if (rows > 1 && std::min(p.m, p.n) > kFewRows) break;
+    wanted.push_back(given);
+    wanted.back()["tile_k"] = std::to_string(rows * kRowBytes / p.a.type.bytes());
+  }
+  return wanted;
 }
 
 constexpr Axis kWgmmaAxes[] = {{"tile_k", &Config::tile_k},   {"tile_m", &Config::tile_m},
@@ -185,9 +204,7 @@ void append_configs(const ParameterSpace& space, const Target& target, const Pro
       return;
     }
   };
-  Settings wanted = given;
-  wanted.try_emplace("tile_k", std::to_string(kRowBytes / problem.a.type.bytes()));
-  Walk(space, target, problem, wanted, kWgmmaAxes).run(base, [&](Config c) {
+  const auto visit = [&](Config c) {
     if (wider_than_few_rows(c, problem) && !given.contains("tile_n")) return;
     for (const Multicast multicast : multicasts)
       for (const Schedule schedule : schedules) {
@@ -195,7 +212,9 @@ void append_configs(const ParameterSpace& space, const Target& target, const Pro
         c.schedule = schedule;
         consider(c);
       }
-  });
+  };
+  for (const Settings& wanted : with_depths(problem, given))
+    Walk(space, target, problem, wanted, kWgmmaAxes).run(base, visit);
 }
 
 }  // namespace

@@ -242,7 +242,8 @@ double distance(const Settings& one, const nlohmann::json& other) {
   return sum;
 }
 
-/// What a search tries first: the template's own choice, and what was best for the nearest problems.
+/// What a search tries first: the template's own choice and what it holds promising, and what was best for
+/// the nearest problems.
 std::vector<Settings> first_configs(const Prepared& one, const std::vector<nlohmann::json>& lines) {
   constexpr std::size_t kNearest = 4;
   std::multimap<double, Settings> near;
@@ -250,9 +251,14 @@ std::vector<Settings> first_configs(const Prepared& one, const std::vector<nlohm
     if (line.contains("config"))
       near.emplace(distance(one.problem, line.at("problem")), line.at("config").get<Settings>());
   std::vector<Settings> configs = {one.what.standard};
-  for (const auto& [apart, config] : near) {
-    if (configs.size() > kNearest) break;
+  const auto add = [&](const Settings& config) {
     if (std::ranges::find(configs, config) == configs.end()) configs.push_back(config);
+  };
+  std::ranges::for_each(one.what.promising, add);
+  const std::size_t own = configs.size();
+  for (const auto& [apart, config] : near) {
+    if (configs.size() == own + kNearest) break;
+    add(config);
   }
   return configs;
 }
