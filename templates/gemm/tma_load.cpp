@@ -13,6 +13,10 @@ constexpr std::int64_t kBothBlocks = 0b11;
 StageLoads::StageLoads(KernelBuilder& k, const Config& config, const WgmmaPlan& plan, Pipeline& pipeline,
                        const LoadInputs& in)
     : k_(k), c_(config), plan_(plan), pipeline_(pipeline), in_(in), cursor_(pipeline.writer()) {
+  if (plan.a_passes || plan.b_passes) {
+    passing_ = k.reg(b64);
+    k.emit("createpolicy.fractional.L2::evict_first.b64", passing_);
+  }
   if (config.sharing() == 1) return;
   rank_ = k.special("cluster_ctarank");
   both_ = k.mov(u16, kBothBlocks);
@@ -37,10 +41,17 @@ void StageLoads::copy(const TileCopy& copy, Reg depth, Reg to, Reg barrier) {
     const Address where = k_.at(to, box * tile.box().bytes());
     const std::string opcode = "cp.async.bulk.tensor." + std::to_string(at.size()) +
                                "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes";
-    if (shared)
-      k_.emit(opcode + ".multicast::cluster", where, k_.at(copy.map), at, k_.at(barrier), both_);
+    const auto start = [&](const char* words, const auto&... last) {
+      k_.emit(opcode + words, where, k_.at(copy.map), at, k_.at(barrier), last...);
+    };
+    if (shared && copy.passes)
+      start(".multicast::cluster.L2::cache_hint", both_, passing_);
+    else if (shared)
+      start(".multicast::cluster", both_);
+    else if (copy.passes)
+      start(".L2::cache_hint", passing_);
     else
-      k_.emit(opcode, where, k_.at(copy.map), at, k_.at(barrier));
+      start("");
   }
 }
 
@@ -51,8 +62,8 @@ void StageLoads::fill(const TileOrigin& tile, Reg depth) {
   const Reg full = pipeline_.full(cursor_), stage = k_.fma(cursor_.stage, plan_.stage_bytes, in_.stages);
   k_.emit("mbarrier.arrive.expect_tx.shared::cta.b64", Arg::sink(), k_.at(full),
           plan_.a.bytes() + plan_.b.bytes() + plan_.scales.bytes());
-  copy({plan_.a, in_.a, tile.row, tile.batch}, depth, stage, full);
-  copy({plan_.b, in_.b, tile.column, tile.batch}, depth, k_.add(stage, plan_.b_at), full);
+  copy({plan_.a, in_.a, tile.row, plan_.a_passes, tile.batch}, depth, stage, full);
+  copy({plan_.b, in_.b, tile.column, plan_.b_passes, tile.batch}, depth, k_.add(stage, plan_.b_at), full);
   in_.scales.copy({tile.row, tile.column, depth}, k_.add(stage, plan_.scales_at), full);
   pipeline_.advance(cursor_);
 }

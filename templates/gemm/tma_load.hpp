@@ -30,7 +30,8 @@ class StageLoads {
   struct TileCopy {
     const OperandTile& tile;
     Reg map;
-    Reg extent;  ///< where the tile begins along m or n
+    Reg extent;   ///< where the tile begins along m or n
+    bool passes;  ///< through L2, which need not keep it
     std::optional<Reg> batch;
   };
   void copy(const TileCopy& copy, Reg depth, Reg to, Reg barrier);
@@ -41,6 +42,7 @@ class StageLoads {
   Pipeline& pipeline_;
   LoadInputs in_;
   Pipeline::Cursor cursor_;
+  Reg passing_;      // cache policy
   Reg rank_, both_;  // of blocks that share an operand
 };
 

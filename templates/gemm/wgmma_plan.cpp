@@ -15,6 +15,21 @@ constexpr int kMostRegisters = 255;
 constexpr int kOtherRegisters = 40;  // addresses, and what the epilogue works on
 constexpr int kOfLoads = 8;          // of a thread that loads between its own steps
 constexpr int kMostResident = 4;
+constexpr double kLargeBytes = 8 << 20;  // of an operand
+constexpr double kTimesLarger = 8;
+constexpr std::uint32_t kFewTiles = 2;
+
+double bytes_of(const Matrix& matrix, const Problem& p) {
+  return double(matrix.rows) * double(matrix.cols) * matrix.type.bytes() * p.batch;
+}
+
+/// A large operand, beside a small one, that a few rows or columns of tiles read at about the same time, and
+/// nobody later: the weights of a product of few rows.
+bool passes(const Problem& p, const Matrix& operand, const Matrix& other, std::uint32_t extent, int tile) {
+  const double bytes = bytes_of(operand, p);
+  return p.groups == GemmGroups::none && bytes >= kLargeBytes && bytes >= kTimesLarger * bytes_of(other, p) &&
+         extent <= kFewTiles * static_cast<std::uint32_t>(tile);
+}
 
 int aligned(int bytes) { return (bytes + kSwizzlePattern - 1) / kSwizzlePattern * kSwizzlePattern; }
 
@@ -44,6 +59,8 @@ WgmmaPlan::WgmmaPlan(const TargetInfo& chip, const Problem& p, const Config& c)
     : pack(p),
       a(pack.a().matrix, c.tile_m, c.group_m(), c.tile_k, c.multicast == Multicast::a ? c.sharing() : 1),
       b(pack.b().matrix, c.tile_n, c.group_n(), c.tile_k, c.multicast == Multicast::b ? c.sharing() : 1),
+      a_passes(passes(p, p.a, p.b, p.n, c.tile_n)),
+      b_passes(passes(p, p.b, p.a, p.m, c.tile_m)),
       scales(p, c),
       b_at(aligned(a.bytes())),
       scales_at(b_at + aligned(b.bytes())),

@@ -38,6 +38,7 @@ struct WgmmaPlan {
 
   PackPlan pack;
   OperandTile a, b;
+  bool a_passes, b_passes;  ///< through L2, which had better keep what is read more often
   ScaleTile scales;
   int b_at = 0, scales_at = 0;  ///< in a stage
   int stage_bytes = 0;          ///< from one stage to the next

@@ -53,6 +53,17 @@ TEST_CASE("wgmma in every layout, with results of every type", "[gemm]") {
               tiles(128, 48, 8));
 }
 
+TEST_CASE("weights that few rows are multiplied with pass through L2", "[gemm]") {
+  const auto hints = [](const Settings& problem, const Settings& config) {
+    const RunResult run = run_gemm(with(problem, {{"a", "bf16"}}), with(config, {{"strategy", "wgmma"}}));
+    return run.kernel.kernel.ptx().find(".L2::cache_hint") != std::string::npos;
+  };
+  const Settings weights = shape(9, 2100, 2056);
+  CHECK(hints(weights, {{"swap", "yes"}}));
+  CHECK(hints(weights, {{"swap", "no"}, {"multicast", "a"}, {"tile_n", "128"}}));
+  CHECK(!hints(with(weights, {{"m", "300"}, {"n", "40"}}), {}));  // they are not large
+}
+
 TEST_CASE("wgmma of every other type, with results of every type", "[gemm]") {
   for (const WgmmaTypes& types : kWgmmaTypes)
     for (const char* d : types.d)
