@@ -151,15 +151,18 @@ Dot dot(const Problem& p, const Values& a, const Values& b, const Scales& scales
   return result;
 }
 
-/// How far apart numbers of a type are: relative to them, and the smallest ones; and the largest one. Types
-/// of more than 16 bits may be as large as they like.
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// How far apart numbers of a type are: relative to them, and the smallest ones; and the largest one, where
+/// it stands for larger ones too, or from where on they are rounded to infinity. Types of more than 16 bits,
+/// and bf16, may be as large as they like.
 struct Grid {
-  double relative = 0, smallest = 0, largest = std::numeric_limits<double>::infinity();
+  double relative = 0, smallest = 0, largest = kInfinity, infinite = kInfinity;
 };
 Grid grid(Type type) {
   if (type == f64) return {.relative = 0x1p-52};
   if (type == f32) return {.relative = 0x1p-23};
-  if (type == f16) return {.relative = 0x1p-10, .smallest = 0x1p-24};
+  if (type == f16) return {.relative = 0x1p-10, .smallest = 0x1p-24, .infinite = 65520};
   if (type == bf16) return {.relative = 0x1p-7};
   if (type == e4m3) return {.relative = 0x1p-3, .smallest = 0x1p-9, .largest = 448};
   if (type == e5m2) return {.relative = 0x1p-2, .smallest = 0x1p-16, .largest = 57344};
@@ -213,6 +216,9 @@ Expectation::Point point(const Problem& p, const Dot& dot, const Terms& terms, s
   const double bending = bent ? 8 * step * std::abs(argument) : 0;
   const double before = 1.13 * (summing + scaling) + bending;
   const double around = before * std::abs(terms.scale_d);
+  if (std::abs(wanted) - around >= d.infinite) return {index, std::copysign(kInfinity, wanted), 0};
+  if (std::abs(wanted) + around >= d.infinite)
+    return {index, value, kInfinity};  // a number may be right, too
   const double rounding = (d.relative * (std::abs(value) + around) + d.smallest) / 2;
   return {index, value, around + rounding};
 }

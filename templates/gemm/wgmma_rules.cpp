@@ -153,13 +153,13 @@ std::vector<Rule> wgmma_rules() {
                 sum_registers(p, c) + kBesideSums + kOfFunctions <=
                     registers_with(1, target.info(), of_one_turn(c));
        }},
-      {"the accumulators leave no registers for C, where a staged D is stored row by row: its rows do not "
-       "begin and end at multiples of 16 bytes",
-       {"tile_m", "tile_n", "warps_m", "warps_n", "epilogue"},
+      {"the accumulators leave no registers for C, or for the thread that loads too, where a staged D is "
+       "stored row by row: its rows do not begin and end at multiples of 16 bytes",
+       {"tile_m", "tile_n", "warps_m", "warps_n", "schedule", "loads", "epilogue"},
        [](const Target& target, const Problem& p, const Config& c) {
-         return !c.staged || !p.reads_c() || p.d.type.bytes() < 4 || alignment(p.d, p.n, true) == 16 ||
-                sum_registers(p, c) + kBesideSums + kOfRows <=
-                    registers_with(1, target.info(), of_one_turn(c));
+         return !c.staged || (!p.reads_c() && c.loading_warp()) || p.d.type.bytes() < 4 ||
+                alignment(p.d, p.n, true) == 16 ||
+                sum_registers(p, c) + kBesideSums + kOfRows <= registers_with(1, target.info(), c);
        }},
       {"the accumulators leave no registers for the sums of the other blocks that split k",
        {"tile_m", "tile_n", "warps_m", "warps_n", "split"},

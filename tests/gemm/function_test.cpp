@@ -66,6 +66,15 @@ TEST_CASE("a bias of every type, with results of every type", "[gemm]") {
       check({{"a", "f16"}, {"bias", bias}, {"d", d}, {"c", "f16"}, {"beta", "1"}, {"activation", "silu"}});
 }
 
+TEST_CASE("results that f16 does not reach are infinite, and expected to be", "[gemm]") {
+  const Settings problem = with(shape(50, 80, 110), {{"a", "s8"}, {"d", "f16"}, {"alpha", "0.7"}});
+  const RunResult result = run_gemm(problem, {{"strategy", "wgmma"}});
+  std::size_t infinite = 0;
+  for (std::size_t i = 0; i < std::size_t{50} * 80; ++i) infinite += std::isinf(element(result, i)) ? 1U : 0U;
+  CHECK(infinite > 10);
+  CHECK(infinite < 3000);
+}
+
 TEST_CASE("scales of a tensor, a row, a column and the result", "[gemm]") {
   for (const char* a : {"e4m3", "bf16"})
     for (const char* scale_a : {"none", "tensor", "row"})
