@@ -193,7 +193,13 @@ class GemmTemplate final : public Template {
     list.insert(list.begin() + static_cast<std::ptrdiff_t>(first.size()), varied.begin(), varied.end());
   }
 
-  // Why the given words admit nothing, where they are enough to say.
+  bool fits(const Specs& specs, const Target& target, const Problem& p, const Settings& wanted) const {
+    return std::ranges::any_of(shapes_for(specs, target, p, wanted), [&](const std::string& shape) {
+      return !fitting_configs(specs, target, p, wanted, shape).empty();
+    });
+  }
+
+  // Why the given words admit nothing, where they are enough to say; else, without which of them they would.
   std::string reason(const Specs& specs, const Target& target, const Problem& p, const Settings& wanted,
                      const std::string& shape) const {
     const Config c = partial_config(base_config(specs, target, p, wanted, shape), wanted);
@@ -204,7 +210,15 @@ class GemmTemplate final : public Template {
       if (std::ranges::all_of(rule.reads, given) && !rule.allows(target, seen, c))
         return std::string(rule.says);
     }
-    return "leave words out to have them chosen";
+    std::string without;
+    for (const auto& [word, value] : wanted) {
+      Settings others = wanted;
+      others.erase(word);
+      if (fits(specs, target, p, others))
+        without +=
+            fmt::format("{}{}={}", without.empty() ? "it would fit without " : ", or without ", word, value);
+    }
+    return without.empty() ? "leave words out to have them chosen" : without;
   }
 
   ParameterSpace space_;

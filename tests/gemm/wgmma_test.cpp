@@ -290,6 +290,8 @@ TEST_CASE("wgmma is chosen where it can be, and says why where it cannot", "[gem
   says(refusal(with(shape(64, 64, 64), {{"a", "u8"}}), tiles(64, 40)), "multiple of 16 columns");
   says(refusal(with(shape(64, 64, 64), {{"a", "s8"}}), {{"tile_k", "16"}}), "32 bytes");
   says(refusal(shape(64, 64, 64), {}, "sm_100a"), "sm_90a");
+  // No rule by itself.
+  says(refusal(shape(512, 512, 512), {{"tile_m", "256"}, {"tile_n", "256"}}), "would fit without tile_m=256");
   const Settings promoted = with(shape(256, 256, 256), {{"a", "e4m3"}, {"sums", "promoted"}});
   CHECK(chosen(promoted, "sm_90a") == "wgmma");
   CHECK(chosen(promoted, "sm_90") == "mma");
