@@ -12,6 +12,14 @@ namespace {
 
 constexpr std::size_t kPromising = 6;
 
+/// What of the given words all candidates have the same.
+Settings common_words(const Settings& given) {
+  Settings common;
+  for (const auto& [name, value] : given)
+    if (!is_build_word(name) && value.find('|') == std::string::npos) common[name] = value;
+  return common;
+}
+
 /// Build words that are given take part, with the values they are given: "0|128|168".
 void add_build_words(tune::Space& space, const Settings& given) {
   for (const auto& [name, value] : given) {
@@ -30,7 +38,8 @@ Tunable tunable(const Context& context, const Template& kernel_template, const T
                .problem = problem,
                .space = kernel_template.tuning_space(context.specs(), context.target(), problem),
                .standard = kernel_template.config(context.specs(), context.target(), problem, {})};
-  what.promising = kernel_template.candidates(context.specs(), context.target(), problem, {});
+  what.promising =
+      kernel_template.candidates(context.specs(), context.target(), problem, common_words(options.config));
   what.promising.resize(std::min(what.promising.size(), kPromising));
   add_build_words(what.space, options.config);
   what.task = [&kernel_template, problem, seed = options.seed] {

@@ -35,6 +35,8 @@ TensorSwizzle Box::swizzle() const {
   }
 }
 
+// L2 reads no more of a row from memory than the box has: what follows is the next step's, of all rows at
+// once.
 TensorMap Box::map(Type type, std::uint64_t cols, std::uint64_t lines, std::uint64_t ld, std::uint64_t stride,
                    std::uint64_t batches) const {
   const auto size = static_cast<std::uint64_t>(type.bytes());
