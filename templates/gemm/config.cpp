@@ -27,12 +27,6 @@ int tile_bytes(const Problem& p, const Config& c) {
   return c.tile_k * (c.tile_m * p.a.type.bytes() + c.tile_n * p.b.type.bytes());
 }
 
-/// Of a block that shares the steps of k of all tiles.
-double share_of_k(const Problem& p, const Config& c) {
-  const StreamPlan plan(p, c, 0);
-  return std::ceil(stream_steps(p, c) / std::min<double>(plan.blocks, kTypicalSms)) * c.tile_k;
-}
-
 // Time of the problem in arbitrary units: waves of blocks, each as fast as its warps can keep the tensor
 // cores busy.
 double estimate(const Target& target, const Problem& p, const Config& c) {
@@ -51,7 +45,8 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double tile = double(c.tile_m) * c.tile_n;
   const double sum = c.split == 1 ? 0 : kMeeting + (c.split - 1) * tile * kSumDepth;
   const double speed = busy * hidden * intensity / (intensity + 8);
-  if (c.stream_k) return tile * share_of_k(p, c) / speed + kMeeting + 2 * tile * kSumDepth;
+  if (c.stream_k)
+    return tile * StreamShare(p, c, kTypicalSms).steps * c.tile_k / speed + kMeeting + 2 * tile * kSumDepth;
   return waves * resident * (tile * padded_k / speed + sum);
 }
 

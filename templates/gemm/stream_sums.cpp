@@ -65,6 +65,11 @@ int stream_slice_bytes(const Problem& p, const Config& c) {
   return (units.count + 1) / 2 * units.bytes;
 }
 
+StreamShare::StreamShare(const Problem& p, const Config& c, double sms)
+    : blocks(std::min<double>(StreamPlan(p, c, 0).blocks, sms)),
+      parts(std::floor(blocks / tiles_of(p, c))),
+      steps(std::ceil(stream_steps(p, c) / (parts > 1 ? tiles_of(p, c) * parts : blocks))) {}
+
 // By how many parts a tile has on a typical chip.
 StreamPlan::StreamPlan(const Problem& p, const Config& c, std::uint64_t at)
     : blocks(whole_clusters(stream_steps(p, c) / kLeastSteps, c)), counters(aligned(at)) {

@@ -40,6 +40,14 @@ struct StreamPlan {
 bool shares_steps(const Problem& problem);
 /// Steps of k, of all tiles.
 double stream_steps(const Problem& problem, const Config& config);
+/// How steps are divided (stream_division.hpp) on a chip of so many SMs.
+struct StreamShare {
+  StreamShare(const Problem& problem, const Config& config, double sms);
+
+  double blocks;  ///< that have a share
+  double parts;   ///< of a tile, of as many blocks; below 2 tiles are divided anywhere
+  double steps;   ///< of a block
+};
 /// What parts of a tile are dealt out in: the sums that a thread moves at once, which with those of its warp,
 /// or of its warpgroup, are of some rows and 8 columns.
 struct StreamUnits {

@@ -58,20 +58,10 @@ double packing_clocks(const PackPlan& pack) {
              : 0;
 }
 
-/// Blocks for each tile, where there are two or more.
-double blocks_of_tile(const Problem& p, const Config& c, const WgmmaPlan& plan) {
-  return std::floor(std::min(kWgmmaSms, plan.stream->blocks) / tiles_of(p, c));
-}
-
-double share_of_steps(const Problem& p, const Config& c, const WgmmaPlan& plan) {
-  const double blocks = blocks_of_tile(p, c, plan), steps = stream_steps(p, c);
-  return std::ceil(blocks > 1 ? steps / tiles_of(p, c) / blocks : steps / kWgmmaSms);
-}
-
 /// A block has a part of one tile, or of two, which it leaves, and reads as much of; more where a tile has
 /// more parts than units to deal out.
-double shared_clocks(const Problem& p, const Config& c, const WgmmaPlan& plan) {
-  const double parts = blocks_of_tile(p, c, plan), shared = parts > 1 ? 1 : 2;
+double shared_clocks(const Problem& p, const Config& c, const WgmmaPlan& plan, double parts) {
+  const double shared = parts > 1 ? 1 : 2;
   const double rows = std::min(1.0, std::ceil(p.m / 16.0) * 16 / c.tile_m);
   const double left = rows * plan.stream->slot_bytes;
   const double read = left * std::max(1.0, parts / StreamUnits(p, c).count);
@@ -135,8 +125,9 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double begin_and_end = pairing + packing_clocks(plan.pack);
   if (c.stream_k) {
     const double whole = std::floor(tiles_of(p, c) / kWgmmaSms);
-    return beside_memory(share_of_steps(p, c, plan) * c.k_steps() * step) + whole * latency +
-           shared_clocks(p, c, plan) + begin_and_end;
+    const StreamShare share(p, c, kWgmmaSms);
+    return beside_memory(share.steps * c.k_steps() * step) + whole * latency +
+           shared_clocks(p, c, plan, share.parts) + begin_and_end;
   }
   const double sms = c.split > 2 ? kClusterSms : kWgmmaSms;
   const double resident = std::min<double>(plan.blocks_per_sm, std::max(1.0, blocks / sms));
