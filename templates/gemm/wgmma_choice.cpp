@@ -16,6 +16,7 @@ namespace {
 constexpr double kClusterSms = 96;
 constexpr int kRowBytes = 128;         // of a tile of A: the longest swizzled row
 constexpr double kCopiedBytes = 56;    // a clock, that an SM gets from L2 when all ask
+constexpr double kAcrossLines = 1.4;   // times as many bytes of a row that lies across lines
 constexpr double kMemoryBytes = 18;    // a clock of an SM, that all get from memory
 constexpr double kAgainBytes = 100;    // a clock of an SM, that come from L2 once more,
 constexpr double kHotBytes = 8 << 20;  // of an operand that is larger
@@ -79,6 +80,12 @@ double rows_outside(std::uint32_t extent, int tile) {
   return 1 - extent / (tiles * tile);
 }
 
+/// What comes from L2 of a stage: more, where rows do not begin with half a line.
+double brought_bytes(const OperandTile& tile, const Matrix& matrix) {
+  const bool across = matrix.ld * static_cast<std::uint64_t>(matrix.type.bytes()) % (kRowBytes / 2) != 0;
+  return double(tile.bytes()) / tile.sharing() * (across ? kAcrossLines : 1);
+}
+
 /// What comes from L2 once more, of an operand of so many bytes, in so many stages of all tiles.
 double read_again(const OperandTile& tile, double bytes, double stages) {
   return bytes <= kHotBytes ? 0 : std::max(0.0, stages * tile.bytes() / tile.sharing() - bytes);
@@ -92,7 +99,7 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   // Of two warpgroups one multiplies while the other promotes its sums.
   const double promotion = plan.promotes ? c.group_m() * c.group_n() / kGroupThreads / c.groups() : 0;
   const double brought =
-      double(plan.a.bytes()) / plan.a.sharing() + double(plan.b.bytes()) / plan.b.sharing();
+      brought_bytes(plan.a, plan.pack.a().matrix) + brought_bytes(plan.b, plan.pack.b().matrix);
   const double outside =
       rows_outside(p.m, c.tile_m) * plan.a.bytes() + rows_outside(p.n, c.tile_n) * plan.b.bytes();
   const double copies =

@@ -13,6 +13,7 @@ constexpr int kSwizzlePattern = 1024;  // bytes; tiles begin at multiples
 constexpr int kReservedShared = 1024;  // of a block, beside what it asks for
 constexpr int kMostRegisters = 255;
 constexpr int kOtherRegisters = 40;  // addresses, and what the epilogue works on
+constexpr int kOfFunction = 24;      // where it does more than store
 constexpr int kOfLoads = 8;          // of a thread that loads between its own steps
 constexpr int kMostResident = 4;
 constexpr double kLargeBytes = 8 << 20;  // of an operand
@@ -36,6 +37,10 @@ int aligned(int bytes) { return (bytes + kSwizzlePattern - 1) / kSwizzlePattern 
 Box store_box(const Problem& p, const Config& c) {
   const int row = dividing_row(c.group_n() / sum_slices(c) * p.d.type.bytes());
   return {.width = row / p.d.type.bytes(), .row_bytes = row, .rows = kWgmmaRows};
+}
+
+int other_registers(const Problem& p, const Config& c) {
+  return kOtherRegisters + (p.function.none() ? 0 : kOfFunction) + (c.loading_warp() ? 0 : kOfLoads);
 }
 
 }  // namespace
@@ -74,7 +79,7 @@ WgmmaPlan::WgmmaPlan(const TargetInfo& chip, const Problem& p, const Config& c)
       shared_bytes(division_at + (c.stream_k ? StreamDivision::kBytes : 0)),
       promotes(p.promoted),
       readers(scales.any() ? c.tile_warps() : c.tile_groups()),
-      needed_registers(sum_registers(p, c) + kOtherRegisters) {
+      needed_registers(sum_registers(p, c) + other_registers(p, c)) {
   if (c.stream_k) stream.emplace(p, c, pack.workspace_bytes());
   const auto fits = [&](int blocks) {
     return blocks * (shared_bytes + kReservedShared) <= chip.shared_per_sm &&

@@ -10,9 +10,10 @@ namespace ptxloom::gemm_kernel {
 namespace {
 
 // Registers of a thread beside those of sums and kBesideSums:
-constexpr int kOfFunctions = 12;  // with stream_k, where D is a function of the sums
-constexpr int kOfRows = 32;       // where D is stored row by row, in 4 bytes, beside C
-constexpr int kOfOthers = 32;     // with `split`, that another block's sums are read to
+constexpr int kOfFunctions = 12;   // with stream_k, where D is a function of the sums
+constexpr int kOfRows = 32;        // where D is stored row by row, in 4 bytes, beside C
+constexpr int kOfNarrowRows = 12;  // in fewer bytes
+constexpr int kOfOthers = 32;      // with `split`, that another block's sums are read to
 
 constexpr int kLeastColumns = 8;      // of a wgmma, and of a slice of D
 constexpr int kPatternRows = 8;       // of a swizzle
@@ -157,9 +158,9 @@ std::vector<Rule> wgmma_rules() {
        "stored row by row: its rows do not begin and end at multiples of 16 bytes",
        {"tile_m", "tile_n", "warps_m", "warps_n", "schedule", "loads", "epilogue"},
        [](const Target& target, const Problem& p, const Config& c) {
-         return !c.staged || (!p.reads_c() && c.loading_warp()) || p.d.type.bytes() < 4 ||
-                alignment(p.d, p.n, true) == 16 ||
-                sum_registers(p, c) + kBesideSums + kOfRows <= registers_with(1, target.info(), c);
+         const int rows = p.d.type.bytes() < 4 ? kOfNarrowRows : kOfRows;
+         return !c.staged || (!p.reads_c() && c.loading_warp()) || alignment(p.d, p.n, true) == 16 ||
+                sum_registers(p, c) + kBesideSums + rows <= registers_with(1, target.info(), c);
        }},
       {"the accumulators leave no registers for the sums of the other blocks that split k",
        {"tile_m", "tile_n", "warps_m", "warps_n", "split"},
