@@ -12,7 +12,7 @@ namespace {
 // Registers of a thread beside those of sums and kBesideSums:
 constexpr int kOfFunctions = 12;   // with stream_k, where D is a function of the sums
 constexpr int kOfRows = 32;        // where D is stored row by row, in 4 bytes, beside C
-constexpr int kOfNarrowRows = 12;  // in fewer bytes
+constexpr int kOfNarrowRows = 12;  // in fewer bytes, or of integers without C
 constexpr int kOfOthers = 32;      // with `split`, that another block's sums are read to
 
 constexpr int kLeastColumns = 8;      // of a wgmma, and of a slice of D
@@ -37,6 +37,11 @@ Config of_one_turn(Config c) {
 Config without_loading_warp(Config c) {
   c.loads = Loads::thread;
   return of_one_turn(c);
+}
+
+int of_rows(const Problem& p, const Config& c) {
+  if (p.reads_c() || !c.loading_warp()) return p.d.type.bytes() < 4 ? kOfNarrowRows : kOfRows;
+  return p.d.type == s32 ? kOfNarrowRows : 0;
 }
 
 }  // namespace
@@ -154,13 +159,12 @@ std::vector<Rule> wgmma_rules() {
                 sum_registers(p, c) + kBesideSums + kOfFunctions <=
                     registers_with(1, target.info(), of_one_turn(c));
        }},
-      {"the accumulators leave no registers for C, or for the thread that loads too, where a staged D is "
+      {"the accumulators leave no registers for a staged D of integers, beside C or with loads=thread, "
        "stored row by row: its rows do not begin and end at multiples of 16 bytes",
        {"tile_m", "tile_n", "warps_m", "warps_n", "schedule", "loads", "epilogue"},
        [](const Target& target, const Problem& p, const Config& c) {
-         const int rows = p.d.type.bytes() < 4 ? kOfNarrowRows : kOfRows;
-         return !c.staged || (!p.reads_c() && c.loading_warp()) || alignment(p.d, p.n, true) == 16 ||
-                sum_registers(p, c) + kBesideSums + rows <= registers_with(1, target.info(), c);
+         return !c.staged || alignment(p.d, p.n, true) == 16 ||
+                sum_registers(p, c) + kBesideSums + of_rows(p, c) <= registers_with(1, target.info(), c);
        }},
       {"the accumulators leave no registers for the sums of the other blocks that split k",
        {"tile_m", "tile_n", "warps_m", "warps_n", "split"},
