@@ -11,8 +11,8 @@ namespace {
 
 // Registers of a thread beside those of sums and kBesideSums:
 constexpr int kOfFunctions = 12;   // with stream_k, where D is a function of the sums
-constexpr int kOfRows = 32;        // where D is stored row by row, in 4 bytes, beside C
-constexpr int kOfNarrowRows = 12;  // in fewer bytes, or of integers without C
+constexpr int kOfRows = 32;        // where D is stored row by row, in 4 bytes beside C, or by warps that load
+constexpr int kOfNarrowRows = 12;  // in fewer bytes beside C, or of integers
 constexpr int kOfOthers = 32;      // with `split`, that another block's sums are read to
 
 constexpr int kLeastColumns = 8;      // of a wgmma, and of a slice of D
@@ -40,7 +40,8 @@ Config without_loading_warp(Config c) {
 }
 
 int of_rows(const Problem& p, const Config& c) {
-  if (p.reads_c() || !c.loading_warp()) return p.d.type.bytes() < 4 ? kOfNarrowRows : kOfRows;
+  if (!c.loading_warp()) return kOfRows;
+  if (p.reads_c()) return p.d.type.bytes() < 4 ? kOfNarrowRows : kOfRows;
   return p.d.type == s32 ? kOfNarrowRows : 0;
 }
 
