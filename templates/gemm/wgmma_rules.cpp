@@ -10,10 +10,10 @@ namespace ptxloom::gemm_kernel {
 namespace {
 
 // Registers of a thread beside those of sums and kBesideSums:
-constexpr int kOfFunctions = 12;  // with stream_k, where D is a function of the sums
-constexpr int kOfRows = 32;       // where D is stored row by row, in 4 bytes beside C, or by warps that load
-constexpr int kOfFewer = 12;      // in fewer bytes beside C, or in 4 without it
-constexpr int kOfOthers = 32;     // with `split`, that another block's sums are read to
+constexpr int kOfFunctions = 12;   // with stream_k, where D is a function of the sums
+constexpr int kOfRows = 32;        // where D is stored row by row, in 4 bytes beside C, or by warps that load
+constexpr int kOfNarrowRows = 12;  // in fewer bytes beside C
+constexpr int kOfOthers = 32;      // with `split`, that another block's sums are read to
 
 constexpr int kLeastColumns = 8;      // of a wgmma, and of a slice of D
 constexpr int kPatternRows = 8;       // of a swizzle
@@ -41,9 +41,8 @@ Config without_loading_warp(Config c) {
 
 int of_rows(const Problem& p, const Config& c) {
   if (!c.loading_warp()) return kOfRows;
-  const bool narrow = p.d.type.bytes() < 4;
-  if (p.reads_c()) return narrow ? kOfFewer : kOfRows;
-  return narrow ? 0 : kOfFewer;
+  if (!p.reads_c()) return 0;
+  return p.d.type.bytes() < 4 ? kOfNarrowRows : kOfRows;
 }
 
 }  // namespace
@@ -161,8 +160,8 @@ std::vector<Rule> wgmma_rules() {
                 sum_registers(p, c) + kBesideSums + kOfFunctions <=
                     registers_with(1, target.info(), of_one_turn(c));
        }},
-      {"the accumulators leave no registers for a staged D of 4 bytes, beside C or with loads=thread of any, "
-       "stored row by row: its rows do not begin and end at multiples of 16 bytes",
+      {"the accumulators leave no registers for a staged D that is stored row by row, beside C or with "
+       "loads=thread: its rows do not begin and end at multiples of 16 bytes",
        {"tile_m", "tile_n", "warps_m", "warps_n", "schedule", "loads", "epilogue"},
        [](const Target& target, const Problem& p, const Config& c) {
          return !c.staged || alignment(p.d, p.n, true) == 16 ||

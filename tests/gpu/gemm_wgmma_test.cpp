@@ -21,7 +21,8 @@ Context require_wgmma(const TemporaryFolder& folder) {
   return context;
 }
 
-void check(const Context& context, const Settings& problem, const Settings& config) {
+/// What is chosen must not spill; of all that can be hardly any does.
+void check(const Context& context, const Settings& problem, const Settings& config, bool chosen = true) {
   INFO(words(problem) << "| " << words(config) << "| seed " << Catch::getSeed());
   try {
     const RunResult result =
@@ -31,7 +32,7 @@ void check(const Context& context, const Settings& problem, const Settings& conf
                               << ", unwritten " << result.verdict.unwritten.size());
     CHECK(result.verdict.ok());
     REQUIRE(result.kernel.kernel.resources());
-    CHECK(result.kernel.kernel.resources()->spill_stores == 0);
+    if (chosen) CHECK(result.kernel.kernel.resources()->spill_stores == 0);
     for (const Diagnostic& remark : result.kernel.kernel.diagnostics()) FAIL_CHECK(remark.message);
   } catch (const Error& error) {
     FAIL_CHECK(error.what());
@@ -64,7 +65,7 @@ TEST_CASE("wgmma on the GPU computes D for random shapes in random configuration
     const auto found = gemm_template().candidates(context.specs(), context.target(),
                                                   gemm_template().problem(problem), {{"strategy", "wgmma"}});
     REQUIRE(!found.empty());
-    for (int j = 0; j < 5; ++j) check(context, problem, found[j == 0 ? 0 : random() % found.size()]);
+    for (int j = 0; j < 5; ++j) check(context, problem, found[j == 0 ? 0 : random() % found.size()], j == 0);
   }
 }
 
@@ -90,7 +91,8 @@ TEST_CASE("wgmma on the GPU computes D of every other type", "[gpu][wgmma]") {
       const auto found = gemm_template().candidates(
           context.specs(), context.target(), gemm_template().problem(problem), {{"strategy", "wgmma"}});
       REQUIRE(!found.empty());
-      for (int j = 0; j < 3; ++j) check(context, problem, found[j == 0 ? 0 : random() % found.size()]);
+      for (int j = 0; j < 3; ++j)
+        check(context, problem, found[j == 0 ? 0 : random() % found.size()], j == 0);
     }
 }
 
@@ -125,7 +127,7 @@ TEST_CASE("wgmma on the GPU computes D of tiles whose steps of k all blocks shar
         gemm_template().candidates(context.specs(), context.target(), gemm_template().problem(problem),
                                    {{"strategy", "wgmma"}, {"stream_k", "yes"}});
     REQUIRE(!found.empty());
-    for (int j = 0; j < 5; ++j) check(context, problem, found[j == 0 ? 0 : random() % found.size()]);
+    for (int j = 0; j < 5; ++j) check(context, problem, found[j == 0 ? 0 : random() % found.size()], j == 0);
   }
   // A tile for all blocks, and more than two rounds of tiles.
   check(context, test::with(test::shape(64, 64, 65536), {{"a", "bf16"}}), {{"stream_k", "yes"}});
@@ -160,7 +162,7 @@ TEST_CASE("wgmma on the GPU with A and B in each other's place", "[gpu][wgmma]")
         gemm_template().candidates(context.specs(), context.target(), gemm_template().problem(problem),
                                    {{"strategy", "wgmma"}, {"swap", "yes"}});
     REQUIRE(!found.empty());
-    for (int j = 0; j < 4; ++j) check(context, problem, found[j == 0 ? 0 : random() % found.size()]);
+    for (int j = 0; j < 4; ++j) check(context, problem, found[j == 0 ? 0 : random() % found.size()], j == 0);
   }
   check(context, {{"m", "64"}, {"n", "28672"}, {"k", "520"}, {"a", "bf16"}, {"d", "bf16"}},
         {{"swap", "yes"}, {"tile_m", "64"}, {"tile_n", "32"}});  // as many tiles as keep every block busy
