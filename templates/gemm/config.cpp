@@ -46,7 +46,8 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double sum = c.split == 1 ? 0 : kMeeting + (c.split - 1) * tile * kSumDepth;
   const double speed = busy * hidden * intensity / (intensity + 8);
   if (c.stream_k)
-    return tile * StreamShare(p, c, kTypicalSms).steps * c.tile_k / speed + kMeeting + 2 * tile * kSumDepth;
+    return tile * StreamShare(StreamPlan(p, c, 0), p, c, kTypicalSms).steps * c.tile_k / speed + kMeeting +
+           2 * tile * kSumDepth;
   return waves * resident * (tile * padded_k / speed + sum);
 }
 

@@ -72,14 +72,10 @@ void Packing::run(Reg thread, int warps) {
   k_.comment("pack: count the block, when all its threads have written their units");
   k_.emit("fence.proxy.async.global");
   k_.barrier();
-  k_.guarded(k_.eq(thread, 0), [&] { count("release"); });
+  k_.guarded(k_.eq(thread, 0), [&] { meeting().arrive(); });
 }
 
-// From 2 * blocks - 1 on to zero.
-void Packing::count(const char* order) {
-  const Reg last = k_.sub(k_.shl(k_.special("nctaid.x"), 1), 1);
-  k_.emit("red." + std::string(order) + ".gpu.global.inc.u32", k_.at(workspace_), last);
-}
+Meeting Packing::meeting() { return {k_, workspace_, k_.special("nctaid.x")}; }
 
 void Packing::copy_piece(Reg piece, Reg lane) {
   const auto rounds = [&](const PackSource& source, Reg number) {
@@ -158,13 +154,8 @@ void Packing::copy_units(const PackSource& source, Reg first) {
 
 void Packing::await() {
   k_.comment("load: wait until all blocks have packed their pieces");
-  const Reg blocks = k_.special("nctaid.x"), done = k_.reg(u32);
-  k_.do_while([&] {
-    k_.emit("ld.acquire.gpu.global.u32", done, k_.at(workspace_));
-    return k_.lt(done, blocks);
-  });
+  meeting().await();
   k_.emit("fence.proxy.async.global");
-  count("relaxed");
 }
 
 }  // namespace ptxloom::gemm_kernel

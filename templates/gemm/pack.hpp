@@ -4,14 +4,12 @@
 #include <array>
 
 #include "config.hpp"
-#include "ptxloom/builder.hpp"
+#include "meeting.hpp"
 
 // Tensor copies refuse rows that do not begin at multiples of 16 bytes. A matrix that has such rows, in any
 // batch, is copied first, by all warps of the grid, to the launch's workspace, where its rows do. Each warp
-// has its pieces by its number; whoever starts tensor copies waits until all blocks have been counted. Blocks
-// wait for each other, so the launch is cooperative: all run at once, or it fails. The counter goes up once
-// for each block that is done, and once for each that has seen that all are. The last of those turns it over
-// to zero, which the next launch begins with.
+// has its pieces by its number; whoever starts tensor copies waits until all blocks have packed theirs
+// (meeting.hpp). So the launch is cooperative: all blocks run at once, or it fails.
 namespace ptxloom::gemm_kernel {
 
 /// Does a matrix have rows that tensor copies take?
@@ -63,7 +61,7 @@ class Packing {
   void await();
 
  private:
-  void count(const char* order);
+  Meeting meeting();
   void copy_piece(Reg piece, Reg lane);
   Reg load_tail(const PackSource& source);
   void copy_units(const PackSource& source, Reg first);

@@ -65,8 +65,8 @@ int stream_slice_bytes(const Problem& p, const Config& c) {
   return (units.count + 1) / 2 * units.bytes;
 }
 
-StreamShare::StreamShare(const Problem& p, const Config& c, double sms)
-    : blocks(std::min<double>(StreamPlan(p, c, 0).blocks, sms)),
+StreamShare::StreamShare(const StreamPlan& plan, const Problem& p, const Config& c, double sms)
+    : blocks(std::min<double>(plan.blocks, sms)),
       parts(std::floor(blocks / tiles_of(p, c))),
       steps(std::ceil(stream_steps(p, c) / (parts > 1 ? tiles_of(p, c) * parts : blocks))) {}
 
@@ -124,7 +124,7 @@ void StreamSums::leave(const Accumulators& sums, const SharedTile& tile, Reg row
     });
   k_.comment("stream-K: count it, when all threads have");
   meet();
-  count(tile, "release");
+  k_.guarded(leads_, [&] { meeting(tile).arrive(); });
 }
 
 // The units of sums, by the row they begin at.
@@ -161,27 +161,16 @@ std::string StreamSums::opcode(std::string_view start) const {
 // All threads that multiply.
 void StreamSums::meet() { k_.emit("bar.sync", in_.barrier, 32 * c_.warps()); }
 
-Reg StreamSums::counter(Reg tile) {
+Meeting StreamSums::meeting(const SharedTile& tile) {
   const Reg first = k_.add(in_.workspace, static_cast<std::int64_t>(plan_.counters));
-  return k_.mad_wide(of_rank(tile), static_cast<std::int64_t>(sizeof(std::uint32_t)), first);
-}
-
-// From 2 * parts - 1 on to zero.
-void StreamSums::count(const SharedTile& tile, const char* order) {
-  const Reg at = counter(tile.tile), last = k_.sub(k_.shl(tile.parts, 1), 1);
-  k_.guarded(leads_, [&] { k_.emit("red." + std::string(order) + ".gpu.global.inc.u32", k_.at(at), last); });
+  const Reg counter =
+      k_.mad_wide(of_rank(tile.tile), static_cast<std::int64_t>(sizeof(std::uint32_t)), first);
+  return {k_, counter, tile.parts};
 }
 
 void StreamSums::await(const SharedTile& tile) {
   k_.comment("stream-K: wait for all parts of the tile");
-  k_.if_(leads_, [&] {
-    const Reg at = counter(tile.tile), there = k_.reg(u32);
-    k_.do_while([&] {
-      k_.emit("ld.acquire.gpu.global.u32", there, k_.at(at));
-      return k_.lt(there, tile.parts);
-    });
-  });
-  count(tile, "relaxed");
+  k_.if_(leads_, [&] { meeting(tile).await(); });
   meet();
 }
 

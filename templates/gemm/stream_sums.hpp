@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "meeting.hpp"
 #include "result.hpp"
 #include "stream_division.hpp"
 
@@ -19,8 +20,7 @@
 // Blocks of a cluster that share an operand have parts of neighbouring tiles (stream_division.hpp): each sums
 // up its own with the blocks of its rank.
 //
-// A tile's counter goes up once for each part that is there, and once for each block that has seen them all.
-// The last of those turns it over to zero, which the next launch begins with.
+// The blocks of a tile meet at its counter (meeting.hpp).
 namespace ptxloom::gemm_kernel {
 
 /// Where the workspace has what.
@@ -42,7 +42,7 @@ bool shares_steps(const Problem& problem);
 double stream_steps(const Problem& problem, const Config& config);
 /// How steps are divided (stream_division.hpp) on a chip of so many SMs.
 struct StreamShare {
-  StreamShare(const Problem& problem, const Config& config, double sms);
+  StreamShare(const StreamPlan& plan, const Problem& problem, const Config& config, double sms);
 
   double blocks;  ///< that have a share
   double parts;   ///< of a tile, of as many blocks; below 2 tiles are divided anywhere
@@ -92,9 +92,8 @@ class StreamSums {
   };
   std::map<int, std::vector<Numbered>> by_rows(const Accumulators& sums) const;
   Reg of_rank(Reg number);
-  Reg counter(Reg tile);
+  Meeting meeting(const SharedTile& tile);
   Reg slot(Reg block, Reg tile);
-  void count(const SharedTile& tile, const char* order);
   void await(const SharedTile& tile);
   Slice slice(const SharedTile& tile, Reg rows);
   void add_up(const SharedTile& tile, const Slice& slice);

@@ -47,10 +47,11 @@ Shares shares_of(const Problem& p, const Config& c) {
   const auto tiles = static_cast<std::uint64_t>(tiles_of(p, c)), split = static_cast<std::uint64_t>(c.split);
   const std::uint64_t steps = steps_of(p, c);
   if (!c.stream_k) return {.blocks = tiles * split, .steps = (steps + split - 1) / split};
-  const StreamShare share(p, c, kWgmmaSms);
+  const StreamPlan plan(p, c, 0);
+  const StreamShare share(plan, p, c, kWgmmaSms);
   return {.blocks = static_cast<std::uint64_t>(share.blocks),
           .steps = static_cast<std::uint64_t>(share.steps),
-          .left_bytes = 2 * share.blocks * StreamPlan(p, c, 0).slot_bytes};
+          .left_bytes = 2 * share.blocks * plan.slot_bytes};
 }
 
 tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) {

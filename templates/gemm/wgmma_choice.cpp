@@ -53,6 +53,14 @@ double stored_clocks(const WgmmaPlan& plan, int groups, int unit, double bytes) 
 // What rows allow at once, and no more than the pairs that registers hold.
 double direct_clocks(int unit, double bytes) { return bytes / std::min(kDirectBytes, 2.0 * unit); }
 
+/// Before a tile's first product and after its last.
+double tile_clocks(const Problem& p, const Config& c, const WgmmaPlan& plan) {
+  const double bytes = double(c.tile_m) * c.tile_n * p.d.type.bytes();
+  const int unit = result_unit(p, c), groups = c.tile_groups();
+  const double result = c.staged ? stored_clocks(plan, groups, unit, bytes) : direct_clocks(unit, bytes);
+  return kTileClocks + result / (groups == 2 ? 1.5 : 1) + (groups - 1) * kGroupClocks;
+}
+
 double packing_clocks(const PackPlan& pack) {
   return pack.any()
              ? kPackClocks + 2.0 * static_cast<double>(pack.workspace_bytes()) / kWgmmaSms / kPackedBytes
@@ -106,13 +114,8 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
       (std::max(brought / kCopiedBytes, double(plan.a.bytes() + plan.b.bytes()) / kTakenBytes) +
        outside / kTakenBytes) /
       c.k_steps();
-  const double bytes = double(c.tile_m) * c.tile_n * p.d.type.bytes();
-  const int unit = result_unit(p, c);
-  const double result =
-      c.staged ? stored_clocks(plan, c.tile_groups(), unit, bytes) : direct_clocks(unit, bytes);
   const double hidden = 1 - 0.1 / (plan.stage_bytes * (c.stages - 1) / 65536.0 + 1);
-  const double latency =
-      kTileClocks + result / (c.tile_groups() == 2 ? 1.5 : 1) + (c.tile_groups() - 1) * kGroupClocks;
+  const double latency = tile_clocks(p, c, plan);
   const double pairing = c.sharing() > 1 ? kPairClocks : 0;
   const double read = cluster_sum_bytes(p, c) * (c.split - 1.0) / c.split;
   const double sums = c.split == 1 ? 0 : kMeetClocks + read / kSummedBytes;
@@ -132,7 +135,7 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double begin_and_end = pairing + packing_clocks(plan.pack);
   if (c.stream_k) {
     const double whole = std::floor(tiles_of(p, c) / kWgmmaSms);
-    const StreamShare share(p, c, kWgmmaSms);
+    const StreamShare share(*plan.stream, p, c, kWgmmaSms);
     return beside_memory(share.steps * c.k_steps() * step) + whole * latency +
            shared_clocks(p, c, plan, share.parts) + begin_and_end;
   }

@@ -54,9 +54,8 @@ std::vector<Rule> wgmma_rules() {
        [](const Target&, const Problem& p, const Config& c) {
          return c.bake == Bake::mnk || !PackPlan(p).any();
        }},
-      {"strategy wgmma packs A and B by blocks that wait for each other, all on the chip at once, with "
-       "split=1; "
-       "stream_k=yes splits k too",
+      {"strategy wgmma packs A and B by blocks that wait for each other, all on the chip at once, "
+       "with split=1; stream_k=yes splits k too",
        {"split"},
        [](const Target&, const Problem& p, const Config& c) { return c.split == 1 || !PackPlan(p).any(); }},
       {"strategy wgmma packs up to 32 GiB of A and B; use mma",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links of wgmma kernels for random problems and configurations of the tuner's space: none spills. Hidden,
-// for it takes minutes:
+// Links of wgmma kernels for random problems and configurations of the tuner's space: hardly any spills, and
+// those that do are told. (What is chosen must not: wgmma_link_test.) Hidden, for it takes minutes:
 //   test_gemm "[.links]"      PTXLOOM_TEST_LINKS: how many (400)
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>

@@ -194,9 +194,9 @@ TEST_CASE("links of wgmma kernels that store D row by row beside C do not spill 
   check_link(problem, test::with(staged, {{"tile_m", "128"}, {"tile_n", "192"}, {"warps_m", "8"}}));
   check_link(test::with(problem, {{"n", "364"}}),
              test::with(staged, {{"tile_m", "256"}, {"tile_n", "128"}, {"warps_m", "8"}}));
-  const Settings whole_columns{
+  const Settings from_registers{
       {"tile_m", "128"}, {"tile_n", "248"}, {"warps_m", "8"}, {"epilogue", "direct"}};
-  check_link(test::with(problem, {{"d", "bf16"}}), test::with(whole_columns, {{"strategy", "wgmma"}}));
+  check_link(test::with(problem, {{"d", "bf16"}}), test::with(from_registers, {{"strategy", "wgmma"}}));
   const Settings integers{{"a", "s8"}, {"d", "s32"}, {"alpha", "-3"}};
   check_link(test::with(test::with(problem, integers), {{"beta", "0"}}),
              test::with(staged, {{"tile_m", "128"}, {"tile_n", "224"}, {"warps_m", "8"}}));
