@@ -90,6 +90,18 @@ void Helpers::rest() {
   }
 }
 
+void Helpers::close() {
+  common_.reset();  // who comes now is not asked to agree, and what is tried now is not looked at
+  for (Helper& helper : helpers_) helper.given.clear();
+  take();
+  for (Helper& helper : helpers_) {
+    if (helper.stage != Helper::Stage::absent) continue;
+    give_up(helper, {.code = "rank-late",
+                     .message = fmt::format("rank {} had not begun when the search ended", helper.rank),
+                     .hint = "give the search more time, or see what that rank waits for"});
+  }
+}
+
 bool Helpers::at_work() const {
   return std::ranges::any_of(helpers_, [](const Helper& one) { return one.stage == Helper::Stage::working; });
 }
@@ -215,6 +227,8 @@ void Helpers::lose(Helper& helper, const Message& message) {
 }
 
 void Helpers::give_up(Helper& helper, const Diagnostic& why) {
+  if (helper.stage == Helper::Stage::absent && helper.devices == 0)
+    devices_.push_back({.name = "no device", .rank = helper.rank, .left_out = why});
   helper.stage = Helper::Stage::gone;
   helper.capacity = 0;
   for (std::size_t i = 0; i < helper.devices; ++i) {

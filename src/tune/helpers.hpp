@@ -22,7 +22,7 @@
 //   rank 0 to helper   rest                                 nothing more is to be tried
 //   rank 0 to all      outcome                              at the end: see release()
 //
-// A helper may come late, or never: rank 0 waits for none.
+// A helper may come late, or never: rank 0 waits for none, and says at the end who has not been heard of.
 namespace ptxloom::tune {
 
 /// Error(refused, "ranks-differ")
@@ -63,6 +63,8 @@ class Helpers {
   std::vector<Given> returned() { return std::exchange(returned_, {}); }
   /// They finish what they measure and begin nothing more.
   void rest();
+  /// The search is over: who has not come by now is left out.
+  void close();
 
  private:
   struct Helper {

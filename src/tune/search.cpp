@@ -57,6 +57,7 @@ class Search {
     } catch (const Error& error) {
       result_.fault = error.diagnostics().front();
     }
+    helpers_.close();
     sum_up();
     if (options_.found) options_.found(result_);
     return std::move(result_);

@@ -269,6 +269,15 @@ std::string scale_word(GemmScale scale, std::string_view each) {
   return scale == GemmScale::tensor ? "tensor" : std::string(each);
 }
 
+double bytes_of(const Problem& p, const Matrix& matrix) {
+  return double(matrix.rows) * double(matrix.cols) * matrix.type.bytes() * (matrix.stride > 0 ? p.batch : 1);
+}
+
+double input_bytes(const Problem& p) {
+  const double of_c = double(p.m) * p.n * p.c.type.bytes() * (p.c.stride > 0 ? p.batch : 1);
+  return bytes_of(p, p.a) + bytes_of(p, p.b) + (p.reads_c() ? of_c : 0);
+}
+
 std::uint64_t span(std::uint64_t rows, std::uint64_t cols, std::uint64_t ld, std::uint64_t stride,
                    std::uint64_t batches) {
   return (batches - 1) * stride + (rows - 1) * ld + cols;

@@ -85,6 +85,11 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given);
 std::string activation_word(Activation activation);
 std::string scale_word(GemmScale scale, std::string_view each);
 
+/// Bytes of A or B, of all batches, without what lies between their rows.
+double bytes_of(const Problem& problem, const Matrix& matrix);
+/// Of A, B and what is read of C.
+double input_bytes(const Problem& problem);
+
 /// Elements that a matrix spans from its first to its last, over all batches.
 std::uint64_t span(std::uint64_t rows, std::uint64_t cols, std::uint64_t ld, std::uint64_t stride,
                    std::uint64_t batches);

@@ -34,7 +34,5 @@ tune::Space tuning_space(const ParameterSpace& space, const Specs& specs, const 
                          const Problem& problem);
 /// The column of the chip's rates that the problem's products go to.
 std::string unit_of(const Problem& problem);
-/// Bytes of A, B and what is read of C, without what lies between their rows.
-double input_bytes(const Problem& problem);
 
 }  // namespace ptxloom::gemm_kernel

@@ -103,14 +103,6 @@ std::string unit_of(const Problem& problem) {
   return type.bits == 8 ? "b8" : "f16";
 }
 
-double input_bytes(const Problem& p) {
-  const auto bytes = [&](double elements, const auto& matrix) {
-    return elements * matrix.type.bytes() * (matrix.stride > 0 ? p.batch : 1);
-  };
-  const double c = p.reads_c() ? bytes(double(p.m) * p.n, p.c) : 0;
-  return bytes(double(p.m) * p.k, p.a) + bytes(double(p.n) * p.k, p.b) + c;
-}
-
 tune::Space tuning_space(const ParameterSpace& space, const Specs& specs, const Target& target,
                          const Problem& problem) {
   const std::vector<std::string> shapes = mma_shapes(space, specs, target, problem);

@@ -24,7 +24,7 @@ constexpr double kOwnLoads = 1.1;      // times as long where a warp that multip
 constexpr double kTakenBytes = 64;     // a clock, that an SM takes, its own copies and another block's
 constexpr double kTileClocks = 1000;   // before the first product of a block's tile and after its last
 constexpr double kGroupClocks = 400;   // of a second warpgroup that computes the same tile
-constexpr double kStepClocks = 10;     // of a stage, where memory is what is waited for
+constexpr double kStepClocks = 10;     // of a stage, beside all else
 constexpr double kStoredBytes = 64;    // a clock, of D by tensor copies
 constexpr double kBoxClocks = 100;     // of each of them beside
 constexpr double kDirectBytes = 16;    // a clock, of D from registers
@@ -99,54 +99,60 @@ double read_again(const OperandTile& tile, double bytes, double stages) {
   return bytes <= kHotBytes ? 0 : std::max(0.0, stages * tile.bytes() / tile.sharing() - bytes);
 }
 
-double estimate(const Target& target, const Problem& p, const Config& c) {
-  const WgmmaPlan plan(target.info(), p, c);
-  const double blocks = tiles_of(p, c) * c.split;
-  const double steps = std::ceil(std::ceil(double(p.k) / c.tile_k) / c.split) * c.k_steps();
-  const double products = c.tile_m / kWgmmaRows * c.warps_n * std::max(kLeastClocks, c.group_n() / 2);
+/// From one stage to the next, where each copy has come in time.
+double stage_clocks(const Problem& p, const Config& c, const WgmmaPlan& plan) {
+  const double products =
+      c.k_steps() * (c.tile_m / kWgmmaRows) * c.warps_n * std::max(kLeastClocks, c.group_n() / 2);
   // Of two warpgroups one multiplies while the other promotes its sums.
   const double promotion = plan.promotes ? c.group_m() * c.group_n() / kGroupThreads / c.groups() : 0;
   const double brought =
       brought_bytes(plan.a, plan.pack.a().matrix) + brought_bytes(plan.b, plan.pack.b().matrix);
   const double outside =
       rows_outside(p.m, c.tile_m) * plan.a.bytes() + rows_outside(p.n, c.tile_n) * plan.b.bytes();
-  const double copies =
-      (std::max(brought / kCopiedBytes, double(plan.a.bytes() + plan.b.bytes()) / kTakenBytes) +
-       outside / kTakenBytes) /
-      c.k_steps();
-  const double hidden = 1 - 0.1 / (plan.stage_bytes * (c.stages - 1) / 65536.0 + 1);
-  const double latency = tile_clocks(p, c, plan);
-  const double pairing = c.sharing() > 1 ? kPairClocks : 0;
-  const double read = cluster_sum_bytes(p, c) * (c.split - 1.0) / c.split;
-  const double sums = c.split == 1 ? 0 : kMeetClocks + read / kSummedBytes;
+  const double taken = plan.a.bytes() + plan.b.bytes();
+  const double copies = std::max(brought / kCopiedBytes, taken / kTakenBytes) + outside / kTakenBytes;
   const double releases = c.sharing() > 1 ? kReleaseClocks * std::max(0, plan.readers - kHiddenReaders) : 0;
-  const double step = (std::max(products + promotion / c.k_steps(), copies) + releases / c.k_steps()) /
-                      hidden * (c.loading_warp() ? 1 : kOwnLoads);
-  const double memory = input_bytes(p) / kWgmmaSms / kMemoryBytes / hidden;
-  const double stages = stream_steps(p, c), bytes_of_a = double(p.m) * p.k * p.a.type.bytes(),
-               bytes_of_b = double(p.n) * p.k * p.b.type.bytes();
+  return (std::max(products + promotion, copies) + releases) * (c.loading_warp() ? 1 : kOwnLoads);
+}
+
+/// What part of their latency the stages hide.
+double hidden_part(const Config& c, const WgmmaPlan& plan) {
+  return 1 - 0.1 / (plan.stage_bytes * (c.stages - 1) / 65536.0 + 1);
+}
+
+/// So many clocks of each block beside what memory and L2 take for all of them.
+double beside_memory(const Problem& p, const Config& c, const WgmmaPlan& plan, double clocks) {
+  const double once = input_bytes(p) / kWgmmaSms / kMemoryBytes / hidden_part(c, plan);
+  const double stages = stream_steps(p, c);
   const double again =
-      (read_again(plan.a, bytes_of_a * p.batch, stages) + read_again(plan.b, bytes_of_b * p.batch, stages)) /
-      kWgmmaSms / kAgainBytes;
-  const double steps_clocks = steps / c.k_steps() * kStepClocks;
-  const auto beside_memory = [&](double clocks) {
-    return std::max(beside(clocks, memory), memory + again) + steps_clocks;
-  };
-  const double begin_and_end = pairing + packing_clocks(plan.pack);
+      read_again(plan.a, bytes_of(p, p.a), stages) + read_again(plan.b, bytes_of(p, p.b), stages);
+  return std::max(beside(clocks, once), once + again / kWgmmaSms / kAgainBytes);
+}
+
+double estimate(const Target& target, const Problem& p, const Config& c) {
+  const WgmmaPlan plan(target.info(), p, c);
+  const double stages = std::ceil(std::ceil(double(p.k) / c.tile_k) / c.split);
+  const double stage = stage_clocks(p, c, plan) / hidden_part(c, plan);
+  const double latency = tile_clocks(p, c, plan);
+  const double others =
+      stages * kStepClocks + (c.sharing() > 1 ? kPairClocks : 0) + packing_clocks(plan.pack);
   if (c.stream_k) {
     const double whole = std::floor(tiles_of(p, c) / kWgmmaSms);
     const StreamShare share(*plan.stream, p, c, kWgmmaSms);
-    return beside_memory(share.steps * c.k_steps() * step) + whole * latency +
-           shared_clocks(p, c, plan, share.parts) + begin_and_end;
+    return beside_memory(p, c, plan, share.steps * stage) + whole * latency +
+           shared_clocks(p, c, plan, share.parts) + others;
   }
-  const double sms = c.split > 2 ? kClusterSms : kWgmmaSms;
+  const double blocks = tiles_of(p, c) * c.split, sms = c.split > 2 ? kClusterSms : kWgmmaSms;
   const double resident = std::min<double>(plan.blocks_per_sm, std::max(1.0, blocks / sms));
   const double rounds = std::ceil(blocks / (sms * resident));
+  const double tile = stages * stage;
   // Of two warpgroups that take turns one multiplies while the other stores.
   if (c.turns() > 1)
-    return beside_memory(rounds * std::max(steps * step, (steps * step + latency) / c.turns())) + latency +
-           begin_and_end;
-  return beside_memory(rounds * resident * steps * step) + rounds * (latency + sums) + begin_and_end;
+    return beside_memory(p, c, plan, rounds * std::max(tile, (tile + latency) / c.turns())) + latency +
+           others;
+  const double read = cluster_sum_bytes(p, c) * (c.split - 1.0) / c.split;
+  const double sums = c.split == 1 ? 0 : kMeetClocks + read / kSummedBytes;
+  return beside_memory(p, c, plan, rounds * resident * tile) + rounds * (latency + sums) + others;
 }
 
 // As many as fit, when none are asked for.

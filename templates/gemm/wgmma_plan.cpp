@@ -20,16 +20,13 @@ constexpr double kLargeBytes = 8 << 20;  // of an operand
 constexpr double kTimesLarger = 8;
 constexpr std::uint32_t kFewTiles = 2;
 
-double bytes_of(const Matrix& matrix, const Problem& p) {
-  return double(matrix.rows) * double(matrix.cols) * matrix.type.bytes() * p.batch;
-}
-
-/// A large operand, beside a small one, that a few rows or columns of tiles read at about the same time, and
-/// nobody later: the weights of a product of few rows.
+/// A large operand, beside a small one, that a few rows or columns of tiles of one batch read at about the
+/// same time, and nobody later: the weights of a product of few rows.
 bool passes(const Problem& p, const Matrix& operand, const Matrix& other, std::uint32_t extent, int tile) {
-  const double bytes = bytes_of(operand, p);
-  return p.groups == GemmGroups::none && bytes >= kLargeBytes && bytes >= kTimesLarger * bytes_of(other, p) &&
-         extent <= kFewTiles * static_cast<std::uint32_t>(tile);
+  const double bytes = bytes_of(p, operand);
+  const bool of_all = p.batch > 1 && operand.stride == 0;
+  return p.groups == GemmGroups::none && !of_all && bytes >= kLargeBytes &&
+         bytes >= kTimesLarger * bytes_of(p, other) && extent <= kFewTiles * static_cast<std::uint32_t>(tile);
 }
 
 int aligned(int bytes) { return (bytes + kSwizzlePattern - 1) / kSwizzlePattern * kSwizzlePattern; }

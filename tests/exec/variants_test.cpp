@@ -117,7 +117,7 @@ std::string refusal(const Variant& variant, const std::vector<Target>& targets) 
 
 }  // namespace
 
-TEST_CASE("every documented variant of a form with semantics decodes") {
+TEST_CASE("every documented variant of a form with semantics decodes", "[slow]") {
   const std::vector<Target> targets = specs()->targets();
   std::map<std::string, std::string, std::less<>> refused;  // opcodes, and why
   std::size_t variants = 0;

@@ -99,7 +99,7 @@ TEST_CASE("a batch is its products one by one, to the bit", "[gemm]") {
   }
 }
 
-TEST_CASE("batches of every type and layout", "[gemm]") {
+TEST_CASE("batches of every type and layout", "[gemm][slow]") {
   for (const char* a_layout : {"row", "col"})
     for (const char* b_layout : {"row", "col"})
       check(with(shape(70, 80, 72),
@@ -218,7 +218,7 @@ TEST_CASE("boxes behind a masked group's rows are left out, and disturb none tha
     }
 }
 
-TEST_CASE("blocks that load for each other skip tiles together", "[gemm]") {
+TEST_CASE("blocks that load for each other skip tiles together", "[gemm][slow]") {
   const Settings problem = with(shape(300, 136, 72), {{"a", "bf16"}, {"batch", "4"}});
   const Settings small{{"strategy", "wgmma"}, {"tile_m", "64"}, {"tile_n", "64"}};
   for (const char* multicast : {"a", "b"})

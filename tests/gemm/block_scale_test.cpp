@@ -64,7 +64,7 @@ bool says(const std::string& message, std::string_view part) {
 
 }  // namespace
 
-TEST_CASE("blocks of A and of B have scales, with every scale of the other, in every type", "[gemm]") {
+TEST_CASE("blocks of A and of B have scales, with every scale of the other, in every type", "[gemm][slow]") {
   for (const char* strategy : kStrategies)
     for (const char* a : {"e4m3", "e5m2", "bf16", "f16", "tf32"})
       for (const auto& [scale_a, scale_b] : {std::array{"block", "block"},
@@ -86,7 +86,7 @@ TEST_CASE("scales of blocks with sizes that end anywhere in a block", "[gemm]") 
           {{"strategy", strategy}});
 }
 
-TEST_CASE("scales of blocks in tiles of every shape and depth", "[gemm]") {
+TEST_CASE("scales of blocks in tiles of every shape and depth", "[gemm][slow]") {
   const Settings problem = with(with(padded(136, 272, 267), kBlocks), {{"a", "e4m3"}});
   const auto tiles = [](const char* strategy, int m, int n, int k, int warps_m, int warps_n) {
     return Settings{{"strategy", strategy},

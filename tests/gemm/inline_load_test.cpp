@@ -42,7 +42,7 @@ TEST_CASE("a thread that multiplies loads ahead, into the next tile", "[gemm]") 
             with(tiles("64", "48", "4"), {{"stages", stages}}));
 }
 
-TEST_CASE("a thread that multiplies loads for one warpgroup and for two", "[gemm]") {
+TEST_CASE("a thread that multiplies loads for one warpgroup and for two", "[gemm][slow]") {
   for (const Settings& one : {tiles("64", "64", "4"), tiles("64", "160", "4", "2"), tiles("128", "40", "4"),
                               tiles("256", "192", "8")})
     for (const char* epilogue : {"staged", "direct"})
@@ -51,7 +51,7 @@ TEST_CASE("a thread that multiplies loads for one warpgroup and for two", "[gemm
               with(one, {{"epilogue", epilogue}, {"static", bake}, {"tile_k", "32"}}));
 }
 
-TEST_CASE("a thread that multiplies loads what is promoted and what scales it", "[gemm]") {
+TEST_CASE("a thread that multiplies loads what is promoted and what scales it", "[gemm][slow]") {
   for (const char* stages : {"2", "3"}) {
     const Settings few{{"stages", stages}, {"tile_k", "64"}};
     const Settings problem = with(shape(385, 400, 272), {{"a", "e4m3"}});
@@ -73,7 +73,7 @@ TEST_CASE("a thread that multiplies loads packed rows, batches and what is swapp
     check(with(shape(400, 248, 136), {{"a", "f16"}, {"a_layout", layout}, {"b_layout", layout}}), kSmall);
 }
 
-TEST_CASE("threads that multiply load for each other's blocks", "[gemm]") {
+TEST_CASE("threads that multiply load for each other's blocks", "[gemm][slow]") {
   for (const char* shared : {"a", "b"})
     for (const char* stages : {"2", "3"})
       for (const char* k : {"64", "200", "328"})

@@ -27,7 +27,7 @@ Settings tiles(const char* m, const char* n, const char* multicast) {
 
 }  // namespace
 
-TEST_CASE("blocks share tiles of every type", "[gemm]") {
+TEST_CASE("blocks share tiles of every type", "[gemm][slow]") {
   for (const char* shared : kShared) {
     check(with(shape(200, 150, 136), {{"a", "bf16"}, {"d", "bf16"}}), tiles("64", "64", shared));
     for (const WgmmaTypes& types : kWgmmaTypes)
@@ -35,7 +35,7 @@ TEST_CASE("blocks share tiles of every type", "[gemm]") {
   }
 }
 
-TEST_CASE("blocks share tiles in every layout, with tiles of every kind", "[gemm]") {
+TEST_CASE("blocks share tiles in every layout, with tiles of every kind", "[gemm][slow]") {
   for (const char* shared : kShared)
     for (const char* a_layout : {"row", "col"})
       for (const char* b_layout : {"row", "col"})

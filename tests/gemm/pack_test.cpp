@@ -74,7 +74,7 @@ TEST_CASE("functions of packed operands, whose blocks wait for each other", "[ge
   CHECK(std::string(split.what()).find("all on the chip at once") != std::string::npos);
 }
 
-TEST_CASE("random sizes and strides of packed operands", "[gemm]") {
+TEST_CASE("random sizes and strides of packed operands", "[gemm][slow]") {
   std::mt19937 random(Catch::getSeed());
   const auto size = [&](unsigned least, unsigned most) {
     return static_cast<int>(least + random() % (most - least + 1));

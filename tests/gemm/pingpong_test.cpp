@@ -28,7 +28,7 @@ TEST_CASE("warpgroups take turns with tiles of every type", "[gemm]") {
 }
 
 // The stages of a tile against those of the ring: fewer, as many, more, and no multiple.
-TEST_CASE("warpgroups that take turns skip the stages of the other's tiles", "[gemm]") {
+TEST_CASE("warpgroups that take turns skip the stages of the other's tiles", "[gemm][slow]") {
   for (const char* stages : {"2", "3", "5"})
     for (const char* k : {"64", "200", "456"})
       check(with(shape(500, 460, 8), {{"k", k}, {"a", "f16"}}), {{"stages", stages}});
@@ -39,7 +39,7 @@ TEST_CASE("of two warpgroups one may have fewer tiles, or none", "[gemm]") {
     check(with(shape(m, n, 72), {{"a", "bf16"}}));
 }
 
-TEST_CASE("warpgroups that take turns store D in every way", "[gemm]") {
+TEST_CASE("warpgroups that take turns store D in every way", "[gemm][slow]") {
   const Settings function{{"a", "bf16"}, {"d", "bf16"}, {"bias", "f32"}, {"beta", "0.5"}};
   for (const char* epilogue : {"staged", "direct"})
     for (const char* multicast : {"none", "a", "b"})

@@ -107,7 +107,7 @@ Settings pairs(const char* multicast, int m = 64, int n = 32, int warps_m = 4, i
 
 }  // namespace
 
-TEST_CASE("blocks share the steps of k of tiles of every type, staged and direct", "[gemm]") {
+TEST_CASE("blocks share the steps of k of tiles of every type, staged and direct", "[gemm][slow]") {
   const Settings function{{"alpha", "2"}, {"beta", "3"}};
   for (const char* epilogue : {"staged", "direct"}) {
     for (const char* d : {"f32", "bf16", "e4m3"})
@@ -125,7 +125,7 @@ TEST_CASE("the grid is anything from a block to one for a few steps of k", "[gem
   check(with(shape(72, 40, 40), {{"a", "f16"}}), tiles(64, 64), {1, 100});  // a step for each of two tiles
 }
 
-TEST_CASE("tiles that are shared, in every layout, by warpgroups of every kind", "[gemm]") {
+TEST_CASE("tiles that are shared, in every layout, by warpgroups of every kind", "[gemm][slow]") {
   for (const auto& [m, n, warps_m, warps_n] :
        {std::array{128, 72, 8, 1}, {128, 64, 4, 2}, {256, 32, 8, 1}, {128, 24, 4, 1}, {64, 256, 4, 2}})
     for (const char* layout : {"row", "col"})
@@ -150,7 +150,7 @@ TEST_CASE("rows of shared tiles that lie outside of D are not left", "[gemm]") {
   CHECK(outside == 0);
 }
 
-TEST_CASE("shared tiles have functions, batches, sizes that are not baked in", "[gemm]") {
+TEST_CASE("shared tiles have functions, batches, sizes that are not baked in", "[gemm][slow]") {
   const Settings problem = with(shape(70, 100, 392), {{"a", "bf16"}, {"d", "bf16"}});
   check(with(problem, {{"bias", "f32"}, {"activation", "silu"}, {"scale_a", "row"}, {"scale_b", "col"}}),
         tiles(64, 32));
@@ -170,14 +170,15 @@ TEST_CASE("shared tiles of rows that are packed, of sums that are promoted and s
           with(tiles(128, 32, 8), {{"tile_k", depth}}));
 }
 
-TEST_CASE("of many tiles some are shared and come first, the others are whole", "[gemm]") {
+TEST_CASE("of many tiles some are shared and come first, the others are whole", "[gemm][slow]") {
   for (const auto& [epilogue, raster] : {std::array{"staged", "1"}, {"direct", "4"}})
     check(with(shape(300, 264, 136), {{"a", "bf16"}, {"beta", "2"}}),
           with(tiles(64, 64), {{"epilogue", epilogue}, {"raster", raster}, {"stages", "3"}}),
           {2, 3, 4, 7, 11});
 }
 
-TEST_CASE("blocks share the steps of k with mma.sync of every type of a target, in every layout", "[gemm]") {
+TEST_CASE("blocks share the steps of k with mma.sync of every type of a target, in every layout",
+          "[gemm][slow]") {
   const std::pair<const char*, std::vector<const char*>> targets[] = {
       {"sm_75", {"f16", "s8"}},
       {"sm_80", {"f16", "bf16", "tf32", "f64", "u8"}},
@@ -205,7 +206,7 @@ TEST_CASE("blocks share the steps of k with each shape of mma.sync", "[gemm]") {
           {{"strategy", "mma"}, {"mma", mma}, {"tile_m", "64"}, {"tile_n", "32"}}, {2, 7}, target);
 }
 
-TEST_CASE("with mma.sync the grid is anything, and whole tiles may be staged", "[gemm]") {
+TEST_CASE("with mma.sync the grid is anything, and whole tiles may be staged", "[gemm][slow]") {
   const Settings two = mma_tiles(64, 64, 2, 2);
   check(with(shape(72, 40, 1992), {{"a", "f16"}}), two, {1, 2, 3, 4, 6, 9, 11, 15, 100}, "sm_80");
   check(with(shape(72, 40, 40), {{"a", "f16"}}), two, {1, 100}, "sm_80");
@@ -221,7 +222,7 @@ TEST_CASE("with mma.sync the grid is anything, and whole tiles may be staged", "
             a[0] == 's' ? "sm_75" : "sm_80");
 }
 
-TEST_CASE("tiles shared with mma.sync have functions, batches, scales of blocks", "[gemm]") {
+TEST_CASE("tiles shared with mma.sync have functions, batches, scales of blocks", "[gemm][slow]") {
   const Settings problem = with(shape(70, 100, 392), {{"a", "bf16"}, {"d", "bf16"}});
   const Settings two = mma_tiles(64, 32, 2, 1);
   check(with(problem, {{"bias", "f32"}, {"activation", "silu"}, {"scale_a", "row"}, {"scale_b", "col"}}), two,
@@ -238,7 +239,7 @@ TEST_CASE("tiles shared with mma.sync have functions, batches, scales of blocks"
           with(two, {{"tile_k", depth}}), {3, 5}, "sm_89");
 }
 
-TEST_CASE("clusters of two share the steps of k of pairs of tiles", "[gemm]") {
+TEST_CASE("clusters of two share the steps of k of pairs of tiles", "[gemm][slow]") {
   for (const auto& [shared, epilogue] : {std::pair{"a", "staged"}, {"b", "direct"}})
     for (const auto& [m, n] : {std::pair{72, 40}, {136, 104}})
       check(with(shape(m, n, 456), {{"a", "bf16"}, {"beta", "2"}}),
@@ -254,7 +255,7 @@ TEST_CASE("clusters of two share the steps of k of pairs of tiles", "[gemm]") {
   }
 }
 
-TEST_CASE("pairs of tiles that are shared, by warpgroups of every kind, in every layout", "[gemm]") {
+TEST_CASE("pairs of tiles that are shared, by warpgroups of every kind, in every layout", "[gemm][slow]") {
   for (const auto& [m, n, warps_m, warps_n] :
        {std::array{128, 64, 8, 1}, {128, 64, 4, 2}, {256, 32, 8, 1}, {128, 256, 8, 1}})
     for (const auto& [shared, layout] : {std::pair{"a", "row"}, {"b", "col"}})
@@ -262,7 +263,7 @@ TEST_CASE("pairs of tiles that are shared, by warpgroups of every kind, in every
             pairs(shared, m, n, warps_m, warps_n), {10});
 }
 
-TEST_CASE("pairs of tiles that are shared have batches, packed rows, promoted sums, scales", "[gemm]") {
+TEST_CASE("pairs of tiles that are shared have batches, packed rows, promoted sums, scales", "[gemm][slow]") {
   for (const char* shared : {"a", "b"}) {
     for (const char* bake : {"none", "mnk"})
       check(with(shape(70, 100, 392), {{"a", "bf16"}, {"batch", "3"}, {"beta", "2"}, {"stride_b", "0"}}),
@@ -282,7 +283,7 @@ TEST_CASE("a Gemm of shared tiles is launched again, on its own workspace and on
 }
 
 TEST_CASE("stream-K is looked at where tiles are few and k is deep, with few rows by the tuner only",
-          "[gemm]") {
+          "[gemm][slow]") {
   using Values = std::vector<std::string>;
   const std::tuple<Settings, Values, Values> problems[] = {
       {shape(256, 256, 65536), {"no", "yes"}, {"no", "yes"}},

@@ -80,7 +80,7 @@ const Settings kFunction{{"bias", "f32"},    {"activation", "silu"}, {"scale_a",
 
 }  // namespace
 
-TEST_CASE("few rows of 16-bit types in every layout", "[gemm]") {
+TEST_CASE("few rows of 16-bit types in every layout", "[gemm][slow]") {
   for (const char* a_layout : kLayouts)
     for (const char* b_layout : kLayouts)
       for (const int m : kRows)
@@ -90,7 +90,7 @@ TEST_CASE("few rows of 16-bit types in every layout", "[gemm]") {
                 {});
 }
 
-TEST_CASE("few rows of every other type, with results of every type", "[gemm]") {
+TEST_CASE("few rows of every other type, with results of every type", "[gemm][slow]") {
   for (const WgmmaTypes& types : kWgmmaTypes)
     for (const int m : kRows)
       for (const char* d : types.d)
@@ -103,7 +103,7 @@ TEST_CASE("few rows of every other type, with results of every type", "[gemm]") 
         tiles(64, 48));
 }
 
-TEST_CASE("tiles of few rows of every shape", "[gemm]") {
+TEST_CASE("tiles of few rows of every shape", "[gemm][slow]") {
   const Settings problem = with(shape(40, 300, 200), {{"a", "f16"}, {"d", "f16"}, {"ldd", "304"}});
   for (const auto& [columns, rows, warps_m, warps_n] : {std::array{64, 8, 4, 1},
                                                         {64, 40, 4, 1},
@@ -152,7 +152,7 @@ TEST_CASE("batches of few rows", "[gemm]") {
   check(with(problem, {{"k", "67"}}), tiles(64, 16));
 }
 
-TEST_CASE("groups of few rows", "[gemm]") {
+TEST_CASE("groups of few rows", "[gemm][slow]") {
   const Settings masked =
       with(shape(40, 200, 72), {{"a", "bf16"}, {"d", "bf16"}, {"batch", "7"}, {"groups", "masked"}});
   const HostTensor rows = numbers(masked, "group_rows", {0, 1, 16, 17, 40, 41, -1});

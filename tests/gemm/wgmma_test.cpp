@@ -53,7 +53,7 @@ TEST_CASE("wgmma in every layout, with results of every type", "[gemm]") {
               tiles(128, 48, 8));
 }
 
-TEST_CASE("weights that few rows are multiplied with pass through L2", "[gemm]") {
+TEST_CASE("weights that few rows are multiplied with pass through L2", "[gemm][slow]") {
   const auto hints = [](const Settings& problem, const Settings& config) {
     const RunResult run = run_gemm(with(problem, {{"a", "bf16"}}), with(config, {{"strategy", "wgmma"}}));
     return run.kernel.kernel.ptx().find(".L2::cache_hint") != std::string::npos;

@@ -127,7 +127,7 @@ TEST_CASE("every map of every form is as the manual has it, for every value of i
   CHECK(all_maps().size() > 50);
 }
 
-TEST_CASE("every map is one to one, has no gaps, and is as large as its operand") {
+TEST_CASE("every map is one to one, has no gaps, and is as large as its operand", "[slow]") {
   for (const Mapped& mapped : all_maps()) {
     INFO(mapped.variant.opcode() << " " << mapped.operand->name << ": " << text_of(mapped.map));
     CHECK(spec::fragment_fault(mapped.variant, *mapped.operand, mapped.map) == "");
@@ -197,7 +197,7 @@ std::vector<Variant::FragmentMap> mutants_of(const Variant::FragmentMap& map) {
   return mutants;
 }
 
-TEST_CASE("a map with one thing changed is noticed, by the lint or by the manual") {
+TEST_CASE("a map with one thing changed is noticed, by the lint or by the manual", "[slow]") {
   std::size_t all = 0, by_lint = 0, by_manual = 0;
   std::set<std::string> seen;
   for (const Mapped& mapped : all_maps()) {

@@ -9,7 +9,9 @@
 namespace ptxloom::oracle {
 namespace {
 
-constexpr std::size_t kSample = 20;  // variants of one set of needs that are tried where not all are
+// Variants of one set of needs that are tried where not all are: of all forms, of a form by itself.
+constexpr std::size_t kSome = 10, kAlone = 20;
+constexpr std::size_t kFew = 20;  // times as many are all tried
 
 struct Subject {
   std::string line;
@@ -92,7 +94,7 @@ std::vector<Where> places(const std::vector<Subject>& subjects, bool all, std::m
 }
 
 /// Of each group of subjects that are allowed at the same places, a few.
-std::vector<Subject> pick(std::vector<Subject> subjects, const std::vector<Where>& where,
+std::vector<Subject> pick(std::vector<Subject> subjects, const std::vector<Where>& where, std::size_t limit,
                           std::mt19937& random) {
   std::shuffle(subjects.begin(), subjects.end(), random);
   std::map<std::vector<bool>, std::size_t> taken;
@@ -100,7 +102,7 @@ std::vector<Subject> pick(std::vector<Subject> subjects, const std::vector<Where
   for (Subject& subject : subjects) {
     std::vector<bool> signature;
     for (const Where& w : where) signature.push_back(subject.allowed(w.target, w.version));
-    if (taken[signature]++ < kSample) result.push_back(std::move(subject));
+    if (taken[signature]++ < limit) result.push_back(std::move(subject));
   }
   return result;
 }
@@ -120,9 +122,10 @@ Outcome check_legality(const Question& question, std::span<const Variant> varian
   Outcome outcome;
   std::vector<Subject> all = subjects(question, variants);
   const std::vector<Where> where = places(all, question.options.all, question.random);
-  const std::vector<Subject> tried = question.options.all || all.size() <= 400
+  const std::size_t limit = question.options.alone ? kAlone : kSome;
+  const std::vector<Subject> tried = question.options.all || all.size() <= kFew * limit
                                          ? std::move(all)
-                                         : pick(std::move(all), where, question.random);
+                                         : pick(std::move(all), where, limit, question.random);
   std::vector<std::string> lines;
   for (const Subject& subject : tried) lines.push_back(subject.line);
   outcome.lines = lines.size();

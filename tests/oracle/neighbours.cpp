@@ -15,7 +15,7 @@ namespace {
 struct Limits {
   std::size_t words, spellings, operands, cases;
 };
-constexpr Limits kSome{.words = 20, .spellings = 2, .operands = 2, .cases = 500};
+constexpr Limits kSome{.words = 12, .spellings = 2, .operands = 2, .cases = 300};
 constexpr Limits kAlone{.words = 40, .spellings = 8, .operands = 6, .cases = 2500};
 constexpr Limits kAll{.words = 600, .spellings = 15, .operands = 12, .cases = 5000};
 

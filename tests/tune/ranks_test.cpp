@@ -201,8 +201,28 @@ TEST_CASE("a rank that says what makes no sense, or ends by an error, is left ou
   confused.join();
   CHECK(said == "ranks-differ");
   check_each_once(result);
-  REQUIRE(result.devices.size() == 2);
-  CHECK(result.devices[1].left_out.value().code == "ranks-differ");
+  REQUIRE(result.devices.size() == 3);
+  for (const std::size_t other_device : {1, 2})
+    CHECK(result.devices[other_device].left_out.value().code == "ranks-differ");
+}
+
+TEST_CASE("a rank that does not come before the search ends is told") {
+  Device first("gpu a", 1), second("gpu b", 1);
+  Room room(3);
+  Room::Seat seat(room, 0), late(room, 1);
+  SearchOptions options{.budget = {.evaluations = 9}, .warm_up = 0, .ranks = &seat, .about = "same"};
+  const SearchResult result = run({first.measurer.get()}, options);
+  REQUIRE(result.devices.size() == 3);
+  CHECK(result.evaluations == 9);
+  for (const int rank : {1, 2}) {
+    const Share& share = result.devices[static_cast<std::size_t>(rank)];
+    CHECK(share.rank == rank);
+    CHECK(share.left_out.value().code == "rank-late");
+  }
+  release(seat, "the end");
+  Measurer* const mine[] = {second.measurer.get()};
+  CHECK(help(Target("sm_90a"), kNothing, nullptr, mine, {.warm_up = 0, .ranks = &late, .about = "same"}) ==
+        "the end");
 }
 
 TEST_CASE("a helper that is interrupted gives back what it has") {
