@@ -61,7 +61,8 @@ TEST_CASE("weights that few rows are multiplied with pass through L2", "[gemm][s
   const Settings weights = shape(9, 2100, 2056);
   CHECK(hints(weights, {{"swap", "yes"}}));
   CHECK(hints(weights, {{"swap", "no"}, {"multicast", "a"}, {"tile_n", "128"}}));
-  CHECK(!hints(with(weights, {{"m", "300"}, {"n", "40"}}), {}));  // they are not large
+  CHECK(!hints(with(weights, {{"m", "300"}, {"n", "40"}}), {}));                         // they are not large
+  CHECK(!hints(with(weights, {{"batch", "2"}, {"stride_b", "0"}}), {{"swap", "yes"}}));  // read again
 }
 
 TEST_CASE("wgmma of every other type, with results of every type", "[gemm]") {
