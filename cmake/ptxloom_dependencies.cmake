@@ -2,8 +2,13 @@
 # Third-party code: fmt is linked; nlohmann/json and xxHash are headers used inside src/ only; CLI11 serves the
 # command line tool, Catch2 the tests. Of CUDA only headers are needed, as its libraries are opened at run time.
 find_package(Threads REQUIRED)
-find_package(fmt 9 REQUIRED)
-find_package(nlohmann_json 3.11 REQUIRED)
+# A project that includes this one with add_subdirectory may have these as targets of its own.
+if(NOT TARGET fmt::fmt)
+  find_package(fmt 9 REQUIRED)
+endif()
+if(NOT TARGET nlohmann_json::nlohmann_json)
+  find_package(nlohmann_json 3.11 REQUIRED)
+endif()
 
 find_path(PTXLOOM_XXHASH_INCLUDE xxhash.h REQUIRED)
 mark_as_advanced(PTXLOOM_XXHASH_INCLUDE)

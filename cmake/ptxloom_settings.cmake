@@ -8,14 +8,17 @@ set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+# A project that includes this one with add_subdirectory chooses its own build type.
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
 
 find_program(PTXLOOM_CCACHE ccache)
 mark_as_advanced(PTXLOOM_CCACHE)
 if(PTXLOOM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${PTXLOOM_CCACHE}")
+  # Paths below the checkout are hashed as relative ones, so that all checkouts share what was compiled.
+  set(CMAKE_CXX_COMPILER_LAUNCHER env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros "${PTXLOOM_CCACHE}")
 endif()
 
 set(PTXLOOM_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=; empty for none")

@@ -68,6 +68,12 @@ std::vector<pl::HostTensor> matrices(const pl::Settings& problem, const fs::path
   return read;
 }
 
+/// Whether a line of PTX multiplies matrices, by a warp or by a warpgroup.
+bool multiplies(std::string_view line) {
+  return line.find("mma.sync") != std::string_view::npos ||
+         line.find("wgmma.mma_async") != std::string_view::npos;
+}
+
 /// The lines around the first matrix instruction.
 void show_ptx(const std::string& ptx) {
   std::vector<std::string_view> lines;
@@ -76,8 +82,7 @@ void show_ptx(const std::string& ptx) {
     lines.push_back(std::string_view(ptx).substr(at, end - at));
     at = end + 1;
   }
-  const auto is_mma = [](std::string_view line) { return line.find("mma.sync") != std::string_view::npos; };
-  const auto first = std::find_if(lines.begin(), lines.end(), is_mma);
+  const auto first = std::find_if(lines.begin(), lines.end(), multiplies);
   const auto begin = first - std::min<std::ptrdiff_t>(2, first - lines.begin());
   fmt::print("               {} lines of PTX, among them\n", lines.size());
   for (auto line = begin; line != lines.end() && line < first + 2; ++line)

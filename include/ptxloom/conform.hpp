@@ -12,7 +12,7 @@
 // Does the executor compute what the GPU computes? For each variant of the specs a kernel is made that loads
 // every operand from memory, executes the instruction once a warp and stores every result. It runs on the
 // device and in the executor on the same operands (random bits, special values, values near where rounding
-// turns), and the results are compared bit by bit.
+// turns, and of products what their alignment turns on), and the results are compared bit by bit.
 namespace [[gnu::visibility("default")]] ptxloom {
 
 struct ConformOptions {
@@ -36,6 +36,15 @@ struct ConformResult {
   State state = State::skipped;
   std::uint64_t operand_sets = 0, elements = 0, differing = 0;
   std::string note = {};  ///< why it was skipped or failed; the first difference
+
+  /// The elements by what their operands were made of: "alike", "wide", "special", "ties" and "bits" of any
+  /// instruction, and of products "spread", "window-edge", "least-exponent", "zero-factor", "zero-addend",
+  /// "subnormal" and "cancellation". Those that were drawn, in this order.
+  struct OfProfile {
+    std::string profile;
+    std::uint64_t elements = 0, differing = 0;
+  };
+  std::vector<OfProfile> profiles = {};
 };
 
 /// Variants that the context's target has and the manual promises. `context` is a GPU; on the executor it is

@@ -95,9 +95,10 @@ class Context {
   /// The GPU behind it, for streams, events and graphs. Throws Error(missing, "no-device") on the executor.
   const DeviceContext& device_context() const;
 
-  struct State;
+  struct State;  // src/api/context_state.hpp
 
  private:
+  friend class StreamWorkspaces;
   std::shared_ptr<const State> state_;
 };
 

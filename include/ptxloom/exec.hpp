@@ -19,7 +19,10 @@
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace exec {
 
+class Turns;  // src/exec/memory/turns.hpp
+
 /// Global memory: allocations at simulated addresses far apart, so that a stray pointer hits no neighbour.
+/// Thread-safe; the bytes themselves are as on a GPU, where who reads and who writes must be in order.
 class Memory {
  public:
   Memory();
@@ -45,6 +48,8 @@ class Memory {
   /// What there is, by address, and what was released lately.
   std::vector<Allocation> allocations() const;
   std::vector<Allocation> released() const;
+  /// For launches whose blocks communicate.
+  Turns& turns() const;
 
  private:
   struct State;
@@ -70,17 +75,23 @@ struct Step {
 };
 using Trace = std::function<void(const Step&)>;
 
+/// What a warp may do by default, in instructions: a kernel that loops for ever ends after some minutes.
+inline constexpr std::uint64_t kStepLimit = 1'000'000'000;
+
 struct Launch {
   std::array<std::uint32_t, 3> grid{1, 1, 1};
   std::array<std::uint32_t, 3> block{1, 1, 1};
-  std::array<std::uint32_t, 3> cluster{};   ///< in blocks; all 0 = what the kernel requires, else one block
-  std::uint32_t shared_bytes = 0;           ///< dynamic
+  std::array<std::uint32_t, 3> cluster{};  ///< in blocks; all 0 = what the kernel requires, else one block
+  std::uint32_t shared_bytes = 0;          ///< dynamic
+  /// All blocks run at once and may wait for each other, as grid.sync() of cooperative groups does, which
+  /// finds its barrier in %envreg1 and %envreg2.
+  bool cooperative = false;
   std::span<const std::byte> parameters{};  ///< the parameter buffer, laid out as the signature says
   /// Host threads; 0 = one a core. One is used where the kernel's blocks may communicate through global
   /// memory (atom, red, strong loads and stores): they then take turns in a fixed order.
   unsigned jobs = 0;
   /// Instructions of one warp, against endless loops; 0 = no limit.
-  std::uint64_t step_limit = 1'000'000'000;
+  std::uint64_t step_limit = kStepLimit;
   /// Look for misuse that may give right results by luck: data races, missing fences, undefined values.
   bool judge = true;
   /// Called for every step. Blocks then run one after the other.
@@ -112,6 +123,7 @@ struct Observer {
   Trace trace = {};
   decltype(Launch::traced) traced = {};
   bool judge = true;
+  std::uint64_t step_limit = kStepLimit;
 };
 
 struct Code;  // src/exec/machine/code.hpp
@@ -125,11 +137,18 @@ class Program {
   Program(Program&&) noexcept;
   Program& operator=(Program&&) noexcept;
 
-  /// Runs the whole grid. A misuse throws Error(refused, "out-of-bounds" | "misaligned" |
-  /// "barrier-divergence" | ...) naming instruction, block, thread and address, of the first block that has
-  /// one. A launch that does not fit the kernel throws Error(usage, "launch-size" | "launch-cluster" |
-  /// "launch-parameters" | "launch-shared").
+  /// Runs the whole grid. Several host threads may run one program, or several, in one memory: as on a GPU,
+  /// atomic operations of one launch are atomic to the others, and the module's variables are common to all
+  /// runs of the program, have the same address in each, and keep what a run left in them. A misuse throws
+  /// Error(refused, "out-of-bounds" | "misaligned" | "barrier-divergence" | ...) naming instruction, block,
+  /// thread and address, of the first block that has one. A launch that does not fit the kernel throws
+  /// Error(usage, "launch-size" | "launch-cluster" | "launch-cooperative" | "launch-parameters" |
+  /// "launch-shared").
   void run(Memory& memory, const Launch& launch, Stats* stats = nullptr) const;
+
+  /// Gives a .global or .const variable of the module its bytes, for the launches to come; none may be under
+  /// way. Throws Error(usage, "unknown-variable" | "variable-size").
+  void write_variable(std::string_view name, std::span<const std::byte> data) const;
 
  private:
   std::unique_ptr<Code> code_;

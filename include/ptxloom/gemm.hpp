@@ -10,6 +10,7 @@
 #include "ptxloom/template.hpp"
 #include "ptxloom/tuner.hpp"
 #include "ptxloom/type.hpp"
+#include "ptxloom/workspace.hpp"
 
 // D = alpha * A * B + beta * C, or with what stands for it where it is more:
 //   D = scale_d * activation(alpha * scale_a * scale_b * A * B + beta * C + bias)
@@ -77,24 +78,36 @@ class MatrixAddress {
   std::uint64_t address_ = 0;
 };
 
-/// What the problem does not read may be left out: `c` where beta is 0. So may the workspace: the Gemm has
-/// one of its own.
+/// What the problem does not read may be left out: `c` where beta is 0. So may the workspace, but for
+/// launches that are captured into a graph.
 struct GemmOperands {
   MatrixAddress a, b, c = {}, d, bias = {}, scale_a = {}, scale_b = {}, scale_d = {}, workspace = {};
   MatrixAddress group_rows = {}, group_of_rows = {};  ///< s32 each
 };
 
-/// A kernel made for one problem. Copies share it until one of them is tuned. Some kernels need a workspace;
-/// launches that share one, as those of a Gemm do without another being given, must not overlap in time.
+/// A kernel made for one problem. Copies share it until one of them is tuned. It outlives its launches and
+/// the graphs that hold some. Const members are thread-safe.
+///
+/// Some kernels need a workspace (workspace_bytes()); which do depends on problem, device and tuning records.
+/// A launch that is given none uses one of the Gemm's, of which each stream has its own
+/// (StreamWorkspaces), so launches on several streams, and from several threads, may overlap.
+///
+/// A launch that is captured into a graph must be given a workspace, which it uses in each replay, on
+/// whatever stream. Replays of one executable graph follow each other, also on several streams (CUDA sees to
+/// that). Whatever else may run beside them needs a workspace of its own: another executable graph, also of
+/// the same capture, and another launch.
 class Gemm {
  public:
   Gemm(Context context, Specialised kernel);
 
-  /// Throws Error(usage) for what is needed and not given ("missing-operand"), does not lie at a multiple of
-  /// what its rows' pitch promises ("misaligned-operand"), or lies where D is written
-  /// ("overlapping-operands"); C may be D.
+  /// Throws Error(usage) for what is needed and not given ("missing-operand"; "missing-workspace" of a launch
+  /// that is captured), does not lie at a multiple of what its rows' pitch promises ("misaligned-operand"),
+  /// or lies where D or the workspace is written ("overlapping-operands"); C may be D. A captured launch that
+  /// throws these leaves the capture as it was.
   void launch(CUstream_st* stream, const GemmOperands& operands) const;
-  /// Of device memory, at a multiple of 256, which holds zeros before its first launch; 0: none is needed.
+  /// Of GemmOperands::workspace: device memory at a multiple of 256, as a Buffer is. It holds zeros before
+  /// its first launch, and nobody else writes it between launches; those that use it must not overlap in
+  /// time. 0: none is needed, and one that is given is not used.
   std::uint64_t workspace_bytes() const { return kernel_.launch.workspace_bytes; }
   const std::string& ptx() const { return kernel_.kernel.ptx(); }
   const Settings& problem() const { return kernel_.problem; }
@@ -105,10 +118,12 @@ class Gemm {
   TuneResult tune(Budget budget = {.seconds = 20});
 
  private:
+  void launch_with(std::uint64_t workspace, CUstream_st* stream, const GemmOperands& operands) const;
+
   Context context_;
   Specialised kernel_;
   std::shared_ptr<const std::vector<gemm_kernel::Area>> areas_;  // of the operands, for launches to check
-  std::shared_ptr<const Buffer> workspace_;
+  StreamWorkspaces workspaces_;
 };
 
 /// The best known kernel for this very problem: as tuned on this device, else as the template chooses. Words

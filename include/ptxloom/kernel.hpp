@@ -7,11 +7,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ptxloom/exec.hpp"
 #include "ptxloom/jit.hpp"
 #include "ptxloom/launch.hpp"
+#include "ptxloom/target.hpp"
 
 // A kernel that is loaded, on a GPU or in the executor, and can be launched. It is a handle: copies are the
 // same kernel, and it keeps its module and its context's device alive. Const members are thread-safe.
@@ -27,14 +29,30 @@ struct StepTimes {
   double load = 0;   ///< into the driver, or decoding for the executor
 };
 
+/// A .global or .const variable of a kernel's module: what CUDA calls a symbol.
+struct KernelVariable {
+  std::string name;
+  bool constant = false;  ///< .const, else .global
+  std::uint64_t bytes = 0;
+};
+
 class Kernel {
  public:
   const std::string& name() const { return signature().name; }
   const KernelSignature& signature() const;
+  /// What is executed: on a GPU machine code for this target, in the executor PTX that is written for it.
+  Target target() const;
+
+  /// The variables that write_variable takes; the PTX is read for it.
+  std::vector<KernelVariable> variables() const;
+  /// Gives one of them its bytes (cudaMemcpyToSymbol), for this kernel's launches to come; none may be under
+  /// way. Each kernel that was loaded has its own. Throws Error(usage, "unknown-variable" | "variable-size").
+  void write_variable(std::string_view name, std::span<const std::byte> data) const;
 
   /// Checks the arguments against the signature and queues the launch; on the executor it has run when this
-  /// returns. Throws Error(usage) as Arguments does, and for a configuration that the kernel cannot take;
-  /// Error(refused) for a fault, which the GPU may report at a later call.
+  /// returns, after what other threads launched on this stream, and on the default stream alone. Throws
+  /// Error(usage) as Arguments does, and for a configuration that the kernel cannot take; Error(refused) for
+  /// a fault, which the GPU may report at a later call.
   void launch(CUstream_st* stream, const LaunchConfig& config, std::span<const Argument> arguments) const;
   void launch(CUstream_st* stream, const LaunchConfig& config,
               std::initializer_list<Argument> arguments) const {

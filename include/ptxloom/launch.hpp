@@ -75,6 +75,11 @@ class DeviceContext {
   /// Waits for all work. Throws Error(refused, "device-fault") that names the kernels under way.
   void synchronize() const;
   void synchronize(CUstream_st* stream) const;
+  /// Whether what is queued on the stream goes into a graph.
+  bool is_capturing(CUstream_st* stream) const;
+  /// A number that no other stream of this process ever has, though a handle may come again once its stream
+  /// is destroyed. That of the default stream, by whatever handle, is one.
+  std::uint64_t stream_id(CUstream_st* stream) const;
   /// Bytes {free, total} of device memory.
   std::pair<std::uint64_t, std::uint64_t> memory() const;
 
@@ -86,7 +91,8 @@ class DeviceContext {
 };
 
 /// Global memory of a device. Copies and fills without a stream go through the default stream: they wait for
-/// streams made here, but not for another library's that are non-blocking.
+/// streams made here, but not for another library's that are non-blocking. Making and freeing memory disturbs
+/// no capture of a graph; freeing waits for the device.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
@@ -170,11 +176,13 @@ class Argument {
   Argument(float value) : Argument(Kind::typed, f32, std::bit_cast<std::uint32_t>(value)) {}
   Argument(double value) : Argument(Kind::typed, f64, std::bit_cast<std::uint64_t>(value)) {}
   Argument(const DeviceMemory& memory) : Argument(pointer(memory.address())) {}
+  Argument(std::nullptr_t) : Argument(pointer(0)) {}
   template <typename T>
   Argument(T* device) : Argument(pointer(reinterpret_cast<std::uintptr_t>(device))) {}
 
   static Argument pointer(std::uint64_t address) { return {Kind::pointer, u64, address}; }
-  /// A value of a type C++ lacks, by its bits: bits(f16, 0x3c00).
+  /// A value by its bits, for types that C++ lacks: bits(f16, 0x3c00). Those of an integer are taken as they
+  /// are by any integer of its size: bits(s32, -5) for a u32.
   static Argument bits(Type type, std::uint64_t value) { return {Kind::typed, type, value}; }
   /// An array or aggregate. The bytes must outlive the packing.
   static Argument bytes(std::span<const std::byte> data);
@@ -192,8 +200,8 @@ class Argument {
 
 /// The parameter buffer of one launch: arguments packed by a signature. Integers may differ from the
 /// parameter in width and sign as long as the value fits; everything else must be of the parameter's type,
-/// where b32 takes any type of 32 bits. Throws Error(usage): "argument-count", "argument-type",
-/// "argument-range", "argument-size".
+/// where b32 takes any type of 32 bits, and any type of 32 bits takes b32. Throws Error(usage):
+/// "argument-count", "argument-type", "argument-range", "argument-size".
 class Arguments {
  public:
   Arguments(const KernelSignature& signature, std::span<const Argument> arguments);
@@ -265,6 +273,10 @@ class DeviceModule {
   Function function(KernelSignature signature) const;
   /// With the parameters as the driver sees them: without names, each as bytes.
   Function function(std::string_view name) const;
+
+  /// Gives a .global or .const variable its bytes, for the launches to come; none may be under way. Throws
+  /// Error(usage, "unknown-variable" | "variable-size").
+  void write_variable(std::string_view name, std::span<const std::byte> data) const;
 
   struct State;  // src/launch/module.hpp
 

@@ -34,3 +34,4 @@
 #include "ptxloom/tuner.hpp"
 #include "ptxloom/tuning_space.hpp"
 #include "ptxloom/type.hpp"
+#include "ptxloom/workspace.hpp"

@@ -44,14 +44,21 @@ struct Record {
   std::string flags;   ///< of the linker
   std::optional<Resources> resources;
   std::uint64_t evaluations = 0;
+  /// The best so far of a search that had not ended: verified and timed, not yet compared with the next best.
+  bool provisional = false;
+  std::string made = {};  ///< when, UTC: "2026-11-23T16:38:40.125Z"; empty in records of older versions
 };
+/// Now, as Record::made has it.
+std::string record_time();
 std::string to_json(const Record& record);
 /// Throws Error(usage, "bad-record") that says what is wrong with the line.
 Record record_from_json(std::string_view line);
 
 /// A folder of records. Reading merges all its files; a line that cannot be read is passed over with a
-/// warning. Writing appends one line to the file of this device kind and host, under a lock: writers lose
-/// nothing of each other, and one that is killed loses no more than its own line. Thread-safe.
+/// warning. Writing appends one line to the file of this device kind and host, or puts it in the place of
+/// provisional ones, under a lock: writers lose nothing of each other, and one that is killed loses no more
+/// than its own line. Of the records of one device, problem and version the fastest counts, except that what
+/// a completed search has found stands for all provisional records made before. Thread-safe.
 class Records {
  public:
   explicit Records(std::filesystem::path folder, Log log = {});
@@ -72,10 +79,13 @@ class Records {
   /// Those of other versions, fastest first: to be verified and measured again before anyone relies on them.
   std::vector<Record> hints(const DeviceKey& device, std::string_view kernel_template,
                             const Settings& problem) const;
-  /// Keeps a record, unless a faster one of the same device, problem and version is there. Throws
+  /// Keeps a record, unless another of the same device, problem and version counts all the same. Throws
   /// Error(usage, "unwritable-file").
   void add(const Record& record) const;
-  /// Adds the records of a file; returns how many it had.
+  /// Tries whether records of the device can be added. Throws Error(usage, "unwritable-file").
+  void check_writable(const DeviceKey& device) const;
+  /// Adds the records of a file, which may have other lines too; returns how many it had. Throws Error(usage,
+  /// "bad-record") where it has lines and none of them is a record.
   std::size_t merge(const std::filesystem::path& file) const;
 
  private:

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +29,7 @@ struct KernelParameter {
 struct KernelSignature {
   std::string name{};
   std::vector<KernelParameter> parameters{};
+  std::optional<std::array<std::uint32_t, 3>> cluster{};  ///< .reqnctapercluster: no other will do
 
   /// Bytes of the parameter buffer.
   std::uint32_t size() const {

@@ -30,10 +30,12 @@ struct TargetInfo {
   Version since;          ///< the PTX version that introduced it
   // What a kernel can use on the chip.
   int shared_per_block = 0;  ///< bytes, with the opt-in
+  int shared_static = 0;     ///< bytes of .shared that an entry may declare; the rest is dynamic
   int shared_per_sm = 0;     ///< bytes
   int threads_per_sm = 0;
   int blocks_per_sm = 0;
   int registers_per_sm = 0;   ///< of 32 bits
+  int cluster_blocks = 0;     ///< of the largest cluster; 0 = the chip has none
   int mma_fraction_bits = 0;  ///< fraction bits that mma.sync keeps when it sums f16 / bf16 / tf32 products
   bool mma_halves = false;    ///< the k of 32-byte rows (k16 f16, k8 tf32, k32 fp8) is summed in two halves
 };

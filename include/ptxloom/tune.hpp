@@ -235,6 +235,9 @@ struct SearchOptions {
   std::function<std::filesystem::path(const Measurement&, const Candidate&)> save_wrong = {};
   const std::atomic<bool>* stop = nullptr;  ///< set to end early with what was found
   std::function<void(const Progress&)> progress = {};
+  /// Is told of each correct candidate that is faster than all before it, as it is found: whoever is killed
+  /// has kept the best so far.
+  std::function<void(const Measurement& best, std::uint64_t evaluations)> improved = {};
   /// Gets the result before what is still being linked and measured is waited for: who was told to stop may
   /// have no more than a second for keeping it.
   std::function<void(const SearchResult&)> found = {};

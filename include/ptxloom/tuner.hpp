@@ -14,7 +14,8 @@
 
 // Tuning on a context, or with several devices and processes together: the space is cut to what the device
 // admits, what is known already is tried first, candidates run in a worker process on the context's device,
-// and the winner is kept in the context's records. For templates, and for any kernel that a user brings.
+// and the best so far is kept in the context's records as the search goes, in the end the winner. For
+// templates, and for any kernel that a user brings.
 namespace [[gnu::visibility("default")]] ptxloom {
 
 /// Something to be tuned. The callbacks are not called in the worker; `make` by several threads at once.
@@ -29,15 +30,19 @@ struct Tunable {
   std::vector<Settings> promising = {};  ///< what may be faster: tried behind it
 };
 
+/// Limits of what TuneOptions takes: more is a mistake.
+inline constexpr unsigned kMostJobs = 256;
+inline constexpr double kMostSeconds = 86400;
+
 struct TuneOptions {
   Settings problem;      ///< of a template
   Settings config = {};  ///< words that all candidates must have; "64|128": one of these
   Budget budget = {.seconds = 20};
   tune::Strategy strategy = tune::Strategy::guided;
   std::uint64_t seed = 0;
-  unsigned jobs = 0;              ///< host threads that make and link; 0 = one a core, at most 16
-  double candidate_seconds = 10;  ///< what a candidate may take on the device in all
-  double link_seconds = 30;       ///< what the linker may take for one
+  unsigned jobs = 0;  ///< host threads that make and link, at most kMostJobs; 0 = one a core, at most 16
+  double candidate_seconds = 10;  ///< what a candidate may take on the device in all, at most kMostSeconds
+  double link_seconds = 30;       ///< what the linker may take for one, at most kMostSeconds
   std::size_t sample = 0;         ///< search only so many of the admissible configurations, drawn by the seed
   bool must_hit = false;          ///< only looks the record up: without one Error(refused, "no-record")
   bool vendor = false;  ///< times the vendor's library too, where it has the problem and is installed
@@ -69,9 +74,10 @@ struct TuneResult {
 /// What records of this context are about; on the executor too, for times that are given.
 DeviceKey device_key(const Context& context);
 
-/// Throws Error(missing, "no-device") on the executor unless a measurer is given or TuneOptions::devices
-/// names "cpu", what tune::admit throws, and what starting a worker throws. Of several ranks all throw what
-/// rank 0 does. With `must_hit`: Error(refused, "no-record").
+/// Throws Error(usage, "bad-option") for options out of range, Error(missing, "no-device") on the executor
+/// unless a measurer is given or TuneOptions::devices names "cpu", what tune::admit throws, and what starting
+/// a worker throws. Of several ranks all throw what rank 0 does. With `must_hit`: Error(refused,
+/// "no-record").
 TuneResult tune_kernel(const Context& context, const Tunable& what, const TuneOptions& options);
 
 /// A template's problem as something to be tuned. Refers to the template.

@@ -3,27 +3,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <iterator>
 #include <utility>
 
+#include "api/context_state.hpp"
 #include "api/kernel_state.hpp"
-#include "api/machine.hpp"
 #include "api/stopwatch.hpp"
+#include "base/kinds.hpp"
 #include "ptxloom/check.hpp"
 #include "ptxloom/ptx.hpp"
 
 namespace ptxloom {
-
-struct Context::State {
-  Log log;
-  std::shared_ptr<const Specs> specs;
-  Libraries libraries;
-  Linker linker;
-  Records records;
-  std::shared_ptr<api::Machine> machine;
-  StartTimes start;
-};
 
 namespace {
 
@@ -83,12 +76,23 @@ const ir::Kernel& find_entry(const ir::Module& module, std::string_view entry) {
   throw Error(ErrorKind::usage, "unknown-kernel", what, names.empty() ? "" : "its kernels are: " + names);
 }
 
-/// Throws if one of them is an error; otherwise keeps the warnings.
-void judge(std::vector<Diagnostic> found, std::vector<Diagnostic>& kept) {
-  for (const Diagnostic& diagnostic : found) {
-    if (diagnostic.severity == Severity::error) throw Error(ErrorKind::refused, std::move(found));
+/// All of them where the log wants details, else a line for each kind.
+void log_warnings(const Log& log, std::span<const Diagnostic> warnings) {
+  if (log.enabled(LogLevel::info)) {
+    for (const Diagnostic& warning : warnings) log(LogLevel::warning, to_string(warning));
+  } else {
+    for (const std::string& line : one_line_a_kind(warnings)) log(LogLevel::warning, line);
   }
-  kept.insert(kept.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
+}
+
+/// Throws the errors among them, when the warnings are told; otherwise keeps those.
+void judge(std::vector<Diagnostic> found, std::vector<Diagnostic>& kept, const Log& log) {
+  const auto first_error = std::ranges::stable_partition(
+      found, [](const Diagnostic& d) { return d.severity == Severity::warning; });
+  std::move(found.begin(), first_error.begin(), std::back_inserter(kept));
+  if (first_error.empty()) return;
+  log_warnings(log, kept);
+  throw Error(ErrorKind::refused, {first_error.begin(), first_error.end()});
 }
 
 void check_target(const Target& device, const Target& wanted, const std::string& kernel) {
@@ -104,9 +108,10 @@ Kernel load_on(const Context::State& context, std::shared_ptr<Kernel::State> sta
                const ir::Module& module) {
   state->specs = context.specs;
   state->machine = context.machine;
+  const bool gpu = context.machine->device() != nullptr;
+  state->target = gpu ? context.machine->target() : context.specs->target(module.target);
   context.machine->load(*state, module, context.linker);
-  for (const Diagnostic& diagnostic : state->diagnostics)
-    context.log(LogLevel::warning, to_string(diagnostic));
+  log_warnings(context.log, state->diagnostics);
   context.log(LogLevel::info,
               fmt::format("kernel {}: check {:.2f} ms, print {:.2f} ms, link {:.2f} ms{}, load {:.2f} ms",
                           state->signature.name, state->times.check, state->times.print, state->times.link,
@@ -177,7 +182,7 @@ void Context::synchronize(CUstream_st* stream) const { state_->machine->synchron
 
 const DeviceContext& Context::device_context() const {
   if (const DeviceContext* device = state_->machine->device()) return *device;
-  throw Error(ErrorKind::missing, "no-device", "this needs a GPU, and the context is the CPU executor",
+  throw Error(ErrorKind::missing, "no-device", "this needs a GPU, and here is none but the CPU executor",
               "run on a machine with an NVIDIA GPU and its driver; ptxloom doctor says what is found");
 }
 
@@ -188,7 +193,7 @@ Kernel Context::load(const ir::Module& module, std::string_view entry, LinkOptio
   state->signature = ir::signature(kernel);
   state->link = std::move(link);
   api::Stopwatch watch;
-  judge(check(module), state->diagnostics);
+  judge(check(module), state->diagnostics, log());
   state->times.check = watch.lap();
   state->ptx = print(module);
   state->times.print = watch.lap();
@@ -211,8 +216,8 @@ Kernel Context::load(std::string_view ptx, std::string_view entry) const {
   ParseResult parsed = parse(ptx, state_->specs);
   state->times.parse = watch.lap();
   if (!is_gpu()) {
-    judge(std::move(parsed.diagnostics), state->diagnostics);
-    judge(check(parsed.module), state->diagnostics);
+    judge(std::move(parsed.diagnostics), state->diagnostics, log());
+    judge(check(parsed.module), state->diagnostics, log());
     state->times.check = watch.lap();
   }
   state->signature = ir::signature(find_entry(parsed.module, entry));

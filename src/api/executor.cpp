@@ -8,6 +8,7 @@
 #include "api/kernel_state.hpp"
 #include "api/machine.hpp"
 #include "api/stopwatch.hpp"
+#include "api/stream_order.hpp"
 
 namespace ptxloom::api {
 namespace {
@@ -74,6 +75,7 @@ class HostBlock : public Block {
   void fill(std::byte value) override {
     if (bytes_ != 0) std::memset(at(0, bytes_), std::to_integer<int>(value), bytes_);
   }
+  void fill(std::byte value, CUstream_st*) override { fill(value); }
 
  private:
   std::byte* at(std::uint64_t offset, std::size_t bytes) const {
@@ -86,29 +88,41 @@ class HostBlock : public Block {
 
 class HostKernel : public Loaded {
  public:
-  HostKernel(exec::Program program, std::shared_ptr<HostMemory> memory)
-      : program_(std::move(program)), memory_(std::move(memory)) {}
+  HostKernel(exec::Program program, std::shared_ptr<HostMemory> memory, std::shared_ptr<StreamOrder> order)
+      : program_(std::move(program)), memory_(std::move(memory)), order_(std::move(order)) {}
 
-  void launch(CUstream_st*, const LaunchConfig& config, const KernelSignature& signature,
+  void launch(CUstream_st* stream, const LaunchConfig& config, const KernelSignature& signature,
               std::span<const Argument> arguments, const exec::Observer& observer) const override {
     const Arguments packed(signature, arguments);
     const std::vector<std::byte> parameters = translate(signature, packed.bytes());
+    const StreamOrder::Turn turn(*order_, stream);
     program_.run(memory_->memory(),
                  {.grid = {config.grid.x, config.grid.y, config.grid.z},
                   .block = {config.block.x, config.block.y, config.block.z},
-                  .cluster = cluster_of(config),
+                  .cluster = cluster_of(signature, config),
                   .shared_bytes = config.shared_bytes,
+                  .cooperative = config.cooperative,
                   .parameters = parameters,
+                  .step_limit = observer.step_limit,
                   .judge = observer.judge,
                   .trace = observer.trace,
                   .traced = observer.traced},
                  observer.stats);
   }
 
+  void write_variable(std::string_view name, std::span<const std::byte> data) const override {
+    program_.write_variable(name, data);
+  }
+
  private:
-  /// 1, 1, 1 leaves it to the kernel.
-  static std::array<std::uint32_t, 3> cluster_of(const LaunchConfig& config) {
-    if (config.cluster.count() <= 1) return {};
+  /// 1, 1, 1 leaves it to the kernel, as on a GPU; to the program, all 0 does.
+  std::array<std::uint32_t, 3> cluster_of(const KernelSignature& signature,
+                                          const LaunchConfig& config) const {
+    if (config.cluster == Dim3{}) return {};
+    if (config.cluster == Dim3{0, 0, 0})
+      throw Error(ErrorKind::usage, "launch-cluster",
+                  "cannot launch `" + signature.name + "`: cluster.x is 0",
+                  "a size is at least 1: give 1 for an axis without use");
     return {config.cluster.x, config.cluster.y, config.cluster.z};
   }
   /// Pointers into registered memory become what the executor knows them by.
@@ -127,6 +141,7 @@ class HostKernel : public Loaded {
 
   exec::Program program_;
   std::shared_ptr<HostMemory> memory_;
+  std::shared_ptr<StreamOrder> order_;
 };
 
 class Executor : public Machine {
@@ -142,6 +157,11 @@ class Executor : public Machine {
   void register_memory(void* data, std::size_t bytes) const override { memory_->add(data, bytes); }
   void unregister_memory(void* data) const override { memory_->remove(data); }
   void synchronize(CUstream_st*) const override {}
+  bool is_capturing(CUstream_st*) const override { return false; }
+  // A stream is what launches name as one.
+  std::uint64_t stream_id(CUstream_st* stream) const override {
+    return reinterpret_cast<std::uintptr_t>(stream);
+  }
   EncodedTensorMap encode(const TensorMap& map) const override {
     map.check();
     TensorMap translated = map;
@@ -151,7 +171,7 @@ class Executor : public Machine {
 
   void load(Kernel::State& state, const ir::Module& module, const Linker&) const override {
     Stopwatch watch;
-    state.loaded = std::make_unique<HostKernel>(exec::Program(module, state.signature.name), memory_);
+    state.loaded = std::make_unique<HostKernel>(exec::Program(module, state.signature.name), memory_, order_);
     state.times.load = watch.lap();
   }
 
@@ -159,6 +179,7 @@ class Executor : public Machine {
   DeviceInfo info_;
   Target target_;
   std::shared_ptr<HostMemory> memory_ = std::make_shared<HostMemory>();
+  std::shared_ptr<StreamOrder> order_ = std::make_shared<StreamOrder>();
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ class GpuBlock : public Block {
     memory_.download(data, offset);
   }
   void fill(std::byte value) override { memory_.fill(value); }
+  void fill(std::byte value, CUstream_st* stream) override { memory_.fill(value, stream); }
 
  private:
   DeviceMemory memory_;
@@ -26,13 +27,18 @@ class GpuBlock : public Block {
 
 class GpuKernel : public Loaded {
  public:
-  explicit GpuKernel(Function function) : function_(std::move(function)) {}
+  GpuKernel(DeviceModule module, const KernelSignature& signature)
+      : module_(std::move(module)), function_(module_.function(signature)) {}
   void launch(CUstream_st* stream, const LaunchConfig& config, const KernelSignature&,
               std::span<const Argument> arguments, const exec::Observer&) const override {
     function_.launch(config, Arguments(function_.signature(), arguments), stream);
   }
+  void write_variable(std::string_view name, std::span<const std::byte> data) const override {
+    module_.write_variable(name, data);
+  }
 
  private:
+  DeviceModule module_;
   Function function_;
 };
 
@@ -53,6 +59,8 @@ class Gpu : public Machine {
   void synchronize(CUstream_st* stream) const override {
     stream == nullptr ? device_.synchronize() : device_.synchronize(stream);
   }
+  bool is_capturing(CUstream_st* stream) const override { return device_.is_capturing(stream); }
+  std::uint64_t stream_id(CUstream_st* stream) const override { return device_.stream_id(stream); }
 
   void load(Kernel::State& state, const ir::Module&, const Linker& linker) const override {
     Stopwatch watch;
@@ -64,7 +72,7 @@ class Gpu : public Machine {
     state.diagnostics.insert(state.diagnostics.end(), linked.diagnostics.begin(), linked.diagnostics.end());
     const auto entry = std::ranges::find(linked.resources, state.signature.name, &Resources::kernel);
     if (entry != linked.resources.end()) state.resources = *entry;
-    state.loaded = std::make_unique<GpuKernel>(DeviceModule(device_, state.cubin).function(state.signature));
+    state.loaded = std::make_unique<GpuKernel>(DeviceModule(device_, state.cubin), state.signature);
     state.times.load = watch.lap();
   }
 

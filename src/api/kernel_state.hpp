@@ -14,6 +14,7 @@ namespace ptxloom {
 
 struct Kernel::State {
   KernelSignature signature;
+  std::optional<Target> target;  // set before it is loaded
   std::string ptx;
   LinkOptions link;
   std::vector<std::byte> cubin;

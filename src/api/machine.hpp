@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "ptxloom/exec.hpp"
 #include "ptxloom/jit.hpp"
@@ -24,6 +25,8 @@ class Block {
   virtual void write(std::span<const std::byte> data, std::uint64_t offset) = 0;
   virtual void read(std::span<std::byte> data, std::uint64_t offset) const = 0;
   virtual void fill(std::byte value) = 0;
+  /// In the order of the stream.
+  virtual void fill(std::byte value, CUstream_st* stream) = 0;
 };
 
 /// A kernel that is ready to run.
@@ -33,6 +36,7 @@ class Loaded {
   /// What cannot be observed is launched all the same.
   virtual void launch(CUstream_st* stream, const LaunchConfig& config, const KernelSignature& signature,
                       std::span<const Argument> arguments, const exec::Observer& observer) const = 0;
+  virtual void write_variable(std::string_view name, std::span<const std::byte> data) const = 0;
 };
 
 class Machine {
@@ -47,6 +51,9 @@ class Machine {
   virtual void register_memory(void* data, std::size_t bytes) const = 0;
   virtual void unregister_memory(void* data) const = 0;
   virtual void synchronize(CUstream_st* stream) const = 0;
+  virtual bool is_capturing(CUstream_st* stream) const = 0;
+  /// The same for two handles only if they mean one stream (DeviceContext::stream_id).
+  virtual std::uint64_t stream_id(CUstream_st* stream) const = 0;
   virtual EncodedTensorMap encode(const TensorMap& map) const = 0;
 
   /// Turns `state.ptx`, or `module` where the machine runs that, into `state.loaded`, and fills in what

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "ptxloom/tuner.hpp"
+
 namespace ptxloom::api {
 
 std::string words_of(const Settings& settings) {
@@ -13,16 +15,15 @@ std::string words_of(const Settings& settings) {
 }
 
 Record require_record(const Context& context, std::string_view name, const Settings& problem) {
-  const DeviceKey device = device_key(context.device_context().info());
+  const DeviceKey device = device_key(context);
   if (auto record = context.records().find(device, name, problem)) return std::move(*record);
   const auto near = context.records().nearest(device, name, problem);
-  throw Error(
-      ErrorKind::refused, "no-record",
-      fmt::format("no record of {} for this device, problem and version in {}", name,
-                  context.records().folder().string()),
-      near ? fmt::format("the nearest is of {}; tune this problem, or do not demand a record (must-hit)",
-                         words_of(near->problem))
-           : "tune this problem, or do not demand a record (must-hit)");
+  throw Error(ErrorKind::refused, "no-record",
+              fmt::format("no record of {} for this device, problem and version in {}", name,
+                          context.records().folder().string()),
+              fmt::format("{}tune this problem, or take what is not recorded too (TuneOptions::must_hit, "
+                          "SpecialiseOptions::must_hit)",
+                          near ? fmt::format("the nearest is of {}; ", words_of(near->problem)) : ""));
 }
 
 }  // namespace ptxloom::api

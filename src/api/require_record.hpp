@@ -13,7 +13,7 @@ namespace ptxloom::api {
 std::string words_of(const Settings& settings);
 
 /// The record of this very problem on the context's device, of this version. Throws Error(refused,
-/// "no-record") that names the nearest one, and Error(missing, "no-device") on the executor.
+/// "no-record") that names the nearest one.
 Record require_record(const Context& context, std::string_view name, const Settings& problem);
 
 }  // namespace ptxloom::api

@@ -2,12 +2,12 @@
 #include "ptxloom/runner.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "api/emission.hpp"
+#include "api/host_memory.hpp"
 #include "api/require_record.hpp"
 #include "api/stopwatch.hpp"
 #include "ptxloom/build_words.hpp"
@@ -38,12 +38,14 @@ std::optional<Wish> wish_of(const Record& record, const Settings& problem, const
 /// The record of this very problem, as whoever must hit gets it.
 Wish required_wish(const Context& context, const Template& kernel_template, const Settings& problem,
                    const Settings& given) {
+  context.device_context();  // the executor, which links nothing, has no use for a record
   const Record record = api::require_record(context, kernel_template.name(), problem);
   if (auto wish = wish_of(record, problem, given)) return std::move(*wish);
   throw Error(ErrorKind::refused, "no-record",
               fmt::format("the record of {} for this problem has another configuration than is asked for: {}",
                           kernel_template.name(), api::words_of(record.config)),
-              "ask for no configuration, or allow what is not recorded (must_hit)");
+              "ask for no configuration, or take what is not recorded too (TuneOptions::must_hit, "
+              "SpecialiseOptions::must_hit)");
 }
 
 /// What the records of this device know.
@@ -147,17 +149,10 @@ void check_given(const std::vector<TensorPlan>& plans, std::span<const HostTenso
   }
 }
 
-/// The system would grant the memory and end the process when it is used.
 void check_memory(const std::vector<TensorPlan>& plans) {
   std::uint64_t bytes = 0;
   for (const TensorPlan& plan : plans) bytes += plan.bytes();
-  const std::uint64_t whole = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-                              static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  if (bytes < whole / 3) return;  // each tensor has a copy on the device and one to compare with
-  throw Error(
-      ErrorKind::usage, "too-large",
-      fmt::format("the tensors take {} MiB, and this machine has {} MiB of memory", bytes >> 20, whole >> 20),
-      "use smaller sizes");
+  api::check_host_memory(bytes);
 }
 
 }  // namespace

@@ -89,9 +89,10 @@ ParameterSpace::ParameterSpace(std::string_view json) {
     config_ = read_parameters(document.at("config"));
     for (const Json& row : document.value("types", Json::array()))
       types_.push_back(cells(row.get<std::string>()));
-  } catch (const Json::exception& error) {
+  } catch (const Json::exception&) {
     throw Error(ErrorKind::usage, "bad-space",
-                fmt::format("the parameter space cannot be read: {}", error.what()));
+                "the parameter space cannot be read: it is no JSON, or a field is missing or of another kind",
+                "write it as templates/gemm/space.json is written");
   }
 }
 

@@ -84,9 +84,7 @@ TuneDevices start_devices(const Context& context, const tune::Task& task, const 
       const Diagnostic why{.code = "device-differs",
                            .message = fmt::format("{} is an {}, and this search is for an {}", name,
                                                   one.info->name, context.device().name),
-                           .hint =
-                               "tune for each kind of GPU apart: --device all without mpirun does, or name "
-                               "one with --device gpu:N"};
+                           .hint = "tune for each kind of GPU by itself"};
       result.left_out.push_back({.name = name, .left_out = why});
       continue;
     }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "api/tune_devices.hpp"
 #include "api/tune_outcome.hpp"
 #include "api/wrong_candidate.hpp"
+#include "base/reason.hpp"
 #include "ptxloom/tuner.hpp"
 
 namespace ptxloom {
@@ -33,8 +35,8 @@ std::vector<Settings> known_configs(const Context& context, const Tunable& what)
   return each;
 }
 
-Record make_record(const Context& context, const Tunable& what, const tune::SearchResult& search) {
-  const tune::Measurement& best = *search.best();
+Record make_record(const Context& context, const Tunable& what, const tune::Measurement& best,
+                   std::uint64_t evaluations, bool provisional) {
   Record record{.device = device_key(context),
                 .kernel_template = what.name,
                 .problem = what.problem,
@@ -43,7 +45,9 @@ Record make_record(const Context& context, const Tunable& what, const tune::Sear
                 .spread = best.spread,
                 .flags = what.flags ? what.flags(best.config) : "-O3",
                 .resources = best.resources,
-                .evaluations = search.evaluations};
+                .evaluations = evaluations,
+                .provisional = provisional,
+                .made = record_time()};
   if (context.libraries().has_nvjitlink()) record.linker = to_string(context.linker().version());
   return record;
 }
@@ -52,7 +56,7 @@ Record make_record(const Context& context, const Tunable& what, const tune::Sear
 std::optional<TuneResult> shared_result(const Context& context, const Tunable& what, const Claim& claim) {
   if (!claim.waited()) return std::nullopt;
   auto record = context.records().find(device_key(context), what.name, what.problem);
-  if (!record) return std::nullopt;
+  if (!record || record->provisional) return std::nullopt;  // that search was killed
   return TuneResult{
       .problem = what.problem, .record = std::move(record), .source = TuneResult::Source::record};
 }
@@ -92,6 +96,25 @@ api::TuneDevices devices_for(const Context& context, const tune::Task& task, con
   return {.measurers = {options.measurer}};
 }
 
+/// Threads without end and waits of nan seconds are refused before anything is started.
+void check_options(const TuneOptions& options) {
+  const auto check = [](bool good, const char* name, const std::string& value, const std::string& range) {
+    if (good) return;
+    throw Error(ErrorKind::usage, "bad-option", fmt::format("TuneOptions::{} is {}", name, value),
+                "it may be " + range);
+  };
+  const auto check_seconds = [&](const char* name, double seconds) {
+    check(seconds > 0 && seconds <= kMostSeconds, name, fmt::format("{}", seconds),
+          fmt::format("more than 0 and at most {}", kMostSeconds));
+  };
+  check(options.jobs <= kMostJobs, "jobs", fmt::format("{}", options.jobs),
+        fmt::format("0 to {}", kMostJobs));
+  check_seconds("candidate_seconds", options.candidate_seconds);
+  check_seconds("link_seconds", options.link_seconds);
+  check(options.budget.seconds >= 0 && std::isfinite(options.budget.seconds), "budget.seconds",
+        fmt::format("{}", options.budget.seconds), "0 (no such limit) or more");
+}
+
 /// By the device that has compared the best few.
 tune::VendorTime time_vendor(const tune::SearchResult& search, const api::TuneDevices& devices) {
   std::size_t device = 0;
@@ -103,11 +126,13 @@ tune::VendorTime time_vendor(const tune::SearchResult& search, const api::TuneDe
   }
 }
 
-void keep(const Context& context, TuneResult& result) {
+/// Why the record could not be written, if so. That costs no search.
+std::optional<Diagnostic> keep(const Context& context, const Record& record) {
   try {
-    context.records().add(*result.record);
+    context.records().add(record);
+    return std::nullopt;
   } catch (const Error& error) {
-    result.unkept = error.diagnostics().front();
+    return error.diagnostics().front();
   }
 }
 
@@ -131,30 +156,34 @@ TuneResult lead(const Context& context, const Tunable& what, const TuneOptions& 
   const tune::Task task = options.measurer == nullptr ? what.task() : tune::Task();
   const api::TuneDevices devices = devices_for(context, task, options);
   if (context.is_gpu()) result.least_us = tune::least_time_us(task, context.device());
-  result.search =
-      tune::search(result.space, context.target(), what.make, &context.linker(), devices.measurers,
-                   {.budget = options.budget,
-                    .strategy = options.strategy,
-                    .seed = options.seed,
-                    .jobs = options.jobs,
-                    .link_seconds = options.link_seconds,
-                    .first = options.sample > 0 ? std::vector<Settings>() : known_configs(context, what),
-                    .device = context.is_gpu() ? std::optional(context.device()) : std::nullopt,
-                    .least_us = result.least_us,
-                    .ranks = options.ranks,
-                    .about = about(context, what, options, result.space),
-                    .save_wrong =
-                        [&](const tune::Measurement& wrong, const tune::Candidate& candidate) {
-                          return api::save_wrong(context, what, options.seed, wrong, candidate);
-                        },
-                    .stop = options.stop,
-                    .progress = options.progress,
-                    .found =
-                        [&](const tune::SearchResult& search) {
-                          if (search.best() == nullptr) return;
-                          result.record = make_record(context, what, search);
-                          keep(context, result);
-                        }});
+  result.search = tune::search(
+      result.space, context.target(), what.make, &context.linker(), devices.measurers,
+      {.budget = options.budget,
+       .strategy = options.strategy,
+       .seed = options.seed,
+       .jobs = options.jobs,
+       .link_seconds = options.link_seconds,
+       .first = options.sample > 0 ? std::vector<Settings>() : known_configs(context, what),
+       .device = context.is_gpu() ? std::optional(context.device()) : std::nullopt,
+       .least_us = result.least_us,
+       .ranks = options.ranks,
+       .about = about(context, what, options, result.space),
+       .save_wrong =
+           [&](const tune::Measurement& wrong, const tune::Candidate& candidate) {
+             return api::save_wrong(context, what, options.seed, wrong, candidate);
+           },
+       .stop = options.stop,
+       .progress = options.progress,
+       .improved =
+           [&](const tune::Measurement& best, std::uint64_t evaluations) {
+             keep(context, make_record(context, what, best, evaluations, true));
+           },
+       .found =
+           [&](const tune::SearchResult& search) {
+             if (search.best() == nullptr) return;
+             result.record = make_record(context, what, *search.best(), search.evaluations, false);
+             result.unkept = keep(context, *result.record);
+           }});
   std::ranges::copy(devices.left_out, std::back_inserter(result.search.devices));
   // Last, for opening the library may end the worker.
   if (options.vendor && context.is_gpu() && !devices.workers.empty() && task.product && result.record &&
@@ -178,7 +207,7 @@ TuneResult assist(const Context& context, const Tunable& what, const TuneOptions
   } catch (const Error& error) {
     unable(error.diagnostics().front());
   } catch (const std::exception& error) {
-    unable({.code = "bad-task", .message = error.what(), .hint = {}});
+    unable({.code = "bad-task", .message = reason_of(error), .hint = {}});
   }
   const std::optional<std::string> outcome =
       tune::help(context.target(), what.make, &context.linker(), devices.measurers,
@@ -192,13 +221,14 @@ TuneResult assist(const Context& context, const Tunable& what, const TuneOptions
   if (!outcome) return result;
   api::read_outcome(*outcome, result);
   // Ranks of one host share a file of records, and rank 0 has written that of its own.
-  if (result.record && options.ranks->local_rank() == 0) keep(context, result);
+  if (result.record && options.ranks->local_rank() == 0) result.unkept = keep(context, *result.record);
   return result;
 }
 
 }  // namespace
 
 TuneResult tune_kernel(const Context& context, const Tunable& what, const TuneOptions& options) {
+  check_options(options);
   if (options.must_hit) return looked_up(context, what);
   if (options.ranks == nullptr || options.ranks->size() == 1) return lead(context, what, options);
   if (options.ranks->rank() != 0) return assist(context, what, options);
@@ -210,7 +240,7 @@ TuneResult tune_kernel(const Context& context, const Tunable& what, const TuneOp
     tune::release(*options.ranks, api::to_outcome(error));
     throw;
   } catch (const std::exception& error) {
-    tune::release(*options.ranks, api::to_outcome(Error(ErrorKind::refused, "bad-task", error.what())));
+    tune::release(*options.ranks, api::to_outcome(Error(ErrorKind::refused, "bad-task", reason_of(error))));
     throw;
   }
 }

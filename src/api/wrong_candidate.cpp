@@ -22,10 +22,11 @@ std::filesystem::path save_wrong(const Context& context, const Tunable& what, st
   const std::filesystem::path folder =
       context.records().folder() / "wrong" / to_hex(hash128(json.dump())).substr(0, 12);
   try {
-    std::filesystem::create_directories(folder);
+    std::error_code failed;  // the first file says it
+    std::filesystem::create_directories(folder, failed);
     write_file(folder / "kernel.ptx", candidate.ptx);
     write_file(folder / "reproduce.json", json.dump(1) + "\n");
-  } catch (const std::exception& error) {
+  } catch (const Error& error) {
     context.log()(LogLevel::warning, fmt::format("a wrong candidate cannot be kept: {}", error.what()));
     return {};
   }

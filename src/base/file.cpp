@@ -22,25 +22,70 @@ namespace {
   throw Error(ErrorKind::usage, code, std::string(doing) + " " + path.string() + ": " + reason, hint);
 }
 
-/// Writes a new file beside `path` and puts it in its place; `old` is what was there, if anything.
-bool replace_file(const std::filesystem::path& path, std::string_view content, const struct stat* old) {
-  const std::string temporary = path.string() + '.' + unique_suffix();
-  const FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (!file) return false;
-  if (write_all(file.get(), content) && (old == nullptr || ::fchmod(file.get(), old->st_mode & 07777) == 0) &&
-      ::fsync(file.get()) == 0 && ::rename(temporary.c_str(), path.c_str()) == 0) {
-    return true;
-  }
-  const int reason = errno;
-  ::unlink(temporary.c_str());
-  errno = reason;
-  return false;
+[[noreturn]] void refuse_output(const std::filesystem::path& path) {
+  throw_errno("unwritable-file", "cannot write", path, "check that the folder exists and may be written to");
 }
 
-/// A device or a pipe (/dev/stdout) is written to, never replaced.
+/// An empty file of another name in the folder of `path`, removed unless it is renamed.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::filesystem::path& path)
+      : name_(path.string() + '.' + unique_suffix()),
+        file_(::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {}
+  ~TemporaryFile() {
+    const int reason = errno;
+    if (file_) ::unlink(name_.c_str());
+    errno = reason;
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  explicit operator bool() const { return static_cast<bool>(file_); }
+  int get() const { return file_.get(); }
+  bool rename_to(const std::filesystem::path& path) {
+    if (::rename(name_.c_str(), path.c_str()) != 0) return false;
+    file_ = {};
+    return true;
+  }
+
+ private:
+  std::string name_;
+  FileDescriptor file_;
+};
+
+/// What lies at the path itself: symbolic links are not followed.
+struct Place {
+  explicit Place(const std::filesystem::path& path) { exists = ::lstat(path.c_str(), &status) == 0; }
+  bool is_replaced() const { return !exists || S_ISREG(status.st_mode); }
+  bool exists = false;
+  struct stat status = {};
+};
+
+/// A file that its owner has made read-only is not replaced either.
+bool may_replace(const std::filesystem::path& path, const Place& old) {
+  return !old.exists || ::access(path.c_str(), W_OK) == 0;
+}
+
+bool replace_file(const std::filesystem::path& path, std::string_view content, const Place& old) {
+  if (!may_replace(path, old)) return false;
+  TemporaryFile file(path);
+  return file && write_all(file.get(), content) &&
+         (!old.exists || ::fchmod(file.get(), old.status.st_mode & 07777) == 0) && ::fsync(file.get()) == 0 &&
+         file.rename_to(path);
+}
+
 bool write_through(const std::filesystem::path& path, std::string_view content) {
-  const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   return file && write_all(file.get(), content);
+}
+
+/// A pipe is not opened: that would wait for its reader, and tell it of an end.
+bool can_write_through(const std::filesystem::path& path) {
+  struct stat target = {};
+  if (::stat(path.c_str(), &target) == 0 && (S_ISFIFO(target.st_mode) || S_ISSOCK(target.st_mode)))
+    return ::access(path.c_str(), W_OK) == 0;
+  return static_cast<bool>(
+      FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC, 0666)));
 }
 
 }  // namespace
@@ -93,19 +138,20 @@ std::string unique_suffix() {
 }
 
 void write_file(const std::filesystem::path& path, std::string_view content) {
-  struct stat status = {};
-  const bool exists = ::stat(path.c_str(), &status) == 0;
-  const bool written = exists && !S_ISREG(status.st_mode)
-                           ? write_through(path, content)
-                           : replace_file(path, content, exists ? &status : nullptr);
-  if (!written) {
-    throw_errno("unwritable-file", "cannot write", path,
-                "check that the folder exists and may be written to");
-  }
+  const Place old(path);
+  if (!(old.is_replaced() ? replace_file(path, content, old) : write_through(path, content)))
+    refuse_output(path);
 }
 
 void write_file(const std::filesystem::path& path, std::span<const std::byte> content) {
   write_file(path, std::string_view(reinterpret_cast<const char*>(content.data()), content.size()));
+}
+
+void check_writable(const std::filesystem::path& path) {
+  const Place old(path);
+  const bool good = old.is_replaced() ? may_replace(path, old) && static_cast<bool>(TemporaryFile(path))
+                                      : can_write_through(path);
+  if (!good) refuse_output(path);
 }
 
 }  // namespace ptxloom

@@ -9,7 +9,8 @@
 #include <utility>
 
 // Whole files in, whole files out. A file is written beside its place, synced and renamed, so that a reader
-// sees the old content or the new and a crash leaves one of them.
+// sees the old content or the new and a crash leaves one of them. What is no regular file (/dev/stdout, a
+// pipe, a symbolic link) is written to and never replaced.
 namespace ptxloom {
 
 /// Throws Error(usage, "unreadable-file") that names the file and the reason.
@@ -17,6 +18,9 @@ std::string read_file(const std::filesystem::path& path);
 /// Throws Error(usage, "unwritable-file").
 void write_file(const std::filesystem::path& path, std::string_view content);
 void write_file(const std::filesystem::path& path, std::span<const std::byte> content);
+/// Tries whether write_file could write there, and leaves everything as it was: for saying so before an hour
+/// of work. Throws Error(usage, "unwritable-file").
+void check_writable(const std::filesystem::path& path);
 
 /// Owns a file descriptor.
 class FileDescriptor {

@@ -2,20 +2,20 @@
 #include "ptxloom/log.hpp"
 
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <utility>
+
+#include "base/standard_streams.hpp"
 
 namespace ptxloom {
 namespace {
 
 constexpr std::array kLevels = {LogLevel::error, LogLevel::warning, LogLevel::info, LogLevel::debug};
 
-void write_to_stderr(LogLevel level, std::string_view message) {
+void write_line(LogLevel level, std::string_view message) {
   // One call, so that lines of several threads do not mix.
-  const std::string line = "ptxloom: " + std::string(name(level)) + ": " + std::string(message) + '\n';
-  std::fwrite(line.data(), 1, line.size(), stderr);
+  write_to_stderr("ptxloom: " + std::string(name(level)) + ": " + std::string(message) + '\n');
 }
 
 }  // namespace
@@ -40,10 +40,11 @@ Log::Log(LogCallback callback, LogLevel most)
 Log Log::from_environment() {
   const char* wanted = std::getenv("PTXLOOM_LOG");
   if (wanted == nullptr || *wanted == '\0') return {};
+  if (!stderr_is_open()) return {};  // the next file that somebody opens would get the lines
   for (const LogLevel level : kLevels) {
-    if (name(level) == wanted) return Log(write_to_stderr, level);
+    if (name(level) == wanted) return Log(write_line, level);
   }
-  Log log(write_to_stderr, LogLevel::warning);
+  Log log(write_line, LogLevel::warning);
   log(LogLevel::warning, "PTXLOOM_LOG=" + std::string(wanted) + " is none of error, warning, info, debug");
   return log;
 }

@@ -27,6 +27,7 @@ struct Accumulator {
   FloatFormat addend;
   FloatFormat result;
   Rounding rounding;
+  std::int32_t least;  ///< exponent that terms are aligned to
 };
 
 struct Element {
@@ -79,12 +80,6 @@ inline std::uint32_t rounded(const FloatFormat& format, double value, Rounding r
   return static_cast<std::uint32_t>(value != value ? format.nan : number);
 }
 
-// The window of kept bits goes no lower than this, however small all terms are: never so high that it cuts an
-// addend that is a number of its format.
-int least_alignment(const FloatFormat& accumulator, int fraction_bits) {
-  return accumulator.min_exponent() + std::min(18 - fraction_bits, 0);
-}
-
 /// Columns of B, the first of them at `values` and `exponents`, in rows `stride` apart.
 struct Columns {
   const double* values;
@@ -107,11 +102,10 @@ inline void sum_columns(std::span<const MmaFactor> row, const Columns& b, std::u
                         const Accumulator& accumulator, int fraction_bits) {
   std::array<double, width> addends, sum, unit;
   std::array<std::int32_t, width> largest;
-  const std::int32_t least = least_alignment(accumulator.addend, fraction_bits);
   for_columns<width>([&](std::size_t j) {
     const Element addend = unpack_element(accumulator.addend, sums[j]);
     addends[j] = addend.value;
-    largest[j] = std::max(addend.exponent, least);
+    largest[j] = std::max(addend.exponent, accumulator.least);
   });
   for (const MmaFactor& a : row) {
     const std::int32_t* exponents = b.exponents + a.row * b.stride;
@@ -232,7 +226,7 @@ void scale_mma(MmaElements& elements, std::size_t i, const MmaElements& scales, 
 
 void dot_f32(std::span<const MmaFactor> row, const MmaElements& b, std::span<std::uint32_t> sums,
              MmaRule rule) {
-  Accumulator accumulator{.addend = kF32, .result = kF32, .rounding = Rounding::rz};
+  Accumulator accumulator{.addend = kF32, .result = kF32, .rounding = Rounding::rz, .least = rule.least_f32};
   accumulator.result.mantissa_bits = rule.result_mantissa_bits;
   accumulator.result.padding = kF32.mantissa_bits - rule.result_mantissa_bits;
   sum_all(row, b, sums, rule, accumulator);
@@ -240,7 +234,8 @@ void dot_f32(std::span<const MmaFactor> row, const MmaElements& b, std::span<std
 
 void dot_f16(std::span<const MmaFactor> row, const MmaElements& b, std::span<std::uint32_t> sums,
              MmaRule rule) {
-  sum_all(row, b, sums, rule, {.addend = kF16, .result = kF16, .rounding = Rounding::rn});
+  sum_all(row, b, sums, rule,
+          {.addend = kF16, .result = kF16, .rounding = Rounding::rn, .least = rule.least_f16});
 }
 
 MmaElements sum_groups(std::span<const MmaFactor> row, const MmaElements& b, const MmaElements& scales,

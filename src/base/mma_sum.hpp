@@ -11,14 +11,14 @@
 
 // A row of D = A·B + C as tensor cores compute it, bit by bit. It is no chain of IEEE operations: the
 // products are exact; they and the addend, zeros aside, are aligned to the largest exponent among them (of a
-// product: the sum of its factors' exponents), each cut off toward zero a fixed number of bits below it; the
-// sum of what is left is exact and rounded once, toward zero for f32 and to the nearest even for f16. How
-// many bits are kept, and how many products are summed at once, differs by chip. Subnormals count in full;
-// NaN is canonical. Block scales of mxf8f6f4 are powers of two that join the products' exponents. Elements of
-// mxf4 and mxf4nvf4 are summed exactly by sixteens first; such a sum times the significands of its two
-// scales is one term, aligned by the scales' exponents alone. The model is that of Xie et al., "MMA-Sim"
-// (arXiv 2511.10909), and of Khattak and Mikaitis, "Accurate Models of NVIDIA Tensor Cores" (arXiv
-// 2512.07004), who found what zeros and tiny terms do.
+// product: the sum of its factors' exponents), or to a least one of the chip where all lie below it, each cut
+// off toward zero a fixed number of bits below it; the sum of what is left is exact and rounded once, toward
+// zero for f32 and to the nearest even for f16. How many bits are kept, and how many products are summed at
+// once, differs by chip. Subnormals count in full; NaN is canonical. Block scales of mxf8f6f4 are powers of
+// two that join the products' exponents. Elements of mxf4 and mxf4nvf4 are summed exactly by sixteens first;
+// such a sum times the significands of its two scales is one term, aligned by the scales' exponents alone.
+// The model is that of Xie et al., "MMA-Sim" (arXiv 2511.10909), and of Khattak and Mikaitis, "Accurate
+// Models of NVIDIA Tensor Cores" (arXiv 2512.07004), who found what zeros and tiny terms do.
 //
 // All this is done in double, for many columns at a time, where every step is exact and no number subnormal:
 // products have 22 bits, and what is summed are whole numbers of fewer than 53. Infinities and NaN take their
@@ -30,6 +30,9 @@ struct MmaRule {
   int fraction_bits = 25;         ///< kept below the largest exponent, at most 35
   int chunk_k = 0;                ///< products summed at once, with a rounding after each chunk; 0: all
   int result_mantissa_bits = 23;  ///< that an f32 result keeps: 13 for fp8 on some chips
+  /// No term is aligned below this exponent, however small all of them are; by the accumulator's type.
+  int least_f32 = kNoLeast, least_f16 = kNoLeast;
+  static constexpr int kNoLeast = -0x200;  ///< less than the exponent of any product
   /// The sums begin at zero; the addend is added afterwards, as an instruction of its own would.
   bool addend_last = false;
 };

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +12,17 @@ namespace ptxloom {
 
 /// Edits (insert, drop, replace a character) that turn one word into the other.
 std::size_t edit_distance(std::string_view a, std::string_view b);
+/// The same from one word of at most 64 characters to many others.
+class Edits {
+ public:
+  explicit Edits(std::string_view word);
+  std::size_t to(std::string_view other) const;
+
+ private:
+  std::size_t size_;
+  std::array<std::uint64_t, 256> places_{};  // by character: a bit for each place of the word that has it
+};
+
 /// The candidate nearest to a mistyped word; empty if there are none.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 

@@ -2,24 +2,24 @@
 #include "ptxloom/builder.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 
+#include "build/operation.hpp"
 #include "ir/fit.hpp"
 #include "ir/naming.hpp"
 #include "ptxloom/check.hpp"
-#include "ptxloom/ptx.hpp"
-#include "ptxloom/tensor_map.hpp"
 
 namespace ptxloom {
 namespace {
 
-bool is_identifier(std::string_view name) {
-  const auto letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
-  };
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  return !name.empty() && (letter(name.front()) || name.front() == '%') &&
-         std::all_of(name.begin() + 1, name.end(), [&](char c) { return letter(c) || digit(c); });
+// The number of a builder. Registers remember it, longer than their builder may live: its address could be
+// that of the next one, so nothing less than a count for the whole process tells the two apart.
+std::uint32_t next_number() {
+  static std::atomic<std::uint32_t> last{0};
+  std::uint32_t number = 0;
+  while (number == 0) number = ++last;  // 0 is no builder's
+  return number;
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ Address Address::operator+(std::int64_t bytes) const {
 }
 
 Pointer::Element Pointer::operator[](Reg index) const {
-  return {*this, {.kind = ir::Operand::Kind::reg, .index = index.id.id}, index.type};
+  return {*this, {.kind = ir::Operand::Kind::reg, .index = index.id.id}, index.type, index.builder};
 }
 
 Pointer::Element Pointer::operator[](std::int64_t index) const {
@@ -42,8 +42,10 @@ Arg::Arg(float value)
     : operand_{.kind = ir::Operand::Kind::f32, .value = std::bit_cast<std::int32_t>(value)}, type_(f32) {}
 Arg::Arg(double value)
     : operand_{.kind = ir::Operand::Kind::f64, .value = std::bit_cast<std::int64_t>(value)}, type_(f64) {}
-Arg::Arg(Label label) : operand_{.kind = ir::Operand::Kind::label, .index = label.index} {}
-Arg::Arg(Shared array) : operand_{.kind = ir::Operand::Kind::symbol, .index = array.symbol} {}
+Arg::Arg(Label label)
+    : operand_{.kind = ir::Operand::Kind::label, .index = label.index}, builder_(label.builder) {}
+Arg::Arg(Shared array)
+    : operand_{.kind = ir::Operand::Kind::symbol, .index = array.symbol}, builder_(array.builder) {}
 
 Arg Arg::sink() { return {}; }
 
@@ -66,14 +68,14 @@ Arg Arg::negated(Reg predicate) {
 }
 
 KernelBuilder::KernelBuilder(std::shared_ptr<const Specs> specs, std::string name, Target target)
-    : target_(target), version_(target.since()) {
-  if (!is_identifier(name))
-    throw Error(ErrorKind::usage, "bad-kernel-name", "'" + name + "' is no PTX identifier",
+    : target_(target), name_(std::move(name)), number_(next_number()), version_(target.since()) {
+  if (!ir::is_identifier(name_))
+    throw Error(ErrorKind::usage, "bad-kernel-name", "'" + name_ + "' is no PTX identifier",
                 "use letters, digits, _ and $, starting with a letter");
   module_.specs = std::move(specs);
   module_.target = target.name();
   ir::Kernel& made = module_.functions.emplace_back();
-  made.name = std::move(name);
+  made.name = name_;
   // Room for a large unrolled kernel: growing while thousands of instructions arrive would cost more than
   // they do.
   made.instructions.reserve(8192);
@@ -82,110 +84,32 @@ KernelBuilder::KernelBuilder(std::shared_ptr<const Specs> specs, std::string nam
   made.registers.reserve(8192);
 }
 
-// ---- registers, parameters, shared memory
-// ---------------------------------------------------------------------
-
-// Declared by class: bits of its size, but for floats and predicates, so that any instruction type of that
-// size fits. No instruction computes on 8 bits: such values live in 16.
-Reg KernelBuilder::reg(Type type) {
-  const std::size_t index = ir::register_class(type.bits < 16 && type != pred ? b16 : type);
-  const auto id = static_cast<std::uint32_t>(kernel().registers.size());
-  kernel().registers.push_back(
-      {.type = ir::kRegisterClasses[index].type, .number = class_counts_[index]++, .name = {}});
-  return {type, {id}};
+ir::Kernel& KernelBuilder::kernel(Caller at) {
+  if (finished_)
+    throw Error(ErrorKind::usage, "builder-finished",
+                "kernel " + name_ + ": the builder is used after finish()" + called_at(at),
+                "make a KernelBuilder for each kernel, and finish it last");
+  return module_.functions.front();
 }
-
-std::vector<Reg> KernelBuilder::regs(Type type, int count) {
-  std::vector<Reg> made;
-  made.reserve(static_cast<std::size_t>(count));
-  for (int i = 0; i < count; ++i) made.push_back(reg(type));
-  return made;
-}
-
-Reg KernelBuilder::param(Type type, std::string name) {
-  kernel().parameters.push_back({.name = name, .type = type});
-  const Reg value = reg(type);
-  emit(word({"ld.param.", type.name}), value,
-       Address{{.kind = ir::Operand::Kind::address_symbol, .index = symbol(name, ir::Space::param)}});
-  return value;
-}
-
-Pointer KernelBuilder::pointer(Type element, std::string name) {
-  kernel().parameters.push_back({.name = name, .type = u64, .pointer = ir::Space::global});
-  const Reg base = reg(u64);
-  emit("ld.param.u64", base,
-       Address{{.kind = ir::Operand::Kind::address_symbol, .index = symbol(name, ir::Space::param)}});
-  return {base, element};
-}
-
-Reg KernelBuilder::tensor_map(std::string name) {
-  kernel().parameters.push_back(
-      {.name = name, .type = b8, .count = sizeof(EncodedTensorMap), .alignment = alignof(EncodedTensorMap)});
-  const Reg address = reg(u64);
-  emit("mov.u64", address, Shared{symbol(name, ir::Space::param), b8});
-  emit("cvta.param.u64", address, address);
-  return address;
-}
-
-Reg KernelBuilder::special(std::string_view name) {
-  for (const Type type : {u32, u64, pred, b32}) {
-    if (const auto found = specs().find("mov.special", {{"register", name}, {"type", type.name}}, target_)) {
-      const Reg value = reg(type);
-      emit(*found, value, Arg::literal());
-      return value;
-    }
-  }
-  throw Error(ErrorKind::refused, "unknown-special-register",
-              "no special register %" + std::string(name) + " on " + std::string(target_.name()),
-              "`ptxloom show mov` lists them");
-}
-
-Shared KernelBuilder::shared(Type type, std::uint64_t count, std::string name, std::uint32_t alignment) {
-  kernel().variables.push_back({.name = name, .type = type, .count = count, .alignment = alignment});
-  return {symbol(std::move(name)), type};
-}
-
-Shared KernelBuilder::dynamic_shared(std::string name, std::uint32_t alignment) {
-  module_.variables.push_back(
-      {.name = name, .type = b8, .count = 0, .alignment = alignment, .linkage = ir::Linkage::external});
-  return {symbol(std::move(name)), b8};
-}
-
-Reg KernelBuilder::address_of(Shared array) { return mov(u32, array); }
-
-Address KernelBuilder::at(Reg base, std::int64_t offset) {
-  return {{.kind = ir::Operand::Kind::address, .index = base.id.id, .value = offset}};
-}
-
-Address KernelBuilder::at(Shared array, std::int64_t offset) {
-  return {{.kind = ir::Operand::Kind::address_symbol, .index = array.symbol, .value = offset}};
-}
-
-std::uint32_t KernelBuilder::symbol(std::string name, ir::Space space) {
-  kernel().symbols.push_back({std::move(name), space});
-  return static_cast<std::uint32_t>(kernel().symbols.size() - 1);
-}
-
-// ---- appending, checked
-// -----------------------------------------------------------------------------------------
 
 // The first that fits. Forms are asked one after the other, so that those behind the one that has it need not
 // be compiled.
 KernelBuilder::Legal KernelBuilder::find_legal(std::string_view text, std::span<const ir::Operand> operands,
-                                               std::size_t pool_start) {
+                                               std::size_t pool_start, Caller at) {
+  const ir::Kernel& k = kernel(at);
   for (std::size_t form = 0;; ++form) {
     const std::span<const Variant> candidates = specs().match_form(text, form);
     if (candidates.empty()) break;
     for (const Variant candidate : candidates) {
-      if (candidate.undocumented() || !ir::operands_fit(kernel(), candidate.operands(), operands)) continue;
+      if (candidate.undocumented() || !ir::operands_fit(k, candidate.operands(), operands)) continue;
       const std::optional<Version> since = candidate.since(target_);
       if (since) return {.variant = candidate, .places = candidate.operands(), .since = *since};
     }
   }
   const std::span<const Variant> all = specs().match(text);
-  if (all.empty()) refuse(text, specs().explain(text, target_), pool_start);
-  Resolution resolution = resolve(kernel(), all, operands, target_, &specs());
-  if (resolution.diagnostic) refuse(text, std::move(*resolution.diagnostic), pool_start);
+  if (all.empty()) refuse(text, specs().explain(text, target_), pool_start, at);
+  Resolution resolution = resolve(k, all, operands, target_, &specs());
+  if (resolution.diagnostic) refuse(text, std::move(*resolution.diagnostic), pool_start, at);
   const Variant variant = resolution.variant;
   return {.variant = variant, .places = variant.operands(), .since = *variant.since(target_)};
 }
@@ -202,16 +126,30 @@ bool KernelBuilder::has(std::string_view text) {
   return remember(std::ranges::any_of(specs().match(text), on_target));
 }
 
+void KernelBuilder::own(std::string_view text, std::size_t operand, std::uint32_t builder, Caller at) const {
+  if (builder != number_)
+    Operation{text, name_, number_, at}.require_own(std::to_string(operand + 1), builder);
+}
+
 // Operands of one instruction stand together in the pool; the elements of its vectors before them.
-std::span<const ir::Operand> KernelBuilder::push_operands(std::span<const Arg> args) {
-  std::vector<ir::Operand>& pool = kernel().operands;
+std::span<const ir::Operand> KernelBuilder::push_operands(std::string_view text, std::span<const Arg> args,
+                                                          Caller at) {
+  using Kind = ir::Operand::Kind;
+  std::vector<ir::Operand>& pool = kernel(at).operands;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const Kind kind = args[i].operand().kind;
+    const bool refers = kind == Kind::reg || kind == Kind::address || kind == Kind::address_symbol ||
+                        kind == Kind::symbol || kind == Kind::label;
+    if (refers) own(text, i, args[i].builder(), at);
+    for (const Reg& element : args[i].elements()) own(text, i, element.builder, at);
+  }
   auto elements = static_cast<std::uint32_t>(pool.size());
   for (const Arg& arg : args)
-    for (const Reg& element : arg.elements())
-      pool.push_back({.kind = ir::Operand::Kind::reg, .index = element.id.id});
+    for (const Reg& element : arg.elements()) pool.push_back({.kind = Kind::reg, .index = element.id.id});
   for (const Arg& arg : args) {
     pool.push_back(arg.operand());
-    if (arg.operand().kind != ir::Operand::Kind::vector) continue;
+    if (arg.operand().kind == Kind::label) labels_[arg.operand().index].branch = at;
+    if (arg.operand().kind != Kind::vector) continue;
     pool.back().index = elements;
     elements += pool.back().count;
   }
@@ -220,7 +158,7 @@ std::span<const ir::Operand> KernelBuilder::push_operands(std::span<const Arg> a
 
 // An instruction of the operands that were pushed last.
 void KernelBuilder::append(const Legal& legal, std::size_t operand_count) {
-  ir::Kernel& k = kernel();
+  ir::Kernel& k = module_.functions.front();
   version_ = std::max(version_, legal.since);
   k.body.push_back({ir::Statement::Kind::instruction, static_cast<std::uint32_t>(k.instructions.size())});
   k.instructions.push_back({.variant = legal.variant,
@@ -229,70 +167,93 @@ void KernelBuilder::append(const Legal& legal, std::size_t operand_count) {
                             .guard = guard_});
 }
 
-void KernelBuilder::refuse(std::string_view text, Diagnostic diagnostic, std::size_t first_operand) {
-  kernel().operands.resize(first_operand);
-  diagnostic.message = "kernel " + kernel().name + ": " + std::string(text) + ": " + diagnostic.message;
+void KernelBuilder::refuse(std::string_view text, Diagnostic diagnostic, std::size_t first_operand,
+                           Caller at) {
+  kernel(at).operands.resize(first_operand);
+  diagnostic.message =
+      "kernel " + name_ + ": " + std::string(text) + ": " + diagnostic.message + called_at(at);
   throw Error(ErrorKind::refused, {std::move(diagnostic)});
 }
 
-void KernelBuilder::emit(std::string_view text, std::initializer_list<Arg> args) {
-  const std::size_t pool_start = kernel().operands.size();
-  const std::span<const ir::Operand> operands = push_operands(args);
+void KernelBuilder::emit(const Opcode& opcode, std::initializer_list<Arg> args) {
+  if (opcode.variant()) {
+    emit_variant(opcode.variant(), args, opcode.at());
+  } else {
+    emit_text(opcode.text(), args, opcode.at());
+  }
+}
+
+void KernelBuilder::emit_text(std::string_view text, std::span<const Arg> args, Caller at) {
+  const std::size_t pool_start = kernel(at).operands.size();
+  const std::span<const ir::Operand> operands = push_operands(text, args, at);
   auto last = opcodes_.find(text);
   if (last == opcodes_.end()) {
-    last = opcodes_.emplace(text, find_legal(text, operands, pool_start)).first;
-  } else if (!ir::operands_fit(kernel(), last->second.places, operands)) {
-    last->second = find_legal(text, operands, pool_start);
+    last = opcodes_.emplace(text, find_legal(text, operands, pool_start, at)).first;
+  } else if (!ir::operands_fit(module_.functions.front(), last->second.places, operands)) {
+    last->second = find_legal(text, operands, pool_start, at);
   }
   append(last->second, args.size());
 }
 
-void KernelBuilder::emit(Variant variant, std::initializer_list<Arg> args) {
-  const std::size_t pool_start = kernel().operands.size();
+void KernelBuilder::emit_variant(Variant variant, std::span<const Arg> args, Caller at) {
+  const std::size_t pool_start = kernel(at).operands.size();
   const Legal& legal = legal_.of(variant, [&](Variant asked) {
     const std::optional<Version> since = asked.since(target_);
     if (!since || asked.undocumented())
-      refuse(asked.opcode(), specs().explain(asked.opcode(), target_), pool_start);
+      refuse(asked.opcode(), specs().explain(asked.opcode(), target_), pool_start, at);
     return Legal{.variant = asked, .places = asked.operands(), .since = *since};
   });
-  const std::span<const ir::Operand> operands = push_operands(args);
-  if (!ir::operands_fit(kernel(), legal.places, operands))
-    refuse(variant.opcode(), *check_operands(kernel(), variant, operands), pool_start);
+  const std::span<const ir::Operand> operands = push_operands(variant.opcode(), args, at);
+  if (!ir::operands_fit(module_.functions.front(), legal.places, operands))
+    refuse(variant.opcode(), *check_operands(module_.functions.front(), variant, operands), pool_start, at);
   append(legal, args.size());
 }
 
 // ---- how it reads and launches
 // ------------------------------------------------------------------------------------
 
-void KernelBuilder::comment(std::string text) {
-  ir::Kernel& k = kernel();
+void KernelBuilder::comment(std::string text, Caller at) {
+  ir::Kernel& k = kernel(at);
   k.body.push_back({ir::Statement::Kind::comment, static_cast<std::uint32_t>(k.comments.size())});
   k.comments.push_back(std::move(text));
 }
 
-void KernelBuilder::pragma(std::string text) {
-  ir::Kernel& k = kernel();
+void KernelBuilder::pragma(std::string text, Caller at) {
+  ir::Kernel& k = kernel(at);
   k.body.push_back({ir::Statement::Kind::pragma, static_cast<std::uint32_t>(k.pragmas.size())});
   k.pragmas.push_back(std::move(text));
 }
 
-void KernelBuilder::section(std::string_view title) { comment("---- " + std::string(title) + " ----"); }
-
-void KernelBuilder::header(std::string line) { module_.header.push_back(std::move(line)); }
-
-void KernelBuilder::require_block(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
-  kernel().reqntid = {x, y, z};
+void KernelBuilder::section(std::string_view title, Caller at) {
+  comment("---- " + std::string(title) + " ----", at);
 }
 
-void KernelBuilder::min_blocks_per_sm(std::uint32_t blocks) { kernel().minnctapersm = blocks; }
+void KernelBuilder::header(std::string line, Caller at) {
+  kernel(at);
+  module_.header.push_back(std::move(line));
+}
 
-ir::Module KernelBuilder::finish() {
-  const ir::Kernel& k = kernel();
-  if (k.body.empty() || k.body.back().kind != ir::Statement::Kind::instruction ||
-      k.instructions.back().variant.opcode() != "ret")
-    ret();
+void KernelBuilder::require_block(std::uint32_t x, std::uint32_t y, std::uint32_t z, Caller at) {
+  kernel(at).reqntid = {x, y, z};
+}
+
+void KernelBuilder::min_blocks_per_sm(std::uint32_t blocks, Caller at) { kernel(at).minnctapersm = blocks; }
+
+ir::Module KernelBuilder::finish(Caller at) {
+  const ir::Kernel& k = kernel(at);
+  if (guard_)
+    Operation{"finish", name_, number_, at}.refuse("nested-guard", "it is called inside guarded()",
+                                                   "finish the kernel after it");
+  check_labels(at);
+  const bool returns = !k.body.empty() && k.body.back().kind == ir::Statement::Kind::instruction &&
+                       !k.instructions.back().guard && k.instructions.back().variant.opcode() == "ret";
+  if (!returns) ret(at);
+  finished_ = true;
   module_.version = version_;
-  return std::move(module_);
+  ir::Module made = std::move(module_);
+  module_ = {};
+  module_.specs = made.specs;  // which the builder still answers for
+  return made;
 }
 
 }  // namespace ptxloom

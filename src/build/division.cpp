@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "ptxloom/builder.hpp"
+#include "build/operation.hpp"
 
 namespace ptxloom {
 namespace {
@@ -39,22 +39,31 @@ Reciprocal reciprocal_of(std::uint32_t divisor) {
 
 }  // namespace
 
-Reg KernelBuilder::div(Arg a, Arg b) {
-  const auto divisor = divisor_of(a, b);
-  if (!divisor) return binary("div", a, b);
-  if (std::has_single_bit(*divisor)) return as(u32, shr(a, std::countr_zero(*divisor)));
-  const Reciprocal by = reciprocal_of(*divisor);
-  const Reg high = reg(u32);
-  emit("mul.hi.u32", high, a, by.factor);
-  if (!by.long_factor) return by.shift == 0 ? high : as(u32, shr(high, by.shift));
-  return as(u32, shr(add(high, shr(sub(a, high), 1)), by.shift - 1));
+void KernelBuilder::require_divisor(const Operation& operation, const Arg& b) {
+  if (b.operand().kind == ir::Operand::Kind::integer && b.operand().value == 0)
+    operation.refuse("operand-range", "operand b is 0", "an integer has no quotient by 0");
 }
 
-Reg KernelBuilder::rem(Arg a, Arg b) {
+Reg KernelBuilder::div(Arg a, Arg b, Caller at) {
+  const Operation operation{"div", name_, number_, at};
+  require_divisor(operation, b);
   const auto divisor = divisor_of(a, b);
-  if (!divisor) return binary("rem", a, b);
-  if (std::has_single_bit(*divisor)) return as(u32, and_(a, *divisor - 1));
-  return sub(a, mul(div(a, b), *divisor));
+  if (!divisor) return binary("div", operation, a, b);
+  if (std::has_single_bit(*divisor)) return shr(a, std::countr_zero(*divisor), at);
+  const Reciprocal by = reciprocal_of(*divisor);
+  const Reg high = reg(u32, at);
+  emit({"mul.hi.u32", at}, {high, a, by.factor});
+  if (!by.long_factor) return by.shift == 0 ? high : shr(high, by.shift, at);
+  return shr(add(high, shr(sub(a, high, at), 1, at), at), by.shift - 1, at);
+}
+
+Reg KernelBuilder::rem(Arg a, Arg b, Caller at) {
+  const Operation operation{"rem", name_, number_, at};
+  require_divisor(operation, b);
+  const auto divisor = divisor_of(a, b);
+  if (!divisor) return binary("rem", operation, a, b);
+  if (std::has_single_bit(*divisor)) return and_(a, *divisor - 1, at);
+  return sub(a, mul(div(a, b, at), *divisor, at), at);
 }
 
 }  // namespace ptxloom

@@ -50,7 +50,10 @@ std::vector<Diagnostic> check(const ir::Module& module) {
   check_module_names(module, found);
   check_functions(module, found);
   check_limits(module, found);
+  check_storage(module, found);
   if (!target) return found;
+  check_shared_size(module, *target, found);
+  check_launch_bounds(module, *target, found);
   ByVariant<Standing> standings;
   const auto standing = [&](Variant variant) { return standing_of(module, *target, variant); };
   for (const ir::Kernel& kernel : module.functions) {

@@ -59,6 +59,12 @@ void check_call(const Scope& scope, const ir::Call& call, Diagnostics& out);
 void check_functions(const ir::Module& module, Diagnostics& out);
 /// Constants and parameters are no larger than PTX allows.
 void check_limits(const ir::Module& module, Diagnostics& out);
+/// Variables, registers and parameters are of types that can be declared.
+void check_storage(const ir::Module& module, Diagnostics& out);
+/// What an entry declares in .shared is no more than the target takes.
+void check_shared_size(const ir::Module& module, const Target& target, Diagnostics& out);
+/// Blocks and clusters that a kernel asks for are such as a launch can have.
+void check_launch_bounds(const ir::Module& module, const Target& target, Diagnostics& out);
 /// No directives of a kernel exclude each other.
 void check_directives(const Scope& scope, Diagnostics& out);
 /// No `.aligned` instruction stands under a predicate that may differ along the warp (a warning).

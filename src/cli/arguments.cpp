@@ -5,12 +5,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 #include <utility>
 
 #include "ptxloom/error.hpp"
-#include "ptxloom/numeric.hpp"
 
 namespace ptxloom::cli {
 namespace {
@@ -25,37 +25,49 @@ class Parser {
     RunArgument argument;
     std::string_view rest = text_;
     std::string_view word = take_word(rest);
+    argument.given = text_;
     if (!is_keyword(word)) {
       argument.name = word;
+      argument.given = rest;
+      const bool has_keyword = rest.find('=') != std::string_view::npos || rest == "null";
       word = take_word(rest);
-      if (!is_keyword(word)) throw bad(fmt::format("'{}' is neither in, out, inout, bytes nor a type", word));
+      if (!is_keyword(word)) {
+        throw bad(fmt::format("'{}' is neither in, out, inout, null, bytes nor a type",
+                              has_keyword ? word : std::string_view(argument.name)));
+      }
+    }
+    if (word == "null") {
+      if (!rest.empty()) throw bad("null takes no value");
+      return argument.kind = Kind::null, argument;
     }
     if (rest.empty()) throw bad(fmt::format("nothing follows '{}='", word));
     if (word == "in") return argument.kind = Kind::in, argument.source = rest, argument;
     if (word == "out") return parse_out(rest, std::move(argument));
     if (word == "inout") return parse_inout(rest, std::move(argument));
-    if (word == "bytes") return parse_bytes(rest, std::move(argument));
+    argument.value = rest;
+    if (word == "bytes") return argument.kind = Kind::bytes, argument;
     argument.kind = Kind::scalar;
     argument.type = *find_type(word);
-    argument.bits = scalar_bits(argument.type, rest);
     return argument;
   }
 
  private:
   Error bad(const std::string& why) const {
-    return {ErrorKind::usage, "bad-arg", fmt::format("--arg {}: {}", text_, why),
-            "write in=FILE.npy, out=TYPE[SHAPE]:FILE.npy, inout=IN.npy:OUT.npy, TYPE=VALUE or bytes=HEX"};
+    return {
+        ErrorKind::usage, "bad-arg", fmt::format("--arg {}: {}", text_, why),
+        "write in=FILE.npy, out=TYPE[SHAPE]:FILE.npy, inout=IN.npy:OUT.npy, null, TYPE=VALUE or bytes=HEX"};
   }
 
   static bool is_keyword(std::string_view word) {
-    return word == "in" || word == "out" || word == "inout" || word == "bytes" || find_type(word).has_value();
+    constexpr std::array<std::string_view, 5> words = {"in", "out", "inout", "null", "bytes"};
+    return std::ranges::find(words, word) != words.end() || find_type(word).has_value();
   }
 
-  std::string_view take_word(std::string_view& rest) const {
+  /// Up to "=", which goes too; all of it where there is none, and `rest` is nothing then.
+  static std::string_view take_word(std::string_view& rest) {
     const std::size_t equals = rest.find('=');
-    if (equals == std::string_view::npos) throw bad("there is no '='");
     const std::string_view word = rest.substr(0, equals);
-    rest.remove_prefix(equals + 1);
+    rest = equals == std::string_view::npos ? std::string_view() : rest.substr(equals + 1);
     return word;
   }
 
@@ -100,51 +112,6 @@ class Parser {
     argument.source = rest.substr(0, colon);
     argument.destination = rest.substr(colon + 1);
     return argument;
-  }
-
-  RunArgument parse_bytes(std::string_view rest, RunArgument argument) const {
-    argument.kind = Kind::bytes;
-    if (rest.size() % 2 != 0)
-      throw bad("two hexadecimal digits make a byte, and the number of digits is odd");
-    for (std::size_t i = 0; i < rest.size(); i += 2) {
-      unsigned value = 0;
-      const auto [stop, error] = std::from_chars(rest.data() + i, rest.data() + i + 2, value, 16);
-      if (error != std::errc() || stop != rest.data() + i + 2)
-        throw bad(fmt::format("'{}' is no hexadecimal byte", rest.substr(i, 2)));
-      argument.bytes.push_back(static_cast<std::byte>(value));
-    }
-    return argument;
-  }
-
-  std::uint64_t scalar_bits(Type type, std::string_view text) const {
-    if (type.lanes > 1 || type.kind == TypeKind::predicate || type.bits > 64)
-      throw bad(fmt::format("{} cannot be given as a number; use bytes=HEX", type.name));
-    if (type.is_float() && !text.starts_with("0x")) {
-      double value = 0;
-      const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-      if (error != std::errc() || stop != text.data() + text.size())
-        throw bad(fmt::format("'{}' is no number", text));
-      return encode(type, value);
-    }
-    return integer_bits(type, text);
-  }
-
-  std::uint64_t integer_bits(Type type, std::string_view text) const {
-    const bool negative = text.starts_with('-');
-    std::string_view digits = negative ? text.substr(1) : text;
-    const bool hex = digits.starts_with("0x");
-    if (hex) digits.remove_prefix(2);
-    std::uint64_t value = 0;
-    const auto [stop, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), value, hex ? 16 : 10);
-    if (error != std::errc() || stop != digits.data() + digits.size())
-      throw bad(fmt::format("'{}' is no integer", text));
-    const std::uint64_t top = std::uint64_t{1} << (type.bits - 1);
-    const std::uint64_t all = (top - 1) * 2 + 1;
-    const std::uint64_t most =
-        negative ? (type.is_signed() ? top : 0) : (type.is_signed() && !hex ? top - 1 : all);
-    if (value > most) throw bad(fmt::format("{} does not fit {}", text, type.name));
-    return (negative ? ~value + 1 : value) & all;
   }
 
   std::string_view text_;

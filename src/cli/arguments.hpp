@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ptxloom/launch.hpp"
 #include "ptxloom/npy.hpp"
 #include "ptxloom/plan.hpp"
 #include "ptxloom/type.hpp"
@@ -16,24 +17,28 @@
 //   in=A.npy                 a buffer with the file's bytes
 //   out=f32[128,64]:D.npy    a buffer, poisoned first, written to the file afterwards
 //   inout=A.npy:D.npy        a buffer with the bytes of one file, written to the other afterwards
-//   u32=5   f32=1.5          a scalar
+//   null                     a pointer to nothing
+//   u32=5   s32=-5  f32=1.5  a scalar; an integer fits any integer parameter of its size
 //   bytes=00ff               an aggregate
 // With NAME= before it, it is the argument of that name; for a template's tensors out=D.npy will do.
 namespace ptxloom::cli {
 
 struct RunArgument {
-  enum class Kind { in, out, inout, scalar, bytes };
-  std::string name;  ///< empty: by position
+  enum class Kind { in, out, inout, null, scalar, bytes };
+  std::string name;   ///< empty: by position
+  std::string given;  ///< the text without the name
   Kind kind = Kind::in;
   std::filesystem::path source;       ///< of in and inout
   std::filesystem::path destination;  ///< of out and inout
   Type type;                          ///< of a scalar; of out, if it has a shape
   std::vector<std::uint64_t> shape;   ///< of out; empty where the text gives none
-  std::uint64_t bits = 0;             ///< of a scalar
-  std::vector<std::byte> bytes;       ///< of an aggregate
+  std::string value;                  ///< of a scalar and of an aggregate: what stands behind "="
+
+  bool is_buffer() const { return kind == Kind::in || kind == Kind::out || kind == Kind::inout; }
 };
 
-/// Throws Error(usage, "bad-arg") that says what is wrong with the text.
+/// Values are read where their parameter is known. Throws Error(usage, "bad-arg") that says what is wrong
+/// with the text.
 RunArgument parse_argument(std::string_view text);
 
 /// The file's bytes, which must be those of this tensor. Throws Error(usage, "npy-dtype", "npy-shape").

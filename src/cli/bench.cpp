@@ -8,6 +8,7 @@
 
 #include "base/nearest.hpp"
 #include "cli/command.hpp"
+#include "cli/number.hpp"
 #include "cli/table.hpp"
 #include "ptxloom/check.hpp"
 #include "ptxloom/context.hpp"
@@ -176,7 +177,7 @@ void add_bench(Tool& tool) {
       "bench", "the tool's own benchmarks",
       [](CLI::App& app, BenchFlags& options) {
         app.add_option("name", options.name, "which")->required();
-        app.add_option("--count", options.count, "rounds")->type_name("N")->check(CLI::PositiveNumber);
+        add_number(app, "--count", options.count, 1, 1'000'000, "rounds");
         app.add_flag("--json", options.json, "docs/json/bench.json");
       },
       run_bench);

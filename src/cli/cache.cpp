@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.hpp"
+#include "cli/say.hpp"
 #include "cli/table.hpp"
 #include "ptxloom/jit.hpp"
 
@@ -43,14 +44,13 @@ int stat() {
 int verify() {
   const std::vector<Cache::BadEntry> bad = open_cache().verify();
   for (const Cache::BadEntry& entry : bad) fmt::print("{}: {}\n", entry.path.string(), entry.reason);
-  fmt::print(stderr, "{} damaged entries; they count as misses and are replaced when next needed\n",
-             bad.size());
+  say("{} damaged entries; they count as misses and are replaced when next needed\n", bad.size());
   return bad.empty() ? 0 : 1;
 }
 
 int clear() {
   const std::uint64_t files = open_cache().clear();
-  fmt::print(stderr, "{} files removed\n", files);
+  say("{} files removed\n", files);
   return 0;
 }
 

@@ -2,15 +2,18 @@
 #include "ptxloom/check.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <iostream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/file.hpp"
+#include "base/kinds.hpp"
 #include "cli/check_lines.hpp"
 #include "cli/command.hpp"
+#include "cli/diagnostics_json.hpp"
 #include "ptxloom/ptx.hpp"
 
 namespace ptxloom::cli {
@@ -20,11 +23,14 @@ struct CheckFlags {
   std::filesystem::path file;
   std::string target;
   bool jsonl = false;
+  bool json = false;
 };
 
 std::string read_input(const std::filesystem::path& file) {
   if (file != "-") return read_file(file);
-  return {std::istreambuf_iterator<char>(std::cin), {}};
+  std::string text;
+  if (read_all(STDIN_FILENO, text)) return text;
+  throw Error(ErrorKind::usage, "unreadable-file", "stdin cannot be read", "name a file, or pipe PTX in");
 }
 
 /// The lines of a text by their numbers.
@@ -61,6 +67,21 @@ class Lines {
   std::vector<std::string_view> lines_;
 };
 
+/// Warnings by their kind, unless all are wanted.
+void print_text(const std::string& file, const Lines& lines, std::vector<Diagnostic> found, bool all) {
+  std::vector<Diagnostic> kinds;
+  if (!all) {
+    std::ranges::copy_if(found, std::back_inserter(kinds),
+                         [](const Diagnostic& d) { return d.severity == Severity::warning; });
+    std::erase_if(found, [](const Diagnostic& d) { return d.severity == Severity::warning; });
+  }
+  for (const Diagnostic& diagnostic : found) {
+    fmt::print("{}:{}{}\n{}", file, diagnostic.line > 0 ? "" : " ", to_string(diagnostic),
+               lines.quote(diagnostic));
+  }
+  for (const std::string& line : one_line_a_kind(kinds, file)) fmt::print("{}\n", line);
+}
+
 int check_file(const Tool& tool, const CheckFlags& options) {
   const std::string ptx = read_input(options.file);
   const auto specs = tool.specs();
@@ -69,14 +90,17 @@ int check_file(const Tool& tool, const CheckFlags& options) {
   std::vector<Diagnostic> found = std::move(parsed.diagnostics);
   for (Diagnostic& diagnostic : check(parsed.module)) found.push_back(std::move(diagnostic));
   std::ranges::stable_sort(found, {}, [](const Diagnostic& d) { return std::pair(d.line, d.column); });
-  const Lines lines(ptx);
-  for (const Diagnostic& diagnostic : found) {
-    const std::string name = options.file == "-" ? "stdin" : options.file.string();
-    fmt::print("{}:{}{}\n{}", name, diagnostic.line > 0 ? "" : " ", to_string(diagnostic),
-               lines.quote(diagnostic));
-  }
   const bool legal =
       std::ranges::none_of(found, [](const Diagnostic& d) { return d.severity == Severity::error; });
+  if (options.json)
+    fmt::print("{}\n", nlohmann::ordered_json{{"schema", 1},
+                                              {"ok", legal},
+                                              {"errors", diagnostics_json(found, Severity::error)},
+                                              {"warnings", diagnostics_json(found, Severity::warning)}}
+                           .dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  else
+    print_text(options.file == "-" ? "stdin" : options.file.string(), Lines(ptx), std::move(found),
+               tool.verbose);
   return legal ? 0 : 1;
 }
 
@@ -98,6 +122,8 @@ void add_check(Tool& tool) {
         command.add_flag(
             "--jsonl", options.jsonl,
             "statements in, verdicts out, one object a line: docs/json/check_in.json, check.json");
+        command.add_flag("--json", options.json, "docs/json/check_file.json; all warnings")
+            ->excludes("--jsonl");
       },
       run_check);
 }

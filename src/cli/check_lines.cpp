@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/json_depth.hpp"
 #include "ptxloom/check.hpp"
 
 namespace ptxloom::cli {
@@ -52,8 +53,13 @@ std::vector<Diagnostic> judge(const Json& line, const std::shared_ptr<const Spec
   }
 }
 
-/// Strings of any bytes as JSON strings.
+/// Strings of any bytes as JSON strings; most need no escapes.
 void append_text(std::string& out, const std::string& text) {
+  const auto plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
+  if (std::ranges::all_of(text, plain)) {
+    out.append("\"").append(text).append("\"");
+    return;
+  }
   out += Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -76,7 +82,8 @@ void append_list(std::string& out, const std::vector<Diagnostic>& diagnostics, S
 /// Appends the verdict on one line; true if its statements are legal.
 bool check_line(const std::string& text, const std::shared_ptr<const Specs>& specs, const std::string& target,
                 std::string& out) {
-  const Json line = Json::parse(text, nullptr, false);
+  const Json line =
+      is_nested_too_deeply(text) ? Json(Json::value_t::discarded) : Json::parse(text, nullptr, false);
   const std::vector<Diagnostic> found = line.is_discarded()
                                             ? std::vector{bad_line("bad-json", "the line is no JSON")}
                                             : judge(line, specs, target);
@@ -145,8 +152,12 @@ int check_lines(const std::shared_ptr<const Specs>& specs, const CheckLines& opt
   while (read(in, batch)) {
     judge(batch, specs, options.target);
     for (const std::string& verdict : batch.verdicts) std::fwrite(verdict.data(), 1, verdict.size(), stdout);
-    std::fflush(stdout);
+    if (std::fflush(stdout) != 0) break;  // told at the end
   }
+  if (in.bad())
+    throw Error(ErrorKind::usage, "unreadable-file",
+                (options.file == "-" ? "stdin" : options.file.string()) + " cannot be read",
+                "name a file of JSON lines, or pipe them in");
   return batch.all_legal ? 0 : 1;
 }
 

@@ -22,6 +22,7 @@ namespace ptxloom::cli {
 struct Tool {
   CLI::App app{"Instruction specs in, specialised, checked, tuned GPU kernels out", "ptxloom"};
   std::vector<std::filesystem::path> spec_folders;  ///< --specs, after those of PTXLOOM_SPECS
+  bool verbose = false;                             ///< -v
   std::function<int()> action;
 
   /// A subcommand whose options are `Options`; `run` gets them once they are parsed.
@@ -40,6 +41,8 @@ struct Tool {
   }
 
   std::shared_ptr<const Specs> specs() const;
+  /// With -v all there is to say, such as every warning where else a line stands for a kind of them.
+  Log log() const;
 };
 
 /// As PTXLOOM_LOG says; where it says nothing, warnings go to stderr.

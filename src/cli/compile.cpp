@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
 #include "base/file.hpp"
+#include "base/kinds.hpp"
 #include "cli/command.hpp"
+#include "cli/diagnostics_json.hpp"
+#include "cli/say.hpp"
 #include "ptxloom/jit.hpp"
 
 namespace ptxloom::cli {
@@ -12,6 +19,7 @@ struct CompileFlags {
   std::filesystem::path file;
   std::string target;
   std::filesystem::path output;
+  bool json = false;
 };
 
 /// The first word behind `.target`, outside comments.
@@ -37,26 +45,76 @@ std::string target_of(std::string_view ptx, const std::filesystem::path& file) {
               "give one with --target, or check that this is PTX");
 }
 
+/// Where the cubin goes; known to be possible.
+std::filesystem::path output_of(const CompileFlags& options) {
+  if (options.output == "-") return options.output;
+  std::filesystem::path output = options.output;
+  if (output.empty()) output = std::filesystem::path(options.file).replace_extension(".cubin");
+  std::error_code none;
+  if (std::filesystem::equivalent(options.file, output, none))
+    throw Error(ErrorKind::usage, "bad-usage",
+                fmt::format("the cubin would take the place of {}", options.file.string()),
+                "name another file with -o");
+  check_writable(output);
+  return output;
+}
+
+/// Prints the linker's warnings, which name no line of the PTX.
+void print_warnings(std::span<const Diagnostic> warnings, bool all) {
+  if (!all) {
+    for (const std::string& line : one_line_a_kind(warnings)) say("{}\n", line);
+    return;
+  }
+  for (const Diagnostic& warning : warnings) say("{}\n", to_string(warning));
+}
+
+void print_compiled(const std::filesystem::path& output, const Target& target, const LinkResult& result) {
+  say("{}: {} bytes for {}{}\n", output.string(), result.cubin.size(), target.name(),
+      result.cached ? " (from the cache)" : "");
+  for (const Resources& kernel : result.resources) {
+    say("  {}: {} registers, {} bytes of shared memory, {} bytes of spills\n", kernel.kernel,
+        kernel.registers, kernel.shared, kernel.spill_stores + kernel.spill_loads);
+  }
+}
+
+void print_compiled_json(const std::filesystem::path& output, const Target& target,
+                         const LinkResult& result) {
+  auto kernels = nlohmann::ordered_json::array();
+  for (const Resources& kernel : result.resources) {
+    kernels.push_back({{"kernel", kernel.kernel},
+                       {"registers", kernel.registers},
+                       {"shared_bytes", kernel.shared},
+                       {"spill_bytes", kernel.spill_stores + kernel.spill_loads}});
+  }
+  const nlohmann::ordered_json json = {{"schema", 1},
+                                       {"ok", true},
+                                       {"output", output.string()},
+                                       {"bytes", result.cubin.size()},
+                                       {"target", target.name()},
+                                       {"cached", result.cached},
+                                       {"kernels", std::move(kernels)},
+                                       {"warnings", diagnostics_json(result.diagnostics, Severity::warning)}};
+  fmt::print("{}\n", json.dump(1));
+}
+
 int run_compile(const Tool& tool, const CompileFlags& options) {
+  if (options.json && options.output == "-") {
+    throw Error(ErrorKind::usage, "bad-usage", "--json and -o - both want standard output",
+                "name a file with -o");
+  }
+  const std::filesystem::path output = output_of(options);
   const std::string ptx = read_file(options.file);
   const auto specs = tool.specs();
   const Target target = specs->target(options.target.empty() ? target_of(ptx, options.file) : options.target);
-  const Linker linker(Libraries(), Cache::from_environment(tool_log()));
+  const Linker linker(Libraries(), Cache::from_environment(tool.log()));
   const LinkResult result = linker.link(ptx, {.target = std::string(target.name())});
-  for (const Diagnostic& diagnostic : result.diagnostics) fmt::print(stderr, "{}\n", to_string(diagnostic));
-  std::filesystem::path output = options.output;
-  if (output.empty()) output = std::filesystem::path(options.file).replace_extension(".cubin");
+  print_warnings(result.diagnostics, tool.verbose);
   if (output == "-") {
     std::fwrite(result.cubin.data(), 1, result.cubin.size(), stdout);
     return 0;
   }
   write_file(output, result.cubin);
-  fmt::print(stderr, "{}: {} bytes for {}{}\n", output.string(), result.cubin.size(), target.name(),
-             result.cached ? " (from the cache)" : "");
-  for (const Resources& kernel : result.resources) {
-    fmt::print(stderr, "  {}: {} registers, {} bytes of shared memory, {} bytes of spills\n", kernel.kernel,
-               kernel.registers, kernel.shared, kernel.spill_stores + kernel.spill_loads);
-  }
+  (options.json ? print_compiled_json : print_compiled)(output, target, result);
   return 0;
 }
 
@@ -70,6 +128,7 @@ void add_compile(Tool& tool) {
         command.add_option("--target", options.target, "default: the file's .target")->type_name("T");
         command.add_option("-o,--output", options.output, "default: FILE.cubin; - is stdout")
             ->type_name("FILE.cubin");
+        command.add_flag("--json", options.json, "docs/json/compile.json; all warnings");
       },
       run_compile);
 }

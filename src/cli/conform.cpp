@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/number.hpp"
 #include "cli/table.hpp"
 
 namespace ptxloom::cli {
@@ -55,6 +58,24 @@ void print_table(const std::vector<ConformResult>& results) {
   fmt::print("{}", format_table(cells));
 }
 
+// The same by what the operands were made of.
+void print_profiles(const std::vector<ConformResult>& results) {
+  std::vector<ConformResult::OfProfile> sums;
+  for (const ConformResult& result : results) {
+    for (const ConformResult::OfProfile& profile : result.profiles) {
+      auto sum = std::ranges::find(sums, profile.profile, &ConformResult::OfProfile::profile);
+      if (sum == sums.end()) sum = sums.insert(sums.end(), {.profile = profile.profile});
+      sum->elements += profile.elements;
+      sum->differing += profile.differing;
+    }
+  }
+  if (sums.empty()) return;
+  std::vector<std::vector<std::string>> cells = {{"operands", "elements", "differing"}};
+  for (const ConformResult::OfProfile& sum : sums)
+    cells.push_back({sum.profile, std::to_string(sum.elements), std::to_string(sum.differing)});
+  fmt::print("\n{}", format_table(cells));
+}
+
 void print_findings(const std::vector<ConformResult>& results, bool all) {
   for (const ConformResult& result : results) {
     const bool finding = result.state == State::differs || result.state == State::failed;
@@ -62,29 +83,62 @@ void print_findings(const std::vector<ConformResult>& results, bool all) {
   }
 }
 
-nlohmann::json to_json(const std::vector<ConformResult>& results) {
+std::string device_text(const Context& context) {
+  const std::string target(context.target().name());
+  return fmt::format("{} ({})", context.is_gpu() ? context.device().name : "executor", target);
+}
+
+nlohmann::json to_json(const Context& context, std::uint64_t seed,
+                       const std::vector<ConformResult>& results) {
   nlohmann::json list = nlohmann::json::array();
   for (const ConformResult& result : results) {
+    nlohmann::json profiles = nlohmann::json::array();
+    for (const ConformResult::OfProfile& profile : result.profiles)
+      profiles.push_back(
+          {{"profile", profile.profile}, {"elements", profile.elements}, {"differing", profile.differing}});
     list.push_back({{"form", result.form},
                     {"opcode", result.opcode},
                     {"state", word(result.state)},
                     {"operand_sets", result.operand_sets},
                     {"elements", result.elements},
                     {"differing", result.differing},
-                    {"note", result.note}});
+                    {"note", result.note},
+                    {"profiles", std::move(profiles)}});
   }
-  return {{"schema", 1}, {"variants", std::move(list)}};
+  return {{"schema", 1},
+          {"device", device_text(context)},
+          {"against", context.is_gpu() ? "executor" : "itself"},
+          {"seed", seed},
+          {"variants", std::move(list)}};
+}
+
+// Without a GPU nothing can be compared; what the executor can show by itself is less.
+Context context_of(const Tool& tool, const ConformFlags& options) {
+  try {
+    return Context({.device = options.device, .specs = tool.spec_folders, .log = tool.log()});
+  } catch (const Error& error) {
+    const Diagnostic& found = error.diagnostics().front();
+    if (error.kind() != ErrorKind::missing) throw;
+    throw Error(error.kind(), found.code, "conform compares a GPU with the executor: " + found.message,
+                "run it on a machine with a GPU and its driver (a container needs --gpus all); --device cpu "
+                "makes every kernel and runs it in the executor alone, which shows that they run, not that "
+                "a GPU agrees");
+  }
 }
 
 int run_conform(const Tool& tool, const ConformFlags& options) {
-  const Context context({.device = options.device, .specs = tool.spec_folders, .log = tool_log()});
+  const Context context = context_of(tool, options);
   ConformOptions wanted{.selection = options.selection, .elements = options.count, .seed = options.seed};
   wanted.stop = &catch_interrupt();
   const std::vector<ConformResult> results = conform(context, wanted);
   if (options.json) {
-    fmt::print("{}\n", to_json(results).dump(2));
+    fmt::print("{}\n", to_json(context, options.seed, results).dump(2));
   } else {
+    if (!context.is_gpu())
+      fmt::print(
+          "The executor beside itself: that a kernel agrees shows that it runs, not that a GPU agrees.\n\n");
     print_table(results);
+    print_profiles(results);
     print_findings(results, options.all);
   }
   if (wanted.stop->load()) return 130;
@@ -99,10 +153,9 @@ int run_conform(const Tool& tool, const ConformFlags& options) {
 void declare(CLI::App& command, ConformFlags& options) {
   command.add_option("selection", options.selection, "an opcode, family or form; all if left out");
   command.add_option("--device", options.device, "gpu, gpu:1, or cpu: the executor with itself");
-  command.add_option("--count", options.count, "elements to compare for each variant, at least")
-      ->type_name("N")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 32));
-  command.add_option("--seed", options.seed, "of the operands")->type_name("N");
+  add_number(command, "--count", options.count, 1, std::uint64_t{1} << 32,
+             "elements to compare for each variant, at least");
+  add_number(command, "--seed", options.seed, 0, UINT64_MAX, "of the operands");
   command.add_flag("--all", options.all, "a line for each variant, also where nothing differs");
   command.add_flag("--json", options.json, "docs/json/conform.json");
 }

@@ -160,7 +160,8 @@ void print_text(const Report& report) {
 
 /// A missing part is part of the answer, not a failure: without a GPU there is the executor.
 int run_doctor(const Tool& tool, const DoctorFlags& options) {
-  (options.json ? print_json : print_text)(examine(tool));
+  const Report report = examine(tool);
+  options.json ? print_json(report) : print_text(report);
   return 0;
 }
 

@@ -39,6 +39,8 @@ std::vector<std::string> header(const Task& task, const Settings& problem, const
 }
 
 int run_emit(const Tool& tool, const EmitFlags& options) {
+  const bool to_file = !options.output.empty() && options.output != "-";
+  if (to_file) check_writable(options.output);
   const Task task = parse_task(options.kernel_template, options.sets);
   const auto specs = tool.specs();
   const Target target = specs->target(options.target.empty() ? default_target() : options.target);
@@ -51,11 +53,10 @@ int run_emit(const Tool& tool, const EmitFlags& options) {
   const std::vector<std::string> lines = header(task, problem, config, emitted, target);
   emitted.module.header.insert(emitted.module.header.begin(), lines.begin(), lines.end());
   const std::string ptx = print(emitted.module);
-  if (options.output.empty() || options.output == "-") {
-    fmt::print("{}", ptx);
-  } else {
+  if (to_file)
     write_file(options.output, ptx);
-  }
+  else
+    fmt::print("{}", ptx);
   return 0;
 }
 

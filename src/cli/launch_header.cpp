@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json_depth.hpp"
 #include "base/tensor_map_text.hpp"
 #include "ptxloom/error.hpp"
 
@@ -39,16 +41,42 @@ TensorPlan read_tensor(const std::string& name, const Json& json) {
           .role = role->first};
 }
 
+std::array<std::uint32_t, 3> read_extent(const Json& json) {
+  std::array<std::uint32_t, 3> extent{};
+  const auto wide = json.get<std::array<std::uint64_t, 3>>();
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (!std::in_range<std::uint32_t>(wide[axis])) throw std::invalid_argument("extent");
+    extent[axis] = static_cast<std::uint32_t>(wide[axis]);
+  }
+  return extent;
+}
+
+/// Numbers are from 0 up: none wraps around.
+Json parse_plain(std::string_view line) {
+  if (is_nested_too_deeply(line)) throw std::invalid_argument("depth");
+  return Json::parse(line, [](int, Json::parse_event_t, const Json& value) {
+    if (value.is_number() && !value.is_number_unsigned()) throw std::invalid_argument("value");
+    return true;
+  });
+}
+
+std::uint32_t read_u32(const Json& json) {
+  const auto number = json.get<std::uint64_t>();
+  if (!std::in_range<std::uint32_t>(number)) throw std::invalid_argument("range");
+  return static_cast<std::uint32_t>(number);
+}
+
 LaunchHeader read(const Json& json) {
-  LaunchHeader header{.launch = {.entry = json.at("entry"),
-                                 .grid = json.at("grid"),
-                                 .blocks_per_sm = json.value("blocks_per_sm", 0U),
-                                 .cooperative = json.value("cooperative", false),
-                                 .block = json.at("block"),
-                                 .cluster = json.at("cluster"),
-                                 .shared_bytes = json.at("smem"),
-                                 .workspace_bytes = json.value("workspace", std::uint64_t{0})},
-                      .tensors = {}};
+  LaunchHeader header{
+      .launch = {.entry = json.at("entry"),
+                 .grid = read_extent(json.at("grid")),
+                 .blocks_per_sm = json.contains("blocks_per_sm") ? read_u32(json.at("blocks_per_sm")) : 0,
+                 .cooperative = json.value("cooperative", false),
+                 .block = read_extent(json.at("block")),
+                 .cluster = read_extent(json.at("cluster")),
+                 .shared_bytes = read_u32(json.at("smem")),
+                 .workspace_bytes = json.value("workspace", std::uint64_t{0})},
+      .tensors = {}};
   for (const Json& param : json.at("params")) {
     ArgumentPlan argument{.name = param.at("name"), .type = read_type(param.at("type"))};
     if (param.contains("bits")) argument.bits = param.at("bits");
@@ -100,12 +128,12 @@ std::optional<LaunchHeader> read_launch_header(std::string_view ptx) {
   if (!line.starts_with(kMark)) return std::nullopt;
   line.remove_prefix(kMark.size());
   try {
-    return read(Json::parse(line));
+    return read(parse_plain(line));
   } catch (const Error&) {
     throw;
-  } catch (const std::exception& error) {
+  } catch (const std::exception&) {
     throw Error(ErrorKind::usage, "bad-launch-header",
-                fmt::format("the ptxloom.launch line at the top cannot be read: {}", error.what()),
+                "the ptxloom.launch line at the top is damaged: it is not as ptxloom emit writes it",
                 "emit the file again, or delete the line and give --grid, --block and --arg");
   }
 }

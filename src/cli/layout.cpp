@@ -4,11 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
 #include "cli/layout_picture.hpp"
+#include "cli/number.hpp"
 #include "cli/opcode.hpp"
 #include "cli/table.hpp"
 
@@ -25,13 +26,8 @@ struct LayoutFlags {
   std::vector<std::string> selectors;
 };
 
-int parse_number(std::string_view option, std::string_view text) {
-  int value = -1;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && stop == text.data() + text.size() && value >= 0) return value;
-  throw Error(ErrorKind::usage, "bad-usage", fmt::format("{}: '{}' is no number from 0 up", option, text),
-              "write --at 3,7 or --select TA=1");
-}
+constexpr int kMostLanes = 128;      // of a warpgroup
+constexpr int kMostIndex = 1 << 20;  // beyond every matrix
 
 /// Text before and after the separator; nothing after it where there is none.
 std::pair<std::string_view, std::string_view> cut(std::string_view text, char separator) {
@@ -43,7 +39,7 @@ std::vector<LayoutSelector> parse_selectors(const std::vector<std::string>& text
   std::vector<LayoutSelector> selectors;
   for (const std::string_view text : texts) {
     const auto [operand, value] = cut(text, '=');
-    selectors.push_back({.operand = operand, .value = parse_number("--select", value)});
+    selectors.push_back({.operand = operand, .value = parse_number("--select", value, 0, kMostIndex)});
   }
   return selectors;
 }
@@ -65,8 +61,8 @@ std::vector<LayoutElement> chosen_elements(const Layout& map, const LayoutFlags&
   int row = -1, col = -1;
   if (!options.at.empty()) {
     const auto [row_text, col_text] = cut(options.at, ',');
-    row = parse_number("--at", row_text);
-    col = parse_number("--at", col_text);
+    row = parse_number("--at", row_text, 0, kMostIndex);
+    col = parse_number("--at", col_text, 0, kMostIndex);
     if (row >= map.rows || col >= map.cols) {
       throw Error(ErrorKind::usage, "outside-matrix", fmt::format("there is no element {},{}", row, col),
                   fmt::format("the matrix is {} x {}, counted from 0", map.rows, map.cols));
@@ -141,8 +137,9 @@ void print_addresses(const Layout& map) {
 }
 
 int run_layout(const Tool& tool, const LayoutFlags& options) {
-  if (options.format == "html") {
-    throw Error(ErrorKind::usage, "bad-usage", "there is no --format html yet",
+  constexpr std::array<std::string_view, 3> kFormats = {"text", "svg", "json"};
+  if (std::ranges::find(kFormats, options.format) == kFormats.end()) {
+    throw Error(ErrorKind::usage, "bad-usage", fmt::format("there is no --format {}", options.format),
                 "text, svg and json there are");
   }
   const auto specs = tool.specs();
@@ -177,12 +174,9 @@ void add_layout(Tool& tool) {
         command.add_option("--operand", options.operand, "such as A")->required()->type_name("NAME");
         command.add_option("--target", options.target, "as this target has it")->type_name("T");
         command.add_option("--format", options.format, "text, svg or json (docs/json/layout.json)")
-            ->check(CLI::IsMember({"text", "svg", "html", "json"}))
             ->capture_default_str();
         command.add_option("--at", options.at, "only this element")->type_name("row,col");
-        command.add_option("--lane", options.lane, "only what this lane holds")
-            ->check(CLI::NonNegativeNumber)
-            ->type_name("L");
+        add_number(command, "--lane", options.lane, 0, kMostLanes - 1, "only what this lane holds");
         command.add_option("--select", options.selectors, "value of a selector operand; default 0")
             ->allow_extra_args(false)
             ->type_name("TA=1");

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
+#include <utility>
 
 #include "base/dotted.hpp"
 #include "base/nearest.hpp"
 #include "cli/command.hpp"
 #include "cli/table.hpp"
 #include "spec/database.hpp"
+#include "spec/join.hpp"
 
 namespace ptxloom::cli {
 namespace {
@@ -45,28 +48,69 @@ std::vector<Variant> variants_of(const Specs& specs, std::string_view form,
   return variants;
 }
 
-std::string since_text(Variant variant, const std::optional<Target>& target) {
-  return target ? "PTX " + to_string(*variant.since(*target)) : "";
+/// An opcode, whatever its operands.
+struct Opcode {
+  std::optional<Version> since;  ///< of the target; the lowest
+  bool undocumented = true;      ///< with all operands
+};
+
+/// By text, in the order of the first.
+class Opcodes {
+ public:
+  void add(Variant variant, const std::optional<Target>& target) {
+    const auto [at, is_new] = index_.try_emplace(variant.opcode(), all_.size());
+    if (is_new) all_.push_back({variant.opcode(), {}});
+    Opcode& opcode = all_[at->second].second;
+    opcode.undocumented = opcode.undocumented && variant.undocumented();
+    if (!target) return;
+    const std::optional<Version> since = variant.since(*target);
+    if (!opcode.since || *since < *opcode.since) opcode.since = since;
+  }
+  const std::vector<std::pair<std::string_view, Opcode>>& all() const { return all_; }
+
+ private:
+  std::unordered_map<std::string_view, std::size_t> index_;
+  std::vector<std::pair<std::string_view, Opcode>> all_;
+};
+
+/// Which of a form's rows there are, on the target if one is given.
+struct Presence {
+  bool documented = false, undocumented = false;
+};
+
+Presence presence_of(const Specs& specs, std::string_view form, const std::optional<Target>& target) {
+  const spec::Database& database = specs.database();
+  const spec::Form& compiled = database.form(*database.find_form(form));
+  const Target* const on = target ? &*target : nullptr;
+  return {.documented = spec::exists(compiled, {.target = on, .documented = true}),
+          .undocumented = spec::exists(compiled, {.target = on, .documented = false})};
 }
 
-bool is_on(const Specs& specs, std::string_view form, const Target& target) {
-  const spec::Database& database = specs.database();
-  return spec::exists_on(database.form(*database.find_form(form)), target);
+void print_opcodes(const Specs& specs, const std::vector<Specs::FormInfo>& forms,
+                   const std::optional<Target>& target) {
+  Opcodes opcodes;
+  for (const Specs::FormInfo& form : forms)
+    for (const Variant variant : variants_of(specs, form.name, target)) opcodes.add(variant, target);
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [text, opcode] : opcodes.all())
+    rows.push_back({std::string(text), opcode.since ? "PTX " + to_string(*opcode.since) : "",
+                    opcode.undocumented ? "undocumented" : ""});
+  fmt::print("{}", format_table(rows));
 }
 
 /// Variants are only made where they are asked for, there are hundreds of thousands: listing the forms must
 /// be instant.
 void print_text(const Specs& specs, const std::vector<Specs::FormInfo>& forms, const ListFlags& options,
                 const std::optional<Target>& target) {
+  if (options.variants) return print_opcodes(specs, forms, target);
   std::vector<std::vector<std::string>> rows;
   for (const Specs::FormInfo& form : forms) {
-    if (!options.variants) {
-      if (target && !is_on(specs, form.name, *target)) continue;
-      rows.push_back({std::string(form.family), std::string(form.name), std::string(form.doc)});
-      continue;
-    }
-    for (const Variant variant : variants_of(specs, form.name, target))
-      rows.push_back({std::string(variant.opcode()), since_text(variant, target)});
+    const Presence presence = presence_of(specs, form.name, target);
+    if (!presence.documented && !presence.undocumented) continue;
+    const char* const mark = !presence.documented    ? "undocumented: "
+                             : presence.undocumented ? "undocumented in part: "
+                                                     : "";
+    rows.push_back({std::string(form.family), std::string(form.name), mark + std::string(form.doc)});
   }
   fmt::print("{}", format_table(rows));
 }
@@ -75,17 +119,27 @@ void print_json(const Specs& specs, const std::vector<Specs::FormInfo>& forms, c
                 const std::optional<Target>& target) {
   auto list = nlohmann::ordered_json::array();
   for (const Specs::FormInfo& form : forms) {
-    nlohmann::ordered_json entry = {
-        {"form", form.name}, {"family", form.family}, {"text", form.text}, {"doc", form.doc}};
+    const Presence presence = presence_of(specs, form.name, target);
+    if (!presence.documented && !presence.undocumented) continue;
+    nlohmann::ordered_json entry = {{"form", form.name},
+                                    {"family", form.family},
+                                    {"text", form.text},
+                                    {"doc", form.doc},
+                                    {"undocumented", !presence.documented},
+                                    {"undocumented_in_part", presence.documented && presence.undocumented}};
     if (options.variants || target) {
-      const std::vector<Variant> variants = variants_of(specs, form.name, target);
-      if (variants.empty()) continue;
+      Opcodes opcodes;
+      for (const Variant variant : variants_of(specs, form.name, target)) opcodes.add(variant, target);
       if (options.variants) {
-        auto opcodes = nlohmann::ordered_json::array();
-        for (const Variant variant : variants) opcodes.push_back(variant.opcode());
-        entry["variants"] = std::move(opcodes);
+        auto texts = nlohmann::ordered_json::array(), undocumented = texts;
+        for (const auto& [text, opcode] : opcodes.all()) {
+          texts.push_back(text);
+          if (opcode.undocumented) undocumented.push_back(text);
+        }
+        entry["variants"] = std::move(texts);
+        entry["undocumented_variants"] = std::move(undocumented);
       }
-      entry["count"] = variants.size();
+      entry["count"] = opcodes.all().size();
     }
     list.push_back(std::move(entry));
   }
@@ -109,7 +163,7 @@ void add_list(Tool& tool) {
       [](CLI::App& command, ListFlags& options) {
         command.add_option("family", options.family, "a family (mma.sync) or a form; all if left out");
         command.add_option("--target", options.target, "only what this target has")->type_name("T");
-        command.add_flag("--variants", options.variants, "every legal opcode");
+        command.add_flag("--variants", options.variants, "every legal opcode, once");
         command.add_flag("--json", options.json, "docs/json/list.json");
       },
       run_list);

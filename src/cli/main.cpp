@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/nearest.hpp"
+#include "base/standard_streams.hpp"
 #include "cli/command.hpp"
+#include "cli/failure.hpp"
+#include "cli/say.hpp"
+#include "cli/usage.hpp"
 #include "ptxloom/context.hpp"
 
 namespace ptxloom::cli {
@@ -20,13 +26,24 @@ std::shared_ptr<const Specs> Tool::specs() const {
   return std::make_shared<const Specs>(folders);
 }
 
-Log tool_log() {
-  if (std::getenv("PTXLOOM_LOG") != nullptr) return Log::from_environment();
+namespace {
+
+Log to_stderr(LogLevel most) {
   const auto write = [](LogLevel level, std::string_view message) {
-    fmt::print(stderr, "ptxloom: {}: {}\n", name(level), message);
+    say("ptxloom: {}: {}\n", name(level), message);
   };
-  return Log(write, LogLevel::warning);
+  return Log(write, most);
 }
+
+}  // namespace
+
+Log tool_log() {
+  if (const char* level = std::getenv("PTXLOOM_LOG"); level != nullptr && *level != '\0')
+    return Log::from_environment();
+  return to_stderr(LogLevel::warning);
+}
+
+Log Tool::log() const { return verbose ? to_stderr(LogLevel::info) : tool_log(); }
 
 namespace {
 
@@ -39,6 +56,7 @@ void declare(Tool& tool) {
                   "folder of spec overlays (repeatable; PTXLOOM_SPECS holds more)")
       ->allow_extra_args(false)
       ->type_name("DIR");
+  tool.app.add_flag("-v,--verbose", tool.verbose, "every warning, where else one stands for a kind of them");
   for (const auto add : {add_doctor, add_list, add_show, add_check, add_emit, add_compile, add_layout,
                          add_run, add_tune, add_bench, add_conform, add_cache}) {
     add(tool);
@@ -55,58 +73,59 @@ void check_subcommand(const Tool& tool, const char* word) {
 }
 
 /// The arguments, last first as CLI11 takes them. `--set a=1 b=2` stands for `--set a=1 --set b=2`, and --arg
-/// likewise, without swallowing a positional argument behind them.
+/// and --symbol likewise, without swallowing a positional argument behind them.
 std::vector<std::string> arguments(int argc, char** argv) {
   std::vector<std::string> list;
   std::string repeated;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    const bool is_value = word[0] != '-' && word.find('=') != std::string::npos;
+    const bool is_value =
+        (word[0] != '-' && word.find('=') != std::string::npos) || (repeated == "--arg" && word == "null");
     if (!repeated.empty() && is_value && list.back() != repeated) list.push_back(repeated);
-    if (!is_value) repeated = word == "--set" || word == "--arg" ? word : "";
+    if (!is_value) repeated = word == "--set" || word == "--arg" || word == "--symbol" ? word : "";
     list.push_back(word);
   }
   std::ranges::reverse(list);
   return list;
 }
 
+void print_help(const Tool& tool) { say("{}", tool.app.help()); }
+
 int run(int argc, char** argv) {
+  check_environment();
   Tool tool;
   declare(tool);
   if (argc < 2) {
-    fmt::print(stderr, "{}", tool.app.help());
+    print_help(tool);
     return kUsage;
   }
   try {
     check_subcommand(tool, argv[1]);
     tool.app.parse(arguments(argc, argv));
-    if (tool.action) return tool.action();
-    fmt::print(stderr, "{}", tool.app.help());
-    return kUsage;
+  } catch (const CLI::Success& success) {  // --help, --version
+    return tool.app.exit(success);
   } catch (const CLI::ParseError& error) {
-    const bool asked = error.get_exit_code() == 0;  // --help, --version
-    tool.app.exit(error);
-    return asked ? 0 : kUsage;
+    throw usage_error(tool.app, error);
   }
+  refuse_empty_values(tool.app);
+  if (tool.action) return tool.action();
+  print_help(tool);
+  return kUsage;
 }
 
 }  // namespace
 }  // namespace ptxloom::cli
 
 int main(int argc, char** argv) {
-  int code = 0;
-  try {
-    code = ptxloom::cli::run(argc, argv);
-  } catch (const ptxloom::Error& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    code = static_cast<int>(error.kind());
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
-    code = ptxloom::cli::kUsage;
-  }
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    fmt::print(stderr, "error: standard output could not be written [unwritable-file]\n");
-    return ptxloom::cli::kUsage;
-  }
-  return code;
+  using namespace ptxloom;
+  fill_closed_streams();
+  ::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error like any other
+  cli::tell_of_uncaught();
+  const int code =
+      cli::guarded(cli::wants_json({argv, static_cast<std::size_t>(argc)}), cli::run, argc, argv);
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  const std::string reason = errno == 0 ? "" : ": " + std::generic_category().message(errno);
+  cli::say("error: standard output cannot be written{} [unwritable-file]\n", reason);
+  return cli::kUsage;
 }

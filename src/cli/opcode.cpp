@@ -77,6 +77,12 @@ std::vector<Variant> find_opcode(const Specs& specs, const std::string& wanted,
               fmt::format("'{}' is one of {} opcodes", wanted, opcodes.size()), "name one of them:" + list);
 }
 
+bool means_one_opcode(const Specs& specs, const std::string& wanted) {
+  const std::vector<Variant> found = search(specs, wanted);
+  return !found.empty() &&
+         std::ranges::all_of(found, [&](Variant other) { return other.opcode() == found.front().opcode(); });
+}
+
 std::string example(Variant variant) {
   std::string text(variant.opcode());
   if (!variant.operands().empty()) text += ' ';

@@ -15,6 +15,9 @@ namespace ptxloom::cli {
 std::vector<Variant> find_opcode(const Specs& specs, const std::string& wanted,
                                  const std::optional<Target>& target);
 
+/// Whether find_opcode would find something, on some target.
+bool means_one_opcode(const Specs& specs, const std::string& wanted);
+
 /// "mma.sync.aligned... D, A, B, C;"
 std::string example(Variant variant);
 

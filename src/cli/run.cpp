@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/file.hpp"
+#include "cli/number.hpp"
 #include "cli/run_output.hpp"
+#include "cli/say.hpp"
 #include "cli/settings.hpp"
 #include "ptxloom/runner.hpp"
 
@@ -29,6 +32,9 @@ void check_flags(const RunFlags& flags, bool is_file) {
   refuse("--grid", !flags.grid.empty());
   refuse("--block", !flags.block.empty());
   refuse("--smem", flags.smem != 0);
+  refuse("--cluster", !flags.cluster.empty());
+  refuse("--cooperative", flags.cooperative);
+  refuse("--symbol", !flags.symbols.empty());
 }
 
 std::vector<RunArgument> named_arguments(const std::vector<std::string>& texts,
@@ -38,9 +44,8 @@ std::vector<RunArgument> named_arguments(const std::vector<std::string>& texts,
     RunArgument argument = parse_argument(text);
     const auto tensor = std::ranges::find(tensors, argument.name, &TensorPlan::name);
     const bool output = argument.kind == RunArgument::Kind::out;
-    const bool buffer =
-        output || argument.kind == RunArgument::Kind::in || argument.kind == RunArgument::Kind::inout;
-    if (tensor == tensors.end() || !buffer || output != (tensor->role == TensorPlan::Role::out)) {
+    if (tensor == tensors.end() || !argument.is_buffer() ||
+        output != (tensor->role == TensorPlan::Role::out)) {
       std::string names;
       for (const TensorPlan& t : tensors) {
         const char* role = t.role == TensorPlan::Role::in    ? "in"
@@ -51,6 +56,7 @@ std::vector<RunArgument> named_arguments(const std::vector<std::string>& texts,
       throw Error(ErrorKind::usage, "bad-arg", fmt::format("--arg {}: the problem has no such tensor", text),
                   "its tensors are given as " + names);
     }
+    if (!argument.destination.empty()) check_writable(argument.destination);
     arguments.push_back(std::move(argument));
   }
   return arguments;
@@ -92,8 +98,8 @@ int run_template_task(const Context& context, const RunFlags& flags) {
   }
   const RunResult result = run_template(context, *task.kernel_template, options);
   if (result.kernel.borrowed_from)
-    fmt::print(stderr, "never tuned: the configuration is that of the nearest record, {}\n",
-               to_words(*result.kernel.borrowed_from));
+    say("never tuned: the configuration is that of the nearest record, {}\n",
+        to_words(*result.kernel.borrowed_from));
   write_outputs(arguments, result.tensors);
   const StepTimes& times = result.kernel.kernel.times();
   const StartTimes& start = context.start_times();
@@ -105,9 +111,11 @@ int run_template_task(const Context& context, const RunFlags& flags) {
                {.run_ms = result.run_ms,
                 .ok = result.verdict.ok(),
                 .first_launch = first,
+                .warnings = result.kernel.kernel.diagnostics(),
                 .rows = {{"problem", to_words(result.kernel.problem)},
                          {"configuration", to_words(result.kernel.config)},
-                         {"device", fmt::format("{}, {}", context.device().name, context.target().name())},
+                         {"device",
+                          fmt::format("{}, {}", context.device().name, result.kernel.kernel.target().name())},
                          {"seed", fmt::format("{}", flags.seed)},
                          {"start", fmt::format("{:.3f} ms, the driver {:.3f} ms", start.rest, start.device)},
                          {"emit", fmt::format("{:.3f} ms", result.kernel.emit_ms)},
@@ -123,27 +131,33 @@ int run_template_task(const Context& context, const RunFlags& flags) {
   return result.verdict.ok() ? 0 : 1;
 }
 
+bool is_regular_file(const std::string& path) {
+  std::error_code none;
+  return std::filesystem::is_regular_file(path, none);
+}
+
 int run_run(const Tool& tool, const RunFlags& flags) {
-  const bool is_file =
-      std::filesystem::path(flags.what).extension() == ".ptx" || std::filesystem::is_regular_file(flags.what);
+  const bool is_file = std::filesystem::path(flags.what).extension() == ".ptx" || is_regular_file(flags.what);
   check_flags(flags, is_file);
   if (!is_file) find_template(flags.what);  // a wrong word is said before a device is opened
   const Context context = open_device(tool, flags.device);
-  if (!flags.trace.empty() && context.is_gpu()) {
-    throw Error(ErrorKind::usage, "bad-usage", "--trace: a GPU cannot be traced, only the executor can",
-                "run with --device cpu");
-  }
+  const auto refuse_on_gpu = [&](const char* flag, bool given, const char* why) {
+    if (given && context.is_gpu())
+      throw Error(ErrorKind::usage, "bad-usage", fmt::format("{}: {}", flag, why), "run with --device cpu");
+  };
+  refuse_on_gpu("--trace", !flags.trace.empty(), "a GPU cannot be traced, only the executor can");
+  refuse_on_gpu("--step-limit", flags.step_limit.has_value(),
+                "a GPU does not count its instructions, only the executor does");
   return is_file ? run_file(context, flags) : run_template_task(context, flags);
 }
 
 }  // namespace
 
 Context open_device(const Tool& tool, const std::string& device) {
-  Context context({.device = device, .specs = tool.spec_folders, .log = tool_log()});
+  Context context({.device = device, .specs = tool.spec_folders, .log = tool.log()});
   const bool fell_back = device.empty() && !context.is_gpu();
-  fmt::print(stderr, "running on {}{}\n",
-             fell_back ? "the CPU executor, as there is no GPU" : context.device().name,
-             context.is_gpu() ? fmt::format(" ({})", context.target().name()) : "");
+  say("running on {}{}\n", fell_back ? "the CPU executor, as there is no GPU" : context.device().name,
+      context.is_gpu() ? fmt::format(" ({})", context.target().name()) : "");
   return context;
 }
 
@@ -151,7 +165,8 @@ exec::Observer make_observer(const RunFlags& flags, exec::Stats& stats) {
   return {.stats = flags.stats ? &stats : nullptr,
           .trace = flags.trace.empty() ? exec::Trace() : trace_to_stderr(flags.json),
           .traced = flags.trace.empty() || flags.trace == "all" ? nullptr : parse_warps(flags.trace),
-          .judge = !flags.no_judge};
+          .judge = !flags.no_judge,
+          .step_limit = flags.step_limit.value_or(exec::kStepLimit)};
 }
 
 void add_run(Tool& tool) {
@@ -172,10 +187,28 @@ void add_run(Tool& tool) {
         app.add_option("--entry", flags.entry, "the kernel of the file")->type_name("NAME");
         app.add_option("--grid", flags.grid, "blocks")->type_name("x,y,z");
         app.add_option("--block", flags.block, "threads")->type_name("x,y,z");
-        app.add_option("--smem", flags.smem, "bytes of dynamic shared memory")->type_name("BYTES");
+        app.add_option("--cluster", flags.cluster, "blocks of a cluster; default: as the kernel requires")
+            ->type_name("x,y,z");
+        add_number(app, "--smem", flags.smem, 0, UINT32_MAX, "bytes of dynamic shared memory");
+        app.add_flag("--cooperative", flags.cooperative,
+                     "all blocks run at once and may wait for each other (grid.sync); a grid too large for "
+                     "that is refused");
+        app.add_option("--symbol", flags.symbols,
+                       "fill a .const or .global variable of the file from an .npy file or raw bytes")
+            ->allow_extra_args(false)
+            ->type_name("NAME=FILE");
+        app.add_option_function<std::string>(
+               "--step-limit",
+               [&flags](const std::string& text) {
+                 flags.step_limit = parse_number<std::uint64_t>("--step-limit", text, 0, UINT64_MAX);
+               },
+               fmt::format("instructions of a warp after which it counts as hanging, exit 1; 0: never; "
+                           "default: {} (executor)",
+                           exec::kStepLimit))
+            ->type_name("N");
         app.add_option("--device", flags.device, "default: the GPU where there is one, else cpu")
             ->type_name("gpu|gpu:N|cpu");
-        app.add_option("--seed", flags.seed, "of random inputs; default: a fresh one")->type_name("N");
+        add_number(app, "--seed", flags.seed, 0, UINT64_MAX, "of random inputs; default: a fresh one");
         app.add_flag("--must-hit", flags.must_hit,
                      "only what is recorded for this problem and in the cache: neither tunes nor links");
         app.add_flag("--trace{all}", flags.trace,
@@ -189,7 +222,8 @@ void add_run(Tool& tool) {
       },
       run_run);
   command.footer(
-      "--arg: in=A.npy  out=f32[128,64]:D.npy  inout=A.npy:D.npy  u32=5  bytes=HEX\n"
+      "--arg: in=A.npy  out=f32[128,64]:D.npy  inout=A.npy:D.npy  null  u32=5  s32=-5  f32=1.5  bytes=HEX\n"
+      "an integer fits any integer parameter of its size; NAME= before it: the parameter of that name\n"
       "of a template: a=in=A.npy  d=out=D.npy; an absent input is random");
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,11 @@ struct RunFlags {
   std::vector<std::string> sets;
   std::vector<std::string> args;
   std::string entry;
-  std::string grid, block;
+  std::string grid, block, cluster;
   std::uint32_t smem = 0;
+  bool cooperative = false;
+  std::vector<std::string> symbols;
+  std::optional<std::uint64_t> step_limit;
   std::string device;
   std::uint64_t seed = 0;
   std::string trace;  ///< which warps; "all"; empty: none

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -7,10 +8,14 @@
 #include <optional>
 #include <utility>
 
+#include "api/host_memory.hpp"
 #include "base/file.hpp"
 #include "cli/launch_header.hpp"
+#include "cli/parameter.hpp"
 #include "cli/run_output.hpp"
+#include "cli/say.hpp"
 #include "cli/settings.hpp"
+#include "cli/symbols.hpp"
 #include "ptxloom/npy.hpp"
 #include "ptxloom/tune.hpp"
 
@@ -19,10 +24,9 @@ namespace {
 
 using Kind = RunArgument::Kind;
 
-/// "in=..." for a pointer, "f32=..." for a scalar
+/// "y (in=, out=, inout= or null)" for a pointer, "n (u32)" for a scalar
 std::string describe(const KernelParameter& parameter) {
-  const char* how = parameter.pointer ? "in=, out= or inout=" : nullptr;
-  if (how != nullptr) return fmt::format("{} ({})", parameter.name, how);
+  if (parameter.pointer) return fmt::format("{} (in=, out=, inout= or null)", parameter.name);
   return fmt::format("{} ({}{})", parameter.name, parameter.type.name,
                      parameter.count == 0 ? "" : fmt::format("[{}]", parameter.count));
 }
@@ -40,6 +44,7 @@ class FileRun {
     std::vector<RunArgument> unnamed;
     for (const std::string& text : flags_.args) {
       RunArgument argument = parse_argument(text);
+      if (!argument.destination.empty()) check_writable(argument.destination);
       argument.name.empty() ? unnamed.push_back(std::move(argument)) : assign_named(std::move(argument));
     }
     assign_in_order(std::move(unnamed));
@@ -62,26 +67,21 @@ class FileRun {
     config.grid = extent("--grid", flags_.grid, {config.grid.x, config.grid.y, config.grid.z});
     config.block = extent("--block", flags_.block, plan.block);
     if (flags_.smem != 0) config.shared_bytes = flags_.smem;
+    config.cooperative = config.cooperative || flags_.cooperative;
+    if (!flags_.cluster.empty()) config.cluster = cluster();
     const auto begin = std::chrono::steady_clock::now();
     exec::Stats stats;
     kernel_.launch_observed(config, arguments_, make_observer(flags_, stats));
     context_.synchronize();
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
-    print_report(
-        context_, flags_,
-        {.run_ms = took.count(),
-         .rows = {{"kernel", kernel_.name()},
-                  {"device", fmt::format("{}, {}", context_.device().name, context_.target().name())},
-                  {"run", fmt::format("{:.3f} ms (once, cold)", took.count())}}},
-        stats);
-  }
-
-  void write_outputs() {
-    for (Output& output : outputs_) {
-      buffers_[output.buffer].read(output.array.bytes);
-      write_npy(output.file, output.array);
-      fmt::print(stderr, "wrote {}\n", output.file.string());
-    }
+    write_outputs();  // before the report, which says that all went well
+    print_report(context_, flags_,
+                 {.run_ms = took.count(),
+                  .warnings = kernel_.diagnostics(),
+                  .rows = {{"kernel", kernel_.name()},
+                           {"device", fmt::format("{}, {}", context_.device().name, kernel_.target().name())},
+                           {"run", fmt::format("{:.3f} ms (once, cold)", took.count())}}},
+                 stats);
   }
 
  private:
@@ -90,6 +90,14 @@ class FileRun {
     std::filesystem::path file;
     NpyArray array;
   };
+
+  void write_outputs() {
+    for (Output& output : outputs_) {
+      buffers_[output.buffer].read(output.array.bytes);
+      write_npy(output.file, output.array);
+      say("wrote {}\n", output.file.string());
+    }
+  }
 
   const std::vector<KernelParameter>& parameters() const { return kernel_.signature().parameters; }
 
@@ -143,6 +151,7 @@ class FileRun {
     if (plan == nullptr) refuse(fmt::format("parameter {} is not given", parameters()[index].name));
     if (const TensorPlan* tensor = planned_tensor(index)) {
       const bool input = tensor->role != TensorPlan::Role::out;
+      take_memory(tensor->bytes());
       add_buffer(index, to_npy(input ? random_tensor(*tensor, flags_.seed) : poisoned_tensor(*tensor)), {});
     } else if (plan->tensor == kWorkspace) {
       add_memory(index, workspace());
@@ -153,21 +162,38 @@ class FileRun {
   }
 
   void make_given(std::size_t index, const RunArgument& argument) {
-    switch (argument.kind) {
-      case Kind::scalar:
-        arguments_.push_back(Argument::bits(argument.type, argument.bits));
-        return;
-      case Kind::bytes:
-        arguments_.push_back(Argument::bytes(argument.bytes));
-        return;
-      case Kind::out:
-        add_buffer(index, to_npy(poisoned_tensor(output_plan(index, argument))), argument.destination);
-        return;
-      default:
-        add_buffer(index, read_input(index, argument), argument.destination);
-        return;
+    if (!argument.is_buffer()) {
+      values_.push_back(value_bytes(kernel_.signature(), index, argument));
+      const bool pointer = parameters()[index].pointer;
+      arguments_.push_back(pointer ? Argument(nullptr) : Argument::bytes(values_.back()));
+      return;
     }
+    const ArgumentPlan* plan = planned(index);
+    if (plan == nullptr || !plan->map) require_pointer(kernel_.signature(), index, argument);
+    if (argument.kind == Kind::out) return add_output(index, argument);
+    add_buffer(index, read_input(index, argument), argument.destination);
   }
+
+  /// What --cluster says; LaunchConfig has no word for a cluster of one block that is meant.
+  Dim3 cluster() const {
+    const auto given = parse_extent("--cluster", flags_.cluster);
+    const auto& required = kernel_.signature().cluster;
+    if (required && *required != given) {
+      throw Error(ErrorKind::usage, "launch-cluster",
+                  fmt::format("kernel {}: --cluster {}, and the kernel requires {} (.reqnctapercluster)",
+                              kernel_.name(), fmt::join(given, ","), fmt::join(*required, ",")),
+                  "leave --cluster out");
+    }
+    return {given[0], given[1], given[2]};
+  }
+
+  void add_output(std::size_t index, const RunArgument& argument) {
+    const TensorPlan plan = output_plan(index, argument);
+    take_memory(plan.bytes());
+    add_buffer(index, to_npy(poisoned_tensor(plan)), argument.destination);
+  }
+
+  void take_memory(std::uint64_t bytes) { api::check_host_memory(memory_bytes_ += bytes); }
 
   TensorPlan output_plan(std::size_t index, const RunArgument& argument) const {
     const TensorPlan* plan = planned_tensor(index);
@@ -209,6 +235,7 @@ class FileRun {
 
   const Buffer& workspace() {
     if (workspace_.size() == 0) {
+      take_memory(header_->launch.workspace_bytes);
       workspace_ = context_.alloc(header_->launch.workspace_bytes);
       workspace_.fill(std::byte{0});
     }
@@ -223,7 +250,9 @@ class FileRun {
   std::vector<Argument> arguments_;
   std::vector<Buffer> buffers_;
   Buffer workspace_;
-  std::deque<EncodedTensorMap> maps_;  // arguments refer to them
+  std::uint64_t memory_bytes_ = 0;
+  std::deque<EncodedTensorMap> maps_;          // arguments refer to them
+  std::deque<std::vector<std::byte>> values_;  // and to these
   std::vector<Output> outputs_;
 };
 
@@ -233,10 +262,11 @@ int run_file(const Context& context, const RunFlags& flags) {
   const std::string ptx = read_file(flags.what);
   const std::optional<LaunchHeader> header = read_launch_header(ptx);
   const std::string entry = flags.entry.empty() && header ? header->launch.entry : flags.entry;
-  FileRun run(context, context.load(ptx, entry), header, flags);
+  const Kernel kernel = context.load(ptx, entry);
+  FileRun run(context, kernel, header, flags);
   run.assign();
+  write_symbols(kernel, flags.symbols);
   run.launch();
-  run.write_outputs();
   return 0;
 }
 

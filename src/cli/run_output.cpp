@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "cli/diagnostics_json.hpp"
+#include "cli/say.hpp"
 #include "cli/table.hpp"
 #include "ptxloom/ptx.hpp"
 
@@ -94,8 +96,7 @@ void print_text(const exec::Step& step, const std::string& text) {
   std::string changes;
   for (const exec::Change& change : step.changes)
     changes += fmt::format("{}{}", changes.empty() ? "  // " : " ", describe(change));
-  fmt::print(stderr, "block {},{},{} warp {} lanes {:08x}  {}{}\n", x, y, z, step.warp, step.lanes, text,
-             changes);
+  say("block {},{},{} warp {} lanes {:08x}  {}{}\n", x, y, z, step.warp, step.lanes, text, changes);
 }
 
 // Values by lane; null where a lane's did not change.
@@ -114,7 +115,7 @@ void print_json(const exec::Step& step, const std::string& text) {
                      {"instruction", text},
                      {"line", step.instruction.line},
                      {"changes", std::move(changes)}};
-  fmt::print(stderr, "{}\n", json.dump());
+  say("{}\n", json.dump());
 }
 
 /// "2-3@5,0,2"
@@ -157,6 +158,7 @@ decltype(exec::Launch::traced) parse_warps(const std::string& text) {
     Warps warps;
     warps.first = warps.last = number(rest, text);
     if (take(rest, '-')) warps.last = number(rest, text);
+    if (warps.last < warps.first) bad_warps(text);
     if (take(rest, '@')) {
       do warps.block.push_back(number(rest, text));
       while (warps.block.size() < 3 && take(rest, ','));
@@ -182,7 +184,7 @@ exec::Trace trace_to_stderr(bool json) {
 void print_report(const Context& context, const RunFlags& flags, const RunReport& report,
                   const exec::Stats& stats) {
   if (flags.stats && context.is_gpu())
-    fmt::print(stderr, "--stats: only the executor counts instructions; run with --device cpu\n");
+    say("--stats: only the executor counts instructions; run with --device cpu\n");
   const bool counted = flags.stats && !context.is_gpu();
   if (flags.json) {
     Json json = {{"schema", 1}, {"ok", report.ok}, {"run_ms", report.run_ms}, {"report", Json::object()}};
@@ -190,6 +192,7 @@ void print_report(const Context& context, const RunFlags& flags, const RunReport
       json["first_launch_ms"] = {
           {"device", first->device}, {"context", first->context}, {"kernel", first->kernel}};
     for (const auto& [word, value] : report.rows) json["report"][word] = value;
+    json["warnings"] = diagnostics_json(report.warnings, Severity::warning);
     if (counted) json["stats"] = stats_json(stats);
     fmt::print("{}\n", json.dump(1));
     return;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,7 @@ struct RunReport {
   double run_ms = 0;
   bool ok = true;
   std::optional<FirstLaunch> first_launch = {};           ///< of a template
+  std::span<const Diagnostic> warnings = {};              ///< of check and linker
   std::vector<std::pair<std::string, std::string>> rows;  ///< words and what they say
 };
 

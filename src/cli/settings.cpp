@@ -45,7 +45,7 @@ std::array<std::uint32_t, 3> parse_extent(std::string_view option, std::string_v
     at = stop + 1;
   }
   throw Error(ErrorKind::usage, "bad-extent", fmt::format("{} {}: this is not x, x,y or x,y,z", option, text),
-              "give one to three integers from 1 up, such as 128,1,1");
+              "give one to three integers from 1 to 4294967295, such as 128,1,1");
 }
 
 std::uint64_t fresh_seed() { return std::random_device()(); }

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
-#include <cctype>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/command.hpp"
 #include "cli/opcode.hpp"
+#include "cli/show.hpp"
 #include "cli/table.hpp"
+#include "spec/database.hpp"
 
 namespace ptxloom::cli {
 namespace {
@@ -19,65 +17,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct ShowFlags {
-  std::string opcode;
+  std::string what;
   std::string target;
   bool json = false;
 };
-
-/// A modifier of a form, and the values it takes in the form's variants, in their order; "-" = left out.
-struct Modifier {
-  std::string name;
-  std::vector<std::string> values;
-};
-
-/// The names between < and > in a form's text: "<.sp>" and "<.scale_vec:: sv>" are sp and sv.
-std::vector<std::string> slot_names(std::string_view text) {
-  std::vector<std::string> names;
-  while (true) {
-    const std::size_t open = text.find('<');
-    const std::size_t close = text.find('>', open);
-    if (open == std::string_view::npos || close == std::string_view::npos) return names;
-    const std::string_view slot = text.substr(open + 1, close - open - 1);
-    text.remove_prefix(close + 1);
-    const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-    const auto begin = std::find_if_not(slot.rbegin(), slot.rend(), is_word).base();
-    std::string name(begin, slot.end());
-    if (!name.empty() && std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
-  }
-}
-
-std::vector<Modifier> modifiers(const Specs& specs, Variant variant, const std::optional<Target>& target) {
-  std::vector<Modifier> all;
-  for (std::string& name : slot_names(specs.info(variant.form()).text)) all.push_back({std::move(name), {}});
-  for (const Variant other : specs.variants(variant.form())) {
-    if (target && !other.since(*target)) continue;
-    for (Modifier& modifier : all) {
-      const std::string value(other.slot(modifier.name).value_or("-"));
-      if (std::ranges::find(modifier.values, value) == modifier.values.end())
-        modifier.values.push_back(value);
-    }
-  }
-  return all;
-}
-
-std::vector<std::pair<std::string_view, Version>> targets_of(const Specs& specs, Variant variant) {
-  std::vector<std::pair<std::string_view, Version>> all;
-  for (const Target& target : specs.targets()) {
-    if (const auto since = variant.since(target)) all.emplace_back(target.name(), *since);
-  }
-  return all;
-}
-
-std::string_view direction_name(OperandSpec::Direction direction) {
-  switch (direction) {
-    case OperandSpec::Direction::in:
-      return "in";
-    case OperandSpec::Direction::out:
-      return "out";
-    default:
-      return "inout";
-  }
-}
 
 /// The fields of a fragment map as specs/README.md names them.
 std::array<std::pair<const char*, std::string>, 6> parts_of(const Variant::FragmentMap& map) {
@@ -97,35 +40,6 @@ std::string fragment_text(const Variant::FragmentMap& map) {
   return text;
 }
 
-/// The number a value is; nullopt for words.
-std::optional<int> number_of(const std::string& value) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  if (error != std::errc{} || end != value.data() + value.size()) return std::nullopt;
-  return number;
-}
-
-/// The values in a line; four or more numbers in equal steps as "8..256/8".
-std::string line_of(const std::vector<std::string>& values) {
-  std::string line;
-  for (std::size_t i = 0; i < values.size();) {
-    std::size_t end = i + 1;
-    const auto first = number_of(values[i]);
-    const auto second = end < values.size() ? number_of(values[end]) : std::nullopt;
-    const int step = first && second ? *second - *first : 0;
-    while (step > 0 && end < values.size() &&
-           number_of(values[end]) == *first + step * static_cast<int>(end - i))
-      ++end;
-    const bool range = end - i >= 4;
-    line += line.empty() ? "" : " ";
-    line +=
-        range ? fmt::format("{}..{}{}", values[i], values[end - 1], step == 1 ? "" : fmt::format("/{}", step))
-              : values[i];
-    i = range ? end : i + 1;
-  }
-  return line;
-}
-
 void print_text(const Specs& specs, Variant variant, const std::optional<Target>& target) {
   const Specs::FormInfo form = specs.info(variant.form());
   fmt::print("{}\n", example(variant));
@@ -138,14 +52,11 @@ void print_text(const Specs& specs, Variant variant, const std::optional<Target>
   }
   fmt::print("  operands\n{}", format_table(rows));
   rows.clear();
-  for (const Modifier& modifier : modifiers(specs, variant, target)) {
+  for (const Modifier& modifier : modifiers(specs, variant.form(), target)) {
     rows.push_back({"   ", modifier.name, line_of(modifier.values)});
   }
   if (!rows.empty()) fmt::print("  modifiers of the form {}\n{}", form.text, format_table(rows));
-  std::vector<std::string> places;
-  for (const auto& [name, since] : targets_of(specs, variant))
-    places.push_back(fmt::format("{} ({})", name, to_string(since)));
-  fmt::print("  targets (from PTX)\n    {}\n", fmt::join(places, " "));
+  fmt::print("  targets (from PTX)\n    {}\n", to_text(targets_of(specs, variant)));
 }
 
 Json operand_json(Variant variant, const OperandSpec& operand) {
@@ -168,10 +79,8 @@ Json variant_json(const Specs& specs, Variant variant, const std::optional<Targe
   auto operands = Json::array();
   for (const OperandSpec& operand : variant.operands()) operands.push_back(operand_json(variant, operand));
   Json slots = Json::object();
-  for (const Modifier& modifier : modifiers(specs, variant, target)) slots[modifier.name] = modifier.values;
-  auto places = Json::array();
-  for (const auto& [name, since] : targets_of(specs, variant))
-    places.push_back({{"target", name}, {"since", to_string(since)}});
+  for (const Modifier& modifier : modifiers(specs, variant.form(), target))
+    slots[modifier.name] = modifier.values;
   return {{"opcode", variant.opcode()},
           {"example", example(variant)},
           {"form", form.name},
@@ -181,21 +90,36 @@ Json variant_json(const Specs& specs, Variant variant, const std::optional<Targe
           {"undocumented", variant.undocumented()},
           {"operands", std::move(operands)},
           {"modifiers", std::move(slots)},
-          {"targets", std::move(places)}};
+          {"targets", to_json(targets_of(specs, variant))}};
+}
+
+/// A type by its name, with or without the dot, also a packed one and those of overlays.
+std::optional<Type> type_named(const Specs& specs, const std::string& name) {
+  const std::string_view bare = std::string_view(name).substr(name.starts_with('.') ? 1 : 0);
+  const spec::TypeData* const type = specs.database().vocabulary().type(bare);
+  return type == nullptr ? std::nullopt : std::optional(type->type);
+}
+
+bool is_form(const Specs& specs, const std::string& name) {
+  return specs.database().find_form(name) != nullptr;
 }
 
 int run_show(const Tool& tool, const ShowFlags& options) {
   const auto specs = tool.specs();
   std::optional<Target> target;
   if (!options.target.empty()) target = specs->target(options.target);
-  const std::vector<Variant> variants = find_opcode(*specs, options.opcode, target);
-  if (!options.json) {
-    for (const Variant variant : variants) print_text(*specs, variant, target);
-    return 0;
+  Json json = {{"schema", 1}, {"variants", Json::array()}};
+  if (const auto type = type_named(*specs, options.what)) {
+    options.json ? void(json["type"] = type_json(*specs, *type, target)) : print_type(*specs, *type, target);
+  } else if (is_form(*specs, options.what) && !means_one_opcode(*specs, options.what)) {
+    options.json ? void(json["form"] = form_json(*specs, options.what, target))
+                 : print_form(*specs, options.what, target);
+  } else {
+    for (const Variant variant : find_opcode(*specs, options.what, target))
+      options.json ? json["variants"].push_back(variant_json(*specs, variant, target))
+                   : print_text(*specs, variant, target);
   }
-  auto list = Json::array();
-  for (const Variant variant : variants) list.push_back(variant_json(*specs, variant, target));
-  fmt::print("{}\n", Json{{"schema", 1}, {"variants", std::move(list)}}.dump(1));
+  if (options.json) fmt::print("{}\n", json.dump(1));
   return 0;
 }
 
@@ -203,10 +127,16 @@ int run_show(const Tool& tool, const ShowFlags& options) {
 
 void add_show(Tool& tool) {
   tool.command<ShowFlags>(
-      "show", "an instruction: operands, modifiers, targets, fragment maps",
+      "show",
+      "an instruction, a form or a type: operands, modifiers, targets, fragment maps; layout in bits, range",
       [](CLI::App& command, ShowFlags& options) {
-        command.add_option("opcode", options.opcode, "in full, a prefix, or with ... for any modifiers")
-            ->required();
+        command
+            .add_option(
+                "name", options.what,
+                "an opcode: in full, a prefix, or with ... for any modifiers; a form, as list names it; "
+                "or an element type")
+            ->required()
+            ->type_name("OPCODE|FORM|TYPE");
         command.add_option("--target", options.target, "as this target has it")->type_name("T");
         command.add_flag("--json", options.json, "docs/json/show.json");
       },

@@ -2,11 +2,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <utility>
 
 #include "base/file.hpp"
 #include "cli/command.hpp"
+#include "cli/failure.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/number.hpp"
+#include "cli/say.hpp"
 #include "cli/settings.hpp"
+#include "cli/tool_words.hpp"
 #include "cli/tune_devices.hpp"
 #include "cli/tune_output.hpp"
 #include "ptxloom/runner.hpp"
@@ -15,6 +21,8 @@
 
 namespace ptxloom::cli {
 namespace {
+
+constexpr double kLeastSeconds = 0.001;  // of --limit
 
 struct TuneFlags {
   std::string kernel_template;
@@ -40,12 +48,14 @@ void print_progress(const tune::Progress& progress) {
       latest.problem ? latest.problem->code : fmt::format("{:.2f} us", latest.time_us);
   const std::string best =
       progress.best == nullptr ? "none" : fmt::format("{:.2f} us", progress.best->time_us);
-  fmt::print(stderr, "{:4}  {:>12}  best {:>12}  {}\n", progress.evaluations, outcome, best,
-             to_words(latest.config));
+  say("{:4}  {:>12}  best {:>12}  {}\n", progress.evaluations, outcome, best, to_words(latest.config));
 }
 
+/// Once: what cannot be written now is told at the end, by the exit code too, after all has been kept.
 void print_outcome(const TuneOutcome& outcome, const TuneFlags& options) {
-  fmt::print("{}", options.json ? to_json(outcome) : to_table(outcome));
+  const std::string text = options.json ? to_json(outcome) : to_table(outcome);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
 }
 
 TuneOptions tune_options(const Task& task, const TuneFlags& options) {
@@ -64,30 +74,31 @@ TuneOptions tune_options(const Task& task, const TuneFlags& options) {
 void print_summary(const TuneResult& result, const TuneFlags& options) {
   const tune::SearchResult& search = result.search;
   if (result.source == TuneResult::Source::record) {
-    if (!options.must_hit)
-      fmt::print(stderr, "another process has tuned this meanwhile; its record is used\n");
+    if (!options.must_hit) say("another process has tuned this meanwhile; its record is used\n");
     return;
   }
-  fmt::print(stderr,
-             "{} of {} configurations are admissible; {} tried in {:.1f} s, the device busy {:.0f} %\n",
-             result.space.size(), result.space.configurations(), search.evaluations, search.seconds,
-             100 * search.device_busy);
+  say("{} of {} configurations are admissible; {} tried in {:.1f} s, the device busy {:.0f} %\n",
+      result.space.size(), result.space.configurations(), search.evaluations, search.seconds,
+      100 * search.device_busy);
   for (const tune::Share& one : search.devices) {
-    if (one.left_out)
-      fmt::print(stderr, "rank {}, {}: left out: {}\n", one.rank, one.name, to_string(*one.left_out));
-    else if (search.devices.size() > 1)
-      fmt::print(stderr, "rank {}, {}: {} candidates, {:.3f} times as slow as the first\n", one.rank,
-                 one.name, one.evaluations, one.ratio);
+    if (one.left_out) {
+      Diagnostic why = *one.left_out;
+      why.hint = in_tool_words(std::move(why.hint));
+      say("rank {}, {}: left out: {}\n", one.rank, one.name, to_string(why));
+    } else if (search.devices.size() > 1) {
+      say("rank {}, {}: {} candidates, {:.3f} times as slow as the first\n", one.rank, one.name,
+          one.evaluations, one.ratio);
+    }
   }
   const auto throttled =
       std::ranges::count_if(search.health, [](const auto& one) { return one.health.throttled; });
   if (throttled > 0)
-    fmt::print(stderr, "the device was slowed down by heat or hardware in {} of {} looks at it\n", throttled,
-               search.health.size());
+    say("the device was slowed down by heat or hardware in {} of {} looks at it\n", throttled,
+        search.health.size());
   for (const tune::Measurement& one : search.candidates) {
     if (one.problem && one.problem->code == "wrong-result")
-      fmt::print(stderr, "wrong: {}: {}{}\n", to_words(one.config), one.problem->message,
-                 one.saved.empty() ? "" : "; kept in " + one.saved.string());
+      say("wrong: {}: {}{}\n", to_words(one.config), one.problem->message,
+          one.saved.empty() ? "" : "; kept in " + one.saved.string());
   }
 }
 
@@ -118,59 +129,72 @@ TuneOutcome tune_on(const Context& context, const Task& task, const TuneFlags& o
   return outcome;
 }
 
-int exit_code(const std::vector<TuneOutcome>& outcomes) {
+/// The first exit code that is not 0. The outcome's JSON says what went wrong, too.
+int exit_code(const std::vector<TuneOutcome>& outcomes, bool tells = true) {
   for (const TuneOutcome& outcome : outcomes) {
-    const TuneResult& result = outcome.result;
-    if (result.unkept) throw Error(ErrorKind::usage, {*result.unkept});
-    if (result.search.interrupted) return kInterrupted;
-    if (result.search.fault) throw Error(ErrorKind::refused, {*result.search.fault});
-    if (!result.record)
-      throw Error(ErrorKind::refused, "no-correct-candidate", "no candidate was correct",
-                  "see above what became of each");
+    if (const auto failure = failure_of(outcome)) {
+      if (tells) report_failure(failure->kind(), failure->diagnostics(), false);
+      return static_cast<int>(failure->kind());
+    }
+    if (outcome.result.search.interrupted) return kInterrupted;
   }
   return 0;
 }
 
+/// Whatever else a search finds, it is the record that it is for.
+void check_records(const Context& context, const TuneFlags& options) {
+  if (!options.must_hit) context.records().check_writable(device_key(context));
+}
+
+/// Prints the latest outcome and writes the report of all. Returns 0, or the exit code of a report that
+/// cannot be written any more: what was found has been printed by then.
+int tell(const std::vector<TuneOutcome>& outcomes, const TuneFlags& options) {
+  print_outcome(outcomes.back(), options);
+  if (options.report.empty()) return 0;
+  try {
+    write_file(options.report, to_html(outcomes));
+    return 0;
+  } catch (const Error& error) {
+    return report_failure(error.kind(), error.diagnostics(), false);
+  }
+}
+
 int search_devices(const Tool& tool, const Task& task, const TuneFlags& options) {
+  if (!options.report.empty()) check_writable(options.report);
   std::vector<TuneOutcome> outcomes;
-  const auto report = [&] {
-    if (!options.report.empty()) write_file(options.report, to_html(outcomes));
-  };
-  report();  // where it cannot be written, that is said before an hour of searching
+  int told = 0;
   for (const std::vector<std::string>& kind : kinds_of_devices(options.device)) {
-    const Context context({.device = kind.front(), .specs = tool.spec_folders, .log = tool_log()});
+    const Context context({.device = kind.front(), .specs = tool.spec_folders, .log = tool.log()});
+    check_records(context, options);
     outcomes.push_back(tune_on(context, task, options, kind));
-    print_outcome(outcomes.back(), options);
-    report();
+    told = tell(outcomes, options);
     if (outcomes.back().result.search.interrupted || outcomes.back().result.unkept) break;
   }
-  return exit_code(outcomes);
+  const int code = exit_code(outcomes);
+  return code == 0 ? told : code;
 }
 
 /// What rank 0 does is told by rank 0 alone.
 int search_with_ranks(const Tool& tool, const Task& task, TuneFlags options, tune::Ranks& ranks) {
   const bool tells = ranks.rank() == 0;
-  std::vector<TuneOutcome> outcomes;
-  const auto report = [&] {
-    if (tells && !options.report.empty()) write_file(options.report, to_html(outcomes));
-  };
   std::vector<std::string> devices;
   std::optional<Context> context;
   try {
-    report();
+    if (tells && !options.report.empty()) check_writable(options.report);
     devices = devices_of_rank(options.device, ranks);
-    context.emplace(ContextOptions{.device = devices.front(), .specs = tool.spec_folders, .log = tool_log()});
+    context.emplace(ContextOptions{.device = devices.front(), .specs = tool.spec_folders, .log = tool.log()});
+    if (ranks.local_rank() == 0) check_records(*context, options);
   } catch (const Error& error) {
     // The others would wait for this one.
-    fmt::print(stderr, "rank {}: {}\n", ranks.rank(), error.what());
+    say("rank {}: {}\n", ranks.rank(), error.what());
     ranks.abort(static_cast<int>(error.kind()));
   }
   options.seed = std::stoull(tune::of_rank_0(ranks, std::to_string(options.seed)));
   try {
-    outcomes.push_back(tune_on(*context, task, options, devices, &ranks));
-    if (tells) print_outcome(outcomes.back(), options);
-    report();
-    return exit_code(outcomes);
+    const std::vector<TuneOutcome> outcomes = {tune_on(*context, task, options, devices, &ranks)};
+    const int told = tells ? tell(outcomes, options) : 0;
+    const int code = exit_code(outcomes, tells);
+    return code == 0 ? told : code;
   } catch (const Error& error) {
     if (tells) throw;
     return static_cast<int>(error.kind());
@@ -201,6 +225,10 @@ int fill_cache(const Tool& tool, const TuneFlags& options) {
   if (!linker.cache().enabled())
     throw Error(ErrorKind::usage, "cache-off", "the cache is off, so there is nothing to fill",
                 "name a folder in PTXLOOM_CACHE_DIR");
+  if (auto problem = linker.cache().problem()) {
+    problem->severity = Severity::error;
+    throw Error(ErrorKind::usage, {*problem});
+  }
   bool failed = false;
   for (const Prebuilt& one : prebuild(specs, *task.kernel_template, target, linker, wanted)) {
     failed = failed || one.problem.has_value();
@@ -213,7 +241,7 @@ int fill_cache(const Tool& tool, const TuneFlags& options) {
 void merge(const TuneFlags& options) {
   const Records records = Records::from_environment(tool_log());
   for (const std::filesystem::path& file : options.merge) {
-    fmt::print(stderr, "{}: {} records\n", file.string(), records.merge(file));
+    say("{}: {} records\n", file.string(), records.merge(file));
   }
 }
 
@@ -252,24 +280,22 @@ void add_tune(Tool& tool) {
             ->type_name("NAME=VALUE");
         command.add_option("--budget", options.budget, "seconds (30) or evaluations (200evals)")
             ->capture_default_str();
-        command.add_option("--jobs", options.jobs, "host threads that link; default: one a core")
-            ->type_name("N");
+        add_number(command, "--jobs", options.jobs, 1, kMostJobs,
+                   "host threads that link; default: one a core, at most 16");
         command
             .add_option("--device", options.device,
                         "gpu, gpu:N, all: the GPUs of each kind share a search, or cpu: the executor")
             ->capture_default_str();
-        command.add_option("--seed", options.seed, "of the data and the search; default: a fresh one")
-            ->type_name("N");
+        add_number(command, "--seed", options.seed, 0, UINT64_MAX,
+                   "of the data and the search; default: a fresh one");
         command.add_option("--strategy", options.strategy, "exhaustive, random, halving or guided")
             ->capture_default_str();
-        command
-            .add_option("--sample", options.sample, "search only so many configurations, drawn by the seed")
-            ->type_name("N");
-        command
-            .add_option("--limit", options.limit,
-                        "what a candidate may take on the device before it is ended")
+        add_number(command, "--sample", options.sample, 1, SIZE_MAX,
+                   "search only so many configurations, drawn by the seed");
+        add_number(command, "--limit", options.limit, kLeastSeconds, kMostSeconds,
+                   "what a candidate may take on the device before it is ended")
             ->type_name("SECONDS")
-            ->capture_default_str();
+            ->default_str("10");
         command.add_flag("--must-hit", options.must_hit, "only look the record up; exit 1 if there is none");
         command.add_flag("--prebuild", options.prebuild,
                          "link the kernels of the records for --target into the cache; needs no GPU");

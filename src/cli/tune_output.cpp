@@ -9,6 +9,7 @@
 #include "cli/report/page.hpp"
 #include "cli/settings.hpp"
 #include "cli/table.hpp"
+#include "cli/tool_words.hpp"
 #include "tune/model.hpp"
 
 namespace ptxloom::cli {
@@ -223,10 +224,20 @@ double rate(const TuneOutcome& outcome, double time_us) {
   return outcome.kernel_template->operations(outcome.result.problem) / time_us * 1e-6;
 }
 
+std::optional<Error> failure_of(const TuneOutcome& outcome) {
+  const TuneResult& result = outcome.result;
+  if (result.unkept) return Error(ErrorKind::usage, {*result.unkept});
+  if (result.search.interrupted) return std::nullopt;
+  if (result.search.fault) return Error(ErrorKind::refused, {*result.search.fault});
+  if (result.record) return std::nullopt;
+  return Error(ErrorKind::refused, "no-correct-candidate", "no candidate was correct",
+               "see above what became of each");
+}
+
 std::string to_json(const TuneOutcome& outcome) {
   const TuneResult& result = outcome.result;
   const tune::SearchResult& search = result.search;
-  const Json json = {
+  Json json = {
       {"schema", 1},
       {"record", result.record ? Json::parse(ptxloom::to_json(*result.record)) : Json(nullptr)},
       {"source", source_of(outcome)},
@@ -261,6 +272,10 @@ std::string to_json(const TuneOutcome& outcome) {
                             })},
       {"winner", winner_json(search)},
       {"unkept", diagnostic_json(result.unkept)}};
+  if (const auto failure = failure_of(outcome)) {
+    const Diagnostic& why = failure->diagnostics().front();
+    json["error"] = {{"code", why.code}, {"message", why.message}, {"hint", in_tool_words(why.hint)}};
+  }
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

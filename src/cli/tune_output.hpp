@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct TuneOutcome {
 /// Operations of the problem in 10^12 a second.
 double rate(const TuneOutcome& outcome, double time_us);
 
+/// Why a search that was not interrupted has not done what it was to; nullopt where it has.
+std::optional<Error> failure_of(const TuneOutcome& outcome);
 /// docs/json/tune.json
 std::string to_json(const TuneOutcome& outcome);
 /// The winner, for people; empty where there is none.

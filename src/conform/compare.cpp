@@ -11,8 +11,6 @@
 namespace ptxloom::conform_kernels {
 namespace {
 
-constexpr std::size_t kFewestSets = 64;
-
 const OperandSpec& operand_of(const Subject& subject, const Field& field) {
   return subject.variant.operands()[static_cast<std::size_t>(field.operand)];
 }
@@ -51,7 +49,7 @@ std::size_t threads_for(const Subject& subject, std::uint64_t elements) {
   std::size_t per_thread = subject.around.global || subject.around.shared ? 1 : 0;
   for (const Field& field : subject.out.fields) per_thread += field.type.lanes;
   const std::size_t warps = elements / (kWarpThreads * std::max<std::size_t>(per_thread, 1)) + 1;
-  const std::size_t threads = std::max(warps, kFewestSets) * kWarpThreads;
+  const std::size_t threads = std::max(warps * kWarpThreads, Turns(subject, 0).fewest_threads());
   const LaunchShape& shape = subject.around.shape;
   const std::size_t together = std::size_t{kBlockThreads} * shape.cluster[0] * shape.grid[0] * shape.grid[1];
   return (threads + together - 1) / together * together;
@@ -59,17 +57,27 @@ std::size_t threads_for(const Subject& subject, std::uint64_t elements) {
 
 namespace {
 
-void compare_records(const Subject& subject, std::span<const std::byte> inputs, const Outcome& device,
-                     const Outcome& executor, ConformResult& result) {
+/// Counts elements of one thread; true for the first that differs.
+bool count(ConformResult& result, const Turns& turns, std::size_t thread, std::uint64_t elements,
+           bool differs) {
+  ConformResult::OfProfile& profile = result.profiles[turns.profile_of(thread)];
+  profile.elements += elements;
+  result.elements += elements;
+  if (!differs) return false;
+  ++profile.differing;
+  return result.differing++ == 0;
+}
+
+void compare_records(const Subject& subject, const Turns& turns, std::span<const std::byte> inputs,
+                     const Outcome& device, const Outcome& executor, ConformResult& result) {
   const auto record = static_cast<std::size_t>(subject.out.bytes),
              in = static_cast<std::size_t>(subject.in.bytes);
   const Tolerance tolerance(subject.variant.slot("error").value_or(""));
   for (std::size_t at = 0, thread = 0; at < device.records.size(); at += record, ++thread) {
     const std::byte *x = device.records.data() + at, *y = executor.records.data() + at;
     for (const Field& field : subject.out.fields) {
-      result.elements += field.type.lanes;
-      if (same(tolerance, subject, field, x + field.offset, y + field.offset)) continue;
-      if (result.differing++ != 0) continue;
+      const bool differs = !same(tolerance, subject, field, x + field.offset, y + field.offset);
+      if (!count(result, turns, thread, field.type.lanes, differs)) continue;
       result.note = fmt::format("lane {} of warp {}, {}: device {}, executor {}; operands of the lane: {}",
                                 thread % kWarpThreads, thread / kWarpThreads, operand_of(subject, field).name,
                                 values_text(subject, subject.out, x), values_text(subject, subject.out, y),
@@ -79,14 +87,13 @@ void compare_records(const Subject& subject, std::span<const std::byte> inputs, 
 }
 
 // A thread's slot is one element.
-void compare_slots(const Subject& subject, std::span<const std::byte> inputs, std::string_view memory,
-                   std::span<const std::byte> device, std::span<const std::byte> executor,
-                   ConformResult& result) {
+void compare_slots(const Subject& subject, const Turns& turns, std::span<const std::byte> inputs,
+                   std::string_view memory, std::span<const std::byte> device,
+                   std::span<const std::byte> executor, ConformResult& result) {
   const auto in = static_cast<std::size_t>(subject.in.bytes);
   for (std::size_t at = 0, thread = 0; at < device.size(); at += kSlotBytes, ++thread) {
     const std::byte *x = device.data() + at, *y = executor.data() + at;
-    ++result.elements;
-    if (std::memcmp(x, y, kSlotBytes) == 0 || result.differing++ != 0) continue;
+    if (!count(result, turns, thread, 1, std::memcmp(x, y, kSlotBytes) != 0)) continue;
     const auto first = static_cast<int>(std::mismatch(x, x + kSlotBytes, y).first - x) / 8 * 8;
     result.note =
         fmt::format("lane {} of warp {}, {} at byte {}: device {}, executor {}; operands of the lane: {}",
@@ -97,11 +104,15 @@ void compare_slots(const Subject& subject, std::span<const std::byte> inputs, st
 
 }  // namespace
 
-void compare(const Subject& subject, std::span<const std::byte> inputs, const Outcome& device,
-             const Outcome& executor, ConformResult& result) {
-  if (subject.out.bytes != 0) compare_records(subject, inputs, device, executor, result);
-  compare_slots(subject, inputs, "memory", device.slots, executor.slots, result);
-  compare_slots(subject, inputs, "shared memory", device.tiles, executor.tiles, result);
+void compare(const Subject& subject, const Turns& turns, std::span<const std::byte> inputs,
+             const Outcome& device, const Outcome& executor, ConformResult& result) {
+  for (const Profile& profile : profiles())
+    result.profiles.push_back({.profile = std::string(profile.name), .elements = 0, .differing = 0});
+  if (subject.out.bytes != 0) compare_records(subject, turns, inputs, device, executor, result);
+  compare_slots(subject, turns, inputs, "memory", device.slots, executor.slots, result);
+  compare_slots(subject, turns, inputs, "shared memory", device.tiles, executor.tiles, result);
+  std::erase_if(result.profiles,
+                [](const ConformResult::OfProfile& profile) { return profile.elements == 0; });
   const auto of = [](std::size_t bytes, int record) {
     return bytes / static_cast<std::size_t>(std::max(record, 1));
   };
@@ -110,6 +121,9 @@ void compare(const Subject& subject, std::span<const std::byte> inputs, const Ou
                 of(device.slots.size(), kSlotBytes)});
   result.operand_sets = std::max(result.operand_sets, threads / kWarpThreads);
   result.state = result.differing == 0 ? ConformResult::State::agrees : ConformResult::State::differs;
+  if (result.elements != 0) return;
+  result.state = ConformResult::State::failed;
+  result.note = "nothing was compared";
 }
 
 }  // namespace ptxloom::conform_kernels

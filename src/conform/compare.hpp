@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "conform/profile.hpp"
 #include "conform/subject.hpp"
 #include "ptxloom/conform.hpp"
 
@@ -16,10 +17,10 @@ struct Outcome {
   std::vector<std::byte> records, slots, tiles = {};
 };
 
-/// Compares what all threads left and fills in the counts, the state and the first difference, shown with the
-/// operands of its thread.
-void compare(const Subject& subject, std::span<const std::byte> inputs, const Outcome& device,
-             const Outcome& executor, ConformResult& result);
+/// Compares what all threads left and fills in the counts, in all and by profile, the state and the first
+/// difference, shown with the operands of its thread.
+void compare(const Subject& subject, const Turns& turns, std::span<const std::byte> inputs,
+             const Outcome& device, const Outcome& executor, ConformResult& result);
 
 /// How many threads it takes to compare so many elements from so many operand sets.
 std::size_t threads_for(const Subject& subject, std::uint64_t elements);

@@ -106,15 +106,15 @@ class Batch {
 
   void run_one(std::size_t i, ConformResult& result) {
     const Subject& subject = subjects_[i];
-    const Given given = given_to(subject, threads_for(subject, options_.elements),
-                                 options_.seed ^ hash128(subject.variant.opcode()).low);
+    const std::uint64_t seed = options_.seed ^ hash128(subject.variant.opcode()).low;
+    const Given given = given_to(subject, threads_for(subject, options_.elements), seed);
     try {
       const Outcome executor = run_executor(*parsed_[i], entry_name(i), subject, given, !context_.is_gpu());
       const Outcome other = context_.is_gpu()
                                 ? run_device(context_.device_context(), module_ ? *module_ : singles_.at(i),
                                              entry_name(i), subject, given)
                                 : run_executor(*parsed_[i], entry_name(i), subject, given, false);
-      compare(subject, given.in, other, executor, result);
+      compare(subject, Turns(subject, seed), given.in, other, executor, result);
     } catch (const Error& error) {
       if (error.diagnostics().front().code == "device-fault") throw;
       result.state = ConformResult::State::failed;

@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conform/demand.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 
 #include "conform/subject.hpp"
+#include "ptxloom/error.hpp"
 #include "ptxloom/numeric.hpp"
 
 namespace ptxloom::conform_kernels {
 namespace {
 
+[[noreturn]] void refuse(std::string_view text) {
+  throw Error(ErrorKind::usage, "spec-demand",
+              fmt::format("'{}' says nothing of what an operand must hold", text),
+              "specs/README.md, conform, lists what can be said");
+}
+
 std::uint64_t take_number(std::string_view& text) {
   std::int64_t value = 0;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), value).ptr;
+  if (end == text.data()) refuse(text);
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   return static_cast<std::uint64_t>(value);
 }
@@ -62,8 +72,8 @@ Demand::Demand(std::string_view text, const Type& type) : type_(type) {
       kind_ = Kind::range;
     else if (take(text, "/"))
       step_ = take_number(text);
-    else if (!take(text, ","))
-      break;
+    else if (!take(text, ",") && !text.empty())
+      refuse(text);
   }
 }
 

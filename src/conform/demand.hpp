@@ -17,7 +17,7 @@ namespace ptxloom::conform_kernels {
 
 class Demand {
  public:
-  /// `type` is that of the operand's elements.
+  /// `type` is that of the operand's elements. Throws Error(usage, "spec-demand") for any other text.
   Demand(std::string_view text, const Type& type);
 
   /// The threads of a warp hold the same value.

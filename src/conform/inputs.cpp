@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conform/inputs.hpp"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -9,17 +11,16 @@
 #include <string_view>
 
 #include "conform/demand.hpp"
+#include "conform/product_draw.hpp"
+#include "conform/profile.hpp"
+#include "conform/roles.hpp"
+#include "ptxloom/layout.hpp"
 #include "ptxloom/numeric.hpp"
 
 namespace ptxloom::conform_kernels {
 namespace {
 
 using Random = std::mt19937_64;
-
-enum class Make : std::uint8_t { alike, wide, special, ties, bits };
-/// By warp, in turns.
-constexpr std::array kMakes = {Make::alike, Make::wide, Make::special, Make::ties,
-                               Make::alike, Make::wide, Make::bits,    Make::ties};
 
 std::uint64_t low_bits(int count) {
   return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
@@ -70,6 +71,7 @@ std::uint64_t float_value(Type type, Make make, Random& random) {
                              Saturation::satfinite),
                       type.bits, random);
     case Make::bits:
+    case Make::product:
       break;
   }
   return random() & low_bits(type.bits);
@@ -90,6 +92,7 @@ std::uint64_t integer_value(int bits, Make make, Random& random) {
       return (random() & low_bits(1 + static_cast<int>(random() % static_cast<unsigned>(bits)))) &
              low_bits(bits);
     case Make::bits:
+    case Make::product:
       break;
   }
   return random() & low_bits(bits);
@@ -116,26 +119,117 @@ Type memory_type(const Subject& subject) {
   return b32;
 }
 
+/// A piece of memory or a register: elements `stride` bits apart from bit `first` on.
+struct Spacing {
+  int stride = 0, first = 0;
+};
+
+// Elements of 6 and 4 bits may stand in bytes: "8+2" in the specs.
+Spacing spacing_of(const Subject& subject, const OperandSpec& operand, const Type& element) {
+  const std::string bits = subject.variant.fragment(operand.name).bits;
+  Spacing spacing{.stride = element.bits};
+  const char* const end = bits.data() + bits.size();
+  const char* const plus = std::from_chars(bits.data(), end, spacing.stride).ptr;
+  if (plus != end) std::from_chars(plus + 1, end, spacing.first);
+  return spacing;
+}
+
+// Where a matrix descriptor says how factors lie in memory, this much is known of it: k and the place of an
+// element agree within 16 bytes.
+constexpr int kChunkBits = 128;
+
+/// The k of the elements of a factor in registers, by the fragment map of the specs.
+class Along {
+ public:
+  Along(const Subject& subject, const Field& field, Role role, const Spacing& spacing, bool chunks) {
+    const OperandSpec& operand = subject.variant.operands()[static_cast<std::size_t>(field.operand)];
+    const bool factor = role == Role::left || role == Role::right;
+    if (!factor || !has_layout(subject.variant, operand.name)) return;
+    const Layout map = layout(subject.variant, operand.name);
+    lanes_ = static_cast<std::size_t>(map.lanes);
+    of_lane_.resize(lanes_);
+    for (const LayoutElement& element : map.elements()) {
+      if (element.reg != field.element) continue;
+      std::vector<std::size_t>& all = of_lane_[static_cast<std::size_t>(element.lane)];
+      const auto place = static_cast<std::size_t>((element.bit - spacing.first) / spacing.stride);
+      const auto k = static_cast<std::size_t>(map.col_axis == 'k' ? element.col : element.row);
+      all.resize(std::max(all.size(), place + 1));
+      all[place] = chunks ? k % static_cast<std::size_t>(kChunkBits / spacing.stride) : k;
+    }
+  }
+
+  std::size_t k(std::size_t thread, std::size_t place) const {
+    if (of_lane_.empty()) return place;
+    const std::vector<std::size_t>& all = of_lane_[thread % lanes_];
+    return place < all.size() ? all[place] : 0;
+  }
+
+ private:
+  std::size_t lanes_ = 1;
+  std::vector<std::vector<std::size_t>> of_lane_;
+};
+
+/// The draws of all sets.
+class Draws {
+ public:
+  Draws(const Subject& subject, std::size_t threads, std::uint64_t seed) : turns_(subject, seed) {
+    const Roles roles(subject);
+    if (!roles.any()) return;
+    const ProductTypes types(roles);
+    Random seeds(seed ^ 0xA24BAED4963EE407);
+    for (std::size_t set = 0; set <= turns_.set_of(threads); ++set)
+      products_.emplace_back(profiles()[turns_.profile_of_set(set)], types, seeds());
+  }
+
+  Make make(std::size_t thread) const { return profiles()[turns_.profile_of(thread)].make; }
+
+  /// Up to 8 bytes of elements; `k` gives theirs.
+  template <class K>
+  std::uint64_t value(std::size_t thread, Role role, const Type& type, int bytes, Spacing spacing, K k,
+                      Random& random) const {
+    const ProductDraw& draw = products_[turns_.set_of(thread)];
+    std::uint64_t value = 0;
+    std::size_t place = 0;
+    for (int at = spacing.first; at < std::min(8 * bytes, 64); at += spacing.stride)
+      value |= draw.value(role, type, k(place++), random) << at;
+    return value;
+  }
+
+ private:
+  Turns turns_;
+  std::vector<ProductDraw> products_;
+};
+
 }  // namespace
 
 std::vector<std::byte> inputs(const Subject& subject, std::size_t threads, std::uint64_t seed) {
   const auto record = static_cast<std::size_t>(subject.in.bytes);
   std::vector<std::byte> bytes(threads * record);
+  const Draws draws(subject, threads, seed);
+  const Roles roles(subject);
   for (const Field& field : subject.in.fields) {
     const Type element = element_type(subject, field);
     const OperandSpec& operand = subject.variant.operands()[static_cast<std::size_t>(field.operand)];
     const Demand demand(subject.variant.conform(operand.name), element);
+    const Role role = roles.of(operand.name);
+    const Spacing spacing = spacing_of(subject, operand, element);
+    const Along along(subject, field, role, spacing, !roles.regions().empty());
     Random random(seed + static_cast<std::uint64_t>(field.offset));
     for (std::size_t thread = 0; thread < threads; ++thread) {
-      const Make make = kMakes[thread / kWarpThreads % kMakes.size()];
+      const Make make = draws.make(thread);
       std::byte* const at = bytes.data() + thread * record + static_cast<std::size_t>(field.offset);
       if (demand.is_of_warp() && thread % kWarpThreads != 0) {
         std::memcpy(at, at - record, static_cast<std::size_t>(field.bytes));
         continue;
       }
       for (int done = 0; done < field.bytes; done += 8) {
-        const std::uint64_t value =
-            demand.meet(field_value(field, element, make, random), thread / kBlockThreads, random);
+        const std::uint64_t drawn =
+            make == Make::product && role != Role::none
+                ? draws.value(
+                      thread, role, element, field.bytes - done, spacing,
+                      [&](std::size_t place) { return along.k(thread, place); }, random)
+                : field_value(field, element, make, random);
+        const std::uint64_t value = demand.meet(drawn, thread / kBlockThreads, random);
         std::memcpy(at + done, &value, static_cast<std::size_t>(std::min(8, field.bytes - done)));
       }
     }
@@ -145,13 +239,23 @@ std::vector<std::byte> inputs(const Subject& subject, std::size_t threads, std::
 
 std::vector<std::byte> slots(const Subject& subject, std::size_t threads, std::uint64_t seed) {
   if (!subject.around.global && !subject.around.shared) return {};
-  const Type element = memory_type(subject);
-  const Field field{.type = element, .bytes = 8};
+  const Draws draws(subject, threads, seed);
+  std::vector<Roles::Region> regions = Roles(subject).regions();
+  if (regions.empty()) regions.push_back({.from = 0, .role = Role::none, .type = memory_type(subject)});
   std::vector<std::byte> bytes(threads * kSlotBytes);
   Random random(seed ^ 0x9E3779B97F4A7C15);
   for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint64_t)) {
-    const Make make = kMakes[at / kSlotBytes / kWarpThreads % kMakes.size()];
-    const std::uint64_t value = field_value(field, element, make, random);
+    const std::size_t thread = at / kSlotBytes, in_warp = at % (kSlotBytes * kWarpThreads);
+    const Roles::Region& region = *(std::ranges::upper_bound(regions, in_warp, {}, &Roles::Region::from) - 1);
+    const Make make = draws.make(thread);
+    const auto chunk_place =
+        static_cast<std::size_t>(8 * (at % (kChunkBits / 8)) / static_cast<std::size_t>(region.type.bits));
+    const std::uint64_t value =
+        make == Make::product && region.role != Role::none
+            ? draws.value(
+                  thread, region.role, region.type, 8, {.stride = region.type.bits},
+                  [&](std::size_t place) { return chunk_place + place; }, random)
+            : field_value({.type = region.type, .bytes = 8}, region.type, make, random);
     std::memcpy(bytes.data() + at, &value, sizeof value);
   }
   return bytes;

@@ -7,9 +7,8 @@
 
 #include "conform/subject.hpp"
 
-// Operands to compare on. Sets differ in what they are made of: values of like magnitude, of any magnitude,
-// special values among them, and random bits; the lanes of a warp make one set of a matrix, so a warp's
-// values are all of one make.
+// Operands to compare on. Sets differ in what they are made of, as profile.hpp has it; all follows from the
+// seed.
 namespace ptxloom::conform_kernels {
 
 /// The input records of so many threads.

@@ -18,11 +18,12 @@
   X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) X(cuCtxPushCurrent) X(cuCtxPopCurrent)        \
   X(cuCtxGetCurrent) X(cuCtxSynchronize)                                                                 \
   X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction) X(cuModuleGetFunctionCount)               \
-  X(cuModuleEnumerateFunctions)                                                                          \
+  X(cuModuleEnumerateFunctions) X(cuModuleGetGlobal)                                                     \
   X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuFuncGetName) X(cuFuncGetParamInfo) X(cuLaunchKernelEx) \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor) X(cuOccupancyMaxActiveClusters)                         \
   X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamWaitEvent)                       \
-  X(cuStreamBeginCapture) X(cuStreamEndCapture)                                                          \
+  X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuStreamIsCapturing) X(cuStreamGetId)                  \
+  X(cuThreadExchangeStreamCaptureMode)                                                                   \
   X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventSynchronize) X(cuEventElapsedTime)        \
   X(cuGraphInstantiate) X(cuGraphLaunch) X(cuGraphExecDestroy) X(cuGraphDestroy)                         \
   X(cuGraphGetNodes) X(cuGraphNodeGetType) X(cuGraphKernelNodeGetParams)                                 \
@@ -68,6 +69,22 @@ class CurrentContext {
 
  private:
   const Driver& driver_;
+};
+
+/// While it lives this thread may allocate and free, though a graph is being captured: where the capture is
+/// global, cuMemAlloc of any thread would fail otherwise, and break the capture.
+class DuringCapture {
+ public:
+  explicit DuringCapture(const Driver& driver) : driver_(driver) { exchange(); }
+  ~DuringCapture() { exchange(); }
+  DuringCapture(const DuringCapture&) = delete;
+  DuringCapture& operator=(const DuringCapture&) = delete;
+
+ private:
+  void exchange() { driver_.cuThreadExchangeStreamCaptureMode(&mode_); }
+
+  const Driver& driver_;
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
 /// "13.0" of 13000.

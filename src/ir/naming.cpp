@@ -42,6 +42,15 @@ std::string vector_text(const Kernel& kernel, const Operand& vector) {
 
 }  // namespace
 
+// PTX ISA, "Identifiers": one that begins with _, $ or % has something behind it.
+bool is_identifier(std::string_view name) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto follows = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '$'; };
+  if (name.empty() || !std::all_of(name.begin() + 1, name.end(), follows)) return false;
+  const char first = name.front();
+  return letter(first) || ((first == '_' || first == '$' || first == '%') && name.size() > 1);
+}
+
 std::string name_of(const RegisterDecl& decl) {
   if (!decl.name.empty()) return decl.name;
   return std::string(kRegisterClasses[register_class(decl.type)].prefix) + std::to_string(decl.number);

@@ -44,6 +44,9 @@ constexpr std::size_t register_class(const Type& type) {
   }
 }
 
+/// What PTX allows as a name.
+bool is_identifier(std::string_view name);
+
 /// "%r12", or the name that the register was given.
 std::string name_of(const RegisterDecl& decl);
 

@@ -6,7 +6,7 @@
 namespace ptxloom::ir {
 
 KernelSignature signature(const Kernel& kernel) {
-  KernelSignature result{.name = kernel.name, .parameters = {}};
+  KernelSignature result{.name = kernel.name, .parameters = {}, .cluster = kernel.reqnctapercluster};
   result.parameters.reserve(kernel.parameters.size());
   for (const Parameter& parameter : kernel.parameters) {
     // The alignment of a pointer is that of what it points to.

@@ -183,7 +183,8 @@ std::optional<LinkResult> find_by_any(const Cache& cache, const Libraries& libra
   throw Error(ErrorKind::refused, "not-cached",
               fmt::format("this kernel for {} is not in the cache, {}, and may not be linked now",
                           options.target, cache.enabled() ? cache.folder().string() : "which is off"),
-              "fill the cache ahead (ptxloom tune TEMPLATE --prebuild --target T), or allow linking");
+              "fill the cache ahead (ptxloom tune TEMPLATE --prebuild --target T), or allow linking "
+              "(LinkOptions::cached_only)");
 }
 
 void check_created(const LinkHandle& handle, const LinkOptions& options) {

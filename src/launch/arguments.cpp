@@ -70,9 +70,12 @@ struct Packing {
   }
   void check_typed(Type given) const {
     const Type type = parameter().type;
-    const bool same = type == given || (type.kind == TypeKind::bits && type.bits == given.bits);
+    const bool alike = type.kind == TypeKind::bits || given.kind == TypeKind::bits ||
+                       (type.is_integer() && given.is_integer());
     require(
-        same && type.bits <= 64 && parameter().count == 0 && !parameter().pointer, given.name,
+        (type == given || (alike && type.bits == given.bits)) && type.bits <= 64 && parameter().count == 0 &&
+            !parameter().pointer,
+        given.name,
         "pass a value of the parameter's type: 2.0f for f32, 2.0 for f64, Argument::bits for other formats");
   }
   void check_bytes(std::size_t size) const {

@@ -160,6 +160,20 @@ void DeviceContext::synchronize(CUstream_st* stream) const {
   state_->check(state_->driver.cuStreamSynchronize(stream), "waiting for a stream");
 }
 
+bool DeviceContext::is_capturing(CUstream_st* stream) const {
+  const auto current = state_->make_current();
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  state_->check(state_->driver.cuStreamIsCapturing(stream, &status), "asking whether a stream is captured");
+  return status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+std::uint64_t DeviceContext::stream_id(CUstream_st* stream) const {
+  const auto current = state_->make_current();
+  unsigned long long id = 0;
+  state_->check(state_->driver.cuStreamGetId(stream, &id), "asking which stream this is");
+  return id;
+}
+
 void with_current(const DeviceContext& device, const std::function<void()>& work) {
   const auto current = device.state()->make_current();
   work();

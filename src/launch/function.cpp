@@ -8,72 +8,50 @@
 namespace ptxloom {
 namespace {
 
-/// Clusters above this size need an opt-in, as not every device takes them.
-constexpr std::uint64_t kPortableCluster = 8;
-
-std::string describe(Dim3 dim) { return fmt::format("{} x {} x {}", dim.x, dim.y, dim.z); }
-
 bool is_cluster(const LaunchConfig& config) { return config.cluster != Dim3{}; }
 
+target::Size3 size_of(const Dim3& dim) { return {dim.x, dim.y, dim.z}; }
+
 /// Refuses what the driver would call "invalid argument" and no more.
-class ConfigCheck {
- public:
-  ConfigCheck(const Function::State& state, const LaunchConfig& config) : state_(state), config_(config) {}
-
-  void check() const {
-    check_sizes();
-    check_shared();
-    if (is_cluster(config_)) check_cluster();
+void check_config(const Function::State& state, const LaunchConfig& config) {
+  const DeviceInfo& device = state.context().info;
+  target::LaunchShape shape{.grid = size_of(config.grid),
+                            .block = size_of(config.block),
+                            .static_shared = static_cast<std::uint64_t>(state.info.shared_bytes),
+                            .dynamic_shared = config.shared_bytes};
+  target::LaunchRoom room{.threads = static_cast<std::uint32_t>(state.info.max_threads),
+                          .shared = static_cast<std::uint64_t>(device.shared_per_block)};
+  if (is_cluster(config)) {
+    shape.cluster = size_of(config.cluster);
+  } else if (target::product(state.required_cluster) > 1) {
+    shape.cluster = state.required_cluster;
   }
-
- private:
-  [[noreturn]] void refuse(std::string_view what, std::string hint) const {
-    throw Error(ErrorKind::usage, "launch-config",
-                fmt::format("cannot launch `{}`: {}", state_.signature.name, what), std::move(hint));
+  if (shape.cluster) {
+    room.cluster_blocks = static_cast<std::uint32_t>(device.target().info().cluster_blocks);
   }
+  if (const auto problem = target::find_problem(shape, room))
+    throw Error(ErrorKind::usage, "launch-config", target::message_of(state.signature.name, *problem),
+                problem->hint);
+}
 
-  void check_sizes() const {
-    const Dim3 grid = config_.grid;
-    const Dim3 block = config_.block;
-    if (grid.count() == 0 || block.count() == 0) {
-      refuse(fmt::format("a grid of {} blocks of {} threads is empty", describe(grid), describe(block)),
-             "each dimension is at least 1");
-    }
-    if (grid.x > 0x7fffffff || grid.y > 0xffff || grid.z > 0xffff) {
-      refuse(fmt::format("a grid of {} blocks", describe(grid)), "the largest is 2147483647 x 65535 x 65535");
-    }
-    const auto most = static_cast<std::uint64_t>(state_.info.max_threads);
-    if (block.x > most || block.y > most || block.z > 64 || block.count() > most) {
-      refuse(fmt::format("a block of {} threads", describe(block)),
-             fmt::format("this kernel takes at most {} threads a block, and 64 in z", most));
-    }
-  }
+/// The cluster that the kernel requires is the only one it takes.
+void check_required_cluster(const Function::State& state, const LaunchConfig& config) {
+  const target::Size3& required = state.required_cluster;
+  if (!is_cluster(config) || target::product(required) <= 1 || required == size_of(config.cluster)) return;
+  throw Error(ErrorKind::usage, "launch-config",
+              fmt::format("cannot launch `{}`: the cluster is {}", state.signature.name,
+                          target::describe(size_of(config.cluster))),
+              fmt::format("the kernel requires {} (.reqnctapercluster)", target::describe(required)));
+}
 
-  void check_shared() const {
-    const std::uint64_t own = static_cast<std::uint64_t>(state_.info.shared_bytes);
-    const std::uint64_t most = static_cast<std::uint64_t>(state_.context().info.shared_per_block);
-    if (own + config_.shared_bytes <= most) return;
-    refuse(fmt::format("{} bytes of dynamic and {} of static shared memory", config_.shared_bytes, own),
-           fmt::format("a block of this device has {} bytes in all", most));
-  }
-
-  void check_cluster() const {
-    const Dim3 cluster = config_.cluster;
-    const Dim3 grid = config_.grid;
-    if (state_.context().info.major < 9) refuse("this device has no clusters", "they came with sm_90");
-    if (cluster.count() == 0 || cluster.count() > 16) {
-      refuse(fmt::format("a cluster of {} blocks", describe(cluster)), "a cluster has 1 to 16 blocks");
-    }
-    if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) {
-      refuse(fmt::format("a grid of {} blocks is no multiple of clusters of {}", describe(grid),
-                         describe(cluster)),
-             "round the grid up");
-    }
-  }
-
-  const Function::State& state_;
-  const LaunchConfig& config_;
-};
+[[noreturn]] void refuse_cooperative(const Function& function, const LaunchConfig& config, int sms) {
+  const int blocks = function.blocks_per_sm(config);
+  throw Error(ErrorKind::usage, "launch-cooperative",
+              fmt::format("kernel {}: a cooperative grid of {} blocks, each of {} threads", function.name(),
+                          config.grid.count(), config.block.count()),
+              fmt::format("{} SMs hold {} of them at once; launch fewer blocks, and let each do more", sms,
+                          blocks * sms));
+}
 
 /// The driver's form of a configuration. It points into itself.
 class NativeConfig {
@@ -117,7 +95,9 @@ class NativeConfig {
 
 /// Opts the kernel in for what the configuration asks beyond the ordinary.
 void opt_in(Function::State& state, const LaunchConfig& config) {
-  const bool large_cluster = config.cluster.count() > kPortableCluster;
+  const std::uint64_t blocks =
+      is_cluster(config) ? config.cluster.count() : target::product(state.required_cluster);
+  const bool large_cluster = blocks > target::launch_limits().cluster_portable;
   if (config.shared_bytes <= state.shared_allowed && (!large_cluster || state.large_clusters_allowed)) return;
   const std::lock_guard lock(state.opt_in);
   if (config.shared_bytes > state.shared_allowed) {
@@ -137,7 +117,8 @@ const KernelSignature& Function::signature() const { return state_->signature; }
 const FunctionInfo& Function::info() const { return state_->info; }
 
 void Function::launch(const LaunchConfig& config, const Arguments& arguments, CUstream_st* stream) const {
-  ConfigCheck(*state_, config).check();
+  check_required_cluster(*state_, config);
+  check_config(*state_, config);
   const std::span<const std::byte> buffer = arguments.bytes();
   if (buffer.size() != state_->signature.size()) {
     throw Error(ErrorKind::usage, "argument-size",
@@ -163,11 +144,12 @@ void Function::launch(const LaunchConfig& config, const Arguments& arguments, CU
   const CUresult result = context.driver.cuLaunchKernelEx(
       native.get(), state_->function, config.cooperative ? single.data() : nullptr,
       config.cooperative || size == 0 ? nullptr : packed.data());
+  if (result == CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE) refuse_cooperative(*this, config, context.info.sms);
   if (result != CUDA_SUCCESS) context.fail(result, fmt::format("launching `{}`", name()));
 }
 
 int Function::blocks_per_sm(const LaunchConfig& config) const {
-  ConfigCheck(*state_, config).check();
+  check_config(*state_, config);
   const auto current = state_->context().make_current();
   opt_in(*state_, config);
   int blocks = 0;
@@ -179,7 +161,7 @@ int Function::blocks_per_sm(const LaunchConfig& config) const {
 }
 
 int Function::active_clusters(const LaunchConfig& config) const {
-  ConfigCheck(*state_, config).check();
+  check_config(*state_, config);
   const auto current = state_->context().make_current();
   opt_in(*state_, config);
   int clusters = 0;

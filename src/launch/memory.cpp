@@ -14,11 +14,13 @@ struct DeviceMemory::State {
       : context(std::move(owner)), size(bytes) {
     if (size == 0) return;
     const auto current = context->make_current();
+    const cuda::DuringCapture allowed(context->driver);
     context->check(context->driver.cuMemAlloc(&address, size), fmt::format("{} bytes", size));
   }
   ~State() try {
     if (address == 0) return;
     const auto current = context->make_current();
+    const cuda::DuringCapture allowed(context->driver);
     context->driver.cuMemFree(address);
   } catch (const Error&) {
     // The context is gone, and the memory with it.

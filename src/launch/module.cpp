@@ -17,6 +17,10 @@ namespace {
 /// Every driver serves this much shared memory without an opt-in.
 constexpr int kPlainShared = 48 * 1024;
 
+constexpr std::array kRequiredCluster{CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
+                                      CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
+                                      CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH};
+
 [[noreturn]] void throw_load_failed(const DeviceContext::State& context, CUresult result) {
   if (context.libraries.has_nvjitlink()) {
     const int linker = static_cast<int>(context.libraries.nvjitlink().major);
@@ -155,8 +159,32 @@ Function DeviceModule::function(std::string_view name) const {
                 .constant_bytes = state.attribute(CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES),
                 .max_threads = state.attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
                 .binary_version = state.attribute(CU_FUNC_ATTRIBUTE_BINARY_VERSION)};
+  if (state.context().info.major >= 9)
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      state.required_cluster[axis] = static_cast<std::uint32_t>(state.attribute(kRequiredCluster[axis]));
   state.shared_allowed = static_cast<std::uint32_t>(std::max(0, kPlainShared - state.info.shared_bytes));
   return function;
+}
+
+void DeviceModule::write_variable(std::string_view name, std::span<const std::byte> data) const {
+  DeviceContext::State& context = *state_->context;
+  const auto current = context.make_current();
+  const std::string text(name);
+  CUdeviceptr address = 0;
+  std::size_t bytes = 0;
+  const CUresult result = context.driver.cuModuleGetGlobal(&address, &bytes, state_->module, text.c_str());
+  if (result == CUDA_ERROR_NOT_FOUND) {
+    throw Error(ErrorKind::usage, "unknown-variable", fmt::format("the cubin has no variable `{}`", name),
+                "name a .global or .const variable that some kernel of the module uses");
+  }
+  context.check(result, "looking for a variable");
+  if (bytes != data.size()) {
+    throw Error(ErrorKind::usage, "variable-size",
+                fmt::format("variable `{}` has {} bytes, and {} are given", name, bytes, data.size()),
+                "give all of them");
+  }
+  context.check(context.driver.cuMemcpyHtoD(address, data.data(), data.size()), "writing a variable");
+  context.check(context.driver.cuStreamSynchronize(nullptr), "writing a variable");
 }
 
 }  // namespace ptxloom

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "launch/context.hpp"
+#include "target/launch_limits.hpp"
 
 namespace ptxloom {
 
@@ -24,6 +25,7 @@ struct Function::State {
   CUfunction function = nullptr;
   KernelSignature signature{};
   FunctionInfo info{};
+  target::Size3 required_cluster{};  // .reqnctapercluster, in blocks; 0 or 1 of them: none
   // What the kernel was opted in for so far: more dynamic shared memory than fits in 48 KB, clusters above 8.
   std::mutex opt_in{};
   std::atomic<std::uint32_t> shared_allowed = 0;

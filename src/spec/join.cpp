@@ -6,20 +6,28 @@
 namespace ptxloom::spec {
 namespace {
 
+/// Rows of tables that may be left out.
+struct Sieve {
+  bool lax = false;                                     ///< all that are lax
+  std::optional<std::size_t> documented_of_table = {};  ///< of this table those that are not
+};
+
 /// Depth first over tables, rows and cells; what a step binds it takes back.
 class Joiner {
  public:
   /// Rows that are not on the target are left out, if one is given.
-  Joiner(const Form& form, const std::vector<Known>& known, std::size_t most, const Target* target = nullptr)
-      : form_(form), known_(known), most_(most), target_(target) {
+  Joiner(const Form& form, std::span<const Known> known, std::size_t most, const JoinVisitor& visit,
+         const Target* target = nullptr, Sieve sieve = {})
+      : form_(form), known_(known), most_(most), visit_(visit), target_(target), sieve_(sieve) {
     state_.values.resize(form.slots().size());
     state_.spellings.resize(form.slots().size(), Spelling::written);
     if (form.need() != nullptr) state_.needs.push_back(form.need());
   }
 
-  std::vector<Joined> run() {
+  /// How many rows there were.
+  std::size_t run() {
     if (sieve_rows()) table(0);
-    return std::move(out_);
+    return found_;
   }
 
  private:
@@ -27,13 +35,19 @@ class Joiner {
 
   /// Leaves out the rows that what is known excludes by itself; false where a table has no other.
   bool sieve_rows() {
+    ends_.reserve(form_.tables().size());
     for (const Table& table : form_.tables()) {
-      std::vector<const Row*>& rows = rows_.emplace_back();
+      const std::size_t begin = rows_.size();
       for (const Row& row : table.rows)
-        if (may_fit(table, row)) rows.push_back(&row);
-      if (rows.empty()) return false;
+        if (!left_out(ends_.size(), row) && may_fit(table, row)) rows_.push_back(&row);
+      if (rows_.size() == begin) return false;
+      ends_.push_back(rows_.size());
     }
     return true;
+  }
+
+  bool left_out(Index table, const Row& row) const {
+    return row.lax ? sieve_.lax : sieve_.documented_of_table == table;
   }
 
   bool may_fit(const Table& table, const Row& row) const {
@@ -51,8 +65,9 @@ class Joiner {
 
   void table(Index index) {
     if (index == form_.tables().size()) return finish();
-    for (const Row* const row : rows_[index]) {
-      if (out_.size() >= most_) return;
+    for (Index at = index == 0 ? 0 : ends_[index - 1]; at < ends_[index]; ++at) {
+      if (found_ >= most_) return;
+      const Row* const row = rows_[at];
       const bool lax = state_.lax;
       state_.lax = lax || row->lax;
       if (row->need != nullptr) state_.needs.push_back(row->need);
@@ -97,7 +112,7 @@ class Joiner {
     const std::string_view bound = state_.values[at];
     const Spelling spelling = state_.spellings[at];
     for (const Alternative& any : values) {
-      if (out_.size() >= most_) break;
+      if (found_ >= most_) break;
       if (bound.data() != nullptr ? any.value != bound : !fits(slot, any.value)) continue;
       state_.values[at] = any.value;
       state_.spellings[at] = bound.data() != nullptr ? std::max(spelling, any.spelling) : any.spelling;
@@ -116,7 +131,8 @@ class Joiner {
   std::string_view value_of(int slot) const { return state_.values[static_cast<Index>(slot)]; }
 
   void finish() {
-    Joined row = state_;
+    Joined& row = finished_;
+    row = state_;
     for (const auto& [slot, cell_here] : postponed_) {
       const auto at = static_cast<Index>(slot);
       if (cell_here->kind == Cell::Kind::same_as) {
@@ -137,7 +153,9 @@ class Joiner {
       if (std::find(row.values.begin(), row.values.end(), word) != row.values.end())
         row.needs.push_back(need);
     }
-    if (on_target(row.needs)) out_.push_back(std::move(row));
+    if (!on_target(row.needs)) return;
+    ++found_;
+    visit_(row);
   }
 
   bool spelled_as_known(const Joined& row, Index slot) const {
@@ -165,22 +183,42 @@ class Joiner {
   }
 
   const Form& form_;
-  const std::vector<Known>& known_;
+  const std::span<const Known> known_;
   const std::size_t most_;
+  const JoinVisitor& visit_;
   const Target* const target_;
-  std::vector<std::vector<const Row*>> rows_;  // by table: those that may be in the result
-  Joined state_;
+  const Sieve sieve_;
+  std::vector<const Row*> rows_;  // table by table: those that may be in the result
+  std::vector<Index> ends_;       // of the tables in it
+  Joined state_, finished_;
   std::vector<std::pair<int, const Cell*>> postponed_;
-  std::vector<Joined> out_;
+  std::size_t found_ = 0;
 };
 
 }  // namespace
 
-std::vector<Joined> join(const Form& form, const std::vector<Known>& known, std::size_t most) {
-  return Joiner(form, known, most).run();
+void join(const Form& form, std::span<const Known> known, std::size_t most, const JoinVisitor& visit) {
+  Joiner(form, known, most, visit).run();
 }
 
-bool exists_on(const Form& form, const Target& target) { return !Joiner(form, {}, 1, &target).run().empty(); }
+std::vector<Joined> join(const Form& form, std::span<const Known> known, std::size_t most) {
+  std::vector<Joined> rows;
+  join(form, known, most, [&](const Joined& row) { rows.push_back(row); });
+  return rows;
+}
+
+bool exists(const Form& form, const Wanted& wanted) {
+  const JoinVisitor none = [](const Joined&) {};
+  const auto found = [&](Sieve sieve) {
+    return Joiner(form, wanted.known, 1, none, wanted.target, sieve).run() > 0;
+  };
+  if (!wanted.documented || *wanted.documented) return found({.lax = wanted.documented.has_value()});
+  for (std::size_t table = 0; table < form.tables().size(); ++table) {
+    const bool any = std::ranges::any_of(form.tables()[table].rows, &Row::lax);
+    if (any && found({.documented_of_table = table})) return true;
+  }
+  return false;
+}
 
 bool allows(const Form& form, const Known& known, int slot, std::string_view value) {
   switch (known.state) {

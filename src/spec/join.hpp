@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -29,10 +32,19 @@ inline constexpr std::size_t kAllRows = static_cast<std::size_t>(-1);
 
 /// `known` is empty or has an entry for each slot; of more rows than `most` the first are given. Throws
 /// "spec-unbound-slot" where a row leaves a slot open.
-std::vector<Joined> join(const Form& form, const std::vector<Known>& known, std::size_t most = kAllRows);
+std::vector<Joined> join(const Form& form, std::span<const Known> known, std::size_t most = kAllRows);
 
-/// Whether any row of the form is on the target, documented or not.
-bool exists_on(const Form& form, const Target& target);
+/// The same row by row, for who keeps little of each: it is good during the call.
+using JoinVisitor = std::function<void(const Joined&)>;
+void join(const Form& form, std::span<const Known> known, std::size_t most, const JoinVisitor& visit);
+
+/// What a row of a form is looked for by.
+struct Wanted {
+  const Target* target = nullptr;       ///< it has the row
+  std::optional<bool> documented = {};  ///< the manual promises the row, or it does not
+  std::vector<Known> known = {};        ///< as of `join`
+};
+bool exists(const Form& form, const Wanted& wanted);
 
 /// Whether what is known of the slot lets it have the value.
 bool allows(const Form& form, const Known& known, int slot, std::string_view value);

@@ -2,7 +2,12 @@
 #include "spec/near.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <memory_resource>
 #include <tuple>
+#include <type_traits>
 
 #include "base/nearest.hpp"
 #include "spec/feasible.hpp"
@@ -20,7 +25,7 @@ constexpr std::size_t kPairs = 30;        // pairs of units that are let free
 constexpr std::size_t kLongestWord = 40;  // that is compared with others
 
 /// What the words say of the slots when some units may be anything.
-std::vector<Known> known_of(const Form& form, const Laid& laid, const std::vector<std::size_t>& free) {
+std::vector<Known> known_of(const Form& form, const Laid& laid, std::span<const std::size_t> free) {
   std::vector<Known> known(form.slots().size());
   const auto& units = form.opcode().units();
   const auto is_free = [&](std::size_t unit) {
@@ -39,9 +44,9 @@ std::vector<Known> known_of(const Form& form, const Laid& laid, const std::vecto
   return known;
 }
 
-/// The slots that the opcode of a row need not write, where the wrong opcode has no word for them.
-std::vector<bool> hidden_in(const Form& form, const Laid& laid, const Joined& row) {
-  std::vector<bool> hidden(row.values.size());
+/// Marks the slots that the opcode of a row need not write, where the wrong opcode has no word for them.
+void hide(const Form& form, const Laid& laid, const Joined& row, std::vector<bool>& hidden) {
+  hidden.assign(row.values.size(), false);
   const auto& units = form.opcode().units();
   for (std::size_t unit = 0; unit < units.size(); ++unit) {
     for (const int slot : units[unit].slots) {
@@ -51,36 +56,62 @@ std::vector<bool> hidden_in(const Form& form, const Laid& laid, const Joined& ro
       if (may_hide || row.spellings[at] == Spelling::implied) hidden[at] = true;
     }
   }
-  return hidden;
 }
 
 /// A row that is near, and what its opcode has in place of which words of the wrong one.
 struct Candidate {
   std::size_t form = 0;  // of those looked into
-  Joined row;
-  std::vector<bool> hidden;
+  std::span<const std::string_view> values;
+  std::span<const Spelling> spellings;
+  std::span<const Need* const> needs;
   bool elsewhere = false;
-  std::string lost, gained;
+  std::string_view lost, gained;
   std::size_t words = 0, edits = 0;  // changed: words, and characters of them
 
   auto key() const { return std::tuple(elsewhere, words, edits, gained.size()); }
 };
 
+/// Candidates, and what they are made of: each wrong opcode has up to hundreds, most of which nobody is told.
+class Candidates {
+ public:
+  const std::vector<Candidate>& all() const { return all_; }
+  void add(const Candidate& candidate) { all_.push_back(candidate); }
+
+  template <class Range>
+  auto keep(const Range& things) {
+    using Thing = std::remove_cvref_t<decltype(*std::data(things))>;
+    const std::size_t count = std::size(things);
+    auto* const kept = static_cast<Thing*>(memory_.allocate(count * sizeof(Thing), alignof(Thing)));
+    std::uninitialized_copy_n(std::data(things), count, kept);
+    return std::span<const Thing>(kept, count);
+  }
+  std::string_view keep_text(std::string_view text) {
+    const std::span<const char> kept = keep(text);
+    return {kept.data(), kept.size()};
+  }
+
+ private:
+  std::array<std::byte, 16384> room_;
+  std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
+  std::vector<Candidate> all_;
+};
+
 class Neighbourhood {
  public:
-  Neighbourhood(const Target& target, std::vector<Candidate>& out) : target_(target), out_(out) {}
+  Neighbourhood(const Target& target, Candidates& out) : target_(target), out_(out) {}
 
   void explore(std::size_t index, const Form& form, const Laid& laid) {
-    before_ = out_.size();
+    before_ = out_.all().size();
     if (!laid.left.empty() || !laid.in_order || lacks_any(form, laid)) let_free(index, form, laid, {});
     const std::size_t units = form.opcode().units().size();
-    for (std::size_t unit = 1; unit < units; ++unit) let_free(index, form, laid, {unit});
+    for (std::size_t unit = 1; unit < units; ++unit) let_free(index, form, laid, std::array{unit});
     const auto here = [](const Candidate& candidate) { return !candidate.elsewhere; };
     std::size_t tried = 0;
     for (std::size_t a = 1; a < units && tried < kPairs; ++a) {
       for (std::size_t b = a + 1; b < units && tried < kPairs; ++b, ++tried) {
-        if (std::any_of(out_.begin() + static_cast<std::ptrdiff_t>(before_), out_.end(), here)) return;
-        let_free(index, form, laid, {a, b});
+        const auto own = std::span(out_.all()).subspan(before_);
+        if (std::any_of(own.begin(), own.end(), here)) return;
+        let_free(index, form, laid, std::array{a, b});
       }
     }
   }
@@ -92,43 +123,58 @@ class Neighbourhood {
     return false;
   }
 
-  void let_free(std::size_t index, const Form& form, const Laid& laid, const std::vector<std::size_t>& free) {
-    const std::size_t room = kRows - std::min(kRows, out_.size() - before_);
+  void let_free(std::size_t index, const Form& form, const Laid& laid, std::span<const std::size_t> free) {
+    const std::size_t room = kRows - std::min(kRows, out_.all().size() - before_);
     if (room == 0) return;
-    for (Joined& row : join(form, known_of(form, laid, free), room)) {
-      if (row.lax) continue;
-      Candidate candidate{.form = index, .row = {}, .hidden = hidden_in(form, laid, row)};
-      std::size_t lost = laid.left.size(), gained = 0;
-      for (const std::string_view word : laid.left) candidate.lost += word.substr(0, kLongestWord);
-      for (std::size_t unit = 0; unit < laid.texts.size(); ++unit) {
-        const bool is_free = std::find(free.begin(), free.end(), unit) != free.end();
-        if (!is_free && !laid.lacks(form, unit)) continue;
-        const std::string before = laid.texts[unit] == nullptr ? std::string() : laid.texts[unit]->text;
-        const std::string after = text_of(form.opcode().units()[unit], row, candidate.hidden);
-        if (before == after) continue;
-        lost += before.empty() ? 0U : 1U;
-        gained += after.empty() ? 0U : 1U;
-        candidate.lost += before;
-        candidate.gained += after;
-      }
-      candidate.words = std::max(lost, gained);
-      candidate.edits = candidate.gained.empty() ? 1 : edit_distance(candidate.lost, candidate.gained);
-      candidate.elsewhere = !lowest_version(row.needs, target_);
-      candidate.row = std::move(row);
-      out_.push_back(std::move(candidate));
-    }
+    join(form, known_of(form, laid, free), room, [&](const Joined& row) {
+      if (!row.lax) add(index, form, laid, free, row);
+    });
   }
 
-  static std::string text_of(const Unit& unit, const Joined& row, const std::vector<bool>& hidden) {
+  void add(std::size_t index, const Form& form, const Laid& laid, std::span<const std::size_t> free,
+           const Joined& row) {
+    hide(form, laid, row, hidden_);
+    lost_.clear();
+    gained_.clear();
+    std::size_t lost = laid.left.size(), gained = 0;
+    for (const std::string_view word : laid.left) lost_ += word.substr(0, kLongestWord);
+    for (std::size_t unit = 0; unit < laid.texts.size(); ++unit) {
+      const bool is_free = std::find(free.begin(), free.end(), unit) != free.end();
+      if (!is_free && !laid.lacks(form, unit)) continue;
+      const std::string_view before =
+          laid.texts[unit] == nullptr ? std::string_view() : laid.texts[unit]->text;
+      write(form.opcode().units()[unit], row);
+      if (before == written_) continue;
+      lost += before.empty() ? 0U : 1U;
+      gained += written_.empty() ? 0U : 1U;
+      lost_ += before;
+      gained_ += written_;
+    }
+    out_.add({.form = index,
+              .values = out_.keep(row.values),
+              .spellings = out_.keep(row.spellings),
+              .needs = out_.keep(row.needs),
+              .elsewhere = !lowest_version(row.needs, target_),
+              .lost = out_.keep_text(lost_),
+              .gained = out_.keep_text(gained_),
+              .words = std::max(lost, gained),
+              .edits = gained_.empty() ? 1 : edit_distance(lost_, gained_)});
+  }
+
+  /// The text of a unit in the row's opcode.
+  void write(const Unit& unit, const Joined& row) {
     const bool unseen = unit.optional && std::any_of(unit.slots.begin(), unit.slots.end(), [&](int slot) {
-                          return hidden[static_cast<std::size_t>(slot)];
+                          return hidden_[static_cast<std::size_t>(slot)];
                         });
-    return unseen ? std::string() : unit.text.render(row.values);
+    written_.clear();
+    if (!unseen) unit.text.render(row.values, Template::Absent::nothing, written_);
   }
 
   const Target& target_;
-  std::vector<Candidate>& out_;
+  Candidates& out_;
   std::size_t before_ = 0;  // candidates of the forms before
+  std::vector<bool> hidden_;
+  std::string lost_, gained_, written_;
 };
 
 class Misreader {
@@ -138,15 +184,19 @@ class Misreader {
 
   Misreading run() {
     choose_forms();
-    std::vector<Candidate> candidates;
+    Candidates candidates;
     for (std::size_t i = 0; i < chosen_.size(); ++i) {
-      if (i > 0 && !candidates.empty() && chosen_[i].laid.understood < chosen_[0].laid.understood) break;
+      if (i > 0 && !candidates.all().empty() && chosen_[i].laid.understood < chosen_[0].laid.understood)
+        break;
       Neighbourhood(target_, candidates).explore(i, database_.form(*chosen_[i].form), chosen_[i].laid);
     }
-    const auto nearer = [](const Candidate& a, const Candidate& b) { return a.key() < b.key(); };
-    std::stable_sort(candidates.begin(), candidates.end(), nearer);
-    name_nearest(candidates);
-    name_exchanges(candidates);
+    std::vector<const Candidate*> sorted;
+    sorted.reserve(candidates.all().size());
+    for (const Candidate& candidate : candidates.all()) sorted.push_back(&candidate);
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const Candidate* a, const Candidate* b) { return a->key() < b->key(); });
+    name_nearest(sorted);
+    name_exchanges(sorted);
     say_why();
     return std::move(result_);
   }
@@ -173,40 +223,48 @@ class Misreader {
     chosen_.resize(std::min(chosen_.size(), kForms));
   }
 
-  void name_nearest(const std::vector<Candidate>& candidates) {
-    for (const Candidate& candidate : candidates) {
+  void name_nearest(const std::vector<const Candidate*>& candidates) {
+    for (const Candidate* const each : candidates) {
+      const Candidate& candidate = *each;
       if (result_.nearest.size() == kNearest) return;
-      const FormData& form = *chosen_[candidate.form].form;
-      std::string opcode = database_.form(form).opcode().render(candidate.row.values, candidate.hidden);
+      const FormData& data = *chosen_[candidate.form].form;
+      const Form& form = database_.form(data);
+      const Joined row{.values = {candidate.values.begin(), candidate.values.end()},
+                       .spellings = {candidate.spellings.begin(), candidate.spellings.end()},
+                       .needs = {candidate.needs.begin(), candidate.needs.end()}};
+      std::vector<bool> hidden;
+      hide(form, chosen_[candidate.form].laid, row, hidden);
+      std::string opcode = form.opcode().render(row.values, hidden);
       const auto named = [&](const NearOpcode& near) { return near.opcode == opcode; };
       if (opcode == opcode_ || std::ranges::any_of(result_.nearest, named)) continue;
       std::string needs;
-      if (candidate.elsewhere) needs = needs_of(form, candidate);
+      if (candidate.elsewhere) needs = needs_of(data, row, hidden);
       result_.nearest.push_back({.opcode = std::move(opcode), .needs = std::move(needs)});
     }
   }
 
   /// Empty where another row of the same opcode is on the target.
-  std::string needs_of(const FormData& form, const Candidate& candidate) const {
+  std::string needs_of(const FormData& form, const Joined& row, const std::vector<bool>& hidden) const {
     std::string needs;
     database_.with(form, [&](FormVariants& variants) {
-      const std::vector<Variant>& same = variants.of(candidate.row, candidate.hidden);
+      const std::vector<Variant>& same = variants.of(row, hidden);
       if (!same.empty() && !same.front().since(target_)) needs = where_legal(same.front());
     });
     return needs;
   }
 
   /// Of the form that understands most: by the word that is lost, what it could be.
-  void name_exchanges(const std::vector<Candidate>& candidates) {
-    if (!candidates.empty() && candidates.front().words == 0) return;  // only the order is wrong
-    for (const Candidate& candidate : candidates) {
+  void name_exchanges(const std::vector<const Candidate*>& candidates) {
+    if (!candidates.empty() && candidates.front()->words == 0) return;  // only the order is wrong
+    for (const Candidate* const each : candidates) {
+      const Candidate& candidate = *each;
       if (candidate.elsewhere || candidate.form != 0 || candidate.words != 1) continue;
       auto exchange = std::find_if(result_.legal.begin(), result_.legal.end(),
                                    [&](const Exchange& known) { return known.from == candidate.lost; });
       if (exchange == result_.legal.end())
-        exchange = result_.legal.insert(result_.legal.end(), {.from = candidate.lost, .to = {}});
+        exchange = result_.legal.insert(result_.legal.end(), {.from = std::string(candidate.lost), .to = {}});
       if (std::find(exchange->to.begin(), exchange->to.end(), candidate.gained) == exchange->to.end())
-        exchange->to.push_back(candidate.gained);
+        exchange->to.emplace_back(candidate.gained);
     }
   }
 
@@ -244,7 +302,8 @@ class Misreader {
   /// Of the words that opcodes of the mnemonic have, the one most like the unknown one.
   std::string nearest_known_word() const {
     const std::string_view word = result_.word.substr(0, kLongestWord);
-    std::string best;
+    const Edits edits_of(word);
+    std::string_view best;
     std::size_t least = 2 * kLongestWord;
     for (const FormData* data : database_.with_mnemonic(mnemonic_of(opcode_))) {
       for (const Unit& unit : database_.form(*data).opcode().units()) {
@@ -252,14 +311,14 @@ class Misreader {
           const std::size_t longer = std::max(word.size(), text.text.size());
           const std::size_t shorter = std::min(word.size(), text.text.size());
           if (text.text.front() != '.' || longer - shorter >= least) continue;  // as many edits at least
-          const std::size_t edits = text.text == word ? 0 : edit_distance(word, text.text);
+          const std::size_t edits = edits_of.to(text.text);
           if (edits >= least) continue;
           least = edits;
           best = text.text;
         }
       }
     }
-    return best;
+    return std::string(best);
   }
 
   void say_table(const Form& form, const Laid& laid, const Table& table) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/json_depth.hpp"
 #include "spec/spec_error.hpp"
 #include "target/target_table.hpp"
 
@@ -235,7 +236,7 @@ void Reader::read_words(const Json& json, ReadSpecs& into) {
 }
 
 void Reader::read_targets(const Json& json, ReadSpecs& into) {
-  expect_fields(json, "the file", {"doc", "ptx", "chips", "rates", "targets"});
+  expect_fields(json, "the file", {"doc", "ptx", "chips", "launch", "rates", "mma", "targets"});
   const auto list = [&](const char* field) {
     const auto rows =
         json.contains(field) ? lines(json[field], quote(field)) : std::span<const std::string_view>{};
@@ -244,7 +245,10 @@ void Reader::read_targets(const Json& json, ReadSpecs& into) {
   for (const TargetInfo& info : target::read_targets({.chips = list("chips"), .targets = list("targets")})) {
     into.targets.push_back(info);
   }
-  target::read_rates(list("rates"));  // those compiled in are what counts
+  // Of these the ones that are compiled in count.
+  target::read_rates(list("rates"));
+  target::read_mma(list("mma"));
+  if (json.contains("launch")) target::read_launch_limits(list("launch"));
   for (const std::string_view version : list("ptx")) into.versions.push_back(parse_version(version));
 }
 
@@ -262,15 +266,25 @@ void Reader::read(const Json& json, ReadSpecs& into) {
   read_forms(json, into);
 }
 
+/// What is wrong with a text that is no JSON, and where.
+std::string not_json(std::string_view text) {
+  std::size_t at = text.size();
+  try {
+    [[maybe_unused]] const Json json = Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    at = std::min(error.byte, text.size());
+  } catch (const Json::exception&) {  // a number beyond all range, a character that is none
+  }
+  const std::string_view before = text.substr(0, at);
+  return "is no JSON: it cannot be read on from line " + std::to_string(1 + std::ranges::count(before, '\n'));
+}
+
 }  // namespace
 
 void read_text(std::string_view text, std::string_view name, Arena& arena, ReadSpecs& into) {
-  Json json;
-  try {
-    json = Json::parse(text);
-  } catch (const nlohmann::json::exception& error) {
-    fail("spec-json", {.file = name, .form = {}}, std::string("is no JSON: ") + error.what());
-  }
+  if (is_nested_too_deeply(text)) fail("spec-json", {.file = name, .form = {}}, "is nested too deeply");
+  const Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded()) fail("spec-json", {.file = name, .form = {}}, not_json(text));
   Reader(name, arena).read(json, into);
 }
 

@@ -55,6 +55,7 @@ struct RowReader {
     if (cell == row.end()) fail(line, "the table lacks the column '" + std::string(column) + "'");
     return cell->second;
   }
+  bool has(std::string_view column) const { return row.contains(column); }
   int number(std::string_view column) const {
     const std::string_view digits = text(column);
     int value = 0;
@@ -64,6 +65,8 @@ struct RowReader {
     }
     return value;
   }
+  /// 0 for "-".
+  int number_if_any(std::string_view column) const { return text(column) == "-" ? 0 : number(column); }
 };
 
 std::map<int, TargetInfo> read_chips(std::span<const std::string_view> lines) {
@@ -80,6 +83,7 @@ std::map<int, TargetInfo> read_chips(std::span<const std::string_view> lines) {
     info.registers_per_sm = read.number("registers_per_sm");
     info.mma_fraction_bits = read.number("mma_fraction_bits");
     info.mma_halves = read.text("mma_halves") == "yes";
+    if (read.has("cluster_blocks")) info.cluster_blocks = read.number("cluster_blocks");
     if (!chips.emplace(info.number, info).second) fail(line, "the chip stands there twice");
   }
   return chips;
@@ -107,6 +111,7 @@ std::vector<TargetInfo> read_targets(const TableText& text) {
     info.name = name;
     info.suffix = suffix;
     info.since = parse_version(read.text("since"));
+    info.shared_static = read.has("shared_static") ? read.number("shared_static") : info.shared_per_block;
     result.push_back(info);
   }
   return result;
@@ -129,6 +134,19 @@ std::vector<ChipRates> read_rates(std::span<const std::string_view> lines) {
   return result;
 }
 
+LaunchLimits read_launch_limits(std::span<const std::string_view> lines) {
+  const auto read_rows = rows(lines);
+  if (read_rows.size() != 1) fail(lines.empty() ? "" : lines.front(), "the table 'launch' has one row");
+  const RowReader read{read_rows.front().first, read_rows.front().second};
+  const auto number = [&](std::string_view column) {
+    return static_cast<std::uint32_t>(read.number(column));
+  };
+  return {.grid = {number("grid_x"), number("grid_y"), number("grid_z")},
+          .block = {number("block_x"), number("block_y"), number("block_z")},
+          .threads = number("threads"),
+          .cluster_portable = number("cluster_portable")};
+}
+
 int ChipRates::operations(std::string_view unit) const {
   const std::pair<std::string_view, int> units[] = {{"f64", f64}, {"f32", f32}, {"tf32", tf32},
                                                     {"f16", f16}, {"b8", b8},   {"b4", b4}};
@@ -136,6 +154,28 @@ int ChipRates::operations(std::string_view unit) const {
     if (name == unit) return rate;
   }
   return 0;
+}
+
+std::vector<ChipMma> read_mma(std::span<const std::string_view> lines) {
+  std::vector<ChipMma> result;
+  for (const auto& [line, row] : rows(lines)) {
+    const RowReader read{line, row};
+    const int chip = read.number("chip");
+    if (!result.empty() && chip <= result.back().chip) fail(line, "the chips must ascend");
+    result.push_back({.chip = chip,
+                      .least_f32 = read.number("least_f32"),
+                      .least_f16 = read.number("least_f16"),
+                      .fp8_bits = read.number_if_any("fp8_bits"),
+                      .fp4_bits = read.number_if_any("fp4_bits"),
+                      .fp4_least = read.number_if_any("fp4_least")});
+  }
+  return result;
+}
+
+const ChipMma& mma_of(int chip) {
+  const std::span<const ChipMma> all = compiled_mma();
+  const auto after = std::ranges::upper_bound(all, chip, {}, &ChipMma::chip);
+  return after == all.begin() ? all.front() : *(after - 1);
 }
 
 const ChipRates* rates_of(int chip) {

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "ptxloom/target.hpp"
+#include "target/launch_limits.hpp"
+#include "target/mma.hpp"
 #include "target/rates.hpp"
 
 // The model of specs/targets.json: a row of "targets" joined with the row of its chip. One function makes the
@@ -26,8 +28,15 @@ std::vector<TargetInfo> read_targets(const TableText& text);
 std::span<const TargetInfo> compiled_targets();
 std::span<const Version> compiled_versions();
 std::span<const ChipRates> compiled_rates();
+std::span<const ChipMma> compiled_mma();
+const LaunchLimits& compiled_launch_limits();
 
 /// The rows of "rates". Throws as read_targets does.
 std::vector<ChipRates> read_rates(std::span<const std::string_view> lines);
+/// The one row of "launch". Throws as read_targets does.
+LaunchLimits read_launch_limits(std::span<const std::string_view> lines);
+
+/// The rows of "mma", by ascending chip. Throws as read_targets does.
+std::vector<ChipMma> read_mma(std::span<const std::string_view> lines);
 
 }  // namespace ptxloom::target

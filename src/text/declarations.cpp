@@ -5,11 +5,15 @@
 #include <array>
 #include <utility>
 
+#include "ir/storage.hpp"
 #include "text/constant.hpp"
 #include "text/initial.hpp"
 
 namespace ptxloom::text {
 namespace {
+
+using ir::is_opaque;
+using ir::kDeclarable;
 
 constexpr std::array<std::pair<std::string_view, ir::Space>, 5> kSpaces{{{".global", ir::Space::global},
                                                                          {".shared", ir::Space::shared},
@@ -23,12 +27,6 @@ constexpr std::array<std::pair<std::string_view, ir::Linkage>, 4> kLinkages{
      {".common", ir::Linkage::common}}};
 constexpr std::size_t kMostDimensions = 32;                 // initial values nest as deep
 constexpr std::uint64_t kLargest = std::uint64_t{1} << 40;  // bytes of a variable
-
-// The fundamental types (PTX ISA, "Types") and the opaque ones; all others are only types of instructions.
-constexpr std::array kDeclarable{b8,  b16, b32, b64,   b128, u8,  u16,  u32,    u64,        s8,     s16,
-                                 s32, s64, f16, f16x2, f32,  f64, pred, texref, samplerref, surfref};
-
-bool is_opaque(const Type& type) { return type == texref || type == samplerref || type == surfref; }
 
 // `.v2 .f32` or `.f32`.
 struct VectorType {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <future>
 
+#include "base/reason.hpp"
 #include "tune/helpers.hpp"
 #include "tune/statistics.hpp"
 
@@ -31,7 +32,7 @@ Reading time_common(Measurer& measurer, const Rival& common, std::chrono::durati
   } catch (const Error& error) {
     return {.problem = error.diagnostics().front()};
   } catch (const std::exception& error) {
-    return {.problem = Diagnostic{.code = "device-lost", .message = error.what(), .hint = {}}};
+    return {.problem = Diagnostic{.code = "device-lost", .message = reason_of(error), .hint = {}}};
   }
 }
 

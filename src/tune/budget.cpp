@@ -10,7 +10,7 @@ namespace ptxloom {
 Budget parse_budget(std::string_view text) {
   const auto bad = [&] {
     return Error(ErrorKind::usage, "bad-budget", fmt::format("'{}' is no budget", text),
-                 "give seconds (30) or a number of evaluations (200evals)");
+                 "give seconds (30) or a number of evaluations (200evals), more than 0 and at most 1e9");
   };
   const bool evaluations = text.ends_with("evals");
   const std::string_view number = evaluations ? text.substr(0, text.size() - 5) : text;

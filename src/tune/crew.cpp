@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/reason.hpp"
+
 namespace ptxloom::tune {
 namespace {
 
@@ -19,7 +21,7 @@ void measure(Measurer& measurer, const Rival* new_rival, Tried& tried) {
   } catch (const Error& error) {
     tried.lost = error.diagnostics().front();
   } catch (const std::exception& error) {
-    tried.lost = Diagnostic{.code = "device-lost", .message = error.what(), .hint = {}};
+    tried.lost = Diagnostic{.code = "device-lost", .message = reason_of(error), .hint = {}};
   }
 }
 

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/hash.hpp"
+#include "base/reason.hpp"
 
 namespace ptxloom::tune {
 namespace {
@@ -80,7 +81,7 @@ struct Feeder::State {
     } catch (const Error& error) {
       made.problem = error.diagnostics().front();
     } catch (const std::exception& error) {
-      made.problem = Diagnostic{.code = "candidate-failed", .message = error.what()};
+      made.problem = Diagnostic{.code = "candidate-failed", .message = reason_of(error)};
     }
   }
 

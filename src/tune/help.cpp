@@ -127,8 +127,8 @@ std::optional<std::string> help(const Target& target, const Maker& make, const L
                                 std::span<const Share> left_out) {
   try {
     return Help(target, make, linker, measurers, options).run(left_out);
-  } catch (const nlohmann::json::exception& error) {
-    throw_nonsense(error.what());
+  } catch (const nlohmann::json::exception&) {
+    throw_nonsense("it lacks what it must have");
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/reason.hpp"
 #include "tune/statistics.hpp"
 #include "tune/wire.hpp"
 
@@ -213,7 +214,7 @@ Tried Helpers::read_tried(Helper& helper, const Message& message) {
     tried.made.candidate.link.target = target_;
     tried.made.candidate.cubin = message.body;
   } catch (const std::exception& error) {
-    tried.made.problem = Diagnostic{.code = "candidate-failed", .message = error.what(), .hint = {}};
+    tried.made.problem = Diagnostic{.code = "candidate-failed", .message = reason_of(error), .hint = {}};
   }
   return tried;
 }

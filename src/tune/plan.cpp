@@ -72,10 +72,12 @@ void fill_floats(HostTensor& tensor, std::uint64_t key) {
 }  // namespace
 
 std::uint64_t TensorPlan::elements() const {
+  constexpr std::uint64_t kMost = std::uint64_t{1}
+                                  << 56;  // so that their bytes, and sums of those, are numbers
   std::uint64_t count = 1;
   for (const std::uint64_t extent : shape) {
-    if (extent != 0 && count > std::numeric_limits<std::uint64_t>::max() / extent) {
-      throw Error(ErrorKind::usage, "too-large", fmt::format("tensor {} has more than 2^64 elements", name),
+    if (extent != 0 && count > kMost / extent) {
+      throw Error(ErrorKind::usage, "too-large", fmt::format("tensor {} has more than 2^56 elements", name),
                   "use smaller sizes");
     }
     count *= extent;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "base/json_depth.hpp"
 #include "ptxloom/record.hpp"
 
 namespace ptxloom {
@@ -18,35 +22,82 @@ nlohmann::ordered_json resources_to_json(const Resources& resources) {
           {"spill_loads", resources.spill_loads}};
 }
 
+[[noreturn]] void refuse(const std::string& why) {
+  throw Error(ErrorKind::usage, "bad-record", "this is no tuning record: " + why,
+              "a record is one JSON object a line, as ptxloom tune writes it");
+}
+
+/// A member that must be there and of this kind.
+const nlohmann::json& member(const nlohmann::json& object, const char* name,
+                             bool (nlohmann::json::*is_kind)() const noexcept, const char* kind) {
+  const auto found = object.find(name);
+  if (found == object.end()) refuse(fmt::format("it lacks \"{}\"", name));
+  if (!((*found).*is_kind)()) refuse(fmt::format("\"{}\" is no {}", name, kind));
+  return *found;
+}
+
+std::string text(const nlohmann::json& object, const char* name) {
+  return member(object, name, &nlohmann::json::is_string, "string").get<std::string>();
+}
+
+template <typename T>
+T count(const nlohmann::json& object, const char* name) {
+  const auto& value = member(object, name, &nlohmann::json::is_number_unsigned, "integer from 0 up");
+  const auto number = value.get<std::uint64_t>();
+  if (!std::in_range<T>(number)) refuse(fmt::format("\"{}\" is too large: {}", name, number));
+  return static_cast<T>(number);
+}
+
+double number(const nlohmann::json& object, const char* name) {
+  return member(object, name, &nlohmann::json::is_number, "number").get<double>();
+}
+
+Settings settings(const nlohmann::json& object, const char* name) {
+  Settings settings;
+  for (const auto& [word, value] : member(object, name, &nlohmann::json::is_object, "object").items()) {
+    if (!value.is_string()) refuse(fmt::format("\"{}\" of \"{}\" is no string", word, name));
+    settings[word] = value.get<std::string>();
+  }
+  return settings;
+}
+
 Resources resources_from_json(const nlohmann::json& json) {
-  return {.registers = json.at("registers"),
-          .stack = json.at("stack"),
-          .spill_stores = json.at("spill_stores"),
-          .spill_loads = json.at("spill_loads"),
-          .shared = json.at("shared")};
+  return {.registers = count<int>(json, "registers"),
+          .stack = count<int>(json, "stack"),
+          .spill_stores = count<int>(json, "spill_stores"),
+          .spill_loads = count<int>(json, "spill_loads"),
+          .shared = count<int>(json, "shared")};
 }
 
 Record read(const nlohmann::json& json) {
-  if (const int schema = json.at("schema"); schema != kSchema) {
+  if (!json.is_object()) refuse("it is no JSON object");
+  if (const int schema = count<int>(json, "schema"); schema != kSchema) {
     throw Error(ErrorKind::usage, "bad-record",
                 fmt::format("a record of schema {}; this version reads {}", schema, kSchema),
                 "read it with the version that wrote it");
   }
-  const nlohmann::json& device = json.at("device");
-  Record record{.device = {.name = device.at("name"),
-                           .sm = device.at("sm"),
-                           .sms = device.at("sms"),
-                           .memory_mhz = device.at("memory_mhz")},
-                .kernel_template = json.at("template"),
-                .problem = json.at("problem").get<Settings>(),
-                .config = json.at("config").get<Settings>(),
-                .time_us = json.at("time_us"),
-                .spread = json.at("spread"),
-                .library = json.at("library"),
-                .linker = json.at("linker"),
-                .flags = json.at("flags"),
-                .evaluations = json.at("evaluations")};
-  if (!json.at("resources").is_null()) record.resources = resources_from_json(json.at("resources"));
+  const nlohmann::json& device = member(json, "device", &nlohmann::json::is_object, "object");
+  Record record{.device = {.name = text(device, "name"),
+                           .sm = text(device, "sm"),
+                           .sms = count<int>(device, "sms"),
+                           .memory_mhz = count<int>(device, "memory_mhz")},
+                .kernel_template = text(json, "template"),
+                .problem = settings(json, "problem"),
+                .config = settings(json, "config"),
+                .time_us = number(json, "time_us"),
+                .spread = number(json, "spread"),
+                .library = text(json, "library"),
+                .linker = text(json, "linker"),
+                .flags = text(json, "flags"),
+                .evaluations = count<std::uint64_t>(json, "evaluations")};
+  // A time of nothing would stand before all others for good.
+  if (!(record.time_us > 0)) refuse(fmt::format("a kernel cannot take {} us", record.time_us));
+  if (!(record.spread >= 0)) refuse(fmt::format("a spread cannot be {}", record.spread));
+  if (const auto resources = json.find("resources"); resources != json.end() && resources->is_object())
+    record.resources = resources_from_json(*resources);
+  if (json.contains("made")) record.made = text(json, "made");
+  if (json.contains("provisional"))
+    record.provisional = member(json, "provisional", &nlohmann::json::is_boolean, "boolean").get<bool>();
   return record;
 }
 
@@ -78,16 +129,23 @@ std::string to_json(const Record& record) {
   json["flags"] = record.flags;
   json["resources"] = record.resources ? resources_to_json(*record.resources) : nullptr;
   json["evaluations"] = record.evaluations;
-  return json.dump();
+  if (record.provisional) json["provisional"] = true;
+  if (!record.made.empty()) json["made"] = record.made;
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::string record_time() {
+  const auto now = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+  const auto second = std::chrono::floor<std::chrono::seconds>(now);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(second)),
+                     (now - second).count());
 }
 
 Record record_from_json(std::string_view line) {
-  try {
-    return read(nlohmann::json::parse(line));
-  } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorKind::usage, "bad-record", fmt::format("this is no tuning record: {}", error.what()),
-                "a record is one JSON object a line, as ptxloom tune writes it");
-  }
+  if (is_nested_too_deeply(line)) refuse("it is nested too deeply");
+  const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
+  if (json.is_discarded()) refuse("it is no JSON");
+  return read(json);
 }
 
 }  // namespace ptxloom

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fcntl.h>
@@ -13,6 +14,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -25,20 +27,39 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The records of a file; what cannot be read is said and passed over.
-std::vector<Record> read_records(const fs::path& file, const Log& log) {
-  std::vector<Record> records;
+/// One line of a records file.
+struct Line {
+  std::string text;
+  std::optional<Record> record = {};
+  std::string why_none = {};  ///< where it holds no record
+};
+
+std::vector<Line> read_lines(const fs::path& file) {
+  std::vector<Line> lines;
   const std::string content = read_file(file);
   std::string_view rest = content;
   for (int number = 1; !rest.empty(); ++number) {
-    const std::string_view text = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(text.size() + 1, rest.size()));
-    if (text.empty()) continue;
+    Line line{.text = std::string(rest.substr(0, rest.find('\n')))};
+    rest.remove_prefix(std::min(line.text.size() + 1, rest.size()));
+    if (line.text.empty()) continue;
     try {
-      records.push_back(record_from_json(text));
+      line.record = record_from_json(line.text);
     } catch (const Error& error) {
-      log(LogLevel::warning, fmt::format("{}:{}: passed over: {}", file.string(), number, error.what()));
+      line.why_none = fmt::format("{}:{}: {}", file.string(), number, error.diagnostics().front().message);
     }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+/// The records; lines that hold none are said and passed over.
+std::vector<Record> records_of(std::vector<Line> lines, const Log& log) {
+  std::vector<Record> records;
+  for (Line& line : lines) {
+    if (line.record)
+      records.push_back(std::move(*line.record));
+    else
+      log(LogLevel::warning, fmt::format("passed over: {}", line.why_none));
   }
   return records;
 }
@@ -50,6 +71,36 @@ std::string key_of(const Record& record) {
                                 device.memory_mhz, record.kernel_template, record.library);
   for (const auto& [name, value] : record.problem) key += fmt::format("\n{}={}", name, value);
   return key;
+}
+
+bool stands_for(const Record& completed, const Record& other) {
+  return !completed.provisional && other.provisional && completed.made >= other.made;
+}
+
+/// Leaves out the provisional records that a search completed since stands for.
+void settle(std::vector<Record>& records) {
+  std::map<std::string, Record> completed;  // the last of each key
+  for (const Record& record : records) {
+    if (record.provisional) continue;
+    Record& last = completed.try_emplace(key_of(record), record).first->second;
+    if (record.made > last.made) last = record;
+  }
+  std::erase_if(records, [&](const Record& record) {
+    const auto last = completed.find(key_of(record));
+    return last != completed.end() && stands_for(last->second, record);
+  });
+}
+
+/// Does a new record take the place of one of its task? Of a search under way the better does, and a
+/// completed one's of whatever was found half-way before.
+bool replaces(const Record& record, const Record& old) {
+  return old.provisional && (record.provisional ? record.time_us <= old.time_us : record.made >= old.made);
+}
+
+/// Is a record of its task no worse? What was found half-way makes no completed search needless.
+bool is_as_good(const Record& other, const Record& record) {
+  if (record.provisional && stands_for(other, record)) return true;
+  return other.time_us <= record.time_us && (record.provisional || !other.provisional);
 }
 
 std::optional<double> number_of(const std::string& text) {
@@ -78,10 +129,44 @@ double distance(const Settings& a, const Settings& b) {
               "name a folder you can write to in PTXLOOM_RECORDS");
 }
 
+void make_folder(const fs::path& folder) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed) refuse(folder, failed.message());
+}
+
+/// The file that records of a device are appended to, and made where it is not there.
+FileDescriptor open_file(const fs::path& folder, const fs::path& file) {
+  make_folder(folder);
+  FileDescriptor out(::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!out) refuse(file, std::generic_category().message(errno));
+  return out;
+}
+
+/// The same, for this writer alone. One that waits may find that the file was replaced meanwhile.
+FileDescriptor open_locked(const fs::path& folder, const fs::path& file) {
+  for (;;) {
+    FileDescriptor out = open_file(folder, file);
+    struct stat locked = {}, named = {};
+    if (::flock(out.get(), LOCK_EX) != 0 || ::fstat(out.get(), &locked) != 0)
+      refuse(file, std::generic_category().message(errno));
+    if (::stat(file.c_str(), &named) == 0 && named.st_ino == locked.st_ino && named.st_dev == locked.st_dev)
+      return out;
+  }
+}
+
 bool ends_in_newline(int file) {
   const off_t size = ::lseek(file, 0, SEEK_END);
   char last = '\n';
   return size <= 0 || (::pread(file, &last, 1, size - 1) == 1 && last == '\n');
+}
+
+void append(const FileDescriptor& out, const fs::path& file, const Record& record) {
+  // A writer that was killed may have left half a line.
+  std::string line = to_json(record) + '\n';
+  if (!ends_in_newline(out.get())) line.insert(line.begin(), '\n');
+  if (!write_all(out.get(), line) || ::fdatasync(out.get()) != 0)
+    refuse(file, std::generic_category().message(errno));
 }
 
 std::string host_name() {
@@ -95,6 +180,21 @@ std::string file_name(const DeviceKey& device) {
   const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '.'; };
   std::ranges::replace_if(name, [&](char c) { return !plain(static_cast<unsigned char>(c)); }, '_');
   return name + ".jsonl";
+}
+
+std::vector<Record> read_folder(const fs::path& folder, const Log& log) {
+  std::vector<Record> records;
+  std::error_code failed;  // no folder is no records
+  fs::directory_iterator entry(folder, failed);
+  for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
+    if (entry->path().extension() != ".jsonl") continue;
+    try {
+      for (Record& record : records_of(read_lines(entry->path()), log)) records.push_back(std::move(record));
+    } catch (const Error& error) {
+      log(LogLevel::warning, error.what());
+    }
+  }
+  return records;
 }
 
 fs::path default_folder() {
@@ -116,16 +216,8 @@ Records::Records(std::filesystem::path folder, Log log) : folder_(std::move(fold
 Records Records::from_environment(Log log) { return Records(default_folder(), std::move(log)); }
 
 std::vector<Record> Records::all() const {
-  std::vector<Record> records;
-  std::error_code none;  // no folder is no records
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder_, none)) {
-    if (entry.path().extension() != ".jsonl") continue;
-    try {
-      for (Record& record : read_records(entry.path(), log_)) records.push_back(std::move(record));
-    } catch (const Error& error) {
-      log_(LogLevel::warning, error.what());
-    }
-  }
+  std::vector<Record> records = read_folder(folder_, log_);
+  settle(records);
   std::ranges::stable_sort(records, {}, &Record::time_us);
   std::set<std::string> seen;
   std::erase_if(records, [&](const Record& record) { return !seen.insert(key_of(record)).second; });
@@ -170,27 +262,47 @@ std::optional<Record> Records::nearest(const DeviceKey& device, std::string_view
 }
 
 void Records::add(const Record& record) const {
-  std::error_code failed;
-  fs::create_directories(folder_, failed);
-  if (failed) refuse(folder_, failed.message());
   const fs::path file = folder_ / file_name(record.device);
-  const FileDescriptor out(::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-  if (!out || ::flock(out.get(), LOCK_EX) != 0) refuse(file, std::generic_category().message(errno));
-  const std::vector<Record> there = read_records(file, log_);
-  const std::string key = key_of(record);
-  const auto as_fast = [&](const Record& other) {
-    return key_of(other) == key && other.time_us <= record.time_us;
-  };
-  if (std::ranges::any_of(there, as_fast)) return;
-  // A writer that was killed may have left half a line.
-  std::string line = to_json(record) + '\n';
-  if (!ends_in_newline(out.get())) line.insert(line.begin(), '\n');
-  if (!write_all(out.get(), line) || ::fdatasync(out.get()) != 0)
-    refuse(file, std::generic_category().message(errno));
+  const FileDescriptor out = open_locked(folder_, file);
+  const auto of_this_task = [key = key_of(record)](const Record& other) { return key_of(other) == key; };
+  std::vector<Line> lines = read_lines(file);
+  const std::size_t replaced = std::erase_if(lines, [&](const Line& line) {
+    return line.record && of_this_task(*line.record) && replaces(record, *line.record);
+  });
+  const bool better = std::ranges::none_of(lines, [&](const Line& line) {
+    return line.record && of_this_task(*line.record) && is_as_good(*line.record, record);
+  });
+  // Files of other hosts are theirs to change: a line here stands for what they hold.
+  std::vector<Record> everywhere = read_folder(folder_, {});
+  settle(everywhere);
+  const bool stands_for_others = std::ranges::any_of(
+      everywhere, [&](const Record& other) { return of_this_task(other) && stands_for(record, other); });
+  if (replaced > 0) {
+    std::string content;
+    for (const Line& line : lines) content += line.text + '\n';
+    write_file(file, better ? content + to_json(record) + '\n' : content);
+  } else if (better || stands_for_others) {
+    append(out, file, record);
+  }
+}
+
+void Records::check_writable(const DeviceKey& device) const {
+  make_folder(folder_);
+  const fs::path file = folder_ / file_name(device);
+  try {
+    ptxloom::check_writable(file);
+  } catch (const Error& error) {
+    refuse(file, error.diagnostics().front().message);
+  }
 }
 
 std::size_t Records::merge(const std::filesystem::path& file) const {
-  const std::vector<Record> records = read_records(file, log_);
+  std::vector<Line> lines = read_lines(file);
+  if (!lines.empty() && std::ranges::none_of(lines, [](const Line& line) { return line.record.has_value(); }))
+    throw Error(ErrorKind::usage, "bad-record",
+                fmt::format("{} holds no tuning record: {}", file.string(), lines.front().why_none),
+                "name a file that ptxloom tune wrote: one JSON object a line, as in docs/json/record.json");
+  const std::vector<Record> records = records_of(std::move(lines), log_);
   for (const Record& record : records) add(record);
   return records.size();
 }

@@ -216,6 +216,7 @@ class Search {
                       .config = std::move(made.config),
                       .code = std::move(made.candidate)});
     if (!best) return;
+    if (options_.improved) options_.improved(measurement, result_.evaluations);
     const auto rival = std::make_shared<const Rival>(Rival{.config = finalists_.best()->config,
                                                            .code = finalists_.best()->code,
                                                            .time_us = finalists_.best()->time_us});

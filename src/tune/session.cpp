@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/reason.hpp"
+
 namespace ptxloom::tune {
 namespace {
 
@@ -120,7 +122,7 @@ Reading Session::attempt(const std::function<void(Reading&)>& take, bool& lost) 
     lost = !bench_.alive(error);
   } catch (const std::exception& error) {
     reading = {};
-    reading.problem = Diagnostic{.code = "candidate-failed", .message = error.what()};
+    reading.problem = Diagnostic{.code = "candidate-failed", .message = reason_of(error)};
   }
   reading.busy_us = bench_.busy_us();
   return reading;

@@ -12,6 +12,8 @@
 #include <string>
 #include <thread>
 
+#include "base/reason.hpp"
+#include "base/standard_streams.hpp"
 #include "tune/process.hpp"
 #include "tune/session.hpp"
 #include "tune/wire.hpp"
@@ -51,8 +53,9 @@ class Worker {
                        {"kind", static_cast<int>(error.kind())}};
         lost_ = bench_ == nullptr || !bench_->alive(error);
       } catch (const std::exception& error) {
-        answer.head = {{"problem", tune::to_json(Diagnostic{.code = "bad-task", .message = error.what()})},
-                       {"kind", static_cast<int>(ErrorKind::usage)}};
+        answer.head = {
+            {"problem", tune::to_json(Diagnostic{.code = "bad-task", .message = reason_of(error)})},
+            {"kind", static_cast<int>(ErrorKind::usage)}};
       }
       if (lost_) answer.head["lost"] = true;
       if (!channel_.send(answer)) return;
@@ -107,6 +110,7 @@ int main(int argc, char** argv) {
     std::fputs("ptxloom-worker is started by ptxloom's tuner\n", stderr);
     return 2;
   }
+  ptxloom::fill_closed_streams();
   // An endless kernel keeps this thread from noticing that nobody is there any more. (PR_SET_PDEATHSIG would
   // not do: it tells of the end of the thread that has started this, and tuners have several.)
   std::thread([] {
@@ -120,7 +124,7 @@ int main(int argc, char** argv) {
                             ptxloom::tune::Channel(ptxloom::FileDescriptor(ptxloom::tune::kSocketFd)))
         .serve();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "ptxloom-worker: %s\n", error.what());
+    std::fprintf(stderr, "ptxloom-worker: %s\n", ptxloom::reason_of(error).c_str());
     return 1;
   }
   // The driver would wait for a kernel that never ends.

@@ -15,8 +15,7 @@ std::uint64_t address_of(const GemmOperands& operands, std::string_view tensor) 
                                                                    {"scale_b", operands.scale_b},
                                                                    {"scale_d", operands.scale_d},
                                                                    {"group_rows", operands.group_rows},
-                                                                   {"group_of_rows", operands.group_of_rows},
-                                                                   {kWorkspace, operands.workspace}};
+                                                                   {"group_of_rows", operands.group_of_rows}};
   for (const auto& [name, address] : all)
     if (name == tensor) return address.value();
   return 0;
@@ -28,19 +27,26 @@ Gemm::Gemm(Context context, Specialised kernel)
     : context_(std::move(context)),
       kernel_(std::move(kernel)),
       areas_(std::make_shared<const std::vector<gemm_kernel::Area>>(
-          gemm_kernel::areas(kernel_.problem, kernel_.config, kernel_.tensors))) {
-  if (workspace_bytes() == 0) return;
-  Buffer workspace = context_.alloc(workspace_bytes());
-  workspace.fill(std::byte{0});
-  workspace_ = std::make_shared<const Buffer>(std::move(workspace));
-}
+          gemm_kernel::areas(kernel_.problem, kernel_.config, kernel_.tensors))),
+      workspaces_(context_, workspace_bytes()) {}
 
 void Gemm::launch(CUstream_st* stream, const GemmOperands& operands) const {
-  const auto address = [&](std::string_view tensor) {
-    if (tensor != kWorkspace || operands.workspace.value() != 0) return address_of(operands, tensor);
-    return workspace_->address();
-  };
+  const auto address = [&](std::string_view tensor) { return address_of(operands, tensor); };
   gemm_kernel::check_operands(*areas_, address);
+  const std::uint64_t given = operands.workspace.value();
+  if (workspace_bytes() == 0) return launch_with(0, stream, operands);
+  if (given == 0) {
+    workspaces_.with(stream, [&](std::uint64_t own) { launch_with(own, stream, operands); });
+    return;
+  }
+  gemm_kernel::check_workspace(*areas_, address, given, workspace_bytes());
+  launch_with(given, stream, operands);
+}
+
+void Gemm::launch_with(std::uint64_t workspace, CUstream_st* stream, const GemmOperands& operands) const {
+  const auto address = [&](std::string_view tensor) {
+    return tensor == kWorkspace ? workspace : address_of(operands, tensor);
+  };
   const auto encode = [&](const TensorMap& map) { return context_.encode(map); };
   kernel_.kernel.launch(stream, launch_config_of(kernel_.launch, context_.device().sms),
                         LaunchArguments(kernel_.launch, address, encode));

@@ -16,6 +16,7 @@ constexpr std::uint64_t kElementsOfLane = 4;
 constexpr std::uint64_t kPackedWord = 4;
 // At which what tensor copies read begins.
 constexpr std::uint64_t kCopiedVector = 16;
+constexpr std::uint64_t kWorkspaceAlignment = 256;
 
 std::uint64_t row_length(const Settings& problem, std::string_view name) {
   const auto size = [&](const char* word) { return std::stoull(problem.at(word)); };
@@ -113,6 +114,23 @@ void check_operands(const std::vector<Area>& areas,
     if (area.name == "c" && begin == result && same_place(area, d)) continue;
     throw Error(ErrorKind::usage, "overlapping-operands", fmt::format("{} and d overlap", area.name),
                 "only c may be in the place of d, with the same type, leading dimension and stride");
+  }
+}
+
+void check_workspace(const std::vector<Area>& areas,
+                     const std::function<std::uint64_t(std::string_view)>& address, std::uint64_t workspace,
+                     std::uint64_t bytes) {
+  if (workspace % kWorkspaceAlignment != 0)
+    throw Error(
+        ErrorKind::usage, "misaligned-operand",
+        fmt::format("the workspace lies at {:#x}, no multiple of {} bytes", workspace, kWorkspaceAlignment),
+        "memory as an allocation gives it begins at such a multiple");
+  const Area whole{"workspace", 1, bytes, bytes};
+  for (const Area& area : areas) {
+    if (!overlap(area, address(area.name), whole, workspace)) continue;
+    throw Error(ErrorKind::usage, "overlapping-operands",
+                fmt::format("{} and the workspace of {} bytes overlap", area.name, bytes),
+                "give it memory of its own, of Gemm::workspace_bytes()");
   }
 }
 

@@ -31,4 +31,10 @@ std::vector<Area> areas(const Settings& problem, const Settings& config,
 void check_operands(const std::vector<Area>& areas,
                     const std::function<std::uint64_t(std::string_view)>& address);
 
+/// The same for a workspace that a launch is given: "misaligned-operand", and "overlapping-operands" where
+/// any operand lies in it.
+void check_workspace(const std::vector<Area>& areas,
+                     const std::function<std::uint64_t(std::string_view)>& address, std::uint64_t workspace,
+                     std::uint64_t bytes);
+
 }  // namespace ptxloom::gemm_kernel

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <sstream>
@@ -55,10 +56,18 @@ void complete_stride(Settings& words, const std::string& name, std::uint64_t len
                 "give at least the row's length in elements, or 0 for tight rows");
 }
 
+/// Not std::stod, which throws at numbers as small as 1e-310.
+double real(const Settings& words, const std::string& name) {
+  const std::string& text = words.at(name);
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
 Type type_word(const Settings& words, const std::string& name) { return *find_type(words.at(name)); }
 
 void check_integral(const Settings& words, const std::string& name) {
-  const double value = std::stod(words.at(name));
+  const double value = real(words, name);
   if (value != std::floor(value) || std::abs(value) > std::numeric_limits<std::int32_t>::max())
     throw Error(ErrorKind::usage, "bad-value",
                 fmt::format("gemm: {}={} is no 32-bit integer", name, words.at(name)),
@@ -194,7 +203,7 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   for (const char* name : {"m", "n", "k"})
     if (!words.contains(name))
       throw Error(ErrorKind::usage, "missing-parameter", fmt::format("gemm needs {}", name),
-                  "m, n and k are required: --set m=4096 --set n=4096 --set k=4096");
+                  "give m, n and k");
   const auto& row = type_row(space, words.at("a"), words.at("b"));
   if (!words.contains("d")) words["d"] = first_of(row[3]);
   if (!words.contains("c")) words["c"] = lists(row[4], words["d"]) ? words["d"] : first_of(row[4]);
@@ -245,8 +254,8 @@ Problem::Problem(const ParameterSpace& space, const Settings& given) {
   for (const Matrix& one :
        {a, b, Matrix{"d", d.type, true, m, n, std::max(c.ld, d.ld), std::max(c.stride, d.stride)}})
     check_bytes(one, batch);
-  alpha = std::stod(words.at("alpha"));
-  beta = std::stod(words.at("beta"));
+  alpha = real(words, "alpha");
+  beta = real(words, "beta");
   function = function_of(words);
   promoted = words.at("sums") == "promoted" || function.by_block();
 }

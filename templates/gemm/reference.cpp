@@ -2,6 +2,7 @@
 #include "reference.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -25,6 +26,11 @@ const HostTensor& tensor(std::span<const HostTensor> inputs, std::string_view na
   return *found;
 }
 
+double lowest_bit(double value) {
+  const int zeros = std::min(52, std::countr_zero(std::bit_cast<std::uint64_t>(value)));
+  return std::ldexp(1, std::ilogb(value) - 52 + zeros);
+}
+
 // A or B with its elements decoded: element (extent, k) of a batch.
 class Values {
  public:
@@ -34,7 +40,11 @@ class Values {
         k_contiguous_(matrix.k_contiguous),
         values_(tensor.plan.elements()) {
     decode(matrix.type, tensor.bytes, values_);
+    for (const double value : values_)
+      if (value != 0 && std::isfinite(value)) unit_ = std::min(unit_, lowest_bit(value));
   }
+  /// A power of two that all values are multiples of.
+  double unit() const { return unit_; }
   void choose(std::uint64_t batch) { first_ = batch * stride_; }
   double operator()(std::uint64_t extent, std::uint64_t k) const {
     return values_[first_ + (k_contiguous_ ? extent * ld_ + k : k * ld_ + extent)];
@@ -44,6 +54,7 @@ class Values {
   std::uint64_t ld_, stride_, first_ = 0;
   bool k_contiguous_;
   std::vector<double> values_;
+  double unit_ = 1;
 };
 
 // A number that each row, column, block or tensor has, or what stands for it where there are none.
@@ -119,38 +130,6 @@ class Scales {
   Vector a_, b_;
 };
 
-// Products that the tensor cores sum at once, at least.
-double step_of(const Problem& p) { return is_fp8(p.a.type) ? 32 : 8; }
-
-struct Dot {
-  double sum = 0;
-  double rounded = 0;  // what the errors of an accumulator grow with: partial sums that it rounds
-  double scaled = 0;   // and those of the f32 sum of scaled blocks
-};
-
-Dot dot(const Problem& p, const Values& a, const Values& b, const Scales& scales, std::uint64_t row,
-        std::uint64_t column) {
-  Dot result;
-  const std::uint64_t together = p.promoted ? kPromoted : p.k;
-  for (std::uint64_t begin = 0; begin < p.k; begin += together) {
-    const std::uint64_t end = std::min<std::uint64_t>(p.k, begin + together);
-    double sum = 0, largest = 0;
-    int lean = 0;  // more positive products than negative ones: each is cut off towards zero
-    for (std::uint64_t k = begin; k < end; ++k) {
-      const double product = a(row, k) * b(column, k);
-      lean += (product > 0 ? 1 : 0) - (product < 0 ? 1 : 0);
-      sum += product;
-      largest = std::max(largest, std::abs(sum));
-    }
-    const double scale = scales.block(row, column, begin);
-    result.sum += sum * scale;
-    const double steps = std::ceil(double(end - begin) / step_of(p)) + 4;
-    result.rounded += (4 * steps + std::abs(lean)) * (largest * std::abs(scale) + 1e-30);
-    if (p.function.by_block()) result.scaled += 2 * std::abs(sum * scale) + std::abs(result.sum);
-  }
-  return result;
-}
-
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// How far apart numbers of a type are: relative to them, and the smallest ones; and the largest one, where
@@ -167,6 +146,51 @@ Grid grid(Type type) {
   if (type == e4m3) return {.relative = 0x1p-3, .smallest = 0x1p-9, .largest = 448};
   if (type == e5m2) return {.relative = 0x1p-2, .smallest = 0x1p-16, .largest = 57344};
   return {.smallest = 1, .largest = 127};  // s8
+}
+
+// Products that the tensor cores sum at once, at least.
+double step_of(const Problem& p) { return is_fp8(p.a.type) ? 32 : 8; }
+
+// What the tensor cores keep of a sum, relative to its largest term or part: on sm_89, and with wgmma on
+// sm_90a, 13 bits of fp8.
+double kept_of(const Problem& p) { return is_fp8(p.a.type) ? 0x1p-13 : grid(p.arithmetic).relative; }
+
+struct Dot {
+  double sum = 0;
+  double rounded = 0;  // what the errors of an accumulator grow with: partial sums that it rounds
+  double scaled = 0;   // and those of the f32 sum of scaled blocks
+};
+
+Dot dot(const Problem& p, const Values& a, const Values& b, const Scales& scales, std::uint64_t row,
+        std::uint64_t column) {
+  Dot result;
+  const std::uint64_t together = p.promoted ? kPromoted : p.k;
+  const double kept = kept_of(p), unit = a.unit() * b.unit();
+  for (std::uint64_t begin = 0; begin < p.k; begin += together) {
+    const std::uint64_t end = std::min<std::uint64_t>(p.k, begin + together);
+    double sum = 0, low = 0, high = 0, term = 0;
+    int lean = 0;  // more positive products than negative ones: each is cut off towards zero
+    for (std::uint64_t k = begin; k < end; ++k) {
+      const double product = a(row, k) * b(column, k);
+      lean += (product > 0 ? 1 : 0) - (product < 0 ? 1 : 0);
+      sum += product;
+      low = std::min(low, sum);
+      high = std::max(high, sum);
+      term = std::max(term, std::abs(product));
+    }
+    const double scale = scales.block(row, column, begin), before = std::abs(result.sum);
+    result.sum += sum * scale;
+    // Of k in any parts no sum is larger than what lies between the least and the greatest. Where all
+    // products are multiples of what is kept of that, nothing is dropped.
+    const double reach = std::max(high - low, term);
+    const bool exact = reach * kept <= unit;
+    const double steps = std::ceil(double(end - begin) / step_of(p)) + 4;
+    if (!exact)
+      result.rounded += (4 * steps + std::abs(lean)) * (std::max(high, -low) * std::abs(scale) + 1e-30);
+    // Each stage is added to the f32 sum, 8 of k at least: 16 times half a step.
+    if (p.function.by_block()) result.scaled += 8 * (before + reach * std::abs(scale));
+  }
+  return result;
 }
 
 // What the element at (row, column) needs of the function's operands.
@@ -207,8 +231,7 @@ Expectation::Point point(const Problem& p, const Dot& dot, const Terms& terms, s
   const double value = std::clamp(wanted, p.d.type == s8 ? -128 : -d.largest, d.largest);
 
   const double step = grid(p.arithmetic).relative;
-  const double kept = is_fp8(p.a.type) ? 0x1p-13 : step;  // sm_89, and wgmma of sm_90
-  const double sums = dot.rounded * kept + dot.scaled * step;
+  const double sums = dot.rounded * kept_of(p) + dot.scaled * step;
   const double summing = p.accumulator == s32 ? 0 : sums * std::abs(terms.factor);
   const double scaling = 4 * step * (std::abs(product) + std::abs(c) + std::abs(terms.bias));
   // An activation is no steeper than 1.13; what it is made of is approximate.

@@ -43,7 +43,7 @@ class GemmTemplate final : public Template {
 
   std::string_view name() const override { return space_.name(); }
   std::string_view space() const override { return kSpaceJson; }
-  std::string_view digest() const override { return spaces::gemm::kDigest; }
+  std::string_view digest() const override { return spaces::gemm::digest(); }
   Settings problem(const Settings& given) const override { return complete_problem(space_, given); }
 
   std::vector<TensorPlan> tensors(const Settings& words) const override {

@@ -2,10 +2,12 @@
 #include "base/file.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -48,6 +50,48 @@ TEST_CASE("a file that is replaced keeps its permissions, a new one follows the 
   write_file(folder / "f", "new");
   REQUIRE(::stat((folder / "f").c_str(), &status) == 0);
   CHECK((status.st_mode & 07777) == 0604);
+}
+
+TEST_CASE("whether a file can be written is found out without writing it") {
+  const TemporaryFolder folder;
+  write_file(folder / "f", "old");
+  fs::create_directory(folder / "d");
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  for (const char* good : {"f", "new", "d/new", "pipe"}) CHECK_NOTHROW(check_writable(folder / good));
+  CHECK_NOTHROW(check_writable("/dev/null"));
+  CHECK(read_file(folder / "f") == "old");
+  CHECK(files_in(folder.path()) == 3);
+  CHECK(files_in(folder / "d") == 0);
+  for (const char* bad : {"d", "no/new", "f/new", "d/"}) {
+    CAPTURE(bad);
+    for (const auto& attempt : {std::function<void()>([&] { check_writable(folder / bad); }),
+                                std::function<void()>([&] { write_file(folder / bad, "x"); })}) {
+      const Error error = error_of(attempt);
+      CHECK(error.kind() == ErrorKind::usage);
+      CHECK(error.diagnostics().front().code == "unwritable-file");
+    }
+  }
+}
+
+TEST_CASE("a file that its owner has made read-only is not replaced") {
+  if (::geteuid() == 0) SKIP("root may write to all files");
+  const TemporaryFolder folder;
+  write_file(folder / "f", "old");
+  REQUIRE(::chmod((folder / "f").c_str(), 0400) == 0);
+  CHECK(error_of([&] { check_writable(folder / "f"); }).diagnostics().front().code == "unwritable-file");
+  CHECK(error_of([&] { write_file(folder / "f", "new"); }).diagnostics().front().code == "unwritable-file");
+  CHECK(read_file(folder / "f") == "old");
+}
+
+TEST_CASE("a symbolic link is written through, also to a shorter text") {
+  const TemporaryFolder folder;
+  write_file(folder / "target", "a long text");
+  fs::create_symlink("target", folder / "link");
+  check_writable(folder / "link");
+  CHECK(read_file(folder / "target") == "a long text");
+  write_file(folder / "link", "short");
+  CHECK(fs::is_symlink(folder / "link"));
+  CHECK(read_file(folder / "target") == "short");
 }
 
 TEST_CASE("readers see the old content or the new while a file is replaced") {

@@ -69,8 +69,7 @@ std::uint32_t reference_chunk(const Dot& dot, std::size_t begin, std::size_t end
   const bool half = dot.accumulator.type == f16;
   std::vector<Scaled> terms{split(dot.accumulator, c)};
   double plain = decode(dot.accumulator.type, c);
-  int largest =
-      std::max(terms[0].exponent, dot.accumulator.min_exponent + std::min(18 - rule.fraction_bits, 0));
+  int largest = std::max(terms[0].exponent, half ? rule.least_f16 : rule.least_f32);
   for (std::size_t k = begin; k < end; ++k) {
     const Scaled a = split(dot.operands, dot.a[k]), b = split(dot.operands, dot.b[k]);
     terms.push_back({a.significand * b.significand, a.exponent + b.exponent});
@@ -172,11 +171,11 @@ TEST_CASE("sums of products are those of the model, for every type, chip and acc
   const std::uint64_t seed = std::random_device{}();
   INFO("seed " << seed);
   Dots dots(seed);
-  const MmaRule rules[] = {{.fraction_bits = 24, .chunk_k = 8},
-                           {.fraction_bits = 25},
-                           {.fraction_bits = 24, .chunk_k = 4},
+  const MmaRule rules[] = {{.fraction_bits = 24, .chunk_k = 8, .least_f32 = -132, .least_f16 = -20},
+                           {.fraction_bits = 25, .least_f32 = -133, .least_f16 = -21},
+                           {.fraction_bits = 24, .chunk_k = 4, .least_f32 = -132, .least_f16 = -20},
                            {.fraction_bits = 13, .chunk_k = 16, .result_mantissa_bits = 13},
-                           {.fraction_bits = 35},
+                           {.fraction_bits = 35, .least_f32 = -143},
                            {.fraction_bits = 25, .chunk_k = 8, .addend_last = true},
                            {.fraction_bits = 23}};
   for (const Format& operands : kFormats) {
@@ -232,7 +231,7 @@ std::uint32_t scaled_reference(const Bits& a, const Bits& b, Type scale, const B
                                const Bits& scales_b, std::uint32_t c, int fraction_bits) {
   const Format format = scale == ue8m0 ? Format{ue8m0, 8, 0, -127} : Format{ue4m3, 4, 3, -6};
   std::vector<Scaled> terms{split(kF32Format, c)};
-  int largest = std::max(terms[0].exponent, -126 + 18 - fraction_bits);
+  int largest = std::max(terms[0].exponent, -108 - fraction_bits);
   bool nan = std::isnan(decode(f32, c));
   for (std::size_t k = 0; k < a.size(); k += 16) {
     const std::size_t block = k * scales_a.size() / a.size();
@@ -262,7 +261,7 @@ std::uint32_t ours_scaled(const Bits& a, const Bits& b, Type scale, const Bits& 
     groups.push_back({by_x.values[block], by_x.exponents[block], g});
   }
   base::dot_f32(groups, base::sum_groups(row, y, base::unpack_mma_scales(scale, scales_b), 1),
-                std::span(&c, 1), {.fraction_bits = fraction_bits});
+                std::span(&c, 1), {.fraction_bits = fraction_bits, .least_f32 = -108 - fraction_bits});
   return c;
 }
 
@@ -355,6 +354,26 @@ TEST_CASE("what lies below the kept bits of the largest term is cut off, term by
   CHECK(dot({large, minus_large, one, one}, {large, large, one, one}, 0, halves) == 0x4000'0000);
   CHECK(dot({one, one, large, minus_large}, {one, one, large, large}, 0, halves) == 0);
   CHECK(dot({large, minus_large, one, one}, {large, large, one, one}, 0, {.fraction_bits = 24}) == 0);
+}
+
+TEST_CASE("nothing is aligned below the least exponent, and zeros do not count") {
+  // 2^-12 * 2^-13 is half of the least f16; 2^-23 * 2^-23 = 2^-46 beside it decides which way it goes.
+  const auto narrow = [](MmaRule rule) {
+    return ours({kF16Format, kF16Format, {0x0c00, 0x0002, 0x7bff}, {0x0800, 0x0002, 0}, 0}, rule);
+  };
+  CHECK(narrow({.fraction_bits = 25}) == 1);
+  CHECK(narrow({.fraction_bits = 25, .least_f16 = -21}) == 1);
+  CHECK(narrow({.fraction_bits = 25, .least_f16 = -20}) == 0);
+  CHECK(narrow({.fraction_bits = 24, .least_f16 = -21}) == 0);
+  CHECK(narrow({.fraction_bits = 24, .least_f32 = -14}) == 1);  // that of the other accumulator
+  // -2^-149 + 2^-158, toward zero.
+  const auto wide = [](MmaRule rule) {
+    return ours({kFormats[1], kF32Format, {0x9b80, 0x1800, 0}, {0x1900, 0x1800, 0x7f7f}, 0}, rule);
+  };
+  CHECK(wide({.fraction_bits = 25}) == 0);
+  CHECK(wide({.fraction_bits = 25, .least_f32 = -133}) == 0);
+  CHECK(wide({.fraction_bits = 25, .least_f32 = -132}) == 0x8000'0001);
+  CHECK(wide({.fraction_bits = 25, .least_f16 = -20}) == 0);
 }
 
 TEST_CASE("infinities, NaN and zeros follow IEEE, with one NaN") {

@@ -2,6 +2,8 @@
 // Conversions against the host implementations in the CUDA headers, written by other people for other ends.
 #include <catch2/catch_test_macros.hpp>
 
+#include "support/require.hpp"
+
 #if __has_include(<cuda_fp8.h>) && __has_include(<cuda_fp4.h>)
 
 #include <cuda_bf16.h>
@@ -207,6 +209,8 @@ TEST_CASE("f32 becomes a ue8m0 scale as the CUDA headers do it") {
 
 #else
 
-TEST_CASE("conversions agree with the CUDA headers") { SKIP("built without the CUDA headers of version 13"); }
+TEST_CASE("conversions agree with the CUDA headers") {
+  ptxloom::test::skip_without("cuda-headers", "built without the CUDA headers of version 13");
+}
 
 #endif

@@ -6,71 +6,19 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <random>
-#include <span>
+#include <string_view>
 
 #include "bench.hpp"
 #include "ptxloom/check.hpp"
+#include "statements.hpp"
 
 namespace {
 
 using namespace ptxloom;
-
-struct Line {
-  std::string ptx, decls;
-  std::string_view target;
-};
-
-/// A line of every hundredth or so variant of the specs, with registers of the right size.
-std::vector<Line> lines_of(const Specs& specs, std::mt19937& random) {
-  std::vector<Line> lines;
-  for (const std::string_view form : specs.forms()) {
-    std::vector<Variant> variants = specs.variants(form);
-    std::shuffle(variants.begin(), variants.end(), random);
-    variants.resize(std::min<std::size_t>(variants.size(), 40));
-    for (const Variant variant : variants) {
-      Line line{.ptx = std::string(variant.opcode()) + " ", .decls = "", .target = ""};
-      for (const TargetInfo& target : targets())
-        if (variant.since(Target(target))) line.target = target.name;
-      bool plain = !line.target.empty();
-      for (const OperandPiece& piece : variant.pieces()) {
-        line.ptx += piece.text;
-        if (piece.operand < 0) continue;
-        const OperandSpec& place = variant.operands()[static_cast<std::size_t>(piece.operand)];
-        plain = plain && place.kind != OperandSpec::Kind::symbol && place.kind != OperandSpec::Kind::label &&
-                place.registers_allowed && !place.space.starts_with("param");
-        const bool address = place.kind == OperandSpec::Kind::address;
-        const std::string type =
-            place.type == pred ? "pred" : "b" + std::to_string(std::max(8, place.type.bytes() * 8));
-        const std::string name = "r" + std::to_string(piece.operand);
-        line.decls += ".reg ." + (address ? "b64" : type) + " " + name + ";";
-        if (place.count == 0) line.ptx += name;
-        for (int i = 0; i < place.count; ++i) line.ptx += (i == 0 ? "{" : ", ") + name;
-        if (place.count > 0) line.ptx += "}";
-      }
-      line.ptx += ";";
-      if (plain) lines.push_back(std::move(line));
-    }
-  }
-  std::shuffle(lines.begin(), lines.end(), random);
-  return lines;
-}
-
-/// The same with one word of the opcode exchanged for one of another line's.
-std::vector<Line> illegal(std::vector<Line> lines, std::mt19937& random) {
-  const auto words_end = [](const std::string& text) { return std::min(text.find(' '), text.size()); };
-  for (Line& line : lines) {
-    const std::string& other = lines[random() % lines.size()].ptx;
-    const std::size_t from = other.rfind('.', words_end(other)),
-                      at = line.ptx.rfind('.', words_end(line.ptx));
-    if (from == other.npos || at == line.ptx.npos) continue;
-    line.ptx.replace(at, words_end(line.ptx) - at, other.substr(from, words_end(other) - from) + "x");
-  }
-  return lines;
-}
 
 /// Of the programs that ran and ended.
 double cpu_seconds_of_children() {
@@ -88,25 +36,36 @@ struct Rate {
   double one_core = 0;  // of CPU time
 };
 
-Rate rate(const std::filesystem::path& tool, const std::vector<Line>& lines, int times) {
+/// The best of a few runs: others slow a run down, and none speeds it up.
+Rate rate(const std::filesystem::path& tool, const std::string& lines) {
+  constexpr int kRuns = 5;
   const std::filesystem::path file =
       std::filesystem::temp_directory_path() / fmt::format("check_bench.{}", ::getpid());
-  std::ofstream out(file);
-  for (int i = 0; i < times; ++i)
-    for (const Line& line : lines)
-      out << fmt::format(R"({{"id":{},"ptx":"{}","decls":"{}","target":"{}"}})", i, line.ptx, line.decls,
-                         line.target)
-          << "\n";
-  out.close();
+  std::ofstream(file) << lines;
   const std::string command =
-      fmt::format("'{}' check --jsonl '{}' > /dev/null", tool.string(), file.string());
-  const double before = cpu_seconds_of_children();
-  int status = 0;
-  const double ms = bench::milliseconds_of([&] { status = std::system(command.c_str()); });
+      fmt::format("'{}' check --jsonl - < '{}' > /dev/null", tool.string(), file.string());
+  const auto count = static_cast<double>(std::ranges::count(lines, '\n'));
+  Rate best;
+  for (int i = 0; i < kRuns; ++i) {
+    const double before = cpu_seconds_of_children();
+    int status = 0;
+    const double ms = bench::milliseconds_of([&] { status = std::system(command.c_str()); });
+    if (status != 0 && status != 256) fmt::print(stderr, "{} failed\n", command);
+    best.all = std::max(best.all, 1000 * count / ms);
+    best.one_core = std::max(best.one_core, count / (cpu_seconds_of_children() - before));
+  }
   std::filesystem::remove(file);
-  if (status != 0 && status != 256) fmt::print(stderr, "{} failed\n", command);
-  const double count = static_cast<double>(lines.size()) * times;
-  return {.all = 1000 * count / ms, .one_core = count / (cpu_seconds_of_children() - before)};
+  return best;
+}
+
+/// `count` lines of JSON: legal statements, illegal ones, or both in turn.
+std::string lines_of(bench::Statements& statements, std::string_view kind, std::size_t count) {
+  std::string lines;
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool legal = kind == "legal" || (kind == "mixed" && i % 2 == 0);
+    lines += bench::json_of(i, legal ? statements.legal() : statements.illegal()) + "\n";
+  }
+  return lines;
 }
 
 /// A module of about so many bytes: the largest gemm, again and again.
@@ -148,18 +107,26 @@ void compare_with_ptxas(const std::shared_ptr<const Specs>& specs) {
 
 }  // namespace
 
-int main(int, char** argv) {
+/// `check_bench KIND COUNT SEED` prints the lines that it would time.
+int main(int argc, char** argv) {
+  constexpr std::size_t kLines = 30000;
+  const auto specs = std::make_shared<const Specs>();
+  if (argc == 4) {
+    bench::Statements statements(specs, static_cast<unsigned>(std::stoul(argv[3])));
+    fmt::print("{}", lines_of(statements, argv[1], std::stoul(argv[2])));
+    return 0;
+  }
   const std::filesystem::path tool =
       std::filesystem::absolute(argv[0]).parent_path().parent_path().parent_path() / "ptxloom";
   std::vector<double> starts;
-  for (int i = 0; i < 21; ++i) starts.push_back(bench::milliseconds_of([] { const Specs specs; }));
+  for (int i = 0; i < 21; ++i) starts.push_back(bench::milliseconds_of([] { const Specs own; }));
   fmt::print("specs: {:.3f} ms; of the 1 ms claimed: {:.2f}\n", bench::median(starts), bench::median(starts));
-  const auto specs = std::make_shared<const Specs>();
-  std::mt19937 random(1);
-  const std::vector<Line> legal = lines_of(*specs, random);
-  for (const auto& [what, rate] : {std::pair("legal", rate(tool, legal, 20)),
-                                   std::pair("illegal", rate(tool, illegal(legal, random), 4))})
-    fmt::print("check --jsonl, {}: {:.0f} lines/s, {:.0f} of CPU time; of the 20000 claimed: {:.2f}\n", what,
-               rate.all, rate.one_core, rate.all / 20000);
+  bench::Statements statements(specs, 1);
+  for (const char* kind : {"legal", "illegal", "mixed"}) {
+    const Rate found = rate(tool, lines_of(statements, kind, kLines));
+    fmt::print(
+        "check --jsonl, {}: {:.0f} lines/s, {:.0f} a second of CPU time; of the 20000 claimed: {:.2f}\n",
+        kind, found.all, found.one_core, found.all / 20000);
+  }
   compare_with_ptxas(specs);
 }

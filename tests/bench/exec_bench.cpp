@@ -16,6 +16,7 @@
 #include "bench.hpp"
 #include "ptxloom/exec.hpp"
 #include "ptxloom/runner.hpp"
+#include "support/folders.hpp"
 
 using namespace ptxloom;
 using namespace ptxloom::bench;
@@ -202,7 +203,7 @@ void compare(const ir::Module& module, Compared compared) {
 }
 
 void compare_with_gpgpu_sim(const std::shared_ptr<const Specs>& specs) {
-  const ir::Module module = parsed(read_file(PTXLOOM_SOURCE_DIR "/tests/bench/exec.ptx"), specs);
+  const ir::Module module = parsed(read_file(test::source_folder() + "/tests/bench/exec.ptx"), specs);
   compare(module, {.kernel = "vector_add",
                    .n = 1 << 20,
                    .size = 1 << 20,

@@ -18,6 +18,7 @@
 #include "bench.hpp"
 #include "ptxloom/error.hpp"
 #include "ptxloom/exec.hpp"
+#include "support/folders.hpp"
 
 using namespace ptxloom;
 using namespace ptxloom::bench;
@@ -245,7 +246,7 @@ Bytes singles(std::mt19937_64& random, std::size_t count) {
 }
 
 std::vector<Work> kernels_of_file(std::mt19937_64& random) {
-  const std::string text = read_file(PTXLOOM_SOURCE_DIR "/tests/bench/mutants.ptx");
+  const std::string text = read_file(test::source_folder() + "/tests/bench/mutants.ptx");
   constexpr std::size_t tiles = 5;
   return {{.name = "pipeline",
            .text = text,

@@ -9,6 +9,7 @@
 #include "base/file.hpp"
 #include "bench.hpp"
 #include "ptxloom/jit.hpp"
+#include "support/folders.hpp"
 
 using namespace ptxloom;
 using namespace ptxloom::bench;
@@ -63,7 +64,7 @@ void compare(const char* what, const std::shared_ptr<const Specs>& specs, const 
   const Libraries libraries;
   const Linker linker(libraries);
   const NvrtcCompiler compiler(libraries);
-  const std::string source = read_file(std::string(PTXLOOM_SOURCE_DIR) + "/tests/bench/gemm.cu");
+  const std::string source = read_file(test::source_folder() + "/tests/bench/gemm.cu");
   Times ours, nvrtc;
   for (int round = 0; round <= rounds; ++round) {
     if (round == 1) ours = nvrtc = {};  // in the first the libraries start up

@@ -6,6 +6,7 @@
 #include "ptxloom/check.hpp"
 #include "ptxloom/ptx.hpp"
 #include "support/ptxas.hpp"
+#include "support/require.hpp"
 
 namespace ptxloom::call_test {
 namespace {
@@ -127,7 +128,7 @@ TEST_CASE("calls, parameters and declarations are judged, each with its code") {
 
 TEST_CASE("calls, parameters and declarations are judged as ptxas does", "[oracle]") {
   const std::optional<std::string> path = find_cuda_tool("ptxas");
-  if (!path) SKIP("ptxas is not installed");
+  if (!path) test::skip_without("ptxas", "ptxas is not installed");
   const Ptxas ptxas(*path);
   for (const Case& one : kCases) {
     const CommandResult result = ptxas.assemble(module_of(one.module, one.body), "sm_90a");

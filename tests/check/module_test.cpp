@@ -5,6 +5,7 @@
 #include "ptxloom/check.hpp"
 #include "ptxloom/ptx.hpp"
 #include "support/ptxas.hpp"
+#include "support/require.hpp"
 
 namespace ptxloom::module_test {
 namespace {
@@ -132,7 +133,7 @@ TEST_CASE("directives and declarations are judged") {
 
 TEST_CASE("directives and declarations are judged as ptxas does", "[oracle]") {
   const std::optional<std::string> path = find_cuda_tool("ptxas");
-  if (!path) SKIP("ptxas is not installed");
+  if (!path) test::skip_without("ptxas", "ptxas is not installed");
   const Ptxas ptxas(*path);
   for (const Case& one : cases()) {
     const CommandResult result = ptxas.assemble(one.ptx, "sm_90a");

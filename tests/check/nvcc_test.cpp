@@ -8,6 +8,7 @@
 #include "ptxloom/check.hpp"
 #include "ptxloom/ptx.hpp"
 #include "support/ptxas.hpp"
+#include "support/require.hpp"
 
 // nvcc writes PTX that we did not think of. It must read, pass every check, and mean the same when printed:
 // ptxas makes the same machine code of it.
@@ -93,7 +94,8 @@ std::map<std::string, std::string> assemble(const Ptxas& ptxas, const std::strin
 
 TEST_CASE("what nvcc writes is read, passes the checks, and prints to the same machine code", "[oracle]") {
   const std::optional<std::string> nvcc = find_cuda_tool("nvcc"), ptxas = find_cuda_tool("ptxas");
-  if (!nvcc || !ptxas) SKIP("nvcc or ptxas is not installed");
+  if (!nvcc) test::skip_without("nvcc", "nvcc is not installed");
+  if (!ptxas) test::skip_without("ptxas", "ptxas is not installed");
   const TemporaryFolder folder;
   std::ofstream(folder / "source.cu") << kSource;
   for (const std::string options : {"-O3", "-O3 -lineinfo --use_fast_math"}) {
@@ -101,7 +103,7 @@ TEST_CASE("what nvcc writes is read, passes the checks, and prints to the same m
     const CommandResult compiled =
         run_command(*nvcc + " -ptx -arch=sm_90a " + options + " " + (folder / "source.cu").string() + " -o " +
                     (folder / "source.ptx").string());
-    if (compiled.status != 0) SKIP("nvcc does not work here: " << compiled.output);
+    if (compiled.status != 0) test::skip_without("nvcc", "nvcc does not work here: " + compiled.output);
     const std::string ptx = read_file(folder / "source.ptx");
     const ParseResult result = parse(ptx, std::make_shared<const Specs>());
     std::string complaints;

@@ -14,6 +14,7 @@
 #include "spec/cell.hpp"
 #include "spec/database.hpp"
 #include "support/ptxas.hpp"
+#include "support/require.hpp"
 
 namespace ptxloom::operand_mutation_test {
 namespace {
@@ -287,7 +288,7 @@ std::set<std::size_t> refused_by_us(const std::shared_ptr<const Specs>& specs, c
 
 TEST_CASE("operands of random variants, mutated at random, get the verdict of ptxas", "[.mutants][oracle]") {
   const std::optional<std::string> path = find_cuda_tool("ptxas");
-  if (!path) SKIP("ptxas is not installed");
+  if (!path) test::skip_without("ptxas", "ptxas is not installed");
   const std::uint64_t seed = from_environment("PTXLOOM_SEED", std::random_device{}());
   INFO("seed " << seed);
   Generator generator(seed);

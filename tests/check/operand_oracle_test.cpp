@@ -6,6 +6,7 @@
 #include "ptxloom/check.hpp"
 #include "ptxloom/ptx.hpp"
 #include "support/ptxas.hpp"
+#include "support/require.hpp"
 
 // Which operands fit is ptxas's to say. Instructions with operands drawn at random, most of them plausible,
 // are put to it and to us; the verdicts must agree line by line.
@@ -150,7 +151,7 @@ std::set<std::size_t> refused_by_us(const std::string& before, const std::vector
 
 TEST_CASE("operands drawn at random get the verdict of ptxas", "[oracle]") {
   const std::optional<std::string> path = find_cuda_tool("ptxas");
-  if (!path) SKIP("ptxas is not installed");
+  if (!path) test::skip_without("ptxas", "ptxas is not installed");
   const std::uint64_t seed = std::random_device{}();
   INFO("seed " << seed);
   Generator generator(seed);

@@ -6,9 +6,15 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <cstdint>
+#include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "cli/scale_ptx.hpp"
 #include "cli/tool.hpp"
 #include "ptxloom/npy.hpp"
+#include "ptxloom/record.hpp"
+#include "support/folders.hpp"
+#include "support/require.hpp"
 
 using namespace ptxloom::test;
 using ptxloom::NpyArray;
@@ -136,17 +142,189 @@ TEST_CASE("an --arg that cannot be understood is refused with how to write it") 
   const auto refused = [](const std::string& arg, const std::string& word) {
     check_refused(on_gemm("run", {"--device", "cpu", "--arg", arg}), 2, "bad-arg", {word});
   };
-  refused("a", "'='");
+  refused("a", "'a' is neither");
   refused("x=in=A.npy", "a=in=");
   refused("a=in=", "nothing follows");
   refused("a=out=A.npy", "a=in=");
   refused("d=out=f99[2]:D.npy", "f99");
   refused("d=out=f32[0]:D.npy", "shape");
-  refused("u32=-1", "does not fit");
-  refused("u8=256", "does not fit");
-  refused("f32=abc", "no number");
-  refused("bytes=abc", "odd");
-  refused("bytes=zz", "hexadecimal");
+  refused("u32=1", "no such tensor");
+}
+
+TEST_CASE("a number that is none, or beyond its range, is refused with the range") {
+  struct Number {
+    std::vector<std::string> use;
+    std::string option, range;
+    std::vector<std::string> more;  // wrong here, right elsewhere
+  };
+  const std::string most = "from 0 to 18446744073709551615";
+  const std::string opcode = "mma.sync.aligned.m16n8k16...bf16.bf16.f32";
+  const std::vector<Number> numbers = {
+      {on_gemm("run", {"--device", "cpu"}), "--seed", most, {"1.5", "18446744073709551616"}},
+      {on_gemm("run", {"--device", "cpu"}), "--smem", "from 0 to 4294967295", {"4294967296"}},
+      {on_gemm("tune", {"--device", "cpu"}), "--seed", most, {"1.5"}},
+      {on_gemm("tune", {"--device", "cpu"}), "--jobs", "from 1 to 256", {"0", "257", "99999999"}},
+      {on_gemm("tune", {"--device", "cpu"}), "--sample", "from 1 to ", {"0"}},
+      {on_gemm("tune", {"--device", "cpu"}), "--limit", "from 0.001 to 86400", {"0", "1e9"}},
+      {on_gemm("tune", {"--device", "cpu"}), "--budget", "more than 0", {"0", "0evals", "1.5evals", "1e10"}},
+      {{"conform", "prmt", "--device", "cpu"}, "--seed", most, {"1.5"}},
+      {{"conform", "prmt", "--device", "cpu"}, "--count", "from 1 to 4294967296", {"0"}},
+      {{"bench", "spec_to_ptx"}, "--count", "from 1 to 1000000", {"0", "99999999"}},
+      {{"layout", opcode, "--operand", "A"}, "--lane", "from 0 to 127", {"128"}},
+  };
+  for (const Number& number : numbers) {
+    std::vector<std::string> wrong = {"-1", "nan", "inf", "-inf", "1e999", "99999999999999999999",
+                                      "x",  "1x",  " 1",  "0x10", "+1"};
+    wrong.insert(wrong.end(), number.more.begin(), number.more.end());
+    for (const std::string& value : wrong) {
+      for (const bool joined : {false, true}) {
+        std::vector<std::string> arguments = number.use;
+        if (joined)
+          arguments.push_back(number.option + "=" + value);
+        else
+          arguments.insert(arguments.end(), {number.option, value});
+        const ToolResult result = run_tool(arguments);
+        CAPTURE(arguments, result.err);
+        CHECK(result.code == 2);
+        CHECK(result.out.empty());
+        CHECK(result.err.find(number.range) != std::string::npos);
+        CHECK(result.err.find("'" + value + "'") != std::string::npos);
+      }
+    }
+    std::vector<std::string> empty = number.use;
+    empty.insert(empty.end(), {number.option, ""});
+    CHECK(run_tool(empty).code == 2);
+  }
+}
+
+TEST_CASE("a grid, a place in a matrix and warps have their ranges too") {
+  const TemporaryFolder folder;
+  write_text(folder / "scale.ptx", kScalePtx);
+  for (const std::string extent : {"0", "-1", "4294967296", "1,2,3,4", "1,", "nan", "1.5"})
+    check_refused({"run", folder / "scale.ptx", "--device", "cpu", "--block", "32", "--grid", extent, "--arg",
+                   "u32=1", "f32=1", "null", "null"},
+                  2, "bad-extent", {"from 1 to 4294967295"});
+  for (const std::string at : {"-1,0", "16,0", "0", "0,0,0", "nan,0", ",", "99999999999999999999,0"}) {
+    const ToolResult result =
+        run_tool({"layout", "mma.sync.aligned.m16n8k16...bf16.bf16.f32", "--operand", "A", "--at", at});
+    CAPTURE(at, result.err);
+    CHECK(result.code == 2);
+    CHECK(result.out.empty());
+  }
+  for (const std::string warps : {"3-2", "-1", "0@", "99999999999"})
+    check_refused(on_gemm("run", {"--device", "cpu", "--trace=" + warps}), 2, "bad-warps", {"0,2-3"});
+}
+
+TEST_CASE("an option's mistakes are told in the tool's words") {
+  check_refused({"list", "--targt", "sm_80"}, 2, "bad-usage",
+                {"'--targt'", "--target", "ptxloom list --help"});
+  check_refused({"list", "mma", "extra"}, 2, "bad-usage", {"'extra'", "too many"});
+  check_refused({"show"}, 2, "bad-usage", {"name is needed"});
+  check_refused({"cache"}, 2, "bad-usage", {"stat, verify, clear"});
+  check_refused({"list", "--target"}, 2, "bad-usage", {"--target needs a value"});
+  check_refused({"list", "--target", "sm_80", "--target", "sm_90"}, 2, "bad-usage", {"more than once"});
+  check_refused({"list", "--json=maybe"}, 2, "bad-usage", {"--json"});
+  check_refused({"layout", "mma.sync", "--operand", "A", "--format", "png"}, 2, "bad-usage", {"png", "svg"});
+  check_refused({"list", "--target", ""}, 2, "bad-usage", {"--target is given without a value"});
+  check_refused(on_gemm("emit", {"-o", ""}), 2, "bad-usage", {"--output is given without a value"});
+}
+
+TEST_CASE("an environment that makes no sense is refused by every subcommand") {
+  const TemporaryFolder folder;
+  for (const Use& use : uses_of_all_subcommands(folder.path())) {
+    for (const std::string level : {"bogus", "WARNING", "3", " info"}) {
+      const ToolResult result = run_tool(use.arguments, {{"PTXLOOM_LOG", level}});
+      CAPTURE(use.arguments, result.err);
+      CHECK(result.code == 2);
+      CHECK(result.err.find("'" + level + "' [bad-environment]") != std::string::npos);
+      CHECK(result.err.find("error, warning, info or debug") != std::string::npos);
+    }
+  }
+  CHECK(run_tool({"list", "prmt"}, {{"PTXLOOM_LOG", ""}}).code == 0);
+  CHECK(run_tool({"list", "prmt"}, {{"PTXLOOM_CUDA_PATH", "/no/such"}}).err.find("PTXLOOM_CUDA_PATH") !=
+        std::string::npos);
+  CHECK(run_tool({"list"}, {{"PTXLOOM_SPECS", "/no/such"}}).code == 2);
+}
+
+TEST_CASE("a file of garbage is not merged into the records") {
+  const TemporaryFolder folder;
+  const ptxloom::Record good{.device = {.name = "GPU", .sm = "sm_80", .sms = 1, .memory_mhz = 1},
+                             .kernel_template = "gemm",
+                             .problem = {{"m", "8"}},
+                             .time_us = 5};
+  const std::string line = to_json(good);
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string other = line;
+    return other.replace(other.find(from), from.size(), to);
+  };
+  const std::string garbage[] = {"this is no record",
+                                 std::string("\x7f"
+                                             "ELF\0\xff\xfe",
+                                             7),
+                                 "[]",
+                                 "1",
+                                 "{}",
+                                 std::string(100000, '['),
+                                 with("\"time_us\":5.0", "\"time_us\":-5.0"),
+                                 with("\"time_us\":5.0", "\"time_us\":0"),
+                                 with("\"time_us\":5.0", "\"time_us\":1e999"),
+                                 with("\"time_us\":5.0", "\"time_us\":null"),
+                                 with("\"sms\":1", "\"sms\":1e30"),
+                                 with("\"sms\":1", "\"sms\":99999999999"),
+                                 with("\"m\":\"8\"", "\"m\":8"),
+                                 with("\"schema\":1", "\"schema\":2")};
+  for (const std::string& text : garbage) {
+    CAPTURE(text.substr(0, 300));
+    write_text(folder / "garbage.jsonl", text + "\n");
+    check_refused({"tune", "--merge", folder / "garbage.jsonl"}, 2, "bad-record", {"garbage.jsonl:1"},
+                  {{"PTXLOOM_RECORDS", folder / "records"}});
+  }
+  CHECK(!std::filesystem::exists(folder / "records"));
+  check_refused({"tune", "--merge", folder.path()}, 2, "unreadable-file", {"directory"});
+
+  write_text(folder / "mixed.jsonl", "garbage\n" + line + "\n");
+  const ToolResult mixed =
+      run_tool({"tune", "--merge", folder / "mixed.jsonl"}, {{"PTXLOOM_RECORDS", folder / "records"}});
+  CHECK(mixed.code == 0);
+  CHECK(mixed.err.find("mixed.jsonl:1") != std::string::npos);
+  CHECK(mixed.err.find("1 records") != std::string::npos);
+}
+
+TEST_CASE("an output beyond all memory is refused before it is made") {
+  const TemporaryFolder folder;
+  write_text(folder / "scale.ptx", kScalePtx);
+  for (const std::string shape : {"f32[100000000000000]", "f64[4611686018427387904]",
+                                  "u8[18446744073709551615]", "f64[4294967296,4294967296]"}) {
+    const std::string file = folder / "y.npy";
+    check_refused({"run", folder / "scale.ptx", "--device", "cpu", "--grid", "1", "--block", "32", "--arg",
+                   "u32=1", "f32=1", "null", "out=" + shape + ":" + file},
+                  2, "too-large", {});
+    CHECK(!std::filesystem::exists(file));
+  }
+}
+
+TEST_CASE("a hint speaks of options where the library speaks of its interface") {
+  const TemporaryFolder folder;
+  write_text(folder / "scale.ptx", kScalePtx);
+  const auto run = [&](const std::string& a, const std::string& x) {
+    return run_tool({"run", folder / "scale.ptx", "--device", "cpu", "--grid", "1", "--block", "32", "--arg",
+                     "u32=1", a, x, "out=f32[32]:" + (folder / "y.npy").string()});
+  };
+  const std::vector<ToolResult> results = {run("f32=1", "u32=0"),
+                                           run("u32=1", "bytes=00"),
+                                           run("bytes=0000", "bytes=00"),
+                                           run("f64=1", "f32=1"),
+                                           run_tool({"emit", "gemm", "--set", "m=8"}),
+                                           run_tool(on_gemm("run", {"--device", "cpu", "--must-hit"})),
+                                           run_tool(on_gemm("tune", {"--device", "cpu", "--must-hit"}))};
+  for (const ToolResult& result : results) {
+    CAPTURE(result.err);
+    CHECK(result.code != 0);
+    for (const char* word : {"::", "pass a value", "pass device", "Context", "must_hit"})
+      CHECK(result.err.find(word) == std::string::npos);
+  }
+  CHECK(results[4].err.find("--set m=4096") != std::string::npos);
+  CHECK(results[6].err.find("--must-hit") != std::string::npos);
 }
 
 TEST_CASE("a malformed spec overlay is refused with file and form") {
@@ -178,7 +356,7 @@ TEST_CASE("a cache that cannot be used costs time, never the result") {
   };
   const std::string cache = (folder / "cache").string();
   const ToolResult first = compile(cache);
-  if (first.code == 3) SKIP("there is no nvJitLink: " << first.err);
+  if (first.code == 3) ptxloom::test::skip_without("nvjitlink", "there is no nvJitLink: " + first.err);
   REQUIRE(first.code == 0);
   const std::string cubin = read_text(folder / "g.cubin");
   CHECK(compile(cache).err.find("from the cache") != std::string::npos);
@@ -224,7 +402,7 @@ TEST_CASE("a cache that cannot be used costs time, never the result") {
 
 TEST_CASE("a driver that is too old is named with both versions") {
   require_cuda_build();
-  const std::map<std::string, std::string> old = {{"PTXLOOM_CUDA_PATH", PTXLOOM_BINARY_DIR "/fake_old_cuda"}};
+  const std::map<std::string, std::string> old = {{"PTXLOOM_CUDA_PATH", build_folder() + "/fake_old_cuda"}};
   for (const std::string device : {"gpu", "gpu:0"}) {
     check_refused(on_gemm("run", {"--device", device}), 3, "driver-too-old", {"driver"}, old);
   }
@@ -258,6 +436,116 @@ TEST_CASE("files that cannot be read or written are named") {
                 {"folder.ptx"});
   check_refused({"tune", "--merge", folder / "absent.jsonl"}, 2, "unreadable-file", {"absent.jsonl"});
   check_refused(on_gemm("tune", {"--budget", "soon"}), 2, "bad-budget", {"soon", "200evals"});
+}
+
+TEST_CASE("every output is tried before the work begins") {
+  const TemporaryFolder folder;
+  write_text(folder / "scale.ptx", kScalePtx);
+  write_text(folder / "x.npy", "");  // read only after the outputs were tried
+  std::filesystem::create_directory(folder / "taken");
+  std::vector<std::string> impossible = {folder / "no/such/folder/file", folder / "taken",
+                                         folder / "scale.ptx/file"};
+  if (::geteuid() != 0) {
+    std::filesystem::create_directory(folder / "closed");
+    ::chmod((folder / "closed").c_str(), 0500);
+    write_text(folder / "readonly", "precious");
+    ::chmod((folder / "readonly").c_str(), 0400);
+    impossible.insert(impossible.end(), {folder / "closed/file", folder / "readonly"});
+  }
+  const std::string ptx = folder / "scale.ptx";
+  for (const std::string& output : impossible) {
+    const std::string file = std::filesystem::path(output).filename();
+    check_refused(on_gemm("emit", {"-o", output}), 2, "unwritable-file", {file});
+    check_refused({"compile", ptx, "-o", output}, 2, "unwritable-file", {file});
+    check_refused(on_gemm("tune", {"--device", "cpu", "--report", output}), 2, "unwritable-file", {file});
+    check_refused(on_gemm("run", {"--device", "cpu", "--arg", "d=out=" + output}), 2, "unwritable-file",
+                  {file});
+    check_refused(
+        {"run", ptx, "--device", "cpu", "--grid", "1", "--block", "32", "--arg", "u32=1", "f32=1",
+         "in=" + (folder / "x.npy").string(), "inout=" + (folder / "x.npy").string() + ":" + output},
+        2, "unwritable-file", {file});
+  }
+  // What was there stays until there is something to put in its place.
+  write_text(folder / "kept", "old");
+  CHECK(run_tool({"emit", "gemm", "--set", "m=0", "n=8", "k=8", "-o", folder / "kept"}).code == 2);
+  CHECK(read_text(folder / "kept") == "old");
+  check_refused({"compile", ptx, "-o", ptx}, 2, "bad-usage", {"take the place"});
+  CHECK(read_text(ptx) == kScalePtx);
+}
+
+TEST_CASE("an output may be a link, a device or a pipe, which stay what they are") {
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink(folder / "target", folder / "link");
+  REQUIRE(run_tool(on_gemm("emit", {"-o", folder / "link"})).code == 0);
+  CHECK(std::filesystem::is_symlink(folder / "link"));
+  CHECK(read_text(folder / "target").find(".version") != std::string::npos);
+  CHECK(run_tool(on_gemm("emit", {"-o", "/dev/null"})).code == 0);
+  CHECK(std::filesystem::is_character_file("/dev/null"));
+}
+
+TEST_CASE("JSON that is asked for is what comes, on failure too") {
+  const nlohmann::json schema = read_schema("error");
+  const TemporaryFolder folder;
+  const auto check_error = [&](const std::vector<std::string>& arguments, int code, const std::string& stable,
+                               const std::map<std::string, std::string>& environment = {}) {
+    const ToolResult result = run_tool(arguments, environment);
+    CAPTURE(arguments, result.out, result.err);
+    CHECK(result.code == code);
+    const auto json = nlohmann::json::parse(result.out, nullptr, false);
+    REQUIRE(!json.is_discarded());
+    CHECK(check_schema(json, schema) == "");
+    CHECK(json["error"]["code"] == stable);
+    CHECK(result.err.find("[" + stable + "]") != std::string::npos);
+    CHECK(result.err.find(json["error"]["message"].get<std::string>()) != std::string::npos);
+  };
+  int with_json = 0;
+  for (const Use& use : uses_of_all_subcommands(folder.path())) {
+    if (!use.json) continue;
+    ++with_json;
+    std::vector<std::string> arguments = use.arguments;
+    if (arguments[0] != "layout") arguments.emplace_back("--json");
+    check_error(arguments, 2, "bad-environment", {{"PTXLOOM_LOG", "bogus"}});
+    arguments.emplace_back("--no-such-option");
+    check_error(arguments, 2, "bad-usage");
+  }
+  CHECK(with_json >= 8);
+  check_error({"list", "no.such", "--json"}, 2, "unknown-family");
+  check_error({"show", "mma.sink", "--json"}, 2, "unknown-opcode");
+  check_error({"layout", "add.s32", "--operand", "D", "--format", "json"}, 2, "no-layout");
+  check_error({"layout", "add.s32", "--operand", "D", "--format=json", "--lane", "x"}, 2, "bad-option");
+  check_error({"bench", "no_such", "--json"}, 2, "unknown-benchmark");
+  check_error({"conform", "no.such", "--device", "cpu", "--json"}, 2, "unknown-family");
+  check_error({"check", "--jsonl", folder / "absent"}, 2, "unreadable-file");
+  check_error(on_gemm("run", {"--device", "cpu", "--json", "--arg", "x=in=y"}), 2, "bad-arg");
+  check_error(on_gemm("run", {"--device", "tpu", "--json"}), 2, "unknown-device");
+  check_error(on_gemm("run", {"--device", "cpu", "--must-hit", "--json"}), 3, "no-device");
+  check_error(on_gemm("tune", {"--device", "cpu", "--must-hit", "--json"}), 1, "no-record");
+  check_error({"doctor", "--json"}, 2, "spec-unreadable", {{"PTXLOOM_SPECS", "/no/such"}});
+  check_error({"lst", "--json"}, 2, "unknown-subcommand");
+}
+
+TEST_CASE("brackets without end are refused wherever JSON is read") {
+  const TemporaryFolder folder;
+  const std::string open(1000000, '['), close(1000000, ']');
+  const std::string line = "{\"id\":" + open + close + ",\"ptx\":\"ret;\",\"target\":\"sm_80\"}\n";
+  const ToolResult lines = run_tool({"check", "--jsonl", "-"}, {},
+                                    line + open + "\n" +
+                                        R"({"id":[1,{"a":2}],"ptx":"ret;","target":"sm_80"})"
+                                        "\n");
+  CHECK(lines.code == 1);
+  std::istringstream out(lines.out);
+  std::vector<nlohmann::json> verdicts;
+  for (std::string one; std::getline(out, one);) verdicts.push_back(nlohmann::json::parse(one));
+  REQUIRE(verdicts.size() == 3);
+  for (const int bad : {0, 1})
+    CHECK(verdicts[static_cast<std::size_t>(bad)]["errors"][0]["code"] == "bad-json");
+  CHECK(verdicts[2]["id"] == nlohmann::json::parse(R"([1,{"a":2}])"));
+  CHECK(verdicts[2]["ok"] == true);
+
+  write_text(folder / "bad.json", open + close);
+  check_refused({"list", "--specs", folder.path()}, 2, "spec-json", {"bad.json"});
+  write_text(folder / "k.ptx", "// ptxloom.launch " + open + "\n");
+  check_refused({"run", folder / "k.ptx", "--device", "cpu"}, 2, "bad-launch-header", {"--grid"});
 }
 
 TEST_CASE("PTX that is illegal, or no PTX at all, is judged and not crashed on") {

@@ -4,7 +4,9 @@
 
 #include "cli/scale_ptx.hpp"
 #include "cli/tool.hpp"
+#include "support/folders.hpp"
 #include "support/ptxas.hpp"
+#include "support/require.hpp"
 
 using namespace ptxloom::test;
 
@@ -34,7 +36,7 @@ TEST_CASE("one --set takes several words, and leaves the template alone") {
 
 TEST_CASE("what emit writes assembles as it stands") {
   const auto ptxas = find_cuda_tool("ptxas");
-  if (!ptxas) SKIP("there is no ptxas");
+  if (!ptxas) ptxloom::test::skip_without("ptxas", "there is no ptxas");
   for (const std::string target : {"sm_80", "sm_90a", "sm_120a"}) {
     const ToolResult result = run_tool({"emit", "gemm", "--set", "m=65", "--set", "n=33", "--set", "k=20",
                                         "--set", "a=s8", "--target", target});
@@ -49,7 +51,7 @@ TEST_CASE("compile makes a cubin without a GPU") {
   const TemporaryFolder folder;
   write_text(folder / "scale.ptx", kScalePtx);
   const ToolResult result = run_tool({"compile", (folder / "scale.ptx").string(), "--target", "sm_90a"});
-  if (result.code == 3) SKIP("there is no nvJitLink: " << result.err);
+  if (result.code == 3) ptxloom::test::skip_without("nvjitlink", "there is no nvJitLink: " + result.err);
   CAPTURE(result.err);
   REQUIRE(result.code == 0);
   CHECK(read_text(folder / "scale.cubin")
@@ -66,7 +68,8 @@ TEST_CASE("the cache can be looked at, verified and cleared") {
   const TemporaryFolder folder;
   const std::map<std::string, std::string> here = {{"PTXLOOM_CACHE_DIR", (folder / "cache").string()}};
   write_text(folder / "scale.ptx", kScalePtx);
-  if (run_tool({"compile", (folder / "scale.ptx").string()}, here).code == 3) SKIP("there is no nvJitLink");
+  if (run_tool({"compile", (folder / "scale.ptx").string()}, here).code == 3)
+    ptxloom::test::skip_without("nvjitlink", "there is no nvJitLink");
   // The kernel, and the list of linkers.
   CHECK(run_tool({"cache", "stat"}, here).out.find("entries  2\n") != std::string::npos);
   CHECK(run_tool({"cache", "verify"}, here).code == 0);
@@ -135,7 +138,7 @@ TEST_CASE("layout takes selectors") {
 
 TEST_CASE("standard output that cannot be written is an error") {
   if (!std::filesystem::exists("/dev/full")) SKIP("there is no /dev/full");
-  const CommandResult result = run_command(std::string(PTXLOOM_TOOL) + " list > /dev/full");
+  const CommandResult result = run_command(tool_path() + " list > /dev/full");
   CHECK(result.status == 2);
   CHECK(result.output.find("unwritable-file") != std::string::npos);
 }
@@ -143,21 +146,23 @@ TEST_CASE("standard output that cannot be written is an error") {
 TEST_CASE("tune --must-hit only looks") {
   const ToolResult result =
       run_tool({"tune", "gemm", "--set", "m=8", "--set", "n=8", "--set", "k=8", "--must-hit"},
-               {{"PTXLOOM_CUDA_PATH", PTXLOOM_BINARY_DIR "/fake_cuda"}});
-  if (result.code == 3) SKIP("there is no stand-in driver: " << result.err);
+               {{"PTXLOOM_CUDA_PATH", build_folder() + "/fake_cuda"}});
+  if (result.code == 3)
+    ptxloom::test::skip_without("nvjitlink", "nvJitLink or the stand-in driver is missing: " + result.err);
   CHECK(result.code == 1);
   CHECK(result.err.find("no-record") != std::string::npos);
   CHECK(result.out.empty());
 }
 
 TEST_CASE("Ctrl-C ends tune with what it has, and with 130") {
-  if (!find_cuda_tool("ptxas")) SKIP("there is no toolkit to link with");
-  const CommandResult result = run_command(
-      "PTXLOOM_CUDA_PATH=" PTXLOOM_BINARY_DIR
-      "/fake_cuda PTXLOOM_CACHE_DIR=off timeout --foreground --preserve-status -s INT 2 " PTXLOOM_TOOL
-      " tune gemm --set m=4096 --set n=4096 --set k=4096 --budget 600 --json");
+  if (!find_cuda_tool("ptxas")) ptxloom::test::skip_without("ptxas", "there is no toolkit to link with");
+  const CommandResult result =
+      run_command("PTXLOOM_CUDA_PATH=" + build_folder() +
+                  "/fake_cuda PTXLOOM_CACHE_DIR=off timeout --foreground --preserve-status -s INT 2 " +
+                  tool_path() + " tune gemm --set m=4096 --set n=4096 --set k=4096 --budget 600 --json");
   CAPTURE(result.output);
-  if (result.status == 3) SKIP("there is no stand-in driver");
+  if (result.status == 3)
+    ptxloom::test::skip_without("nvjitlink", "nvJitLink or the stand-in driver is missing");
   CHECK(result.status == 130);
   CHECK(result.output.find("\"interrupted\": true") != std::string::npos);
 }

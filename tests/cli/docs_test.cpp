@@ -10,6 +10,7 @@
 #include "cli/tool.hpp"
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/space.hpp"
+#include "support/folders.hpp"
 
 using namespace ptxloom;
 using namespace ptxloom::test;
@@ -17,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const fs::path kRoot = PTXLOOM_SOURCE_DIR;
+const fs::path kRoot = source_folder();
 
 std::vector<fs::path> sources(const std::vector<std::string>& folders) {
   std::vector<fs::path> files;
@@ -131,6 +132,34 @@ TEST_CASE("no documented code is made up") {
     CAPTURE((*match)[1].str());
     CHECK(all.find('"' + (*match)[1].str() + '"') != std::string::npos);
   }
+}
+
+TEST_CASE("nothing but say() and the worker writes to stderr") {
+  // What fmt and the standard library throw, or print, where stderr is closed would cost the work.
+  const std::regex direct(R"(\(\s*stderr\b|,\s*stderr\s*\)|std::cerr|std::clog|perror\()");
+  for (const fs::path& file : sources({"src", "templates"})) {
+    const std::string path = file.string();
+    if (path.find("gen/") != std::string::npos || path.find("src/worker/") != std::string::npos) continue;
+    CAPTURE(path);
+    CHECK(!std::regex_search(read_text(file), direct));
+  }
+}
+
+TEST_CASE("what the tool says in its own words is said by the library in others") {
+  const std::string table = read_text(kRoot / "src/cli/tool_words.cpp");
+  std::string library;
+  for (const fs::path& file : sources({"src", "templates"})) {
+    if (file.filename() != "tool_words.cpp") library += read_text(file);
+  }
+  // Hints are broken over lines as they are formatted.
+  library = std::regex_replace(library, std::regex(R"("\s*\n\s*")"), "");
+  const std::regex row(R"re(\n    \{"([^"]+)",)re");
+  int rows = 0;
+  for (std::sregex_iterator match(table.begin(), table.end(), row), end; match != end; ++match, ++rows) {
+    CAPTURE((*match)[1].str());
+    CHECK(library.find((*match)[1].str()) != std::string::npos);
+  }
+  CHECK(rows >= 8);
 }
 
 TEST_CASE("docs/gemm.md names every word of the space, and its types") {

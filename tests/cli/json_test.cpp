@@ -3,6 +3,8 @@
 
 #include "cli/tool.hpp"
 #include "ptxloom/record.hpp"
+#include "support/folders.hpp"
+#include "support/require.hpp"
 
 namespace ptxloom::test::json_test {
 namespace {
@@ -134,8 +136,9 @@ TEST_CASE("tune --json follows its schema, whatever became of the candidates") {
   // The stand-in driver knows no kernel, so that every candidate fails.
   const ToolResult result = run_tool({"tune", "gemm", "--set", "m=8", "--set", "n=8", "--set", "k=8",
                                       "--budget", "2evals", "--json", "--seed", "7"},
-                                     {{"PTXLOOM_CUDA_PATH", PTXLOOM_BINARY_DIR "/fake_cuda"}});
-  if (result.code == 3) SKIP("there is no stand-in driver: " << result.err);
+                                     {{"PTXLOOM_CUDA_PATH", build_folder() + "/fake_cuda"}});
+  if (result.code == 3)
+    ptxloom::test::skip_without("nvjitlink", "nvJitLink or the stand-in driver is missing: " + result.err);
   CAPTURE(result.err);
   CHECK(result.code == 1);
   const json value = json::parse(result.out);
@@ -148,6 +151,7 @@ TEST_CASE("tune --json follows its schema, whatever became of the candidates") {
   CHECK(value["candidates"][0].contains("problem"));
   CHECK(value["winner"].is_null());
   CHECK(value["source"] == "none");
+  CHECK(value["error"]["code"] == "no-correct-candidate");
   std::uint64_t sum = value["space"]["admissible"];
   for (const json& one : value["space"]["inadmissible"]) sum += one["count"].get<std::uint64_t>();
   CHECK(sum == value["space"]["configurations"]);

@@ -11,6 +11,8 @@
 #include "cli/scale_ptx.hpp"
 #include "cli/tool.hpp"
 #include "ptxloom/npy.hpp"
+#include "support/folders.hpp"
+#include "support/require.hpp"
 
 using namespace ptxloom::test;
 using ptxloom::NpyArray;
@@ -122,6 +124,11 @@ TEST_CASE("run FILE.ptx takes its arguments in order") {
     CHECK(type.code == 2);
     CHECK(type.err.find("argument-type") != std::string::npos);
     CHECK(run({"--grid", "0", "--block", "32"}).code == 2);
+    const ToolResult grid = run({"--grid", "1,65536,1", "--block", "32", "--arg", "u32=19", "--arg", "f32=3",
+                                 "--arg", in, "--arg", "out=f32[20]:" + y});
+    CHECK(grid.code == 2);
+    CHECK(grid.err.find("grid.y is 65536, but the most is 65535") != std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(y));
     CHECK(run({"--entry", "no_such_kernel"}).err.find("scale") != std::string::npos);
   }
   SECTION("an access out of bounds is found") {
@@ -289,8 +296,9 @@ TEST_CASE("run judges unless it is told not to") {
 TEST_CASE("run --trace refuses a GPU") {
   const ToolResult result =
       run_tool({"run", "gemm", "--set", "m=16", "n=8", "k=16", "--device", "gpu", "--trace"},
-               {{"PTXLOOM_CUDA_PATH", PTXLOOM_BINARY_DIR "/fake_cuda"}});
-  if (result.code == 3) SKIP("there is no stand-in driver: " << result.err);
+               {{"PTXLOOM_CUDA_PATH", build_folder() + "/fake_cuda"}});
+  if (result.code == 3)
+    ptxloom::test::skip_without("nvjitlink", "nvJitLink or the stand-in driver is missing: " + result.err);
   CAPTURE(result.err);
   CHECK(result.code == 2);
   CHECK(result.err.find("run with --device cpu") != std::string::npos);
@@ -298,8 +306,9 @@ TEST_CASE("run --trace refuses a GPU") {
 
 TEST_CASE("run --must-hit runs what is recorded and cached, and nothing else") {
   const std::vector<std::string> words = {"run", "gemm", "--set", "m=8", "n=8", "k=8", "--must-hit"};
-  const ToolResult none = run_tool(words, {{"PTXLOOM_CUDA_PATH", PTXLOOM_BINARY_DIR "/fake_cuda"}});
-  if (none.err.find("no-record") == std::string::npos) SKIP("there is no stand-in driver: " << none.err);
+  const ToolResult none = run_tool(words, {{"PTXLOOM_CUDA_PATH", build_folder() + "/fake_cuda"}});
+  if (none.err.find("no-record") == std::string::npos)
+    ptxloom::test::skip_without("nvjitlink", "nvJitLink or the stand-in driver is missing: " + none.err);
   CHECK(none.code == 1);
   CHECK(none.out.empty());
 

@@ -11,6 +11,10 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "cli/scale_ptx.hpp"
+#include "ptxloom/npy.hpp"
+#include "support/folders.hpp"
+
 namespace ptxloom::test {
 namespace fs = std::filesystem;
 
@@ -26,40 +30,89 @@ std::string read_text(const fs::path& file) {
 namespace {
 
 [[noreturn]] void become_tool(const std::vector<std::string>& arguments,
-                              const std::map<std::string, std::string>& environment,
-                              const fs::path& scratch) {
+                              const std::map<std::string, std::string>& environment, const fs::path& scratch,
+                              const Streams& streams) {
   for (const char* name : {"PTXLOOM_SPECS", "PTXLOOM_LOG"}) ::unsetenv(name);
   ::setenv("PTXLOOM_CACHE_DIR", (scratch / "cache").c_str(), 1);
   ::setenv("PTXLOOM_RECORDS", (scratch / "records").c_str(), 1);
   for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
-  const auto redirect = [&](const char* name, int flags, int to) {
-    const int fd = ::open((scratch / name).c_str(), flags, 0600);
+  const auto redirect = [&](const std::string& given, const char* name, int flags, int to) {
+    if (given == "closed") {
+      ::close(to);
+      return;
+    }
+    const int fd = ::open((given.empty() ? scratch / name : fs::path(given)).c_str(), flags, 0600);
     ::dup2(fd, to);
     ::close(fd);
   };
-  redirect("stdin", O_RDONLY, STDIN_FILENO);
-  redirect("stdout", O_WRONLY | O_CREAT, STDOUT_FILENO);
-  redirect("stderr", O_WRONLY | O_CREAT, STDERR_FILENO);
-  std::vector<char*> argv = {const_cast<char*>(PTXLOOM_TOOL)};
+  redirect("", "stdin", O_RDONLY, STDIN_FILENO);
+  redirect(streams.out, "stdout", O_WRONLY | O_CREAT, STDOUT_FILENO);
+  redirect(streams.err, "stderr", O_WRONLY | O_CREAT, STDERR_FILENO);
+  const std::string tool = tool_path();
+  std::vector<char*> argv = {const_cast<char*>(tool.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  ::execv(PTXLOOM_TOOL, argv.data());
+  ::execv(tool.c_str(), argv.data());
   ::_exit(127);
+}
+
+}  // namespace
+
+namespace {
+
+ToolResult run(const Streams& streams, const std::vector<std::string>& arguments,
+               const std::map<std::string, std::string>& environment, const std::string& input) {
+  const TemporaryFolder scratch;
+  write_text(scratch / "stdin", input);
+  const pid_t child = ::fork();
+  if (child == 0) become_tool(arguments, environment, scratch.path(), streams);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return {.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+          .out = streams.out.empty() ? read_text(scratch / "stdout") : "",
+          .err = streams.err.empty() ? read_text(scratch / "stderr") : ""};
 }
 
 }  // namespace
 
 ToolResult run_tool(const std::vector<std::string>& arguments,
                     const std::map<std::string, std::string>& environment, const std::string& input) {
-  const TemporaryFolder scratch;
-  write_text(scratch / "stdin", input);
-  const pid_t child = ::fork();
-  if (child == 0) become_tool(arguments, environment, scratch.path());
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return {.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
-          .out = read_text(scratch / "stdout"),
-          .err = read_text(scratch / "stderr")};
+  return run({}, arguments, environment, input);
+}
+
+ToolResult run_tool_with(const Streams& streams, const std::vector<std::string>& arguments,
+                         const std::map<std::string, std::string>& environment) {
+  return run(streams, arguments, environment, "");
+}
+
+std::vector<Use> uses_of_all_subcommands(const fs::path& folder) {
+  const std::string ptx = folder / "scale.ptx", lines = folder / "lines.jsonl", x = folder / "x.npy";
+  write_text(ptx, kScalePtx);
+  write_text(lines, R"({"ptx": "add.s32 %r0, %r0, 1;", "decls": ".reg .b32 %r<1>;", "target": "sm_80"})"
+                    "\n");
+  write_npy(x, {.dtype = "<f4", .shape = {32}, .bytes = std::vector<std::byte>(128)});
+  const std::string opcode = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32";
+  return {
+      {{"doctor"}, true},
+      {{"list", "prmt"}, true},
+      {{"show", opcode}, true},
+      {{"check", ptx}},
+      {{"check", "--jsonl", lines}},
+      {{"emit", "gemm", "--set", "m=16", "n=8", "k=32", "-o", folder / "gemm.ptx"}},
+      {{"compile", ptx, "--target", "sm_90a", "-o", folder / "scale.cubin"}},
+      {{"layout", opcode, "--operand", "A"}},
+      {{"layout", opcode, "--operand", "A", "--format", "json"}, true},
+      {{"run", "gemm", "--set", "m=16", "n=8", "k=32", "--device", "cpu", "--seed", "3"}, true},
+      {{"run", ptx, "--device", "cpu", "--grid", "1", "--block", "32", "--arg", "u32=32", "f32=2", "in=" + x,
+        "out=f32[32]:" + (folder / "y.npy").string()},
+       true},
+      {{"tune", "gemm", "--set", "m=16", "n=8", "k=32", "--device", "cpu", "--budget", "2evals", "--report",
+        folder / "report.html"},
+       true},
+      {{"bench", "spec_to_ptx", "--count", "1"}, true},
+      {{"conform", "prmt", "--device", "cpu", "--count", "100"}, true},
+      {{"cache", "stat"}},
+  };
 }
 
 namespace {
@@ -133,7 +186,7 @@ std::string check_schema(const nlohmann::json& value, const nlohmann::json& sche
 }
 
 nlohmann::json read_schema(const std::string& name) {
-  return nlohmann::json::parse(read_text(fs::path(PTXLOOM_SOURCE_DIR) / "docs/json" / (name + ".json")));
+  return nlohmann::json::parse(read_text(fs::path(source_folder()) / "docs/json" / (name + ".json")));
 }
 
 }  // namespace ptxloom::test

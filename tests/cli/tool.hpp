@@ -7,9 +7,13 @@
 #include <vector>
 
 #include <nlohmann/json.hpp>
+#include "support/folders.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace ptxloom::test {
+
+/// The tool that was built.
+inline std::string tool_path() { return build_folder() + "/ptxloom"; }
 
 struct ToolResult {
   int code = -1;  ///< of exit; 128 + the signal that killed it
@@ -21,6 +25,22 @@ struct ToolResult {
 ToolResult run_tool(const std::vector<std::string>& arguments,
                     const std::map<std::string, std::string>& environment = {},
                     const std::string& input = {});
+
+/// Where standard streams go instead of into the result: a file, or "closed".
+struct Streams {
+  std::string out = {}, err = {};  ///< empty: into the result
+};
+ToolResult run_tool_with(const Streams& streams, const std::vector<std::string>& arguments,
+                         const std::map<std::string, std::string>& environment = {});
+
+/// A subcommand as it is used, and whether it has --json.
+struct Use {
+  std::vector<std::string> arguments;
+  bool json = false;
+};
+/// Each subcommand, on files in the folder; each ends with exit code 0 on any machine, where there is
+/// nvJitLink.
+std::vector<Use> uses_of_all_subcommands(const std::filesystem::path& folder);
 
 /// Why a value is not what the schema says; empty if it is. Knows the words that docs/json uses, and fails on
 /// others.

@@ -9,7 +9,9 @@
 #include "cli/tool.hpp"
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/record.hpp"
+#include "support/folders.hpp"
 #include "support/ptxas.hpp"
+#include "support/require.hpp"
 
 using namespace ptxloom::test;
 
@@ -25,7 +27,7 @@ ptxloom::Record record_of(const std::string& sm, const std::string& m, const std
 }  // namespace
 
 TEST_CASE("tune --prebuild links the kernels of the records of a target, without a GPU") {
-  if (!find_cuda_tool("ptxas")) SKIP("there is no toolkit to link with");
+  if (!find_cuda_tool("ptxas")) ptxloom::test::skip_without("ptxas", "there is no toolkit to link with");
   const TemporaryFolder folder;
   const auto lines = to_json(record_of("sm_80", "64")) + "\n" + to_json(record_of("sm_80", "65", "f16")) +
                      "\n" + to_json(record_of("sm_90a", "66")) + "\n";
@@ -38,7 +40,7 @@ TEST_CASE("tune --prebuild links the kernels of the records of a target, without
     return run_tool(arguments, environment);
   };
   const ToolResult first = prebuild({"sm_80", "--merge", folder / "brought.jsonl"});
-  if (first.code == 3) SKIP("there is no nvJitLink: " << first.err);
+  if (first.code == 3) ptxloom::test::skip_without("nvjitlink", "there is no nvJitLink: " + first.err);
   CAPTURE(first.out, first.err);
   CHECK(first.code == 0);
   CHECK(first.out.find("m=64 n=64 sums=plain: linked") != std::string::npos);
@@ -69,8 +71,9 @@ TEST_CASE("tune --report holds what tune --json says, also where every candidate
   const TemporaryFolder folder;
   const ToolResult result = run_tool({"tune", "gemm", "--set", "m=8", "n=8", "k=8", "--budget", "2evals",
                                       "--device", "all", "--json", "--report", folder / "report.html"},
-                                     {{"PTXLOOM_CUDA_PATH", PTXLOOM_BINARY_DIR "/fake_cuda"}});
-  if (result.code == 3) SKIP("there is no stand-in driver: " << result.err);
+                                     {{"PTXLOOM_CUDA_PATH", build_folder() + "/fake_cuda"}});
+  if (result.code == 3)
+    ptxloom::test::skip_without("nvjitlink", "nvJitLink or the stand-in driver is missing: " + result.err);
   CAPTURE(result.err);
   CHECK(result.code == 1);
   const std::string page = read_text(folder / "report.html");
@@ -92,11 +95,11 @@ TEST_CASE("tune --report holds what tune --json says, also where every candidate
 TEST_CASE("tune says which command searches the same again, and it does") {
   const auto tune = [](std::vector<std::string> words) {
     words.emplace_back("--json");
-    return run_tool(words, {{"PTXLOOM_CUDA_PATH", PTXLOOM_BINARY_DIR "/fake_cuda"}});
+    return run_tool(words, {{"PTXLOOM_CUDA_PATH", build_folder() + "/fake_cuda"}});
   };
   const ToolResult first = tune({"tune", "gemm", "--set", "m=64", "--set", "n=64", "--set", "k=64", "--set",
                                  "tile_m=16|32", "--budget", "3evals", "--strategy", "random"});
-  if (first.code == 3) SKIP("a component is missing: " << first.err);
+  if (first.code == 3) ptxloom::test::skip_without("nvjitlink", "a component is missing: " + first.err);
   CAPTURE(first.err);
   const auto one = nlohmann::json::parse(first.out);
   std::vector<std::string> words = one["command"];
@@ -121,7 +124,7 @@ TEST_CASE("tune holds the winner against cuBLASLt, or says why not", "[gpu]") {
                      std::string("a=") + type, "--budget", "4evals", "--json"});
   };
   const ToolResult result = tune("bf16");
-  if (result.code == 3) SKIP("there is no GPU: " << result.err);
+  if (result.code == 3) ptxloom::test::skip_without("gpu", "there is no GPU: " + result.err);
   CAPTURE(result.err);
   REQUIRE(result.code == 0);
   const auto json = nlohmann::json::parse(result.out);
@@ -139,7 +142,7 @@ TEST_CASE("tune notices before the search that a report cannot be written") {
   const TemporaryFolder folder;
   const ToolResult result =
       run_tool({"tune", "gemm", "--set", "m=8", "n=8", "k=8", "--report", folder / "none" / "report.html"},
-               {{"PTXLOOM_CUDA_PATH", PTXLOOM_BINARY_DIR "/fake_cuda"}});
+               {{"PTXLOOM_CUDA_PATH", build_folder() + "/fake_cuda"}});
   CHECK(result.code == 2);
   CHECK(result.err.find("unwritable-file") != std::string::npos);
   CHECK(result.out.empty());
@@ -149,13 +152,14 @@ TEST_CASE("tune says what is wrong with its words before it looks for a device")
   const auto run = [](std::vector<std::string> more) {
     std::vector<std::string> arguments{"tune", "gemm", "--set", "m=8", "n=8", "k=8"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    return run_tool(arguments, {{"PTXLOOM_CUDA_PATH", PTXLOOM_BINARY_DIR "/fake_cuda"}});
+    return run_tool(arguments, {{"PTXLOOM_CUDA_PATH", build_folder() + "/fake_cuda"}});
   };
   const ToolResult strategy = run({"--strategy", "annealing"});
   CHECK(strategy.code == 2);
   CHECK(strategy.err.find("exhaustive, random, halving, guided") != std::string::npos);
   const ToolResult value = run({"--set", "tile_m=64|100"});
-  if (value.code == 3) SKIP("there is no stand-in driver: " << value.err);
+  if (value.code == 3)
+    ptxloom::test::skip_without("nvjitlink", "nvJitLink or the stand-in driver is missing: " + value.err);
   CHECK(value.code == 2);
   CHECK(value.err.find("tile_m=100") != std::string::npos);
   const ToolResult empty = run({"--set", "tile_m=16", "--set", "warps_m=8"});
@@ -187,8 +191,8 @@ TEST_CASE("tune searches several values of a word, and the linker's options amon
   const ToolResult result =
       run_tool({"tune", "gemm", "--set", "m=64", "n=64", "k=64", "tile_m=16|32", "maxnreg=0|128",
                 "optimise=1|3", "--budget", "3evals", "--strategy", "random", "--json"},
-               {{"PTXLOOM_CUDA_PATH", PTXLOOM_BINARY_DIR "/fake_cuda"}});
-  if (result.code == 3) SKIP("a component is missing: " << result.err);
+               {{"PTXLOOM_CUDA_PATH", build_folder() + "/fake_cuda"}});
+  if (result.code == 3) ptxloom::test::skip_without("nvjitlink", "a component is missing: " + result.err);
   CAPTURE(result.err);
   const auto json = nlohmann::json::parse(result.out);
   std::map<std::string, std::vector<std::string>> values;
@@ -213,21 +217,24 @@ TEST_CASE("tune on the executor finds a correct configuration, without a GPU") {
   CHECK(json["record"]["device"]["name"] == "CPU executor");
 }
 
-TEST_CASE("tune tells what it has found also where it cannot keep it") {
+TEST_CASE("tune notices before the search that records cannot be kept") {
   const TemporaryFolder folder;
   write_text(folder / "file", "");
   const ToolResult result =
       run_tool({"tune", "gemm", "--set", "m=16", "n=8", "k=32", "--device", "cpu", "--budget", "2evals"},
                {{"PTXLOOM_RECORDS", folder / "file/records"}});
+  CAPTURE(result.err);
   CHECK(result.code == 2);
   CHECK(result.err.find("unwritable-file") != std::string::npos);
-  CHECK(result.out.find("configuration") != std::string::npos);
+  CHECK(result.err.find("PTXLOOM_RECORDS") != std::string::npos);
+  CHECK(result.err.find(" us ") == std::string::npos);  // nothing was tried
+  CHECK(result.out.empty());
 }
 
 TEST_CASE("under mpirun, a tool without MPI says what is missing") {
   // A copy by itself, which finds nothing beside it.
   const TemporaryFolder folder;
-  std::filesystem::copy_file(PTXLOOM_TOOL, folder / "ptxloom");
+  std::filesystem::copy_file(tool_path(), folder / "ptxloom");
   const std::string command = "OMPI_COMM_WORLD_SIZE=2 PTXLOOM_RECORDS=" + (folder / "records").string() +
                               " " + (folder / "ptxloom").string() +
                               " tune gemm --set m=16 --set n=8 --set k=32 --device cpu 2> " +

@@ -11,11 +11,14 @@
 #include "conform/compare.hpp"
 #include "conform/demand.hpp"
 #include "conform/inputs.hpp"
+#include "conform/profile.hpp"
 #include "conform/subject.hpp"
 #include "conform/tensors.hpp"
 #include "conform/tolerance.hpp"
 #include "ptxloom/conform.hpp"
 #include "ptxloom/jit.hpp"
+#include "support/folders.hpp"
+#include "support/require.hpp"
 
 using namespace ptxloom;
 using namespace ptxloom::conform_kernels;
@@ -41,7 +44,7 @@ Subject subject_of(const Context& context, std::string_view form, std::string_vi
 }
 
 std::set<std::string> open_forms() {
-  std::ifstream file(PTXLOOM_SOURCE_DIR "/tests/golden/conform_open.txt");
+  std::ifstream file(test::source_folder() + "/tests/golden/conform_open.txt");
   REQUIRE(file);
   std::set<std::string> forms;
   for (std::string line; std::getline(file, line);) {
@@ -98,7 +101,7 @@ TEST_CASE("the kernels of conformance link") {
   try {
     linker.version();
   } catch (const Error& error) {
-    SKIP(error.diagnostics()[0].message);
+    test::skip_without("nvjitlink", error.diagnostics()[0].message);
   }
   constexpr std::size_t kOfForm = 4;  // the first, the last, and some between
   for (const std::string_view form : cpu.specs().forms()) {
@@ -123,14 +126,14 @@ TEST_CASE("a difference is found and shown with the operands of its lane") {
   Outcome other = one;
   other.records[37 * static_cast<std::size_t>(subject.out.bytes)] = std::byte{1};
   ConformResult result;
-  compare(subject, in, one, other, result);
+  compare(subject, Turns(subject, 1), in, one, other, result);
   CHECK(result.state == State::differs);
   CHECK(result.differing == 1);
   CHECK(result.note.find(
             "lane 5 of warp 1, D: device D=0x00000000, executor D=0x00000001; operands of the lane: A=") ==
         0);
   ConformResult same;
-  compare(subject, in, one, one, same);
+  compare(subject, Turns(subject, 1), in, one, one, same);
   CHECK(same.state == State::agrees);
   CHECK(same.elements == threads);
 }
@@ -144,7 +147,7 @@ TEST_CASE("a difference in memory is found") {
   Outcome other = one;
   other.slots[3 * std::size_t{kSlotBytes} + 9] = std::byte{2};
   ConformResult result;
-  compare(subject, inputs(subject, 128, 1), one, other, result);
+  compare(subject, Turns(subject, 1), inputs(subject, 128, 1), one, other, result);
   CHECK(result.differing == 1);
   CHECK(result.note.find("lane 3 of warp 0, memory at byte 8") == 0);
 }
@@ -159,7 +162,7 @@ TEST_CASE("global memory and shared memory are compared apart where an instructi
   Outcome other = one;
   other.tiles[5 * std::size_t{kSlotBytes} + 17] = std::byte{3};
   ConformResult result;
-  compare(subject, inputs(subject, 128, 1), one, other, result);
+  compare(subject, Turns(subject, 1), inputs(subject, 128, 1), one, other, result);
   CHECK(result.differing == 1);
   CHECK(result.note.find("lane 5 of warp 0, shared memory at byte 16") == 0);
 }
@@ -181,6 +184,11 @@ TEST_CASE("tensor maps are legal, and their boxes lie in the memory of a warp") 
     }
   }
   CHECK(swizzles.size() == 4);
+}
+
+TEST_CASE("a demand that nobody knows is refused") {
+  for (const char* text : {"registers", "1,two", "0..7x", "warp x"})
+    CHECK_THROWS_AS(Demand(text, u32), Error);
 }
 
 TEST_CASE("lanes of a warp hold the same value where the specs say so") {
@@ -267,6 +275,84 @@ TEST_CASE("what is an address or a handle of the chip's own is not compared") {
   }
 }
 
+TEST_CASE("every form of products is compared on every profile, and a difference counts in its own",
+          "[slow]") {
+  const Context cpu({.device = "cpu", .cpu_target = "sm_90a"});
+  std::set<std::string_view> names;
+  for (const Profile& profile : profiles()) names.insert(profile.name);
+  CHECK(names.size() == 12);
+  const Context blackwell({.device = "cpu", .cpu_target = "sm_120a"});
+  const std::pair<const Context*, const char*> all[] = {
+      {&cpu, "mma"},
+      {&cpu, "mma.m8n8k4"},
+      {&cpu, "wmma.mma.f16"},
+      {&cpu, "wgmma.mma_async.sync.aligned.m64n8k"},
+      {&cpu, "wgmma.mma_async.sp.sync.aligned.m64n8k32.f16.f16"},
+      {&blackwell, "mma.block_scale"},
+      {&blackwell, "mma.sp.block_scale"}};
+  for (const auto& [context, selection] : all) {
+    for (const ConformResult& result : conform(*context, {.selection = selection, .elements = 1})) {
+      if (result.form != selection && !result.opcode.starts_with(selection)) continue;
+      INFO(result.opcode << ": " << result.note);
+      CHECK(result.state == State::agrees);
+      std::set<std::string_view> reached;
+      std::uint64_t elements = 0;
+      for (const auto& profile : result.profiles) {
+        reached.insert(profile.profile);
+        elements += profile.elements;
+        CHECK(profile.elements >= 512);
+      }
+      CHECK(reached == names);
+      CHECK(elements == result.elements);
+    }
+  }
+  const Subject subject = subject_of(cpu, "mma", "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32");
+  const std::size_t threads = threads_for(subject, 1);
+  Outcome one{.records = std::vector<std::byte>(threads * static_cast<std::size_t>(subject.out.bytes)),
+              .slots = {}};
+  Outcome other = one;
+  other.records[777 * static_cast<std::size_t>(subject.out.bytes)] = std::byte{1};
+  const Turns turns(subject, 5);
+  ConformResult result;
+  compare(subject, turns, inputs(subject, threads, 5), one, other, result);
+  for (const auto& profile : result.profiles)
+    CHECK(profile.differing == (profile.profile == profiles()[turns.profile_of(777)].name ? 1 : 0));
+}
+
+TEST_CASE("operands follow from the seed, and only from it") {
+  const Context cpu({.device = "cpu", .cpu_target = "sm_90a"});
+  for (const auto& [form, opcode] :
+       {std::pair("mma", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"),
+        std::pair("wmma.mma", "wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32")}) {
+    const Subject subject = subject_of(cpu, form, opcode);
+    CHECK(inputs(subject, 512, 9) == inputs(subject, 512, 9));
+    CHECK(slots(subject, 512, 9) == slots(subject, 512, 9));
+    if (subject.around.global) {
+      CHECK(slots(subject, 512, 9) != slots(subject, 512, 10));
+    } else {
+      CHECK(inputs(subject, 512, 9) != inputs(subject, 512, 10));
+    }
+  }
+}
+
+TEST_CASE("A of wgmma in registers is not zero") {
+  const Context cpu({.device = "cpu", .cpu_target = "sm_90a"});
+  for (const Subject& subject : subjects(cpu.specs(), "wgmma.mma_async", cpu.target())) {
+    if (!subject.why_not.empty() || subject.variant.slot("source") != "registers") continue;
+    if (subject.variant.slot("N") != "64") continue;
+    const std::vector<std::byte> in = inputs(subject, 512, 3);
+    std::set<std::uint32_t> seen;
+    for (const Field& field : subject.in.fields) {
+      if (subject.variant.operands()[static_cast<std::size_t>(field.operand)].name != "A") continue;
+      for (std::size_t thread = 0; thread < 512; ++thread)
+        seen.insert(word(in, thread * static_cast<std::size_t>(subject.in.bytes) +
+                                 static_cast<std::size_t>(field.offset)));
+    }
+    INFO(subject.variant.opcode());
+    CHECK(seen.size() > 16);
+  }
+}
+
 TEST_CASE("an unknown selection is told with the nearest name") {
   const Context cpu({.device = "cpu"});
   CHECK_THROWS_AS(conform(cpu, {.selection = "mma.snyc"}), Error);
@@ -274,7 +360,7 @@ TEST_CASE("an unknown selection is told with the nearest name") {
 
 TEST_CASE("the GPU and the executor agree bit by bit", "[gpu]") {
   const std::optional<Context> device = gpu();
-  if (!device) SKIP("no GPU");
+  if (!device) test::skip_without("gpu", "there is no GPU");
   const std::set<std::string> open = open_forms();
   for (const std::string_view form : device->specs().forms()) {
     const bool here = !subjects(device->specs(), form, device->target()).empty();

@@ -18,6 +18,21 @@ def read(files):
     return variants
 
 
+def print_profiles(tried):
+    """By what the operands were made of; matrix products apart, which have profiles of their own."""
+    counts = collections.defaultdict(lambda: [0, 0, 0])
+    for variant in tried:
+        product = any(p["profile"] == "window-edge" for p in variant["profiles"])
+        for profile in variant["profiles"]:
+            count = counts[product, profile["profile"]]
+            count[0] += 1
+            count[1] += profile["elements"]
+            count[2] += profile["differing"]
+    print("\n| operands | of | kernels | elements | differing elements |\n|---|---|---|---|---|")
+    for (product, name), (kernels, elements, differing) in sorted(counts.items(), key=lambda item: item[0][0]):
+        print(f"| {name} | {'products' if product else 'others'} | {kernels:,} | {elements:,} | {differing:,} |")
+
+
 def main(files):
     by_form = collections.defaultdict(list)
     skipped = collections.defaultdict(collections.Counter)
@@ -38,6 +53,7 @@ def main(files):
         several = f"{sets[0]} to {sets[-1]}" if len(sets) > 1 else str(sets[0])
         print(f"| {form} | {len(variants):,} | {several} | {sum(v['elements'] for v in variants):,} "
               f"| {sum(v['differing'] for v in variants):,} |")
+    print_profiles(tried)
     print("\nNot tried, variants by reason:\n")
     for reason, forms in sorted(skipped.items(), key=lambda item: -item[1].total()):
         print(f"- {forms.total():,}: {reason} ({', '.join(f'{form} {count:,}' for form, count in sorted(forms.items()))})")

@@ -5,8 +5,8 @@
 int main() {
   const auto type = ptxloom::find_type("bf16");
   if (!type || type->bits != 16) {
-    std::puts("bf16 is missing from the installed library");
+    std::puts("bf16 is missing from the library");
     return 1;
   }
-  std::puts("ptxloom works from an installed tree");
+  std::puts("ptxloom works");
 }

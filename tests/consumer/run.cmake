@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Installs the build in ${build} into a fresh folder, then configures, builds and runs this project against it.
-# -D build=<folder> -D generator=<CMake generator> -D compiler=<C++ compiler> -D flags=<sanitizers, or empty>
-set(work "${build}/consumer")
-file(REMOVE_RECURSE "${work}")
-
+# run(<command>...): runs a command, and ends the test if it fails.
 function(run)
   execute_process(COMMAND ${ARGV} RESULT_VARIABLE result)
   if(NOT result EQUAL 0)
@@ -11,12 +7,3 @@ function(run)
     message(FATAL_ERROR "${command}: ${result}")
   endif()
 endfunction()
-
-if(flags)
-  set(flags "-DCMAKE_CXX_FLAGS=-fsanitize=${flags}")
-endif()
-run(${CMAKE_COMMAND} --install "${build}" --prefix "${work}/installed")
-run(${CMAKE_COMMAND} -S "${CMAKE_CURRENT_LIST_DIR}" -B "${work}/build" -G "${generator}"
-    "-DCMAKE_CXX_COMPILER=${compiler}" "-DCMAKE_PREFIX_PATH=${work}/installed" ${flags})
-run(${CMAKE_COMMAND} --build "${work}/build")
-run("${work}/build/consumer")

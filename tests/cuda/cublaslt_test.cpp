@@ -6,6 +6,7 @@
 #include "cuda/cublaslt_header.hpp"
 #include "support/errors.hpp"
 #include "support/fake_driver.hpp"
+#include "support/require.hpp"
 #include "support/temporary_folder.hpp"
 
 using namespace ptxloom;
@@ -13,7 +14,7 @@ using cuda::CublasLt;
 
 TEST_CASE("what we declare of cuBLASLt is what its header says") {
   const auto facts = cublaslt_facts();
-  if (!facts) SKIP("there is no cublasLt.h");
+  if (!facts) test::skip_without("cublaslt", "there is no cublasLt.h");
   CHECK(facts->not_supported == CublasLt::kNotSupported);
   CHECK(facts->data_types == std::array<int, 8>{CublasLt::f32, CublasLt::f64, CublasLt::f16, CublasLt::s8,
                                                 CublasLt::s32, CublasLt::bf16, CublasLt::e4m3,

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "exec/harness.hpp"
-#include "ptxloom/numeric.hpp"
 
 namespace ptxloom::exec::test::atomic_test {
 namespace {
@@ -40,11 +39,11 @@ std::uint64_t add_f64(std::uint64_t old, std::uint64_t value) {
 // A sum of two values of 16 bits is exact in f64, or so far from a tie that rounding twice does not matter.
 template <const Type& type>
 std::uint64_t add_half(std::uint64_t old, std::uint64_t value) {
-  return encode(type, decode(type, old) + decode(type, value));
+  return narrow::encode(type, narrow::decode(type, old) + narrow::decode(type, value));
 }
 template <const Type& type, bool is_min>
 std::uint64_t choose_half(std::uint64_t old, std::uint64_t value) {
-  const double a = decode(type, old), b = decode(type, value);
+  const double a = narrow::decode(type, old), b = narrow::decode(type, value);
   if (a != a && b != b) return 0x7fff;
   if (a != a) return value;
   if (b != b) return old;

@@ -2,6 +2,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "exec/harness.hpp"
+#include "ptxloom/tensor_map.hpp"
 
 namespace ptxloom::exec::test::cluster_test {
 namespace {
@@ -142,6 +143,85 @@ TEST_CASE("a multicast copy reaches the blocks of its mask and signals each") {
       "@!%p bra w; skip: ld.shared.u32 %x, [s+20];" +
       kStore;
   CHECK(run_grid(init + copy + wait + kMeet, 3, 3) == Words{101, 0, 101});
+}
+
+TEST_CASE("every bit of a multicast mask is a block, in the largest cluster") {
+  Random random;
+  INFO("seed " << random.seed);
+  const std::uint32_t any = random.below(0x10000);
+  for (const std::uint32_t mask : {0xffffu, 0x8001u, 0x7ffeu, any, ~any & 0xffff}) {
+    CAPTURE(mask);
+    const std::string number = std::to_string(mask);
+    // A block that the mask leaves out waits for nobody, and finds what it has put there.
+    const std::string body =
+        "mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive.expect_tx.shared.b64 _, [bar], 32; "
+        "st.shared.u32 [s+20], 7; st.shared.u32 [s+40], 8;" +
+        kMeet + "setp.eq.u32 %q, %r, 3; mov.b16 %h, " + number +
+        "; @%q cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [s+16], "
+        "[%in+16], 32, [bar], %h;\n" +
+        kMeet + "mov.u32 %x, " + number +
+        "; shr.u32 %x, %x, %r; and.b32 %x, %x, 1; setp.eq.u32 %q, %x, 0; @%q bra skip; w: "
+        "mbarrier.try_wait.parity.shared.b64 %p, [bar], 0; @!%p bra w; skip: ld.shared.u32 %x, [s+20]; "
+        "ld.shared.u32 %y, [s+40]; mad.lo.u32 %x, %x, 1000, %y;" +
+        kStore + kMeet;
+    Words expected;
+    for (std::uint32_t block = 0; block < 16; ++block)
+      expected.push_back((mask >> block & 1) != 0 ? 105'110 : 7'008);
+    CHECK(run_grid(body, 16, 16) == expected);
+  }
+}
+
+TEST_CASE("every bit of the mask of a tensor copy is a block, in the largest cluster") {
+  Random random;
+  INFO("seed " << random.seed);
+  const std::uint32_t any = random.below(0x10000);
+  for (const std::uint32_t mask : {0xffffu, 0x8001u, 0x7ffeu, any, ~any & 0xffff}) {
+    CAPTURE(mask);
+    const std::string number = std::to_string(mask);
+    const Program program = program_of(
+        ".param .u64 out, .param .align 64 .b8 map[128]",
+        ".shared .align 8 .b64 bar; .shared .align 128 .b8 s[64]; .reg .u64 %out, %map; .reg .u32 %r, %x; "
+        ".reg .b16 %h; .reg .pred %p, %q; ld.param.u64 %out, [out]; mov.u64 %map, map; cvta.param.u64 %map, "
+        "%map; mov.u32 %r, %cluster_ctarank; mbarrier.init.shared.b64 [bar], 1; "
+        "mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16; st.shared.u32 [s+8], 7; fence.proxy.async;" +
+            kMeet + "setp.eq.u32 %q, %r, 5; mov.b16 %h, " + number +
+            "; @%q "
+            "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::"
+            "cluster [s], [%map, {8}], [bar], %h;\n" +
+            kMeet + "mov.u32 %x, " + number +
+            "; shr.u32 %x, %x, %r; and.b32 %x, %x, 1; setp.eq.u32 %q, %x, 0; @%q bra skip; w: "
+            "mbarrier.try_wait.parity.shared.b64 %p, [bar], 0; @!%p bra w; skip: ld.shared.u32 %x, [s+8]; "
+            "mad.wide.u32 %out, %r, 4, %out; st.global.u32 [%out], %x;" +
+            kMeet,
+        {}, "sm_100a");
+    Memory memory;
+    Words out(16, 0xa5a5'a5a5), in(64);
+    for (std::uint32_t i = 0; i < 64; ++i) in[i] = 100 + i;
+    const TensorMap map{.type = u32,
+                        .rank = 1,
+                        .address = memory.map(in.data(), 256, "in"),
+                        .dims = {64},
+                        .box = {4, 1, 1, 1, 1}};
+    std::vector<std::byte> parameters(192);
+    const std::uint64_t address = memory.map(out.data(), 64, "out");
+    std::memcpy(parameters.data(), &address, sizeof address);
+    std::memcpy(parameters.data() + 64, encode_for_executor(map).bytes.data(), 128);
+    program.run(memory,
+                {.grid = {16, 1, 1}, .block = {1, 1, 1}, .cluster = {16, 1, 1}, .parameters = parameters});
+    Words expected;
+    for (std::uint32_t block = 0; block < 16; ++block) expected.push_back((mask >> block & 1) != 0 ? 110 : 7);
+    CHECK(out == expected);
+  }
+}
+
+TEST_CASE("a multicast copy to a block that the cluster has not is a fault") {
+  const Diagnostic fault = fault_in(
+      "mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;" + kMeet +
+      "setp.eq.u32 %q, %r, 0; mov.b16 %h, 4; @%q cp.async.bulk.shared::cluster.global.mbarrier::"
+      "complete_tx::bytes.multicast::cluster [s], [%in], 16, [bar], %h;" +
+      kMeet);
+  INFO(fault.message);
+  CHECK(fault.code == "out-of-bounds");
 }
 
 TEST_CASE("a copy to another block's shared memory is counted there") {

@@ -2,6 +2,7 @@
 // cvt between narrow formats as whole instructions, against the host functions of the CUDA headers: all
 // inputs of 16 bits and less, a stride over those of 32.
 #include "exec/harness.hpp"
+#include "support/require.hpp"
 
 #if __has_include(<cuda_fp8.h>) && __has_include(<cuda_fp4.h>)
 
@@ -205,6 +206,6 @@ TEST_CASE("cvt of f32 to f16, bf16 and pairs of them is what the CUDA headers gi
 
 #else
 TEST_CASE("cvt between narrow formats is what the CUDA headers give") {
-  SKIP("built without the CUDA headers of version 13");
+  ptxloom::test::skip_without("cuda-headers", "built without the CUDA headers of version 13");
 }
 #endif

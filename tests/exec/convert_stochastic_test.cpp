@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "exec/harness.hpp"
-#include "ptxloom/numeric.hpp"
 
 // cvt.rs: whatever the random bits, the result is one of the two values that enclose the input; and over all
 // random bits it goes away from zero as often as the discarded fraction says. Neighbours come from a walk
@@ -24,7 +23,7 @@ const Format kFormats[] = {{"f16", 2, 16, 0x7bff, 13}, {"bf16", 2, 16, 0x7f7f, 1
                            {"e5m2", 4, 8, 0x7b, 16},   {"e2m3", 4, 8, 0x1f, 16},    {"e3m2", 4, 8, 0x1f, 16},
                            {"e2m1", 4, 4, 0x7, 16}};
 
-double value_of(const Format& format, U32 bits) { return decode(*find_type(format.name), bits); }
+double value_of(const Format& format, U32 bits) { return narrow::decode(*find_type(format.name), bits); }
 
 /// All elements of the result hold what `x` became, given the random bits in %b.
 std::string convert_all(const Format& format, const std::string& words) {

@@ -9,7 +9,9 @@
 #include <sstream>
 
 #include "exec/harness.hpp"
+#include "support/folders.hpp"
 #include "support/ptxas.hpp"
+#include "support/require.hpp"
 
 namespace ptxloom::exec::test::cub_test {
 namespace {
@@ -22,12 +24,13 @@ const ir::Module& cub(const std::string& target) {
   const auto known = modules.find(target);
   if (known != modules.end()) return known->second;
   const auto nvcc = find_cuda_tool("nvcc");
-  if (!nvcc) SKIP("nvcc is not installed");
+  if (!nvcc) ptxloom::test::skip_without("nvcc", "nvcc is not installed");
   const TemporaryFolder folder;
   const std::string ptx = (folder / "cub.ptx").string();
-  const CommandResult compiled = run_command("'" + *nvcc + "' -ptx -std=c++17 -arch=" + target +
-                                             " " PTXLOOM_SOURCE_DIR "/tests/exec/cub.cu -o " + ptx);
-  if (compiled.status != 0) SKIP("nvcc cannot compile CUB here: " << compiled.output);
+  const CommandResult compiled = run_command("'" + *nvcc + "' -ptx -std=c++17 -arch=" + target + " " +
+                                             ptxloom::test::source_folder() + "/tests/exec/cub.cu -o " + ptx);
+  if (compiled.status != 0)
+    ptxloom::test::skip_without("nvcc", "nvcc cannot compile CUB here: " + compiled.output);
   std::ostringstream text;
   text << std::ifstream(ptx).rdbuf();
   return modules.emplace(target, module_of(text.str())).first->second;

@@ -52,7 +52,7 @@ Reference reference_of_fma(const Words& w, const FloatFormat& f) {
 }
 
 Bits widened(std::string_view type, Bits value) {
-  return convert(f32, type == "bf16" ? bf16 : f16, value & 0xffff);
+  return narrow::encode(f32, narrow::decode(type == "bf16" ? bf16 : f16, value & 0xffff));
 }
 
 // .approx multiplies by a reciprocal, which above 2^126 is a zero.
@@ -111,7 +111,7 @@ Reference reference_of_approximation(const Words& w, const FloatFormat& f, const
   return [=, &f](Bits a, Bits, Bits) {
     if (f.is_f64() && base::unpack(f, a).is_nan()) return f.quiet(a);
     const auto flushed = [&](Bits bits) { return ftz ? base::flush_subnormal(f, bits) : bits; };
-    return flushed(encode(type, function(decode(type, flushed(a)))));
+    return flushed(narrow::encode(type, function(narrow::decode(type, flushed(a)))));
   };
 }
 

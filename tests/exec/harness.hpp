@@ -14,9 +14,12 @@
 #include "ptxloom/error.hpp"
 #include "ptxloom/exec.hpp"
 #include "ptxloom/ptx.hpp"
+#include "support/narrow.hpp"
 
 // Short kernels from PTX text, run in the executor.
 namespace ptxloom::exec::test {
+
+namespace narrow = ptxloom::test::narrow;
 
 /// Random numbers that differ in every run; INFO(random.seed) says how to repeat one.
 struct Random {

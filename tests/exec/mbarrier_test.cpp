@@ -109,6 +109,50 @@ TEST_CASE("an mbarrier counts cp.async, which arrives when it is waited for") {
                  1, 1, kUnjudged) == Words{0xa5a5'a5a5});
 }
 
+TEST_CASE("an mbarrier counts up to 2^20 - 1 arrivals and bytes") {
+  const std::string most = "mov.u32 %n, 1048575; mbarrier.init.shared.b64 [bar], %n;";
+  CHECK(run_body(
+            most +
+                "mbarrier.arrive.shared.b64 %st, [bar], %n; mbarrier.pending_count.b64 %x, %st; "
+                "st.global.u32 [%out], %x; mbarrier.test_wait.shared.b64 %p, [bar], %st; selp.u32 %x, 1, 0, "
+                "%p; st.global.u32 [%out+4], %x;",
+            1, 2) == Words{1048575, 1});
+  CHECK(fault_in(most + "cp.async.mbarrier.arrive.shared.b64 [bar];").code == "mbarrier-count");
+  // Bytes that come before they are expected, and the other way round.
+  for (const char* order :
+       {"mbarrier.expect_tx.shared.b64 [bar], %n; mbarrier.complete_tx.shared.b64 [bar], %n;",
+        "mbarrier.complete_tx.shared.b64 [bar], %n; mbarrier.expect_tx.shared.b64 [bar], %n;"})
+    CHECK(run_body(init(1) + "mov.u32 %n, 1048575;" + order +
+                       "mbarrier.arrive.shared.b64 %st, [bar]; mbarrier.test_wait.shared.b64 %p, [bar], %st; "
+                       "selp.u32 %x, 1, 0, %p; st.global.u32 [%out], %x;",
+                   1, 1) == Words{1});
+}
+
+TEST_CASE("the parity of an mbarrier is that of the number of its phases") {
+  std::string body = init(1);
+  Words expected;
+  for (int phase = 0; phase < 5; ++phase) {
+    for (int parity = 0; parity < 2; ++parity) {
+      body += "mbarrier.test_wait.parity.shared.b64 %p, [bar], " + std::to_string(parity) +
+              "; selp.u32 %x, 1, 0, %p; st.global.u32 [%out+" + std::to_string(4 * expected.size()) +
+              "], %x;";
+      expected.push_back(parity != phase % 2 ? 1 : 0);
+    }
+    body += "mbarrier.arrive.shared.b64 _, [bar];";
+  }
+  CHECK(run_body(body, 1, expected.size()) == expected);
+}
+
+TEST_CASE("an arrive_drop of several lowers the count by as many") {
+  CHECK(run_body(init(5) + R"(
+    mov.u32 %n, 3; mbarrier.arrive_drop.shared.b64 _, [bar], %n; mbarrier.arrive.shared.b64 _, [bar], 2;
+    mbarrier.arrive.shared.b64 %st, [bar]; mbarrier.pending_count.b64 %x, %st; st.global.u32 [%out], %x;
+    mbarrier.arrive.shared.b64 %st, [bar]; mbarrier.test_wait.shared.b64 %p, [bar], %st; selp.u32 %x, 1, 0, %p;
+    st.global.u32 [%out+4], %x;
+  )",
+                 1, 2) == Words{2, 1});
+}
+
 TEST_CASE("an mbarrier can be ended and its memory used again") {
   CHECK(run_body(init(1) +
                      "mbarrier.inval.shared.b64 [bar]; st.shared.b64 [bar], 7; mbarrier.init.shared.b64 "

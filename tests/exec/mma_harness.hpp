@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "exec/harness.hpp"
-#include "ptxloom/numeric.hpp"
+#include "support/mma_model.hpp"
 
 // One matrix instruction on operands that the test lays out itself: where elements lie is written as the PTX
 // manual has it, and not taken from our maps.
@@ -34,7 +35,7 @@ struct Matrix {
   std::uint64_t operator()(int row, int col) const {
     return bits[static_cast<std::size_t>(row * cols + col)];
   }
-  double value(int row, int col) const { return decode(type, (*this)(row, col)); }
+  double value(int row, int col) const { return narrow::decode(type, (*this)(row, col)); }
 };
 
 /// Numbers whose products and sums are exact in every accumulator there is; integers of the whole range.
@@ -42,7 +43,7 @@ inline Matrix exact_matrix(Random& random, Type type, int rows, int cols) {
   static constexpr double kValues[] = {0, 0.5, -0.5, 1, -1, 2, -2, 1.5, -1.5, 3};
   Matrix matrix{type, rows, cols};
   for (std::uint64_t& bits : matrix.bits) {
-    bits = type.is_float() ? encode(type, kValues[random.below(10)])
+    bits = type.is_float() ? narrow::encode(type, kValues[random.below(10)])
                            : random.bits() & (~std::uint64_t{0} >> (64 - type.bits));
   }
   return matrix;
@@ -51,6 +52,35 @@ inline Matrix random_matrix(Random& random, Type type, int rows, int cols) {
   Matrix matrix{type, rows, cols};
   for (std::uint64_t& bits : matrix.bits) bits = random.bits() & (~std::uint64_t{0} >> (64 - type.bits));
   return matrix;
+}
+
+/// Numbers about the least ones that f16 has, and their products: powers of two and zeros, now and then with
+/// more bits.
+inline Matrix tiny_matrix(Random& random, Type type, int rows, int cols) {
+  Matrix matrix{type, rows, cols};
+  for (std::uint64_t& bits : matrix.bits) {
+    const double magnitude =
+        std::ldexp(random.below(4) == 0 ? 1.5 : 1.0, -8 - static_cast<int>(random.below(9)));
+    if (random.below(3) != 0) bits = narrow::encode(type, random.below(2) == 0 ? magnitude : -magnitude);
+  }
+  return matrix;
+}
+
+/// How many elements of D are not those of the model.
+inline int differing(const ptxloom::test::MmaModelRow& model, const Matrix& a, const Matrix& b,
+                     const Matrix& c, const Matrix& d) {
+  int count = 0;
+  for (int row = 0; row < d.rows; ++row) {
+    for (int col = 0; col < d.cols; ++col) {
+      std::vector<std::uint32_t> left, right;
+      for (int k = 0; k < a.cols; ++k) {
+        left.push_back(static_cast<std::uint32_t>(a(row, k)));
+        right.push_back(static_cast<std::uint32_t>(b(k, col)));
+      }
+      count += model(left, right, static_cast<std::uint32_t>(c(row, col))) != d(row, col);
+    }
+  }
+  return count;
 }
 
 /// An operand: `count` registers in each lane, by lane, then register.

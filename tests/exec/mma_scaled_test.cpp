@@ -35,7 +35,7 @@ Matrix random_scales(Random& random, const Scaled& form, int rows) {
   static constexpr double kValues[] = {0.25, 0.5, 1, 2, 4, 1.5, 3};
   Matrix scales{form.scale, rows, form.blocks};
   for (std::uint64_t& bits : scales.bits)
-    bits = encode(form.scale, kValues[random.below(form.scale == ue8m0 ? 5 : 7)]);
+    bits = narrow::encode(form.scale, kValues[random.below(form.scale == ue8m0 ? 5 : 7)]);
   return scales;
 }
 
@@ -120,7 +120,7 @@ void check(Random& random, const Scaled& form) {
         sum += a.value(row, k) * scales_a.value(row, block) * b.value(k, col) * scales_b.value(col, block);
       }
       CAPTURE(form.opcode(), by_a.text(), by_b.text(), row, col, d.value(row, col), sum);
-      REQUIRE(d(row, col) == encode(f32, sum));
+      REQUIRE(d(row, col) == narrow::encode(f32, sum));
     }
   }
 }
@@ -194,17 +194,17 @@ TEST_CASE("fp4 keeps 35 bits below the largest scale, other block-scaled sums 25
   const auto sum = [](const Scaled& form, int far) {
     Matrix a{form.a, 16, form.k}, b{form.b, form.k, 8}, c{f32, 16, 8}, scales_a{form.scale, 16, form.blocks},
         scales_b{form.scale, 8, form.blocks};
-    for (std::uint64_t& bits : b.bits) bits = encode(form.b, 0.5);
+    for (std::uint64_t& bits : b.bits) bits = narrow::encode(form.b, 0.5);
     for (Matrix* scales : {&scales_a, &scales_b})
-      for (std::uint64_t& bits : scales->bits) bits = encode(form.scale, 1);
-    scales_a(3, 0) = encode(form.scale, 0x1p31);
-    a(3, 0) = encode(form.a, 1);
-    a(3, 16) = encode(form.a, -1);
-    a(3, far) = encode(form.a, 0.5);
+      for (std::uint64_t& bits : scales->bits) bits = narrow::encode(form.scale, 1);
+    scales_a(3, 0) = narrow::encode(form.scale, 0x1p31);
+    a(3, 0) = narrow::encode(form.a, 1);
+    a(3, 16) = narrow::encode(form.a, -1);
+    a(3, far) = narrow::encode(form.a, 0.5);
     if (form.blocks == 1) {  // one block: the small one is small itself
-      a(3, far) = encode(form.a, 0x1p-16);
-      a(3, 0) = encode(form.a, 0x1p15);
-      a(3, 16) = encode(form.a, -0x1p15);
+      a(3, far) = narrow::encode(form.a, 0x1p-16);
+      a(3, 0) = narrow::encode(form.a, 0x1p15);
+      a(3, 16) = narrow::encode(form.a, -0x1p15);
     }
     Random random;
     return collect(run_scaled(form, a, b, c,

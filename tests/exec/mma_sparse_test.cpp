@@ -100,7 +100,7 @@ void check(Random& random, const Sparse& form, int f) {
       const double sum = sums[static_cast<std::size_t>(row * 8 + col)] + c.value(row, col);
       CAPTURE(form.opcode(), form.target, f, row, col, sum, got.value(row, col));
       const auto wrapped = static_cast<std::uint32_t>(static_cast<std::int64_t>(sum));
-      REQUIRE(got(row, col) == (form.d == s32 ? wrapped : encode(form.d, sum)));
+      REQUIRE(got(row, col) == (form.d == s32 ? wrapped : narrow::encode(form.d, sum)));
     }
   }
 }

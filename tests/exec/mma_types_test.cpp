@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "exec/mma_harness.hpp"
+#include "ptxloom/numeric.hpp"
 
 // mma of the narrow types, of single bits and with rounding of f64, and how targets sum 8-bit floats and
 // m8n8k4. Fragments as the manual has them (PTX ISA 9.7.14.5).
@@ -54,7 +55,8 @@ void check(Random& random, const Dense& form) {
       CAPTURE(form.opcode(), form.target, row, col, sum, d.value(row, col));
       auto whole = static_cast<std::int64_t>(sum);
       if (form.words == ".satfinite") whole = std::clamp<std::int64_t>(whole, INT32_MIN, INT32_MAX);
-      REQUIRE(d(row, col) == (form.d == s32 ? static_cast<std::uint32_t>(whole) : encode(form.d, sum)));
+      REQUIRE(d(row, col) ==
+              (form.d == s32 ? static_cast<std::uint32_t>(whole) : narrow::encode(form.d, sum)));
     }
   }
 }
@@ -96,14 +98,44 @@ std::vector<Dense> forms() {
 float dot(const std::string& target, const Type& type, int k, std::vector<std::pair<int, double>> row,
           float c) {
   Matrix a{type, 16, k}, b{type, k, 8}, addend{f32, 16, 8};
-  for (const auto& [at, value] : row) a(5, at) = encode(type, value);
-  for (std::uint64_t& bits : b.bits) bits = encode(type, 1);
+  for (const auto& [at, value] : row) a(5, at) = narrow::encode(type, value);
+  for (std::uint64_t& bits : b.bits) bits = narrow::encode(type, 1);
   addend(5, 3) = std::bit_cast<std::uint32_t>(c);
   const Matrix d = multiply({target, type, type, f32, 16, k}, a, b, addend);
   return std::bit_cast<float>(static_cast<std::uint32_t>(d(5, 3)));
 }
 
 }  // namespace
+
+TEST_CASE("sm_89 aligns fp8 for f16 however small all products are") {
+  // 2^-12 * 2^-13 is a tie between zero and the least f16, and 2^-14 * 2^-14 decides it.
+  const Dense form{"sm_89", e5m2, e5m2, f16, 16, 32};
+  Matrix a{e5m2, 16, 32}, b{e5m2, 32, 8};
+  a(5, 1) = narrow::encode(e5m2, 0x1p-12);
+  b(1, 3) = narrow::encode(e5m2, 0x1p-13);
+  CHECK(multiply(form, a, b, {f16, 16, 8})(5, 3) == 0);
+  a(5, 14) = b(14, 3) = narrow::encode(e5m2, 0x1p-14);
+  CHECK(multiply(form, a, b, {f16, 16, 8})(5, 3) == 1);
+
+  Random random;
+  INFO("seed " << random.seed);
+  using ptxloom::test::MmaModelRow;
+  int apart = 0;  // from the model that aligns nothing below f16's least exponent
+  for (const Type x : {e5m2, e4m3}) {
+    for (const Type y : {e5m2, e4m3}) {
+      for (int i = 0; i < 16; ++i) {
+        const Matrix left = tiny_matrix(random, x, 16, 32), right = tiny_matrix(random, y, 32, 8);
+        const Matrix c = i % 4 == 3 ? tiny_matrix(random, f16, 16, 8) : Matrix{f16, 16, 8};
+        const Matrix d = multiply({"sm_89", x, y, f16, 16, 32}, left, right, c);
+        CHECK(differing(MmaModelRow({.window = 13, .chunk = 16}, x.name, y.name, "f16"), left, right, c, d) ==
+              0);
+        apart += differing(MmaModelRow({.window = 13, .least = -14, .chunk = 16}, x.name, y.name, "f16"),
+                           left, right, c, d);
+      }
+    }
+  }
+  CHECK(apart > 0);
+}
 
 TEST_CASE("mma of narrow types and of bits is the exact product") {
   Random random;
@@ -230,14 +262,14 @@ TEST_CASE("m8n8k4 beyond sm_75 is a chain of f32 fma, and f16 sums are rounded o
         rb = ra,
         rc{.count = type == f16 ? 4 : 8, .values = std::vector<std::uint64_t>(type == f16 ? 128u : 256u)};
     for (std::size_t i = 0; i < 4; ++i) {
-      ra.values[i / 2] |= encode(f16, a[i]) << (i % 2 * 16);
-      rb.values[i / 2] |= encode(f16, 1) << (i % 2 * 16);
+      ra.values[i / 2] |= narrow::encode(f16, a[i]) << (i % 2 * 16);
+      rb.values[i / 2] |= narrow::encode(f16, 1) << (i % 2 * 16);
     }
-    rc.values[0] = encode(type, c);
+    rc.values[0] = narrow::encode(type, c);
     const std::string word(type.name);
     const Registers out = execute(target, "mma.sync.aligned.m8n8k4.row.col." + word + ".f16.f16." + word,
                                   {.count = rc.count}, {ra, rb, rc});
-    return decode(type, out.values[0] & (type == f16 ? 0xffffu : 0xffff'ffffu));
+    return narrow::decode(type, out.values[0] & (type == f16 ? 0xffffu : 0xffff'ffffu));
   };
   // Rounded to the nearest at each step, where tensor cores cut off.
   CHECK(d("sm_90a", f32, {0x1p-24, 0x1p-24, 1, 0}, 0) == 1 + 0x1p-23);

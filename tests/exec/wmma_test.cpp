@@ -45,7 +45,7 @@ Stored store(Random& random, const Matrix& matrix, bool row_major) {
   Stored stored = empty(random, matrix, row_major);
   for (int row = 0; row < matrix.rows; ++row)
     for (int col = 0; col < matrix.cols; ++col)
-      store_element(matrix.type, stored.bytes, place(stored, row, col), matrix(row, col));
+      narrow::store(matrix.type, stored.bytes, place(stored, row, col), matrix(row, col));
   return stored;
 }
 
@@ -101,15 +101,15 @@ void check(Random& random, const Wmma& form, bool a_row, bool b_row) {
         const double x = a.value(row, k), y = b.value(k, col);
         sum += form.op == ".xor.popc" ? static_cast<double>(x != y) : x * y;
       }
-      const std::uint64_t got = load_element(form.d, out.bytes, place(out, row, col));
+      const std::uint64_t got = narrow::load(form.d, out.bytes, place(out, row, col));
       CAPTURE(form.shape(), form.mma, form.op, in_a.layout(), in_b.layout(), row, col, sum, got);
       const auto wrapped = static_cast<std::uint32_t>(static_cast<std::int64_t>(sum));
-      REQUIRE(got == (form.d == s32 ? wrapped : encode(form.d, sum)));
+      REQUIRE(got == (form.d == s32 ? wrapped : narrow::encode(form.d, sum)));
     }
   }
   // Nothing beside the matrix is touched.
   for (int row = 0; row < form.m; ++row)
-    for (int col = 0; col < form.n; ++col) store_element(form.d, out.bytes, place(out, row, col), 0);
+    for (int col = 0; col < form.n; ++col) narrow::store(form.d, out.bytes, place(out, row, col), 0);
   const auto left = std::ranges::count_if(out.bytes, [](std::byte b_) { return b_ != std::byte{0}; });
   REQUIRE(static_cast<std::size_t>(left) ==
           out.bytes.size() - static_cast<std::size_t>(form.m * form.n * form.d.bits / 8));
@@ -199,18 +199,18 @@ TEST_CASE("tf32 of wmma is summed in two steps of k4, and f16 of sm_75 in two of
                       Type type) {
     Matrix a{type, 16, k}, b{type, k, 16};
     for (int i = 0; i < k; ++i)
-      for (int j = 0; j < 16; ++j) b(i, j) = encode(type, 4096);
+      for (int j = 0; j < 16; ++j) b(i, j) = narrow::encode(type, 4096);
     for (int row = 0; row < 16; ++row) {
-      a(row, 0) = encode(type, 4096);
-      a(row, 1) = encode(type, -4096);
-      a(row, k - 1) = encode(type, 0x1p-14);
+      a(row, 0) = narrow::encode(type, 4096);
+      a(row, 1) = narrow::encode(type, -4096);
+      a(row, k - 1) = narrow::encode(type, 0x1p-14);
     }
     Random random;
     Stored x{true, k, {}}, y{true, 16, {}};
-    x.bytes.resize(packed_bytes(type, a.bits.size()));
-    y.bytes.resize(packed_bytes(type, b.bits.size()));
-    for (std::size_t i = 0; i < a.bits.size(); ++i) store_element(type, x.bytes, i, a.bits[i]);
-    for (std::size_t i = 0; i < b.bits.size(); ++i) store_element(type, y.bytes, i, b.bits[i]);
+    x.bytes.resize(a.bits.size() * type.bits / 8);
+    y.bytes.resize(b.bits.size() * type.bits / 8);
+    for (std::size_t i = 0; i < a.bits.size(); ++i) narrow::store(type, x.bytes, i, a.bits[i]);
+    for (std::size_t i = 0; i < b.bits.size(); ++i) narrow::store(type, y.bytes, i, b.bits[i]);
     const int count = type == f16 ? 8 : 4;
     const std::string word(type.name), ra = names('a', {.count = count}), rb = names('b', {.count = count}),
                                        rc = names('c', {.count = 8});

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fake_cuda.hpp"
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 #pragma GCC visibility push(default)
 
@@ -50,6 +53,48 @@ CUresult in_context(const char* function) {
   return fake().contexts.empty() ? CUDA_ERROR_INVALID_CONTEXT : result_of(function);
 }
 
+/// What a tensor map is encoded as: 1, 2, ... 16.
+void number_words(CUtensorMap& map) {
+  for (std::size_t i = 0; i < std::size(map.opaque); ++i) map.opaque[i] = i + 1;
+}
+
+// What the calling thread has asked for by cuThreadExchangeStreamCaptureMode.
+thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+/// A call that no stream sees, such as an allocation: whom it disturbs.
+CUresult outside_streams(const char* function) {
+  if (const CUresult result = in_context(function)) return result;
+  CUresult result = CUDA_SUCCESS;
+  for (auto& [stream, capture] : fake().captures) {
+    const bool own = capture.thread == std::this_thread::get_id();
+    const bool allowed =
+        thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED || capture.mode == CU_STREAM_CAPTURE_MODE_RELAXED ||
+        (!own &&
+         (thread_mode != CU_STREAM_CAPTURE_MODE_GLOBAL || capture.mode != CU_STREAM_CAPTURE_MODE_GLOBAL));
+    if (allowed) continue;
+    capture.valid = false;
+    result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  }
+  return result;
+}
+
+bool is_default(CUstream stream) { return stream == nullptr || stream == CU_STREAM_LEGACY; }
+
+/// A stream that the default one waits for is being captured.
+bool blocks_default() {
+  for (const auto& [stream, capture] : fake().captures)
+    if ((fake().streams[stream].flags & CU_STREAM_NON_BLOCKING) == 0) return true;
+  return false;
+}
+
+/// Work for a stream.
+CUresult queue(const char* function, CUstream stream) {
+  if (const CUresult result = in_context(function)) return result;
+  if (!is_default(stream) || !blocks_default()) return CUDA_SUCCESS;
+  for (auto& [captured, capture] : fake().captures) capture.valid = false;
+  return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+}
+
 }  // namespace
 
 extern "C" {
@@ -70,6 +115,8 @@ CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) {
 }
 CUresult cuDeviceGetPCIBusId(char*, int, CUdevice) { return CUDA_ERROR_INVALID_DEVICE; }
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice) {
+  if (const auto given = fake().attributes.find(which); given != fake().attributes.end())
+    return *value = given->second, CUDA_SUCCESS;
   switch (which) {
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
       *value = 9;
@@ -115,15 +162,25 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   *function = reinterpret_cast<CUfunction>(module);
   return in_context("cuModuleGetFunction");
 }
+CUresult cuModuleGetGlobal(CUdeviceptr* address, std::size_t* bytes, CUmodule, const char* name) {
+  const auto found = fake().variables.find(name);
+  if (found == fake().variables.end()) return CUDA_ERROR_NOT_FOUND;
+  *address = reinterpret_cast<CUdeviceptr>(found->second.data());
+  *bytes = found->second.size();
+  return in_context("cuModuleGetGlobal");
+}
 CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule) { return *count = 1, CUDA_SUCCESS; }
 CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned, CUmodule module) {
   return functions[0] = reinterpret_cast<CUfunction>(module), CUDA_SUCCESS;
 }
 CUresult cuFuncGetName(const char** name, CUfunction) { return *name = fake().kernel.c_str(), CUDA_SUCCESS; }
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute which, CUfunction) {
-  *value = which == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 512
-           : which == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES   ? fake().static_shared
-                                                            : 1;
+  *value = which == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK     ? 512
+           : which == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES       ? fake().static_shared
+           : which == CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH  ? fake().required_cluster[0]
+           : which == CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT ? fake().required_cluster[1]
+           : which == CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH  ? fake().required_cluster[2]
+                                                                : 1;
   return CUDA_SUCCESS;
 }
 CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute which, int value) {
@@ -137,7 +194,7 @@ CUresult cuFuncGetParamInfo(CUfunction, std::size_t index, std::size_t* offset, 
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction, void** single, void** extra) {
-  if (const CUresult result = in_context("cuLaunchKernelEx")) return result;
+  if (const CUresult result = queue("cuLaunchKernelEx", config->hStream)) return result;
   FakeCuda::Launch launch{*config, {config->attrs, config->attrs + config->numAttrs}, {}};
   if (extra != nullptr) {
     const auto* bytes = static_cast<const std::byte*>(extra[1]);
@@ -157,12 +214,49 @@ CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction, const CUlaunchC
   return *clusters = static_cast<int>(config->numAttrs), CUDA_SUCCESS;
 }
 
-CUresult cuStreamCreate(CUstream* stream, unsigned) { return make("cuStreamCreate", stream); }
-CUresult cuStreamDestroy(CUstream stream) { return destroy(stream); }
+CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
+  if (const CUresult result = result_of("cuStreamCreate")) return result;
+  std::uintptr_t handle = 0x1000;  // the lowest that is free
+  while (fake().streams.contains(reinterpret_cast<CUstream>(handle))) ++handle;
+  *stream = reinterpret_cast<CUstream>(handle);
+  fake().streams[*stream] = {++fake().last_stream_id, flags};
+  return ++fake().live_objects, CUDA_SUCCESS;
+}
+CUresult cuStreamDestroy(CUstream stream) {
+  if (fake().streams.erase(stream) == 0) return CUDA_ERROR_INVALID_HANDLE;
+  return --fake().live_objects, CUDA_SUCCESS;
+}
+CUresult cuStreamGetId(CUstream stream, unsigned long long* id) {
+  if (is_default(stream)) return *id = 1, in_context("cuStreamGetId");
+  if (stream == CU_STREAM_PER_THREAD) return *id = 2, in_context("cuStreamGetId");
+  const auto found = fake().streams.find(stream);
+  if (found == fake().streams.end()) return CUDA_ERROR_INVALID_HANDLE;
+  return *id = found->second.id, in_context("cuStreamGetId");
+}
 CUresult cuStreamSynchronize(CUstream) { return in_context("cuStreamSynchronize"); }
 CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned) { return in_context("cuStreamWaitEvent"); }
-CUresult cuStreamBeginCapture(CUstream, CUstreamCaptureMode) { return in_context("cuStreamBeginCapture"); }
-CUresult cuStreamEndCapture(CUstream, CUgraph* graph) { return make("cuStreamEndCapture", graph); }
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode) {
+  if (is_default(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  fake().captures[stream] = {mode, std::this_thread::get_id()};
+  return in_context("cuStreamBeginCapture");
+}
+CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
+  const auto found = fake().captures.find(stream);
+  const bool valid = found != fake().captures.end() && found->second.valid;
+  fake().captures.erase(stream);
+  return valid ? make("cuStreamEndCapture", graph) : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+}
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+  if (is_default(stream) && blocks_default()) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  const auto found = fake().captures.find(stream);
+  *status = found == fake().captures.end() ? CU_STREAM_CAPTURE_STATUS_NONE
+            : found->second.valid          ? CU_STREAM_CAPTURE_STATUS_ACTIVE
+                                           : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+  return in_context("cuStreamIsCapturing");
+}
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  return std::swap(*mode, thread_mode), CUDA_SUCCESS;
+}
 
 CUresult cuEventCreate(CUevent* event, unsigned) { return make("cuEventCreate", event); }
 CUresult cuEventDestroy(CUevent event) { return destroy(event); }
@@ -190,40 +284,56 @@ CUresult cuGraphKernelNodeGetParams(CUgraphNode, CUDA_KERNEL_NODE_PARAMS* parame
 }
 
 CUresult cuMemAlloc(CUdeviceptr* address, std::size_t bytes) {
-  if (const CUresult result = in_context("cuMemAlloc")) return result;
-  *address = reinterpret_cast<CUdeviceptr>(std::malloc(bytes));
-  return ++fake().live_objects, CUDA_SUCCESS;
+  if (const CUresult result = outside_streams("cuMemAlloc")) return result;
+  *address = reinterpret_cast<CUdeviceptr>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  return ++fake().allocations, ++fake().live_objects, CUDA_SUCCESS;
 }
-CUresult cuMemFree(CUdeviceptr address) { return destroy(reinterpret_cast<void*>(address)); }
+CUresult cuMemFree(CUdeviceptr address) {
+  if (const CUresult result = outside_streams("cuMemFree")) return result;
+  return destroy(reinterpret_cast<void*>(address));
+}
 CUresult cuMemGetInfo(std::size_t* free, std::size_t* total) { return *free = 1, *total = 2, CUDA_SUCCESS; }
 // What was asked for lies where a test finds it.
 CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
                                 const cuuint64_t* dims, const cuuint64_t* strides, const cuuint32_t* box,
-                                const cuuint32_t* steps, CUtensorMapInterleave, CUtensorMapSwizzle swizzle,
-                                CUtensorMapL2promotion l2, CUtensorMapFloatOOBfill fill) {
-  cuuint64_t* out = map->opaque;
-  out[0] = type;
-  out[1] = rank;
-  out[2] = reinterpret_cast<cuuint64_t>(address);
-  out[3] = dims[rank - 1];
-  out[4] = rank > 1 ? strides[rank - 2] : 0;
-  out[5] = box[rank - 1];
-  out[6] = steps[rank - 1];
-  out[7] = swizzle;
-  out[8] = l2;
-  out[9] = fill;
+                                const cuuint32_t* steps, CUtensorMapInterleave interleave,
+                                CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2,
+                                CUtensorMapFloatOOBfill fill) {
+  fake().tensor_map = {.type = type,
+                       .rank = rank,
+                       .address = reinterpret_cast<std::uint64_t>(address),
+                       .dims = {dims, dims + rank},
+                       .strides = {strides, strides + rank - 1},
+                       .box = {box, box + rank},
+                       .element_strides = {steps, steps + rank},
+                       .interleave = interleave,
+                       .swizzle = swizzle,
+                       .l2 = l2,
+                       .fill = fill};
+  number_words(*map);
   return in_context("cuTensorMapEncodeTiled");
 }
-CUresult cuTensorMapEncodeIm2col(CUtensorMap* map, CUtensorMapDataType, cuuint32_t rank, void*,
-                                 const cuuint64_t*, const cuuint64_t*, const int* lower, const int* upper,
-                                 cuuint32_t channels, cuuint32_t pixels, const cuuint32_t*,
-                                 CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
-                                 CUtensorMapFloatOOBfill) {
-  cuuint64_t* out = map->opaque;
-  out[0] = static_cast<cuuint64_t>(lower[rank - 3]);
-  out[1] = static_cast<cuuint64_t>(upper[rank - 3]);
-  out[2] = channels;
-  out[3] = pixels;
+CUresult cuTensorMapEncodeIm2col(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
+                                 const cuuint64_t* dims, const cuuint64_t* strides, const int* lower,
+                                 const int* upper, cuuint32_t channels, cuuint32_t pixels,
+                                 const cuuint32_t* steps, CUtensorMapInterleave interleave,
+                                 CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2,
+                                 CUtensorMapFloatOOBfill fill) {
+  fake().tensor_map = {.type = type,
+                       .rank = rank,
+                       .address = reinterpret_cast<std::uint64_t>(address),
+                       .dims = {dims, dims + rank},
+                       .strides = {strides, strides + rank - 1},
+                       .element_strides = {steps, steps + rank},
+                       .lower = {lower, lower + rank - 2},
+                       .upper = {upper, upper + rank - 2},
+                       .channels = channels,
+                       .pixels = pixels,
+                       .interleave = interleave,
+                       .swizzle = swizzle,
+                       .l2 = l2,
+                       .fill = fill};
+  number_words(*map);
   return in_context("cuTensorMapEncodeIm2col");
 }
 CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, std::size_t bytes) {
@@ -236,8 +346,10 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, 
   std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
   return in_context("cuMemcpyDtoDAsync");
 }
-CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream) {
-  return std::memset(reinterpret_cast<void*>(to), value, bytes), in_context("cuMemsetD8Async");
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream stream) {
+  if (const CUresult result = queue("cuMemsetD8Async", stream)) return result;
+  fake().fills.push_back({to, value, bytes, stream, fake().launches.size()});
+  return std::memset(reinterpret_cast<void*>(to), value, bytes), CUDA_SUCCESS;
 }
 
 }  // extern "C"

@@ -8,7 +8,6 @@
 
 #include "gemm/executor.hpp"
 #include "ptxloom/gemm.hpp"
-#include "ptxloom/numeric.hpp"
 #include "ptxloom/runner.hpp"
 #include "support/errors.hpp"
 #include "support/settings.hpp"

@@ -11,6 +11,7 @@
 #include "ptxloom/context.hpp"
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/runner.hpp"
+#include "support/check_gemm.hpp"
 #include "support/settings.hpp"
 
 namespace ptxloom::test {
@@ -23,7 +24,8 @@ inline const Context& executor(const std::string& target = "sm_90a") {
   return contexts.emplace(target, Context({.device = "cpu", .cpu_target = target})).first->second;
 }
 
-/// A gemm in the executor, judged, every element compared. Inputs not given are random.
+/// A gemm in the executor, judged, every element compared with the template's reference and with the tests'
+/// own. Inputs not given are random.
 inline RunResult run_gemm(const Settings& problem, const Settings& config,
                           const std::vector<HostTensor>& inputs = {}, const std::string& target = "sm_90a") {
   INFO("problem " << words(problem) << ", config " << words(config) << " on " << target << ", seed "
@@ -31,10 +33,7 @@ inline RunResult run_gemm(const Settings& problem, const Settings& config,
   RunResult result =
       run_template(executor(target), gemm_template(),
                    {.problem = problem, .config = config, .inputs = inputs, .seed = Catch::getSeed()});
-  INFO("whole configuration " << words(result.kernel.config));
-  INFO(result.verdict.wrong << " of " << result.verdict.checked << " wrong; first: " << result.verdict.first
-                            << "; unwritten " << result.verdict.unwritten.size());
-  CHECK(result.verdict.ok());
+  check_gemm(problem, result);
   return result;
 }
 

@@ -9,9 +9,9 @@
 
 #include "gemm/executor.hpp"
 #include "ptxloom/gemm.hpp"
-#include "ptxloom/numeric.hpp"
 #include "ptxloom/runner.hpp"
 #include "support/errors.hpp"
+#include "support/narrow.hpp"
 #include "support/settings.hpp"
 
 namespace ptxloom::test::function_test {
@@ -43,7 +43,7 @@ float element(const RunResult& result, std::size_t index) {
   for (const HostTensor& tensor : result.tensors)
     if (tensor.plan.name == "d")
       return static_cast<float>(
-          decode(tensor.plan.type, load_element(tensor.plan.type, tensor.bytes, index)));
+          narrow::decode(tensor.plan.type, narrow::load(tensor.plan.type, tensor.bytes, index)));
   return 0;
 }
 

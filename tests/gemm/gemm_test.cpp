@@ -24,12 +24,7 @@ void check_gemm(const std::string& target, const Settings& problem, const Settin
     const RunResult result =
         run_template(executor(target), gemm_template(),
                      {.problem = problem, .config = config, .inputs = {}, .seed = fresh_seed()});
-    INFO("whole configuration " << words(result.kernel.config));
-    INFO(result.verdict.wrong << " of " << result.verdict.checked << " wrong, worst " << result.verdict.worst
-                              << " tolerances; first: " << result.verdict.first << "; unwritten "
-                              << result.verdict.unwritten.size());
-    CHECK(result.verdict.ok());
-    CHECK(result.verdict.checked > 0);
+    test::check_gemm(problem, result);
   } catch (const Error& error) {
     FAIL_CHECK(error.what());
   }

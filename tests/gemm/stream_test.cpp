@@ -83,6 +83,12 @@ void check(const Settings& wanted, const Settings& config, std::initializer_list
     INFO(verdict.wrong << " of " << verdict.checked << " wrong; first: " << verdict.first << "; unwritten "
                        << verdict.unwritten.size());
     CHECK(verdict.ok());
+    std::vector<HostTensor> tensors = device.tensors();
+    tensors.back() = d;
+    const Comparison naive = compare_gemm(wanted, tensors);
+    INFO("naive product: " << naive.first);
+    CHECK(naive.ok());
+    require_compared(wanted, verdict, naive);
     CHECK(device.counters_are_zero());
     CHECK(device.run(blocks).bytes == d.bytes);
   }

@@ -10,8 +10,8 @@
 
 #include "gemm/executor.hpp"
 #include "ptxloom/gemm.hpp"
-#include "ptxloom/numeric.hpp"
 #include "ptxloom/runner.hpp"
+#include "support/narrow.hpp"
 #include "support/settings.hpp"
 #include "support/wgmma_types.hpp"
 
@@ -112,13 +112,12 @@ double error_of(const Settings& problem) {
                                          .config = with(tiles(64, 16), {{"strategy", "wgmma"}}),
                                          .inputs = inputs,
                                          .seed = Catch::getSeed()});
-  CHECK(result.verdict.ok());
+  check_gemm(problem, result);
   const std::size_t m = std::stoul(problem.at("m")), n = std::stoul(problem.at("n")),
                     k = std::stoul(problem.at("k"));
-  std::vector<double> a(m * k), b(n * k), d(m * n);
-  decode(e4m3, inputs[0].bytes, a);
-  decode(e4m3, inputs[1].bytes, b);
-  decode(f32, result.tensors.back().bytes, d);
+  const std::vector<double> a = narrow::values(inputs[0].plan.type, inputs[0].bytes),
+                            b = narrow::values(inputs[1].plan.type, inputs[1].bytes),
+                            d = narrow::values(f32, result.tensors.back().bytes);
   double worst = 0;
   for (std::size_t i = 0; i < m; ++i)
     for (std::size_t j = 0; j < n; ++j) {

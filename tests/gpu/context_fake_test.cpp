@@ -6,6 +6,7 @@
 #include "ptxloom/context.hpp"
 #include "support/errors.hpp"
 #include "support/fake_driver.hpp"
+#include "support/require.hpp"
 #include "support/temporary_folder.hpp"
 
 using namespace ptxloom;
@@ -59,7 +60,7 @@ TEST_CASE("loading links, a second time from the cache, and a launch passes the 
   fake.parameters = {{0, 4}};
   const TemporaryFolder folder;
   const Context context = fake_gpu(folder);
-  if (!context.libraries().has_nvjitlink()) SKIP("there is no nvJitLink");
+  if (!context.libraries().has_nvjitlink()) test::skip_without("nvjitlink", "there is no nvJitLink");
   const Kernel kernel = context.load(empty_kernel(context, "sm_80"));
   CHECK(!kernel.cached());
   CHECK(kernel.cubin().size() > 100);

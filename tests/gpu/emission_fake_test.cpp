@@ -7,6 +7,7 @@
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/runner.hpp"
 #include "support/fake_driver.hpp"
+#include "support/require.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace ptxloom::test::emission_fake_test {
@@ -63,7 +64,7 @@ struct Rig {
   }
   Rig() {
     const Context here = context();
-    if (!here.libraries().has_nvjitlink()) SKIP("there is no nvJitLink");
+    if (!here.libraries().has_nvjitlink()) test::skip_without("nvjitlink", "there is no nvJitLink");
     const Settings config = gemm_template().config(here.specs(), here.target(), problem, {});
     const Emitted emitted = gemm_template().emit(here, here.target(), problem, config);
     fake.kernel = emitted.launch.entry;

@@ -8,6 +8,8 @@
 
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/runner.hpp"
+#include "support/check_gemm.hpp"
+#include "support/require.hpp"
 #include "support/settings.hpp"
 
 using namespace ptxloom;
@@ -20,7 +22,7 @@ Context gpu() {
   try {
     context.emplace(ContextOptions{.device = "gpu"});
   } catch (const Error& error) {
-    SKIP("no GPU: " << error.diagnostics()[0].message);
+    test::skip_without("gpu", "there is no GPU: " + error.diagnostics()[0].message);
   }
   return *context;
 }
@@ -38,9 +40,7 @@ void check_gemm(const Context& context, const Settings& wanted, const Settings& 
   try {
     const RunResult result = run_template(context, gemm_template(),
                                           {.problem = wanted, .config = config, .inputs = {}, .seed = seed});
-    INFO(words(result.kernel.config) << result.verdict.wrong << " wrong, first " << result.verdict.first
-                                     << ", unwritten " << result.verdict.unwritten.size());
-    CHECK(result.verdict.ok());
+    test::check_gemm(wanted, result);
   } catch (const Error& error) {
     FAIL_CHECK(error.what());
   }

@@ -12,6 +12,7 @@
 
 #include "ptxloom/gemm.hpp"
 #include "support/gpu.hpp"
+#include "support/naive_gemm.hpp"
 #include "support/settings.hpp"
 
 namespace ptxloom::test::gemm_shapes_test {
@@ -100,10 +101,14 @@ void check(const Context& context, const Case& one, Findings& findings) {
       const RunResult result = run_template(
           context, gemm, {.problem = problem, .config = config, .inputs = inputs, .verify = false});
       const Verdict verdict = verify(expected, result.tensors.back());
+      const Comparison naive = compare_gemm(one.problem, result.tensors);
       if (!expected.complete)
         wrong = "the reference is not whole";
       else if (!verdict.ok())
         wrong = verdict.first + ", " + std::to_string(verdict.wrong) + " are wrong";
+      else if (!naive.ok() || naive.compared == 0)
+        wrong = "by the naive product: " + naive.first + ", " + std::to_string(naive.wrong) +
+                " are wrong of " + std::to_string(naive.compared);
     } catch (const Error& error) {
       const std::string& code = error.diagnostics().front().code;
       if (code == "no-configuration" || code == "no-variant") continue;  // not of this type or target

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "ptxloom/gemm.hpp"
+#include "support/check_gemm.hpp"
 #include "support/gpu.hpp"
 #include "support/settings.hpp"
 #include "support/wgmma_types.hpp"
@@ -28,9 +29,7 @@ void check(const Context& context, const Settings& problem, const Settings& conf
     const RunResult result =
         run_template(context, gemm_template(),
                      {.problem = problem, .config = config, .inputs = {}, .seed = Catch::getSeed()});
-    INFO(result.verdict.wrong << " of " << result.verdict.checked << " wrong, first " << result.verdict.first
-                              << ", unwritten " << result.verdict.unwritten.size());
-    CHECK(result.verdict.ok());
+    test::check_gemm(problem, result);
     REQUIRE(result.kernel.kernel.resources());
     if (chosen) CHECK(result.kernel.kernel.resources()->spill_stores == 0);
     for (const Diagnostic& remark : result.kernel.kernel.diagnostics()) FAIL_CHECK(remark.message);

@@ -18,6 +18,7 @@
 #include "cuda/driver.hpp"
 #include "ptxloom/jit.hpp"
 #include "support/errors.hpp"
+#include "support/require.hpp"
 
 using namespace ptxloom;
 
@@ -28,7 +29,7 @@ DeviceContext require_gpu() {
   try {
     context.emplace(Libraries());
   } catch (const Error& error) {
-    SKIP("no GPU: " << error.diagnostics()[0].message);
+    test::skip_without("gpu", "there is no GPU: " + error.diagnostics()[0].message);
   }
   return *context;
 }
@@ -364,7 +365,7 @@ TEST_CASE("a fault on the device names the kernel", "[gpu]") {
   CHECK(std::system(("'" + self + "' 'a kernel faults in a process of its own' >/dev/null").c_str()) == 0);
 }
 
-TEST_CASE("a kernel faults in a process of its own", "[.fault]") {
+TEST_CASE("a kernel faults in a process of its own", "[.part]") {
   const DeviceContext context = require_gpu();
   const Function function = load(context, kAccumulate).function(kAccumulateSignature);
   function.launch({.block = {32}},

@@ -6,6 +6,7 @@
 #include "ptxloom/gemm.hpp"
 #include "support/errors.hpp"
 #include "support/fake_driver.hpp"
+#include "support/require.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace ptxloom::test::must_hit_fake_test {
@@ -22,7 +23,7 @@ struct Rig {
   Settings problem = gemm.problem({{"m", "128"}, {"n", "96"}, {"k", "64"}, {"a", "f16"}});
 
   Rig() {
-    if (!context.libraries().has_nvjitlink()) SKIP("there is no nvJitLink");
+    if (!context.libraries().has_nvjitlink()) test::skip_without("nvjitlink", "there is no nvJitLink");
   }
   Settings config(std::size_t i) const {
     return gemm.candidates(context.specs(), context.target(), problem, {}).at(i);

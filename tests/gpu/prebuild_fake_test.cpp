@@ -5,6 +5,7 @@
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/runner.hpp"
 #include "support/fake_driver.hpp"
+#include "support/require.hpp"
 #include "support/temporary_folder.hpp"
 
 using namespace ptxloom;
@@ -37,7 +38,7 @@ TEST_CASE("a kernel linked ahead for a record is found in the cache when the dev
                          .cache_folder = folder / "cache",
                          .records_folder = folder / "records",
                          .libraries = {.folders = {fake_driver_folder()}}});
-  if (!context.libraries().has_nvjitlink()) SKIP("there is no nvJitLink");
+  if (!context.libraries().has_nvjitlink()) test::skip_without("nvjitlink", "there is no nvJitLink");
   const Template& gemm = gemm_template();
   const Settings problem = gemm.problem({{"m", "128"}, {"n", "96"}, {"k", "64"}, {"a", "f16"}});
   const std::vector<Settings> configs = gemm.candidates(context.specs(), context.target(), problem, {});
@@ -72,7 +73,7 @@ TEST_CASE("a problem that was never tuned takes the configuration of the nearest
                          .cache_folder = folder / "cache",
                          .records_folder = folder / "records",
                          .libraries = {.folders = {fake_driver_folder()}}});
-  if (!context.libraries().has_nvjitlink()) SKIP("there is no nvJitLink");
+  if (!context.libraries().has_nvjitlink()) test::skip_without("nvjitlink", "there is no nvJitLink");
   const Template& gemm = gemm_template();
   const auto sized = [&](const char* m, const char* a) {
     return gemm.problem({{"m", m}, {"n", "96"}, {"k", "64"}, {"a", a}});

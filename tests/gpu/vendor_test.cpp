@@ -5,6 +5,7 @@
 
 #include "ptxloom/gemm.hpp"
 #include "support/gpu.hpp"
+#include "support/require.hpp"
 #include "support/temporary_folder.hpp"
 
 using namespace ptxloom;
@@ -17,7 +18,7 @@ Context require_vendor(const TemporaryFolder& folder) {
   try {
     context.libraries().cublaslt();
   } catch (const Error& error) {
-    SKIP(error.diagnostics()[0].message);
+    test::skip_without("cublaslt", error.diagnostics()[0].message);
   }
   return context;
 }

@@ -75,6 +75,44 @@ TEST_CASE("operands read as PTX writes them, and broken ones do no harm") {
   CHECK(text({.kind = Kind::f64, .value = -1}) == "0dFFFFFFFFFFFFFFFF");
   CHECK(text({.kind = Kind::reg, .index = 99}) == "<register 99>");
   CHECK(text({.kind = Kind::vector, .count = 9, .index = 2}) == "<vector>");
+  CHECK(text({.kind = Kind::vector, .count = 1, .index = 2}) == "{-3}");
+  CHECK(text({.kind = Kind::vector, .count = 2, .index = 2}) == "<vector>");
+  CHECK(text({.kind = Kind::vector, .count = 1, .index = 3}) == "<vector>");
+  CHECK(text({.kind = Kind::vector, .count = 0, .index = 4}) == "<vector>");
+  kernel.operands.push_back({.kind = Kind::vector, .count = 1, .index = 0});
+  CHECK(text({.kind = Kind::vector, .count = 1, .index = 3}) == "{<vector>}");
+}
+
+TEST_CASE("every kind of operand has a text") {
+  using Kind = ir::Operand::Kind;
+  ir::Kernel kernel;
+  kernel.registers = {{.type = u32, .number = 1}};
+  kernel.symbols = {{"tile"}};
+  kernel.labels = {"loop"};
+  const auto text = [&](ir::Operand operand) { return ir::text_of(kernel, operand); };
+  CHECK(text({.kind = Kind::reg, .value = 0x3062}) == "%r1.b0");
+  CHECK(text({.kind = Kind::reg, .index = 1, .value = 0x3062}) == "<register 1>.b0");
+  CHECK(text({.kind = Kind::reg, .negated = true, .index = 1}) == "!<register 1>");
+  CHECK(text({.kind = Kind::integer, .negated = true, .value = 1}) == "!1");
+  CHECK(text({.kind = Kind::f32, .value = -1}) == "0fFFFFFFFF");
+  CHECK(text({.kind = Kind::f32, .value = 0x123}) == "0f00000123");
+  CHECK(text({.kind = Kind::f64, .value = 0x123}) == "0d0000000000000123");
+  CHECK(text({.kind = Kind::address, .value = 0}) == "%r1");
+  CHECK(text({.kind = Kind::symbol, .count = 4, .value = 12}) == "tile[3]");
+  CHECK(text({.kind = Kind::symbol, .index = 1}) == "<symbol 1>");
+  CHECK(text({.kind = Kind::address_absolute, .value = 64}) == "64");
+  CHECK(text({.kind = Kind::label}) == "loop");
+  CHECK(text({.kind = Kind::label, .index = 1}) == "<label 1>");
+  CHECK(text({.kind = Kind::literal}) == "<literal>");
+}
+
+TEST_CASE("a selector is packed in eight bytes and read back") {
+  for (const char* letters : {"", "x", "b0", "h1h0", "12345678"}) {
+    CHECK(ir::selector_of({.kind = ir::Operand::Kind::reg, .value = ir::pack_selector(letters)}) == letters);
+  }
+  CHECK(ir::pack_selector("b0") == 0x3062);
+  CHECK(ir::selector_of({.value = ir::pack_selector("123456789")}) == "12345678");
+  CHECK(ir::selector_of({.value = ir::pack_selector("\x80\xFF")}) == "\x80\xFF");
 }
 
 TEST_CASE("kernels are found by name") {
@@ -83,4 +121,23 @@ TEST_CASE("kernels are found by name") {
   module.functions[1].name = "second";
   CHECK(module.find("second") == &module.functions[1]);
   CHECK(module.find("third") == nullptr);
+  // A function may be declared before and after it is defined: that is the one with a body.
+  module.functions.resize(5);
+  for (const std::size_t i : {2u, 3u, 4u}) module.functions[i].name = "first";
+  module.functions[2].defined = module.functions[4].defined = false;
+  CHECK(module.find("first") == &module.functions[3]);
+  module.functions[3].name = "other";
+  CHECK(module.find("first") == &module.functions[4]);
+}
+
+TEST_CASE("registers are named after the class of their type") {
+  const auto name = [](const Type& type) { return ir::name_of({.type = type, .number = 12}); };
+  CHECK(name(pred) == "%p12");
+  for (const Type& type : {b8, u8, e4m3}) CHECK(name(type) == "%b12");
+  for (const Type& type : {b16, s16, f16}) CHECK(name(type) == "%h12");
+  for (const Type& type : {b32, u32, f16x2}) CHECK(name(type) == "%r12");
+  CHECK(name(f32) == "%f12");
+  for (const Type& type : {b64, s64}) CHECK(name(type) == "%rd12");
+  CHECK(name(f64) == "%fd12");
+  CHECK(name(b128) == "%q12");
 }

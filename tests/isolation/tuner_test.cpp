@@ -7,6 +7,7 @@
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -123,6 +124,84 @@ TEST_CASE("two that tune one problem at a time share one search") {
   REQUIRE(one.record);
   REQUIRE(other.record);
   CHECK(one.record->config == other.record->config);
+}
+
+TEST_CASE("the best so far is on disk before anybody is told of it, and gives way to the winner") {
+  const Rig rig;
+  double time_us = 10;
+  const auto given = tune::make_measurer([&](const Settings&) { return time_us *= 0.9; });
+  int looks = 0;
+  TuneOptions options{.budget = {}, .jobs = 1, .measurer = given.get()};
+  options.progress = [&](const tune::Progress& progress) {
+    REQUIRE(progress.best != nullptr);
+    const auto kept = rig.context.records().find(device_key(rig.context), "add_one", rig.what().problem);
+    REQUIRE(kept);
+    CHECK(kept->provisional);
+    CHECK(kept->config == progress.best->config);
+    CHECK(kept->time_us == progress.best->time_us);
+    CHECK(!kept->made.empty());
+    ++looks;
+  };
+  const TuneResult result = tune_kernel(rig.context, rig.what(), options);
+  CHECK(looks == 5);
+  REQUIRE(result.record);
+  CHECK(!result.record->provisional);
+  REQUIRE(rig.context.records().all().size() == 1);
+  CHECK(to_json(rig.context.records().all()[0]) == to_json(*result.record));
+}
+
+TEST_CASE("records that cannot be kept half-way cost nothing of the search") {
+  const Rig rig;
+  const auto given = tune::make_measurer([](const Settings&) { return 2.0; });
+  TuneOptions options{.budget = {}, .jobs = 1, .measurer = given.get()};
+  options.progress = [&](const tune::Progress&) {
+    std::filesystem::remove_all(rig.folder / "records");
+    write_file(rig.folder / "records", "in the way");
+  };
+  const TuneResult result = tune_kernel(rig.context, rig.what(), options);
+  CHECK(result.search.evaluations == 5);
+  CHECK(result.record);
+  REQUIRE(result.unkept);
+  CHECK(result.unkept->code == "unwritable-file");
+}
+
+TEST_CASE("who has waited for a search that was killed searches") {
+  const Rig rig;
+  Record left{.device = device_key(rig.context),
+              .kernel_template = "add_one",
+              .problem = {{"n", "997"}},
+              .config = {{"fault", "good2"}},
+              .time_us = 3,
+              .provisional = true,
+              .made = record_time()};
+  rig.context.records().add(left);
+  auto claim = Claim::wait(rig.context.records(), left.device, left.kernel_template, left.problem, {});
+  std::thread killed([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    claim.reset();
+  });
+  const auto given = tune::make_measurer([](const Settings&) { return 2.0; });
+  const TuneResult result = tune_kernel(rig.context, rig.what(), {.budget = {}, .measurer = given.get()});
+  killed.join();
+  CHECK(result.source == TuneResult::Source::search);
+  CHECK(result.search.candidates.at(0).config == left.config);
+}
+
+TEST_CASE("options out of range are refused before anything is started") {
+  const Rig rig;
+  const auto given = tune::make_measurer([](const Settings&) { return 2.0; });
+  const double nan = std::nan("");
+  const TuneOptions wrong[] = {{.jobs = kMostJobs + 1},     {.jobs = 99999999},
+                               {.candidate_seconds = nan},  {.candidate_seconds = 0},
+                               {.candidate_seconds = -1},   {.candidate_seconds = 1e300},
+                               {.link_seconds = nan},       {.budget = {.seconds = nan}},
+                               {.budget = {.seconds = -1}}, {.budget = {.seconds = 1 / 0.0}}};
+  for (TuneOptions options : wrong) {
+    options.measurer = given.get();
+    const Error error = error_of([&] { tune_kernel(rig.context, rig.what(), options); });
+    CHECK(error.kind() == ErrorKind::usage);
+    CHECK(error.diagnostics().front().code == "bad-option");
+  }
 }
 
 TEST_CASE("a record that cannot be kept is said, and the result is there") {

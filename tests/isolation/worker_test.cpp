@@ -21,6 +21,7 @@
 #include "support/environment.hpp"
 #include "support/errors.hpp"
 #include "support/faulty_candidates.hpp"
+#include "support/folders.hpp"
 #include "support/temporary_folder.hpp"
 #include "tune/process.hpp"
 #include "tune/wire.hpp"
@@ -227,10 +228,10 @@ TEST_CASE("a worker opens the libraries that its tuner was told to, and no other
   const TemporaryFolder empty;
   CHECK(code({.folders = {empty.path()}, .system = false}) == "no-driver");
   // A driver that is there and too old is another answer: it was opened.
-  const std::filesystem::path old = PTXLOOM_BINARY_DIR "/fake_old_cuda";
+  const std::filesystem::path old = test::build_folder() + "/fake_old_cuda";
   if (!std::filesystem::exists(old / "libcuda.so.1")) SKIP("there is no stand-in driver");
   CHECK(code({.folders = {old}, .system = false}) == "driver-too-old");
-  CHECK_NOTHROW(tune::make_worker(task, {.libraries = {.folders = {PTXLOOM_BINARY_DIR "/fake_cuda"}}}));
+  CHECK_NOTHROW(tune::make_worker(task, {.libraries = {.folders = {test::build_folder() + "/fake_cuda"}}}));
 }
 
 TEST_CASE("no worker leaves a process behind") {

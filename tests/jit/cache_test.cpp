@@ -8,6 +8,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -289,4 +290,133 @@ TEST_CASE("a cache that is off finds and stores nothing") {
   cache.store("key", bytes_of("value"));
   CHECK_FALSE(cache.find("key"));
   CHECK(cache.clear() == 0);
+}
+
+TEST_CASE("looking into a folder that is not there is no problem, and makes none") {
+  const TemporaryFolder folder;
+  Lines lines;
+  const Cache cache(folder / "deep" / "cache", lines.log());
+  CHECK(find(cache, "key") == std::nullopt);
+  CHECK(cache.stat().entries == 0);
+  CHECK(cache.verify().empty());
+  CHECK(cache.clear() == 0);
+  CHECK(lines.lines.empty());
+  CHECK_FALSE(fs::exists(folder / "deep"));
+  CHECK_FALSE(cache.problem());  // which makes it, with those above it
+  CHECK(mode_of(folder / "deep" / "cache") == 0700);
+  cache.store("key", bytes_of("value"));
+  CHECK(find(cache, "key") == "value");
+  CHECK(lines.lines.empty());
+}
+
+TEST_CASE("looking into what is no folder is told once, with the reason and the way out") {
+  const TemporaryFolder folder;
+  write_file(folder / "file", "in the way");
+  const fs::path paths[] = {folder / "file", folder / "file" / "cache"};
+  for (const fs::path& path : paths) {
+    Lines lines;
+    const Cache cache(path, lines.log());
+    CHECK(find(cache, "key") == std::nullopt);
+    CHECK(find(cache, "key") == std::nullopt);
+    REQUIRE(lines.lines.size() == 1);
+    CHECK(lines.lines[0] == "the cache folder " + path.string() +
+                                " cannot be used: Not a directory; name another in PTXLOOM_CACHE_DIR, or say "
+                                "PTXLOOM_CACHE_DIR=off");
+    const auto problem = cache.problem();
+    REQUIRE(problem);
+    CHECK(problem->code == "cache-unusable");
+    CHECK(problem->severity == Severity::warning);
+    CHECK(problem->message.ends_with(": Not a directory"));
+    CHECK(problem->hint.find("PTXLOOM_CACHE_DIR") != std::string::npos);
+  }
+  CHECK(read_file(folder / "file") == "in the way");
+}
+
+TEST_CASE("a folder is exposed by each right to write of others, and by no other right") {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "cache");
+  struct Case {
+    unsigned mode;
+    bool exposed;
+  };
+  for (const auto& [mode, exposed] :
+       {Case{0700, false}, {0755, false}, {0711, false}, {0720, true}, {0702, true}, {0777, true}}) {
+    CAPTURE(mode);
+    fs::permissions(folder / "cache", fs::perms(mode));
+    Lines lines;
+    const Cache cache(folder / "cache", lines.log());
+    const auto problem = cache.problem();
+    CHECK(problem.has_value() == exposed);
+    if (problem) {
+      CHECK(problem->message.find(exposed ? "may be written to by others (mode 07" : "") !=
+            std::string::npos);
+      CHECK(problem->hint.find("chmod 700") != std::string::npos);
+    }
+    cache.store("key", bytes_of("value"));
+    CHECK((find(cache, "key") == "value") == !exposed);
+    CHECK(lines.lines.size() == (exposed ? 1 : 0));
+    fs::permissions(folder / "cache", fs::perms(0700));
+    Cache(folder / "cache").clear();
+  }
+}
+
+TEST_CASE("an entry that cannot be put in its place is told once, and leaves no file behind") {
+  const TemporaryFolder folder;
+  Lines lines;
+  const Cache cache(folder.path(), lines.log());
+  fs::create_directory(folder / jit::entry_name("key"));
+  cache.store("key", bytes_of("value"));
+  cache.store("key", bytes_of("value"));
+  REQUIRE(lines.lines.size() == 1);
+  CHECK(lines.lines[0].find("cannot be used: Is a directory") != std::string::npos);
+  CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()) == 1);
+  REQUIRE(cache.verify().size() == 1);
+  CHECK(cache.verify()[0].reason == "not a readable file of this user");
+  cache.store("other", bytes_of("value"));  // others are kept as before
+  CHECK(find(cache, "other") == "value");
+  CHECK(lines.lines.size() == 1);
+}
+
+TEST_CASE("a bad entry is told with its name and what is wrong with it") {
+  const TemporaryFolder folder;
+  const std::string whole = jit::encode_entry({.key = "key", .value = "value"});
+  const std::string name = jit::entry_name("key");
+  struct Case {
+    std::string bytes, reason;
+  };
+  std::string other_version = whole, changed = whole;
+  other_version[7] = '2';
+  changed.back() ^= 1;
+  for (const auto& [bytes, reason] : {Case{whole.substr(0, 39), "truncated"},
+                                      {whole.substr(0, whole.size() - 1), "truncated"},
+                                      {whole + "x", "longer than it says"},
+                                      {other_version, "not a cache entry of this version"},
+                                      {changed, "checksum differs"}}) {
+    write_file(folder / name, bytes);
+    Lines lines;
+    const Cache cache(folder.path(), lines.log());
+    REQUIRE(cache.verify().size() == 1);
+    CHECK(cache.verify()[0].reason == reason);
+    CHECK(find(cache, "key") == std::nullopt);
+    REQUIRE(lines.lines.size() == 1);
+    CHECK(lines.lines[0] == "removed the bad cache entry " + name + ": " + reason);
+  }
+  write_file(folder / jit::entry_name("another"), whole);
+  REQUIRE(Cache(folder.path()).verify().size() == 1);
+  CHECK(Cache(folder.path()).verify()[0].reason == "its key belongs to another name");
+}
+
+TEST_CASE("only names of 32 hexadecimal digits are entries") {
+  const std::string name = jit::entry_name("key");
+  REQUIRE(name.size() == 38);
+  CHECK(jit::is_entry_name(name));
+  CHECK(jit::is_entry_name("0123456789abcdef0123456789abcdef.entry"));
+  for (const char* other :
+       {"0123456789abcdef0123456789abcde.entry", "00123456789abcdef0123456789abcdef.entry",
+        "0123456789abcdef0123456789abcdeg.entry", "0123456789abcdef0123456789abcdeF.entry",
+        "0123456789abcdef0123456789abcde/.entry", "0123456789abcdef0123456789abcde:.entry",
+        "0123456789abcdef0123456789abcde`.entry", "0123456789abcdef0123456789abcdef.entrz"}) {
+    CAPTURE(other);
+    CHECK_FALSE(jit::is_entry_name(other));
+  }
 }

@@ -107,6 +107,21 @@ TEST_CASE("a value of the wrong type is refused with parameter and both types") 
   CHECK(packed<std::uint16_t>({.name = "a", .type = b16}, Argument::bits(bf16, 0x3f80)) == 0x3f80);
 }
 
+TEST_CASE("bits of an integer fit any integer of their size, and b32 is the bits of anything of 32") {
+  CHECK(packed<std::uint32_t>({.name = "n", .type = u32}, Argument::bits(s32, 0xfffffffb)) == 0xfffffffb);
+  CHECK(packed<std::int16_t>({.name = "n", .type = s16}, Argument::bits(u16, 0xffff)) == -1);
+  CHECK(packed<float>({.name = "a", .type = f32}, Argument::bits(b32, 0x3fc00000)) == 1.5F);
+  CHECK(packed<std::uint32_t>({.name = "n", .type = u32}, Argument::bits(b32, 7)) == 7);
+  CHECK(refusal({.name = "n", .type = u32}, Argument::bits(s16, 1)).starts_with("argument-type"));
+  CHECK(refusal({.name = "a", .type = f32}, Argument::bits(s32, 1)).starts_with("argument-type"));
+  CHECK(refusal({.name = "n", .type = u32}, Argument::bits(f32, 1)).starts_with("argument-type"));
+}
+
+TEST_CASE("nullptr is a pointer to nothing") {
+  CHECK(packed<std::uint64_t>({.name = "x", .type = u64, .pointer = true}, nullptr) == 0);
+  CHECK(refusal({.name = "n", .type = u32}, nullptr).starts_with("argument-type"));
+}
+
 TEST_CASE("a pointer parameter takes addresses only") {
   const KernelParameter x{.name = "x", .type = u64, .pointer = true};
   CHECK(refusal(x, 0) == "argument-type: argument 1 of `kernel`, `x`, is a pointer (u64), but s32 was given");

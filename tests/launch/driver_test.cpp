@@ -288,3 +288,46 @@ TEST_CASE("copies stay within device memory, and running out of it is told") {
   f.fake.failures["cuMemAlloc"] = CUDA_ERROR_OUT_OF_MEMORY;
   CHECK(code([&] { static_cast<void>(DeviceMemory(f.context, 1000)); }) == "out-of-device-memory");
 }
+
+TEST_CASE("a cluster that the kernel does not take is refused before the driver is asked") {
+  const Fixture f;
+  f.fake.required_cluster = {2, 1, 1};
+  const auto launch = [&](Dim3 cluster) {
+    f.function().launch({.grid = {8}, .cluster = cluster}, f.arguments(), nullptr);
+  };
+  launch({2, 1, 1});
+  launch({});  // what the kernel requires
+  CHECK(f.fake.launches.size() == 2);
+  const Error error = error_of([&] { launch({4, 1, 1}); });
+  CHECK(error.kind() == ErrorKind::usage);
+  CHECK(error.diagnostics()[0].code == "launch-config");
+  CHECK(error.diagnostics()[0].hint == "the kernel requires 2 x 1 x 1 (.reqnctapercluster)");
+  CHECK(f.fake.launches.size() == 2);
+}
+
+TEST_CASE("a cooperative grid that is too large is refused with what the device holds") {
+  const Fixture f;
+  f.fake.failures["cuLaunchKernelEx"] = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+  const Error error = error_of([&] {
+    f.function().launch({.grid = {9999}, .block = {256}, .cooperative = true}, f.arguments(), nullptr);
+  });
+  CHECK(error.kind() == ErrorKind::usage);
+  CHECK(error.diagnostics()[0].code == "launch-cooperative");
+  CHECK(error.diagnostics()[0].hint.starts_with("132 SMs hold 1056 of them at once"));
+}
+
+TEST_CASE("variables of a module are written by name, whole") {
+  const Fixture f;
+  f.fake.variables["coef"] = std::vector<std::byte>(4);
+  const DeviceModule module(f.context, fake_cubin());
+  const std::vector<std::byte> data = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
+  module.write_variable("coef", data);
+  CHECK(f.fake.variables["coef"] == data);
+  const Error unknown = error_of([&] { module.write_variable("cofe", data); });
+  CHECK(unknown.kind() == ErrorKind::usage);
+  CHECK(unknown.diagnostics()[0].code == "unknown-variable");
+  const Error size = error_of([&] { module.write_variable("coef", std::span(data).first(3)); });
+  CHECK(size.kind() == ErrorKind::usage);
+  CHECK(size.diagnostics()[0].code == "variable-size");
+  CHECK(f.fake.variables["coef"] == data);
+}

@@ -85,6 +85,11 @@ TEST_CASE("scale factors are where their selectors say") {
   CHECK(code_of(error_of([&] { layout(v, "SA", {{"BA", 1}}); })) == "bad-selector");
   CHECK(code_of(error_of([&] { layout(v, "SA", {{"TA", 2}}); })) == "bad-selector");
   CHECK(code_of(error_of([&] { layout(v, "SA", {{"TB", 0}}); })) == "bad-selector");
+  const auto hint = [&](int value) {
+    return error_of([&] { layout(v, "SA", {{"BA", value}}); }).diagnostics().front().hint;
+  };
+  CHECK(hint(1) == "it may be 0, 2");
+  CHECK(hint(4) == "it may be 0, 2");
 }
 
 TEST_CASE("a warpgroup's operand has 128 lanes") {

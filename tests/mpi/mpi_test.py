@@ -17,6 +17,9 @@ import tempfile
 import time
 import unittest
 
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "support"))
+from components import exit_without
+
 BUILD, TUNE_RANK = pathlib.Path(sys.argv[1]), sys.argv[2]
 TOOL = str(BUILD / "ptxloom")
 GEMM = ["tune", "gemm", "--set", "m=16", "n=8", "k=32", "--device", "cpu"]
@@ -137,11 +140,9 @@ class Ranks(unittest.TestCase):
 
 def main():
     if shutil.which("mpirun") is None:
-        print("skipped: there is no mpirun (Debian: apt-get install openmpi-bin)")
-        return 4
+        return exit_without("mpi", "there is no mpirun (Debian: apt-get install openmpi-bin)")
     if not (BUILD / "libexec/ptxloom-mpi.so").exists():
-        print("skipped: ptxloom was built without MPI (Debian: apt-get install libopenmpi-dev)")
-        return 4
+        return exit_without("mpi", "ptxloom was built without MPI (Debian: apt-get install libopenmpi-dev)")
     return 0 if unittest.main(argv=sys.argv[:1] + sys.argv[3:], exit=False, verbosity=2).result.wasSuccessful() else 1
 
 

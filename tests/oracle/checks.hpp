@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "oracle/judge.hpp"
 #include "oracle/ours.hpp"
-#include "oracle/ptxas.hpp"
 #include "ptxloom/specs.hpp"
 #include "spec/database.hpp"
 
@@ -36,6 +36,9 @@ struct Outcome {
   std::size_t unjudged = 0;  // cases that ptxas crashed on
   std::size_t stricter = 0;  // cases that we refuse on purpose
   std::size_t expanded = 0;  // cases that it refused for what it made of them
+  std::size_t taken = 0;     // cases that it took
+  std::size_t barren = 0;    // forms of which it took no case, so that nothing was seen of their legality
+  Recalled recalled = {};
 
   void add(Outcome other);
 };
@@ -60,7 +63,7 @@ struct Question {
   const spec::FormData& form;
   const Options& options;
   const ForeignWords &foreign, &unread, &stricter;
-  Ptxas& ptxas;
+  Judge& ptxas;
   const Ours& ours;
   std::mt19937& random;
 };
@@ -97,6 +100,9 @@ Outcome check_manual(const Specs& specs, const std::filesystem::path& names);
 
 /// Counts of variants by form against the golden file; with `bless` the file is written anew.
 Outcome check_counts(const Specs& specs, const std::filesystem::path& golden, bool bless);
+
+/// What an outcome leaves unjudged beyond the limits of its kind in the file; those of a tenth are others.
+std::vector<std::string> beyond_limits(const Outcome& outcome, const std::filesystem::path& file, bool tenth);
 
 /// A number for what the form, and those that share its mnemonics, say of every line, target and version: two
 /// forms with the same one are the same to whoever uses them.

@@ -31,6 +31,9 @@ void Outcome::add(Outcome other) {
   unjudged += other.unjudged;
   expanded += other.expanded;
   stricter += other.stricter;
+  taken += other.taken;
+  barren += other.barren;
+  recalled.add(std::move(other.recalled));
   for (std::string& text : other.disagreements) disagreements.push_back(std::move(text));
 }
 
@@ -76,11 +79,22 @@ Outcome FormsCheck::run() {
   return std::move(total_);
 }
 
+std::vector<const spec::FormData*> FormsCheck::forms() const {
+  const auto all = specs_->database().forms();
+  std::vector<const spec::FormData*> chosen(all.begin(), all.end());
+  if (!options_.form.empty())
+    std::erase_if(chosen, [&](const spec::FormData* form) { return form->name != options_.form; });
+  if (!options_.tenth) return chosen;
+  std::mt19937 random(options_.options.seed);
+  std::shuffle(chosen.begin(), chosen.end(), random);
+  chosen.resize((chosen.size() + 9) / 10);
+  return chosen;
+}
+
 /// A form each; of everything, large forms in many pieces and first, so that no thread is left with one.
 std::vector<FormsCheck::Piece> FormsCheck::pieces() const {
   std::vector<Piece> result;
-  for (const spec::FormData* const form : specs_->database().forms()) {
-    if (!options_.form.empty() && form->name != options_.form) continue;
+  for (const spec::FormData* const form : forms()) {
     const std::size_t variants = specs_->variants(form->name).size();
     if (!options_.options.all) {
       result.push_back({.form = form, .end = variants, .neighbours = true});
@@ -96,7 +110,6 @@ std::vector<FormsCheck::Piece> FormsCheck::pieces() const {
 }
 
 void FormsCheck::work() {
-  Ptxas ptxas(ptxas_);
   const Ours ours(specs_);
   while (true) {
     Piece piece;
@@ -107,7 +120,7 @@ void FormsCheck::work() {
       open_.pop_back();
     }
     const auto start = std::chrono::steady_clock::now();
-    Outcome outcome = check(piece, ptxas, ours);
+    Outcome outcome = check(piece, ours);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     const std::lock_guard lock(mutex_);
     print(piece.name(), outcome, seconds.count(), options_.options.shown);
@@ -116,7 +129,9 @@ void FormsCheck::work() {
   }
 }
 
-Outcome FormsCheck::check(const Piece& piece, Ptxas& ptxas, const Ours& ours) const try {
+/// A judge of its own for each piece, so that what it learns of crashes depends on no other piece.
+Outcome FormsCheck::check(const Piece& piece, const Ours& ours) const try {
+  Judge ptxas(ptxas_, options_.memory);
   std::mt19937 random = random_for(*piece.form, piece.begin, options_.options.seed);
   const Question question{*specs_, *piece.form, options_.options, foreign_, unread_, stricter_, ptxas,
                           ours,    random};
@@ -125,6 +140,9 @@ Outcome FormsCheck::check(const Piece& piece, Ptxas& ptxas, const Ours& ours) co
       check_legality(question, std::span(variants).subspan(piece.begin, piece.end - piece.begin));
   const bool enough = options_.options.until_first && !outcome.disagreements.empty();
   if (piece.neighbours && !enough) outcome.add(check_neighbours(question));
+  if (outcome.taken == 0 && piece.begin < piece.end) outcome.barren = 1;
+  outcome.recalled = ptxas.recalled();
+  for (const std::string& wrong : outcome.recalled.wrong) outcome.disagreements.push_back(wrong);
   return outcome;
 } catch (const std::runtime_error& error) {
   return {.disagreements = {error.what()}};

@@ -16,7 +16,9 @@ namespace ptxloom::oracle {
 
 struct FormsOptions {
   Options options;
-  std::string form;  // only this one
+  std::string form;    // only this one
+  bool tenth = false;  // a tenth of the forms, drawn by the seed
+  Memory memory = {};
   unsigned jobs = 1;
   std::filesystem::path foreign, unread, stricter;  // lists of words by form
   std::filesystem::path records;                    // where outcomes are kept; none if empty
@@ -43,7 +45,8 @@ class FormsCheck {
 
   std::vector<Piece> pieces() const;
   void work();
-  Outcome check(const Piece& piece, Ptxas& ptxas, const Ours& ours) const;
+  std::vector<const spec::FormData*> forms() const;
+  Outcome check(const Piece& piece, const Ours& ours) const;
   void note(const Piece& piece, Outcome outcome);
 
   std::shared_ptr<const Specs> specs_;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
+#include <unordered_set>
 
 #include "oracle/checks.hpp"
 #include "oracle/instance.hpp"
@@ -31,6 +33,10 @@ std::vector<Subject> subjects(const Question& question, std::span<const Variant>
     for (std::string& line : lines_of(variant)) {
       Subject subject{.line = std::move(line), .variants = {}, .documented = !variant.undocumented()};
       for (Variant other : question.specs.match(variant.opcode())) {
+        if (other == variant) {
+          subject.variants.push_back(other);
+          continue;
+        }
         const auto lines = lines_of(other);
         if (std::find(lines.begin(), lines.end(), subject.line) != lines.end())
           subject.variants.push_back(other);
@@ -79,10 +85,13 @@ std::vector<Where> places(const std::vector<Subject>& subjects, bool all, std::m
       if (all && version >= targets()[i].since) chosen.emplace(i, version);
     }
   }
-  std::set<const spec::Need*> needs;
+  std::vector<const spec::Need*> needs;  // in the order of the variants, which is the same in every build
+  std::unordered_set<const spec::Need*> seen;
   for (const Subject& subject : subjects) {
     for (Variant variant : subject.variants) {
-      for (const spec::Needs& any : variant.data()->needs) needs.insert(any.begin(), any.end());
+      for (const spec::Needs& any : variant.data()->needs)
+        std::ranges::copy_if(any, std::back_inserter(needs),
+                             [&](const spec::Need* need) { return seen.insert(need).second; });
     }
   }
   for (const spec::Need* need : needs) {
@@ -118,6 +127,57 @@ Surroundings surroundings(const spec::FormData& form) {
           .mode = form.mode.starts_with('!') ? std::string() : std::string(form.mode)};
 }
 
+namespace {
+
+/// The lines that the specs judge otherwise at some place, with the first and the last such place.
+class Differences {
+ public:
+  void add(const std::string& line, bool wanted, const Where& where, const std::string& message) {
+    Difference& entry = found_[{line, wanted}];
+    entry.last = std::string(where.target.name()) + ":" + to_string(where.version);
+    if (entry.count++ == 0) entry = {entry.last, entry.last, message, 1};
+  }
+
+  std::vector<std::string> describe() const {
+    std::vector<std::string> texts;
+    for (const auto& [key, entry] : found_) {
+      texts.push_back(std::string(key.second ? "specs accept" : "specs refuse") +
+                      ", ptxas does not: " + key.first + "  @ " + entry.first + " .. " + entry.last + " (" +
+                      std::to_string(entry.count) + ") " + entry.message);
+    }
+    return texts;
+  }
+
+ private:
+  struct Difference {
+    std::string first, last, message;
+    std::size_t count = 0;
+  };
+  std::map<std::pair<std::string, bool>, Difference> found_;  // line, wanted
+};
+
+/// The verdicts at a place. One from memory that differs from ours is not believed: ptxas is asked.
+std::vector<Verdict> verdicts_at(const Question& question, const std::vector<Subject>& tried,
+                                 std::span<const std::string> lines, const Where& where) {
+  const Surroundings around = surroundings(question.form);
+  const Place place{where.target, where.version, around};
+  const Depth depth = where.version == ptx_versions().back() ? Depth::code : Depth::check;
+  std::vector<Verdict> verdicts = question.ptxas.judge(lines, place, depth);
+  std::vector<std::size_t> doubtful;
+  std::vector<std::string> asked;
+  for (std::size_t i = 0; i < tried.size(); ++i) {
+    if (!verdicts[i].stored || !verdicts[i].judged) continue;
+    if (verdicts[i].accepted == tried[i].allowed(where.target, where.version)) continue;
+    doubtful.push_back(i);
+    asked.push_back(lines[i]);
+  }
+  std::vector<Verdict> answers = question.ptxas.ask_again(asked, place, depth);
+  for (std::size_t i = 0; i < doubtful.size(); ++i) verdicts[doubtful[i]] = std::move(answers[i]);
+  return verdicts;
+}
+
+}  // namespace
+
 Outcome check_legality(const Question& question, std::span<const Variant> variants) {
   Outcome outcome;
   std::vector<Subject> all = subjects(question, variants);
@@ -129,33 +189,21 @@ Outcome check_legality(const Question& question, std::span<const Variant> varian
   std::vector<std::string> lines;
   for (const Subject& subject : tried) lines.push_back(subject.line);
   outcome.lines = lines.size();
-  struct Wrong {
-    std::string first, last, message;
-    std::size_t count = 0;
-  };
-  std::map<std::pair<std::string, bool>, Wrong> wrong;  // line, wanted
-  const Surroundings around = surroundings(question.form);
-  for (const auto& [target, version] : where) {
-    const Depth depth = version == ptx_versions().back() ? Depth::code : Depth::check;
-    const auto verdicts = question.ptxas.judge(lines, {target, version, around}, depth);
+  Differences differences;
+  for (const Where& one : where) {
+    const std::vector<Verdict> verdicts = verdicts_at(question, tried, lines, one);
     outcome.cases += lines.size();
     for (std::size_t i = 0; i < tried.size(); ++i) {
-      const bool wanted = tried[i].allowed(target, version);
+      const bool wanted = tried[i].allowed(one.target, one.version);
       if (!verdicts[i].judged) {
         ++outcome.unjudged;
         continue;
       }
-      if (wanted == verdicts[i].accepted) continue;
-      Wrong& entry = wrong[{tried[i].line, wanted}];
-      entry.last = std::string(target.name()) + ":" + to_string(version);
-      if (entry.count++ == 0) entry = {entry.last, entry.last, verdicts[i].message, 1};
+      if (verdicts[i].accepted) ++outcome.taken;
+      if (wanted != verdicts[i].accepted) differences.add(tried[i].line, wanted, one, verdicts[i].message);
     }
   }
-  for (const auto& [key, entry] : wrong) {
-    outcome.disagreements.push_back(std::string(key.second ? "specs accept" : "specs refuse") +
-                                    ", ptxas does not: " + key.first + "  @ " + entry.first + " .. " +
-                                    entry.last + " (" + std::to_string(entry.count) + ") " + entry.message);
-  }
+  outcome.disagreements = differences.describe();
   return outcome;
 }
 

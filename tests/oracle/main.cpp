@@ -1,88 +1,125 @@
 // SPDX-License-Identifier: Apache-2.0
 // The specs against ptxas. Exit 0: no disagreement; 1: some; 2: bad usage; 77: no ptxas, nothing was checked.
 #include <chrono>
+#include <cstdio>
+#include <functional>
 #include <iostream>
+#include <map>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "oracle/forms.hpp"
+#include "support/components.hpp"
+#include "support/folders.hpp"
 
 namespace ptxloom::oracle {
 namespace {
 
 constexpr int kSkip = 77;
 
+std::filesystem::path file_of_test(const char* name) {
+  return test::source_folder() + "/tests/oracle/" + name;
+}
+
+/// 20261123, in UTC.
+unsigned today() {
+  const auto now = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
+  const std::chrono::year_month_day date(now);
+  return static_cast<unsigned>(static_cast<int>(date.year())) * 10000U +
+         static_cast<unsigned>(date.month()) * 100U + static_cast<unsigned>(date.day());
+}
+
 struct Arguments {
   FormsOptions forms{.options = {},
                      .form = {},
                      .jobs = std::max(1U, std::thread::hardware_concurrency()),
-                     .foreign = PTXLOOM_SOURCE_DIR "/tests/oracle/foreign_words.txt",
-                     .unread = PTXLOOM_SOURCE_DIR "/tests/oracle/unread_words.txt",
-                     .stricter = PTXLOOM_SOURCE_DIR "/tests/oracle/stricter.txt",
+                     .foreign = file_of_test("foreign_words.txt"),
+                     .unread = file_of_test("unread_words.txt"),
+                     .stricter = file_of_test("stricter.txt"),
                      .records = {}};
-  std::filesystem::path golden = PTXLOOM_SOURCE_DIR "/tests/golden/variant_counts.txt";
+  std::filesystem::path golden = test::source_folder() + "/tests/golden/variant_counts.txt";
+  std::filesystem::path memory = file_of_test("verdicts.bin");
   std::vector<std::filesystem::path> overlays;
+  std::optional<unsigned> seed;
+  unsigned day = today();
   bool bless = false;
-  bool counts = true;
+  bool no_counts = false;
   bool with_uses = false;
   bool digest = false;  // prints the digest of the form, and checks nothing
+  bool daily = false;   // the sample of seed 1, and a tenth of one by the day
+  bool learn = false;   // writes what ptxas says of the sample of seed 1
 
   bool uses() const { return with_uses || forms.form.empty(); }
+  /// Whether limits are known for what is left unjudged.
+  bool limited() const { return forms.form.empty() && !forms.options.all && overlays.empty(); }
 };
 
 int usage() {
-  std::cerr << "usage: test_oracle [FORM] [--all] [--seed N] [--form NAME] [--jobs N] [--show N] [--specs "
-               "DIR] [--bless]\n"
-               "                   [--no-counts] [--uses] [--until-first] [--digest] [--records FILE]\n"
-               "  --all    every variant, version and neighbour; else large forms are sampled\n"
-               "  --form   one form, without the counts; with --uses the instructions of real code too\n"
-               "  --digest prints a number for all that the form says, for mutate.py\n"
-               "  --records  keeps the outcome of each piece of work in FILE; a run that was stopped goes on "
-               "from there\n"
-               "  --bless  writes tests/golden/variant_counts.txt and, of a run over all forms, "
-               "tests/oracle/foreign_words.txt anew\n";
+  std::cerr
+      << "usage: test_oracle [FORM] [OPTION...]\n"
+         "  --all          every variant, version and neighbour; else large forms are sampled\n"
+         "  --seed N       of the sample; by default a new one\n"
+         "  --tenth        a tenth of the forms, drawn by the seed\n"
+         "  --daily        the sample of seed 1, and a tenth with the day as seed\n"
+         "  --learn        the sample of seed 1, and ptxas's verdicts on it to tests/oracle/verdicts.bin\n"
+         "  --day YYYYMMDD instead of today: the seed of that tenth, and of what ptxas must repeat\n"
+         "  --ask          ptxas is asked everything, whatever verdicts.bin knows\n"
+         "  --form NAME    one form, without the counts; with --uses the instructions of real code too\n"
+         "  --jobs N, --show N  threads; disagreements shown of each form\n"
+         "  --specs DIR    an overlay\n"
+         "  --no-counts, --until-first\n"
+         "  --digest       prints a number for all that the form says, for mutate.py\n"
+         "  --records FILE keeps the outcome of each piece of work; a run that was stopped goes on from "
+         "there\n"
+         "  --bless        writes tests/golden/variant_counts.txt and, of a run over all forms, "
+         "tests/oracle/foreign_words.txt anew\n";
   return 2;
 }
 
 bool parse(int argc, char** argv, Arguments& arguments) {
-  arguments.forms.options.seed =
-      static_cast<unsigned>(std::chrono::system_clock::now().time_since_epoch().count());
+  FormsOptions& forms = arguments.forms;
+  const auto number = [](auto& to) {
+    return [&to](const char* text) { to = static_cast<unsigned>(std::stoul(text)); };
+  };
+  const std::map<std::string_view, bool*> flags{
+      {"--all", &forms.options.all},    {"--bless", &arguments.bless},
+      {"--uses", &arguments.with_uses}, {"--until-first", &forms.options.until_first},
+      {"--digest", &arguments.digest},  {"--no-counts", &arguments.no_counts},
+      {"--tenth", &forms.tenth},        {"--daily", &arguments.daily},
+      {"--learn", &arguments.learn},
+  };
+  const std::map<std::string_view, std::function<void(const char*)>> values{
+      {"--seed", number(arguments.seed)},
+      {"--day", number(arguments.day)},
+      {"--jobs", number(forms.jobs)},
+      {"--show", number(forms.options.shown)},
+      {"--form", [&](const char* text) { forms.form = text; }},
+      {"--records", [&](const char* text) { forms.records = text; }},
+      {"--specs", [&](const char* text) { arguments.overlays.emplace_back(text); }},
+  };
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
-    const bool last = i + 1 == argc;
-    if (word == "--all") {
-      arguments.forms.options.all = true;
-    } else if (word == "--bless") {
-      arguments.bless = true;
-    } else if (word == "--until-first") {
-      arguments.forms.options.until_first = true;
-    } else if (word == "--uses") {
-      arguments.with_uses = true;
-    } else if (word == "--no-counts") {
-      arguments.counts = false;
-    } else if (word == "--digest") {
-      arguments.digest = true;
+    if (const auto flag = flags.find(word); flag != flags.end()) {
+      *flag->second = true;
+    } else if (const auto value = values.find(word); value != values.end() && i + 1 < argc) {
+      value->second(argv[++i]);
+    } else if (word == "--ask") {
+      arguments.memory.clear();
     } else if (!word.starts_with("--")) {
-      arguments.forms.form = word;
-    } else if (last) {
-      return false;
-    } else if (word == "--seed") {
-      arguments.forms.options.seed = static_cast<unsigned>(std::stoul(argv[++i]));
-    } else if (word == "--form") {
-      arguments.forms.form = argv[++i];
-    } else if (word == "--jobs") {
-      arguments.forms.jobs = static_cast<unsigned>(std::stoul(argv[++i]));
-    } else if (word == "--show") {
-      arguments.forms.options.shown = std::stoul(argv[++i]);
-    } else if (word == "--records") {
-      arguments.forms.records = argv[++i];
-    } else if (word == "--specs") {
-      arguments.overlays.emplace_back(argv[++i]);
+      forms.form = word;
     } else {
       return false;
     }
   }
-  arguments.forms.options.alone = !arguments.forms.form.empty();
+  if (forms.tenth || arguments.daily || arguments.learn) forms.options.all = false;  // they are of a sample
+  if ((arguments.daily || arguments.learn) && arguments.seed.value_or(1) != 1) return false;
+  if (arguments.learn && (!forms.form.empty() || forms.tenth)) return false;
+  const auto clock = std::chrono::system_clock::now().time_since_epoch().count();
+  forms.options.seed =
+      arguments.daily || arguments.learn ? 1 : arguments.seed.value_or(static_cast<unsigned>(clock));
+  forms.options.alone = !forms.form.empty();
+  forms.memory.seed = arguments.day;
   return true;
 }
 
@@ -95,6 +132,67 @@ Outcome timed(std::string_view what, std::size_t shown, Work work) {
   return outcome;
 }
 
+/// What is checked without ptxas.
+Outcome check_ourselves(const Arguments& arguments, const std::shared_ptr<const Specs>& specs) {
+  const std::size_t shown = arguments.forms.options.shown;
+  Outcome total;
+  if (!arguments.no_counts && arguments.forms.form.empty()) {
+    total.add(
+        timed("counts", shown, [&] { return check_counts(*specs, arguments.golden, arguments.bless); }));
+    total.add(timed("the manual's list", shown, [&] {
+      return check_manual(*specs, test::source_folder() + "/tests/golden/manual_instructions.txt");
+    }));
+  }
+  if (arguments.uses()) {
+    for (const char* file : {"real_uses.txt", "header_uses.txt"})
+      total.add(timed(file, shown, [&] { return check_uses(Ours(specs), file_of_test(file)); }));
+  }
+  return total;
+}
+
+/// The verdicts to start from; null where there are none of this ptxas.
+std::unique_ptr<const Verdicts> recall(const Arguments& arguments, const std::string& assembler) {
+  if (arguments.learn || arguments.memory.empty()) return nullptr;
+  auto known = std::make_unique<const Verdicts>(arguments.memory);
+  if (known->assembler() == assembler) {
+    std::printf("memory: verdicts on %zu lines; a tenth of what is used is proven again, seed %u\n",
+                known->lines(), arguments.forms.memory.seed);
+    return known;
+  }
+  std::printf("memory: unused, for this ptxas is not the one of %s\n", arguments.memory.c_str());
+  return nullptr;
+}
+
+/// The forms against ptxas, and what that came to. `repeat`: the command that does it again.
+Outcome check_forms(const FormsOptions& options, const Arguments& arguments,
+                    const std::shared_ptr<const Specs>& specs, const std::filesystem::path& ptxas,
+                    const std::string& repeat) {
+  std::printf("%s: seed %u\n", options.tenth ? "a tenth of the forms" : "forms", options.options.seed);
+  std::fflush(stdout);
+  FormsCheck forms(specs, options, ptxas);
+  Outcome total = forms.run();
+  if (arguments.bless && options.form.empty()) forms.bless();
+  std::cout << "total: " << total.lines << " lines, " << total.cases << " cases, "
+            << total.disagreements.size() << " disagreements, " << total.foreign
+            << " words that ptxas does not look at, " << total.unjudged << " cases that ptxas crashes on, "
+            << total.stricter << " that we refuse on purpose, " << total.expanded
+            << " where it refuses what it made of the line, " << total.barren
+            << " forms of which it takes nothing\n"
+            << "answers: " << total.recalled.known << " known, " << total.recalled.proven
+            << " of them proven again (" << total.recalled.wrong.size() << " wrong, "
+            << total.recalled.unproven << " without an answer), " << total.recalled.asked << " asked\n";
+  if (arguments.limited()) {
+    for (std::string& text : beyond_limits(total, file_of_test("limits.txt"), options.tenth)) {
+      std::cout << text << '\n';
+      total.disagreements.push_back(std::move(text));
+    }
+  }
+  if (!total.disagreements.empty())
+    std::cout << "seed " << options.options.seed << ": again with " << repeat << '\n';
+  std::cout.flush();
+  return total;
+}
+
 int run(const Arguments& arguments) {
   const auto specs = std::make_shared<const Specs>(arguments.overlays);
   if (arguments.digest) {
@@ -103,37 +201,35 @@ int run(const Arguments& arguments) {
     std::cout << digest(*specs, *form) << '\n';
     return 0;
   }
-  const std::size_t shown = arguments.forms.options.shown;
-  Outcome total;
-  if (arguments.counts && arguments.forms.form.empty()) {
-    total.add(
-        timed("counts", shown, [&] { return check_counts(*specs, arguments.golden, arguments.bless); }));
-    total.add(timed("the manual's list", shown, [&] {
-      return check_manual(*specs, PTXLOOM_SOURCE_DIR "/tests/golden/manual_instructions.txt");
-    }));
-  }
-  if (arguments.uses()) {
-    for (const char* file : {"real_uses.txt", "header_uses.txt"}) {
-      total.add(timed(file, shown, [&] {
-        return check_uses(Ours(specs), std::filesystem::path(PTXLOOM_SOURCE_DIR "/tests/oracle") / file);
-      }));
-    }
-  }
+  Outcome total = check_ourselves(arguments, specs);
   if (arguments.forms.options.until_first && !total.disagreements.empty()) return 1;
   const auto ptxas = find_ptxas();
   if (!ptxas) {
-    std::cout << "SKIP: there is no ptxas: none in PTXLOOM_PTXAS, on PATH, or in /usr/local/cuda/bin\n";
-    return total.disagreements.empty() ? kSkip : 1;
+    const bool required = test::requires_component("ptxas");
+    std::cout << (required ? "PTXLOOM_REQUIRE names ptxas, but" : "SKIP:")
+              << " there is no ptxas: none in PTXLOOM_PTXAS, on PATH, or in /usr/local/cuda/bin\n";
+    return total.disagreements.empty() && !required ? kSkip : 1;
   }
-  std::cout << "ptxas: " << ptxas->string() << ", seed " << arguments.forms.options.seed << std::endl;
-  FormsCheck forms(specs, arguments.forms, *ptxas);
-  total.add(forms.run());
-  if (arguments.bless && arguments.forms.form.empty()) forms.bless();
-  std::cout << "total: " << total.lines << " lines, " << total.cases << " cases, "
-            << total.disagreements.size() << " disagreements, " << total.foreign
-            << " words that ptxas does not look at, " << total.unjudged << " cases that ptxas crashes on, "
-            << total.stricter << " that we refuse on purpose, " << total.expanded
-            << " where it refuses what it made of the line\n";
+  std::printf("ptxas: %s\n", ptxas->c_str());
+  const std::string assembler = version_of(*ptxas);
+  const auto known = recall(arguments, assembler);
+  VerdictsWriter learned;
+  FormsOptions forms = arguments.forms;
+  forms.memory.known = known.get();
+  forms.memory.learned = arguments.learn ? &learned : nullptr;
+  const std::string seed = " --seed " + std::to_string(forms.options.seed);
+  const std::string day = " --day " + std::to_string(arguments.day);
+  const std::string form = forms.form.empty() ? "" : " " + forms.form;
+  total.add(check_forms(forms, arguments, specs, *ptxas,
+                        "test_oracle" + form + (forms.options.all ? " --all" : "") +
+                            (forms.tenth ? " --tenth" : "") + seed + day));
+  if (arguments.learn) learned.write(arguments.memory, assembler);
+  if (arguments.daily) {
+    forms.tenth = true;
+    forms.options.seed = arguments.day;
+    total.add(check_forms(forms, arguments, specs, *ptxas,
+                          "./dev oracle --tenth --seed " + std::to_string(arguments.day) + day));
+  }
   return total.disagreements.empty() ? 0 : 1;
 }
 

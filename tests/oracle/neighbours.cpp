@@ -26,10 +26,15 @@ void append(std::vector<Case>& to, std::vector<Case> from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
+std::string_view opcode_of(std::string_view line) { return line.substr(0, line.find_first_of(" ;")); }
+
 /// Each line once, and none that is a variant of the form: check_legality has had those.
 void remove_known(std::vector<Case>& cases, std::span<const Variant> variants) {
+  std::unordered_set<std::string_view> opcodes;  // few variants have one of them
+  for (const Case& one : cases) opcodes.insert(opcode_of(one.line));
   std::unordered_set<std::string> seen;
   for (Variant variant : variants) {
+    if (!opcodes.contains(variant.opcode())) continue;
     for (std::string& line : lines_of(variant)) seen.insert(std::move(line));
   }
   std::erase_if(cases, [&](const Case& one) { return !seen.insert(one.line).second; });
@@ -49,29 +54,6 @@ std::vector<Case> neighbours(const Question& question) {
   append(cases, other_operands(question, sources(limits.operands)));
   remove_known(cases, variants);
   return cases;
-}
-
-/// Whether a refusal is about what ptxas made of the line: it names an instruction that does not stand there,
-/// or a function of its own.
-bool names_its_own(std::string_view message, std::string_view line) {
-  constexpr std::string_view kName = "instruction '";
-  for (const char* own : {"__cuda", "formal parameter", "Sink '_' not allowed as a source operand",
-                          "scalar-vector mov instruction"}) {
-    if (message.find(own) != message.npos) return true;
-  }
-  const std::size_t at = message.find(kName);
-  if (at == message.npos) return false;
-  const std::string_view rest = message.substr(at + kName.size());
-  const std::string_view name = rest.substr(0, rest.find_first_of("'."));
-  const auto words = spec::split(line.substr(0, line.find_first_of(" ;")), '.');
-  return std::find(words.begin(), words.end(), name) == words.end();
-}
-
-/// Whether a refusal is about the types of operands, of which what ptxas says of the line itself does not
-/// depend on the target.
-bool names_operands(std::string_view message) {
-  return message.find("Arguments mismatch") != message.npos ||
-         message.find("Vector with elements of different types") != message.npos;
 }
 
 /// As stricter.txt spells a change, with `_` for spaces.
@@ -96,7 +78,7 @@ class Comparison {
     const Surroundings around = surroundings(question_.form);
     const Place place{target, ptx_versions().back(), around};
     const std::vector<Verdict> ours = question_.ours.judge(lines_, place);
-    const std::vector<Verdict> theirs = judge(place, ours);
+    std::vector<Verdict> theirs = judge(place, ours);
     outcome_.cases += lines_.size();
     for (std::size_t i = 0; i < lines_.size(); ++i) {
       if (!theirs[i].judged) ++outcome_.unjudged;
@@ -106,12 +88,17 @@ class Comparison {
         ++outcome_.stricter;
         continue;
       }
-      const std::string& message = theirs[i].message;
-      const bool expanded = names_its_own(message, lines_[i]) || (taken_[i] && names_operands(message));
+      const Reason reason = theirs[i].reason;
+      const bool expanded = reason == Reason::expansion || (taken_[i] && reason == Reason::operands);
       if (ours[i].accepted && expanded) {
         ++outcome_.expanded;
         taken_[i] = true;
         continue;
+      }
+      // A verdict from memory that nothing explains is not believed: ptxas is asked, and says why, too.
+      if (theirs[i].stored && !is_foreign({i, theirs[i].accepted})) {
+        theirs[i] = ask_again(i, place);
+        if (ours[i].accepted == theirs[i].accepted) continue;
       }
       Difference& difference = differences_[{i, theirs[i].accepted}];
       difference.targets += (difference.targets.empty() ? "" : ",") + std::string(target.name());
@@ -157,11 +144,19 @@ class Comparison {
   /// finds them faster.
   std::vector<Verdict> judge(const Place& place, const std::vector<Verdict>& ours) {
     std::vector<Verdict> result(lines_.size());
-    for (std::size_t i : unparsed_) result[i] = {.accepted = false, .message = "syntax error"};
+    for (std::size_t i : unparsed_)
+      result[i] = {.accepted = false, .message = "syntax error", .reason = Reason::unreadable};
     ask(place, Depth::check, ours, result, [](std::size_t) { return true; });
     for (const bool accepted : {true, false})
       ask(place, Depth::code, ours, result, [&](std::size_t i) { return ours[i].accepted == accepted; });
     return result;
+  }
+
+  Verdict ask_again(std::size_t line, const Place& place) const {
+    const std::span<const std::string> asked(&lines_[line], 1);
+    Verdict verdict = question_.ptxas.ask_again(asked, place, Depth::check).front();
+    if (!verdict.judged || !verdict.accepted) return verdict;
+    return question_.ptxas.ask_again(asked, place, Depth::code).front();
   }
 
   /// Asks for the wanted lines that are not refused yet. A line that confuses ptxas's parser may make it
@@ -179,9 +174,12 @@ class Comparison {
     }
     std::vector<Verdict> verdicts = question_.ptxas.judge(asked, place, depth);
     for (std::size_t i = 0; i < indices.size(); ++i) {
-      if (verdicts[i].message.starts_with("Parsing error") && ours[indices[i]].accepted)
+      const auto unreadable = [&] {
+        return !verdicts[i].accepted && verdicts[i].reason == Reason::unreadable;
+      };
+      if (unreadable() && ours[indices[i]].accepted)
         verdicts[i] = question_.ptxas.judge(std::span(&asked[i], 1), place, depth).front();
-      if (verdicts[i].message.starts_with("Parsing error")) unparsed_.insert(indices[i]);
+      if (unreadable()) unparsed_.insert(indices[i]);
       result[indices[i]] = std::move(verdicts[i]);
     }
   }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "oracle/checks.hpp"
@@ -39,6 +42,7 @@ class Neighbourhood {
         words_(question.specs, question.form, question.unread.of(question.form.name)),
         all_(all) {
     for (std::size_t slot = 0; slot < form_.slots().size(); ++slot) values_.push_back(values_for(slot));
+    for (Variant variant : all_) number_values(*variant.data());
   }
 
   /// What is tried in a slot: all that the form knows there, and all words of their classes.
@@ -151,20 +155,32 @@ class Neighbourhood {
     return operands;
   }
 
+  /// Values as numbers, a row for each variant: comparing many thousands of texts for each change takes long.
+  void number_values(const VariantData& data) {
+    for (std::string_view value : data.values)
+      rows_.push_back(numbers_.emplace(value, static_cast<std::uint16_t>(numbers_.size())).first->second);
+  }
+
+  std::uint16_t number_of(std::string_view value) const {
+    const auto found = numbers_.find(value);
+    return found == numbers_.end() ? std::numeric_limits<std::uint16_t>::max() : found->second;
+  }
+
   /// The variant with this value that has most others in common.
   const VariantData* nearest_with(const VariantData& data, std::size_t slot, std::string_view value) const {
+    std::vector<std::uint16_t> wanted;
+    for (std::string_view own : data.values) wanted.push_back(number_of(own));
+    const std::uint16_t changed = number_of(value);
     const VariantData* best = nullptr;
     std::size_t most = 0;
-    for (Variant variant : all_) {
-      const VariantData& other = *variant.data();
-      if (other.values[slot] != value) continue;
+    const std::uint16_t* row = rows_.data();
+    for (std::size_t v = 0; v < all_.size(); ++v, row += wanted.size()) {
+      if (row[slot] != changed) continue;
       std::size_t common = 1;
-      for (std::size_t i = 0; i < data.values.size(); ++i)
-        common += data.values[i] == other.values[i] ? 1U : 0U;
-      if (common > most) {
-        most = common;
-        best = &other;
-      }
+      for (std::size_t i = 0; i < wanted.size(); ++i) common += row[i] == wanted[i] ? 1U : 0U;
+      if (common <= most) continue;
+      most = common;
+      best = all_[v].data();
     }
     return best;
   }
@@ -196,6 +212,8 @@ class Neighbourhood {
   Words words_;
   std::span<const Variant> all_;
   std::vector<std::vector<std::string>> values_;
+  std::unordered_map<std::string_view, std::uint16_t> numbers_;  // of the values of variants
+  std::vector<std::uint16_t> rows_;
 };
 
 }  // namespace

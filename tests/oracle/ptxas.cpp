@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oracle/ptxas.hpp"
+#include "spec/cell.hpp"
+#include "support/folders.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +24,17 @@ constexpr std::size_t kBatch = 4000;  // lines of one file
 // file and for each 1,000 of its lines.
 constexpr int kMemory = 4'000'000, kSeconds = 3, kSecondsForLines = 15;
 constexpr std::size_t kSlow = 32;  // lines that are not searched for the one that it does not come back from
+
+std::string output_of(const std::string& command) {
+  FILE* const pipe = ::popen(command.c_str(), "r");
+  if (pipe == nullptr) throw std::runtime_error("cannot run " + command);
+  std::string output;
+  std::array<char, 65536> buffer;
+  for (std::size_t n = 0; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+    output.append(buffer.data(), n);
+  ::pclose(pipe);
+  return output;
+}
 
 /// "ptxas FILE, line 12; error   : message": the line and the message, or line 0.
 std::pair<int, std::string> parse_message(const std::string& text) {
@@ -70,7 +83,37 @@ std::string end_of_opcode(const std::string& line) {
   return last == 0 || last == opcode.npos ? opcode : opcode.substr(opcode.rfind('.', last - 1) + 1);
 }
 
+/// Whether a refusal is about what ptxas made of the line: it names an instruction that does not stand there,
+/// or a function of its own.
+bool names_its_own(std::string_view message, std::string_view line) {
+  constexpr std::string_view kName = "instruction '";
+  for (const char* own : {"__cuda", "formal parameter", "Sink '_' not allowed as a source operand",
+                          "scalar-vector mov instruction"}) {
+    if (message.find(own) != message.npos) return true;
+  }
+  const std::size_t at = message.find(kName);
+  if (at == message.npos) return false;
+  const std::string_view rest = message.substr(at + kName.size());
+  const std::string_view name = rest.substr(0, rest.find_first_of("'."));
+  const auto words = spec::split(line.substr(0, line.find_first_of(" ;")), '.');
+  return std::find(words.begin(), words.end(), name) == words.end();
+}
+
+Reason reason_of(std::string_view message, std::string_view line) {
+  if (message.starts_with("Parsing error")) return Reason::unreadable;
+  if (names_its_own(message, line)) return Reason::expansion;
+  // What ptxas says of the line itself does not depend on the target in these.
+  for (const char* about : {"Arguments mismatch", "Vector with elements of different types"}) {
+    if (message.find(about) != message.npos) return Reason::operands;
+  }
+  return Reason::other;
+}
+
 }  // namespace
+
+std::string version_of(const std::filesystem::path& ptxas) {
+  return output_of("'" + ptxas.string() + "' --version 2>&1");
+}
 
 std::optional<std::filesystem::path> find_ptxas() {
   std::vector<std::filesystem::path> places;
@@ -82,7 +125,7 @@ std::optional<std::filesystem::path> find_ptxas() {
     if (const char* folder = std::getenv(home))
       places.emplace_back(std::filesystem::path(folder) / "bin/ptxas");
   }
-  places.emplace_back(PTXLOOM_FETCHED_PTXAS);  // where ./dev puts it
+  places.emplace_back(test::build_folder() + "/cuda/bin/ptxas");  // where ./dev puts it
   places.emplace_back("/usr/local/cuda/bin/ptxas");
   for (const auto& place : places) {
     if (::access(place.c_str(), X_OK) == 0) return place;
@@ -110,14 +153,7 @@ std::string Ptxas::run(const Source& source, const Place& place, Depth depth) {
   const std::string command =
       "ulimit -v " + std::to_string(kMemory) + "; ulimit -t " + std::to_string(seconds) + "; ulimit -c 0; '" +
       program_.string() + "' -arch=" + arch + " -w '" + file_.string() + "' -o /dev/null 2>&1; echo rc=$?";
-  FILE* const pipe = ::popen(command.c_str(), "r");
-  if (pipe == nullptr) throw std::runtime_error("cannot run " + command);
-  std::string output;
-  std::array<char, 65536> buffer;
-  for (std::size_t n = 0; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
-    output.append(buffer.data(), n);
-  ::pclose(pipe);
-  return output;
+  return output_of(command);
 }
 
 bool Ptxas::is_suspicious(const std::string& line) const { return suspicious_.contains(end_of_opcode(line)); }
@@ -137,7 +173,8 @@ void Ptxas::judge_part(std::span<const std::string> lines, std::vector<std::size
         crashing_.insert(lines[index]);
         return;
       }
-      if (verdicts[index].accepted) verdicts[index] = {.accepted = false, .message = message};
+      if (verdicts[index].accepted)
+        verdicts[index] = {.accepted = false, .message = message, .reason = reason_of(message, lines[index])};
     };
     for (const auto& [position, message] : refusals.lines)
       refuse(live[static_cast<std::size_t>(position)], message);

@@ -17,6 +17,9 @@ namespace ptxloom::oracle {
 /// PTXLOOM_PTXAS, else the one on PATH or in an installed toolkit; nullopt if there is none.
 std::optional<std::filesystem::path> find_ptxas();
 
+/// What `ptxas --version` prints.
+std::string version_of(const std::filesystem::path& ptxas);
+
 /// How far ptxas goes with a line.
 enum class Depth {
   check,  // reads and checks it

@@ -6,8 +6,8 @@
 
 namespace ptxloom::oracle {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Outcome, cases, lines, disagreements, foreign, foreign_words, unjudged,
-                                   stricter, expanded)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Outcome, cases, lines, disagreements, foreign, foreign_words,
+                                                unjudged, stricter, expanded, taken, barren)
 
 Records::Records(const std::filesystem::path& file) {
   std::ifstream in(file);

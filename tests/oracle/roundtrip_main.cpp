@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "oracle/roundtrip.hpp"
+#include "support/components.hpp"
+#include "support/folders.hpp"
 #include "support/ptxas.hpp"
 
 // nvcc's output for the kernels in tests/oracle/kernels, or PTX files given as arguments, there and back
@@ -27,7 +29,7 @@ struct Case {
 };
 
 Case compiled(const std::string& kernel, const std::string& target, const std::string& options) {
-  const std::filesystem::path folder = std::filesystem::path(PTXLOOM_SOURCE_DIR) / "tests/oracle/kernels";
+  const std::filesystem::path folder = std::filesystem::path(test::source_folder()) / "tests/oracle/kernels";
   return {.name = kernel + " " + target + (options.empty() ? "" : " " + options),
           .source = folder / (kernel + ".cu"),
           .target = target,
@@ -104,8 +106,11 @@ int main(int count, char** arguments) {
   if (cases.empty()) cases = count > 1 ? all_cases() : quick_cases();
   const auto nvcc = find_cuda_tool("nvcc"), ptxas = find_cuda_tool("ptxas");
   if (!ptxas || (!nvcc && !cases[0].target.empty())) {
-    std::puts("skipped: nvcc or ptxas is not installed");
-    return kSkipped;
+    const bool required =
+        (!ptxas && test::requires_component("ptxas")) || (!nvcc && test::requires_component("nvcc"));
+    std::puts(required ? "PTXLOOM_REQUIRE names nvcc or ptxas, which is not installed"
+                       : "skipped: nvcc or ptxas is not installed");
+    return required ? 1 : kSkipped;
   }
   return run({nvcc.value_or(""), *ptxas}, cases);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,11 +24,22 @@ struct Place {
   const Surroundings& around;
 };
 
+/// What a refusal is about, as far as the checks tell refusals apart.
+enum class Reason : std::uint8_t {
+  other,
+  expansion,   // what ptxas made of the line: an instruction that does not stand there, or a function of its
+               // own
+  operands,    // the types of operands
+  unreadable,  // the line cannot be parsed
+};
+
 /// What a judge says of a line.
 struct Verdict {
   bool accepted = true;
   std::string message = {};  // the first that names the line
   bool judged = true;        // false: the judge crashed on it, or did not come back
+  Reason reason = Reason::other;
+  bool stored = false;  // known from an earlier run, without the message
 };
 
 /// Lines use predicates P<i>, registers <class><bits>_<i> (R32_1: .b32, F32_1: .f32, S and U likewise), the

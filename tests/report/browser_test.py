@@ -23,6 +23,9 @@ import unittest
 import sample_results as sample
 
 HERE = pathlib.Path(__file__).parent
+sys.path.append(str(HERE.parent / "support"))
+from components import exit_without
+
 BROWSERS = ["chromium", "chromium-browser", "google-chrome", "chrome", "chrome-headless-shell"]
 # Errors are caught from the first line of the page on.
 CATCH = """<script>const errors = [];
@@ -269,8 +272,8 @@ class Report(unittest.TestCase):
 
 if __name__ == "__main__":
     if find_browser() is None:
-        print("skipped: there is no Chromium; install one (Debian: apt-get install chromium), or name one in PTXLOOM_CHROMIUM")
-        sys.exit(4)
+        sys.exit(exit_without("chromium", "there is no Chromium; install one (Debian: apt-get install chromium), or name one "
+                              "in PTXLOOM_CHROMIUM"))
     Report.writer, Report.schema = sys.argv[1:3]
     if sys.argv[3:4] == ["--keep"]:
         Report.keep = sys.argv[4]

@@ -17,6 +17,7 @@ namespace ptxloom {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
 
 /// What an opcode reads as; of several, such as an address with and without `.unified`, the first.
 Variant only(std::string_view opcode) {
@@ -245,6 +246,50 @@ TEST_CASE("explain names the nearest opcodes and the targets that have one") {
   CHECK(code("mma.sync.m16n8k16.row.col.f32.f16.f16.f32") == "missing-modifier");
   CHECK(code("add.rn.rn.f32") == "repeated-modifier");
   CHECK(code("setmaxnreg.sync.inc.aligned.u32") == "modifier-order");
+}
+
+TEST_CASE("explain says what is wrong with a modifier, where, and what may stand there") {
+  const Target target("sm_90a");
+  const auto check = [&](std::string_view opcode, int column, std::string_view message,
+                         std::string_view hint) {
+    INFO(opcode);
+    const Diagnostic found = specs().explain(opcode, target);
+    CHECK(found.column == column);
+    CHECK(found.message == message);
+    CHECK_THAT(found.hint, StartsWith(std::string(hint)));
+  };
+  check("add.s32.rn", 8, "there is no add.s32.rn: .rn does not go with the other modifiers",
+        "legal: without .rn; nearest: add.s32, ");
+  check("add.f33", 4, ".f33 is no modifier of add; did you mean .f32?", "legal: .f32 ");
+  check("bar.synch", 4, ".synch is no modifier of bar; did you mean .sync?",
+        "legal: .sync instead of .synch; nearest: bar.sync, ");
+  check("mma.sync.m16n8k16.row.col.f32.f16.f16.f32", 1,
+        "there is no mma.sync.m16n8k16.row.col.f32.f16.f16.f32: .aligned is missing",
+        "legal: .aligned added; nearest: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32, ");
+  check("mul.s32", 1, "there is no mul.s32: a modifier is missing",
+        "legal: .hi .lo .wide added; nearest: mul.hi.s32, mul.lo.s32, mul.wide.s32, ");
+  check("add.rn.rn.f32", 7, "there is no add.rn.rn.f32: .rn stands there twice", "legal: ");
+  check("setmaxnreg.sync.inc.aligned.u32", 1,
+        "there is no setmaxnreg.sync.inc.aligned.u32: its modifiers stand in another order",
+        "nearest: setmaxnreg.inc.sync.aligned.u32, ");
+  check("mma.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", 1,
+        "there is no mma.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32: the table 'a b d M K kind sat op' of "
+        "mma has "
+        "no row with .m16n8k32 .f32 .f16 .f16 .f32",
+        "legal: .m16n8k8 .m16n8k16 instead of .m16n8k32; nearest: "
+        "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32, "
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32, "
+        "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32, ");
+  check("min.ftz.s32", 4, "there is no min.ftz.s32: .ftz does not go with the other modifiers",
+        "legal: .relu or nothing instead of .ftz; nearest: min.s32, ");
+}
+
+TEST_CASE("an operand's index is found by its name and by its alias") {
+  const Variant mma = only("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32");
+  CHECK(mma.operand_index("D") == 0);
+  CHECK(mma.operand_index("C") == 3);
+  CHECK(mma.operand_index("d") == 0);
+  CHECK(mma.operand_index("Q") == -1);
 }
 
 }  // namespace

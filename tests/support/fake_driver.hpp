@@ -8,9 +8,10 @@
 
 #include "fake_cuda/fake_cuda.hpp"
 #include "ptxloom/libraries.hpp"
+#include "support/folders.hpp"
 
-inline std::filesystem::path fake_driver_folder() { return PTXLOOM_BINARY_DIR "/fake_cuda"; }
-inline std::filesystem::path old_driver_folder() { return PTXLOOM_BINARY_DIR "/fake_old_cuda"; }
+inline std::filesystem::path fake_driver_folder() { return ptxloom::test::build_folder() + "/fake_cuda"; }
+inline std::filesystem::path old_driver_folder() { return ptxloom::test::build_folder() + "/fake_old_cuda"; }
 
 /// Libraries whose driver is the fake one; nvJitLink and the others are the machine's own.
 inline ptxloom::Libraries fake_libraries() { return ptxloom::Libraries({.folders = {fake_driver_folder()}}); }

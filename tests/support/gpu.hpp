@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "ptxloom/context.hpp"
+#include "support/require.hpp"
 #include "support/temporary_folder.hpp"
 
 /// A context on the GPU with a cache and records of its own; the test is skipped where there is none.
@@ -14,7 +15,7 @@ inline ptxloom::Context require_gpu(const TemporaryFolder& folder) {
     context.emplace(ptxloom::ContextOptions{
         .device = "gpu", .cache_folder = folder / "cache", .records_folder = folder / "records"});
   } catch (const ptxloom::Error& error) {
-    SKIP("no GPU: " << error.diagnostics()[0].message);
+    ptxloom::test::skip_without("gpu", "there is no GPU: " + error.diagnostics()[0].message);
   }
   return *context;
 }

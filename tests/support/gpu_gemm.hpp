@@ -7,6 +7,7 @@
 
 #include "ptxloom/context.hpp"
 #include "ptxloom/gemm.hpp"
+#include "support/check_gemm.hpp"
 #include "support/settings.hpp"
 
 namespace ptxloom::test {
@@ -22,10 +23,7 @@ inline void check_candidates(const Context& context, const Settings& problem, st
       const RunResult result =
           run_template(context, gemm_template(),
                        {.problem = problem, .config = config, .inputs = {}, .seed = Catch::getSeed()});
-      INFO(result.verdict.wrong << " of " << result.verdict.checked << " wrong, first "
-                                << result.verdict.first);
-      CHECK(result.verdict.ok());
-      CHECK(result.verdict.checked > 0);
+      check_gemm(problem, result);
     } catch (const Error& error) {
       FAIL_CHECK(error.what());
     }

@@ -62,6 +62,7 @@ TEST_CASE("a device's target is the most specific one of its chip") {
 }
 
 TEST_CASE("versions are read, compared as numbers and printed") {
+  CHECK(parse_version("0.0") == Version{0, 0});
   CHECK(parse_version("8.6") == Version{8, 6});
   CHECK(to_string(Version{9, 0}) == "9.0");
   CHECK(Version{8, 10} > Version{8, 9});
@@ -120,6 +121,32 @@ TEST_CASE("a malformed targets table is refused with its row") {
   CHECK_THAT(error({chips, chip, chip}, {"target since"}).message, ContainsSubstring("twice"));
   CHECK_THAT(error({chips, "90 9 x 1 1 1 1 25 no"}, {"target since"}).message, ContainsSubstring("'x'"));
   CHECK(error({chips, chip}, {"target since", "sm_90 8"}).code == "bad-version");
+}
+
+TEST_CASE("limits that an overlay leaves out are the chip's, and there is one row of launch limits") {
+  const std::string chips =
+      "chip family shared_per_block shared_per_sm threads_per_sm blocks_per_sm registers_per_sm "
+      "mma_fraction_bits mma_halves";
+  const std::string_view chip = "90 9 7000 1 1 1 1 25 no", row = "sm_90 8.0";
+  const std::vector<TargetInfo> read = target::read_targets({{chips, chip}, {"target since", row}});
+  CHECK(read.at(0).shared_static == 7000);
+  CHECK(read.at(0).cluster_blocks == 0);
+  const std::string_view wide = "90 9 7000 1 1 1 1 25 no 4", narrow = "sm_90 8.0 99";
+  const std::string with_clusters = chips + " cluster_blocks";
+  const std::vector<TargetInfo> said =
+      target::read_targets({{with_clusters, wide}, {"target since shared_static", narrow}});
+  CHECK(said.at(0).shared_static == 99);
+  CHECK(said.at(0).cluster_blocks == 4);
+  const std::string_view header = "grid_x grid_y grid_z block_x block_y block_z threads cluster_portable";
+  const auto code = [](std::vector<std::string_view> lines) {
+    return error_of([&] { target::read_launch_limits(lines); }).diagnostics().front().code;
+  };
+  CHECK(target::read_launch_limits(std::vector{header, std::string_view("1 2 3 4 5 6 7 8")}).block ==
+        target::Size3{4, 5, 6});
+  CHECK(code({}) == "bad-targets");
+  CHECK(code({header}) == "bad-targets");
+  CHECK(code({header, "1 2 3 4 5 6 7 8", "1 2 3 4 5 6 7 8"}) == "bad-targets");
+  CHECK(code({header, "1 2 3 4 5 6 7 x"}) == "bad-targets");
 }
 
 TEST_CASE("the rates of a chip give what its maker publishes for it") {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <string>
 
@@ -12,7 +13,7 @@ namespace {
 using ptxloom::text::Constant;
 using ptxloom::text::SyntaxError;
 
-Constant evaluate(const std::string& text) {
+Constant evaluate(std::string_view text) {
   const auto tokens = ptxloom::text::tokenize(text);
   ptxloom::text::TokenStream in(tokens.tokens);
   const Constant value = ptxloom::text::read_constant(in);
@@ -34,6 +35,17 @@ TEST_CASE("integer constants of every base") {
   CHECK(evaluate("WARP_SZ").bits == 32);
   CHECK_FALSE(evaluate("9223372036854775807").is_unsigned);
   CHECK(evaluate("18446744073709551617").bits == 1);  // cut off, as ptxas does
+}
+
+TEST_CASE("the lowest integer is divided by -1 as all others are") {
+  CHECK(evaluate("(-9223372036854775807 - 1) / -1").bits == std::numeric_limits<std::int64_t>::min());
+  CHECK(evaluate("(-9223372036854775807 - 1) % -1").bits == 0);
+}
+
+TEST_CASE("a constant ends where the text ends") {
+  const std::string_view longer = "0f3F800000";
+  CHECK(evaluate(longer.substr(0, 1)).kind == Constant::Kind::integer);
+  CHECK(evaluate(std::string_view("0x1f").substr(0, 3)).bits == 1);
 }
 
 TEST_CASE("floats by value and by bits") {
@@ -61,6 +73,8 @@ TEST_CASE("expressions have the precedence of C") {
   CHECK_LIKE_C(100 / 7 / 2);
   CHECK_LIKE_C(-7 / 2);
   CHECK_LIKE_C(-7 % 3);
+  CHECK_LIKE_C(-7 % -1);
+  CHECK_LIKE_C(-7 / -1);
   CHECK_LIKE_C(1 << 4 | 3 & 6 ^ 5);
   CHECK_LIKE_C(7 > 3 == 1);
   CHECK_LIKE_C(1 && 0 || 1);
@@ -116,4 +130,114 @@ TEST_CASE("what is no constant is refused at its place") {
     CHECK(error.diagnostic.line == 2);
     CHECK(error.diagnostic.column == 7);
   }
+}
+
+TEST_CASE("each operator of integers and of floats") {
+  struct Case {
+    const char* text;
+    std::int64_t bits;
+  };
+  for (const auto& [text, bits] : {Case{"6&3", 2},
+                                   {"6|3", 7},
+                                   {"6^3", 5},
+                                   {"2&&1", 1},
+                                   {"2&&0", 0},
+                                   {"0&&2", 0},
+                                   {"0||2", 1},
+                                   {"2||0", 1},
+                                   {"0||0", 0},
+                                   {"3==3", 1},
+                                   {"3==4", 0},
+                                   {"3!=4", 1},
+                                   {"3!=3", 0},
+                                   {"3<3", 0},
+                                   {"2<3", 1},
+                                   {"3<=3", 1},
+                                   {"4<=3", 0},
+                                   {"3>3", 0},
+                                   {"4>3", 1},
+                                   {"3>=3", 1},
+                                   {"2>=3", 0},
+                                   {"-1<1", 1},
+                                   {"-1<1U", 0},
+                                   {"-1>1U", 1},
+                                   {"-1<=1U", 0},
+                                   {"-1>=1U", 1},
+                                   {"-7/2U", 0x7fff'ffff'ffff'fffc},
+                                   {"(0-9223372036854775807-1)%(0-1)", 0},
+                                   {"7%-1", 0},
+                                   {"1<<63", INT64_MIN},
+                                   {"1<<64", 0},
+                                   {"-1>>63", -1},
+                                   {"-1>>64", -1},
+                                   {"4>>64", 0},
+                                   {"0xFFFFFFFFFFFFFFFF>>63", 1},
+                                   {"0xFFFFFFFFFFFFFFFF>>64", 0},
+                                   {"(.u64)-1>>60", 15},
+                                   {"(.s64)0xFFFFFFFFFFFFFFFF>>60", -1},
+                                   {"(.s64)0xFFFFFFFFFFFFFFFF<0", 1},
+                                   {"(.u64)-1<0", 0},
+                                   {"!0", 1},
+                                   {"!7", 0},
+                                   {"~0", -1},
+                                   {"+5", 5},
+                                   {"0?1:2", 2},
+                                   {"5?1:2", 1},
+                                   {"1.5==1.5", 1},
+                                   {"1.5==2.5", 0},
+                                   {"1.5!=2.5", 1},
+                                   {"1.5!=1.5", 0},
+                                   {"1.5<=1.5", 1},
+                                   {"2.5<=1.5", 0},
+                                   {"1.5>=1.5", 1},
+                                   {"1.5>=2.5", 0},
+                                   {"1.5<1.5", 0},
+                                   {"2.5>1.5", 1},
+                                   {"1.5>1.5", 0}}) {
+    INFO(text);
+    CHECK(evaluate(text).bits == bits);
+    CHECK(evaluate(text).kind == Constant::Kind::integer);
+  }
+  CHECK(evaluate("7.0-2.5").as_double() == 4.5);
+  CHECK(evaluate("7.0*2.5").as_double() == 17.5);
+  CHECK(evaluate("7.0/2.0").as_double() == 3.5);
+  CHECK(evaluate("18446744073709551615").as_double() == 0x1p64);
+  CHECK(evaluate("-1").as_double() == -1);
+}
+
+TEST_CASE("an expression nests as deeply as it may, and no deeper") {
+  const auto nested = [](std::size_t depth) {
+    return std::string(depth, '(') + "1" + std::string(depth, ')');
+  };
+  std::size_t deepest = 0;
+  while (deepest < 1000) {
+    try {
+      evaluate(nested(deepest + 1));
+    } catch (const SyntaxError&) {
+      break;
+    }
+    ++deepest;
+  }
+  CHECK(deepest == 31);  // of 64 a parenthesis takes two
+  std::string wide = "1";
+  for (int i = 0; i < 1000; ++i) wide += "+(1)-(-1)";
+  CHECK(evaluate(wide).bits == 2001);
+}
+
+TEST_CASE("counts and numbers of 32 bits") {
+  const auto read = [](const std::string& text, auto reader) {
+    const auto tokens = ptxloom::text::tokenize(text);
+    ptxloom::text::TokenStream in(tokens.tokens);
+    return reader(in);
+  };
+  CHECK(read("WARP_SZ", ptxloom::text::read_count) == 32);
+  CHECK(read("0x10", ptxloom::text::read_count) == 16);
+  CHECK_THROWS_AS(read("1.0", ptxloom::text::read_count), SyntaxError);
+  CHECK_THROWS_AS(read("x", ptxloom::text::read_count), SyntaxError);
+  CHECK(read("4294967295", ptxloom::text::read_u32) == 0xffff'ffff);
+  CHECK(read("0", ptxloom::text::read_u32) == 0);
+  CHECK_THROWS_AS(read("4294967296", ptxloom::text::read_u32), SyntaxError);
+  CHECK_THROWS_AS(read("0xFFFFFFFFFFFFFFFF", ptxloom::text::read_u32), SyntaxError);
+  CHECK(read("-(3)", ptxloom::text::read_integer) == -3);
+  CHECK_THROWS_AS(read("2.0", ptxloom::text::read_integer), SyntaxError);
 }

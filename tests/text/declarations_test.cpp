@@ -41,6 +41,14 @@ TEST_CASE("initial values are bytes in a row") {
   CHECK(only(".global .b128 x = 1;").initial.size() == 16);
 }
 
+TEST_CASE("an initial value may be left out, but not its elements' braces") {
+  CHECK(only(".global .u32 x[2] = {};").count == 2);
+  CHECK(only(".global .u32 x[2] = {};").initial.empty());
+  CHECK(only(".global .u32 x[2][3] = {};").initial.empty());
+  CHECK(places(module_of(".global .u32 x[2][3] = {{}, {1}};")) == Found{"4:26 syntax"});
+  CHECK(places(module_of(".global .u32 x[] = {};")) == Found{"4:21 syntax"});
+}
+
 TEST_CASE("addresses, attributes and linkage print as they were") {
   const std::string z = ".global .u32 z[4];\n";
   CHECK(printed(z + ".global .align 8 .u64 x[3] = {z, z+4, generic(z)+8};") ==
@@ -72,4 +80,8 @@ TEST_CASE("what is wrong with a declaration is reported where it stands") {
   CHECK(places(module_of(".global .u32 x, x;")) == Found{"4:17 duplicate-name"});
   CHECK(places(module_of(".extern .global .u32 x = 3;")) == Found{"4:22 syntax"});
   CHECK(places(module_of(".global .u32 x[1099511627776][1099511627776];")) == Found{"4:14 bad-size"});
+  CHECK(places(module_of(".extern .global .u8 x[1099511627776];")).empty());
+  CHECK(places(module_of(".extern .global .u8 x[1048576][1048576];")).empty());
+  CHECK(places(module_of(".extern .global .u8 x[1099511627777];")) == Found{"4:23 bad-size"});
+  CHECK(places(module_of(".extern .global .u8 x[1048576][1048577];")) == Found{"4:21 bad-size"});
 }

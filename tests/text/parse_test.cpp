@@ -138,6 +138,22 @@ end: ret;)"));
   CHECK(operand(10, 0).kind == Kind::label);
 }
 
+TEST_CASE("words that stand between and behind operands are read as the instruction has them") {
+  const std::string unified = "ld.global.u32 %r0, [at].unified;";
+  const ParseResult result = read(kernel(".reg .b32 %r<2>;\n.reg .b64 at;\n" + unified));
+  for (const Diagnostic& d : result.diagnostics) UNSCOPED_INFO(to_string(d));
+  REQUIRE(result.ok());
+  const ir::Function& k = result.module.functions[0];
+  CHECK(print(k, k.instructions[0]) == unified);
+  CHECK_FALSE(complaints(kernel(".reg .b32 %r<2>;\n.reg .b64 at;\nld.global.u32 %r0, [at].unify;")).empty());
+}
+
+TEST_CASE("a million registers of a name stay one declaration") {
+  const ParseResult result = read(kernel(".reg .b32 many<1000001>;\nret;"));
+  REQUIRE(result.ok());
+  CHECK(print(result.module).find("many<1000001>;") != std::string::npos);
+}
+
 TEST_CASE("inner scopes shadow names, and the kernel keeps them apart") {
   const ParseResult result = read(kernel(R"(.reg .b32 x, %r<4>;
 mov.b32 x, 1;

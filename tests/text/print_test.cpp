@@ -4,6 +4,7 @@
 #include "ptxloom/ptx.hpp"
 #include "support/ptx_samples.hpp"
 #include "support/ptxas.hpp"
+#include "support/require.hpp"
 
 namespace {
 
@@ -119,7 +120,7 @@ TEST_CASE("what was printed reads and prints as it was") {
 
 TEST_CASE("what is printed assembles", "[oracle]") {
   const std::optional<std::string> path = find_cuda_tool("ptxas");
-  if (!path) SKIP("ptxas is not installed");
+  if (!path) test::skip_without("ptxas", "ptxas is not installed");
   const ParseResult result = parse(kSamplePtx, std::make_shared<const Specs>());
   const CommandResult assembled = Ptxas(*path).assemble(print(result.module), "sm_90a");
   INFO(assembled.output);

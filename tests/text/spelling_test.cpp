@@ -8,6 +8,7 @@
 #include "reading.hpp"
 #include "support/cubin.hpp"
 #include "support/ptxas.hpp"
+#include "support/require.hpp"
 
 namespace {
 
@@ -72,7 +73,7 @@ TEST_CASE("the element of a vector may follow a blank, and be called by its colo
 
 TEST_CASE("what rare spellings print as assembles to the same machine code", "[oracle]") {
   const std::optional<std::string> path = find_cuda_tool("ptxas");
-  if (!path) SKIP("ptxas is not installed");
+  if (!path) test::skip_without("ptxas", "ptxas is not installed");
   const Ptxas ptxas(*path);
   for (const std::string line :
        {"ld.shared.b32 r0, sv[2];", "st.shared.b32 sv[2], r0;", "ld.shared.b32 r0, sv[-2];",

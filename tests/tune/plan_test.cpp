@@ -9,18 +9,16 @@
 #include <set>
 
 #include "ptxloom/error.hpp"
-#include "ptxloom/numeric.hpp"
 #include "ptxloom/tune.hpp"
 #include "support/errors.hpp"
+#include "support/narrow.hpp"
 
 using namespace ptxloom;
 
 namespace {
 
 std::vector<double> values(const HostTensor& tensor) {
-  std::vector<double> decoded(tensor.plan.elements());
-  decode(tensor.plan.type, tensor.bytes, decoded);
-  return decoded;
+  return test::narrow::values(tensor.plan.type, tensor.bytes);
 }
 
 HostTensor floats(const std::vector<float>& data) {
@@ -74,7 +72,7 @@ TEST_CASE("random floats fill [-1, 1] of their type") {
       sum += value;
       least = std::fmin(least, value);
       most = std::fmax(most, value);
-      CHECK(encode(type, value) == encode(type, decode(type, encode(type, value))));
+      CHECK(test::narrow::decode(type, test::narrow::encode(type, value)) == value);
     }
     CAPTURE(type.name);
     CHECK(std::abs(sum) < 400);  // 4 sigma of 10,000 uniform values is 231

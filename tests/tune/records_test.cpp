@@ -3,9 +3,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 
@@ -77,6 +79,88 @@ TEST_CASE("of two records of one problem the faster stays") {
   CHECK(records.all()[0].time_us == 9);
 }
 
+TEST_CASE("a provisional record counts until a search is completed") {
+  const TemporaryFolder folder;
+  const Records records(folder.path());
+  const Settings problem = {{"m", "5"}, {"n", "8"}};
+  const auto add = [&](double time_us, bool provisional, const std::string& made) {
+    Record one = record("5", time_us);
+    one.provisional = provisional;
+    one.made = made;
+    records.add(one);
+    return records.find(kDevice, "gemm", problem)->time_us;
+  };
+  const auto lines = [&] {
+    const std::string content = read_file(files(folder).at(0));
+    return std::ranges::count(content, '\n');
+  };
+  CHECK(add(12, false, "") == 12);  // of a version without dates
+  CHECK(add(13, true, "2026-01-01T00:00:00.000Z") == 12);
+  CHECK(lines() == 1);
+  CHECK(add(9, true, "2026-01-01T00:00:01.000Z") == 9);
+  CHECK(add(8, true, "2026-01-01T00:00:02.000Z") == 8);
+  CHECK(lines() == 2);
+  CHECK(records.find(kDevice, "gemm", problem)->provisional);
+  // Completed: what it has found is slower than its lucky first reading, and that of before counts again.
+  CHECK(add(14, false, "2026-01-01T00:00:03.000Z") == 12);
+  CHECK(lines() == 1);
+  CHECK(add(10, false, "2026-01-01T00:00:03.500Z") == 10);
+  CHECK(lines() == 2);
+  // The same again, in whatever order they are merged in, changes nothing.
+  CHECK(add(8, true, "2026-01-01T00:00:02.000Z") == 10);
+  CHECK(add(14, false, "2026-01-01T00:00:03.000Z") == 10);
+  CHECK(lines() == 2);
+  CHECK(add(7, true, "2026-01-01T00:00:04.000Z") == 7);
+  CHECK(add(13, false, "2026-01-01T00:00:03.700Z") == 7);  // of a search before
+  CHECK(lines() == 3);
+  CHECK(record_from_json(to_json(*records.find(kDevice, "gemm", problem))).made ==
+        "2026-01-01T00:00:04.000Z");
+}
+
+TEST_CASE("searches under way at the same time lose nothing of each other, nor of what is no record") {
+  const TemporaryFolder folder;
+  const Records records(folder.path());
+  records.add(record("1", 1));
+  std::ofstream(files(folder).at(0), std::ios::app) << "of a newer version\n";
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 6; ++t) {
+    threads.emplace_back([&, t] {
+      Record one = record(std::to_string(100 + t), 50);
+      one.provisional = true;
+      for (; one.time_us > 40; one.time_us -= 1) {
+        one.made = record_time();
+        Records(folder.path()).add(one);
+      }
+      one.provisional = t % 2 == 0;  // half of them are completed
+      one.made = record_time();
+      Records(folder.path()).add(one);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const std::string content = read_file(files(folder).at(0));
+  CHECK(std::ranges::count(content, '\n') == 8);
+  CHECK(content.find("of a newer version\n") != std::string::npos);
+  REQUIRE(records.all().size() == 7);
+  for (const Record& one : records.all()) CHECK(one.time_us == (one.problem.at("m") == "1" ? 1 : 40));
+}
+
+TEST_CASE("a completed search stands for what another host's killed one has left") {
+  const TemporaryFolder folder;
+  const Records records(folder.path());
+  Record killed = record("5", 9);
+  killed.provisional = true;
+  killed.made = "2026-01-01T00:00:00.000Z";
+  write_file(folder / "NVIDIA_Test_1_2-elsewhere.jsonl", to_json(killed) + "\n");
+  Record first = record("5", 10), second = record("5", 11);
+  first.made = "2025-01-01T00:00:00.000Z";
+  second.made = record_time();
+  records.add(first);
+  CHECK(records.all().at(0).time_us == 9);
+  records.add(second);
+  REQUIRE(records.all().size() == 1);
+  CHECK(records.all()[0].time_us == 10);
+}
+
 TEST_CASE("files of other hosts are merged on reading") {
   const TemporaryFolder folder;
   const Records records(folder.path());
@@ -127,9 +211,50 @@ TEST_CASE("a file can be merged in, good lines only") {
   CHECK(records.all().size() == 2);
 }
 
+TEST_CASE("a line with values that no record can have is none") {
+  const auto json = [](const std::string& name, const nlohmann::json& value) {
+    auto line = nlohmann::json::parse(to_json(record("5", 12)));
+    line[name] = value;
+    return error_of([&] { record_from_json(line.dump()); }).diagnostics().front();
+  };
+  for (const nlohmann::json& time :
+       {nlohmann::json(0), nlohmann::json(-1), nlohmann::json("1"), nlohmann::json()}) {
+    CHECK(json("time_us", time).code == "bad-record");
+    CHECK(json("time_us", time).message.find("exception") == std::string::npos);
+  }
+  CHECK(json("spread", -1).code == "bad-record");
+  CHECK(json("evaluations", -1).code == "bad-record");
+  CHECK(json("evaluations", 1.5).code == "bad-record");
+  CHECK(json("schema", 2).message.find("schema 2") != std::string::npos);
+  CHECK(json("config", {{"tile_m", 64}}).message.find("tile_m") != std::string::npos);
+  CHECK(json("device", "GPU").message.find("\"device\" is no object") != std::string::npos);
+  CHECK(json("provisional", 1).code == "bad-record");
+  const std::string deep(1000000, '[');
+  CHECK(error_of([&] { record_from_json(deep); }).diagnostics().front().message.find("nested too deeply") !=
+        std::string::npos);
+}
+
+TEST_CASE("a file without any record is refused, an empty one is not") {
+  const TemporaryFolder folder;
+  const Records records(folder / "records");
+  write_file(folder / "given.txt", "rubbish\nmore of it\n");
+  const Error error = error_of([&] { records.merge(folder / "given.txt"); });
+  CHECK(error.kind() == ErrorKind::usage);
+  CHECK(error.diagnostics().front().code == "bad-record");
+  CHECK(error.diagnostics().front().message.find("given.txt:1") != std::string::npos);
+  write_file(folder / "empty.txt", "\n");
+  CHECK(records.merge(folder / "empty.txt") == 0);
+}
+
 TEST_CASE("records that cannot be written are an error that names the folder") {
   const TemporaryFolder folder;
   write_file(folder / "file", "");
+  CHECK(error_of([&] { Records(folder / "file" / "records").check_writable(kDevice); })
+            .diagnostics()
+            .front()
+            .code == "unwritable-file");
+  Records(folder / "good").check_writable(kDevice);
+  CHECK(std::filesystem::is_empty(folder / "good"));  // trying leaves nothing
   const Error error = error_of([&] { Records(folder / "file" / "records").add(record("5", 1)); });
   CHECK(error.kind() == ErrorKind::usage);
   CHECK(error.diagnostics().front().code == "unwritable-file");

@@ -72,6 +72,10 @@ Value clock_high(const Warp& w, int, std::size_t) { return w.steps() >> 32; }
 Value dynamic_shared(const Warp& w, int, std::size_t) { return grid_of(w).launch().shared_bytes; }
 Value all_shared(const Warp& w, int, std::size_t) { return grid_of(w).shared_bytes(); }
 
+// %envreg1 and %envreg2 are the workspace of a cooperative grid: CUDA's cooperative groups look there.
+Value workspace_high(const Warp& w, int, std::size_t) { return grid_of(w).workspace() >> 32; }
+Value workspace_low(const Warp& w, int, std::size_t) { return grid_of(w).workspace() & 0xffff'ffff; }
+
 constexpr std::array kScalars{
     SpecialRegister{"laneid", laneid},
     SpecialRegister{"warpid", warpid},
@@ -102,7 +106,9 @@ constexpr std::array kScalars{
     SpecialRegister{"reserved_smem_offset_cap", zero},
     SpecialRegister{"reserved_smem_offset_", zero},  // and a number
     SpecialRegister{"pm", zero},                     // and a number
-    SpecialRegister{"envreg", zero},                 // and a number
+    SpecialRegister{"envreg1", workspace_high},
+    SpecialRegister{"envreg2", workspace_low},
+    SpecialRegister{"envreg", zero},  // and another number
 };
 
 struct SpecialPlan {
@@ -153,6 +159,8 @@ Special find_special(const Decoder& decoder, std::span<const SpecialRegister> am
 
 SpecialPlan::Element element_of(const Decoder& decoder) {
   std::string_view name = decoder.word("register");
+  if (name == "envreg" && decoder.word("number") == "1") name = "envreg1";
+  if (name == "envreg" && decoder.word("number") == "2") name = "envreg2";
   if (name.ends_with(".w")) return {zero};
   if (name.size() < 2 || name[name.size() - 2] != '.') return {find_special(decoder, kScalars, name)};
   const auto axis = static_cast<std::size_t>(name.back() - 'x');

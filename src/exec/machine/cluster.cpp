@@ -2,6 +2,7 @@
 #include "exec/machine/cluster.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "exec/machine/fault.hpp"
 
@@ -53,8 +54,9 @@ bool Cluster::turn(std::uint64_t share) {
 }
 
 void Cluster::run(Warp& warp, std::uint64_t share) {
+  const std::uint64_t limit = grid_.launch().step_limit;
   try {
-    warp.run(share);
+    warp.run(limit == 0 ? share : std::min(share, limit - warp.steps()));
   } catch (...) {
     if (tracer_) tracer_->end();  // what is at fault belongs to the trace
     throw;

@@ -16,26 +16,19 @@
 // variables lie.
 namespace ptxloom::exec {
 
-/// A .global variable of the module. It lives as long as the program.
+/// A .global variable of the module. It lives as long as the program, at one address in whatever memory the
+/// program runs, so that no launch has anything to place.
 struct GlobalVariable {
   std::string name;
+  std::uint64_t address = 0;
   std::vector<std::byte> data;
 };
 
-/// A register that must hold the address of a global variable, which is known when the kernel runs.
-struct Relocation {
-  Slot slot;
-  std::size_t variable = 0;  ///< index into Code::globals
-  std::int64_t addend = 0;
-};
-
-/// The address of a global variable in the initial value of another.
-struct DataRelocation {
-  std::size_t variable = 0;  ///< index into Code::globals
-  std::uint64_t offset = 0;
-  std::size_t bytes = 8;
-  std::size_t target = 0;  ///< index into Code::globals
-  std::int64_t addend = 0;
+/// A .global or .const variable of the module, by its name.
+struct NamedVariable {
+  std::string name;
+  std::optional<std::size_t> global = {};  ///< index into Code::globals
+  std::uint64_t offset = 0, bytes = 0;     ///< else in Code::constants
 };
 
 /// Where a call takes or leaves a value.
@@ -53,6 +46,12 @@ struct Callee {
   std::vector<Location> parameters = {}, results = {};
 };
 
+/// What an SM of the module's target holds at once.
+struct SmLimits {
+  std::uint64_t threads = 0, blocks = 0, shared = 0;
+  std::uint64_t shared_reserved = 0;  ///< of each block
+};
+
 struct Code {
   std::shared_ptr<const Specs> specs;  // keeps the variants alive
   ir::Kernel kernel;
@@ -65,12 +64,14 @@ struct Code {
   std::uint32_t static_shared_bytes = 0;
   std::uint32_t dynamic_shared_offset = 0;  // where the launch's shared memory begins
   std::uint32_t local_bytes = 0;
-  std::uint32_t stack_begin = 0;   // what of them is for alloca begins here
-  std::uint32_t shared_limit = 0;  // of a block on the module's target
+  std::uint32_t stack_begin = 0;    // what of them is for alloca begins here
+  std::uint32_t shared_limit = 0;   // of a block on the module's target
+  std::uint32_t cluster_limit = 0;  // blocks of a cluster there
   std::vector<std::byte> constants;
-  mutable std::vector<GlobalVariable> globals;  // kernels write them; the next run sees it
-  std::vector<Relocation> relocations;
-  std::vector<DataRelocation> data_relocations;
+  // By address. Kernels write their data; so does the host, between launches.
+  mutable std::vector<GlobalVariable> globals;
+  std::vector<NamedVariable> variables;
+  SmLimits sm;
   std::vector<Slot> shared_addresses;  // registers that hold one; a block adds its window to them
   /// Blocks may tell each other something through global memory: they then run in turns, in a fixed order.
   bool communicates = false;

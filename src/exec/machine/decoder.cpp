@@ -37,6 +37,13 @@ Decoder::Decoder(const ir::Module& module, Code& code)
       target_(module.specs->target(module.target).info()),
       symbols_(module, code) {
   code.shared_limit = static_cast<std::uint32_t>(target_.shared_per_block);
+  code.cluster_limit = static_cast<std::uint32_t>(target_.cluster_blocks);
+  const auto per_sm = static_cast<std::uint64_t>(target_.shared_per_sm);
+  const auto per_block = static_cast<std::uint64_t>(target_.shared_per_block);
+  code.sm = {.threads = static_cast<std::uint64_t>(target_.threads_per_sm),
+             .blocks = static_cast<std::uint64_t>(target_.blocks_per_sm),
+             .shared = per_sm,
+             .shared_reserved = std::min<std::uint64_t>(per_sm - per_block, 1024)};
 }
 
 void Decoder::decode_kernel() {
@@ -122,10 +129,7 @@ Slot Decoder::address_constant(const Place& place, std::int64_t displacement) {
     }
     return entry->second;
   }
-  if (place.space != StateSpace::global) return constant(address, 8);
-  const Slot slot = add_register(8);
-  code_.relocations.push_back({.slot = slot, .variable = place.variable, .addend = displacement});
-  return slot;
+  return constant(address, 8);
 }
 
 void Decoder::decode(const ir::Instruction& instruction) {

@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "exec/machine/cooperative.hpp"
 #include "ptxloom/error.hpp"
+#include "target/launch_limits.hpp"
 
 namespace ptxloom::exec {
 namespace {
@@ -17,18 +19,27 @@ namespace {
               std::move(hint));
 }
 
-std::string describe(const Index3& extent) {
-  return fmt::format("{}x{}x{}", extent[0], extent[1], extent[2]);
+using target::describe;
+
+// What no launch may ask for, and what the driver says of it on a GPU.
+void check_limits(const Code& code, const Launch& launch, const std::optional<Index3>& cluster) {
+  using What = target::LaunchProblem::What;
+  const auto problem =
+      target::find_problem({.grid = launch.grid,
+                            .block = launch.block,
+                            .cluster = cluster,
+                            .static_shared = code.dynamic_shared_offset,
+                            .dynamic_shared = launch.shared_bytes},
+                           {.shared = code.shared_limit, .cluster_blocks = code.cluster_limit});
+  if (!problem) return;
+  const char* const name = problem->what == What::size      ? "launch-size"
+                           : problem->what == What::cluster ? "launch-cluster"
+                                                            : "launch-shared";
+  throw Error(ErrorKind::usage, name, target::message_of(code.kernel.name, *problem), problem->hint);
 }
 
-void check_size(const Code& code, const Launch& launch) {
-  constexpr std::uint32_t most = 1024;
-  if (std::ranges::find(launch.grid, 0u) != launch.grid.end() ||
-      std::ranges::find(launch.block, 0u) != launch.block.end())
-    refuse(code, "launch-size", "a grid or block of size 0", "use 1 for an axis that is not needed");
-  if (std::ranges::max(launch.block) > most || size_of(launch.block) > most)
-    refuse(code, "launch-size", "a block of " + describe(launch.block),
-           fmt::format("a block has at most {} threads", most));
+// What the kernel's own directives ask for.
+void check_block(const Code& code, const Launch& launch) {
   const auto &required = code.kernel.reqntid, &largest = code.kernel.maxntid;
   if (required && *required != launch.block)
     refuse(code, "launch-size", "the block is " + describe(launch.block),
@@ -38,13 +49,7 @@ void check_size(const Code& code, const Launch& launch) {
            fmt::format("the kernel allows {} threads (.maxntid)", size_of(*largest)));
 }
 
-void check_memory(const Code& code, const Launch& launch) {
-  const std::size_t shared = std::size_t{code.dynamic_shared_offset} + launch.shared_bytes;
-  if (code.shared_limit != 0 && shared > code.shared_limit)
-    refuse(code, "launch-shared",
-           fmt::format("{} bytes of shared memory are asked for, {} of them static", shared,
-                       code.static_shared_bytes),
-           fmt::format("a block on the kernel's target has at most {}", code.shared_limit));
+void check_parameters(const Code& code, const Launch& launch) {
   if (launch.parameters.size() < code.parameter_bytes)
     refuse(code, "launch-parameters",
            fmt::format("{} bytes of parameters are given, the kernel has {}", launch.parameters.size(),
@@ -52,44 +57,51 @@ void check_memory(const Code& code, const Launch& launch) {
            "lay the parameters out as the kernel's signature says");
 }
 
-// What the launch asks for, else what the kernel requires, else one block.
-Index3 cluster_of(const Code& code, const Launch& launch) {
-  constexpr std::uint64_t most = 16;
+// What the launch asks for, else what the kernel requires; none where neither says.
+std::optional<Index3> cluster_of(const Code& code, const Launch& launch) {
   const auto& required = code.kernel.reqnctapercluster;
   const bool asked = launch.cluster != Index3{};
-  const Index3 cluster = asked ? launch.cluster : required.value_or(Index3{1, 1, 1});
-  const std::uint64_t largest = code.kernel.maxclusterrank.value_or(most);
-  if (asked && required && *required != cluster)
-    refuse(code, "launch-cluster", "the cluster is " + describe(cluster),
+  if (asked && required && *required != launch.cluster)
+    refuse(code, "launch-cluster", "the cluster is " + describe(launch.cluster),
            fmt::format("the kernel requires {} (.reqnctapercluster)", describe(*required)));
   if (!asked && !required && code.kernel.explicitcluster)
     refuse(code, "launch-cluster", "the launch names no cluster",
            "the kernel requires one (.explicitcluster)");
-  if (size_of(cluster) == 0 || size_of(cluster) > largest)
-    refuse(code, "launch-cluster", "a cluster of " + describe(cluster),
-           fmt::format("a cluster has 1 to {} blocks", largest));
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (launch.grid[axis] % cluster[axis] == 0) continue;
-    refuse(code, "launch-cluster",
-           fmt::format("a grid of {} in clusters of {}", describe(launch.grid), describe(cluster)),
-           "make each side of the grid a multiple of the cluster's");
+  if (!asked) return required;
+  if (code.kernel.maxclusterrank && size_of(launch.cluster) > *code.kernel.maxclusterrank)
+    refuse(code, "launch-cluster", "the cluster is " + describe(launch.cluster),
+           fmt::format("the kernel allows {} blocks (.maxclusterrank)", *code.kernel.maxclusterrank));
+  return launch.cluster;
+}
+
+// Variables lie behind all that a memory hands out (symbols.cpp).
+std::vector<Memory::Allocation> reachable(const Code& code, const Memory& memory) {
+  std::vector<Memory::Allocation> all = memory.allocations();
+  for (GlobalVariable& variable : code.globals) {
+    all.push_back({.address = variable.address,
+                   .bytes = variable.data.size(),
+                   .data = variable.data.data(),
+                   .name = variable.name});
   }
-  return cluster;
+  return all;
 }
 
 }  // namespace
 
-Grid::Grid(const Code& code, const Memory& memory, const Launch& launch)
+Grid::Grid(const Code& code, const Memory& memory, const Launch& launch, std::uint64_t workspace)
     : code_(code),
       memory_(memory),
       launch_(launch),
-      registers_(code.registers),
+      workspace_(workspace),
       flows_(launch.judge ? data_flows_of(code) : std::vector<DataFlow>()),
-      allocations_(memory.allocations()) {
-  check_size(code, launch);
-  check_memory(code, launch);
-  cluster_ = cluster_of(code, launch);
+      allocations_(reachable(code, memory)) {
+  const std::optional<Index3> cluster = cluster_of(code, launch);
+  check_limits(code, launch, cluster);
+  check_block(code, launch);
+  check_parameters(code, launch);
+  cluster_ = cluster.value_or(Index3{1, 1, 1});
   for (std::size_t axis = 0; axis < 3; ++axis) grid_clusters_[axis] = launch.grid[axis] / cluster_[axis];
+  if (launch.cooperative) check_cooperative(code, launch);
 }
 
 Index3 Grid::block_index(std::uint64_t cluster, std::uint32_t rank) const {

@@ -28,10 +28,12 @@ inline std::uint64_t size_of(const Index3& extent) {
 
 class Grid {
  public:
-  Grid(const Code& code, const Memory& memory, const Launch& launch);
+  /// `workspace`: where a cooperative grid finds its barrier; else 0.
+  Grid(const Code& code, const Memory& memory, const Launch& launch, std::uint64_t workspace);
 
   const Code& code() const { return code_; }
   const Launch& launch() const { return launch_; }
+  std::uint64_t workspace() const { return workspace_; }
   std::uint32_t block_threads() const { return static_cast<std::uint32_t>(size_of(launch_.block)); }
   const Index3& cluster() const { return cluster_; }               ///< in blocks
   const Index3& cluster_extent() const { return grid_clusters_; }  ///< of the grid, in clusters
@@ -40,11 +42,10 @@ class Grid {
   /// Of the block that is number `rank` in cluster number `cluster`.
   Index3 block_index(std::uint64_t cluster, std::uint32_t rank) const;
   /// What a warp's register file begins with.
-  std::span<const std::byte> registers() const { return registers_; }
-  std::span<std::byte> registers() { return registers_; }
+  std::span<const std::byte> registers() const { return code_.registers; }
   /// Of each operation; where judging is off, of none.
   const std::vector<DataFlow>& flows() const { return flows_; }
-  /// By address.
+  /// Those of the memory and the kernel's global variables, by address.
   std::span<const Memory::Allocation> allocations() const { return allocations_; }
   const Memory& memory() const { return memory_; }
   std::size_t shared_bytes() const { return std::size_t{code_.dynamic_shared_offset} + launch_.shared_bytes; }
@@ -53,8 +54,8 @@ class Grid {
   const Code& code_;
   const Memory& memory_;
   const Launch& launch_;
+  std::uint64_t workspace_;
   Index3 cluster_{1, 1, 1}, grid_clusters_{1, 1, 1};
-  std::vector<std::byte> registers_;
   std::vector<DataFlow> flows_;
   std::vector<Memory::Allocation> allocations_;
 };

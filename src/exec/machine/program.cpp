@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <thread>
 
 #include "exec/machine/call.hpp"
 #include "exec/machine/code.hpp"
+#include "exec/machine/cooperative.hpp"
 #include "exec/machine/decoder.hpp"
 #include "exec/machine/work.hpp"
 #include "ptxloom/error.hpp"
@@ -15,44 +15,6 @@
 
 namespace ptxloom::exec {
 namespace {
-
-// Global variables of the module are memory of a run like any other, at addresses of their own.
-class MappedGlobals {
- public:
-  MappedGlobals(Memory& memory, std::vector<GlobalVariable>& variables) : memory_(memory) {
-    for (GlobalVariable& variable : variables) {
-      addresses_.push_back(memory.map(variable.data.data(), variable.data.size(), variable.name));
-    }
-  }
-  ~MappedGlobals() {
-    for (const std::uint64_t address : addresses_) memory_.release(address);
-  }
-  MappedGlobals(const MappedGlobals&) = delete;
-  MappedGlobals& operator=(const MappedGlobals&) = delete;
-
-  void relocate(const std::vector<Relocation>& relocations, std::span<std::byte> registers) const {
-    for (const Relocation& relocation : relocations) {
-      const std::uint64_t address =
-          addresses_[relocation.variable] + static_cast<std::uint64_t>(relocation.addend);
-      for (int lane = 0; lane < kLanes; ++lane) {
-        Lanes<std::uint64_t>(registers.data(), relocation.slot).set(lane, address);
-      }
-    }
-  }
-
-  void relocate(const std::vector<DataRelocation>& relocations,
-                std::vector<GlobalVariable>& variables) const {
-    for (const DataRelocation& relocation : relocations) {
-      const std::uint64_t address =
-          addresses_[relocation.target] + static_cast<std::uint64_t>(relocation.addend);
-      std::memcpy(variables[relocation.variable].data.data() + relocation.offset, &address, relocation.bytes);
-    }
-  }
-
- private:
-  Memory& memory_;
-  std::vector<std::uint64_t> addresses_;
-};
 
 // An instruction's first operation says how often it ran; any of them may have accessed memory.
 void collect(const Code& code, const Counts& counts, Stats& stats) {
@@ -103,15 +65,28 @@ Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
 
 void Program::run(Memory& memory, const Launch& launch, Stats* stats) const {
-  const MappedGlobals globals(memory, code_->globals);
-  Grid grid(*code_, memory, launch);
-  globals.relocate(code_->relocations, grid.registers());
-  globals.relocate(code_->data_relocations, code_->globals);
-
+  const GridWorkspace workspace(memory, launch);
+  const Grid grid(*code_, memory, launch, workspace.address());
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
   const unsigned jobs = launch.trace ? 1 : launch.jobs != 0 ? launch.jobs : cores;
   const Counts counts = run_clusters(grid, jobs, stats != nullptr);
   if (stats != nullptr) collect(*code_, counts, *stats);
+}
+
+void Program::write_variable(std::string_view name, std::span<const std::byte> data) const {
+  const auto found = std::ranges::find(code_->variables, name, &NamedVariable::name);
+  if (found == code_->variables.end()) {
+    throw Error(ErrorKind::usage, "unknown-variable", fmt::format("the module has no variable '{}'", name),
+                "name one of its .global or .const variables");
+  }
+  if (found->bytes != data.size()) {
+    throw Error(ErrorKind::usage, "variable-size",
+                fmt::format("variable {} has {} bytes, and {} are given", name, found->bytes, data.size()),
+                "give all of them");
+  }
+  std::byte* const to =
+      found->global ? code_->globals[*found->global].data.data() : code_->constants.data() + found->offset;
+  std::ranges::copy(data, to);
 }
 
 }  // namespace ptxloom::exec

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/machine/symbols.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "exec/machine/call.hpp"
 #include "exec/memory/address.hpp"
 #include "ptxloom/error.hpp"
+#include "ptxloom/ptx.hpp"
 
 namespace ptxloom::exec {
 namespace {
@@ -39,49 +44,57 @@ std::vector<std::byte> initial_bytes(const ir::Variable& variable) {
   return bytes;
 }
 
+// The addresses that a variable takes: its bytes, rounded up, and a gap on each side.
+std::uint64_t address_room(const ir::Variable& variable) { return (size_of(variable) / kGap + 2) * kGap; }
+
+// A function of the program alone. Two programs have different ones, so that the pointer that one leaves to
+// its variable is out of bounds in another, and does not reach one of that program's.
+std::uint64_t first_address(const ir::Module& module, std::string_view entry) {
+  std::uint64_t room = 0;
+  for (const ir::Variable& variable : module.variables) {
+    if (variable.space == ir::Space::global) room += address_room(variable);
+  }
+  if (room == 0) return kFirstVariable;
+  const std::uint64_t starts = (window(StateSpace::shared) - kFirstVariable - room) / kGap;
+  return kFirstVariable + hash128(fmt::format("{}\n{}", entry, print(module))).low % starts * kGap;
+}
+
 }  // namespace
 
-Symbols::Symbols(const ir::Module& module, Code& code) : functions_(1 + code.callees.size()) {
+Symbols::Symbols(const ir::Module& module, Code& code)
+    : next_address_(first_address(module, code.kernel.name)), functions_(1 + code.callees.size()) {
   place_parameters(code);
   for (std::size_t i = 0; i < functions_.size(); ++i) place_function(code, i);
-  for (const ir::Variable& variable : module.variables) place_variable(code, variable, module_);
+  for (const ir::Variable& variable : module.variables) {
+    place_variable(code, variable, module_);
+    name_variable(code, variable);
+  }
   place_dynamic(module, code);
   for (const ir::Variable& variable : module.variables) fill_addresses(code, variable);
 }
 
-// The addresses among the initial values of a variable: those of functions and of variables that are not
-// global are known by now.
+// The addresses among the initial values of a variable: by now all are known.
 void Symbols::fill_addresses(Code& code, const ir::Variable& variable) const {
   const auto placed = module_.find(variable.name);
   if (placed == module_.end()) return;
   const Place& place = placed->second;
-  const auto bytes = static_cast<std::size_t>(variable.type.bytes());
+  std::byte* data = place.space == StateSpace::global ? code.globals[place.variable].data.data()
+                                                      : code.constants.data() + place.offset;
   for (const ir::AddressValue& value : variable.addresses) {
     const auto target = module_.find(value.name);
     const auto callee = find_callee(code.callees, value.name);
-    if (target != module_.end() && target->second.space == StateSpace::global && value.mask == 0 &&
-        place.space == StateSpace::global) {
-      code.data_relocations.push_back({.variable = place.variable,
-                                       .offset = value.offset,
-                                       .bytes = bytes,
-                                       .target = target->second.variable,
-                                       .addend = value.addend});
-      continue;
-    }
-    const bool known = callee || (target != module_.end() && target->second.space != StateSpace::global);
-    if (!known || value.mask != 0) {
+    if (!callee && target == module_.end()) {
       throw Error(ErrorKind::refused, "exec-unsupported",
                   "the executor cannot give " + variable.name + " its initial value: it has the address of " +
                       value.name,
                   "run the kernel on a GPU");
     }
-    const std::uint64_t address =
+    std::uint64_t address =
         (callee ? function_address(*callee)
                 : target->second.offset + (value.generic ? window(target->second.space) : 0)) +
         static_cast<std::uint64_t>(value.addend);
-    std::byte* data = place.space == StateSpace::global ? code.globals[place.variable].data.data()
-                                                        : code.constants.data() + place.offset;
-    std::memcpy(data + value.offset, &address, bytes);
+    if (value.mask != 0) address = (address & value.mask) >> std::countr_zero(value.mask);
+    std::memcpy(data + value.offset, &address, static_cast<std::size_t>(variable.type.bytes()));
   }
 }
 
@@ -160,13 +173,27 @@ void Symbols::place_variable(Code& code, const ir::Variable& variable, Names& na
       break;
     }
     case ir::Space::global:
-      place = {.space = StateSpace::global, .variable = code.globals.size()};
-      code.globals.push_back({.name = variable.name, .data = initial_bytes(variable)});
+      place = {.space = StateSpace::global, .offset = next_address_, .variable = code.globals.size()};
+      code.globals.push_back(
+          {.name = variable.name, .address = next_address_, .data = initial_bytes(variable)});
+      next_address_ += address_room(variable);
       break;
     default:
       return;
   }
   names[variable.name] = place;
+}
+
+// Those of the module that the host may write.
+void Symbols::name_variable(Code& code, const ir::Variable& variable) const {
+  const auto placed = module_.find(variable.name);
+  if (placed == module_.end()) return;
+  const Place& place = placed->second;
+  if (place.space == StateSpace::constant) {
+    code.variables.push_back({.name = variable.name, .offset = place.offset, .bytes = size_of(variable)});
+  } else if (place.space == StateSpace::global) {
+    code.variables.push_back({.name = variable.name, .global = place.variable, .bytes = size_of(variable)});
+  }
 }
 
 }  // namespace ptxloom::exec

@@ -16,7 +16,7 @@ namespace ptxloom::exec {
 
 struct Place {
   StateSpace space = StateSpace::global;
-  std::uint64_t offset = 0;  ///< in the space
+  std::uint64_t offset = 0;  ///< in the space; of a global one its address
   std::size_t variable = 0;  ///< of a global one: index into Code::globals
 };
 
@@ -35,8 +35,10 @@ class Symbols {
   void place_function(Code& code, std::size_t index);
   void place_dynamic(const ir::Module& module, Code& code);
   void place_variable(Code& code, const ir::Variable& variable, Names& names);
+  void name_variable(Code& code, const ir::Variable& variable) const;
   void fill_addresses(Code& code, const ir::Variable& variable) const;
 
+  std::uint64_t next_address_;  // of a global variable
   Names module_;
   std::vector<Names> functions_;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "exec/machine/cluster.hpp"
+#include "exec/memory/turns.hpp"
 
 namespace ptxloom::exec {
 namespace {
@@ -32,7 +33,8 @@ void run_alone(const Grid& grid, Work& work, Counts& executed) {
 
 // How many clusters there are room for: as many as a large GPU has, of usual kernels all.
 std::size_t most_resident(const Grid& grid) {
-  if (grid.code().cancels) return 2;  // so that there are some left to take over
+  if (grid.launch().cooperative) return grid.clusters();  // Grid has looked that there are not too many
+  if (grid.code().cancels) return 2;                      // so that there are some left to take over
   constexpr std::size_t budget = std::size_t{512} << 20;
   const std::size_t warps = (grid.block_threads() + kLanes - 1) / kLanes;
   const std::size_t block = grid.shared_bytes() + warps * (grid.registers().size() + 1024 +
@@ -52,6 +54,7 @@ void run_in_turns(const Grid& grid, Work& work, Counts& executed) {
       resident.back()->start(at);
     }
     const auto ended = [&](const std::unique_ptr<Cluster>& cluster) {
+      const std::scoped_lock turn(grid.memory().turns());  // other launches have theirs in between
       at = cluster->index();
       if (cluster->turn(kSmallShare)) return false;
       const auto next = work.take();

@@ -33,8 +33,8 @@ class Work {
   std::exception_ptr error_;
 };
 
-/// Runs all clusters on `jobs` host threads, or in turns on one if blocks communicate. Gives what each
-/// operation did, if asked to count.
+/// Runs all clusters on `jobs` host threads, or in turns on one if blocks communicate, with each other or
+/// with those of other launches. Gives what each operation did, if asked to count.
 Counts run_clusters(const Grid& grid, unsigned jobs, bool count);
 
 }  // namespace ptxloom::exec

@@ -8,15 +8,17 @@
 // How the chips sum matrix products. Two sources. Where one PTX instruction is one instruction of the tensor
 // cores: Xie et al., "MMA-Sim" (arXiv 2511.10909), and for zeros and tiny terms Khattak and Mikaitis (arXiv
 // 2512.07004), with base/mma_sum.hpp as the model. Where ptxas writes several instructions for one: its
-// machine code (ptxas 13.0, nvdisasm), which says what is added to what.
+// machine code (ptxas 13.0, nvdisasm), which says what is added to what. The numbers below are those of "mma"
+// in specs/targets.json, and so are the least exponents.
 //
 //   f16, bf16, tf32      24 bits below the largest term are kept to sm_89, 25 from sm_90 on; sm_80 to sm_89
 //                        sum 16 bytes of a row at a time (k8 of f16), others all at once.
-//   e4m3, e5m2           sm_89: 13 bits, by 16 of k, and an f32 sum keeps 13 bits of mantissa.
+//   e4m3, e5m2           sm_89: 13 bits, by 16 of k, and an f32 sum keeps 13 bits of mantissa. No least
+//                        exponent: see specs/README.md, targets.json.
 //                        sm_90 to sm_110: no such unit behind mma.sync. The elements become f16; of each four
 //                        neighbours in k (in a sparse A: of those stored) the first two of all fours are
 //                        summed from zero, then the other two on top, and the addend is added last by FADD or
-//                        HADD2. wgmma on sm_90: 13 bits, all at once, f32 keeps 13 bits.
+//                        HADD2. wgmma on sm_90: as on sm_89, but all at once.
 //                        sm_120: 25 bits, all at once; so are e3m2, e2m3, e2m1 and mxf8f6f4.
 //   mxf4, mxf4nvf4       35 bits.
 //   m8n8k4 of f16        sm_75: tensor cores. From sm_80 on: f32 arithmetic without them. Into f32: fma along

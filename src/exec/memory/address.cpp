@@ -74,7 +74,8 @@ bool is_shared(StateSpace space) { return space == StateSpace::shared || space =
       fault(warp, op, lane_bit(lane), "null-address", access,
             "the pointer is null: check the argument it comes from and the order of parameters");
     }
-    fault(warp, op, lane_bit(lane), "out-of-bounds", access + ", " + describe_nearest(grid.memory(), address),
+    fault(warp, op, lane_bit(lane), "out-of-bounds",
+          access + ", " + describe_nearest(grid.allocations(), grid.memory().released(), address),
           "check the index against the size of the buffer, and the guard of the last tile");
   }
   const std::string room =
@@ -253,11 +254,11 @@ std::string describe_shared(const Grid& grid) {
                      grid.code().static_shared_bytes, grid.launch().shared_bytes);
 }
 
-std::string describe_nearest(const Memory& memory, std::uint64_t address) {
-  for (const Memory::Allocation& gone : memory.released()) {
+std::string describe_nearest(std::span<const Memory::Allocation> all,
+                             std::span<const Memory::Allocation> released, std::uint64_t address) {
+  for (const Memory::Allocation& gone : released) {
     if (address - gone.address < gone.bytes) return "within a released " + describe(gone);
   }
-  const std::vector<Memory::Allocation> all = memory.allocations();
   if (all.empty()) return "and nothing is allocated";
   const auto distance = [&](const Memory::Allocation& a) {
     if (address < a.address) return a.address - address;

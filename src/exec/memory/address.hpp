@@ -21,6 +21,10 @@ namespace ptxloom::exec {
 class Block;
 class Grid;
 
+/// Module variables have addresses from here on, above those of a memory.
+inline constexpr std::uint64_t kFirstVariable = std::uint64_t{0x4000} << 48;
+/// Allocations and variables lie at least so far apart that an index of 32 bits cannot reach the next one.
+inline constexpr std::uint64_t kGap = std::uint64_t{1} << 33;
 inline constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 32;
 inline constexpr int kRankShift = 24;  ///< of the rank in a shared address
 inline constexpr std::uint32_t shared_base(std::uint32_t rank) { return rank << kRankShift; }
@@ -99,7 +103,8 @@ const Memory::Allocation* find_allocation(std::span<const Memory::Allocation> al
                                           std::size_t bytes);
 /// "the block has 1024 bytes of shared memory, 1024 static and 0 dynamic".
 std::string describe_shared(const Grid& grid);
-/// "4 bytes past the end of allocation d, 400 bytes at 0x1000000000".
-std::string describe_nearest(const Memory& memory, std::uint64_t address);
+/// "4 bytes past the end of allocation d, 400 bytes at 0x1000000000", of all that there is and was.
+std::string describe_nearest(std::span<const Memory::Allocation> all,
+                             std::span<const Memory::Allocation> released, std::uint64_t address);
 
 }  // namespace ptxloom::exec

@@ -7,16 +7,15 @@
 
 #include "exec/machine/poison.hpp"
 #include "exec/memory/address.hpp"
+#include "exec/memory/turns.hpp"
 #include "ptxloom/error.hpp"
 #include "ptxloom/exec.hpp"
 
 namespace ptxloom::exec {
 namespace {
 
-// Addresses are never used twice, and lie so far apart that an index of 32 bits cannot reach the next
-// allocation.
+// Addresses are never used twice.
 constexpr std::uint64_t kFirstAddress = std::uint64_t{1} << 48;  // above every pointer of the host
-constexpr std::uint64_t kGap = std::uint64_t{1} << 33;
 
 constexpr std::size_t kRemembered = 256;  // released allocations, to tell a late access what it reached for
 
@@ -38,6 +37,7 @@ struct Memory::State {
     return address;
   }
 
+  Turns turns;
   mutable std::mutex mutex;
   std::uint64_t next = kFirstAddress;
   std::map<std::uint64_t, Entry> live;
@@ -77,9 +77,10 @@ std::byte* Memory::at(std::uint64_t address, std::size_t bytes) const {
   const std::vector<Allocation> all = allocations();
   if (const Allocation* found = find_allocation(all, address, bytes))
     return found->data + (address - found->address);
-  throw Error(ErrorKind::refused, "out-of-bounds",
-              fmt::format("{} bytes at {:#x}: {}", bytes, address, describe_nearest(*this, address)),
-              "use addresses within what allocate() or map() returned");
+  throw Error(
+      ErrorKind::refused, "out-of-bounds",
+      fmt::format("{} bytes at {:#x}: {}", bytes, address, describe_nearest(all, released(), address)),
+      "use addresses within what allocate() or map() returned");
 }
 
 std::vector<Memory::Allocation> Memory::allocations() const {
@@ -93,5 +94,7 @@ std::vector<Memory::Allocation> Memory::released() const {
   const std::scoped_lock lock(state_->mutex);
   return state_->released;
 }
+
+Turns& Memory::turns() const { return state_->turns; }
 
 }  // namespace ptxloom::exec

@@ -23,6 +23,8 @@ const Libraries& DeviceContext::libraries() const { throw_absence(); }
 std::optional<DeviceHealth> DeviceContext::health() const { return std::nullopt; }
 void DeviceContext::synchronize() const { throw_absence(); }
 void DeviceContext::synchronize(CUstream_st*) const { throw_absence(); }
+bool DeviceContext::is_capturing(CUstream_st*) const { throw_absence(); }
+std::uint64_t DeviceContext::stream_id(CUstream_st*) const { throw_absence(); }
 std::pair<std::uint64_t, std::uint64_t> DeviceContext::memory() const { throw_absence(); }
 
 void with_current(const DeviceContext&, const std::function<void()>&) { throw_absence(); }
@@ -60,5 +62,6 @@ int Function::active_clusters(const LaunchConfig&) const { throw_absence(); }
 DeviceModule::DeviceModule(const DeviceContext&, std::span<const std::byte>) { throw_absence(); }
 Function DeviceModule::function(KernelSignature) const { throw_absence(); }
 Function DeviceModule::function(std::string_view) const { throw_absence(); }
+void DeviceModule::write_variable(std::string_view, std::span<const std::byte>) const { throw_absence(); }
 
 }  // namespace ptxloom

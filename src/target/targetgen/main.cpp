@@ -14,6 +14,11 @@ namespace ptxloom::target {
 std::span<const TargetInfo> compiled_targets() { return {}; }
 std::span<const Version> compiled_versions() { return {}; }
 std::span<const ChipRates> compiled_rates() { return {}; }
+std::span<const ChipMma> compiled_mma() { return {}; }
+const LaunchLimits& compiled_launch_limits() {
+  static constexpr LaunchLimits none;
+  return none;
+}
 
 }  // namespace ptxloom::target
 
@@ -38,10 +43,10 @@ void print_target(std::ostream& out, const TargetInfo& info) {
       << "', .family = " << info.family << ", .since = ";
   print_version(out, info.since);
   out << ",\n     .shared_per_block = " << info.shared_per_block
-      << ", .shared_per_sm = " << info.shared_per_sm << ", .threads_per_sm = " << info.threads_per_sm
-      << ", .blocks_per_sm = " << info.blocks_per_sm
+      << ", .shared_static = " << info.shared_static << ", .shared_per_sm = " << info.shared_per_sm
+      << ", .threads_per_sm = " << info.threads_per_sm << ", .blocks_per_sm = " << info.blocks_per_sm
       << ",\n     .registers_per_sm = " << info.registers_per_sm
-      << ", .mma_fraction_bits = " << info.mma_fraction_bits
+      << ", .cluster_blocks = " << info.cluster_blocks << ", .mma_fraction_bits = " << info.mma_fraction_bits
       << ", .mma_halves = " << (info.mma_halves ? "true" : "false") << "},\n";
 }
 
@@ -49,6 +54,23 @@ void print_rates(std::ostream& out, const ptxloom::target::ChipRates& rates) {
   out << "    {" << rates.chip << ", " << rates.f64 << ", " << rates.f32 << ", " << rates.tf32 << ", "
       << rates.f16 << ", " << rates.b8 << ", " << rates.b4 << ", " << rates.shared << ", " << rates.l2
       << "},\n";
+}
+
+void print_mma(std::ostream& out, const ptxloom::target::ChipMma& mma) {
+  out << "    {" << mma.chip << ", " << mma.least_f32 << ", " << mma.least_f16 << ", " << mma.fp8_bits << ", "
+      << mma.fp4_bits << ", " << mma.fp4_least << "},\n";
+}
+
+void print_size(std::ostream& out, const ptxloom::target::Size3& size) {
+  out << '{' << size[0] << ", " << size[1] << ", " << size[2] << '}';
+}
+
+void print_launch_limits(std::ostream& out, const ptxloom::target::LaunchLimits& limits) {
+  out << "constexpr LaunchLimits kLaunchLimits{.grid = ";
+  print_size(out, limits.grid);
+  out << ", .block = ";
+  print_size(out, limits.block);
+  out << ", .threads = " << limits.threads << ", .cluster_portable = " << limits.cluster_portable << "};\n\n";
 }
 
 void generate(const nlohmann::json& file, std::ostream& out) {
@@ -59,14 +81,20 @@ void generate(const nlohmann::json& file, std::ostream& out) {
   for (const TargetInfo& info : targets) print_target(out, info);
   out << "};\n\nconstexpr ChipRates kRates[] = {\n";
   for (const auto& rates : ptxloom::target::read_rates(lines(file.at("rates")))) print_rates(out, rates);
-  out << "};\n\nconstexpr Version kVersions[] = {";
+  out << "};\n\nconstexpr ChipMma kMma[] = {\n";
+  for (const auto& mma : ptxloom::target::read_mma(lines(file.at("mma")))) print_mma(out, mma);
+  out << "};\n\n";
+  print_launch_limits(out, ptxloom::target::read_launch_limits(lines(file.at("launch"))));
+  out << "constexpr Version kVersions[] = {";
   for (const std::string_view version : lines(file.at("ptx"))) {
     print_version(out, ptxloom::parse_version(version));
     out << ", ";
   }
   out << "};\n\n}  // namespace\n\nstd::span<const TargetInfo> compiled_targets() { return kTargets; }\n"
       << "std::span<const Version> compiled_versions() { return kVersions; }\n"
-      << "std::span<const ChipRates> compiled_rates() { return kRates; }\n\n}  // namespace "
+      << "std::span<const ChipRates> compiled_rates() { return kRates; }\n"
+      << "std::span<const ChipMma> compiled_mma() { return kMma; }\n"
+      << "const LaunchLimits& compiled_launch_limits() { return kLaunchLimits; }\n\n}  // namespace "
          "ptxloom::target\n";
 }
 

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ptxloom/workspace.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <compare>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "api/context_state.hpp"
+
+namespace ptxloom {
+namespace {
+
+/// The default stream of each thread has one handle in all of them.
+constexpr std::uintptr_t kPerThreadStream = 2;  // CU_STREAM_PER_THREAD
+
+/// The number of the calling thread. The system gives the id of a thread that has ended to a new one, whose
+/// stream must not get a workspace that the other's kernels may still use; this number never comes back.
+std::uint64_t thread_number() {
+  static std::atomic<std::uint64_t> last{0};
+  thread_local const std::uint64_t number = ++last;
+  return number;
+}
+
+struct StreamKey {
+  std::uint64_t stream = 0;
+  std::uint64_t thread = 0;  ///< of a per-thread default stream
+  friend auto operator<=>(const StreamKey&, const StreamKey&) = default;
+};
+
+StreamKey key_of(const api::Machine& machine, CUstream_st* stream) {
+  const bool own = reinterpret_cast<std::uintptr_t>(stream) == kPerThreadStream;
+  return {machine.stream_id(stream), own ? thread_number() : 0};
+}
+
+struct Workspace {
+  std::mutex turn;  // for filling and launching to be one
+  std::unique_ptr<api::Block> memory;
+  bool zeros = false;  // or as launches leave it
+};
+
+}  // namespace
+
+struct StreamWorkspaces::State {
+  const Context context;
+  const std::uint64_t bytes;
+  std::mutex mutex{};
+  std::map<StreamKey, std::shared_ptr<Workspace>> by_stream{};
+
+  State(Context on, std::uint64_t size) : context(std::move(on)), bytes(size) {}
+
+  std::shared_ptr<Workspace> of(const StreamKey& key) {
+    decltype(by_stream) freed;  // behind the lock: it waits for the device
+    const std::scoped_lock lock(mutex);
+    if (by_stream.size() == kMost && !by_stream.contains(key)) freed.swap(by_stream);
+    std::shared_ptr<Workspace>& workspace = by_stream[key];
+    if (!workspace) workspace = std::make_shared<Workspace>();
+    return workspace;
+  }
+};
+
+StreamWorkspaces::StreamWorkspaces(Context context, std::uint64_t bytes)
+    : state_(std::make_shared<State>(std::move(context), bytes)) {}
+
+void StreamWorkspaces::with(CUstream_st* stream,
+                            const std::function<void(std::uint64_t workspace)>& launch) const {
+  const api::Machine& machine = *state_->context.state_->machine;
+  if (machine.is_capturing(stream)) {
+    throw Error(ErrorKind::usage, "missing-workspace",
+                fmt::format("the kernel needs a workspace of {} bytes, and none is made or lent while the "
+                            "stream is captured into a graph",
+                            state_->bytes),
+                "give the launch one of your own (GemmOperands::workspace): so many bytes at a multiple of "
+                "256, filled with zeros before the capture, for this graph alone");
+  }
+  const std::shared_ptr<Workspace> workspace = state_->of(key_of(machine, stream));
+  const std::scoped_lock turn(workspace->turn);
+  if (!workspace->memory) workspace->memory = machine.allocate(state_->bytes);
+  if (!workspace->zeros) workspace->memory->fill(std::byte{0}, stream);
+  workspace->zeros = false;  // until the launch is queued, or over
+  launch(workspace->memory->address());
+  workspace->zeros = true;
+}
+
+}  // namespace ptxloom

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "build/operation.hpp"
+
+#include <utility>
+
+namespace ptxloom {
+namespace {
+
+using Kind = ir::Operand::Kind;
+
+std::string dotted(const Type& type) { return "." + std::string(type.name); }
+
+bool is_untyped(const Type& type) { return type.kind == TypeKind::bits; }
+
+/// Whether an integer literal can be read as the type. Where signs are alike, bits count: -1 of a u32 is all
+/// ones.
+bool fits(const Arg& literal, const Type& type, bool signs_alike) {
+  if (type.bits == 0 || type.bits > 64) return true;
+  const bool negative = literal.is_negative();
+  const std::int64_t value = literal.operand().value;
+  const std::int64_t least_signed = type.bits == 64 ? INT64_MIN : -(std::int64_t{1} << (type.bits - 1));
+  const std::uint64_t most_unsigned = ~std::uint64_t{0} >> (64 - type.bits);
+  const bool may_be_signed = type.is_signed() || signs_alike || is_untyped(type);
+  const bool may_be_unsigned = !type.is_signed() || signs_alike;
+  if (negative) return may_be_signed && value >= least_signed;
+  const std::uint64_t most = may_be_unsigned ? most_unsigned : most_unsigned >> 1;
+  return static_cast<std::uint64_t>(value) <= most;
+}
+
+std::string text_of(const Arg& literal) {
+  const std::int64_t value = literal.operand().value;
+  return literal.is_negative() ? std::to_string(value) : std::to_string(static_cast<std::uint64_t>(value));
+}
+
+}  // namespace
+
+std::string called_at(const Caller& at) {
+  return " (" + std::string(at.file_name()) + ":" + std::to_string(at.line()) + ")";
+}
+
+void KernelBuilder::Operation::refuse(const char* code, const std::string& what, std::string hint) const {
+  throw Error(ErrorKind::usage, code,
+              "kernel " + std::string(kernel) + ": " + std::string(name) + ": " + what + called_at(at),
+              std::move(hint));
+}
+
+Type KernelBuilder::Operation::type_of(std::initializer_list<Arg> args) const {
+  for (const Arg& arg : args)
+    if (arg.is_register()) return arg.type();
+  for (const Arg& arg : args)
+    if (arg.type().bits != 0) return arg.type();
+  refuse("no-operand-type", "integer literals alone have no type",
+         "compute it in C++, or mov one of them into a register");
+}
+
+void KernelBuilder::Operation::require_own(std::string_view operand, std::uint32_t of) const {
+  if (of == builder) return;
+  refuse("foreign-operand",
+         "operand " + std::string(operand) +
+             (of == 0 ? " was made by no builder" : " was made by the builder of another kernel"),
+         "registers, labels and arrays belong to the KernelBuilder that made them; between kernels values go "
+         "through parameters and memory");
+}
+
+void KernelBuilder::Operation::require_predicate(const Reg& predicate) const {
+  require_own("predicate", predicate.builder);
+  if (predicate.type == pred) return;
+  refuse("operand-type", "operand predicate is a " + dotted(predicate.type) + " register",
+         "compare it: ne(x, 0)");
+}
+
+void KernelBuilder::Operation::require(Type type, std::initializer_list<Operand> operands,
+                                       Signs signs) const {
+  for (const Operand& operand : operands) {
+    switch (operand.arg.operand().kind) {
+      case Kind::reg:
+        require_register(type, operand, signs);
+        break;
+      case Kind::integer:
+        require_integer(type, operand, signs);
+        break;
+      case Kind::f32:
+      case Kind::f64:
+        require_decimal(type, operand);
+        break;
+      default:
+        break;  // an address, a vector: the specs know
+    }
+  }
+}
+
+void KernelBuilder::Operation::require_register(Type type, const Operand& operand, Signs signs) const {
+  require_own(operand.name, operand.arg.builder());
+  const Type given = operand.arg.type();
+  if (given == type) return;
+  const bool predicate = given.kind == TypeKind::predicate || type.kind == TypeKind::predicate;
+  if (given.bits == type.bits && !predicate) {
+    if (is_untyped(given) || is_untyped(type)) return;
+    const bool integers = given.is_integer() && type.is_integer() && given.lanes == type.lanes;
+    if (integers && signs == Signs::alike) return;
+  }
+  std::string hint = "convert(" + std::string(type.name) + ", x) converts it";
+  if (given.bits == type.bits && !predicate)
+    hint += "; as(" + std::string(type.name) + ", x) takes its bits as they are";
+  refuse("operand-type",
+         "operand " + std::string(operand.name) + " is a " + dotted(given) +
+             " register, but the operation is on " + dotted(type),
+         hint);
+}
+
+void KernelBuilder::Operation::require_integer(Type type, const Operand& operand, Signs signs) const {
+  const Arg& literal = operand.arg;
+  if (type.is_float()) {
+    // The specs know which floats have literals; of the others 0 is that of integers, all else would be bits.
+    if (type == f32 || type == f64 || literal.operand().value == 0) return;
+    refuse("operand-literal",
+           "operand " + std::string(operand.name) + " is the integer " + text_of(literal) +
+               ", but the operation is on " + dotted(type) + ", which has no literals",
+           "convert a register, or move its bits into one: as(" + std::string(type.name) + ", mov(b" +
+               std::to_string(type.bits) + ", bits))");
+  }
+  if (fits(literal, type, signs == Signs::alike)) return;
+  refuse("operand-range",
+         "operand " + std::string(operand.name) + " is " + text_of(literal) + ", which no " + dotted(type) +
+             " can be",
+         "use a wider type, or write the value that the bits are to have");
+}
+
+void KernelBuilder::Operation::require_decimal(Type type, const Operand& operand) const {
+  const bool same_bits = type.bits == (operand.arg.operand().kind == Kind::f32 ? 32 : 64);
+  if (type == f32 || type == f64 || (is_untyped(type) && same_bits)) return;
+  refuse("operand-literal",
+         "operand " + std::string(operand.name) + " is a floating literal, but the operation is on " +
+             dotted(type),
+         type.is_float()
+             ? "only f32 and f64 have literals: convert(" + std::string(type.name) + ", mov(f32, x))"
+             : "write an integer, or convert a register");
+}
+
+}  // namespace ptxloom

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "ptxloom/builder.hpp"
+
+// What a short name asks of its operands, and who called it: `require` refuses the first operand that would
+// be reinterpreted. All errors of the builder are made here, so that each names the kernel, the operation and
+// the line of the caller.
+namespace ptxloom {
+
+/// " (kernel.cpp:12)": how a message ends.
+std::string called_at(const Caller& at);
+
+struct KernelBuilder::Operation {
+  /// Whether the result depends on the sign of integers.
+  enum class Signs { matter, alike };
+
+  std::string_view name;  ///< "add"
+  std::string_view kernel;
+  std::uint32_t builder;
+  Caller at;
+
+  struct Operand {
+    std::string_view name;  ///< as in the header: "b"
+    const Arg& arg;
+  };
+
+  /// The type of the first register, else of the first literal that has one.
+  Type type_of(std::initializer_list<Arg> args) const;
+  /// Each operand is of the type, or a literal that fits it.
+  void require(Type type, std::initializer_list<Operand> operands, Signs signs = Signs::matter) const;
+  void require_predicate(const Reg& predicate) const;
+  void require_own(std::string_view operand, std::uint32_t of) const;
+  /// Throws Error(usage): "kernel k: add: <what> (file:line)".
+  [[noreturn]] void refuse(const char* code, const std::string& what, std::string hint) const;
+
+ private:
+  void require_register(Type type, const Operand& operand, Signs signs) const;
+  void require_integer(Type type, const Operand& operand, Signs signs) const;
+  void require_decimal(Type type, const Operand& operand) const;
+};
+
+}  // namespace ptxloom

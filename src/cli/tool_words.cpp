@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/tool_words.hpp"
+
+#include <string_view>
+
+namespace ptxloom::cli {
+namespace {
+
+struct Words {
+  std::string_view library, tool;
+};
+
+constexpr Words kWords[] = {
+    {"give m, n and k", "give m, n and k: --set m=4096 n=4096 k=4096"},
+    {"see LinkOptions::extra", "--set link=OPTION names it"},
+    {"(TuneOptions::must_hit, SpecialiseOptions::must_hit)", "(leave out --must-hit)"},
+    {"allow linking (LinkOptions::cached_only)", "leave out --must-hit"},
+    {"raise Launch::step_limit", "raise --step-limit"},
+    {"make the context on a GPU, or name cpu", "use --device gpu, gpu:N, all or cpu"},
+    {"tune for each kind of GPU by itself",
+     "tune for each kind of GPU by itself: --device all without mpirun does, or name one with --device "
+     "gpu:N"},
+    {"pass device memory, or Argument::pointer(address)",
+     "give --arg in=A.npy, out=f32[128,64]:D.npy or inout=A.npy:D.npy"},
+    {"pass a value of the parameter's type, such as 2.0f for f32; arrays go through Argument::bytes",
+     "give --arg TYPE=VALUE with the parameter's type, such as f32=2; arrays go through --arg bytes=HEX"},
+    {"pass a value of the parameter's type: 2.0f for f32, 2.0 for f64, Argument::bits for other formats",
+     "give --arg TYPE=VALUE with the parameter's type, such as f32=2 or bf16=2"},
+    {"pass a value of the parameter's type", "give --arg TYPE=VALUE with the parameter's type"},
+};
+
+}  // namespace
+
+std::string in_tool_words(std::string hint) {
+  for (const Words& words : kWords) {
+    const std::size_t at = hint.find(words.library);
+    if (at != std::string::npos) return hint.replace(at, words.library.size(), words.tool);
+  }
+  return hint;
+}
+
+}  // namespace ptxloom::cli

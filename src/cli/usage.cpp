@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/usage.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "base/nearest.hpp"
+#include "cli/say.hpp"
+#include "ptxloom/log.hpp"
+
+namespace ptxloom::cli {
+namespace {
+
+/// The subcommand that the arguments name, with those it lies in: "cache stat".
+const CLI::App& innermost(const CLI::App& app, std::string& name) {
+  const CLI::App* at = &app;
+  name = "ptxloom";
+  while (!at->get_subcommands().empty()) {
+    at = at->get_subcommands().front();
+    name += ' ' + at->get_name();
+  }
+  return *at;
+}
+
+/// "--seed", or the name of a positional argument.
+std::string name_of(const CLI::Option& option) {
+  return option.get_lnames().empty() ? option.get_name() : "--" + option.get_lnames().front();
+}
+
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* app = &command; app != nullptr; app = app->get_parent()) {
+    for (const CLI::Option* option : app->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+Error bad_usage(const std::string& what, const std::string& hint) {
+  return {ErrorKind::usage, "bad-usage", what, hint};
+}
+
+Error unexpected(const CLI::App& command, const std::string& word, const std::string& help) {
+  if (!word.starts_with("-") || word == "-")
+    return bad_usage(fmt::format("'{}' is one argument too many", word), help);
+  const std::string option = word.substr(0, word.find('='));
+  return bad_usage(fmt::format("there is no option '{}'", option),
+                   fmt::format("did you mean {}? {}", nearest(option, option_names(command)), help));
+}
+
+std::string joined(const std::vector<const CLI::App*>& commands) {
+  std::string names;
+  for (const CLI::App* command : commands) names += (names.empty() ? "" : ", ") + command->get_name();
+  return names;
+}
+
+}  // namespace
+
+Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  std::string name;
+  const CLI::App& command = innermost(app, name);
+  const std::string help = fmt::format("{} --help shows what it takes", name);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    const std::vector<std::string> words = app.remaining(true);
+    if (!words.empty()) return unexpected(command, words.front(), help);
+  }
+  // CLI11 keeps no more than its own sentence; the option comes first in it.
+  constexpr std::string_view kBefore = "Could not convert: ";
+  std::string said = error.what();
+  if (said.starts_with(kBefore)) said.erase(0, kBefore.size());
+  const std::string option = said.substr(0, said.find_first_of(": "));
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    if (option != "A") return bad_usage(fmt::format("{}: {} is needed", name, option), help);
+    return bad_usage(fmt::format("{} does nothing by itself", name),
+                     "give one of " + joined(command.get_subcommands({})));
+  }
+  const bool known = command.get_option_no_throw(option) != nullptr || option == "--specs";
+  if (!known) return bad_usage(fmt::format("{}: the arguments cannot be understood", name), help);
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    if (said.find("At Most") != std::string::npos)
+      return bad_usage(fmt::format("{} is given more than once", option), "give it once");
+    return bad_usage(fmt::format("{} needs a value", option), help);
+  }
+  return bad_usage(fmt::format("{} cannot have this value", option), help);
+}
+
+void refuse_empty_values(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->empty() || option->get_expected_max() == 0) continue;
+    if (std::ranges::find(option->results(), "") != option->results().end())
+      throw bad_usage(fmt::format("{} is given without a value", name_of(*option)),
+                      "give one, or leave it out");
+  }
+  for (const CLI::App* command : app.get_subcommands()) refuse_empty_values(*command);
+}
+
+void check_environment() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  constexpr std::array kLevels = {LogLevel::error, LogLevel::warning, LogLevel::info, LogLevel::debug};
+  if (const std::string level = variable("PTXLOOM_LOG");
+      !level.empty() &&
+      std::ranges::find(kLevels, level, [](LogLevel l) { return name(l); }) == kLevels.end())
+    throw Error(ErrorKind::usage, "bad-environment", fmt::format("PTXLOOM_LOG is '{}'", level),
+                "it may be error, warning, info or debug");
+  std::istringstream folders(variable("PTXLOOM_CUDA_PATH"));
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    std::error_code failed;
+    if (!folder.empty() && !std::filesystem::is_directory(folder, failed))
+      say("ptxloom: warning: PTXLOOM_CUDA_PATH: {} is no folder, NVIDIA's libraries are looked for "
+          "elsewhere\n",
+          folder);
+  }
+}
+
+}  // namespace ptxloom::cli

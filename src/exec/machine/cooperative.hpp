@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "exec/machine/code.hpp"
+#include "ptxloom/exec.hpp"
+
+// A cooperative launch: all blocks of the grid run at once and may wait for each other.
+namespace ptxloom::exec {
+
+/// Throws Error(usage, "launch-cooperative") for a grid of more blocks than a GPU of the kernel's target
+/// holds at once. Registers are left aside: how many a thread takes is known to the assembler only.
+void check_cooperative(const Code& code, const Launch& launch);
+
+/// What CUDA gives such a grid, and cooperative groups find through %envreg1 and %envreg2: its own size and
+/// the barrier of grid.sync(), both words of 32 bits.
+class GridWorkspace {
+ public:
+  GridWorkspace(Memory& memory, const Launch& launch);
+  ~GridWorkspace();
+  GridWorkspace(const GridWorkspace&) = delete;
+  GridWorkspace& operator=(const GridWorkspace&) = delete;
+
+  std::uint64_t address() const { return address_; }  ///< 0 where the launch is not cooperative
+
+ private:
+  Memory& memory_;
+  std::array<std::uint32_t, 2> words_ = {sizeof words_, 0};
+  std::uint64_t address_ = 0;
+};
+
+}  // namespace ptxloom::exec

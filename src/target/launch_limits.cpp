@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/launch_limits.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "target/target_table.hpp"
+
+namespace ptxloom::target {
+namespace {
+
+using What = LaunchProblem::What;
+constexpr const char* kAxes[] = {"x", "y", "z"};
+
+std::string is(const std::string& name, std::uint64_t value) { return name + " is " + std::to_string(value); }
+
+std::string but_the_most(std::uint64_t most) { return ", but the most is " + std::to_string(most); }
+
+std::optional<LaunchProblem> outside(What what, const std::string& name, const Size3& size,
+                                     const Size3& most) {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::string along = name + "." + kAxes[axis];
+    if (size[axis] == 0)
+      return LaunchProblem{what, is(along, 0), "a size is at least 1: give 1 for an axis without use"};
+    if (size[axis] > most[axis])
+      return LaunchProblem{what, is(along, size[axis]) + but_the_most(most[axis]),
+                           name == "grid" && axis != 0
+                               ? "put the long axis in x, which takes " + std::to_string(most[0])
+                               : "use at most " + std::to_string(most[axis])};
+  }
+  return std::nullopt;
+}
+
+std::optional<LaunchProblem> too_many_threads(const Size3& block, const LaunchRoom& room) {
+  const std::uint32_t chip = launch_limits().threads;
+  const std::uint32_t most = room.threads == 0 ? chip : std::min(room.threads, chip);
+  if (product(block) <= most) return std::nullopt;
+  return LaunchProblem{What::size,
+                       "a block of " + describe(block) + " has " + std::to_string(product(block)) +
+                           " threads" + but_the_most(most),
+                       most < chip ? "the kernel's registers or its .maxntid leave no room for more"
+                                   : "use smaller blocks, and more of them"};
+}
+
+std::optional<LaunchProblem> cluster_problem(const LaunchShape& shape, const LaunchRoom& room) {
+  const Size3& cluster = *shape.cluster;
+  constexpr std::uint32_t kAny = std::numeric_limits<std::uint32_t>::max();
+  if (auto found = outside(What::cluster, "cluster", cluster, {kAny, kAny, kAny})) return found;
+  if (product(cluster) == 1) return std::nullopt;
+  if (room.cluster_blocks == 0)
+    return LaunchProblem{What::cluster,
+                         "a cluster of " + describe(cluster) + " is asked for, but the chip has none",
+                         "clusters came with sm_90"};
+  if (product(cluster) > room.cluster_blocks)
+    return LaunchProblem{
+        What::cluster,
+        "a cluster of " + describe(cluster) + " has " + std::to_string(product(cluster)) + " blocks" +
+            but_the_most(room.cluster_blocks),
+        "every chip with clusters takes " + std::to_string(launch_limits().cluster_portable)};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::uint64_t grid = shape.grid[axis], side = cluster[axis];
+    if (grid % side == 0) continue;
+    return LaunchProblem{What::cluster,
+                         is(std::string("grid.") + kAxes[axis], grid) + ", which is no multiple of cluster." +
+                             kAxes[axis] + ", " + std::to_string(side),
+                         "the next multiple is " + std::to_string((grid / side + 1) * side)};
+  }
+  return std::nullopt;
+}
+
+std::optional<LaunchProblem> shared_problem(const LaunchShape& shape, const LaunchRoom& room) {
+  const std::uint64_t asked = shape.static_shared + shape.dynamic_shared;
+  if (room.shared == 0 || asked <= room.shared) return std::nullopt;
+  return LaunchProblem{
+      What::shared,
+      "a block needs " + std::to_string(asked) + " bytes of shared memory, " +
+          std::to_string(shape.static_shared) + " static and " + std::to_string(shape.dynamic_shared) +
+          " dynamic" + but_the_most(room.shared),
+      shape.static_shared < room.shared
+          ? "ask for at most " + std::to_string(room.shared - shape.static_shared) + " dynamic bytes"
+          : "declare fewer .shared variables"};
+}
+
+}  // namespace
+
+const LaunchLimits& launch_limits() { return compiled_launch_limits(); }
+
+std::string message_of(std::string_view kernel, const LaunchProblem& problem) {
+  return "cannot launch `" + std::string(kernel) + "`: " + problem.message;
+}
+
+std::string describe(const Size3& size) {
+  return std::to_string(size[0]) + " x " + std::to_string(size[1]) + " x " + std::to_string(size[2]);
+}
+
+std::uint64_t product(const Size3& size) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  const std::uint64_t face = std::uint64_t{size[0]} * size[1];
+  return size[2] != 0 && face > kMost / size[2] ? kMost : face * size[2];
+}
+
+std::optional<LaunchProblem> find_problem(const LaunchShape& shape, const LaunchRoom& room) {
+  const LaunchLimits& limits = launch_limits();
+  if (auto found = outside(What::size, "grid", shape.grid, limits.grid)) return found;
+  if (auto found = outside(What::size, "block", shape.block, limits.block)) return found;
+  if (auto found = too_many_threads(shape.block, room)) return found;
+  if (shape.cluster)
+    if (auto found = cluster_problem(shape, room)) return found;
+  return shared_problem(shape, room);
+}
+
+}  // namespace ptxloom::target

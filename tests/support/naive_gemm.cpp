@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/naive_gemm.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <optional>
+#include <random>
+#include <sstream>
+#include <stdexcept>
+
+#include "support/narrow.hpp"
+
+namespace ptxloom::test {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::uint64_t kBlock = 128;  // of k, and of columns of B, with scales of blocks
+constexpr std::uint64_t kMaskedRows =
+    64;  // up to a multiple of which rows behind a group's may be overwritten
+constexpr std::uint64_t kEnough = 200'000'000;  // products
+
+class Words {
+ public:
+  explicit Words(const Settings& words) : words_(words) {}
+  std::string word(std::string_view name, const std::string& otherwise) const {
+    const auto found = words_.find(name);
+    return found == words_.end() ? otherwise : found->second;
+  }
+  std::uint64_t size(std::string_view name, std::uint64_t otherwise = 0) const {
+    const std::string text = word(name, "");
+    return text.empty() ? otherwise : std::stoull(text);
+  }
+  double number(std::string_view name, double otherwise) const {
+    const std::string text = word(name, "");
+    return text.empty() ? otherwise : std::stod(text);
+  }
+  Type type(std::string_view name, const std::string& otherwise) const {
+    const auto found = find_type(word(name, otherwise));
+    if (!found) throw std::invalid_argument("no type: " + std::string(name));
+    return *found;
+  }
+  bool is(std::string_view name, std::string_view value) const { return word(name, "") == value; }
+
+ private:
+  const Settings& words_;
+};
+
+/// Where the elements of a matrix lie: of row i and column j at batch * stride + i * down + j * right.
+struct Place {
+  Type type;
+  std::uint64_t stride = 0, down = 0, right = 0;
+  std::uint64_t at(std::uint64_t batch, std::uint64_t row, std::uint64_t column) const {
+    return batch * stride + row * down + column * right;
+  }
+};
+
+bool is_fp8(Type type) { return type == e4m3 || type == e5m2; }
+
+struct Shape {
+  std::uint64_t m, n, k, batch;
+  bool contiguous, masked;  // groups
+  Place a, b, c, d;
+  bool exact = false;  // D is s32: everything is integers
+
+  explicit Shape(const Words& w)
+      : m(w.size("m")),
+        n(w.size("n")),
+        k(w.size("k")),
+        batch(w.size("batch", 1)),
+        contiguous(w.is("groups", "contiguous")),
+        masked(w.is("groups", "masked")) {
+    a.type = w.type("a", "bf16");
+    b.type = w.type("b", std::string(a.type.name));
+    d.type = w.type("d", a.type.is_integer() ? "s32" : a.type == f64 ? "f64" : "f32");
+    c.type = w.type("c", d.type.bits == 8 ? "f32" : std::string(d.type.name));
+    exact = d.type == s32;
+    lay(w, "a", a, !w.is("a_layout", "col"), m, k);
+    lay(w, "b", b, w.is("b_layout", "row"), k, n);
+    lay(w, "c", c, true, m, n);
+    lay(w, "d", d, true, m, n);
+  }
+  /// Matrices D, C and A; of B there are `batch`.
+  std::uint64_t results() const { return contiguous ? 1 : batch; }
+
+ private:
+  static void lay(const Words& w, const std::string& name, Place& place, bool by_rows, std::uint64_t rows,
+                  std::uint64_t columns) {
+    const std::uint64_t given = w.size("ld" + name);
+    const std::uint64_t pitch = given != 0 ? given : by_rows ? columns : rows;
+    place.down = by_rows ? pitch : 1;
+    place.right = by_rows ? 1 : pitch;
+    place.stride = w.size("stride_" + name, (by_rows ? rows : columns) * pitch);
+  }
+};
+
+const HostTensor* find(std::span<const HostTensor> tensors, std::string_view name) {
+  for (const HostTensor& one : tensors)
+    if (one.plan.name == name) return &one;
+  return nullptr;
+}
+
+std::uint64_t bits_at(const HostTensor& tensor, Type type, std::uint64_t index) {
+  std::uint64_t bits = 0;
+  const auto size = static_cast<std::uint64_t>(type.bytes());
+  for (std::uint64_t i = 0; i < size; ++i)
+    bits |= std::to_integer<std::uint64_t>(tensor.bytes.at(index * size + i)) << (8 * i);
+  return bits;
+}
+
+double value_at(const HostTensor& tensor, Type type, std::uint64_t index) {
+  return narrow::decode(type, bits_at(tensor, type, index));
+}
+
+/// All elements of a small tensor: a bias, scales, groups.
+std::vector<double> values_of(std::span<const HostTensor> tensors, std::string_view name, Type type) {
+  std::vector<double> values;
+  if (const HostTensor* tensor = find(tensors, name))
+    for (std::uint64_t i = 0; i < tensor->bytes.size() / static_cast<std::uint64_t>(type.bytes()); ++i)
+      values.push_back(value_at(*tensor, type, i));
+  return values;
+}
+
+/// A, or B's transpose, of all batches: rows of k.
+class Rows {
+ public:
+  Rows(const HostTensor& tensor, const Place& place, std::uint64_t batches, std::uint64_t rows,
+       std::uint64_t k, bool transposed)
+      : rows_(rows), k_(k), values_(batches * rows * k) {
+    std::vector<double> known(place.type.bits <= 16 ? std::size_t{1} << place.type.bits : 0);
+    for (std::size_t bits = 0; bits < known.size(); ++bits) known[bits] = narrow::decode(place.type, bits);
+    std::size_t next = 0;
+    for (std::uint64_t batch = 0; batch < batches; ++batch)
+      for (std::uint64_t row = 0; row < rows; ++row)
+        for (std::uint64_t i = 0; i < k; ++i) {
+          const std::uint64_t bits =
+              bits_at(tensor, place.type, transposed ? place.at(batch, i, row) : place.at(batch, row, i));
+          values_[next++] = known.empty() ? narrow::decode(place.type, bits) : known[bits];
+        }
+  }
+  const double* row(std::uint64_t batch, std::uint64_t row) const {
+    return &values_[(batch * rows_ + row) * k_];
+  }
+  double largest() const {
+    double largest = 0;
+    for (const double value : values_) largest = std::max(largest, std::abs(value));
+    return largest;
+  }
+  /// All are multiples of this power of two.
+  double unit() const {
+    int lowest = 0;
+    for (const double value : values_) {
+      if (value == 0 || !std::isfinite(value)) continue;
+      const int zeros = std::min(52, std::countr_zero(std::bit_cast<std::uint64_t>(value)));
+      lowest = std::min(lowest, std::ilogb(value) - 52 + zeros);
+    }
+    return std::ldexp(1, lowest);
+  }
+
+ private:
+  std::uint64_t rows_, k_;
+  std::vector<double> values_;
+};
+
+/// A number, and how far off a correct kernel's may be.
+struct Interval {
+  double value = 0, error = 0;
+  double reach = 0;  // of a sum: the largest term, or sum of a part of its terms
+};
+
+double activate(const std::string& activation, double x) {
+  if (activation == "relu") return x < 0 ? 0 : x;
+  if (activation == "silu") return x / (1 + std::exp(-x));
+  if (activation == "gelu") return x * 0.5 * std::erfc(-x * std::numbers::sqrt2 / 2);
+  if (activation == "gelu_tanh")
+    return x * 0.5 * (1 + std::tanh(std::sqrt(2 * std::numbers::inv_pi) * (x + 0.044715 * x * x * x)));
+  return x;
+}
+
+bool power_of_two(double x) {
+  int exponent = 0;
+  return std::abs(std::frexp(x, &exponent)) == 0.5;
+}
+
+class Naive {
+ public:
+  Naive(const Settings& problem, std::span<const HostTensor> tensors)
+      : words_(problem),
+        shape_(words_),
+        a_(tensor(tensors, "a"), shape_.a, shape_.results(), shape_.m, shape_.k, false),
+        b_(tensor(tensors, "b"), shape_.b, shape_.batch, shape_.n, shape_.k, true),
+        unit_(a_.unit() * b_.unit()),
+        c_(find(tensors, "c")),
+        alpha_(words_.number("alpha", 1)),
+        beta_(words_.number("beta", 0)),
+        activation_(words_.word("activation", "none")),
+        bias_(words_.word("bias", "none") == "none" ? std::vector<double>{}
+                                                    : values_of(tensors, "bias", words_.type("bias", "f32"))),
+        scale_a_(values_of(tensors, "scale_a", f32)),
+        scale_b_(values_of(tensors, "scale_b", f32)),
+        scale_d_(values_of(tensors, "scale_d", f32)),
+        groups_(values_of(tensors, shape_.masked ? "group_rows" : "group_of_rows", s32)) {
+    if (beta_ != 0 && c_ == nullptr) throw std::invalid_argument("there is no tensor c");
+    const double most = double(shape_.k) * a_.largest() * b_.largest();
+    exact_ = shape_.a.type.is_integer() || most < unit_ * std::ldexp(1, bits());
+  }
+
+  const Shape& shape() const { return shape_; }
+  /// Elements of D that a kernel computes.
+  std::uint64_t computed() const {
+    if (!shape_.masked && !shape_.contiguous) return shape_.batch * shape_.m * shape_.n;
+    std::uint64_t rows = 0;
+    for (std::uint64_t i = 0; i < groups_.size(); ++i) {
+      if (shape_.masked)
+        rows += static_cast<std::uint64_t>(std::clamp<double>(groups_[i], 0, double(shape_.m)));
+      if (shape_.contiguous && b_of(0, i * kBlock)) rows += std::min(kBlock, shape_.m - i * kBlock);
+    }
+    return rows * shape_.n;
+  }
+
+  /// The B that a row of a result is multiplied by, if it is computed.
+  std::optional<std::uint64_t> b_of(std::uint64_t batch, std::uint64_t row) const {
+    if (shape_.masked) return double(row) < groups_.at(batch) ? std::optional(batch) : std::nullopt;
+    if (!shape_.contiguous) return batch;
+    const double group = groups_.at(row / kBlock);
+    return group >= 0 && group < double(shape_.batch) ? std::optional(static_cast<std::uint64_t>(group))
+                                                      : std::nullopt;
+  }
+  /// The row may hold anything.
+  bool free(std::uint64_t batch, std::uint64_t row) const {
+    return shape_.masked && double(row / kMaskedRows * kMaskedRows) < groups_.at(batch);
+  }
+
+  /// The smallest and the largest D that are right, before it is rounded.
+  std::pair<double, double> element(std::uint64_t batch, std::uint64_t of_b, std::uint64_t i,
+                                    std::uint64_t j) const {
+    const double c = beta_ == 0 ? 0 : value_at(*c_, shape_.c.type, shape_.c.at(batch, i, j));
+    if (shape_.exact) {
+      const double d = integer(a_.row(batch, i), b_.row(of_b, j), c);
+      return {d, d};
+    }
+    const Interval d = finish(sum(a_.row(batch, i), b_.row(of_b, j), i, j), beta_ * c, i, j);
+    return {d.value - d.error, d.value + d.error};
+  }
+
+ private:
+  static const HostTensor& tensor(std::span<const HostTensor> tensors, const char* name) {
+    if (const HostTensor* found = find(tensors, name)) return *found;
+    throw std::invalid_argument("there is no tensor " + std::string(name));
+  }
+  bool by_block(const char* name) const { return words_.is(name, "block"); }
+  /// Tensor cores sum no more than 128 products; all else is f32.
+  bool by_stages() const {
+    return by_block("scale_a") || by_block("scale_b") || words_.is("sums", "promoted");
+  }
+  /// Fractional bits that tensor cores keep at least.
+  int bits() const { return is_fp8(shape_.a.type) ? 13 : 23; }
+
+  double integer(const double* a, const double* b, double c) const {
+    std::uint64_t sum = 0;  // which wraps around
+    for (std::uint64_t k = 0; k < shape_.k; ++k)
+      sum += static_cast<std::uint64_t>(static_cast<std::int64_t>(a[k]) * static_cast<std::int64_t>(b[k]));
+    const auto whole = [](double x) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(x)); };
+    return double(static_cast<std::int32_t>(sum * whole(alpha_) + whole(c) * whole(beta_)));
+  }
+
+  Interval part(const double* a, const double* b, std::uint64_t begin, std::uint64_t end) const {
+    double sum = 0, low = 0, high = 0, largest = 0, all = 0, lean = 0;
+    if (exact_ && !by_stages()) {
+      for (std::uint64_t k = begin; k < end; ++k) sum += a[k] * b[k];
+      return {sum};
+    }
+    for (std::uint64_t k = begin; k < end; ++k) {
+      const double product = a[k] * b[k];
+      sum += product;
+      low = std::min(low, sum), high = std::max(high, sum);
+      all += std::abs(product);
+      largest = std::max(largest, std::abs(product));
+      lean += product > 0 ? 1 : product < 0 ? -1 : 0;
+    }
+    const auto count = double(end - begin);
+    if (shape_.a.type == f64) return {sum, count * 0x1p-52 * all};
+    const double reach = std::max(largest, high - low);
+    if (reach == 0 || !std::isfinite(sum)) return {sum, 0, reach};
+    const double ulp = std::ldexp(1, std::ilogb(reach) - bits());
+    if (ulp <= unit_) return {sum, 0, reach};
+    const double steps = std::ceil(count / (is_fp8(shape_.a.type) ? 16 : 4)) + 8;
+    return {sum, (std::abs(lean) + steps + 3 * std::sqrt(count)) * ulp, reach};
+  }
+
+  /// Of the products, with scales of blocks.
+  Interval sum(const double* a, const double* b, std::uint64_t i, std::uint64_t j) const {
+    if (!by_stages()) return part(a, b, 0, shape_.k);
+    const bool block_a = by_block("scale_a"), block_b = by_block("scale_b");
+    const std::uint64_t blocks = (shape_.k + kBlock - 1) / kBlock;
+    Interval whole;
+    for (std::uint64_t block = 0; block < blocks; ++block) {
+      const double scale = (block_a ? scale_a_.at(block * shape_.m + i) : 1) *
+                           (block_b ? scale_b_.at(j / kBlock * blocks + block) : 1);
+      const Interval one = part(a, b, block * kBlock, std::min(shape_.k, (block + 1) * kBlock));
+      const double largest = std::abs(whole.value) + one.reach * std::abs(scale);
+      whole.value += one.value * scale;
+      whole.error += one.error * std::abs(scale);
+      if (block_a || block_b || largest > unit_ * 0x1p24) whole.error += 0x1p-20 * largest;
+    }
+    return whole;
+  }
+
+  double factor(std::uint64_t i, std::uint64_t j) const {
+    double factor = alpha_;
+    if (!scale_a_.empty() && !by_block("scale_a")) factor *= scale_a_.at(scale_a_.size() == 1 ? 0 : i);
+    if (!scale_b_.empty() && !by_block("scale_b")) factor *= scale_b_.at(scale_b_.size() == 1 ? 0 : j);
+    return factor;
+  }
+
+  Interval finish(const Interval& sum, double c, std::uint64_t i, std::uint64_t j) const {
+    const double by = factor(i, j), product = by * sum.value, bias = bias_.empty() ? 0 : bias_.at(j);
+    const bool after = words_.is("add_c", "after");
+    const double argument = product + bias + (after ? 0 : c);
+    const double scale = scale_d_.empty() ? 1 : scale_d_.at(0);
+    const double step = shape_.a.type == f64 ? 0x1p-50 : 0x1p-21;
+    const bool scales = !scale_a_.empty() || !scale_b_.empty() || !scale_d_.empty();
+    const bool only_sum = beta_ == 0 && bias_.empty() && !scales && (power_of_two(by) || by == 0);
+    double error = std::abs(by) * sum.error;
+    if (!only_sum) error += step * (std::abs(product) + std::abs(c) + std::abs(bias));
+    // The accumulator of integers becomes an f32.
+    if (shape_.a.type.is_integer() && std::abs(sum.value) > 0x1p24) error += 0x1p-23 * std::abs(product);
+    if (activation_ != "none" && activation_ != "relu") error = 1.13 * error + 0x1p-20 * std::abs(argument);
+    return {scale * (activate(activation_, argument) + (after ? c : 0)), std::abs(scale) * error};
+  }
+
+  Words words_;
+  Shape shape_;
+  Rows a_, b_;
+  double unit_;  // of which all products are multiples
+  const HostTensor* c_;
+  double alpha_, beta_;
+  std::string activation_;
+  std::vector<double> bias_, scale_a_, scale_b_, scale_d_, groups_;
+  bool exact_ = false;
+};
+
+std::uint64_t round_into(Type d, double value) {
+  return narrow::encode(d, value, d.bits == 8 ? narrow::Overflow::finite : narrow::Overflow::natural);
+}
+
+bool between(Type d, double low, double got, double high) {
+  if (std::isnan(low) || std::isnan(high)) return std::isnan(got);
+  return narrow::decode(d, round_into(d, low)) <= got && got <= narrow::decode(d, round_into(d, high));
+}
+
+struct Element {
+  std::uint64_t batch, row, column;
+};
+
+bool small(const Shape& s) { return s.m * s.n * s.results() <= kEnough / s.k; }
+
+/// All, or by turns one of each row and one of each column.
+template <typename Work>
+void each_element(const Shape& s, const Work& work) {
+  const std::uint64_t of_one = s.m * s.n, all = of_one * s.results();
+  if (small(s)) {
+    for (std::uint64_t i = 0; i < all; ++i) work({i / of_one, i % of_one / s.n, i % s.n});
+    return;
+  }
+  std::mt19937_64 random(s.m * 31 + s.n * 17 + s.k);
+  for (std::uint64_t i = 0; i < std::max(kEnough / s.k, 2 * s.results() * std::max(s.m, s.n)); ++i) {
+    const std::uint64_t turn = i / 2, row = i % 2 == 0 ? turn % s.m : random() % s.m;
+    work({random() % s.results(), row, i % 2 == 0 ? random() % s.n : turn % s.n});
+  }
+}
+
+void note(Comparison& result, const std::string& text) {
+  if (result.first.empty()) result.first = text;
+}
+
+/// Elements outside the result.
+void compare_others(const Naive& naive, const HostTensor& d, Comparison& result) {
+  const Shape& s = naive.shape();
+  const auto size = static_cast<std::uint64_t>(s.d.type.bytes());
+  std::vector<bool> inside(d.bytes.size() / size);
+  for (std::uint64_t batch = 0; batch < s.results(); ++batch)
+    for (std::uint64_t i = 0; i < s.m; ++i)
+      if (naive.b_of(batch, i) || naive.free(batch, i))
+        for (std::uint64_t j = 0; j < s.n; ++j) inside.at(s.d.at(batch, i, j)) = true;
+  for (std::uint64_t i = 0; i < inside.size(); ++i) {
+    if (inside[i]) continue;
+    const auto begin = d.bytes.begin() + static_cast<std::ptrdiff_t>(i * size);
+    if (std::all_of(begin, begin + static_cast<std::ptrdiff_t>(size),
+                    [](std::byte b) { return b == kPoison; }))
+      continue;
+    ++result.touched;
+    note(result, "d[" + std::to_string(i) + "] is outside the result and was written to");
+  }
+}
+
+}  // namespace
+
+Comparison compare_gemm(const Settings& problem, std::span<const HostTensor> tensors) {
+  const Naive naive(problem, tensors);
+  const HostTensor* d = find(tensors, "d");
+  if (d == nullptr) throw std::invalid_argument("there is no tensor d");
+  const Place& place = naive.shape().d;
+  Comparison result{.computed = naive.computed(), .sampled = !small(naive.shape())};
+  each_element(naive.shape(), [&](const Element& at) {
+    const auto of_b = naive.b_of(at.batch, at.row);
+    if (!of_b) return;
+    const auto [low, high] = naive.element(at.batch, *of_b, at.row, at.column);
+    const double got = value_at(*d, place.type, place.at(at.batch, at.row, at.column));
+    ++result.compared;
+    if (between(place.type, low, got, high)) return;
+    ++result.wrong;
+    std::ostringstream text;
+    text.precision(9);
+    text << "d[" << at.batch << ", " << at.row << ", " << at.column << "] is " << got << ", expected " << low
+         << " to " << high << " before rounding";
+    note(result, text.str());
+  });
+  compare_others(naive, *d, result);
+  return result;
+}
+
+HostTensor naive_gemm(const Settings& problem, const TensorPlan& d, std::span<const HostTensor> inputs) {
+  const Naive naive(problem, inputs);
+  const Place& place = naive.shape().d;
+  HostTensor made{d, std::vector<std::byte>(d.bytes(), kPoison)};
+  each_element(naive.shape(), [&](const Element& at) {
+    const auto of_b = naive.b_of(at.batch, at.row);
+    if (!of_b) return;
+    const auto [low, high] = naive.element(at.batch, *of_b, at.row, at.column);
+    narrow::store(place.type, made.bytes, place.at(at.batch, at.row, at.column),
+                  round_into(place.type, low + (high - low) / 2));
+  });
+  return made;
+}
+
+HostTensor whole_tensor(const TensorPlan& plan, std::uint64_t seed) {
+  HostTensor tensor{plan, std::vector<std::byte>(plan.bytes())};
+  std::mt19937_64 random(seed * 1000003 + std::hash<std::string>()(plan.name));
+  const bool negative = plan.type.kind != TypeKind::unsigned_integer;
+  for (std::uint64_t i = 0; i < plan.elements(); ++i) {
+    const auto value = static_cast<double>(random() % 7) - (negative ? 3 : 0);
+    narrow::store(plan.type, tensor.bytes, i, narrow::encode(plan.type, value));
+  }
+  return tensor;
+}
+
+}  // namespace ptxloom::test
