@@ -13,6 +13,9 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYP
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
 
+# What a unity file includes is named relative to the checkout, for ccache; CMake before 4.0 does not know this.
+set(CMAKE_UNITY_BUILD_RELOCATABLE ON)
+
 find_program(PTXLOOM_CCACHE ccache)
 mark_as_advanced(PTXLOOM_CCACHE)
 if(PTXLOOM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
@@ -23,10 +26,13 @@ endif()
 
 set(PTXLOOM_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=; empty for none")
 
-# Of code that takes longer to compile than it ever runs: the tests and the tool. Sanitized, -O0 takes half of -O1.
-set(PTXLOOM_QUICK_TO_COMPILE $<$<CONFIG:Release>:-O1>)
+# Of code that takes longer to compile than it ever runs: the tool and the tests. Sanitized, -O0 takes half of -O1.
 if(PTXLOOM_SANITIZE)
-  set(PTXLOOM_QUICK_TO_COMPILE -O0)
+  set(PTXLOOM_OPTIMISE_TOOL -O0)
+  set(PTXLOOM_OPTIMISE_TESTS -O0)
+else()
+  set(PTXLOOM_OPTIMISE_TOOL $<$<CONFIG:Release>:-O1>)
+  set(PTXLOOM_OPTIMISE_TESTS $<$<CONFIG:Release>:-Og>)
 endif()
 
 # Linked privately by every target of ours; never installed.

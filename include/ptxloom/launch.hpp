@@ -247,8 +247,8 @@ class Function {
   const KernelSignature& signature() const;
   const FunctionInfo& info() const;
 
-  /// Returns once the launch is queued. Throws Error(usage, "launch-config") for a configuration that the
-  /// kernel or the device cannot take.
+  /// Returns once the launch is queued. Throws Error(usage, "launch-size" | "launch-cluster" |
+  /// "launch-shared" | "launch-cooperative") for a configuration that the kernel or the device cannot take.
   void launch(const LaunchConfig& config, const Arguments& arguments, CUstream_st* stream) const;
   /// Blocks that fit on one SM at once.
   int blocks_per_sm(const LaunchConfig& config) const;

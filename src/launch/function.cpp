@@ -21,27 +21,13 @@ void check_config(const Function::State& state, const LaunchConfig& config) {
                             .dynamic_shared = config.shared_bytes};
   target::LaunchRoom room{.threads = static_cast<std::uint32_t>(state.info.max_threads),
                           .shared = static_cast<std::uint64_t>(device.shared_per_block)};
-  if (is_cluster(config)) {
-    shape.cluster = size_of(config.cluster);
-  } else if (target::product(state.required_cluster) > 1) {
-    shape.cluster = state.required_cluster;
-  }
-  if (shape.cluster) {
+  if (is_cluster(config)) shape.cluster = size_of(config.cluster);
+  if (target::product(state.required_cluster) > 1) room.required_cluster = state.required_cluster;
+  if (shape.cluster || room.required_cluster)
     room.cluster_blocks = static_cast<std::uint32_t>(device.target().info().cluster_blocks);
-  }
   if (const auto problem = target::find_problem(shape, room))
-    throw Error(ErrorKind::usage, "launch-config", target::message_of(state.signature.name, *problem),
+    throw Error(ErrorKind::usage, problem->code, target::message_of(state.signature.name, *problem),
                 problem->hint);
-}
-
-/// The cluster that the kernel requires is the only one it takes.
-void check_required_cluster(const Function::State& state, const LaunchConfig& config) {
-  const target::Size3& required = state.required_cluster;
-  if (!is_cluster(config) || target::product(required) <= 1 || required == size_of(config.cluster)) return;
-  throw Error(ErrorKind::usage, "launch-config",
-              fmt::format("cannot launch `{}`: the cluster is {}", state.signature.name,
-                          target::describe(size_of(config.cluster))),
-              fmt::format("the kernel requires {} (.reqnctapercluster)", target::describe(required)));
 }
 
 [[noreturn]] void refuse_cooperative(const Function& function, const LaunchConfig& config, int sms) {
@@ -117,7 +103,6 @@ const KernelSignature& Function::signature() const { return state_->signature; }
 const FunctionInfo& Function::info() const { return state_->info; }
 
 void Function::launch(const LaunchConfig& config, const Arguments& arguments, CUstream_st* stream) const {
-  check_required_cluster(*state_, config);
   check_config(*state_, config);
   const std::span<const std::byte> buffer = arguments.bytes();
   if (buffer.size() != state_->signature.size()) {

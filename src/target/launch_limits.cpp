@@ -9,21 +9,21 @@
 namespace ptxloom::target {
 namespace {
 
-using What = LaunchProblem::What;
+constexpr const char *kSize = "launch-size", *kCluster = "launch-cluster", *kShared = "launch-shared";
 constexpr const char* kAxes[] = {"x", "y", "z"};
 
 std::string is(const std::string& name, std::uint64_t value) { return name + " is " + std::to_string(value); }
 
 std::string but_the_most(std::uint64_t most) { return ", but the most is " + std::to_string(most); }
 
-std::optional<LaunchProblem> outside(What what, const std::string& name, const Size3& size,
+std::optional<LaunchProblem> outside(const char* code, const std::string& name, const Size3& size,
                                      const Size3& most) {
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const std::string along = name + "." + kAxes[axis];
     if (size[axis] == 0)
-      return LaunchProblem{what, is(along, 0), "a size is at least 1: give 1 for an axis without use"};
+      return LaunchProblem{code, is(along, 0), "a size is at least 1: give 1 for an axis without use"};
     if (size[axis] > most[axis])
-      return LaunchProblem{what, is(along, size[axis]) + but_the_most(most[axis]),
+      return LaunchProblem{code, is(along, size[axis]) + but_the_most(most[axis]),
                            name == "grid" && axis != 0
                                ? "put the long axis in x, which takes " + std::to_string(most[0])
                                : "use at most " + std::to_string(most[axis])};
@@ -35,7 +35,7 @@ std::optional<LaunchProblem> too_many_threads(const Size3& block, const LaunchRo
   const std::uint32_t chip = launch_limits().threads;
   const std::uint32_t most = room.threads == 0 ? chip : std::min(room.threads, chip);
   if (product(block) <= most) return std::nullopt;
-  return LaunchProblem{What::size,
+  return LaunchProblem{kSize,
                        "a block of " + describe(block) + " has " + std::to_string(product(block)) +
                            " threads" + but_the_most(most),
                        most < chip ? "the kernel's registers or its .maxntid leave no room for more"
@@ -43,24 +43,29 @@ std::optional<LaunchProblem> too_many_threads(const Size3& block, const LaunchRo
 }
 
 std::optional<LaunchProblem> cluster_problem(const LaunchShape& shape, const LaunchRoom& room) {
-  const Size3& cluster = *shape.cluster;
+  const std::optional<Size3>& asked = shape.cluster ? shape.cluster : room.required_cluster;
+  if (!asked) return std::nullopt;
+  const Size3& cluster = *asked;
+  if (room.required_cluster && *room.required_cluster != cluster)
+    return LaunchProblem{kCluster, "the cluster is " + describe(cluster),
+                         "the kernel requires " + describe(*room.required_cluster) + " (.reqnctapercluster)"};
   constexpr std::uint32_t kAny = std::numeric_limits<std::uint32_t>::max();
-  if (auto found = outside(What::cluster, "cluster", cluster, {kAny, kAny, kAny})) return found;
+  if (auto found = outside(kCluster, "cluster", cluster, {kAny, kAny, kAny})) return found;
   if (product(cluster) == 1) return std::nullopt;
   if (room.cluster_blocks == 0)
-    return LaunchProblem{What::cluster,
+    return LaunchProblem{kCluster,
                          "a cluster of " + describe(cluster) + " is asked for, but the chip has none",
                          "clusters came with sm_90"};
   if (product(cluster) > room.cluster_blocks)
     return LaunchProblem{
-        What::cluster,
+        kCluster,
         "a cluster of " + describe(cluster) + " has " + std::to_string(product(cluster)) + " blocks" +
             but_the_most(room.cluster_blocks),
         "every chip with clusters takes " + std::to_string(launch_limits().cluster_portable)};
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const std::uint64_t grid = shape.grid[axis], side = cluster[axis];
     if (grid % side == 0) continue;
-    return LaunchProblem{What::cluster,
+    return LaunchProblem{kCluster,
                          is(std::string("grid.") + kAxes[axis], grid) + ", which is no multiple of cluster." +
                              kAxes[axis] + ", " + std::to_string(side),
                          "the next multiple is " + std::to_string((grid / side + 1) * side)};
@@ -72,7 +77,7 @@ std::optional<LaunchProblem> shared_problem(const LaunchShape& shape, const Laun
   const std::uint64_t asked = shape.static_shared + shape.dynamic_shared;
   if (room.shared == 0 || asked <= room.shared) return std::nullopt;
   return LaunchProblem{
-      What::shared,
+      kShared,
       "a block needs " + std::to_string(asked) + " bytes of shared memory, " +
           std::to_string(shape.static_shared) + " static and " + std::to_string(shape.dynamic_shared) +
           " dynamic" + but_the_most(room.shared),
@@ -101,11 +106,10 @@ std::uint64_t product(const Size3& size) {
 
 std::optional<LaunchProblem> find_problem(const LaunchShape& shape, const LaunchRoom& room) {
   const LaunchLimits& limits = launch_limits();
-  if (auto found = outside(What::size, "grid", shape.grid, limits.grid)) return found;
-  if (auto found = outside(What::size, "block", shape.block, limits.block)) return found;
+  if (auto found = outside(kSize, "grid", shape.grid, limits.grid)) return found;
+  if (auto found = outside(kSize, "block", shape.block, limits.block)) return found;
   if (auto found = too_many_threads(shape.block, room)) return found;
-  if (shape.cluster)
-    if (auto found = cluster_problem(shape, room)) return found;
+  if (auto found = cluster_problem(shape, room)) return found;
   return shared_problem(shape, room);
 }
 

@@ -22,7 +22,7 @@ const LaunchLimits& launch_limits();
 
 struct LaunchShape {
   Size3 grid{1, 1, 1}, block{1, 1, 1};
-  std::optional<Size3> cluster = {};
+  std::optional<Size3> cluster = {};                    ///< that the launch asks for
   std::uint64_t static_shared = 0, dynamic_shared = 0;  ///< bytes
 };
 
@@ -31,11 +31,11 @@ struct LaunchRoom {
   std::uint32_t threads = 0;         ///< of a block: fewer than the chip's where registers are short
   std::uint64_t shared = 0;          ///< bytes of a block
   std::uint32_t cluster_blocks = 0;  ///< of a cluster
+  std::optional<Size3> required_cluster = {};  ///< .reqnctapercluster
 };
 
 struct LaunchProblem {
-  enum class What : std::uint8_t { size, cluster, shared };
-  What what = What::size;
+  const char* code;     ///< "launch-size", "launch-cluster" or "launch-shared"
   std::string message;  ///< "grid.y is 65536, but the most is 65535"
   std::string hint;
 };

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numbers>
 #include <random>
+#include <unordered_map>
 
 #include "batch.hpp"
 #include "function.hpp"
@@ -26,9 +27,11 @@ const HostTensor& tensor(std::span<const HostTensor> inputs, std::string_view na
   return *found;
 }
 
-double lowest_bit(double value) {
-  const int zeros = std::min(52, std::countr_zero(std::bit_cast<std::uint64_t>(value)));
-  return std::ldexp(1, std::ilogb(value) - 52 + zeros);
+// The exponent of the lowest bit that is set.
+int lowest_bit(double value) {
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  const int exponent = static_cast<int>(bits >> 52 & 0x7ff), zeros = std::countr_zero(bits << 12 >> 12);
+  return exponent == 0 ? zeros - 1074 : std::min(zeros, 52) + exponent - 1075;
 }
 
 // A or B with its elements decoded: element (extent, k) of a batch.
@@ -38,23 +41,35 @@ class Values {
       : ld_(matrix.ld),
         stride_(matrix.stride),
         k_contiguous_(matrix.k_contiguous),
+        k_(k_contiguous_ ? matrix.cols : matrix.rows),
         values_(tensor.plan.elements()) {
     decode(matrix.type, tensor.bytes, values_);
-    for (const double value : values_)
-      if (value != 0 && std::isfinite(value)) unit_ = std::min(unit_, lowest_bit(value));
   }
-  /// A power of two that all values are multiples of.
-  double unit() const { return unit_; }
   void choose(std::uint64_t batch) { first_ = batch * stride_; }
-  double operator()(std::uint64_t extent, std::uint64_t k) const {
-    return values_[first_ + (k_contiguous_ ? extent * ld_ + k : k * ld_ + extent)];
+  double operator()(std::uint64_t extent, std::uint64_t k) const { return values_[index(extent, k)]; }
+  /// A power of two that all values of a row of A, or of a column of B, are multiples of.
+  double unit(std::uint64_t extent) {
+    const auto [found, is_new] = units_.try_emplace(index(extent, 0), 1);
+    if (is_new) {
+      int lowest = 0;
+      for (std::uint64_t k = 0; k < k_; ++k)
+        if (const double value = (*this)(extent, k); value != 0 && std::isfinite(value))
+          lowest = std::min(lowest, lowest_bit(value));
+      found->second = std::ldexp(1, lowest);
+    }
+    return found->second;
   }
 
  private:
+  std::size_t index(std::uint64_t extent, std::uint64_t k) const {
+    return first_ + (k_contiguous_ ? extent * ld_ + k : k * ld_ + extent);
+  }
+
   std::uint64_t ld_, stride_, first_ = 0;
   bool k_contiguous_;
+  std::uint64_t k_;
   std::vector<double> values_;
-  double unit_ = 1;
+  std::unordered_map<std::size_t, double> units_;  // by the place of a row's or column's first element
 };
 
 // A number that each row, column, block or tensor has, or what stands for it where there are none.
@@ -161,11 +176,11 @@ struct Dot {
   double scaled = 0;   // and those of the f32 sum of scaled blocks
 };
 
-Dot dot(const Problem& p, const Values& a, const Values& b, const Scales& scales, std::uint64_t row,
+Dot dot(const Problem& p, Values& a, Values& b, const Scales& scales, std::uint64_t row,
         std::uint64_t column) {
   Dot result;
   const std::uint64_t together = p.promoted ? kPromoted : p.k;
-  const double kept = kept_of(p), unit = a.unit() * b.unit();
+  const double kept = kept_of(p), unit = a.unit(row) * b.unit(column);
   for (std::uint64_t begin = 0; begin < p.k; begin += together) {
     const std::uint64_t end = std::min<std::uint64_t>(p.k, begin + together);
     double sum = 0, low = 0, high = 0, term = 0;

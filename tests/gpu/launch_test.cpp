@@ -319,7 +319,7 @@ READ:
   CHECK(function.blocks_per_sm({.block = {256}, .shared_bytes = most}) == 1);
   CHECK(error_of([&] { function.launch({.shared_bytes = most + 1}, {function.signature(), {d}}, nullptr); })
             .diagnostics()[0]
-            .code == "launch-config");
+            .code == "launch-shared");
 }
 
 TEST_CASE("the caller's context is current again after every call", "[gpu]") {

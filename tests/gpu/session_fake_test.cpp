@@ -107,7 +107,7 @@ TEST_CASE("a candidate that cannot be loaded or launched is out, and the device 
   CHECK(rig.problem(other) == "unknown-kernel");
   tune::Candidate large = make_candidate();
   large.launches.front().block = {4096, 1, 1};
-  CHECK(rig.problem(large) == "launch-config");
+  CHECK(rig.problem(large) == "launch-size");
   rig.fake.failures["cuMemAlloc"] = CUDA_ERROR_OUT_OF_MEMORY;
   tune::Candidate hungry = make_candidate();
   hungry.scratch = {{.name = "z", .type = u8, .shape = {100}}};

@@ -111,22 +111,22 @@ TEST_CASE("a kernel is opted in for shared memory above 48 KB and clusters above
 TEST_CASE("a configuration that cannot be launched is refused before the driver sees it") {
   const Fixture f;
   const Function function = f.function();
-  const LaunchConfig bad[] = {{.grid = {0}},
-                              {.grid = {1, 65536}},
-                              {.grid = {0x80000000}},
-                              {.block = {513}},
-                              {.block = {32, 32}},
-                              {.block = {1, 1, 65}},
-                              {.block = {1, 0}},
-                              {.shared_bytes = 232449},
-                              {.grid = {9}, .cluster = {2}},
-                              {.grid = {32}, .cluster = {32}},
-                              {.cluster = {0}}};
-  for (const LaunchConfig& config : bad) {
+  const std::pair<LaunchConfig, std::string> bad[] = {{{.grid = {0}}, "launch-size"},
+                                                      {{.grid = {1, 65536}}, "launch-size"},
+                                                      {{.grid = {0x80000000}}, "launch-size"},
+                                                      {{.block = {513}}, "launch-size"},
+                                                      {{.block = {32, 32}}, "launch-size"},
+                                                      {{.block = {1, 1, 65}}, "launch-size"},
+                                                      {{.block = {1, 0}}, "launch-size"},
+                                                      {{.shared_bytes = 232449}, "launch-shared"},
+                                                      {{.grid = {9}, .cluster = {2}}, "launch-cluster"},
+                                                      {{.grid = {32}, .cluster = {32}}, "launch-cluster"},
+                                                      {{.cluster = {0}}, "launch-cluster"}};
+  for (const auto& [config, code] : bad) {
     const Error error = error_of([&] { function.launch(config, f.arguments(), nullptr); });
     CAPTURE(error.what());
     CHECK(error.kind() == ErrorKind::usage);
-    CHECK(error.diagnostics()[0].code == "launch-config");
+    CHECK(error.diagnostics()[0].code == code);
     CHECK(error.diagnostics()[0].message.find("`kernel`") != std::string::npos);
     CHECK_FALSE(error.diagnostics()[0].hint.empty());
     CHECK(error_of([&] { static_cast<void>(function.blocks_per_sm(config)); }).kind() == ErrorKind::usage);
@@ -300,7 +300,7 @@ TEST_CASE("a cluster that the kernel does not take is refused before the driver 
   CHECK(f.fake.launches.size() == 2);
   const Error error = error_of([&] { launch({4, 1, 1}); });
   CHECK(error.kind() == ErrorKind::usage);
-  CHECK(error.diagnostics()[0].code == "launch-config");
+  CHECK(error.diagnostics()[0].code == "launch-cluster");
   CHECK(error.diagnostics()[0].hint == "the kernel requires 2 x 1 x 1 (.reqnctapercluster)");
   CHECK(f.fake.launches.size() == 2);
 }

@@ -69,7 +69,7 @@ TEST_CASE("launch: the largest grids, blocks, clusters and shared memory are acc
     CHECK_NOTHROW(rig.launch(last));
     CHECK(rig.fake.launches.size() == before + 1);
     const Error error = error_of([&] { rig.launch(beyond); });
-    CHECK(error.diagnostics()[0].code == "launch-config");
+    CHECK(error.diagnostics()[0].code.starts_with("launch-"));
     CHECK(rig.fake.launches.size() == before + 1);
   }
 }
@@ -80,7 +80,7 @@ TEST_CASE("launch: a device before sm_90 has no clusters") {
   const Rig rig(fake);
   CHECK_NOTHROW(rig.launch({.grid = {2}}));
   const Error error = error_of([&] { rig.launch({.grid = {2}, .cluster = {2}}); });
-  CHECK(error.diagnostics()[0].code == "launch-config");
+  CHECK(error.diagnostics()[0].code == "launch-cluster");
   CHECK(error.diagnostics()[0].hint == "clusters came with sm_90");
 }
 

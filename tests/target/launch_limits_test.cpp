@@ -58,15 +58,21 @@ TEST_CASE("a launch is legal up to each limit, and refused one beyond it with bo
         "grid.z is 3, which is no multiple of cluster.z, 2");
   CHECK(said_of({.grid = {2, 1, 1}, .cluster = Size3{2, 1, 1}}, {}) ==
         "a cluster of 2 x 1 x 1 is asked for, but the chip has none");
+  const LaunchRoom pairs{.cluster_blocks = 16, .required_cluster = Size3{2, 1, 1}};
+  CHECK(said_of({.grid = {4, 1, 1}, .cluster = Size3{2, 1, 1}}, pairs).empty());
+  CHECK(said_of({.grid = {4, 1, 1}}, pairs).empty());
+  CHECK(said_of({.grid = {3, 1, 1}}, pairs) == "grid.x is 3, which is no multiple of cluster.x, 2");
+  CHECK(said_of({.grid = {4, 1, 1}, .cluster = Size3{4, 1, 1}}, pairs) == "the cluster is 4 x 1 x 1");
+  CHECK(find_problem({.cluster = Size3{1, 1, 1}}, pairs)->hint ==
+        "the kernel requires 2 x 1 x 1 (.reqnctapercluster)");
   CHECK(said_of({.static_shared = 232440, .dynamic_shared = 9}) ==
         "a block needs 232449 bytes of shared memory, 232440 static and 9 dynamic, but the most is 232448");
   CHECK(find_problem({.static_shared = 232440, .dynamic_shared = 9}, kRoom)->hint ==
         "ask for at most 8 dynamic bytes");
   CHECK(said_of({.dynamic_shared = 1000000}, {.shared = 0}).empty());
-  using What = LaunchProblem::What;
-  CHECK(find_problem({.grid = {0, 1, 1}}, kRoom)->what == What::size);
-  CHECK(find_problem({.cluster = Size3{0, 1, 1}}, kRoom)->what == What::cluster);
-  CHECK(find_problem({.dynamic_shared = 232449}, kRoom)->what == What::shared);
+  CHECK(find_problem({.grid = {0, 1, 1}}, kRoom)->code == std::string("launch-size"));
+  CHECK(find_problem({.cluster = Size3{0, 1, 1}}, kRoom)->code == std::string("launch-cluster"));
+  CHECK(find_problem({.dynamic_shared = 232449}, kRoom)->code == std::string("launch-shared"));
   CHECK(message_of("k", *find_problem({.grid = {1, 0, 1}}, kRoom)) == "cannot launch `k`: grid.y is 0");
 }
 

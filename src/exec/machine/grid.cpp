@@ -22,20 +22,18 @@ namespace {
 using target::describe;
 
 // What no launch may ask for, and what the driver says of it on a GPU.
-void check_limits(const Code& code, const Launch& launch, const std::optional<Index3>& cluster) {
-  using What = target::LaunchProblem::What;
-  const auto problem =
-      target::find_problem({.grid = launch.grid,
-                            .block = launch.block,
-                            .cluster = cluster,
-                            .static_shared = code.dynamic_shared_offset,
-                            .dynamic_shared = launch.shared_bytes},
-                           {.shared = code.shared_limit, .cluster_blocks = code.cluster_limit});
-  if (!problem) return;
-  const char* const name = problem->what == What::size      ? "launch-size"
-                           : problem->what == What::cluster ? "launch-cluster"
-                                                            : "launch-shared";
-  throw Error(ErrorKind::usage, name, target::message_of(code.kernel.name, *problem), problem->hint);
+void check_limits(const Code& code, const Launch& launch, const std::optional<Index3>& asked_cluster) {
+  const auto problem = target::find_problem({.grid = launch.grid,
+                                             .block = launch.block,
+                                             .cluster = asked_cluster,
+                                             .static_shared = code.dynamic_shared_offset,
+                                             .dynamic_shared = launch.shared_bytes},
+                                            {.shared = code.shared_limit,
+                                             .cluster_blocks = code.cluster_limit,
+                                             .required_cluster = code.kernel.reqnctapercluster});
+  if (problem)
+    throw Error(ErrorKind::usage, problem->code, target::message_of(code.kernel.name, *problem),
+                problem->hint);
 }
 
 // What the kernel's own directives ask for.
@@ -57,21 +55,14 @@ void check_parameters(const Code& code, const Launch& launch) {
            "lay the parameters out as the kernel's signature says");
 }
 
-// What the launch asks for, else what the kernel requires; none where neither says.
-std::optional<Index3> cluster_of(const Code& code, const Launch& launch) {
-  const auto& required = code.kernel.reqnctapercluster;
-  const bool asked = launch.cluster != Index3{};
-  if (asked && required && *required != launch.cluster)
-    refuse(code, "launch-cluster", "the cluster is " + describe(launch.cluster),
-           fmt::format("the kernel requires {} (.reqnctapercluster)", describe(*required)));
-  if (!asked && !required && code.kernel.explicitcluster)
+void check_cluster(const Code& code, const std::optional<Index3>& asked) {
+  const ir::Kernel& kernel = code.kernel;
+  if (!asked && !kernel.reqnctapercluster && kernel.explicitcluster)
     refuse(code, "launch-cluster", "the launch names no cluster",
            "the kernel requires one (.explicitcluster)");
-  if (!asked) return required;
-  if (code.kernel.maxclusterrank && size_of(launch.cluster) > *code.kernel.maxclusterrank)
-    refuse(code, "launch-cluster", "the cluster is " + describe(launch.cluster),
-           fmt::format("the kernel allows {} blocks (.maxclusterrank)", *code.kernel.maxclusterrank));
-  return launch.cluster;
+  if (asked && kernel.maxclusterrank && size_of(*asked) > *kernel.maxclusterrank)
+    refuse(code, "launch-cluster", "the cluster is " + describe(*asked),
+           fmt::format("the kernel allows {} blocks (.maxclusterrank)", *kernel.maxclusterrank));
 }
 
 // Variables lie behind all that a memory hands out (symbols.cpp).
@@ -95,11 +86,12 @@ Grid::Grid(const Code& code, const Memory& memory, const Launch& launch, std::ui
       workspace_(workspace),
       flows_(launch.judge ? data_flows_of(code) : std::vector<DataFlow>()),
       allocations_(reachable(code, memory)) {
-  const std::optional<Index3> cluster = cluster_of(code, launch);
-  check_limits(code, launch, cluster);
+  const auto asked = launch.cluster != Index3{} ? std::optional(launch.cluster) : std::nullopt;
+  check_limits(code, launch, asked);
+  check_cluster(code, asked);
   check_block(code, launch);
   check_parameters(code, launch);
-  cluster_ = cluster.value_or(Index3{1, 1, 1});
+  cluster_ = asked.value_or(code.kernel.reqnctapercluster.value_or(Index3{1, 1, 1}));
   for (std::size_t axis = 0; axis < 3; ++axis) grid_clusters_[axis] = launch.grid[axis] / cluster_[axis];
   if (launch.cooperative) check_cooperative(code, launch);
 }
