@@ -11,7 +11,7 @@ install(TARGETS ptxloom_worker RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}"
 if(TARGET ptxloom_mpi)
   install(TARGETS ptxloom_mpi LIBRARY DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}")
 endif()
-if(TARGET ptxloom_tool)
+if(TARGET ptxloom_tool AND NOT PTXLOOM_SANITIZE)
   install(TARGETS ptxloom_tool)
 endif()
 

@@ -54,10 +54,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 if(PTXLOOM_SANITIZE)
   # -g1: enough for the lines of a stack trace. Bad pointers are the address sanitizer's: checked twice, files take
-  # longer to compile.
+  # longer to compile. Only exec reads bytes as other types, and has `alignment` back.
   add_compile_options(-fsanitize=${PTXLOOM_SANITIZE} -fno-sanitize-recover=undefined -fno-omit-frame-pointer -O1 -g1)
   if(PTXLOOM_SANITIZE MATCHES "address" AND PTXLOOM_SANITIZE MATCHES "undefined")
-    add_compile_options(-fno-sanitize=null,object-size,vptr)
+    add_compile_options(-fno-sanitize=null,object-size,vptr,pointer-overflow,alignment)
   endif()
   add_link_options(-fsanitize=${PTXLOOM_SANITIZE})
 endif()

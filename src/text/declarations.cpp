@@ -71,7 +71,7 @@ Common read_common(TokenStream& in, ir::Linkage linkage) {
   const VectorType read = read_vector_type(in);
   common.variable.type = read.type;
   common.vector = read.elements;
-  if (*space == ir::Space::function && (read.type == f16x2 || is_opaque(read.type)))
+  if (*space == ir::Space::function && is_opaque(read.type))
     fail(type, "syntax", "a .param variable has no type ." + std::string(read.type.name), "use .b32 or .b64");
   if (common.variable.managed && *space != ir::Space::global)
     fail(type, "syntax", "only .global variables can be .managed");
@@ -196,6 +196,8 @@ void read_variables(TokenStream& in, ir::Linkage linkage, const VariableReader& 
     if (variable.space == ir::Space::function && common.vector > 1 && shape.dimensions.empty())
       fail(name, "syntax", "a .param variable is no vector",
            "declare an array: " + std::string(name.text) + "[4]");
+    if (variable.space == ir::Space::function && variable.type == f16x2 && shape.dimensions.empty())
+      fail(name, "syntax", "a .param variable has the type .f16x2 as an array only", "use .b32");
     variable.array = variable.count == 1 && !shape.dimensions.empty();
     if (in.accept("=")) read_initial(in, name, shape, reader.globals, variable);
     if (variable.count == 0 && linkage != ir::Linkage::external)

@@ -39,15 +39,16 @@ ParameterToken read_parameter(TokenStream& in) {
   read.in_register = in.accept(".reg");
   if (!read.in_register) in.expect(".param");
   if (in.accept(".align")) read.parameter.alignment = read_alignment(in);
-  const Token& type = in.peek();
+  const Token type = in.peek();
   read.parameter.type = read_type(in);
   if (read.parameter.type == pred && !read.in_register)
     fail(type, "syntax", "a predicate cannot be stored: it is passed in a register only");
-  if (read.parameter.type == f16x2 && !read.in_register)
-    fail(type, "syntax", "a parameter has no type .f16x2", "use .b32");
   if (in.accept(".ptr")) read_pointer(in, read.parameter);
   read.name = in.expect_name("a name");
   if (!read.in_register) read_extent(in, read);
+  const bool array = read.parameter.count != 0 || read.parameter.unsized;
+  if (read.parameter.type == f16x2 && !read.in_register && !array)
+    fail(type, "syntax", "a parameter has the type .f16x2 as an array only", "use .b32");
   return read;
 }
 

@@ -14,7 +14,8 @@ using namespace ptxloom;
 
 namespace {
 
-/// y[i] = x[i] + 1 for the first n of n + 2 elements; `fault` in the configuration makes it go wrong.
+/// y[i] = x[i] + 1 for the first n of n + 2 elements; `fault` in the configuration makes it go wrong. The
+/// workspace, which is zeros, is added too.
 class AddOne : public Template {
  public:
   std::string_view name() const override { return "add_one"; }
@@ -44,9 +45,11 @@ class AddOne : public Template {
     const std::string& fault = config.at("fault");
     KernelBuilder k(std::move(specs), "add_one", target);
     const Reg count = k.param(u32, "n");
-    const Pointer x = k.pointer(s32, "x"), y = k.pointer(s32, "y");
+    const Pointer x = k.pointer(s32, "x"), y = k.pointer(s32, "y"), zeros = k.pointer(s32, "zeros");
     const Reg i = k.global_thread_x();
-    const auto body = [&] { k.store(y[i], k.add(k.load(x[i]), fault == "wrong" ? 2 : 1)); };
+    const auto body = [&] {
+      k.store(y[i], k.add(k.add(k.load(x[i]), k.load(zeros[i])), fault == "wrong" ? 2 : 1));
+    };
     const Reg last = k.sub(count, 1);
     if (fault == "hole")
       k.if_(k.lt(i, last), body);
@@ -57,9 +60,11 @@ class AddOne : public Template {
             .launch = {.entry = "add_one",
                        .grid = {(n + 31) / 32, 1, 1},
                        .block = {32, 1, 1},
+                       .workspace_bytes = std::uint64_t{4} * n,
                        .arguments = {{.name = "n", .type = u32, .bits = n},
                                      {.name = "x", .type = u64, .tensor = "x"},
-                                     {.name = "y", .type = u64, .tensor = "y"}}}};
+                                     {.name = "y", .type = u64, .tensor = "y"},
+                                     {.name = "zeros", .type = u64, .tensor = std::string(kWorkspace)}}}};
   }
   Expectation expect(const Settings& problem, std::span<const HostTensor> inputs) const override {
     const std::uint64_t n = std::stoull(problem.at("n"));

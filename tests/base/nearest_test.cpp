@@ -47,6 +47,9 @@ TEST_CASE("the nearest word is the first of those with the fewest edits") {
   CHECK(nearest("sub", words) == "sub");
   CHECK(nearest("", words) == "mul");
   CHECK(nearest("add", {}).empty());
+  const std::string start(70, 'x');  // longer than words whose edits are counted in one register
+  const std::vector<std::string> starts = {start + "mul", start + "add"};
+  CHECK(nearest(start + "ad", starts) == starts[1]);
 }
 
 }  // namespace
