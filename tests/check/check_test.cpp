@@ -101,6 +101,14 @@ TEST_CASE("an element of a vector is named by its place") {
              ContainsSubstring("operand B[2] is h1, a .b16"));
 }
 
+TEST_CASE("what a literal must be goes by the operand's type") {
+  const auto message = [](const std::string& body) { return only(body).message; };
+  CHECK_THAT(message("and.b16 h1, h1, 1.5;"), ContainsSubstring("takes an integer literal"));
+  CHECK_THAT(message("and.b32 r1, r1, 1.5;"), ContainsSubstring("takes an integer or 0f literal"));
+  CHECK_THAT(message("add.u64 d1, d1, 1.5;"), ContainsSubstring("takes an integer literal"));
+  CHECK_THAT(message("add.f32 f1, f1, 1;"), ContainsSubstring("takes a literal with a decimal point"));
+}
+
 TEST_CASE("what the target lacks says which targets have it") {
   const Diagnostic d = only("cp.async.wait_all;", {.target = "sm_75", .version = "9.0"});
   CHECK(d.code == "not-on-target");
@@ -189,6 +197,32 @@ TEST_CASE("indices that point nowhere are reported, not followed") {
   SECTION("a statement") { kernel.body.push_back({ir::Statement::Kind::comment, 7}); }
   SECTION("a guard") { kernel.instructions[0].guard = ir::Guard{.reg = {9999}}; }
   SECTION("an instruction without a variant") { kernel.instructions[0].variant = {}; }
+  const std::vector<Diagnostic> found = check(module);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].code == "broken-ir");
+}
+
+TEST_CASE("indices of calls that point nowhere are reported, not followed") {
+  const char* const text =
+      ".version 9.0\n.target sm_90a\n.address_size 64\n.func f(.reg .b32 a) { ret; }\n"
+      ".entry k() { .reg .b32 r<3>; .reg .b64 d<2>; .reg .pred p<2>; types: .callprototype _ (.reg .b32 x);\n"
+      "names: .calltargets f;\n@p1 call d1, (r1), types;\ncall f, (r2);\ncall d1, (r1), names; ret; }\n";
+  ir::Module module = parse(text, specs()).module;
+  ir::Kernel& kernel = module.functions[1];
+  REQUIRE(kernel.calls.size() == 3);
+  CHECK(check(module).empty());
+  ir::Call &by_register = kernel.calls[0], &by_name = kernel.calls[1];
+  SECTION("a callee in a register") { by_register.callee.index = 9999; }
+  SECTION("a callee by name") { by_name.callee.index = 9999; }
+  SECTION("what is passed lies outside") { by_name.first_operand = 9999; }
+  SECTION("too much is passed") { by_name.argument_count = 1000; }
+  SECTION("an argument") { kernel.operands[by_name.first_operand].index = 9999; }
+  SECTION("the argument of a guarded call") { kernel.operands[by_register.first_operand].index = 9999; }
+  SECTION("a guard") { by_name.guard = ir::Guard{.reg = {9999}}; }
+  SECTION("targets") { by_register.targets = 9999; }
+  SECTION("a list of targets") { kernel.targets[0].label = 9999; }
+  SECTION("a name in it") { kernel.targets[0].names[0] = 9999; }
+  SECTION("a prototype") { kernel.prototypes[0].label = 9999; }
   const std::vector<Diagnostic> found = check(module);
   REQUIRE(found.size() == 1);
   CHECK(found[0].code == "broken-ir");

@@ -78,6 +78,13 @@ TEST_CASE("barriers order what lies before and behind them") {
         "data-race");
 }
 
+TEST_CASE("a barrier of all threads is behind what exited ones did, one of a count is not") {
+  const std::string leave = "setp.eq.u32 %q, %w, 2; @%q st.shared.u32 [s], 1; @%q ret;\n";
+  const std::string read = " ld.shared.u32 %x, [s];";
+  CHECK_NOTHROW(run_it(leave + "bar.sync 0;" + read, 96));
+  CHECK(fault_in(leave + "bar.sync 1, 64;" + read, 96).code == "data-race");
+}
+
 TEST_CASE("threads of a warp are ordered by the instructions they meet at") {
   const std::string neighbour = "xor.b32 %b, %t, 1; mov.u32 %x, s; mad.lo.u32 %b, %b, 4, %x;";
   for (const char* meet : {"bar.warp.sync -1;", "bar.sync 0;", "shfl.sync.bfly.b32 %n, %t, 1, 31, -1;",
