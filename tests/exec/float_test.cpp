@@ -34,6 +34,15 @@ float from_bf16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{
 
 }  // namespace
 
+TEST_CASE("a literal of the other width is converted") {
+  Random random;
+  INFO("seed " << random.seed);
+  const auto a = floats32(random);
+  expect<double>(
+      "cvt.f64.f32 %d, %a; add.f64 %d, %d, 0fBFC00000;", [](float x) { return double{x} + -1.5; }, a);
+  expect<float>("add.f32 %d, %a, 0dBFF8000000000000;", [](float x) { return x + -1.5f; }, a);
+}
+
 TEST_CASE("f32 and f64 arithmetic rounds as asked") {
   Random random;
   INFO("seed " << random.seed);

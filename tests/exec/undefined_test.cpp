@@ -60,6 +60,14 @@ TEST_CASE("lanes and ways through the code are told apart") {
       "undefined-value");
 }
 
+TEST_CASE("a predicate may have a value in some lanes only") {
+  const std::string some = "setp.lt.u32 %p, %t, 5; @%p setp.eq.u32 %q, %t, 3; ";
+  CHECK(code(some + "@%q mov.u32 %x, 1;") == "undefined-value");
+  CHECK(code(some + "@!%p setp.ne.u32 %q, %t, %t; @%q mov.u32 %x, 1;") == "none");
+  CHECK(code(some + "selp.u32 %x, 1, 2, %q; @%p st.global.u32 [%out], %x;") == "none");
+  CHECK(code(some + "selp.u32 %x, 1, 2, %q;" + kStore) == "undefined-value");
+}
+
 TEST_CASE("what does not depend on the undefined bits is defined") {
   for (const char* body :
        {"and.b32 %x, %u, 0;", "or.b32 %x, %u, -1;", "xor.b32 %x, %u, %u;", "selp.b32 %x, 5, %u, 1;",
