@@ -87,6 +87,20 @@ TEST_CASE("of an opcode that several forms have, the first form that fits is tak
         std::vector<std::string>{"mov.address.32", "mov", "mov.address", "mov.pack", "cvt", "ld", "ret"});
 }
 
+TEST_CASE("addresses move in both directions, and a predicate may be an operand either way") {
+  KernelBuilder k = builder();
+  const Pointer x = k.pointer(u32, "x");
+  const Reg a = k.reg(u32), p = k.reg(pred), q = k.reg(pred);
+  k.emit("ld.global.u32", a, KernelBuilder::at(x.base) + 8 + -4);
+  k.emit("st.global.u32", KernelBuilder::at(x.base) + -12, a);
+  k.emit("setp.eq.and.u32", p, a, 0, Arg::negated(q));
+  k.emit("setp.eq.and.u32", p, a, 0, q);
+  const std::string text = print(k.finish());
+  CHECK_THAT(text, ContainsSubstring("+4];"));
+  CHECK_THAT(text, ContainsSubstring("-12], ") || ContainsSubstring("+-12], "));
+  CHECK_THAT(text, ContainsSubstring("0, !%p") && ContainsSubstring("0, %p"));
+}
+
 TEST_CASE("an opcode that does not exist names its neighbours") {
   KernelBuilder k = builder();
   const Reg r = k.reg(u32);

@@ -165,6 +165,25 @@ TEST_CASE("quotients and remainders by any constant are exact, and no division i
   CHECK(divisions == std::vector<std::string>{"div.s32", "rem.s32"});
 }
 
+TEST_CASE("quotients by a constant take as few instructions as they need") {
+  const auto opcodes = [](std::uint32_t divisor) {
+    KernelBuilder k(shared_specs(), "division", Target("sm_80"));
+    k.div(k.reg(u32), divisor);
+    std::string all;
+    const ir::Module module = k.finish();
+    for (const ir::Instruction& instruction : module.functions[0].instructions)
+      all += std::string(instruction.variant.opcode()) + " ";
+    return all;
+  };
+  for (const std::uint32_t divisor : {1U, 2U, 64U, 0x8000'0000U}) CHECK(opcodes(divisor) == "shr.u32 ret ");
+  // One of them divides 2^32 + 1: the upper half of the product is the quotient.
+  for (const std::uint32_t divisor : {641U, 6'700'417U}) CHECK(opcodes(divisor) == "mul.hi.u32 ret ");
+  for (const std::uint32_t divisor : {3U, 5U, 10U, 100U, 1000U, 6U, 12U})
+    CHECK(opcodes(divisor) == "mul.hi.u32 shr.u32 ret ");
+  for (const std::uint32_t divisor : {7U, 19U, 21U, 107U})
+    CHECK(opcodes(divisor) == "mul.hi.u32 sub.u32 shr.u32 add.u32 shr.u32 ret ");
+}
+
 TEST_CASE("division by a register, of both signs") {
   std::mt19937 random(Catch::getSeed());
   const auto u =

@@ -202,6 +202,12 @@ TEST_CASE("indices that point nowhere are reported, not followed") {
   CHECK(found[0].code == "broken-ir");
 }
 
+TEST_CASE("a module without specs is checked as far as that goes") {
+  ir::Module module = read("@p1 wgmma.fence.sync.aligned;\nbar.sync 0;");
+  module.specs.reset();
+  CHECK_NOTHROW(check(module));
+}
+
 TEST_CASE("indices of calls that point nowhere are reported, not followed") {
   const char* const text =
       ".version 9.0\n.target sm_90a\n.address_size 64\n.func f(.reg .b32 a) { ret; }\n"
