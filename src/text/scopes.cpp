@@ -119,13 +119,17 @@ void Scopes::declare_registers(const Token& stem, Type type, std::int64_t count)
   const auto first = static_cast<std::uint32_t>(function_.registers.size());
   const auto n = static_cast<std::uint32_t>(count);
   add_range(stem, {.first = first, .count = n});
-  const std::string_view name = unique_stem(stem.text, n);
+  // %r1<20> and %r<20> both have %r10: names of such a stem are made unique one by one.
+  const bool numbered = stem.text.back() >= '0' && stem.text.back() <= '9';
+  const std::string_view name = numbered ? stem.text : unique_stem(stem.text, n);
   // The printer's own names need not be stored.
   const ir::RegisterClass& cls = ir::kRegisterClasses[ir::register_class(type)];
   const bool plain = cls.type == type && cls.prefix == name;
   for (std::uint32_t i = 0; i < n; ++i) {
     if (plain) {
       function_.registers.push_back({.type = type, .number = i, .name = {}});
+    } else if (numbered) {
+      add_register(type, std::string(unique(made_.emplace_back(std::string(name) + std::to_string(i)))));
     } else {
       add_register(type, std::string(name) + std::to_string(i));
     }

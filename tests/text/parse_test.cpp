@@ -154,6 +154,20 @@ TEST_CASE("a million registers of a name stay one declaration") {
   CHECK(print(result.module).find("many<1000001>;") != std::string::npos);
 }
 
+TEST_CASE("ranges of registers whose names coincide are kept apart") {
+  for (const char* declared : {".reg .b32 %r<20>; .reg .b64 %r1<5>;", ".reg .b64 %r1<5>; .reg .b32 %r<20>;",
+                               ".reg .b32 %r<20>; .reg .b64 %r1<5>, %r10_1;"}) {
+    const ParseResult result = read(kernel(std::string(declared) + "\nmov.b32 %r13, 1;\nret;"));
+    REQUIRE(result.ok());
+    const std::string text = print(result.module);
+    INFO(text);
+    const ParseResult again = read(text);
+    REQUIRE(again.ok());
+    CHECK(print(again.module) == text);
+    CHECK(again.module.functions[0].registers.size() == result.module.functions[0].registers.size());
+  }
+}
+
 TEST_CASE("inner scopes shadow names, and the kernel keeps them apart") {
   const ParseResult result = read(kernel(R"(.reg .b32 x, %r<4>;
 mov.b32 x, 1;
