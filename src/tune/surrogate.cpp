@@ -68,7 +68,7 @@ void Surrogate::tell(std::size_t point, double value) {
   solve();
 }
 
-/// Forward substitution; a value that is not known is what those before it lead to expect.
+/// Forward substitution. A value that is not known is predicted from those before it.
 void Surrogate::solve() {
   std::ranges::fill(mean_, 0.0);
   std::vector<double> solved;

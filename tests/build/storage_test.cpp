@@ -10,6 +10,7 @@
 #include "ptxloom/ptx.hpp"
 #include "support/errors.hpp"
 #include "support/ptxas.hpp"
+#include "support/require.hpp"
 
 namespace ptxloom::storage_test {
 namespace {
@@ -91,7 +92,7 @@ TEST_CASE("every type is stored as its bits, or refused with what to do") {
 
 TEST_CASE("every type as the builder stores it is assembled", "[oracle]") {
   const std::optional<std::string> path = find_cuda_tool("ptxas");
-  if (!path) SKIP("ptxas is not installed");
+  if (!path) test::skip_without("ptxas", "ptxas is not installed");
   const Ptxas ptxas(*path);
   for (const auto& [type, as] : kTypes) {
     if (as.empty()) continue;

@@ -7,6 +7,7 @@
 #include "ptxloom/context.hpp"
 #include "support/errors.hpp"
 #include "support/fake_driver.hpp"
+#include "support/require.hpp"
 #include "support/temporary_folder.hpp"
 
 using namespace ptxloom;
@@ -36,7 +37,7 @@ TEST_CASE("GPU and executor refuse the same launches in the same words") {
                      .cache_folder = folder / "cache",
                      .records_folder = folder / "records",
                      .libraries = {.folders = {fake_driver_folder()}}});
-  if (!gpu.libraries().has_nvjitlink()) SKIP("there is no nvJitLink");
+  if (!gpu.libraries().has_nvjitlink()) test::skip_without("nvjitlink", "there is no nvJitLink");
   const Context cpu({.device = "cpu"});
   const Kernel on_gpu = gpu.load(empty_kernel(gpu)), on_cpu = cpu.load(empty_kernel(cpu));
   const std::pair<LaunchConfig, const char*> cases[] = {
@@ -72,7 +73,7 @@ TEST_CASE("a grid that its kernel's own cluster does not divide is refused, too"
                      .cache_folder = folder / "cache",
                      .records_folder = folder / "records",
                      .libraries = {.folders = {fake_driver_folder()}}});
-  if (!gpu.libraries().has_nvjitlink()) SKIP("there is no nvJitLink");
+  if (!gpu.libraries().has_nvjitlink()) test::skip_without("nvjitlink", "there is no nvJitLink");
   const Context cpu({.device = "cpu"});
   const auto required = [](const Context& context) {
     ir::Module module = empty_kernel(context);

@@ -290,7 +290,7 @@ class Naive {
     return {sum, (std::abs(lean) + steps + 3 * std::sqrt(count)) * ulp, reach};
   }
 
-  /// Of the products, with scales of blocks.
+  /// The sum of the products, each block of them times its scale.
   Interval sum(const double* a, const double* b, std::uint64_t i, std::uint64_t j) const {
     if (!by_stages()) return part(a, b, 0, shape_.k);
     const bool block_a = by_block("scale_a"), block_b = by_block("scale_b");

@@ -51,7 +51,7 @@ const Format* find(Type type) {
 
 constexpr std::uint64_t ones(int bits) { return bits >= 64 ? ~0ULL : (1ULL << bits) - 1; }
 
-/// Of a pattern without its sign, as if the topmost exponent were one like all others.
+/// The value of a pattern without its sign. The topmost exponent is read as a number, not as infinity or NaN.
 double number(const Format& f, std::uint64_t magnitude) {
   const auto exponent = static_cast<int>(magnitude >> f.mantissa);
   const auto fraction = std::ldexp(static_cast<double>(magnitude & ones(f.mantissa)), -f.mantissa);

@@ -74,7 +74,7 @@ struct Reference {
     for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
     return sum;
   }
-  /// Of the first n that were chosen; one without a value counts with what those before it lead to expect.
+  /// For the first n that were chosen. One without a value is given the value predicted from those before it.
   double mean(std::size_t point, std::size_t n) const {
     Vector y(n);
     for (std::size_t i = 0; i < n; ++i) y[i] = values[i] ? *values[i] : mean(chosen[i], i);
