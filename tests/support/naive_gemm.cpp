@@ -195,6 +195,10 @@ class Naive {
         c_(find(tensors, "c")),
         alpha_(words_.number("alpha", 1)),
         beta_(words_.number("beta", 0)),
+        blocks_of_a_(words_.is("scale_a", "block")),
+        blocks_of_b_(words_.is("scale_b", "block")),
+        promoted_(words_.is("sums", "promoted")),
+        c_last_(words_.is("add_c", "after")),
         activation_(words_.word("activation", "none")),
         bias_(words_.word("bias", "none") == "none" ? std::vector<double>{}
                                                     : values_of(tensors, "bias", words_.type("bias", "f32"))),
@@ -250,11 +254,8 @@ class Naive {
     if (const HostTensor* found = find(tensors, name)) return *found;
     throw std::invalid_argument("there is no tensor " + std::string(name));
   }
-  bool by_block(const char* name) const { return words_.is(name, "block"); }
   /// Tensor cores sum no more than 128 products; all else is f32.
-  bool by_stages() const {
-    return by_block("scale_a") || by_block("scale_b") || words_.is("sums", "promoted");
-  }
+  bool by_stages() const { return blocks_of_a_ || blocks_of_b_ || promoted_; }
   /// Fractional bits that tensor cores keep at least.
   int bits() const { return is_fp8(shape_.a.type) ? 13 : 23; }
 
@@ -267,7 +268,8 @@ class Naive {
   }
 
   Interval part(const double* a, const double* b, std::uint64_t begin, std::uint64_t end) const {
-    double sum = 0, low = 0, high = 0, largest = 0, all = 0, lean = 0;
+    double sum = 0, low = 0, high = 0, largest = 0, all = 0;
+    std::int64_t lean = 0;
     if (exact_ && !by_stages()) {
       for (std::uint64_t k = begin; k < end; ++k) sum += a[k] * b[k];
       return {sum};
@@ -278,7 +280,8 @@ class Naive {
       low = std::min(low, sum), high = std::max(high, sum);
       all += std::abs(product);
       largest = std::max(largest, std::abs(product));
-      lean += product > 0 ? 1 : product < 0 ? -1 : 0;
+      lean += int{product > 0} -
+              int{product < 0};  // without a branch, which would be guessed wrong half the time
     }
     const auto count = double(end - begin);
     if (shape_.a.type == f64) return {sum, count * 0x1p-52 * all};
@@ -287,38 +290,36 @@ class Naive {
     const double ulp = std::ldexp(1, std::ilogb(reach) - bits());
     if (ulp <= unit_) return {sum, 0, reach};
     const double steps = std::ceil(count / (is_fp8(shape_.a.type) ? 16 : 4)) + 8;
-    return {sum, (std::abs(lean) + steps + 3 * std::sqrt(count)) * ulp, reach};
+    return {sum, (std::abs(double(lean)) + steps + 3 * std::sqrt(count)) * ulp, reach};
   }
 
   /// The sum of the products, each block of them times its scale.
   Interval sum(const double* a, const double* b, std::uint64_t i, std::uint64_t j) const {
     if (!by_stages()) return part(a, b, 0, shape_.k);
-    const bool block_a = by_block("scale_a"), block_b = by_block("scale_b");
     const std::uint64_t blocks = (shape_.k + kBlock - 1) / kBlock;
     Interval whole;
     for (std::uint64_t block = 0; block < blocks; ++block) {
-      const double scale = (block_a ? scale_a_.at(block * shape_.m + i) : 1) *
-                           (block_b ? scale_b_.at(j / kBlock * blocks + block) : 1);
+      const double scale = (blocks_of_a_ ? scale_a_.at(block * shape_.m + i) : 1) *
+                           (blocks_of_b_ ? scale_b_.at(j / kBlock * blocks + block) : 1);
       const Interval one = part(a, b, block * kBlock, std::min(shape_.k, (block + 1) * kBlock));
       const double largest = std::abs(whole.value) + one.reach * std::abs(scale);
       whole.value += one.value * scale;
       whole.error += one.error * std::abs(scale);
-      if (block_a || block_b || largest > unit_ * 0x1p24) whole.error += 0x1p-20 * largest;
+      if (blocks_of_a_ || blocks_of_b_ || largest > unit_ * 0x1p24) whole.error += 0x1p-20 * largest;
     }
     return whole;
   }
 
   double factor(std::uint64_t i, std::uint64_t j) const {
     double factor = alpha_;
-    if (!scale_a_.empty() && !by_block("scale_a")) factor *= scale_a_.at(scale_a_.size() == 1 ? 0 : i);
-    if (!scale_b_.empty() && !by_block("scale_b")) factor *= scale_b_.at(scale_b_.size() == 1 ? 0 : j);
+    if (!scale_a_.empty() && !blocks_of_a_) factor *= scale_a_.at(scale_a_.size() == 1 ? 0 : i);
+    if (!scale_b_.empty() && !blocks_of_b_) factor *= scale_b_.at(scale_b_.size() == 1 ? 0 : j);
     return factor;
   }
 
   Interval finish(const Interval& sum, double c, std::uint64_t i, std::uint64_t j) const {
     const double by = factor(i, j), product = by * sum.value, bias = bias_.empty() ? 0 : bias_.at(j);
-    const bool after = words_.is("add_c", "after");
-    const double argument = product + bias + (after ? 0 : c);
+    const double argument = product + bias + (c_last_ ? 0 : c);
     const double scale = scale_d_.empty() ? 1 : scale_d_.at(0);
     const double step = shape_.a.type == f64 ? 0x1p-50 : 0x1p-21;
     const bool scales = !scale_a_.empty() || !scale_b_.empty() || !scale_d_.empty();
@@ -328,7 +329,7 @@ class Naive {
     // The accumulator of integers becomes an f32.
     if (shape_.a.type.is_integer() && std::abs(sum.value) > 0x1p24) error += 0x1p-23 * std::abs(product);
     if (activation_ != "none" && activation_ != "relu") error = 1.13 * error + 0x1p-20 * std::abs(argument);
-    return {scale * (activate(activation_, argument) + (after ? c : 0)), std::abs(scale) * error};
+    return {scale * (activate(activation_, argument) + (c_last_ ? c : 0)), std::abs(scale) * error};
   }
 
   Words words_;
@@ -337,6 +338,8 @@ class Naive {
   double unit_;  // of which all products are multiples
   const HostTensor* c_;
   double alpha_, beta_;
+  bool blocks_of_a_, blocks_of_b_;  // which have a scale each
+  bool promoted_, c_last_;
   std::string activation_;
   std::vector<double> bias_, scale_a_, scale_b_, scale_d_, groups_;
   bool exact_ = false;

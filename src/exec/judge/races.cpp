@@ -182,11 +182,12 @@ void Races::read_ends(const Actor& actor, const SharedPlace& place, std::uint32_
 
 void Races::write_begins(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, bool reduces) {
   const Touch now = touch_of(actor, reduces);
+  const SharedCell begun{.write = now, .copied_to = true};
   logs_[place.block->rank()].for_cells(place.offset, bytes, [&](SharedCell& cell, std::uint32_t offset) {
     const Here here{.actor = actor, .touch = now, .offset = offset, .does = "writes"};
     if (cell.barrier) used_as_data(here);
     check_write(here, cell);
-    if (!reduces) cell = {.write = now, .copied_to = true};
+    if (!reduces) cell = begun;
   });
 }
 
