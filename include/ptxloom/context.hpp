@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 #include <vector>
 
 #include "ptxloom/buffer.hpp"
@@ -95,10 +96,18 @@ class Context {
   /// The GPU behind it, for streams, events and graphs. Throws Error(missing, "no-device") on the executor.
   const DeviceContext& device_context() const;
 
+  /// One object of each type, made when it is first asked for, which lives as long as the context: what a
+  /// library on top remembers of it. The object must not hold a Context.
+  template <typename T>
+  T& attached() const {
+    return *static_cast<T*>(attached(typeid(T), [] { return std::shared_ptr<void>(std::make_shared<T>()); }));
+  }
+
   struct State;  // src/api/context_state.hpp
 
  private:
   friend class StreamWorkspaces;
+  void* attached(const std::type_info& type, std::shared_ptr<void> (*make)()) const;
   std::shared_ptr<const State> state_;
 };
 

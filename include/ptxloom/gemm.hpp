@@ -10,15 +10,10 @@
 #include "ptxloom/template.hpp"
 #include "ptxloom/tuner.hpp"
 #include "ptxloom/type.hpp"
-#include "ptxloom/workspace.hpp"
 
 // D = alpha * A * B + beta * C, or with what stands for it where it is more:
 //   D = scale_d * activation(alpha * scale_a * scale_b * A * B + beta * C + bias)
 // A is m x k, B is k x n, each row- or column-major; C and D are m x n, row-major.
-namespace ptxloom::gemm_kernel {
-struct Area;
-}
-
 namespace [[gnu::visibility("default")]] ptxloom {
 
 enum class MatrixLayout : std::uint8_t { row, col };
@@ -60,6 +55,15 @@ struct GemmProblem {
   bool scale_d = false;  ///< an f32 factor of D in memory
 
   Settings settings() const;
+  friend bool operator==(const GemmProblem&, const GemmProblem&) = default;
+};
+
+/// What one launch has otherwise than the problem that its Gemm was made for. Sizes are from 1 to those of
+/// the problem. A leading dimension that is neither here nor in the problem is that of a contiguous matrix.
+struct GemmSizes {
+  std::optional<std::uint64_t> m = {}, n = {}, k = {};
+  std::optional<std::uint64_t> lda = {}, ldb = {}, ldc = {}, ldd = {};
+  std::optional<double> alpha = {}, beta = {};
 };
 
 const Template& gemm_template();
@@ -85,49 +89,64 @@ struct GemmOperands {
   MatrixAddress group_rows = {}, group_of_rows = {};  ///< s32 each
 };
 
-/// A kernel made for one problem. Copies share it until one of them is tuned. It outlives its launches and
-/// the graphs that hold some. Const members are thread-safe.
+/// A matrix product, ready to be launched: a kernel made for the problem, and more of them for launches with
+/// other sizes, each made when it is first needed. Copies share them until one is tuned. A Gemm outlives its
+/// launches and the graphs that hold some. Const members are thread-safe.
+///
+/// The kernel of the problem itself may have its sizes as constants. A launch with other sizes (GemmSizes)
+/// takes a kernel that has them as parameters, and several sizes share it. The first launch with new sizes
+/// takes milliseconds, or tens of them where a kernel must be linked; `prepare` does that ahead.
 ///
 /// Some kernels need a workspace (workspace_bytes()); which do depends on problem, device and tuning records.
 /// A launch that is given none uses one of the Gemm's, of which each stream has its own
 /// (StreamWorkspaces), so launches on several streams, and from several threads, may overlap.
 ///
 /// A launch that is captured into a graph must be given a workspace, which it uses in each replay, on
-/// whatever stream. Replays of one executable graph follow each other, also on several streams (CUDA sees to
-/// that). Whatever else may run beside them needs a workspace of its own: another executable graph, also of
-/// the same capture, and another launch.
+/// whatever stream, and a kernel that is loaded (`prepare`). Replays of one executable graph follow each
+/// other, also on several streams (CUDA sees to that). Whatever else may run beside them needs a workspace of
+/// its own: another executable graph, also of the same capture, and another launch.
 class Gemm {
  public:
-  Gemm(Context context, Specialised kernel);
+  Gemm(const Context& context, Specialised kernel);
 
   /// Throws Error(usage) for what is needed and not given ("missing-operand"; "missing-workspace" of a launch
-  /// that is captured), does not lie at a multiple of what its rows' pitch promises ("misaligned-operand"),
-  /// or lies where D or the workspace is written ("overlapping-operands"); C may be D. A captured launch that
-  /// throws these leaves the capture as it was.
-  void launch(CUstream_st* stream, const GemmOperands& operands) const;
+  /// that is captured), does not lie at a multiple of what its leading dimension promises
+  /// ("misaligned-operand"), or lies where D or the workspace is written ("overlapping-operands"); C may be
+  /// D. For sizes beyond the problem's: "size-out-of-range"; where they need a kernel that is not loaded, and
+  /// the stream is captured: "not-prepared". A captured launch that throws these leaves the capture as it
+  /// was. Nothing is launched by a call that throws.
+  void launch(CUstream_st* stream, const GemmOperands& operands, const GemmSizes& sizes = {}) const;
+  /// Makes what launches with these sizes need, but for their workspaces. Throws as launch does.
+  void prepare(const GemmSizes& sizes) const;
   /// Of GemmOperands::workspace: device memory at a multiple of 256, as a Buffer is. It holds zeros before
-  /// its first launch, and nobody else writes it between launches; those that use it must not overlap in
-  /// time. 0: none is needed, and one that is given is not used.
-  std::uint64_t workspace_bytes() const { return kernel_.launch.workspace_bytes; }
-  const std::string& ptx() const { return kernel_.kernel.ptx(); }
-  const Settings& problem() const { return kernel_.problem; }
-  const Settings& config() const { return kernel_.config; }
-  const Specialised& specialised() const { return kernel_; }
-  /// Measures other configurations on the device, keeps the winner as a record, and becomes it. Throws
-  /// Error(refused, "no-correct-candidate"), Error(missing, "no-device") on the executor.
+  /// its first launch, and before one with other sizes than the last; nobody else writes it between launches;
+  /// those that use it must not overlap in time. 0: none is needed, and one that is given is not used.
+  std::uint64_t workspace_bytes(const GemmSizes& sizes = {}) const;
+  const std::string& ptx() const { return specialised().kernel.ptx(); }
+  const Settings& problem() const { return specialised().problem; }
+  const Settings& config() const { return specialised().config; }
+  /// The kernel of the problem itself.
+  const Specialised& specialised() const;
+  /// Kernels that are loaded, for all sizes so far.
+  std::size_t kernels() const;
+  /// Measures other configurations for the problem itself on the device, keeps the winner as a record, and
+  /// becomes it. Throws Error(refused, "no-correct-candidate"), Error(missing, "no-device") on the executor.
   TuneResult tune(Budget budget = {.seconds = 20});
 
+  class State;  // templates/gemm/state.hpp
+
  private:
-  void launch_with(std::uint64_t workspace, CUstream_st* stream, const GemmOperands& operands) const;
+  friend Gemm gemm(const Context& context, const GemmProblem& problem, const Settings& config,
+                   const SpecialiseOptions& options);
+  explicit Gemm(std::shared_ptr<const State> state, Context context);
 
   Context context_;
-  Specialised kernel_;
-  std::shared_ptr<const std::vector<gemm_kernel::Area>> areas_;  // of the operands, for launches to check
-  StreamWorkspaces workspaces_;
+  std::shared_ptr<const State> state_;
 };
 
-/// The best known kernel for this very problem: as tuned on this device, else as the template chooses. Words
-/// in `config` are kept to.
+/// The best known kernel for this very problem: as tuned on this device, else as the template chooses.
+/// Parameters in `config` are kept to. The context remembers the last problems: to ask for one of them again
+/// costs about a microsecond, until something is tuned with this context.
 Gemm gemm(const Context& context, const GemmProblem& problem, const Settings& config = {},
           const SpecialiseOptions& options = {});
 

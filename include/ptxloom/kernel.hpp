@@ -76,6 +76,7 @@ class Kernel {
   explicit Kernel(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
  private:
+  friend class PreparedLaunch;
   std::shared_ptr<const State> state_;
 };
 

@@ -259,7 +259,25 @@ class Function {
 
  private:
   friend class DeviceModule;
+  friend class ConfiguredFunction;
   std::shared_ptr<State> state_;
+};
+
+/// A kernel with a launch configuration that was checked once, to be launched many times. A launch costs the
+/// driver's own time and little more. Const members are thread-safe.
+class ConfiguredFunction {
+ public:
+  /// Throws as Function::launch does.
+  ConfiguredFunction(Function function, const LaunchConfig& config);
+  /// The parameters as they lie in the buffer that launch() takes.
+  const KernelSignature& signature() const;
+  /// Queues the kernel with a buffer of all its parameters (Arguments::bytes). Throws Error(usage,
+  /// "argument-size" | "launch-cooperative").
+  void launch(std::span<const std::byte> parameters, CUstream_st* stream) const;
+
+ private:
+  struct State;
+  std::shared_ptr<const State> state_;
 };
 
 /// A cubin on a device.

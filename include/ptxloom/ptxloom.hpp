@@ -21,6 +21,7 @@
 #include "ptxloom/npy.hpp"
 #include "ptxloom/numeric.hpp"
 #include "ptxloom/plan.hpp"
+#include "ptxloom/prepared_launch.hpp"
 #include "ptxloom/ptx.hpp"
 #include "ptxloom/record.hpp"
 #include "ptxloom/runner.hpp"

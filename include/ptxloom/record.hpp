@@ -88,9 +88,13 @@ class Records {
   /// "bad-record") where it has lines and none of them is a record.
   std::size_t merge(const std::filesystem::path& file) const;
 
+  /// Grows with each record that this object, or a copy of it, has added.
+  std::uint64_t generation() const { return generation_->load(std::memory_order_relaxed); }
+
  private:
   std::filesystem::path folder_;
   Log log_;
+  std::shared_ptr<std::atomic<std::uint64_t>> generation_ = std::make_shared<std::atomic<std::uint64_t>>(0);
 };
 
 /// The right to tune a problem on a kind of device, among the processes that share a records folder. Given

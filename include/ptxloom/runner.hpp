@@ -3,9 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -30,11 +33,26 @@ struct Specialised {
   double emit_ms = 0;
 };
 
+/// Kernels that are loaded, by their text and how it is linked: one that differs from another in comments
+/// only is loaded once. A kernel that is specialised for other sizes often is the same. Thread-safe.
+class KernelPool {
+ public:
+  /// The kernel with this text, or else what `load` gives.
+  Kernel find(std::string_view ptx, const LinkOptions& link, const std::function<Kernel()>& load);
+  std::size_t size() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, Kernel, std::less<>> kernels_;
+};
+
 struct SpecialiseOptions {
   /// For programs that must not search or link when they run: where there is no record of this very problem,
   /// Error(refused, "no-record"); where its kernel is not in the cache, Error(refused, "not-cached"); on the
   /// executor, which has no records, Error(missing, "no-device").
   bool must_hit = false;
+  /// Where kernels are looked for that are loaded already, and kept. Nobody may write to their variables.
+  KernelPool* pool = nullptr;
 };
 
 /// The configuration known to be best: of a tuning record for this device, problem and library version that

@@ -54,6 +54,7 @@ struct TensorMap {
   struct Image {
     std::array<std::int16_t, 3> lower{}, upper{};  ///< corners of the box by W, H, D
     std::uint32_t channels = 1, pixels = 1;        ///< that one copy moves
+    friend bool operator==(const Image&, const Image&) = default;
   };
   std::optional<Image> image = {};
 
@@ -69,6 +70,7 @@ struct TensorMap {
   /// Throws Error(usage, "tensor-map") that names what breaks the rules of cuTensorMapEncodeTiled or
   /// cuTensorMapEncodeIm2col.
   void check() const;
+  friend bool operator==(const TensorMap&, const TensorMap&) = default;
 };
 
 /// What a kernel takes: 128 bytes at a multiple of 64.

@@ -23,13 +23,22 @@ class StreamWorkspaces {
   /// more frees those of all (after waiting for the device), and each makes a new one where it is needed.
   static constexpr std::size_t kMost = 64;
 
-  StreamWorkspaces(Context context, std::uint64_t bytes);
+  StreamWorkspaces(const Context& context, std::uint64_t bytes);
+
+  /// What a launch needs. Launches with the same layout find what the one before them left; one with another
+  /// finds zeros, and as many bytes as it needs.
+  struct Need {
+    std::uint64_t bytes = 0;
+    std::uint64_t layout = 0;
+  };
 
   /// Calls `launch`, which launches on this stream, with the address of the stream's workspace, a multiple of
   /// 256. While the stream is captured nothing is made, and none is lent: a graph may be replayed on any
   /// stream, beside any launch. Throws Error(usage, "missing-workspace") there, and leaves the capture as it
   /// is; Error(refused, "out-of-device-memory"); what `launch` throws.
   void with(CUstream_st* stream, const std::function<void(std::uint64_t workspace)>& launch) const;
+  void with(CUstream_st* stream, const Need& need,
+            const std::function<void(std::uint64_t workspace)>& launch) const;
 
  private:
   struct State;

@@ -166,6 +166,9 @@ const Linker& Context::linker() const { return state_->linker; }
 const Records& Context::records() const { return state_->records; }
 const Log& Context::log() const { return state_->log; }
 const StartTimes& Context::start_times() const { return state_->start; }
+void* Context::attached(const std::type_info& type, std::shared_ptr<void> (*make)()) const {
+  return state_->attachments->find(type, make);
+}
 
 Buffer Context::alloc(std::uint64_t bytes) const {
   Buffer buffer(state_->machine->allocate(bytes));

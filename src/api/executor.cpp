@@ -87,14 +87,45 @@ class HostBlock : public Block {
 };
 
 class HostKernel : public Loaded {
+  class Ready;
+
  public:
   HostKernel(exec::Program program, std::shared_ptr<HostMemory> memory, std::shared_ptr<StreamOrder> order)
       : program_(std::move(program)), memory_(std::move(memory)), order_(std::move(order)) {}
 
   void launch(CUstream_st* stream, const LaunchConfig& config, const KernelSignature& signature,
               std::span<const Argument> arguments, const exec::Observer& observer) const override {
-    const Arguments packed(signature, arguments);
-    const std::vector<std::byte> parameters = translate(signature, packed.bytes());
+    run(stream, config, signature, Arguments(signature, arguments).bytes(), observer);
+  }
+
+  std::unique_ptr<const Configured> configure(const LaunchConfig& config,
+                                              const KernelSignature& signature) const override {
+    return std::make_unique<Ready>(*this, config, signature);
+  }
+
+  void write_variable(std::string_view name, std::span<const std::byte> data) const override {
+    program_.write_variable(name, data);
+  }
+
+ private:
+  class Ready : public Configured {
+   public:
+    Ready(const HostKernel& kernel, const LaunchConfig& config, const KernelSignature& signature)
+        : kernel_(kernel), config_(config), signature_(signature) {}
+    const KernelSignature& signature() const override { return signature_; }
+    void launch(CUstream_st* stream, std::span<const std::byte> parameters) const override {
+      kernel_.run(stream, config_, signature_, parameters, {});
+    }
+
+   private:
+    const HostKernel& kernel_;
+    const LaunchConfig config_;
+    const KernelSignature signature_;
+  };
+
+  void run(CUstream_st* stream, const LaunchConfig& config, const KernelSignature& signature,
+           std::span<const std::byte> packed, const exec::Observer& observer) const {
+    const std::vector<std::byte> parameters = translate(signature, packed);
     const StreamOrder::Turn turn(*order_, stream);
     program_.run(memory_->memory(),
                  {.grid = {config.grid.x, config.grid.y, config.grid.z},
@@ -109,12 +140,6 @@ class HostKernel : public Loaded {
                   .traced = observer.traced},
                  observer.stats);
   }
-
-  void write_variable(std::string_view name, std::span<const std::byte> data) const override {
-    program_.write_variable(name, data);
-  }
-
- private:
   /// 1, 1, 1 leaves it to the kernel, as on a GPU; to the program, all 0 does.
   std::array<std::uint32_t, 3> cluster_of(const KernelSignature& signature,
                                           const LaunchConfig& config) const {

@@ -5,6 +5,7 @@
 #include "api/kernel_state.hpp"
 #include "api/machine.hpp"
 #include "api/stopwatch.hpp"
+#include "api/tensor_map_cache.hpp"
 
 namespace ptxloom::api {
 namespace {
@@ -25,6 +26,18 @@ class GpuBlock : public Block {
   DeviceMemory memory_;
 };
 
+class GpuLaunch : public Configured {
+ public:
+  GpuLaunch(const Function& function, const LaunchConfig& config) : function_(function, config) {}
+  const KernelSignature& signature() const override { return function_.signature(); }
+  void launch(CUstream_st* stream, std::span<const std::byte> parameters) const override {
+    function_.launch(parameters, stream);
+  }
+
+ private:
+  ConfiguredFunction function_;
+};
+
 class GpuKernel : public Loaded {
  public:
   GpuKernel(DeviceModule module, const KernelSignature& signature)
@@ -32,6 +45,10 @@ class GpuKernel : public Loaded {
   void launch(CUstream_st* stream, const LaunchConfig& config, const KernelSignature&,
               std::span<const Argument> arguments, const exec::Observer&) const override {
     function_.launch(config, Arguments(function_.signature(), arguments), stream);
+  }
+  std::unique_ptr<const Configured> configure(const LaunchConfig& config,
+                                              const KernelSignature&) const override {
+    return std::make_unique<GpuLaunch>(function_, config);
   }
   void write_variable(std::string_view name, std::span<const std::byte> data) const override {
     module_.write_variable(name, data);
@@ -55,7 +72,9 @@ class Gpu : public Machine {
   }
   void register_memory(void*, std::size_t) const override {}
   void unregister_memory(void*) const override {}
-  EncodedTensorMap encode(const TensorMap& map) const override { return ptxloom::encode(device_, map); }
+  EncodedTensorMap encode(const TensorMap& map) const override {
+    return maps_.find(map, [&] { return ptxloom::encode(device_, map); });
+  }
   void synchronize(CUstream_st* stream) const override {
     stream == nullptr ? device_.synchronize() : device_.synchronize(stream);
   }
@@ -79,6 +98,7 @@ class Gpu : public Machine {
  private:
   DeviceContext device_;
   Target target_;
+  mutable TensorMapCache maps_;
 };
 
 }  // namespace

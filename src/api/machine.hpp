@@ -29,6 +29,15 @@ class Block {
   virtual void fill(std::byte value, CUstream_st* stream) = 0;
 };
 
+/// A kernel with a launch configuration that it can take.
+class Configured {
+ public:
+  virtual ~Configured() = default;
+  /// The parameters as they lie in the buffer that launch() takes.
+  virtual const KernelSignature& signature() const = 0;
+  virtual void launch(CUstream_st* stream, std::span<const std::byte> parameters) const = 0;
+};
+
 /// A kernel that is ready to run.
 class Loaded {
  public:
@@ -36,6 +45,10 @@ class Loaded {
   /// What cannot be observed is launched all the same.
   virtual void launch(CUstream_st* stream, const LaunchConfig& config, const KernelSignature& signature,
                       std::span<const Argument> arguments, const exec::Observer& observer) const = 0;
+  /// Must not outlive the kernel. Throws Error(usage) for a configuration that the kernel cannot take; in the
+  /// executor, launch() does.
+  virtual std::unique_ptr<const Configured> configure(const LaunchConfig& config,
+                                                      const KernelSignature& signature) const = 0;
   virtual void write_variable(std::string_view name, std::span<const std::byte> data) const = 0;
 };
 

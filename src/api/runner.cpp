@@ -11,6 +11,7 @@
 #include "api/require_record.hpp"
 #include "api/stopwatch.hpp"
 #include "ptxloom/build_words.hpp"
+#include "ptxloom/ptx.hpp"
 #include "ptxloom/tune.hpp"
 
 namespace ptxloom {
@@ -65,6 +66,16 @@ api::Emission fulfil(const api::Emitter& emitter, const Context& context, const 
     if (auto known = emitter.find(problem, words)) return std::move(*known);
   }
   return emitter.emit(problem, words);
+}
+
+Kernel load(const Context& context, const api::Emission& emission, const LinkOptions& link,
+            KernelPool* pool) {
+  const auto load_new = [&] {
+    return emission.module ? context.load(*emission.module, emission.launch.entry, link)
+                           : context.load(emission.ptx, signature_of(emission.launch), link);
+  };
+  if (pool == nullptr) return load_new();
+  return pool->find(emission.module ? print(*emission.module) : emission.ptx, link, load_new);
 }
 
 const HostTensor* find_tensor(std::span<const HostTensor> tensors, std::string_view name) {
@@ -181,9 +192,7 @@ Specialised specialise(const Context& context, const Template& kernel_template, 
 
   LinkOptions link = link_options(split_build_words(emission->config).build);
   link.cached_only = options.must_hit;
-  const Kernel kernel = emission->module
-                            ? context.load(*emission->module, emission->launch.entry, std::move(link))
-                            : context.load(emission->ptx, signature_of(emission->launch), std::move(link));
+  const Kernel kernel = load(context, *emission, link, options.pool);
   if (emission->module && context.is_gpu()) emitter.keep(whole, wish->words, *emission, kernel.ptx());
   return {.problem = whole,
           .config = std::move(emission->config),

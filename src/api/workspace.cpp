@@ -7,6 +7,7 @@
 #include <compare>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "api/context_state.hpp"
@@ -39,18 +40,31 @@ StreamKey key_of(const api::Machine& machine, CUstream_st* stream) {
 struct Workspace {
   std::mutex turn;  // for filling and launching to be one
   std::unique_ptr<api::Block> memory;
-  bool zeros = false;  // or as launches leave it
+  // Whose launches left it, after it was filled with zeros; nothing is known after a launch that threw.
+  std::optional<std::uint64_t> layout = {};
+
+  /// Ready for a launch on the stream with this need.
+  void prepare(const api::Machine& machine, CUstream_st* stream, const StreamWorkspaces::Need& need) {
+    if (!memory || memory->size() < need.bytes) {
+      if (memory) machine.synchronize(stream);  // launches that still use it
+      memory.reset();
+      memory = machine.allocate(need.bytes);
+      layout.reset();
+    }
+    if (layout != need.layout) memory->fill(std::byte{0}, stream);
+    layout.reset();  // until the launch is queued, or over
+  }
 };
 
 }  // namespace
 
 struct StreamWorkspaces::State {
-  const Context context;
+  const std::shared_ptr<const api::Machine> machine;
   const std::uint64_t bytes;
   std::mutex mutex{};
   std::map<StreamKey, std::shared_ptr<Workspace>> by_stream{};
 
-  State(Context on, std::uint64_t size) : context(std::move(on)), bytes(size) {}
+  State(std::shared_ptr<const api::Machine> on, std::uint64_t size) : machine(std::move(on)), bytes(size) {}
 
   std::shared_ptr<Workspace> of(const StreamKey& key) {
     decltype(by_stream) freed;  // behind the lock: it waits for the device
@@ -62,27 +76,30 @@ struct StreamWorkspaces::State {
   }
 };
 
-StreamWorkspaces::StreamWorkspaces(Context context, std::uint64_t bytes)
-    : state_(std::make_shared<State>(std::move(context), bytes)) {}
+StreamWorkspaces::StreamWorkspaces(const Context& context, std::uint64_t bytes)
+    : state_(std::make_shared<State>(context.state_->machine, bytes)) {}
 
 void StreamWorkspaces::with(CUstream_st* stream,
                             const std::function<void(std::uint64_t workspace)>& launch) const {
-  const api::Machine& machine = *state_->context.state_->machine;
+  with(stream, {.bytes = state_->bytes}, launch);
+}
+
+void StreamWorkspaces::with(CUstream_st* stream, const Need& need,
+                            const std::function<void(std::uint64_t workspace)>& launch) const {
+  const api::Machine& machine = *state_->machine;
   if (machine.is_capturing(stream)) {
     throw Error(ErrorKind::usage, "missing-workspace",
                 fmt::format("the kernel needs a workspace of {} bytes, and none is made or lent while the "
                             "stream is captured into a graph",
-                            state_->bytes),
+                            need.bytes),
                 "give the launch one of your own (GemmOperands::workspace): so many bytes at a multiple of "
                 "256, filled with zeros before the capture, for this graph alone");
   }
   const std::shared_ptr<Workspace> workspace = state_->of(key_of(machine, stream));
   const std::scoped_lock turn(workspace->turn);
-  if (!workspace->memory) workspace->memory = machine.allocate(state_->bytes);
-  if (!workspace->zeros) workspace->memory->fill(std::byte{0}, stream);
-  workspace->zeros = false;  // until the launch is queued, or over
+  workspace->prepare(machine, stream, need);
   launch(workspace->memory->address());
-  workspace->zeros = true;
+  workspace->layout = need.layout;
 }
 
 }  // namespace ptxloom

@@ -58,9 +58,13 @@ struct Driver {
 class CurrentContext {
  public:
   CurrentContext(const Driver& driver, CUcontext context) : driver_(driver) {
+    CUcontext now = nullptr;
+    if (driver_.cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == context) return;
     driver_.check(driver_.cuCtxPushCurrent(context), "making the context current");
+    pushed_ = true;
   }
   ~CurrentContext() {
+    if (!pushed_) return;
     CUcontext popped = nullptr;
     driver_.cuCtxPopCurrent(&popped);
   }
@@ -69,6 +73,7 @@ class CurrentContext {
 
  private:
   const Driver& driver_;
+  bool pushed_ = false;  // or it was current before
 };
 
 /// While it lives this thread may allocate and free, though a graph is being captured: where the capture is

@@ -42,7 +42,7 @@ void check_config(const Function::State& state, const LaunchConfig& config) {
 /// The driver's form of a configuration. It points into itself.
 class NativeConfig {
  public:
-  NativeConfig(const LaunchConfig& config, CUstream stream) {
+  explicit NativeConfig(const LaunchConfig& config) {
     native_.gridDimX = config.grid.x;
     native_.gridDimY = config.grid.y;
     native_.gridDimZ = config.grid.z;
@@ -50,7 +50,6 @@ class NativeConfig {
     native_.blockDimY = config.block.y;
     native_.blockDimZ = config.block.z;
     native_.sharedMemBytes = config.shared_bytes;
-    native_.hStream = stream;
     native_.attrs = attributes_.data();
     if (is_cluster(config)) {
       auto& cluster = add(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION).clusterDim;
@@ -66,7 +65,11 @@ class NativeConfig {
   NativeConfig(const NativeConfig&) = delete;
   NativeConfig& operator=(const NativeConfig&) = delete;
 
-  const CUlaunchConfig* get() const { return &native_; }
+  CUlaunchConfig on(CUstream stream) const {
+    CUlaunchConfig config = native_;
+    config.hStream = stream;
+    return config;
+  }
 
  private:
   CUlaunchAttributeValue& add(CUlaunchAttributeID id) {
@@ -102,35 +105,59 @@ void opt_in(Function::State& state, const LaunchConfig& config) {
 const KernelSignature& Function::signature() const { return state_->signature; }
 const FunctionInfo& Function::info() const { return state_->info; }
 
-void Function::launch(const LaunchConfig& config, const Arguments& arguments, CUstream_st* stream) const {
-  check_config(*state_, config);
-  const std::span<const std::byte> buffer = arguments.bytes();
-  if (buffer.size() != state_->signature.size()) {
+struct ConfiguredFunction::State {
+  Function function;
+  std::shared_ptr<Function::State> of;
+  LaunchConfig config;
+  NativeConfig native;
+
+  State(Function launched, std::shared_ptr<Function::State> state, const LaunchConfig& with)
+      : function(std::move(launched)), of(std::move(state)), config(with), native(with) {}
+};
+
+ConfiguredFunction::ConfiguredFunction(Function function, const LaunchConfig& config) {
+  const std::shared_ptr<Function::State> of = function.state_;
+  check_config(*of, config);
+  const auto current = of->context().make_current();
+  opt_in(*of, config);
+  state_ = std::make_shared<const State>(std::move(function), of, config);
+}
+
+const KernelSignature& ConfiguredFunction::signature() const { return state_->of->signature; }
+
+void ConfiguredFunction::launch(std::span<const std::byte> parameters, CUstream_st* stream) const {
+  const Function::State& function = *state_->of;
+  std::size_t size = parameters.size();
+  if (size != function.signature.size()) {
     throw Error(ErrorKind::usage, "argument-size",
-                fmt::format("`{}` takes {} bytes of parameters, but {} were packed", name(),
-                            state_->signature.size(), buffer.size()),
+                fmt::format("`{}` takes {} bytes of parameters, but {} were packed", function.signature.name,
+                            function.signature.size(), size),
                 "pack the arguments by this kernel's signature");
   }
-  DeviceContext::State& context = state_->context();
+  DeviceContext::State& context = function.context();
   const auto current = context.make_current();
-  opt_in(*state_, config);
-  std::size_t size = buffer.size();
   // The driver reads the buffer during the call; its interface merely lacks the const.
-  auto* const first = const_cast<std::byte*>(buffer.data());
+  auto* const first = const_cast<std::byte*>(parameters.data());
   std::array<void*, 5> packed = {CU_LAUNCH_PARAM_BUFFER_POINTER, first, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
                                  CU_LAUNCH_PARAM_END};
   // A graph records a cooperative launch with parameters one by one only.
+  const bool cooperative = state_->config.cooperative;
   std::vector<void*> single;
-  if (config.cooperative)
+  if (cooperative)
     for (const KernelParameter& parameter : signature().parameters)
       single.push_back(first + parameter.offset);
-  context.trail.add(name());
-  const NativeConfig native(config, stream);
-  const CUresult result = context.driver.cuLaunchKernelEx(
-      native.get(), state_->function, config.cooperative ? single.data() : nullptr,
-      config.cooperative || size == 0 ? nullptr : packed.data());
-  if (result == CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE) refuse_cooperative(*this, config, context.info.sms);
-  if (result != CUDA_SUCCESS) context.fail(result, fmt::format("launching `{}`", name()));
+  context.trail.add(function.signature.name);
+  const CUlaunchConfig native = state_->native.on(stream);
+  const CUresult result =
+      context.driver.cuLaunchKernelEx(&native, function.function, cooperative ? single.data() : nullptr,
+                                      cooperative || size == 0 ? nullptr : packed.data());
+  if (result == CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)
+    refuse_cooperative(state_->function, state_->config, context.info.sms);
+  if (result != CUDA_SUCCESS) context.fail(result, fmt::format("launching `{}`", function.signature.name));
+}
+
+void Function::launch(const LaunchConfig& config, const Arguments& arguments, CUstream_st* stream) const {
+  ConfiguredFunction(*this, config).launch(arguments.bytes(), stream);
 }
 
 int Function::blocks_per_sm(const LaunchConfig& config) const {
@@ -150,10 +177,10 @@ int Function::active_clusters(const LaunchConfig& config) const {
   const auto current = state_->context().make_current();
   opt_in(*state_, config);
   int clusters = 0;
-  const NativeConfig native(config, nullptr);
-  state_->context().check(
-      state_->driver().cuOccupancyMaxActiveClusters(&clusters, state_->function, native.get()),
-      "asking how many clusters fit");
+  const NativeConfig attributes(config);
+  const CUlaunchConfig native = attributes.on(nullptr);
+  state_->context().check(state_->driver().cuOccupancyMaxActiveClusters(&clusters, state_->function, &native),
+                          "asking how many clusters fit");
   return clusters;
 }
 

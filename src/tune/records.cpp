@@ -262,6 +262,7 @@ std::optional<Record> Records::nearest(const DeviceKey& device, std::string_view
 }
 
 void Records::add(const Record& record) const {
+  ++*generation_;
   const fs::path file = folder_ / file_name(record.device);
   const FileDescriptor out = open_locked(folder_, file);
   const auto of_this_task = [key = key_of(record)](const Record& other) { return key_of(other) == key; };

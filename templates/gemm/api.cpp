@@ -1,56 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operands.hpp"
+#include "known.hpp"
 #include "ptxloom/gemm.hpp"
+#include "state.hpp"
 
 namespace ptxloom {
-namespace {
 
-std::uint64_t address_of(const GemmOperands& operands, std::string_view tensor) {
-  const std::pair<std::string_view, const MatrixAddress&> all[] = {{"a", operands.a},
-                                                                   {"b", operands.b},
-                                                                   {"c", operands.c},
-                                                                   {"d", operands.d},
-                                                                   {"bias", operands.bias},
-                                                                   {"scale_a", operands.scale_a},
-                                                                   {"scale_b", operands.scale_b},
-                                                                   {"scale_d", operands.scale_d},
-                                                                   {"group_rows", operands.group_rows},
-                                                                   {"group_of_rows", operands.group_of_rows}};
-  for (const auto& [name, address] : all)
-    if (name == tensor) return address.value();
-  return 0;
+Gemm::Gemm(const Context& context, Specialised kernel) : context_(context) {
+  Settings problem = kernel.problem;
+  state_ = std::make_shared<const State>(context, std::move(problem), Settings{}, false, std::move(kernel));
 }
 
-}  // namespace
+Gemm::Gemm(std::shared_ptr<const State> state, Context context)
+    : context_(std::move(context)), state_(std::move(state)) {}
 
-Gemm::Gemm(Context context, Specialised kernel)
-    : context_(std::move(context)),
-      kernel_(std::move(kernel)),
-      areas_(std::make_shared<const std::vector<gemm_kernel::Area>>(
-          gemm_kernel::areas(kernel_.problem, kernel_.config, kernel_.tensors))),
-      workspaces_(context_, workspace_bytes()) {}
-
-void Gemm::launch(CUstream_st* stream, const GemmOperands& operands) const {
-  const auto address = [&](std::string_view tensor) { return address_of(operands, tensor); };
-  gemm_kernel::check_operands(*areas_, address);
-  const std::uint64_t given = operands.workspace.value();
-  if (workspace_bytes() == 0) return launch_with(0, stream, operands);
-  if (given == 0) {
-    workspaces_.with(stream, [&](std::uint64_t own) { launch_with(own, stream, operands); });
-    return;
-  }
-  gemm_kernel::check_workspace(*areas_, address, given, workspace_bytes());
-  launch_with(given, stream, operands);
+void Gemm::launch(CUstream_st* stream, const GemmOperands& operands, const GemmSizes& sizes) const {
+  state_->launch(context_, stream, operands, sizes);
 }
 
-void Gemm::launch_with(std::uint64_t workspace, CUstream_st* stream, const GemmOperands& operands) const {
-  const auto address = [&](std::string_view tensor) {
-    return tensor == kWorkspace ? workspace : address_of(operands, tensor);
-  };
-  const auto encode = [&](const TensorMap& map) { return context_.encode(map); };
-  kernel_.kernel.launch(stream, launch_config_of(kernel_.launch, context_.device().sms),
-                        LaunchArguments(kernel_.launch, address, encode));
+void Gemm::prepare(const GemmSizes& sizes) const { state_->kernel_for(context_, sizes); }
+
+std::uint64_t Gemm::workspace_bytes(const GemmSizes& sizes) const {
+  return state_->kernel_for(context_, sizes)->kernel.launch.workspace_bytes;
 }
+
+const Specialised& Gemm::specialised() const { return state_->base(); }
+std::size_t Gemm::kernels() const { return state_->kernels(); }
 
 TuneResult Gemm::tune(Budget budget) {
   TuneResult result = tune_template(context_, gemm_template(), {.problem = problem(), .budget = budget});
@@ -58,13 +32,23 @@ TuneResult Gemm::tune(Budget budget) {
     throw Error(ErrorKind::refused, "no-correct-candidate", "no configuration was measured and found correct",
                 "give it a larger budget; ptxloom tune says what became of each candidate");
   }
-  *this = {context_, specialise(context_, gemm_template(), problem(), result.record->config)};
+  state_ =
+      std::make_shared<const State>(context_, state_->given(), state_->config(), state_->must_hit(),
+                                    specialise(context_, gemm_template(), problem(), result.record->config));
   return result;
 }
 
 Gemm gemm(const Context& context, const GemmProblem& problem, const Settings& config,
           const SpecialiseOptions& options) {
-  return {context, specialise(context, gemm_template(), problem.settings(), config, options)};
+  auto& known = context.attached<gemm_kernel::KnownGemms>();
+  return Gemm(known.find(context.records().generation(), problem, config, options,
+                         [&] {
+                           Settings given = problem.settings();
+                           Specialised kernel = specialise(context, gemm_template(), given, config, options);
+                           return std::make_shared<const Gemm::State>(context, std::move(given), config,
+                                                                      options.must_hit, std::move(kernel));
+                         }),
+              context);
 }
 
 }  // namespace ptxloom

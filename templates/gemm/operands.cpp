@@ -79,7 +79,7 @@ std::vector<Area> areas(const Settings& problem, const Settings& config,
     const auto size = static_cast<std::uint64_t>(tensor.type.bytes());
     if (!problem.contains("ld" + tensor.name)) {  // no matrix
       const std::uint64_t unit = copies_scales(problem, config, tensor.name) ? kCopiedVector : size;
-      all.push_back({tensor.name, 1, tensor.bytes(), tensor.bytes(), unit});
+      all.push_back({tensor.name, place_of(tensor.name), 1, tensor.bytes(), tensor.bytes(), unit});
       continue;
     }
     const auto number = [&](const std::string& word, std::uint64_t otherwise) {
@@ -91,17 +91,16 @@ std::vector<Area> areas(const Settings& problem, const Settings& config,
     auto unit = static_cast<std::uint64_t>(alignment(tensor.type, ld, stride, columns, false));
     if (packs(config, tensor.name, unit)) unit = kPackedWord;
     if (tensor.name == "c" || (tensor.name == "d" && !staged)) unit = std::min(unit, kElementsOfLane * size);
-    all.push_back({tensor.name, rows_of(problem, tensor.name), columns * size, ld * size, unit, batches,
-                   stride * size});
+    all.push_back({tensor.name, place_of(tensor.name), rows_of(problem, tensor.name), columns * size,
+                   ld * size, unit, batches, stride * size});
   }
   return all;
 }
 
-void check_operands(const std::vector<Area>& areas,
-                    const std::function<std::uint64_t(std::string_view)>& address) {
+void check_operands(const std::vector<Area>& areas, const Given& given) {
   const Area& d = areas.back();
   for (const Area& area : areas) {
-    const std::uint64_t begin = address(area.name);
+    const std::uint64_t begin = given[area.place];
     if (begin == 0)
       throw Error(ErrorKind::usage, "missing-operand", fmt::format("{} is not given", area.name),
                   "give its device pointer or its Buffer");
@@ -109,7 +108,7 @@ void check_operands(const std::vector<Area>& areas,
       throw Error(ErrorKind::usage, "misaligned-operand",
                   fmt::format("{} lies at {:#x}, no multiple of {} bytes", area.name, begin, area.alignment),
                   "rows that all begin at such multiples are read and written in units of so many bytes");
-    const std::uint64_t result = address(d.name);
+    const std::uint64_t result = given[d.place];
     if (&area == &d || result == 0 || !overlap(area, begin, d, result)) continue;
     if (area.name == "c" && begin == result && same_place(area, d)) continue;
     throw Error(ErrorKind::usage, "overlapping-operands", fmt::format("{} and d overlap", area.name),
@@ -117,17 +116,16 @@ void check_operands(const std::vector<Area>& areas,
   }
 }
 
-void check_workspace(const std::vector<Area>& areas,
-                     const std::function<std::uint64_t(std::string_view)>& address, std::uint64_t workspace,
-                     std::uint64_t bytes) {
+void check_workspace(const std::vector<Area>& areas, const Given& given, std::uint64_t bytes) {
+  const std::uint64_t workspace = given[place_of(kWorkspace)];
   if (workspace % kWorkspaceAlignment != 0)
     throw Error(
         ErrorKind::usage, "misaligned-operand",
         fmt::format("the workspace lies at {:#x}, no multiple of {} bytes", workspace, kWorkspaceAlignment),
         "memory as an allocation gives it begins at such a multiple");
-  const Area whole{"workspace", 1, bytes, bytes};
+  const Area whole{"workspace", place_of(kWorkspace), 1, bytes, bytes};
   for (const Area& area : areas) {
-    if (!overlap(area, address(area.name), whole, workspace)) continue;
+    if (!overlap(area, given[area.place], whole, workspace)) continue;
     throw Error(ErrorKind::usage, "overlapping-operands",
                 fmt::format("{} and the workspace of {} bytes overlap", area.name, bytes),
                 "give it memory of its own, of Gemm::workspace_bytes()");

@@ -7,6 +7,7 @@
 #include "ptxloom/check.hpp"
 #include "ptxloom/ptx.hpp"
 #include "support/ptxas.hpp"
+#include "support/require.hpp"
 
 namespace ptxloom::launch_limits_test {
 namespace {
@@ -177,7 +178,7 @@ TEST_CASE("static shared memory ends where each target's does") {
 
 TEST_CASE("static shared memory ends where ptxas says, for every target", "[oracle]") {
   const std::optional<std::string> path = find_cuda_tool("ptxas");
-  if (!path) SKIP("ptxas is not installed");
+  if (!path) test::skip_without("ptxas", "ptxas is not installed");
   const Ptxas ptxas(*path);
   for (const TargetInfo& target : targets()) {
     const std::string name(target.name);
@@ -203,7 +204,7 @@ TEST_CASE("shared memory is counted by what an entry reaches") {
 
 TEST_CASE("shared memory is counted as ptxas counts", "[oracle]") {
   const std::optional<std::string> path = find_cuda_tool("ptxas");
-  if (!path) SKIP("ptxas is not installed");
+  if (!path) test::skip_without("ptxas", "ptxas is not installed");
   const Ptxas ptxas(*path);
   for (const Case& one : layouts()) {
     const CommandResult result = ptxas.assemble(start("sm_80") + one.body + "\n", "sm_80");
@@ -235,7 +236,7 @@ TEST_CASE("blocks and clusters that no launch can have are refused, bounds beyon
 
 TEST_CASE("ptxas knows no clusters either where the check knows none", "[oracle]") {
   const std::optional<std::string> path = find_cuda_tool("ptxas");
-  if (!path) SKIP("ptxas is not installed");
+  if (!path) test::skip_without("ptxas", "ptxas is not installed");
   const Ptxas ptxas(*path);
   for (const TargetInfo& target : targets()) {
     const Bounds one{".reqnctapercluster 2", std::string(target.name), {}};

@@ -7,20 +7,8 @@
 #include "support/require.hpp"
 
 namespace ptxloom::test::json_test {
-namespace {
 
 using nlohmann::json;
-
-json run_json(const std::vector<std::string>& arguments, const std::string& schema) {
-  const ToolResult result = run_tool(arguments);
-  CAPTURE(arguments, result.err);
-  REQUIRE(result.code == 0);
-  const json value = json::parse(result.out);
-  CHECK(check_schema(value, read_schema(schema)) == "");
-  return value;
-}
-
-}  // namespace
 
 TEST_CASE("the schema checker refuses what a schema does not allow") {
   const json schema = read_schema("bench");

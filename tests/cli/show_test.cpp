@@ -26,15 +26,6 @@ std::vector<std::string> lines_of(const std::vector<std::string>& arguments) {
   return lines;
 }
 
-json json_of(const std::vector<std::string>& arguments, const std::string& schema) {
-  const ToolResult result = run_tool(arguments);
-  CAPTURE(arguments, result.err);
-  REQUIRE(result.code == 0);
-  const json value = json::parse(result.out);
-  CHECK(check_schema(value, read_schema(schema)) == "");
-  return value;
-}
-
 std::string first_word(const std::string& line) { return line.substr(0, line.find(' ')); }
 
 }  // namespace
@@ -88,7 +79,7 @@ TEST_CASE("list marks forms that are undocumented, wholly or in part") {
   // The JSON, against the variants themselves.
   const Specs specs;
   const Target target("sm_90");
-  const json listed = json_of({"list", "--target", "sm_90", "--variants", "--json"}, "list");
+  const json listed = run_json({"list", "--target", "sm_90", "--variants", "--json"}, "list");
   for (const json& form : listed["forms"]) {
     CAPTURE(form["form"]);
     std::set<std::string> opcodes, documented;
@@ -113,7 +104,7 @@ TEST_CASE("show takes the name of a form") {
   REQUIRE(mma.code == 0);
   CHECK_THAT(mma.out, ContainsSubstring("form mma.sp of mma.sp"));
   CHECK_THAT(mma.out, ContainsSubstring("undocumented: ptxas takes them"));
-  const json shown = json_of({"show", "ldmatrix", "--json"}, "show");
+  const json shown = run_json({"show", "ldmatrix", "--json"}, "show");
   CHECK(shown["variants"].empty());
   const json& form = shown["form"];
   CHECK(form["form"] == "ldmatrix");
@@ -123,7 +114,7 @@ TEST_CASE("show takes the name of a form") {
   CHECK(form["modifiers"]["shape"] == json{"m8n8", "m8n16", "m16n16"});
   CHECK(form["targets"][0] == json{{"target", "sm_75"}, {"since", "6.5"}});
   // What ptxloom list calls a form, show takes, all of them.
-  const json conversions = json_of({"list", "cvt", "--json"}, "list");
+  const json conversions = run_json({"list", "cvt", "--json"}, "list");
   for (const json& one : conversions["forms"])
     CHECK(run_tool({"show", one["form"].get<std::string>()}).code == 0);
   const ToolResult elsewhere = run_tool({"show", "wgmma.mma_async", "--target", "sm_80"});
@@ -133,7 +124,7 @@ TEST_CASE("show takes the name of a form") {
 
 TEST_CASE("show still takes opcodes, in full and by a part that only one begins with") {
   CHECK_THAT(run_tool({"show", "bfe.u32"}).out, ContainsSubstring("bfe.u32 D, A, B, C"));
-  CHECK(json_of({"show", "bfind.shiftamt.u32", "--json"}, "show")["variants"].size() == 1);
+  CHECK(run_json({"show", "bfind.shiftamt.u32", "--json"}, "show")["variants"].size() == 1);
   CHECK(run_tool({"show", "mma.sync"}).code == 2);
   CHECK(run_tool({"show", "bf17"}).code == 2);
 }
@@ -162,7 +153,7 @@ TEST_CASE("show takes element types") {
   };
   for (const Fact& fact : facts) {
     CAPTURE(fact.type);
-    const json type = json_of({"show", fact.type, "--json"}, "show")["type"];
+    const json type = run_json({"show", fact.type, "--json"}, "show")["type"];
     const json& format = type["float"];
     CHECK(format["exponent_bits"] == fact.exponent);
     CHECK(format["mantissa_bits"] == fact.mantissa);
@@ -176,9 +167,9 @@ TEST_CASE("show takes element types") {
     CHECK(type["storage"] == fact.storage);
     CHECK(!type["forms"].empty());
   }
-  const json s8 = json_of({"show", "s8", "--json"}, "show")["type"];
+  const json s8 = run_json({"show", "s8", "--json"}, "show")["type"];
   CHECK(s8["integer"] == json{{"least", "-128"}, {"most", "127"}});
-  CHECK(json_of({"show", "u64", "--json"}, "show")["type"]["integer"]["most"] == "18446744073709551615");
+  CHECK(run_json({"show", "u64", "--json"}, "show")["type"]["integer"]["most"] == "18446744073709551615");
   const ToolResult text = run_tool({"show", "bf16"});
   CHECK_THAT(text.out, ContainsSubstring("bf16: 16 bits, floating point"));
   CHECK_THAT(text.out, ContainsSubstring("1 sign bit, 8 exponent bits (bias 127), 7 mantissa bits"));
@@ -190,7 +181,7 @@ TEST_CASE("show TYPE names the forms that take it, on a target those that are th
   const auto forms = [](const std::vector<std::string>& more) {
     std::vector<std::string> words = {"show", "e4m3", "--json"};
     words.insert(words.end(), more.begin(), more.end());
-    return json_of(words, "show")["type"]["forms"].get<std::set<std::string>>();
+    return run_json(words, "show")["type"]["forms"].get<std::set<std::string>>();
   };
   CHECK(forms({}).contains("mma"));
   CHECK(forms({}).contains("wgmma.mma_async"));
@@ -204,7 +195,7 @@ TEST_CASE("show takes every type of the specs") {
   for (const std::string type : {"pred", "b1", "b4", "b6", "b128", "s2", "s4", "u2", "u4", "f64", "s16x2",
                                  "f16x2", "f32x2", "ue4m3", "e4m3x2", "e2m1x2", "e2m1x4", "ue8m0x2"}) {
     CAPTURE(type);
-    CHECK(json_of({"show", type, "--json"}, "show")["type"]["type"] == type);
+    CHECK(run_json({"show", type, "--json"}, "show")["type"]["type"] == type);
     CHECK(run_tool({"show", type}).code == 0);
   }
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -187,6 +188,15 @@ std::string check_schema(const nlohmann::json& value, const nlohmann::json& sche
 
 nlohmann::json read_schema(const std::string& name) {
   return nlohmann::json::parse(read_text(fs::path(source_folder()) / "docs/json" / (name + ".json")));
+}
+
+nlohmann::json run_json(const std::vector<std::string>& arguments, const std::string& schema) {
+  const ToolResult result = run_tool(arguments);
+  CAPTURE(arguments, result.err);
+  REQUIRE(result.code == 0);
+  nlohmann::json value = nlohmann::json::parse(result.out);
+  CHECK(check_schema(value, read_schema(schema)) == "");
+  return value;
 }
 
 }  // namespace ptxloom::test

@@ -49,6 +49,9 @@ std::string check_schema(const nlohmann::json& value, const nlohmann::json& sche
 /// A schema of docs/json.
 nlohmann::json read_schema(const std::string& name);
 
+/// What the tool prints with --json, which must be given; it must succeed and print what the schema says.
+nlohmann::json run_json(const std::vector<std::string>& arguments, const std::string& schema);
+
 void write_text(const std::filesystem::path& file, const std::string& text);
 std::string read_text(const std::filesystem::path& file);
 

@@ -6,6 +6,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "cli/tool.hpp"
+#include "support/require.hpp"
 
 namespace ptxloom::test::warnings_test {
 namespace {
@@ -124,7 +125,7 @@ TEST_CASE("run tells a line for each kind of warning, all with -v, and in --json
 TEST_CASE("compile --json names the cubin, its kernels and the linker's remarks") {
   const Fixture f;
   const ToolResult result = run_tool({"compile", f.file, "--json"});
-  if (result.code == 3) SKIP("there is no nvJitLink: " << result.err);
+  if (result.code == 3) skip_without("nvjitlink", "there is no nvJitLink: " + result.err);
   CAPTURE(result.err);
   REQUIRE(result.code == 0);
   const json report = json::parse(result.out);

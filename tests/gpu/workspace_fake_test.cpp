@@ -6,8 +6,10 @@
 #include <thread>
 
 #include "ptxloom/gemm.hpp"
+#include "ptxloom/workspace.hpp"
 #include "support/errors.hpp"
 #include "support/fake_driver.hpp"
+#include "support/require.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace ptxloom::test::workspace_fake_test {
@@ -28,7 +30,7 @@ struct Rig {
                                    .cache_folder = folder / "cache",
                                    .records_folder = folder / "records",
                                    .libraries = {.folders = {fake_driver_folder()}}});
-    if (!context->libraries().has_nvjitlink()) SKIP("there is no nvJitLink");
+    if (!context->libraries().has_nvjitlink()) test::skip_without("nvjitlink", "there is no nvJitLink");
     const Template& gemm_kernel = gemm_template();
     const Settings problem = gemm_kernel.problem({{"m", "64"}, {"n", "64"}, {"k", "4096"}, {"a", "f16"}}),
                    words{{"strategy", "mma"}, {"stream_k", shared}};
@@ -197,6 +199,31 @@ TEST_CASE("a captured launch needs a workspace of the caller's; without one the 
     CHECK(rig.fake.fills.size() == fills);
     CHECK(capture.valid());
   }
+}
+
+TEST_CASE("a captured launch with sizes that no kernel is ready for is refused; after prepare it is not") {
+  Rig rig;
+  const Gemm made =
+      gemm(*rig.context, {.m = 64, .n = 64, .k = 4096, .a = f16}, {{"strategy", "mma"}, {"stream_k", "yes"}});
+  Buffer own = rig.context->alloc(made.workspace_bytes());
+  rig.operands.workspace = own;
+  const GemmSizes sizes{.k = 2048};
+  {
+    const ForeignCapture capture(rig, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    const Error error = error_of([&] { made.launch(capture.stream(), rig.operands, sizes); });
+    CHECK(error.kind() == ErrorKind::usage);
+    CHECK(code_of(error) == "not-prepared");
+    CHECK(error.diagnostics().front().message.find("k = 2048") != std::string::npos);
+    CHECK(rig.fake.launches.empty());
+    CHECK(capture.valid());
+  }
+  made.prepare(sizes);
+  own = rig.context->alloc(made.workspace_bytes(sizes));
+  rig.operands.workspace = own;
+  const ForeignCapture capture(rig, CU_STREAM_CAPTURE_MODE_GLOBAL);
+  made.launch(capture.stream(), rig.operands, sizes);
+  CHECK(rig.fake.launches.size() == 1);
+  CHECK(capture.valid());
 }
 
 TEST_CASE("a stream's workspace is not lent to a graph that is captured there") {

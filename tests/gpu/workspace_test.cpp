@@ -11,6 +11,7 @@
 #include "cuda/driver.hpp"
 #include "launch/current.hpp"
 #include "ptxloom/gemm.hpp"
+#include "ptxloom/workspace.hpp"
 #include "support/errors.hpp"
 #include "support/gpu.hpp"
 #include "support/settings.hpp"

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches of one Gemm with sizes, leading dimensions, alpha and beta of their own; and problems that a
+// context was asked for before.
+#include <catch2/catch_get_random_seed.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <random>
+
+#include "gemm/executor.hpp"
+#include "support/errors.hpp"
+#include "support/naive_gemm.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace ptxloom::test::sizes_test {
+namespace {
+
+using Random = std::mt19937_64;
+
+std::uint64_t below(Random& random, std::uint64_t end) { return random() % end; }
+
+std::string refusal(const Gemm& made, const GemmOperands& operands, const GemmSizes& sizes) {
+  return error_of([&] { made.launch(nullptr, operands, sizes); }).diagnostics().front().code;
+}
+
+/// The problem of a launch, as whoever makes a Gemm for just that would say it.
+GemmProblem with(GemmProblem problem, const GemmSizes& sizes) {
+  problem.m = sizes.m.value_or(problem.m);
+  problem.n = sizes.n.value_or(problem.n);
+  problem.k = sizes.k.value_or(problem.k);
+  problem.lda = sizes.lda.value_or(problem.lda);
+  problem.ldb = sizes.ldb.value_or(problem.ldb);
+  problem.ldc = sizes.ldc.value_or(problem.ldc);
+  problem.ldd = sizes.ldd.value_or(problem.ldd);
+  problem.alpha = sizes.alpha.value_or(problem.alpha);
+  problem.beta = sizes.beta.value_or(problem.beta);
+  return problem;
+}
+
+/// Random tensors in the executor's memory, and D as a launch leaves it, which the naive reference judges.
+void check_launch(const Gemm& made, const GemmProblem& problem, const GemmSizes& sizes, std::uint64_t seed,
+                  CUstream_st* stream = nullptr) {
+  const Settings words = gemm_template().problem(with(problem, sizes).settings());
+  INFO("a launch of " << test::words(words) << " by a Gemm for " << test::words(made.problem()) << ", seed "
+                      << seed);
+  std::vector<HostTensor> tensors = make_tensors(gemm_template(), words, {}, seed);
+  std::map<std::string, Buffer> buffers;
+  for (const HostTensor& tensor : tensors) {
+    Buffer& buffer = buffers[tensor.plan.name] = executor().alloc(tensor.bytes.size());
+    buffer.write(tensor.bytes);
+  }
+  GemmOperands operands{.a = buffers["a"], .b = buffers["b"], .d = buffers["d"]};
+  if (buffers.contains("c")) operands.c = buffers["c"];
+  made.launch(stream, operands, sizes);
+  buffers["d"].read(tensors.back().bytes);
+  const Comparison found = compare_gemm(words, tensors);
+  CHECK(found.ok());
+  INFO(found.first);
+  CHECK(found.wrong == 0);
+}
+
+GemmSizes random_sizes(Random& random, const GemmProblem& largest) {
+  GemmSizes sizes;
+  if (below(random, 4) != 0) sizes.m = 1 + below(random, largest.m);
+  if (below(random, 2) != 0) sizes.n = 1 + below(random, largest.n);
+  if (below(random, 2) != 0) sizes.k = 1 + below(random, largest.k);
+  if (below(random, 3) == 0) sizes.lda = sizes.k.value_or(largest.k) + below(random, 20);
+  if (below(random, 3) == 0) sizes.ldb = sizes.k.value_or(largest.k) + below(random, 20);
+  if (below(random, 3) == 0) sizes.ldd = sizes.n.value_or(largest.n) + below(random, 20);
+  if (below(random, 2) != 0) sizes.alpha = double(below(random, 7)) - 3;
+  if (below(random, 2) != 0) sizes.beta = double(below(random, 5)) - 2;
+  return sizes;
+}
+
+}  // namespace
+
+TEST_CASE("one Gemm serves random sizes, leading dimensions, alpha and beta of every type", "[gemm]") {
+  Random random(Catch::getSeed());
+  for (const Type type : {bf16, tf32, s8, e4m3, f64}) {
+    const GemmProblem largest{.m = 130, .n = 96, .k = 160, .a = type};
+    const Gemm made = gemm(executor(), largest);
+    check_launch(made, largest, {}, random());
+    for (int i = 0; i < 6; ++i) check_launch(made, largest, random_sizes(random, largest), random());
+  }
+}
+
+TEST_CASE("kernels of a Gemm are shared by sizes that need the same", "[gemm]") {
+  const GemmProblem largest{.m = 512, .n = 128, .k = 64, .a = bf16};
+  const Gemm made = gemm(executor(), largest, {{"strategy", "mma"}, {"tile_m", "32"}, {"tile_n", "32"}});
+  CHECK(made.kernels() == 1);
+  for (std::uint64_t m = 1; m <= 512; m += 73) made.prepare({.m = m});
+  CHECK(made.kernels() == 2);  // that with the sizes of the problem as constants, and one for all others
+  made.prepare({.beta = 2});
+  CHECK(made.kernels() == 3);  // it reads C
+  made.prepare({.m = 7, .alpha = 3});
+  made.prepare({.m = 512, .n = 128, .k = 64});
+  CHECK(made.kernels() == 3);
+  made.prepare({.lda = 65});  // rows of A begin at odd elements
+  CHECK(made.kernels() == 4);
+  const Gemm copy = made;
+  copy.prepare({.m = 3});
+  CHECK(copy.kernels() == 4);
+}
+
+TEST_CASE("sizes that a Gemm was not made for are refused before anything runs", "[gemm]") {
+  const GemmProblem largest{.m = 64, .n = 48, .k = 32, .a = s8};
+  const Gemm made = gemm(executor(), largest);
+  Buffer a = executor().alloc(64 * 64), b = executor().alloc(64 * 64), d = executor().alloc(64 * 64 * 4);
+  d.fill(kPoison);
+  const GemmOperands operands{.a = a, .b = b, .d = d};
+  CHECK(refusal(made, operands, {.m = 65}) == "size-out-of-range");
+  CHECK(refusal(made, operands, {.m = 0}) == "size-out-of-range");
+  CHECK(refusal(made, operands, {.n = 49}) == "size-out-of-range");
+  CHECK(refusal(made, operands, {.k = ~std::uint64_t{0}}) == "size-out-of-range");
+  CHECK(refusal(made, operands, {.lda = 31}) == "bad-stride");
+  CHECK(refusal(made, operands, {.alpha = 0.5}) == "bad-value");
+  CHECK(refusal(made, operands, {.m = 8, .alpha = 1e10}) == "bad-value");
+  CHECK(refusal(made, operands, {.beta = 1}) == "missing-operand");
+  CHECK(refusal(made, {.a = a, .b = b, .c = d, .d = b}, {.m = 8, .beta = 1}) == "overlapping-operands");
+  CHECK_THROWS_AS(made.prepare({.n = 0}), Error);
+  std::vector<std::byte> left(64 * 48 * 4);
+  d.read(left);
+  CHECK(std::ranges::all_of(left, [](std::byte byte) { return byte == kPoison; }));
+}
+
+TEST_CASE("launches with other sizes share a stream's workspace", "[gemm]") {
+  const GemmProblem largest{.m = 72, .n = 136, .k = 712, .a = bf16};
+  const Gemm made = gemm(executor(), largest, {{"stream_k", "yes"}});
+  const GemmSizes sizes[] = {{}, {.m = 60, .k = 512}, {.n = 40}, {.m = 60, .k = 512}, {}};
+  for (const GemmSizes& one : sizes) {
+    REQUIRE(made.workspace_bytes(one) > 0);
+    check_launch(made, largest, one, Catch::getSeed());
+    check_launch(made, largest, one, Catch::getSeed() + 1, reinterpret_cast<CUstream_st*>(64));
+  }
+}
+
+TEST_CASE("a context knows the problems that it was asked for", "[gemm]") {
+  const Context context({.device = "cpu"});
+  const GemmProblem problem{.m = 40, .n = 24, .k = 32, .a = bf16};
+  const auto specialised = [&](const GemmProblem& of, const Settings& config = {}) {
+    return &gemm(context, of, config).specialised();
+  };
+  const Gemm first = gemm(context, problem);
+  CHECK(specialised(problem) == &first.specialised());
+  GemmProblem other = problem;
+  other.activation = Activation::relu;
+  const Gemm second = gemm(context, other);
+  CHECK(&second.specialised() != &first.specialised());
+  CHECK(specialised(problem, {{"strategy", "mma"}}) != &first.specialised());
+  CHECK(specialised(problem) == &first.specialised());
+  CHECK(specialised(other) == &second.specialised());
+  const Context stranger({.device = "cpu"});
+  CHECK(&gemm(stranger, problem).specialised() != &first.specialised());
+}
+
+TEST_CASE("a tuning record makes a context forget the problems it knew", "[gemm]") {
+  const TemporaryFolder folder;
+  const Context context({.device = "cpu", .records_folder = folder / "records"});
+  const GemmProblem problem{.m = 40, .n = 24, .k = 32, .a = bf16};
+  const Gemm before = gemm(context, problem);
+  context.records().add({.device = {.name = "GPU", .sm = "sm_90a", .sms = 1, .memory_mhz = 1},
+                         .kernel_template = "gemm",
+                         .problem = before.problem(),
+                         .config = before.config(),
+                         .time_us = 1});
+  const Gemm after = gemm(context, problem);
+  CHECK(&after.specialised() != &before.specialised());
+  CHECK(&gemm(context, problem).specialised() == &after.specialised());
+}
+
+TEST_CASE("a context outlives none of the problems it knows, and forgets the oldest", "[gemm]") {
+  const Context context({.device = "cpu"});
+  const GemmProblem problem{.m = 1, .n = 8, .k = 8, .a = f16};
+  const Settings small{{"strategy", "mma"}, {"tile_m", "16"}, {"tile_n", "16"}, {"tile_k", "16"}};
+  const Gemm first = gemm(context, problem, small);
+  for (std::uint64_t m = 2; m <= 128; ++m) {
+    GemmProblem next = problem;
+    next.m = m;
+    gemm(context, next, small);
+  }
+  CHECK(&gemm(context, problem, small).specialised() == &first.specialised());
+  GemmProblem next = problem;
+  next.m = 129;
+  const Gemm last = gemm(context, next, small);
+  CHECK(&gemm(context, problem, small).specialised() == &first.specialised());  // it was asked for last
+  next.m = 2;
+  const Gemm again = gemm(context, next, small);
+  CHECK(again.problem().at("m") == "2");
+}
+
+}  // namespace ptxloom::test::sizes_test
