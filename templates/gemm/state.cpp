@@ -129,12 +129,20 @@ std::shared_ptr<const SizedKernel> Gemm::State::make(const Context& context, con
   const bool recorded =
       context.is_gpu() &&
       context.records().find(device_key(context.device()), gemm_template().name(), problem).has_value();
-  Settings config = config_;
-  // Sizes as parameters, so that other sizes can have the same kernel.
-  if (!recorded) config.try_emplace("static", "none");
-  return std::make_shared<const SizedKernel>(
-      specialise(context, gemm_template(), problem, config, {.must_hit = must_hit_, .pool = &pool_}),
-      context.device().sms, gemm_kernel::next_layout());
+  const auto with = [&](const Settings& config) {
+    return std::make_shared<const SizedKernel>(
+        specialise(context, gemm_template(), problem, config, {.must_hit = must_hit_, .pool = &pool_}),
+        context.device().sms, gemm_kernel::next_layout());
+  };
+  // Sizes as parameters, so that other sizes can have the same kernel; not every strategy has that.
+  Settings shared = config_;
+  if (recorded || !shared.try_emplace("static", "none").second) return with(config_);
+  try {
+    return with(shared);
+  } catch (const Error& error) {
+    if (error.diagnostics().front().code != "no-configuration") throw;
+    return with(config_);
+  }
 }
 
 std::shared_ptr<const SizedKernel> Gemm::State::kernel_for(const Context& context, const GemmSizes& sizes,

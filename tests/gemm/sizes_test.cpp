@@ -100,6 +100,14 @@ TEST_CASE("kernels of a Gemm are shared by sizes that need the same", "[gemm]") 
   CHECK(copy.kernels() == 4);
 }
 
+TEST_CASE("a kernel that must have its sizes as constants is made for each of them", "[gemm]") {
+  const GemmProblem largest{.m = 65, .n = 33, .k = 51, .a = bf16};
+  const Gemm made = gemm(executor(), largest, {{"strategy", "wgmma"}});
+  for (const GemmSizes& sizes : {GemmSizes{}, {.m = 64}, {.m = 3, .k = 50}, {.n = 32, .k = 48}})
+    check_launch(made, largest, sizes, Catch::getSeed());
+  CHECK(made.kernels() == 4);
+}
+
 TEST_CASE("sizes that a Gemm was not made for are refused before anything runs", "[gemm]") {
   const GemmProblem largest{.m = 64, .n = 48, .k = 32, .a = s8};
   const Gemm made = gemm(executor(), largest);
