@@ -169,6 +169,6 @@ int main() {
     return demo();
   } catch (const pl::Error& error) {
     fmt::print(stderr, "{}\n", error.what());
-    return static_cast<int>(error.kind());
+    return pl::exit_code(error.kind());
   }
 }

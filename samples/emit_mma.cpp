@@ -55,6 +55,6 @@ int main() {
     fmt::print("\n{}", pl::print(mma_kernel(std::make_shared<const pl::Specs>())));
   } catch (const pl::Error& error) {
     fmt::print(stderr, "{}\n", error.what());
-    return static_cast<int>(error.kind());
+    return pl::exit_code(error.kind());
   }
 }

@@ -57,6 +57,6 @@ int main(int argc, char** argv) {
     multiply(write_example(folder, "a", 37, 45), write_example(folder, "b", 29, 45), folder / "d.npy");
   } catch (const pl::Error& error) {
     fmt::print(stderr, "{}\n", error.what());
-    return static_cast<int>(error.kind());
+    return pl::exit_code(error.kind());
   }
 }

@@ -28,6 +28,6 @@ int main() {
   } catch (const pl::Error& error) {
     fmt::print("{}\n", error.what());
     // Without a GPU there is nothing to measure.
-    return error.kind() == pl::ErrorKind::missing ? 0 : static_cast<int>(error.kind());
+    return error.kind() == pl::ErrorKind::missing ? 0 : pl::exit_code(error.kind());
   }
 }

@@ -99,6 +99,6 @@ int main() {
     tune();
   } catch (const pl::Error& error) {
     fmt::print("{}\n", error.what());
-    return static_cast<int>(error.kind());
+    return pl::exit_code(error.kind());
   }
 }

@@ -65,7 +65,9 @@ class Context {
   /// So that a KernelBuilder and a template can be given a context.
   operator std::shared_ptr<const Specs>() const;
 
-  Buffer alloc(std::uint64_t bytes) const;
+  /// Uninitialised, as cudaMalloc leaves it; `fill`: every byte has this value, such as kPoison, so that what
+  /// a kernel forgot to write shows.
+  Buffer alloc(std::uint64_t bytes, std::optional<std::byte> fill = std::nullopt) const;
   /// Makes the caller's memory reachable for kernels in the executor: from now on a pointer into it may stand
   /// among a kernel's arguments. On a GPU, whose own pointers need no such thing, it does nothing. The caller
   /// keeps the memory alive until unregister_memory.

@@ -249,7 +249,7 @@ class Function {
 
   /// Returns once the launch is queued. Throws Error(usage, "launch-size" | "launch-cluster" |
   /// "launch-shared" | "launch-cooperative") for a configuration that the kernel or the device cannot take.
-  void launch(const LaunchConfig& config, const Arguments& arguments, CUstream_st* stream) const;
+  void launch(CUstream_st* stream, const LaunchConfig& config, const Arguments& arguments) const;
   /// Blocks that fit on one SM at once.
   int blocks_per_sm(const LaunchConfig& config) const;
   /// Clusters that fit on the device at once.
@@ -273,7 +273,7 @@ class ConfiguredFunction {
   const KernelSignature& signature() const;
   /// Queues the kernel with a buffer of all its parameters (Arguments::bytes). Throws Error(usage,
   /// "argument-size" | "launch-cooperative").
-  void launch(std::span<const std::byte> parameters, CUstream_st* stream) const;
+  void launch(CUstream_st* stream, std::span<const std::byte> parameters) const;
 
  private:
   struct State;

@@ -5,8 +5,9 @@
 #include <memory>
 #include <string_view>
 
-// Where the library says what it does and what it worked around. Silent by default; PTXLOOM_LOG=error,
-// warning, info or debug writes to stderr; a program passes its own callback. A Log is a value, cheap to
+// Where the library says what it does and what it worked around. Warnings and errors go to stderr by default;
+// PTXLOOM_LOG=off, error, warning, info or debug says otherwise; a program passes its own callback, or Log(),
+// which is silent. A Log is a value, cheap to
 // copy, and may be used from several threads at once (so the callback must be able to).
 namespace [[gnu::visibility("default")]] ptxloom {
 
@@ -20,7 +21,7 @@ class Log {
   Log() = default;  ///< silent
   /// Passes on everything up to `most` in detail.
   explicit Log(LogCallback callback, LogLevel most = LogLevel::info);
-  /// To stderr at the level that PTXLOOM_LOG names, else silent.
+  /// To stderr at the level that PTXLOOM_LOG names, else warnings and errors.
   static Log from_environment();
 
   bool enabled(LogLevel level) const { return callback_ && level <= most_; }

@@ -55,7 +55,10 @@ std::shared_ptr<api::Machine> find_machine(const ContextOptions& options, const 
     return api::make_gpu(libraries, 0);
   } catch (const Error& error) {
     if (!means_no_gpu(error)) throw;
-    log(LogLevel::info, fmt::format("no GPU, kernels run in the CPU executor: {}", error.what()));
+    log(LogLevel::warning,
+        fmt::format("no GPU was found, so kernels run in the CPU executor, which is thousands of times "
+                    "slower; ContextOptions::device = \"cpu\" says that this is meant: {}",
+                    error.diagnostics().front().message));
     return api::make_executor(specs.target(options.cpu_target));
   }
 }
@@ -92,12 +95,12 @@ void judge(std::vector<Diagnostic> found, std::vector<Diagnostic>& kept, const L
   std::move(found.begin(), first_error.begin(), std::back_inserter(kept));
   if (first_error.empty()) return;
   log_warnings(log, kept);
-  throw Error(ErrorKind::refused, {first_error.begin(), first_error.end()});
+  throw Error(ErrorKind::illegal_ptx, {first_error.begin(), first_error.end()});
 }
 
 void check_target(const Target& device, const Target& wanted, const std::string& kernel) {
   if (device.satisfies(wanted.info())) return;
-  throw Error(ErrorKind::refused, "target-mismatch",
+  throw Error(ErrorKind::illegal_ptx, "target-mismatch",
               fmt::format("kernel {} is made for {} and cannot run on this device, an {}", kernel,
                           wanted.name(), device.name()),
               fmt::format("make it for {} or another target that the device satisfies", device.name()));
@@ -170,9 +173,9 @@ void* Context::attached(const std::type_info& type, std::shared_ptr<void> (*make
   return state_->attachments->find(type, make);
 }
 
-Buffer Context::alloc(std::uint64_t bytes) const {
+Buffer Context::alloc(std::uint64_t bytes, std::optional<std::byte> fill) const {
   Buffer buffer(state_->machine->allocate(bytes));
-  buffer.fill(kPoison);
+  if (fill) buffer.fill(*fill);
   return buffer;
 }
 

@@ -31,7 +31,7 @@ class GpuLaunch : public Configured {
   GpuLaunch(const Function& function, const LaunchConfig& config) : function_(function, config) {}
   const KernelSignature& signature() const override { return function_.signature(); }
   void launch(CUstream_st* stream, std::span<const std::byte> parameters) const override {
-    function_.launch(parameters, stream);
+    function_.launch(stream, parameters);
   }
 
  private:
@@ -44,7 +44,7 @@ class GpuKernel : public Loaded {
       : module_(std::move(module)), function_(module_.function(signature)) {}
   void launch(CUstream_st* stream, const LaunchConfig& config, const KernelSignature&,
               std::span<const Argument> arguments, const exec::Observer&) const override {
-    function_.launch(config, Arguments(function_.signature(), arguments), stream);
+    function_.launch(stream, config, Arguments(function_.signature(), arguments));
   }
   std::unique_ptr<const Configured> configure(const LaunchConfig& config,
                                               const KernelSignature&) const override {

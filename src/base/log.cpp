@@ -39,13 +39,15 @@ Log::Log(LogCallback callback, LogLevel most)
 
 Log Log::from_environment() {
   const char* wanted = std::getenv("PTXLOOM_LOG");
-  if (wanted == nullptr || *wanted == '\0') return {};
   if (!stderr_is_open()) return {};  // the next file that somebody opens would get the lines
+  if (wanted == nullptr || *wanted == '\0') return Log(write_line, LogLevel::warning);
+  if (std::string_view(wanted) == "off") return {};
   for (const LogLevel level : kLevels) {
     if (name(level) == wanted) return Log(write_line, level);
   }
   Log log(write_line, LogLevel::warning);
-  log(LogLevel::warning, "PTXLOOM_LOG=" + std::string(wanted) + " is none of error, warning, info, debug");
+  log(LogLevel::warning,
+      "PTXLOOM_LOG=" + std::string(wanted) + " is none of off, error, warning, info, debug");
   return log;
 }
 

@@ -172,7 +172,7 @@ void KernelBuilder::refuse(std::string_view text, Diagnostic diagnostic, std::si
   kernel(at).operands.resize(first_operand);
   diagnostic.message =
       "kernel " + name_ + ": " + std::string(text) + ": " + diagnostic.message + called_at(at);
-  throw Error(ErrorKind::refused, {std::move(diagnostic)});
+  throw Error(ErrorKind::illegal_ptx, {std::move(diagnostic)});
 }
 
 void KernelBuilder::emit(const Opcode& opcode, std::initializer_list<Arg> args) {

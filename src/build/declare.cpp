@@ -112,7 +112,7 @@ Reg KernelBuilder::special(std::string_view name, Caller at) {
       return value;
     }
   }
-  throw Error(ErrorKind::refused, "unknown-special-register",
+  throw Error(ErrorKind::illegal_ptx, "unknown-special-register",
               "kernel " + name_ + ": no special register %" + std::string(name) + " on " +
                   std::string(target_.name()) + called_at(at),
               "`ptxloom show mov` lists them");

@@ -63,7 +63,7 @@ Diagnostic describe_exception() {
 
 [[noreturn]] void end_uncaught() {
   if (std::current_exception()) say("{}\n", to_string(describe_exception()));
-  std::_Exit(static_cast<int>(ErrorKind::refused));
+  std::_Exit(exit_code(ErrorKind::refused));
 }
 
 }  // namespace
@@ -97,7 +97,7 @@ int report_failure(ErrorKind kind, std::vector<Diagnostic> diagnostics, bool jso
     const std::string text = error_json(diagnostics);
     std::fwrite(text.data(), 1, text.size(), stdout);
   }
-  return static_cast<int>(kind);
+  return exit_code(kind);
 }
 
 int guarded(bool json, int (*work)(int argc, char** argv), int argc, char** argv) {
@@ -107,7 +107,7 @@ int guarded(bool json, int (*work)(int argc, char** argv), int argc, char** argv
     return report_failure(error.kind(), error.diagnostics(), json);
   } catch (...) {
     // What could not be printed is told at the end, with what there is to print.
-    if (std::ferror(stdout) != 0) return static_cast<int>(ErrorKind::usage);
+    if (std::ferror(stdout) != 0) return exit_code(ErrorKind::usage);
     return report_failure(ErrorKind::usage, {describe_exception()}, json);
   }
 }

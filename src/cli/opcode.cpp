@@ -60,7 +60,7 @@ std::vector<Variant> find_opcode(const Specs& specs, const std::string& wanted,
   }
   if (target) {
     std::erase_if(found, [&](Variant v) { return !v.since(*target); });
-    if (found.empty()) throw Error(ErrorKind::refused, {specs.explain(wanted, *target)});
+    if (found.empty()) throw Error(ErrorKind::illegal_ptx, {specs.explain(wanted, *target)});
   }
   std::set<std::string_view> opcodes;
   for (const Variant variant : found) opcodes.insert(variant.opcode());

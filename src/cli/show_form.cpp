@@ -53,7 +53,7 @@ FormFacts facts_of(const Specs& specs, std::string_view form, const std::optiona
 
 void require_any(const FormFacts& facts, std::string_view form, const std::optional<Target>& target) {
   if (facts.opcodes != 0) return;
-  throw Error(ErrorKind::refused, "not-on-target",
+  throw Error(ErrorKind::illegal_ptx, "not-on-target",
               fmt::format("{} has no instruction of the form {}", target->name(), form),
               fmt::format("ptxloom show {} tells which targets have it", form));
 }

@@ -130,11 +130,11 @@ TuneOutcome tune_on(const Context& context, const Task& task, const TuneFlags& o
 }
 
 /// The first exit code that is not 0. The outcome's JSON says what went wrong, too.
-int exit_code(const std::vector<TuneOutcome>& outcomes, bool tells = true) {
+int code_of(const std::vector<TuneOutcome>& outcomes, bool tells = true) {
   for (const TuneOutcome& outcome : outcomes) {
     if (const auto failure = failure_of(outcome)) {
       if (tells) report_failure(failure->kind(), failure->diagnostics(), false);
-      return static_cast<int>(failure->kind());
+      return exit_code(failure->kind());
     }
     if (outcome.result.search.interrupted) return kInterrupted;
   }
@@ -170,7 +170,7 @@ int search_devices(const Tool& tool, const Task& task, const TuneFlags& options)
     told = tell(outcomes, options);
     if (outcomes.back().result.search.interrupted || outcomes.back().result.unkept) break;
   }
-  const int code = exit_code(outcomes);
+  const int code = code_of(outcomes);
   return code == 0 ? told : code;
 }
 
@@ -187,17 +187,17 @@ int search_with_ranks(const Tool& tool, const Task& task, TuneFlags options, tun
   } catch (const Error& error) {
     // The others would wait for this one.
     say("rank {}: {}\n", ranks.rank(), error.what());
-    ranks.abort(static_cast<int>(error.kind()));
+    ranks.abort(exit_code(error.kind()));
   }
   options.seed = std::stoull(tune::of_rank_0(ranks, std::to_string(options.seed)));
   try {
     const std::vector<TuneOutcome> outcomes = {tune_on(*context, task, options, devices, &ranks)};
     const int told = tells ? tell(outcomes, options) : 0;
-    const int code = exit_code(outcomes, tells);
+    const int code = code_of(outcomes, tells);
     return code == 0 ? told : code;
   } catch (const Error& error) {
     if (tells) throw;
-    return static_cast<int>(error.kind());
+    return exit_code(error.kind());
   }
 }
 

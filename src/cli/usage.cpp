@@ -111,10 +111,10 @@ void check_environment() {
   };
   constexpr std::array kLevels = {LogLevel::error, LogLevel::warning, LogLevel::info, LogLevel::debug};
   if (const std::string level = variable("PTXLOOM_LOG");
-      !level.empty() &&
+      !level.empty() && level != "off" &&
       std::ranges::find(kLevels, level, [](LogLevel l) { return name(l); }) == kLevels.end())
     throw Error(ErrorKind::usage, "bad-environment", fmt::format("PTXLOOM_LOG is '{}'", level),
-                "it may be error, warning, info or debug");
+                "it may be off, error, warning, info or debug");
   std::istringstream folders(variable("PTXLOOM_CUDA_PATH"));
   for (std::string folder; std::getline(folders, folder, ':');) {
     std::error_code failed;

@@ -61,7 +61,7 @@ class Batch {
       try {
         const std::size_t one[] = {i};
         const ParseResult read = parse(module_text(subjects_, one, context_.target()), context_);
-        if (!read.ok()) throw Error(ErrorKind::refused, read.diagnostics);
+        if (!read.ok()) throw Error(ErrorKind::illegal_ptx, read.diagnostics);
         parsed_[i].emplace(read.module, entry_name(i));
       } catch (const Error& error) {
         const bool missing = error.diagnostics().front().code == "exec-unsupported";

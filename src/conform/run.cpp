@@ -101,10 +101,9 @@ Outcome run_device(const DeviceContext& device, const DeviceModule& module, cons
   const auto [x, y, z] = grid_of(subject, given);
   const auto [bx, by, bz] = subject.around.shape.block;
   function.launch(
-      {.grid = {x, y, z}, .block = {bx, by, bz}},
+      stream, {.grid = {x, y, z}, .block = {bx, by, bz}},
       arguments(function.signature(),
-                {in.address(), out.address(), slots.address(), tiles.address(), maps.address()}, given),
-      stream);
+                {in.address(), out.address(), slots.address(), tiles.address(), maps.address()}, given));
   stream.synchronize();
   if (!left.records.empty()) out.download(left.records);
   if (!left.slots.empty()) slots.download(left.slots);

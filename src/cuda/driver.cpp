@@ -50,7 +50,8 @@ std::string Driver::describe(CUresult result) const {
 }
 
 void Driver::fail(CUresult result, std::string_view doing) const {
-  throw Error(ErrorKind::refused, "cuda-error", fmt::format("{} while {}", describe(result), doing));
+  throw Error(ErrorKind::refused, "cuda-error", fmt::format("{} while {}", describe(result), doing))
+      .with_cuda_result(result);
 }
 
 }  // namespace ptxloom::cuda

@@ -211,7 +211,7 @@ void check_created(const LinkHandle& handle, const LinkOptions& options) {
   }
   if (diagnostics.size() == 1)
     diagnostics[0].hint = log.empty() ? "it gives no reason; is the text PTX?" : log;
-  throw Error(ErrorKind::refused, std::move(diagnostics));
+  throw Error(ErrorKind::link_failure, std::move(diagnostics));
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ class Program {
  private:
   void check(nvrtcResult result) const {
     if (result == NVRTC_SUCCESS) return;
-    throw Error(ErrorKind::refused, "compile-failed",
+    throw Error(ErrorKind::link_failure, "compile-failed",
                 fmt::format("NVRTC: {}", library_.nvrtcGetErrorString(result)));
   }
   template <typename GetSize, typename Get>
@@ -90,7 +90,7 @@ std::vector<std::string> arguments_of(const CompileOptions& options, const Libra
       Diagnostic{.code = "compile-failed",
                  .message = fmt::format("NVRTC refuses this source: {}", library.nvrtcGetErrorString(result)),
                  .hint = diagnostics.empty() ? log : std::string()});
-  throw Error(ErrorKind::refused, std::move(diagnostics));
+  throw Error(ErrorKind::link_failure, std::move(diagnostics));
 }
 
 }  // namespace

@@ -125,7 +125,7 @@ ConfiguredFunction::ConfiguredFunction(Function function, const LaunchConfig& co
 
 const KernelSignature& ConfiguredFunction::signature() const { return state_->of->signature; }
 
-void ConfiguredFunction::launch(std::span<const std::byte> parameters, CUstream_st* stream) const {
+void ConfiguredFunction::launch(CUstream_st* stream, std::span<const std::byte> parameters) const {
   const Function::State& function = *state_->of;
   std::size_t size = parameters.size();
   if (size != function.signature.size()) {
@@ -156,8 +156,8 @@ void ConfiguredFunction::launch(std::span<const std::byte> parameters, CUstream_
   if (result != CUDA_SUCCESS) context.fail(result, fmt::format("launching `{}`", function.signature.name));
 }
 
-void Function::launch(const LaunchConfig& config, const Arguments& arguments, CUstream_st* stream) const {
-  ConfiguredFunction(*this, config).launch(arguments.bytes(), stream);
+void Function::launch(CUstream_st* stream, const LaunchConfig& config, const Arguments& arguments) const {
+  ConfiguredFunction(*this, config).launch(stream, arguments.bytes());
 }
 
 int Function::blocks_per_sm(const LaunchConfig& config) const {

@@ -29,10 +29,11 @@ constexpr std::array kRequiredCluster{CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
     }
   }
   const DeviceInfo& info = context.info;
-  throw Error(ErrorKind::refused, "load-failed",
+  throw Error(ErrorKind::link_failure, "load-failed",
               fmt::format("device {} refuses the cubin: {}", info.ordinal, context.driver.describe(result)),
               fmt::format("link it for the device, {} of compute capability {}.{}", info.name, info.major,
-                          info.minor));
+                          info.minor))
+      .with_cuda_result(result);
 }
 
 std::string names_of_functions(const DeviceModule::State& module) {
@@ -101,7 +102,7 @@ KernelSignature placed(KernelSignature wanted, const KernelSignature& actual) {
 DeviceModule::State::State(std::shared_ptr<DeviceContext::State> owner, std::span<const std::byte> cubin)
     : context(std::move(owner)) {
   if (const auto damage = launch::damage_of_cubin(cubin)) {
-    throw Error(ErrorKind::refused, "load-failed", "this cubin cannot be loaded: " + *damage,
+    throw Error(ErrorKind::link_failure, "load-failed", "this cubin cannot be loaded: " + *damage,
                 "make it again with ptxloom compile");
   }
   const auto current = context->make_current();

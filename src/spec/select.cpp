@@ -263,7 +263,7 @@ Variant Specs::select(std::string_view family, std::span<const Choice> choices, 
   return database_->remember(key_of(family, choices, target), [&] {
     const spec::Selection selection = spec::select(*database_, family, choices, target);
     if (selection.legal.size() == 1) return selection.legal.front();
-    throw Error(ErrorKind::refused,
+    throw Error(ErrorKind::illegal_ptx,
                 {spec::explain_selection(*database_, family, choices, target, selection)});
   });
 }

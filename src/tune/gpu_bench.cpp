@@ -75,7 +75,7 @@ struct GpuCandidate : GpuLoaded {
 
   void launch(std::size_t set, CUstream_st* stream) const override {
     for (std::size_t i = 0; i < functions.size(); ++i)
-      functions[i].launch(configs[i], arguments[set][i], stream);
+      functions[i].launch(stream, configs[i], arguments[set][i]);
   }
 };
 

@@ -25,7 +25,7 @@ class Mapping {
     if (bytes == 0) return;
     data_ = ::mmap(nullptr, bytes, protection, MAP_SHARED, fd, 0);
     if (data_ != MAP_FAILED) return;
-    throw Error(ErrorKind::refused, "out-of-memory",
+    throw Error(ErrorKind::out_of_memory, "out-of-memory",
                 fmt::format("cannot map {} bytes of shared memory: {}", bytes,
                             std::generic_category().message(errno)),
                 "use smaller sizes");
@@ -72,7 +72,7 @@ SharedTask share(const Task& task) {
 
   SharedTask shared{.memory = FileDescriptor(::memfd_create("ptxloom-task", MFD_CLOEXEC))};
   if (!shared.memory || ::ftruncate(shared.memory.get(), static_cast<off_t>(bytes)) != 0)
-    throw Error(ErrorKind::refused, "out-of-memory",
+    throw Error(ErrorKind::out_of_memory, "out-of-memory",
                 fmt::format("cannot make {} bytes of shared memory: {}", bytes,
                             std::generic_category().message(errno)),
                 "use smaller sizes");

@@ -19,7 +19,7 @@ void check_memory(std::uint64_t bytes) {
   const std::uint64_t whole = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
                               static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   if (bytes < whole / 2) return;
-  throw Error(ErrorKind::refused, "out-of-memory",
+  throw Error(ErrorKind::out_of_memory, "out-of-memory",
               fmt::format("a buffer of {} MiB, and this machine has {} MiB", bytes >> 20, whole >> 20),
               "use smaller buffers");
 }
@@ -72,7 +72,7 @@ class CpuBench : public tune::Bench {
   std::unique_ptr<Loaded> load(const tune::Candidate& candidate) override {
     auto loaded = std::make_unique<CpuLoaded>();
     loaded->parsed = parse(candidate.ptx, specs_);
-    if (!loaded->parsed.diagnostics.empty()) throw Error(ErrorKind::refused, loaded->parsed.diagnostics);
+    if (!loaded->parsed.diagnostics.empty()) throw Error(ErrorKind::illegal_ptx, loaded->parsed.diagnostics);
     for (const TensorPlan& plan : candidate.scratch)
       loaded->scratch.push_back(std::make_unique<Allocation>(memory_, plan));
     if (const std::uint64_t bytes = workspace_bytes(candidate.launches); bytes != 0) {

@@ -34,7 +34,11 @@ class Generator {
  public:
   Generator(std::shared_ptr<const Specs> specs, const Target& target, const Problem& p, const Config& c,
             const std::optional<StreamPlan>& stream, std::uint32_t shared_bytes)
-      : k_(std::move(specs), "gemm", target), p_(p), c_(c), stream_(stream), shared_bytes_(shared_bytes) {}
+      : k_(std::move(specs), kernel_name(p, c), target),
+        p_(p),
+        c_(c),
+        stream_(stream),
+        shared_bytes_(shared_bytes) {}
 
   ir::Module run() {
     k_.require_block(static_cast<std::uint32_t>(c_.threads()));

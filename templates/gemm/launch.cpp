@@ -16,6 +16,19 @@ std::uint64_t scalar_bits(Type type, double value) {
 
 }  // namespace
 
+std::string kernel_name(const Problem& p, const Config& c) {
+  std::string name = fmt::format("gemm_{}", p.a.type.name);
+  if (p.b.type != p.a.type) name += fmt::format("_{}", p.b.type.name);
+  name += fmt::format("_{}_{}x{}x{}_{}_{}stages", p.d.type.name, c.tile_m, c.tile_n, c.tile_k,
+                      c.strategy == Strategy::wgmma ? "wgmma" : "mma", c.stages);
+  if (c.split > 1) name += fmt::format("_split{}", c.split);
+  if (c.stream_k) name += "_streamk";
+  if (c.schedule == Schedule::pingpong) name += "_pingpong";
+  if (c.multicast != Multicast::none) name += c.multicast == Multicast::a ? "_multicast_a" : "_multicast_b";
+  if (c.swap) name += "_swap";
+  return name;
+}
+
 LaunchPlan tile_grid(const Problem& p, const Config& c) {
   constexpr std::uint32_t kMaxGridX = (1U << 31) - 1;
   const double tiles = tiles_of(p, c);
@@ -24,7 +37,6 @@ LaunchPlan tile_grid(const Problem& p, const Config& c) {
     throw Error(ErrorKind::usage, "shape-too-large", fmt::format("gemm: {} tiles of {} blocks", tiles, split),
                 "a grid has up to 2^31 - 1 blocks: split m, n or the batches");
   LaunchPlan launch;
-  launch.entry = "gemm";
   launch.grid[0] = static_cast<std::uint32_t>(tiles) * split;
   launch.cluster[0] = static_cast<std::uint32_t>(c.cluster());
   launch.block[0] = static_cast<std::uint32_t>(c.threads());

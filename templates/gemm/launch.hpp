@@ -7,7 +7,10 @@
 // arguments.
 namespace ptxloom::gemm_kernel {
 
-/// Grid, block and name. Throws Error(usage, "shape-too-large").
+/// What a profiler shows: types, tile, strategy and stages, such as gemm_bf16_f32_128x256x64_wgmma_4stages.
+std::string kernel_name(const Problem& problem, const Config& config);
+
+/// Grid and block. Throws Error(usage, "shape-too-large").
 LaunchPlan tile_grid(const Problem& problem, const Config& config);
 
 /// Appends arguments by what they are.

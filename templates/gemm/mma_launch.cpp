@@ -15,6 +15,7 @@ std::vector<std::string_view> pointers(const Problem& p) {
 LaunchPlan mma_launch(const Target& target, const Problem& p, const Config& c,
                       const std::optional<StreamPlan>& stream) {
   LaunchPlan launch = tile_grid(p, c);
+  launch.entry = kernel_name(p, c);
   if (stream) {
     launch.grid[0] = stream->blocks;
     launch.blocks_per_sm = 1;

@@ -19,7 +19,7 @@ class Generator {
  public:
   Generator(std::shared_ptr<const Specs> specs, const Target& target, const Problem& given,
             const Problem& seen, const Config& c, const WgmmaPlan& plan)
-      : k_(std::move(specs), "gemm", target), p_(given), seen_(seen), c_(c), plan_(plan) {}
+      : k_(std::move(specs), kernel_name(given, c), target), p_(given), seen_(seen), c_(c), plan_(plan) {}
 
   ir::Module run() {
     k_.require_block(static_cast<std::uint32_t>(c_.threads()));

@@ -39,6 +39,7 @@ std::vector<std::string_view> pointers(const Problem& p, const Config& c, const 
 
 LaunchPlan wgmma_launch(const Problem& p, const Problem& seen, const Config& c, const WgmmaPlan& plan) {
   LaunchPlan launch = tile_grid(seen, c);
+  launch.entry = kernel_name(p, c);
   if (c.split == 1) launch.blocks_per_sm = static_cast<std::uint32_t>(plan.blocks_per_sm);
   if (plan.stream) launch.grid[0] = plan.stream->blocks;
   launch.cooperative = plan.stream || plan.pack.any();

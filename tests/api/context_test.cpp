@@ -65,10 +65,12 @@ TEST_CASE("a kernel made by hand runs in the executor and computes what it says"
   CHECK(result[299] == y[299]);
 }
 
-TEST_CASE("a buffer starts poisoned, can be moved, and refuses what lies outside it") {
+TEST_CASE("a buffer is filled as asked for, can be moved, and refuses what lies outside it") {
   const Context context = executor();
-  Buffer buffer = context.alloc(16);
   std::vector<unsigned char> bytes(16);
+  context.alloc(16, std::byte{0x17}).copy_to(bytes);
+  for (const unsigned char byte : bytes) CHECK(byte == 0x17);
+  Buffer buffer = context.alloc(16, kPoison);
   buffer.copy_to(bytes);
   for (const unsigned char byte : bytes) CHECK(byte == 0xA5);
   const std::uint64_t address = buffer.address();
@@ -127,7 +129,7 @@ TEST_CASE("a buffer that is gone is no longer reachable") {
   const std::uint64_t stale = context.alloc(4).address();
   const Error error = error_of(
       [&] { kernel.launch(nullptr, {.grid = {1}, .block = {1}}, {1, 1.0F, x, Argument::pointer(stale)}); });
-  CHECK(error.kind() == ErrorKind::refused);
+  CHECK(error.kind() == ErrorKind::device_fault);
   CHECK(code_of(error) == "out-of-bounds");
 }
 
@@ -146,11 +148,11 @@ TEST_CASE("PTX text loads like a module") {
   CHECK(result[0] == 7.0F);
 
   CHECK(code_of(error_of([&] { context.load(ptx, "other"); })) == "unknown-kernel");
-  CHECK(error_of([&] { context.load("this is no PTX"); }).kind() == ErrorKind::refused);
+  CHECK(error_of([&] { context.load("this is no PTX"); }).kind() == ErrorKind::illegal_ptx);
   std::string broken = ptx;
   broken.replace(broken.find("fma.rn.f32"), 10, "fma.rx.f32");
   const Error illegal = error_of([&] { context.load(broken); });
-  CHECK(illegal.kind() == ErrorKind::refused);
+  CHECK(illegal.kind() == ErrorKind::illegal_ptx);
   CHECK(illegal.diagnostics().front().line > 0);
 }
 

@@ -76,7 +76,7 @@ TEST_CASE("a launch may have a limit of steps, and be cooperative") {
   const std::string head = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n";
   const Kernel hangs = context.load(head + "again: bra again;\n}\n");
   const Error error = error_of([&] { hangs.launch_observed({}, {}, {.step_limit = 1000}); });
-  CHECK(error.kind() == ErrorKind::refused);
+  CHECK(error.kind() == ErrorKind::device_fault);
   CHECK(error.diagnostics()[0].code == "step-limit");
   const Kernel empty = context.load(head + "ret;\n}\n");
   empty.launch(nullptr, {.grid = {264}, .block = {1024}, .cooperative = true}, {});

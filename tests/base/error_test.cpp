@@ -50,6 +50,9 @@ TEST_CASE("PTXLOOM_LOG names the level") {
   const ScopedVariable level("PTXLOOM_LOG", "info");
   CHECK(Log::from_environment().enabled(LogLevel::info));
   CHECK_FALSE(Log::from_environment().enabled(LogLevel::debug));
-  const ScopedVariable none("PTXLOOM_LOG", std::nullopt);
+  const ScopedVariable off("PTXLOOM_LOG", "off");
   CHECK_FALSE(Log::from_environment().enabled(LogLevel::error));
+  const ScopedVariable none("PTXLOOM_LOG", std::nullopt);
+  CHECK(Log::from_environment().enabled(LogLevel::warning));
+  CHECK_FALSE(Log::from_environment().enabled(LogLevel::info));
 }

@@ -92,7 +92,7 @@ TEST_CASE("the README's table of targets is what the templates admit") {
                              gemm_template().config(*specs, Target(target), problem, {}));
         types += (types.empty() ? "" : " ") + std::string(a);
       } catch (const Error& error) {
-        CHECK(error.kind() == ErrorKind::refused);
+        CHECK((error.kind() == ErrorKind::refused || error.kind() == ErrorKind::illegal_ptx));
       }
     }
     CAPTURE(target.name);

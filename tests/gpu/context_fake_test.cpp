@@ -51,7 +51,7 @@ TEST_CASE("a kernel for another chip is refused before it is linked") {
   const TemporaryFolder folder;
   const Context context = fake_gpu(folder);
   const Error error = error_of([&] { context.load(empty_kernel(context, "sm_100a")); });
-  CHECK(error.kind() == ErrorKind::refused);
+  CHECK(error.kind() == ErrorKind::illegal_ptx);
   CHECK(error.diagnostics().front().code == "target-mismatch");
 }
 

@@ -133,8 +133,8 @@ TEST_CASE("a vector of odd size is computed to its last element and no further",
   const DeviceModule module = load(context, kAccumulate);
   const Function function = module.function(kAccumulateSignature);
   const Stream stream(context);
-  function.launch({.grid = {(kCount + 255) / 256}, .block = {256}},
-                  {function.signature(), {kCount, 0.75F, device_a, device_d}}, stream);
+  function.launch(stream, {.grid = {(kCount + 255) / 256}, .block = {256}},
+                  {function.signature(), {kCount, 0.75F, device_a, device_d}});
   stream.synchronize();
   std::vector<float> expected = d;
   for (std::size_t i = 0; i < kCount; ++i) expected[i] = std::fma(0.75F, d[i], a[i]);
@@ -165,8 +165,8 @@ TEST_CASE("a graph replays its launches in order, and events time them", "[gpu]"
   const DeviceMemory device_a = upload(context, a), device_d = upload(context, d);
   const Function function = load(context, kAccumulate).function(kAccumulateSignature);
   const auto launch = [&](float scale, CUstream_st* stream) {
-    function.launch({.grid = {(kCount + 127) / 128}, .block = {128}},
-                    {function.signature(), {kCount, scale, device_a, device_d}}, stream);
+    function.launch(stream, {.grid = {(kCount + 127) / 128}, .block = {128}},
+                    {function.signature(), {kCount, scale, device_a, device_d}});
   };
   const Graph graph(context, [&](CUstream_st* stream) {
     launch(0.5F, stream);
@@ -221,7 +221,7 @@ TEST_CASE("the blocks of a cluster know their ranks", "[gpu]") {
     CAPTURE(cluster);
     const LaunchConfig config{.grid = {48}, .block = {32}, .cluster = {cluster}};
     const DeviceMemory d = poisoned<std::uint32_t>(context, 48);
-    function.launch(config, {function.signature(), {d}}, nullptr);
+    function.launch(nullptr, config, {function.signature(), {d}});
     const auto ranks = download<std::uint32_t>(d);
     std::vector<std::uint32_t> expected(48);
     for (std::uint32_t i = 0; i < 48; ++i) expected[i] = cluster * 100 + i % cluster;
@@ -266,9 +266,9 @@ SPIN:
   const DeviceMemory middle = poisoned<std::uint32_t>(context, kBlocks * kThreads);
   const DeviceMemory result = poisoned<std::uint32_t>(context, kBlocks * kThreads);
   const Stream stream(context);
-  produce.launch({.grid = {kBlocks}, .block = {kThreads}}, {produce.signature(), {middle, seed}}, stream);
-  consume.launch({.grid = {kBlocks}, .block = {kThreads}, .programmatic_dependent_launch = true},
-                 {consume.signature(), {middle, result}}, stream);
+  produce.launch(stream, {.grid = {kBlocks}, .block = {kThreads}}, {produce.signature(), {middle, seed}});
+  consume.launch(stream, {.grid = {kBlocks}, .block = {kThreads}, .programmatic_dependent_launch = true},
+                 {consume.signature(), {middle, result}});
   std::vector<std::uint32_t> expected(kBlocks * kThreads);
   for (std::uint32_t i = 0; i < expected.size(); ++i) {
     std::uint32_t x = i + seed;
@@ -308,7 +308,7 @@ READ:
           .function(signature_of("reverse", {{.name = "d", .type = u64, .pointer = true}}));
   const LaunchConfig config{.block = {256}, .shared_bytes = kBytes};
   const DeviceMemory d = poisoned<std::uint32_t>(context, kWords);
-  function.launch(config, {function.signature(), {d}}, nullptr);
+  function.launch(nullptr, config, {function.signature(), {d}});
   std::vector<std::uint32_t> expected(kWords);
   for (std::uint32_t i = 0; i < kWords; ++i) expected[i] = (kWords - 1 - i) * 2654435761U;
   CHECK(download<std::uint32_t>(d) == expected);
@@ -317,7 +317,7 @@ READ:
         context.info().target().info().shared_per_sm / static_cast<int>(kBytes + 1024));
   const auto most = static_cast<std::uint32_t>(context.info().shared_per_block);
   CHECK(function.blocks_per_sm({.block = {256}, .shared_bytes = most}) == 1);
-  CHECK(error_of([&] { function.launch({.shared_bytes = most + 1}, {function.signature(), {d}}, nullptr); })
+  CHECK(error_of([&] { function.launch(nullptr, {.shared_bytes = most + 1}, {function.signature(), {d}}); })
             .diagnostics()[0]
             .code == "launch-shared");
 }
@@ -328,7 +328,7 @@ TEST_CASE("the caller's context is current again after every call", "[gpu]") {
   const DeviceMemory a = upload(context, random_floats(10, 5)), d = upload(context, random_floats(10, 6));
   const Function function = load(context, kAccumulate).function(kAccumulateSignature);
   const Stream stream(context);
-  function.launch({.block = {32}}, {function.signature(), {10, 1.0F, a, d}}, stream);
+  function.launch(stream, {.block = {32}}, {function.signature(), {10, 1.0F, a, d}});
   context.synchronize();
   CHECK(current_context(context) == before);
 }
@@ -368,8 +368,8 @@ TEST_CASE("a fault on the device names the kernel", "[gpu]") {
 TEST_CASE("a kernel faults in a process of its own", "[.part]") {
   const DeviceContext context = require_gpu();
   const Function function = load(context, kAccumulate).function(kAccumulateSignature);
-  function.launch({.block = {32}},
-                  {function.signature(), {10, 1.0F, Argument::pointer(64), Argument::pointer(64)}}, nullptr);
+  function.launch(nullptr, {.block = {32}},
+                  {function.signature(), {10, 1.0F, Argument::pointer(64), Argument::pointer(64)}});
   const Error error = error_of([&] { context.synchronize(); });
   CHECK(error.kind() == ErrorKind::refused);
   CHECK(error.diagnostics()[0].code == "device-fault");

@@ -43,7 +43,7 @@ void fault(const Warp& warp, const Operation& op, Mask lanes, std::string_view c
     diagnostic.line = static_cast<int>(statement.line);
     diagnostic.column = static_cast<int>(statement.column);
   });
-  throw Error(ErrorKind::refused, {std::move(diagnostic)});
+  throw Error(ErrorKind::device_fault, {std::move(diagnostic)});
 }
 
 void fault(const Actor& actor, std::string_view code, const std::string& what, std::string hint) {

@@ -78,7 +78,7 @@ std::byte* Memory::at(std::uint64_t address, std::size_t bytes) const {
   if (const Allocation* found = find_allocation(all, address, bytes))
     return found->data + (address - found->address);
   throw Error(
-      ErrorKind::refused, "out-of-bounds",
+      ErrorKind::device_fault, "out-of-bounds",
       fmt::format("{} bytes at {:#x}: {}", bytes, address, describe_nearest(all, released(), address)),
       "use addresses within what allocate() or map() returned");
 }

@@ -55,10 +55,10 @@ void Graph::launch(CUstream_st*) const { throw_absence(); }
 
 const KernelSignature& Function::signature() const { throw_absence(); }
 const FunctionInfo& Function::info() const { throw_absence(); }
-void Function::launch(const LaunchConfig&, const Arguments&, CUstream_st*) const { throw_absence(); }
+void Function::launch(CUstream_st*, const LaunchConfig&, const Arguments&) const { throw_absence(); }
 ConfiguredFunction::ConfiguredFunction(Function, const LaunchConfig&) { throw_absence(); }
 const KernelSignature& ConfiguredFunction::signature() const { throw_absence(); }
-void ConfiguredFunction::launch(std::span<const std::byte>, CUstream_st*) const { throw_absence(); }
+void ConfiguredFunction::launch(CUstream_st*, std::span<const std::byte>) const { throw_absence(); }
 int Function::blocks_per_sm(const LaunchConfig&) const { throw_absence(); }
 int Function::active_clusters(const LaunchConfig&) const { throw_absence(); }
 
