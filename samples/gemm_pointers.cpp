@@ -3,27 +3,28 @@
 // GPU the pointers are the host's own, registered with the executor.
 #include <fmt/format.h>
 
-#include <ptxloom/ptxloom.hpp>
+#include <bit>
 #include <vector>
 
+// README gemm_pointers {
+#include <ptxloom/ptxloom.hpp>
+
 namespace pl = ptxloom;
+
+// A is m x k and B is n x k, both with contiguous rows, so D = A times B transposed; D is m x n. All bf16, in
+// memory of the device: pointers from cudaMalloc, PyTorch or anywhere else.
+static void multiply(const pl::Context& ctx, const void* a, const void* b, void* d, std::uint64_t m,
+                     std::uint64_t n, std::uint64_t k, CUstream_st* stream) {
+  // Made once for a problem: picks a configuration, emits PTX, checks it, links it or finds it in the cache.
+  const pl::Gemm gemm = pl::gemm(ctx, {.m = m, .n = n, .k = k, .a = pl::bf16, .d = pl::bf16});
+  gemm.launch(stream, {.a = a, .b = b, .d = d});  // as often as you like
+  ctx.synchronize(stream);
+}
+// }
 
 namespace {
 
 constexpr std::uint64_t kM = 48, kN = 40, kK = 64;
-
-/// A is m x k and B is n x k, both with contiguous rows, so D = A times B transposed; D is m x n. All bf16.
-void multiply(const pl::Context& ctx, const void* a, const void* b, void* d, std::uint64_t m, std::uint64_t n,
-              std::uint64_t k, CUstream_st* stream) {
-  // README gemm_pointers {
-  // Once for each problem: picks a configuration, emits PTX, checks it, links it or finds it in the cache.
-  const pl::Gemm gemm = pl::gemm(ctx, {.m = m, .n = n, .k = k, .a = pl::bf16, .d = pl::bf16});
-
-  // As often as you like: device pointers from cudaMalloc, PyTorch or anywhere else, and a stream of yours.
-  gemm.launch(stream, {.a = a, .b = b, .d = d});
-  ctx.synchronize(stream);
-  // }
-}
 
 std::uint16_t bf16_of(float value) {
   return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16U);
