@@ -35,4 +35,5 @@
 #include "ptxloom/tuner.hpp"
 #include "ptxloom/tuning_space.hpp"
 #include "ptxloom/type.hpp"
+#include "ptxloom/version.hpp"
 #include "ptxloom/workspace.hpp"

@@ -12,6 +12,7 @@
 #include "cuda/nvjitlink.hpp"
 #include "jit/compiler_log.hpp"
 #include "ptxloom/jit.hpp"
+#include "ptxloom/version.hpp"
 
 namespace ptxloom {
 namespace {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ptxloom/ranks.hpp"
+#include "ptxloom/version.hpp"
 
 namespace ptxloom::tune {
 namespace {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "ptxloom/error.hpp"
+#include "ptxloom/version.hpp"
 #include "tune/process.hpp"
 
 namespace ptxloom::tune {

@@ -8,6 +8,7 @@
 
 #include "base/json_depth.hpp"
 #include "ptxloom/record.hpp"
+#include "ptxloom/version.hpp"
 
 namespace ptxloom {
 namespace {

@@ -11,6 +11,7 @@
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/space.hpp"
 #include "support/folders.hpp"
+#include "support/temporary_folder.hpp"
 
 using namespace ptxloom;
 using namespace ptxloom::test;
@@ -48,30 +49,119 @@ std::string unindented(const std::vector<std::string>& lines) {
   return text;
 }
 
-/// What stands in samples/<name>.cpp between "// README <name> {" and "// }".
-std::string quoted_part(const std::string& name) {
-  std::vector<std::string> part;
-  bool inside = false;
-  for (const std::string& line : lines_of(read_text(kRoot / "samples" / (name + ".cpp")))) {
-    const std::string bare = std::regex_replace(line, std::regex("^ +"), "");
-    if (inside && bare == "// }") return unindented(part);
-    if (inside) part.push_back(line);
-    if (bare == "// README " + name + " {") inside = true;
+/// What stands in a file between "// README <part> {" and "// }", or the same behind "#".
+std::string quoted_part(const fs::path& file, const std::string& part) {
+  std::vector<std::string> inside;
+  bool begun = false;
+  for (const std::string& line : lines_of(read_text(file))) {
+    const std::string bare = std::regex_replace(line, std::regex("^ *(//|#) "), "");
+    if (begun && bare == "}" && bare != line) return unindented(inside);
+    if (begun) inside.push_back(line);
+    if (bare == "README " + part + " {") begun = true;
   }
   return "";
 }
 
+/// The README and the guides.
+std::vector<fs::path> pages() {
+  std::vector<fs::path> all = {kRoot / "README.md"};
+  for (const auto& entry : fs::directory_iterator(kRoot / "docs")) {
+    if (entry.path().extension() == ".md") all.push_back(entry.path());
+  }
+  return all;
+}
+
+/// A block of code in a page: what its fence says behind the backquotes, the line before the fence, its text.
+struct CodeBlock {
+  std::string language, mark, text;
+};
+
+std::vector<CodeBlock> code_blocks(const fs::path& page) {
+  std::vector<CodeBlock> blocks;
+  std::string before;
+  bool inside = false;
+  for (const std::string& line : lines_of(read_text(page))) {
+    if (line.starts_with("```")) {
+      if (!inside) blocks.push_back({.language = line.substr(3), .mark = before, .text = {}});
+      inside = !inside;
+    } else if (inside) {
+      blocks.back().text += line + "\n";
+    }
+    before = line;
+  }
+  return blocks;
+}
+
+std::vector<std::string> words_of(const std::string& line) {
+  std::vector<std::string> words;
+  std::istringstream stream(line);
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+/// The working folder of this process while the object lives.
+class WorkingFolder {
+ public:
+  explicit WorkingFolder(const fs::path& folder) : before_(fs::current_path()) { fs::current_path(folder); }
+  ~WorkingFolder() { fs::current_path(before_); }
+  WorkingFolder(const WorkingFolder&) = delete;
+  WorkingFolder& operator=(const WorkingFolder&) = delete;
+
+ private:
+  fs::path before_;
+};
+
 }  // namespace
 
-TEST_CASE("the README quotes the samples as they are") {
-  const std::string readme = read_text(kRoot / "README.md");
-  for (const char* name : {"emit_mma", "gemm", "scale_add", "tune"}) {
-    const std::string quote = quoted_part(name);
-    CAPTURE(name, quote);
-    CHECK(quote.size() > 100);
-    CHECK(readme.find("<!-- samples/" + std::string(name) + ".cpp -->\n```cpp\n" + quote + "```\n") !=
-          std::string::npos);
+// The mark before a block: <!-- samples/NAME.cpp --> quotes the part NAME of that file, <!-- FILE PART -->
+// another.
+TEST_CASE("the README and the guides quote samples and tests as they are") {
+  const std::regex mark(R"(<!-- ((?:samples|tests)/[^ ]+)(?: ([a-z_]+))? -->)");
+  int quotes = 0;
+  for (const fs::path& page : pages()) {
+    for (const CodeBlock& block : code_blocks(page)) {
+      CAPTURE(page.string(), block.mark, block.text);
+      std::smatch match;
+      const bool quotes_a_file = std::regex_match(block.mark, match, mark);
+      // C++ and CMake that nothing compiles goes wrong unseen.
+      if (block.language == "cpp" || block.language == "cmake") CHECK(quotes_a_file);
+      if (!quotes_a_file) continue;
+      const fs::path file = kRoot / match[1].str();
+      const std::string quote = quoted_part(file, match[2].matched ? match[2].str() : file.stem().string());
+      CAPTURE(quote);
+      CHECK(quote.size() > 60);
+      CHECK(block.text == quote);
+      ++quotes;
+    }
   }
+  CHECK(quotes >= 14);
+}
+
+// A block of the language "console" holds commands and lines that they print, to either stream.
+TEST_CASE("the tool prints what the README and the guides say") {
+  const TemporaryFolder folder;
+  const WorkingFolder here(folder.path());
+  fs::create_directory_symlink(kRoot / "samples", "samples");
+  int commands = 0;
+  for (const fs::path& page : pages()) {
+    for (const CodeBlock& block : code_blocks(page)) {
+      if (block.language != "console") continue;
+      std::string printed;
+      for (const std::string& line : lines_of(block.text)) {
+        CAPTURE(page.string(), line, printed);
+        if (line.starts_with("$ ptxloom ")) {
+          std::vector<std::string> words = words_of(line);
+          words.erase(words.begin(), words.begin() + 2);
+          const ToolResult result = run_tool(words);
+          printed = "\n" + result.out + result.err;
+          ++commands;
+        } else {
+          CHECK(printed.find("\n" + line + "\n") != std::string::npos);
+        }
+      }
+    }
+  }
+  CHECK(commands >= 3);
 }
 
 TEST_CASE("the README's table of targets is what the templates admit") {

@@ -12,4 +12,4 @@ run(${CMAKE_COMMAND} --install "${build}" --prefix "${work}/installed")
 run(${CMAKE_COMMAND} -S "${CMAKE_CURRENT_LIST_DIR}" -B "${work}/build" -G "${generator}"
     "-DCMAKE_CXX_COMPILER=${compiler}" "-DCMAKE_PREFIX_PATH=${work}/installed" ${flags})
 run(${CMAKE_COMMAND} --build "${work}/build")
-run("${work}/build/consumer")
+run("${work}/build/my_program")
