@@ -101,6 +101,8 @@ struct Callee {
 struct Sink {};
 inline constexpr Sink _{};
 
+struct Vector;
+
 /// What can stand as an operand: a register, a literal, an address, a vector of registers, a label, `_`. It
 /// refers to the vectors and addresses that it is made of: use it in the call that it is written in.
 class Arg {
@@ -122,8 +124,7 @@ class Arg {
   Arg(std::span<const Reg> elements)
       : operand_{.kind = ir::Operand::Kind::vector, .count = static_cast<std::uint16_t>(elements.size())},
         registers_(elements.data()) {}
-  /// A vector of registers, literals and `_`: `Arg::vector({x, 0, _})`.
-  static Arg vector(std::initializer_list<Arg> elements);
+  Arg(const Vector& vector);
   /// `_`
   static Arg sink() { return _; }
   /// What the variant's text itself says: a special register.
@@ -158,6 +159,12 @@ class Arg {
   Type type_;
   std::uint32_t builder_ = 0;
   bool negative_ = false;
+};
+
+/// A vector of registers, literals and `_`: `Vector{x, 0, _}`.
+struct Vector {
+  std::vector<Arg> elements;
+  Vector(std::initializer_list<Arg> all) : elements(all) {}
 };
 
 /// What `emit` appends: an opcode, or the Variant that `select` chose; and the line that says so.

@@ -59,12 +59,9 @@ Arg::Arg(Shared array)
 Arg::Arg(Global array)
     : operand_{.kind = ir::Operand::Kind::symbol, .index = array.variable}, builder_(array.builder) {}
 
-Arg Arg::vector(std::initializer_list<Arg> elements) {
-  Arg arg(_);
-  arg.operand_ = {.kind = ir::Operand::Kind::vector, .count = static_cast<std::uint16_t>(elements.size())};
-  arg.elements_ = elements.begin();
-  return arg;
-}
+Arg::Arg(const Vector& vector)
+    : operand_{.kind = ir::Operand::Kind::vector, .count = static_cast<std::uint16_t>(vector.elements.size())},
+      elements_(vector.elements.data()) {}
 
 Arg Arg::literal() {
   Arg arg(_);
