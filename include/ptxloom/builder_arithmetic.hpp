@@ -54,6 +54,9 @@ class ArithmeticBuilder : public BuilderCore {
 
   /// To another type; narrowing floats round to nearest even, floats to integers toward zero.
   Reg convert(Type to, Reg a, Caller at = Caller::current());
+  /// The bits of a register as another type of the same size, in a register of their own (`as` renames a
+  /// register, and instructions on u32 take none that is declared .f32).
+  Reg bit_cast(Type to, Reg a, Caller at = Caller::current());
   Reg pack(Type type, std::span<const Reg> parts, Caller at = Caller::current());
   std::vector<Reg> unpack(Type part, Reg whole, Caller at = Caller::current());
   Reg global_thread_x(Caller at = Caller::current());  ///< %ctaid.x * %ntid.x + %tid.x

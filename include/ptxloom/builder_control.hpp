@@ -61,6 +61,7 @@ class ControlBuilder : public MemoryBuilder {
   Type loop_type(const Operation& operation, const Arg& begin, const Arg& end, const Arg& step) const;
   void declare_interface(const Operation& operation, const std::vector<Type>& results,
                          const std::vector<Type>& parameters);
+  void require_arguments(const Operation& operation, const Callee& callee, std::span<const Arg> args) const;
   void close_scope(std::string_view operation, Caller at);
 };
 

@@ -211,6 +211,13 @@ Reg ArithmeticBuilder::convert(Type to, Reg a, Caller at) {
   refuse("convert", specs().explain(word({"cvt.rn.", to.name, ".", a.type.name}), target_), none, at);
 }
 
+Reg ArithmeticBuilder::bit_cast(Type to, Reg a, Caller at) {
+  const Reg same = as(to, a, at);  // refuses other sizes
+  const Reg d = reg(to, at);
+  emit({word({"mov.", bits_of(to).name}), at}, {d, same});
+  return d;
+}
+
 Reg ArithmeticBuilder::pack(Type type, std::span<const Reg> parts, Caller at) {
   const Reg d = reg(type, at);
   emit({word({"mov.", bits_of(type).name}), at}, {d, parts});

@@ -37,7 +37,8 @@ BuilderCore::BuilderCore(std::shared_ptr<const Specs> specs, std::string name, T
 BuilderCore::Scope BuilderCore::begin_scope(std::string_view kind, std::string name, Caller at) {
   const std::string subject = std::string(kind) + " " + name;
   const auto refuse = [&](const char* code, const std::string& what, const char* hint) {
-    throw Error(ErrorKind::usage, code, place_of(at) + ": '" + name + "' " + what, hint);
+    const std::string within = scope_.subject.empty() ? "" : scope_.subject + ": ";
+    throw Error(ErrorKind::usage, code, place_of(at) + ": " + within + "'" + name + "' " + what, hint);
   };
   if (!ir::is_identifier(name))
     refuse("bad-kernel-name", "is no PTX identifier", "use letters, digits, _ and $, starting with a letter");

@@ -63,15 +63,32 @@ Callee ControlBuilder::function(std::string name, std::vector<Type> results, std
   return {static_cast<std::uint32_t>(index), std::move(results), std::move(parameters), module_number_};
 }
 
-std::vector<Reg> ControlBuilder::call(const Callee& callee, std::initializer_list<Arg> args, Caller at) {
-  const Operation here = operation("call", at);
-  ir::Kernel& k = kernel(at);
-  if (callee.builder != module_number_) here.require_own("callee", callee.builder == scope_.number ? 0 : callee.builder);
+void ControlBuilder::require_arguments(const Operation& here, const Callee& callee,
+                                       std::span<const Arg> args) const {
+  if (callee.builder != module_number_)
+    here.require_own("callee", callee.builder == scope_.number ? 0 : callee.builder);
   if (args.size() != callee.parameters.size())
     here.refuse("operand-count", std::to_string(args.size()) + " arguments",
                 "the function has " + std::to_string(callee.parameters.size()) + " parameters");
-  for (std::size_t i = 0; i < args.size(); ++i)
-    here.require(callee.parameters[i], {{"argument " + std::to_string(i + 1), args.begin()[i]}}, Operation::Signs::alike);
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    const Type type = callee.parameters[i];
+    const std::string name = "argument " + std::to_string(i + 1);
+    here.require(type, {{name, args[i]}}, Operation::Signs::alike);
+    const ir::Operand::Kind kind = args[i].operand().kind;
+    if (kind == ir::Operand::Kind::integer && type.is_float())
+      here.refuse("operand-literal", name + " is an integer, but the parameter a ." + std::string(type.name),
+                  "write a decimal point, or mov the value into a register");
+    const bool value = args[i].is_register() || kind == ir::Operand::Kind::integer ||
+                       kind == ir::Operand::Kind::f32 || kind == ir::Operand::Kind::f64;
+    if (!value)
+      here.refuse("operand-kind", name + " is no register and no number", "mov the address into a register");
+  }
+}
+
+std::vector<Reg> ControlBuilder::call(const Callee& callee, std::initializer_list<Arg> args, Caller at) {
+  const Operation here = operation("call", at);
+  ir::Kernel& k = kernel(at);
+  require_arguments(here, callee, std::span(args.begin(), args.size()));
   std::vector<Reg> results;
   for (const Type& type : callee.results) results.push_back(reg(type, at));
   const std::string& name = module_.functions[callee.function].name;
