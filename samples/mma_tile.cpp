@@ -54,8 +54,7 @@ int run() {
   };
   const auto bits = [](const std::vector<double>& values) {
     std::vector<std::uint16_t> made;
-    for (const double value : values)
-      made.push_back(static_cast<std::uint16_t>(pl::encode(pl::f16, value)));
+    for (const double value : values) made.push_back(static_cast<std::uint16_t>(pl::encode(pl::f16, value)));
     return made;
   };
   const std::vector<double> a = draw(16 * 16), b = draw(8 * 16);

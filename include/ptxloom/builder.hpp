@@ -4,9 +4,9 @@
 #include "ptxloom/builder_async.hpp"
 
 // The builder people write kernels with; docs/builder.md teaches it. An instruction is appended by its opcode
-// (or a Variant that `select` chose) and its operands, and is checked there and then against the specs and the
-// target: an illegal one throws on the line that emits it. The short names (add, load, if_ ...) choose opcodes
-// by type and go the same way. Its layers, each a header with one concern:
+// (or a Variant that `select` chose) and its operands, and is checked there and then against the specs and
+// the target: an illegal one throws on the line that emits it. The short names (add, load, if_ ...) choose
+// opcodes by type and go the same way. Its layers, each a header with one concern:
 //   operands    Reg, Address, Pointer, Shared, Global, Arg
 //   core        registers, parameters, emit and op, launch bounds
 //   arithmetic  mov, set, add, ..., exp2, convert

@@ -3,8 +3,8 @@
 
 #include "ptxloom/builder_core.hpp"
 
-// Short names for arithmetic: the opcode follows from the type of the first typed operand, and results are new
-// registers.
+// Short names for arithmetic: the opcode follows from the type of the first typed operand, and results are
+// new registers.
 namespace [[gnu::visibility("default")]] ptxloom {
 
 class ArithmeticBuilder : public BuilderCore {

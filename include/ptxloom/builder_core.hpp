@@ -15,8 +15,8 @@
 #include "ptxloom/builder_operands.hpp"
 #include "ptxloom/by_variant.hpp"
 
-// What all of a KernelBuilder stands on: its module, registers and parameters, and `emit`, through which every
-// instruction goes. The short names of builder_*.hpp are layers above it.
+// What all of a KernelBuilder stands on: its module, registers and parameters, and `emit`, through which
+// every instruction goes. The short names of builder_*.hpp are layers above it.
 namespace [[gnu::visibility("default")]] ptxloom {
 
 class BuilderCore {
@@ -105,9 +105,10 @@ class BuilderCore {
   };
   // What belongs to one function of the module.
   struct Scope {
-    std::size_t function = 0;     // index into Module::functions
-    std::string subject;          // "kernel scale_add"
-    std::uint32_t number = 0;     // of all scopes of the process, so that no other's registers are taken for ours
+    std::size_t function = 0;  // index into Module::functions
+    std::string subject;       // "kernel scale_add"
+    std::uint32_t number =
+        0;  // of all scopes of the process, so that no other's registers are taken for ours
     std::array<std::uint32_t, 8> class_counts{};  // registers so far, by class
     std::vector<LabelUse> labels;
     std::vector<Loop> loops;

@@ -7,8 +7,8 @@
 #include "ptxloom/builder_arithmetic.hpp"
 
 // Arrays in shared, constant and global memory, loads and stores. Of a wider integer a store keeps the low
-// bits. A vector access is of 2, 4 (or, where the target has it, 8) elements side by side, and its address is a
-// multiple of its size.
+// bits. A vector access is of 2, 4 (or, where the target has it, 8) elements side by side, and its address is
+// a multiple of its size.
 namespace [[gnu::visibility("default")]] ptxloom {
 
 /// The PTX type of a C++ number.

@@ -11,9 +11,9 @@
 
 #include "ptxloom/ir.hpp"
 
-// What stands in the instructions of a KernelBuilder. A Reg is a virtual register with the PTX type it is used
-// as. Pointer, Shared and Global are arrays: `x[i]` is an element, for load and store, and `&x[i]` its Address,
-// for instructions that take one. Nothing is emitted until an instruction uses it.
+// What stands in the instructions of a KernelBuilder. A Reg is a virtual register with the PTX type it is
+// used as. Pointer, Shared and Global are arrays: `x[i]` is an element, for load and store, and `&x[i]` its
+// Address, for instructions that take one. Nothing is emitted until an instruction uses it.
 namespace [[gnu::visibility("default")]] ptxloom {
 
 /// Who called: file and line.
@@ -115,7 +115,9 @@ class Arg {
   Arg(float value);
   Arg(double value);
   Arg(const Address& address)
-      : operand_(address.operand), address_(address.is_indexed() ? &address : nullptr), builder_(address.builder) {}
+      : operand_(address.operand),
+        address_(address.is_indexed() ? &address : nullptr),
+        builder_(address.builder) {}
   Arg(Label label);
   Arg(Shared array);
   Arg(Global array);

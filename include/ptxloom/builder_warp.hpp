@@ -3,8 +3,8 @@
 
 #include "ptxloom/builder_control.hpp"
 
-// What the threads of a warp, and the warps of a thread block, do together. `mask` has a bit for each lane that
-// takes part: all of them by default.
+// What the threads of a warp, and the warps of a thread block, do together. `mask` has a bit for each lane
+// that takes part: all of them by default.
 namespace [[gnu::visibility("default")]] ptxloom {
 
 class WarpBuilder : public ControlBuilder {
@@ -23,8 +23,9 @@ class WarpBuilder : public ControlBuilder {
   // ---- votes
   Reg vote_all(Reg predicate, Arg mask = kAllLanes, Caller at = Caller::current());  ///< a predicate
   Reg vote_any(Reg predicate, Arg mask = kAllLanes, Caller at = Caller::current());
-  Reg vote_uni(Reg predicate, Arg mask = kAllLanes, Caller at = Caller::current());  ///< the same in all lanes
-  Reg ballot(Reg predicate, Arg mask = kAllLanes, Caller at = Caller::current());    ///< a bit for each lane
+  Reg vote_uni(Reg predicate, Arg mask = kAllLanes,
+               Caller at = Caller::current());                                     ///< the same in all lanes
+  Reg ballot(Reg predicate, Arg mask = kAllLanes, Caller at = Caller::current());  ///< a bit for each lane
   Reg active_mask(Caller at = Caller::current());
   Reg elect(Arg mask = kAllLanes, Caller at = Caller::current());  ///< true in one lane
   /// The lanes that have the same value.

@@ -22,7 +22,8 @@ Reg BuilderCore::base_of(const Operation& here, const Address& address) {
   if (address.operand.kind == Kind::address) {
     const Type declared = kernel(here.at).registers[address.operand.index].type;
     if (declared.bits != 64)
-      here.refuse("operand-type", "the base of operand address is a ." + std::string(declared.name) + " register",
+      here.refuse("operand-type",
+                  "the base of operand address is a ." + std::string(declared.name) + " register",
                   "a pointer is of type u64");
     return {u64, {address.operand.index}, address.builder};
   }

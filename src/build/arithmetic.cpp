@@ -53,7 +53,8 @@ Reg ArithmeticBuilder::bitwise(std::string_view name, Arg a, Arg b, Caller at) {
 
 void ArithmeticBuilder::emit_mov(Reg target, Arg value, Caller at) {
   const Type type = target.type;
-  emit({word({"mov.", type.bits < 32 || type.lanes > 1 ? bits_of(type).name : type.name}), at}, {target, value});
+  emit({word({"mov.", type.bits < 32 || type.lanes > 1 ? bits_of(type).name : type.name}), at},
+       {target, value});
 }
 
 Reg ArithmeticBuilder::mov(Type type, Arg a, Caller at) {
@@ -134,7 +135,7 @@ Reg ArithmeticBuilder::shift(std::string_view name, Type type, Type as_word, Arg
   here.require(bits_of(type), {{"a", a}}, Operation::Signs::alike);
   // A register that counts down below 0 shifts everything out; a literal below 0 is a mistake.
   here.require(u32, {{"bits", bits}},
-                    bits.is_register() ? Operation::Signs::alike : Operation::Signs::matter);
+               bits.is_register() ? Operation::Signs::alike : Operation::Signs::matter);
   const Reg d = reg(type, at);
   emit({word({name, ".", as_word.name}), at}, {d, a, bits});
   return d;
@@ -212,9 +213,13 @@ Reg ArithmeticBuilder::convert(Type to, Reg a, Caller at) {
 }
 
 Reg ArithmeticBuilder::bit_cast(Type to, Reg a, Caller at) {
-  const Reg same = as(to, a, at);  // refuses other sizes
+  if (a.type.bits != to.bits || a.type == pred)
+    operation("bit_cast", at)
+        .refuse("operand-type",
+                "a ." + std::string(a.type.name) + " register has not the bits of a ." + std::string(to.name),
+                "convert it, or pack and unpack it");
   const Reg d = reg(to, at);
-  emit({word({"mov.", bits_of(to).name}), at}, {d, same});
+  emit({word({"mov.", bits_of(to).name}), at}, {d, a});
   return d;
 }
 
@@ -226,10 +231,11 @@ Reg ArithmeticBuilder::pack(Type type, std::span<const Reg> parts, Caller at) {
 
 std::vector<Reg> ArithmeticBuilder::unpack(Type part, Reg whole, Caller at) {
   if (part.bits == 0 || whole.type.bits % part.bits != 0)
-    operation("unpack", at).refuse(
-        "operand-type",
-        "a ." + std::string(whole.type.name) + " register has no whole number of ." + std::string(part.name),
-        "unpack into parts of 8, 16, 32 or 64 bits");
+    operation("unpack", at)
+        .refuse("operand-type",
+                "a ." + std::string(whole.type.name) + " register has no whole number of ." +
+                    std::string(part.name),
+                "unpack into parts of 8, 16, 32 or 64 bits");
   std::vector<Reg> parts = regs(part, whole.type.bits / part.bits, at);
   emit({word({"mov.", bits_of(whole.type).name}), at}, {parts, whole});
   return parts;

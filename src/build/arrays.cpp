@@ -12,8 +12,7 @@ namespace ptxloom {
 void MemoryBuilder::require_alignment(const Operation& here, std::string_view name,
                                       std::uint32_t alignment) const {
   if (!std::has_single_bit(alignment))
-    here.refuse("bad-alignment",
-                std::string(name) + " is aligned to " + std::to_string(alignment) + " bytes",
+    here.refuse("bad-alignment", std::string(name) + " is aligned to " + std::to_string(alignment) + " bytes",
                 "an alignment is a power of two");
 }
 
@@ -54,7 +53,8 @@ Global MemoryBuilder::variable(std::string_view space, Type type, std::uint64_t 
   const Operation here = operation(space == "const" ? "constant" : "global", at);
   const Type stored = stored_type(here, type);
   if (space != "const" && space != "global")
-    here.refuse("bad-space", "a variable of the module lies not in ." + std::string(space), "const or global");
+    here.refuse("bad-space", "a variable of the module lies not in ." + std::string(space),
+                "const or global");
   if (!ir::is_identifier(name))
     here.refuse("bad-name", "'" + name + "' is no PTX identifier",
                 "use letters, digits, _ and $, starting with a letter");
@@ -75,15 +75,13 @@ Global MemoryBuilder::variable(std::string_view space, Type type, std::uint64_t 
   made.initial.resize(values.size());
   if (!values.empty()) std::memcpy(made.initial.data(), values.data(), values.size());
   module_.variables.push_back(std::move(made));
-  return {static_cast<std::uint32_t>(module_.variables.size() - 1), type, space == "const" ? "const" : "global",
-          module_number_};
+  return {static_cast<std::uint32_t>(module_.variables.size() - 1), type,
+          space == "const" ? "const" : "global", module_number_};
 }
 
 Reg MemoryBuilder::address_of(Shared array, Caller at) { return mov(u32, array, at); }
 
-Reg MemoryBuilder::address_of(Global array, Caller at) {
-  return mov(u64, array, at);
-}
+Reg MemoryBuilder::address_of(Global array, Caller at) { return mov(u64, array, at); }
 
 Address MemoryBuilder::at(Reg base, std::int64_t offset) {
   return {{.kind = ir::Operand::Kind::address, .index = base.id.id, .value = offset}, base.builder};

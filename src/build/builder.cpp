@@ -23,7 +23,8 @@ void KernelBuilder::next_kernel(std::string name, Caller at) {
   kernel(at);
   require_kernel("next_kernel", at);
   if (!scope_.loops.empty())
-    operation("next_kernel", at).refuse("open-loop", "it is called in the body of a loop", "begin a kernel behind it");
+    operation("next_kernel", at)
+        .refuse("open-loop", "it is called in the body of a loop", "begin a kernel behind it");
   close_scope("next_kernel", at);
   scope_ = begin_scope("kernel", std::move(name), at);
 }

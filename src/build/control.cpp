@@ -11,8 +11,9 @@ Label ControlBuilder::label(std::string_view name, Caller at) {
   ir::Kernel& k = kernel(at);
   std::string made = "$" + std::string(name) + "_" + std::to_string(k.labels.size());
   if (!ir::is_identifier(made))
-    operation("label", at).refuse(
-        "bad-name", "'" + std::string(name) + "' is no PTX identifier", "use letters, digits, _ and $");
+    operation("label", at)
+        .refuse("bad-name", "'" + std::string(name) + "' is no PTX identifier",
+                "use letters, digits, _ and $");
   k.labels.push_back(std::move(made));
   scope_.labels.emplace_back();
   return {static_cast<std::uint32_t>(k.labels.size() - 1), scope_.number};
@@ -24,18 +25,18 @@ void ControlBuilder::place(Label label, Caller at) {
   here.require_own("label", label.builder);
   if (std::exchange(scope_.labels[label.index].placed, true))
     here.refuse("duplicate-name", "the label " + k.labels[label.index] + " is placed twice",
-                     "make a label for each place");
+                "make a label for each place");
   k.body.push_back({ir::Statement::Kind::label, label.index});
 }
 
 void ControlBuilder::check_labels(Caller at) const {
   for (std::size_t i = 0; i < scope_.labels.size(); ++i) {
     if (scope_.labels[i].placed || !scope_.labels[i].branch) continue;
-    operation("finish", at).refuse(
-        "undefined-label",
-        "nothing places the label " + module_.functions[scope_.function].labels[i] + ", to which a branch goes in " +
-            place_of(*scope_.labels[i].branch),
-        "place(label) where the branch leads");
+    operation("finish", at)
+        .refuse("undefined-label",
+                "nothing places the label " + module_.functions[scope_.function].labels[i] +
+                    ", to which a branch goes in " + place_of(*scope_.labels[i].branch),
+                "place(label) where the branch leads");
   }
 }
 
@@ -61,7 +62,7 @@ void ControlBuilder::with_guard(Reg predicate, bool negated, const Body& body, c
   here.require_predicate(predicate);
   if (scope_.guard)
     here.refuse("nested-guard", "an instruction has one guard, and this is inside guarded()",
-                     "combine the predicates with and_, or use if_");
+                "combine the predicates with and_, or use if_");
   scope_.guard = ir::Guard{predicate.id, negated};
   try {
     body();

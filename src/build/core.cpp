@@ -43,7 +43,8 @@ BuilderCore::Scope BuilderCore::begin_scope(std::string_view kind, std::string n
   if (!ir::is_identifier(name))
     refuse("bad-kernel-name", "is no PTX identifier", "use letters, digits, _ and $, starting with a letter");
   if (module_.find(name) != nullptr)
-    refuse("duplicate-name", "is the name of another kernel or function of the module", "give each its own name");
+    refuse("duplicate-name", "is the name of another kernel or function of the module",
+           "give each its own name");
   module_.functions.emplace_back().name = std::move(name);
   Scope made;
   made.function = module_.functions.size() - 1;
@@ -138,7 +139,8 @@ void BuilderCore::require_cluster(std::uint32_t x, std::uint32_t y, std::uint32_
   const std::uint64_t blocks = std::uint64_t{x} * y * z;
   if (most == 0)
     operation("require_cluster", at)
-        .refuse("launch-bounds", std::string(target_.name()) + " has no clusters", "build for sm_90 or later");
+        .refuse("launch-bounds", std::string(target_.name()) + " has no clusters",
+                "build for sm_90 or later");
   if (blocks == 0 || blocks > most)
     operation("require_cluster", at)
         .refuse("launch-bounds", std::to_string(blocks) + " blocks",

@@ -33,8 +33,7 @@ Reg BuilderCore::reg(Type type, Caller at) {
 
 std::vector<Reg> BuilderCore::regs(Type type, int count, Caller at) {
   if (count < 0)
-    operation("regs", at).refuse("register-count", std::to_string(count) + " registers",
-                                                 "ask for 0 or more");
+    operation("regs", at).refuse("register-count", std::to_string(count) + " registers", "ask for 0 or more");
   std::vector<Reg> made;
   made.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) made.push_back(reg(type, at));
@@ -55,11 +54,11 @@ Type BuilderCore::stored_type(const Operation& here, Type type) const {
   if (const auto storage = ir::storage_of(type)) return *storage;
   if (type == pred)
     here.refuse("type-without-storage", "a predicate is in a register only",
-                     "keep select(p, mov(u32, 1), 0)");
+                "keep select(p, mov(u32, 1), 0)");
   here.refuse("type-without-storage",
-                   "a ." + std::string(type.name) + " has " + std::to_string(type.bits) +
-                       " bits, and memory has addresses of bytes",
-                   "use b8, and pack and unpack the values (e2m1x2 is one byte)");
+              "a ." + std::string(type.name) + " has " + std::to_string(type.bits) +
+                  " bits, and memory has addresses of bytes",
+              "use b8, and pack and unpack the values (e2m1x2 is one byte)");
 }
 
 std::uint32_t BuilderCore::symbol(std::string name, Caller at, ir::Space space) {

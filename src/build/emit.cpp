@@ -11,7 +11,7 @@ namespace ptxloom {
 // The first that fits. Forms are asked one after the other, so that those behind the one that has it need not
 // be compiled.
 BuilderCore::Legal BuilderCore::find_legal(std::string_view text, std::span<const ir::Operand> operands,
-                                               std::size_t pool_start, Caller at) {
+                                           std::size_t pool_start, Caller at) {
   const ir::Kernel& k = kernel(at);
   for (std::size_t form = 0;; ++form) {
     const std::span<const Variant> candidates = specs().match_form(text, form);
@@ -92,8 +92,7 @@ void BuilderCore::append(const Legal& legal, std::size_t operand_count, Caller a
                             .guard = scope_.guard});
 }
 
-void BuilderCore::refuse(std::string_view text, Diagnostic diagnostic, std::size_t first_operand,
-                           Caller at) {
+void BuilderCore::refuse(std::string_view text, Diagnostic diagnostic, std::size_t first_operand, Caller at) {
   kernel(at).operands.resize(first_operand);
   diagnostic.message =
       place_of(at) + ": " + scope_.subject + ": " + std::string(text) + ": " + diagnostic.message;

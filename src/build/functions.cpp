@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of the module, and their calls. Parameters and results are registers, so that nothing goes through
-// memory.
+// Functions of the module, and their calls. Parameters and results are registers, so that nothing goes
+// through memory.
 #include <algorithm>
 
 #include "build/operation.hpp"
@@ -11,10 +11,12 @@ namespace ptxloom {
 // Registers that are parameters stand first, by names of their own.
 void ControlBuilder::declare_interface(const Operation& here, const std::vector<Type>& results,
                                        const std::vector<Type>& parameters) {
-  const auto declare = [&](std::vector<ir::Parameter>& into, const std::vector<Type>& types, const char* stem) {
+  const auto declare = [&](std::vector<ir::Parameter>& into, const std::vector<Type>& types,
+                           const char* stem) {
     for (const Type& type : types) {
       if (type == pred)
-        here.refuse("operand-type", "a function takes and returns no predicate", "pass select(p, mov(u32, 1), 0)");
+        here.refuse("operand-type", "a function takes and returns no predicate",
+                    "pass select(p, mov(u32, 1), 0)");
       const Reg made = reg(type, here.at);
       ir::RegisterDecl& declared = kernel(here.at).registers[made.id.id];
       declared.name = std::string("%") + stem + std::to_string(into.size());

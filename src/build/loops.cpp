@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops. The labels to which break_ and continue_ go are made when something goes there, so that a loop without
-// them reads as it always did.
+// Loops. The labels to which break_ and continue_ go are made when something goes there, so that a loop
+// without them reads as it always did.
 #include "build/operation.hpp"
 
 namespace ptxloom {
 
-Type ControlBuilder::loop_type(const Operation& here, const Arg& begin, const Arg& end, const Arg& step) const {
+Type ControlBuilder::loop_type(const Operation& here, const Arg& begin, const Arg& end,
+                               const Arg& step) const {
   const Type type = end.is_register()     ? end.type()
                     : begin.is_register() ? begin.type()
                     : step.is_register()  ? step.type()
@@ -93,12 +94,13 @@ void ControlBuilder::unroll(int count, const std::function<void(int i)>& body, C
   });
 }
 
-// While more than (factor - 1) * step are left, `factor` turns need no test in between. What is left, begin to
-// end, is as an unsigned number exact where begin < end.
+// While more than (factor - 1) * step are left, `factor` turns need no test in between. What is left, begin
+// to end, is as an unsigned number exact where begin < end.
 void ControlBuilder::unroll(int factor, Arg begin, Arg end, Arg step, const LoopBody& body, Caller at) {
   const Operation here = operation("unroll", at);
   const Type type = loop_type(here, begin, end, step);
-  if (factor < 1) here.refuse("operand-range", "operand factor is " + std::to_string(factor), "unroll by 1 or more");
+  if (factor < 1)
+    here.refuse("operand-range", "operand factor is " + std::to_string(factor), "unroll by 1 or more");
   if (!type.is_integer() || type.bits < 32 || step.operand().kind != ir::Operand::Kind::integer)
     here.refuse("operand-kind", "a loop is unrolled by a step that is an integer literal", "use for_");
   const std::int64_t stride = step.operand().value;
@@ -107,7 +109,8 @@ void ControlBuilder::unroll(int factor, Arg begin, Arg end, Arg step, const Loop
   here.require(type, {{"step", Arg(factor * stride)}});
   const Reg i = mov(type, begin, at);
   in_loop(true, [&] {
-    const Label head = label("unrolled", at), rest = label("rest", at), turn = label("for", at), done = label("endfor", at);
+    const Label head = label("unrolled", at), rest = label("rest", at), turn = label("for", at),
+                done = label("endfor", at);
     branch_if(ge(i, end, at), done, at);
     place(head, at);
     branch_if(le(as(distance, sub(end, i, at)), reach, at), rest, at);
@@ -133,7 +136,8 @@ Label ControlBuilder::loop_label(std::string_view name, bool leaves, Caller at) 
   const Operation here = operation(name, at);
   kernel(at);
   if (scope_.loops.empty())
-    here.refuse("no-loop", "it is outside of every loop", "call it in the body of for_, while_, do_while or unroll");
+    here.refuse("no-loop", "it is outside of every loop",
+                "call it in the body of for_, while_, do_while or unroll");
   Loop& loop = scope_.loops.back();
   if (!leaves && !loop.continues)
     here.refuse("no-loop", "do_while computes its predicate at the end of the body, which this would skip",

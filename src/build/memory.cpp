@@ -35,7 +35,8 @@ void MemoryBuilder::store(std::string_view space, Type type, Address address, Ar
   if (value.is_vector()) {
     for (std::size_t i = 0; i < value.count(); ++i)
       here.require(type, {{"value", value.element(i)}}, Operation::Signs::alike);
-    return emit({word({"st.", space, ".v", std::to_string(value.count()), ".", stored.name}), at}, {address, value});
+    return emit({word({"st.", space, ".v", std::to_string(value.count()), ".", stored.name}), at},
+                {address, value});
   }
   const auto whole = [](const Type& t) { return t.is_integer() || t.kind == TypeKind::bits; };
   const bool narrows = value.is_register() && whole(type) && whole(given) && given.bits > type.bits;

@@ -35,7 +35,9 @@ Element element_of(const Shared& array, const Address::Index& index) {
 }
 
 Element element_of(const Global& array, const Address::Index& index) {
-  return {{{.kind = Kind::address_symbol, .index = array.variable}, array.builder, index}, array.type, array.space};
+  return {{{.kind = Kind::address_symbol, .index = array.variable}, array.builder, index},
+          array.type,
+          array.space};
 }
 
 }  // namespace
@@ -60,7 +62,8 @@ Arg::Arg(Global array)
     : operand_{.kind = ir::Operand::Kind::symbol, .index = array.variable}, builder_(array.builder) {}
 
 Arg::Arg(const Vector& vector)
-    : operand_{.kind = ir::Operand::Kind::vector, .count = static_cast<std::uint16_t>(vector.elements.size())},
+    : operand_{.kind = ir::Operand::Kind::vector,
+               .count = static_cast<std::uint16_t>(vector.elements.size())},
       elements_(vector.elements.data()) {}
 
 Arg Arg::literal() {

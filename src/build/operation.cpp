@@ -41,7 +41,8 @@ std::string place_of(const Caller& at) {
 
 void BuilderCore::Operation::refuse(const char* code, const std::string& what, std::string hint) const {
   throw Error(ErrorKind::usage, code,
-              place_of(at) + ": " + std::string(subject) + ": " + std::string(name) + ": " + what, std::move(hint));
+              place_of(at) + ": " + std::string(subject) + ": " + std::string(name) + ": " + what,
+              std::move(hint));
 }
 
 Type BuilderCore::Operation::type_of(std::initializer_list<Arg> args) const {
@@ -58,7 +59,8 @@ void BuilderCore::Operation::require_own(std::string_view operand, std::uint32_t
   refuse("foreign-operand",
          "operand " + std::string(operand) +
              (of == 0 ? " was made by no builder" : " belongs to another kernel or function"),
-         "registers, labels and arrays belong to the kernel or function they are made for; between them values go "
+         "registers, labels and arrays belong to the kernel or function they are made for; between them "
+         "values go "
          "through parameters and memory");
 }
 
@@ -69,8 +71,7 @@ void BuilderCore::Operation::require_predicate(const Reg& predicate) const {
          "compare it: ne(x, 0)");
 }
 
-void BuilderCore::Operation::require(Type type, std::initializer_list<Operand> operands,
-                                       Signs signs) const {
+void BuilderCore::Operation::require(Type type, std::initializer_list<Operand> operands, Signs signs) const {
   for (const Operand& operand : operands) {
     switch (operand.arg.operand().kind) {
       case Kind::reg:

@@ -19,7 +19,7 @@ struct BuilderCore::Operation {
   /// Whether the result depends on the sign of integers.
   enum class Signs { matter, alike };
 
-  std::string_view name;  ///< "add"
+  std::string_view name;     ///< "add"
   std::string_view subject;  ///< "kernel scale_add"
   std::uint32_t builder;
   Caller at;

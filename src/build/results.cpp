@@ -14,8 +14,7 @@ std::span<const OperandSpec> results_in(std::span<const OperandSpec> places) {
   const auto is_result = [](const OperandSpec& place) {
     return place.kind == OperandSpec::Kind::value && place.direction == OperandSpec::Direction::out;
   };
-  return places.first(
-      static_cast<std::size_t>(std::ranges::find_if_not(places, is_result) - places.begin()));
+  return places.first(static_cast<std::size_t>(std::ranges::find_if_not(places, is_result) - places.begin()));
 }
 
 int register_count(std::span<const OperandSpec> places) {
@@ -93,12 +92,15 @@ void BuilderCore::refuse_results(std::string_view text, std::span<const OperandS
   const std::span<const OperandSpec> destinations = results_in(places);
   const bool exists = !specs().match(opcode).empty();
   if (exists && destinations.empty())
-    operation(opcode, at).refuse("no-result", "it writes no register of its own",
-                                 "emit it: what it changes is an operand");
+    operation(opcode, at)
+        .refuse("no-result", "it writes no register of its own", "emit it: what it changes is an operand");
+  if (exists && !has(opcode))
+    refuse(opcode, specs().explain(opcode, target_), kernel(at).operands.size(), at);
   const int count = register_count(destinations);
   if (exists && one && count > 1)
-    operation(opcode, at).refuse("several-results", "it has " + std::to_string(count) + " registers of results",
-                                 "ops() returns them all");
+    operation(opcode, at)
+        .refuse("several-results", "it has " + std::to_string(count) + " registers of results",
+                "ops() returns them all");
   std::vector<std::vector<Reg>> made;
   for (const OperandSpec& place : destinations) made.push_back(regs(place.type, place.registers(), at));
   std::vector<Arg> all;
@@ -108,8 +110,9 @@ void BuilderCore::refuse_results(std::string_view text, std::span<const OperandS
   const std::size_t pool_start = kernel(at).operands.size();
   find_legal(opcode, push_operands(opcode, all, at), pool_start, at);
   kernel(at).operands.resize(pool_start);
-  operation(opcode, at).refuse("operand-count", "its operands leave open which results it has",
-                               "emit it with all of its operands");
+  operation(opcode, at)
+      .refuse("operand-count", "its operands leave open which results it has",
+              "emit it with all of its operands");
 }
 
 std::vector<Reg> BuilderCore::results(const Opcode& opcode, std::span<const Arg> args, bool one) {

@@ -28,8 +28,7 @@ ir::Module lines(bool on) {
   const Pointer out = k.pointer(u32, "out");
   const Reg i = k.special("tid.x");
 
-  k.store(out[i],
-          k.add(i, 1));
+  k.store(out[i], k.add(i, 1));
   k.source_lines(false);
   k.barrier();
   return k.finish();
@@ -50,8 +49,8 @@ TEST_CASE("each instruction has the C++ line that emits it, on request") {
     CHECK(location.place.column > 0);
     found.push_back(static_cast<int>(location.place.line));
   }
-  // The sum of the last store is emitted before the store, by a line of its own.
-  CHECK(found == std::vector<int>{kFirst, kFirst + 1, kFirst + 4, kFirst + 3});
+  // The sum and its store stand in one line, in two columns.
+  CHECK(found == std::vector<int>{kFirst, kFirst + 1, kFirst + 3, kFirst + 3});
   using Kind = ir::Statement::Kind;
   REQUIRE(kernel.body.size() > 4);
   CHECK(kernel.body[0].kind == Kind::location);
@@ -68,8 +67,7 @@ TEST_CASE("the machine code knows the C++ lines", "[oracle]") {
   if (!path) test::skip_without("ptxas", "ptxas is not installed");
   const TemporaryFolder folder;
   const std::filesystem::path cubin = folder / "lines.cubin";
-  const CommandResult result =
-      Ptxas(*path + " -lineinfo").assemble(print(lines(true)), "sm_80", cubin);
+  const CommandResult result = Ptxas(*path + " -lineinfo").assemble(print(lines(true)), "sm_80", cubin);
   INFO(result.output);
   REQUIRE(result.status == 0);
   std::ifstream file(cubin, std::ios::binary);

@@ -40,7 +40,8 @@ void control(KernelBuilder& k) {
   k.max_block(256);
   k.max_registers(64);
   const Reg n = k.param(u32, "n"), sum = k.mov(u32, 0);
-  k.for_(0, n, 1, [&](Reg i) { k.continue_if(k.eq(i, 3)), k.set(sum, k.add(sum, i)), k.break_if(k.gt(sum, 99)); });
+  k.for_(0, n, 1,
+         [&](Reg i) { k.continue_if(k.eq(i, 3)), k.set(sum, k.add(sum, i)), k.break_if(k.gt(sum, 99)); });
   k.while_([&] { return k.lt(sum, 1000); }, [&] { k.set(sum, k.mul(sum, 3)); });
   k.unroll(4, 0, n, 1, [&](Reg i) { k.set(sum, k.add(sum, i)); });
   const Callee square = k.function("square", {f32, u32}, {f32}, [&](std::span<const Reg> a) {
@@ -75,8 +76,10 @@ void since_sm_80(KernelBuilder& k) {
 void since_sm_90(KernelBuilder& k) {
   k.require_cluster(2);
   const Shared full = k.mbarriers(1, "full");
-  k.elect(), k.cluster_barrier(), k.tanh(k.convert(bf16, k.mov(f32, 1.0F))), k.exp2(k.convert(bf16, k.mov(f32, 1.0F)));
-  k.mbarrier_expect_tx(&full[0], 16), k.mbarrier_arrive_expect_tx(&full[0], 16), k.mbarrier_try_wait(&full[0], 1);
+  k.elect(), k.cluster_barrier(), k.tanh(k.convert(bf16, k.mov(f32, 1.0F))),
+      k.exp2(k.convert(bf16, k.mov(f32, 1.0F)));
+  k.mbarrier_expect_tx(&full[0], 16), k.mbarrier_arrive_expect_tx(&full[0], 16),
+      k.mbarrier_try_wait(&full[0], 1);
 }
 
 ir::Module made_by(void (*emit)(KernelBuilder&), std::string_view target, bool lines = false) {
@@ -131,18 +134,38 @@ TEST_CASE("ptxas assembles what the short names emit, with the C++ lines and wit
 
 TEST_CASE("short names choose these opcodes") {
   const std::string warps = print(made_by(warp, "sm_75"));
-  for (const char* line :
-       {"shfl.sync.idx.b32 %r1, %r0, 3, 31, 4294967295", "shfl.sync.up.b32", "shfl.sync.bfly.b32",
-        "vote.sync.all.pred", "vote.sync.any.pred", "vote.sync.uni.pred", "vote.sync.ballot.b32", "activemask.b32",
-        "match.any.sync.b32", "match.all.sync.b32", "ex2.approx.f32", "lg2.approx.f32", "rcp.approx.f32",
-        "sqrt.approx.f32", "rsqrt.approx.f32", "sin.approx.f32", "cos.approx.f32", "tanh.approx.f32", "neg.f32",
-        "abs.s32", "rcp.approx.ftz.f64", "ex2.approx.f16", "bar.warp.sync", "bar.sync 1, 64;", "bar.arrive 2, 64;"})
+  for (const char* line : {"shfl.sync.idx.b32 %r1, %r0, 3, 31, 4294967295",
+                           "shfl.sync.up.b32",
+                           "shfl.sync.bfly.b32",
+                           "vote.sync.all.pred",
+                           "vote.sync.any.pred",
+                           "vote.sync.uni.pred",
+                           "vote.sync.ballot.b32",
+                           "activemask.b32",
+                           "match.any.sync.b32",
+                           "match.all.sync.b32",
+                           "ex2.approx.f32",
+                           "lg2.approx.f32",
+                           "rcp.approx.f32",
+                           "sqrt.approx.f32",
+                           "rsqrt.approx.f32",
+                           "sin.approx.f32",
+                           "cos.approx.f32",
+                           "tanh.approx.f32",
+                           "neg.f32",
+                           "abs.s32",
+                           "rcp.approx.ftz.f64",
+                           "ex2.approx.f16",
+                           "bar.warp.sync",
+                           "bar.sync 1, 64;",
+                           "bar.arrive 2, 64;"})
     CHECK_THAT(warps, ContainsSubstring(line));
   CHECK_THAT(print(made_by(since_sm_80, "sm_80")),
              ContainsSubstring("mbarrier.test_wait.parity.shared.b64") && !ContainsSubstring("try_wait"));
   CHECK_THAT(print(made_by(since_sm_80, "sm_90a")), ContainsSubstring("mbarrier.try_wait.parity.shared.b64"));
   const std::string recent = print(made_by(since_sm_90, "sm_90a"));
-  CHECK_THAT(recent, ContainsSubstring("elect.sync _|%p0, 4294967295") && ContainsSubstring(".reqnctapercluster 2, 1, 1") &&
+  CHECK_THAT(recent, ContainsSubstring("elect.sync _|%p0, 4294967295") &&
+                         ContainsSubstring(".reqnctapercluster 2, 1, 1") &&
                          ContainsSubstring("tanh.approx.bf16") && ContainsSubstring("ex2.approx.ftz.bf16"));
   const std::string loops = print(made_by(control, "sm_80"));
   CHECK_THAT(loops, ContainsSubstring(".maxntid 256, 1, 1") && ContainsSubstring(".maxnreg 64") &&

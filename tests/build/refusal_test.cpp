@@ -387,7 +387,8 @@ TEST_CASE("results that an instruction does not have are refused") {
   check_place([](auto& k) { k.op("add.u32", k.reg(u32), k.reg(f32)); }, "operand-type", "add.u32: operand B");
   check_place([](auto& k) { k.op("add.u32", k.reg(u32)); }, "operand-count", "add.u32");
   check_place([](auto& k) { k.op("add.u33", k.reg(u32), 1); }, "unknown-modifier", "add.u33");
-  check_place([](auto& k) { k.ops("tcgen05.alloc.cta_group::1.sync.aligned.b32", 1, 2); }, "no-result", "tcgen05");
+  check_place([](auto& k) { k.ops("tcgen05.alloc.cta_group::1.sync.aligned.b32", 1, 2); }, "no-result",
+              "tcgen05");
   check_place([](auto& k) { k.op("ld.shared.u32", &k.pointer(u32, "x")[k.reg(f32)]); }, "operand-type",
               "ld.shared.u32: operand index");
   // What a refused candidate made is gone.
@@ -460,33 +461,43 @@ TEST_CASE("arrays and values that make no sense are refused") {
   check_place([](auto& k) { k.load(k.shared(u32, 4, "s")[k.reg(f32)]); }, "operand-type", "operand index");
   check_place([](auto& k) { k.load(Pointer{k.reg(u32), f32}[k.reg(u32)]); }, "operand-type", "u64");
   check_place([](auto& k) { k.load(k.pointer(f32, "x")[0], 3); }, "unknown-modifier", "v3");
-  check_place([](auto& k) { k.store(k.pointer(f32, "x")[0], Vector{1.0F, k.reg(u32)}); }, "operand-type", "value");
+  check_place([](auto& k) { k.store(k.pointer(f32, "x")[0], Vector{1.0F, k.reg(u32)}); }, "operand-type",
+              "value");
   check_place([](auto& k) { k.store(k.pointer(u8, "x")[0], Vector{1, 256}); }, "operand-range", "256");
   check_place([](auto& k) { k.set(k.reg(f32), k.reg(u32)); }, "operand-type", "set: operand value");
-  check_place([](auto& k) { k.bit_cast(u64, k.reg(f32)); }, "operand-type", "as");
+  check_place([](auto& k) { k.bit_cast(u64, k.reg(f32)); }, "operand-type", "bit_cast");
   check_place([](auto& k) { k.shuffle(k.reg(f16), 0); }, "operand-type", "shuffle");
   check_place([](auto& k) { k.ballot(k.reg(u32)); }, "operand-type", "predicate");
   check_place([](auto& k) { k.barrier(16, 64); }, "operand-range", "bar.sync");
-  check_place([](auto& k) { k.cp_async(k.at(k.reg(u32)), k.at(k.reg(u64)), 12); }, "operand-range", "cp.async");
+  check_place([](auto& k) { k.cp_async(k.at(k.reg(u32)), k.at(k.reg(u64)), 12); }, "operand-range",
+              "cp.async");
   check_place([](auto& k) { k.exp2(k.reg(u32)); }, "unknown-modifier", "ex2.approx.u32");
 }
 
 TEST_CASE("functions and kernels of one module are told apart") {
   using Regs = std::vector<Reg>;
-  check_place([](auto& k) { k.function("a b", {}, {}, [](auto) { return Regs{}; }); }, "bad-kernel-name", "a b");
+  check_place([](auto& k) { k.function("a b", {}, {}, [](auto) { return Regs{}; }); }, "bad-kernel-name",
+              "a b");
   check_place([](auto& k) { k.function("weighted", {}, {}, [](auto) { return Regs{}; }); }, "duplicate-name",
               "'weighted'");
   const std::tuple<const char*, const char*, Work> bodies[] = {
-      {"operand-count", "0 registers", [](auto& k) { k.function("f", {u32}, {}, [](auto) { return Regs{}; }); }},
+      {"operand-count", "0 registers",
+       [](auto& k) { k.function("f", {u32}, {}, [](auto) { return Regs{}; }); }},
       {"operand-type", "select", [](auto& k) { k.function("f", {pred}, {}, [](auto) { return Regs{}; }); }},
       {"operand-type", "set: operand value",
        [](auto& k) { k.function("f", {u32}, {f32}, [](auto x) { return Regs{x[0]}; }); }},
-      {"missing-result", "ret", [](auto& k) { k.function("f", {u32}, {}, [&](auto) { return k.ret(), Regs{}; }); }}};
-  const Work inside[] = {[](auto& k) { k.param(u32, "n"); },      [](auto& k) { k.pointer(u32, "x"); },
-                         [](auto& k) { k.tensor_map("m"); },      [](auto& k) { k.require_block(32); },
-                         [](auto& k) { k.max_block(32); },        [](auto& k) { k.require_cluster(2); },
-                         [](auto& k) { k.min_blocks_per_sm(2); }, [](auto& k) { k.max_registers(32); },
-                         [](auto& k) { k.next_kernel("n"); },     [](auto& k) { k.finish(); },
+      {"missing-result", "ret",
+       [](auto& k) { k.function("f", {u32}, {}, [&](auto) { return k.ret(), Regs{}; }); }}};
+  const Work inside[] = {[](auto& k) { k.param(u32, "n"); },
+                         [](auto& k) { k.pointer(u32, "x"); },
+                         [](auto& k) { k.tensor_map("m"); },
+                         [](auto& k) { k.require_block(32); },
+                         [](auto& k) { k.max_block(32); },
+                         [](auto& k) { k.require_cluster(2); },
+                         [](auto& k) { k.min_blocks_per_sm(2); },
+                         [](auto& k) { k.max_registers(32); },
+                         [](auto& k) { k.next_kernel("n"); },
+                         [](auto& k) { k.finish(); },
                          [](auto& k) { k.function("g", {}, {}, [](auto) { return Regs{}; }); }};
   std::vector<std::tuple<const char*, const char*, Work>> all(std::begin(bodies), std::end(bodies));
   for (const Work& work : inside)
@@ -502,7 +513,8 @@ TEST_CASE("functions and kernels of one module are told apart") {
   }
   KernelBuilder k = builder();
   const Reg x = k.reg(u32);
-  CHECK(code_of([&] { k.function("f", {}, {}, [&](auto) { return k.add(x, 1), Regs{}; }); }) == "foreign-operand");
+  CHECK(code_of([&] { k.function("f", {}, {}, [&](auto) { return k.add(x, 1), Regs{}; }); }) ==
+        "foreign-operand");
   const Callee f = k.function("f", {u32}, {f32}, [&](auto) { return Regs{k.mov(u32, 1)}; });
   CHECK(code_of([&] { k.call(f, {}); }) == "operand-count");
   CHECK(code_of([&] { k.call(f, {x}); }) == "operand-type");

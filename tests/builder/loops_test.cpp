@@ -10,7 +10,8 @@ namespace ptxloom::builder_test {
 namespace {
 
 /// One thread, two words of input.
-std::uint32_t one(const std::function<Reg(KernelBuilder&, Reg a, Reg b)>& emit, std::uint32_t a, std::uint32_t b) {
+std::uint32_t one(const std::function<Reg(KernelBuilder&, Reg a, Reg b)>& emit, std::uint32_t a,
+                  std::uint32_t b) {
   const auto kernel = [&](KernelBuilder& k, Pointer out, Pointer in) {
     k.store(out[0], emit(k, k.load(in[0]), k.load(in[1])));
   };
@@ -26,8 +27,9 @@ TEST_CASE("while_ tests before each turn") {
     const Reg n = k.mov(u32, a), steps = k.mov(u32, 0);
     k.while_([&] { return k.gt(n, 1); },
              [&] {
-               k.if_(k.eq(k.and_(n, 1), 0), [&] { k.set(n, k.shr(n, 1)); },
-                     [&] { k.set(n, k.add(k.mul(n, 3), 1)); });
+               k.if_(
+                   k.eq(k.and_(n, 1), 0), [&] { k.set(n, k.shr(n, 1)); },
+                   [&] { k.set(n, k.add(k.mul(n, 3), 1)); });
                k.set(steps, k.add(steps, 1));
              });
     return steps;
@@ -78,7 +80,8 @@ TEST_CASE("break_ leaves the innermost loop, continue_ ends its turn") {
   };
   auto random = generator();
   for (int turn = 0; turn < 12; ++turn) {
-    const auto n = static_cast<std::uint32_t>(random() % 30), limit = static_cast<std::uint32_t>(random() % 3000);
+    const auto n = static_cast<std::uint32_t>(random() % 30),
+               limit = static_cast<std::uint32_t>(random() % 3000);
     CAPTURE(n, limit, Catch::getSeed());
     CHECK(one(kernel, n, limit) == expected(n, limit));
   }

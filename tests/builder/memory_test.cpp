@@ -42,8 +42,8 @@ TEST_CASE("vectors are loaded and stored, with literals and several registers") 
   const Words out = run(kernel, 128, in, {.block = {32}});
   for (std::size_t i = 0; i < 128; i += 4) {
     CAPTURE(i, Catch::getSeed());
-    CHECK(Words(out.begin() + static_cast<std::ptrdiff_t>(i), out.begin() + static_cast<std::ptrdiff_t>(i) + 4) ==
-          Words{in[i + 1], in[i], 7, in[i]});
+    CHECK(Words(out.begin() + static_cast<std::ptrdiff_t>(i),
+                out.begin() + static_cast<std::ptrdiff_t>(i) + 4) == Words{in[i + 1], in[i], 7, in[i]});
   }
 }
 
@@ -84,9 +84,8 @@ TEST_CASE("constants and globals of the module have their values, in every kerne
   const Global zeroed = k.variable("global", u32, 3, "zeroed");
   const Pointer out = k.pointer(u32, "out");
   const Reg i = k.special("tid.x");
-  const Callee look_up = k.function("look_up", {u32}, {u32}, [&](std::span<const Reg> n) {
-    return std::vector<Reg>{k.load(table[n[0]])};
-  });
+  const Callee look_up = k.function(
+      "look_up", {u32}, {u32}, [&](std::span<const Reg> n) { return std::vector<Reg>{k.load(table[n[0]])}; });
   k.store(out[i], k.call(look_up, {i})[0]);
   k.next_kernel("second");
   const Pointer other = k.pointer(u32, "out");
@@ -98,8 +97,9 @@ TEST_CASE("constants and globals of the module have their values, in every kerne
   k.store(counter[0], 5);
   const ir::Module module = k.finish();
   CHECK(run(module, 4, {.block = {4}}, nullptr, "first") == Words{11, 22, 33, 44});
-  CHECK(run(module, 16, {.block = {4}}, nullptr, "second") ==
-        Words{55, 66, 77, 88, 100, 100, 100, 100, 0x3f000000, 0xc0000000, 0x3f000000, 0xc0000000, 0, 0, 0, 0});
+  CHECK(run(module, 16, {.block = {4}}, nullptr, "second") == Words{55, 66, 77, 88, 100, 100, 100, 100,
+                                                                    0x3f000000, 0xc0000000, 0x3f000000,
+                                                                    0xc0000000, 0, 0, 0, 0});
 }
 
 TEST_CASE("functions take and return several registers, call each other's, and have registers of their own") {
@@ -135,8 +135,9 @@ TEST_CASE("copies by cp.async arrive, and where less is valid the rest is zero")
   const auto kernel = [&](KernelBuilder& k, Pointer out, Pointer given) {
     const Reg i = k.special("tid.x"), j = k.mul(i, 4);
     const Shared tile = k.shared(u32, 128, "tile", 16);
-    k.if_(k.lt(i, 16), [&] { k.cp_async(&tile[j], &given[j], 16); },
-          [&] { k.cp_async(&tile[j], &given[j], 16, k.and_(i, 12)); });
+    k.if_(
+        k.lt(i, 16), [&] { k.cp_async(&tile[j], &given[j], 16); },
+        [&] { k.cp_async(&tile[j], &given[j], 16, k.and_(i, 12)); });
     k.cp_async_commit();
     k.cp_async_wait();
     k.barrier();
@@ -189,7 +190,8 @@ TEST_CASE("an mbarrier waits for the bytes it expects, and for copies") {
     k.barrier();
     k.if_(k.eq(i, 0), [&] {
       k.mbarrier_arrive_expect_tx(&full[0], 128);
-      k.emit("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", &tile[0], &given[0], 128, &full[0]);
+      k.emit("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", &tile[0], &given[0], 128,
+             &full[0]);
     });
     k.cp_async(&tile[k.add(i, 32)], &given[i], 4);
     k.mbarrier_arrive_copies(&full[1]);

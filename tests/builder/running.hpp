@@ -33,7 +33,8 @@ using Emit = std::function<void(KernelBuilder&, Pointer out)>;
 
 /// `count` words of what the kernel writes, in one launch; `in` is its second parameter where there is one.
 inline std::vector<std::uint32_t> run(const ir::Module& module, std::size_t count, const LaunchConfig& config,
-                                      const std::vector<std::uint32_t>* in = nullptr, std::string_view entry = {}) {
+                                      const std::vector<std::uint32_t>* in = nullptr,
+                                      std::string_view entry = {}) {
   const Kernel kernel = executor().load(module, entry);
   Buffer out = executor().alloc(4 * count), given;
   if (in != nullptr) {
@@ -56,9 +57,9 @@ inline std::vector<std::uint32_t> run(const Emit& emit, std::size_t count, const
 }
 
 /// With a buffer of words as its second parameter.
-inline std::vector<std::uint32_t> run(const std::function<void(KernelBuilder&, Pointer out, Pointer in)>& emit,
-                                      std::size_t count, const std::vector<std::uint32_t>& in,
-                                      const LaunchConfig& config, const char* target = "sm_90a") {
+inline std::vector<std::uint32_t> run(
+    const std::function<void(KernelBuilder&, Pointer out, Pointer in)>& emit, std::size_t count,
+    const std::vector<std::uint32_t>& in, const LaunchConfig& config, const char* target = "sm_90a") {
   KernelBuilder k(executor(), "tried", Target(target));
   const Pointer out = k.pointer(u32, "out"), given = k.pointer(u32, "in");
   emit(k, out, given);

@@ -60,18 +60,26 @@ TEST_CASE("votes, matches and the elected lane") {
     return mask;
   };
   const auto flag = [](KernelBuilder& k, Reg p) { return k.select(p, k.mov(u32, 1), 0); };
-  CHECK(warp(in, [](auto& k, Reg x, Reg) { return k.ballot(k.eq(x, 1)); }) == each([&](auto) { return lanes_of(1); }));
-  CHECK(warp(in, [&](auto& k, Reg x, Reg) { return flag(k, k.vote_any(k.eq(x, 7))); }) == each([](auto) { return 0U; }));
-  CHECK(warp(in, [&](auto& k, Reg, Reg l) { return flag(k, k.vote_any(k.eq(l, 7))); }) == each([](auto) { return 1U; }));
-  CHECK(warp(in, [&](auto& k, Reg x, Reg) { return flag(k, k.vote_all(k.lt(x, 3))); }) == each([](auto) { return 1U; }));
-  CHECK(warp(in, [&](auto& k, Reg, Reg l) { return flag(k, k.vote_all(k.lt(l, 31))); }) == each([](auto) { return 0U; }));
-  CHECK(warp(in, [&](auto& k, Reg, Reg l) { return flag(k, k.vote_uni(k.lt(l, 31))); }) == each([](auto) { return 0U; }));
-  CHECK(warp(in, [&](auto& k, Reg, Reg l) { return flag(k, k.vote_uni(k.gt(l, 31))); }) == each([](auto) { return 1U; }));
+  CHECK(warp(in, [](auto& k, Reg x, Reg) { return k.ballot(k.eq(x, 1)); }) ==
+        each([&](auto) { return lanes_of(1); }));
+  CHECK(warp(in, [&](auto& k, Reg x, Reg) { return flag(k, k.vote_any(k.eq(x, 7))); }) ==
+        each([](auto) { return 0U; }));
+  CHECK(warp(in, [&](auto& k, Reg, Reg l) { return flag(k, k.vote_any(k.eq(l, 7))); }) ==
+        each([](auto) { return 1U; }));
+  CHECK(warp(in, [&](auto& k, Reg x, Reg) { return flag(k, k.vote_all(k.lt(x, 3))); }) ==
+        each([](auto) { return 1U; }));
+  CHECK(warp(in, [&](auto& k, Reg, Reg l) { return flag(k, k.vote_all(k.lt(l, 31))); }) ==
+        each([](auto) { return 0U; }));
+  CHECK(warp(in, [&](auto& k, Reg, Reg l) { return flag(k, k.vote_uni(k.lt(l, 31))); }) ==
+        each([](auto) { return 0U; }));
+  CHECK(warp(in, [&](auto& k, Reg, Reg l) { return flag(k, k.vote_uni(k.gt(l, 31))); }) ==
+        each([](auto) { return 1U; }));
   CHECK(warp(in, [](auto& k, Reg x, Reg) { return k.match_any(x); }) ==
         each([&](auto lane) { return lanes_of(in[lane]); }));
   CHECK(warp(in, [](auto& k, Reg x, Reg) { return k.match_any(k.convert(u64, x)); }) ==
         each([&](auto lane) { return lanes_of(in[lane]); }));
-  CHECK(warp(in, [](auto& k, Reg x, Reg) { return k.match_all(k.or_(x, 3)); }) == each([](auto) { return ~0U; }));
+  CHECK(warp(in, [](auto& k, Reg x, Reg) { return k.match_all(k.or_(x, 3)); }) ==
+        each([](auto) { return ~0U; }));
   CHECK(warp(in, [](auto& k, Reg, Reg l) { return k.match_all(l); }) == each([](auto) { return 0U; }));
   const Words elected = warp(in, [&](auto& k, Reg, Reg) { return k.ballot(k.elect()); });
   CHECK(std::popcount(elected[0]) == 1);
@@ -96,7 +104,8 @@ TEST_CASE("reductions over the warp") {
   using U = std::uint32_t;
   const auto less = [](U a, U b) { return static_cast<std::int32_t>(a) < static_cast<std::int32_t>(b); };
   CHECK(warp(in, [](auto& k, Reg x, Reg) { return k.redux_add(x); }) == fold([](U a, U b) { return a + b; }));
-  CHECK(warp(in, [](auto& k, Reg x, Reg) { return k.redux_min(x); }) == fold([](U a, U b) { return std::min(a, b); }));
+  CHECK(warp(in, [](auto& k, Reg x, Reg) { return k.redux_min(x); }) ==
+        fold([](U a, U b) { return std::min(a, b); }));
   CHECK(warp(in, [](auto& k, Reg x, Reg) { return k.as(u32, k.redux_max(k.as(s32, x))); }) ==
         fold([&](U a, U b) { return less(a, b) ? b : a; }));
   CHECK(warp(in, [](auto& k, Reg x, Reg) { return k.redux_and(x); }) == fold([](U a, U b) { return a & b; }));
@@ -130,7 +139,8 @@ TEST_CASE("approximations are near, and neg and abs exact") {
       CHECK(std::abs(std::bit_cast<float>(out[i]) - wanted) < 1e-3);
     }
   }
-  CHECK(warp(in, [](auto& k, Reg x, Reg) { return k.bit_cast(u32, k.abs(k.neg(k.bit_cast(f32, x)))); }) == in);
+  CHECK(warp(in, [](auto& k, Reg x, Reg) { return k.bit_cast(u32, k.abs(k.neg(k.bit_cast(f32, x)))); }) ==
+        in);
   CHECK(warp(in, [](auto& k, Reg x, Reg) { return k.as(u32, k.abs(k.neg(k.as(s32, x)))); }) == in);
 }
 
@@ -138,15 +148,16 @@ TEST_CASE("named barriers: one part of the block arrives, the other waits") {
   const auto kernel = [](KernelBuilder& k, Pointer out) {
     const Reg i = k.special("tid.x");
     const Shared tile = k.shared(u32, 64, "tile");
-    k.if_(k.lt(i, 64),
-          [&] {
-            k.store(tile[i], k.mul(i, i));
-            k.barrier_arrive(1, 128);
-          },
-          [&] {
-            k.barrier(1, 128);
-            k.store(out[k.sub(i, 64)], k.load(tile[k.sub(127, i)]));
-          });
+    k.if_(
+        k.lt(i, 64),
+        [&] {
+          k.store(tile[i], k.mul(i, i));
+          k.barrier_arrive(1, 128);
+        },
+        [&] {
+          k.barrier(1, 128);
+          k.store(out[k.sub(i, 64)], k.load(tile[k.sub(127, i)]));
+        });
     k.warp_barrier();
   };
   const Words out = run(kernel, 64, {.block = {128}});
@@ -160,7 +171,8 @@ TEST_CASE("a cluster meets at its barrier") {
     const Shared mine = k.shared(u32, 1, "mine");
     k.store(mine[0], k.add(block, 40));
     k.cluster_barrier();
-    const Reg there = k.op("mapa.shared::cluster.u32", k.address_of(mine), k.xor_(k.special("cluster_ctarank"), 1));
+    const Reg there =
+        k.op("mapa.shared::cluster.u32", k.address_of(mine), k.xor_(k.special("cluster_ctarank"), 1));
     k.store(out[block], k.load("shared::cluster", u32, k.at(there)));
     k.cluster_barrier();
   };

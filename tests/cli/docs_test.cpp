@@ -48,30 +48,44 @@ std::string unindented(const std::vector<std::string>& lines) {
   return text;
 }
 
-/// What stands in samples/<name>.cpp between "// README <name> {" and "// }".
-std::string quoted_part(const std::string& name) {
-  std::vector<std::string> part;
+/// What stands in a sample between "// README <part> {" or "// guide <part> {" and "// }".
+std::string quoted_part(const std::string& file, const std::string& part) {
+  std::vector<std::string> lines;
   bool inside = false;
-  for (const std::string& line : lines_of(read_text(kRoot / "samples" / (name + ".cpp")))) {
+  for (const std::string& line : lines_of(read_text(kRoot / "samples" / file))) {
     const std::string bare = std::regex_replace(line, std::regex("^ +"), "");
-    if (inside && bare == "// }") return unindented(part);
-    if (inside) part.push_back(line);
-    if (bare == "// README " + name + " {") inside = true;
+    if (inside && bare == "// }") return unindented(lines);
+    if (inside) lines.push_back(line);
+    if (bare == "// README " + part + " {" || bare == "// guide " + part + " {") inside = true;
   }
   return "";
 }
 
+/// How many quotes a document has: each begins with "<!-- samples/<file> [<part>] -->", and the part's default is
+/// the file's stem. They are in the samples as they stand here, and no other block is of C++.
+int check_quotes(const std::string& document) {
+  const std::string text = read_text(kRoot / document);
+  const std::regex quote("<!-- samples/((?:cuda/)?(\\w+)\\.cp?p?u?)(?: (\\w+))? -->\n```(cpp|cuda)\n([^`]*)```\n");
+  int count = 0;
+  for (std::sregex_iterator match(text.begin(), text.end(), quote), end; match != end; ++match, ++count) {
+    const std::string file = (*match)[1], part = (*match)[3].matched ? (*match)[3] : (*match)[2];
+    CAPTURE(document, file, part);
+    const std::string standing = quoted_part(file, part);
+    CHECK(standing.size() > 50);
+    CHECK((*match)[5] == standing);
+  }
+  int blocks = 0;
+  for (const std::string& line : lines_of(text)) blocks += line == "```cpp" || line == "```cuda" ? 1 : 0;
+  CAPTURE(document);
+  CHECK(blocks == count);
+  return count;
+}
+
 }  // namespace
 
-TEST_CASE("the README quotes the samples as they are") {
-  const std::string readme = read_text(kRoot / "README.md");
-  for (const char* name : {"emit_mma", "gemm", "scale_add", "tune"}) {
-    const std::string quote = quoted_part(name);
-    CAPTURE(name, quote);
-    CHECK(quote.size() > 100);
-    CHECK(readme.find("<!-- samples/" + std::string(name) + ".cpp -->\n```cpp\n" + quote + "```\n") !=
-          std::string::npos);
-  }
+TEST_CASE("README and the builder's guide quote the samples as they are") {
+  CHECK(check_quotes("README.md") == 4);
+  CHECK(check_quotes("docs/builder.md") == 11);
 }
 
 TEST_CASE("the README's table of targets is what the templates admit") {
