@@ -50,8 +50,8 @@ void memory(pl::KernelBuilder& k, pl::Pointer out) {
   auto tile = k.shared(pl::u32, 64, "tile", 16);
   k.store(tile[i], k.load(primes[k.and_(i, 3)]));
   k.barrier();
-  auto pair = k.load(tile[k.and_(i, 62)], 2);        // ld.shared.v2.u32: two registers
-  auto other = k.op("ld.shared.u32", &tile[i]);      // the address of an element, for any instruction
+  auto pair = k.load(tile[k.and_(i, 62)], 2);    // ld.shared.v2.u32: two registers
+  auto other = k.op("ld.shared.u32", &tile[i]);  // the address of an element, for any instruction
   k.emit("ld.shared.v2.u32", pl::Vector{pair[0], pl::_}, &tile[2]);  // _: not wanted
   k.store(out[i], k.add(k.add(pair[0], pair[1]), other));
   // }

@@ -61,11 +61,12 @@ std::string quoted_part(const std::string& file, const std::string& part) {
   return "";
 }
 
-/// How many quotes a document has: each begins with "<!-- samples/<file> [<part>] -->", and the part's default is
-/// the file's stem. They are in the samples as they stand here, and no other block is of C++.
+/// How many quotes a document has: each begins with "<!-- samples/<file> [<part>] -->", and the part's
+/// default is the file's stem. They are in the samples as they stand here, and no other block is of C++.
 int check_quotes(const std::string& document) {
   const std::string text = read_text(kRoot / document);
-  const std::regex quote("<!-- samples/((?:cuda/)?(\\w+)\\.cp?p?u?)(?: (\\w+))? -->\n```(cpp|cuda)\n([^`]*)```\n");
+  const std::regex quote(
+      "<!-- samples/((?:cuda/)?(\\w+)\\.cp?p?u?)(?: (\\w+))? -->\n```(cpp|cuda)\n([^`]*)```\n");
   int count = 0;
   for (std::sregex_iterator match(text.begin(), text.end(), quote), end; match != end; ++match, ++count) {
     const std::string file = (*match)[1], part = (*match)[3].matched ? (*match)[3] : (*match)[2];
