@@ -140,6 +140,8 @@ class Arg {
   bool is_vector() const { return operand_.kind == ir::Operand::Kind::vector; }
   /// Of a vector.
   std::uint16_t count() const { return operand_.count; }
+  /// Of a vector of registers alone; else empty.
+  std::span<const Reg> registers() const { return {registers_, registers_ != nullptr ? operand_.count : 0U}; }
   Arg element(std::size_t i) const { return registers_ != nullptr ? Arg(registers_[i]) : elements_[i]; }
   /// Where the index of an element is still to be computed; else null.
   const Address* address() const { return address_; }

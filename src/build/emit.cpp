@@ -59,7 +59,10 @@ std::span<const ir::Operand> BuilderCore::push_operands(std::string_view text, s
   for (std::size_t i = 0; i < args.size(); ++i) {
     own(text, i, args[i], at);
     if (!args[i].is_vector()) continue;
-    for (std::size_t n = 0; n < args[i].count(); ++n) own(text, i, args[i].element(n), at);
+    for (const Reg& element : args[i].registers())
+      if (element.builder != scope_.number) own(text, i, element, at);
+    if (args[i].registers().empty())
+      for (std::size_t n = 0; n < args[i].count(); ++n) own(text, i, args[i].element(n), at);
   }
   const auto push = [&](const Arg& arg) {
     pool.push_back(arg.operand());
@@ -69,8 +72,13 @@ std::span<const ir::Operand> BuilderCore::push_operands(std::string_view text, s
     if (symbol && arg.builder() == module_number_) pool.back().index = symbol_of_variable(pool.back().index);
   };
   auto elements = static_cast<std::uint32_t>(pool.size());
-  for (const Arg& arg : args)
-    for (std::size_t n = 0; arg.is_vector() && n < arg.count(); ++n) push(arg.element(n));
+  for (const Arg& arg : args) {
+    if (!arg.is_vector()) continue;
+    for (const Reg& element : arg.registers())
+      pool.push_back({.kind = ir::Operand::Kind::reg, .index = element.id.id});
+    if (arg.registers().empty())
+      for (std::size_t n = 0; n < arg.count(); ++n) push(arg.element(n));
+  }
   for (const Arg& arg : args) {
     push(arg);
     if (!arg.is_vector()) continue;
