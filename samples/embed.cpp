@@ -85,6 +85,23 @@ bool launch_from_threads(const pl::Context& ctx) {
   return is_right(products[0].d) && is_right(products[1].d);
 }
 
+bool launch_other_sizes(const pl::Context& ctx) {
+  const Product product = make_product(ctx);
+  const auto &a = product.a, &b = product.b, &d = product.d;
+  // README sizes {
+  const pl::Gemm gemm = pl::gemm(ctx, {.m = 64, .n = 64, .k = 64, .a = pl::f16, .d = pl::f32});
+  gemm.prepare({.m = 17});  // ahead of time, where the first launch must not wait
+  gemm.launch(nullptr, {.a = a, .b = b, .d = d}, {.m = 17, .alpha = 0.5});
+  // }
+  ctx.synchronize();
+  std::vector<float> values(64 * 64);
+  d.copy_to(values);
+  for (std::size_t i = 0; i < 17 * 64; ++i) {
+    if (values[i] != 64) return false;
+  }
+  return true;
+}
+
 bool replay(const pl::Context& ctx) {
   if (!ctx.is_gpu()) return true;  // graphs are the driver's
   const Product product = make_product(ctx);
@@ -106,12 +123,11 @@ bool replay(const pl::Context& ctx) {
 int main() {
   try {
     const pl::Context ctx = make_context();
-    return show_error(ctx) && launch_from_threads(ctx) && replay(ctx) ? 0 : 1;
+    return show_error(ctx) && launch_from_threads(ctx) && launch_other_sizes(ctx) && replay(ctx) ? 0 : 1;
     // README exit_code {
   } catch (const pl::Error& error) {
     fmt::print(stderr, "{}\n", error.what());
-    return static_cast<int>(
-        error.kind());  // 1 the answer is no, 2 bad usage or input, 3 a component is missing
+    return pl::exit_code(error.kind());  // 2 for bad usage or input, 3 for a missing component, else 1
   }
   // }
 }

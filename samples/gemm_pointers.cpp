@@ -66,6 +66,6 @@ int main() {
     return run() ? 0 : 1;
   } catch (const pl::Error& error) {
     fmt::print(stderr, "{}\n", error.what());
-    return static_cast<int>(error.kind());
+    return pl::exit_code(error.kind());
   }
 }

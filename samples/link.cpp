@@ -59,7 +59,7 @@ int main() {
     }
   } catch (const pl::Error& error) {
     fmt::print(stderr, "{}\n", error.what());
-    code = static_cast<int>(error.kind());
+    code = pl::exit_code(error.kind());
   }
   std::filesystem::remove_all(folder);
   return code;

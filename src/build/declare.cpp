@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers, parameters and arrays. A value lies in memory as its type's storage (src/ir/storage.hpp): PTX
+// Registers and parameters. A value lies in memory as its type's storage (src/ir/storage.hpp): PTX
 // has no declaration, load or store of bf16, e4m3 and their like, and linkers crash on some.
 #include <algorithm>
-#include <bit>
 
 #include "build/operation.hpp"
 #include "ir/naming.hpp"
@@ -19,92 +18,94 @@ int register_bits(const Type& type) { return type == pred ? 1 : std::max<int>(ty
 
 // Declared by class: bits of its size, but for floats and predicates, so that any instruction type of that
 // size fits. No instruction computes on 8 bits: such values live in 16.
-Reg KernelBuilder::reg(Type type, Caller at) {
+Reg BuilderCore::reg(Type type, Caller at) {
   std::vector<ir::RegisterDecl>& registers = kernel(at).registers;
   if (type.bits == 0 || type.bits > 128 || ir::is_opaque(type))
-    Operation{"reg", name_, number_, at}.refuse(
+    operation("reg", at).refuse(
         "register-type", "no register holds a ." + std::string(type.name),
         "registers have 1 (pred) to 128 bits; hold the address of a texture in a u64");
   const std::size_t index = ir::register_class(type.bits < 16 && type != pred ? b16 : type);
   const auto id = static_cast<std::uint32_t>(registers.size());
   registers.push_back(
-      {.type = ir::kRegisterClasses[index].type, .number = class_counts_[index]++, .name = {}});
-  return {type, {id}, number_};
+      {.type = ir::kRegisterClasses[index].type, .number = scope_.class_counts[index]++, .name = {}});
+  return {type, {id}, scope_.number};
 }
 
-std::vector<Reg> KernelBuilder::regs(Type type, int count, Caller at) {
+std::vector<Reg> BuilderCore::regs(Type type, int count, Caller at) {
   if (count < 0)
-    Operation{"regs", name_, number_, at}.refuse("register-count", std::to_string(count) + " registers",
-                                                 "ask for 0 or more");
+    operation("regs", at).refuse("register-count", std::to_string(count) + " registers", "ask for 0 or more");
   std::vector<Reg> made;
   made.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) made.push_back(reg(type, at));
   return made;
 }
 
-Reg KernelBuilder::as(Type type, Reg reg, Caller at) {
+Reg BuilderCore::as(Type type, Reg reg, Caller at) {
   if (register_bits(type) != register_bits(reg.type))
     throw Error(ErrorKind::usage, "operand-type",
-                "as: a ." + std::string(reg.type.name) + " register has not the size of a ." +
-                    std::string(type.name) + called_at(at),
+                place_of(at) + ": as: a ." + std::string(reg.type.name) +
+                    " register has not the size of a ." + std::string(type.name),
                 "convert it, or pack and unpack it");
   reg.type = type;
   return reg;
 }
 
-Type KernelBuilder::stored_type(const Operation& operation, Type type) const {
+Type BuilderCore::stored_type(const Operation& here, Type type) const {
   if (const auto storage = ir::storage_of(type)) return *storage;
   if (type == pred)
-    operation.refuse("type-without-storage", "a predicate is in a register only",
-                     "keep select(p, mov(u32, 1), 0)");
-  operation.refuse("type-without-storage",
-                   "a ." + std::string(type.name) + " has " + std::to_string(type.bits) +
-                       " bits, and memory has addresses of bytes",
-                   "use b8, and pack and unpack the values (e2m1x2 is one byte)");
+    here.refuse("type-without-storage", "a predicate is in a register only",
+                "keep select(p, mov(u32, 1), 0)");
+  here.refuse("type-without-storage",
+              "a ." + std::string(type.name) + " has " + std::to_string(type.bits) +
+                  " bits, and memory has addresses of bytes",
+              "use b8, and pack and unpack the values (e2m1x2 is one byte)");
 }
 
-std::uint32_t KernelBuilder::symbol(std::string name, Caller at, ir::Space space) {
+std::uint32_t BuilderCore::symbol(std::string name, Caller at, ir::Space space) {
   ir::Kernel& k = kernel(at);
   if (!ir::is_identifier(name))
     throw Error(ErrorKind::usage, "bad-name",
-                "kernel " + name_ + ": '" + name + "' is no PTX identifier" + called_at(at),
+                place_of(at) + ": " + scope_.subject + ": '" + name + "' is no PTX identifier",
                 "use letters, digits, _ and $, starting with a letter");
   k.symbols.push_back({std::move(name), space});
   return static_cast<std::uint32_t>(k.symbols.size() - 1);
 }
 
-Reg KernelBuilder::param(Type type, std::string name, Caller at) {
-  const Type stored = stored_type({"param", name_, number_, at}, type);
+Reg BuilderCore::param(Type type, std::string name, Caller at) {
+  require_kernel("param", at);
+  const Type stored = stored_type(operation("param", at), type);
   const std::uint32_t index = symbol(name, at, ir::Space::param);
   kernel(at).parameters.push_back({.name = std::move(name), .type = stored});
   const Reg value = reg(type, at);
   emit({word({"ld.param.", stored.name}), at},
-       {value, Address{{.kind = ir::Operand::Kind::address_symbol, .index = index}, number_}});
+       {value, Address{{.kind = ir::Operand::Kind::address_symbol, .index = index}, scope_.number}});
   return value;
 }
 
-Pointer KernelBuilder::pointer(Type element, std::string name, Caller at) {
+Pointer BuilderCore::pointer(Type element, std::string name, Caller at) {
+  require_kernel("pointer", at);
   const std::uint32_t index = symbol(name, at, ir::Space::param);
   kernel(at).parameters.push_back({.name = std::move(name), .type = u64, .pointer = ir::Space::global});
   const Reg base = reg(u64, at);
   emit({"ld.param.u64", at},
-       {base, Address{{.kind = ir::Operand::Kind::address_symbol, .index = index}, number_}});
+       {base, Address{{.kind = ir::Operand::Kind::address_symbol, .index = index}, scope_.number}});
   return {base, element};
 }
 
-Reg KernelBuilder::tensor_map(std::string name, Caller at) {
+Reg BuilderCore::tensor_map(std::string name, Caller at) {
+  require_kernel("tensor_map", at);
   const std::uint32_t index = symbol(name, at, ir::Space::param);
   kernel(at).parameters.push_back({.name = std::move(name),
                                    .type = b8,
                                    .count = sizeof(EncodedTensorMap),
                                    .alignment = alignof(EncodedTensorMap)});
   const Reg address = reg(u64, at);
-  emit({"mov.u64", at}, {address, Shared{index, b8, number_}});
+  emit({"mov.u64", at}, {address, Shared{index, b8, scope_.number}});
   emit({"cvta.param.u64", at}, {address, address});
   return address;
 }
 
-Reg KernelBuilder::special(std::string_view name, Caller at) {
+Reg BuilderCore::special(std::string_view name, Caller at) {
   for (const Type type : {u32, u64, pred, b32}) {
     if (const auto found = specs().find("mov.special", {{"register", name}, {"type", type.name}}, target_)) {
       const Reg value = reg(type, at);
@@ -113,49 +114,9 @@ Reg KernelBuilder::special(std::string_view name, Caller at) {
     }
   }
   throw Error(ErrorKind::illegal_ptx, "unknown-special-register",
-              "kernel " + name_ + ": no special register %" + std::string(name) + " on " +
-                  std::string(target_.name()) + called_at(at),
+              place_of(at) + ": " + scope_.subject + ": no special register %" + std::string(name) + " on " +
+                  std::string(target_.name()),
               "`ptxloom show mov` lists them");
-}
-
-Shared KernelBuilder::shared(Type type, std::uint64_t count, std::string name, std::uint32_t alignment,
-                             Caller at) {
-  const Operation operation{"shared", name_, number_, at};
-  const Type stored = stored_type(operation, type);
-  if (count == 0)
-    operation.refuse("bad-size", name + " has no elements",
-                     "give a count, or use dynamic_shared: the launch gives its size");
-  if (alignment != 0 && !std::has_single_bit(alignment))
-    operation.refuse("bad-alignment", name + " is aligned to " + std::to_string(alignment) + " bytes",
-                     "an alignment is a power of two");
-  const std::uint32_t index = symbol(name, at);
-  kernel(at).variables.push_back(
-      {.name = std::move(name), .type = stored, .count = count, .alignment = alignment});
-  return {index, type, number_};
-}
-
-Shared KernelBuilder::dynamic_shared(std::string name, std::uint32_t alignment, Caller at) {
-  if (!std::has_single_bit(alignment))
-    Operation{"dynamic_shared", name_, number_, at}.refuse(
-        "bad-alignment", name + " is aligned to " + std::to_string(alignment) + " bytes",
-        "an alignment is a power of two");
-  const std::uint32_t index = symbol(name, at);
-  module_.variables.push_back({.name = std::move(name),
-                               .type = b8,
-                               .count = 0,
-                               .alignment = alignment,
-                               .linkage = ir::Linkage::external});
-  return {index, b8, number_};
-}
-
-Reg KernelBuilder::address_of(Shared array, Caller at) { return mov(u32, array, at); }
-
-Address KernelBuilder::at(Reg base, std::int64_t offset) {
-  return {{.kind = ir::Operand::Kind::address, .index = base.id.id, .value = offset}, base.builder};
-}
-
-Address KernelBuilder::at(Shared array, std::int64_t offset) {
-  return {{.kind = ir::Operand::Kind::address_symbol, .index = array.symbol, .value = offset}, array.builder};
 }
 
 }  // namespace ptxloom

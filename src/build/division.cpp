@@ -39,16 +39,16 @@ Reciprocal reciprocal_of(std::uint32_t divisor) {
 
 }  // namespace
 
-void KernelBuilder::require_divisor(const Operation& operation, const Arg& b) {
+void ArithmeticBuilder::require_divisor(const Operation& here, const Arg& b) {
   if (b.operand().kind == ir::Operand::Kind::integer && b.operand().value == 0)
-    operation.refuse("operand-range", "operand b is 0", "an integer has no quotient by 0");
+    here.refuse("operand-range", "operand b is 0", "an integer has no quotient by 0");
 }
 
-Reg KernelBuilder::div(Arg a, Arg b, Caller at) {
-  const Operation operation{"div", name_, number_, at};
-  require_divisor(operation, b);
+Reg ArithmeticBuilder::div(Arg a, Arg b, Caller at) {
+  const Operation here = operation("div", at);
+  require_divisor(here, b);
   const auto divisor = divisor_of(a, b);
-  if (!divisor) return binary("div", operation, a, b);
+  if (!divisor) return binary("div", here, a, b);
   if (std::has_single_bit(*divisor)) return shr(a, std::countr_zero(*divisor), at);
   const Reciprocal by = reciprocal_of(*divisor);
   const Reg high = reg(u32, at);
@@ -57,11 +57,11 @@ Reg KernelBuilder::div(Arg a, Arg b, Caller at) {
   return shr(add(high, shr(sub(a, high, at), 1, at), at), by.shift - 1, at);
 }
 
-Reg KernelBuilder::rem(Arg a, Arg b, Caller at) {
-  const Operation operation{"rem", name_, number_, at};
-  require_divisor(operation, b);
+Reg ArithmeticBuilder::rem(Arg a, Arg b, Caller at) {
+  const Operation here = operation("rem", at);
+  require_divisor(here, b);
   const auto divisor = divisor_of(a, b);
-  if (!divisor) return binary("rem", operation, a, b);
+  if (!divisor) return binary("rem", here, a, b);
   if (std::has_single_bit(*divisor)) return and_(a, *divisor - 1, at);
   return sub(a, mul(div(a, b, at), *divisor, at), at);
 }

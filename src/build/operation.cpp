@@ -34,17 +34,18 @@ std::string text_of(const Arg& literal) {
 
 }  // namespace
 
-std::string called_at(const Caller& at) {
-  return " (" + std::string(at.file_name()) + ":" + std::to_string(at.line()) + ")";
+std::string place_of(const Caller& at) {
+  const std::string_view path = at.file_name();
+  return std::string(path.substr(path.find_last_of("/\\") + 1)) + ":" + std::to_string(at.line());
 }
 
-void KernelBuilder::Operation::refuse(const char* code, const std::string& what, std::string hint) const {
+void BuilderCore::Operation::refuse(const char* code, const std::string& what, std::string hint) const {
   throw Error(ErrorKind::usage, code,
-              "kernel " + std::string(kernel) + ": " + std::string(name) + ": " + what + called_at(at),
+              place_of(at) + ": " + std::string(subject) + ": " + std::string(name) + ": " + what,
               std::move(hint));
 }
 
-Type KernelBuilder::Operation::type_of(std::initializer_list<Arg> args) const {
+Type BuilderCore::Operation::type_of(std::initializer_list<Arg> args) const {
   for (const Arg& arg : args)
     if (arg.is_register()) return arg.type();
   for (const Arg& arg : args)
@@ -53,24 +54,24 @@ Type KernelBuilder::Operation::type_of(std::initializer_list<Arg> args) const {
          "compute it in C++, or mov one of them into a register");
 }
 
-void KernelBuilder::Operation::require_own(std::string_view operand, std::uint32_t of) const {
+void BuilderCore::Operation::require_own(std::string_view operand, std::uint32_t of) const {
   if (of == builder) return;
   refuse("foreign-operand",
          "operand " + std::string(operand) +
-             (of == 0 ? " was made by no builder" : " was made by the builder of another kernel"),
-         "registers, labels and arrays belong to the KernelBuilder that made them; between kernels values go "
+             (of == 0 ? " was made by no builder" : " belongs to another kernel or function"),
+         "registers, labels and arrays belong to the kernel or function they are made for; between them "
+         "values go "
          "through parameters and memory");
 }
 
-void KernelBuilder::Operation::require_predicate(const Reg& predicate) const {
+void BuilderCore::Operation::require_predicate(const Reg& predicate) const {
   require_own("predicate", predicate.builder);
   if (predicate.type == pred) return;
   refuse("operand-type", "operand predicate is a " + dotted(predicate.type) + " register",
          "compare it: ne(x, 0)");
 }
 
-void KernelBuilder::Operation::require(Type type, std::initializer_list<Operand> operands,
-                                       Signs signs) const {
+void BuilderCore::Operation::require(Type type, std::initializer_list<Operand> operands, Signs signs) const {
   for (const Operand& operand : operands) {
     switch (operand.arg.operand().kind) {
       case Kind::reg:
@@ -89,7 +90,7 @@ void KernelBuilder::Operation::require(Type type, std::initializer_list<Operand>
   }
 }
 
-void KernelBuilder::Operation::require_register(Type type, const Operand& operand, Signs signs) const {
+void BuilderCore::Operation::require_register(Type type, const Operand& operand, Signs signs) const {
   require_own(operand.name, operand.arg.builder());
   const Type given = operand.arg.type();
   if (given == type) return;
@@ -108,7 +109,7 @@ void KernelBuilder::Operation::require_register(Type type, const Operand& operan
          hint);
 }
 
-void KernelBuilder::Operation::require_integer(Type type, const Operand& operand, Signs signs) const {
+void BuilderCore::Operation::require_integer(Type type, const Operand& operand, Signs signs) const {
   const Arg& literal = operand.arg;
   if (type.is_float()) {
     // The specs know which floats have literals; of the others 0 is that of integers, all else would be bits.
@@ -126,7 +127,7 @@ void KernelBuilder::Operation::require_integer(Type type, const Operand& operand
          "use a wider type, or write the value that the bits are to have");
 }
 
-void KernelBuilder::Operation::require_decimal(Type type, const Operand& operand) const {
+void BuilderCore::Operation::require_decimal(Type type, const Operand& operand) const {
   const bool same_bits = type.bits == (operand.arg.operand().kind == Kind::f32 ? 32 : 64);
   if (type == f32 || type == f64 || (is_untyped(type) && same_bits)) return;
   refuse("operand-literal",

@@ -12,15 +12,15 @@
 // the line of the caller.
 namespace ptxloom {
 
-/// " (kernel.cpp:12)": how a message ends.
-std::string called_at(const Caller& at);
+/// "kernel.cpp:12": the file without its folders.
+std::string place_of(const Caller& at);
 
-struct KernelBuilder::Operation {
+struct BuilderCore::Operation {
   /// Whether the result depends on the sign of integers.
   enum class Signs { matter, alike };
 
-  std::string_view name;  ///< "add"
-  std::string_view kernel;
+  std::string_view name;     ///< "add"
+  std::string_view subject;  ///< "kernel scale_add"
   std::uint32_t builder;
   Caller at;
 
@@ -35,7 +35,7 @@ struct KernelBuilder::Operation {
   void require(Type type, std::initializer_list<Operand> operands, Signs signs = Signs::matter) const;
   void require_predicate(const Reg& predicate) const;
   void require_own(std::string_view operand, std::uint32_t of) const;
-  /// Throws Error(usage): "kernel k: add: <what> (file:line)".
+  /// Throws Error(usage): "file:line: kernel k: add: <what>".
   [[noreturn]] void refuse(const char* code, const std::string& what, std::string hint) const;
 
  private:

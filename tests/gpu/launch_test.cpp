@@ -371,7 +371,7 @@ TEST_CASE("a kernel faults in a process of its own", "[.part]") {
   function.launch(nullptr, {.block = {32}},
                   {function.signature(), {10, 1.0F, Argument::pointer(64), Argument::pointer(64)}});
   const Error error = error_of([&] { context.synchronize(); });
-  CHECK(error.kind() == ErrorKind::refused);
+  CHECK(error.kind() == ErrorKind::device_fault);
   CHECK(error.diagnostics()[0].code == "device-fault");
   CHECK(error.diagnostics()[0].message.find("`accumulate`") != std::string::npos);
 }

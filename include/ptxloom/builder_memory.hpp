@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include "ptxloom/builder_arithmetic.hpp"
+
+// Arrays in shared, constant and global memory, loads and stores. Of a wider integer a store keeps the low
+// bits. A vector access is of 2, 4 (or, where the target has it, 8) elements side by side, and its address is
+// a multiple of its size.
+namespace [[gnu::visibility("default")]] ptxloom {
+
+/// The PTX type of a C++ number.
+template <class T>
+  requires std::is_arithmetic_v<T>
+constexpr Type type_of() {
+  if constexpr (std::is_same_v<T, double>) return f64;
+  if constexpr (std::is_same_v<T, float>) return f32;
+  constexpr bool is_signed = std::is_signed_v<T>;
+  if constexpr (sizeof(T) == 1) return is_signed ? s8 : u8;
+  if constexpr (sizeof(T) == 2) return is_signed ? s16 : u16;
+  if constexpr (sizeof(T) == 4) return is_signed ? s32 : u32;
+  return is_signed ? s64 : u64;
+}
+
+class MemoryBuilder : public ArithmeticBuilder {
+ public:
+  using ArithmeticBuilder::ArithmeticBuilder;
+
+  Shared shared(Type type, std::uint64_t count, std::string name, std::uint32_t alignment = 0,
+                Caller at = Caller::current());
+  /// The one array whose size the launch gives (`.extern .shared`).
+  Shared dynamic_shared(std::string name, std::uint32_t alignment = 128, Caller at = Caller::current());
+  /// An array of the module with these values, for all its kernels and functions; the host finds it by its
+  /// name (Kernel::write_variable).
+  template <class T>
+  Global constant(std::string name, std::span<const T> values, Caller at = Caller::current()) {
+    return variable("const", type_of<T>(), values.size(), std::move(name), std::as_bytes(values), at);
+  }
+  template <class T>
+  Global constant(std::string name, std::initializer_list<T> values, Caller at = Caller::current()) {
+    return constant(std::move(name), std::span<const T>(values.begin(), values.size()), at);
+  }
+  template <class T>
+  Global global(std::string name, std::span<const T> values, Caller at = Caller::current()) {
+    return variable("global", type_of<T>(), values.size(), std::move(name), std::as_bytes(values), at);
+  }
+  template <class T>
+  Global global(std::string name, std::initializer_list<T> values, Caller at = Caller::current()) {
+    return global(std::move(name), std::span<const T>(values.begin(), values.size()), at);
+  }
+  /// Any type; without values the array is zero when the module is loaded. `space`: "const" or "global".
+  Global variable(std::string_view space, Type type, std::uint64_t count, std::string name,
+                  std::span<const std::byte> values = {}, Caller at = Caller::current());
+  Reg address_of(Shared array, Caller at = Caller::current());
+  Reg address_of(Global array, Caller at = Caller::current());
+  static Address at(Reg base, std::int64_t offset = 0);
+  static Address at(Shared array, std::int64_t offset = 0);
+
+  Reg load(const Element& element, Caller at = Caller::current());
+  std::vector<Reg> load(const Element& first, int count, Caller at = Caller::current());
+  /// `value`: a register, a literal, or a vector.
+  void store(const Element& element, Arg value, Caller at = Caller::current());
+  Reg load(std::string_view space, Type type, Address address, Caller at = Caller::current());
+  void store(std::string_view space, Type type, Address address, Arg value, Caller at = Caller::current());
+
+ protected:
+  void require_alignment(const Operation& operation, std::string_view name, std::uint32_t alignment) const;
+};
+
+}  // namespace ptxloom

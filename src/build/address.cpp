@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Addresses of elements: base + index * size. An unsigned or signed 32-bit index is widened by the
+// multiplication; shared memory has addresses of 32 bits.
+#include "build/operation.hpp"
+
+namespace ptxloom {
+std::uint32_t BuilderCore::symbol_of_variable(std::uint32_t variable) {
+  if (scope_.globals.size() <= variable) scope_.globals.resize(variable + 1, 0);
+  std::uint32_t& known = scope_.globals[variable];
+  if (known == 0) {
+    std::vector<ir::Symbol>& symbols = module_.functions[scope_.function].symbols;
+    const ir::Variable& named = module_.variables[variable];
+    symbols.push_back({named.name, named.space});
+    known = static_cast<std::uint32_t>(symbols.size());
+  }
+  return known - 1;
+}
+
+// The base of an indexed address in a register: 64 bits, of shared memory 32.
+Reg BuilderCore::base_of(const Operation& here, const Address& address) {
+  using Kind = ir::Operand::Kind;
+  if (address.operand.kind == Kind::address) {
+    const Type declared = kernel(here.at).registers[address.operand.index].type;
+    if (declared.bits != 64)
+      here.refuse("operand-type",
+                  "the base of operand address is a ." + std::string(declared.name) + " register",
+                  "a pointer is of type u64");
+    return {u64, {address.operand.index}, address.builder};
+  }
+  const bool of_module = address.builder == module_number_;
+  const Reg base = reg(of_module ? u64 : u32, here.at);
+  if (of_module) {
+    emit({"mov.u64", here.at}, {base, Global{address.operand.index, b8, {}, module_number_}});
+  } else {
+    emit({"mov.u32", here.at}, {base, Shared{address.operand.index, b8, address.builder}});
+  }
+  return base;
+}
+
+Address BuilderCore::resolve(const Operation& here, const Address& address) {
+  if (!address.is_indexed()) return address;
+  if (address.builder != module_number_) here.require_own("address", address.builder);
+  const Address::Index& index = address.index;
+  const int size = stored_type(here, index.element).bytes();
+  Address made{address.operand, address.builder};
+  if (index.operand.kind == ir::Operand::Kind::integer) {
+    std::int64_t offset = 0;
+    if (__builtin_mul_overflow(index.operand.value, std::int64_t{size}, &offset))
+      here.refuse("operand-range",
+                  "operand index is " + std::to_string(index.operand.value) + ", which no address reaches",
+                  "an offset in bytes has 64 bits");
+    return made + offset;
+  }
+  here.require_own("index", index.builder);
+  if (!index.type.is_integer() || index.type.lanes > 1 || (index.type.bits != 32 && index.type.bits != 64))
+    here.refuse("operand-type", "operand index is a ." + std::string(index.type.name) + " register",
+                "an index is of type u32, s32, u64 or s64");
+  const Reg base = base_of(here, address), i{index.type, {index.operand.index}, index.builder};
+  if (base.type.bits < index.type.bits)
+    here.refuse("operand-type", "operand index is a ." + std::string(index.type.name) + " register",
+                "an index of shared memory has 32 bits: convert(u32, index)");
+  const Reg element = reg(base.type, here.at);
+  const bool widens = base.type.bits > index.type.bits;
+  emit({word({widens ? "mad.wide." : "mad.lo.", index.type.name}), here.at}, {element, i, size, base});
+  made.operand = {.kind = ir::Operand::Kind::address, .index = element.id.id, .value = address.operand.value};
+  made.builder = element.builder;
+  return made;
+}
+
+}  // namespace ptxloom

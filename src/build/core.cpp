@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// The module that is built and the function of it that is under way, its directives and comments.
+#include <algorithm>
+#include <atomic>
+
+#include "build/operation.hpp"
+#include "ir/naming.hpp"
+
+namespace ptxloom {
+namespace {
+
+// The number of a function under way. Registers remember it, longer than their builder may live: its address
+// could be that of the next one, so nothing less than a count for the whole process tells the two apart.
+std::uint32_t next_number() {
+  static std::atomic<std::uint32_t> last{0};
+  std::uint32_t number = 0;
+  while (number == 0) number = ++last;  // 0 is no builder's
+  return number;
+}
+
+}  // namespace
+
+BuilderCore::BuilderCore(std::shared_ptr<const Specs> specs, std::string name, Target target, Caller at)
+    : target_(target), module_number_(next_number()), version_(target.since()) {
+  module_.specs = std::move(specs);
+  module_.target = target.name();
+  scope_ = begin_scope("kernel", std::move(name), at);
+  // Room for a large unrolled kernel: growing while thousands of instructions arrive would cost more than
+  // they do.
+  ir::Kernel& made = module_.functions.back();
+  made.instructions.reserve(8192);
+  made.body.reserve(8192);
+  made.operands.reserve(32768);
+  made.registers.reserve(8192);
+}
+
+BuilderCore::Scope BuilderCore::begin_scope(std::string_view kind, std::string name, Caller at) {
+  const std::string subject = std::string(kind) + " " + name;
+  const auto refuse = [&](const char* code, const std::string& what, const char* hint) {
+    const std::string within = scope_.subject.empty() ? "" : scope_.subject + ": ";
+    throw Error(ErrorKind::usage, code, place_of(at) + ": " + within + "'" + name + "' " + what, hint);
+  };
+  if (!ir::is_identifier(name))
+    refuse("bad-kernel-name", "is no PTX identifier", "use letters, digits, _ and $, starting with a letter");
+  if (module_.find(name) != nullptr)
+    refuse("duplicate-name", "is the name of another kernel or function of the module",
+           "give each its own name");
+  module_.functions.emplace_back().name = std::move(name);
+  Scope made;
+  made.function = module_.functions.size() - 1;
+  made.subject = subject;
+  made.number = next_number();
+  return made;
+}
+
+BuilderCore::Operation BuilderCore::operation(std::string_view name, Caller at) const {
+  return {name, scope_.subject, scope_.number, at};
+}
+
+ir::Kernel& BuilderCore::kernel(Caller at) {
+  if (finished_)
+    throw Error(ErrorKind::usage, "builder-finished",
+                place_of(at) + ": " + scope_.subject + ": the builder is used after finish()",
+                "make a KernelBuilder for each kernel, and finish it last");
+  return module_.functions[scope_.function];
+}
+
+void BuilderCore::require_kernel(std::string_view name, Caller at) const {
+  if (scope_.nested)
+    operation(name, at).refuse("not-a-kernel", "a function has no launch, and its parameters are registers",
+                               "call it for the kernel, outside the body of function()");
+}
+
+std::string_view BuilderCore::word(std::initializer_list<std::string_view> parts) {
+  scratch_.clear();
+  for (const std::string_view part : parts) scratch_.append(part);
+  return scratch_;
+}
+
+void BuilderCore::comment(std::string text, Caller at) {
+  ir::Kernel& k = kernel(at);
+  k.body.push_back({ir::Statement::Kind::comment, static_cast<std::uint32_t>(k.comments.size())});
+  k.comments.push_back(std::move(text));
+}
+
+void BuilderCore::pragma(std::string text, Caller at) {
+  ir::Kernel& k = kernel(at);
+  k.body.push_back({ir::Statement::Kind::pragma, static_cast<std::uint32_t>(k.pragmas.size())});
+  k.pragmas.push_back(std::move(text));
+}
+
+void BuilderCore::section(std::string_view title, Caller at) {
+  comment("---- " + std::string(title) + " ----", at);
+}
+
+void BuilderCore::header(std::string line, Caller at) {
+  kernel(at);
+  module_.header.push_back(std::move(line));
+}
+
+void BuilderCore::source_lines(bool on) {
+  source_lines_ = on;
+  last_line_ = {};
+}
+
+// One `.loc` where the line changes. Files are numbered from 1 as they come.
+void BuilderCore::append_location(ir::Kernel& k, Caller at) {
+  if (at.line() == last_line_.line() && at.column() == last_line_.column() &&
+      std::string_view(at.file_name()) == last_line_.file_name())
+    return;
+  last_line_ = at;
+  const std::string name = "\"" + std::string(at.file_name()) + "\"";
+  auto file = std::ranges::find(module_.files, name, &ir::File::name);
+  if (file == module_.files.end()) {
+    const auto number = static_cast<std::uint32_t>(module_.files.size() + 1);
+    file = module_.files.insert(file, {.index = number, .name = name});
+  }
+  k.body.push_back({ir::Statement::Kind::location, static_cast<std::uint32_t>(k.locations.size())});
+  k.locations.push_back({.place = {.file = file->index, .line = at.line(), .column = at.column()}});
+}
+
+void BuilderCore::require_block(std::uint32_t x, std::uint32_t y, std::uint32_t z, Caller at) {
+  ir::Kernel& k = kernel(at);
+  require_kernel("require_block", at);
+  k.reqntid = {x, y, z};
+}
+
+void BuilderCore::max_block(std::uint32_t x, std::uint32_t y, std::uint32_t z, Caller at) {
+  ir::Kernel& k = kernel(at);
+  require_kernel("max_block", at);
+  k.maxntid = {x, y, z};
+}
+
+// The specs say how many blocks a cluster of the target has at most.
+void BuilderCore::require_cluster(std::uint32_t x, std::uint32_t y, std::uint32_t z, Caller at) {
+  ir::Kernel& k = kernel(at);
+  require_kernel("require_cluster", at);
+  const auto most = static_cast<std::uint64_t>(target_.info().cluster_blocks);
+  const std::uint64_t blocks = std::uint64_t{x} * y * z;
+  if (most == 0)
+    operation("require_cluster", at)
+        .refuse("launch-bounds", std::string(target_.name()) + " has no clusters",
+                "build for sm_90 or later");
+  if (blocks == 0 || blocks > most)
+    operation("require_cluster", at)
+        .refuse("launch-bounds", std::to_string(blocks) + " blocks",
+                "a cluster of " + std::string(target_.name()) + " has 1 to " + std::to_string(most));
+  k.reqnctapercluster = {x, y, z};
+}
+
+void BuilderCore::min_blocks_per_sm(std::uint32_t blocks, Caller at) {
+  ir::Kernel& k = kernel(at);
+  require_kernel("min_blocks_per_sm", at);
+  k.minnctapersm = blocks;
+}
+
+void BuilderCore::max_registers(std::uint32_t count, Caller at) {
+  ir::Kernel& k = kernel(at);
+  require_kernel("max_registers", at);
+  k.maxnreg = count;
+}
+
+}  // namespace ptxloom

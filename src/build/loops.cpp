@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops. The labels to which break_ and continue_ go are made when something goes there, so that a loop
+// without them reads as it always did.
+#include "build/operation.hpp"
+
+namespace ptxloom {
+
+Type ControlBuilder::loop_type(const Operation& here, const Arg& begin, const Arg& end,
+                               const Arg& step) const {
+  const Type type = end.is_register()     ? end.type()
+                    : begin.is_register() ? begin.type()
+                    : step.is_register()  ? step.type()
+                                          : s32;
+  here.require(type, {{"begin", begin}, {"end", end}, {"step", step}});
+  if (step.operand().kind == ir::Operand::Kind::integer && step.operand().value <= 0 && !type.is_float())
+    here.refuse("operand-range", "operand step is " + std::to_string(step.operand().value),
+                "a loop counts up: the step is 1 or more");
+  return type;
+}
+
+// Runs what emits the loop, and forgets the loop also where that throws.
+void ControlBuilder::in_loop(bool continues, const Body& body) {
+  const std::size_t depth = scope_.loops.size();
+  scope_.loops.push_back({.continues = continues});
+  try {
+    body();
+  } catch (...) {
+    scope_.loops.resize(depth);
+    throw;
+  }
+  scope_.loops.resize(depth);
+}
+
+/// Where continue_ leads: behind one turn's body.
+void ControlBuilder::end_turn(Caller at) {
+  std::optional<Label>& next = scope_.loops.back().next;
+  if (next) place(*next, at);
+  next.reset();
+}
+
+void ControlBuilder::end_loop(Caller at) {
+  if (scope_.loops.back().end) place(*scope_.loops.back().end, at);
+}
+
+void ControlBuilder::for_(Arg begin, Arg end, Arg step, const LoopBody& body, Caller at) {
+  const Type type = loop_type(operation("for_", at), begin, end, step);
+  const Reg i = mov(type, begin, at);
+  const Label head = label("for", at), done = label("endfor", at);
+  branch_if(ge(i, end, at), done, at);
+  place(head, at);
+  in_loop(true, [&] {
+    body(i);
+    end_turn(at);
+    emit({word({"add.", type.name}), at}, {i, i, step});
+    branch_if(lt(i, end, at), head, at);
+    place(done, at);
+    end_loop(at);
+  });
+}
+
+void ControlBuilder::while_(const std::function<Reg()>& condition, const Body& body, Caller at) {
+  const Label head = label("while", at), done = label("endwhile", at);
+  place(head, at);
+  with_guard(condition(), true, [&] { branch(done, at); }, operation("while_", at));
+  in_loop(true, [&] {
+    body();
+    end_turn(at);
+    branch(head, at);
+    place(done, at);
+    end_loop(at);
+  });
+}
+
+// The predicate is what `body` computes last, so that nothing can go on before it.
+void ControlBuilder::do_while(const std::function<Reg()>& body, Caller at) {
+  const Label head = label("loop", at);
+  place(head, at);
+  in_loop(false, [&] {
+    with_guard(body(), false, [&] { branch(head, at); }, operation("do_while", at));
+    end_loop(at);
+  });
+}
+
+void ControlBuilder::unroll(int count, const std::function<void(int i)>& body, Caller at) {
+  if (count < 0)
+    operation("unroll", at).refuse("operand-range", std::to_string(count) + " turns", "ask for 0 or more");
+  kernel(at);
+  in_loop(true, [&] {
+    for (int i = 0; i < count; ++i) {
+      body(i);
+      end_turn(at);
+    }
+    end_loop(at);
+  });
+}
+
+// While more than (factor - 1) * step are left, `factor` turns need no test in between. What is left, begin
+// to end, is as an unsigned number exact where begin < end.
+void ControlBuilder::unroll(int factor, Arg begin, Arg end, Arg step, const LoopBody& body, Caller at) {
+  const Operation here = operation("unroll", at);
+  const Type type = loop_type(here, begin, end, step);
+  if (factor < 1)
+    here.refuse("operand-range", "operand factor is " + std::to_string(factor), "unroll by 1 or more");
+  if (!type.is_integer() || type.bits < 32 || step.operand().kind != ir::Operand::Kind::integer)
+    here.refuse("operand-kind", "a loop is unrolled by a step that is an integer literal", "use for_");
+  const std::int64_t stride = step.operand().value;
+  const Arg reach((factor - 1) * stride);
+  const Type distance = type.bits == 64 ? u64 : u32;
+  here.require(type, {{"step", Arg(factor * stride)}});
+  const Reg i = mov(type, begin, at);
+  in_loop(true, [&] {
+    const Label head = label("unrolled", at), rest = label("rest", at), turn = label("for", at),
+                done = label("endfor", at);
+    branch_if(ge(i, end, at), done, at);
+    place(head, at);
+    branch_if(le(as(distance, sub(end, i, at)), reach, at), rest, at);
+    for (int n = 0; n < factor; ++n) {
+      body(n == 0 ? i : add(i, n * stride, at));
+      end_turn(at);
+    }
+    emit({word({"add.", type.name}), at}, {i, i, factor * stride});
+    branch_if(lt(i, end, at), head, at);
+    branch(done, at);
+    place(rest, at);
+    place(turn, at);
+    body(i);
+    end_turn(at);
+    emit({word({"add.", type.name}), at}, {i, i, step});
+    branch_if(lt(i, end, at), turn, at);
+    place(done, at);
+    end_loop(at);
+  });
+}
+
+Label ControlBuilder::loop_label(std::string_view name, bool leaves, Caller at) {
+  const Operation here = operation(name, at);
+  kernel(at);
+  if (scope_.loops.empty())
+    here.refuse("no-loop", "it is outside of every loop",
+                "call it in the body of for_, while_, do_while or unroll");
+  Loop& loop = scope_.loops.back();
+  if (!leaves && !loop.continues)
+    here.refuse("no-loop", "do_while computes its predicate at the end of the body, which this would skip",
+                "use while_");
+  std::optional<Label>& made = leaves ? loop.end : loop.next;
+  if (!made) made = label(leaves ? "break" : "continue", at);
+  return *made;
+}
+
+void ControlBuilder::break_(Caller at) { branch(loop_label("break_", true, at), at); }
+void ControlBuilder::continue_(Caller at) { branch(loop_label("continue_", false, at), at); }
+
+void ControlBuilder::break_if(Reg predicate, Caller at) {
+  const Label end = loop_label("break_if", true, at);
+  with_guard(predicate, false, [&] { branch(end, at); }, operation("break_if", at));
+}
+
+void ControlBuilder::continue_if(Reg predicate, Caller at) {
+  const Label next = loop_label("continue_if", false, at);
+  with_guard(predicate, false, [&] { branch(next, at); }, operation("continue_if", at));
+}
+
+}  // namespace ptxloom
