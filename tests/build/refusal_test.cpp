@@ -418,7 +418,7 @@ TEST_CASE("a target that lacks what a short name emits is named") {
   for (std::size_t i = 0; i < std::size(uses); ++i) {
     const Error error = error_of([&] { uses[i].first(k); });
     CAPTURE(i, error.what());
-    CHECK(error.kind() == ErrorKind::refused);
+    CHECK(error.kind() == ErrorKind::illegal_ptx);
     CHECK_THAT(error.what(), ContainsSubstring(uses[i].second) && ContainsSubstring("refusal_test.cpp:") &&
                                  ContainsSubstring("kernel old"));
   }
