@@ -146,7 +146,7 @@ class Gemm {
 
 /// The best known kernel for this very problem: as tuned on this device, else as the template chooses.
 /// Parameters in `config` are kept to. The context remembers the last problems: to ask for one of them again
-/// costs about a microsecond, until something is tuned with this context.
+/// costs a fraction of a microsecond, until something is tuned with this context.
 Gemm gemm(const Context& context, const GemmProblem& problem, const Settings& config = {},
           const SpecialiseOptions& options = {});
 

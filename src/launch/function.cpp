@@ -143,9 +143,11 @@ void ConfiguredFunction::launch(CUstream_st* stream, std::span<const std::byte> 
   // A graph records a cooperative launch with parameters one by one only.
   const bool cooperative = state_->config.cooperative;
   std::vector<void*> single;
-  if (cooperative)
+  if (cooperative) {
+    single.reserve(signature().parameters.size());
     for (const KernelParameter& parameter : signature().parameters)
       single.push_back(first + parameter.offset);
+  }
   context.trail.add(function.signature.name);
   const CUlaunchConfig native = state_->native.on(stream);
   const CUresult result =
