@@ -2,10 +2,8 @@
 #include "api/tune_devices.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cstdlib>
 #include <future>
@@ -13,13 +11,10 @@
 #include <span>
 #include <utility>
 
+#include "base/host_name.hpp"
+
 namespace ptxloom::api {
 namespace {
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data() : "host";
-}
 
 /// One name for one device, whichever process asks: "GPU 0000:3b:00.0 of node7".
 std::string name_of(const std::string& device, const std::optional<DeviceInfo>& info) {

@@ -40,7 +40,8 @@ Changed box(TensorMap map, std::uint32_t i) {
 
 Changed dims(TensorMap map, std::uint32_t i) {
   if (!is_inside(map, i)) return {map, 1};
-  return {map, map.dims[i]++};
+  const std::uint64_t meant = map.dims[i]++;
+  return {map, meant};
 }
 
 Changed stride(TensorMap map, std::uint32_t i) {

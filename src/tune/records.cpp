@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "base/file.hpp"
+#include "base/host_name.hpp"
 #include "ptxloom/record.hpp"
 
 namespace ptxloom {
@@ -167,11 +168,6 @@ void append(const FileDescriptor& out, const fs::path& file, const Record& recor
   if (!ends_in_newline(out.get())) line.insert(line.begin(), '\n');
   if (!write_all(out.get(), line) || ::fdatasync(out.get()) != 0)
     refuse(file, std::generic_category().message(errno));
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data() : "host";
 }
 
 /// "NVIDIA_H200-myhost.jsonl"

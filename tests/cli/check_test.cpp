@@ -82,6 +82,20 @@ TEST_CASE("check --jsonl takes the target of lines that name none from --target"
   CHECK(check_jsonl("{\"ptx\": \"cp.async.wait_all;\"}\n", {"--target", "sm_75"}).code == 1);
 }
 
+TEST_CASE("check --jsonl answers who waits for it before the next line") {
+  RunningTool tool({"check", "--jsonl", "-"});
+  for (int i = 0; i < 3; ++i) {
+    tool.write(R"({"id": )" + std::to_string(i) +
+               R"(, "ptx": "add.s32 x, x, 1;", "decls": ".reg .b32 x;", "target": "sm_80"})" + "\n");
+    const std::string line = tool.read_line();
+    REQUIRE(!line.empty());
+    CHECK(json::parse(line)["id"] == i);
+  }
+  const ToolResult rest = tool.finish();
+  CHECK(rest.code == 0);
+  CHECK(rest.out.empty());
+}
+
 TEST_CASE("check --jsonl keeps the order of thousands of lines") {
   std::string input;
   for (int i = 0; i < 5000; ++i)

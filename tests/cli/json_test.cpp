@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <signal.h>
+
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <thread>
 
 #include "cli/tool.hpp"
 #include "ptxloom/record.hpp"
@@ -111,6 +115,54 @@ TEST_CASE("bench --json follows its schema") {
   const json bench = run_json({"bench", "spec_to_ptx", "--count", "3", "--json"}, "bench");
   CHECK(bench["name"] == "spec_to_ptx");
   CHECK(bench["steps"].size() == 4);
+}
+
+TEST_CASE("bench repeats its steps as often as it is told") {
+  const auto steps = [](const char* count) {
+    const ToolResult result = run_tool({"bench", "cache", "--count", count, "--json"});
+    if (result.code == 3) ptxloom::test::skip_without("nvjitlink", "nvJitLink is missing: " + result.err);
+    CAPTURE(result.err);
+    REQUIRE(result.code == 0);
+    std::vector<std::string> names;
+    const json bench = json::parse(result.out);
+    for (const json& step : bench["steps"]) names.push_back(step["step"]);
+    return names;
+  };
+  CHECK(steps("1") == std::vector<std::string>{"first"});
+  CHECK(steps("2") == std::vector<std::string>{"first", "hit"});
+}
+
+TEST_CASE("check --json is laid out for people, too") {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder / "empty.ptx";
+  write_text(file, ".version 9.0\n.target sm_80\n.address_size 64\n");
+  const ToolResult result = run_tool({"check", file, "--json"});
+  CHECK(result.code == 0);
+  CHECK(result.out == "{\n \"schema\": 1,\n \"ok\": true,\n \"errors\": [],\n \"warnings\": []\n}\n");
+}
+
+TEST_CASE("conform that is interrupted prints what it has, and says so by its exit code") {
+  RunningTool tool({"conform", "--device", "cpu", "--json"});
+  // Not before it handles the signal, or that would end it.
+  const auto handles = [&] {
+    const std::string process = "/proc/" + std::to_string(tool.pid());
+    if (!std::filesystem::equivalent(process + "/exe", tool_path()))
+      return false;  // still a fork of this test
+    const std::string status = read_text(process + "/status");
+    const std::size_t at = status.find("SigCgt:");
+    return at != std::string::npos &&
+           (std::stoull(status.substr(at + 7), nullptr, 16) >> (SIGINT - 1) & 1) != 0;
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  while (!handles() && std::chrono::steady_clock::now() - begin < std::chrono::seconds(60))
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  REQUIRE(handles());
+  ::kill(tool.pid(), SIGINT);
+  const ToolResult result = tool.finish();
+  CHECK(result.code == 130);
+  const json conform = json::parse(result.out);
+  CHECK(check_schema(conform, read_schema("conform")) == "");
+  for (const json& variant : conform["variants"]) CHECK(variant["state"] != "differs");
 }
 
 TEST_CASE("conform --json follows its schema") {

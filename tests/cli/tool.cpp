@@ -2,6 +2,8 @@
 #include "cli/tool.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +13,7 @@
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+#include <utility>
 
 #include "cli/scale_ptx.hpp"
 #include "ptxloom/npy.hpp"
@@ -30,13 +33,26 @@ std::string read_text(const fs::path& file) {
 
 namespace {
 
-[[noreturn]] void become_tool(const std::vector<std::string>& arguments,
-                              const std::map<std::string, std::string>& environment, const fs::path& scratch,
-                              const Streams& streams) {
+void set_environment(const std::map<std::string, std::string>& environment, const fs::path& scratch) {
   for (const char* name : {"PTXLOOM_SPECS", "PTXLOOM_LOG"}) ::unsetenv(name);
   ::setenv("PTXLOOM_CACHE_DIR", (scratch / "cache").c_str(), 1);
   ::setenv("PTXLOOM_RECORDS", (scratch / "records").c_str(), 1);
   for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+}
+
+[[noreturn]] void execute_tool(const std::vector<std::string>& arguments) {
+  const std::string tool = tool_path();
+  std::vector<char*> argv = {const_cast<char*>(tool.c_str())};
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  ::execv(tool.c_str(), argv.data());
+  ::_exit(127);
+}
+
+[[noreturn]] void become_tool(const std::vector<std::string>& arguments,
+                              const std::map<std::string, std::string>& environment, const fs::path& scratch,
+                              const Streams& streams) {
+  set_environment(environment, scratch);
   const auto redirect = [&](const std::string& given, const char* name, int flags, int to) {
     if (given == "closed") {
       ::close(to);
@@ -49,12 +65,15 @@ namespace {
   redirect("", "stdin", O_RDONLY, STDIN_FILENO);
   redirect(streams.out, "stdout", O_WRONLY | O_CREAT, STDOUT_FILENO);
   redirect(streams.err, "stderr", O_WRONLY | O_CREAT, STDERR_FILENO);
-  const std::string tool = tool_path();
-  std::vector<char*> argv = {const_cast<char*>(tool.c_str())};
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  ::execv(tool.c_str(), argv.data());
-  ::_exit(127);
+  execute_tool(arguments);
+}
+
+ToolResult result_of(pid_t child, std::string out, std::string err) {
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return {.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+          .out = std::move(out),
+          .err = std::move(err)};
 }
 
 }  // namespace
@@ -67,11 +86,10 @@ ToolResult run(const Streams& streams, const std::vector<std::string>& arguments
   write_text(scratch / "stdin", input);
   const pid_t child = ::fork();
   if (child == 0) become_tool(arguments, environment, scratch.path(), streams);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return {.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
-          .out = streams.out.empty() ? read_text(scratch / "stdout") : "",
-          .err = streams.err.empty() ? read_text(scratch / "stderr") : ""};
+  ToolResult result = result_of(child, "", "");
+  if (streams.out.empty()) result.out = read_text(scratch / "stdout");
+  if (streams.err.empty()) result.err = read_text(scratch / "stderr");
+  return result;
 }
 
 }  // namespace
@@ -84,6 +102,59 @@ ToolResult run_tool(const std::vector<std::string>& arguments,
 ToolResult run_tool_with(const Streams& streams, const std::vector<std::string>& arguments,
                          const std::map<std::string, std::string>& environment) {
   return run(streams, arguments, environment, "");
+}
+
+RunningTool::RunningTool(const std::vector<std::string>& arguments) {
+  int in[2], out[2];
+  if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+  pid_ = ::fork();
+  if (pid_ == 0) {
+    set_environment({}, scratch_.path());
+    ::dup2(in[0], STDIN_FILENO);
+    ::dup2(out[1], STDOUT_FILENO);
+    execute_tool(arguments);
+  }
+  ::close(in[0]);
+  ::close(out[1]);
+  in_ = in[1];
+  out_ = out[0];
+}
+
+RunningTool::~RunningTool() {
+  if (pid_ > 0) {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  if (in_ >= 0) ::close(in_);
+  ::close(out_);
+}
+
+void RunningTool::write(const std::string& text) const {
+  REQUIRE(::write(in_, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+}
+
+bool RunningTool::read_more(int milliseconds) {
+  pollfd ready{.fd = out_, .events = POLLIN, .revents = 0};
+  if (::poll(&ready, 1, milliseconds) <= 0) return false;
+  char bytes[4096];
+  const ssize_t count = ::read(out_, bytes, sizeof bytes);
+  if (count > 0) unread_.append(bytes, static_cast<std::size_t>(count));
+  return count > 0;
+}
+
+std::string RunningTool::read_line() {
+  while (unread_.find('\n') == std::string::npos)
+    if (!read_more(30'000)) return {};
+  const std::string line = unread_.substr(0, unread_.find('\n'));
+  unread_.erase(0, line.size() + 1);
+  return line;
+}
+
+ToolResult RunningTool::finish() {
+  ::close(std::exchange(in_, -1));
+  while (read_more(-1)) {
+  }
+  return result_of(std::exchange(pid_, -1), unread_, "");
 }
 
 std::vector<Use> uses_of_all_subcommands(const fs::path& folder) {

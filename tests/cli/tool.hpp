@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <map>
 #include <string>
@@ -32,6 +34,31 @@ struct Streams {
 };
 ToolResult run_tool_with(const Streams& streams, const std::vector<std::string>& arguments,
                          const std::map<std::string, std::string>& environment = {});
+
+/// The tool while it runs, at the other ends of its stdin and stdout; its stderr is ours. It is killed where
+/// a test leaves it.
+class RunningTool {
+ public:
+  explicit RunningTool(const std::vector<std::string>& arguments);
+  RunningTool(const RunningTool&) = delete;
+  RunningTool& operator=(const RunningTool&) = delete;
+  ~RunningTool();
+
+  pid_t pid() const { return pid_; }
+  void write(const std::string& text) const;
+  /// The next line of stdout, without its end; empty if none has come after half a minute.
+  std::string read_line();
+  /// Closes its stdin and waits for its end. `out` is what was not read.
+  ToolResult finish();
+
+ private:
+  bool read_more(int milliseconds);
+
+  TemporaryFolder scratch_;
+  pid_t pid_ = -1;
+  int in_ = -1, out_ = -1;
+  std::string unread_;
+};
 
 /// A subcommand as it is used, and whether it has --json.
 struct Use {

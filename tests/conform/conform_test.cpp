@@ -12,6 +12,7 @@
 #include "conform/demand.hpp"
 #include "conform/inputs.hpp"
 #include "conform/profile.hpp"
+#include "conform/replaced.hpp"
 #include "conform/subject.hpp"
 #include "conform/tensors.hpp"
 #include "conform/tolerance.hpp"
@@ -184,6 +185,53 @@ TEST_CASE("tensor maps are legal, and their boxes lie in the memory of a warp") 
     }
   }
   CHECK(swizzles.size() == 4);
+}
+
+TEST_CASE(
+    "a map whose field is replaced differs in that field, which gets the value of the map that is meant") {
+  const TensorMap meant{.type = f16,
+                        .rank = 3,
+                        .address = 0x4000,
+                        .dims = {24, 6, 5},
+                        .strides = {64, 640},
+                        .box = {8, 2, 1},
+                        .element_strides = {1, 2, 1},
+                        .swizzle = TensorSwizzle::by_32_bytes,
+                        .fill = TensorFill::nan};
+  using Changed = BeforeReplacing;
+  const auto change = [&](std::string_view name, std::uint32_t number = 0) {
+    return before_replacing(meant, {.name = name, .number = number});
+  };
+  // Puts back what was replaced, which must give the whole map again.
+  const auto restored = [&](const Changed& changed, const auto& put) {
+    TensorMap map = changed.map;
+    CHECK(map != meant);
+    put(map, changed.value);
+    CHECK(map == meant);
+  };
+  restored(change("global_address"), [](TensorMap& map, std::uint64_t value) { map.address = value; });
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    const auto number = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
+    CAPTURE(i);
+    restored(change("global_dim", i), [&](TensorMap& map, std::uint64_t value) { map.dims[i] = value; });
+    restored(change("box_dim", i), [&](TensorMap& map, std::uint64_t value) { map.box[i] = number(value); });
+    if (i > 0)
+      restored(change("element_stride", i),
+               [&](TensorMap& map, std::uint64_t value) { map.element_strides[i] = number(value); });
+    if (i < 2)
+      restored(change("global_stride", i),
+               [&](TensorMap& map, std::uint64_t value) { map.strides[i] = value; });
+  }
+  restored(change("swizzle_mode", 1),
+           [](TensorMap& map, std::uint64_t value) { map.swizzle = static_cast<TensorSwizzle>(value); });
+  restored(change("fill_mode", 1),
+           [](TensorMap& map, std::uint64_t value) { map.fill = static_cast<TensorFill>(value); });
+  const Changed rank = change("rank");
+  CHECK(rank.map.rank == 4);
+  CHECK(rank.value + 1 == meant.rank);
+  CHECK_NOTHROW(rank.map.check());
+  // What the rank leaves out takes any value.
+  CHECK(change("global_dim", 4).map == meant);
 }
 
 TEST_CASE("a demand that nobody knows is refused") {

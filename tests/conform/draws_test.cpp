@@ -13,7 +13,9 @@
 #include <set>
 
 #include "conform/inputs.hpp"
+#include "conform/product_draw.hpp"
 #include "conform/profile.hpp"
+#include "conform/roles.hpp"
 #include "conform/run.hpp"
 #include "conform/subject.hpp"
 #include "ptxloom/conform.hpp"
@@ -347,6 +349,59 @@ TEST_CASE("the draws of mma of integers tell where a sum wraps and where it satu
     CHECK(just > 0);
     CHECK(by_step > 0);
   }
+}
+
+TEST_CASE("integer factors are the ends of their type or near zero, and zero where the profile has zeros") {
+  const Context cpu({.device = "cpu", .cpu_target = "sm_90a"});
+  const auto spread = std::ranges::find(profiles(), "spread", &Profile::name);
+  REQUIRE(spread != profiles().end());
+  REQUIRE(spread->zeros == 0);
+  const auto drawn = [&](const std::string& opcode, Role role, const Type& type) {
+    const Subject subject = subject_of(cpu, "mma", "mma.sync.aligned." + opcode);
+    std::set<std::uint64_t> seen;
+    std::mt19937_64 random(1);
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+      const ProductDraw draw(*spread, ProductTypes(Roles(subject)), seed);
+      for (std::size_t k = 0; k < 64; ++k) seen.insert(draw.value(role, type, k, random));
+    }
+    return seen;
+  };
+  using Set = std::set<std::uint64_t>;
+  for (const Role role : {Role::left, Role::right}) {
+    CHECK(drawn("m16n8k32.row.col.s32.s8.s8.s32", role, s8) == Set{0x80, 0x7f, 1, 0xff, 2, 3});
+    CHECK(drawn("m16n8k64.row.col.s32.s4.s4.s32", role, *find_type("s4")) == Set{8, 7, 1, 15, 2, 3});
+    CHECK(drawn("m16n8k32.row.col.s32.u8.u8.s32", role, u8) == Set{0, 255, 1, 2, 3});
+  }
+}
+
+TEST_CASE("elements of one register meet others, and are zero or not for themselves") {
+  const Context cpu({.device = "cpu", .cpu_target = "sm_90a"});
+  const Subject subject = subject_of(cpu, "mma", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32");
+  const Given given = given_to(subject, threads_for(subject, 20000), 5);
+  const Turns turns(subject, 5);
+  std::size_t apart = 0, met = 0, zeros = 0;
+  for (std::size_t thread = 0; thread < given.threads; thread += kWarpThreads) {
+    if (profiles()[turns.profile_of(thread)].name != "zero-factor") continue;
+    const Matrix a = gathered(subject, subject.in, given.in, "A", thread),
+                 b = gathered(subject, subject.in, given.in, "B", thread);
+    const auto zeros_of = [](const Matrix& matrix, int k, bool left) {
+      int count = 0;
+      for (int line = 0; line < (left ? matrix.rows : matrix.cols); ++line)
+        count += ((left ? matrix(line, k) : matrix(k, line)) & 0x7fff) == 0;
+      return count;
+    };
+    int whole = 0, none = 0;  // of the odd k: the second elements of their registers
+    for (int k = 0; k < a.cols; ++k) {
+      const bool left = zeros_of(a, k, true) == a.rows, right = zeros_of(b, k, false) == b.cols;
+      zeros += left || right;
+      met += left && right;
+      if (k % 2 == 1) (left ? whole : none) += left || zeros_of(a, k, true) == 0;
+    }
+    apart += whole > 0 && none > 0;
+  }
+  CHECK(zeros > 100);
+  CHECK(met == 0);  // a zero meets what is none
+  CHECK(apart > 5);
 }
 
 TEST_CASE("the draws of mma of f64 tell a chain of fma from its neighbours") {

@@ -46,6 +46,15 @@ TEST_CASE("a call passes registers and numbers") {
   for (U32 i = 0; i < 64; ++i) CHECK(out[i] == (0u - 3) * 100 + i - 3);
 }
 
+TEST_CASE("a call passes predicates") {
+  const auto out =
+      result_of(".func (.reg .pred %r) differ(.reg .pred %a, .reg .pred %b) { xor.pred %r, %a, %b; ret; }\n",
+                "and.b32 %y, %t, 1; setp.eq.u32 %p, %y, 1; setp.gt.u32 %q, %t, 20; call (%p), differ, (%p, "
+                "%q); selp.u32 "
+                "%x, 1, 2, %p;");
+  for (U32 i = 0; i < 64; ++i) CHECK(out[i] == ((i % 2 == 1) != (i > 20) ? 1 : 2));
+}
+
 TEST_CASE("threads that call meet the others behind the call") {
   // Lanes of three paths: no call, one call, a call within a call; then they shuffle together.
   const std::string functions =

@@ -115,6 +115,9 @@ TEST_CASE("stochastic rounding carries at the threshold, from the random bits th
   };
   const Format &f16 = kFormats[0], &bf16 = kFormats[1], &e4m3 = kFormats[2], &e2m1 = kFormats[6];
   const float x = 1 + 0.75f * 0x1p-10f;
+  // A fraction of the last bit carries with all ones only, 13 or 16 of them.
+  CHECK(one(convert_all(f16, ""), 1 + 0x1p-23f, 0x1ffe'1fff) == 0x3c00'3c01);
+  CHECK(one(convert_all(bf16, ""), 1 + 0x1p-23f, 0xffff'fffe) == 0x3f81'3f80);
   // 13 low bits of each half.
   CHECK(one(convert_all(f16, ""), x, 0x0800'07ff) == 0x3c01'3c00);
   CHECK(one(convert_all(f16, ""), x, 0xe7ff'e800) == 0x3c00'3c01);

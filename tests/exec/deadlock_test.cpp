@@ -97,12 +97,18 @@ TEST_CASE("threads missing at the cluster's barrier and in a warpgroup are named
              ContainsSubstring("32 threads that have not arrived at the cluster's barrier, the "
                                "first of them in warp 1 of block 1: lanes 0-31 are at "
                                "`@%q bar.sync 4, 64;`"));
-  const Diagnostic group = deadlock_of(
-      ".reg .f32 %d<4>; .reg .b64 %g; mov.u64 %g, 0; setp.eq.u32 %p, %w, 2; @%p bar.sync 5, 64; "
-      "wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0, %d1, %d2, %d3}, %g, "
-      "%g, 0, 1, 1, 0, 0;",
-      128);
-  CHECK_THAT(group.message, ContainsSubstring("it waits here for warp 2 of its warpgroup"));
+  const auto group = [](const std::string& first, const std::string& absent, std::uint32_t threads) {
+    return deadlock_of(
+               ".reg .f32 %d<4>; .reg .b64 %g; mov.u64 %g, 0; " + first + "setp.eq.u32 %p, %w, " + absent +
+                   "; @%p bar.sync 5, 64; wgmma.fence.sync.aligned; "
+                   "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0, %d1, %d2, %d3}, %g, %g, 0, "
+                   "1, 1, 0, 0;",
+               threads)
+        .message;
+  };
+  CHECK_THAT(group("", "2", 128), ContainsSubstring("it waits here for warp 2 of its warpgroup"));
+  CHECK_THAT(group("setp.lt.u32 %q, %w, 4; @%q exit; ", "6", 256),
+             ContainsSubstring("it waits here for warp 6 of its warpgroup"));
 }
 
 }  // namespace ptxloom::exec::test::deadlock_test

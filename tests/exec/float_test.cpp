@@ -41,6 +41,15 @@ TEST_CASE("a literal of the other width is converted") {
   expect<double>(
       "cvt.f64.f32 %d, %a; add.f64 %d, %d, 0fBFC00000;", [](float x) { return double{x} + -1.5; }, a);
   expect<float>("add.f32 %d, %a, 0dBFF8000000000000;", [](float x) { return x + -1.5f; }, a);
+  // A module that was not read from text may have it too.
+  ir::Module module = module_of(kernel_text(
+      kOutIn,
+      ".reg .u64 %o; .reg .f64 %d; ld.param.u64 %o, [out]; mov.f64 %d, 0d4008000000000000; add.f64 %d, "
+      "%d, 0dBFF8000000000000; st.global.f64 [%o], %d;"));
+  for (ir::Operand& operand : module.functions[0].operands)
+    if (operand.kind == ir::Operand::Kind::f64)
+      operand = {.kind = ir::Operand::Kind::f32, .value = operand.value < 0 ? 0xBFC00000 : 0x40400000};
+  CHECK(run<double>(Program(module, "k"), 1, 1)[0] == 1.5);
 }
 
 TEST_CASE("f32 and f64 arithmetic rounds as asked") {

@@ -50,6 +50,21 @@ TEST_CASE("the generic address of a variable is told by its space, and leads to 
   CHECK(parameter[7] == 9);
 }
 
+TEST_CASE("variables of every program lie below the windows of the other spaces") {
+  // Their place depends on the program.
+  for (U32 i = 0; i < 16; ++i) {
+    const std::string name = "mov.u32 %y, " + std::to_string(i) + ";";
+    const auto high_word = [&](const std::string& variable) {
+      return result_of(name + "cvta." + variable + "; shr.u64 %w, %w, 32; cvt.u32.u64 %x, %w;")[0];
+    };
+    const U32 global = high_word("global.u64 %w, g");
+    CAPTURE(i, global);
+    CHECK(global >= 0x4000'0000);
+    for (const char* other : {"shared.u64 %w, s", "local.u64 %w, l", "const.u64 %w, c"})
+      CHECK(global < high_word(other));
+  }
+}
+
 TEST_CASE("special registers are read at any width, by mov and cvt") {
   const Launch launch{.grid = {3, 2, 1}, .shared_bytes = 300};
   const auto last = [&](const std::string& statements) { return result_of(statements, launch)[63]; };

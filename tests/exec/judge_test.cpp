@@ -132,6 +132,11 @@ TEST_CASE("atomic accesses do not race with each other, and order others where t
        {Way{"st.release.cta.shared.u32 [s], 1;", "ld.acquire.cta.shared.u32 %x, [s];", true},
         Way{"st.volatile.shared.u32 [s], 1;", "ld.volatile.shared.u32 %x, [s];", true},
         Way{"membar.cta; atom.shared.exch.b32 %x, [s], 1;", "atom.shared.or.b32 %x, [s], 0;", true},
+        Way{"atom.release.cta.shared.exch.b32 %x, [s], 1;", "atom.acquire.cta.shared.or.b32 %x, [s], 0;",
+            true},
+        Way{"atom.shared.exch.b32 %x, [s], 1;", "atom.shared.or.b32 %x, [s], 0;", false},
+        Way{"atom.relaxed.cta.shared.exch.b32 %x, [s], 1;", "atom.relaxed.cta.shared.or.b32 %x, [s], 0;",
+            false},
         Way{"atom.shared.exch.b32 %x, [s], 1;", "ld.relaxed.cta.shared.u32 %x, [s];", false}}) {
     const std::string body = "setp.eq.u32 %q, %t, 0; @%q st.shared.u32 [s], 0; bar.sync 0;" + write +
                              way.signal + "bra end; see: " + way.look +

@@ -105,6 +105,14 @@ TEST_CASE("every target makes the kernel with what it has", "[gemm]") {
   for (const char* a : {"bf16", "tf32", "f64"}) check_gemm("sm_80", with(shape(45, 39, 70), {{"a", a}}));
 }
 
+TEST_CASE("a row of a tile has up to 1024 bytes", "[gemm]") {
+  check_gemm("sm_80", with(shape(131, 37, 21), {{"a", "f64"}, {"a_layout", "col"}}),
+             {{"tile_m", "128"}, {"tile_n", "32"}, {"tile_k", "16"}});
+  CHECK(config_refusal(with(shape(131, 37, 21), {{"a", "f64"}, {"a_layout", "col"}}),
+                       {{"strategy", "mma"}, {"tile_m", "256"}, {"tile_n", "32"}, {"tile_k", "16"}},
+                       "sm_80") != "it was accepted");
+}
+
 // 96 rows of a tile are one and a half rounds of 512 threads with units of 8 bytes (tf32) or 4 (bf16); where
 // k is odd the units are smaller, and go through registers.
 TEST_CASE("gemm where the rows of a tile are too few for the last round of the threads", "[gemm]") {

@@ -212,6 +212,12 @@ TEST_CASE("blocks share the steps of k with each shape of mma.sync", "[gemm]") {
           {{"strategy", "mma"}, {"mma", mma}, {"tile_m", "64"}, {"tile_n", "32"}}, {2, 7}, target);
 }
 
+TEST_CASE("the half of a tile that one of two blocks adds up may be larger than all stages", "[gemm]") {
+  const Settings shallow{{"tile_k", "16"}, {"stages", "2"}, {"epilogue", "direct"}};
+  check(with(shape(128, 256, 256), {{"a", "bf16"}}), with(mma_tiles(128, 128, 4, 2), shallow), {4});
+  check(with(shape(64, 128, 256), {{"a", "bf16"}}), with(mma_tiles(64, 64, 2, 2), shallow), {4});
+}
+
 TEST_CASE("with mma.sync the grid is anything, and whole tiles may be staged", "[gemm][slow]") {
   const Settings two = mma_tiles(64, 64, 2, 2);
   check(with(shape(72, 40, 1992), {{"a", "f16"}}), two, {1, 2, 3, 4, 6, 9, 11, 15, 100}, "sm_80");

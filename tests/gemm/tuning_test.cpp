@@ -3,6 +3,7 @@
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <map>
 #include <random>
 
 #include "ptxloom/gemm.hpp"
@@ -115,6 +116,34 @@ TEST_CASE("what gemm's space admits is what gemm takes", "[gemm]") {
       refused += is_in ? 0 : 1;
     }
     CHECK(refused > 100);
+  }
+}
+
+TEST_CASE("an epilogue that is given is kept, and of what is open D of 16 bits is staged where it fits",
+          "[gemm]") {
+  const Specs specs;
+  const Target target("sm_80");
+  for (const char* d : {"f32", "bf16"}) {
+    const Settings problem =
+        gemm_template().problem({{"m", "512"}, {"n", "512"}, {"k", "512"}, {"a", "bf16"}, {"d", d}});
+    const auto epilogues = [&](Settings given) {
+      given["strategy"] = "mma";
+      std::map<std::string, int> count;
+      for (const Settings& config : gemm_template().candidates(specs, target, problem, given))
+        ++count[config.at("epilogue")];
+      return count;
+    };
+    CAPTURE(d);
+    const bool narrow = std::string_view(d) == "bf16";
+    for (const char* epilogue : {"staged", "direct"}) {
+      auto given = epilogues({{"epilogue", epilogue}});
+      const bool possible = narrow || std::string_view(epilogue) == "direct";
+      CHECK((given[epilogue] > 10) == possible);
+      CHECK(given.size() == 1);
+    }
+    auto open = epilogues({});
+    CHECK(open[narrow ? "staged" : "direct"] > 10);
+    CHECK(open[narrow ? "direct" : "staged"] < open[narrow ? "staged" : "direct"] / 2);
   }
 }
 

@@ -2,6 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "ir/naming.hpp"
 #include "ptxloom/ir.hpp"
@@ -113,6 +114,22 @@ TEST_CASE("a selector is packed in eight bytes and read back") {
   CHECK(ir::pack_selector("b0") == 0x3062);
   CHECK(ir::selector_of({.value = ir::pack_selector("123456789")}) == "12345678");
   CHECK(ir::selector_of({.value = ir::pack_selector("\x80\xFF")}) == "\x80\xFF");
+}
+
+TEST_CASE("an identifier is what the manual's grammar says") {
+  // PTX ISA 4.4: [a-zA-Z]{followsym}* or [_$%]{followsym}+, followsym being [a-zA-Z0-9_$].
+  const std::string letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
+                    follow = letters + "0123456789_$";
+  CHECK_FALSE(ir::is_identifier(""));
+  for (int code = 0; code < 256; ++code) {
+    const std::string c(1, static_cast<char>(code));
+    const bool letter = letters.find(c) != std::string::npos, follows = follow.find(c) != std::string::npos;
+    CAPTURE(code);
+    CHECK(ir::is_identifier(c) == letter);
+    CHECK(ir::is_identifier(c + "x") == (letter || c == "_" || c == "$" || c == "%"));
+    for (const char* before : {"x", "_", "$", "%", "x9_"}) CHECK(ir::is_identifier(before + c) == follows);
+    CHECK(ir::is_identifier("x" + c + "y") == follows);
+  }
 }
 
 TEST_CASE("kernels are found by name") {

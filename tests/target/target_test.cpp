@@ -149,6 +149,28 @@ TEST_CASE("limits that an overlay leaves out are the chip's, and there is one ro
   CHECK(code({header, "1 2 3 4 5 6 7 x"}) == "bad-targets");
 }
 
+TEST_CASE("a chip's tensor cores are those of its row, or of the chip before it") {
+  for (const auto& [chip, least_f32, least_f16] : {std::array{75, -132, -20},
+                                                   {80, -132, -20},
+                                                   {86, -132, -20},
+                                                   {89, -132, -20},
+                                                   {90, -133, -21},
+                                                   {100, -133, -21},
+                                                   {121, -133, -21}}) {
+    CAPTURE(chip);
+    CHECK(target::mma_of(chip).least_f32 == least_f32);
+    CHECK(target::mma_of(chip).least_f16 == least_f16);
+  }
+  for (const int chip : {75, 80, 86, 89, 90, 100, 110, 120}) CHECK(target::mma_of(chip).chip == chip);
+  CHECK(target::mma_of(89).fp8_bits == 13);
+  CHECK(target::mma_of(100).fp8_bits == 0);
+  // Those that only an overlay has.
+  CHECK(target::mma_of(70).chip == 75);
+  CHECK(target::mma_of(81).chip == 80);
+  CHECK(target::mma_of(95).chip == 90);
+  CHECK(target::mma_of(999).chip == target::mma_of(121).chip);
+}
+
 TEST_CASE("the rates of a chip give what its maker publishes for it") {
   struct Row {
     int chip, sms;

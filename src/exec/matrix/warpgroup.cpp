@@ -71,7 +71,7 @@ void Warpgroups::arrive(Warp& warp, const Operation& op,
     if (arrived[i] == nullptr || arrived[i] == &op) continue;
     fault(warp, op, warp.flow().live(), "warpgroup-divergence",
           fmt::format("warp {} of the same warpgroup is at {}", first + i,
-                      describe_with_line(block_->warps()[first + i], *arrived[i])),
+                      describe_with_line(warp, *arrived[i])),
           "let all four warps of a warpgroup execute the same wgmma instructions in the same order");
   }
   arrived[warp.index() % kWarps] = &op;

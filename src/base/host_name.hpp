@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace ptxloom {
+
+/// This machine's name, for people and for the names of files; "host" where it has none.
+std::string host_name();
+
+}  // namespace ptxloom
