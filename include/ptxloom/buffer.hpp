@@ -10,9 +10,9 @@
 #include "ptxloom/launch.hpp"
 
 // Memory of a Context: device memory on a GPU, checked memory on the executor. A Buffer owns its bytes, can
-// be moved but not copied, and keeps what it came from alive. It starts out
-// uninitialised, unless Context::alloc is told what to fill it with. Its address can be offset like a
-// pointer; on the executor an access outside the buffer is reported.
+// be moved but not copied, and keeps what it came from alive. It starts out uninitialised, unless
+// Context::alloc is told what to fill it with. Its address can be offset like a pointer; on the executor an
+// access outside the buffer is reported.
 namespace [[gnu::visibility("default")]] ptxloom {
 
 namespace api {

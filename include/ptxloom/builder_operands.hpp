@@ -138,9 +138,9 @@ class Arg {
 
   const ir::Operand& operand() const { return operand_; }
   bool is_vector() const { return operand_.kind == ir::Operand::Kind::vector; }
-  /// Of a vector.
+  /// How many elements a vector has, and each of them.
   std::uint16_t count() const { return operand_.count; }
-  /// Of a vector of registers alone; else empty.
+  /// The elements of a vector that has registers only; empty for any other operand.
   std::span<const Reg> registers() const { return {registers_, registers_ != nullptr ? operand_.count : 0U}; }
   Arg element(std::size_t i) const { return registers_ != nullptr ? Arg(registers_[i]) : elements_[i]; }
   /// Where the index of an element is still to be computed; else null.

@@ -46,7 +46,7 @@ class Error : public std::exception {
   Error(ErrorKind kind, std::string code, std::string message, std::string hint = {});
 
   ErrorKind kind() const noexcept { return kind_; }
-  /// Of the first diagnostic: "device-fault".
+  /// The code of the first diagnostic, such as "device-fault".
   const std::string& code() const noexcept { return diagnostics_.front().code; }
   const std::vector<Diagnostic>& diagnostics() const noexcept { return diagnostics_; }
   /// The CUresult of the driver call that failed, where one did.

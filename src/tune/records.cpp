@@ -258,7 +258,6 @@ std::optional<Record> Records::nearest(const DeviceKey& device, std::string_view
 }
 
 void Records::add(const Record& record) const {
-  ++*generation_;
   const fs::path file = folder_ / file_name(record.device);
   const FileDescriptor out = open_locked(folder_, file);
   const auto of_this_task = [key = key_of(record)](const Record& other) { return key_of(other) == key; };
@@ -281,6 +280,7 @@ void Records::add(const Record& record) const {
   } else if (better || stands_for_others) {
     append(out, file, record);
   }
+  ++*generation_;  // behind the writing: who sees the new number finds the record
 }
 
 void Records::check_writable(const DeviceKey& device) const {

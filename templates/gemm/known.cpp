@@ -42,6 +42,7 @@ KnownGemms::State KnownGemms::find(std::uint64_t records, const GemmProblem& pro
   State state = make();
   const std::scoped_lock lock(mutex_);
   if (const auto known = look_up(hash, problem, config, options); known != last_.end()) return known->state;
+  if (records_ != records) return state;  // made by what was known before a record was added
   if (last_.size() == kMost) forgotten.splice(forgotten.begin(), last_, std::prev(last_.end()));
   last_.push_front({hash, problem, config, options.must_hit, state});
   return state;

@@ -6,15 +6,12 @@
 #include <bit>
 
 namespace ptxloom::gemm_kernel {
-namespace {
 
 std::uint64_t scalar_bits(Type type, double value) {
   if (type == s32) return static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
   if (type == f32) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
   return std::bit_cast<std::uint64_t>(value);
 }
-
-}  // namespace
 
 std::string kernel_name(const Problem& p, const Config& c) {
   std::string name = fmt::format("gemm_{}", p.a.type.name);

@@ -10,6 +10,9 @@ namespace ptxloom::gemm_kernel {
 /// What a profiler shows: types, tile, strategy and stages, such as gemm_bf16_f32_128x256x64_wgmma_4stages.
 std::string kernel_name(const Problem& problem, const Config& config);
 
+/// What the kernel takes for alpha or beta, of a problem's arithmetic type.
+std::uint64_t scalar_bits(Type type, double value);
+
 /// Grid and block. Throws Error(usage, "shape-too-large").
 LaunchPlan tile_grid(const Problem& problem, const Config& config);
 

@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cmath>
 #include <mutex>
 #include <utility>
+
+#include "launch.hpp"
 
 namespace ptxloom {
 namespace gemm_kernel {
@@ -20,12 +21,10 @@ Type arithmetic_of(const LaunchPlan& plan) {
 }
 
 std::uint64_t bits_of(Type type, const char* name, double value) {
-  if (type == f32) return std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  if (type == f64) return std::bit_cast<std::uint64_t>(value);
-  if (value != std::trunc(value) || std::abs(value) > 0x7fffffff)
+  if (type == s32 && (value != std::trunc(value) || std::abs(value) > 0x7fffffff))
     throw Error(ErrorKind::usage, "bad-value", fmt::format("{} is {}, where D is s32", name, value),
                 "results of type s32 are exact: alpha and beta are integers of 32 bits there");
-  return static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
+  return scalar_bits(type, value);
 }
 
 Given given_of(const GemmOperands& operands) {

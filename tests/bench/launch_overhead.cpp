@@ -35,8 +35,6 @@ class DirectLaunch {
     for (const KernelParameter& parameter : function.signature().parameters)
       parameters_.push_back(bytes_.data() + parameter.offset);
     const LaunchConfig config = launch_config_of(kernel.launch, context.device().sms);
-    // Opts in for as much shared memory, as the first launch of such a program does.
-    const ConfiguredFunction configured(function, config);
     driver_.check(driver_.cuModuleLoadData(&native_module_, kernel.kernel.cubin().data()), "loading");
     driver_.check(driver_.cuModuleGetFunction(&function_, native_module_, kernel.launch.entry.c_str()),
                   "looking");
