@@ -2,6 +2,15 @@
 # What `cmake --install` puts where, and find_package(ptxloom CONFIG).
 include(CMakePackageConfigHelpers)
 
+# Shared libraries and programs find each other wherever they are installed.
+set_target_properties(ptxloom_core ptxloom PROPERTIES INSTALL_RPATH "$ORIGIN")
+file(RELATIVE_PATH libraries "/${CMAKE_INSTALL_LIBEXECDIR}" "/${CMAKE_INSTALL_LIBDIR}")
+foreach(program ptxloom_worker ptxloom_mpi ptxloom_tool)
+  if(TARGET ${program})
+    set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries}")
+  endif()
+endforeach()
+
 set(config_folder "${CMAKE_INSTALL_LIBDIR}/cmake/ptxloom")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/ptxloom" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         FILES_MATCHING PATTERN "*.hpp")

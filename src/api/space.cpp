@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "base/nearest.hpp"
 #include "ptxloom/build_words.hpp"
@@ -17,28 +16,31 @@
 namespace ptxloom {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
-std::vector<std::string> split_on(const std::string& text, char separator) {
+/// The parts between separators, less the empty ones. Every process pays for this, so it is no stream.
+std::vector<std::string> split_on(std::string_view text, char separator) {
   std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    if (end > 0) parts.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
   return parts;
-}
-
-std::vector<std::string> cells(const std::string& row) {
-  std::istringstream stream(row);
-  return {std::istream_iterator<std::string>(stream), {}};
 }
 
 std::vector<TemplateParameter> read_parameters(const Json& list) {
   std::vector<TemplateParameter> parameters;
   for (const Json& entry : list) {
     TemplateParameter parameter;
+    const auto optional = [&](const char* name, const char* otherwise) {
+      const auto found = entry.find(name);
+      return found == entry.end() ? std::string(otherwise) : found->get<std::string>();
+    };
     parameter.name = entry.at("name");
-    parameter.kind = entry.value("kind", "choice");
-    parameter.values = split_on(entry.value("values", ""), '|');
-    parameter.fallback = entry.value("default", "");
+    parameter.kind = optional("kind", "choice");
+    parameter.values = split_on(optional("values", ""), '|');
+    parameter.fallback = optional("default", "");
     parameter.doc = entry.at("doc");
     parameters.push_back(std::move(parameter));
   }
@@ -88,7 +90,7 @@ ParameterSpace::ParameterSpace(std::string_view json) {
     problem_ = read_parameters(document.at("problem"));
     config_ = read_parameters(document.at("config"));
     for (const Json& row : document.value("types", Json::array()))
-      types_.push_back(cells(row.get<std::string>()));
+      types_.push_back(split_on(row.get_ref<const std::string&>(), ' '));
   } catch (const Json::exception&) {
     throw Error(ErrorKind::usage, "bad-space",
                 "the parameter space cannot be read: it is no JSON, or a field is missing or of another kind",

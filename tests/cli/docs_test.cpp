@@ -124,9 +124,9 @@ TEST_CASE("the README and the guides quote samples and tests as they are") {
       CAPTURE(page.string(), block.mark, block.text);
       std::smatch match;
       const bool quotes_a_file = std::regex_match(block.mark, match, mark);
-      // C++, CUDA and CMake that nothing compiles goes wrong unseen.
-      if (block.language == "cpp" || block.language == "cuda" || block.language == "cmake")
-        CHECK(quotes_a_file);
+      // Code that nothing compiles or runs goes wrong unseen.
+      const std::set<std::string> code = {"cpp", "cuda", "cmake", "python"};
+      if (code.contains(block.language)) CHECK(quotes_a_file);
       if (!quotes_a_file) continue;
       const fs::path file = kRoot / match[1].str();
       const std::string quote = quoted_part(file, match[2].matched ? match[2].str() : file.stem().string());
