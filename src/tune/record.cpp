@@ -24,8 +24,8 @@ nlohmann::ordered_json resources_to_json(const Resources& resources) {
 }
 
 [[noreturn]] void refuse(const std::string& why) {
-  throw Error(ErrorKind::usage, "bad-record", "this is no tuning record: " + why,
-              "a record is one JSON object a line, as ptxloom tune writes it");
+  throw Error(ErrorKind::usage, "bad-record", "this is not a tuning record: " + why,
+              "use records that ptxloom tune wrote: one JSON object a line");
 }
 
 /// A member that must be there and of this kind.
@@ -56,7 +56,7 @@ double number(const nlohmann::json& object, const char* name) {
 Settings settings(const nlohmann::json& object, const char* name) {
   Settings settings;
   for (const auto& [word, value] : member(object, name, &nlohmann::json::is_object, "object").items()) {
-    if (!value.is_string()) refuse(fmt::format("\"{}\" of \"{}\" is no string", word, name));
+    if (!value.is_string()) refuse(fmt::format("\"{}\" of \"{}\" is not a string", word, name));
     settings[word] = value.get<std::string>();
   }
   return settings;
@@ -71,10 +71,10 @@ Resources resources_from_json(const nlohmann::json& json) {
 }
 
 Record read(const nlohmann::json& json) {
-  if (!json.is_object()) refuse("it is no JSON object");
+  if (!json.is_object()) refuse("it is not a JSON object");
   if (const int schema = count<int>(json, "schema"); schema != kSchema) {
     throw Error(ErrorKind::usage, "bad-record",
-                fmt::format("a record of schema {}; this version reads {}", schema, kSchema),
+                fmt::format("the record has schema {}, but this version reads schema {}", schema, kSchema),
                 "read it with the version that wrote it");
   }
   const nlohmann::json& device = member(json, "device", &nlohmann::json::is_object, "object");
@@ -145,7 +145,7 @@ std::string record_time() {
 Record record_from_json(std::string_view line) {
   if (is_nested_too_deeply(line)) refuse("it is nested too deeply");
   const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
-  if (json.is_discarded()) refuse("it is no JSON");
+  if (json.is_discarded()) refuse("it is not JSON");
   return read(json);
 }
 

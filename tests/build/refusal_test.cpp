@@ -17,6 +17,7 @@ namespace ptxloom::refusal_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::EndsWith;
 
 std::shared_ptr<const Specs> shared_specs() {
   static const auto instance = std::make_shared<const Specs>();
@@ -164,6 +165,30 @@ TEST_CASE("literals that the type cannot be are refused") {
   CHECK(code_of([&] { k.store("shared", u8, k.at(k.shared(u8, 1, "s")), 300); }) == "operand-range");
   CHECK(code_of([&] { k.load(k.pointer(f64, "p")[std::int64_t{1} << 61]); }) == "operand-range");
   CHECK(code_of([&] { k.add(1, 2); }) == "no-operand-type");
+}
+
+TEST_CASE("hints about types name calls that work") {
+  KernelBuilder k = builder();
+  const auto hint = [](const std::function<void()>& work) {
+    return error_of(work).diagnostics().front().hint;
+  };
+  const Reg f = k.reg(f32), u = k.reg(u32);
+  CHECK(hint([&] { k.add(f, u); }) == "convert(f32, x) converts it; bit_cast(f32, x) keeps its bits");
+  k.add(f, k.bit_cast(f32, u));
+  CHECK(hint([&] { k.add(f, k.reg(u64)); }) == "convert(f32, x) converts it");
+  CHECK_THAT(hint([&] { k.mov(f16, 0x3c00); }), ContainsSubstring(": bit_cast(f16, mov(b16, bits))"));
+  k.add(k.reg(f16), k.bit_cast(f16, k.mov(b16, 0x3c00)));
+  CHECK_THAT(hint([&] { k.mov(e4m3, 0x38); }), ContainsSubstring(": as(e4m3, mov(b16, bits))"));
+  k.store(k.pointer(e4m3, "x")[0], k.as(e4m3, k.mov(b16, 0x38)));
+  CHECK(check(k.finish()).empty());
+}
+
+TEST_CASE("a target that lacks an instruction is named once, and what has it in the hint") {
+  KernelBuilder k(shared_specs(), "weighted", Target("sm_75"));
+  const Diagnostic why = error_of([&] { k.redux_add(k.reg(u32)); }).diagnostics().front();
+  CHECK(why.code == "not-on-target");
+  CHECK_THAT(why.message, EndsWith("redux.sync.add.u32: not on sm_75"));
+  CHECK(why.hint == "it needs sm_80 (PTX 7.0)");
 }
 
 TEST_CASE("what another builder made is refused, by every helper that takes it") {

@@ -469,7 +469,7 @@ TEST_CASE("every output is tried before the work begins") {
   write_text(folder / "kept", "old");
   CHECK(run_tool({"emit", "gemm", "--set", "m=0", "n=8", "k=8", "-o", folder / "kept"}).code == 2);
   CHECK(read_text(folder / "kept") == "old");
-  check_refused({"compile", ptx, "-o", ptx}, 2, "bad-usage", {"take the place"});
+  check_refused({"compile", ptx, "-o", ptx}, 2, "bad-usage", {"overwrite the input"});
   CHECK(read_text(ptx) == kScalePtx);
 }
 

@@ -112,7 +112,7 @@ TEST_CASE("run --cluster gives clusters to a kernel that requires none, and noth
   for (const std::string other : {"4", "1", "1,1,1", "1,2"}) {
     CAPTURE(other);
     require_refusal(files.run(bound, 8, {"--grid", "4", "--block", "1", "--cluster", other}),
-                    "the kernel requires 2,1,1 (.reqnctapercluster) [launch-cluster]");
+                    "but the kernel requires 2,1,1 (.reqnctapercluster) [launch-cluster]");
   }
   require_refusal(files.run(free, 8, {"--grid", "3", "--block", "1", "--cluster", "2"}), "[launch-cluster]");
   require_refusal(files.run(free, 8, {"--grid", "4", "--block", "1", "--cluster", "0"}), "--cluster 0");
@@ -171,7 +171,7 @@ TEST_CASE("run --step-limit ends a kernel that hangs") {
       {{"PTXLOOM_CUDA_PATH", build_folder() + "/fake_cuda"}});
   if (gpu.code == 3) SKIP("there is no stand-in driver: " << gpu.err);
   CHECK(gpu.code == 2);
-  CHECK_THAT(gpu.err, ContainsSubstring("only the executor does"));
+  CHECK_THAT(gpu.err, ContainsSubstring("only the executor can count"));
 }
 
 TEST_CASE("run --symbol fills .const and .global variables from files") {
@@ -212,7 +212,7 @@ TEST_CASE("run --symbol fills .const and .global variables from files") {
       with({"bais=" + files.path("bias.bin").string()}).result.err,
       ContainsSubstring("did you mean 'bias'? it has coef (8 bytes), bias (4 bytes), table (8 bytes)"));
   require_refusal(with({"coef=" + files.path("bias.bin").string()}),
-                  "the variable has 8 bytes, and the file 4 [variable-size]");
+                  "the variable has 8 bytes, but the file has 4 [variable-size]");
   require_refusal(with({"coef"}), "this is not NAME=FILE [bad-symbol]");
   require_refusal(with({"coef="}), "this is not NAME=FILE [bad-symbol]");
   require_refusal(with({"=x"}), "this is not NAME=FILE [bad-symbol]");

@@ -219,7 +219,7 @@ TEST_CASE("each misuse of a tensor copy is a fault") {
                       }),
                       load(map, {0, 0}, 128))
                  .message,
-             ContainsSubstring("swizzles by 32 bytes, and moves rows of 64"));
+             ContainsSubstring("has a swizzle of 32 bytes, but rows of 64"));
   CHECK(fault_in(with([](TensorMap& m) { m.strides[0] = 68; }), load(map, {0, 0}, 64)).code == "tensor-map");
   CHECK(fault_in(with([](TensorMap& m) { m.dims[1] = 400; }), load(map, {0, 399}, 64)).code ==
         "out-of-bounds");

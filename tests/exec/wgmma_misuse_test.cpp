@@ -39,10 +39,9 @@ TEST_CASE("wgmma needs four warps that agree, and descriptors within shared memo
   CHECK(outside.code == "out-of-bounds");
   CHECK_THAT(
       outside.message,
-      ContainsSubstring(
-          "its matrix descriptor of B, %y (start 0x3ff0, leading offset 0, stride offset 128, no "
-          "swizzling), reaches the bytes 0x3ff0 to 0x3fff of shared memory; the block has 8192 bytes of "
-          "shared memory, 8192 static and 0 dynamic"));
+      ContainsSubstring("its matrix descriptor of B, %y (start 0x3ff0, leading offset 0, stride offset 128, "
+                        "no swizzling), reaches the bytes 0x3ff0 to 0x3fff of shared memory; the thread "
+                        "block has 8192 bytes of shared memory, 8192 static and 0 dynamic"));
   CHECK(code(128,
              "wgmma.fence.sync.aligned; setp.eq.u32 %p, %w, 1; @%p "
              "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0, %d1, %d2, "

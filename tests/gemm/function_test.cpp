@@ -149,7 +149,7 @@ TEST_CASE("a launch wants what its function reads", "[gemm]") {
   const Error error = error_of(
       [&] { made.launch(nullptr, {.a = a.data(), .b = b.data(), .d = d.data(), .bias = bias.data()}); });
   CHECK(error.diagnostics().front().code == "missing-operand");
-  CHECK(error.diagnostics().front().message == "scale_a is not given");
+  CHECK(error.diagnostics().front().message == "operand scale_a is missing");
 }
 
 }  // namespace ptxloom::test::function_test
