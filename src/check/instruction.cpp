@@ -40,7 +40,7 @@ void check_version(const Scope& scope, const ir::Instruction& instruction, Versi
   if (instruction.variant.allowed(scope.target, scope.module.version)) return;
   if (scope.module.version < scope.target.since()) return;  // said once, by check_target
   const bool low = scope.module.version < since;
-  const std::string says = "the module has .version " + to_string(scope.module.version);
+  const std::string says = "but the module has .version " + to_string(scope.module.version);
   const std::string needs =
       "needs PTX " + to_string(since) + " on " + std::string(scope.target.name()) + ", ";
   out.push_back(

@@ -176,7 +176,7 @@ void add_bench(Tool& tool) {
   CLI::App& command = tool.command<BenchFlags>(
       "bench", "run the tool's own benchmarks",
       [](CLI::App& app, BenchFlags& options) {
-        app.add_option("name", options.name, "which")->required();
+        app.add_option("name", options.name, "one of those below")->required();
         add_number(app, "--count", options.count, 1, 1'000'000, "rounds");
         app.add_flag("--json", options.json, "print JSON (docs/json/bench.json)");
       },

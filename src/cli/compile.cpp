@@ -123,7 +123,7 @@ void add_compile(Tool& tool) {
   tool.command<CompileFlags>(
       "compile", "link PTX to a cubin with nvJitLink; needs no GPU",
       [](CLI::App& command, CompileFlags& options) {
-        command.add_option("file", options.file, "PTX")->required()->type_name("FILE.ptx");
+        command.add_option("file", options.file, "a PTX file")->required()->type_name("FILE.ptx");
         command.add_option("--target", options.target, "target to link for; default: the file's .target")
             ->type_name("T");
         command.add_option("-o,--output", options.output, "output file; default: FILE.cubin; - is stdout")

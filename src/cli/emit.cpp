@@ -72,7 +72,7 @@ void add_emit(Tool& tool) {
             ->type_name("NAME=VALUE");
         command.add_option("--target", options.target, "target to emit for; default: the GPU's, else sm_90a")
             ->type_name("T");
-        command.add_option("-o,--output", options.output, "default: stdout")->type_name("FILE");
+        command.add_option("-o,--output", options.output, "output file; default: stdout")->type_name("FILE");
       },
       run_emit);
 }

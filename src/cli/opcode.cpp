@@ -61,7 +61,7 @@ std::vector<Variant> search(const Specs& specs, const std::string& wanted) {
   for (const Variant variant : found) {
     const std::string where = spec::where_legal(variant);
     if (!needs.insert(where).second || listed++ == kMostNeeds) continue;
-    list += fmt::format("{}{} needs {}", list.empty() ? "" : "\n    ", variant.opcode(), where);
+    list += fmt::format("{}{} needs {}", list.empty() ? "" : "\n  ", variant.opcode(), where);
   }
   throw Error(ErrorKind::illegal_ptx, "not-on-target", fmt::format("{} is not on {}", wanted, target.name()),
               list);

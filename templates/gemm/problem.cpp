@@ -30,7 +30,7 @@ const std::vector<std::string>& type_row(const ParameterSpace& space, const std:
   std::string partners;
   for (const auto& row : space.types())
     if (lists(row[0], a)) partners = row[1];
-  throw Error(ErrorKind::usage, "gemm-types", fmt::format("gemm: a={} does not go with b={}", a, b),
+  throw Error(ErrorKind::usage, "gemm-types", fmt::format("gemm: a={} cannot be used with b={}", a, b),
               fmt::format("with a={}, b must be one of {}", a, partners));
 }
 
@@ -40,7 +40,7 @@ void check_result(const std::string& name, const std::string& type, const std::s
                   const std::string& types) {
   if (!lists(types, type))
     throw Error(ErrorKind::usage, "gemm-types",
-                fmt::format("gemm: {}={} does not go with {}", name, type, with),
+                fmt::format("gemm: {}={} cannot be used with {}", name, type, with),
                 fmt::format("with {}, {} must be one of {}", with, name, types));
 }
 
@@ -78,7 +78,7 @@ void check_integral(const Settings& words, const std::string& name) {
 void check_sums(const Settings& words) {
   if (words.at("sums") == "promoted" && !is_fp8(type_word(words, "a")))
     throw Error(ErrorKind::usage, "bad-value",
-                fmt::format("gemm: sums=promoted does not go with a={}", words.at("a")),
+                fmt::format("gemm: sums=promoted cannot be used with a={}", words.at("a")),
                 "leave sums out: it is for e4m3 and e5m2; accumulators of other types keep all their bits");
 }
 

@@ -408,7 +408,7 @@ TEST_CASE("predicates, labels, names and sizes that make no sense are refused") 
 TEST_CASE("results that an instruction does not have are refused") {
   check_place([](auto& k) { k.op("st.global.u32", k.at(k.reg(u64)), 1); }, "no-result", "st.global.u32");
   check_place([](auto& k) { k.op("bar.sync", 0); }, "no-result", "bar.sync");
-  check_place([](auto& k) { k.op("ld.global.v4.f32", k.at(k.reg(u64))); }, "several-results", "4 registers");
+  check_place([](auto& k) { k.op("ld.global.v4.f32", k.at(k.reg(u64))); }, "several-results", "4 result registers");
   check_place([](auto& k) { k.op("add.u32", k.reg(u32), k.reg(f32)); }, "operand-type", "add.u32: operand B");
   check_place([](auto& k) { k.op("add.u32", k.reg(u32)); }, "operand-count", "add.u32");
   check_place([](auto& k) { k.op("add.u33", k.reg(u32), 1); }, "unknown-modifier", "add.u33");
@@ -482,7 +482,7 @@ TEST_CASE("arrays and values that make no sense are refused") {
   check_place([](auto& k) { k.constant("twice", {1U}), k.global("twice", {1U}); }, "duplicate-name", "twice");
   check_place([](auto& k) { k.variable("const", e2m1, 1, "c"); }, "type-without-storage", "constant");
   check_place([](auto& k) { k.mbarriers(0, "b"); }, "bad-size", "mbarriers");
-  check_place([](auto& k) { k.load(k.shared(u32, 4, "s")[k.reg(u64)]); }, "operand-type", "32 bits");
+  check_place([](auto& k) { k.load(k.shared(u32, 4, "s")[k.reg(u64)]); }, "operand-type", "32-bit indices");
   check_place([](auto& k) { k.load(k.shared(u32, 4, "s")[k.reg(f32)]); }, "operand-type", "operand index");
   check_place([](auto& k) { k.load(Pointer{k.reg(u32), f32}[k.reg(u32)]); }, "operand-type", "u64");
   check_place([](auto& k) { k.load(k.pointer(f32, "x")[0], 3); }, "unknown-modifier", "v3");

@@ -165,7 +165,7 @@ TEST_CASE("a name that is declared twice is reported") {
   }
   CHECK(messages == std::vector<std::string>{"gv is declared twice", "kernel k: r1 is declared twice",
                                              "kernel k: %r5 is declared twice",
-                                             "kernel k: the label L stands twice"});
+                                             "kernel k: the label L is placed twice"});
 }
 
 TEST_CASE("a label that stands nowhere is reported") {

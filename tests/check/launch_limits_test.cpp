@@ -132,7 +132,7 @@ const Bounds kBounds[] = {
     {".reqnctapercluster 4, 5", "sm_120a", "!has 20 thread blocks, but the most is 16"},
     {".reqnctapercluster 0", "sm_90", ""},
     {".maxclusterrank 16", "sm_90", ""},
-    {".maxclusterrank 17", "sm_90", "no cluster has more than 16 blocks"},
+    {".maxclusterrank 17", "sm_90", "a cluster has at most 16 thread blocks"},
     {".reqnctapercluster 2", "sm_80", "!clusters, which sm_80 does not have"},
     {".maxclusterrank 2", "sm_89", "!clusters, which sm_89 does not have"},
     {".explicitcluster", "sm_75", "!clusters, which sm_75 does not have"},
