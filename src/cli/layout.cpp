@@ -173,7 +173,9 @@ void add_layout(Tool& tool) {
             .add_option("opcode", options.opcode,
                         "an opcode: in full, a prefix, or with ... for any modifiers")
             ->required();
-        command.add_option("--operand", options.operand, "the operand, such as A")->required()->type_name("NAME");
+        command.add_option("--operand", options.operand, "the operand, such as A")
+            ->required()
+            ->type_name("NAME");
         command.add_option("--target", options.target, "only opcodes of this target")->type_name("T");
         command.add_option("--format", options.format, "output: text, svg or json (docs/json/layout.json)")
             ->capture_default_str();

@@ -144,7 +144,7 @@ int run_run(const Tool& tool, const RunFlags& flags) {
   const Context context = open_device(tool, flags.device);
   const auto refuse_on_gpu = [&](const char* flag, bool given, const char* why) {
     if (given && context.is_gpu())
-      throw Error(ErrorKind::usage, "bad-usage", fmt::format("{}: {}", flag, why), "run with --device cpu");
+      throw Error(ErrorKind::usage, "bad-usage", fmt::format("{}: {}", flag, why), "use --device cpu");
   };
   refuse_on_gpu("--trace", !flags.trace.empty(), "only the executor can trace a kernel");
   refuse_on_gpu("--step-limit", flags.step_limit.has_value(), "only the executor can count instructions");

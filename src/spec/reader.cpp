@@ -276,7 +276,7 @@ std::string not_json(std::string_view text) {
   } catch (const Json::exception&) {  // a number beyond all range, a character that is none
   }
   const std::string_view before = text.substr(0, at);
-  return "is not JSON from line " + std::to_string(1 + std::ranges::count(before, '\n'));
+  return "is not JSON: error in line " + std::to_string(1 + std::ranges::count(before, '\n'));
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ std::vector<Record> records_of(std::vector<Line> lines, const Log& log) {
     if (line.record)
       records.push_back(std::move(*line.record));
     else
-      log(LogLevel::warning, fmt::format("passed over: {}", line.why_none));
+      log(LogLevel::warning, fmt::format("skipped: {}", line.why_none));
   }
   return records;
 }

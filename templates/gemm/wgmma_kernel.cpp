@@ -52,11 +52,11 @@ class Generator {
     k_.header(fmt::format("{} stages of {} bytes: {} in {} boxes of {}, {} in {} boxes of {}", c_.stages,
                           plan_.stage_bytes, seen_.a.name, plan_.a.boxes(), box(plan_.a.box()), seen_.b.name,
                           plan_.b.boxes(), box(plan_.b.box())));
-    k_.header(
-        fmt::format("{} consumer warpgroups of {} x {} multiply{}{} and store D {}; {} issues the loads",
-                    c_.groups(), c_.group_m(), c_.group_n(), plan_.promotes ? ", promote" : "",
-                    c_.turns() > 1 ? ", each its own tiles in turn," : "", store_text(box(plan_.store)),
-                    c_.loading_warp() ? "a producer warp" : "one of their threads"));
+    k_.header(fmt::format("consumer warpgroups: {} of {} x {}{}{}; D is stored {}; {} issues the loads",
+                          c_.groups(), c_.group_m(), c_.group_n(),
+                          plan_.promotes ? ", accumulators promoted" : "",
+                          c_.turns() > 1 ? ", each with its own tiles" : "", store_text(box(plan_.store)),
+                          c_.loading_warp() ? "a producer warp" : "one of their threads"));
     if (plan_.stream)
       k_.header(fmt::format("stream-K: up to {} thread blocks{} share the {} k-blocks of all tiles",
                             plan_.stream->blocks, c_.sharing() > 1 ? ", in pairs," : "",

@@ -408,7 +408,8 @@ TEST_CASE("predicates, labels, names and sizes that make no sense are refused") 
 TEST_CASE("results that an instruction does not have are refused") {
   check_place([](auto& k) { k.op("st.global.u32", k.at(k.reg(u64)), 1); }, "no-result", "st.global.u32");
   check_place([](auto& k) { k.op("bar.sync", 0); }, "no-result", "bar.sync");
-  check_place([](auto& k) { k.op("ld.global.v4.f32", k.at(k.reg(u64))); }, "several-results", "4 result registers");
+  check_place([](auto& k) { k.op("ld.global.v4.f32", k.at(k.reg(u64))); }, "several-results",
+              "4 result registers");
   check_place([](auto& k) { k.op("add.u32", k.reg(u32), k.reg(f32)); }, "operand-type", "add.u32: operand B");
   check_place([](auto& k) { k.op("add.u32", k.reg(u32)); }, "operand-count", "add.u32");
   check_place([](auto& k) { k.op("add.u33", k.reg(u32), 1); }, "unknown-modifier", "add.u33");

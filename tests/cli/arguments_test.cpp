@@ -166,7 +166,7 @@ TEST_CASE("run --arg: what does not fit is refused in a line with the parameter'
     const char* said;
   };
   const std::vector<Case> cases = {
-      {0, "u32=-5", "parameter 2 of kernel echo, echo_param_1 (u32): u32=-5 does not fit u32; s32=-5 gives"},
+      {0, "u32=-5", "parameter 2 of kernel echo, echo_param_1 (u32): u32=-5 does not fit u32; s32=-5 has"},
       {0, "u32=4294967296", "does not fit u32; it holds 0 to 4294967295"},
       {0, "u32=99999999999999999999999", "does not fit u32"},
       {0, "s32=2147483648", "does not fit s32; it holds -2147483648 to 2147483647"},
@@ -223,10 +223,10 @@ TEST_CASE("run --arg: what does not fit is refused in a line with the parameter'
 TEST_CASE("run --arg: words that are no argument are named") {
   const Files files;
   for (const auto& [argument, said] :
-       std::vector<std::pair<std::string, std::string>>{{"u33=5", "'u33' is neither"},
-                                                        {"echo_param_1=u33=5", "'u33' is neither"},
-                                                        {"five", "'five' is neither"},
-                                                        {"echo_param_1=5", "'echo_param_1' is neither"},
+       std::vector<std::pair<std::string, std::string>>{{"u33=5", "'u33' is not in, out"},
+                                                        {"echo_param_1=u33=5", "'u33' is not in, out"},
+                                                        {"five", "'five' is not in, out"},
+                                                        {"echo_param_1=5", "'echo_param_1' is not in, out"},
                                                         {"u32=", "nothing follows 'u32='"},
                                                         {"u32", "nothing follows 'u32='"},
                                                         {"null=0", "null takes no value"}}) {

@@ -142,7 +142,7 @@ TEST_CASE("an --arg that cannot be understood is refused with how to write it") 
   const auto refused = [](const std::string& arg, const std::string& word) {
     check_refused(on_gemm("run", {"--device", "cpu", "--arg", arg}), 2, "bad-arg", {word});
   };
-  refused("a", "'a' is neither");
+  refused("a", "'a' is not in, out");
   refused("x=in=A.npy", "a=in=");
   refused("a=in=", "nothing follows");
   refused("a=out=A.npy", "a=in=");

@@ -154,7 +154,7 @@ TEST_CASE("run --step-limit ends a kernel that hangs") {
   const Files files;
   const std::string spin = ptx("spin", "", "again: ld.volatile.global.u32 %r0, [%rd0]; bra again;");
   const Run run = files.run(spin, 1, {"--grid", "1", "--block", "1", "--step-limit", "5000"});
-  require_refusal(run, "has done 5000 instructions and is still running", 1);
+  require_refusal(run, "has executed 5000 instructions and is still running", 1);
   CHECK_THAT(run.result.err, ContainsSubstring("[step-limit]"));
   CHECK_THAT(run.result.err, ContainsSubstring("--step-limit"));
   const std::string loop = ptx(
@@ -216,7 +216,7 @@ TEST_CASE("run --symbol fills .const and .global variables from files") {
   require_refusal(with({"coef"}), "this is not NAME=FILE [bad-symbol]");
   require_refusal(with({"coef="}), "this is not NAME=FILE [bad-symbol]");
   require_refusal(with({"=x"}), "this is not NAME=FILE [bad-symbol]");
-  require_refusal(with({c, c}), "this variable is given twice [bad-symbol]");
+  require_refusal(with({c, c}), "the variable is set twice [bad-symbol]");
   require_refusal(with({"coef=" + files.path("none.bin").string()}), "none.bin");
   require_refusal(with({"bias=" + files.path("none.npy").string()}), "none.npy");
 }

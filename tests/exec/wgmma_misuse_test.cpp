@@ -87,8 +87,9 @@ TEST_CASE("registers of a wgmma are fenced before it and left alone until it is 
   CHECK(code(fence + registers + commit + set) == "wgmma-not-awaited");
   CHECK(code(fence + registers + commit + wait + set) == "none");
   const Diagnostic d = fault(fence + touch + shared);
-  CHECK_THAT(d.message, ContainsSubstring(
-                            "%d2 was accessed by `mov.f32 %d2, 0f00000000;` (line 8), and no wgmma.fence"));
+  CHECK_THAT(
+      d.message,
+      ContainsSubstring("%d2 was accessed by `mov.f32 %d2, 0f00000000;` (line 8), without a wgmma.fence"));
 }
 
 }  // namespace ptxloom::exec::test::wgmma_misuse_test
