@@ -111,7 +111,7 @@ ir::Targets read_targets(TokenStream& in, Scopes& scopes, std::uint32_t label) {
     const Token& at = in.peek();
     const Name name = read_name(in, scopes, branch ? "a label" : "a function");
     if (name.kind != wanted)
-      fail(at, "operand-kind", quoted(at) + " is no " + (branch ? "label" : "function"));
+      fail(at, "operand-kind", quoted(at) + " is not a " + (branch ? "label" : "function"));
     targets.names.push_back(name.index);
   } while (in.accept(","));
   in.expect(";");

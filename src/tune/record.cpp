@@ -33,29 +33,29 @@ const nlohmann::json& member(const nlohmann::json& object, const char* name,
                              bool (nlohmann::json::*is_kind)() const noexcept, const char* kind) {
   const auto found = object.find(name);
   if (found == object.end()) refuse(fmt::format("it lacks \"{}\"", name));
-  if (!((*found).*is_kind)()) refuse(fmt::format("\"{}\" is no {}", name, kind));
+  if (!((*found).*is_kind)()) refuse(fmt::format("\"{}\" is not {}", name, kind));
   return *found;
 }
 
 std::string text(const nlohmann::json& object, const char* name) {
-  return member(object, name, &nlohmann::json::is_string, "string").get<std::string>();
+  return member(object, name, &nlohmann::json::is_string, "a string").get<std::string>();
 }
 
 template <typename T>
 T count(const nlohmann::json& object, const char* name) {
-  const auto& value = member(object, name, &nlohmann::json::is_number_unsigned, "integer from 0 up");
+  const auto& value = member(object, name, &nlohmann::json::is_number_unsigned, "an integer from 0 up");
   const auto number = value.get<std::uint64_t>();
   if (!std::in_range<T>(number)) refuse(fmt::format("\"{}\" is too large: {}", name, number));
   return static_cast<T>(number);
 }
 
 double number(const nlohmann::json& object, const char* name) {
-  return member(object, name, &nlohmann::json::is_number, "number").get<double>();
+  return member(object, name, &nlohmann::json::is_number, "a number").get<double>();
 }
 
 Settings settings(const nlohmann::json& object, const char* name) {
   Settings settings;
-  for (const auto& [word, value] : member(object, name, &nlohmann::json::is_object, "object").items()) {
+  for (const auto& [word, value] : member(object, name, &nlohmann::json::is_object, "an object").items()) {
     if (!value.is_string()) refuse(fmt::format("\"{}\" of \"{}\" is not a string", word, name));
     settings[word] = value.get<std::string>();
   }
@@ -77,7 +77,7 @@ Record read(const nlohmann::json& json) {
                 fmt::format("the record has schema {}, but this version reads schema {}", schema, kSchema),
                 "read it with the version that wrote it");
   }
-  const nlohmann::json& device = member(json, "device", &nlohmann::json::is_object, "object");
+  const nlohmann::json& device = member(json, "device", &nlohmann::json::is_object, "an object");
   Record record{.device = {.name = text(device, "name"),
                            .sm = text(device, "sm"),
                            .sms = count<int>(device, "sms"),
@@ -98,7 +98,7 @@ Record read(const nlohmann::json& json) {
     record.resources = resources_from_json(*resources);
   if (json.contains("made")) record.made = text(json, "made");
   if (json.contains("provisional"))
-    record.provisional = member(json, "provisional", &nlohmann::json::is_boolean, "boolean").get<bool>();
+    record.provisional = member(json, "provisional", &nlohmann::json::is_boolean, "a boolean").get<bool>();
   return record;
 }
 
