@@ -218,7 +218,7 @@ TEST_CASE("a grid, a place in a matrix and warps have their ranges too") {
 TEST_CASE("an option's mistakes are told in the tool's words") {
   check_refused({"list", "--targt", "sm_80"}, 2, "bad-usage",
                 {"'--targt'", "--target", "ptxloom list --help"});
-  check_refused({"list", "mma", "extra"}, 2, "bad-usage", {"'extra'", "too many"});
+  check_refused({"list", "mma", "extra"}, 2, "bad-usage", {"'extra'", "unexpected argument"});
   check_refused({"show"}, 2, "bad-usage", {"name is needed"});
   check_refused({"cache"}, 2, "bad-usage", {"stat, verify, clear"});
   check_refused({"list", "--target"}, 2, "bad-usage", {"--target needs a value"});
