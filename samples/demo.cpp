@@ -30,10 +30,10 @@ std::vector<Case> cases() {
        "round sizes"},
       {{.m = 61, .n = 47, .k = 83, .a = pl::f16, .d = pl::f16},
        {.m = 4097, .n = 4099, .k = 4100, .a = pl::f16, .d = pl::f16},
-       "no size a multiple of anything"},
+       "odd sizes"},
       {{.m = 17, .n = 104, .k = 160, .a = pl::s8},
        {.m = 17, .n = 4104, .k = 4160, .a = pl::s8},
-       "few rows, exact integers"},
+       "small M, exact integers"},
       {{.m = 33, .n = 31, .k = 37, .a = pl::tf32, .b_layout = pl::MatrixLayout::row},
        {.m = 1023, .n = 1031, .k = 1037, .a = pl::tf32, .b_layout = pl::MatrixLayout::row},
        "B row-major"},
@@ -108,7 +108,7 @@ void tune(const pl::Context& ctx, const pl::Settings& problem) {
   const double took = milliseconds_of([&] {
     tuned = pl::tune_template(ctx, pl::gemm_template(), {.problem = problem, .budget = {.seconds = 2}});
   });
-  if (!tuned.record) return say(took, "tune: no candidate in time");
+  if (!tuned.record) return say(took, "tune: no candidate was measured in time");
   say(took, fmt::format("tune: {} candidates, each verified first; the best takes {:.1f} us = {:.1f} TFLOP/s",
                         tuned.search.evaluations, tuned.record->time_us,
                         pl::gemm_template().operations(problem) / tuned.record->time_us * 1e-6));
@@ -153,11 +153,11 @@ int demo() {
   fmt::print("ptxloom {}: {}\n", pl::library_version(),
              ctx.is_gpu()
                  ? fmt::format("on the {}, {}", ctx.device().name, ctx.target().name())
-                 : "there is no GPU here; the kernels are made for sm_90a and run in the CPU executor");
+                 : "there is no GPU here; the kernels are emitted for sm_90a and run in the CPU executor");
   bool ok = true;
   for (const Case& one : cases()) ok = run_case(ctx, one, folder) && ok;
   fs::remove_all(folder);
-  fmt::print("\n{}\n", ok ? "every result was verified against the definition, computed on the host"
+  fmt::print("\n{}\n", ok ? "every result was verified against a reference computed on the host"
                           : "some results are WRONG");
   return ok ? 0 : 1;
 }

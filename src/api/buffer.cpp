@@ -10,10 +10,10 @@ namespace {
 
 void check_range(std::uint64_t size, std::uint64_t offset, std::size_t bytes) {
   if (offset <= size && bytes <= size - offset) return;
-  throw Error(
-      ErrorKind::usage, "out-of-range",
-      fmt::format("{} bytes from byte {} on reach past the buffer, which has {}", bytes, offset, size),
-      "allocate a larger buffer, or copy less");
+  throw Error(ErrorKind::usage, "out-of-range",
+              fmt::format("{} bytes from byte {} on reach past the end of the buffer, which has {}", bytes,
+                          offset, size),
+              "allocate a larger buffer, or copy less");
 }
 
 }  // namespace

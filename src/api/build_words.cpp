@@ -30,7 +30,7 @@ std::uint32_t number(const Settings& build, std::string_view name, std::uint32_t
   const auto [stop, error] = std::from_chars(word->second.data(), end, value);
   if (error == std::errc() && stop == end && value <= most) return value;
   throw Error(ErrorKind::usage, "bad-value",
-              fmt::format("{}={} is no number from 0 to {}", name, word->second, most),
+              fmt::format("{}={} is not a number from 0 to {}", name, word->second, most),
               "see include/ptxloom/build_words.hpp");
 }
 

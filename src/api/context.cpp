@@ -56,8 +56,8 @@ std::shared_ptr<api::Machine> find_machine(const ContextOptions& options, const 
   } catch (const Error& error) {
     if (!means_no_gpu(error)) throw;
     log(LogLevel::warning,
-        fmt::format("no GPU was found, so kernels run in the CPU executor, which is thousands of times "
-                    "slower; ContextOptions::device = \"cpu\" says that this is meant: {}",
+        fmt::format("no GPU was found, so kernels run in the CPU executor, thousands of times slower; "
+                    "ContextOptions::device = \"cpu\" selects it without this warning: {}",
                     error.diagnostics().front().message));
     return api::make_executor(specs.target(options.cpu_target));
   }
@@ -73,9 +73,8 @@ const ir::Kernel& find_entry(const ir::Module& module, std::string_view entry) {
     if (kernel->name == entry) return *kernel;
     names += (names.empty() ? "" : ", ") + kernel->name;
   }
-  const std::string what = entry.empty()
-                               ? fmt::format("the module has {} kernels, and none is named", kernels.size())
-                               : fmt::format("the module has no kernel '{}'", entry);
+  const std::string what = entry.empty() ? fmt::format("the module has {} kernels: name one", kernels.size())
+                                         : fmt::format("the module has no kernel '{}'", entry);
   throw Error(ErrorKind::usage, "unknown-kernel", what, names.empty() ? "" : "its kernels are: " + names);
 }
 
@@ -101,7 +100,7 @@ void judge(std::vector<Diagnostic> found, std::vector<Diagnostic>& kept, const L
 void check_target(const Target& device, const Target& wanted, const std::string& kernel) {
   if (device.satisfies(wanted.info())) return;
   throw Error(ErrorKind::illegal_ptx, "target-mismatch",
-              fmt::format("kernel {} is made for {} and cannot run on this device, an {}", kernel,
+              fmt::format("kernel {} is made for {}, and cannot run on this device, an {}", kernel,
                           wanted.name(), device.name()),
               fmt::format("make it for {} or another target that the device satisfies", device.name()));
 }
@@ -188,8 +187,8 @@ void Context::synchronize(CUstream_st* stream) const { state_->machine->synchron
 
 const DeviceContext& Context::device_context() const {
   if (const DeviceContext* device = state_->machine->device()) return *device;
-  throw Error(ErrorKind::missing, "no-device", "this needs a GPU, and here is none but the CPU executor",
-              "run on a machine with an NVIDIA GPU and its driver; ptxloom doctor says what is found");
+  throw Error(ErrorKind::missing, "no-device", "this needs a GPU, but the context is the CPU executor",
+              "run on a machine with an NVIDIA GPU and its driver; ptxloom doctor shows what it finds");
 }
 
 Kernel Context::load(const ir::Module& module, std::string_view entry, LinkOptions link) const {

@@ -31,7 +31,7 @@ class HostMemory {
     const auto range = ranges_.find(reinterpret_cast<std::uintptr_t>(data));
     if (range == ranges_.end()) {
       throw Error(ErrorKind::usage, "unknown-allocation", "this memory was never registered",
-                  "give unregister_memory the pointer that register_memory was given");
+                  "pass the pointer that was passed to register_memory");
     }
     memory_.release(range->second.address);
     ranges_.erase(range);
@@ -147,7 +147,7 @@ class HostKernel : public Loaded {
     if (config.cluster == Dim3{0, 0, 0})
       throw Error(ErrorKind::usage, "launch-cluster",
                   "cannot launch `" + signature.name + "`: cluster.x is 0",
-                  "a size is at least 1: give 1 for an axis without use");
+                  "give at least 1: use 1 for an axis that is not needed");
     return {config.cluster.x, config.cluster.y, config.cluster.z};
   }
   /// Pointers into registered memory become what the executor knows them by.

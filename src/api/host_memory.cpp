@@ -14,7 +14,7 @@ void check_host_memory(std::uint64_t bytes) {
   if (bytes < whole / 3) return;  // each tensor has a copy on the device and one to compare with
   throw Error(
       ErrorKind::usage, "too-large",
-      fmt::format("the tensors take {} MiB, and this machine has {} MiB of memory", bytes >> 20, whole >> 20),
+      fmt::format("the tensors take {} MiB, but this machine has {} MiB of memory", bytes >> 20, whole >> 20),
       "use smaller sizes");
 }
 

@@ -48,7 +48,7 @@ void Kernel::write_variable(std::string_view name, std::span<const std::byte> da
   }
   if (found->bytes != data.size()) {
     throw Error(ErrorKind::usage, "variable-size",
-                fmt::format("variable {} has {} bytes, and {} are given", name, found->bytes, data.size()),
+                fmt::format("variable {} has {} bytes, but {} are given", name, found->bytes, data.size()),
                 "give all of them");
   }
   state_->loaded->write_variable(name, data);

@@ -62,7 +62,7 @@ struct PreparedLaunch::State {
       std::memcpy(initial.data() + parameter.offset, &argument.bits, parameter.size);
     } else {
       throw Error(ErrorKind::usage, "unknown-tensor",
-                  fmt::format("kernel {} reads or writes tensor {}, whose address no launch would give",
+                  fmt::format("kernel {} reads or writes tensor {}, which is not among the named tensors",
                               kernel.name(), name),
                   "name all tensors of the plan");
     }
@@ -82,9 +82,9 @@ PreparedLaunch::PreparedLaunch(Kernel kernel, const LaunchPlan& plan, int sms,
   const KernelSignature& signature = state->configured->signature();
   if (signature.parameters.size() != plan.arguments.size()) {
     throw Error(ErrorKind::usage, "argument-count",
-                fmt::format("kernel {} takes {} arguments, but its plan has {}", kernel.name(),
+                fmt::format("kernel {} has {} parameters, but its plan has {} arguments", kernel.name(),
                             signature.parameters.size(), plan.arguments.size()),
-                "give it the plan that it was emitted with");
+                "use the plan that the kernel was emitted with");
   }
   state->initial.resize(signature.size());
   for (std::size_t i = 0; i < plan.arguments.size(); ++i)
@@ -96,9 +96,9 @@ void PreparedLaunch::launch(CUstream_st* stream, std::span<const std::uint64_t> 
   const State& state = *state_;
   if (values.size() != state.count) {
     throw Error(ErrorKind::usage, "argument-count",
-                fmt::format("{} values are given for a launch of kernel {} that was prepared for {}",
+                fmt::format("{} values are given for a launch of kernel {}, which was prepared for {}",
                             values.size(), state.kernel.name(), state.count),
-                "give one for each name, in their order");
+                "give one for each name, in order");
   }
   ParameterBuffer parameters(state.initial);
   for (const Patch& patch : state.patches) {

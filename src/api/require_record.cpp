@@ -19,11 +19,10 @@ Record require_record(const Context& context, std::string_view name, const Setti
   if (auto record = context.records().find(device, name, problem)) return std::move(*record);
   const auto near = context.records().nearest(device, name, problem);
   throw Error(ErrorKind::refused, "no-record",
-              fmt::format("no record of {} for this device, problem and version in {}", name,
+              fmt::format("there is no record of {} for this device, problem and version in {}", name,
                           context.records().folder().string()),
-              fmt::format("{}tune this problem, or take what is not recorded too (TuneOptions::must_hit, "
-                          "SpecialiseOptions::must_hit)",
-                          near ? fmt::format("the nearest is of {}; ", words_of(near->problem)) : ""));
+              fmt::format("{}tune this problem, or clear must_hit (TuneOptions, SpecialiseOptions)",
+                          near ? fmt::format("the nearest record is of {}; ", words_of(near->problem)) : ""));
 }
 
 }  // namespace ptxloom::api

@@ -43,10 +43,9 @@ Wish required_wish(const Context& context, const Template& kernel_template, cons
   const Record record = api::require_record(context, kernel_template.name(), problem);
   if (auto wish = wish_of(record, problem, given)) return std::move(*wish);
   throw Error(ErrorKind::refused, "no-record",
-              fmt::format("the record of {} for this problem has another configuration than is asked for: {}",
+              fmt::format("the record of {} for this problem does not have the requested configuration: {}",
                           kernel_template.name(), api::words_of(record.config)),
-              "ask for no configuration, or take what is not recorded too (TuneOptions::must_hit, "
-              "SpecialiseOptions::must_hit)");
+              "request no configuration, or clear must_hit (TuneOptions, SpecialiseOptions)");
 }
 
 /// What the records of this device know.
@@ -154,9 +153,9 @@ void check_given(const std::vector<TensorPlan>& plans, std::span<const HostTenso
     }
     if (plan->role == TensorPlan::Role::out || tensor.bytes.size() == plan->bytes()) continue;
     throw Error(ErrorKind::usage, "wrong-tensor",
-                fmt::format("tensor {} takes {} bytes, and {} are given", plan->name, plan->bytes(),
+                fmt::format("tensor {} has {} bytes, but {} are given", plan->name, plan->bytes(),
                             tensor.bytes.size()),
-                "give it as the problem says, in C order");
+                "give the size that the problem requires, in C order");
   }
 }
 
@@ -181,7 +180,7 @@ Specialised specialise(const Context& context, const Template& kernel_template, 
       emission = fulfil(emitter, context, whole, wish->words);
     } catch (const Error& error) {
       if (options.must_hit) throw;
-      context.log()(LogLevel::warning, fmt::format("a tuning record does not fit: {}", error.what()));
+      context.log()(LogLevel::warning, fmt::format("a tuning record is not admissible: {}", error.what()));
     }
   }
   if (!emission) {

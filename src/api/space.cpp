@@ -67,7 +67,8 @@ std::string expected(const TemplateParameter& parameter, const std::string& valu
   if (parameter.kind == "size")
     return is_integer_in(value, 1, kLargest) ? "" : fmt::format("an integer from 1 to {}", kLargest);
   if (parameter.kind == "stride")
-    return is_integer_in(value, 0, kLargest) ? "" : fmt::format("an integer from 0 (tight) to {}", kLargest);
+    return is_integer_in(value, 0, kLargest) ? ""
+                                             : fmt::format("an integer from 0 (contiguous) to {}", kLargest);
   if (parameter.kind == "distance")
     return is_integer_in(value, 0, kFarthest) ? "" : fmt::format("an integer from 0 to {}", kFarthest);
   if (parameter.kind == "number") return is_number(value) ? "" : "a finite decimal number";
@@ -93,8 +94,8 @@ ParameterSpace::ParameterSpace(std::string_view json) {
       types_.push_back(split_on(row.get_ref<const std::string&>(), ' '));
   } catch (const Json::exception&) {
     throw Error(ErrorKind::usage, "bad-space",
-                "the parameter space cannot be read: it is no JSON, or a field is missing or of another kind",
-                "write it as templates/gemm/space.json is written");
+                "cannot read the parameter space: it is not JSON, or a field is missing or of the wrong kind",
+                "write it like templates/gemm/space.json");
   }
 }
 

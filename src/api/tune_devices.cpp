@@ -47,8 +47,8 @@ std::vector<Wanted> wanted_devices(const Context& context, const TuneOptions& op
     for (const std::string& device : options.devices) {
       if (device != "cpu")
         throw Error(ErrorKind::usage, "unknown-device",
-                    fmt::format("a search on the executor cannot use '{}'", device),
-                    "make the context on a GPU, or name cpu");
+                    fmt::format("a search in the executor cannot use '{}'", device),
+                    "make the context on a GPU, or use cpu");
       wanted.push_back({.device = device});
     }
     return wanted;
@@ -77,9 +77,9 @@ TuneDevices start_devices(const Context& context, const tune::Task& task, const 
     const std::string name = name_of(one.device, one.info);
     if (one.info && device_key(*one.info) != device_key(context.device())) {
       const Diagnostic why{.code = "device-differs",
-                           .message = fmt::format("{} is an {}, and this search is for an {}", name,
+                           .message = fmt::format("{} is an {}, but this search is for an {}", name,
                                                   one.info->name, context.device().name),
-                           .hint = "tune for each kind of GPU by itself"};
+                           .hint = "tune each kind of GPU separately"};
       result.left_out.push_back({.name = name, .left_out = why});
       continue;
     }

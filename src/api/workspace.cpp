@@ -89,11 +89,11 @@ void StreamWorkspaces::with(CUstream_st* stream, const Need& need,
   const api::Machine& machine = *state_->machine;
   if (machine.is_capturing(stream)) {
     throw Error(ErrorKind::usage, "missing-workspace",
-                fmt::format("the kernel needs a workspace of {} bytes, and none is made or lent while the "
+                fmt::format("the kernel needs a workspace of {} bytes, and none is allocated while the "
                             "stream is captured into a graph",
                             need.bytes),
-                "give the launch one of your own (GemmOperands::workspace): so many bytes at a multiple of "
-                "256, filled with zeros before the capture, for this graph alone");
+                "pass your own (GemmOperands::workspace): that many bytes at a multiple of 256, filled with "
+                "zeros before the capture, for this graph alone");
   }
   const std::shared_ptr<Workspace> workspace = state_->of(key_of(machine, stream));
   const std::scoped_lock turn(workspace->turn);

@@ -27,11 +27,11 @@ std::filesystem::path save_wrong(const Context& context, const Tunable& what, st
     write_file(folder / "kernel.ptx", candidate.ptx);
     write_file(folder / "reproduce.json", json.dump(1) + "\n");
   } catch (const Error& error) {
-    context.log()(LogLevel::warning, fmt::format("a wrong candidate cannot be kept: {}", error.what()));
+    context.log()(LogLevel::warning, fmt::format("cannot save a wrong candidate: {}", error.what()));
     return {};
   }
   context.log()(LogLevel::warning,
-                fmt::format("a candidate of {} is wrong, which is a bug: {}; what reproduces it is in {}",
+                fmt::format("a candidate of {} is wrong, which is a bug: {}; {} has what reproduces it",
                             what.name, wrong.problem->message, folder.string()));
   return folder;
 }

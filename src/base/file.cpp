@@ -23,7 +23,7 @@ namespace {
 }
 
 [[noreturn]] void refuse_output(const std::filesystem::path& path) {
-  throw_errno("unwritable-file", "cannot write", path, "check that the folder exists and may be written to");
+  throw_errno("unwritable-file", "cannot write", path, "check that the folder exists and is writable");
 }
 
 /// An empty file of another name in the folder of `path`, removed unless it is renamed.

@@ -47,7 +47,7 @@ Log Log::from_environment() {
   }
   Log log(write_line, LogLevel::warning);
   log(LogLevel::warning,
-      "PTXLOOM_LOG=" + std::string(wanted) + " is none of off, error, warning, info, debug");
+      "PTXLOOM_LOG=" + std::string(wanted) + " is not one of off, error, warning, info, debug");
   return log;
 }
 

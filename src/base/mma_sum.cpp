@@ -183,7 +183,8 @@ void add_products(std::span<const MmaIntegerFactor> row, std::span<const std::in
 }
 
 [[noreturn]] void refuse(Type type, const char* hint) {
-  throw Error(ErrorKind::usage, "mma-type", "no mma sums elements of type " + std::string(type.name), hint);
+  throw Error(ErrorKind::usage, "mma-type",
+              "an mma cannot accumulate elements of type " + std::string(type.name), hint);
 }
 
 MmaElements unpacked(const FloatFormat& format, std::span<const std::uint32_t> bits) {
@@ -198,7 +199,7 @@ MmaElements unpacked(const FloatFormat& format, std::span<const std::uint32_t> b
 MmaElements unpack_mma(Type type, std::span<const std::uint32_t> bits) {
   const FloatFormat* const format = find_format(type);
   if (format == nullptr || !format->has_sign || format->mantissa_bits > kMostMantissaBits)
-    refuse(type, "give f16, bf16, tf32, e4m3, e5m2, e3m2, e2m3 or e2m1");
+    refuse(type, "use f16, bf16, tf32, e4m3, e5m2, e3m2, e2m3 or e2m1");
   return unpacked(*format, bits);
 }
 
@@ -213,7 +214,7 @@ MmaElements unpack_mma_as_f16(Type type, std::span<const std::uint32_t> bits) {
 
 MmaElements unpack_mma_scales(Type type, std::span<const std::uint32_t> bits) {
   const FloatFormat* const format = find_format(type);
-  if (format == nullptr || format->has_sign) refuse(type, "give ue8m0 or ue4m3 for a scale");
+  if (format == nullptr || format->has_sign) refuse(type, "use ue8m0 or ue4m3 for a scale");
   return unpacked(*format, bits);
 }
 

@@ -82,7 +82,7 @@ class HeaderParser {
 
  private:
   [[noreturn]] void fail(const std::string& why) const {
-    complain_("npy-header", "its header cannot be read: " + why, "save the array again with numpy.save");
+    complain_("npy-header", "cannot read its header: " + why, "save the array again with numpy.save");
   }
 
   // The next character after white space; '\0' at the end.
@@ -106,7 +106,7 @@ class HeaderParser {
     const char quote = peek();
     if (quote != '\'' && quote != '"') fail("a string is missing at column " + std::to_string(at_ + 1));
     const std::size_t end = text_.find(quote, at_ + 1);
-    if (end == std::string_view::npos) fail("a string has no end");
+    if (end == std::string_view::npos) fail("a string is not closed");
     const std::string_view value = text_.substr(at_ + 1, end - at_ - 1);
     at_ = end + 1;
     return std::string(value);
@@ -133,7 +133,7 @@ class HeaderParser {
     expect('(');
     while (!accept(')')) {
       sizes.push_back(integer());
-      if (!accept(',') && peek() != ')') fail("the shape has no end");
+      if (!accept(',') && peek() != ')') fail("the shape is not closed");
     }
     return sizes;
   }
@@ -144,7 +144,8 @@ class HeaderParser {
     const char* const begin = text_.data() + at_;
     const auto [end, problem] = std::from_chars(begin, text_.data() + text_.size(), value);
     if (problem == std::errc::result_out_of_range) {
-      complain_("npy-shape-overflow", "a size in its shape is beyond all memory", "save the array again");
+      complain_("npy-shape-overflow", "a size in its shape is larger than any memory",
+                "save the array again");
     }
     if (problem != std::errc()) fail("the shape has something other than sizes");
     at_ += static_cast<std::size_t>(end - begin);
@@ -172,8 +173,8 @@ const DtypeInfo& dtype_of(std::string_view descr, const Complaint& complain) {
   const DtypeInfo* const dtype = find_dtype(ordered ? descr.substr(1) : descr);
   if (dtype == nullptr) {
     complain("npy-dtype", "elements of dtype '" + std::string(descr) + "' are not supported",
-             "convert it with a.astype to one of f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1; types that numpy lacks "
-             "travel as u1 or u2, through a.view");
+             "convert it with a.astype to one of f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1; save types that numpy "
+             "lacks as u1 or u2, with a.view");
   }
   if (descr.front() == '>' && dtype->size > 1) {
     complain("npy-byte-order", "its elements ('" + std::string(descr) + "') are big-endian",
@@ -213,7 +214,7 @@ std::pair<std::string_view, std::string_view> split(std::string_view file, const
   if (file.size() < 2) truncated();
   const int major = file[0];
   if (major < 1 || major > 3 || file[1] != 0) {
-    complain("npy-version", "its format is of a version after 3.0",
+    complain("npy-version", "its format has a version after 3.0",
              "save it with numpy.lib.format.write_array");
   }
   file.remove_prefix(2);
@@ -247,8 +248,8 @@ NpyArray parse(std::string_view file, const Complaint& complain) {
     const bool shorter = data.size() < size;
     complain(
         shorter ? "npy-truncated" : "npy-trailing-data",
-        "its shape takes " + std::to_string(size) + " bytes, the file has " + std::to_string(data.size()),
-        shorter ? "copy or save it again" : "keep one array a file: numpy.save to a new file");
+        "its shape takes " + std::to_string(size) + " bytes, but the file has " + std::to_string(data.size()),
+        shorter ? "copy or save it again" : "save one array in each file");
   }
   const auto bytes = std::as_bytes(std::span(data));
   array.bytes.assign(bytes.begin(), bytes.end());
@@ -272,7 +273,7 @@ std::vector<std::byte> format_npy(const NpyArray& array) {
     complain("npy-size-mismatch",
              "its shape takes " + std::to_string(size) + " bytes, " + std::to_string(array.bytes.size()) +
                  " are given",
-             "make shape and bytes agree");
+             "pass as many bytes as the shape has");
   }
   std::string shape;
   for (const std::size_t extent : array.shape)
@@ -300,8 +301,8 @@ void write_npy(const std::filesystem::path& path, const NpyArray& array) {
 
 std::string npy_dtype(Type type) {
   if (type.bits > 64) {
-    throw Error(ErrorKind::usage, "npy-dtype", "no dtype holds the type " + std::string(type.name),
-                "give the array another type");
+    throw Error(ErrorKind::usage, "npy-dtype", "there is no dtype for the type " + std::string(type.name),
+                "use another type");
   }
   const bool is_float = type.is_float() && type.lanes == 1 && type != bf16 && type.bits >= 16;
   const std::string code = (is_float ? "f" : type.is_signed() && type.bits >= 8 ? "i" : "u");

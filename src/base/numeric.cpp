@@ -50,7 +50,7 @@ struct Element {
     if (type.bits > 64 || type.lanes != 1 || (type.is_float() && format == nullptr)) {
       throw Error(ErrorKind::usage, "type-has-no-value",
                   "the type " + std::string(type.name) + " is not one number",
-                  "give the type of its elements, such as f16 for f16x2");
+                  "use the type of its elements, such as f16 for f16x2");
     }
   }
 
@@ -134,7 +134,7 @@ std::size_t room(Type type, std::size_t bytes) {
   throw Error(ErrorKind::usage, "buffer-too-small",
               "a buffer of " + std::to_string(bytes) + " bytes holds only " +
                   std::to_string(room(type, bytes)) + " elements of type " + std::string(type.name),
-              "make it packed_bytes(type, count) bytes long");
+              "use packed_bytes(type, count) bytes");
 }
 
 // The bits of element `index`; whole bytes at once where elements are made of them.

@@ -106,23 +106,22 @@ void check_tensor(const TensorMap& map) {
 void check_row(const TensorMap& map, std::uint32_t elements) {
   constexpr std::array<std::uint32_t, 5> spans{0xffff'ffff, 32, 64, 128, 96};
   const TensorUnit unit = map.unit();
-  require(elements >= 1 && elements <= 256, fmt::format("moves rows of {} elements", elements),
-          "use 1 to 256");
-  require(!is_padded(map.unit()) || elements == 128, fmt::format("moves rows of {} elements", elements),
+  require(elements >= 1 && elements <= 256, fmt::format("has rows of {} elements", elements), "use 1 to 256");
+  require(!is_padded(map.unit()) || elements == 128, fmt::format("has rows of {} elements", elements),
           "use 128 with a padded type");
   const std::uint32_t bytes = elements / unit.elements * unit.global_bytes;
   require(elements % unit.elements == 0 && (map.interleave != TensorInterleave::none || bytes % 16 == 0),
-          fmt::format("moves rows of {} bytes", bytes), "use a multiple of 16 bytes");
+          fmt::format("has rows of {} bytes", bytes), "use a multiple of 16 bytes");
   const std::uint32_t span = spans[static_cast<std::size_t>(map.swizzle)];
   require(map.interleave != TensorInterleave::none || bytes <= span,
-          fmt::format("swizzles by {} bytes, and moves rows of {}", span, bytes),
-          "use rows that fit in the swizzle");
+          fmt::format("has a swizzle of {} bytes, but rows of {}", span, bytes),
+          "use rows that are not longer than the swizzle");
   require(map.atom == SwizzleAtom::of_16_bytes || map.swizzle == TensorSwizzle::by_128_bytes,
-          "has a swizzle atom of more than 16 bytes", "use a swizzle by 128 bytes with it");
+          "has a swizzle atom of more than 16 bytes", "use a swizzle of 128 bytes with it");
 }
 
 void check_image(const TensorMap& map) {
-  require(map.rank >= 3, fmt::format("is an image of rank {}", map.rank), "use rank 3 to 5");
+  require(map.rank >= 3, fmt::format("is for im2col and has rank {}", map.rank), "use rank 3 to 5");
   require(map.image->pixels >= 1 && map.image->pixels <= 1024,
           fmt::format("moves {} pixels", map.image->pixels), "use 1 to 1024");
   constexpr std::array<int, 3> limits{1 << 15, 1 << 7, 1 << 4};
@@ -133,7 +132,7 @@ void check_image(const TensorMap& map) {
             fmt::format("has corners {} and {}", lower, upper),
             fmt::format("use {} to {}", -limit, limit - 1));
     require(static_cast<std::int64_t>(map.dims[i + 1]) + upper > lower, "has a box without pixels",
-            "let the upper corner lie above the lower");
+            "use an upper corner above the lower one");
   }
 }
 
@@ -166,8 +165,8 @@ void TensorMap::check() const {
   const TensorMap map = with_strides();
   check_tensor(map);
   require(fill == TensorFill::zero || (type.is_float() && type.bits >= 16),
-          "fills with NaN, and has no floating type", "fill with zeros");
-  require(interleave == TensorInterleave::none || rank >= 3, "interleaves a tensor of less than 3 dimensions",
+          "fills with NaN, but its type is not a floating-point type", "fill with zeros");
+  require(interleave == TensorInterleave::none || rank >= 3, "is interleaved and has less than 3 dimensions",
           "use rank 3 to 5");
   check_row(map, image ? image->channels : box[0]);
   if (image) return check_image(map);

@@ -24,7 +24,7 @@ Reg BuilderCore::base_of(const Operation& here, const Address& address) {
     if (declared.bits != 64)
       here.refuse("operand-type",
                   "the base of operand address is a ." + std::string(declared.name) + " register",
-                  "a pointer is of type u64");
+                  "use a register of type u64");
     return {u64, {address.operand.index}, address.builder};
   }
   const bool of_module = address.builder == module_number_;
@@ -47,18 +47,18 @@ Address BuilderCore::resolve(const Operation& here, const Address& address) {
     std::int64_t offset = 0;
     if (__builtin_mul_overflow(index.operand.value, std::int64_t{size}, &offset))
       here.refuse("operand-range",
-                  "operand index is " + std::to_string(index.operand.value) + ", which no address reaches",
-                  "an offset in bytes has 64 bits");
+                  "operand index is " + std::to_string(index.operand.value) + ", which is beyond any address",
+                  "use an index whose offset in bytes fits in 64 bits");
     return made + offset;
   }
   here.require_own("index", index.builder);
   if (!index.type.is_integer() || index.type.lanes > 1 || (index.type.bits != 32 && index.type.bits != 64))
     here.refuse("operand-type", "operand index is a ." + std::string(index.type.name) + " register",
-                "an index is of type u32, s32, u64 or s64");
+                "convert it: an index is of type u32, s32, u64 or s64");
   const Reg base = base_of(here, address), i{index.type, {index.operand.index}, index.builder};
   if (base.type.bits < index.type.bits)
     here.refuse("operand-type", "operand index is a ." + std::string(index.type.name) + " register",
-                "an index of shared memory has 32 bits: convert(u32, index)");
+                "shared memory takes 32-bit indices: convert(u32, index)");
   const Reg element = reg(base.type, here.at);
   const bool widens = base.type.bits > index.type.bits;
   emit({word({widens ? "mad.wide." : "mad.lo.", index.type.name}), here.at}, {element, i, size, base});

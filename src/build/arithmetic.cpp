@@ -216,7 +216,8 @@ Reg ArithmeticBuilder::bit_cast(Type to, Reg a, Caller at) {
   if (a.type.bits != to.bits || a.type == pred)
     operation("bit_cast", at)
         .refuse("operand-type",
-                "a ." + std::string(a.type.name) + " register has not the bits of a ." + std::string(to.name),
+                "a ." + std::string(a.type.name) + " register does not have as many bits as a ." +
+                    std::string(to.name),
                 "convert it, or pack and unpack it");
   const Reg d = reg(to, at);
   emit({word({"mov.", bits_of(to).name}), at}, {d, a});
@@ -233,7 +234,7 @@ std::vector<Reg> ArithmeticBuilder::unpack(Type part, Reg whole, Caller at) {
   if (part.bits == 0 || whole.type.bits % part.bits != 0)
     operation("unpack", at)
         .refuse("operand-type",
-                "a ." + std::string(whole.type.name) + " register has no whole number of ." +
+                "a ." + std::string(whole.type.name) + " register is not a whole number of ." +
                     std::string(part.name),
                 "unpack into parts of 8, 16, 32 or 64 bits");
   std::vector<Reg> parts = regs(part, whole.type.bits / part.bits, at);

@@ -13,7 +13,7 @@ void MemoryBuilder::require_alignment(const Operation& here, std::string_view na
                                       std::uint32_t alignment) const {
   if (!std::has_single_bit(alignment))
     here.refuse("bad-alignment", std::string(name) + " is aligned to " + std::to_string(alignment) + " bytes",
-                "an alignment is a power of two");
+                "use a power of two");
 }
 
 Shared MemoryBuilder::shared(Type type, std::uint64_t count, std::string name, std::uint32_t alignment,
@@ -22,7 +22,7 @@ Shared MemoryBuilder::shared(Type type, std::uint64_t count, std::string name, s
   const Type stored = stored_type(here, type);
   if (count == 0)
     here.refuse("bad-size", name + " has no elements",
-                "give a count, or use dynamic_shared: the launch gives its size");
+                "give a count, or use dynamic_shared, whose size the launch sets");
   if (alignment != 0) require_alignment(here, name, alignment);
   const std::uint32_t index = symbol(name, at);
   kernel(at).variables.push_back(
@@ -53,19 +53,19 @@ Global MemoryBuilder::variable(std::string_view space, Type type, std::uint64_t 
   const Operation here = operation(space == "const" ? "constant" : "global", at);
   const Type stored = stored_type(here, type);
   if (space != "const" && space != "global")
-    here.refuse("bad-space", "a variable of the module lies not in ." + std::string(space),
-                "const or global");
+    here.refuse("bad-space", "a variable of the module cannot be in ." + std::string(space),
+                "use const or global");
   if (!ir::is_identifier(name))
-    here.refuse("bad-name", "'" + name + "' is no PTX identifier",
+    here.refuse("bad-name", "'" + name + "' is not a PTX identifier",
                 "use letters, digits, _ and $, starting with a letter");
   if (std::ranges::find(module_.variables, name, &ir::Variable::name) != module_.variables.end())
-    here.refuse("duplicate-name", "the module has a variable " + name, "give each its own name");
+    here.refuse("duplicate-name", "the module already has a variable " + name, "use another name");
   const std::uint64_t bytes = count * static_cast<std::uint64_t>(stored.bytes());
   if (count == 0 || (!values.empty() && values.size() != bytes))
     here.refuse("bad-size",
                 name + " has " + std::to_string(count) + " elements and " + std::to_string(values.size()) +
                     " bytes of values",
-                "give a value for each element, or none at all");
+                "give a value for each element, or no values");
   ir::Variable made{.name = std::move(name),
                     .space = space == "const" ? ir::Space::constant : ir::Space::global,
                     .type = stored,

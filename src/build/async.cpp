@@ -26,7 +26,7 @@ void AsyncBuilder::cp_async_wait(int pending, Caller at) { emit({"cp.async.wait_
 
 Shared AsyncBuilder::mbarriers(int count, std::string name, Caller at) {
   if (count < 1)
-    operation("mbarriers", at).refuse("bad-size", std::to_string(count) + " barriers", "ask for 1 or more");
+    operation("mbarriers", at).refuse("bad-size", std::to_string(count) + " barriers", "use at least 1");
   return shared(b64, static_cast<std::uint64_t>(count), std::move(name), 8, at);
 }
 

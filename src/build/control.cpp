@@ -12,7 +12,7 @@ Label ControlBuilder::label(std::string_view name, Caller at) {
   std::string made = "$" + std::string(name) + "_" + std::to_string(k.labels.size());
   if (!ir::is_identifier(made))
     operation("label", at)
-        .refuse("bad-name", "'" + std::string(name) + "' is no PTX identifier",
+        .refuse("bad-name", "'" + std::string(name) + "' is not a PTX identifier",
                 "use letters, digits, _ and $");
   k.labels.push_back(std::move(made));
   scope_.labels.emplace_back();
@@ -25,7 +25,7 @@ void ControlBuilder::place(Label label, Caller at) {
   here.require_own("label", label.builder);
   if (std::exchange(scope_.labels[label.index].placed, true))
     here.refuse("duplicate-name", "the label " + k.labels[label.index] + " is placed twice",
-                "make a label for each place");
+                "make another label for the other place");
   k.body.push_back({ir::Statement::Kind::label, label.index});
 }
 
@@ -34,9 +34,9 @@ void ControlBuilder::check_labels(Caller at) const {
     if (scope_.labels[i].placed || !scope_.labels[i].branch) continue;
     operation("finish", at)
         .refuse("undefined-label",
-                "nothing places the label " + module_.functions[scope_.function].labels[i] +
-                    ", to which a branch goes in " + place_of(*scope_.labels[i].branch),
-                "place(label) where the branch leads");
+                "no call of place() places the label " + module_.functions[scope_.function].labels[i] +
+                    ", which is the target of the branch at " + place_of(*scope_.labels[i].branch),
+                "call place(label) where the branch leads");
   }
 }
 
@@ -52,8 +52,8 @@ void ControlBuilder::branch_unless(Reg predicate, Label label, Caller at) {
 
 void ControlBuilder::ret(Caller at) {
   if (!kernel(at).results.empty())
-    operation("ret", at).refuse("missing-result", "the function has results",
-                                "return their registers at the end of the body");
+    operation("ret", at).refuse("missing-result", "the function returns values",
+                                "return from the end of its body, which returns their registers");
   emit({"ret", at}, {});
 }
 
@@ -61,7 +61,7 @@ void ControlBuilder::with_guard(Reg predicate, bool negated, const Body& body, c
   kernel(here.at);
   here.require_predicate(predicate);
   if (scope_.guard)
-    here.refuse("nested-guard", "an instruction has one guard, and this is inside guarded()",
+    here.refuse("nested-guard", "it is called inside guarded(), and an instruction has only one guard",
                 "combine the predicates with and_, or use if_");
   scope_.guard = ir::Guard{predicate.id, negated};
   try {

@@ -41,10 +41,10 @@ BuilderCore::Scope BuilderCore::begin_scope(std::string_view kind, std::string n
     throw Error(ErrorKind::usage, code, place_of(at) + ": " + within + "'" + name + "' " + what, hint);
   };
   if (!ir::is_identifier(name))
-    refuse("bad-kernel-name", "is no PTX identifier", "use letters, digits, _ and $, starting with a letter");
+    refuse("bad-kernel-name", "is not a PTX identifier",
+           "use letters, digits, _ and $, starting with a letter");
   if (module_.find(name) != nullptr)
-    refuse("duplicate-name", "is the name of another kernel or function of the module",
-           "give each its own name");
+    refuse("duplicate-name", "is already the name of a kernel or function of the module", "use another name");
   module_.functions.emplace_back().name = std::move(name);
   Scope made;
   made.function = module_.functions.size() - 1;
@@ -61,14 +61,15 @@ ir::Kernel& BuilderCore::kernel(Caller at) {
   if (finished_)
     throw Error(ErrorKind::usage, "builder-finished",
                 place_of(at) + ": " + scope_.subject + ": the builder is used after finish()",
-                "make a KernelBuilder for each kernel, and finish it last");
+                "call finish() last, and use a new KernelBuilder for another module");
   return module_.functions[scope_.function];
 }
 
 void BuilderCore::require_kernel(std::string_view name, Caller at) const {
   if (scope_.nested)
-    operation(name, at).refuse("not-a-kernel", "a function has no launch, and its parameters are registers",
-                               "call it for the kernel, outside the body of function()");
+    operation(name, at).refuse("not-a-kernel",
+                               "it is for kernels only, and is called in the body of a function",
+                               "call it outside the body passed to function()");
 }
 
 std::string_view BuilderCore::word(std::initializer_list<std::string_view> parts) {
@@ -139,7 +140,7 @@ void BuilderCore::require_cluster(std::uint32_t x, std::uint32_t y, std::uint32_
   const std::uint64_t blocks = std::uint64_t{x} * y * z;
   if (most == 0)
     operation("require_cluster", at)
-        .refuse("launch-bounds", std::string(target_.name()) + " has no clusters",
+        .refuse("launch-bounds", std::string(target_.name()) + " does not have clusters",
                 "build for sm_90 or later");
   if (blocks == 0 || blocks > most)
     operation("require_cluster", at)

@@ -22,8 +22,8 @@ Reg BuilderCore::reg(Type type, Caller at) {
   std::vector<ir::RegisterDecl>& registers = kernel(at).registers;
   if (type.bits == 0 || type.bits > 128 || ir::is_opaque(type))
     operation("reg", at).refuse(
-        "register-type", "no register holds a ." + std::string(type.name),
-        "registers have 1 (pred) to 128 bits; hold the address of a texture in a u64");
+        "register-type", "there is no register for a ." + std::string(type.name),
+        "registers have 1 (pred) to 128 bits; keep the address of a texture in a u64");
   const std::size_t index = ir::register_class(type.bits < 16 && type != pred ? b16 : type);
   const auto id = static_cast<std::uint32_t>(registers.size());
   registers.push_back(
@@ -33,7 +33,7 @@ Reg BuilderCore::reg(Type type, Caller at) {
 
 std::vector<Reg> BuilderCore::regs(Type type, int count, Caller at) {
   if (count < 0)
-    operation("regs", at).refuse("register-count", std::to_string(count) + " registers", "ask for 0 or more");
+    operation("regs", at).refuse("register-count", std::to_string(count) + " registers", "use 0 or more");
   std::vector<Reg> made;
   made.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) made.push_back(reg(type, at));
@@ -44,7 +44,7 @@ Reg BuilderCore::as(Type type, Reg reg, Caller at) {
   if (register_bits(type) != register_bits(reg.type))
     throw Error(ErrorKind::usage, "operand-type",
                 place_of(at) + ": as: a ." + std::string(reg.type.name) +
-                    " register has not the size of a ." + std::string(type.name),
+                    " register does not have the size of a ." + std::string(type.name),
                 "convert it, or pack and unpack it");
   reg.type = type;
   return reg;
@@ -53,11 +53,11 @@ Reg BuilderCore::as(Type type, Reg reg, Caller at) {
 Type BuilderCore::stored_type(const Operation& here, Type type) const {
   if (const auto storage = ir::storage_of(type)) return *storage;
   if (type == pred)
-    here.refuse("type-without-storage", "a predicate is in a register only",
-                "keep select(p, mov(u32, 1), 0)");
+    here.refuse("type-without-storage", "a predicate cannot be stored in memory",
+                "store select(p, mov(u32, 1), 0)");
   here.refuse("type-without-storage",
               "a ." + std::string(type.name) + " has " + std::to_string(type.bits) +
-                  " bits, and memory has addresses of bytes",
+                  " bits, less than a byte of memory",
               "use b8, and pack and unpack the values (e2m1x2 is one byte)");
 }
 
@@ -65,7 +65,7 @@ std::uint32_t BuilderCore::symbol(std::string name, Caller at, ir::Space space) 
   ir::Kernel& k = kernel(at);
   if (!ir::is_identifier(name))
     throw Error(ErrorKind::usage, "bad-name",
-                place_of(at) + ": " + scope_.subject + ": '" + name + "' is no PTX identifier",
+                place_of(at) + ": " + scope_.subject + ": '" + name + "' is not a PTX identifier",
                 "use letters, digits, _ and $, starting with a letter");
   k.symbols.push_back({std::move(name), space});
   return static_cast<std::uint32_t>(k.symbols.size() - 1);
@@ -114,8 +114,8 @@ Reg BuilderCore::special(std::string_view name, Caller at) {
     }
   }
   throw Error(ErrorKind::illegal_ptx, "unknown-special-register",
-              place_of(at) + ": " + scope_.subject + ": no special register %" + std::string(name) + " on " +
-                  std::string(target_.name()),
+              place_of(at) + ": " + scope_.subject + ": there is no special register %" + std::string(name) +
+                  " on " + std::string(target_.name()),
               "`ptxloom show mov` lists them");
 }
 

@@ -41,7 +41,7 @@ Reciprocal reciprocal_of(std::uint32_t divisor) {
 
 void ArithmeticBuilder::require_divisor(const Operation& here, const Arg& b) {
   if (b.operand().kind == ir::Operand::Kind::integer && b.operand().value == 0)
-    here.refuse("operand-range", "operand b is 0", "an integer has no quotient by 0");
+    here.refuse("operand-range", "operand b is 0", "an integer cannot be divided by 0");
 }
 
 Reg ArithmeticBuilder::div(Arg a, Arg b, Caller at) {

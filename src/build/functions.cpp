@@ -15,7 +15,7 @@ void ControlBuilder::declare_interface(const Operation& here, const std::vector<
                            const char* stem) {
     for (const Type& type : types) {
       if (type == pred)
-        here.refuse("operand-type", "a function takes and returns no predicate",
+        here.refuse("operand-type", "a function cannot take or return a predicate",
                     "pass select(p, mov(u32, 1), 0)");
       const Reg made = reg(type, here.at);
       ir::RegisterDecl& declared = kernel(here.at).registers[made.id.id];
@@ -53,7 +53,7 @@ Callee ControlBuilder::function(std::string name, std::vector<Type> results, std
       here.refuse("operand-count",
                   "its body returns " + std::to_string(values.size()) + " registers for " +
                       std::to_string(results.size()) + " results",
-                  "return one for each");
+                  "return one for each result");
     for (std::size_t i = 0; i < values.size(); ++i) set(targets[i], values[i], at);
     close_scope("function", at);
   } catch (...) {
@@ -78,12 +78,14 @@ void ControlBuilder::require_arguments(const Operation& here, const Callee& call
     here.require(type, {{name, args[i]}}, Operation::Signs::alike);
     const ir::Operand::Kind kind = args[i].operand().kind;
     if (kind == ir::Operand::Kind::integer && type.is_float())
-      here.refuse("operand-literal", name + " is an integer, but the parameter a ." + std::string(type.name),
-                  "write a decimal point, or mov the value into a register");
+      here.refuse("operand-literal",
+                  name + " is an integer, but the parameter is a ." + std::string(type.name),
+                  "write it with a decimal point, or mov it into a register");
     const bool value = args[i].is_register() || kind == ir::Operand::Kind::integer ||
                        kind == ir::Operand::Kind::f32 || kind == ir::Operand::Kind::f64;
     if (!value)
-      here.refuse("operand-kind", name + " is no register and no number", "mov the address into a register");
+      here.refuse("operand-kind", name + " is neither a register nor a number",
+                  "mov the address into a register");
   }
 }
 

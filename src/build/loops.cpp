@@ -14,7 +14,7 @@ Type ControlBuilder::loop_type(const Operation& here, const Arg& begin, const Ar
   here.require(type, {{"begin", begin}, {"end", end}, {"step", step}});
   if (step.operand().kind == ir::Operand::Kind::integer && step.operand().value <= 0 && !type.is_float())
     here.refuse("operand-range", "operand step is " + std::to_string(step.operand().value),
-                "a loop counts up: the step is 1 or more");
+                "use a step of 1 or more: a loop counts up");
   return type;
 }
 
@@ -83,7 +83,7 @@ void ControlBuilder::do_while(const std::function<Reg()>& body, Caller at) {
 
 void ControlBuilder::unroll(int count, const std::function<void(int i)>& body, Caller at) {
   if (count < 0)
-    operation("unroll", at).refuse("operand-range", std::to_string(count) + " turns", "ask for 0 or more");
+    operation("unroll", at).refuse("operand-range", std::to_string(count) + " turns", "use 0 or more");
   kernel(at);
   in_loop(true, [&] {
     for (int i = 0; i < count; ++i) {
@@ -100,9 +100,9 @@ void ControlBuilder::unroll(int factor, Arg begin, Arg end, Arg step, const Loop
   const Operation here = operation("unroll", at);
   const Type type = loop_type(here, begin, end, step);
   if (factor < 1)
-    here.refuse("operand-range", "operand factor is " + std::to_string(factor), "unroll by 1 or more");
+    here.refuse("operand-range", "operand factor is " + std::to_string(factor), "use a factor of 1 or more");
   if (!type.is_integer() || type.bits < 32 || step.operand().kind != ir::Operand::Kind::integer)
-    here.refuse("operand-kind", "a loop is unrolled by a step that is an integer literal", "use for_");
+    here.refuse("operand-kind", "unroll needs an integer literal as its step", "use for_");
   const std::int64_t stride = step.operand().value;
   const Arg reach((factor - 1) * stride);
   const Type distance = type.bits == 64 ? u64 : u32;
@@ -136,11 +136,12 @@ Label ControlBuilder::loop_label(std::string_view name, bool leaves, Caller at) 
   const Operation here = operation(name, at);
   kernel(at);
   if (scope_.loops.empty())
-    here.refuse("no-loop", "it is outside of every loop",
+    here.refuse("no-loop", "it is not in the body of a loop",
                 "call it in the body of for_, while_, do_while or unroll");
   Loop& loop = scope_.loops.back();
   if (!leaves && !loop.continues)
-    here.refuse("no-loop", "do_while computes its predicate at the end of the body, which this would skip",
+    here.refuse("no-loop",
+                "it would skip the predicate of do_while, which is computed at the end of the body",
                 "use while_");
   std::optional<Label>& made = leaves ? loop.end : loop.next;
   if (!made) made = label(leaves ? "break" : "continue", at);

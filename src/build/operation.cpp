@@ -32,6 +32,13 @@ std::string text_of(const Arg& literal) {
   return literal.is_negative() ? std::to_string(value) : std::to_string(static_cast<std::uint64_t>(value));
 }
 
+// A type of less than 16 bits has a .b16 register, so only its name changes.
+std::string bits_call(Type type) {
+  return type.bits < 16
+             ? "as(" + std::string(type.name) + ", mov(b16, bits))"
+             : "bit_cast(" + std::string(type.name) + ", mov(b" + std::to_string(type.bits) + ", bits))";
+}
+
 }  // namespace
 
 std::string place_of(const Caller& at) {
@@ -50,25 +57,24 @@ Type BuilderCore::Operation::type_of(std::initializer_list<Arg> args) const {
     if (arg.is_register()) return arg.type();
   for (const Arg& arg : args)
     if (arg.type().bits != 0) return arg.type();
-  refuse("no-operand-type", "integer literals alone have no type",
-         "compute it in C++, or mov one of them into a register");
+  refuse("no-operand-type", "all operands are integer literals, which have no type",
+         "compute the result in C++, or mov one of them into a register");
 }
 
 void BuilderCore::Operation::require_own(std::string_view operand, std::uint32_t of) const {
   if (of == builder) return;
   refuse("foreign-operand",
          "operand " + std::string(operand) +
-             (of == 0 ? " was made by no builder" : " belongs to another kernel or function"),
-         "registers, labels and arrays belong to the kernel or function they are made for; between them "
-         "values go "
-         "through parameters and memory");
+             (of == 0 ? " does not come from a builder" : " belongs to another kernel or function"),
+         "registers, labels and arrays belong to the kernel or function that they are made in: pass values "
+         "through parameters or memory");
 }
 
 void BuilderCore::Operation::require_predicate(const Reg& predicate) const {
   require_own("predicate", predicate.builder);
   if (predicate.type == pred) return;
   refuse("operand-type", "operand predicate is a " + dotted(predicate.type) + " register",
-         "compare it: ne(x, 0)");
+         "make a predicate of it: ne(x, 0)");
 }
 
 void BuilderCore::Operation::require(Type type, std::initializer_list<Operand> operands, Signs signs) const {
@@ -102,7 +108,7 @@ void BuilderCore::Operation::require_register(Type type, const Operand& operand,
   }
   std::string hint = "convert(" + std::string(type.name) + ", x) converts it";
   if (given.bits == type.bits && !predicate)
-    hint += "; as(" + std::string(type.name) + ", x) takes its bits as they are";
+    hint += "; bit_cast(" + std::string(type.name) + ", x) keeps its bits";
   refuse("operand-type",
          "operand " + std::string(operand.name) + " is a " + dotted(given) +
              " register, but the operation is on " + dotted(type),
@@ -117,21 +123,20 @@ void BuilderCore::Operation::require_integer(Type type, const Operand& operand, 
     refuse("operand-literal",
            "operand " + std::string(operand.name) + " is the integer " + text_of(literal) +
                ", but the operation is on " + dotted(type) + ", which has no literals",
-           "convert a register, or move its bits into one: as(" + std::string(type.name) + ", mov(b" +
-               std::to_string(type.bits) + ", bits))");
+           "convert a register, or write the bits of the value: " + bits_call(type));
   }
   if (fits(literal, type, signs == Signs::alike)) return;
   refuse("operand-range",
-         "operand " + std::string(operand.name) + " is " + text_of(literal) + ", which no " + dotted(type) +
-             " can be",
-         "use a wider type, or write the value that the bits are to have");
+         "operand " + std::string(operand.name) + " is " + text_of(literal) + ", which does not fit " +
+             dotted(type),
+         "use a wider type, or a value in the range of this one");
 }
 
 void BuilderCore::Operation::require_decimal(Type type, const Operand& operand) const {
   const bool same_bits = type.bits == (operand.arg.operand().kind == Kind::f32 ? 32 : 64);
   if (type == f32 || type == f64 || (is_untyped(type) && same_bits)) return;
   refuse("operand-literal",
-         "operand " + std::string(operand.name) + " is a floating literal, but the operation is on " +
+         "operand " + std::string(operand.name) + " is a floating-point literal, but the operation is on " +
              dotted(type),
          type.is_float()
              ? "only f32 and f64 have literals: convert(" + std::string(type.name) + ", mov(f32, x))"

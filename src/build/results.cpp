@@ -92,15 +92,14 @@ void BuilderCore::refuse_results(std::string_view text, std::span<const OperandS
   const std::span<const OperandSpec> destinations = results_in(places);
   const bool exists = !specs().match(opcode).empty();
   if (exists && destinations.empty())
-    operation(opcode, at)
-        .refuse("no-result", "it writes no register of its own", "emit it: what it changes is an operand");
+    operation(opcode, at).refuse("no-result", "it has no result register", "use emit() with all operands");
   if (exists && !has(opcode))
     refuse(opcode, specs().explain(opcode, target_), kernel(at).operands.size(), at);
   const int count = register_count(destinations);
   if (exists && one && count > 1)
     operation(opcode, at)
-        .refuse("several-results", "it has " + std::to_string(count) + " registers of results",
-                "ops() returns them all");
+        .refuse("several-results", "it has " + std::to_string(count) + " result registers",
+                "use ops(), which returns all of them");
   std::vector<std::vector<Reg>> made;
   for (const OperandSpec& place : destinations) made.push_back(regs(place.type, place.registers(), at));
   std::vector<Arg> all;
@@ -111,8 +110,7 @@ void BuilderCore::refuse_results(std::string_view text, std::span<const OperandS
   find_legal(opcode, push_operands(opcode, all, at), pool_start, at);
   kernel(at).operands.resize(pool_start);
   operation(opcode, at)
-      .refuse("operand-count", "its operands leave open which results it has",
-              "emit it with all of its operands");
+      .refuse("operand-count", "its operands do not determine its results", "use emit() with all operands");
 }
 
 std::vector<Reg> BuilderCore::results(const Opcode& opcode, std::span<const Arg> args, bool one) {

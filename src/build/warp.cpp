@@ -18,7 +18,7 @@ Reg WarpBuilder::shuffle_by(std::string_view name, std::string_view mode, Reg va
   }
   if (value.type.bits != 32 || value.type == pred)
     here.refuse("operand-type", "operand value is a ." + std::string(value.type.name) + " register",
-                "lanes exchange 32 or 64 bits: pack or convert it");
+                "pack or convert it: lanes exchange 32 or 64 bits");
   const Reg d = reg(value.type, at);
   emit({word({"shfl.sync.", mode, ".b32"}), at}, {d, value, by, clamp, mask});
   return d;

@@ -56,7 +56,7 @@ void check_alignment(const Scope& scope, const ir::Instruction& instruction, Dia
                       .message = "operand " + places[i].name + " is [" + ir::text_of(scope.kernel, operand) +
                                  "], of which " + std::to_string(size) + " bytes are accessed at once, but " +
                                  (offset_fits ? "the variable is aligned to " + std::to_string(base) + " only"
-                                              : "its offset is no multiple of that"),
+                                              : "its offset is not a multiple of that"),
                       .hint = offset_fits ? "declare it with .align " + std::to_string(size)
                                           : "access it in smaller parts"}));
   }

@@ -61,7 +61,7 @@ class CallCheck {
   void run() {
     if (call_.guard && kernel_.registers[call_.guard->reg.id].type != pred)
       add("operand-type",
-          "the guard @" + ir::name_of(kernel_.registers[call_.guard->reg.id]) + " is no predicate",
+          "the guard @" + ir::name_of(kernel_.registers[call_.guard->reg.id]) + " is not a predicate",
           "make a predicate with setp");
     if (call_.callee.kind == Kind::reg) return by_address();
     by_name(call_.callee.index);
@@ -79,15 +79,16 @@ class CallCheck {
   void by_name(std::uint32_t symbol) {
     const std::string& name = kernel_.symbols[symbol].name;
     const ir::Function* const callee = scope_.module.find(name);
-    if (callee == nullptr) return add("undefined-name", "no function is called " + name, "declare it");
-    if (callee->entry) return add("operand-kind", name + " is an .entry", "only a .func can be called");
+    if (callee == nullptr) return add("undefined-name", "there is no function " + name, "declare it");
+    if (callee->entry) return add("operand-kind", name + " is an .entry", "call a .func");
     against(*callee);
   }
 
   void by_address() {
     const Type& type = kernel_.registers[call_.callee.index].type;
     if (type.bits < 32 || type.is_float() || type == pred)
-      add("operand-type", "a ." + std::string(type.name) + " register holds no address", "use a .b64 one");
+      add("operand-type", "a ." + std::string(type.name) + " register cannot hold an address",
+          "use a .b64 register");
     for (const ir::Prototype& prototype : kernel_.prototypes)
       if (prototype.label == call_.targets) return against(prototype);
     for (const ir::Targets& targets : kernel_.targets) {
@@ -95,7 +96,7 @@ class CallCheck {
       for (const std::uint32_t name : targets.names) by_name(name);
       return;
     }
-    add("operand-kind", "its label is that of no .callprototype or .calltargets",
+    add("operand-kind", "its label is not that of a .callprototype or .calltargets",
         "write one before the call");
   }
 
@@ -111,7 +112,7 @@ class CallCheck {
       return add(
           "operand-count",
           std::to_string(given.size()) + " " + what + "s given, but it has " + std::to_string(wanted.size()),
-          "write as many as its declaration has");
+          "pass as many as its declaration has");
     for (std::size_t i = 0; i < given.size(); ++i)
       pass_one(what + " " + ir::text_of(kernel_, given[i]), what == "result", given[i], wanted[i]);
   }
@@ -124,8 +125,9 @@ class CallCheck {
     }
     const std::optional<Passed> passed = passed_by(given);
     if (!passed)
-      return add("operand-kind", what + " is no register and no .param variable of this function",
-                 "st.param it into a .param variable declared like " + wanted.name + ", and pass that");
+      return add(
+          "operand-kind", what + " is neither a register nor a .param variable of this function",
+          "store it with st.param in a .param variable declared like " + wanted.name + ", and pass that");
     if (wanted.type == pred || !type_fits(*passed, wanted)) return mistyped(what, wanted);
     const std::uint64_t alignment = alignment_of(wanted.alignment, wanted.type);
     if (passed->alignment != alignment)
@@ -138,7 +140,7 @@ class CallCheck {
   void mistyped(const std::string& what, const ir::Parameter& wanted) {
     const bool predicate = wanted.type == pred;
     add("operand-type", what + " does not fit " + wanted.name + ", a " + describe(wanted),
-        predicate ? "predicates cannot be passed: pass 0 or 1 in a .b32"
+        predicate ? "pass 0 or 1 in a .b32: predicates cannot be passed"
                   : "pass a register or .param variable of this type");
   }
 

@@ -247,14 +247,13 @@ void check_divergence(const Scope& scope, Diagnostics& out) {
   if (!concerned || !scope.module.specs) return;
   for (const auto& [instruction, under] : Divergence(scope).run()) {
     const std::string predicate = ir::name_of(scope.kernel.registers[under->reg.id]);
-    out.push_back(
-        located(*instruction, {.severity = Severity::warning,
-                               .code = "divergent-aligned",
-                               .message = "all threads of the warp must execute it together, but " +
-                                          predicate + ", which it stands under, may differ between them",
-                               .hint = "move it out from under " + predicate +
-                                       ", or make the predicate from values that are the same "
-                                       "in the warp (vote.sync, or shfl.sync.idx of lane 0)"}));
+    out.push_back(located(*instruction, {.severity = Severity::warning,
+                                         .code = "divergent-aligned",
+                                         .message = "all threads of the warp must execute it together, but " +
+                                                    predicate + ", which guards it, may differ between them",
+                                         .hint = "move it out of the control of " + predicate +
+                                                 ", or compute the predicate from values that are uniform in "
+                                                 "the warp (vote.sync, or shfl.sync.idx of lane 0)"}));
   }
 }
 

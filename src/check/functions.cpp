@@ -41,7 +41,7 @@ void check_functions(const ir::Module& module, Diagnostics& out) {
     if (!same_interface(function, meant))
       out.push_back({.code = "mismatched-declaration",
                      .message = function.name + " is declared twice, with other parameters or results",
-                     .hint = "declare it as it is defined"});
+                     .hint = "make the declarations equal to the definition"});
   }
   for (const ir::Alias& alias : module.aliases) {
     const ir::Function *const name = module.find(alias.name), *const of = module.find(alias.of);
@@ -50,7 +50,7 @@ void check_functions(const ir::Module& module, Diagnostics& out) {
     if (!problem.empty())
       out.push_back({.code = "bad-alias",
                      .message = alias.name + " cannot be an .alias of " + alias.of + ": " + problem,
-                     .hint = "declare " + alias.name + " without a body, just as " + alias.of});
+                     .hint = "declare " + alias.name + " without a body, with the interface of " + alias.of});
   }
 }
 

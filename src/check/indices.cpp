@@ -79,7 +79,7 @@ bool check_indices(const ir::Kernel& kernel, Diagnostics& out) {
       fine(kernel.prototypes))
     return true;
   out.push_back({.code = "broken-ir",
-                 .message = "kernel " + kernel.name + ": an index points outside of its vector",
+                 .message = "kernel " + kernel.name + ": an index is outside its vector",
                  .hint = "make kernels with KernelBuilder or parse"});
   return false;
 }

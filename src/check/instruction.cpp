@@ -17,7 +17,7 @@ void check_guard(const Scope& scope, const ir::Instruction& instruction, Diagnos
   out.push_back(
       located(instruction, {.code = "operand-type",
                             .message = "the guard @" + ir::name_of(decl) + " is a ." +
-                                       std::string(decl.type.name) + " register, but takes a predicate",
+                                       std::string(decl.type.name) + " register, but must be a predicate",
                             .hint = "make a predicate with setp"}));
 }
 
@@ -28,25 +28,24 @@ void check_mode(const Scope& scope, const ir::Instruction& instruction, Diagnost
   if (!wanted) mode.remove_prefix(1);
   const std::vector<std::string>& modes = scope.module.modes;
   if ((std::find(modes.begin(), modes.end(), mode) != modes.end()) == wanted) return;
-  out.push_back(
-      located(instruction,
-              {.code = "target-option",
-               .message = "with these operands it " + std::string(wanted ? "needs " : "cannot be under ") +
-                          "the .target option " + std::string(mode),
-               .hint = wanted ? "write .target " + scope.module.target + ", " + std::string(mode)
-                              : "leave the option out, or write the operands of that mode"}));
+  out.push_back(located(instruction,
+                        {.code = "target-option",
+                         .message = "with these operands it " + std::string(wanted ? "needs " : "excludes ") +
+                                    "the .target option " + std::string(mode),
+                         .hint = wanted ? "write .target " + scope.module.target + ", " + std::string(mode)
+                                        : "leave the option out, or use the operands of that mode"}));
 }
 
 void check_version(const Scope& scope, const ir::Instruction& instruction, Version since, Diagnostics& out) {
   if (instruction.variant.allowed(scope.target, scope.module.version)) return;
   if (scope.module.version < scope.target.since()) return;  // said once, by check_target
   const bool low = scope.module.version < since;
-  const std::string says = "the module says " + to_string(scope.module.version);
+  const std::string says = "but the module has .version " + to_string(scope.module.version);
   const std::string needs =
       "needs PTX " + to_string(since) + " on " + std::string(scope.target.name()) + ", ";
   out.push_back(
       located(instruction, {.code = low ? "version-too-low" : "version-too-high",
-                            .message = (low ? needs : "newer versions of PTX have dropped it, ") + says,
+                            .message = (low ? needs : "newer versions of PTX do not have it, ") + says,
                             .hint = "write .version " + to_string(since)}));
 }
 

@@ -46,7 +46,7 @@ class BoundsCheck {
     const bool legal = threads != 0 && threads <= kMostOfPtxas;
     add(legal ? Severity::warning : Severity::error,
         ".maxntid " + describe(block) + " allows " + std::to_string(threads) +
-            " threads, but no block has more than " + std::to_string(most),
+            " threads, but a thread block has at most " + std::to_string(most),
         "write 1 to " + std::to_string(most));
   }
 
@@ -56,20 +56,20 @@ class BoundsCheck {
     if (most == 0) {
       if (required || kernel_.maxclusterrank || kernel_.explicitcluster || kernel_.blocksareclusters)
         add(Severity::error,
-            "a directive for clusters, which " + std::string(target_.name()) + " does not have",
-            "clusters came with sm_90");
+            "it has a directive for clusters, which " + std::string(target_.name()) + " does not have",
+            "clusters need sm_90");
       return;
     }
     if (required && product(*required) > most)
       add(Severity::error,
           ".reqnctapercluster " + describe(*required) + " has " + std::to_string(product(*required)) +
-              " blocks, but the most is " + std::to_string(most),
-          "ask for " + std::to_string(most) + " or fewer; every chip with clusters takes " +
+              " thread blocks, but the most is " + std::to_string(most),
+          "use " + std::to_string(most) + " or fewer; every chip with clusters takes " +
               std::to_string(target::launch_limits().cluster_portable));
     if (kernel_.maxclusterrank && *kernel_.maxclusterrank > most)
       add(Severity::warning,
-          ".maxclusterrank " + std::to_string(*kernel_.maxclusterrank) + ", but no cluster has more than " +
-              std::to_string(most) + " blocks",
+          ".maxclusterrank " + std::to_string(*kernel_.maxclusterrank) + ", but a cluster has at most " +
+              std::to_string(most) + " thread blocks",
           "write 1 to " + std::to_string(most));
   }
 

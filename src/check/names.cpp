@@ -89,11 +89,12 @@ void check_lists(const Scope& scope, Diagnostics& out) {
   for (const ir::Prototype& prototype : kernel.prototypes) ahead[prototype.label] = true;
   const auto use = [&](std::uint32_t label, std::uint32_t line, std::uint32_t column) {
     if (label < ahead.size() && ahead[label])
-      out.push_back({.code = "undefined-label",
-                     .message = "the list or prototype " + kernel.labels[label] + " stands after its use",
-                     .hint = "write it before",
-                     .line = static_cast<int>(line),
-                     .column = static_cast<int>(column)});
+      out.push_back(
+          {.code = "undefined-label",
+           .message = "the list or prototype " + kernel.labels[label] + " is declared after its use",
+           .hint = "declare it before",
+           .line = static_cast<int>(line),
+           .column = static_cast<int>(column)});
   };
   for (const ir::Statement& statement : kernel.body) {
     if (const auto label = label_of(kernel, statement)) ahead[*label] = false;
@@ -120,7 +121,7 @@ std::vector<bool> check_labels(const Scope& scope, Diagnostics& out) {
     if (placed[*label] && !twice[*label])
       out.push_back(
           {.code = "duplicate-name",
-           .message = "kernel " + kernel.name + ": the label " + kernel.labels[*label] + " stands twice",
+           .message = "kernel " + kernel.name + ": the label " + kernel.labels[*label] + " is placed twice",
            .hint = "give one of them another name"});
     twice[*label] = placed[*label];
     placed[*label] = true;
@@ -133,10 +134,10 @@ void check_jump(const Scope& scope, const ir::Instruction& instruction, const st
   const ir::Kernel& kernel = scope.kernel;
   for (const ir::Operand& operand : kernel.operands_of(instruction))
     if (operand.kind == ir::Operand::Kind::label && operand.index < placed.size() && !placed[operand.index])
-      out.push_back(
-          located(instruction, {.code = "undefined-label",
-                                .message = "the label " + kernel.labels[operand.index] + " stands nowhere",
-                                .hint = "place it in the kernel"}));
+      out.push_back(located(
+          instruction, {.code = "undefined-label",
+                        .message = "the label " + kernel.labels[operand.index] + " is not placed anywhere",
+                        .hint = "place it in the kernel"}));
 }
 
 }  // namespace ptxloom::check_rules

@@ -19,9 +19,9 @@ std::string registers_for(const OperandSpec& place) {
   const std::string bits = std::to_string(type.bits);
   std::string text =
       type.kind == TypeKind::bits ? "a register of " + bits + " bits" : "a .b" + bits + " register";
-  if (type.is_integer() && type.lanes == 1) text += " or an integer one of " + bits + " bits";
+  if (type.is_integer() && type.lanes == 1) text += " or an integer register of " + bits + " bits";
   if (type.is_float()) text = "a .b" + bits + " or ." + std::string(type.name) + " register";
-  return place.wider_allowed ? text + ", or a wider one" : text;
+  return place.wider_allowed ? text + ", or a wider register" : text;
 }
 
 std::string literals_for(const Type& type) {
@@ -62,15 +62,15 @@ Words words_for(const ir::Kernel& kernel, const OperandSpec& place, const ir::Op
     case Misfit::range:
       return {"operand-range", "is " + given + ", but takes " + place.describe()};
     case Misfit::sink:
-      return {"operand-sink", "is _, but its value is needed: it takes " + place.describe()};
+      return {"operand-sink", "is _, but a value is needed: it takes " + place.describe()};
     case Misfit::negation:
-      return {"operand-negation", "is " + given + ", but takes no !"};
+      return {"operand-negation", "is " + given + ", but cannot be negated with !"};
     case Misfit::selector:
       return {"operand-selector", "is " + given + ", but takes " + place.describe()};
     case Misfit::length:
       return {"operand-length", "is " + given + ", but takes " + place.describe()};
     case Misfit::untyped:
-      return {"operand-untyped", "is " + given + ", which leaves its type open: give a register"};
+      return {"operand-untyped", "is " + given + ", whose type is unknown: use a register"};
     case Misfit::space:
       return {"address-space", "is [" + given + "], but takes an address in " + space_name(place.variables) +
                                    " state space, where " + kernel.symbols[operand.index].name + " is not"};
@@ -81,8 +81,7 @@ Words words_for(const ir::Kernel& kernel, const OperandSpec& place, const ir::Op
       return {"operand-mixed",
               "is " + given + ", whose elements differ in size, or are both integers and floats"};
     case Misfit::address_offset:
-      return {"address-offset",
-              "is [" + given + "], but takes a register, or a variable and what is added to it"};
+      return {"address-offset", "is [" + given + "], but takes a register, or a variable plus an offset"};
     case Misfit::dangling:
       return {"dangling-operand", "refers to " + given + ", which the kernel does not have"};
     case Misfit::kind:
@@ -119,8 +118,8 @@ Diagnostic wrong_count(Variant variant, std::size_t given) {
 Diagnostic undocumented() {
   return {.severity = Severity::warning,
           .code = "undocumented",
-          .message = "ptxas takes it, but the PTX manual does not promise it",
-          .hint = "another release may refuse it"};
+          .message = "ptxas accepts it, but the PTX manual does not document it",
+          .hint = "do not rely on it: another release of ptxas may refuse it"};
 }
 
 }  // namespace check_rules

@@ -50,11 +50,11 @@ void check_parameters(const Scope& scope, const ir::Instruction& instruction, Di
     if ((!address && operand.kind != Kind::symbol) || operand.index >= kernel.symbols.size()) continue;
     const std::string& name = kernel.symbols[operand.index].name;
     if (address && stores(places) && has(kernel.parameters, name))
-      add("writes the parameter " + name, "a parameter can only be read");
+      add("writes the parameter " + name, "parameters can only be read");
     if (address && loads(places) && has(kernel.results, name))
-      add("reads the result " + name, "a result can only be written");
+      add("reads the result " + name, "results can only be written");
     if (!address && is_for_calls(kernel, name))
-      add("takes the address of " + name + ", a .param variable for calls", "use a .local variable");
+      add("takes the address of " + name + ", which is a .param variable for calls", "use a .local variable");
   }
 }
 

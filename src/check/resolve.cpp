@@ -47,14 +47,14 @@ std::string shapes_hint(std::span<const Variant> candidates, const Target& targe
 
 Diagnostic unknown_opcode() {
   return {.code = "unknown-opcode",
-          .message = "no form has this opcode",
-          .hint = "`ptxloom list` names the families"};
+          .message = "there is no such opcode",
+          .hint = "`ptxloom list` shows the families"};
 }
 
 Diagnostic not_on_target(Variant variant, const Target& target) {
   return {.code = "not-on-target",
-          .message = "not on " + std::string(target.name()) + ": needs " + spec::where_legal(variant),
-          .hint = {}};
+          .message = "not on " + std::string(target.name()),
+          .hint = "it needs " + spec::where_legal(variant)};
 }
 
 }  // namespace
@@ -77,12 +77,11 @@ Resolution resolve(const ir::Kernel& kernel, std::span<const Variant> candidates
   }
   if (undocumented) return {.variant = undocumented, .diagnostic = check_rules::undocumented()};
   if (candidates.empty()) return {.variant = {}, .diagnostic = unknown_opcode()};
-  Diagnostic diagnostic = elsewhere ? not_on_target(elsewhere, target) : misfit(kernel, nearest, operands);
+  if (elsewhere) return {.variant = {}, .diagnostic = not_on_target(elsewhere, target)};
+  Diagnostic diagnostic = misfit(kernel, nearest, operands);
   if (specs != nullptr)
-    diagnostic.hint = elsewhere
-                          ? specs->explain(elsewhere.opcode(), target).hint
-                          : check_rules::nearest_hint(*specs, nearest.variant, kernel, operands, target);
-  if (diagnostic.hint.empty() && !elsewhere) diagnostic.hint = shapes_hint(candidates, target);
+    diagnostic.hint = check_rules::nearest_hint(*specs, nearest.variant, kernel, operands, target);
+  if (diagnostic.hint.empty()) diagnostic.hint = shapes_hint(candidates, target);
   return {.variant = {}, .diagnostic = std::move(diagnostic)};
 }
 

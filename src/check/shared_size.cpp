@@ -111,7 +111,7 @@ void check_shared_size(const ir::Module& module, const Target& target, Diagnosti
                     " bytes of static shared memory, but the most on " + std::string(target.name()) + " is " +
                     std::to_string(most),
          .hint = "declare at most " + std::to_string(most) +
-                 " bytes, or an array without a size (.extern .shared): the launch gives it up to " +
+                 " bytes, or use an array without a size (.extern .shared): a launch can give it up to " +
                  dynamic + " bytes"});
   }
 }

@@ -29,7 +29,7 @@ std::optional<Diagnostic> unbalanced(std::string_view text, const char* where) {
     depth += token.is("{") ? 1 : token.is("}") ? -1 : 0;
     if (depth >= 0) continue;
     return Diagnostic{.code = "syntax",
-                      .message = std::string("a '}' closes what no '{' opened in ") + where,
+                      .message = std::string("there is no '{' for a '}' in ") + where,
                       .hint = {},
                       .line = token.line,
                       .column = token.column};
@@ -37,7 +37,7 @@ std::optional<Diagnostic> unbalanced(std::string_view text, const char* where) {
   if (depth == 0) return std::nullopt;
   const text::Token& end = tokens.tokens.back();
   return Diagnostic{.code = "syntax",
-                    .message = std::string("a '{' is not closed in ") + where,
+                    .message = std::string("there is no '}' for a '{' in ") + where,
                     .hint = {},
                     .line = end.line,
                     .column = end.column};

@@ -50,7 +50,7 @@ class StorageCheck {
     const std::optional<Type> storage = ir::storage_of(type);
     out_.push_back({.code = "type-without-storage",
                     .message = what + " is declared as ." + std::string(type.name) +
-                               ", which no declaration of this kind takes",
+                               ", a type that such a declaration cannot have",
                     .hint = storage ? "declare it as ." + std::string(storage->name)
                                     : "declare .b8 and pack the values yourself"});
   }

@@ -47,9 +47,10 @@ void check_symbol(const Scope& scope, const ir::Instruction& instruction, const 
   if (place.kind == OperandSpec::Kind::address && place.variables == "unified")
     return check_unified(scope, instruction, place, name, out);
   if (scope.names.contains(name)) return check_opaque(scope, instruction, place, name, out);
-  out.push_back(located(instruction, {.code = "undefined-name",
-                                      .message = "operand " + place.name + ": nothing is called " + name,
-                                      .hint = "declare a parameter or a variable of this name"}));
+  out.push_back(located(instruction,
+                        {.code = "undefined-name",
+                         .message = "operand " + place.name + ": there is no variable or parameter " + name,
+                         .hint = "declare a parameter or variable of this name"}));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ void check_version(const ir::Module& module, const Target& target, Diagnostics& 
   if (module.version < target.since()) {
     out.push_back({.code = "version-too-low",
                    .message = ".target " + module.target + " needs PTX " + to_string(target.since()) +
-                              ", the module says " + version,
+                              ", but the module has .version " + version,
                    .hint = "write .version " + to_string(target.since())});
     return;
   }
@@ -22,7 +22,7 @@ void check_version(const ir::Module& module, const Target& target, Diagnostics& 
   const std::string newest = to_string(*std::max_element(known.begin(), known.end()));
   out.push_back({.code = "version-too-high",
                  .message = "PTX " + version + " is not known; the newest is " + newest,
-                 .hint = "write .version " + newest + ", or add the version with an overlay of specs"});
+                 .hint = "write .version " + newest + ", or add the version with a spec overlay"});
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ class Parser {
       const bool has_keyword = rest.find('=') != std::string_view::npos || rest == "null";
       word = take_word(rest);
       if (!is_keyword(word)) {
-        throw bad(fmt::format("'{}' is neither in, out, inout, null, bytes nor a type",
+        throw bad(fmt::format("'{}' is not in, out, inout, null, bytes or a type",
                               has_keyword ? word : std::string_view(argument.name)));
       }
     }
@@ -84,7 +84,7 @@ class Parser {
     argument.type = *type;
     argument.shape = parse_shape(rest.substr(open + 1, close - open - 1));
     argument.destination = rest.substr(close + 2);
-    if (argument.destination.empty()) throw bad("no file is named");
+    if (argument.destination.empty()) throw bad("the file name is missing");
     return argument;
   }
 
@@ -96,10 +96,10 @@ class Parser {
       std::uint64_t extent = 0;
       const auto [stop, error] = std::from_chars(at, end, extent);
       if (error != std::errc() || extent == 0)
-        throw bad(fmt::format("[{}] is no shape; each size is 1 or more", text));
+        throw bad(fmt::format("[{}] is not a shape: each size must be at least 1", text));
       shape.push_back(extent);
       if (stop == end) return shape;
-      if (*stop != ',') throw bad(fmt::format("[{}] is no shape", text));
+      if (*stop != ',') throw bad(fmt::format("[{}] is not a shape", text));
       at = stop + 1;
     }
   }
@@ -107,7 +107,7 @@ class Parser {
   RunArgument parse_inout(std::string_view rest, RunArgument argument) const {
     const std::size_t colon = rest.find(':');
     if (colon == 0 || colon == std::string_view::npos || colon + 1 == rest.size())
-      throw bad("two files are needed, IN.npy:OUT.npy");
+      throw bad("inout needs two files, IN.npy:OUT.npy");
     argument.kind = Kind::inout;
     argument.source = rest.substr(0, colon);
     argument.destination = rest.substr(colon + 1);
@@ -126,16 +126,18 @@ HostTensor read_tensor(const std::filesystem::path& file, const TensorPlan& plan
   if (const std::string wanted = npy_dtype(plan.type); array.dtype != wanted) {
     throw Error(
         ErrorKind::usage, "npy-dtype",
-        fmt::format("{} holds '{}', and tensor {} of type {} takes '{}'", file.string(), array.dtype,
-                    plan.name, plan.type.name, wanted),
-        fmt::format("convert it: np.save(file, array.astype('{0}')), or array.view('{0}') for bits", wanted));
+        fmt::format("{} has elements of type '{}', but tensor {} of type {} needs '{}'", file.string(),
+                    array.dtype, plan.name, plan.type.name, wanted),
+        fmt::format(
+            "convert it: np.save(file, array.astype('{0}')), or array.view('{0}') if the bits are right",
+            wanted));
   }
   if (!std::ranges::equal(array.shape, plan.shape)) {
-    throw Error(
-        ErrorKind::usage, "npy-shape",
-        fmt::format("{} has the shape [{}], and tensor {} is [{}]", file.string(),
-                    fmt::join(array.shape, ", "), plan.name, fmt::join(plan.shape, ", ")),
-        "shapes are those in memory: a layout of 'col' swaps the axes, a leading dimension is the last one");
+    throw Error(ErrorKind::usage, "npy-shape",
+                fmt::format("{} has the shape [{}], but tensor {} is [{}]", file.string(),
+                            fmt::join(array.shape, ", "), plan.name, fmt::join(plan.shape, ", ")),
+                "a shape is that of the memory: a layout of 'col' swaps the axes, and a leading dimension is "
+                "the last size");
   }
   return {plan, std::move(array.bytes)};
 }

@@ -124,8 +124,8 @@ std::vector<Timing> cache(const Tool& tool, int count) {
     const LinkResult result = steps.time(i == 0 ? "first" : "hit",
                                          [&] { return linker.link(ptx, {.target = std::string(kTarget)}); });
     if (i > 0 && !result.cached) {
-      throw Error(ErrorKind::refused, "no-hit", "the cache did not return what was stored",
-                  "see ptxloom cache stat");
+      throw Error(ErrorKind::refused, "no-hit", "the cache did not return what was just stored",
+                  "check the folder with ptxloom cache stat");
     }
   }
   return steps.results();
@@ -139,9 +139,9 @@ struct Benchmark {
 };
 
 constexpr Benchmark kBenchmarks[] = {
-    {"spec_to_ptx", "IR, check and text of the largest gemm kernel", 200, spec_to_ptx},
-    {"link", "PTX of a gemm to a cubin, nothing cached", 12, link},
-    {"cache", "the same from the disk cache", 100, cache}};
+    {"spec_to_ptx", "build, check and print the largest gemm kernel", 200, spec_to_ptx},
+    {"link", "link the PTX of a gemm kernel, nothing cached", 12, link},
+    {"cache", "the same, from the disk cache", 100, cache}};
 
 int run_bench(const Tool& tool, const BenchFlags& options) {
   const auto benchmark = std::ranges::find(kBenchmarks, options.name, &Benchmark::name);
@@ -174,11 +174,11 @@ int run_bench(const Tool& tool, const BenchFlags& options) {
 
 void add_bench(Tool& tool) {
   CLI::App& command = tool.command<BenchFlags>(
-      "bench", "the tool's own benchmarks",
+      "bench", "run the tool's own benchmarks",
       [](CLI::App& app, BenchFlags& options) {
-        app.add_option("name", options.name, "which")->required();
+        app.add_option("name", options.name, "one of those below")->required();
         add_number(app, "--count", options.count, 1, 1'000'000, "rounds");
-        app.add_flag("--json", options.json, "docs/json/bench.json");
+        app.add_flag("--json", options.json, "print JSON (docs/json/bench.json)");
       },
       run_bench);
   std::string names;

@@ -15,7 +15,7 @@ Cache open_cache() {
   Cache cache = Cache::from_environment(tool_log());
   if (!cache.enabled()) {
     throw Error(ErrorKind::usage, "cache-off", "the cache is turned off (PTXLOOM_CACHE_DIR=off)",
-                "name its folder in PTXLOOM_CACHE_DIR");
+                "set PTXLOOM_CACHE_DIR to a folder");
   }
   if (std::optional<Diagnostic> problem = cache.problem()) {
     problem->severity = Severity::error;
@@ -44,7 +44,7 @@ int stat() {
 int verify() {
   const std::vector<Cache::BadEntry> bad = open_cache().verify();
   for (const Cache::BadEntry& entry : bad) fmt::print("{}: {}\n", entry.path.string(), entry.reason);
-  say("{} damaged entries; they count as misses and are replaced when next needed\n", bad.size());
+  say("{} damaged entries: each counts as a miss, and is replaced when it is next needed\n", bad.size());
   return bad.empty() ? 0 : 1;
 }
 
@@ -62,10 +62,10 @@ void add_action(Tool& tool, CLI::App& cache, const std::string& name, const std:
 }  // namespace
 
 void add_cache(Tool& tool) {
-  CLI::App& cache = *tool.app.add_subcommand("cache", "the disk cache of linked kernels");
+  CLI::App& cache = *tool.app.add_subcommand("cache", "show, check or clear the disk cache");
   cache.require_subcommand(1);
-  add_action(tool, cache, "stat", "how much there is", stat);
-  add_action(tool, cache, "verify", "check every entry; exit 1 if any is damaged", verify);
+  add_action(tool, cache, "stat", "show the folder, entries, bytes and dates", stat);
+  add_action(tool, cache, "verify", "check every entry; exit 1 if one is damaged", verify);
   add_action(tool, cache, "clear", "remove all entries", clear);
 }
 

@@ -30,7 +30,7 @@ std::string read_input(const std::filesystem::path& file) {
   if (file != "-") return read_file(file);
   std::string text;
   if (read_all(STDIN_FILENO, text)) return text;
-  throw Error(ErrorKind::usage, "unreadable-file", "stdin cannot be read", "name a file, or pipe PTX in");
+  throw Error(ErrorKind::usage, "unreadable-file", "cannot read stdin", "name a file, or pipe PTX in");
 }
 
 /// The lines of a text by their numbers.
@@ -113,16 +113,18 @@ int run_check(const Tool& tool, const CheckFlags& options) {
 
 void add_check(Tool& tool) {
   tool.command<CheckFlags>(
-      "check", "is this PTX legal for its target? exit 1 if it is not",
+      "check", "check whether PTX is legal for its target; exit 1 if it is not",
       [](CLI::App& command, CheckFlags& options) {
-        command.add_option("file", options.file, "PTX, or JSON lines; - is stdin")
+        command
+            .add_option("file", options.file, "a PTX file, or with --jsonl a file of JSON lines; - is stdin")
             ->required()
             ->type_name("FILE|-");
-        command.add_option("--target", options.target, "default: the file's .target")->type_name("T");
-        command.add_flag(
-            "--jsonl", options.jsonl,
-            "statements in, verdicts out, one object a line: docs/json/check_in.json, check.json");
-        command.add_flag("--json", options.json, "docs/json/check_file.json; all warnings")
+        command.add_option("--target", options.target, "target to check for; default: the file's .target")
+            ->type_name("T");
+        command.add_flag("--jsonl", options.jsonl,
+                         "read statements and print verdicts, one JSON object a line "
+                         "(docs/json/check_in.json, check.json)");
+        command.add_flag("--json", options.json, "print JSON (docs/json/check_file.json), with all warnings")
             ->excludes("--jsonl");
       },
       run_check);

@@ -31,16 +31,17 @@ std::string_view text_field(const Json& line, const char* name, std::optional<st
   const auto field = line.find(name);
   if (field == line.end() && otherwise) return *otherwise;
   if (field == line.end())
-    throw Error(ErrorKind::usage, {bad_line("missing-field", std::string("the line lacks \"") + name + '"')});
+    throw Error(ErrorKind::usage,
+                {bad_line("missing-field", std::string("the line has no \"") + name + '"')});
   if (!field->is_string())
-    throw Error(ErrorKind::usage, {bad_line("bad-field", std::string("\"") + name + "\" is no string")});
+    throw Error(ErrorKind::usage, {bad_line("bad-field", std::string("\"") + name + "\" is not a string")});
   return field->get_ref<const std::string&>();
 }
 
 std::vector<Diagnostic> judge(const Json& line, const std::shared_ptr<const Specs>& specs,
                               const std::string& target) {
   try {
-    if (!line.is_object()) return {bad_line("bad-json", "the line is JSON, but no object")};
+    if (!line.is_object()) return {bad_line("bad-json", "the line is JSON, but not an object")};
     std::optional<std::string_view> default_target;
     if (!target.empty()) default_target = target;
     return check({.ptx = text_field(line, "ptx", std::nullopt),
@@ -85,7 +86,7 @@ bool check_line(const std::string& text, const std::shared_ptr<const Specs>& spe
   const Json line =
       is_nested_too_deeply(text) ? Json(Json::value_t::discarded) : Json::parse(text, nullptr, false);
   const std::vector<Diagnostic> found = line.is_discarded()
-                                            ? std::vector{bad_line("bad-json", "the line is no JSON")}
+                                            ? std::vector{bad_line("bad-json", "the line is not JSON")}
                                             : judge(line, specs, target);
   const bool ok =
       std::ranges::none_of(found, [](const Diagnostic& d) { return d.severity == Severity::error; });

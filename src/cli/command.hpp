@@ -20,7 +20,7 @@ namespace ptxloom::cli {
 
 /// What all subcommands share.
 struct Tool {
-  CLI::App app{"Instruction specs in, specialised, checked, tuned GPU kernels out", "ptxloom"};
+  CLI::App app{"Generates, checks, links, runs and tunes PTX kernels from instruction specs", "ptxloom"};
   std::vector<std::filesystem::path> spec_folders;  ///< --specs, after those of PTXLOOM_SPECS
   bool verbose = false;                             ///< -v
   std::function<int()> action;

@@ -42,7 +42,7 @@ std::string target_of(std::string_view ptx, const std::filesystem::path& file) {
     }
   }
   throw Error(ErrorKind::usage, "no-target", fmt::format("{} has no .target", file.string()),
-              "give one with --target, or check that this is PTX");
+              "give one with --target, and check that the file is PTX");
 }
 
 /// Where the cubin goes; known to be possible.
@@ -53,8 +53,8 @@ std::filesystem::path output_of(const CompileFlags& options) {
   std::error_code none;
   if (std::filesystem::equivalent(options.file, output, none))
     throw Error(ErrorKind::usage, "bad-usage",
-                fmt::format("the cubin would take the place of {}", options.file.string()),
-                "name another file with -o");
+                fmt::format("the cubin would overwrite the input, {}", options.file.string()),
+                "give another file with -o");
   check_writable(output);
   return output;
 }
@@ -72,8 +72,8 @@ void print_compiled(const std::filesystem::path& output, const Target& target, c
   say("{}: {} bytes for {}{}\n", output.string(), result.cubin.size(), target.name(),
       result.cached ? " (from the cache)" : "");
   for (const Resources& kernel : result.resources) {
-    say("  {}: {} registers, {} bytes of shared memory, {} bytes of spills\n", kernel.kernel,
-        kernel.registers, kernel.shared, kernel.spill_stores + kernel.spill_loads);
+    say("  {}: {} registers, {} bytes of shared memory, {} bytes spilled\n", kernel.kernel, kernel.registers,
+        kernel.shared, kernel.spill_stores + kernel.spill_loads);
   }
 }
 
@@ -99,8 +99,7 @@ void print_compiled_json(const std::filesystem::path& output, const Target& targ
 
 int run_compile(const Tool& tool, const CompileFlags& options) {
   if (options.json && options.output == "-") {
-    throw Error(ErrorKind::usage, "bad-usage", "--json and -o - both want standard output",
-                "name a file with -o");
+    throw Error(ErrorKind::usage, "bad-usage", "--json and -o - both write to stdout", "give a file with -o");
   }
   const std::filesystem::path output = output_of(options);
   const std::string ptx = read_file(options.file);
@@ -122,13 +121,14 @@ int run_compile(const Tool& tool, const CompileFlags& options) {
 
 void add_compile(Tool& tool) {
   tool.command<CompileFlags>(
-      "compile", "PTX to a cubin, through nvJitLink; needs no GPU",
+      "compile", "link PTX to a cubin with nvJitLink; needs no GPU",
       [](CLI::App& command, CompileFlags& options) {
-        command.add_option("file", options.file, "PTX")->required()->type_name("FILE.ptx");
-        command.add_option("--target", options.target, "default: the file's .target")->type_name("T");
-        command.add_option("-o,--output", options.output, "default: FILE.cubin; - is stdout")
+        command.add_option("file", options.file, "a PTX file")->required()->type_name("FILE.ptx");
+        command.add_option("--target", options.target, "target to link for; default: the file's .target")
+            ->type_name("T");
+        command.add_option("-o,--output", options.output, "output file; default: FILE.cubin; - is stdout")
             ->type_name("FILE.cubin");
-        command.add_flag("--json", options.json, "docs/json/compile.json; all warnings");
+        command.add_flag("--json", options.json, "print JSON (docs/json/compile.json), with all warnings");
       },
       run_compile);
 }

@@ -119,10 +119,10 @@ Context context_of(const Tool& tool, const ConformFlags& options) {
   } catch (const Error& error) {
     const Diagnostic& found = error.diagnostics().front();
     if (error.kind() != ErrorKind::missing) throw;
-    throw Error(error.kind(), found.code, "conform compares a GPU with the executor: " + found.message,
-                "run it on a machine with a GPU and its driver (a container needs --gpus all); --device cpu "
-                "makes every kernel and runs it in the executor alone, which shows that they run, not that "
-                "a GPU agrees");
+    throw Error(
+        error.kind(), found.code, "conform compares a GPU with the executor: " + found.message,
+        "run it on a machine with a GPU and its driver (a container needs --gpus all); with --device cpu the "
+        "executor is compared with itself, which shows that every kernel runs, but not that a GPU agrees");
   }
 }
 
@@ -136,7 +136,7 @@ int run_conform(const Tool& tool, const ConformFlags& options) {
   } else {
     if (!context.is_gpu())
       fmt::print(
-          "The executor beside itself: that a kernel agrees shows that it runs, not that a GPU agrees.\n\n");
+          "The executor compared with itself: a kernel that agrees runs, but a GPU may still disagree.\n\n");
     print_table(results);
     print_profiles(results);
     print_findings(results, options.all);
@@ -151,20 +151,21 @@ int run_conform(const Tool& tool, const ConformFlags& options) {
 }
 
 void declare(CLI::App& command, ConformFlags& options) {
-  command.add_option("selection", options.selection, "an opcode, family or form; all if left out");
-  command.add_option("--device", options.device, "gpu, gpu:1, or cpu: the executor with itself");
+  command.add_option("selection", options.selection, "an opcode, family or form; default: all");
+  command.add_option("--device", options.device, "gpu, gpu:N, or cpu to compare the executor with itself");
   add_number(command, "--count", options.count, 1, std::uint64_t{1} << 32,
-             "elements to compare for each variant, at least");
-  add_number(command, "--seed", options.seed, 0, UINT64_MAX, "of the operands");
-  command.add_flag("--all", options.all, "a line for each variant, also where nothing differs");
-  command.add_flag("--json", options.json, "docs/json/conform.json");
+             "compare at least this many elements of each variant");
+  add_number(command, "--seed", options.seed, 0, UINT64_MAX, "seed of the operands");
+  command.add_flag("--all", options.all, "print a line for each variant, even where nothing differs");
+  command.add_flag("--json", options.json, "print JSON (docs/json/conform.json)");
 }
 
 }  // namespace
 
 void add_conform(Tool& tool) {
-  tool.command<ConformFlags>("conform", "compare what the GPU computes with the executor, bit by bit",
-                             declare, run_conform);
+  tool.command<ConformFlags>("conform",
+                             "compare the results of the GPU with those of the executor, bit by bit", declare,
+                             run_conform);
 }
 
 }  // namespace ptxloom::cli

@@ -169,9 +169,9 @@ int run_doctor(const Tool& tool, const DoctorFlags& options) {
 
 void add_doctor(Tool& tool) {
   tool.command<DoctorFlags>(
-      "doctor", "what is installed, and which targets each part can serve",
+      "doctor", "show what is installed, and which targets each part supports",
       [](CLI::App& command, DoctorFlags& options) {
-        command.add_flag("--json", options.json, "docs/json/doctor.json");
+        command.add_flag("--json", options.json, "print JSON (docs/json/doctor.json)");
       },
       run_doctor);
 }

@@ -64,14 +64,15 @@ int run_emit(const Tool& tool, const EmitFlags& options) {
 
 void add_emit(Tool& tool) {
   tool.command<EmitFlags>(
-      "emit", "a template's kernel for a problem, as PTX",
+      "emit", "print the kernel of a template for a problem, as PTX",
       [](CLI::App& command, EmitFlags& options) {
-        command.add_option("template", options.kernel_template, "such as gemm")->required();
-        command.add_option("--set", options.sets, "a word of the problem or the configuration")
+        command.add_option("template", options.kernel_template, "a template, such as gemm")->required();
+        command.add_option("--set", options.sets, "set a parameter of the problem or the configuration")
             ->allow_extra_args(false)
             ->type_name("NAME=VALUE");
-        command.add_option("--target", options.target, "default: the GPU's, else sm_90a")->type_name("T");
-        command.add_option("-o,--output", options.output, "default: stdout")->type_name("FILE");
+        command.add_option("--target", options.target, "target to emit for; default: the GPU's, else sm_90a")
+            ->type_name("T");
+        command.add_option("-o,--output", options.output, "output file; default: stdout")->type_name("FILE");
       },
       run_emit);
 }

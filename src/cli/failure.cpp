@@ -28,20 +28,20 @@ Json to_json(const Diagnostic& diagnostic) {
 
 Diagnostic out_of_memory() {
   return {.code = "out-of-memory",
-          .message = "there is not enough memory for this",
+          .message = "out of memory",
           .hint = "use smaller sizes, or a machine with more memory"};
 }
 
 Diagnostic system_failure(const std::system_error& error) {
   return {.code = "system-error",
-          .message = "the system refuses: " + error.code().message(),
-          .hint = "see whether processes, threads, files or disk space have run out"};
+          .message = "the system refused a request: " + error.code().message(),
+          .hint = "check whether processes, threads, files or disk space have run out"};
 }
 
 Diagnostic internal_error() {
   return {.code = "internal-error",
-          .message = "ptxloom has failed where it should have said what is wrong: a bug of it",
-          .hint = "report it with the command that you gave"};
+          .message = "ptxloom failed without a diagnostic, which is a bug in ptxloom",
+          .hint = "report it, with the command that you ran"};
 }
 
 /// Describes the exception that is being handled.

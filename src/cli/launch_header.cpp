@@ -28,7 +28,7 @@ std::string_view role_name(TensorPlan::Role role) {
 Type read_type(const std::string& name) {
   if (const auto type = find_type(name)) return *type;
   throw Error(ErrorKind::usage, "bad-launch-header",
-              fmt::format("the ptxloom.launch line names a type '{}'", name), "emit the file again");
+              fmt::format("the ptxloom.launch line has an unknown type '{}'", name), "emit the file again");
 }
 
 TensorPlan read_tensor(const std::string& name, const Json& json) {
@@ -133,7 +133,7 @@ std::optional<LaunchHeader> read_launch_header(std::string_view ptx) {
     throw;
   } catch (const std::exception&) {
     throw Error(ErrorKind::usage, "bad-launch-header",
-                "the ptxloom.launch line at the top is damaged: it is not as ptxloom emit writes it",
+                "the ptxloom.launch line at the top is damaged: ptxloom emit did not write it like this",
                 "emit the file again, or delete the line and give --grid, --block and --arg");
   }
 }

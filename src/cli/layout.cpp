@@ -56,7 +56,7 @@ Variant choose(const std::vector<Variant>& variants, const std::string& operand)
 std::vector<LayoutElement> chosen_elements(const Layout& map, const LayoutFlags& options) {
   if (options.lane >= map.lanes) {
     throw Error(ErrorKind::usage, "outside-matrix", fmt::format("there is no lane {}", options.lane),
-                fmt::format("{} lanes hold the matrix, counted from 0", map.lanes));
+                fmt::format("{} lanes hold the matrix; lanes count from 0", map.lanes));
   }
   int row = -1, col = -1;
   if (!options.at.empty()) {
@@ -65,7 +65,7 @@ std::vector<LayoutElement> chosen_elements(const Layout& map, const LayoutFlags&
     col = parse_number("--at", col_text, 0, kMostIndex);
     if (row >= map.rows || col >= map.cols) {
       throw Error(ErrorKind::usage, "outside-matrix", fmt::format("there is no element {},{}", row, col),
-                  fmt::format("the matrix is {} x {}, counted from 0", map.rows, map.cols));
+                  fmt::format("the matrix is {} x {}; rows and columns count from 0", map.rows, map.cols));
     }
   }
   std::vector<LayoutElement> chosen;
@@ -116,7 +116,7 @@ void print_elements(const Layout& map, std::span<const LayoutElement> chosen) {
 std::string title(const Layout& map, Variant variant, const std::string& operand) {
   const std::string matrices = map.matrices > 1 ? fmt::format("{} matrices of ", map.matrices) : "";
   const std::string axes = map.col_axis == '\0' ? "" : fmt::format(" ({} x {})", map.row_axis, map.col_axis);
-  const std::string blocks = map.block != 0 ? fmt::format(", a column for {} of k", map.block) : "";
+  const std::string blocks = map.block != 0 ? fmt::format(", one column for each {} of k", map.block) : "";
   return fmt::format("{} of {}: {}{} x {}{} of {}{}, in {} register{} of {} lanes", operand, variant.opcode(),
                      matrices, map.rows, map.cols, axes, map.type.name, blocks, map.registers,
                      map.registers == 1 ? "" : "s", map.lanes);
@@ -139,8 +139,8 @@ void print_addresses(const Layout& map) {
 int run_layout(const Tool& tool, const LayoutFlags& options) {
   constexpr std::array<std::string_view, 3> kFormats = {"text", "svg", "json"};
   if (std::ranges::find(kFormats, options.format) == kFormats.end()) {
-    throw Error(ErrorKind::usage, "bad-usage", fmt::format("there is no --format {}", options.format),
-                "text, svg and json there are");
+    throw Error(ErrorKind::usage, "bad-usage", fmt::format("there is no format '{}'", options.format),
+                "use text, svg or json");
   }
   const auto specs = tool.specs();
   std::optional<Target> target;
@@ -167,17 +167,21 @@ int run_layout(const Tool& tool, const LayoutFlags& options) {
 
 void add_layout(Tool& tool) {
   tool.command<LayoutFlags>(
-      "layout", "where each element of a matrix operand lives: lane, register, bit",
+      "layout", "show where each element of a matrix operand is: lane, register, bit",
       [](CLI::App& command, LayoutFlags& options) {
-        command.add_option("opcode", options.opcode, "in full, a prefix, or with ... for any modifiers")
+        command
+            .add_option("opcode", options.opcode,
+                        "an opcode: in full, a prefix, or with ... for any modifiers")
             ->required();
-        command.add_option("--operand", options.operand, "such as A")->required()->type_name("NAME");
-        command.add_option("--target", options.target, "as this target has it")->type_name("T");
-        command.add_option("--format", options.format, "text, svg or json (docs/json/layout.json)")
+        command.add_option("--operand", options.operand, "the operand, such as A")
+            ->required()
+            ->type_name("NAME");
+        command.add_option("--target", options.target, "only opcodes of this target")->type_name("T");
+        command.add_option("--format", options.format, "output: text, svg or json (docs/json/layout.json)")
             ->capture_default_str();
-        command.add_option("--at", options.at, "only this element")->type_name("row,col");
-        add_number(command, "--lane", options.lane, 0, kMostLanes - 1, "only what this lane holds");
-        command.add_option("--select", options.selectors, "value of a selector operand; default 0")
+        command.add_option("--at", options.at, "show only this element")->type_name("row,col");
+        add_number(command, "--lane", options.lane, 0, kMostLanes - 1, "show only the elements of this lane");
+        command.add_option("--select", options.selectors, "value of a selector operand; default: 0")
             ->allow_extra_args(false)
             ->type_name("TA=1");
       },

@@ -108,7 +108,7 @@ void print_text(const Specs& specs, const std::vector<Specs::FormInfo>& forms, c
     const Presence presence = presence_of(specs, form.name, target);
     if (!presence.documented && !presence.undocumented) continue;
     const char* const mark = !presence.documented    ? "undocumented: "
-                             : presence.undocumented ? "undocumented in part: "
+                             : presence.undocumented ? "partly undocumented: "
                                                      : "";
     rows.push_back({std::string(form.family), std::string(form.name), mark + std::string(form.doc)});
   }
@@ -159,12 +159,12 @@ int run_list(const Tool& tool, const ListFlags& options) {
 
 void add_list(Tool& tool) {
   tool.command<ListFlags>(
-      "list", "the instructions of the specs",
+      "list", "list instructions",
       [](CLI::App& command, ListFlags& options) {
-        command.add_option("family", options.family, "a family (mma.sync) or a form; all if left out");
-        command.add_option("--target", options.target, "only what this target has")->type_name("T");
-        command.add_flag("--variants", options.variants, "every legal opcode, once");
-        command.add_flag("--json", options.json, "docs/json/list.json");
+        command.add_option("family", options.family, "a family (mma.sync) or a form; default: all");
+        command.add_option("--target", options.target, "only those of this target")->type_name("T");
+        command.add_flag("--variants", options.variants, "list every legal opcode");
+        command.add_flag("--json", options.json, "print JSON (docs/json/list.json)");
       },
       run_list);
 }

@@ -53,10 +53,10 @@ void declare(Tool& tool) {
   tool.app.set_version_flag("--version", std::string(library_version()));
   tool.app
       .add_option("--specs", tool.spec_folders,
-                  "folder of spec overlays (repeatable; PTXLOOM_SPECS holds more)")
+                  "a folder of spec overlays (repeatable; PTXLOOM_SPECS names more)")
       ->allow_extra_args(false)
       ->type_name("DIR");
-  tool.app.add_flag("-v,--verbose", tool.verbose, "every warning, where else one stands for a kind of them");
+  tool.app.add_flag("-v,--verbose", tool.verbose, "print every warning, not one line for each code");
   for (const auto add : {add_doctor, add_list, add_show, add_check, add_emit, add_compile, add_layout,
                          add_run, add_tune, add_bench, add_conform, add_cache}) {
     add(tool);
@@ -126,6 +126,6 @@ int main(int argc, char** argv) {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   const std::string reason = errno == 0 ? "" : ": " + std::generic_category().message(errno);
-  cli::say("error: standard output cannot be written{} [unwritable-file]\n", reason);
+  cli::say("error: cannot write to stdout{} [unwritable-file]\n", reason);
   return cli::kUsage;
 }

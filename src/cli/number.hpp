@@ -24,7 +24,7 @@ Number parse_number(std::string_view option, std::string_view text, Number least
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error == std::errc() && stop == end && value >= least && value <= most) return value;
   throw Error(ErrorKind::usage, "bad-option",
-              fmt::format("{} '{}': not {} from {} to {}", option, text,
+              fmt::format("{} '{}': this is not {} from {} to {}", option, text,
                           std::is_integral_v<Number> ? "an integer" : "a number", least, most));
 }
 

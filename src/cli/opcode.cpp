@@ -4,13 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
+
+#include "spec/select.hpp"
 
 namespace ptxloom::cli {
 namespace {
 
 constexpr std::string_view kAny = "...";
-constexpr std::size_t kMostListed = 40;
+constexpr std::size_t kMostListed = 40, kMostNeeds = 4;
 
 /// A prefix, or pieces in order with anything between them; a last piece ends the opcode.
 bool matches(std::string_view opcode, std::string_view wanted) {
@@ -48,6 +51,22 @@ std::vector<Variant> search(const Specs& specs, const std::string& wanted) {
   return found;
 }
 
+/// Names what each of the opcodes needs, the documented ones if there are any.
+[[noreturn]] void refuse_target(const std::string& wanted, std::vector<Variant> found, const Target& target) {
+  const auto documented = [](Variant v) { return !v.undocumented(); };
+  if (std::ranges::any_of(found, documented)) std::erase_if(found, std::not_fn(documented));
+  std::set<std::string> needs;
+  std::string list;
+  std::size_t listed = 0;
+  for (const Variant variant : found) {
+    const std::string where = spec::where_legal(variant);
+    if (!needs.insert(where).second || listed++ == kMostNeeds) continue;
+    list += fmt::format("{}{} needs {}", list.empty() ? "" : "\n  ", variant.opcode(), where);
+  }
+  throw Error(ErrorKind::illegal_ptx, "not-on-target", fmt::format("{} is not on {}", wanted, target.name()),
+              list);
+}
+
 }  // namespace
 
 std::vector<Variant> find_opcode(const Specs& specs, const std::string& wanted,
@@ -59,8 +78,9 @@ std::vector<Variant> find_opcode(const Specs& specs, const std::string& wanted,
     throw Error(ErrorKind::usage, {std::move(why)});
   }
   if (target) {
+    const std::vector<Variant> anywhere = found;
     std::erase_if(found, [&](Variant v) { return !v.since(*target); });
-    if (found.empty()) throw Error(ErrorKind::illegal_ptx, {specs.explain(wanted, *target)});
+    if (found.empty()) refuse_target(wanted, anywhere, *target);
   }
   std::set<std::string_view> opcodes;
   for (const Variant variant : found) opcodes.insert(variant.opcode());
@@ -74,7 +94,7 @@ std::vector<Variant> find_opcode(const Specs& specs, const std::string& wanted,
   if (opcodes.size() > kMostListed)
     list += fmt::format("\n    and {} more: ptxloom list --variants", opcodes.size() - kMostListed);
   throw Error(ErrorKind::usage, "ambiguous-opcode",
-              fmt::format("'{}' is one of {} opcodes", wanted, opcodes.size()), "name one of them:" + list);
+              fmt::format("'{}' matches {} opcodes", wanted, opcodes.size()), "give one of them:" + list);
 }
 
 bool means_one_opcode(const Specs& specs, const std::string& wanted) {

@@ -52,7 +52,7 @@ class Place {
 
   void require_pointer() const {
     if (!can_point(parameter()))
-      refuse("argument-type", "is memory, and this is no pointer; write " + example());
+      refuse("argument-type", "is memory, but the parameter is not a pointer; write " + example());
   }
 
  private:
@@ -78,19 +78,21 @@ class Place {
   }
 
   std::vector<std::byte> aggregate() const {
-    if (parameter().pointer) refuse("argument-type", "is no pointer; write " + example());
+    if (parameter().pointer) refuse("argument-type", "is not a pointer; write " + example());
     const std::string_view digits = argument_.value;
     std::vector<std::byte> bytes;
     for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
       unsigned value = 0;
       const auto [stop, error] = std::from_chars(digits.data() + i, digits.data() + i + 2, value, 16);
       if (error != std::errc() || stop != digits.data() + i + 2)
-        refuse("argument-type", fmt::format("has '{}', which is no hexadecimal byte", digits.substr(i, 2)));
+        refuse("argument-type",
+               fmt::format("has '{}', which is not a hexadecimal byte", digits.substr(i, 2)));
       bytes.push_back(static_cast<std::byte>(value));
     }
     if (digits.size() % 2 != 0 || bytes.size() != parameter().size) {
-      refuse("argument-size", fmt::format("has {} hexadecimal digits; the {} bytes of the parameter are {}",
-                                          digits.size(), parameter().size, 2 * parameter().size));
+      refuse("argument-size",
+             fmt::format("has {} hexadecimal digits, but the parameter has {} bytes, which are {} digits",
+                         digits.size(), parameter().size, 2 * parameter().size));
     }
     return bytes;
   }
@@ -100,7 +102,7 @@ class Place {
     const bool number = type.lanes == 1 && type.kind != TypeKind::predicate && type.bits <= 64;
     if (parameter().pointer || parameter().count > 0 || parameter().type.bits > 64 || !number ||
         !takes(parameter().type, type))
-      refuse("argument-type", "does not go in; write " + example());
+      refuse("argument-type", "does not fit; write " + example());
     return type.is_float() && !argument_.value.starts_with("0x") ? floating(type) : integer(type);
   }
 
@@ -113,7 +115,7 @@ class Place {
     double value = 0;
     const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (stop != text.data() + text.size() || error == std::errc::invalid_argument)
-      refuse("argument-type", fmt::format("has '{}', which is no number", text));
+      refuse("argument-type", fmt::format("has '{}', which is not a number", text));
     const std::uint64_t bits = encode(type, value);
     const bool lost = std::isfinite(value) && !std::isfinite(decode(type, bits));
     if (error == std::errc::result_out_of_range || lost)
@@ -131,14 +133,14 @@ class Place {
     const char* const end = digits.data() + digits.size();
     const auto [stop, error] = std::from_chars(digits.data(), end, value, hex ? 16 : 10);
     if (stop != end || error == std::errc::invalid_argument)
-      refuse("argument-type", fmt::format("has '{}', which is no integer", text));
+      refuse("argument-type", fmt::format("has '{}', which is not an integer", text));
     const std::uint64_t top = std::uint64_t{1} << (type.bits - 1);
     const std::uint64_t all = (top - 1) * 2 + 1;
     const std::uint64_t most =
         negative ? (type.is_signed() ? top : 0) : (type.is_signed() && !hex ? top - 1 : all);
     if (error == std::errc::result_out_of_range || value > most) {
       if (negative && value <= top && !type.is_signed())
-        refuse_range(fmt::format("s{}={} gives its bits", type.bits, text));
+        refuse_range(fmt::format("s{}={} has the same bits", type.bits, text));
       refuse_range(type.is_signed() ? fmt::format("it holds -{} to {}", top, top - 1)
                                     : fmt::format("it holds 0 to {}", all));
     }

@@ -22,7 +22,8 @@ void check_flags(const RunFlags& flags, bool is_file) {
     if (!given) return;
     throw Error(ErrorKind::usage, "bad-usage",
                 fmt::format("{} cannot be used when running a {}", flag, is_file ? "PTX file" : "template"),
-                is_file ? "the file says it all" : "a template knows how its kernel is launched");
+                is_file ? "a PTX file has no problem or configuration"
+                        : "leave it out: a template sets how its kernel is launched");
   };
   if (is_file) {
     refuse("--set", !flags.sets.empty());
@@ -54,7 +55,7 @@ std::vector<RunArgument> named_arguments(const std::vector<std::string>& texts,
         names += fmt::format("{}{}={}=...", names.empty() ? "" : ", ", t.name, role);
       }
       throw Error(ErrorKind::usage, "bad-arg", fmt::format("--arg {}: the problem has no such tensor", text),
-                  "its tensors are given as " + names);
+                  "give its tensors as " + names);
     }
     if (!argument.destination.empty()) check_writable(argument.destination);
     arguments.push_back(std::move(argument));
@@ -76,7 +77,7 @@ std::string verdict_text(const Verdict& verdict) {
     return fmt::format("WRONG: {} of {} elements; {}", verdict.wrong, verdict.checked, verdict.first);
   if (!verdict.unwritten.empty())
     return fmt::format("WRONG: {} elements were never written", verdict.unwritten.size());
-  return fmt::format("correct: {} elements compared, the worst is {:.2g} of its tolerance off",
+  return fmt::format("correct: {} elements compared, the largest error is {:.2g} of its tolerance",
                      verdict.checked, verdict.worst);
 }
 
@@ -98,7 +99,7 @@ int run_template_task(const Context& context, const RunFlags& flags) {
   }
   const RunResult result = run_template(context, *task.kernel_template, options);
   if (result.kernel.borrowed_from)
-    say("never tuned: the configuration is that of the nearest record, {}\n",
+    say("not tuned: this is the configuration of the nearest record, {}\n",
         to_words(*result.kernel.borrowed_from));
   write_outputs(arguments, result.tensors);
   const StepTimes& times = result.kernel.kernel.times();
@@ -125,7 +126,7 @@ int run_template_task(const Context& context, const RunFlags& flags) {
                          {"load", fmt::format("{:.3f} ms", times.load)},
                          {"first launch", fmt::format("{:.3f} ms after the driver's own start",
                                                       first.context + first.kernel)},
-                         {"run", fmt::format("{:.3f} ms (once, cold)", result.run_ms)},
+                         {"run", fmt::format("{:.3f} ms (one launch, cold)", result.run_ms)},
                          {"result", verdict_text(result.verdict)}}},
                stats);
   return result.verdict.ok() ? 0 : 1;
@@ -143,11 +144,10 @@ int run_run(const Tool& tool, const RunFlags& flags) {
   const Context context = open_device(tool, flags.device);
   const auto refuse_on_gpu = [&](const char* flag, bool given, const char* why) {
     if (given && context.is_gpu())
-      throw Error(ErrorKind::usage, "bad-usage", fmt::format("{}: {}", flag, why), "run with --device cpu");
+      throw Error(ErrorKind::usage, "bad-usage", fmt::format("{}: {}", flag, why), "use --device cpu");
   };
-  refuse_on_gpu("--trace", !flags.trace.empty(), "a GPU cannot be traced, only the executor can");
-  refuse_on_gpu("--step-limit", flags.step_limit.has_value(),
-                "a GPU does not count its instructions, only the executor does");
+  refuse_on_gpu("--trace", !flags.trace.empty(), "only the executor can trace a kernel");
+  refuse_on_gpu("--step-limit", flags.step_limit.has_value(), "only the executor can count instructions");
   return is_file ? run_file(context, flags) : run_template_task(context, flags);
 }
 
@@ -171,28 +171,30 @@ exec::Observer make_observer(const RunFlags& flags, exec::Stats& stats) {
 
 void add_run(Tool& tool) {
   CLI::App& command = tool.command<RunFlags>(
-      "run", "run a template's kernel and verify it, or a PTX file",
+      "run", "run a template's kernel and verify its result, or run a PTX file",
       [](CLI::App& app, RunFlags& flags) {
         flags.seed = fresh_seed();
         app.add_option("what", flags.what, "a template or a PTX file")
             ->required()
             ->type_name("TEMPLATE|FILE.ptx");
-        app.add_option("--set", flags.sets, "a word of the problem or the configuration")
+        app.add_option("--set", flags.sets, "set a parameter of the problem or the configuration")
             ->allow_extra_args(false)
             ->type_name("NAME=VALUE");
         app.add_option("--arg", flags.args,
-                       "a template's tensor (a=in=A.npy), or a kernel's parameter, in order")
+                       "a tensor of the template (a=in=A.npy), or the next parameter of the kernel")
             ->allow_extra_args(false)
             ->type_name("A");
-        app.add_option("--entry", flags.entry, "the kernel of the file")->type_name("NAME");
-        app.add_option("--grid", flags.grid, "blocks")->type_name("x,y,z");
-        app.add_option("--block", flags.block, "threads")->type_name("x,y,z");
-        app.add_option("--cluster", flags.cluster, "blocks of a cluster; default: as the kernel requires")
+        app.add_option("--entry", flags.entry, "the kernel to run, if the file has several")
+            ->type_name("NAME");
+        app.add_option("--grid", flags.grid, "thread blocks in the grid")->type_name("x,y,z");
+        app.add_option("--block", flags.block, "threads in a thread block")->type_name("x,y,z");
+        app.add_option("--cluster", flags.cluster,
+                       "thread blocks in a cluster; default: what the kernel requires")
             ->type_name("x,y,z");
         add_number(app, "--smem", flags.smem, 0, UINT32_MAX, "bytes of dynamic shared memory");
         app.add_flag("--cooperative", flags.cooperative,
-                     "all blocks run at once and may wait for each other (grid.sync); a grid too large for "
-                     "that is refused");
+                     "launch a cooperative grid, whose thread blocks may wait for each other (grid.sync); a "
+                     "grid that cannot be resident at once is refused");
         app.add_option("--symbol", flags.symbols,
                        "fill a .const or .global variable of the file from an .npy file or raw bytes")
             ->allow_extra_args(false)
@@ -202,29 +204,32 @@ void add_run(Tool& tool) {
                [&flags](const std::string& text) {
                  flags.step_limit = parse_number<std::uint64_t>("--step-limit", text, 0, UINT64_MAX);
                },
-               fmt::format("instructions of a warp after which it counts as hanging, exit 1; 0: never; "
-                           "default: {} (executor)",
+               fmt::format("stop with exit code 1 when a warp has executed this many instructions; 0: no "
+                           "limit; default: {} (executor)",
                            exec::kStepLimit))
             ->type_name("N");
-        app.add_option("--device", flags.device, "default: the GPU where there is one, else cpu")
+        app.add_option("--device", flags.device, "where to run; default: the GPU if there is one, else cpu")
             ->type_name("gpu|gpu:N|cpu");
-        add_number(app, "--seed", flags.seed, 0, UINT64_MAX, "of random inputs; default: a fresh one");
+        add_number(app, "--seed", flags.seed, 0, UINT64_MAX,
+                   "seed of the random inputs; default: a fresh one");
         app.add_flag("--must-hit", flags.must_hit,
-                     "only what is recorded for this problem and in the cache: neither tunes nor links");
+                     "use the record of this problem and the cached kernel, or fail: never link");
         app.add_flag("--trace{all}", flags.trace,
-                     "instructions as they run and the registers they change, on stderr (executor); "
-                     "--trace=WARPS: of warps 0,2-3, or 0@5,0,0 of one block")
+                     "print each instruction and the registers it changes to stderr (executor); "
+                     "--trace=WARPS traces only these warps: 0,2-3 of every thread block, 0@5,0,0 of one")
             ->type_name("[=WARPS]");
-        app.add_flag("--stats", flags.stats, "instructions, bank conflicts and sectors (executor)");
+        app.add_flag("--stats", flags.stats, "count instructions, bank conflicts and sectors (executor)");
         app.add_flag("--no-judge", flags.no_judge,
-                     "faster: data races and what else gives right results by luck go unseen (executor)");
-        app.add_flag("--json", flags.json, "docs/json/run.json; --trace: docs/json/trace.json");
+                     "do not look for data races and other misuse that may give a right result by luck: "
+                     "faster (executor)");
+        app.add_flag("--json", flags.json,
+                     "print JSON (docs/json/run.json); the trace too (docs/json/trace.json)");
       },
       run_run);
   command.footer(
-      "--arg: in=A.npy  out=f32[128,64]:D.npy  inout=A.npy:D.npy  null  u32=5  s32=-5  f32=1.5  bytes=HEX\n"
-      "an integer fits any integer parameter of its size; NAME= before it: the parameter of that name\n"
-      "of a template: a=in=A.npy  d=out=D.npy; an absent input is random");
+      "--arg: in=A.npy  out=f32[128,64]:D.npy  inout=A.npy:D.npy  null  u32=5  s32=-5  f32=1.5  "
+      "bytes=HEX\nAn integer fits any integer parameter of its size. NAME=... sets the parameter of that "
+      "name.\nFor a template: a=in=A.npy  d=out=D.npy. Inputs that are not given are random.");
 }
 
 }  // namespace ptxloom::cli

@@ -57,7 +57,7 @@ class FileRun {
                             std::array<std::uint32_t, 3> fallback) {
       if (text.empty() && !header_) {
         throw Error(ErrorKind::usage, "no-launch-shape",
-                    fmt::format("{} is needed: the file does not say it", option),
+                    fmt::format("{} is missing, and the file has no launch line", option),
                     "give --grid and --block, such as --grid 4 --block 128");
       }
       const auto e = text.empty() ? fallback : parse_extent(option, text);
@@ -80,7 +80,7 @@ class FileRun {
                   .warnings = kernel_.diagnostics(),
                   .rows = {{"kernel", kernel_.name()},
                            {"device", fmt::format("{}, {}", context_.device().name, kernel_.target().name())},
-                           {"run", fmt::format("{:.3f} ms (once, cold)", took.count())}}},
+                           {"run", fmt::format("{:.3f} ms (one launch, cold)", took.count())}}},
                  stats);
   }
 
@@ -125,7 +125,7 @@ class FileRun {
 
   void assign_named(RunArgument argument) {
     const auto parameter = std::ranges::find(parameters(), argument.name, &KernelParameter::name);
-    if (parameter == parameters().end()) refuse(fmt::format("it has no parameter '{}'", argument.name));
+    if (parameter == parameters().end()) refuse(fmt::format("there is no parameter '{}'", argument.name));
     given_[static_cast<std::size_t>(parameter - parameters().begin())] = std::move(argument);
   }
 
@@ -140,7 +140,7 @@ class FileRun {
     if (unnamed.empty()) return;
     const std::vector<std::size_t>& places = unnamed.size() == all.size() ? all : open;
     if (unnamed.size() != places.size()) {
-      refuse(fmt::format("it takes {} arguments, and {} are given", all.size(), unnamed.size()));
+      refuse(fmt::format("it has {} parameters, but {} arguments are given", all.size(), unnamed.size()));
     }
     for (std::size_t i = 0; i < places.size(); ++i) given_[places[i]] = std::move(unnamed[i]);
   }
@@ -180,9 +180,9 @@ class FileRun {
     const auto& required = kernel_.signature().cluster;
     if (required && *required != given) {
       throw Error(ErrorKind::usage, "launch-cluster",
-                  fmt::format("kernel {}: --cluster {}, and the kernel requires {} (.reqnctapercluster)",
+                  fmt::format("kernel {}: --cluster is {}, but the kernel requires {} (.reqnctapercluster)",
                               kernel_.name(), fmt::join(given, ","), fmt::join(*required, ",")),
-                  "leave --cluster out");
+                  "leave out --cluster");
     }
     return {given[0], given[1], given[2]};
   }

@@ -46,7 +46,7 @@ void print_mix(const exec::Stats& stats) {
   std::ranges::stable_sort(counts, std::greater<>(), [](const auto& count) { return count.second; });
   std::vector<std::vector<std::string>> rows;
   for (const auto& [opcode, count] : counts) rows.push_back({fmt::format("{:>12}", count), opcode});
-  fmt::print("executed by warps:\n{}", format_table(rows));
+  fmt::print("instructions executed, by warp:\n{}", format_table(rows));
 }
 
 // Rows of the instructions that access memory, by what a request of theirs costs.
@@ -125,8 +125,8 @@ struct Warps {
 };
 
 [[noreturn]] void bad_warps(const std::string& text) {
-  throw Error(ErrorKind::usage, "bad-warps", fmt::format("--trace={}: these are no warps", text),
-              "give numbers and ranges, 0,2-3, behind each @x,y,z for the warps of one block: 0@1,2,0");
+  throw Error(ErrorKind::usage, "bad-warps", fmt::format("--trace={}: this does not name warps", text),
+              "give numbers and ranges, such as 0,2-3; append @x,y,z for one thread block: 0@1,2,0");
 }
 
 // Reads a number off the front.
@@ -184,7 +184,7 @@ exec::Trace trace_to_stderr(bool json) {
 void print_report(const Context& context, const RunFlags& flags, const RunReport& report,
                   const exec::Stats& stats) {
   if (flags.stats && context.is_gpu())
-    say("--stats: only the executor counts instructions; run with --device cpu\n");
+    say("--stats: only the executor counts instructions: use --device cpu\n");
   const bool counted = flags.stats && !context.is_gpu();
   if (flags.json) {
     Json json = {{"schema", 1}, {"ok", report.ok}, {"run_ms", report.run_ms}, {"report", Json::object()}};

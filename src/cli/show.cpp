@@ -44,7 +44,8 @@ void print_text(const Specs& specs, Variant variant, const std::optional<Target>
   const Specs::FormInfo form = specs.info(variant.form());
   fmt::print("{}\n", example(variant));
   fmt::print("  form {}: {}\n", form.name, form.doc);
-  if (variant.undocumented()) fmt::print("  undocumented: ptxas takes it, the manual does not promise it\n");
+  if (variant.undocumented())
+    fmt::print("  undocumented: ptxas accepts it, but the manual does not document it\n");
   std::vector<std::vector<std::string>> rows;
   for (const OperandSpec& operand : variant.operands()) {
     rows.push_back({"   ", operand.name, std::string(direction_name(operand.direction)), operand.describe(),
@@ -128,7 +129,7 @@ int run_show(const Tool& tool, const ShowFlags& options) {
 void add_show(Tool& tool) {
   tool.command<ShowFlags>(
       "show",
-      "an instruction, a form or a type: operands, modifiers, targets, fragment maps; layout in bits, range",
+      "show an instruction or form (operands, modifiers, targets, fragment maps) or a type (bits, range)",
       [](CLI::App& command, ShowFlags& options) {
         command
             .add_option(
@@ -137,8 +138,8 @@ void add_show(Tool& tool) {
                 "or an element type")
             ->required()
             ->type_name("OPCODE|FORM|TYPE");
-        command.add_option("--target", options.target, "as this target has it")->type_name("T");
-        command.add_flag("--json", options.json, "docs/json/show.json");
+        command.add_option("--target", options.target, "only what this target has")->type_name("T");
+        command.add_flag("--json", options.json, "print JSON (docs/json/show.json)");
       },
       run_show);
 }

@@ -54,8 +54,8 @@ FormFacts facts_of(const Specs& specs, std::string_view form, const std::optiona
 void require_any(const FormFacts& facts, std::string_view form, const std::optional<Target>& target) {
   if (facts.opcodes != 0) return;
   throw Error(ErrorKind::illegal_ptx, "not-on-target",
-              fmt::format("{} has no instruction of the form {}", target->name(), form),
-              fmt::format("ptxloom show {} tells which targets have it", form));
+              fmt::format("no instruction of the form {1} is on {0}", target->name(), form),
+              fmt::format("ptxloom show {} names the targets that have it", form));
 }
 
 }  // namespace
@@ -66,13 +66,13 @@ void print_form(const Specs& specs, std::string_view form, const std::optional<T
   const FormFacts facts = facts_of(specs, form, target);
   require_any(facts, form, target);
   fmt::print("{}\n  form {} of {}: {}\n", info.text, info.name, info.family, info.doc);
-  fmt::print(
-      "  opcodes: {}{}; ptxloom list {} --variants lists them\n", facts.opcodes,
-      facts.undocumented == 0
-          ? ""
-          : fmt::format(", {} of them undocumented: ptxas takes them, the manual does not promise them",
-                        facts.undocumented),
-      info.name);
+  fmt::print("  opcodes: {}{}; ptxloom list {} --variants lists them\n", facts.opcodes,
+             facts.undocumented == 0
+                 ? ""
+                 : fmt::format(
+                       ", {} of them undocumented: ptxas accepts them, but the manual does not document them",
+                       facts.undocumented),
+             info.name);
   std::vector<std::vector<std::string>> rows;
   for (const OperandPlace& place : facts.operands) {
     const std::span<const std::string> shown(place.choices.data(), std::min(place.choices.size(), most));

@@ -27,11 +27,11 @@ std::map<std::string, std::string> parse(const std::vector<std::string>& symbols
     const std::size_t equals = symbol.find('=');
     if (equals == 0 || equals == std::string::npos || equals + 1 == symbol.size()) {
       throw Error(ErrorKind::usage, "bad-symbol", fmt::format("--symbol {}: this is not NAME=FILE", symbol),
-                  "write --symbol coefficients=FILE.npy, or a file of raw bytes");
+                  "give NAME=FILE.npy, or a file of raw bytes");
     }
     if (!files.emplace(symbol.substr(0, equals), symbol.substr(equals + 1)).second) {
       throw Error(ErrorKind::usage, "bad-symbol",
-                  fmt::format("--symbol {}: this variable is given twice", symbol), "give it once");
+                  fmt::format("--symbol {}: the variable is set twice", symbol), "set it once");
     }
   }
   return files;
@@ -48,9 +48,9 @@ void write_symbols(const Kernel& kernel, const std::vector<std::string>& symbols
     const auto variable = std::ranges::find(variables, name, &KernelVariable::name);
     if (variable != variables.end() && variable->bytes != bytes.size()) {
       throw Error(ErrorKind::usage, "variable-size",
-                  fmt::format("--symbol {}={}: the variable has {} bytes, and the file {}", name, file,
+                  fmt::format("--symbol {}={}: the variable has {} bytes, but the file has {}", name, file,
                               variable->bytes, bytes.size()),
-                  "give all of its bytes, C-order and little-endian");
+                  "give all of its bytes, in C order and little-endian");
     }
     kernel.write_variable(name, bytes);
   }

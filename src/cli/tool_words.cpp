@@ -12,14 +12,13 @@ struct Words {
 
 constexpr Words kWords[] = {
     {"give m, n and k", "give m, n and k: --set m=4096 n=4096 k=4096"},
-    {"see LinkOptions::extra", "--set link=OPTION names it"},
-    {"(TuneOptions::must_hit, SpecialiseOptions::must_hit)", "(leave out --must-hit)"},
+    {"see LinkOptions::extra", "check --set link=OPTION"},
+    {"clear must_hit (TuneOptions, SpecialiseOptions)", "leave out --must-hit"},
     {"allow linking (LinkOptions::cached_only)", "leave out --must-hit"},
     {"raise Launch::step_limit", "raise --step-limit"},
-    {"make the context on a GPU, or name cpu", "use --device gpu, gpu:N, all or cpu"},
-    {"tune for each kind of GPU by itself",
-     "tune for each kind of GPU by itself: --device all without mpirun does, or name one with --device "
-     "gpu:N"},
+    {"make the context on a GPU, or use cpu", "use --device gpu, gpu:N, all or cpu"},
+    {"tune each kind of GPU separately",
+     "tune each kind of GPU separately: use --device all without mpirun, or --device gpu:N"},
     {"pass device memory, or Argument::pointer(address)",
      "give --arg in=A.npy, out=f32[128,64]:D.npy or inout=A.npy:D.npy"},
     {"pass a value of the parameter's type, such as 2.0f for f32; arrays go through Argument::bytes",

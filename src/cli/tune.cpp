@@ -74,10 +74,11 @@ TuneOptions tune_options(const Task& task, const TuneFlags& options) {
 void print_summary(const TuneResult& result, const TuneFlags& options) {
   const tune::SearchResult& search = result.search;
   if (result.source == TuneResult::Source::record) {
-    if (!options.must_hit) say("another process has tuned this meanwhile; its record is used\n");
+    if (!options.must_hit)
+      say("another process has tuned this problem in the meantime: its record is used\n");
     return;
   }
-  say("{} of {} configurations are admissible; {} tried in {:.1f} s, the device busy {:.0f} %\n",
+  say("{} of {} configurations are admissible; {} were tried in {:.1f} s, with the device {:.0f} % busy\n",
       result.space.size(), result.space.configurations(), search.evaluations, search.seconds,
       100 * search.device_busy);
   for (const tune::Share& one : search.devices) {
@@ -86,15 +87,13 @@ void print_summary(const TuneResult& result, const TuneFlags& options) {
       why.hint = in_tool_words(std::move(why.hint));
       say("rank {}, {}: left out: {}\n", one.rank, one.name, to_string(why));
     } else if (search.devices.size() > 1) {
-      say("rank {}, {}: {} candidates, {:.3f} times as slow as the first\n", one.rank, one.name,
+      say("rank {}, {}: {} candidates, {:.3f} of the time of the first device\n", one.rank, one.name,
           one.evaluations, one.ratio);
     }
   }
   const auto throttled =
       std::ranges::count_if(search.health, [](const auto& one) { return one.health.throttled; });
-  if (throttled > 0)
-    say("the device was slowed down by heat or hardware in {} of {} looks at it\n", throttled,
-        search.health.size());
+  if (throttled > 0) say("the device was throttled in {} of {} samples\n", throttled, search.health.size());
   for (const tune::Measurement& one : search.candidates) {
     if (one.problem && one.problem->code == "wrong-result")
       say("wrong: {}: {}{}\n", to_words(one.config), one.problem->message,
@@ -218,13 +217,13 @@ int fill_cache(const Tool& tool, const TuneFlags& options) {
   });
   if (wanted.empty())
     throw Error(ErrorKind::refused, "no-record",
-                fmt::format("no record of {} for an {} device in {}", options.kernel_template, target.name(),
-                            records.folder().string()),
-                "tune on such a device, and bring its records here with --merge FILE");
+                fmt::format("there is no record of {} for an {} device in {}", options.kernel_template,
+                            target.name(), records.folder().string()),
+                "tune on such a device, or merge its records with --merge FILE");
   const Linker linker(Libraries(), Cache::from_environment(tool_log()));
   if (!linker.cache().enabled())
-    throw Error(ErrorKind::usage, "cache-off", "the cache is off, so there is nothing to fill",
-                "name a folder in PTXLOOM_CACHE_DIR");
+    throw Error(ErrorKind::usage, "cache-off", "the cache is off, so there is no cache to fill",
+                "set PTXLOOM_CACHE_DIR to a folder");
   if (auto problem = linker.cache().problem()) {
     problem->severity = Severity::error;
     throw Error(ErrorKind::usage, {*problem});
@@ -251,10 +250,11 @@ int run_tune(const Tool& tool, const TuneFlags& options) {
     if (options.kernel_template.empty()) return 0;
   }
   if (options.kernel_template.empty())
-    throw Error(ErrorKind::usage, "bad-usage", "no template is named", "write ptxloom tune gemm --set m=...");
+    throw Error(ErrorKind::usage, "bad-usage", "the template is missing",
+                "give one: ptxloom tune gemm --set m=...");
   if (options.prebuild != !options.target.empty())
-    throw Error(ErrorKind::usage, "bad-usage", "--prebuild and --target belong together",
-                "write ptxloom tune gemm --prebuild --target sm_90a");
+    throw Error(ErrorKind::usage, "bad-usage", "--prebuild needs --target, and --target needs --prebuild",
+                "give both: ptxloom tune gemm --prebuild --target sm_90a");
   if (options.prebuild) return fill_cache(tool, options);
   const Task task = parse_task(options.kernel_template, options.sets);
   task.kernel_template->problem(task.settings.problem);
@@ -269,43 +269,48 @@ int run_tune(const Tool& tool, const TuneFlags& options) {
 
 void add_tune(Tool& tool) {
   tool.command<TuneFlags>(
-      "tune", "find the fastest correct configuration on this GPU, and remember it",
+      "tune", "find the fastest correct configuration on this GPU, and record it",
       [](CLI::App& command, TuneFlags& options) {
-        command.add_option("template", options.kernel_template, "such as gemm");
+        command.add_option("template", options.kernel_template, "a template, such as gemm");
         command
-            .add_option(
-                "--set", options.sets,
-                "a word of the problem; of the configuration: all candidates have it, or one of v1|v2")
+            .add_option("--set", options.sets,
+                        "set a parameter of the problem, or restrict one of the configuration to a value or "
+                        "to several, v1|v2")
             ->allow_extra_args(false)
             ->type_name("NAME=VALUE");
-        command.add_option("--budget", options.budget, "seconds (30) or evaluations (200evals)")
+        command
+            .add_option("--budget", options.budget,
+                        "how long to search: seconds (30) or candidates (200evals)")
             ->capture_default_str();
         add_number(command, "--jobs", options.jobs, 1, kMostJobs,
-                   "host threads that link; default: one a core, at most 16");
+                   "host threads that emit and link; default: one for each core, at most 16");
         command
             .add_option("--device", options.device,
-                        "gpu, gpu:N, all: the GPUs of each kind share a search, or cpu: the executor")
+                        "gpu, gpu:N, all (the GPUs of each kind share a search) or cpu (the executor)")
             ->capture_default_str();
         add_number(command, "--seed", options.seed, 0, UINT64_MAX,
-                   "of the data and the search; default: a fresh one");
-        command.add_option("--strategy", options.strategy, "exhaustive, random, halving or guided")
+                   "seed of the data and the search; default: a fresh one");
+        command
+            .add_option("--strategy", options.strategy,
+                        "order of the search: exhaustive, random, halving or guided")
             ->capture_default_str();
         add_number(command, "--sample", options.sample, 1, SIZE_MAX,
-                   "search only so many configurations, drawn by the seed");
+                   "search only this many configurations, drawn by the seed");
         add_number(command, "--limit", options.limit, kLeastSeconds, kMostSeconds,
-                   "what a candidate may take on the device before it is ended")
+                   "end a candidate that takes longer than this on the device")
             ->type_name("SECONDS")
             ->default_str("10");
-        command.add_flag("--must-hit", options.must_hit, "only look the record up; exit 1 if there is none");
+        command.add_flag("--must-hit", options.must_hit, "only look up the record; exit 1 if there is none");
         command.add_flag("--prebuild", options.prebuild,
                          "link the kernels of the records for --target into the cache; needs no GPU");
-        command.add_option("--target", options.target, "of --prebuild")->type_name("T");
+        command.add_option("--target", options.target, "the target of --prebuild")->type_name("T");
         command
             .add_option("--merge", options.merge,
-                        "take in the records of these files; without a template that is all")
+                        "merge the records of these files; without a template do nothing else")
             ->type_name("FILE ...");
-        command.add_option("--report", options.report, "what was tried, as a page")->type_name("FILE.html");
-        command.add_flag("--json", options.json, "docs/json/tune.json");
+        command.add_option("--report", options.report, "write an HTML report of the search")
+            ->type_name("FILE.html");
+        command.add_flag("--json", options.json, "print JSON (docs/json/tune.json)");
       },
       run_tune);
 }

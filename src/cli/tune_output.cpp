@@ -209,7 +209,7 @@ Json command_json(const TuneOutcome& outcome) {
 
 std::string vendor_text(const tune::VendorTime& vendor) {
   if (vendor.problem) return "not compared: " + vendor.problem->message;
-  return fmt::format("{:.3f} us; this is {:.3f} times as fast ({:.3f} to {:.3f})", vendor.time_us,
+  return fmt::format("{:.3f} us; the winner is {:.3f} times as fast ({:.3f} to {:.3f})", vendor.time_us,
                      vendor.ratio, vendor.low, vendor.high);
 }
 
@@ -231,7 +231,7 @@ std::optional<Error> failure_of(const TuneOutcome& outcome) {
   if (result.search.fault) return Error(ErrorKind::refused, {*result.search.fault});
   if (result.record) return std::nullopt;
   return Error(ErrorKind::refused, "no-correct-candidate", "no candidate was correct",
-               "see above what became of each");
+               "the results of the candidates are listed above");
 }
 
 std::string to_json(const TuneOutcome& outcome) {

@@ -52,7 +52,7 @@ Error bad_usage(const std::string& what, const std::string& hint) {
 
 Error unexpected(const CLI::App& command, const std::string& word, const std::string& help) {
   if (!word.starts_with("-") || word == "-")
-    return bad_usage(fmt::format("'{}' is one argument too many", word), help);
+    return bad_usage(fmt::format("unexpected argument '{}'", word), help);
   const std::string option = word.substr(0, word.find('='));
   return bad_usage(fmt::format("there is no option '{}'", option),
                    fmt::format("did you mean {}? {}", nearest(option, option_names(command)), help));
@@ -69,7 +69,7 @@ std::string joined(const std::vector<const CLI::App*>& commands) {
 Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
   std::string name;
   const CLI::App& command = innermost(app, name);
-  const std::string help = fmt::format("{} --help shows what it takes", name);
+  const std::string help = fmt::format("see {} --help", name);
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
     const std::vector<std::string> words = app.remaining(true);
     if (!words.empty()) return unexpected(command, words.front(), help);
@@ -81,17 +81,17 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const std::string option = said.substr(0, said.find_first_of(": "));
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     if (option != "A") return bad_usage(fmt::format("{}: {} is needed", name, option), help);
-    return bad_usage(fmt::format("{} does nothing by itself", name),
+    return bad_usage(fmt::format("{} needs a subcommand", name),
                      "give one of " + joined(command.get_subcommands({})));
   }
   const bool known = command.get_option_no_throw(option) != nullptr || option == "--specs";
-  if (!known) return bad_usage(fmt::format("{}: the arguments cannot be understood", name), help);
+  if (!known) return bad_usage(fmt::format("{}: cannot parse the arguments", name), help);
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     if (said.find("At Most") != std::string::npos)
       return bad_usage(fmt::format("{} is given more than once", option), "give it once");
     return bad_usage(fmt::format("{} needs a value", option), help);
   }
-  return bad_usage(fmt::format("{} cannot have this value", option), help);
+  return bad_usage(fmt::format("{} does not accept this value", option), help);
 }
 
 void refuse_empty_values(const CLI::App& app) {
@@ -113,13 +113,14 @@ void check_environment() {
   if (const std::string level = variable("PTXLOOM_LOG");
       !level.empty() && level != "off" &&
       std::ranges::find(kLevels, level, [](LogLevel l) { return name(l); }) == kLevels.end())
-    throw Error(ErrorKind::usage, "bad-environment", fmt::format("PTXLOOM_LOG is '{}'", level),
-                "it may be off, error, warning, info or debug");
+    throw Error(ErrorKind::usage, "bad-environment",
+                fmt::format("PTXLOOM_LOG has an unknown value, '{}'", level),
+                "use off, error, warning, info or debug");
   std::istringstream folders(variable("PTXLOOM_CUDA_PATH"));
   for (std::string folder; std::getline(folders, folder, ':');) {
     std::error_code failed;
     if (!folder.empty() && !std::filesystem::is_directory(folder, failed))
-      say("ptxloom: warning: PTXLOOM_CUDA_PATH: {} is no folder, NVIDIA's libraries are looked for "
+      say("ptxloom: warning: PTXLOOM_CUDA_PATH: {} is not a folder; looking for NVIDIA's libraries "
           "elsewhere\n",
           folder);
   }

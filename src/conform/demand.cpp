@@ -17,8 +17,8 @@ namespace {
 
 [[noreturn]] void refuse(std::string_view text) {
   throw Error(ErrorKind::usage, "spec-demand",
-              fmt::format("'{}' says nothing of what an operand must hold", text),
-              "specs/README.md, conform, lists what can be said");
+              fmt::format("'{}' does not describe the values of an operand", text),
+              "see the section conform of specs/README.md");
 }
 
 std::uint64_t take_number(std::string_view& text) {

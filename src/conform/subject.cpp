@@ -45,7 +45,7 @@ std::string why_not(Variant variant) {
     const std::string said = variant.conform(operand.name);
     switch (operand.kind) {
       case OperandSpec::Kind::address:
-        if (said.empty()) return "it reads or writes memory in a way of its own";
+        if (said.empty()) return "it reads or writes memory in its own way";
         break;
       case OperandSpec::Kind::symbol:
         if (said.empty()) return "it names a variable or function";
@@ -61,7 +61,7 @@ std::string why_not(Variant variant) {
         is_unpublished(variant, operand) ? unpublished = true : results = true;
     }
   }
-  if (!results && unpublished) return "what its result looks like is not published";
+  if (!results && unpublished) return "the encoding of its result is not published";
   return results ? "" : "it has no result";
 }
 

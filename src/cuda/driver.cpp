@@ -17,7 +17,7 @@ Driver Driver::load(const DynamicLibrary& library) {
   if (table.cuDriverGetVersion != nullptr) table.cuDriverGetVersion(&table.api_version);
   if (!missing.empty()) {
     throw Error(ErrorKind::missing, "driver-too-old",
-                fmt::format("the NVIDIA driver {} serves CUDA {} and lacks {}", library.path(),
+                fmt::format("the NVIDIA driver {} supports CUDA {} and lacks {}", library.path(),
                             api_version_text(table.api_version), missing),
                 fmt::format("update the driver to one for CUDA {} or later",
                             CUDA_VERSION / 1000 == 12 ? "12.4" : "12.8"));
@@ -30,13 +30,13 @@ void Driver::initialise() const {
   int count = 0;
   if (result == CUDA_SUCCESS) check(cuDeviceGetCount(&count), "counting the devices");
   if (result == CUDA_ERROR_NO_DEVICE || (result == CUDA_SUCCESS && count == 0)) {
-    throw Error(ErrorKind::missing, "no-device", "the NVIDIA driver is there, but it sees no GPU",
-                "check nvidia-smi and CUDA_VISIBLE_DEVICES; without a GPU, kernels run on the CPU executor");
+    throw Error(ErrorKind::missing, "no-device", "the NVIDIA driver finds no GPU",
+                "check nvidia-smi and CUDA_VISIBLE_DEVICES; without a GPU, kernels run in the CPU executor");
   }
   if (result != CUDA_SUCCESS) {
     throw Error(
         ErrorKind::missing, "no-driver", "the NVIDIA driver does not start: " + describe(result),
-        "check that nvidia-smi works, and that the driver's library and kernel module are of one version");
+        "check that nvidia-smi works, and that the driver's library and kernel module have the same version");
   }
 }
 

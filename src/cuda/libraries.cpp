@@ -76,7 +76,7 @@ struct Absence {
 constexpr Absence kNoDriver = {
     "no-driver", "the NVIDIA driver (libcuda.so.1) was not found",
     "install the NVIDIA driver, or start the container with the GPU passed through (docker run --gpus all); "
-    "without one, kernels run on the CPU executor"};
+    "without a GPU, kernels run in the CPU executor"};
 constexpr Absence kNoNvJitLink = {"no-nvjitlink", "nvJitLink (libnvJitLink.so.13 or .12) was not found",
                                   "install the CUDA toolkit, or `pip install nvidia-nvjitlink` and name its "
                                   "lib folder in PTXLOOM_CUDA_PATH"};
@@ -85,10 +85,10 @@ constexpr Absence kNoNvrtc = {"no-nvrtc", "NVRTC (libnvrtc.so.13 or .12) was not
                               "folder in PTXLOOM_CUDA_PATH"};
 constexpr Absence kNoNvml = {
     "no-nvml", "NVML (libnvidia-ml.so.1) was not found",
-    "it comes with the NVIDIA driver; without it clocks and throttling are not seen"};
+    "it comes with the NVIDIA driver; without it clocks and throttling are not shown"};
 constexpr Absence kNoCublasLt = {"no-cublaslt", "cuBLASLt (libcublasLt.so.13 or .12) was not found",
                                  "install the CUDA toolkit, or `pip install nvidia-cublas` and name its lib "
-                                 "folder in PTXLOOM_CUDA_PATH; without it nothing is compared with it"};
+                                 "folder in PTXLOOM_CUDA_PATH; without it nothing is compared with cuBLASLt"};
 
 }  // namespace
 
@@ -214,9 +214,9 @@ std::optional<Diagnostic> check_driver_version(int driver_api, int linker_major)
   if (driver_api / 1000 >= linker_major) return std::nullopt;
   return Diagnostic{
       .code = "driver-too-old",
-      .message = fmt::format(
-          "the NVIDIA driver serves CUDA {}, but nvJitLink is of CUDA {}: it cannot load what that makes",
-          cuda::api_version_text(driver_api), linker_major),
+      .message =
+          fmt::format("the NVIDIA driver supports CUDA {} and cannot load what nvJitLink of CUDA {} makes",
+                      cuda::api_version_text(driver_api), linker_major),
       .hint =
           fmt::format("update the driver to one for CUDA {0} or later, or install nvJitLink {1} "
                       "(`pip install 'nvidia-nvjitlink-cu{1}'`) and name its lib folder in PTXLOOM_CUDA_PATH",

@@ -68,8 +68,7 @@ Nvml Nvml::load(const DynamicLibrary& library) {
   std::string missing;
   PTXLOOM_NVML_SYMBOLS(PTXLOOM_SYMBOL_LOAD)
   table.library = library;
-  const char* hint =
-      "install the NVIDIA driver of this machine completely; clocks and throttling are not seen";
+  const char* hint = "install the complete NVIDIA driver; without NVML clocks and throttling are not shown";
   require(missing, library.path(), "no-nvml", hint);
   if (table.nvmlInit_v2() != 0) throw Error(ErrorKind::missing, "no-nvml", "NVML does not start", hint);
   std::array<char, 96> version = {};

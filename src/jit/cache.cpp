@@ -41,13 +41,13 @@ std::optional<Diagnostic> distrust(const fs::path& path, const struct stat& stat
                       .hint = hint};
   };
   if (status.st_uid != ::geteuid()) {
-    return diagnose("cache-foreign", fmt::format("belongs to user {}, not {}", status.st_uid, ::geteuid()),
-                    "name a folder of your own in PTXLOOM_CACHE_DIR");
+    return diagnose("cache-foreign", fmt::format("belongs to user {}, not to {}", status.st_uid, ::geteuid()),
+                    "set PTXLOOM_CACHE_DIR to a folder of your own");
   }
   if ((status.st_mode & 022) != 0) {
     return diagnose("cache-exposed",
-                    fmt::format("may be written to by others (mode {:04o})", status.st_mode & 07777),
-                    "run chmod 700 on it after ptxloom cache clear");
+                    fmt::format("can be written to by others (mode {:04o})", status.st_mode & 07777),
+                    "run `ptxloom cache clear`, then chmod 700");
   }
   return std::nullopt;
 }
@@ -56,7 +56,7 @@ Diagnostic unusable(const fs::path& path, int error) {
   return {.severity = Severity::warning,
           .code = "cache-unusable",
           .message = fmt::format("the cache folder {} cannot be used: {}", path.string(), reason_of(error)),
-          .hint = "name another in PTXLOOM_CACHE_DIR, or say PTXLOOM_CACHE_DIR=off"};
+          .hint = "set PTXLOOM_CACHE_DIR to another folder, or to off"};
 }
 
 Folder open_folder(const fs::path& path, bool create) {
@@ -164,7 +164,7 @@ std::optional<std::vector<std::byte>> Cache::find(std::string_view key) const {
   std::string reason;
   const auto entry = jit::decode_entry(*bytes, reason);
   if (!entry) {
-    state_->log(LogLevel::warning, fmt::format("removed the bad cache entry {}: {}", name, reason));
+    state_->log(LogLevel::warning, fmt::format("removed the damaged cache entry {}: {}", name, reason));
     ::unlinkat(folder.fd.get(), name.c_str(), 0);
     return std::nullopt;
   }

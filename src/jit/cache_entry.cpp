@@ -56,7 +56,7 @@ std::optional<CacheEntry> decode_entry(std::string_view bytes, std::string& reas
   const auto sizes = load<Sizes>(bytes, kSizesAt);
   const std::uint64_t rest = bytes.size() - kKeyAt;
   if (sizes.key > rest || sizes.value > rest - sizes.key) return damaged("truncated");
-  if (sizes.key + sizes.value != rest) return damaged("longer than it says");
+  if (sizes.key + sizes.value != rest) return damaged("longer than its header says");
   if (hash128(bytes.substr(kSizesAt)) != load<Hash128>(bytes, kChecksumAt))
     return damaged("checksum differs");
   return CacheEntry{.key = bytes.substr(kKeyAt, sizes.key), .value = bytes.substr(kKeyAt + sizes.key)};

@@ -83,15 +83,15 @@ void check_options(const LinkOptions& options) {
     throw Error(ErrorKind::usage, "bad-link-option", std::move(message), hint);
   };
   if (!is_target(options.target)) {
-    refuse(fmt::format("\"{}\" is no target", options.target),
-           "name one such as sm_90a in LinkOptions::target");
+    refuse(fmt::format("\"{}\" is not a target", options.target),
+           "set LinkOptions::target to a target such as sm_90a");
   }
   if (options.optimisation < 0 || options.optimisation > 3) {
-    refuse(fmt::format("there is no optimisation level {}", options.optimisation), "the levels are 0 to 3");
+    refuse(fmt::format("there is no optimisation level {}", options.optimisation), "use 0 to 3");
   }
   if (options.max_registers < 0 || options.max_registers > 255) {
     refuse(fmt::format("a thread cannot have {} registers", options.max_registers),
-           "0 for no limit, or up to 255");
+           "use 1 to 255, or 0 for no limit");
   }
 }
 
@@ -182,9 +182,9 @@ std::optional<LinkResult> find_by_any(const Cache& cache, const Libraries& libra
 
 [[noreturn]] void throw_not_cached(const Cache& cache, const LinkOptions& options) {
   throw Error(ErrorKind::refused, "not-cached",
-              fmt::format("this kernel for {} is not in the cache, {}, and may not be linked now",
+              fmt::format("this kernel for {} is not in the cache, {}, and linking is not allowed",
                           options.target, cache.enabled() ? cache.folder().string() : "which is off"),
-              "fill the cache ahead (ptxloom tune TEMPLATE --prebuild --target T), or allow linking "
+              "fill the cache first (ptxloom tune TEMPLATE --prebuild --target T), or allow linking "
               "(LinkOptions::cached_only)");
 }
 
@@ -196,22 +196,22 @@ void check_created(const LinkHandle& handle, const LinkOptions& options) {
       handle.created() == NVJITLINK_ERROR_UNSUPPORTED_ARCH) {
     throw Error(ErrorKind::usage, "bad-link-option",
                 fmt::format("this nvJitLink does not know the target {}: {}", options.target, first),
-                "ptxloom doctor says which targets it serves; a newer CUDA release may know it");
+                "see which targets it supports with ptxloom doctor; a newer CUDA release may know this one");
   }
-  throw Error(ErrorKind::usage, "bad-link-option", fmt::format("nvJitLink refuses its options: {}", first),
-              "see LinkOptions::extra, and nvJitLink's manual for the options it takes");
+  throw Error(ErrorKind::usage, "bad-link-option", fmt::format("nvJitLink refused its options: {}", first),
+              "see LinkOptions::extra, and the options in nvJitLink's manual");
 }
 
 [[noreturn]] void throw_link_failed(const LinkHandle& handle, nvJitLinkResult result) {
   const std::string log = handle.error_log();
   std::vector<Diagnostic> diagnostics = {
       {.code = "link-failed",
-       .message = fmt::format("nvJitLink refuses this PTX (result {})", static_cast<int>(result))}};
+       .message = fmt::format("nvJitLink refused this PTX (result {})", static_cast<int>(result))}};
   for (const std::string& text : {log, handle.info_log()}) {
     std::ranges::move(jit::parse_link_log(text), std::back_inserter(diagnostics));
   }
   if (diagnostics.size() == 1)
-    diagnostics[0].hint = log.empty() ? "it gives no reason; is the text PTX?" : log;
+    diagnostics[0].hint = log.empty() ? "nvJitLink gave no reason: check that the text is PTX" : log;
   throw Error(ErrorKind::link_failure, std::move(diagnostics));
 }
 

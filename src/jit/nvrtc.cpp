@@ -70,8 +70,8 @@ class Program {
 
 std::vector<std::string> arguments_of(const CompileOptions& options, const Libraries& libraries) {
   if (!options.target.starts_with("sm_")) {
-    throw Error(ErrorKind::usage, "bad-compile-option", fmt::format("\"{}\" is no target", options.target),
-                "name one such as sm_90a in CompileOptions::target");
+    throw Error(ErrorKind::usage, "bad-compile-option", fmt::format("\"{}\" is not a target", options.target),
+                "set CompileOptions::target to a target such as sm_90a");
   }
   const char* kind = options.output == CompileOptions::Output::ptx ? "compute_" : "sm_";
   std::vector<std::string> arguments = {
@@ -88,7 +88,7 @@ std::vector<std::string> arguments_of(const CompileOptions& options, const Libra
   diagnostics.insert(
       diagnostics.begin(),
       Diagnostic{.code = "compile-failed",
-                 .message = fmt::format("NVRTC refuses this source: {}", library.nvrtcGetErrorString(result)),
+                 .message = fmt::format("NVRTC refused this source: {}", library.nvrtcGetErrorString(result)),
                  .hint = diagnostics.empty() ? log : std::string()});
   throw Error(ErrorKind::link_failure, std::move(diagnostics));
 }

@@ -66,7 +66,7 @@ struct Packing {
     const std::string value =
         given.is_signed() ? std::to_string(static_cast<std::int64_t>(number)) : std::to_string(number);
     refuse("argument-range", fmt::format("{} of {}", value, given.name),
-           "pass a value that the type can hold");
+           "pass a value in the range of the type");
   }
   void check_typed(Type given) const {
     const Type type = parameter().type;
@@ -81,7 +81,7 @@ struct Packing {
   void check_bytes(std::size_t size) const {
     require(!parameter().pointer, "an array of bytes", "pass device memory, or Argument::pointer(address)");
     if (size == parameter().size) return;
-    refuse("argument-size", fmt::format("{} bytes instead of {}", size, parameter().size), "pass all of it");
+    refuse("argument-size", fmt::format("{} bytes instead of {}", size, parameter().size), "pass all bytes");
   }
 };
 

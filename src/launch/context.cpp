@@ -96,16 +96,16 @@ DeviceContext::State::~State() { driver.cuDevicePrimaryCtxRelease(device); }
 
 void DeviceContext::State::fail(CUresult result, std::string_view doing) const {
   if (is_fault(result)) {
-    throw Error(
-        ErrorKind::device_fault, "device-fault",
-        fmt::format("{} on device {}: {}", trail.describe(), info.ordinal, driver.describe(result)),
-        "the device is lost to this process; the CPU executor or compute-sanitizer names the instruction")
+    throw Error(ErrorKind::device_fault, "device-fault",
+                fmt::format("{} on device {}: {}", trail.describe(), info.ordinal, driver.describe(result)),
+                "start another process: this one can no longer use the device; the CPU executor or "
+                "compute-sanitizer names the instruction")
         .with_cuda_result(result);
   }
   if (result == CUDA_ERROR_OUT_OF_MEMORY) {
     throw Error(ErrorKind::out_of_memory, "out-of-device-memory",
                 fmt::format("device {} has no memory left for {}", info.ordinal, doing),
-                "release memory, or see nvidia-smi for who else holds some")
+                "release memory, or see in nvidia-smi what else uses it")
         .with_cuda_result(result);
   }
   driver.fail(result, doing);

@@ -25,10 +25,11 @@ T load(std::span<const std::byte> bytes, std::uint64_t offset) {
 }  // namespace
 
 std::optional<std::string> damage_of_cubin(std::span<const std::byte> bytes) {
-  if (bytes.size() < SELFMAG || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0) return "it is no ELF file";
+  if (bytes.size() < SELFMAG || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0)
+    return "it is not an ELF file";
   if (bytes.size() < sizeof(Elf64_Ehdr)) return "it is truncated";
   const auto header = load<Elf64_Ehdr>(bytes, 0);
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_CUDA) return "it is no GPU code";
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_CUDA) return "it is not GPU code";
   if (!within(bytes, header.e_phoff, header.e_phnum, header.e_phentsize) ||
       !within(bytes, header.e_shoff, header.e_shnum, header.e_shentsize) ||
       (header.e_shnum > 0 && header.e_shentsize < sizeof(Elf64_Shdr))) {

@@ -33,9 +33,9 @@ void check_config(const Function::State& state, const LaunchConfig& config) {
 [[noreturn]] void refuse_cooperative(const Function& function, const LaunchConfig& config, int sms) {
   const int blocks = function.blocks_per_sm(config);
   throw Error(ErrorKind::usage, "launch-cooperative",
-              fmt::format("kernel {}: a cooperative grid of {} blocks, each of {} threads", function.name(),
-                          config.grid.count(), config.block.count()),
-              fmt::format("{} SMs hold {} of them at once; launch fewer blocks, and let each do more", sms,
+              fmt::format("kernel {}: a cooperative grid of {} thread blocks, each with {} threads",
+                          function.name(), config.grid.count(), config.block.count()),
+              fmt::format("{} SMs hold {} of them at once: launch fewer thread blocks that each do more", sms,
                           blocks * sms));
 }
 
@@ -132,7 +132,7 @@ void ConfiguredFunction::launch(CUstream_st* stream, std::span<const std::byte> 
     throw Error(ErrorKind::usage, "argument-size",
                 fmt::format("`{}` takes {} bytes of parameters, but {} were packed", function.signature.name,
                             function.signature.size(), size),
-                "pack the arguments by this kernel's signature");
+                "pack the arguments as the signature of this kernel says");
   }
   DeviceContext::State& context = function.context();
   const auto current = context.make_current();

@@ -30,9 +30,9 @@ struct DeviceMemory::State {
 
   CUdeviceptr range(std::uint64_t offset, std::uint64_t bytes) const {
     if (offset <= size && bytes <= size - offset) return address + offset;
-    throw Error(
-        ErrorKind::usage, "out-of-range",
-        fmt::format("bytes {} to {} lie outside device memory of {} bytes", offset, offset + bytes, size));
+    throw Error(ErrorKind::usage, "out-of-range",
+                fmt::format("bytes {} to {} are outside the device memory, which has {} bytes", offset,
+                            offset + bytes, size));
   }
 };
 
@@ -44,7 +44,7 @@ std::uint64_t DeviceMemory::size() const { return state_ ? state_->size : 0; }
 
 void DeviceMemory::upload(std::span<const std::byte> data, std::uint64_t offset) const {
   if (data.empty()) return;
-  if (!state_) throw Error(ErrorKind::usage, "out-of-range", "there is no device memory to copy to");
+  if (!state_) throw Error(ErrorKind::usage, "out-of-range", "the destination has no device memory");
   const CUdeviceptr to = state_->range(offset, data.size());
   const DeviceContext::State& context = *state_->context;
   const auto current = context.make_current();
@@ -56,7 +56,7 @@ void DeviceMemory::upload(std::span<const std::byte> data, std::uint64_t offset)
 
 void DeviceMemory::download(std::span<std::byte> data, std::uint64_t offset) const {
   if (data.empty()) return;
-  if (!state_) throw Error(ErrorKind::usage, "out-of-range", "there is no device memory to copy from");
+  if (!state_) throw Error(ErrorKind::usage, "out-of-range", "the source has no device memory");
   const CUdeviceptr from = state_->range(offset, data.size());
   const DeviceContext::State& context = *state_->context;
   const auto current = context.make_current();

@@ -30,8 +30,8 @@ constexpr std::array kRequiredCluster{CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
   }
   const DeviceInfo& info = context.info;
   throw Error(ErrorKind::link_failure, "load-failed",
-              fmt::format("device {} refuses the cubin: {}", info.ordinal, context.driver.describe(result)),
-              fmt::format("link it for the device, {} of compute capability {}.{}", info.name, info.major,
+              fmt::format("device {} refused the cubin: {}", info.ordinal, context.driver.describe(result)),
+              fmt::format("link for this device, {} with compute capability {}.{}", info.name, info.major,
                           info.minor))
       .with_cuda_result(result);
 }
@@ -76,11 +76,11 @@ KernelSignature placed(KernelSignature wanted, const KernelSignature& actual) {
   constexpr std::uint32_t kStart = 16;  // parameters begin at a multiple of it on every target
   const auto refuse = [&](std::string message) {
     throw Error(ErrorKind::usage, "signature-mismatch", std::move(message),
-                "take the signature from the module that the cubin was made of");
+                "use the signature of the module that the cubin was made from");
   };
   if (wanted.parameters.size() != actual.parameters.size()) {
-    refuse(fmt::format("`{}` has {} parameters, its signature {}", wanted.name, actual.parameters.size(),
-                       wanted.parameters.size()));
+    refuse(fmt::format("`{}` has {} parameters, but its signature has {}", wanted.name,
+                       actual.parameters.size(), wanted.parameters.size()));
   }
   bool aligned_further = false;
   for (std::size_t i = 0; i < wanted.parameters.size(); ++i) {
@@ -91,8 +91,9 @@ KernelSignature placed(KernelSignature wanted, const KernelSignature& actual) {
       want.offset = have.offset;
       continue;
     }
-    refuse(fmt::format("`{}` has {} bytes at {} as parameter {}, its signature {} bytes at {} for `{}`",
-                       wanted.name, have.size, have.offset, i + 1, want.size, want.offset, want.name));
+    refuse(
+        fmt::format("`{}` has {} bytes at {} for parameter {}, but its signature has {} bytes at {} for `{}`",
+                    wanted.name, have.size, have.offset, i + 1, want.size, want.offset, want.name));
   }
   return wanted;
 }
@@ -103,7 +104,7 @@ DeviceModule::State::State(std::shared_ptr<DeviceContext::State> owner, std::spa
     : context(std::move(owner)) {
   if (const auto damage = launch::damage_of_cubin(cubin)) {
     throw Error(ErrorKind::link_failure, "load-failed", "this cubin cannot be loaded: " + *damage,
-                "make it again with ptxloom compile");
+                "make it with ptxloom compile");
   }
   const auto current = context->make_current();
   const CUresult result = context->driver.cuModuleLoadData(&module, cubin.data());
@@ -176,12 +177,12 @@ void DeviceModule::write_variable(std::string_view name, std::span<const std::by
   const CUresult result = context.driver.cuModuleGetGlobal(&address, &bytes, state_->module, text.c_str());
   if (result == CUDA_ERROR_NOT_FOUND) {
     throw Error(ErrorKind::usage, "unknown-variable", fmt::format("the cubin has no variable `{}`", name),
-                "name a .global or .const variable that some kernel of the module uses");
+                "name a .global or .const variable that a kernel of the module uses");
   }
   context.check(result, "looking for a variable");
   if (bytes != data.size()) {
     throw Error(ErrorKind::usage, "variable-size",
-                fmt::format("variable `{}` has {} bytes, and {} are given", name, bytes, data.size()),
+                fmt::format("variable `{}` has {} bytes, but {} are given", name, bytes, data.size()),
                 "give all of them");
   }
   context.check(context.driver.cuMemcpyHtoD(address, data.data(), data.size()), "writing a variable");

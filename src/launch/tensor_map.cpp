@@ -21,7 +21,8 @@ constexpr std::array kTypes{
 
 CUtensorMapSwizzle swizzle_of(const TensorMap& map) {
   if (map.swizzle == TensorSwizzle::by_96_bytes) {
-    throw Error(ErrorKind::usage, "tensor-map", "the driver makes no tensor map that swizzles by 96 bytes",
+    throw Error(ErrorKind::usage, "tensor-map",
+                "the driver cannot make a tensor map with a swizzle of 96 bytes",
                 "set it in the kernel (tensormap.replace)");
   }
   const auto mode = static_cast<int>(map.swizzle);

@@ -18,7 +18,7 @@ namespace {
   throw Error(ErrorKind::usage, "no-layout",
               "the specs give no fragment map for operand '" + std::string(operand) + "' of " +
                   std::string(variant.opcode()),
-              others.empty() ? "none of its operands has one" : "operands that have one:" + others);
+              others.empty() ? "no operand of this instruction has one" : "operands that have one:" + others);
 }
 
 }  // namespace

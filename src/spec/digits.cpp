@@ -33,7 +33,7 @@ Digit parse_digit(std::string_view word, Place place) {
       return digit;
     }
   }
-  fail("spec-fragment", place, quote(word) + " is no digit of a fragment map",
+  fail("spec-fragment", place, quote(word) + " is not a digit of a fragment map",
        "write radix*axis and stride, as in 4*k2, with an axis of m k n i; or 2*=TA for a selector");
 }
 

@@ -42,7 +42,7 @@ std::string text_of(const spec::Exchange& exchange) {
 
 std::string hint_of(const Misreading& misreading, std::string_view mnemonic, const Target& target) {
   if (misreading.nearest.empty())
-    return "`ptxloom list " + std::string(mnemonic) + " --variants` shows what there is";
+    return "`ptxloom list " + std::string(mnemonic) + " --variants` lists its opcodes";
   std::string text;
   for (std::size_t i = 0; i < std::min(misreading.legal.size(), kExchangesListed); ++i)
     text += (i == 0 ? "legal: " : ", or ") + text_of(misreading.legal[i]);
@@ -65,21 +65,22 @@ std::pair<std::string, std::string> reason_of(const Misreading& misreading, std:
   switch (misreading.why) {
     case Why::unknown_word:
       return {"unknown-modifier",
-              word + " is no modifier" + of +
+              word + " is not a modifier" + of +
                   (misreading.nearest_word.empty() ? "" : "; did you mean " + misreading.nearest_word + "?")};
     case Why::missing:
       return {"missing-modifier",
               there_is_no + (misreading.expected.empty() ? ": a modifier is missing"
                                                          : ": " + misreading.expected + " is missing")};
     case Why::repeated:
-      return {"repeated-modifier", there_is_no + ": " + word + " stands there twice"};
+      return {"repeated-modifier", there_is_no + ": " + word + " is given twice"};
     case Why::order:
-      return {"modifier-order", there_is_no + ": its modifiers stand in another order"};
+      return {"modifier-order", there_is_no + ": its modifiers have another order"};
     case Why::illegal:
       break;
   }
   if (!word.empty())
-    return {"illegal-combination", there_is_no + ": " + word + " does not go with the other modifiers"};
+    return {"illegal-combination",
+            there_is_no + ": " + word + " cannot be combined with the other modifiers"};
   if (misreading.together.empty()) return {"illegal-combination", there_is_no};
   return {"illegal-combination", there_is_no + ": the table '" + misreading.table + "' of " +
                                      misreading.form + " has no row with " +
@@ -107,8 +108,8 @@ Diagnostic Specs::explain(std::string_view opcode, const Target& target) const {
     if (!readings.empty())
       return Diagnostic{
           .code = "undocumented",
-          .message = "the manual does not promise " + std::string(opcode) + ", though ptxas takes it",
-          .hint = "documented and near: " + hint};
+          .message = "the manual does not document " + std::string(opcode) + ", but ptxas accepts it",
+          .hint = "documented alternatives: " + hint};
     auto [code, message] = reason_of(misreading, opcode, mnemonic);
     const auto at = misreading.word.empty() ? 0 : misreading.word.data() - opcode.data();
     return Diagnostic{.code = std::move(code),

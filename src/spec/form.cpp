@@ -113,7 +113,7 @@ void Form::add_lax(std::span<const std::string_view> lines) {
     return;
   }
   fail("spec-table", place(), "no table has the columns of the lax table " + quote(lines.front()),
-       "a lax table holds further rows for one of the form's tables, so it has the same columns");
+       "use the columns of one of the form's tables: a lax table has further rows for it");
 }
 
 void Form::add_mods() {

@@ -14,7 +14,7 @@ int number(std::string_view text, std::string_view field, Place place) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = error == std::errc{} && end == text.data() + text.size();
   if (whole && value >= 0 && value <= kMostDigits) return value;
-  fail("spec-fragment", place, quote(text) + " is no number for '" + std::string(field) + "'",
+  fail("spec-fragment", place, quote(text) + " is not a number for '" + std::string(field) + "'",
        "write \"bits\": \"8+2\" for elements 8 bits apart that begin at bit 2 of those, \"block\": \"32\"");
 }
 

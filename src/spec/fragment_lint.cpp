@@ -45,11 +45,11 @@ class Extents {
 std::string fault_of_places(std::span<const PlacedElement> elements) {
   const Extents extents(elements);
   if (extents.exceed(elements.size()))
-    return "it has gaps: " + text(elements.size()) + " elements do not fill their rows and columns";
+    return "it has gaps: " + text(elements.size()) + " elements do not fill the rows and columns";
   std::vector<bool> held(elements.size());
   for (const PlacedElement& element : elements) {
     const std::size_t index = extents.index(element.at);
-    if (held[index]) return "lane " + text(element.lane) + " holds an element that is held before";
+    if (held[index]) return "lane " + text(element.lane) + " holds an element that is already held elsewhere";
     held[index] = true;
   }
   return {};
@@ -68,7 +68,7 @@ std::vector<int> values_of(const OperandSpec& operand) {
 /// Every value of the operand selects a digit, and every digit is selected by one.
 std::string fault_of_selector(Variant variant, const Digit& selector) {
   const int index = variant.operand_index(selector.selector);
-  if (index < 0) return "its selector '" + selector.selector + "' is no operand";
+  if (index < 0) return "its selector '" + selector.selector + "' is not an operand";
   const OperandSpec& operand = variant.operands()[static_cast<std::size_t>(index)];
   if (operand.registers_allowed || variant.undocumented()) return {};
   std::set<int> digits;
@@ -87,16 +87,16 @@ std::string fault_of_size(const OperandSpec& operand, const Fragment& map, const
     return "a warp has 32 lanes, not " + text(index_count(map.lane));
   if (const int warps = index_count(map.warp); warps != 1 && warps != kWarps)
     return "a warpgroup has 4 warps, not " + text(warps);
-  if (type == nullptr) return "it lacks a type that types.json has";
+  if (type == nullptr) return "its type is not in types.json";
   const int have = operand.registers() * operand.type.bits;
   if (operand.kind != OperandSpec::Kind::value || !operand.registers_allowed || have == 0)
-    return "its operand is no register";
+    return "its operand is not a register";
   const int stride = map.stride != 0 ? map.stride : have / map.values();
   if (stride * map.values() != have) {
-    return "the operand has " + text(have) + " bits in a lane, its " + text(map.values()) + " values take " +
-           text(stride * map.values());
+    return "the operand has " + text(have) + " bits in a lane, but its " + text(map.values()) +
+           " values take " + text(stride * map.values());
   }
-  if (operand.type.bits % stride != 0) return "an element lies in two registers";
+  if (operand.type.bits % stride != 0) return "an element is in two registers";
   const int used = map.shift + type->type.bits;
   if (used > stride || (map.stride == 0 && used != stride)) {
     return "an element of " + text(type->type.bits) + " bits at bit " + text(map.shift) + " does not fit " +

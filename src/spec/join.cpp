@@ -178,8 +178,8 @@ class Joiner {
     }
     fail("spec-unbound-slot", form_.place(),
          "the slot " + quote(form_.slots().name(slot)) + " has no value where " +
-             (row.empty() ? "nothing is set" : row),
-         "each way through the tables must give every slot one value");
+             (row.empty() ? "nothing else is set" : row),
+         "give every slot one value on each way through the tables");
   }
 
   const Form& form_;

@@ -19,8 +19,8 @@ Version version_of(std::string_view text, std::string_view need, Place place) {
   try {
     return parse_version(text);
   } catch (const Error&) {
-    fail("spec-need", place, quote(text) + " in the need " + quote(need) + " is no PTX version",
-         "a need is target:version, a target, or a version, any-of by |");
+    fail("spec-need", place, quote(text) + " in the need " + quote(need) + " is not a PTX version",
+         "write target:version, a target or a version; separate alternatives by |");
   }
 }
 
@@ -42,7 +42,7 @@ Need parse_need(std::string_view text, const Sets& sets, const Vocabulary& vocab
       if (any.target == nullptr) {
         fail("spec-need", place,
              "unknown target " + quote(word.substr(0, colon)) + " in the need " + quote(text),
-             "targets stand in specs/targets.json");
+             "use a target of specs/targets.json");
       }
       version = colon == word.size() ? std::string_view{} : word.substr(colon + 1);
     }

@@ -41,8 +41,8 @@ class OperandParser {
  private:
   [[noreturn]] void bad(const std::string& why) const {
     fail("spec-operand", place_, "the operand " + quote(spec_.name) + ", " + quote(text_) + ": " + why,
-         "operands are described in specs/README.md: out in inout reg imm addr sym label lit, a type, "
-         "[count], flags");
+         "write one of out in inout reg imm addr sym label lit, a type, [count] and flags, as "
+         "specs/README.md says");
   }
 
   /// False where the word is no kind but a type ("b32[4]": a register).
@@ -110,7 +110,7 @@ class OperandParser {
   std::int64_t number(std::string_view digits) const {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error != std::errc{} || end != digits.data() + digits.size()) bad(quote(digits) + " is no number");
+    if (error != std::errc{} || end != digits.data() + digits.size()) bad(quote(digits) + " is not a number");
     return value;
   }
 

@@ -184,7 +184,7 @@ void Reader::read_forms(const Json& json, ReadSpecs& into) {
     FormData read = form(item, kept);
     for (const FormData& other : into.forms) {
       if (other.file == kept && other.name == read.name) {
-        fail("spec-duplicate-form", place_, "the form " + quote(read.name) + " stands there twice");
+        fail("spec-duplicate-form", place_, "the form " + quote(read.name) + " is given twice");
       }
     }
     into.forms.push_back(read);
@@ -214,7 +214,7 @@ void Reader::read_types(const Json& json, ReadSpecs& into) {
     const auto kind = cell.size() == 5 ? kinds.find(cell[2]) : kinds.end();
     const auto number = [](std::string_view digits) { return std::atoi(std::string(digits).c_str()); };
     if (kind == kinds.end() || number(cell[1]) <= 0 || number(cell[3]) <= 0) {
-      fail("spec-type", place_, "row " + quote(line) + " is not: name bits kind lanes literals",
+      fail("spec-type", place_, "row " + quote(line) + " is not a row of: name bits kind lanes literals",
            "kinds: bits signed unsigned float predicate; literals: yes no");
     }
     into.types.push_back({.type = {.name = cell[0],
@@ -276,7 +276,7 @@ std::string not_json(std::string_view text) {
   } catch (const Json::exception&) {  // a number beyond all range, a character that is none
   }
   const std::string_view before = text.substr(0, at);
-  return "is no JSON: it cannot be read on from line " + std::to_string(1 + std::ranges::count(before, '\n'));
+  return "is not JSON: error in line " + std::to_string(1 + std::ranges::count(before, '\n'));
 }
 
 }  // namespace
@@ -305,7 +305,7 @@ void read_folder(const std::filesystem::path& folder, Arena& arena, ReadSpecs& i
     }
     if (error && place == folder) {
       fail("spec-unreadable", {.file = folder.native(), .form = {}},
-           "is no folder that can be read: " + error.message(),
+           "is not a folder that can be read: " + error.message(),
            "--specs and PTXLOOM_SPECS take folders of *.json files");
     }
   }

@@ -158,7 +158,7 @@ std::string choices_of(const Database& database, std::span<const FormData* const
     if (values.empty()) continue;
     std::string list;
     for (const std::string& value : values) list += " " + value;
-    return "with the other words, " + std::string(choices[left_out].name) + " can be:" + list;
+    return "with the other choices, " + std::string(choices[left_out].name) + " can be:" + list;
   }
   std::set<std::string_view> names;
   for (const FormData* data : forms) {
@@ -169,7 +169,7 @@ std::string choices_of(const Database& database, std::span<const FormData* const
   }
   std::string list;
   for (std::string_view name : names) list += " " + std::string(name);
-  return "words that choose here:" + list;
+  return "parameters that can be chosen here:" + list;
 }
 
 }  // namespace
@@ -224,7 +224,7 @@ Diagnostic explain_selection(const Database& database, std::string_view family,
     return {.code = "ambiguous-variant",
             .message = words + " leaves " + std::to_string(selection.legal.size()) +
                        " variants: " + list_of(selection.legal),
-            .hint = "name more words"};
+            .hint = "choose more parameters"};
   }
   if (!selection.elsewhere.empty()) {
     std::vector<Variant> nearest = selection.elsewhere;

@@ -71,7 +71,7 @@ void Template::add_bracket(std::string_view inside, SlotNames& slots, Place plac
     const std::size_t end = std::min(rest.find_first_of("*/"), rest.size());
     const std::string_view word = rest.substr(0, end);
     if (word.empty() || !std::all_of(word.begin(), word.end(), is_word)) {
-      fail("spec-text", place, "<" + std::string(inside) + "> is no slot",
+      fail("spec-text", place, "<" + std::string(inside) + "> is not a slot",
            "write <slot>, <.slot>, <prefix slot> or <slot*2/other>");
     }
     const int number = number_of(word);

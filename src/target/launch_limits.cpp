@@ -21,11 +21,11 @@ std::optional<LaunchProblem> outside(const char* code, const std::string& name, 
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const std::string along = name + "." + kAxes[axis];
     if (size[axis] == 0)
-      return LaunchProblem{code, is(along, 0), "a size is at least 1: give 1 for an axis without use"};
+      return LaunchProblem{code, is(along, 0), "give at least 1: use 1 for an axis that is not needed"};
     if (size[axis] > most[axis])
       return LaunchProblem{code, is(along, size[axis]) + but_the_most(most[axis]),
                            name == "grid" && axis != 0
-                               ? "put the long axis in x, which takes " + std::to_string(most[0])
+                               ? "use x for the long axis, which can have " + std::to_string(most[0])
                                : "use at most " + std::to_string(most[axis])};
   }
   return std::nullopt;
@@ -36,10 +36,10 @@ std::optional<LaunchProblem> too_many_threads(const Size3& block, const LaunchRo
   const std::uint32_t most = room.threads == 0 ? chip : std::min(room.threads, chip);
   if (product(block) <= most) return std::nullopt;
   return LaunchProblem{kSize,
-                       "a block of " + describe(block) + " has " + std::to_string(product(block)) +
+                       "a thread block of " + describe(block) + " has " + std::to_string(product(block)) +
                            " threads" + but_the_most(most),
-                       most < chip ? "the kernel's registers or its .maxntid leave no room for more"
-                                   : "use smaller blocks, and more of them"};
+                       most < chip ? "use fewer threads: the kernel's registers or its .maxntid allow no more"
+                                   : "use smaller thread blocks, and more of them"};
 }
 
 std::optional<LaunchProblem> cluster_problem(const LaunchShape& shape, const LaunchRoom& room) {
@@ -48,26 +48,28 @@ std::optional<LaunchProblem> cluster_problem(const LaunchShape& shape, const Lau
   const Size3& cluster = *asked;
   if (room.required_cluster && *room.required_cluster != cluster)
     return LaunchProblem{kCluster, "the cluster is " + describe(cluster),
-                         "the kernel requires " + describe(*room.required_cluster) + " (.reqnctapercluster)"};
+                         "use the one that the kernel requires, " + describe(*room.required_cluster) +
+                             " (.reqnctapercluster)"};
   constexpr std::uint32_t kAny = std::numeric_limits<std::uint32_t>::max();
   if (auto found = outside(kCluster, "cluster", cluster, {kAny, kAny, kAny})) return found;
   if (product(cluster) == 1) return std::nullopt;
   if (room.cluster_blocks == 0)
-    return LaunchProblem{kCluster,
-                         "a cluster of " + describe(cluster) + " is asked for, but the chip has none",
-                         "clusters came with sm_90"};
+    return LaunchProblem{
+        kCluster, "a cluster of " + describe(cluster) + " is requested, but the chip does not have clusters",
+        "clusters need sm_90"};
   if (product(cluster) > room.cluster_blocks)
     return LaunchProblem{
         kCluster,
-        "a cluster of " + describe(cluster) + " has " + std::to_string(product(cluster)) + " blocks" +
+        "a cluster of " + describe(cluster) + " has " + std::to_string(product(cluster)) + " thread blocks" +
             but_the_most(room.cluster_blocks),
-        "every chip with clusters takes " + std::to_string(launch_limits().cluster_portable)};
+        "every chip with clusters supports " + std::to_string(launch_limits().cluster_portable)};
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const std::uint64_t grid = shape.grid[axis], side = cluster[axis];
     if (grid % side == 0) continue;
     return LaunchProblem{kCluster,
-                         is(std::string("grid.") + kAxes[axis], grid) + ", which is no multiple of cluster." +
-                             kAxes[axis] + ", " + std::to_string(side),
+                         is(std::string("grid.") + kAxes[axis], grid) +
+                             ", which is not a multiple of cluster." + kAxes[axis] + ", " +
+                             std::to_string(side),
                          "the next multiple is " + std::to_string((grid / side + 1) * side)};
   }
   return std::nullopt;
@@ -78,12 +80,12 @@ std::optional<LaunchProblem> shared_problem(const LaunchShape& shape, const Laun
   if (room.shared == 0 || asked <= room.shared) return std::nullopt;
   return LaunchProblem{
       kShared,
-      "a block needs " + std::to_string(asked) + " bytes of shared memory, " +
+      "a thread block needs " + std::to_string(asked) + " bytes of shared memory, " +
           std::to_string(shape.static_shared) + " static and " + std::to_string(shape.dynamic_shared) +
           " dynamic" + but_the_most(room.shared),
       shape.static_shared < room.shared
-          ? "ask for at most " + std::to_string(room.shared - shape.static_shared) + " dynamic bytes"
-          : "declare fewer .shared variables"};
+          ? "use at most " + std::to_string(room.shared - shape.static_shared) + " dynamic bytes"
+          : "declare less .shared memory"};
 }
 
 }  // namespace

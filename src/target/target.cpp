@@ -20,7 +20,7 @@ Version parse_version(std::string_view text) {
     const auto [last, minor_error] = std::from_chars(dot + 1, end, version.minor);
     if (minor_error == std::errc{} && last == end && version.major >= 0 && version.minor >= 0) return version;
   }
-  throw Error(ErrorKind::usage, "bad-version", "'" + std::string(text) + "' is no PTX version",
+  throw Error(ErrorKind::usage, "bad-version", "'" + std::string(text) + "' is not a PTX version",
               "write major.minor, such as 8.6");
 }
 

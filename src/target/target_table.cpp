@@ -36,8 +36,8 @@ std::vector<std::pair<std::string_view, Row>> rows(std::span<const std::string_v
   for (std::string_view line : lines.subspan(1)) {
     const auto values = cells(line);
     if (values.size() != header.size()) {
-      fail(line,
-           "has " + std::to_string(values.size()) + " cells, the header " + std::to_string(header.size()));
+      fail(line, "has " + std::to_string(values.size()) + " cells, but the header has " +
+                     std::to_string(header.size()));
     }
     Row row;
     for (std::size_t i = 0; i < header.size(); ++i) row[header[i]] = values[i];
@@ -61,7 +61,7 @@ struct RowReader {
     int value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (error != std::errc{} || end != digits.data() + digits.size()) {
-      fail(line, "'" + std::string(digits) + "' in column '" + std::string(column) + "' is no number");
+      fail(line, "'" + std::string(digits) + "' in column '" + std::string(column) + "' is not a number");
     }
     return value;
   }
@@ -84,7 +84,7 @@ std::map<int, TargetInfo> read_chips(std::span<const std::string_view> lines) {
     info.mma_fraction_bits = read.number("mma_fraction_bits");
     info.mma_halves = read.text("mma_halves") == "yes";
     if (read.has("cluster_blocks")) info.cluster_blocks = read.number("cluster_blocks");
-    if (!chips.emplace(info.number, info).second) fail(line, "the chip stands there twice");
+    if (!chips.emplace(info.number, info).second) fail(line, "the chip is listed twice");
   }
   return chips;
 }
@@ -136,7 +136,7 @@ std::vector<ChipRates> read_rates(std::span<const std::string_view> lines) {
 
 LaunchLimits read_launch_limits(std::span<const std::string_view> lines) {
   const auto read_rows = rows(lines);
-  if (read_rows.size() != 1) fail(lines.empty() ? "" : lines.front(), "the table 'launch' has one row");
+  if (read_rows.size() != 1) fail(lines.empty() ? "" : lines.front(), "the table 'launch' must have one row");
   const RowReader read{read_rows.front().first, read_rows.front().second};
   const auto number = [&](std::string_view column) {
     return static_cast<std::uint32_t>(read.number(column));
@@ -161,7 +161,7 @@ std::vector<ChipMma> read_mma(std::span<const std::string_view> lines) {
   for (const auto& [line, row] : rows(lines)) {
     const RowReader read{line, row};
     const int chip = read.number("chip");
-    if (!result.empty() && chip <= result.back().chip) fail(line, "the chips must ascend");
+    if (!result.empty() && chip <= result.back().chip) fail(line, "the chips must be in ascending order");
     result.push_back({.chip = chip,
                       .least_f32 = read.number("least_f32"),
                       .least_f16 = read.number("least_f16"),

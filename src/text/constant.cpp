@@ -16,7 +16,7 @@ constexpr int kWarpSize = 32;
 constexpr int kDeepest = 64;  // nesting, so that no text can exhaust the stack
 
 [[noreturn]] void bad_number(const Token& token) {
-  fail(token, "bad-number", quoted(token) + " is no number",
+  fail(token, "bad-number", quoted(token) + " is not a number",
        "numbers: 12, 0x1F, 017, 0b101, 1.5, 1e3, 0f3F800000, 0d3FF0000000000000");
 }
 
@@ -27,7 +27,7 @@ std::uint64_t digits_of(const Token& token, std::string_view digits, int base) {
   for (const char& c : digits) {
     unsigned digit = 0;
     if (std::from_chars(&c, &c + 1, digit, base).ec != std::errc{}) bad_number(token);
-    if (value >> 63 != 0) fail(token, "bad-number", quoted(token) + " does not fit 64 bits");
+    if (value >> 63 != 0) fail(token, "bad-number", quoted(token) + " does not fit in 64 bits");
     value = value * static_cast<unsigned>(base) + digit;
   }
   return value;
@@ -47,7 +47,7 @@ Constant decimal_float(const Token& token) {
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error == std::errc::result_out_of_range)
-    fail(token, "bad-number", quoted(token) + " does not fit an f64");
+    fail(token, "bad-number", quoted(token) + " does not fit in an f64");
   if (error != std::errc{} || stop != end) bad_number(token);
   return Constant::of(value);
 }
@@ -115,13 +115,13 @@ Constant divide(const Token& at, Constant a, Constant b, bool remainder) {
 
 Constant apply_float(const Token& at, Constant a, Constant b) {
   if (!a.is_float() || !b.is_float())
-    fail(at, "bad-number", quoted(at) + " takes two integers or two floats, not one of each");
+    fail(at, "bad-number", quoted(at) + " needs two integers or two floats, not one of each");
   const double x = a.as_double(), y = b.as_double();
   if (at.is("==")) return integer(x == y, false);
   if (at.is("!=")) return integer(x != y, false);
   if (at.is("<=")) return integer(x <= y, false);
   if (at.is(">=")) return integer(x >= y, false);
-  if (at.text.size() > 1) fail(at, "bad-number", quoted(at) + " takes integers, not floats");
+  if (at.text.size() > 1) fail(at, "bad-number", quoted(at) + " needs integers, not floats");
   switch (at.text[0]) {
     case '<':
       return integer(x < y, false);
@@ -136,7 +136,7 @@ Constant apply_float(const Token& at, Constant a, Constant b) {
     case '/':
       return Constant::of(x / y);
     default:
-      fail(at, "bad-number", quoted(at) + " takes integers, not floats");
+      fail(at, "bad-number", quoted(at) + " needs integers, not floats");
   }
 }
 
@@ -235,7 +235,7 @@ class Reader {
   }
 
   static Constant integral(const Token& at, Constant value) {
-    if (value.is_float()) fail(at, "bad-number", quoted(at) + " takes an integer, not a float");
+    if (value.is_float()) fail(at, "bad-number", quoted(at) + " needs an integer, not a float");
     return value;
   }
 
@@ -259,7 +259,8 @@ class Reader {
     if (token.kind != Token::Kind::number)
       fail(token, "syntax", "expected a constant, found " + quoted(token));
     if (is_float_bits(token))
-      fail(token, "syntax", quoted(token) + " is a float by its bits, which stands in no expression",
+      fail(token, "syntax",
+           quoted(token) + " is a float given by its bits, which cannot be part of an expression",
            "set the sign bit itself, or write a decimal");
     return literal(in_.next());
   }

@@ -51,8 +51,8 @@ void read_line(TokenStream& in) {
 
 void refuse_old_debug(const TokenStream& in) {
   if (in.peek().is("@") && in.peek(1).is("@") && in.peek(2).text.starts_with("DWARF"))
-    fail(in.peek(), "unsupported", "@@DWARF is not supported as of PTX 2.0",
-         "leave it out, or write the data in a .section");
+    fail(in.peek(), "unsupported", "@@DWARF is not supported since PTX 2.0",
+         "leave it out, or put the data in a .section");
 }
 
 ir::File read_file(TokenStream& in) {

@@ -44,7 +44,7 @@ VectorType read_vector_type(TokenStream& in) {
   const Token& at = in.peek();
   read.type = read_type(in);
   if (read.elements > 1 && read.type.bits * static_cast<int>(read.elements) > kMostBits)
-    fail(at, "bad-size", "a vector has 128 bits at most");
+    fail(at, "bad-size", "a vector has at most 128 bits");
   return read;
 }
 
@@ -62,7 +62,7 @@ Common read_common(TokenStream& in, ir::Linkage linkage) {
     fail(at, "syntax", "expected a state space, found " + quoted(at), ".global .shared .const .local .param");
   common.variable.space = *space;
   if (in.peek().is("["))
-    fail(in.peek(), "unsupported", "numbered banks of .const are not supported as of PTX 2.2");
+    fail(in.peek(), "unsupported", "numbered banks of .const are not supported since PTX 2.2");
   const Attributes attributes = read_attributes(in);
   common.variable.managed = attributes.managed;
   common.variable.unified = attributes.unified;
@@ -72,11 +72,12 @@ Common read_common(TokenStream& in, ir::Linkage linkage) {
   common.variable.type = read.type;
   common.vector = read.elements;
   if (*space == ir::Space::function && is_opaque(read.type))
-    fail(type, "syntax", "a .param variable has no type ." + std::string(read.type.name), "use .b32 or .b64");
+    fail(type, "syntax", "a .param variable cannot have the type ." + std::string(read.type.name),
+         "use .b32 or .b64");
   if (common.variable.managed && *space != ir::Space::global)
     fail(type, "syntax", "only .global variables can be .managed");
   if (common.variable.type == pred)
-    fail(type, "syntax", "a predicate cannot be stored: it is a register only", "declare it with .reg");
+    fail(type, "syntax", "a predicate can only be a register", "declare it with .reg");
   if (common.vector > 1)
     common.variable.alignment = std::max(
         common.variable.alignment, common.vector * static_cast<std::uint32_t>(common.variable.type.bytes()));
@@ -86,7 +87,7 @@ Common read_common(TokenStream& in, ir::Linkage linkage) {
 std::uint64_t product(const Token& at, const std::vector<std::uint64_t>& dimensions) {
   std::uint64_t count = 1;
   for (const std::uint64_t n : dimensions) {
-    if (n > kLargest / std::max<std::uint64_t>(count, 1)) fail(at, "bad-size", "an array too large");
+    if (n > kLargest / std::max<std::uint64_t>(count, 1)) fail(at, "bad-size", "an array is too large");
     count *= n;
   }
   return count;
@@ -122,7 +123,7 @@ std::uint32_t read_alignment(TokenStream& in) {
   const Token& at = in.peek();
   const std::int64_t bytes = read_count(in);
   if (bytes <= 0 || bytes > 1 << 20 || (bytes & (bytes - 1)) != 0)
-    fail(at, "bad-alignment", "an alignment is a power of two", "1, 2, 4, 8, 16 ...");
+    fail(at, "bad-alignment", "an alignment must be a power of two", "1, 2, 4, 8, 16 ...");
   return static_cast<std::uint32_t>(bytes);
 }
 
@@ -130,14 +131,14 @@ std::vector<std::uint64_t> read_dimensions(TokenStream& in) {
   std::vector<std::uint64_t> dimensions;
   while (in.accept("[")) {
     const Token& at = in.peek();
-    if (dimensions.size() == kMostDimensions) fail(at, "bad-size", "an array of too many dimensions");
+    if (dimensions.size() == kMostDimensions) fail(at, "bad-size", "an array has too many dimensions");
     if (dimensions.empty() && in.accept("]")) {
       dimensions.push_back(0);
       continue;
     }
     const std::int64_t n = read_count(in);
     if (n <= 0 || static_cast<std::uint64_t>(n) > kLargest)
-      fail(at, "bad-size", "an array has a positive number of elements");
+      fail(at, "bad-size", "an array must have at least one element");
     dimensions.push_back(static_cast<std::uint64_t>(n));
     in.expect("]");
   }
@@ -178,7 +179,7 @@ bool starts_variable(const Token& token) {
 
 std::optional<ir::Space> accept_space(TokenStream& in) {
   if (in.peek().is(".tex"))
-    fail(in.peek(), "unsupported", "the state space .tex is not supported as of PTX 1.5",
+    fail(in.peek(), "unsupported", "the state space .tex is not supported since PTX 1.5",
          "declare a .global .texref");
   for (const auto& [word, space] : kSpaces)
     if (in.accept(word)) return space;
@@ -194,15 +195,15 @@ void read_variables(TokenStream& in, ir::Linkage linkage, const VariableReader& 
     const Shape shape{.dimensions = read_dimensions(in), .vector = common.vector};
     variable.count = product(name, shape.dimensions) * common.vector;
     if (variable.space == ir::Space::function && common.vector > 1 && shape.dimensions.empty())
-      fail(name, "syntax", "a .param variable is no vector",
+      fail(name, "syntax", "a .param variable cannot be a vector",
            "declare an array: " + std::string(name.text) + "[4]");
     if (variable.space == ir::Space::function && variable.type == f16x2 && shape.dimensions.empty())
-      fail(name, "syntax", "a .param variable has the type .f16x2 as an array only", "use .b32");
+      fail(name, "syntax", "a .param variable of type .f16x2 must be an array", "use .b32");
     variable.array = variable.count == 1 && !shape.dimensions.empty();
     if (in.accept("=")) read_initial(in, name, shape, reader.globals, variable);
     if (variable.count == 0 && linkage != ir::Linkage::external)
       fail(name, "bad-size", std::string(name.text) + "[] needs a size",
-           "only .extern arrays get theirs at launch");
+           "give a size: only .extern arrays get theirs at launch");
     const auto bytes = static_cast<std::uint32_t>(variable.type.bytes());  // also of vectors
     variable.name = reader.declare(name, {variable.space, shape.dimensions.empty() ? 0 : bytes});
     out.push_back(std::move(variable));
@@ -213,7 +214,8 @@ void read_variables(TokenStream& in, ir::Linkage linkage, const VariableReader& 
 void read_registers(TokenStream& in, Scopes& scopes) {
   if (in.accept(".align")) read_alignment(in);  // means nothing
   const auto [type, vector] = read_vector_type(in);
-  if (is_opaque(type)) fail(in.peek(), "syntax", "a register has no type ." + std::string(type.name));
+  if (is_opaque(type))
+    fail(in.peek(), "syntax", "a register cannot have the type ." + std::string(type.name));
   if (vector > 1 && type == pred) fail(in.peek(), "syntax", "there are no vectors of predicates");
   do {
     const Token& name = in.expect_name("a register's name");

@@ -18,7 +18,7 @@ class InitialReader {
   void run() {
     const Token& at = in_.peek();
     if (variable_.type == f16 || variable_.type == f16x2)
-      fail(at, "syntax", "." + std::string(variable_.type.name) + " takes no initial value",
+      fail(at, "syntax", "." + std::string(variable_.type.name) + " cannot have an initial value",
            "use .b16 or .b32");
     read(0);
     if (variable_.count == 0) {
@@ -35,7 +35,7 @@ class InitialReader {
     const Token& open = in_.peek();
     if (!in_.accept("{"))
       fail(open, "syntax", "expected '{', found " + quoted(open),
-           "an array of " + std::to_string(sizes_.size()) + " dimensions has as many nested lists");
+           "an array of " + std::to_string(sizes_.size()) + " dimensions needs as many nested lists");
     if (depth == 0 && sizes_[0] != 0 && in_.accept("}")) return;
     std::uint64_t count = 0;
     do {
@@ -68,7 +68,7 @@ class InitialReader {
     if (type == f32 || (bits_of_float && type.bits <= 32)) value = narrowed(value);
     if (type == f64 || (bits_of_float && type.bits > 32)) value = widened(value);
     if (value.is_float() ? !type.is_float() && !bits_of_float : type.is_float())
-      fail(at, "operand-literal", "this constant is no value of ." + std::string(type.name));
+      fail(at, "operand-literal", "this constant is not a value of ." + std::string(type.name));
     append(static_cast<std::uint64_t>(value.bits));
   }
 
@@ -87,14 +87,14 @@ class InitialReader {
     const Token& name = in_.expect_name("the name of a variable or function");
     const auto found = globals_.find(name.text);
     if (found == globals_.end())
-      fail(name, "undefined-name", "nothing is called " + std::string(name.text),
+      fail(name, "undefined-name", "there is no variable or function " + std::string(name.text),
            "declare it before it is used");
     const ir::Space space = found->second.space;
     if (space != ir::Space::global && space != ir::Space::constant && space != ir::Space::code)
-      fail(name, "address-space", std::string(name.text) + " has no address before the launch",
-           "only variables in .global and .const, and functions, do");
+      fail(name, "address-space", std::string(name.text) + " does not have an address before the launch",
+           "use a variable in .global or .const, or a function");
     if (!holds_address(mask))
-      fail(name, "operand-type", "." + std::string(variable_.type.name) + " holds no address",
+      fail(name, "operand-type", "." + std::string(variable_.type.name) + " cannot hold an address",
            "use .u64, or .u8 with masks: 0xFF(" + std::string(name.text) + ")");
     if (generic) in_.expect(")");
     const std::int64_t addend = in_.accept("+") ? read_integer(in_) : 0;

@@ -30,7 +30,7 @@ void read_extent(TokenStream& in, ParameterToken& read) {
   if (dimensions.empty()) return;
   read.parameter.unsized = dimensions[0] == 0;
   if (dimensions.size() > 1 || dimensions[0] > kMostElements)
-    fail(read.name, "bad-size", "a parameter is an array of one dimension and 2^24 elements at most");
+    fail(read.name, "bad-size", "an array parameter has one dimension and at most 2^24 elements");
   read.parameter.count = static_cast<std::uint32_t>(dimensions[0]);
 }
 
@@ -42,13 +42,13 @@ ParameterToken read_parameter(TokenStream& in) {
   const Token type = in.peek();
   read.parameter.type = read_type(in);
   if (read.parameter.type == pred && !read.in_register)
-    fail(type, "syntax", "a predicate cannot be stored: it is passed in a register only");
+    fail(type, "syntax", "a predicate can only be passed in a register");
   if (in.accept(".ptr")) read_pointer(in, read.parameter);
   read.name = in.expect_name("a name");
   if (!read.in_register) read_extent(in, read);
   const bool array = read.parameter.count != 0 || read.parameter.unsized;
   if (read.parameter.type == f16x2 && !read.in_register && !array)
-    fail(type, "syntax", "a parameter has the type .f16x2 as an array only", "use .b32");
+    fail(type, "syntax", "a parameter of type .f16x2 must be an array", "use .b32");
   return read;
 }
 
@@ -69,7 +69,7 @@ void check_parameters(const Token& at, const std::vector<ir::Parameter>& paramet
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (parameters[i].unsized && (entry || i + 1 < parameters.size()))
       fail(at, "bad-size", parameters[i].name + "[] needs a size",
-           "only the last parameter of a .func has none");
+           "give a size: only the last parameter of a .func may have none");
   }
 }
 
@@ -77,7 +77,7 @@ void check_results(const Token& at, const std::vector<ir::Parameter>& results) {
   for (const ir::Parameter& result : results) {
     if (result.unsized) fail(at, "bad-size", result.name + "[] needs a size");
     if (results.size() > 1 && !result.reg)
-      fail(at, "syntax", "several results are returned in registers only", ".reg .b32 " + result.name);
+      fail(at, "syntax", "several results can only be returned in registers", ".reg .b32 " + result.name);
   }
 }
 
@@ -107,7 +107,8 @@ std::array<std::uint32_t, 3> read_triple(TokenStream& in, std::uint32_t (*read)(
 // Directives of functions and prototypes alike; false for any other.
 bool read_call_directive(TokenStream& in, ir::Interface& interface) {
   if (const Token& at = in.peek(); !interface.noreturn && in.accept(".noreturn")) {
-    if (!interface.results.empty()) fail(at, "syntax", "what returns a result is not .noreturn");
+    if (!interface.results.empty())
+      fail(at, "syntax", "a function that returns a result cannot be .noreturn");
     interface.noreturn = true;
   } else if (in.accept(".abi_preserve")) {
     interface.abi_preserve = read_u32(in);
@@ -149,16 +150,16 @@ std::vector<ir::Parameter> read_parameters(TokenStream& in, Scopes& scopes, ir::
   std::vector<ir::Parameter> parameters = read_list(in, [&](ParameterToken& read) {
     const Type& type = read.parameter.type;
     if (space != ir::Space::param && (type == texref || type == samplerref || type == surfref))
-      fail(read.name, "syntax", "a ." + std::string(type.name) + " is passed to an .entry only",
+      fail(read.name, "syntax", "a ." + std::string(type.name) + " can only be passed to an .entry",
            "pass its address in a .b64");
     if (read.parameter.pointer && space != ir::Space::param)
-      fail(read.name, "syntax", ".ptr stands in the parameters of an .entry only");
+      fail(read.name, "syntax", "only the parameters of an .entry can have .ptr");
     if (!read.in_register) {
       const bool array = read.parameter.count != 0 || read.parameter.unsized;
       const auto bytes = static_cast<std::uint32_t>(read.parameter.type.bytes());
       read.parameter.name = scopes.declare_symbol(read.name, {space, array ? bytes : 0});
     } else if (space == ir::Space::param) {
-      fail(read.name, "syntax", "a parameter of an entry is in .param, not in a register");
+      fail(read.name, "syntax", "a parameter of an .entry must be in .param, not in a register");
     } else {
       read.parameter.reg = scopes.declare_register(read.name, read.parameter.type);
       read.parameter.name = read.name.text;

@@ -51,8 +51,8 @@ class ModuleParser {
     if (found == ptx_.end()) return;
     const std::string_view before(ptx_.data(), static_cast<std::size_t>(found - ptx_.begin()));
     report_.add({.code = "syntax",
-                 .message = "PTX is ASCII text, and this character is not",
-                 .hint = "take it out, also of comments and names of files",
+                 .message = "this character is not ASCII",
+                 .hint = "remove it: PTX is ASCII text, in comments and file names too",
                  .line = static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1,
                  .column = static_cast<int>(before.size() - (before.rfind('\n') + 1)) + 1});
   }
@@ -121,7 +121,8 @@ class ModuleParser {
   void file(const Token& at) {
     module_.files.push_back(read_file(in_));
     if (!file_indices_.insert(module_.files.back().index).second)
-      fail(at, "duplicate-name", "two files have the number " + std::to_string(module_.files.back().index));
+      fail(at, "duplicate-name",
+           "two .file directives have the number " + std::to_string(module_.files.back().index));
   }
 
   void section() {
@@ -131,7 +132,7 @@ class ModuleParser {
 
   void version(const Token& at) {
     const Token& number = in_.next();
-    if (std::exchange(has_version_, true)) fail(at, "syntax", ".version stands twice");
+    if (std::exchange(has_version_, true)) fail(at, "syntax", ".version is given twice");
     try {
       module_.version = parse_version(number.text);
     } catch (const Error&) {
@@ -175,7 +176,7 @@ class ModuleParser {
     const Token& name = in_.expect_name("a function");
     const auto found = globals_.find(name.text);
     if (found == globals_.end() || found->second.space != ir::Space::code)
-      fail(name, "undefined-name", "no function is called " + std::string(name.text),
+      fail(name, "undefined-name", "there is no function " + std::string(name.text),
            "declare both functions before .alias");
     return std::string(name.text);
   }
@@ -183,7 +184,7 @@ class ModuleParser {
   void variables(ir::Linkage linkage) {
     const Token& space = in_.peek();
     if (space.is(".param") || space.is(".local"))
-      fail(space, "syntax", std::string(space.text) + " variables belong into functions");
+      fail(space, "syntax", std::string(space.text) + " variables must be declared in a function");
     const std::size_t first = module_.variables.size();
     std::vector<Token> again;
     const VariableReader reader{.globals = globals_, .declare = [&](const Token& name, Place place) {
@@ -214,8 +215,8 @@ class ModuleParser {
     const auto known = find_variable(name.text, 0), variable = find_variable(name.text, index);
     if (known->space == variable->space && known->type == variable->type && known->count == variable->count)
       return;
-    fail(name, "mismatched-declaration", std::string(name.text) + " was declared otherwise",
-         "declare it alike each time");
+    fail(name, "mismatched-declaration", std::string(name.text) + " was declared differently before",
+         "make the declarations equal");
   }
 
   std::vector<ir::Variable>::const_iterator find_variable(std::string_view name, std::size_t first) const {
@@ -278,7 +279,7 @@ class ModuleParser {
   void check_again(const Token& name, const ir::Function& function) const {
     const std::string text(name.text);
     if (function.defined && function.linkage == ir::Linkage::external)
-      fail(name, "mismatched-declaration", text + " is .extern, but has a body", "leave .extern out");
+      fail(name, "mismatched-declaration", text + " is .extern, but has a body", "leave out .extern");
     const auto known = declared_.find(name.text);
     if (known == declared_.end()) return;
     const auto [linkage, defined] = known->second;
@@ -286,8 +287,8 @@ class ModuleParser {
     const bool external = linkage == ir::Linkage::external;
     if (function.linkage == linkage ? external && function.defined
                                     : external || function.linkage != ir::Linkage::none)
-      fail(name, "mismatched-declaration", text + " was declared with another linkage",
-           "declare it alike each time");
+      fail(name, "mismatched-declaration", text + " was declared with another linkage before",
+           "make the declarations equal");
   }
 
   std::optional<Target> known_target() const {
@@ -328,7 +329,7 @@ bool ParseResult::ok() const {
 }
 
 ParseResult parse(std::string_view ptx, std::shared_ptr<const Specs> specs, std::string_view target) {
-  if (!specs) throw Error(ErrorKind::usage, "no-specs", "parse needs the specs to read instructions with");
+  if (!specs) throw Error(ErrorKind::usage, "no-specs", "parse needs instruction specs");
   return text::ModuleParser(ptx, std::move(specs), target).run();
 }
 

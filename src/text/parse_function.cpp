@@ -43,7 +43,7 @@ class FunctionParser {
     function_.unified = read_attributes(in_).unified;
     if (!function_.entry && in_.peek().is("(")) function_.results = read_results(in_, scopes_);
     const Token& name = in_.expect_name("a function's name");
-    if (name.is("_")) fail(name, "syntax", "_ is no function's name");
+    if (name.is("_")) fail(name, "syntax", "_ is not a name of a function");
     function_.name = name.text;
     around_.declare(name);
     if (in_.peek().is("(")) function_.parameters = read_parameters(in_, scopes_, space);

@@ -14,7 +14,7 @@ Name read_name(TokenStream& in, Scopes& scopes, std::string_view what) {
   const Token& token = in.expect_name(what);
   const std::optional<Name> name = scopes.find(token.text);
   if (!name)
-    fail(token, "undefined-name", "nothing is called " + std::string(token.text),
+    fail(token, "undefined-name", "there is no function or register " + std::string(token.text),
          "declare it before it is used");
   return *name;
 }
@@ -69,7 +69,7 @@ ir::Operand read_callee(TokenStream& in, ir::Function& function, Scopes& scopes)
   const Name name = read_name(in, scopes, "a function");
   if (name.kind == Name::Kind::reg) return {.kind = Kind::reg, .index = name.index};
   if (name.kind != Name::Kind::symbol || function.symbols[name.index].space != ir::Space::code)
-    fail(at, "operand-kind", quoted(at) + " is no function", "a function, or a register with its address");
+    fail(at, "operand-kind", quoted(at) + " is not a function", "a function, or a register with its address");
   return {.kind = Kind::symbol, .index = name.index};
 }
 
@@ -96,7 +96,7 @@ ir::Call read_call(TokenStream& in, ir::Function& function, Scopes& scopes) {
   if (by_address != call.targets.has_value())
     fail(callee, "operand-count",
          by_address ? "a call by address needs the label of its .callprototype or .calltargets"
-                    : "a call by name takes no label",
+                    : "a call by name cannot have a label",
          by_address ? "call (result), %address, (arguments), label;"
                     : "call (result), function, (arguments);");
   in.expect(";");
@@ -111,7 +111,7 @@ ir::Targets read_targets(TokenStream& in, Scopes& scopes, std::uint32_t label) {
     const Token& at = in.peek();
     const Name name = read_name(in, scopes, branch ? "a label" : "a function");
     if (name.kind != wanted)
-      fail(at, "operand-kind", quoted(at) + " is no " + (branch ? "label" : "function"));
+      fail(at, "operand-kind", quoted(at) + " is not a " + (branch ? "label" : "function"));
     targets.names.push_back(name.index);
   } while (in.accept(","));
   in.expect(";");

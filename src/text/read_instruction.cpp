@@ -15,7 +15,7 @@ std::optional<ir::Guard> read_guard(TokenStream& in, Scopes& scopes) {
   const Token& token = in.expect_word("a predicate");
   const std::optional<Name> name = scopes.find(token.text);
   if (!name || name->kind != Name::Kind::reg)
-    fail(token, "undefined-name", "no predicate is called " + std::string(token.text),
+    fail(token, "undefined-name", "there is no predicate " + std::string(token.text),
          "declare it: .reg .pred " + std::string(token.text) + ";");
   return ir::Guard{.reg = {name->index}, .negated = negated};
 }
@@ -56,8 +56,7 @@ std::string_view InstructionReader::joined(const Token& opcode) {
 }
 
 void InstructionReader::fail_unknown(const Token& opcode) const {
-  if (!opcodes_.target())
-    fail(opcode, "unknown-opcode", "no form has the opcode " + std::string(opcode.text));
+  if (!opcodes_.target()) fail(opcode, "unknown-opcode", "there is no opcode " + std::string(opcode.text));
   Diagnostic diagnostic = opcodes_.specs().explain(opcode.text, *opcodes_.target());
   diagnostic.line = opcode.line;
   diagnostic.column = opcode.column + std::max(diagnostic.column - 1, 0);  // of the wrong word

@@ -96,10 +96,9 @@ void OperandReader::fail_at_furthest() const {
   const Token& token = in_.peek();
   const bool separated = expected_.size() == 1;
   if (token.is_word() && !separated && !scopes_.find(token.text))
-    fail(token, "undefined-name", "nothing is called " + std::string(token.text),
-         token.text.starts_with('%')
-             ? "declare it with .reg; special registers are read by mov of their own type"
-             : "declare it before it is used");
+    fail(token, "undefined-name", "there is no register, variable or function " + std::string(token.text),
+         token.text.starts_with('%') ? "declare it with .reg; read special registers with a mov of their type"
+                                     : "declare it before it is used");
   fail(token, "syntax",
        "expected " + (separated ? "'" + std::string(expected_) + "'" : std::string(expected_)) + ", found " +
            quoted(token));
@@ -213,10 +212,10 @@ bool OperandReader::read_element(ir::Operand& out) {
   const Token& open = in_.next();
   const std::uint32_t bytes = scopes_.element_bytes(out.index);
   if (bytes == 0)
-    fail(open, "operand-kind", function_.symbols[out.index].name + " is no array", "write [name+bytes]");
+    fail(open, "operand-kind", function_.symbols[out.index].name + " is not an array", "write [name+bytes]");
   if (in_.peek().is_word() && !starts_constant(in_.peek()))
-    fail(in_.peek(), "unsupported", "an array is indexed by a number here, not by " + quoted(in_.peek()),
-         "compute the address in a register, with mad, and load from there");
+    fail(in_.peek(), "unsupported", "an array index must be a number here, not " + quoted(in_.peek()),
+         "compute the address in a register, with mad");
   out.value = static_cast<std::int64_t>(static_cast<std::uint64_t>(read_integer(in_)) * bytes);
   out.count = static_cast<std::uint16_t>(bytes);
   return in_.accept("]") || expected("]");

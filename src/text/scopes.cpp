@@ -44,7 +44,7 @@ Scopes::Scopes(ir::Function& function, const Globals& globals, std::size_t& regi
 void Scopes::reserve(const Token& at, std::uint64_t registers) {
   if (registers > registers_left_)
     fail(at, "too-many-registers", "the module declares more registers than ptxloom reads",
-         "declare those that are used only");
+         "declare only the registers that are used");
   registers_left_ -= registers;
 }
 

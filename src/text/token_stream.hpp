@@ -64,7 +64,7 @@ class TokenStream {
     if (token.text.find_first_of(".:") != std::string_view::npos || token.text == "WARP_SZ" ||
         token.text == "$")
       fail(token, "syntax", "expected " + std::string(what) + ", found " + quoted(token),
-           "names are made of letters, digits, _, $ and %");
+           "use letters, digits, _, $ and % in names");
     return token;
   }
 

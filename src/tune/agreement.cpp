@@ -27,7 +27,7 @@ Reading time_common(Measurer& measurer, const Rival& common, std::chrono::durati
       reading = measurer.measure(trial);
     }
     if (!reading.problem && reading.us.empty())
-      reading.problem = Diagnostic{.code = "no-time", .message = "it was given no time"};
+      reading.problem = Diagnostic{.code = "no-time", .message = "the measurer returned no time"};
     return reading;
   } catch (const Error& error) {
     return {.problem = error.diagnostics().front()};
@@ -60,10 +60,10 @@ void judge(Share& share, const Reading& reading, const std::string& first, doubl
   if (std::abs(share.ratio - 1) <= margin) return;
   share.left_out = Diagnostic{
       .code = "device-differs",
-      .message = fmt::format("{} takes {:.3f} us for a kernel that takes {:.3f} us on {}, which is "
-                             "{:+.1f} %; at most {:g} % is allowed",
+      .message = fmt::format("{} takes {:.3f} us for a kernel that takes {:.3f} us on {}: {:+.1f} %, where "
+                             "at most {:g} % is allowed",
                              share.name, us, first_us, first, 100 * (share.ratio - 1), 100 * margin),
-      .hint = "see what else runs there, and whether it is slowed down by heat"};
+      .hint = "see what else runs on this device, and whether it is throttled"};
 }
 
 }  // namespace ptxloom::tune

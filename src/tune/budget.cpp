@@ -9,7 +9,7 @@ namespace ptxloom {
 
 Budget parse_budget(std::string_view text) {
   const auto bad = [&] {
-    return Error(ErrorKind::usage, "bad-budget", fmt::format("'{}' is no budget", text),
+    return Error(ErrorKind::usage, "bad-budget", fmt::format("'{}' is not a budget", text),
                  "give seconds (30) or a number of evaluations (200evals), more than 0 and at most 1e9");
   };
   const bool evaluations = text.ends_with("evals");

@@ -45,7 +45,8 @@ std::optional<Claim> Claim::wait(const Records& records, const DeviceKey& device
     if (errno != EAGAIN && errno != EACCES && errno != EINTR)
       return claim;  // no locks here: nobody to share with
     if (!claim.waited_)
-      log(LogLevel::warning, "another process tunes this problem on such a device; waiting for its result");
+      log(LogLevel::warning,
+          "another process is tuning this problem on such a device: waiting for its result");
     claim.waited_ = true;
     if (stop != nullptr && stop->load()) return std::nullopt;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));

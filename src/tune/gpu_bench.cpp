@@ -136,8 +136,9 @@ class GpuBench : public Bench {
 
   Vendor load_vendor() override {
     if (!task_.product)
-      throw Error(ErrorKind::refused, "vendor-refused", "the task is no product that a vendor's library has",
-                  "there is nothing to compare it with");
+      throw Error(ErrorKind::refused, "vendor-refused",
+                  "the task is not a product that a vendor library supports",
+                  "the result is not compared with a vendor library");
     std::vector<std::unique_ptr<GpuVendor>> able = glance_at_all(VendorProduct(device_, *task_.product));
     Vendor vendor{.name = able.front()->product.name(),
                   .standard = std::make_unique<GpuVendor>(*able.front())};

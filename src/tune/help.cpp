@@ -128,7 +128,7 @@ std::optional<std::string> help(const Target& target, const Maker& make, const L
   try {
     return Help(target, make, linker, measurers, options).run(left_out);
   } catch (const nlohmann::json::exception&) {
-    throw_nonsense("it lacks what it must have");
+    throw_nonsense("a required field is missing");
   }
 }
 

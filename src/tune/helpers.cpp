@@ -15,8 +15,8 @@ namespace ptxloom::tune {
 
 void throw_nonsense(std::string_view why) {
   throw Error(ErrorKind::refused, "ranks-differ",
-              fmt::format("another rank says what makes no sense: {}", why),
-              "run the same version of ptxloom on all");
+              fmt::format("a message of another rank cannot be understood: {}", why),
+              "run the same version of ptxloom on all ranks");
 }
 
 std::string to_text(const Message& message) {
@@ -29,7 +29,7 @@ std::string to_text(const Message& message) {
 Message to_message(std::string_view text) {
   const std::size_t end = std::min(text.find('\n'), text.size());
   Message message{.head = nlohmann::json::parse(text.substr(0, end), nullptr, false)};
-  if (!message.head.is_object()) throw_nonsense("it is no JSON");
+  if (!message.head.is_object()) throw_nonsense("it is not JSON");
   text.remove_prefix(std::min(end + 1, text.size()));
   message.body.resize(text.size());
   if (!text.empty()) std::memcpy(message.body.data(), text.data(), text.size());
@@ -98,8 +98,8 @@ void Helpers::close() {
   for (Helper& helper : helpers_) {
     if (helper.stage != Helper::Stage::absent) continue;
     give_up(helper, {.code = "rank-late",
-                     .message = fmt::format("rank {} had not begun when the search ended", helper.rank),
-                     .hint = "give the search more time, or see what that rank waits for"});
+                     .message = fmt::format("rank {} had not started when the search ended", helper.rank),
+                     .hint = "raise the budget, or see what that rank waits for"});
   }
 }
 
@@ -143,9 +143,10 @@ std::optional<Tried> Helpers::take() {
     try {
       if (std::optional<Tried> tried = follow(helper, to_message(received->message))) return tried;
     } catch (const std::exception&) {
-      const Diagnostic nonsense{.code = "ranks-differ",
-                                .message = fmt::format("rank {} says what makes no sense", helper.rank),
-                                .hint = "run the same version of ptxloom on all"};
+      const Diagnostic nonsense{
+          .code = "ranks-differ",
+          .message = fmt::format("a message of rank {} cannot be understood", helper.rank),
+          .hint = "run the same version of ptxloom on all ranks"};
       give_up(helper, nonsense);
     }
   }
@@ -172,8 +173,8 @@ void Helpers::greet(Helper& helper, const Message& message) {
   if (about != options_.about) {
     const Diagnostic differs{
         .code = "ranks-differ",
-        .message = fmt::format("rank {} has {}; rank 0 has {}", helper.rank, about, options_.about),
-        .hint = "start all ranks with the same words and the same version, on GPUs of one kind"};
+        .message = fmt::format("rank {} has {}, but rank 0 has {}", helper.rank, about, options_.about),
+        .hint = "start all ranks with the same options and the same version of ptxloom, on GPUs of one kind"};
     return give_up(helper, differs);
   }
   helper.stage = helper.devices == 0 ? Helper::Stage::gone : Helper::Stage::greeted;

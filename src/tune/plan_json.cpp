@@ -71,7 +71,7 @@ LaunchPlan read_launch(const Json& json) {
     if (!argument.contains("map")) continue;
     plan.arguments.back().map = tensor_map_from_hex(argument["map"].get<std::string>());
     if (!plan.arguments.back().map)
-      throw Error(ErrorKind::usage, "bad-task", "a tensor map of the task cannot be read");
+      throw Error(ErrorKind::usage, "bad-task", "cannot read a tensor map of the task");
   }
   return plan;
 }

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kProgram = "ptxloom-worker";
 constexpr const char* kHint =
-    "install ptxloom whole, or name libexec/ptxloom-worker of its build folder in PTXLOOM_WORKER";
+    "install ptxloom completely, or set PTXLOOM_WORKER to libexec/ptxloom-worker of the build folder";
 constexpr int kAbove = 10;  // descriptors kept clear of those that the worker finds open
 
 [[noreturn]] void no_worker(const std::string& what) {
@@ -73,14 +73,14 @@ FileDescriptor high(int fd) { return FileDescriptor(::fcntl(fd, F_DUPFD_CLOEXEC,
 Process::Process(const fs::path& program, const std::vector<std::string>& arguments, int memory) {
   int ends[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    no_worker(fmt::format("no socket for the worker: {}", std::generic_category().message(errno)));
+    no_worker(fmt::format("cannot make a socket for the worker: {}", std::generic_category().message(errno)));
   const FileDescriptor theirs(ends[1]);
   channel_ = Channel(FileDescriptor(ends[0]));
   const FileDescriptor socket = high(theirs.get()), shared = high(memory);
   const int failed = SpawnPlan(socket.get(), shared.get()).spawn(pid_, program, arguments);
   if (failed == 0) return;
   pid_ = -1;
-  no_worker(fmt::format("the worker {} cannot be started: {}", program.string(),
+  no_worker(fmt::format("cannot start the worker {}: {}", program.string(),
                         std::generic_category().message(failed)));
 }
 

@@ -28,11 +28,10 @@ int launched() {
 }
 
 [[noreturn]] void no_mpi(const std::string& why) {
-  throw Error(
-      ErrorKind::missing, "no-mpi",
-      fmt::format("mpirun has started {} processes, which cannot reach each other: {}", launched(), why),
-      "build ptxloom where this MPI is installed (Debian: apt-get install libopenmpi-dev), or start it "
-      "without mpirun");
+  throw Error(ErrorKind::missing, "no-mpi",
+              fmt::format("mpirun has started {} processes, which cannot communicate: {}", launched(), why),
+              "build ptxloom with this MPI installed (Debian: apt-get install libopenmpi-dev), or start it "
+              "without mpirun");
 }
 
 }  // namespace
@@ -47,7 +46,7 @@ std::unique_ptr<Ranks> mpi_ranks() {
   const auto version = reinterpret_cast<const char* (*)()>(::dlsym(module, "ptxloom_mpi_version"));
   const auto make = reinterpret_cast<Ranks* (*)()>(::dlsym(module, "ptxloom_mpi_ranks"));
   if (version == nullptr || make == nullptr || std::string_view(version()) != PTXLOOM_VERSION)
-    no_mpi(fmt::format("{} is of another version", path->string()));
+    no_mpi(fmt::format("{} has another version", path->string()));
   return std::unique_ptr<Ranks>(make());
 }
 

@@ -24,8 +24,8 @@ nlohmann::ordered_json resources_to_json(const Resources& resources) {
 }
 
 [[noreturn]] void refuse(const std::string& why) {
-  throw Error(ErrorKind::usage, "bad-record", "this is no tuning record: " + why,
-              "a record is one JSON object a line, as ptxloom tune writes it");
+  throw Error(ErrorKind::usage, "bad-record", "this is not a tuning record: " + why,
+              "use records that ptxloom tune wrote: one JSON object a line");
 }
 
 /// A member that must be there and of this kind.
@@ -33,30 +33,30 @@ const nlohmann::json& member(const nlohmann::json& object, const char* name,
                              bool (nlohmann::json::*is_kind)() const noexcept, const char* kind) {
   const auto found = object.find(name);
   if (found == object.end()) refuse(fmt::format("it lacks \"{}\"", name));
-  if (!((*found).*is_kind)()) refuse(fmt::format("\"{}\" is no {}", name, kind));
+  if (!((*found).*is_kind)()) refuse(fmt::format("\"{}\" is not {}", name, kind));
   return *found;
 }
 
 std::string text(const nlohmann::json& object, const char* name) {
-  return member(object, name, &nlohmann::json::is_string, "string").get<std::string>();
+  return member(object, name, &nlohmann::json::is_string, "a string").get<std::string>();
 }
 
 template <typename T>
 T count(const nlohmann::json& object, const char* name) {
-  const auto& value = member(object, name, &nlohmann::json::is_number_unsigned, "integer from 0 up");
+  const auto& value = member(object, name, &nlohmann::json::is_number_unsigned, "an integer from 0 up");
   const auto number = value.get<std::uint64_t>();
   if (!std::in_range<T>(number)) refuse(fmt::format("\"{}\" is too large: {}", name, number));
   return static_cast<T>(number);
 }
 
 double number(const nlohmann::json& object, const char* name) {
-  return member(object, name, &nlohmann::json::is_number, "number").get<double>();
+  return member(object, name, &nlohmann::json::is_number, "a number").get<double>();
 }
 
 Settings settings(const nlohmann::json& object, const char* name) {
   Settings settings;
-  for (const auto& [word, value] : member(object, name, &nlohmann::json::is_object, "object").items()) {
-    if (!value.is_string()) refuse(fmt::format("\"{}\" of \"{}\" is no string", word, name));
+  for (const auto& [word, value] : member(object, name, &nlohmann::json::is_object, "an object").items()) {
+    if (!value.is_string()) refuse(fmt::format("\"{}\" of \"{}\" is not a string", word, name));
     settings[word] = value.get<std::string>();
   }
   return settings;
@@ -71,13 +71,13 @@ Resources resources_from_json(const nlohmann::json& json) {
 }
 
 Record read(const nlohmann::json& json) {
-  if (!json.is_object()) refuse("it is no JSON object");
+  if (!json.is_object()) refuse("it is not a JSON object");
   if (const int schema = count<int>(json, "schema"); schema != kSchema) {
     throw Error(ErrorKind::usage, "bad-record",
-                fmt::format("a record of schema {}; this version reads {}", schema, kSchema),
+                fmt::format("the record has schema {}, but this version reads schema {}", schema, kSchema),
                 "read it with the version that wrote it");
   }
-  const nlohmann::json& device = member(json, "device", &nlohmann::json::is_object, "object");
+  const nlohmann::json& device = member(json, "device", &nlohmann::json::is_object, "an object");
   Record record{.device = {.name = text(device, "name"),
                            .sm = text(device, "sm"),
                            .sms = count<int>(device, "sms"),
@@ -98,7 +98,7 @@ Record read(const nlohmann::json& json) {
     record.resources = resources_from_json(*resources);
   if (json.contains("made")) record.made = text(json, "made");
   if (json.contains("provisional"))
-    record.provisional = member(json, "provisional", &nlohmann::json::is_boolean, "boolean").get<bool>();
+    record.provisional = member(json, "provisional", &nlohmann::json::is_boolean, "a boolean").get<bool>();
   return record;
 }
 
@@ -145,7 +145,7 @@ std::string record_time() {
 Record record_from_json(std::string_view line) {
   if (is_nested_too_deeply(line)) refuse("it is nested too deeply");
   const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
-  if (json.is_discarded()) refuse("it is no JSON");
+  if (json.is_discarded()) refuse("it is not JSON");
   return read(json);
 }
 

@@ -60,7 +60,7 @@ std::vector<Record> records_of(std::vector<Line> lines, const Log& log) {
     if (line.record)
       records.push_back(std::move(*line.record));
     else
-      log(LogLevel::warning, fmt::format("passed over: {}", line.why_none));
+      log(LogLevel::warning, fmt::format("skipped: {}", line.why_none));
   }
   return records;
 }
@@ -127,7 +127,7 @@ double distance(const Settings& a, const Settings& b) {
 [[noreturn]] void refuse(const fs::path& path, const std::string& reason) {
   throw Error(ErrorKind::usage, "unwritable-file",
               fmt::format("cannot write tuning records to {}: {}", path.string(), reason),
-              "name a folder you can write to in PTXLOOM_RECORDS");
+              "set PTXLOOM_RECORDS to a folder that you can write to");
 }
 
 void make_folder(const fs::path& folder) {
@@ -297,8 +297,8 @@ std::size_t Records::merge(const std::filesystem::path& file) const {
   std::vector<Line> lines = read_lines(file);
   if (!lines.empty() && std::ranges::none_of(lines, [](const Line& line) { return line.record.has_value(); }))
     throw Error(ErrorKind::usage, "bad-record",
-                fmt::format("{} holds no tuning record: {}", file.string(), lines.front().why_none),
-                "name a file that ptxloom tune wrote: one JSON object a line, as in docs/json/record.json");
+                fmt::format("{} has no tuning record: {}", file.string(), lines.front().why_none),
+                "give a file that ptxloom tune wrote: one JSON object a line, as in docs/json/record.json");
   const std::vector<Record> records = records_of(std::move(lines), log_);
   for (const Record& record : records) add(record);
   return records.size();

@@ -30,9 +30,9 @@ void check_reference(const Expectation& expected) {
   if (found == points->end()) return;
   throw Error(
       ErrorKind::usage, "bad-reference",
-      fmt::format("the reference wants element {} of tensor {} to be {} and also {}: no candidate can be "
-                  "right",
-                  found->index, expected.tensor, found->value, std::next(found)->value),
+      fmt::format(
+          "the reference expects element {} of tensor {} to be {} and also {}: no candidate can be correct",
+          found->index, expected.tensor, found->value, std::next(found)->value),
       "give each element one value");
 }
 

@@ -182,7 +182,7 @@ class Search {
     measurement.samples = static_cast<int>(reading.us.size());
     measurement.problem = std::move(reading.problem);
     if (!measurement.problem && reading.us.empty())
-      measurement.problem = Diagnostic{.code = "no-time", .message = "it was given no time"};
+      measurement.problem = Diagnostic{.code = "no-time", .message = "the measurer returned no time"};
     if (measurement.problem) {
       if (measurement.problem->code == "wrong-result" && options_.save_wrong)
         measurement.saved = options_.save_wrong(measurement, tried.made.candidate);
@@ -204,9 +204,9 @@ class Search {
     if (measurement.time_us >= options_.least_us) return;
     measurement.problem =
         Diagnostic{.code = "mis-measured",
-                   .message = fmt::format("{:.3f} us is faster than the chip's limits allow, {:.3f} us",
+                   .message = fmt::format("{:.3f} us is less than the chip's limits allow, {:.3f} us",
                                           measurement.time_us, options_.least_us),
-                   .hint = "the kernel may not do its work when it is timed"};
+                   .hint = "check that the kernel does its work when it is timed"};
   }
 
   void keep(Made made, const Measurement& measurement) {
@@ -292,7 +292,7 @@ class Search {
 SearchResult search(const Admissible& space, const Target& target, const Maker& make, const Linker* linker,
                     std::span<Measurer* const> measurers, const SearchOptions& options) {
   if (measurers.empty())
-    throw Error(ErrorKind::usage, "no-device", "a search needs something to measure with", "give a measurer");
+    throw Error(ErrorKind::usage, "no-device", "a search needs at least one measurer", "give a measurer");
   return Search(space, target, make, linker, measurers, options).run();
 }
 

@@ -31,9 +31,10 @@ std::optional<Diagnostic> Session::check_once(Bench::Loaded& loaded) {
   const auto wanted = std::ranges::find(task_.tensors, task_.expected.tensor,
                                         [](const HostTensor& t) { return t.plan.name; });
   if (wanted == task_.tensors.end())
-    throw Error(ErrorKind::usage, "missing-tensor",
-                fmt::format("the task expects a tensor '{}' that it does not have", task_.expected.tensor),
-                "name one of the task's outputs");
+    throw Error(
+        ErrorKind::usage, "missing-tensor",
+        fmt::format("the task expects a tensor '{}', but has none of this name", task_.expected.tensor),
+        "name an output of the task");
   output_.plan = wanted->plan;
   output_.bytes.resize(wanted->plan.bytes());
   const Verdict verdict = verify_run(task_.expected, [&](std::byte poison) -> const HostTensor& {
@@ -44,8 +45,9 @@ std::optional<Diagnostic> Session::check_once(Bench::Loaded& loaded) {
   });
   if (!verdict.ok()) return Diagnostic{.code = "wrong-result", .message = describe(verdict)};
   if (const auto tensor = bench_.damaged())
-    return Diagnostic{.code = "wrong-result",
-                      .message = fmt::format("it writes outside of tensor {}, or of its neighbour", *tensor)};
+    return Diagnostic{
+        .code = "wrong-result",
+        .message = fmt::format("it writes outside tensor {}, or outside the one next to it", *tensor)};
   return std::nullopt;
 }
 

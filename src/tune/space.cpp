@@ -26,18 +26,18 @@ constexpr int kClusterSince = 90;
 constexpr int kRegisterUnit = 8;  // registers are dealt to a thread in eights
 
 constexpr Limit kLimits[] = {
-    {"threads of a block", [](const Demand& d, const TargetInfo&) { return d.threads <= kThreads; }},
+    {"threads of a thread block", [](const Demand& d, const TargetInfo&) { return d.threads <= kThreads; }},
     {"registers of a thread", [](const Demand& d, const TargetInfo&) { return d.registers <= kRegisters; }},
-    {"registers of a block",
+    {"registers of a thread block",
      [](const Demand& d, const TargetInfo& chip) {
        const int dealt = (d.registers + kRegisterUnit - 1) / kRegisterUnit * kRegisterUnit;
        return dealt * d.threads <= chip.registers_per_sm;
      }},
-    {"shared memory of a block",
+    {"shared memory of a thread block",
      [](const Demand& d, const TargetInfo& chip) {
        return d.shared_bytes <= static_cast<std::uint64_t>(chip.shared_per_block);
      }},
-    {"blocks of a cluster",
+    {"thread blocks of a cluster",
      [](const Demand& d, const TargetInfo& chip) {
        return d.cluster <= (chip.number >= kClusterSince ? kCluster : 1);
      }},
@@ -45,7 +45,7 @@ constexpr Limit kLimits[] = {
 
 [[noreturn]] void bad_space(std::string message) {
   throw Error(ErrorKind::usage, "bad-space", std::move(message),
-              "give each parameter at least one value, and rules the names of parameters");
+              "give each parameter at least one value, and use names of parameters in rules");
 }
 
 /// "64|128"
@@ -68,7 +68,7 @@ void check_words(const Space& space, const Settings& fixed) {
     }
     for (const std::string& value : split(words)) {
       if (std::ranges::find(parameter->values, value) != parameter->values.end()) continue;
-      throw Error(ErrorKind::usage, "bad-value", fmt::format("{}={} is not searched", name, value),
+      throw Error(ErrorKind::usage, "bad-value", fmt::format("{}={} is not in the space", name, value),
                   fmt::format("its values are {}", fmt::join(parameter->values, ", ")));
     }
   }
@@ -122,7 +122,7 @@ class Admission {
     for (const std::string& name : rule.reads) {
       const auto found = std::ranges::find(result_.parameters_, name, &Parameter::name);
       if (found == result_.parameters_.end())
-        bad_space(fmt::format("rule '{}' reads '{}', which is no parameter", rule.name, name));
+        bad_space(fmt::format("rule '{}' reads '{}', which is not a parameter", rule.name, name));
       deepest = std::max(deepest, static_cast<std::size_t>(found - result_.parameters_.begin()));
     }
     return rule.reads.empty() ? result_.parameters_.size() - 1 : deepest;
@@ -215,10 +215,10 @@ Admissible admit(const Space& space, const Target& target, const Settings& fixed
   for (const auto& [rule, count] : result.removed()) {
     if (count != 0) why += fmt::format("{}{}: {}", why.empty() ? "removed by " : ", ", rule, count);
   }
-  throw Error(
-      ErrorKind::refused, "no-configuration",
-      fmt::format("none of {} configurations is admissible on {}", result.configurations(), target.name()),
-      why);
+  throw Error(ErrorKind::refused, "no-configuration",
+              fmt::format("none of the {} configurations is admissible on {}", result.configurations(),
+                          target.name()),
+              why);
 }
 
 }  // namespace ptxloom::tune

@@ -15,8 +15,8 @@ constexpr int kRounds = 12, kMostRounds = 96;
 Reading Measurer::measure_vendor(int) {
   Reading reading;
   reading.problem = Diagnostic{.code = "no-vendor",
-                               .message = "the vendor's library is not timed by this measurer",
-                               .hint = "tune on a GPU, in a worker"};
+                               .message = "this measurer cannot time a vendor library",
+                               .hint = "tune on a GPU, in a worker process"};
   return reading;
 }
 
@@ -42,7 +42,8 @@ VendorTime time_vendor(Measurer& measurer, const SearchResult& search) {
   }
   result.rounds = static_cast<int>(ratios.size());
   if (ratios.empty()) {
-    if (!result.problem) result.problem = Diagnostic{.code = "no-time", .message = "it was given no time"};
+    if (!result.problem)
+      result.problem = Diagnostic{.code = "no-time", .message = "the measurer returned no time"};
     return result;
   }
   // What was measured stands, also where a later round failed.

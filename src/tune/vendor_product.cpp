@@ -40,7 +40,8 @@ class Owned {
 };
 
 [[noreturn]] void refuse(const std::string& why) {
-  throw Error(ErrorKind::refused, "vendor-refused", why, "there is nothing to compare this problem with");
+  throw Error(ErrorKind::refused, "vendor-refused", why,
+              "this problem is not compared with a vendor library");
 }
 
 int data_type(Type type) {
@@ -49,7 +50,7 @@ int data_type(Type type) {
       {f32, CublasLt::f32}, {f64, CublasLt::f64},   {s8, CublasLt::s8},
       {s32, CublasLt::s32}, {e4m3, CublasLt::e4m3}, {e5m2, CublasLt::e5m2}};
   const auto found = std::ranges::find(kTypes, type, &std::pair<Type, int>::first);
-  if (found == std::end(kTypes)) refuse(fmt::format("cuBLASLt has no products of {}", type.name));
+  if (found == std::end(kTypes)) refuse(fmt::format("cuBLASLt does not support products of {}", type.name));
   return found->second;
 }
 
@@ -102,7 +103,7 @@ struct VendorProduct::State {
       throw Error(ErrorKind::missing, "no-cublaslt",
                   fmt::format("cuBLASLt {} does not start on this device: {}", library.version,
                               library.cublasLtGetStatusString(status)),
-                  "install one that suits the driver; ptxloom doctor names the driver's version");
+                  "install one that supports the driver; ptxloom doctor shows the version of the driver");
     check(library.cublasLtMatmulDescCreate(operation.out(), arithmetic.compute, arithmetic.scale));
     // A matrix with rows of k, read as column-major, has k rows: transposed it is the left factor B', and as
     // it is the right factor A'.
@@ -124,7 +125,7 @@ struct VendorProduct::State {
 
   void check(int status) const {
     if (status == 0) return;
-    refuse(fmt::format("cuBLASLt {} does not take this product: {}", library.version,
+    refuse(fmt::format("cuBLASLt {} does not support this product: {}", library.version,
                        library.cublasLtGetStatusString(status)));
   }
 
@@ -195,7 +196,7 @@ void VendorProduct::launch(std::size_t algorithm, const std::array<std::uint64_t
   if (status != 0)
     throw Error(ErrorKind::refused, "vendor-failed",
                 fmt::format("{} failed: {}", name(), s.library.cublasLtGetStatusString(status)),
-                "its times are not known; ours are not concerned");
+                "the times of ptxloom are not affected");
 }
 
 }  // namespace ptxloom::tune

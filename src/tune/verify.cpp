@@ -43,8 +43,8 @@ void check_point(const Expectation::Point& point, const HostTensor& output, Verd
   if (ok) return;
   if (std::isnan(distance)) verdict.worst = HUGE_VAL;
   if (verdict.wrong++ == 0) {
-    verdict.first = fmt::format("{} is {}, expected {} within {}", element_name(output.plan, point.index),
-                                got, point.value, point.tolerance);
+    verdict.first = fmt::format("{} is {}, but {} is expected, within {}",
+                                element_name(output.plan, point.index), got, point.value, point.tolerance);
   }
 }
 
@@ -54,7 +54,7 @@ void check_untouched(const Expectation& expected, const HostTensor& output, std:
     if (is_poison(output, index, poison)) continue;
     if (verdict.wrong++ == 0) {
       verdict.first =
-          fmt::format("{} lies outside the result and was written to", element_name(output.plan, index));
+          fmt::format("{} was written, but is outside the result", element_name(output.plan, index));
     }
   }
 }

@@ -42,7 +42,7 @@ class Mapping {
   /// Throws Error for a range that is not there.
   void read(std::size_t offset, void* data, std::size_t bytes) const {
     if (offset > bytes_ || bytes > bytes_ - offset)
-      throw Error(ErrorKind::usage, "bad-task", "the task's data lie outside of the shared memory");
+      throw Error(ErrorKind::usage, "bad-task", "the task's data is outside the shared memory");
     if (bytes != 0) std::memcpy(data, static_cast<const std::byte*>(data_) + offset, bytes);
   }
 

@@ -76,12 +76,12 @@ class Worker : public Measurer {
   }
 
   static Diagnostic garbled() {
-    return {.code = "worker-died", .message = "the worker answered what makes no sense", .hint = {}};
+    return {.code = "worker-died", .message = "the answer of the worker cannot be understood", .hint = {}};
   }
 
   Reading lost(Diagnostic why) {
     stop();
-    options_.log(LogLevel::info, fmt::format("the worker is started again: {}", why.message));
+    options_.log(LogLevel::info, fmt::format("restarting the worker: {}", why.message));
     Reading reading;
     reading.problem = std::move(why);
     reading.restarted = true;
@@ -102,16 +102,17 @@ class Worker : public Measurer {
         return std::nullopt;
       case Channel::Outcome::late:
         return Diagnostic{.code = "time-limit",
-                          .message = fmt::format("it was not done after {:g} s, and was ended", seconds),
-                          .hint = "an endless loop, a deadlock, or far too slow"};
+                          .message = fmt::format("it was not done after {:g} s, and was killed", seconds),
+                          .hint = "look for an endless loop or a deadlock; or raise the limit"};
       case Channel::Outcome::nonsense:
         return garbled();
       case Channel::Outcome::closed:
         break;
     }
-    return Diagnostic{.code = "worker-died",
-                      .message = fmt::format("the worker {}", process_->end()),
-                      .hint = "the candidate brought the driver down, or the process was ended from outside"};
+    return Diagnostic{
+        .code = "worker-died",
+        .message = fmt::format("the worker {}", process_->end()),
+        .hint = "the candidate brought down the driver, or the process was killed from outside"};
   }
 
   void send_rival() {

@@ -20,7 +20,7 @@ void check_memory(std::uint64_t bytes) {
                               static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   if (bytes < whole / 2) return;
   throw Error(ErrorKind::out_of_memory, "out-of-memory",
-              fmt::format("a buffer of {} MiB, and this machine has {} MiB", bytes >> 20, whole >> 20),
+              fmt::format("a buffer takes {} MiB, but this machine has {} MiB", bytes >> 20, whole >> 20),
               "use smaller buffers");
 }
 
@@ -94,7 +94,7 @@ class CpuBench : public tune::Bench {
   }
 
   Vendor load_vendor() override {
-    throw Error(ErrorKind::missing, "no-vendor", "in the executor there is no vendor's library",
+    throw Error(ErrorKind::missing, "no-vendor", "there is no vendor library in the executor",
                 "tune on a GPU");
   }
 

@@ -69,7 +69,7 @@ class Worker {
       take_task(request);
       return nlohmann::json::object();
     }
-    if (!session_) throw Error(ErrorKind::usage, "bad-task", "candidates come after a task");
+    if (!session_) throw Error(ErrorKind::usage, "bad-task", "a candidate came before the task");
     if (what == "vendor") return tune::to_json(session_->measure_vendor(request.head.at("samples"), lost_));
     const tune::Candidate candidate = tune::read_candidate(request);
     if (what == "rival") {
@@ -107,7 +107,7 @@ class Worker {
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    std::fputs("ptxloom-worker is started by ptxloom's tuner\n", stderr);
+    std::fputs("ptxloom-worker is not run by hand: the tuner of ptxloom starts it\n", stderr);
     return 2;
   }
   ptxloom::fill_closed_streams();

@@ -29,8 +29,8 @@ std::size_t Gemm::kernels() const { return state_->kernels(); }
 TuneResult Gemm::tune(Budget budget) {
   TuneResult result = tune_template(context_, gemm_template(), {.problem = problem(), .budget = budget});
   if (!result.record) {
-    throw Error(ErrorKind::refused, "no-correct-candidate", "no configuration was measured and found correct",
-                "give it a larger budget; ptxloom tune says what became of each candidate");
+    throw Error(ErrorKind::refused, "no-correct-candidate", "no configuration was both correct and measured",
+                "raise the budget; `ptxloom tune` lists what happened to each candidate");
   }
   state_ =
       std::make_shared<const State>(context_, state_->given(), state_->config(), state_->must_hit(),

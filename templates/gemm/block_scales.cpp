@@ -46,7 +46,7 @@ BlockScales::BlockScales(KernelBuilder& k, const Config& config, const FunctionI
 }
 
 void BlockScales::start(Reg row, Reg column, Reg begin) {
-  k_.comment("scales of blocks: the first ones");
+  k_.comment("block scales: the first ones");
   k_.emit("mov.u32", depth_, begin);
   if (a_) {
     const Reg first = k_.fma(k_.shr(in_.lane, 2), in_.rows.step(), row);
@@ -67,7 +67,7 @@ void BlockScales::start(Reg row, Reg column, Reg begin) {
 
 // Behind the sums, where no product waits for the factors to arrive.
 void BlockScales::advance() {
-  k_.comment("scales of blocks: those of the next stage, and begin to read the ones behind them");
+  k_.comment("block scales: those of the next k-block; start loading those of the one after it");
   for (const auto& [number, factor] : factors_.all()) {
     const Reg of_a = rows_.at(number).read;
     if (a_ && b_)

@@ -31,14 +31,14 @@ class ClusterSum {
   void run(const Accumulators& sums,
            const std::function<void(const Accumulators& slice, int column)>& store) {
     const int slices = sum_slices(c_);
-    k_.comment("split: leave the sums where the stages were, which nobody reads any more");
+    k_.comment("split: write the accumulators over the stages, which nobody reads any more");
     k_.emit("bar.sync", in_.barrier, 32 * c_.warps());
     for (int i = 0; i < slices; ++i) leave(units_of(slice_of(sums, i, slices)), i);
     k_.emit("barrier.cluster.arrive.release.aligned");
     wait();
     for (int i = 0; i < slices; ++i)
       k_.if_(k_.eq(rank_, i), [&] { add(units_of(slice_of(sums, i, slices)), i); });
-    k_.comment("split: who has been read may end");
+    k_.comment("split: wait until the other thread blocks have read them");
     k_.emit("barrier.cluster.arrive.relaxed.aligned");
     for (int i = 0; i < slices; ++i)
       k_.if_(k_.eq(rank_, i), [&] { store(slice_of(sums, i, slices), i * c_.group_n() / slices); });
@@ -85,7 +85,7 @@ class ClusterSum {
     };
     for (int other = 1; other < c_.split; ++other) {
       const int rank = (slice + other) % c_.split;
-      k_.comment("split: read the sums of block " + std::to_string(rank));
+      k_.comment("split: read the accumulators of thread block " + std::to_string(rank));
       const Reg there = k_.reg(u32);
       k_.emit("mapa.shared::cluster.u32", there, place_, rank);
       for (std::size_t i = 0; i < units.size(); ++i) {

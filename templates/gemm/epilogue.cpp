@@ -25,7 +25,7 @@ class StagedEpilogue {
     else
       store_pairs(tile, pairs);
     k_.barrier();
-    k_.section("store D in whole rows");
+    k_.section("store D row by row");
     RowCopy(k_, p_, tile,
             {.shared = in_.shared,
              .row = in_.block_row,

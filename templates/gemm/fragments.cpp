@@ -23,7 +23,7 @@ std::vector<Place> register_places(Variant mma, std::string_view operand) {
         throw Error(ErrorKind::refused, "gemm-fragment-map",
                     std::string(mma.opcode()) + ": operand " + std::string(operand) +
                         " is not laid out in 8 x 4 lanes",
-                    "the gemm template takes shapes whose fragments are");
+                    "use a shape whose fragments are laid out in 8 x 4 lanes");
     }
   }
   return places;

@@ -38,7 +38,7 @@ void InlineLoads::next() {
   k_.emit("setp.lt.and.u32", more, number_, numbers_.end, chosen_);
   k_.if_(more, [&] {
     k_.if_(k_.eq(at_, 0), [&] {
-      k_.comment("load: the next tile of this block");
+      k_.comment("load: the next tile of this thread block");
       const TileOrigin tile = tiles_.tile(number_);
       k_.emit("mov.u32", tile_.row, tile.row);
       k_.emit("mov.u32", tile_.column, tile.column);

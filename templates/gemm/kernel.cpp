@@ -44,8 +44,8 @@ class Generator {
     k_.require_block(static_cast<std::uint32_t>(c_.threads()));
     k_.min_blocks_per_sm(1);  // else ptxas may save registers for blocks that shared memory does not let in
     if (stream_)
-      k_.header(fmt::format("stream-K: up to {} blocks share {} steps of k of all tiles", stream_->blocks,
-                            stream_steps(p_, c_)));
+      k_.header(fmt::format("stream-K: up to {} thread blocks share the {} k-blocks of all tiles",
+                            stream_->blocks, stream_steps(p_, c_)));
     parameters();
     place();
     TileScheduler tiles(k_, p_, c_, m_, n_, depth_, batches_, division());
@@ -81,7 +81,7 @@ class Generator {
   }
 
   void place() {
-    k_.section("this warp's part of a tile of D");
+    k_.section("this warp's part of the tile of D");
     thread_ = k_.special("tid.x");
     lane_ = k_.and_(thread_, 31);
     const Reg warp = k_.shr(thread_, 5);
@@ -93,7 +93,7 @@ class Generator {
   }
 
   void compute_tile(TileScheduler& tiles) {
-    k_.section("this block's tile of D");
+    k_.section("this thread block's tile of D");
     const TileOrigin tile = tiles.own();
     compute(work({.tile = tile, .depth = tiles.part()}));
     epilogue(tile);
@@ -114,7 +114,7 @@ class Generator {
         k_, p_, c_, *stream_,
         {.workspace = workspace_, .shared = shared_, .thread = thread_, .barrier = kBarrier});
     tiles.for_each([&](const Portion& portion) {
-      k_.comment("stream-K: nobody reads the stages, or D where they were, any more");
+      k_.comment("stream-K: nobody reads the stages, or the D staged there, any more");
       k_.barrier();
       compute(work(portion));
       k_.if_(
@@ -184,8 +184,8 @@ class Generator {
   }
 
   Operand operand(const OperandPlan& plan, const CopyInputs& in, Reg warp_origin) {
-    k_.section(
-        fmt::format("{}: this thread's part of the copies, this lane's part of the fragments", plan.name));
+    k_.section(fmt::format("{}: what this thread loads to shared memory, and the fragments of this lane",
+                           plan.name));
     const Tile tile = operand_tile(plan.matrix, plan.tile, c_.tile_k);
     Operand made{.copy = Copy(k_, plan, c_, tile, in),
                  .fragments = Fragments(k_, plan, c_, tile, {in.shared, warp_origin, lane_}),
@@ -258,7 +258,7 @@ class Generator {
       load_step(a, b, 0);
     }
 
-    k_.section("main loop: one tile along k a turn");
+    k_.section("main loop: one k-block each time");
     k_.do_while([&] {
       k_.pragma("\"nounroll\"");
       read_from(a, b, reading);

@@ -31,8 +31,9 @@ LaunchPlan tile_grid(const Problem& p, const Config& c) {
   const double tiles = tiles_of(p, c);
   const auto split = static_cast<std::uint32_t>(c.split);
   if (tiles * split > kMaxGridX)
-    throw Error(ErrorKind::usage, "shape-too-large", fmt::format("gemm: {} tiles of {} blocks", tiles, split),
-                "a grid has up to 2^31 - 1 blocks: split m, n or the batches");
+    throw Error(ErrorKind::usage, "shape-too-large",
+                fmt::format("gemm: {} tiles of {} thread blocks each", tiles, split),
+                "a grid has at most 2^31 - 1 thread blocks: divide m, n or the batches");
   LaunchPlan launch;
   launch.grid[0] = static_cast<std::uint32_t>(tiles) * split;
   launch.cluster[0] = static_cast<std::uint32_t>(c.cluster());

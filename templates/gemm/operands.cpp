@@ -102,33 +102,36 @@ void check_operands(const std::vector<Area>& areas, const Given& given) {
   for (const Area& area : areas) {
     const std::uint64_t begin = given[area.place];
     if (begin == 0)
-      throw Error(ErrorKind::usage, "missing-operand", fmt::format("{} is not given", area.name),
-                  "give its device pointer or its Buffer");
+      throw Error(ErrorKind::usage, "missing-operand", fmt::format("operand {} is missing", area.name),
+                  "pass its device pointer or its Buffer");
     if (begin % area.alignment != 0)
-      throw Error(ErrorKind::usage, "misaligned-operand",
-                  fmt::format("{} lies at {:#x}, no multiple of {} bytes", area.name, begin, area.alignment),
-                  "rows that all begin at such multiples are read and written in units of so many bytes");
+      throw Error(
+          ErrorKind::usage, "misaligned-operand",
+          fmt::format("operand {} is at {:#x}, which is not a multiple of {} bytes", area.name, begin,
+                      area.alignment),
+          "align the pointer: the leading dimension allows accesses of this size, so the kernel uses them");
     const std::uint64_t result = given[d.place];
     if (&area == &d || result == 0 || !overlap(area, begin, d, result)) continue;
     if (area.name == "c" && begin == result && same_place(area, d)) continue;
     throw Error(ErrorKind::usage, "overlapping-operands", fmt::format("{} and d overlap", area.name),
-                "only c may be in the place of d, with the same type, leading dimension and stride");
+                "give d its own memory; only c may be the same matrix as d, with the same type, leading "
+                "dimension and stride");
   }
 }
 
 void check_workspace(const std::vector<Area>& areas, const Given& given, std::uint64_t bytes) {
   const std::uint64_t workspace = given[place_of(kWorkspace)];
   if (workspace % kWorkspaceAlignment != 0)
-    throw Error(
-        ErrorKind::usage, "misaligned-operand",
-        fmt::format("the workspace lies at {:#x}, no multiple of {} bytes", workspace, kWorkspaceAlignment),
-        "memory as an allocation gives it begins at such a multiple");
+    throw Error(ErrorKind::usage, "misaligned-operand",
+                fmt::format("the workspace is at {:#x}, which is not a multiple of {} bytes", workspace,
+                            kWorkspaceAlignment),
+                "use the start of an allocation, which is aligned");
   const Area whole{"workspace", place_of(kWorkspace), 1, bytes, bytes};
   for (const Area& area : areas) {
     if (!overlap(area, given[area.place], whole, workspace)) continue;
     throw Error(ErrorKind::usage, "overlapping-operands",
                 fmt::format("{} and the workspace of {} bytes overlap", area.name, bytes),
-                "give it memory of its own, of Gemm::workspace_bytes()");
+                "give the workspace its own memory, of Gemm::workspace_bytes() bytes");
   }
 }
 

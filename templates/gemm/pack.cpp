@@ -63,13 +63,13 @@ Packing::Packing(KernelBuilder& k, const PackPlan& plan, std::vector<PackSource>
 
 void Packing::run(Reg thread, int warps) {
   const Reg lane = k_.and_(thread, 31), warp = k_.shr(thread, 5), blocks = k_.special("nctaid.x");
-  k_.comment("pack: this warp's pieces; neighbouring blocks have neighbouring ones");
+  k_.comment("pack: this warp's pieces; neighbouring thread blocks pack neighbouring pieces");
   const Reg first = k_.fma(warp, blocks, k_.special("ctaid.x"));
   k_.for_(first, plan_.pieces(), k_.mul(blocks, warps), [&](Reg piece) {
     k_.pragma("\"nounroll\"");
     copy_piece(piece, lane);
   });
-  k_.comment("pack: count the block, when all its threads have written their units");
+  k_.comment("pack: count this thread block once all its threads have written their units");
   k_.emit("fence.proxy.async.global");
   k_.barrier();
   k_.guarded(k_.eq(thread, 0), [&] { meeting().arrive(); });
@@ -153,7 +153,7 @@ void Packing::copy_units(const PackSource& source, Reg first) {
 }
 
 void Packing::await() {
-  k_.comment("load: wait until all blocks have packed their pieces");
+  k_.comment("load: wait until all thread blocks have packed their pieces");
   meeting().await();
   k_.emit("fence.proxy.async.global");
 }

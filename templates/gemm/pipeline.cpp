@@ -29,7 +29,7 @@ void Pipeline::skip(const Cursor& cursor, Reg stages) {
 }
 
 void Pipeline::drain(const Cursor& writer) {
-  k_.comment("load: the other block's readers have still to release these stages");
+  k_.comment("load: wait until the other thread block's warpgroups have released these stages");
   for (int stage = 0; stage < stages_; ++stage) {
     await(empty(writer), writer);
     advance(writer);

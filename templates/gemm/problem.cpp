@@ -30,8 +30,8 @@ const std::vector<std::string>& type_row(const ParameterSpace& space, const std:
   std::string partners;
   for (const auto& row : space.types())
     if (lists(row[0], a)) partners = row[1];
-  throw Error(ErrorKind::usage, "gemm-types", fmt::format("gemm: a={} does not go with b={}", a, b),
-              fmt::format("with a={}, b is one of {}", a, partners));
+  throw Error(ErrorKind::usage, "gemm-types", fmt::format("gemm: a={} cannot be used with b={}", a, b),
+              fmt::format("with a={}, b must be one of {}", a, partners));
 }
 
 std::string first_of(const std::string& cell) { return cell.substr(0, cell.find('|')); }
@@ -40,8 +40,8 @@ void check_result(const std::string& name, const std::string& type, const std::s
                   const std::string& types) {
   if (!lists(types, type))
     throw Error(ErrorKind::usage, "gemm-types",
-                fmt::format("gemm: {}={} does not go with {}", name, type, with),
-                fmt::format("with {}, {} is one of {}", with, name, types));
+                fmt::format("gemm: {}={} cannot be used with {}", name, type, with),
+                fmt::format("with {}, {} must be one of {}", with, name, types));
 }
 
 std::uint64_t number(const Settings& words, const std::string& name) { return std::stoull(words.at(name)); }
@@ -52,8 +52,9 @@ void complete_stride(Settings& words, const std::string& name, std::uint64_t len
   if (given == 0) words[name] = std::to_string(length);
   if (given != 0 && given < length)
     throw Error(ErrorKind::usage, "bad-stride",
-                fmt::format("gemm: {}={} is shorter than a row of {}", name, given, length),
-                "give at least the row's length in elements, or 0 for tight rows");
+                fmt::format("gemm: leading dimension {}={} is shorter than a row of {} elements", name, given,
+                            length),
+                "give at least the length of a row, or 0 for contiguous rows");
 }
 
 /// Not std::stod, which throws at numbers as small as 1e-310.
@@ -70,15 +71,15 @@ void check_integral(const Settings& words, const std::string& name) {
   const double value = real(words, name);
   if (value != std::floor(value) || std::abs(value) > std::numeric_limits<std::int32_t>::max())
     throw Error(ErrorKind::usage, "bad-value",
-                fmt::format("gemm: {}={} is no 32-bit integer", name, words.at(name)),
-                "results of type s32 are exact: alpha and beta are integers there");
+                fmt::format("gemm: {}={} is not a 32-bit integer", name, words.at(name)),
+                "with d=s32 everything is computed in integers: give an integer, or use d=f32");
 }
 
 void check_sums(const Settings& words) {
   if (words.at("sums") == "promoted" && !is_fp8(type_word(words, "a")))
     throw Error(ErrorKind::usage, "bad-value",
-                fmt::format("gemm: sums=promoted does not go with a={}", words.at("a")),
-                "it is for e4m3 and e5m2; sums of other types keep all bits of the accumulator");
+                fmt::format("gemm: sums=promoted cannot be used with a={}", words.at("a")),
+                "leave sums out: it is for e4m3 and e5m2; accumulators of other types keep all their bits");
 }
 
 constexpr std::pair<std::string_view, Activation> kActivations[] = {{"none", Activation::none},
@@ -117,12 +118,11 @@ void check_results_apart(const Settings& words) {
                       stride = number(words, "stride_d"), others = number(words, "batch") - 1;
   const std::uint64_t least = span(m, n, ld, 0, 1);
   if (stride >= least || (stride >= n && stride <= ld && others * stride + n <= ld)) return;
-  throw Error(
-      ErrorKind::usage, "bad-stride",
-      fmt::format("gemm: with stride_d={} the results of batches overlap", stride),
-      fmt::format("give at least {} elements, or leave it out for tight; or n at least, in rows (ldd) "
-                  "that hold all batches side by side",
-                  least));
+  throw Error(ErrorKind::usage, "bad-stride",
+              fmt::format("gemm: with stride_d={} the batches of D overlap", stride),
+              fmt::format("give at least {} elements, or leave stride_d out for contiguous batches; or give "
+                          "at least n, with an ldd that holds the rows of all batches side by side",
+                          least));
 }
 
 // Strides that are not given are tight. Where there is one matrix they say nothing.
@@ -141,8 +141,8 @@ void complete_batch(Settings& words) {
     const bool of_batches = !contiguous || stride == std::string_view("stride_b");
     if (!of_batches && words.contains(stride))
       throw Error(ErrorKind::usage, "bad-stride",
-                  fmt::format("gemm: {} does not go with groups=contiguous", stride),
-                  "A, C and D are one matrix each there, and B has batches");
+                  fmt::format("gemm: {} cannot be used with groups=contiguous", stride),
+                  "leave it out: A, C and D are one matrix each, only B has batches");
     if (!of_batches || words.at("batch") == "1")
       words.erase(stride);
     else if (!words.contains(stride))
@@ -171,12 +171,12 @@ void check_function(const Settings& words) {
   const Function function = function_of(words);
   if ((d == "s32" || d == "f64") && !function.none())
     throw Error(ErrorKind::usage, "gemm-types",
-                fmt::format("gemm: bias, activation, add_c and scales do not go with d={}", d),
-                "they are computed in f32: with integers, d may be f32, f16, bf16 or s8");
+                fmt::format("gemm: bias, activation, add_c and scales cannot be used with d={}", d),
+                "they are computed in f32: with s8 and u8 operands d can be f32, f16, bf16 or s8");
   if (function.by_block() && !type_word(words, "a").is_float())
     throw Error(ErrorKind::usage, "gemm-types",
-                fmt::format("gemm: scales of blocks do not go with a={}", words.at("a")),
-                "sums of integers stay integers over all of k: scale them by tensor, row or col");
+                fmt::format("gemm: block scales cannot be used with a={}", words.at("a")),
+                "integers are accumulated exactly over all of k: use scales by tensor, row or col");
 }
 
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 46;  // of one matrix
@@ -186,7 +186,7 @@ void check_bytes(const Matrix& x, std::uint64_t batches) {
   const std::string of_batches = x.stride == 0 ? "" : fmt::format(", {} times", batches);
   throw Error(ErrorKind::usage, "shape-too-large",
               fmt::format("gemm: {} has {} x {} elements{}", x.name, x.rows, x.ld, of_batches),
-              "a matrix may have up to 2^46 elements, all batches together");
+              "a matrix can have at most 2^46 elements, all batches together");
 }
 
 }  // namespace

@@ -51,63 +51,64 @@ bool divides_among_threads(const Side& side, const Config& c) {
 
 std::vector<Rule> mma_rules() {
   std::vector<Rule> all = {
-      {"mma.sync of sm_89 keeps 13 bits of sums of 8-bit floats: sums=plain is what it has",
+      {"mma.sync of sm_89 accumulates 8-bit floats with 13 bits: sums must be plain",
        {},
        [](const Target& target, const Problem& p, const Config&) {
          return !p.promoted || p.function.by_block() || target.info().number != 89;
        }},
-      {"mma.sync takes a tile_n of 16, 32, 64, 96, 128, 192 or 256",
+      {"with strategy=mma tile_n must be 16, 32, 64, 96, 128, 192 or 256",
        {"tile_n"},
        [](const Target&, const Problem&, const Config& c) {
          return power_of_two(c.tile_n) || c.tile_n == 96 || c.tile_n == 192;
        }},
-      {"mma.sync knows no multicast",
+      {"with strategy=mma there is no multicast",
        {"multicast"},
        [](const Target&, const Problem&, const Config& c) { return c.multicast == Multicast::none; }},
-      {"mma.sync knows no warpgroups that take turns: schedule=cooperative",
+      {"with strategy=mma schedule must be cooperative",
        {"schedule"},
        [](const Target&, const Problem&, const Config& c) { return c.turns() == 1; }},
-      {"mma.sync has no tensor copies that a thread could load: loads=warp",
+      {"with strategy=mma there are no TMA loads: loads must be warp",
        {"loads"},
        [](const Target&, const Problem&, const Config& c) { return c.loads == Loads::warp; }},
-      {"mma.sync knows no swap",
+      {"with strategy=mma swap must be no",
        {"swap"},
        [](const Target&, const Problem&, const Config& c) { return !c.swap; }},
-      {"mma.sync takes up to 6 stages",
+      {"with strategy=mma there are at most 6 stages",
        {"stages"},
        [](const Target&, const Problem&, const Config& c) { return c.stages <= 6; }},
-      {"each warp's part of a tile is a multiple of 16 both ways",
+      {"each warp's part of the tile must be a multiple of 16 rows and of 16 columns",
        {"tile_m", "tile_n", "warps_m", "warps_n"},
        [](const Target&, const Problem&, const Config& c) {
          return c.tile_m % (16 * c.warps_m) == 0 && c.tile_n % (16 * c.warps_n) == 0;
        }},
-      {"tile_k is a multiple of two steps of the mma",
+      {"tile_k must be a multiple of twice the k of the mma shape",
        {"tile_k", "mma"},
        [](const Target&, const Problem&, const Config& c) { return c.tile_k % (2 * c.mma_k) == 0; }},
-      {"a block has up to 16 warps",
+      {"a thread block has at most 16 warps",
        {"warps_m", "warps_n"},
        [](const Target&, const Problem&, const Config& c) { return c.threads() <= kMostThreads; }},
-      {"a staged epilogue is for 16-bit results in tiles of 32, 64, 128 or 256 columns",
+      {"with strategy=mma epilogue=staged needs a 16-bit D and a tile_n of 32, 64, 128 or 256",
        {"tile_n", "epilogue"},
        [](const Target&, const Problem& p, const Config& c) {
          return !c.staged || (p.d.type.bits == 16 && power_of_two(c.tile_n) && c.tile_n >= 32);
        }},
-      {"a row of a shared tile is 32 to 1024 bytes, a power of two",
+      {"a row of a tile in shared memory must have 32 to 1024 bytes, a power of two",
        {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n"},
        [](const Target&, const Problem& p, const Config& c) { return both(p, c, good_row); }},
-      {"a transposed operand needs warp tiles of a power of two, and shared rows of 64 bytes",
+      {"an operand that is not contiguous along k needs warp tiles of a power of two, and rows of at least "
+       "64 bytes in shared memory",
        {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n"},
        [](const Target&, const Problem& p, const Config& c) { return both(p, c, transposable); }},
       {"the rows of a tile do not divide evenly among the threads",
        {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n"},
        [](const Target&, const Problem& p, const Config& c) { return both(p, c, divides_among_threads); }},
-      {"the warp tiles need more registers than there are",
+      {"the warp tiles need more registers than a thread has",
        {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "mma", "stream_k", "static"},
        [](const Target& target, const Problem& p, const Config& c) {
          const int registers = estimated_registers(target, p, c);
          return registers <= kRegisterLimit && registers * c.threads() <= target.info().registers_per_sm;
        }},
-      {"the stages need more shared memory than there is",
+      {"the stages need more shared memory than a thread block has",
        {"tile_m", "tile_n", "tile_k", "stages", "split", "stream_k", "epilogue"},
        [](const Target& target, const Problem& p, const Config& c) {
          return shared_bytes(target, p, c) <= target.info().shared_per_block;
@@ -122,63 +123,63 @@ namespace {
 const std::vector<Rule>& table() {
   static const std::vector<Rule> all = [] {
     std::vector<Rule> list = {
-        {"strategy wgmma goes with mma=m64nNk8, m64nNk16 or m64nNk32, and no other does",
+        {"strategy=wgmma needs mma=m64nNk8, m64nNk16 or m64nNk32, and these need strategy=wgmma",
          {"strategy", "mma"},
          [](const Target&, const Problem&, const Config& c) {
            return (c.strategy == Strategy::wgmma) == is_wgmma(c.shape);
          }},
-        {"with swap each lane stores its own elements of D: epilogue=direct",
+        {"with swap=yes epilogue must be direct",
          {"swap", "epilogue"},
          [](const Target&, const Problem&, const Config& c) { return !c.swap || !c.staged; }},
-        {"scales of blocks are of rows of A and of 128 columns of B, which change places with swap: swap=no",
+        {"with block scales swap must be no",
          {"swap"},
          [](const Target&, const Problem& p, const Config& c) { return !c.swap || !p.function.by_block(); }},
-        {"k is split among the blocks of a cluster, which the target has not",
+        {"split needs clusters, which this target does not have",
          {"split"},
          [](const Target&, const Problem&, const Config& c) { return c.split == 1 || c.clusters; }},
-        {"tiles enough keep a chip busy: k is split among 256 blocks at most",
+        {"split is for few tiles: at most 256 thread blocks may split k",
          {"tile_m", "tile_n", "split"},
          [](const Target&, const Problem& p, const Config& c) {
            return c.split == 1 || tiles_of(p, c) * c.split <= kMostThatSplit;
          }},
-        {"each of the blocks that split k needs a tile of it",
+        {"k has fewer k-blocks than split has thread blocks",
          {"split", "tile_k"},
          [](const Target&, const Problem& p, const Config& c) {
            return (p.k + static_cast<unsigned>(c.tile_k) - 1) / static_cast<unsigned>(c.tile_k) >=
                   static_cast<unsigned>(c.split);
          }},
-        {"k is split among the blocks of a cluster or of the whole grid: with stream_k=yes split is 1",
+        {"with stream_k=yes split must be 1",
          {"split", "stream_k"},
          [](const Target&, const Problem&, const Config& c) { return !c.stream_k || c.split == 1; }},
-        {"which tiles of groups there are is known on the device only: with stream_k=yes groups is none",
+        {"with stream_k=yes groups must be none: the sizes of groups are known only on the device",
          {"stream_k"},
          [](const Target&, const Problem& p, const Config& c) {
            return !c.stream_k || p.groups == GemmGroups::none;
          }},
-        {"with stream_k=yes the steps of k of all tiles are fewer than 2^31",
+        {"with stream_k=yes all tiles together must have fewer than 2^31 k-blocks",
          {"tile_m", "tile_n", "tile_k", "stream_k"},
          [](const Target&, const Problem& p, const Config& c) {
            return !c.stream_k || stream_steps(p, c) < kMostSteps;
          }},
-        {"the rows of a tile, or of two that share B, belong to one group: with groups=contiguous tile_m "
-         "divides 128, with multicast=b 64",
+        {"with groups=contiguous all rows of a tile must be in one group: tile_m must divide 128, or 64 with "
+         "multicast=b",
          {"tile_m", "multicast"},
          [](const Target&, const Problem& p, const Config& c) {
            return c.swap || p.groups != GemmGroups::contiguous || kGroupRows % c.cluster_m() == 0;
          }},
-        {"with swap the rows of a tile, or of two that share A, belong to one group: with groups=contiguous "
-         "tile_n divides 128, with multicast=a 64",
+        {"with groups=contiguous and swap=yes all rows of D in a tile must be in one group: tile_n must "
+         "divide 128, or 64 with multicast=a",
          {"tile_n", "multicast"},
          [](const Target&, const Problem& p, const Config& c) {
            return !c.swap || p.groups != GemmGroups::contiguous || kGroupRows % c.cluster_n() == 0;
          }},
-        {"scales of blocks change every 128 of k: tile_k is 128 at most",
+        {"with block scales, which change every 128 elements of k, tile_k must be at most 128",
          {"tile_k"},
          [](const Target&, const Problem& p, const Config& c) {
            return !p.function.by_block() || c.tile_k <= kScaleBlock;
          }},
-        {"with scale_b=block the columns of a warp, or of a warpgroup, lie in one block of 128: tile_n / "
-         "warps_n divides 128",
+        {"with scale_b=block the columns of a warp or warpgroup must be in one block of 128: tile_n / "
+         "warps_n must divide 128",
          {"tile_n", "warps_n"},
          [](const Target&, const Problem& p, const Config& c) {
            return p.function.scale_b != GemmScale::block || kScaleBlock % c.warp_n() == 0;

@@ -127,7 +127,7 @@ void TileScheduler::for_each(const std::function<void(const Portion&)>& body, st
   if (c_.split > 1) return visit_whole(own_number());
   const TileNumbers own = numbers(turn);
   k_.for_(own.first, own.end, own.step, [&](Reg number) {
-    k_.comment(turn ? "the next tile of this warpgroup" : "the next tile of this block");
+    k_.comment(turn ? "the next tile of this warpgroup" : "the next tile of this thread block");
     visit_whole(number);
   });
 }
@@ -147,7 +147,7 @@ void TileScheduler::for_each_shared(const std::function<void(const TileOrigin&, 
 
 DepthPart TileScheduler::part() {
   if (c_.split == 1) return {k_.mov(u32, 0), depth_};
-  k_.comment("split: this block's part of k");
+  k_.comment("split: this thread block's part of k");
   const Reg rank = k_.special("cluster_ctarank");
   const Reg tiles = k_.div(k_.add(depth_, c_.tile_k - 1), c_.tile_k);
   const auto border = [&](Reg parts) { return k_.mul(k_.div(k_.mul(tiles, parts), c_.split), c_.tile_k); };

@@ -41,7 +41,7 @@ void StagedScales::start(Reg row, Reg column, Reg begin) {
 // Between barriers of the warp: ptxas would move the reading, and the wait for it, in between the products
 // that stand before; and all lanes have read when one of them releases the stage.
 void StagedScales::read(Reg stage) {
-  k_.comment("scales of blocks: the factors of the stage");
+  k_.comment("block scales: the factors of the stage");
   const auto address = [&](Reg first, Reg place) {
     const Reg early = k_.mul(k_.and_(place, ScaleBoxes::kUnit - 1), f32.bytes());
     return k_.add(k_.fma(stage, plan_.stage_bytes, first), early);

@@ -22,8 +22,9 @@ Type arithmetic_of(const LaunchPlan& plan) {
 
 std::uint64_t bits_of(Type type, const char* name, double value) {
   if (type == s32 && (value != std::trunc(value) || std::abs(value) > 0x7fffffff))
-    throw Error(ErrorKind::usage, "bad-value", fmt::format("{} is {}, where D is s32", name, value),
-                "results of type s32 are exact: alpha and beta are integers of 32 bits there");
+    throw Error(ErrorKind::usage, "bad-value",
+                fmt::format("{} = {} is not an integer, and D is s32", name, value),
+                "with an s32 D everything is computed in integers: give a 32-bit integer");
   return scalar_bits(type, value);
 }
 
@@ -96,10 +97,10 @@ Gemm::State::State(const Context& context, Settings given, Settings config, bool
 SizeKey Gemm::State::key_of(const GemmSizes& sizes) const {
   const auto size = [&](const char* name, const std::optional<std::uint64_t>& given, std::uint64_t largest) {
     if (!given || (*given >= 1 && *given <= largest)) return given.value_or(largest);
-    throw Error(
-        ErrorKind::usage, "size-out-of-range",
-        fmt::format("a launch with {} = {} of a Gemm made for {} up to {}", name, *given, name, largest),
-        "make the Gemm for the largest sizes that its launches have; a size is at least 1");
+    throw Error(ErrorKind::usage, "size-out-of-range",
+                fmt::format("a launch has {} = {}, and the Gemm was made for {} up to {}", name, *given, name,
+                            largest),
+                "make the Gemm for the largest sizes that you launch; a size is at least 1");
   };
   return {.m = size("m", sizes.m, largest_.m),
           .n = size("n", sizes.n, largest_.n),
@@ -153,10 +154,12 @@ std::shared_ptr<const SizedKernel> Gemm::State::kernel_for(const Context& contex
     if (const auto known = sized_.find(key); known != sized_.end()) return known->second;
   }
   if (stream && context.is_gpu() && context.device_context().is_capturing(*stream))
-    throw Error(ErrorKind::usage, "not-prepared",
-                fmt::format("a captured launch with m = {}, n = {}, k = {}, for which no kernel is ready",
-                            key.m, key.n, key.k),
-                "call Gemm::prepare with these sizes before the capture");
+    throw Error(
+        ErrorKind::usage, "not-prepared",
+        fmt::format(
+            "no kernel is ready for a launch with m = {}, n = {}, k = {} while the stream is captured", key.m,
+            key.n, key.k),
+        "call Gemm::prepare with these sizes before the capture");
   std::shared_ptr<const SizedKernel> made = make(context, sizes);
   const std::scoped_lock lock(mutex_);
   if (sized_.size() == kMost) sized_.clear();  // their kernels stay in the pool

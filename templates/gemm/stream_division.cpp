@@ -4,7 +4,7 @@
 namespace ptxloom::gemm_kernel {
 
 void StreamDivision::divide(Reg tiles, Reg steps, Reg block, Reg blocks) {
-  k_.comment("stream-K: this block's share of the steps of all tiles");
+  k_.comment("stream-K: this thread block's share of the k-blocks of all tiles");
   const Reg whole_rounds = k_.sub(k_.max(k_.div(tiles, blocks), 1), 1);
   const Reg shared_tiles = k_.sub(tiles, k_.mul(whole_rounds, blocks));
   const auto divided = [&](Reg x, Reg by) { return k_.add(k_.div(k_.sub(x, 1), by), 1); };
@@ -35,7 +35,9 @@ void StreamDivision::for_each(const std::function<void(const StreamPortion&)>& b
   k_.if_(k_.lt(at, start.all), [&] {
     k_.do_while([&] {
       k_.pragma("\"nounroll\"");
-      k_.comment("stream-K: the next portion of this block: of its share, or a whole tile behind all shares");
+      k_.comment(
+          "stream-K: the next portion of this thread block: the rest of its share, or a whole tile after all "
+          "shares");
       const Division d = read();
       const Reg tile = k_.div(at, d.stride), begin = k_.sub(at, k_.mul(tile, d.stride));
       const Reg of_share = k_.lt(at, d.end), limit = k_.select(of_share, d.end, d.all);

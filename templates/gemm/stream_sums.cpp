@@ -115,14 +115,14 @@ Reg StreamSums::slot(Reg block, Reg tile) {
 }
 
 void StreamSums::leave(const Accumulators& sums, const SharedTile& tile, Reg rows) {
-  k_.comment("stream-K: leave the sums of this part of k in the workspace");
+  k_.comment("stream-K: write the accumulators of this part of k to the workspace");
   const Reg to = slot(block_, tile.tile);
   for (const auto& [row, units] : by_rows(sums))
     k_.guarded(k_.gt(rows, row), [&] {
       for (const Numbered& unit : units)
         k_.emit(opcode("st.global."), k_.at(to, unit.number * units_.bytes), unit.sums);
     });
-  k_.comment("stream-K: count it, when all threads have");
+  k_.comment("stream-K: count the part once all threads have written theirs");
   meet();
   k_.guarded(leads_, [&] { meeting(tile).arrive(); });
 }
@@ -185,7 +185,7 @@ StreamSums::Slice StreamSums::slice(const SharedTile& tile, Reg rows) {
 }
 
 void StreamSums::add_up(const SharedTile& tile, const Slice& slice) {
-  k_.comment("stream-K: add up this block's slice of the tile, in the order of k");
+  k_.comment("stream-K: reduce this thread block's slice of the tile, in the order of k");
   const Reg from = k_.mad_wide(slice.begin, units_.bytes, slot(tile.first, tile.tile));
   const Reg to = k_.mov(u32, own_);
   const std::vector<Unit> sums = make_units(plan_.units_at_once);
@@ -237,7 +237,7 @@ void StreamSums::add(const SharedTile& tile, Reg rows,
   await(tile);
   const Slice slice = this->slice(tile, rows);
   add_up(tile, slice);
-  k_.comment("stream-K: store it");
+  k_.comment("stream-K: store the slice");
   k_.for_(slice.begin, slice.end, 1, [&](Reg unit) {
     k_.pragma("\"nounroll\"");
     const Unit sums = make_units(1).front();

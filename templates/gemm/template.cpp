@@ -107,9 +107,10 @@ class GemmTemplate final : public Template {
       const std::vector<Config> fitting = fitting_configs(specs, target, p, wanted, shape);
       if (!fitting.empty()) return words_of(fitting.front());
     }
-    throw Error(ErrorKind::refused, "no-configuration",
-                words_line("gemm: no configuration fits, with", wanted) + " on " + std::string(target.name()),
-                reason(specs, target, p, wanted, shapes.front()));
+    throw Error(
+        ErrorKind::refused, "no-configuration",
+        words_line("gemm: no configuration is admissible with", wanted) + " on " + std::string(target.name()),
+        reason(specs, target, p, wanted, shapes.front()));
   }
 
   std::vector<Settings> candidates(const Specs& specs, const Target& target, const Settings& words,
@@ -144,8 +145,8 @@ class GemmTemplate final : public Template {
     const Config c = read_config(*specs, target, p, config);
     if (const std::string_view why = inadmissible(target, seen_by(c, p), c); !why.empty())
       throw Error(ErrorKind::refused, "bad-configuration",
-                  "gemm: this configuration does not fit: " + std::string(why),
-                  "leave words out to have them chosen");
+                  "gemm: this configuration is not admissible: " + std::string(why),
+                  "leave parameters out to have them chosen");
     return emit_kernel(std::move(specs), target, p, c);
   }
 
@@ -215,10 +216,10 @@ class GemmTemplate final : public Template {
       Settings others = wanted;
       others.erase(word);
       if (fits(specs, target, p, others))
-        without +=
-            fmt::format("{}{}={}", without.empty() ? "it would fit without " : ", or without ", word, value);
+        without += fmt::format("{}{}={}", without.empty() ? "it is admissible without " : ", or without ",
+                               word, value);
     }
-    return without.empty() ? "leave words out to have them chosen" : without;
+    return without.empty() ? "leave parameters out to have them chosen" : without;
   }
 
   ParameterSpace space_;

@@ -58,7 +58,7 @@ void StageLoads::copy(const TileCopy& copy, Reg depth, Reg to, Reg barrier) {
 void StageLoads::fill(const TileOrigin& tile, Reg depth) {
   k_.comment("load: wait for the stage to be empty");
   pipeline_.await(pipeline_.empty(cursor_), cursor_);
-  k_.comment("load: fill it with the next tiles of A and B along k");
+  k_.comment("load: fill it with the next k-block of A and B");
   const Reg full = pipeline_.full(cursor_), stage = k_.fma(cursor_.stage, plan_.stage_bytes, in_.stages);
   k_.emit("mbarrier.arrive.expect_tx.shared::cta.b64", Arg::sink(), k_.at(full),
           plan_.a.bytes() + plan_.b.bytes() + plan_.scales.bytes());

@@ -43,7 +43,7 @@ class Generator {
 
  private:
   void describe() {
-    if (c_.swap) k_.header("rows of D are columns of the product: D^T = B^T A^T");
+    if (c_.swap) k_.header("computes the transpose, D^T = B^T A^T: rows of D are columns of the product");
     const auto box = [](const Box& b) { return fmt::format("{} rows of {} bytes", b.rows, b.row_bytes); };
     for (const PackedMatrix* one : {&plan_.pack.a(), &plan_.pack.b()})
       if (one->packed)
@@ -52,13 +52,13 @@ class Generator {
     k_.header(fmt::format("{} stages of {} bytes: {} in {} boxes of {}, {} in {} boxes of {}", c_.stages,
                           plan_.stage_bytes, seen_.a.name, plan_.a.boxes(), box(plan_.a.box()), seen_.b.name,
                           plan_.b.boxes(), box(plan_.b.box())));
-    k_.header(fmt::format("{} warpgroups of {} x {} multiply{}{} and store D {}; {} loads", c_.groups(),
-                          c_.group_m(), c_.group_n(), plan_.promotes ? ", promote" : "",
-                          c_.turns() > 1 ? ", each tiles of its own in turns," : "",
-                          store_text(box(plan_.store)),
-                          c_.loading_warp() ? "one warp more" : "a thread of them"));
+    k_.header(fmt::format("consumer warpgroups: {} of {} x {}{}{}; D is stored {}; {} issues the loads",
+                          c_.groups(), c_.group_m(), c_.group_n(),
+                          plan_.promotes ? ", accumulators promoted" : "",
+                          c_.turns() > 1 ? ", each with its own tiles" : "", store_text(box(plan_.store)),
+                          c_.loading_warp() ? "a producer warp" : "one of their threads"));
     if (plan_.stream)
-      k_.header(fmt::format("stream-K: up to {} blocks{} share {} steps of k of all tiles",
+      k_.header(fmt::format("stream-K: up to {} thread blocks{} share the {} k-blocks of all tiles",
                             plan_.stream->blocks, c_.sharing() > 1 ? ", in pairs," : "",
                             stream_steps(seen_, c_)));
   }
@@ -103,14 +103,14 @@ class Generator {
 
   std::optional<Packing> pack() {
     if (sources_.empty()) return std::nullopt;
-    k_.section("pack: rows that tensor copies refuse");
+    k_.section("pack: rows whose pitch TMA does not take");
     Packing packing(k_, plan_.pack, sources_, workspace_);
     packing.run(thread_, c_.threads() / 32);
     return packing;
   }
 
   void place() {
-    k_.section("this thread's place");
+    k_.section("this thread's position");
     thread_ = k_.special("tid.x");
     lane_ = k_.and_(thread_, 31);
     // Read from lane 0, so that the linker knows that it is the same in the whole warp.
@@ -127,7 +127,7 @@ class Generator {
   void start(Pipeline& pipeline, TileScheduler& tiles) {
     k_.section("the pipeline's barriers");
     k_.if_(k_.eq(thread_, 0), [&] {
-      k_.comment("the tensor maps, which the first copies would wait for");
+      k_.comment("prefetch the tensor maps, which the first loads would wait for");
       for (const Reg& map : {a_, b_}) k_.emit("prefetch.tensormap", k_.at(map));
       for (const auto& [name, map] : function_.blocks) k_.emit("prefetch.tensormap", k_.at(map));
       pipeline.initialise(plan_.readers);
@@ -141,7 +141,7 @@ class Generator {
   }
 
   void load(TileScheduler& tiles, Pipeline& pipeline, std::optional<Packing>& packing) {
-    k_.section("the last warp: load");
+    k_.section("the producer warp: load");
     const Reg elected = k_.reg(pred);
     k_.emit("elect.sync", Arg::sink(), elected, -1);
     k_.if_(elected, [&] {
@@ -171,7 +171,7 @@ class Generator {
   }
 
   void multiply(TileScheduler& tiles, Pipeline& pipeline, InlineLoads* loads) {
-    k_.section("the warpgroups: multiply, then store");
+    k_.section("the consumer warpgroups: multiply, then store");
     const Reg group = k_.shr(warp_, 2);
     const std::optional<Turn> turn = turn_of(group);
     const Reg none = k_.mov(u32, 0);

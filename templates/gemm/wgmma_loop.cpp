@@ -63,7 +63,7 @@ void WgmmaLoop::await_stage() {
 }
 
 void WgmmaLoop::multiply_stage(bool first) {
-  k_.comment("multiply: its products, as one group");
+  k_.comment("multiply: its k-block, as one wgmma group");
   const Reg stage = k_.mul(cursor_.stage, plan_.stage_bytes / kAddressUnit);
   const Reg a = k_.add(a_.low, stage), b = k_.add(b_.low, stage);
   k_.emit("wgmma.fence.sync.aligned");
@@ -115,12 +115,12 @@ void WgmmaLoop::await_turn() {
 
 void WgmmaLoop::pass_turn() {
   if (!in_.turn) return;
-  k_.comment("multiply: the stages that follow are the other warpgroup's");
+  k_.comment("multiply: skip the stages of the other warpgroup's tile");
   k_.emit("bar.arrive", in_.turn->other, c_.turns() * kGroupThreads);
 }
 
 void WgmmaLoop::run_promoted(Reg steps) {
-  k_.comment("multiply: sums of none");
+  k_.comment("multiply: no k-blocks, zero accumulators");
   for (const auto& tile : sums_)
     for (const Reg& sum : tile[0]) k_.emit("mov.f32", sum, Arg::zero(f32));
   const Reg full = k_.reg(pred);
@@ -133,7 +133,7 @@ void WgmmaLoop::run_promoted(Reg steps) {
     if (in_.scales) in_.scales->read(cursor_.stage);
     leave_stage();
     load_ahead();
-    k_.comment("multiply: ask for the next stage, while the products are under way");
+    k_.comment("multiply: test whether the next stage is full while the products are in flight");
     pipeline_.ask(full, pipeline_.full(cursor_), cursor_);
     k_.emit("wgmma.wait_group.sync.aligned", 0);
     release(released_);
@@ -142,7 +142,7 @@ void WgmmaLoop::run_promoted(Reg steps) {
 }
 
 void WgmmaLoop::add_to_sums() {
-  k_.comment("multiply: promote the sums of the stage");
+  k_.comment("multiply: promote the accumulators of the stage");
   if (in_.scales) return in_.scales->add(accumulators_, sums_);
   for (std::size_t i = 0; i < sums_.size(); ++i)
     for (std::size_t j = 0; j < sums_[i][0].size(); ++j)
@@ -159,7 +159,7 @@ void WgmmaLoop::run_plain(Reg steps) {
     k_.pragma("\"nounroll\"");
     await_stage();
     multiply_stage(false);
-    k_.comment("multiply: release the stage before, whose products are done");
+    k_.comment("multiply: release the previous stage, whose products are done");
     k_.emit("wgmma.wait_group.sync.aligned", 1);
     release(released_);
     leave_stage();

@@ -120,7 +120,7 @@ TEST_CASE("an element that nobody wrote is found, between the points too") {
 TEST_CASE("a write outside the result is found") {
   const Verdict verdict = run({{"fault", "spill"}}).verdict;
   CHECK(verdict.wrong == 1);
-  CHECK(verdict.first == "y[101] lies outside the result and was written to");
+  CHECK(verdict.first == "y[101] was written, but is outside the result");
 }
 
 TEST_CASE("a value that looks like poison is not mistaken for it") {

@@ -209,7 +209,7 @@ TEST_CASE("each limit of a tensor map is where the driver has it") {
       {"swizzle by 32", row(TensorSwizzle::by_32_bytes, 32), row(TensorSwizzle::by_32_bytes, 48)},
       {"swizzle by 64", row(TensorSwizzle::by_64_bytes, 64), row(TensorSwizzle::by_64_bytes, 80)},
       {"swizzle by 96", row(TensorSwizzle::by_96_bytes, 96), row(TensorSwizzle::by_96_bytes, 112)},
-      {"swizzle by 128", row(TensorSwizzle::by_128_bytes, 128), row(TensorSwizzle::by_128_bytes, 144)},
+      {"swizzle of 128", row(TensorSwizzle::by_128_bytes, 128), row(TensorSwizzle::by_128_bytes, 144)},
       {"atom",
        [](TensorMap& m) { m.swizzle = TensorSwizzle::by_128_bytes, m.atom = SwizzleAtom::of_64_bytes; },
        [](TensorMap& m) { m.swizzle = TensorSwizzle::by_96_bytes, m.atom = SwizzleAtom::of_64_bytes; }},

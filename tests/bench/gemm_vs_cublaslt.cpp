@@ -76,7 +76,7 @@ T number_of(const std::string& text) {
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 0)
-    refuse(fmt::format("'{}' is no number that fits here", text));
+    refuse(fmt::format("'{}' is not a number that fits here", text));
   return value;
 }
 

@@ -17,6 +17,7 @@ namespace ptxloom::refusal_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::EndsWith;
 
 std::shared_ptr<const Specs> shared_specs() {
   static const auto instance = std::make_shared<const Specs>();
@@ -164,6 +165,30 @@ TEST_CASE("literals that the type cannot be are refused") {
   CHECK(code_of([&] { k.store("shared", u8, k.at(k.shared(u8, 1, "s")), 300); }) == "operand-range");
   CHECK(code_of([&] { k.load(k.pointer(f64, "p")[std::int64_t{1} << 61]); }) == "operand-range");
   CHECK(code_of([&] { k.add(1, 2); }) == "no-operand-type");
+}
+
+TEST_CASE("hints about types name calls that work") {
+  KernelBuilder k = builder();
+  const auto hint = [](const std::function<void()>& work) {
+    return error_of(work).diagnostics().front().hint;
+  };
+  const Reg f = k.reg(f32), u = k.reg(u32);
+  CHECK(hint([&] { k.add(f, u); }) == "convert(f32, x) converts it; bit_cast(f32, x) keeps its bits");
+  k.add(f, k.bit_cast(f32, u));
+  CHECK(hint([&] { k.add(f, k.reg(u64)); }) == "convert(f32, x) converts it");
+  CHECK_THAT(hint([&] { k.mov(f16, 0x3c00); }), ContainsSubstring(": bit_cast(f16, mov(b16, bits))"));
+  k.add(k.reg(f16), k.bit_cast(f16, k.mov(b16, 0x3c00)));
+  CHECK_THAT(hint([&] { k.mov(e4m3, 0x38); }), ContainsSubstring(": as(e4m3, mov(b16, bits))"));
+  k.store(k.pointer(e4m3, "x")[0], k.as(e4m3, k.mov(b16, 0x38)));
+  CHECK(check(k.finish()).empty());
+}
+
+TEST_CASE("a target that lacks an instruction is named once, and what has it in the hint") {
+  KernelBuilder k(shared_specs(), "weighted", Target("sm_75"));
+  const Diagnostic why = error_of([&] { k.redux_add(k.reg(u32)); }).diagnostics().front();
+  CHECK(why.code == "not-on-target");
+  CHECK_THAT(why.message, EndsWith("redux.sync.add.u32: not on sm_75"));
+  CHECK(why.hint == "it needs sm_80 (PTX 7.0)");
 }
 
 TEST_CASE("what another builder made is refused, by every helper that takes it") {
@@ -383,7 +408,8 @@ TEST_CASE("predicates, labels, names and sizes that make no sense are refused") 
 TEST_CASE("results that an instruction does not have are refused") {
   check_place([](auto& k) { k.op("st.global.u32", k.at(k.reg(u64)), 1); }, "no-result", "st.global.u32");
   check_place([](auto& k) { k.op("bar.sync", 0); }, "no-result", "bar.sync");
-  check_place([](auto& k) { k.op("ld.global.v4.f32", k.at(k.reg(u64))); }, "several-results", "4 registers");
+  check_place([](auto& k) { k.op("ld.global.v4.f32", k.at(k.reg(u64))); }, "several-results",
+              "4 result registers");
   check_place([](auto& k) { k.op("add.u32", k.reg(u32), k.reg(f32)); }, "operand-type", "add.u32: operand B");
   check_place([](auto& k) { k.op("add.u32", k.reg(u32)); }, "operand-count", "add.u32");
   check_place([](auto& k) { k.op("add.u33", k.reg(u32), 1); }, "unknown-modifier", "add.u33");
@@ -457,7 +483,7 @@ TEST_CASE("arrays and values that make no sense are refused") {
   check_place([](auto& k) { k.constant("twice", {1U}), k.global("twice", {1U}); }, "duplicate-name", "twice");
   check_place([](auto& k) { k.variable("const", e2m1, 1, "c"); }, "type-without-storage", "constant");
   check_place([](auto& k) { k.mbarriers(0, "b"); }, "bad-size", "mbarriers");
-  check_place([](auto& k) { k.load(k.shared(u32, 4, "s")[k.reg(u64)]); }, "operand-type", "32 bits");
+  check_place([](auto& k) { k.load(k.shared(u32, 4, "s")[k.reg(u64)]); }, "operand-type", "32-bit indices");
   check_place([](auto& k) { k.load(k.shared(u32, 4, "s")[k.reg(f32)]); }, "operand-type", "operand index");
   check_place([](auto& k) { k.load(Pointer{k.reg(u32), f32}[k.reg(u32)]); }, "operand-type", "u64");
   check_place([](auto& k) { k.load(k.pointer(f32, "x")[0], 3); }, "unknown-modifier", "v3");

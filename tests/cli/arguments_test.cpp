@@ -166,36 +166,37 @@ TEST_CASE("run --arg: what does not fit is refused in a line with the parameter'
     const char* said;
   };
   const std::vector<Case> cases = {
-      {0, "u32=-5", "parameter 2 of kernel echo, echo_param_1 (u32): u32=-5 does not fit u32; s32=-5 gives"},
+      {0, "u32=-5", "parameter 2 of kernel echo, echo_param_1 (u32): u32=-5 does not fit u32; s32=-5 has"},
       {0, "u32=4294967296", "does not fit u32; it holds 0 to 4294967295"},
       {0, "u32=99999999999999999999999", "does not fit u32"},
       {0, "s32=2147483648", "does not fit s32; it holds -2147483648 to 2147483647"},
       {0, "s32=-2147483649", "does not fit s32"},
       {1, "s8=200", "parameter 3 of kernel echo, echo_param_2 (u8): s8=200 does not fit s8"},
-      {1, "u8=-1", "s8=-1 gives its bits"},
+      {1, "u8=-1", "s8=-1 has the same bits"},
       {1, "u8=-129", "it holds 0 to 255"},
-      {0, "u32=5.0", "has '5.0', which is no integer"},
-      {0, "u32=five", "has 'five', which is no integer"},
-      {0, "u64=5", "parameter 2 of kernel echo, echo_param_1 (u32): u64=5 does not go in; write u32=VALUE"},
-      {0, "f32=1.5", "f32=1.5 does not go in; write u32=VALUE"},
+      {0, "u32=5.0", "has '5.0', which is not an integer"},
+      {0, "u32=five", "has 'five', which is not an integer"},
+      {0, "u64=5", "parameter 2 of kernel echo, echo_param_1 (u32): u64=5 does not fit; write u32=VALUE"},
+      {0, "f32=1.5", "f32=1.5 does not fit; write u32=VALUE"},
       {0, "null", "parameter 2 of kernel echo, echo_param_1 (u32): null is for pointers; write u32=VALUE"},
-      {0, "bytes=0102", "has 4 hexadecimal digits; the 4 bytes of the parameter are 8"},
-      {4, "f32=abc", "parameter 6 of kernel echo, echo_param_5 (f32): f32=abc has 'abc', which is no number"},
-      {4, "f32=1.5x", "which is no number"},
+      {0, "bytes=0102", "has 4 hexadecimal digits, but the parameter has 4 bytes, which are 8"},
+      {4, "f32=abc",
+       "parameter 6 of kernel echo, echo_param_5 (f32): f32=abc has 'abc', which is not a number"},
+      {4, "f32=1.5x", "which is not a number"},
       {4, "f32=1e39", "does not fit f32"},
       {4, "f32=1e400", "does not fit f32"},
-      {4, "u32=3", "does not go in; write f32=VALUE"},
+      {4, "u32=3", "does not fit; write f32=VALUE"},
       {4, "null", "null is for pointers"},
       {5, "bytes=00",
-       "parameter 7 of kernel echo, echo_param_6 (b8[16]): bytes=00 has 2 hexadecimal digits; "
-       "the 16 bytes of the parameter are 32"},
-      {5, "bytes=0g0102030405060708090a0b0c0d0eff", "has '0g', which is no hexadecimal byte"},
+       "parameter 7 of kernel echo, echo_param_6 (b8[16]): bytes=00 has 2 hexadecimal digits, but the "
+       "parameter has 16 bytes, which are 32"},
+      {5, "bytes=0g0102030405060708090a0b0c0d0eff", "has '0g', which is not a hexadecimal byte"},
       {5, "bytes=000102030405060708090a0b0c0d0ef", "has 31 hexadecimal digits"},
       {5, "u64=1", "write bytes= and 32 hexadecimal digits"},
       {5, "null", "null is for pointers; write bytes= and 32 hexadecimal digits"},
       {6, "u64=5",
-       "parameter 8 of kernel echo, echo_param_7 (pointer): u64=5 does not go in; write "
-       "in=FILE.npy, out=TYPE[SHAPE]:FILE.npy, inout=IN.npy:OUT.npy or null"},
+       "parameter 8 of kernel echo, echo_param_7 (pointer): u64=5 does not fit; write in=FILE.npy, "
+       "out=TYPE[SHAPE]:FILE.npy, inout=IN.npy:OUT.npy or null"},
       {6, "f32=1", "(pointer)"},
       {6, "bytes=0000000000000000", "(pointer)"},
   };
@@ -216,16 +217,16 @@ TEST_CASE("run --arg: what does not fit is refused in a line with the parameter'
   const ToolResult result = files.run(memory);
   CHECK(result.code == 2);
   CHECK_THAT(result.err, ContainsSubstring("echo_param_1 (u32): in="));
-  CHECK_THAT(result.err, ContainsSubstring("is memory, and this is no pointer; write u32=VALUE"));
+  CHECK_THAT(result.err, ContainsSubstring("is memory, but the parameter is not a pointer; write u32=VALUE"));
 }
 
 TEST_CASE("run --arg: words that are no argument are named") {
   const Files files;
   for (const auto& [argument, said] :
-       std::vector<std::pair<std::string, std::string>>{{"u33=5", "'u33' is neither"},
-                                                        {"echo_param_1=u33=5", "'u33' is neither"},
-                                                        {"five", "'five' is neither"},
-                                                        {"echo_param_1=5", "'echo_param_1' is neither"},
+       std::vector<std::pair<std::string, std::string>>{{"u33=5", "'u33' is not in, out"},
+                                                        {"echo_param_1=u33=5", "'u33' is not in, out"},
+                                                        {"five", "'five' is not in, out"},
+                                                        {"echo_param_1=5", "'echo_param_1' is not in, out"},
                                                         {"u32=", "nothing follows 'u32='"},
                                                         {"u32", "nothing follows 'u32='"},
                                                         {"null=0", "null takes no value"}}) {

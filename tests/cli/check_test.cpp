@@ -119,7 +119,7 @@ TEST_CASE("check quotes the line with a caret below the place") {
   const ToolResult result = run_tool({"check", (folder / "k.ptx").string()});
   CHECK(result.code == 1);
   CHECK_THAT(result.out,
-             ContainsSubstring("k.ptx:6:5: error: .f33 is no modifier of add; did you mean .f32?"));
+             ContainsSubstring("k.ptx:6:5: error: .f33 is not a modifier of add; did you mean .f32?"));
   CHECK_THAT(result.out, ContainsSubstring("     6 | \tadd.f33 f, f, f;\n       | \t   ^\n"));
   CHECK_THAT(result.out, ContainsSubstring("legal: .f32"));
 }

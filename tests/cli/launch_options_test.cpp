@@ -112,7 +112,7 @@ TEST_CASE("run --cluster gives clusters to a kernel that requires none, and noth
   for (const std::string other : {"4", "1", "1,1,1", "1,2"}) {
     CAPTURE(other);
     require_refusal(files.run(bound, 8, {"--grid", "4", "--block", "1", "--cluster", other}),
-                    "the kernel requires 2,1,1 (.reqnctapercluster) [launch-cluster]");
+                    "but the kernel requires 2,1,1 (.reqnctapercluster) [launch-cluster]");
   }
   require_refusal(files.run(free, 8, {"--grid", "3", "--block", "1", "--cluster", "2"}), "[launch-cluster]");
   require_refusal(files.run(free, 8, {"--grid", "4", "--block", "1", "--cluster", "0"}), "--cluster 0");
@@ -154,7 +154,7 @@ TEST_CASE("run --step-limit ends a kernel that hangs") {
   const Files files;
   const std::string spin = ptx("spin", "", "again: ld.volatile.global.u32 %r0, [%rd0]; bra again;");
   const Run run = files.run(spin, 1, {"--grid", "1", "--block", "1", "--step-limit", "5000"});
-  require_refusal(run, "has done 5000 instructions and is still running", 1);
+  require_refusal(run, "has executed 5000 instructions and is still running", 1);
   CHECK_THAT(run.result.err, ContainsSubstring("[step-limit]"));
   CHECK_THAT(run.result.err, ContainsSubstring("--step-limit"));
   const std::string loop = ptx(
@@ -171,7 +171,7 @@ TEST_CASE("run --step-limit ends a kernel that hangs") {
       {{"PTXLOOM_CUDA_PATH", build_folder() + "/fake_cuda"}});
   if (gpu.code == 3) SKIP("there is no stand-in driver: " << gpu.err);
   CHECK(gpu.code == 2);
-  CHECK_THAT(gpu.err, ContainsSubstring("only the executor does"));
+  CHECK_THAT(gpu.err, ContainsSubstring("only the executor can count"));
 }
 
 TEST_CASE("run --symbol fills .const and .global variables from files") {
@@ -212,11 +212,11 @@ TEST_CASE("run --symbol fills .const and .global variables from files") {
       with({"bais=" + files.path("bias.bin").string()}).result.err,
       ContainsSubstring("did you mean 'bias'? it has coef (8 bytes), bias (4 bytes), table (8 bytes)"));
   require_refusal(with({"coef=" + files.path("bias.bin").string()}),
-                  "the variable has 8 bytes, and the file 4 [variable-size]");
+                  "the variable has 8 bytes, but the file has 4 [variable-size]");
   require_refusal(with({"coef"}), "this is not NAME=FILE [bad-symbol]");
   require_refusal(with({"coef="}), "this is not NAME=FILE [bad-symbol]");
   require_refusal(with({"=x"}), "this is not NAME=FILE [bad-symbol]");
-  require_refusal(with({c, c}), "this variable is given twice [bad-symbol]");
+  require_refusal(with({c, c}), "the variable is set twice [bad-symbol]");
   require_refusal(with({"coef=" + files.path("none.bin").string()}), "none.bin");
   require_refusal(with({"bias=" + files.path("none.npy").string()}), "none.npy");
 }

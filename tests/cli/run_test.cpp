@@ -301,7 +301,7 @@ TEST_CASE("run --trace refuses a GPU") {
     ptxloom::test::skip_without("nvjitlink", "nvJitLink or the stand-in driver is missing: " + result.err);
   CAPTURE(result.err);
   CHECK(result.code == 2);
-  CHECK(result.err.find("run with --device cpu") != std::string::npos);
+  CHECK(result.err.find("use --device cpu") != std::string::npos);
 }
 
 TEST_CASE("run --must-hit runs what is recorded and cached, and nothing else") {

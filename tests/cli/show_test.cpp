@@ -73,7 +73,7 @@ TEST_CASE("list marks forms that are undocumented, wholly or in part") {
   const std::vector<std::string> old = lines_of({"list", "--target", "sm_90"});
   CHECK_THAT(line_of(old, "st.async.global"), ContainsSubstring("  undocumented: "));
   const std::vector<std::string> all = lines_of({"list"});
-  CHECK_THAT(line_of(all, "st.async.global"), ContainsSubstring("  undocumented in part: "));
+  CHECK_THAT(line_of(all, "st.async.global"), ContainsSubstring("  partly undocumented: "));
   CHECK(line_of(all, "bfe").find("undocumented") == std::string::npos);
 
   // The JSON, against the variants themselves.
@@ -103,7 +103,7 @@ TEST_CASE("show takes the name of a form") {
   CAPTURE(mma.err);
   REQUIRE(mma.code == 0);
   CHECK_THAT(mma.out, ContainsSubstring("form mma.sp of mma.sp"));
-  CHECK_THAT(mma.out, ContainsSubstring("undocumented: ptxas takes them"));
+  CHECK_THAT(mma.out, ContainsSubstring("undocumented: ptxas accepts them"));
   const json shown = run_json({"show", "ldmatrix", "--json"}, "show");
   CHECK(shown["variants"].empty());
   const json& form = shown["form"];
@@ -120,6 +120,27 @@ TEST_CASE("show takes the name of a form") {
   const ToolResult elsewhere = run_tool({"show", "wgmma.mma_async", "--target", "sm_80"});
   CHECK(elsewhere.code == 1);
   CHECK_THAT(elsewhere.err, ContainsSubstring("[not-on-target]"));
+}
+
+TEST_CASE("an opcode with ... that the target lacks is refused with what has it") {
+  const std::string wanted = "mma...e4m3.e4m3.f32";
+  CHECK(run_tool({"show", wanted, "--target", "sm_89"}).err.find("[not-on-target]") == std::string::npos);
+  const ToolResult shown = run_tool({"show", wanted, "--target", "sm_80"});
+  CHECK(shown.code == 1);
+  CHECK(shown.out.empty());
+  CHECK_THAT(shown.err, ContainsSubstring("mma...e4m3.e4m3.f32 is not on sm_80 [not-on-target]"));
+  CHECK_THAT(shown.err,
+             ContainsSubstring("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 needs sm_89 (PTX 8.4)"));
+  CHECK_THAT(shown.err, !ContainsSubstring("modifier"));
+  const ToolResult layout =
+      run_tool({"layout", "wgmma...m64n8k16.f32.bf16.bf16", "--operand", "D", "--target", "sm_80"});
+  CHECK(layout.code == 1);
+  CHECK_THAT(layout.err, ContainsSubstring("needs sm_90a (PTX 8.0)"));
+  // In full, the answer is the same.
+  const ToolResult full =
+      run_tool({"show", "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16", "--target", "sm_80"});
+  CHECK(full.code == 1);
+  CHECK_THAT(full.err, ContainsSubstring("is not on sm_80 [not-on-target]"));
 }
 
 TEST_CASE("show still takes opcodes, in full and by a part that only one begins with") {

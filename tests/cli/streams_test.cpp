@@ -63,7 +63,7 @@ TEST_CASE("a stdout that cannot be written to is an error wherever there is some
       CAPTURE(out, use.arguments, result.err);
       CHECK(result.code == 2);
       CHECK(result.err.find("[unwritable-file]") != std::string::npos);
-      CHECK(result.err.find("standard output") != std::string::npos);
+      CHECK(result.err.find("cannot write to stdout") != std::string::npos);
     }
   }
 }

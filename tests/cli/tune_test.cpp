@@ -62,7 +62,7 @@ TEST_CASE("tune --prebuild and --target belong together") {
        {std::vector<std::string>{"tune", "gemm", "--prebuild"}, {"tune", "gemm", "--target", "sm_80"}}) {
     const ToolResult result = run_tool(arguments);
     CHECK(result.code == 2);
-    CHECK(result.err.find("--prebuild and --target") != std::string::npos);
+    CHECK(result.err.find("--prebuild needs --target") != std::string::npos);
   }
 }
 
@@ -165,7 +165,7 @@ TEST_CASE("tune says what is wrong with its words before it looks for a device")
   const ToolResult empty = run({"--set", "tile_m=16", "--set", "warps_m=8"});
   CHECK(empty.code == 1);
   CHECK(empty.err.find("no-configuration") != std::string::npos);
-  CHECK(empty.err.find("multiple of 16 both ways: ") != std::string::npos);
+  CHECK(empty.err.find("multiple of 16 rows and of 16 columns: ") != std::string::npos);
 }
 
 TEST_CASE("build words are words of every template") {

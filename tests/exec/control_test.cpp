@@ -110,7 +110,7 @@ TEST_CASE("a barrier within a divergent branch is a fault") {
 TEST_CASE("threads that wait forever are reported with where they wait") {
   const Diagnostic counted = fault_in(64, "bar.sync 1, 96;");
   CHECK(counted.code == "barrier-deadlock");
-  CHECK_THAT(counted.message, ContainsSubstring("64 of 96 threads wait here, at barrier"));
+  CHECK_THAT(counted.message, ContainsSubstring("64 of 96 threads wait here at barrier"));
   const Diagnostic crossed =
       fault_in(64, "setp.eq.u32 %p, %w, 0; @%p bra A; bar.sync 2; bra B; A: bar.sync 1; B:");
   CHECK(crossed.code == "barrier-deadlock");

@@ -41,7 +41,7 @@ TEST_CASE("the absent lanes of a member mask are named, and where they are") {
             std::string(meet),
         32);
     CHECK(d.code == "barrier-deadlock");
-    CHECK_THAT(d.message, ContainsSubstring("12 of 32 threads wait here, at barrier 3, of warp 0") &&
+    CHECK_THAT(d.message, ContainsSubstring("12 of 32 threads wait here at barrier 3, in warp 0") &&
                               ContainsSubstring(std::string("warp 0 waits at `") + meet) &&
                               ContainsSubstring("lanes 0-19 wait here for lanes 20-31 of their member mask; "
                                                 "lanes 20-31 are at `barrier.sync 3, 32;`"));
@@ -62,13 +62,12 @@ TEST_CASE("the absent lanes of a member mask are named, and where they are") {
 TEST_CASE("a barrier whose count is wrong says how many came, and how many never can") {
   const Diagnostic many = deadlock_of("setp.lt.u32 %p, %t, 32; @%p bra end; bar.sync 2, 96; end:", 96);
   CHECK(many.code == "barrier-deadlock");
-  CHECK_THAT(many.message,
-             ContainsSubstring("64 of 96 threads wait here, at barrier 2, of warp 1, 2; 32 threads of the "
-                               "block have exited"));
+  CHECK_THAT(many.message, ContainsSubstring("64 of 96 threads wait here at barrier 2, in warps 1, 2; 32 "
+                                             "threads of the thread block have exited"));
   const Diagnostic crossed =
       deadlock_of("setp.eq.u32 %p, %w, 0; @%p bar.sync 1, 64; @!%p bar.sync 2, 64;", 64);
   CHECK_THAT(crossed.message,
-             ContainsSubstring("at barrier 1, of warp 0") && ContainsSubstring("at barrier 2, of warp 1"));
+             ContainsSubstring("at barrier 1, in warp 0") && ContainsSubstring("at barrier 2, in warp 1"));
 }
 
 TEST_CASE("a wait for the wrong parity says which phase is complete") {
@@ -76,16 +75,15 @@ TEST_CASE("a wait for the wrong parity says which phase is complete") {
   // The first phase is complete and the wait is for the second, of parity 1.
   const Diagnostic d = deadlock_of(kInit + arrive + arrive + wait("a", 0) + wait("b", 1), 1);
   CHECK(d.code == "mbarrier-deadlock");
-  CHECK_THAT(d.message,
-             ContainsSubstring("phase 1 (parity 1) of the mbarrier at 0x0 lacks 2 of 2 arrivals and 0 "
-                               "bytes; nobody has arrived in this phase, and phase 0 (parity 0) is "
-                               "complete; the last to arrive was lane 0 of warp 0 by "
-                               "`mbarrier.arrive.shared.b64 _, [bar];`"));
+  CHECK_THAT(d.message, ContainsSubstring(
+                            "phase 1 (parity 1) of the mbarrier at 0x0 lacks 2 of 2 arrivals and 0 bytes; no "
+                            "thread has arrived in this phase, and phase 0 (parity 0) is complete; the last "
+                            "to arrive was lane 0 of warp 0 by `mbarrier.arrive.shared.b64 _, [bar];`"));
   CHECK_THAT(d.hint, ContainsSubstring("parity"));
   // More bytes come than are expected.
   const Diagnostic bytes = deadlock_of(
       kInit + "mbarrier.complete_tx.relaxed.cta.shared.b64 [bar], 48;" + arrive + arrive + wait("a", 0), 1);
-  CHECK_THAT(bytes.message, ContainsSubstring("48 bytes have come that it was not told to expect"));
+  CHECK_THAT(bytes.message, ContainsSubstring("48 bytes have arrived that were not expected"));
 }
 
 TEST_CASE("threads missing at the cluster's barrier and in a warpgroup are named") {
@@ -94,9 +92,8 @@ TEST_CASE("threads missing at the cluster's barrier and in a warpgroup are named
       "setp.eq.u32 %p, %r, 1; @!%p bra meet; setp.eq.u32 %q, %w, 1; @%q bar.sync 4, 64; meet: " + meet, 64,
       2);
   CHECK_THAT(cluster.message,
-             ContainsSubstring("32 threads that have not arrived at the cluster's barrier, the "
-                               "first of them in warp 1 of block 1: lanes 0-31 are at "
-                               "`@%q bar.sync 4, 64;`"));
+             ContainsSubstring("32 threads that have not arrived at the barrier of the cluster, the first of "
+                               "them in warp 1 of block 1: lanes 0-31 are at `@%q bar.sync 4, 64;`"));
   const auto group = [](const std::string& first, const std::string& absent, std::uint32_t threads) {
     return deadlock_of(
                ".reg .f32 %d<4>; .reg .b64 %g; mov.u64 %g, 0; " + first + "setp.eq.u32 %p, %w, " + absent +

@@ -219,7 +219,7 @@ TEST_CASE("each misuse of a tensor copy is a fault") {
                       }),
                       load(map, {0, 0}, 128))
                  .message,
-             ContainsSubstring("swizzles by 32 bytes, and moves rows of 64"));
+             ContainsSubstring("has a swizzle of 32 bytes, but rows of 64"));
   CHECK(fault_in(with([](TensorMap& m) { m.strides[0] = 68; }), load(map, {0, 0}, 64)).code == "tensor-map");
   CHECK(fault_in(with([](TensorMap& m) { m.dims[1] = 400; }), load(map, {0, 399}, 64)).code ==
         "out-of-bounds");
@@ -235,7 +235,7 @@ TEST_CASE("each misuse of a tensor copy is a fault") {
   TensorMap image{.type = f32, .rank = 3, .dims = {8, 6, 2}, .strides = {32, 192}};
   image.image = TensorMap::Image{.lower = {-1}, .upper = {0}, .channels = 4, .pixels = 3};
   CHECK_THAT(fault_in(image, load(image, {0, 6, 0}, 48, "im2col", ", {%h0}")).message,
-             ContainsSubstring("outside of the map's box, -1 to 5"));
+             ContainsSubstring("outside the corners of the map, -1 to 5"));
   CHECK(fault_in(image, store(image, {0, 0, 0}, "im2col_no_offs")).code == "tensor-map");
   CHECK(fault_in(map, "add.u64 %map, %map, 64;" + load(map, {0, 0}, 64)).code == "out-of-bounds");
   CHECK(fault_in(map, "mov.u64 %map, %sm; and.b64 %map, %map, -64;" + load(map, {0, 0}, 64)).code ==

@@ -39,10 +39,9 @@ TEST_CASE("wgmma needs four warps that agree, and descriptors within shared memo
   CHECK(outside.code == "out-of-bounds");
   CHECK_THAT(
       outside.message,
-      ContainsSubstring(
-          "its matrix descriptor of B, %y (start 0x3ff0, leading offset 0, stride offset 128, no "
-          "swizzling), reaches the bytes 0x3ff0 to 0x3fff of shared memory; the block has 8192 bytes of "
-          "shared memory, 8192 static and 0 dynamic"));
+      ContainsSubstring("its matrix descriptor of B, %y (start 0x3ff0, leading offset 0, stride offset 128, "
+                        "no swizzling), reaches the bytes 0x3ff0 to 0x3fff of shared memory; the thread "
+                        "block has 8192 bytes of shared memory, 8192 static and 0 dynamic"));
   CHECK(code(128,
              "wgmma.fence.sync.aligned; setp.eq.u32 %p, %w, 1; @%p "
              "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0, %d1, %d2, "
@@ -88,8 +87,9 @@ TEST_CASE("registers of a wgmma are fenced before it and left alone until it is 
   CHECK(code(fence + registers + commit + set) == "wgmma-not-awaited");
   CHECK(code(fence + registers + commit + wait + set) == "none");
   const Diagnostic d = fault(fence + touch + shared);
-  CHECK_THAT(d.message, ContainsSubstring(
-                            "%d2 was accessed by `mov.f32 %d2, 0f00000000;` (line 8), and no wgmma.fence"));
+  CHECK_THAT(
+      d.message,
+      ContainsSubstring("%d2 was accessed by `mov.f32 %d2, 0f00000000;` (line 8), without a wgmma.fence"));
 }
 
 }  // namespace ptxloom::exec::test::wgmma_misuse_test

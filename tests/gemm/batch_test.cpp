@@ -348,12 +348,12 @@ TEST_CASE("batches that cannot be are refused", "[gemm]") {
   CHECK(refusal({{"groups", "ragged"}}).code == "bad-value");
   CHECK(refusal({{"batch", "2"}, {"stride_d", "0"}}).code == "bad-stride");
   const Diagnostic overlap = refusal({{"batch", "2"}, {"stride_d", "3071"}});
-  CHECK(overlap.message == "gemm: with stride_d=3071 the results of batches overlap");
+  CHECK(overlap.message == "gemm: with stride_d=3071 the batches of D overlap");
   CHECK(overlap.hint.find("at least 3072 elements") != std::string::npos);
   CHECK(refusal({{"batch", "3"}, {"ldd", "143"}, {"stride_d", "48"}}).code == "bad-stride");
   CHECK(refusal({{"batch", "3"}, {"ldd", "160"}, {"stride_d", "47"}}).code == "bad-stride");
   CHECK(refusal({{"batch", "2"}, {"groups", "contiguous"}, {"stride_c", "5000"}}).message ==
-        "gemm: stride_c does not go with groups=contiguous");
+        "gemm: stride_c cannot be used with groups=contiguous");
   const auto too_large = [](const Settings& more) {
     return error_of([&] {
              const Settings problem = gemm_template().problem(with(shape(64, 48, 32), more));
@@ -372,14 +372,14 @@ TEST_CASE("batches that cannot be are refused", "[gemm]") {
                            gemm_template().problem(with(shape(4096, 4096, 4095), {{"batch", "1100"}})),
                            {{"strategy", "wgmma"}});
   });
-  CHECK(std::string(packed.what()).find("packs up to 32 GiB") != std::string::npos);
+  CHECK(std::string(packed.what()).find("packs at most 32 GiB") != std::string::npos);
   const Settings contiguous =
       gemm_template().problem(with(shape(512, 64, 64), {{"batch", "2"}, {"groups", "contiguous"}}));
   const Error tall = error_of([&] {
     gemm_template().config(executor().specs(), Target("sm_90a"), contiguous,
                            {{"strategy", "wgmma"}, {"tile_m", "256"}, {"multicast", "none"}});
   });
-  CHECK(std::string(tall.what()).find("groups=contiguous tile_m divides 128") != std::string::npos);
+  CHECK(std::string(tall.what()).find("tile_m must divide 128") != std::string::npos);
 }
 
 }  // namespace ptxloom::test::batch_test

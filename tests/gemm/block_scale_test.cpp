@@ -197,16 +197,17 @@ TEST_CASE("each factor of a block stands where it says, in D", "[gemm]") {
 }
 
 TEST_CASE("what scales of blocks do not go with is refused", "[gemm]") {
-  CHECK(says(refusal({{"a", "s8"}, {"d", "f32"}}, {}), "scales of blocks do not go with a=s8"));
-  CHECK(says(refusal({{"a", "f64"}}, {}), "do not go with d=f64"));
+  CHECK(says(refusal({{"a", "s8"}, {"d", "f32"}}, {}), "block scales cannot be used with a=s8"));
+  CHECK(says(refusal({{"a", "f64"}}, {}), "cannot be used with d=f64"));
   CHECK(says(refusal({{"a", "e4m3"}}, {{"tile_n", "96"}, {"warps_n", "1"}, {"strategy", "wgmma"}}),
-             "lie in one block of 128"));
+             "must be in one block of 128"));
   CHECK(says(refusal({{"a", "e4m3"}}, {{"tile_n", "192"}, {"warps_n", "2"}, {"strategy", "mma"}}),
-             "lie in one block of 128"));
-  CHECK(says(refusal({{"a", "e4m3"}}, {{"tile_k", "256"}, {"strategy", "mma"}}), "tile_k is 128 at most"));
+             "must be in one block of 128"));
+  CHECK(
+      says(refusal({{"a", "e4m3"}}, {{"tile_k", "256"}, {"strategy", "mma"}}), "tile_k must be at most 128"));
   CHECK(says(refusal({{"a", "e4m3"}, {"scale_b", "row"}}, {}), "scale_b"));
   CHECK(says(refusal({{"a", "e4m3"}, {"m", "16777216"}, {"k", "16384"}}, {{"strategy", "wgmma"}}),
-             "up to 4 GiB of scales"));
+             "at most 4 GiB of block scales"));
 }
 
 TEST_CASE("GemmProblem has scales of blocks, which a launch wants", "[gemm]") {
@@ -219,7 +220,7 @@ TEST_CASE("GemmProblem has scales of blocks, which a launch wants", "[gemm]") {
   std::vector<float> d(64 * 64), scale(129);  // which may begin anywhere, unless tensor copies bring them
   const GemmOperands operands{.a = a.data(), .b = b.data(), .d = d.data(), .scale_a = scale.data() + 1};
   CHECK(error_of([&] { made.launch(nullptr, operands); }).diagnostics().front().message ==
-        "scale_b is not given");
+        "operand scale_b is missing");
   GemmOperands overlapping = operands;
   overlapping.scale_b = d.data() + 5;
   CHECK(error_of([&] { made.launch(nullptr, overlapping); }).diagnostics().front().code ==

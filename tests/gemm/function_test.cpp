@@ -132,7 +132,7 @@ TEST_CASE("functions that do not go with the types are refused, by their names",
   };
   CHECK(refusal({{"a", "f64"}, {"activation", "relu"}}).code == "gemm-types");
   CHECK(refusal({{"a", "s8"}, {"bias", "f32"}}).code == "gemm-types");
-  CHECK(refusal({{"a", "s8"}, {"c", "f16"}}).message == "gemm: c=f16 does not go with d=s32");
+  CHECK(refusal({{"a", "s8"}, {"c", "f16"}}).message == "gemm: c=f16 cannot be used with d=s32");
   CHECK(refusal({{"a", "s8"}, {"d", "e4m3"}}).code == "gemm-types");
   CHECK(refusal({{"activation", "tanh"}}).code == "bad-value");
   CHECK(refusal({{"scale_a", "col"}}).code == "bad-value");
@@ -149,7 +149,7 @@ TEST_CASE("a launch wants what its function reads", "[gemm]") {
   const Error error = error_of(
       [&] { made.launch(nullptr, {.a = a.data(), .b = b.data(), .d = d.data(), .bias = bias.data()}); });
   CHECK(error.diagnostics().front().code == "missing-operand");
-  CHECK(error.diagnostics().front().message == "scale_a is not given");
+  CHECK(error.diagnostics().front().message == "operand scale_a is missing");
 }
 
 }  // namespace ptxloom::test::function_test

@@ -96,12 +96,14 @@ TEST_CASE("loads=thread is chosen where only it has the registers, and says wher
     CHECK(text.find(part) != std::string::npos);
   };
   says(config_refusal(problem, with(tiles("256", "192", "8"), {{"strategy", "wgmma"}, {"loads", "warp"}})),
-       "no registers for the warp that loads");
-  says(config_refusal(problem, with(kInline, {{"schedule", "pingpong"}})), "schedule is cooperative");
-  says(config_refusal(problem, with(kInline, {{"split", "2"}, {"stream_k", "no"}})), "split is 1");
+       "too few registers for two consumer warpgroups and the producer");
+  says(config_refusal(problem, with(kInline, {{"schedule", "pingpong"}})),
+       "with loads=thread schedule must be cooperative");
+  says(config_refusal(problem, with(kInline, {{"split", "2"}, {"stream_k", "no"}})),
+       "with loads=thread split must be 1");
   says(config_refusal(problem, with(kInline, {{"split", "1"}, {"stream_k", "yes"}})), "stream_k no");
   says(config_refusal(with(problem, {{"groups", "masked"}, {"batch", "2"}}), kInline), "loads=warp");
-  says(config_refusal(problem, {{"loads", "thread"}, {"strategy", "mma"}}), "loads=warp");
+  says(config_refusal(problem, {{"loads", "thread"}, {"strategy", "mma"}}), "loads must be warp");
 }
 
 }  // namespace ptxloom::test::inline_load_test

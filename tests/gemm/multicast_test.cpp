@@ -74,11 +74,12 @@ TEST_CASE("multicast says where it cannot be", "[gemm]") {
   const Settings whole{{"strategy", "wgmma"}, {"tile_k", "64"}, {"warps_m", "4"},      {"warps_n", "1"},
                        {"stages", "3"},       {"split", "1"},   {"epilogue", "staged"}};
   const Settings problem = with(shape(64, 64, 256), {{"a", "bf16"}});
-  says(config_refusal(problem, with(whole, tiles("64", "32", "b"))), "there is one");
-  says(config_refusal(problem, with(whole, tiles("64", "64", "a"))), "there is one");
-  says(config_refusal(problem, with(with(whole, tiles("64", "32", "a")), {{"split", "2"}})), "split is 1");
+  says(config_refusal(problem, with(whole, tiles("64", "32", "b"))), "at least two tiles along n");
+  says(config_refusal(problem, with(whole, tiles("64", "64", "a"))), "at least two tiles along n");
+  says(config_refusal(problem, with(with(whole, tiles("64", "32", "a")), {{"split", "2"}})),
+       "with multicast split must be 1");
   says(config_refusal(with(problem, {{"m", "200"}}), with(whole, tiles("64", "40", "b"))),
-       "multiples of 8 rows");
+       "multiple of 8 rows of a box");
 }
 
 }  // namespace ptxloom::test::multicast_test

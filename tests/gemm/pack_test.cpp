@@ -70,7 +70,7 @@ TEST_CASE("functions of packed operands, whose blocks wait for each other", "[ge
   check(problem, with(kTiles, {{"stream_k", "yes"}}));
   CHECK(run_gemm(problem, with(kTiles, {{"strategy", "wgmma"}})).kernel.launch.cooperative);
   const Error split = error_of([&] { check(problem, with(kTiles, {{"split", "2"}})); });
-  CHECK(std::string(split.what()).find("all on the chip at once") != std::string::npos);
+  CHECK(std::string(split.what()).find("all be resident at once") != std::string::npos);
 }
 
 TEST_CASE("random sizes and strides of packed operands", "[gemm][slow]") {

@@ -56,14 +56,16 @@ TEST_CASE("pingpong says where it cannot be", "[gemm]") {
     CHECK(text.find(part) != std::string::npos);
   };
   const Settings problem = with(shape(300, 300, 256), {{"a", "e4m3"}});
-  says(config_refusal(problem, with(kTurns, {{"warps_m", "8"}})), "a tile of its own");
-  says(config_refusal(problem, with(kTurns, {{"split", "2"}})), "split is 1");
-  says(config_refusal(problem, with(kTurns, {{"stream_k", "yes"}})), "stream_k is no");
+  says(config_refusal(problem, with(kTurns, {{"warps_m", "8"}})), "its own tile");
+  says(config_refusal(problem, with(kTurns, {{"split", "2"}})), "with schedule=pingpong split must be 1");
+  says(config_refusal(problem, with(kTurns, {{"stream_k", "yes"}})),
+       "with schedule=pingpong stream_k must be no");
   says(config_refusal(problem, with(kTurns, {{"tile_m", "128"}, {"tile_n", "144"}})), "128 x 128");
-  says(config_refusal(problem, {{"schedule", "pingpong"}, {"strategy", "mma"}}), "schedule=cooperative");
+  says(config_refusal(problem, {{"schedule", "pingpong"}, {"strategy", "mma"}}),
+       "schedule must be cooperative");
   for (const Settings& word :
        {Settings{{"sums", "promoted"}}, {{"groups", "masked"}}, {{"scale_a", "block"}}})
-    says(config_refusal(with(problem, word), kTurns), "want schedule=cooperative");
+    says(config_refusal(with(problem, word), kTurns), "need schedule=cooperative");
 }
 
 }  // namespace ptxloom::test::pingpong_test

@@ -91,9 +91,10 @@ TEST_CASE("the sums of a split k are added in the same order each time", "[gemm]
 
 TEST_CASE("a k that cannot be split is refused with the reason", "[gemm]") {
   CHECK(refusal({{"split", "2"}}, "512", "sm_80").find("cluster") != std::string::npos);
-  CHECK(refusal({{"split", "8"}, {"tile_k", "64"}}, "192").find("needs a tile of it") != std::string::npos);
+  CHECK(refusal({{"split", "8"}, {"tile_k", "64"}}, "192").find("fewer k-blocks than split") !=
+        std::string::npos);
   CHECK(refusal({{"split", "4"}, {"tile_m", "128"}, {"tile_n", "128"}}, "512", "sm_90a", "8192")
-            .find("256 blocks") != std::string::npos);
+            .find("256 thread blocks") != std::string::npos);
   CHECK(refusal({{"split", "3"}}).find("split") != std::string::npos);
 }
 

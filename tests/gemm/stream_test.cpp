@@ -332,12 +332,12 @@ TEST_CASE("stream-K says where it cannot be", "[gemm]") {
   const Settings problem = with(shape(200, 200, 512), {{"a", "bf16"}, {"batch", "2"}});
   for (const char* strategy : {"mma", "wgmma"}) {
     const Settings given{{"strategy", strategy}};
-    says(problem, with(given, {{"split", "2"}}), "split is 1");
-    says(with(problem, {{"groups", "masked"}}), given, "groups is none");
-    says(with(problem, {{"groups", "contiguous"}}), given, "groups is none");
+    says(problem, with(given, {{"split", "2"}}), "with stream_k=yes split must be 1");
+    says(with(problem, {{"groups", "masked"}}), given, "groups must be none");
+    says(with(problem, {{"groups", "contiguous"}}), given, "groups must be none");
   }
   says(problem, with(tiles(64, 256), {{"tile_k", "16"}, {"stages", "2"}, {"epilogue", "direct"}}),
-       "slices of tiles that blocks share");
+       "slices of shared tiles");
 }
 
 }  // namespace ptxloom::test::stream_test

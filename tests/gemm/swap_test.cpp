@@ -256,13 +256,13 @@ TEST_CASE("swap says where it cannot be", "[gemm]") {
     INFO(text);
     CHECK(text.find(part) != std::string::npos);
   };
-  says({}, {{"epilogue", "staged"}}, "epilogue=direct");
-  says({}, {{"strategy", "mma"}}, "mma.sync knows no swap");
+  says({}, {{"epilogue", "staged"}}, "epilogue must be direct");
+  says({}, {{"strategy", "mma"}}, "with strategy=mma swap must be no");
   const Settings contiguous{{"batch", "2"}, {"groups", "contiguous"}};
-  says(contiguous, with(tiles(64, 24), {{"multicast", "none"}}), "tile_n divides 128");
-  says(contiguous, with(tiles(64, 128), {{"multicast", "a"}}), "with multicast=a 64");
-  says({{"a", "e4m3"}, {"scale_a", "block"}}, {}, "scales of blocks");
-  says({{"a", "e4m3"}, {"scale_b", "block"}}, {}, "scales of blocks");
+  says(contiguous, with(tiles(64, 24), {{"multicast", "none"}}), "tile_n must divide 128");
+  says(contiguous, with(tiles(64, 128), {{"multicast", "a"}}), "64 with multicast=a");
+  says({{"a", "e4m3"}, {"scale_a", "block"}}, {}, "with block scales swap must be no");
+  says({{"a", "e4m3"}, {"scale_b", "block"}}, {}, "with block scales swap must be no");
   says({}, {{"strategy", "wgmma"}, {"tile_m", "16"}, {"warps_m", "4"}}, "64 or 128 rows");
 }
 

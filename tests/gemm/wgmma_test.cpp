@@ -283,21 +283,23 @@ TEST_CASE("wgmma is chosen where it can be, and says why where it cannot", "[gem
     INFO(text);
     CHECK(text.find(part) != std::string::npos);
   };
-  says(refusal(shape(64, 64, 63), {{"static", "none"}}), "static=mnk");
+  says(refusal(shape(64, 64, 63), {{"static", "none"}}), "static must be mnk");
   says(refusal(with(shape(64, 64, 64), {{"a", "f64"}}), {}), "f64");
   says(refusal(with(shape(64, 64, 64), {{"a", "tf32"}, {"b_layout", "row"}}), {}), "contiguous along k");
-  says(refusal(with(shape(64, 64, 64), {{"a", "e5m2"}, {"lda", "72"}}), {{"static", "none"}}), "static=mnk");
+  says(refusal(with(shape(64, 64, 64), {{"a", "e5m2"}, {"lda", "72"}}), {{"static", "none"}}),
+       "static must be mnk");
   says(refusal(with(shape(64, 64, 64), {{"a", "u8"}}), tiles(64, 40)), "multiple of 16 columns");
   says(refusal(with(shape(64, 64, 64), {{"a", "s8"}}), {{"tile_k", "16"}}), "32 bytes");
   says(refusal(shape(64, 64, 64), {}, "sm_100a"), "sm_90a");
   // No rule by itself.
-  says(refusal(shape(512, 512, 512), {{"tile_m", "256"}, {"tile_n", "256"}}), "would fit without tile_m=256");
+  says(refusal(shape(512, 512, 512), {{"tile_m", "256"}, {"tile_n", "256"}}),
+       "admissible without tile_m=256");
   const Settings promoted = with(shape(256, 256, 256), {{"a", "e4m3"}, {"sums", "promoted"}});
   CHECK(chosen(promoted, "sm_90a") == "wgmma");
   CHECK(chosen(promoted, "sm_90") == "mma");
   CHECK_THROWS_AS(chosen(promoted, "sm_89"), Error);
   CHECK_THROWS_AS(chosen(with(promoted, {{"a", "f16"}}), "sm_90a"), Error);
-  says(refusal(promoted, {{"tile_k", "256"}}), "128 at most");
+  says(refusal(promoted, {{"tile_k", "256"}}), "at most 128");
   says(refusal(promoted, tiles(128, 256, 8)), "registers");
   const Settings staged{{"epilogue", "staged"}, {"stages", "4"}, {"tile_k", "64"}, {"split", "1"}};
   says(refusal(shape(64, 63, 64), with(tiles(64, 24), staged)), "epilogue=direct");

@@ -50,8 +50,8 @@ TEST_CASE("GPU and executor refuse the same launches in the same words") {
       {{.block = {1, 1, 65}}, "block.z is 65, but the most is 64"},
       {{.shared_bytes = 232449},
        "233473 bytes of shared memory, 1024 static and 232449 dynamic, but the most is 232448"},
-      {{.grid = {9}, .cluster = {2}}, "grid.x is 9, which is no multiple of cluster.x, 2"},
-      {{.grid = {17}, .cluster = {17}}, "17 blocks, but the most is 16"},
+      {{.grid = {9}, .cluster = {2}}, "grid.x is 9, which is not a multiple of cluster.x, 2"},
+      {{.grid = {17}, .cluster = {17}}, "17 thread blocks, but the most is 16"},
       {{.cluster = {0}}, "cluster.x is 0"},
       {{.cluster = {0, 0, 0}}, "cluster.x is 0"},
       {{.cluster = {1, 1, 0}}, "cluster.z is 0"}};
@@ -81,7 +81,7 @@ TEST_CASE("a grid that its kernel's own cluster does not divide is refused, too"
     return context.load(module);
   };
   const std::string said = refusal(required(cpu), {.grid = {6}});
-  CHECK(said.find("grid.x is 6, which is no multiple of cluster.x, 4; the next multiple is 8") !=
+  CHECK(said.find("grid.x is 6, which is not a multiple of cluster.x, 4; the next multiple is 8") !=
         std::string::npos);
   CHECK(refusal(required(gpu), {.grid = {6}}) == said);
   CHECK(fake.launches.empty());

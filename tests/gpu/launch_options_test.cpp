@@ -82,7 +82,7 @@ TEST_CASE("a cooperative grid meets through its workspace on the GPU, and one to
 TEST_CASE("a kernel that requires no cluster is launched in clusters on the GPU", "[gpu]") {
   const TemporaryFolder folder;
   const Context context = require_gpu(folder);
-  if (context.device().major < 9) SKIP("clusters came with sm_90");
+  if (context.device().major < 9) SKIP("clusters need sm_90");
   const std::string who =
       "mov.u32 %r0, %ctaid.x; mad.wide.u32 %rd1, %r0, 8, %rd0; mov.u32 %r1, %cluster_nctarank; st.global.u32 "
       "[%rd1], %r1; mov.u32 %r1, %cluster_ctarank; st.global.u32 [%rd1+4], %r1;";

@@ -319,9 +319,9 @@ TEST_CASE("looking into what is no folder is told once, with the reason and the 
     CHECK(find(cache, "key") == std::nullopt);
     CHECK(find(cache, "key") == std::nullopt);
     REQUIRE(lines.lines.size() == 1);
-    CHECK(lines.lines[0] == "the cache folder " + path.string() +
-                                " cannot be used: Not a directory; name another in PTXLOOM_CACHE_DIR, or say "
-                                "PTXLOOM_CACHE_DIR=off");
+    CHECK(lines.lines[0] ==
+          "the cache folder " + path.string() +
+              " cannot be used: Not a directory; set PTXLOOM_CACHE_DIR to another folder, or to off");
     const auto problem = cache.problem();
     REQUIRE(problem);
     CHECK(problem->code == "cache-unusable");
@@ -348,7 +348,7 @@ TEST_CASE("a folder is exposed by each right to write of others, and by no other
     const auto problem = cache.problem();
     CHECK(problem.has_value() == exposed);
     if (problem) {
-      CHECK(problem->message.find(exposed ? "may be written to by others (mode 07" : "") !=
+      CHECK(problem->message.find(exposed ? "can be written to by others (mode 07" : "") !=
             std::string::npos);
       CHECK(problem->hint.find("chmod 700") != std::string::npos);
     }
@@ -389,7 +389,7 @@ TEST_CASE("a bad entry is told with its name and what is wrong with it") {
   changed.back() ^= 1;
   for (const auto& [bytes, reason] : {Case{whole.substr(0, 39), "truncated"},
                                       {whole.substr(0, whole.size() - 1), "truncated"},
-                                      {whole + "x", "longer than it says"},
+                                      {whole + "x", "longer than its header says"},
                                       {other_version, "not a cache entry of this version"},
                                       {changed, "checksum differs"}}) {
     write_file(folder / name, bytes);
@@ -399,7 +399,7 @@ TEST_CASE("a bad entry is told with its name and what is wrong with it") {
     CHECK(cache.verify()[0].reason == reason);
     CHECK(find(cache, "key") == std::nullopt);
     REQUIRE(lines.lines.size() == 1);
-    CHECK(lines.lines[0] == "removed the bad cache entry " + name + ": " + reason);
+    CHECK(lines.lines[0] == "removed the damaged cache entry " + name + ": " + reason);
   }
   write_file(folder / jit::entry_name("another"), whole);
   REQUIRE(Cache(folder.path()).verify().size() == 1);

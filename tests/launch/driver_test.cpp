@@ -305,7 +305,8 @@ TEST_CASE("a cluster that the kernel does not take is refused before the driver 
   const Error error = error_of([&] { launch({4, 1, 1}); });
   CHECK(error.kind() == ErrorKind::usage);
   CHECK(error.diagnostics()[0].code == "launch-cluster");
-  CHECK(error.diagnostics()[0].hint == "the kernel requires 2 x 1 x 1 (.reqnctapercluster)");
+  CHECK(error.diagnostics()[0].hint ==
+        "use the one that the kernel requires, 2 x 1 x 1 (.reqnctapercluster)");
   CHECK(f.fake.launches.size() == 2);
 }
 

@@ -81,7 +81,7 @@ TEST_CASE("launch: a device before sm_90 has no clusters") {
   CHECK_NOTHROW(rig.launch({.grid = {2}}));
   const Error error = error_of([&] { rig.launch({.grid = {2}, .cluster = {2}}); });
   CHECK(error.diagnostics()[0].code == "launch-cluster");
-  CHECK(error.diagnostics()[0].hint == "clusters came with sm_90");
+  CHECK(error.diagnostics()[0].hint == "clusters need sm_90");
 }
 
 TEST_CASE("launch: each field of a device comes from its attribute") {

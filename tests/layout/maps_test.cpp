@@ -247,23 +247,23 @@ TEST_CASE("an overlay with a wrong map is refused, and told why") {
   CHECK(refused(R"({"type": "e2m1", "lane": "4*n4 8*m1", "val": "4*n1 2*m8", "bits": "8+2"})") == "taken");
   says(R"({"type": "f16", "lane": "4*n2 4*m1", "val": "2*n1 2*m8"})", "32 lanes");
   says(R"({"type": "f16", "lane": "4*n2 8*m1", "val": "2*n1"})", "does not fit");
-  says(R"({"type": "f16", "lane": "4*n2 8*m1", "val": "2*n1 2*m4"})", "held before");
+  says(R"({"type": "f16", "lane": "4*n2 8*m1", "val": "2*n1 2*m4"})", "already held elsewhere");
   says(R"({"type": "f16", "lane": "4*n2 8*m1", "val": "2*n1 2*m16"})", "gaps");
   says(R"({"type": "f16", "warp": "2*n8", "lane": "4*n2 8*m1", "val": "2*n1 2*m8"})", "4 warps");
   says(R"({"type": "f16", "lane": "4*n2 8*m1", "val": "4096*n1 4096*n1 4096*n1"})", "bits");
   says(R"({"type": "f16", "lane": "4*n4096 8*m4096", "val": "2*n4096 2*m4096"})", "gaps");
   says(R"({"type": "f16", "lane": "4*n2 8*m1", "val": "2*n1 2*m8"}, "S": {"type": "b32", "lane": "32*m1"})",
-       "no register");
+       "not a register");
   says(R"({"type": "f16", "lane": "4*n2 8*m1", "val": "2*n1 2*k1"})", "two of the axes");
   says(R"({"type": "f17", "lane": "4*n2 8*m1", "val": "2*n1 2*m8"})", "type");
   says(R"({"type": "e2m1", "lane": "4*n4 8*m1", "val": "4*n1 2*m8", "bits": "8+5"})", "does not fit");
   says(R"({"type": "e2m1", "lane": "4*n4 8*m1", "val": "4*n1 2*m8", "bits": "16"})", "has 64 bits");
-  says(R"({"type": "f16", "lane": "2*=T 2*n2 8*m1", "val": "2*n1 2*m8"})", "no operand");
+  says(R"({"type": "f16", "lane": "2*=T 2*n2 8*m1", "val": "2*n1 2*m8"})", "not an operand");
   says(R"({"type": "f16", "lane": "4*=S 8*m1", "val": "2*n1 2*m8"})", "no value of S");
   says(R"({"type": "f16", "lane": "2*=S/2 2*n2 8*m1", "val": "2*n1 2*m8"})", "selects nothing");
-  says(R"({"type": "f16", "lane": "4*z2 8*m1", "val": "2*n1 2*m8"})", "no digit");
-  says(R"({"type": "f16", "lane": "4*n2 8*m1", "val": "2*n1 2*m8", "bits": "x"})", "no number");
-  says(R"({"type": "f16", "lane": "4*n2 8*m1", "val": "2*n1 2*m8", "bits": "2147483647"})", "no number");
+  says(R"({"type": "f16", "lane": "4*z2 8*m1", "val": "2*n1 2*m8"})", "not a digit");
+  says(R"({"type": "f16", "lane": "4*n2 8*m1", "val": "2*n1 2*m8", "bits": "x"})", "not a number");
+  says(R"({"type": "f16", "lane": "4*n2 8*m1", "val": "2*n1 2*m8", "bits": "2147483647"})", "not a number");
 }
 
 }  // namespace

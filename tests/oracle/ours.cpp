@@ -29,7 +29,7 @@ std::vector<Verdict> Ours::judge(std::span<const std::string> lines, const Place
     if (known(*specs_, opcode_of(lines[i]), place)) {
       live.push_back(i);
     } else {
-      verdicts[i] = {.accepted = false, .message = "no form has the opcode"};
+      verdicts[i] = {.accepted = false, .message = "there is no such opcode"};
     }
   }
   // One error may hide others: what is left is read again until there is none.

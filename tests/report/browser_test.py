@@ -251,7 +251,7 @@ class Report(unittest.TestCase):
                          [["1", "GPU 3a:00 of node", "0", "20", "1.000"], ["2", "GPU 3b:00 of node", "0", "20", "0.995"],
                           ["3", "GPU 3c:00 of node", "1", "20", "1.012"], ["4", "GPU 3d:00 of node", "1", "0", "1.055"]])
         self.assertEqual([row[5].startswith("left out: GPU 3d:00 takes") for row in seen["devices"]], [False] * 3 + [True])
-        self.assertTrue(any("1 of 4 devices took no part" in note for note in seen["notes"]), seen["notes"])
+        self.assertTrue(any("1 of 4 devices did not take part" in note for note in seen["notes"]), seen["notes"])
         self.assertEqual(set(seen["device_name"]), {i + 1 for i, c in enumerate(made["candidates"]) if c["device"] == 1})
         self.assertEqual(set(seen["by_device"]), {"1", "2", "3"})
         self.assertEqual((seen["gauges"], seen["gauges_of_second"]), (4, 4))

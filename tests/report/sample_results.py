@@ -16,8 +16,8 @@ VALUES = {
     "static": ["none", "nk", "mnk"],
 }
 RULES = [
-    "each warp's part of a tile is a multiple of 16 both ways", "shared memory of a block",
-    "registers of a block", "threads of a block", "a staged epilogue is for 16-bit results",
+    "each warp's part of the tile must be a multiple of 16 rows and of 16 columns", "shared memory of a thread block",
+    "registers of a thread block", "threads of a thread block", "a staged epilogue is for 16-bit results",
     "the rows of a tile divide evenly among the threads"
 ]
 PTX = ".version 8.0\n.target sm_90a\n.visible .entry gemm()\n{\n  // {}\n  ret;\n}\n"

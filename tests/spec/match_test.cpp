@@ -258,19 +258,19 @@ TEST_CASE("explain says what is wrong with a modifier, where, and what may stand
     CHECK(found.message == message);
     CHECK_THAT(found.hint, StartsWith(std::string(hint)));
   };
-  check("add.s32.rn", 8, "there is no add.s32.rn: .rn does not go with the other modifiers",
+  check("add.s32.rn", 8, "there is no add.s32.rn: .rn cannot be combined with the other modifiers",
         "legal: without .rn; nearest: add.s32, ");
-  check("add.f33", 4, ".f33 is no modifier of add; did you mean .f32?", "legal: .f32 ");
-  check("bar.synch", 4, ".synch is no modifier of bar; did you mean .sync?",
+  check("add.f33", 4, ".f33 is not a modifier of add; did you mean .f32?", "legal: .f32 ");
+  check("bar.synch", 4, ".synch is not a modifier of bar; did you mean .sync?",
         "legal: .sync instead of .synch; nearest: bar.sync, ");
   check("mma.sync.m16n8k16.row.col.f32.f16.f16.f32", 1,
         "there is no mma.sync.m16n8k16.row.col.f32.f16.f16.f32: .aligned is missing",
         "legal: .aligned added; nearest: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32, ");
   check("mul.s32", 1, "there is no mul.s32: a modifier is missing",
         "legal: .hi .lo .wide added; nearest: mul.hi.s32, mul.lo.s32, mul.wide.s32, ");
-  check("add.rn.rn.f32", 7, "there is no add.rn.rn.f32: .rn stands there twice", "legal: ");
+  check("add.rn.rn.f32", 7, "there is no add.rn.rn.f32: .rn is given twice", "legal: ");
   check("setmaxnreg.sync.inc.aligned.u32", 1,
-        "there is no setmaxnreg.sync.inc.aligned.u32: its modifiers stand in another order",
+        "there is no setmaxnreg.sync.inc.aligned.u32: its modifiers have another order",
         "nearest: setmaxnreg.inc.sync.aligned.u32, ");
   check("mma.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", 1,
         "there is no mma.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32: the table 'a b d M K kind sat op' of "
@@ -280,7 +280,7 @@ TEST_CASE("explain says what is wrong with a modifier, where, and what may stand
         "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32, "
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32, "
         "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32, ");
-  check("min.ftz.s32", 4, "there is no min.ftz.s32: .ftz does not go with the other modifiers",
+  check("min.ftz.s32", 4, "there is no min.ftz.s32: .ftz cannot be combined with the other modifiers",
         "legal: .relu or nothing instead of .ftz; nearest: min.s32, ");
 }
 

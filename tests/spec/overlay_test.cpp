@@ -111,8 +111,8 @@ TEST_CASE("a malformed overlay is refused with its file, its form and what is wr
     std::string text, code, names;
   };
   const Case cases[] = {
-      {"no JSON", "{ forms: ", "spec-json", "no JSON"},
-      {"a truncated file", R"({"forms": [{"form": "probe")", "spec-json", "no JSON"},
+      {"not JSON", "{ forms: ", "spec-json", "not JSON"},
+      {"a truncated file", R"({"forms": [{"form": "probe")", "spec-json", "not JSON"},
       {"a list", "[1, 2]", "spec-json", "object"},
       {"an unknown field", form(kAdd + R"(, "mods": {"t": "f32"}, "tabels": [])"), "spec-field", "'tabels'"},
       {"an unknown field of the file", R"({"forms": [], "set": {}})", "spec-field", "'set'"},

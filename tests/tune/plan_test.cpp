@@ -136,7 +136,7 @@ TEST_CASE("verify accepts what is within its tolerance and names what is not") {
   expected.points = {{1, 2.5, 0.4}, {0, 7, 1}};
   verdict = verify(expected, output);
   CHECK(verdict.wrong == 2);
-  CHECK(verdict.first.starts_with("d[0, 1] is 2, expected 2.5"));
+  CHECK(verdict.first.starts_with("d[0, 1] is 2, but 2.5 is expected"));
 
   expected.points = {{2, 1, 1e9}};
   CHECK(verify(expected, output).wrong == 1);

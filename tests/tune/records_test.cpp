@@ -227,7 +227,7 @@ TEST_CASE("a line with values that no record can have is none") {
   CHECK(json("evaluations", 1.5).code == "bad-record");
   CHECK(json("schema", 2).message.find("schema 2") != std::string::npos);
   CHECK(json("config", {{"tile_m", 64}}).message.find("tile_m") != std::string::npos);
-  CHECK(json("device", "GPU").message.find("\"device\" is no object") != std::string::npos);
+  CHECK(json("device", "GPU").message.find("\"device\" is not an object") != std::string::npos);
   CHECK(json("provisional", 1).code == "bad-record");
   const std::string deep(1000000, '[');
   CHECK(error_of([&] { record_from_json(deep); }).diagnostics().front().message.find("nested too deeply") !=

@@ -60,7 +60,7 @@ TEST_CASE("what is admitted is what one finds by asking every rule of every conf
         else if (demand.registers > 255)
           why = "registers of a thread";
         else if (demand.shared_bytes > 232448)
-          why = "shared memory of a block";
+          why = "shared memory of a thread block";
         if (why.empty())
           expected.insert(config);
         else
@@ -83,17 +83,17 @@ TEST_CASE("what is admitted is what one finds by asking every rule of every conf
 
 TEST_CASE("limits are the target's") {
   Space space = make_space();
-  CHECK(removed_by(admit(space, Target("sm_90a")), "shared memory of a block") == 3);
-  CHECK(removed_by(admit(space, Target("sm_86")), "shared memory of a block") > 5);
+  CHECK(removed_by(admit(space, Target("sm_90a")), "shared memory of a thread block") == 3);
+  CHECK(removed_by(admit(space, Target("sm_86")), "shared memory of a thread block") > 5);
   space.demand = [](const Settings& c) {
     return Demand{.threads = 128 * number(c, "warps"), .cluster = number(c, "stages")};
   };
-  CHECK(removed_by(admit(space, Target("sm_90a")), "threads of a block") > 0);
-  CHECK(removed_by(admit(space, Target("sm_90a")), "blocks of a cluster") == 0);
+  CHECK(removed_by(admit(space, Target("sm_90a")), "threads of a thread block") > 0);
+  CHECK(removed_by(admit(space, Target("sm_90a")), "thread blocks of a cluster") == 0);
   const Error error = error_of([&] { admit(space, Target("sm_80")); });
   CHECK(error.kind() == ErrorKind::refused);
   CHECK(error.diagnostics().front().code == "no-configuration");
-  CHECK(error.diagnostics().front().hint.find("blocks of a cluster: ") != std::string::npos);
+  CHECK(error.diagnostics().front().hint.find("thread blocks of a cluster: ") != std::string::npos);
 }
 
 TEST_CASE("fixed words narrow a space, and what contradicts itself is said with its reasons") {

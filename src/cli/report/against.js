@@ -13,6 +13,6 @@ function against_bars(result) {
     html("th", {scope: "row"}, name), html("td", {class: "number"}, time.whole(us)), html("td", {class: "number"}, times_text(us / best)),
     html("td", {class: "bar", "aria-hidden": "true"}, html("div", {style: `width:${(100 * us / most).toFixed(2)}%`})));
   return html("table", {class: "bars against"},
-    html("thead", {}, html("tr", {}, html("th", {scope: "col"}, "held against"), html("th", {scope: "col", class: "number"}, "time"), html("th", {scope: "col", class: "number"}, "to best"), html("td"))),
+    html("thead", {}, html("tr", {}, html("th", {scope: "col"}, "compared with"), html("th", {scope: "col", class: "number"}, "time"), html("th", {scope: "col", class: "number"}, "to best"), html("td"))),
     html("tbody", {}, rows.map(row)));
 }

@@ -68,6 +68,6 @@ function device_section(view) {
   if (health.length === 0) return section("device", "Device", html("p", {class: "quiet"}, about, " Clocks, power and temperature were not recorded."), devices_table(data));
   const capped = health.filter((one) => one.power_capped).length;
   const throttled = health.filter((one) => one.throttled).length;
-  const held = `Of ${count_text(health.length, "look")} at it, ${number_text(capped)} found it at its power limit (shaded), ${number_text(throttled)} slowed down by heat or hardware${throttled > 0 ? " (shaded in magenta)" : ""}.`;
-  return section("device", "Device", html("p", {class: "quiet"}, `${about} ${held} Across: seconds.`), devices_table(data), gauges(view));
+  const held = `${count_text(health.length, "sample")}: ${number_text(capped)} at the power limit (shaded), ${number_text(throttled)} throttled by heat or hardware${throttled > 0 ? " (shaded in magenta)" : ""}.`;
+  return section("device", "Device", html("p", {class: "quiet"}, `${about} ${held} Horizontal axis: seconds.`), devices_table(data), gauges(view));
 }

@@ -44,14 +44,14 @@ function budget_text({seconds, evaluations}) {
 
 function search_text(result) {
   const {data} = result;
-  if (data.source === "record") return "This is the record that was there already; nothing was searched.";
+  if (data.source === "record") return "This record existed already; nothing was searched.";
   const verified = result.verified.length;
   const found = data.best.at(-1);
   const tried = `${count_text(result.candidates.length, "candidate")} tried of ${count_text(data.space.admissible, "admissible configuration")}`;
   const outcome = verified === 0 ? tried : `The fastest of ${count_text(verified, "verified candidate")}, ${tried}`;
   const when = found ? `; the best was first seen after ${number_text(found.at_s, 1)} s and ${count_text(found.evaluations, "evaluation")}` : "";
   return `${outcome}${when}. ${sentence_case(data.strategy)} search for ${number_text(data.seconds, 1)} s ` +
-    `(budget ${budget_text(data.budget)}), seed ${data.seed}, the device busy ${percent_text(data.device_busy, 0)}.`;
+    `(budget ${budget_text(data.budget)}), seed ${data.seed}, the device ${percent_text(data.device_busy, 0)} busy.`;
 }
 
 function sentence_case(text) {
@@ -64,12 +64,12 @@ function warnings_of(result) {
   const left_out = data.devices.filter((one) => one.left_out).length;
   const throttled = data.health.filter((one) => one.throttled).length;
   return [
-    data.interrupted && "The search was interrupted: what had been found until then stands here.",
+    data.interrupted && "The search was interrupted: this is what it had found by then.",
     data.source === "none" && result.candidates.length > 0 && "No candidate was correct, so there is no winner.",
-    data.unkept && `The record could not be kept: ${data.unkept.message} (${data.unkept.code})`,
-    left_out > 0 && [`${number_text(left_out)} of ${count_text(data.devices.length, "device")} took no part, or not to the end: `, html("a", {href: "#device"}, "see why"), "."],
-    wrong > 0 && [`${count_text(wrong, "candidate")} computed something wrong, which is a bug: `, html("a", {href: "#problems"}, "see what reproduces it"), "."],
-    throttled > 0 && [`The device was slowed down by heat or hardware in ${throttled} of ${count_text(data.health.length, "look")} at it: `, html("a", {href: "#device"}, "see when"), "."],
+    data.unkept && `The record could not be written: ${data.unkept.message} (${data.unkept.code})`,
+    left_out > 0 && [`${number_text(left_out)} of ${count_text(data.devices.length, "device")} did not take part, or not to the end: `, html("a", {href: "#device"}, "see why"), "."],
+    wrong > 0 && [`${count_text(wrong, "candidate")} computed a wrong result, which is a bug: `, html("a", {href: "#problems"}, "see what reproduces it"), "."],
+    throttled > 0 && [`The device was throttled in ${throttled} of ${count_text(data.health.length, "sample")}: `, html("a", {href: "#device"}, "see when"), "."],
   ].filter(Boolean);
 }
 

@@ -48,4 +48,4 @@ function show_result(results, result) {
 
 const results = [...document.querySelectorAll("script.result")].map((element) => read_result(element.textContent));
 if (results.length > 0) show_result(results, results[0]);
-else document.getElementById("report").append(html("h1", {}, "The search is not over"), html("p", {}, "It has left nothing yet: it is under way, or ended before it found anything."));
+else document.getElementById("report").append(html("h1", {}, "The search is not over"), html("p", {}, "There is no result yet: the search is running, or it ended before it found anything."));

@@ -30,7 +30,7 @@ function pairs_section(view) {
     html("td", {class: "number"}, number_text(one.rounds)),
     html("td", {class: `of-${one.verdict}`}, kVerdicts[one.verdict](one)));
   const head = ["candidate", "against", "ratio", "95 % interval", "against 1", "rounds", "verdict"];
-  return section("finalists", "The best in turns",
-    html("p", {class: "quiet"}, "The ratio is of the candidate\u2019s time to the other\u2019s, round by round. Where its interval holds 1, there is nothing to tell them apart."),
+  return section("finalists", "Finalists",
+    html("p", {class: "quiet"}, "The ratio is the candidate\u2019s time over the other\u2019s, round by round. If its interval contains 1, the two cannot be told apart."),
     html("div", {class: "scroll"}, html("table", {class: "finalists"}, html("thead", {}, html("tr", {}, head.map((text, i) => html("th", {scope: "col", class: i === 2 || i === 3 || i === 5 ? "number" : null}, text)))), html("tbody", {}, pairs.map(row)))));
 }

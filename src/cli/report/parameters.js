@@ -82,7 +82,7 @@ function parameters_section(view) {
   const same = result.same.map(({name, values}) => `${name}=${values[0]}`).join(", ");
   return section("parameters", "Time by parameter",
     html("p", {class: "quiet"}, `Each dot is a verified candidate, in ${result.time.unit}; a bar is the best of its value, the diamond the winner. `,
-         "What a parameter costs is the best with its least good value against the best of all. Those that matter most come first.",
+         "The cost of a parameter is the best time with its worst value over the best time of all. Those that matter most come first.",
          edge_text(view), same && ` The same in all: ${same}.`),
     html("div", {class: "multiples"}, effects.map((effect) => parameter_figure(view, effect))));
 }

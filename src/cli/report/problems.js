@@ -26,7 +26,7 @@ function restarts_list(view) {
   const {restarts} = view.result.data;
   if (restarts.length === 0) return null;
   const name = (one) => view.result.candidates[one.candidate]?.name ?? kNone;
-  return html("details", {}, html("summary", {}, html("b", {}, `the worker was started again ${count_text(restarts.length, "time")}`)),
+  return html("details", {}, html("summary", {}, html("b", {}, `the worker was restarted ${count_text(restarts.length, "time")}`)),
     html("ul", {}, restarts.map((one) => html("li", {}, `after ${number_text(one.at_s, 1)} s, by ${name(one)}: ${one.why}`))));
 }
 

@@ -12,6 +12,6 @@ function space_section(view) {
     html("td", {class: "number"}, percent_text(count / space.configurations)),
     html("td", {class: "bar"}, html("div", {style: `width:${(100 * count / most).toFixed(2)}%`})));
   return section("space", "Admissible or not",
-    html("p", {class: "quiet"}, `The space has ${count_text(space.configurations, "configuration")}. What breaks a rule is left out before anything is compiled; each counts for the first rule it breaks.`),
+    html("p", {class: "quiet"}, `The space has ${count_text(space.configurations, "configuration")}. Configurations that break a rule are removed before anything is compiled; each counts for the first rule that it breaks.`),
     html("div", {class: "scroll"}, html("table", {class: "bars"}, html("tbody", {}, counts.map(row)))));
 }

@@ -10,7 +10,7 @@ namespace {
 Diagnostic absence() {
   return {.code = "no-cuda-support",
           .message = "this ptxloom was built without CUDA",
-          .hint = "configure it with -DPTXLOOM_CUDA=ON; without, kernels run on the CPU executor"};
+          .hint = "build with -DPTXLOOM_CUDA=ON; without CUDA, kernels run in the CPU executor"};
 }
 
 [[noreturn]] void throw_absence() { throw Error(ErrorKind::missing, {absence()}); }

@@ -117,7 +117,7 @@ ComparePlan plan_of(Decoder& decoder) {
                    .a = decoder.operand("A"),
                    .b = decoder.operand("B"),
                    .c = decoder.operand("C")};
-  if (plan.compare == nullptr) decoder.unsupported("it has no semantics for this comparison");
+  if (plan.compare == nullptr) decoder.unsupported("the executor has no semantics for this comparison");
   if (combine == "and") plan.combine = Combine::with_and;
   if (combine == "or") plan.combine = Combine::with_or;
   if (combine == "xor") plan.combine = Combine::with_xor;

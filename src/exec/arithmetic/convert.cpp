@@ -19,7 +19,7 @@ namespace {
 Type type_of(const Decoder& decoder, std::string_view word) {
   if (word.ends_with("x2")) word.remove_suffix(2);
   const auto type = find_type(word);
-  if (!type) decoder.unsupported("it converts a type that the executor does not know");
+  if (!type) decoder.unsupported("the executor does not support conversions of this type");
   return *type;
 }
 

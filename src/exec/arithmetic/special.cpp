@@ -153,7 +153,7 @@ void run_special(Warp& warp, const Operation& op, Mask mask) {
 
 Special find_special(const Decoder& decoder, std::span<const SpecialRegister> among, std::string_view name) {
   const auto found = std::ranges::find(among, name, &SpecialRegister::name);
-  if (found == among.end()) decoder.unsupported("the executor does not have this special register");
+  if (found == among.end()) decoder.unsupported("the executor does not support this special register");
   return found->value;
 }
 

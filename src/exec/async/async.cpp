@@ -30,8 +30,9 @@ std::uint32_t bytes_to_read(Warp& warp, const Operation& op, const CopyPlan& pla
   const auto read =
       Lanes<std::uint32_t>(warp.registers(), op.slot(static_cast<std::size_t>(plan.size_read)))[lane];
   if (read > bytes) {
-    fault(warp, op, lane_bit(lane), "copy-size", fmt::format("it reads {} bytes to copy {}", read, bytes),
-          "let the source size be at most the copy size");
+    fault(warp, op, lane_bit(lane), "copy-size",
+          fmt::format("it reads {} bytes, but copies only {}", read, bytes),
+          "use a source size of at most the copy size");
   }
   return read;
 }

@@ -59,8 +59,7 @@ struct Issue {
 Issue issue_of(const Actor& actor, const BulkPlan& plan) {
   const std::uint64_t bytes = read_element(actor.warp->registers(), actor.op->slot(plan.size), actor.lane);
   if (bytes % 16 != 0) {
-    fault(actor, "copy-size", fmt::format("it copies {} bytes", bytes),
-          "bulk copies are of a multiple of 16 bytes");
+    fault(actor, "copy-size", fmt::format("it copies {} bytes", bytes), "copy a multiple of 16 bytes");
   }
   return {.actor = actor, .plan = plan, .bytes = static_cast<std::uint32_t>(bytes)};
 }
@@ -74,9 +73,9 @@ void for_issues(Warp& warp, const Operation& op, Mask mask, F f) {
 void require_one_block(const Actor& actor, const SharedPlace& data, const SharedPlace& barrier) {
   if (data.block == barrier.block) return;
   fault(actor, "mbarrier-elsewhere",
-        fmt::format("the data goes to block {} of the cluster, the mbarrier is in block {}",
+        fmt::format("the data goes to thread block {} of the cluster, but the mbarrier is in thread block {}",
                     data.block->rank(), barrier.block->rank()),
-        "let destination and mbarrier lie in the same block");
+        "use a destination and an mbarrier in the same thread block");
 }
 
 void issue_to(const Issue& issue, std::uint64_t destination, std::uint64_t barrier) {
@@ -102,8 +101,8 @@ void run_to_cluster(Warp& warp, const Operation& op, Mask mask) {
   for_issues(warp, op, mask, [](const Issue& issue) {
     const std::uint64_t to = issue.address(issue.plan.destination);
     if (issue.destination(to).block == &issue.actor.warp->block()) {
-      fault(issue.actor, "same-block", "the destination lies in the thread's own block",
-            "this copy is to another block of the cluster (mapa)");
+      fault(issue.actor, "same-block", "the destination is in the thread's own thread block",
+            "use mapa: this copy is to another thread block of the cluster");
     }
     issue_to(issue, to, issue.barrier_address());
   });

@@ -17,8 +17,8 @@ constexpr std::uint64_t kStateMark = 0x6ba, kMarkShift = 52, kPendingShift = 32;
 
 void check_state(const Actor& actor, std::uint64_t state) {
   if (state >> kMarkShift == kStateMark) return;
-  fault(actor, "mbarrier-state", fmt::format("{:#x} is no state of an mbarrier", state),
-        "give it the state that mbarrier.arrive returned");
+  fault(actor, "mbarrier-state", fmt::format("{:#x} is not a state of an mbarrier", state),
+        "use the state that mbarrier.arrive returned");
 }
 
 }  // namespace
@@ -32,24 +32,25 @@ void Mbarriers::finish() const {
   for (const auto& [offset, barrier] : barriers_) {
     if (barrier.due.empty()) continue;
     fault(barrier.due.front().actor, "copy-not-awaited",
-          fmt::format("the block ends while this is under way: nobody waited for the mbarrier at {:#x}",
-                      offset),
-          "wait for the phase of the mbarrier that counts it before the last thread exits");
+          fmt::format(
+              "the thread block ends while this copy is in flight: nothing waited for the mbarrier at {:#x}",
+              offset),
+          "wait for the phase of the mbarrier that counts the copy, before the last thread exits");
   }
 }
 
 void Mbarriers::init(const Actor& actor, std::uint32_t offset, std::uint32_t count) {
   if (count == 0 || count > kMostArrivals) {
     fault(actor, "mbarrier-count", fmt::format("an mbarrier that expects {} arrivals", count),
-          fmt::format("let it expect 1 to {}", kMostArrivals));
+          fmt::format("use a count of 1 to {}", kMostArrivals));
   }
   const auto [entry, added] = barriers_.try_emplace(offset);
   Mbarrier& barrier = entry->second;
   std::uint64_t there = 0;
   std::memcpy(&there, block_->shared().data() + offset, sizeof there);
   if (!added && there == barrier.pattern()) {
-    fault(actor, "mbarrier-initialised", fmt::format("there is an mbarrier at {:#x} already", offset),
-          "let one thread initialise it, once; mbarrier.inval ends it");
+    fault(actor, "mbarrier-initialised", fmt::format("there is already an mbarrier at {:#x}", offset),
+          "initialise it once, by one thread; mbarrier.inval ends it");
   }
   barrier = {.expected = count, .pending = count, .last = {}, .due = {}};
   settle(offset, barrier);
@@ -58,7 +59,7 @@ void Mbarriers::init(const Actor& actor, std::uint32_t offset, std::uint32_t cou
 void Mbarriers::invalidate(const Actor& actor, std::uint32_t offset) {
   if (!at(actor, offset).due.empty()) {
     fault(actor, "mbarrier-busy",
-          fmt::format("copies are under way that the mbarrier at {:#x} counts", offset),
+          fmt::format("copies that the mbarrier at {:#x} counts are in flight", offset),
           "wait for its phase first");
   }
   barriers_.erase(offset);
@@ -69,13 +70,13 @@ Mbarriers::Mbarrier& Mbarriers::at(const Actor& actor, std::uint32_t offset) {
   if (found == barriers_.end()) {
     fault(actor, "mbarrier-uninitialised",
           fmt::format("there is no mbarrier at {:#x} of shared memory", offset),
-          "mbarrier.init first, and let other threads see it (a barrier between)");
+          "use mbarrier.init first, then a barrier, so that other threads see it");
   }
   std::uint64_t there = 0;
   std::memcpy(&there, block_->shared().data() + offset, sizeof there);
   if (there != found->second.pattern()) {
-    fault(actor, "mbarrier-overwritten", fmt::format("something wrote over the mbarrier at {:#x}", offset),
-          "keep other data away from it, or end it with mbarrier.inval first");
+    fault(actor, "mbarrier-overwritten", fmt::format("the mbarrier at {:#x} was overwritten", offset),
+          "do not write other data there, or end the mbarrier with mbarrier.inval first");
   }
   return found->second;
 }
@@ -100,17 +101,17 @@ std::uint64_t Mbarriers::arrive(const Actor& actor, std::uint32_t offset, const 
   if (arriving.count == 0 || arriving.count > barrier.pending ||
       (arriving.drop && arriving.count > barrier.expected)) {
     fault(actor, "mbarrier-count",
-          fmt::format("{} arrivals, but phase {} of the mbarrier at {:#x} waits for {} of {}", arriving.count,
-                      barrier.phase, offset, barrier.pending, barrier.expected),
-          "initialise it with the number of arrivals of a phase, and wait for a phase before the next");
+          fmt::format("{} arrivals, but phase {} of the mbarrier at {:#x} expects only {} more of {}",
+                      arriving.count, barrier.phase, offset, barrier.pending, barrier.expected),
+          "initialise it with the number of arrivals of a phase, and wait for each phase before the next");
   }
   if (Judge* judge = actor.warp->judge()) judge->arrive(*actor.warp, &barrier);
   barrier.last = actor;
   barrier.pending -= arriving.count;
   if (arriving.drop) barrier.expected -= arriving.count;
   if (!arriving.may_complete && barrier.pending == 0 && barrier.bytes == 0) {
-    fault(actor, "mbarrier-completes", "the arrival completes the phase, which .noComplete promises not to",
-          "leave .noComplete out");
+    fault(actor, "mbarrier-completes",
+          "the arrival completes the phase, but .noComplete says that it does not", "leave out .noComplete");
   }
   settle(offset, barrier);
   return state;
@@ -122,7 +123,7 @@ void Mbarriers::expect(const Actor& actor, std::uint32_t offset, std::uint32_t b
     fault(actor, "mbarrier-bytes",
           fmt::format("the mbarrier at {:#x} would expect {} bytes", offset,
                       std::int64_t{barrier.bytes} + bytes),
-          fmt::format("let a phase expect at most {} bytes", kMostArrivals));
+          fmt::format("expect at most {} bytes in a phase", kMostArrivals));
   }
   barrier.bytes += static_cast<std::int32_t>(bytes);
   settle(offset, barrier);
@@ -132,7 +133,7 @@ void Mbarriers::complete(const Actor& actor, std::uint32_t offset, std::uint32_t
   Mbarrier& barrier = at(actor, offset);
   if (std::int64_t{barrier.bytes} - bytes < -std::int64_t{kMostArrivals}) {
     fault(actor, "mbarrier-bytes",
-          fmt::format("more bytes come to the mbarrier at {:#x} than it can count", offset),
+          fmt::format("more bytes arrive at the mbarrier at {:#x} than it can count", offset),
           "expect the bytes of each copy (mbarrier.arrive.expect_tx)");
   }
   if (Judge* judge = actor.warp->judge()) judge->arrive(&barrier);
@@ -143,8 +144,8 @@ void Mbarriers::complete(const Actor& actor, std::uint32_t offset, std::uint32_t
 void Mbarriers::add_pending(const Actor& actor, std::uint32_t offset) {
   Mbarrier& barrier = at(actor, offset);
   if (barrier.pending == kMostArrivals) {
-    fault(actor, "mbarrier-count", "the mbarrier can count no more arrivals",
-          "use .noinc and a count that fits");
+    fault(actor, "mbarrier-count", "the mbarrier cannot count more arrivals",
+          "use .noinc, with an expected count that includes these arrivals");
   }
   ++barrier.pending;
   settle(offset, barrier);
@@ -166,7 +167,7 @@ bool Mbarriers::test_state(const Actor& actor, std::uint32_t offset, std::uint64
   const std::uint32_t behind = barrier.phase - static_cast<std::uint32_t>(state);
   if (behind > 1) {
     fault(actor, "mbarrier-phase",
-          fmt::format("the state is of phase {}, the mbarrier at {:#x} is in phase {}",
+          fmt::format("the state is that of phase {}, but the mbarrier at {:#x} is in phase {}",
                       static_cast<std::uint32_t>(state), offset, barrier.phase),
           "test the current phase or the one before it");
   }
@@ -175,7 +176,7 @@ bool Mbarriers::test_state(const Actor& actor, std::uint32_t offset, std::uint64
 
 bool Mbarriers::test_parity(const Actor& actor, std::uint32_t offset, std::uint32_t parity) {
   if (parity > 1) {
-    fault(actor, "mbarrier-phase", fmt::format("{} is no parity of a phase", parity), "give it 0 or 1");
+    fault(actor, "mbarrier-phase", fmt::format("{} is not a parity of a phase", parity), "use 0 or 1");
   }
   const Mbarrier& barrier = at(actor, offset);
   return passed(actor, barrier, (barrier.phase & 1) != parity);
@@ -200,9 +201,9 @@ std::string Mbarriers::describe(std::uint32_t offset) const {
       fmt::format("phase {} (parity {}) of the mbarrier at {:#x} lacks {} of {} arrivals and {} bytes",
                   barrier.phase, barrier.phase & 1, offset, barrier.pending, barrier.expected, barrier.bytes);
   if (barrier.bytes < 0)
-    text += fmt::format("; {} bytes have come that it was not told to expect", -barrier.bytes);
+    text += fmt::format("; {} bytes have arrived that were not expected", -barrier.bytes);
   if (barrier.pending == barrier.expected && barrier.bytes == 0) {
-    text += "; nobody has arrived in this phase";
+    text += "; no thread has arrived in this phase";
     if (barrier.phase > 0)
       text += fmt::format(", and phase {} (parity {}) is complete", barrier.phase - 1, ~barrier.phase & 1);
   }

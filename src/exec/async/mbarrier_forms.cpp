@@ -29,7 +29,7 @@ struct BarrierUse {
 
 BarrierUse use_of(Decoder& decoder) {
   const auto space = find_space(decoder.variant().operand("A").space);
-  if (!space) decoder.unsupported("the executor does not have this state space");
+  if (!space) decoder.unsupported("the executor does not support this state space");
   const Operation op = decoder.operation(nullptr);
   const int state = decoder.operand("S");
   return {.space = *space,
@@ -51,8 +51,8 @@ SharedPlace place_of(const Actor& actor, const BarrierUse& use) {
       .space = use.space, .access = Access::write, .bytes = 8, .alignment = 8, .manner = use.manner};
   const SharedPlace place = resolve_shared(*actor.warp, *actor.op, actor.lane, address, reach);
   if ((use.own || use.returns) && place.block != &actor.warp->block()) {
-    fault(actor, "other-block", "the mbarrier lies in another block of the cluster",
-          "other blocks can arrive and change byte counts there, without a result; only its own can do more");
+    fault(actor, "other-block", "the mbarrier is in another thread block of the cluster",
+          "from another thread block only arrive or change the expected bytes, without a result");
   }
   return place;
 }

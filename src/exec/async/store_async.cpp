@@ -43,9 +43,10 @@ void run_counted(Warp& warp, const Operation& op, Mask mask) {
     const SharedPlace to = place(plan.address, data), barrier = place(plan.barrier, counter);
     if (to.block != barrier.block) {
       fault(actor, "mbarrier-elsewhere",
-            fmt::format("the value goes to block {} of the cluster, the mbarrier is in block {}",
-                        to.block->rank(), barrier.block->rank()),
-            "let destination and mbarrier lie in the same block");
+            fmt::format(
+                "the value goes to thread block {} of the cluster, but the mbarrier is in thread block {}",
+                to.block->rank(), barrier.block->rank()),
+            "use a destination and an mbarrier in the same thread block");
     }
     Transfer transfer(actor, plan.reduction);
     for (std::size_t i = 0; i < plan.values.size(); ++i) {
@@ -76,7 +77,7 @@ void decode_store(Decoder& decoder) {
   Operation op = decoder.operation(counted ? &run_counted : &run_plain);
   const OperandSpec &address = decoder.variant().operand("A"), &value = decoder.variant().operand("B");
   const auto space = find_space(address.space);
-  if (!space) decoder.unsupported("the executor does not have this state space");
+  if (!space) decoder.unsupported("the executor does not support this state space");
   StorePlan plan{.space = *space,
                  .element_bytes = static_cast<std::uint32_t>(value.type.bytes()),
                  .address = static_cast<std::size_t>(decoder.operand("A"))};
@@ -101,7 +102,7 @@ void run_bulk(Warp& warp, const Operation& op, Mask mask) {
     constexpr std::uint64_t most = 16u << 20;
     if (bytes % 8 != 0 || bytes > most) {
       fault(warp, op, lane_bit(lane), "copy-size", fmt::format("it sets {} bytes", bytes),
-            fmt::format("st.bulk sets a multiple of 8 bytes, at most {}", most));
+            fmt::format("set a multiple of 8 bytes, at most {}", most));
     }
     const Reach reach{
         .space = space, .access = Access::write, .bytes = static_cast<std::uint32_t>(bytes), .alignment = 8};
@@ -112,7 +113,7 @@ void run_bulk(Warp& warp, const Operation& op, Mask mask) {
 
 void decode_bulk(Decoder& decoder) {
   const auto space = find_space(decoder.variant().operand("A").space);
-  if (!space) decoder.unsupported("the executor does not have this state space");
+  if (!space) decoder.unsupported("the executor does not support this state space");
   Operation op = decoder.operation(&run_bulk);
   op.plan = std::make_shared<StateSpace>(*space);
   decoder.emit(std::move(op));

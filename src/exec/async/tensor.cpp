@@ -91,10 +91,11 @@ void load_to(const TensorCopy& copy, std::uint64_t destination, std::uint64_t ba
   const SharedPlace counter = resolve_shared(*actor.warp, *actor.op, actor.lane, barrier, reach);
   const std::uint32_t apart = to.block->rank() ^ counter.block->rank();
   if (apart > (copy.plan.pair ? 1u : 0u)) {
-    fault(actor, "mbarrier-elsewhere",
-          fmt::format("the data goes to block {} of the cluster, the mbarrier is in block {}",
-                      to.block->rank(), counter.block->rank()),
-          "let destination and mbarrier lie in the same block");
+    fault(
+        actor, "mbarrier-elsewhere",
+        fmt::format("the data goes to thread block {} of the cluster, but the mbarrier is in thread block {}",
+                    to.block->rank(), counter.block->rank()),
+        "use a destination and an mbarrier in the same thread block");
   }
   Transfer transfer(actor);
   transfer.set_fill(fill_of(copy.map));
@@ -135,7 +136,7 @@ const Reduction* reduction_of(const TensorCopy& copy) {
   const Reduction* reduction = find_reduction(op, type);
   if (reduction == nullptr) {
     fault(copy.actor, "tensor-map", fmt::format("tensors of this type cannot be reduced by .{}", op),
-          "see the types that cp.reduce.async.bulk.tensor takes");
+          "use a type that cp.reduce.async.bulk.tensor supports");
   }
   return reduction;
 }
@@ -148,14 +149,13 @@ void check_store(const TensorCopy& copy) {
   const auto& coordinates = copy.box.coordinates;
   for (std::size_t i = 0; i < copy.plan.coordinate_count; ++i) {
     if (coordinates[i] >= 0) continue;
-    fault(copy.actor, "tensor-coordinates", fmt::format("it begins at coordinate {}", coordinates[i]),
-          "copies to global memory begin within the tensor");
+    fault(copy.actor, "tensor-coordinates", fmt::format("it starts at coordinate {}", coordinates[i]),
+          "start within the tensor: TMA stores cannot start outside it");
   }
   for (std::size_t i = 0; copy.map.image && i + 2 < copy.map.rank; ++i) {
     if (copy.map.image->lower[i] >= 0 && copy.map.image->upper[i] <= 0) continue;
-    fault(
-        copy.actor, "tensor-map", "the box of the tensor map reaches beyond the tensor",
-        "copies to global memory need corners that lie in it: lower ones of at least 0, upper of at most 0");
+    fault(copy.actor, "tensor-map", "the box of the tensor map reaches beyond the tensor",
+          "TMA stores need corners within the tensor: lower ones of at least 0, upper ones of at most 0");
   }
 }
 

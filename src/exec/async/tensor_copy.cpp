@@ -19,7 +19,7 @@ TensorMap read_map(const Actor& actor, const TensorPlan& plan) {
   const auto map = decode_for_executor(std::span<const std::byte, 128>(bytes, 128));
   if (!map) {
     fault(actor, "tensor-map", "there is no tensor map at " + describe_address(address),
-          "pass the map as Context::encode or encode_for_executor made it, at a multiple of 64");
+          "pass the map that Context::encode or encode_for_executor made, at a multiple of 64 bytes");
   }
   try {
     map->check();
@@ -31,7 +31,7 @@ TensorMap read_map(const Actor& actor, const TensorPlan& plan) {
 
 void check_use(const TensorCopy& copy) {
   if (copy.plan.mode == TensorMode::wide_image) {
-    fault(copy.actor, "exec-unsupported", "the executor does not have the modes im2col::w",
+    fault(copy.actor, "exec-unsupported", "the executor does not support the modes im2col::w",
           "run the kernel on a GPU, or use im2col");
   }
   const TensorMap& map = copy.map;
@@ -39,16 +39,17 @@ void check_use(const TensorCopy& copy) {
     fault(copy.actor, "tensor-map", what, hint);
   };
   if (map.rank != copy.plan.rank)
-    refuse(fmt::format("the tensor map has rank {}, the instruction {}", map.rank, copy.plan.rank),
-           "use a map of the instruction's rank");
+    refuse(
+        fmt::format("the tensor map has rank {}, but the instruction has rank {}", map.rank, copy.plan.rank),
+        "use a map of that rank");
   if (map.image.has_value() != (copy.plan.mode == TensorMode::image))
-    refuse(map.image ? "the tensor map is one of an image (im2col), the instruction is not"
-                     : "the instruction is for an image (im2col), the tensor map is not of one",
+    refuse(map.image ? "the tensor map is for im2col, but the instruction is not"
+                     : "the instruction is for im2col, but the tensor map is not",
            "make the map for the mode of the instruction");
   if (copy.plan.mode == TensorMode::rows && map.box[1] != 1)
     refuse("the box has more than one row", "use a box of one row with gather4 and scatter4");
   if (map.interleave != TensorInterleave::none || map.swizzle == TensorSwizzle::by_96_bytes)
-    refuse("the executor does not have interleaved tensors and swizzles by 96 bytes",
+    refuse("the executor does not support interleaved tensors or swizzles of 96 bytes",
            "run the kernel on a GPU");
 }
 
@@ -60,17 +61,17 @@ void check_start(const TensorCopy& copy) {
   const auto& start = copy.box.coordinates;
   if (start[0] % step != 0) {
     fault(copy.actor, "tensor-coordinates",
-          fmt::format("it begins at element {} of a row, not at a multiple of 16 bytes", start[0]),
-          fmt::format("let the first coordinate be a multiple of {}", step));
+          fmt::format("it starts at element {} of a row, which is not at a multiple of 16 bytes", start[0]),
+          fmt::format("use a multiple of {} as the first coordinate", step));
   }
   for (std::size_t i = 1; map.image && i + 1 < map.rank; ++i) {
     const std::int64_t first = map.image->lower[i - 1],
                        last = static_cast<std::int64_t>(map.dims[i]) - 1 + map.image->upper[i - 1];
     if (start[i] >= first && start[i] <= last) continue;
     fault(copy.actor, "tensor-coordinates",
-          fmt::format("it begins at coordinate {} of dimension {}, outside of the map's box, {} to {}",
+          fmt::format("it starts at coordinate {} of dimension {}, outside the corners of the map, {} to {}",
                       start[i], i, first, last),
-          "begin within the corners of the tensor map");
+          "start within the corners of the tensor map");
   }
 }
 

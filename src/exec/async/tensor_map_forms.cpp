@@ -97,8 +97,8 @@ void run_replace(Warp& warp, const Operation& op, Mask mask) {
         plan.dimension < 0 ? 0 : static_cast<std::size_t>(value(static_cast<std::size_t>(plan.dimension)));
     if (dimension >= 5 || !plan.replace(*map, dimension, value(plan.value))) {
       fault(actor, "tensor-map",
-            std::to_string(value(plan.value)) + " is no value of ." + std::string(plan.field),
-            "see the values of tensormap.replace in the PTX ISA");
+            std::to_string(value(plan.value)) + " is not a value of ." + std::string(plan.field),
+            "use a value that the PTX ISA lists for tensormap.replace");
     }
     const EncodedTensorMap encoded = encode_for_executor(*map);
     std::memcpy(at, encoded.bytes.data(), kMapBytes);

@@ -40,26 +40,27 @@ void require_whole_warp(Warp& warp, const Operation& op, Mask mask) {
   if (absent == 0) return;
   fault(warp, op, mask, "barrier-divergence",
         "only some threads of the warp reach this barrier: lanes " + describe_lanes(absent) + " do not",
-        "let all threads of a warp take the same way to a barrier, or use barrier.sync without .aligned");
+        "move the barrier out of divergent branches, or use barrier.sync without .aligned");
 }
 
 void Barriers::arrive(Warp& warp, const Operation& op, Mask mask, const Arrival& arrival) {
   if (arrival.barrier >= kCount) {
     fault(warp, op, mask, "barrier-number", "there is no barrier " + std::to_string(arrival.barrier),
-          "a block has barriers 0 to 15");
+          "use barriers 0 to 15");
   }
   if (arrival.count % kLanes != 0) {
     fault(warp, op, mask, "barrier-count",
-          "the thread count " + std::to_string(arrival.count) + " is no multiple of the warp size",
-          "count in whole warps: barriers are counted by warp");
+          "the thread count " + std::to_string(arrival.count) + " is not a multiple of the warp size",
+          "use a multiple of the warp size: a barrier counts whole warps");
   }
   if (arrival.aligned) require_whole_warp(warp, op, mask);
   Barrier& barrier = barriers_[arrival.barrier];
   if (barrier.used && barrier.count != arrival.count) {
     fault(warp, op, mask, "barrier-count",
           "barrier " + std::to_string(arrival.barrier) + " already waits for " +
-              describe_count(barrier.count) + ", this instruction expects " + describe_count(arrival.count),
-          "give every instruction that meets at one barrier the same thread count");
+              describe_count(barrier.count) + ", but this instruction expects " +
+              describe_count(arrival.count),
+          "use the same thread count in all instructions that meet at a barrier");
   }
   barrier.used = true;
   barrier.count = arrival.count;
@@ -71,7 +72,7 @@ void Barriers::arrive(Warp& warp, const Operation& op, Mask mask, const Arrival&
     fault(warp, op, mask, "barrier-count",
           std::to_string(barrier.arrived) + " threads have arrived at barrier " +
               std::to_string(arrival.barrier) + ", which expects " + std::to_string(barrier.count),
-          "count the threads of all warps that use this barrier");
+          "use a count that includes all warps that arrive at this barrier");
   }
   if (Judge* judge = warp.judge()) judge->arrive(warp, &barrier);
   if (arrival.waits) {

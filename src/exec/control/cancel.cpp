@@ -91,7 +91,7 @@ void run_first_block(Warp& warp, const Operation& op, Mask mask) {
 
 void decode_try(Decoder& decoder) {
   const auto space = find_space(decoder.variant().operand("A").space);
-  if (!space) decoder.unsupported("the executor does not have this state space");
+  if (!space) decoder.unsupported("the executor does not support this state space");
   decoder.mark_canceling();
   Operation op = decoder.operation(&run_try);
   op.plan = std::make_shared<CancelPlan>(CancelPlan{.space = *space, .to_all = decoder.has("multicast")});

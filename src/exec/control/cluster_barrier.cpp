@@ -22,7 +22,7 @@ void ClusterBarrier::arrive(Warp& warp, const Operation& op, Mask lanes) {
   State& mine = state(warp);
   if ((mine.arrived & lanes) != 0) {
     fault(warp, op, mine.arrived & lanes, "barrier-count",
-          "the thread arrives again before the cluster's barrier is complete",
+          "the thread arrives again before the barrier of the cluster is complete",
           "wait (barrier.cluster.wait) between two arrivals");
   }
   mine.arrived |= lanes;
@@ -35,7 +35,8 @@ void ClusterBarrier::wait(Warp& warp, const Operation& op, Mask lanes) {
   State& mine = state(warp);
   const Mask strange = lanes & ~(mine.arrived | mine.passed);
   if (strange != 0) {
-    fault(warp, op, strange, "barrier-count", "the thread waits for the cluster's barrier without an arrival",
+    fault(warp, op, strange, "barrier-count",
+          "the thread waits for the barrier of the cluster, but has not arrived",
           "arrive (barrier.cluster.arrive) before each wait");
   }
   mine.passed &= ~lanes;

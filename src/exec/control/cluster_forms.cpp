@@ -26,8 +26,8 @@ std::uint64_t shared_address(Warp& warp, const Operation& op, int lane) {
   if (!plan.generic || plan.variable) return address;
   if (space_of(address) != StateSpace::shared) {
     fault(warp, op, lane_bit(lane), "not-shared",
-          "the generic address " + describe_address(address) + " lies outside shared memory",
-          "give it an address of shared memory (cvta.shared)");
+          "the generic address " + describe_address(address) + " is outside shared memory",
+          "use an address of shared memory (cvta.shared)");
   }
   return address - window(StateSpace::shared);
 }
@@ -39,7 +39,7 @@ void run_map(Warp& warp, const Operation& op, Mask mask) {
     const std::uint64_t rank = read_element(warp.registers(), op.slots[2], lane) & 0xffff'ffff;
     if (rank >= blocks) {
       fault(warp, op, lane_bit(lane), "cluster-rank",
-            fmt::format("the cluster has {} blocks, none of rank {}", blocks, rank),
+            fmt::format("the cluster has {} thread blocks, none with rank {}", blocks, rank),
             "check the rank, and the cluster size of the launch");
     }
     const std::uint64_t address = shared_address(warp, op, lane);

@@ -28,7 +28,7 @@ void run_branch_indexed(Warp& warp, const Operation& op, Mask mask) {
   for_lanes(mask, [&](int lane) {
     if (indices[lane] < targets.size()) return;
     fault(warp, op, lane_bit(lane), "branch-index",
-          "the index is " + std::to_string(indices[lane]) + ", the list has " +
+          "the index is " + std::to_string(indices[lane]) + ", but the list has " +
               std::to_string(targets.size()) + " labels",
           "check the index before the branch");
   });
@@ -52,7 +52,7 @@ void decode_return(Decoder& decoder) { decoder.emit(decoder.in_kernel() ? &run_e
 void decode_exit(Decoder& decoder) {
   if (decoder.word("op") == "exit") return decoder.emit(&run_exit);
   decoder.emit([](Warp& warp, const Operation& op, Mask mask) {
-    fault(warp, op, mask, "trap", "the kernel stops itself here", "look for the check that branches to it");
+    fault(warp, op, mask, "trap", "the kernel stops itself here", "look for the check that branches here");
   });
 }
 
@@ -63,8 +63,8 @@ std::uint32_t uniform(Warp& warp, const Operation& op, Mask mask, int operand) {
   for_lanes(mask, [&](int lane) {
     if (lanes[lane] == value) return;
     fault(warp, op, lane_bit(lane), "barrier-divergence",
-          "threads of one warp name different barriers or counts",
-          "let all threads of a warp use the same barrier");
+          "threads of a warp use different barriers or counts",
+          "use the same barrier and count in all threads of a warp");
   });
   return value;
 }

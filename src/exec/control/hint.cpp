@@ -93,7 +93,7 @@ void check_policy(Warp& warp, const Operation& op, Mask mask, const Policy& poli
       const float fraction = Lanes<float>(warp.registers(), operand(policy.fraction))[lane];
       if (fraction > 0 && fraction <= 1) return;
       fault(warp, op, lane_bit(lane), "cache-policy", "the fraction is " + std::to_string(fraction),
-            "give a fraction above 0 and up to 1");
+            "use a fraction above 0 and at most 1");
     }
     if (policy.primary_bytes < 0) return;
     const Lanes<std::uint32_t> primary(warp.registers(), operand(policy.primary_bytes)),
@@ -102,7 +102,7 @@ void check_policy(Warp& warp, const Operation& op, Mask mask, const Policy& poli
     fault(warp, op, lane_bit(lane), "cache-policy",
           "the primary range has " + std::to_string(primary[lane]) + " bytes, all of it " +
               std::to_string(total[lane]),
-          "give a total size that includes the primary one");
+          "use a total size that includes the primary range");
   });
 }
 

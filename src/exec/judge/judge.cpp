@@ -32,7 +32,7 @@ void Judge::check_divisor(Warp& warp, const Operation& op, const FlowPiece& divi
     const int lane = std::countr_zero(lanes);
     if ((value_of(warp, divisor, lane) & low_bits(divisor.bits)) != 0) continue;
     fault(warp, op, lane_bit(lane), "division-by-zero", "the divisor is 0",
-          "check the divisor first: what comes of it is not defined");
+          "check the divisor first: the result is undefined");
   }
 }
 
@@ -88,10 +88,10 @@ void Judge::lost(Warp& warp, const Operation& op, Mask lanes, const Pointers& to
     const auto place = find(to[static_cast<std::size_t>(lane)]);
     if (!place) continue;
     fault(warp, op, lane_bit(lane), "data-race",
-          fmt::format("its value at {:#x} of shared memory is replaced by another one that a thread of the "
-                      "same warp stores there at the same time",
+          fmt::format("it stores to {:#x} of shared memory, where another thread of the same warp stores a "
+                      "different value at the same time",
                       place->offset),
-          "let only one thread store there, or use atom");
+          "store from one thread only, or use atom");
   }
 }
 

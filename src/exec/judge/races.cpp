@@ -18,8 +18,8 @@ bool together(const Touch& now, const Touch& before) {
 }
 
 constexpr const char* kSynchronise =
-    "put a barrier between them: bar.sync, an mbarrier, within a warp bar.warp.sync, in a cluster "
-    "barrier.cluster";
+    "put a barrier between the two: bar.sync or an mbarrier, bar.warp.sync within a warp, barrier.cluster "
+    "within a cluster";
 
 }  // namespace
 
@@ -95,10 +95,10 @@ void Races::check_proxy(const Here& here, const SharedCell& cell) const {
       order_.fenced(here.touch.party, write.party, write.time))
     return;
   fault(here.actor, "proxy-fence",
-        fmt::format("it reads byte {:#x} of shared memory, which {} writes, and no fence.proxy.async lies "
-                    "between",
-                    here.offset, describe(write)),
-        "fence.proxy.async behind the writes, then a barrier, before what reads through the other proxy");
+        fmt::format(
+            "it reads byte {:#x} of shared memory, which {} writes, without a fence.proxy.async between",
+            here.offset, describe(write)),
+        "use fence.proxy.async after the writes, then a barrier, before the read through the other proxy");
 }
 
 bool Races::knows_all(Order::Party party, const SharedCell& cell) const {
@@ -229,15 +229,16 @@ void Races::race(const Here& here, const Touch& other, const char* did) const {
 
 void Races::under_way(const Here& here, const char* does) const {
   fault(here.actor, "copy-not-awaited",
-        fmt::format("it {} byte {:#x} of shared memory, which an asynchronous copy under way still {}",
+        fmt::format("it {} byte {:#x} of shared memory, which an asynchronous copy in flight still {}",
                     here.does, here.offset, does),
         "wait for the copy first: cp.async.wait_group, cp.async.bulk.wait_group, or its mbarrier");
 }
 
 void Races::used_as_data(const Here& here) const {
-  fault(here.actor, "mbarrier-as-data",
-        fmt::format("it {} byte {:#x} of shared memory, where an mbarrier lies", here.does, here.offset),
-        "use mbarrier instructions on it, or end it with mbarrier.inval first");
+  fault(
+      here.actor, "mbarrier-as-data",
+      fmt::format("it {} byte {:#x} of shared memory, which is part of an mbarrier", here.does, here.offset),
+      "access it with mbarrier instructions, or end it with mbarrier.inval first");
 }
 
 }  // namespace ptxloom::exec

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
 constexpr const char* kStores = "it stores";
-constexpr const char* kDefine = "give every register and all shared memory a value on each way to its use";
+constexpr const char* kDefine = "initialise registers and shared memory on every path to their use";
 
 bool any_of(std::span<const std::byte> undefined) {
   return std::ranges::any_of(undefined, [](std::byte bits) { return bits != std::byte{}; });
@@ -75,9 +75,8 @@ void Undefined::check(Warp& warp, const Operation& op, Mask lanes, const FlowPie
     const std::uint64_t bits = undefined_of(shadow, piece, lane);
     if (bits == 0) continue;
     fault(warp, op, lane_bit(lane), "undefined-value",
-          fmt::format(
-              "{} {}, of which bits {:#x} were never given a value, or are made from some that were not",
-              what, piece.reg == nullptr ? "a value" : ir::name_of(*piece.reg), bits),
+          fmt::format("{} {}, of which bits {:#x} are uninitialised, or computed from uninitialised bits",
+                      what, piece.reg == nullptr ? "a value" : ir::name_of(*piece.reg), bits),
           kDefine);
   }
 }
@@ -244,8 +243,8 @@ void Undefined::copy_out(const Actor& actor, const SharedPlace& from, std::uint3
   const auto first = std::ranges::find_if(undefined, [](std::byte bits) { return bits != std::byte{}; });
   if (first == undefined.end()) return;
   fault(actor, "undefined-value",
-        fmt::format("it copies byte {:#x} of shared memory to global memory, of which bits {:#x} were never "
-                    "given a value, or are made from some that were not",
+        fmt::format("it copies byte {:#x} of shared memory to global memory, of which bits {:#x} are "
+                    "uninitialised, or computed from uninitialised bits",
                     from.offset + static_cast<std::uint32_t>(first - undefined.begin()),
                     std::to_integer<unsigned>(*first)),
         kDefine);

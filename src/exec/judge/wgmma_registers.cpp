@@ -10,7 +10,7 @@ namespace ptxloom::exec {
 namespace {
 
 constexpr const char* kFence =
-    "wgmma.fence before the first wgmma.mma_async, and behind whatever else accesses its D or A";
+    "use wgmma.fence before the first wgmma.mma_async, and after any other access to its D or A";
 
 }  // namespace
 
@@ -18,7 +18,7 @@ void WgmmaRegisters::execute(Warp& warp, std::size_t number, const Operation& op
                              Mask lanes) {
   State& state = warps_[number];
   if (flow.multiplies && state.fences == 0)
-    fault(warp, op, lanes, "wgmma-fence", "no wgmma.fence lies before the warp's first wgmma.mma_async",
+    fault(warp, op, lanes, "wgmma-fence", "there is no wgmma.fence before the warp's first wgmma.mma_async",
           kFence);
   for (const FlowPiece& piece : flow.of_wgmma)
     (flow.multiplies ? multiply : access)(warp, state, op, piece, lanes);
@@ -29,7 +29,7 @@ void WgmmaRegisters::multiply(Warp& warp, State& state, const Operation& op, con
   Use& use = state.uses[piece.slot.offset];
   if (use.touched != nullptr && use.fences == state.fences) {
     fault(warp, op, lanes, "wgmma-fence",
-          fmt::format("{} was accessed by {}, and no wgmma.fence lies between", ir::name_of(*piece.reg),
+          fmt::format("{} was accessed by {}, without a wgmma.fence between", ir::name_of(*piece.reg),
                       describe_with_line(warp, *use.touched)),
           kFence);
   }
@@ -44,7 +44,7 @@ void WgmmaRegisters::access(Warp& warp, State& state, const Operation& op, const
     fault(warp, op, lanes, "wgmma-not-awaited",
           fmt::format("it accesses {}, which {} still uses", ir::name_of(*piece.reg),
                       describe_with_line(warp, *use.flight)),
-          "wgmma.commit_group, then wgmma.wait_group for that group, before its D and A are accessed");
+          "use wgmma.commit_group, then wgmma.wait_group for that group, before accessing its D and A");
   }
   use.touched = &op;
   use.fences = state.fences;

@@ -33,8 +33,9 @@ std::uint32_t callee_of(Warp& warp, const Operation& op, int lane, const CallPla
       callees[index].parameters.size() == plan.arguments.size())
     return static_cast<std::uint32_t>(index);
   fault(warp, op, lane_bit(lane), "call-address",
-        fmt::format("{:#x} is no address of a function with {} parameters", address, plan.arguments.size()),
-        "take the address of a function with mov, and call it by a prototype that fits");
+        fmt::format("{:#x} is not the address of a function with {} parameters", address,
+                    plan.arguments.size()),
+        "take the address of a function with mov, and call it with a matching prototype");
 }
 
 using Value = std::array<std::uint64_t, 2>;
@@ -84,8 +85,8 @@ void enter(Warp& warp, const Operation& op, int lane, std::uint32_t index, std::
   }
   auto& frames = warp.calls().frames(lane);
   if (std::ranges::find(frames, index, &CallStack::Frame::callee) != frames.end()) {
-    fault(warp, op, lane_bit(lane), "recursion", fmt::format("the thread is in {} already", name),
-          "the executor has no recursion: turn it into a loop, or run the kernel on a GPU");
+    fault(warp, op, lane_bit(lane), "recursion", fmt::format("the thread is already in {}", name),
+          "use a loop, or run the kernel on a GPU: the executor does not support recursion");
   }
   frames.push_back(
       {.callee = index, .return_to = return_to, .stack_pointer = warp.calls().stack_pointer(lane)});

@@ -76,7 +76,7 @@ void Cluster::check_limit(const Warp& warp) const {
   if (limit == 0 || warp.steps() < limit || warp.flow().blocked()) return;
   const Operation& op = grid_.code().operations[warp.flow().current().pc];
   fault(warp, op, warp.flow().current().lanes, "step-limit",
-        fmt::format("the warp has done {} instructions and is still running", warp.steps()),
+        fmt::format("the warp has executed {} instructions and is still running", warp.steps()),
         "look for a loop that never ends, or raise Launch::step_limit");
 }
 

@@ -21,10 +21,10 @@ void check_cooperative(const Code& code, const Launch& launch) {
   if (size_of(launch.grid) <= most) return;
   throw Error(
       ErrorKind::usage, "launch-cooperative",
-      fmt::format("kernel {}: a cooperative grid of {} blocks, each of {} threads and {} bytes of "
-                  "shared memory",
+      fmt::format("kernel {}: a cooperative grid of {} thread blocks, each with {} threads and {} bytes of "
+                  "shared memory, cannot be resident at once",
                   code.kernel.name, size_of(launch.grid), size_of(launch.block), shared),
-      fmt::format("{} SMs hold {} of them at once; launch fewer blocks, and let each do more", sms, most));
+      fmt::format("{} SMs hold {} of them at once: launch fewer thread blocks that each do more", sms, most));
 }
 
 GridWorkspace::GridWorkspace(Memory& memory, const Launch& launch) : memory_(memory) {

@@ -24,12 +24,12 @@ struct Wait {
 };
 
 constexpr const char* kBarrierHint =
-    "let every thread that is counted reach the same barrier, or give the barrier the count of those that do";
+    "let every thread that is counted reach the same barrier, or reduce its thread count";
 constexpr const char* kMbarrierHint =
-    "count the arrivals and bytes of the phase: each must come, and each must be expected; and wait for the "
-    "parity of the phase that is meant";
+    "check the arrivals and bytes of the phase: as many must arrive as are expected; and check the parity "
+    "that is waited for";
 constexpr const char* kMemberHint =
-    "let all threads that are waited for reach this instruction: name only such lanes in a member mask";
+    "let all lanes of the member mask reach this instruction, or leave the others out of the mask";
 
 const Operation& operation_before(const Warp& warp, const Group& group) {
   return warp.block().grid().code().operations[group.pc - 1];
@@ -84,9 +84,10 @@ void Waits::add_barriers(const Block& block) {
     for (const Barriers::Waiter& waiter : barrier.waiting)
       warps.push_back(fmt::format("{}", waiter.warp->index()));
     const std::uint32_t live = block.live_threads(), exited = block.grid().block_threads() - live;
-    std::string what = fmt::format("{} of {} threads wait here, at barrier {}, of warp {}", barrier.arrived,
-                                   barrier.count == 0 ? live : barrier.count, number, fmt::join(warps, ", "));
-    if (exited != 0) what += fmt::format("; {} threads of the block have exited", exited);
+    std::string what = fmt::format("{} of {} threads wait here at barrier {}, in warp{} {}", barrier.arrived,
+                                   barrier.count == 0 ? live : barrier.count, number,
+                                   warps.size() == 1 ? "" : "s", fmt::join(warps, ", "));
+    if (exited != 0) what += fmt::format("; {} threads of the thread block have exited", exited);
     const Barriers::Waiter& first = barrier.waiting.front();
     waits_.push_back({first.warp, first.op, first.lanes, std::move(what), "barrier-deadlock", kBarrierHint});
   }
@@ -137,8 +138,8 @@ std::string Waits::describe_cluster_barrier() const {
     }
   }
   return fmt::format(
-      "it waits here for {} threads that have not arrived at the cluster's barrier, the first "
-      "of them in {}: {}",
+      "it waits here for {} threads that have not arrived at the barrier of the cluster, the first of them "
+      "in {}: {}",
       absent, name_of(*first), whereabouts(*first, cluster_.barrier().absent(*first)));
 }
 
@@ -148,7 +149,7 @@ void report_deadlock(Cluster& cluster) {
   const Waits found(cluster);
   const std::vector<Wait>& waits = found.all();
   const Wait& first = waits.front();
-  std::string text = first.what + ", forever: no other thread can run";
+  std::string text = first.what + ", forever: no other thread can make progress";
   const std::size_t others = std::min<std::size_t>(waits.size(), 8);
   for (std::size_t i = 1; i < others; ++i) {
     text += fmt::format("; {} waits at {}: {}", name_of(*waits[i].warp),

@@ -69,7 +69,7 @@ const ir::Interface& Decoder::interface_of(const ir::Call& call) const {
   const auto list = std::ranges::find(function_->targets, *call.targets, &ir::Targets::label);
   if (list == function_->targets.end() || list->names.empty()) refuse(call, "its targets are not declared");
   const auto callee = find_callee(code_.callees, function_->symbols[list->names.front()].name);
-  if (!callee) refuse(call, "its targets are no functions of this module");
+  if (!callee) refuse(call, "its targets are not functions of this module");
   return code_.callees[*callee].function;
 }
 
@@ -87,7 +87,7 @@ void Decoder::decode(const ir::Call& call) {
   const ir::Interface& interface = interface_of(call);
   const auto arguments = function_->arguments_of(call), results = function_->results_of(call);
   if (arguments.size() != interface.parameters.size() || results.size() != interface.results.size())
-    refuse(call, "the function takes or gives another number of values");
+    refuse(call, "the number of parameters or results is not that of the function");
   for (const ir::Parameter& parameter : interface.parameters)
     if (parameter.unsized) refuse(call, "the function takes an array of any size");
   auto plan = std::make_shared<CallPlan>();

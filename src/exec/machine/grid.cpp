@@ -40,17 +40,17 @@ void check_limits(const Code& code, const Launch& launch, const std::optional<In
 void check_block(const Code& code, const Launch& launch) {
   const auto &required = code.kernel.reqntid, &largest = code.kernel.maxntid;
   if (required && *required != launch.block)
-    refuse(code, "launch-size", "the block is " + describe(launch.block),
-           fmt::format("the kernel requires {} (.reqntid)", describe(*required)));
+    refuse(code, "launch-size", "the thread block is " + describe(launch.block),
+           fmt::format("use {}, as .reqntid of the kernel requires", describe(*required)));
   if (largest && size_of(launch.block) > size_of(*largest))
-    refuse(code, "launch-size", "the block is " + describe(launch.block),
-           fmt::format("the kernel allows {} threads (.maxntid)", size_of(*largest)));
+    refuse(code, "launch-size", "the thread block is " + describe(launch.block),
+           fmt::format("use at most {} threads, as .maxntid of the kernel requires", size_of(*largest)));
 }
 
 void check_parameters(const Code& code, const Launch& launch) {
   if (launch.parameters.size() < code.parameter_bytes)
     refuse(code, "launch-parameters",
-           fmt::format("{} bytes of parameters are given, the kernel has {}", launch.parameters.size(),
+           fmt::format("{} bytes of parameters are given, but the kernel has {}", launch.parameters.size(),
                        code.parameter_bytes),
            "lay the parameters out as the kernel's signature says");
 }
@@ -58,11 +58,12 @@ void check_parameters(const Code& code, const Launch& launch) {
 void check_cluster(const Code& code, const std::optional<Index3>& asked) {
   const ir::Kernel& kernel = code.kernel;
   if (!asked && !kernel.reqnctapercluster && kernel.explicitcluster)
-    refuse(code, "launch-cluster", "the launch names no cluster",
-           "the kernel requires one (.explicitcluster)");
+    refuse(code, "launch-cluster", "the launch has no cluster size",
+           "give one: the kernel has .explicitcluster");
   if (asked && kernel.maxclusterrank && size_of(*asked) > *kernel.maxclusterrank)
     refuse(code, "launch-cluster", "the cluster is " + describe(*asked),
-           fmt::format("the kernel allows {} blocks (.maxclusterrank)", *kernel.maxclusterrank));
+           fmt::format("use at most {} thread blocks, as .maxclusterrank of the kernel requires",
+                       *kernel.maxclusterrank));
 }
 
 // Variables lie behind all that a memory hands out (symbols.cpp).

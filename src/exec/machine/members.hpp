@@ -47,8 +47,9 @@ Mask for_whole_groups(Warp& warp, const Operation& op, Mask mask, const Slot& sl
 inline void require_lanes(Warp& warp, const Operation& op, Mask lanes, Mask wanted) {
   if ((wanted & ~lanes) == 0) return;
   fault(warp, op, lanes, "warp-divergence",
-        "lanes " + describe_lanes(wanted & ~lanes) + " take part in this instruction but do not come to it",
-        "let all threads that take part reach the instruction together, outside of divergent branches");
+        "lanes " + describe_lanes(wanted & ~lanes) +
+            " are in the member mask, but do not reach this instruction",
+        "let all threads of the member mask reach the instruction together, outside divergent branches");
 }
 
 /// The same for all 32 lanes, which mma, ldmatrix and their kind need.

@@ -81,7 +81,7 @@ void Program::write_variable(std::string_view name, std::span<const std::byte> d
   }
   if (found->bytes != data.size()) {
     throw Error(ErrorKind::usage, "variable-size",
-                fmt::format("variable {} has {} bytes, and {} are given", name, found->bytes, data.size()),
+                fmt::format("variable {} has {} bytes, but {} are given", name, found->bytes, data.size()),
                 "give all of them");
   }
   std::byte* const to =

@@ -85,8 +85,8 @@ void Symbols::fill_addresses(Code& code, const ir::Variable& variable) const {
     const auto callee = find_callee(code.callees, value.name);
     if (!callee && target == module_.end()) {
       throw Error(ErrorKind::refused, "exec-unsupported",
-                  "the executor cannot give " + variable.name + " its initial value: it has the address of " +
-                      value.name,
+                  "the executor cannot give " + variable.name +
+                      " its initial value, which is the address of " + value.name,
                   "run the kernel on a GPU");
     }
     std::uint64_t address =

@@ -151,8 +151,8 @@ void Warp::finish() {
   bulk_copies_.for_each([](Transfer& copy) {
     if (!copy.taken()) {
       fault(copy.actor(), "copy-not-awaited",
-            "the thread ends without a wait for this copy to read its source",
-            "cp.async.bulk.commit_group and cp.async.bulk.wait_group.read before the thread exits");
+            "the thread exits without waiting until this copy has read its source",
+            "use cp.async.bulk.commit_group and cp.async.bulk.wait_group.read before the thread exits");
     }
     copy.land();
   });

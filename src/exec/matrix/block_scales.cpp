@@ -23,7 +23,7 @@ const Fragment& BlockScales::fragment(Warp& warp, const Operation& op) const {
   if (fragment == nullptr) {
     fault(warp, op, 1, "mma-selector",
           fmt::format("there are no scale factors at byte {}, thread {}", byte_id, thread_id),
-          "give a byte-id and a thread-id that the instruction's scale_vec has");
+          "use a byte-id and a thread-id that the scale_vec of the instruction has");
   }
   return *fragment;
 }

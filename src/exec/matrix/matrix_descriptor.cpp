@@ -87,7 +87,7 @@ void MatrixDescriptor::check(Warp& warp, const Operation& op, std::size_t operan
             fmt::format("{} ({}), reaches the bytes {:#x} to {:#x} of shared memory; {}",
                         describe_operand(warp, op, operand), describe(), address, address + kUnit - 1,
                         describe_shared(block.grid())),
-            "check the descriptor's start address and its leading and stride offsets, and give the launch "
+            "check the start address and the leading and stride offsets of the descriptor, and launch with "
             "enough dynamic shared memory");
     }
     if (Judge* judge = warp.judge()) {

@@ -46,7 +46,7 @@ const Fragment& Metadata::fragment(Warp& warp, const Operation& op) const {
   const Fragment* fragment = fragment_.find(selector);
   if (fragment == nullptr) {
     fault(warp, op, 1, "mma-selector", fmt::format("there is no sparsity selector {}", selector),
-          "let the selector be one that the instruction's shape has");
+          "use a selector that the shape of the instruction has");
   }
   return *fragment;
 }
@@ -64,7 +64,7 @@ std::vector<std::uint16_t> Metadata::picked(std::span<Warp* const> warps, const 
       const Fragment::Position& held = fragment.positions()[at];
       const std::uint32_t bits = indices_ == 1 ? indices[at] : indices[at] | indices[at + 1] << 2;
       fault(*warps[held.reg], op, lane_bit(held.lane), "sparse-metadata",
-            fmt::format("the metadata {:#06b} of row {} has no meaning (bits {} to {} of the register)", bits,
+            fmt::format("the metadata {:#06b} of row {} is invalid (bits {} to {} of the register)", bits,
                         at / indices_ / chunks, held.bit, held.bit + 3),
             "give the indices of the stored elements of each group, in ascending order");
     }

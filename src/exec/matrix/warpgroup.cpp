@@ -64,7 +64,7 @@ void Warpgroups::arrive(Warp& warp, const Operation& op,
   if (first + kWarps > block_->warps().size()) {
     fault(warp, op, warp.flow().live(), "warpgroup-incomplete",
           fmt::format("its warpgroup has only {} warps", block_->warps().size() - first),
-          "launch a multiple of 128 threads, or keep the last warps from here");
+          "launch a multiple of 128 threads, or keep the last warps away from this instruction");
   }
   std::vector<const Operation*>& arrived = arrived_[group];
   for (std::size_t i = 0; i < kWarps; ++i) {
@@ -72,7 +72,7 @@ void Warpgroups::arrive(Warp& warp, const Operation& op,
     fault(warp, op, warp.flow().live(), "warpgroup-divergence",
           fmt::format("warp {} of the same warpgroup is at {}", first + i,
                       describe_with_line(warp, *arrived[i])),
-          "let all four warps of a warpgroup execute the same wgmma instructions in the same order");
+          "execute the same wgmma instructions in the same order in all four warps of a warpgroup");
   }
   arrived[warp.index() % kWarps] = &op;
   warp.flow().park(warp.flow().live());
@@ -110,8 +110,8 @@ void Warpgroups::wait(Warp& warp, std::uint32_t pending) {
     if (std::uint64_t{watched.group} + pending >= accumulators.open_group()) return false;
     if (!watched.intact()) {
       fault(warp, *watched.op, warp.flow().live(), "wgmma-overwritten",
-            "its operands in shared memory were written before the wgmma.wait_group that covers it",
-            "wait for the group before the memory is used again");
+            "its operands in shared memory were overwritten before the wgmma.wait_group that covers it",
+            "wait for the group before reusing the memory");
     }
     return true;
   });

@@ -56,7 +56,7 @@ T uniform(const Warps& warps, const Operation& op, const Slot& slot, const char*
       if (values[lane] == value) continue;
       fault(*warp, op, lane_bit(lane), "warpgroup-operands",
             fmt::format("its {} is not that of the warpgroup's first thread", what),
-            "give all threads of the warpgroup the same value");
+            "use the same value in all threads of the warpgroup");
     }
   }
   return value;

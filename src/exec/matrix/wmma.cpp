@@ -81,7 +81,7 @@ template <class T>
 T uniform(Warp& warp, const Operation& op, const char* what, T first, T other, int lane) {
   if (first != other) {
     fault(warp, op, lane_bit(lane), "warp-operands", fmt::format("its {} is not that of lane 0", what),
-          "give all threads of the warp the same address and stride");
+          "use the same address and stride in all threads of the warp");
   }
   return first;
 }
@@ -98,8 +98,8 @@ std::vector<std::byte*> resolve_lines(Warp& warp, const Operation& op, const Acc
     for (int lane = 1; lane < kLanes; ++lane) uniform(warp, op, "stride", strides[0], strides[lane], lane);
     if (strides[0] < stride) {
       fault(warp, op, 1, "matrix-stride",
-            fmt::format("the stride {} is below the {} elements of a row", strides[0], stride),
-            "give the distance of rows (columns, of a column-major matrix) in elements");
+            fmt::format("the stride {} is less than the {} elements of a row", strides[0], stride),
+            "use the distance between rows, or between columns of a column-major matrix, in elements");
     }
     stride = strides[0];
   }
@@ -192,7 +192,7 @@ std::shared_ptr<const AccessPlan> access_plan(Decoder& decoder, char matrix, Acc
   return decoder.plan_of_variant<AccessPlan>([&] {
     const Type type = type_of(decoder, decoder.word("type"));
     const auto space = find_space(decoder.word("space"));
-    if (!space) decoder.unsupported("the executor does not have this state space");
+    if (!space) decoder.unsupported("the executor does not support this state space");
     auto made = std::make_shared<AccessPlan>();
     made->fragment = fragment_of(decoder, matrix, type, "D");
     made->by_lines = (decoder.word("layout") == "row") != (matrix == 'b');

@@ -82,14 +82,14 @@ bool is_shared(StateSpace space) { return space == StateSpace::shared || space =
       is_shared(reach.space) ? describe_shared(grid)
                              : fmt::format("there are {} bytes of it", piece(warp, lane, reach.space).size());
   fault(warp, op, lane_bit(lane), "out-of-bounds", access + "; " + room,
-        is_shared(reach.space) ? "give the launch enough dynamic shared memory, and check the index"
-                               : "check the address against what is declared");
+        is_shared(reach.space) ? "launch with enough dynamic shared memory, and check the index"
+                               : "check the address against the declarations");
 }
 
 void check_access(Warp& warp, const Operation& op, int lane, std::uint64_t address, const Reach& reach) {
   if ((address & (reach.alignment - 1)) != 0) {
     fault(warp, op, lane_bit(lane), "misaligned",
-          fmt::format("{}, which is no multiple of {}", describe_reach(reach, address), reach.alignment),
+          fmt::format("{}, which is not a multiple of {}", describe_reach(reach, address), reach.alignment),
           "align the address to the size of the whole access, vectors included");
   }
   if (reach.access == Access::write &&
@@ -106,16 +106,16 @@ Block& block_of(Warp& warp, const Operation& op, int lane, std::uint64_t address
   if (rank >= own.cluster().blocks().size()) out_of_bounds(warp, op, lane, address, reach);
   if (reach.space == StateSpace::shared) {
     fault(warp, op, lane_bit(lane), "other-block",
-          fmt::format("{}, of block {} of the cluster, but the thread is in block {}",
+          fmt::format("{}, of thread block {} of the cluster, but the thread is in thread block {}",
                       describe_reach(reach, address), rank, own.rank()),
-          "use .shared::cluster, or the block's own address");
+          "use .shared::cluster, or an address of the own thread block");
   }
   Block& other = own.cluster().block(static_cast<std::uint32_t>(rank));
   if (other.ended()) {
     fault(warp, op, lane_bit(lane), "exited-block",
-          fmt::format("{}, of block {} of the cluster, whose threads have exited",
+          fmt::format("{}, of thread block {} of the cluster, whose threads have exited",
                       describe_reach(reach, address), rank),
-          "let no block exit (barrier.cluster) while others may use its shared memory");
+          "keep thread blocks from exiting while others use their shared memory (barrier.cluster)");
   }
   return other;
 }
@@ -196,7 +196,7 @@ SharedPlace resolve_shared(Warp& warp, const Operation& op, int lane, std::uint6
     if (space_of(address) != StateSpace::shared) {
       fault(warp, op, lane_bit(lane), "not-shared",
             describe_reach(reach, address) + ", outside shared memory",
-            "give the instruction an address of shared memory (cvta.shared, mapa)");
+            "use an address of shared memory (cvta.shared, mapa)");
     }
     address -= window(StateSpace::shared);
     reach.space = StateSpace::cluster;
@@ -250,8 +250,8 @@ const Memory::Allocation* find_allocation(std::span<const Memory::Allocation> al
 }
 
 std::string describe_shared(const Grid& grid) {
-  return fmt::format("the block has {} bytes of shared memory, {} static and {} dynamic", grid.shared_bytes(),
-                     grid.code().static_shared_bytes, grid.launch().shared_bytes);
+  return fmt::format("the thread block has {} bytes of shared memory, {} static and {} dynamic",
+                     grid.shared_bytes(), grid.code().static_shared_bytes, grid.launch().shared_bytes);
 }
 
 std::string describe_nearest(std::span<const Memory::Allocation> all,

@@ -35,10 +35,9 @@ std::byte* resolve_atomic(Warp& warp, const Operation& op, int lane, std::uint64
                           const Reach& reach) {
   const StateSpace space = reach.space == StateSpace::generic ? space_of(address) : StateSpace::global;
   if (space != StateSpace::global && space != StateSpace::shared) {
-    fault(
-        warp, op, lane_bit(lane), "atomic-space",
-        "it works on global and shared memory, the address " + describe_address(address) + " lies in neither",
-        "give it an address of global or shared memory");
+    fault(warp, op, lane_bit(lane), "atomic-space",
+          "it needs global or shared memory, and the address " + describe_address(address) + " is in neither",
+          "use an address of global or shared memory");
   }
   return resolve(warp, op, lane, address, reach);
 }
@@ -101,7 +100,7 @@ std::vector<Slot> rows_of_operand(const Decoder& decoder, const Operation& op, s
 AtomicPlan plan_of(Decoder& decoder, const Operation& op) {
   const OperandSpec &address = decoder.variant().operand("A"), &value = decoder.variant().operand("B");
   const auto space = find_space(address.space);
-  if (!space) decoder.unsupported("the executor does not have this state space");
+  if (!space) decoder.unsupported("the executor does not support this state space");
   const auto bytes = static_cast<std::uint32_t>(value.type.bytes() * value.registers());
   const bool maybe_global = *space == StateSpace::global || *space == StateSpace::generic;
   if (maybe_global) decoder.mark_communicating();

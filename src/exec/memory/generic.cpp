@@ -14,7 +14,7 @@ namespace {
 
 StateSpace space_of_word(const Decoder& decoder) {
   const auto space = find_space(decoder.word("space"));
-  if (!space) decoder.unsupported("the executor does not have this state space");
+  if (!space) decoder.unsupported("the executor does not support this state space");
   return *space;
 }
 

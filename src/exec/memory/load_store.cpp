@@ -99,7 +99,7 @@ Manner manner_of(const Decoder& decoder) {
 void emit_access(Decoder& decoder, Semantic run, const OperandSpec& address, const OperandSpec& value,
                  Access access) {
   const auto space = decoder.space_of(address.name);
-  if (!space) decoder.unsupported("the executor does not have this state space");
+  if (!space) decoder.unsupported("the executor does not support this state space");
   Operation op = decoder.operation(run);
   const auto registers = static_cast<std::size_t>(value.registers());
   const auto first = op.slots.begin() + (access == Access::read ? 0 : 1);

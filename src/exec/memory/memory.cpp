@@ -64,7 +64,7 @@ void Memory::release(std::uint64_t address) {
   if (entry == state_->live.end()) {
     throw Error(ErrorKind::usage, "unknown-allocation",
                 fmt::format("{:#x} is not the start of an allocation of the executor", address),
-                "release each address once, as allocate() or map() returned it");
+                "release each address that allocate() or map() returned, once");
   }
   Allocation gone = std::move(entry->second.allocation);
   gone.data = nullptr;

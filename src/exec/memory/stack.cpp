@@ -32,9 +32,10 @@ void run_alloca(Warp& warp, const Operation& op, Mask mask) {
     const std::uint64_t bytes = size[lane], room = top - code.stack_begin;
     const std::uint64_t bottom = bytes <= room ? (top - bytes) & ~(alignment - 1) : 0;
     if (bytes > room || bottom < code.stack_begin) {
-      fault(warp, op, lane_bit(lane), "stack-overflow",
-            fmt::format("it takes {} bytes, aligned to {}, of a stack with {} left", bytes, alignment, room),
-            "take less, or give it back with stackrestore");
+      fault(
+          warp, op, lane_bit(lane), "stack-overflow",
+          fmt::format("it takes {} bytes, aligned to {}, but the stack has {} left", bytes, alignment, room),
+          "use less, or release it with stackrestore");
     }
     std::memset(warp.local(lane) + bottom, kPoison, top - bottom);
     top = bottom;
@@ -56,8 +57,8 @@ void run_restore(Warp& warp, const Operation& op, Mask mask) {
     std::uint64_t& top = warp.calls().stack_pointer(lane);
     if (saved[lane] < top || saved[lane] > code.local_bytes) {
       fault(warp, op, lane_bit(lane), "stack-pointer",
-            fmt::format("{:#x} is no place that this stack was at", std::uint64_t{saved[lane]}),
-            "restore only what stacksave gave in the same function");
+            fmt::format("{:#x} is not a position of this stack", std::uint64_t{saved[lane]}),
+            "restore only a value that stacksave returned in the same function");
     }
     top = saved[lane];
   });
