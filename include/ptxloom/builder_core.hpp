@@ -134,7 +134,7 @@ class BuilderCore {
   std::vector<Arg> resolve_all(std::string_view text, std::span<const Arg> args, Caller at);
   void emit_direct(const Opcode& opcode, std::span<const Arg> args);
   void emit_text(std::string_view text, std::span<const Arg> args, Caller at);
-  void emit_variant(Variant variant, std::span<const Arg> args, Caller at);
+  void emit_variant(const Variant& variant, std::span<const Arg> args, Caller at);
   std::optional<std::vector<Reg>> try_results(const Legal& legal, std::string_view text,
                                               std::span<const Arg> args, bool one, Caller at);
   std::vector<Reg> results(const Opcode& opcode, std::span<const Arg> args, bool one);

@@ -176,16 +176,16 @@ class Opcode {
  public:
   Opcode(const std::convertible_to<std::string_view> auto& text, Caller at = Caller::current())
       : text_(text), at_(at) {}
-  Opcode(Variant variant, Caller at = Caller::current()) : variant_(variant), at_(at) {}
+  Opcode(const Variant& variant, Caller at = Caller::current()) : variant_(&variant), at_(at) {}
 
   std::string_view text() const { return text_; }
-  /// False where a text is meant.
-  Variant variant() const { return variant_; }
+  /// Null where a text is given.
+  const Variant* variant() const { return variant_; }
   Caller at() const { return at_; }
 
  private:
   std::string_view text_;
-  Variant variant_;
+  const Variant* variant_ = nullptr;
   Caller at_;
 };
 

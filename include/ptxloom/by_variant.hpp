@@ -16,18 +16,18 @@ class ByVariant {
   ByVariant(ByVariant&&) = default;  // a copy would remember a fact of the original
   ByVariant& operator=(ByVariant&&) = default;
 
-  Fact& of(Variant variant, const auto& make) {
-    if (variant == last_) return *fact_;
+  Fact& of(const Variant& variant, const auto& make) {
+    if (variant.data() == last_) return *fact_;
     auto known = facts_.find(variant.data());
     if (known == facts_.end()) known = facts_.emplace(variant.data(), make(variant)).first;
-    last_ = variant;
+    last_ = variant.data();
     fact_ = &known->second;
     return *fact_;
   }
 
  private:
   std::unordered_map<const spec::VariantData*, Fact> facts_;
-  Variant last_;
+  const spec::VariantData* last_ = nullptr;
   Fact* fact_ = nullptr;
 };
 

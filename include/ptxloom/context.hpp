@@ -97,6 +97,8 @@ class Context {
   const StartTimes& start_times() const;
   /// The GPU behind it, for streams, events and graphs. Throws Error(missing, "no-device") on the executor.
   const DeviceContext& device_context() const;
+  /// The same, so that a Stream, an Event or a Graph is made from a context: `Stream stream(context)`.
+  operator const DeviceContext&() const { return device_context(); }
 
   /// One object of each type, made when it is first asked for, which lives as long as the context: what a
   /// library on top remembers of it. The object must not hold a Context.

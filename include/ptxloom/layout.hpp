@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <ranges>
 #include <span>
@@ -112,6 +113,7 @@ class Layout {
   std::vector<LayoutAddress> addresses_;
   std::vector<std::size_t> first_of_lane_;  // lanes + 1
   std::vector<std::int32_t> holder_;        // by matrix, row, column: index of the element
+  std::shared_ptr<const void> owner_;       // the variant's: a type's name may be an overlay's
 };
 
 /// The map of an operand, by its name or alias. Selectors not given are 0. Throws Error(usage, "no-layout")

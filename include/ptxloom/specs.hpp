@@ -71,14 +71,16 @@ struct OperandPiece {
   int operand = -1;  ///< index into operands(), -1 for the last piece
 };
 
-/// A cheap handle; lives as long as the Specs that gave it.
+/// A cheap handle. What Specs return keeps the database alive, also when the Specs are gone, and so do copies of
+/// it. The variant of an ir::Instruction does not: Module::specs does that for all instructions at once.
 class Variant {
  public:
-  Variant() = default;
-  explicit Variant(const spec::VariantData* data) : data_(data) {}
+  Variant() = default;  ///< none: only `operator bool` may be called
+  explicit Variant(const spec::VariantData* data, std::shared_ptr<const void> owner = nullptr)
+      : data_(data), owner_(std::move(owner)) {}
 
   explicit operator bool() const { return data_ != nullptr; }
-  friend bool operator==(const Variant&, const Variant&) = default;
+  friend bool operator==(const Variant& a, const Variant& b) { return a.data_ == b.data_; }
 
   std::string_view form() const;
   /// The option that .target must name for it, "texmode_independent"; "!..." must not; "" where none matters.
@@ -112,9 +114,11 @@ class Variant {
   std::string conform(std::string_view what) const;
 
   const spec::VariantData* data() const { return data_; }
+  const std::shared_ptr<const void>& owner() const { return owner_; }
 
  private:
   const spec::VariantData* data_ = nullptr;
+  std::shared_ptr<const void> owner_;
 };
 
 /// One word by which `select` chooses: a slot of the form or a name its `select` field maps ("shape").
@@ -154,11 +158,11 @@ class Specs {
   /// Every variant, of any target, whose opcode reads as this word ("mov.b32" gives moves of registers,
   /// vectors, symbols ...). Modifiers may stand in any order the form allows. The span stays valid as long as
   /// the Specs.
-  std::span<const Variant> match(std::string_view opcode) const;
+  std::vector<Variant> match(std::string_view opcode) const;
   /// The same form by form, for who takes the first that fits and need not wait until the forms behind it are
   /// compiled: those of the `nth` form, from 0, that has the opcode; empty behind the last. What is read
   /// leniently (a modifier that stands twice) only `match` knows.
-  std::span<const Variant> match_form(std::string_view opcode, std::size_t nth) const;
+  std::vector<Variant> match_form(std::string_view opcode, std::size_t nth) const;
   /// Why an opcode that matches nothing is wrong, and the nearest legal ones: a diagnostic that names them.
   /// Its column is that of the wrong word in the opcode, from 1.
   Diagnostic explain(std::string_view opcode, const Target& target) const;
@@ -176,7 +180,7 @@ class Specs {
   const spec::Database& database() const { return *database_; }
 
  private:
-  std::unique_ptr<spec::Database> database_;
+  std::shared_ptr<const spec::Database> database_;
   std::vector<std::filesystem::path> overlays_;
 };
 

@@ -3,9 +3,11 @@
 
 #include <compare>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 // A target is a set, not a number: `sm_100a` is that chip alone, `sm_100f` its family from there on (suffix a
 // or f), `sm_90` everything later. All facts come from specs/targets.json.
@@ -44,7 +46,9 @@ class Target {
  public:
   /// By name; throws Error(usage, "unknown-target") that lists the known ones.
   explicit Target(std::string_view name);
-  explicit constexpr Target(const TargetInfo& info) : info_(&info) {}
+  /// `info` must live as long as the Target and its copies, or as `owner`, which they keep alive.
+  explicit Target(const TargetInfo& info, std::shared_ptr<const void> owner = nullptr)
+      : info_(&info), owner_(std::move(owner)) {}
 
   std::string_view name() const { return info_->name; }
   int number() const { return info_->number; }
@@ -57,7 +61,8 @@ class Target {
   friend bool operator==(const Target& a, const Target& b) { return a.info_->name == b.info_->name; }
 
  private:
-  const TargetInfo* info_;  // static, or owned by the Specs whose overlay added it
+  const TargetInfo* info_;
+  std::shared_ptr<const void> owner_;  // of a target that an overlay added; the others are static
 };
 
 /// All targets compiled in, in the order of specs/targets.json.
