@@ -73,7 +73,7 @@ bool launch_from_threads(const pl::Context& ctx) {
   const pl::Gemm& gemm = products[0].gemm;
   const auto work = [&](const Product& product) {
     std::optional<pl::Stream> stream;
-    if (ctx.is_gpu()) stream.emplace(ctx.device_context());
+    if (ctx.is_gpu()) stream.emplace(ctx);
     CUstream_st* const queue = stream ? static_cast<CUstream_st*>(*stream) : nullptr;
     gemm.launch(queue, {.a = product.a, .b = product.b, .d = product.d});
     ctx.synchronize(queue);
@@ -108,10 +108,10 @@ bool replay(const pl::Context& ctx) {
   // README graph {
   pl::Buffer workspace = ctx.alloc(product.gemm.workspace_bytes());  // of 0 bytes where none is needed
   workspace.fill(std::byte{0});
-  const pl::Graph graph(ctx.device_context(), [&](CUstream_st* stream) {
+  const pl::Graph graph(ctx, [&](CUstream_st* stream) {
     product.gemm.launch(stream, {.a = product.a, .b = product.b, .d = product.d, .workspace = workspace});
   });
-  const pl::Stream stream(ctx.device_context());
+  const pl::Stream stream(ctx);
   for (int i = 0; i < 3; ++i) graph.launch(stream);
   stream.synchronize();
   // }

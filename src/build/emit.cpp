@@ -5,6 +5,7 @@
 #include "build/operation.hpp"
 #include "ir/fit.hpp"
 #include "ptxloom/check.hpp"
+#include "spec/database.hpp"
 
 namespace ptxloom {
 
@@ -14,32 +15,32 @@ BuilderCore::Legal BuilderCore::find_legal(std::string_view text, std::span<cons
                                            std::size_t pool_start, Caller at) {
   const ir::Kernel& k = kernel(at);
   for (std::size_t form = 0;; ++form) {
-    const std::span<const Variant> candidates = specs().match_form(text, form);
+    const std::span<const Variant> candidates = specs().database().match_form(text, form);
     if (candidates.empty()) break;
-    for (const Variant candidate : candidates) {
+    for (const Variant& candidate : candidates) {
       if (candidate.undocumented() || !ir::operands_fit(k, candidate.operands(), operands)) continue;
       const std::optional<Version> since = candidate.since(target_);
       if (since) return {.variant = candidate, .places = candidate.operands(), .since = *since};
     }
   }
-  const std::span<const Variant> all = specs().match(text);
+  const std::span<const Variant> all = specs().database().match(text);
   if (all.empty()) refuse(text, specs().explain(text, target_), pool_start, at);
   Resolution resolution = ptxloom::resolve(k, all, operands, target_, &specs());
   if (resolution.diagnostic) refuse(text, std::move(*resolution.diagnostic), pool_start, at);
-  const Variant variant = resolution.variant;
+  const Variant& variant = resolution.variant;
   return {.variant = variant, .places = variant.operands(), .since = *variant.since(target_)};
 }
 
 bool BuilderCore::has(std::string_view text) {
   if (const auto known = has_.find(text); known != has_.end()) return known->second;
-  const auto on_target = [&](Variant variant) { return variant.since(target_).has_value(); };
+  const auto on_target = [&](const Variant& variant) { return variant.since(target_).has_value(); };
   const auto remember = [&](bool answer) { return has_.emplace(text, answer).first->second; };
   for (std::size_t form = 0;; ++form) {
-    const std::span<const Variant> candidates = specs().match_form(text, form);
+    const std::span<const Variant> candidates = specs().database().match_form(text, form);
     if (candidates.empty()) break;
     if (std::ranges::any_of(candidates, on_target)) return remember(true);
   }
-  return remember(std::ranges::any_of(specs().match(text), on_target));
+  return remember(std::ranges::any_of(specs().database().match(text), on_target));
 }
 
 // What belongs to the module (a constant) is for all of its functions.
@@ -109,7 +110,7 @@ void BuilderCore::refuse(std::string_view text, Diagnostic diagnostic, std::size
 
 void BuilderCore::emit_direct(const Opcode& opcode, std::span<const Arg> args) {
   if (opcode.variant()) {
-    emit_variant(opcode.variant(), args, opcode.at());
+    emit_variant(*opcode.variant(), args, opcode.at());
   } else {
     emit_text(opcode.text(), args, opcode.at());
   }
@@ -119,9 +120,9 @@ void BuilderCore::emit_direct(const Opcode& opcode, std::span<const Arg> args) {
 void BuilderCore::emit(const Opcode& opcode, std::initializer_list<Arg> args) {
   const auto indexed = [](const Arg& arg) { return arg.address() != nullptr; };
   if (std::ranges::none_of(args, indexed)) return emit_direct(opcode, args);
-  const std::string text(opcode.variant() ? opcode.variant().opcode() : opcode.text());  // not scratch_
+  const std::string text(opcode.variant() ? opcode.variant()->opcode() : opcode.text());  // not scratch_
   const std::vector<Arg> resolved = resolve_all(text, args, opcode.at());
-  if (opcode.variant()) return emit_variant(opcode.variant(), resolved, opcode.at());
+  if (opcode.variant()) return emit_variant(*opcode.variant(), resolved, opcode.at());
   emit_text(text, resolved, opcode.at());
 }
 
@@ -145,13 +146,13 @@ void BuilderCore::emit_text(std::string_view text, std::span<const Arg> args, Ca
   append(last->second, args.size(), at);
 }
 
-void BuilderCore::emit_variant(Variant variant, std::span<const Arg> args, Caller at) {
+void BuilderCore::emit_variant(const Variant& variant, std::span<const Arg> args, Caller at) {
   const std::size_t pool_start = kernel(at).operands.size();
-  const Legal& legal = legal_.of(variant, [&](Variant asked) {
+  const Legal& legal = legal_.of(variant, [&](const Variant& asked) {
     const std::optional<Version> since = asked.since(target_);
     if (!since || asked.undocumented())
       refuse(asked.opcode(), specs().explain(asked.opcode(), target_), pool_start, at);
-    return Legal{.variant = asked, .places = asked.operands(), .since = *since};
+    return Legal{.variant = held(asked, specs()), .places = asked.operands(), .since = *since};
   });
   const std::span<const ir::Operand> operands = push_operands(variant.opcode(), args, at);
   if (!ir::operands_fit(kernel(at), legal.places, operands))

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "spec/database.hpp"
+
 namespace ptxloom {
 namespace {
 
@@ -44,6 +46,11 @@ std::string bits_call(Type type) {
 std::string place_of(const Caller& at) {
   const std::string_view path = at.file_name();
   return std::string(path.substr(path.find_last_of("/\\") + 1)) + ":" + std::to_string(at.line());
+}
+
+Variant held(const Variant& variant, const Specs& specs) {
+  const bool own = &variant.data()->form->vocabulary() == &specs.database().vocabulary();
+  return own ? Variant(variant.data()) : variant;
 }
 
 void BuilderCore::Operation::refuse(const char* code, const std::string& what, std::string hint) const {

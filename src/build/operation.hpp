@@ -15,6 +15,10 @@ namespace ptxloom {
 /// "kernel.cpp:12": the file without its folders.
 std::string place_of(const Caller& at);
 
+/// The variant as an instruction holds it. The module owns the specs, so that of their own variants no copy
+/// costs an atomic operation; a variant of other specs keeps those alive.
+Variant held(const Variant& variant, const Specs& specs);
+
 struct BuilderCore::Operation {
   /// Whether the result depends on the sign of integers.
   enum class Signs { matter, alike };

@@ -5,6 +5,7 @@
 
 #include "build/operation.hpp"
 #include "ir/fit.hpp"
+#include "spec/database.hpp"
 
 namespace ptxloom {
 namespace {
@@ -65,7 +66,7 @@ std::vector<Reg> BuilderCore::results_of_text(std::string_view text, std::span<c
   if (last != opcodes_.end())
     if (auto made = try_results(last->second, text, args, one, at)) return *made;
   std::optional<Legal> nearest;
-  const auto attempt = [&](Variant candidate) -> std::optional<std::vector<Reg>> {
+  const auto attempt = [&](const Variant& candidate) -> std::optional<std::vector<Reg>> {
     const std::optional<Version> since = candidate.since(target_);
     const Legal legal{candidate, candidate.operands(), since.value_or(Version{})};
     if (!nearest && !results_in(legal.places).empty()) nearest = legal;
@@ -75,12 +76,12 @@ std::vector<Reg> BuilderCore::results_of_text(std::string_view text, std::span<c
     return made;
   };
   for (std::size_t form = 0;; ++form) {
-    const std::span<const Variant> candidates = specs().match_form(text, form);
+    const std::span<const Variant> candidates = specs().database().match_form(text, form);
     if (candidates.empty()) break;
-    for (const Variant candidate : candidates)
+    for (const Variant& candidate : candidates)
       if (auto made = attempt(candidate)) return *made;
   }
-  for (const Variant candidate : specs().match(text))
+  for (const Variant& candidate : specs().database().match(text))
     if (auto made = attempt(candidate)) return *made;
   refuse_results(text, nearest ? nearest->places : std::span<const OperandSpec>{}, args, one, at);
 }
@@ -90,7 +91,7 @@ void BuilderCore::refuse_results(std::string_view text, std::span<const OperandS
                                  std::span<const Arg> args, bool one, Caller at) {
   const std::string opcode(text);
   const std::span<const OperandSpec> destinations = results_in(places);
-  const bool exists = !specs().match(opcode).empty();
+  const bool exists = !specs().database().match(opcode).empty();
   if (exists && destinations.empty())
     operation(opcode, at).refuse("no-result", "it has no result register", "use emit() with all operands");
   if (exists && !has(opcode))
@@ -114,11 +115,11 @@ void BuilderCore::refuse_results(std::string_view text, std::span<const OperandS
 }
 
 std::vector<Reg> BuilderCore::results(const Opcode& opcode, std::span<const Arg> args, bool one) {
-  const std::string text(opcode.variant() ? opcode.variant().opcode() : opcode.text());  // not scratch_
+  const std::string text(opcode.variant() ? opcode.variant()->opcode() : opcode.text());  // not scratch_
   const Caller at = opcode.at();
   const std::vector<Arg> resolved = resolve_all(text, args, at);
   if (!opcode.variant()) return results_of_text(text, resolved, one, at);
-  const Variant variant = opcode.variant();
+  const Variant variant = held(*opcode.variant(), specs());
   const std::optional<Version> since = variant.since(target_);
   if (since && !variant.undocumented())
     if (auto made = try_results({variant, variant.operands(), *since}, text, resolved, one, at)) return *made;

@@ -60,7 +60,7 @@ Standing standing_of(const ir::Module& module, const Target& target, Variant var
 
 void check_instruction(const Scope& scope, const ir::Instruction& instruction, const Standing& standing,
                        Diagnostics& out) {
-  const Variant variant = instruction.variant;
+  const Variant& variant = instruction.variant;
   const std::span<const ir::Operand> operands = scope.kernel.operands_of(instruction);
   check_guard(scope, instruction, out);
   if (standing.usual && ir::operands_fit(scope.kernel, standing.places, operands)) return;
@@ -75,8 +75,8 @@ void check_instruction(const Scope& scope, const ir::Instruction& instruction, c
   // Wrong: have it said with what else the opcode could be.
   const Specs* const specs = scope.module.specs.get();
   std::span<const Variant> candidates(&variant, 1);
-  if (specs != nullptr && !specs->match(variant.opcode()).empty())
-    candidates = specs->match(variant.opcode());
+  if (specs != nullptr && !specs->database().match(variant.opcode()).empty())
+    candidates = specs->database().match(variant.opcode());
   Resolution resolution = resolve(scope.kernel, candidates, operands, scope.target, specs);
   if (resolution.variant) resolution = resolve(scope.kernel, {&variant, 1}, operands, scope.target, specs);
   if (resolution.diagnostic) out.push_back(located(instruction, std::move(*resolution.diagnostic)));

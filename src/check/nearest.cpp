@@ -68,8 +68,8 @@ std::string nearest_hint(const Specs& specs, Variant variant, const ir::Kernel& 
   for (const std::string_view from : types_in(variant.opcode())) {
     for (const std::string_view to : types) {
       const std::string opcode = with_type(variant.opcode(), from, to);
-      const std::span<const Variant> others = specs.match(opcode);
-      const bool fits = std::any_of(others.begin(), others.end(), [&](Variant other) {
+      const std::span<const Variant> others = specs.database().match(opcode);
+      const bool fits = std::any_of(others.begin(), others.end(), [&](const Variant& other) {
         return !other.undocumented() && takes(other, kernel, operands) && other.since(target);
       });
       if (fits && std::find(found.begin(), found.end(), opcode) == found.end()) found.push_back(opcode);

@@ -38,7 +38,7 @@ Diagnostic misfit(const ir::Kernel& kernel, const Nearest& nearest, std::span<co
 std::string shapes_hint(std::span<const Variant> candidates, const Target& target) {
   std::string text;
   int listed = 0;
-  for (const Variant variant : candidates) {
+  for (const Variant& variant : candidates) {
     if (listed == 5 || !variant.since(target)) continue;
     text += (listed++ == 0 ? "takes: " : "; ") + check_rules::usage_of(variant);
   }
@@ -63,7 +63,7 @@ Resolution resolve(const ir::Kernel& kernel, std::span<const Variant> candidates
                    std::span<const ir::Operand> operands, const Target& target, const Specs* specs) {
   Nearest nearest;
   Variant elsewhere, undocumented;
-  for (const Variant candidate : candidates) {
+  for (const Variant& candidate : candidates) {
     const Nearest tried = try_variant(kernel, candidate, operands);
     if (!tried.right_count || tried.mismatch) {
       if (tried.further_than(nearest)) nearest = tried;

@@ -46,7 +46,7 @@ std::vector<LayoutSelector> parse_selectors(const std::vector<std::string>& text
 
 /// Of several variants of one opcode, one that has a map for the operand; else the first, for its message.
 Variant choose(const std::vector<Variant>& variants, const std::string& operand) {
-  for (const Variant variant : variants) {
+  for (const Variant& variant : variants) {
     if (variant.operand_index(operand) >= 0 && has_layout(variant, operand)) return variant;
   }
   return variants.front();

@@ -90,7 +90,7 @@ void print_opcodes(const Specs& specs, const std::vector<Specs::FormInfo>& forms
                    const std::optional<Target>& target) {
   Opcodes opcodes;
   for (const Specs::FormInfo& form : forms)
-    for (const Variant variant : variants_of(specs, form.name, target)) opcodes.add(variant, target);
+    for (const Variant& variant : variants_of(specs, form.name, target)) opcodes.add(variant, target);
   std::vector<std::vector<std::string>> rows;
   for (const auto& [text, opcode] : opcodes.all())
     rows.push_back({std::string(text), opcode.since ? "PTX " + to_string(*opcode.since) : "",
@@ -129,7 +129,7 @@ void print_json(const Specs& specs, const std::vector<Specs::FormInfo>& forms, c
                                     {"undocumented_in_part", presence.documented && presence.undocumented}};
     if (options.variants || target) {
       Opcodes opcodes;
-      for (const Variant variant : variants_of(specs, form.name, target)) opcodes.add(variant, target);
+      for (const Variant& variant : variants_of(specs, form.name, target)) opcodes.add(variant, target);
       if (options.variants) {
         auto texts = nlohmann::ordered_json::array(), undocumented = texts;
         for (const auto& [text, opcode] : opcodes.all()) {

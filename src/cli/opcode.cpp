@@ -39,12 +39,11 @@ bool may_hold(const Specs::FormInfo& form, std::string_view wanted) {
 }
 
 std::vector<Variant> search(const Specs& specs, const std::string& wanted) {
-  if (const std::span<const Variant> exact = specs.match(wanted); !exact.empty())
-    return {exact.begin(), exact.end()};
+  if (std::vector<Variant> exact = specs.match(wanted); !exact.empty()) return exact;
   std::vector<Variant> found;
   for (const std::string_view name : specs.forms()) {
     if (!may_hold(specs.info(name), wanted)) continue;
-    for (const Variant variant : specs.variants(name)) {
+    for (const Variant& variant : specs.variants(name)) {
       if (matches(variant.opcode(), wanted)) found.push_back(variant);
     }
   }
@@ -83,7 +82,7 @@ std::vector<Variant> find_opcode(const Specs& specs, const std::string& wanted,
     if (found.empty()) refuse_target(wanted, anywhere, *target);
   }
   std::set<std::string_view> opcodes;
-  for (const Variant variant : found) opcodes.insert(variant.opcode());
+  for (const Variant& variant : found) opcodes.insert(variant.opcode());
   if (opcodes.size() == 1) return found;
   std::string list;
   std::size_t listed = 0;

@@ -116,7 +116,7 @@ int run_show(const Tool& tool, const ShowFlags& options) {
     options.json ? void(json["form"] = form_json(*specs, options.what, target))
                  : print_form(*specs, options.what, target);
   } else {
-    for (const Variant variant : find_opcode(*specs, options.what, target))
+    for (const Variant& variant : find_opcode(*specs, options.what, target))
       options.json ? json["variants"].push_back(variant_json(*specs, variant, target))
                    : print_text(*specs, variant, target);
   }

@@ -31,7 +31,7 @@ FormFacts facts_of(const Specs& specs, std::string_view form, const std::optiona
   FormFacts facts;
   std::set<std::string_view> opcodes, documented;
   std::set<const void*> seen;  // variants share their operands
-  for (const Variant variant : specs.variants(form)) {
+  for (const Variant& variant : specs.variants(form)) {
     if (target && !variant.since(*target)) continue;
     opcodes.insert(variant.opcode());
     if (!variant.undocumented()) documented.insert(variant.opcode());

@@ -43,7 +43,7 @@ std::vector<Modifier> modifiers(const Specs& specs, std::string_view form,
                                 const std::optional<Target>& target) {
   std::vector<Modifier> all;
   for (std::string& name : slot_names(specs.info(form).text)) all.push_back({std::move(name), {}});
-  for (const Variant other : specs.variants(form)) {
+  for (const Variant& other : specs.variants(form)) {
     if (target && !other.since(*target)) continue;
     for (Modifier& modifier : all) {
       const std::string value(other.slot(modifier.name).value_or("-"));
@@ -84,7 +84,7 @@ Places targets_of(const Specs& specs, Variant variant) {
 
 Places targets_of(const Specs& specs, std::string_view form) {
   std::map<std::vector<spec::Needs>, Variant> by_needs;  // a few, of thousands of variants
-  for (const Variant variant : specs.variants(form)) by_needs.try_emplace(variant.data()->needs, variant);
+  for (const Variant& variant : specs.variants(form)) by_needs.try_emplace(variant.data()->needs, variant);
   Places all;
   for (const Target& target : specs.targets()) {
     std::optional<Version> lowest;

@@ -165,7 +165,7 @@ std::vector<Subject> subjects(const Specs& specs, std::string_view form, const T
   std::ranges::stable_sort(variants, {}, [](Variant v) { return v.opcode().size(); });
   std::set<std::string> known;
   std::vector<Subject> all;
-  for (const Variant variant : variants) {
+  for (const Variant& variant : variants) {
     if (!known.insert(essence(specs, variant)).second) continue;
     Subject subject{.variant = variant, .around = {}, .immediates = {}, .why_not = why_not(variant)};
     if (!subject.why_not.empty()) {

@@ -91,7 +91,7 @@ std::pair<std::string, std::string> reason_of(const Misreading& misreading, std:
 
 Diagnostic Specs::explain(std::string_view opcode, const Target& target) const {
   return database_->remember_reason(std::string(target.name()) + ' ' + std::string(opcode), [&] {
-    const std::span<const Variant> readings = match(opcode);
+    const std::span<const Variant> readings = database_->match(opcode);
     const auto documented = std::ranges::find_if(readings, [](Variant v) { return !v.undocumented(); });
     if (documented != readings.end())
       return Diagnostic{.code = "not-on-target",

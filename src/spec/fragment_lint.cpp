@@ -148,7 +148,7 @@ std::string fragment_fault(Variant variant, const OperandSpec& operand, const Va
 void lint_fragments(FormVariants& variants) {
   if (variants.form().fragments().empty()) return;
   std::set<std::string> seen;
-  for (Variant variant : variants.all()) {
+  for (const Variant& variant : variants.all()) {
     for (const OperandSpec& operand : variant.operands()) {
       const Variant::FragmentMap map = variant.fragment(operand.name);
       if (map.empty()) continue;

@@ -63,7 +63,8 @@ void lint(FormVariants& variants) {
   const auto& all = variants.all();
   if (all.empty())
     fail("spec-empty", form.place(), "no row of one table fits the others: the form has no variant");
-  for (Variant variant : all) variant.operands();  // read now, so that it is here that they are refused
+  for (const Variant& variant : all)
+    variant.operands();  // read now, so that it is here that they are refused
   check_sets_used(form);
   lint_fragments(variants);
 }

@@ -25,7 +25,7 @@ class FormSelection {
       if (row.lax || !fits(row.values)) continue;
       const std::vector<bool> hidden = unnamed_defaults(row);
       if (!seen.insert(form_.opcode().render(row.values, hidden)).second) continue;
-      for (Variant variant : variants_.of(row, hidden)) {
+      for (const Variant& variant : variants_.of(row, hidden)) {
         if (!variant.undocumented() && has_chosen_values(*variant.data())) result.push_back(variant);
       }
     }
@@ -143,7 +143,7 @@ std::string choices_of(const Database& database, std::span<const FormData* const
     std::set<std::string> values;
     for (const FormData* data : forms) {
       database.with(*data, [&](FormVariants& variants) {
-        for (Variant variant : FormSelection(variants, others).run()) {
+        for (const Variant& variant : FormSelection(variants, others).run()) {
           std::string value(variant.slot(choices[left_out].name).value_or(""));
           for (const Entry& entry : data->select) {
             if (entry.key != choices[left_out].name) continue;
@@ -179,7 +179,7 @@ Selection select(const Database& database, std::string_view family, std::span<co
   Selection selection;
   for (const FormData* form : database.family(family)) {
     database.with(*form, [&](FormVariants& variants) {
-      for (Variant variant : FormSelection(variants, choices).run()) {
+      for (const Variant& variant : FormSelection(variants, choices).run()) {
         (variant.since(target) ? selection.legal : selection.elsewhere).push_back(variant);
       }
     });
@@ -260,12 +260,13 @@ std::string key_of(std::string_view family, std::span<const Choice> choices, con
 }  // namespace
 
 Variant Specs::select(std::string_view family, std::span<const Choice> choices, const Target& target) const {
-  return database_->remember(key_of(family, choices, target), [&] {
+  const Variant selected = database_->remember(key_of(family, choices, target), [&] {
     const spec::Selection selection = spec::select(*database_, family, choices, target);
     if (selection.legal.size() == 1) return selection.legal.front();
     throw Error(ErrorKind::illegal_ptx,
                 {spec::explain_selection(*database_, family, choices, target, selection)});
   });
+  return Variant(selected.data(), database_);
 }
 
 Variant Specs::select(std::string_view family, std::initializer_list<Choice> choices,
@@ -277,7 +278,7 @@ std::optional<Variant> Specs::find(std::string_view family, std::initializer_lis
                                    const Target& target) const {
   const auto selection = spec::select(*database_, family, std::span(choices.begin(), choices.size()), target);
   if (selection.legal.size() != 1) return std::nullopt;
-  return selection.legal.front();
+  return Variant(selection.legal.front().data(), database_);
 }
 
 }  // namespace ptxloom

@@ -19,9 +19,24 @@ std::string known_operands(const Variant& variant) {
   return names;
 }
 
+std::vector<Variant> kept(std::span<const Variant> variants,
+                          const std::shared_ptr<const spec::Database>& owner) {
+  std::vector<Variant> result;
+  result.reserve(variants.size());
+  for (const Variant& variant : variants) result.emplace_back(variant.data(), owner);
+  return result;
+}
+
 [[noreturn]] void unknown_form(std::string_view name) {
   throw Error(ErrorKind::usage, "unknown-form", "there is no form or family '" + std::string(name) + "'",
               "`ptxloom list` shows them all");
+}
+
+// Targets that are compiled in need no owner, and are copied by many threads.
+Target kept(const TargetInfo& info, const std::shared_ptr<const spec::Database>& owner) {
+  const bool compiled_in =
+      std::ranges::any_of(ptxloom::targets(), [&](const TargetInfo& own) { return &own == &info; });
+  return compiled_in ? Target(info) : Target(info, owner);
 }
 
 }  // namespace
@@ -134,7 +149,7 @@ std::string Variant::conform(std::string_view what) const {
 }
 
 Specs::Specs(std::span<const std::filesystem::path> overlays)
-    : database_(std::make_unique<spec::Database>(spec::compiled_specs(), overlays)) {
+    : database_(std::make_shared<const spec::Database>(spec::compiled_specs(), overlays)) {
   for (const std::filesystem::path& folder : overlays) overlays_.push_back(std::filesystem::absolute(folder));
 }
 
@@ -142,19 +157,22 @@ Specs::~Specs() = default;
 
 Target Specs::target(std::string_view name) const {
   const TargetInfo* const info = database_->vocabulary().target(name);
-  return info == nullptr ? Target(name) : Target(*info);
+  return info == nullptr ? Target(name) : kept(*info, database_);
 }
 
 std::vector<Target> Specs::targets() const {
   std::vector<Target> all;
-  for (const TargetInfo* const info : database_->vocabulary().targets()) all.emplace_back(*info);
+  for (const TargetInfo* const info : database_->vocabulary().targets())
+    all.push_back(kept(*info, database_));
   return all;
 }
 
-std::span<const Variant> Specs::match(std::string_view opcode) const { return database_->match(opcode); }
+std::vector<Variant> Specs::match(std::string_view opcode) const {
+  return kept(database_->match(opcode), database_);
+}
 
-std::span<const Variant> Specs::match_form(std::string_view opcode, std::size_t nth) const {
-  return database_->match_form(opcode, nth);
+std::vector<Variant> Specs::match_form(std::string_view opcode, std::size_t nth) const {
+  return kept(database_->match_form(opcode, nth), database_);
 }
 
 std::vector<std::string_view> Specs::forms() const {
@@ -166,7 +184,7 @@ std::vector<std::string_view> Specs::forms() const {
 std::vector<Variant> Specs::variants(std::string_view form) const {
   const spec::FormData* const data = database_->find_form(form);
   if (data == nullptr) unknown_form(form);
-  return database_->variants(*data);
+  return kept(database_->variants(*data), database_);
 }
 
 Specs::FormInfo Specs::info(std::string_view form) const {

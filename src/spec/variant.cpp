@@ -183,7 +183,7 @@ void FormVariants::match(std::string_view opcode, std::vector<Variant>& out) {
       std::any_of(readings.begin(), readings.end(), [](const auto& r) { return r.in_order; });
   for (const auto& reading : readings) {
     if (reading.in_order != in_order) continue;
-    for (Variant variant : of_bindings(reading.bindings)) {
+    for (const Variant& variant : of_bindings(reading.bindings)) {
       if (std::find(out.begin(), out.end(), variant) == out.end()) out.push_back(variant);
     }
   }

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "ir/fit.hpp"
+#include "spec/database.hpp"
 
 namespace ptxloom::text {
 
@@ -23,7 +24,7 @@ std::optional<ir::Guard> read_guard(TokenStream& in, Scopes& scopes) {
 std::span<const Opcodes::Candidate> Opcodes::find(std::string_view opcode) {
   const auto [entry, added] = known_.try_emplace(opcode);
   if (!added) return entry->second;
-  for (const Variant variant : specs_.match(opcode))
+  for (const Variant& variant : specs_.database().match(opcode))
     entry->second.push_back({.variant = variant,
                              .on_target = !target_ || variant.since(*target_),
                              .documented = !variant.undocumented()});

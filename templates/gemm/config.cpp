@@ -251,7 +251,7 @@ int staging_registers(const Matrix& matrix, const Access& access, int extent, co
 Access access_of(const Specs& specs, const Target& target, const Matrix& matrix) {
   // cp.async fills up a row's end with zeros by itself; plain loads take whole units or none.
   const int wide = alignment(matrix, false);
-  const std::span<const Variant> copies = specs.match("cp.async.ca.shared.global");
+  const std::vector<Variant> copies = specs.match("cp.async.ca.shared.global");
   const bool has_copy =
       std::any_of(copies.begin(), copies.end(), [&](Variant v) { return v.since(target).has_value(); });
   if (has_copy && wide >= 4) return {wide, true};

@@ -226,6 +226,7 @@ TEST_CASE("a device is asked for by name") {
   CHECK(!fallen_back.is_gpu());
   CHECK(fallen_back.target().name() == "sm_90a");
   CHECK(code_of(error_of([&] { fallen_back.device_context(); })) == "no-device");
+  CHECK(code_of(error_of([&] { const Stream stream(fallen_back); })) == "no-device");
   const Error linking = error_of([&] { fallen_back.linker().link("", {.target = "sm_80"}); });
   CHECK(linking.kind() == ErrorKind::missing);
   if (with_cuda) CHECK(code_of(linking) == "no-nvjitlink");

@@ -248,7 +248,7 @@ TEST_CASE("resolving chooses by operands, and says of several variants what the 
   const ir::Module module = read("mov.b64 d1, {r1, r2};\nmov.b64 d1, d2;");
   const ir::Kernel& k = module.functions[0];
   const Target target("sm_90a");
-  const std::span<const Variant> candidates = specs()->match("mov.b64");
+  const std::vector<Variant> candidates = specs()->match("mov.b64");
   REQUIRE(candidates.size() > 2);
   const Resolution pack = resolve(k, candidates, k.operands_of(k.instructions[0]), target);
   const Resolution move = resolve(k, candidates, k.operands_of(k.instructions[1]), target);

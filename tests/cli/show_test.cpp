@@ -41,7 +41,7 @@ TEST_CASE("list --variants names each opcode once, and marks those that the manu
   }
   std::set<std::string> opcodes, documented;
   for (const std::string_view form : specs.forms()) {
-    for (const Variant variant : specs.variants(form)) {
+    for (const Variant& variant : specs.variants(form)) {
       if (!variant.since(target)) continue;
       opcodes.emplace(variant.opcode());
       if (!variant.undocumented()) documented.emplace(variant.opcode());
@@ -84,7 +84,7 @@ TEST_CASE("list marks forms that are undocumented, wholly or in part") {
     CAPTURE(form["form"]);
     std::set<std::string> opcodes, documented;
     bool lax = false;
-    for (const Variant variant : specs.variants(form["form"].get<std::string>())) {
+    for (const Variant& variant : specs.variants(form["form"].get<std::string>())) {
       if (!variant.since(target)) continue;
       opcodes.emplace(variant.opcode());
       variant.undocumented() ? void(lax = true) : void(documented.emplace(variant.opcode()));

@@ -60,7 +60,7 @@ struct Rig {
     std::memcpy(&address, launch.parameters.data() + at, sizeof address);
     return address;
   }
-  Stream stream() const { return Stream(context->device_context()); }
+  Stream stream() const { return Stream(*context); }
 };
 
 std::string code_of(const Error& error) { return error.diagnostics().front().code; }
@@ -243,7 +243,7 @@ TEST_CASE("a stream's workspace is not lent to a graph that is captured there") 
 TEST_CASE("a graph is recorded after a refusal, and with the caller's workspace") {
   Rig rig;
   Buffer own = rig.context->alloc(rig.gemm->workspace_bytes());
-  const Graph graph(rig.context->device_context(), [&](CUstream_st* stream) {
+  const Graph graph(*rig.context, [&](CUstream_st* stream) {
     CHECK(code_of(error_of([&] { rig.gemm->launch(stream, rig.operands); })) == "missing-workspace");
     rig.operands.workspace = own;
     rig.gemm->launch(stream, rig.operands);

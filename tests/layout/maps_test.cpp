@@ -39,7 +39,7 @@ const std::vector<Mapped>& all_maps() {
     std::vector<Mapped> maps;
     std::set<std::tuple<std::string_view, std::string, std::string, std::string>> seen;
     for (std::string_view form : specs().forms()) {
-      for (Variant v : specs().variants(form)) {
+      for (const Variant& v : specs().variants(form)) {
         if (v.undocumented()) continue;  // the manual says nothing of it
         for (const OperandSpec& operand : v.operands()) {
           if (operand.kind == OperandSpec::Kind::address || !has_layout(v, operand.name)) continue;

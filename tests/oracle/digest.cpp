@@ -40,7 +40,7 @@ std::size_t digest(const Specs& specs, const spec::FormData& form) {
     for (const spec::FormData* other : specs.database().with_mnemonic(mnemonic)) forms.insert(other);
   }
   for (const spec::FormData* other : forms) {
-    for (Variant variant : specs.variants(other->name)) {
+    for (const Variant& variant : specs.variants(other->name)) {
       const std::string mask = mask_of(variant), operands = operands_of(variant);
       for (const std::string& line : lines_of(variant)) {
         std::string& known = verdicts[line + operands];

@@ -29,10 +29,10 @@ struct Subject {
 /// The lines of variants; what another form also says of a line counts too.
 std::vector<Subject> subjects(const Question& question, std::span<const Variant> variants) {
   std::vector<Subject> result;
-  for (Variant variant : variants) {
+  for (const Variant& variant : variants) {
     for (std::string& line : lines_of(variant)) {
       Subject subject{.line = std::move(line), .variants = {}, .documented = !variant.undocumented()};
-      for (Variant other : question.specs.match(variant.opcode())) {
+      for (const Variant& other : question.specs.match(variant.opcode())) {
         if (other == variant) {
           subject.variants.push_back(other);
           continue;
@@ -88,7 +88,7 @@ std::vector<Where> places(const std::vector<Subject>& subjects, bool all, std::m
   std::vector<const spec::Need*> needs;  // in the order of the variants, which is the same in every build
   std::unordered_set<const spec::Need*> seen;
   for (const Subject& subject : subjects) {
-    for (Variant variant : subject.variants) {
+    for (const Variant& variant : subject.variants) {
       for (const spec::Needs& any : variant.data()->needs)
         std::ranges::copy_if(any, std::back_inserter(needs),
                              [&](const spec::Need* need) { return seen.insert(need).second; });

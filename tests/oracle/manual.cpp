@@ -31,7 +31,7 @@ bool names(std::string_view name, std::string_view opcode) {
 
 bool is_known(const Specs& specs, std::string_view name) {
   for (const spec::FormData* form : specs.database().with_mnemonic(name.substr(0, name.find('.')))) {
-    for (Variant variant : specs.variants(form->name)) {
+    for (const Variant& variant : specs.variants(form->name)) {
       if (names(name, variant.opcode())) return true;
     }
   }

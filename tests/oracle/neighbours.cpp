@@ -33,7 +33,7 @@ void remove_known(std::vector<Case>& cases, std::span<const Variant> variants) {
   std::unordered_set<std::string_view> opcodes;  // few variants have one of them
   for (const Case& one : cases) opcodes.insert(opcode_of(one.line));
   std::unordered_set<std::string> seen;
-  for (Variant variant : variants) {
+  for (const Variant& variant : variants) {
     if (!opcodes.contains(variant.opcode())) continue;
     for (std::string& line : lines_of(variant)) seen.insert(std::move(line));
   }

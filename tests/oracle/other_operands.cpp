@@ -225,7 +225,7 @@ class Writer {
 std::vector<Case> other_operands(const Question& question, std::span<const Variant> sources) {
   const Texts names = names_in(surroundings(question.form));
   std::vector<Case> cases;
-  for (Variant source : sources) {
+  for (const Variant& source : sources) {
     Writer writer(source, cases);
     writer.replaced(names);
     writer.fewer_and_more();

@@ -42,7 +42,7 @@ class Neighbourhood {
         words_(question.specs, question.form, question.unread.of(question.form.name)),
         all_(all) {
     for (std::size_t slot = 0; slot < form_.slots().size(); ++slot) values_.push_back(values_for(slot));
-    for (Variant variant : all_) number_values(*variant.data());
+    for (const Variant& variant : all_) number_values(*variant.data());
   }
 
   /// What is tried in a slot: all that the form knows there, and all words of their classes.
@@ -223,7 +223,7 @@ std::vector<Case> other_words(const Question& question, std::span<const Variant>
   const Neighbourhood around(question, all);
   const std::size_t slots = sources.front().data()->values.size();
   std::vector<Case> cases;
-  for (Variant source : sources) {
+  for (const Variant& source : sources) {
     for (std::size_t slot = 0; slot < slots; ++slot) {
       for (const std::string& value : around.values(slot)) {
         if (value != source.data()->values[slot]) around.with_slots(*source.data(), {{slot, value}}, cases);

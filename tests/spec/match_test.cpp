@@ -73,10 +73,10 @@ TEST_CASE("absent operands go with their separators, addresses get brackets, vec
   CHECK(only("st.shared.f32").operand("A").space == "shared");
   CHECK(only("ld.f32").operand("A").space.empty());
   std::set<std::string> shapes;
-  for (Variant variant : specs().match("setp.lt.s32")) shapes.insert(shape(variant));
+  for (const Variant& variant : specs().match("setp.lt.s32")) shapes.insert(shape(variant));
   CHECK(shapes == std::set<std::string>{"P, A, B", "P|Q, A, B"});
   shapes.clear();
-  for (Variant variant : specs().match("cp.async.ca.shared.global")) shapes.insert(shape(variant));
+  for (const Variant& variant : specs().match("cp.async.ca.shared.global")) shapes.insert(shape(variant));
   CHECK(shapes == std::set<std::string>{"[D], [A], N", "[D], [A], N, S", "[D], [A], N, P"});
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("every variant is found by its own opcode, as the same object", "[slow
     auto variants = specs().variants(form);
     std::shuffle(variants.begin(), variants.end(), random);
     variants.resize(std::min<std::size_t>(variants.size(), 2000));
-    for (Variant variant : variants) {
+    for (const Variant& variant : variants) {
       INFO(variant.opcode());
       const auto found = specs().match(variant.opcode());
       CHECK(std::find(found.begin(), found.end(), variant) != found.end());
@@ -153,10 +153,10 @@ TEST_CASE("every variant is found by its own opcode, as the same object", "[slow
 TEST_CASE("no opcode has two documented variants with the same operands") {
   std::size_t checked = 0;
   for (std::string_view form : specs().forms()) {
-    for (Variant variant : specs().variants(form)) {
+    for (const Variant& variant : specs().variants(form)) {
       if (variant.undocumented() || ++checked % 7 != 0) continue;
       std::map<std::string, std::string_view> seen;
-      for (Variant other : specs().match(variant.opcode())) {
+      for (const Variant& other : specs().match(variant.opcode())) {
         if (other.undocumented()) continue;
         const std::string key = shape(other) + places(other);
         const auto [entry, added] = seen.emplace(key, other.form());
@@ -182,13 +182,13 @@ TEST_CASE("form by form is the same as all at once") {
     for (std::size_t nth = 0; !fresh.match_form(opcode, nth).empty(); ++nth) {
       const auto found = fresh.match_form(opcode, nth);
       CHECK(forms.insert(found.front().form()).second);
-      for (Variant variant : found) {
+      for (const Variant& variant : found) {
         CHECK(variant.form() == found.front().form());
         one_by_one.push_back(described(variant));
       }
     }
     CHECK(fresh.match_form(opcode, 100).empty());
-    for (Variant variant : specs().match(opcode)) at_once.push_back(described(variant));
+    for (const Variant& variant : specs().match(opcode)) at_once.push_back(described(variant));
     std::ranges::sort(one_by_one);
     std::ranges::sort(at_once);
     CHECK(one_by_one == at_once);
@@ -200,7 +200,7 @@ TEST_CASE("form by form is the same as all at once") {
 TEST_CASE("lookups from many threads agree") {
   const Specs shared;
   std::vector<std::string> opcodes;
-  for (Variant variant : specs().variants("ld.nc")) opcodes.emplace_back(variant.opcode());
+  for (const Variant& variant : specs().variants("ld.nc")) opcodes.emplace_back(variant.opcode());
   opcodes.resize(400);
   std::vector<const spec::VariantData*> expected(opcodes.size());
   std::atomic<int> wrong = 0;

@@ -12,7 +12,7 @@ using namespace ptxloom;
 using Kind = ir::Operand::Kind;
 
 Variant only(const Specs& specs, std::string_view opcode, std::size_t operands) {
-  for (const Variant variant : specs.match(opcode))
+  for (const Variant& variant : specs.match(opcode))
     if (variant.operands().size() == operands) return variant;
   FAIL("no variant of " << opcode);
   return {};
