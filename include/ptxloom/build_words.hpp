@@ -5,28 +5,35 @@
 #include "ptxloom/jit.hpp"
 #include "ptxloom/plan.hpp"
 
-// Words of a configuration that every template has: how its kernel is built, not what it does.
-//   maxnreg       registers a thread may have: `.maxnreg`; 0 = as many as it likes
-//   minnctapersm  blocks that must fit on an SM: `.minnctapersm`; 0 = no matter
-//   optimise      0 to 3, of the linker
-//   link          one more option of the linker, such as -Xptxas=--allow-expensive-optimizations=true; - =
-//   none
-// They stand in records and on the command line beside the template's own words, are searched where several
-// values are given, and left out where they have their defaults: 0, 0, 3, -.
+/// \file
+/// Configuration parameters that every template has. They say how a kernel is built, not what it does:
+///
+/// | parameter | meaning | values | default |
+/// |---|---|---|---|
+/// | `maxnreg` | registers that a thread may have (`.maxnreg`) | 0 (no limit) to 255 | 0 |
+/// | `minnctapersm` | thread blocks that must fit on an SM (`.minnctapersm`) | 0 (no demand) to 32 | 0 |
+/// | `optimise` | optimisation level of the linker | 0 to 3 | 3 |
+/// | `link` | one more linker option, such as `-Xptxas=--allow-expensive-optimizations=true` | | `-` (none) |
+///
+/// Records and the command line have them beside the template's own parameters. A tuner searches those that
+/// are given several values. A parameter with its default is left out.
 namespace [[gnu::visibility("default")]] ptxloom {
 
+/// A configuration in two parts.
 struct BuildWords {
-  Settings build;   ///< the words above that are given and not the default
+  Settings build;   ///< the parameters above that are given and differ from their defaults
   Settings config;  ///< the template's own
 };
+/// Splits a configuration. No value is checked.
 BuildWords split_build_words(const Settings& words);
+/// Whether this is one of the parameters above.
 bool is_build_word(std::string_view name);
 
-/// Puts the directives into the kernels of a module. Throws Error(usage, "bad-value").
+/// Adds the directives to every kernel of the module. Throws Error(usage, "bad-value").
 void apply_build_words(const Settings& build, ir::Module& module);
-/// What the linker is told. Throws Error(usage, "bad-value").
+/// The linker's options. Their target is empty. Throws Error(usage, "bad-value").
 LinkOptions link_options(const Settings& build);
-/// How a record's "flags" say it: "-O3", "-O3 -Xptxas=..."
+/// The linker's options as Record::flags has them: "-O3", "-O3 -Xptxas=...". Throws as link_options.
 std::string link_flags(const Settings& build);
 
 }  // namespace ptxloom

@@ -3,52 +3,72 @@
 
 #include "ptxloom/builder_memory.hpp"
 
-// Control flow: what the bodies emit stands between labels and branches. A loop of PTX is rolled; `unroll`
-// emits its body several times.
+/// \file
+/// Control flow. A body is a C++ function that is called once and emits the instructions of the body, between
+/// labels and branches. Loops are rolled; `unroll` emits its body several times.
 namespace [[gnu::visibility("default")]] ptxloom {
 
+/// The builder's layer for control flow and functions.
 class ControlBuilder : public MemoryBuilder {
  public:
   using MemoryBuilder::MemoryBuilder;
 
+  /// Emits a body.
   using Body = std::function<void()>;
+  /// Emits the body of a loop with this loop variable.
   using LoopBody = std::function<void(Reg i)>;
+  /// Executes `then` in the threads whose predicate holds, `otherwise` in the others.
+  ///@{
   void if_(Reg predicate, const Body& then, Caller at = Caller::current());
   void if_(Reg predicate, const Body& then, const Body& otherwise, Caller at = Caller::current());
-  /// for (i = begin; i < end; i += step): tests before the first turn; the type of `i` is that of `end`, or
-  /// s32.
+  ///@}
+  /// `for (i = begin; i < end; i += step)`. The type of `i` is that of the registers, or s32 if all are
+  /// literals.
   void for_(Arg begin, Arg end, Arg step, const LoopBody& body, Caller at = Caller::current());
-  /// While the predicate holds that `condition` computes, before each turn.
+  /// Repeats `body` as long as the predicate holds that `condition` emits and returns. It is tested before
+  /// each iteration.
   void while_(const std::function<Reg()>& condition, const Body& body, Caller at = Caller::current());
-  /// Runs `body`, then again while the predicate it returns holds.
+  /// Executes `body`, and again as long as the predicate holds that it returns.
   void do_while(const std::function<Reg()>& body, Caller at = Caller::current());
-  /// `body` for 0, 1, ... count - 1, one after the other.
+  /// Emits `body` `count` times, for 0, 1, ..., count - 1.
   void unroll(int count, const std::function<void(int i)>& body, Caller at = Caller::current());
-  /// As for_, with `factor` turns between two tests, and a rolled loop for those that are left. The step is a
+  /// As for_, with `factor` iterations between two tests, and a rolled loop for the rest. `step` is a
   /// literal.
   void unroll(int factor, Arg begin, Arg end, Arg step, const LoopBody& body, Caller at = Caller::current());
-  /// Leaves the innermost loop, or ends its turn; of `unroll(count, ...)` too.
+  /// Leaves the innermost loop, or goes on with its next iteration. `unroll(count, ...)` counts as a loop.
+  /// The second pair does so where the predicate holds. Error(usage, "no-loop") outside of a loop.
+  ///@{
   void break_(Caller at = Caller::current());
   void continue_(Caller at = Caller::current());
   void break_if(Reg predicate, Caller at = Caller::current());
   void continue_if(Reg predicate, Caller at = Caller::current());
-  /// Guards every instruction of `body` with @p: for a few instructions, cheaper than a branch.
+  ///@}
+  /// Guards every instruction of `body` with the predicate or its negation. For a few instructions this is
+  /// cheaper than a branch. Guards do not nest: Error(usage, "nested-guard").
+  ///@{
   void guarded(Reg predicate, const Body& body, Caller at = Caller::current());
   void guarded_not(Reg predicate, const Body& body, Caller at = Caller::current());
-  Label label(std::string_view name, Caller at = Caller::current());  ///< made unique
+  ///@}
+  /// A new label; a number makes its name unique.
+  Label label(std::string_view name, Caller at = Caller::current());
+  /// Puts a label here. Each label is placed once.
   void place(Label label, Caller at = Caller::current());
+  /// Goes to a label: always, or where the predicate holds, or where it does not.
+  ///@{
   void branch(Label label, Caller at = Caller::current());
   void branch_if(Reg predicate, Label label, Caller at = Caller::current());
   void branch_unless(Reg predicate, Label label, Caller at = Caller::current());
+  ///@}
+  /// Ends the thread, or returns from a function without results.
   void ret(Caller at = Caller::current());
 
-  // ---- functions
-  /// A function of the module (.func), with registers of these types as parameters and results. `body` emits
-  /// it, and returns the registers of its results; inside, registers of the kernel are not to be had.
+  /// Emits the body of a function and returns the registers that hold its results.
   using FunctionBody = std::function<std::vector<Reg>(std::span<const Reg> parameters)>;
+  /// A function of the module (`.func`) with parameters and results of these types. Registers of the kernel
+  /// cannot be used in its body.
   Callee function(std::string name, std::vector<Type> results, std::vector<Type> parameters,
                   const FunctionBody& body, Caller at = Caller::current());
-  /// The results, in new registers.
+  /// Calls a function. Its results are in new registers.
   std::vector<Reg> call(const Callee& callee, std::initializer_list<Arg> args, Caller at = Caller::current());
 
  protected:

@@ -15,73 +15,93 @@
 #include "ptxloom/builder_operands.hpp"
 #include "ptxloom/by_variant.hpp"
 
-// What all of a KernelBuilder stands on: its module, registers and parameters, and `emit`, through which
-// every instruction goes. The short names of builder_*.hpp are layers above it.
+/// \file
+/// The core of a KernelBuilder: its module, registers and parameters, and `emit`, through which every
+/// instruction goes. The short names of the other builder headers are layers above it.
+///
+/// A value lies in memory as bits of its type's size, except for integers, f32 and f64: an array of bf16 is
+/// one of `.b16`, an array of e4m3 one of `.b8`. There are no arrays and no parameters of types with less
+/// than 8 bits (e2m1, s4): declare b8, with two values in each.
 namespace [[gnu::visibility("default")]] ptxloom {
 
+/// The builder's lowest layer.
 class BuilderCore {
  public:
+  /// As KernelBuilder.
   BuilderCore(std::shared_ptr<const Specs> specs, std::string name, Target target, Caller at);
 
+  /// The specs and the target that it builds for.
+  ///@{
   const Specs& specs() const { return *module_.specs; }
   const Target& target() const { return target_; }
+  ///@}
 
-  // ---- registers and parameters
-  // A value lies in memory as bits of its type's size, but for integers, f32 and f64: an array of bf16 is one
-  // of .b16, one of e4m3 of .b8. A type of fewer bits than a byte (e2m1, s4) has no array, and no parameter:
-  // declare b8, two values in each.
-  // --------------------------------------------------------------------------
   /// A scalar parameter, loaded into a register at the top of the kernel.
   Reg param(Type type, std::string name, Caller at = Caller::current());
-  /// A pointer to global memory, likewise.
+  /// A parameter that is a pointer to global memory, loaded in the same way.
   Pointer pointer(Type element, std::string name, Caller at = Caller::current());
-  /// A tensor map (EncodedTensorMap), as 128 opaque bytes: the generic address that tensor copies name.
+  /// A parameter that is a tensor map (EncodedTensorMap, 128 opaque bytes). The register holds its generic
+  /// address, which TMA loads and stores name.
   Reg tensor_map(std::string name, Caller at = Caller::current());
+  /// New registers, without a value. Error(usage, "register-type") for a type that no register holds.
+  ///@{
   Reg reg(Type type, Caller at = Caller::current());
   std::vector<Reg> regs(Type type, int count, Caller at = Caller::current());
-  /// The same register, used as another type of its size (a b32 that holds an f16x2).
+  ///@}
+  /// The same register, used as another type of its size, such as a b32 that holds an f16x2.
   static Reg as(Type type, Reg reg, Caller at = Caller::current());
-  /// A special register by its name without "%": "tid.x".
+  /// The value of a special register, by its name without the percent sign: "tid.x". Error(illegal_ptx,
+  /// "unknown-special-register").
   Reg special(std::string_view name, Caller at = Caller::current());
 
-  // ---- any instruction of the specs
-  // ---------------------------------------------------------------------------
+  /// Appends any instruction of the specs with all of its operands.
+  ///@{
   void emit(const Opcode& opcode, std::initializer_list<Arg> args);
   void emit(const Opcode& opcode, const std::convertible_to<Arg> auto&... args) {
     emit(opcode, {Arg(args)...});
   }
-  /// Emits an instruction with a new register for its result: `args` are all operands but that.
+  ///@}
+  /// Appends an instruction with a new register for its result. `args` are all other operands.
+  ///@{
   Reg op(const Opcode& opcode, std::initializer_list<Arg> args);
   Reg op(const Opcode& opcode, const std::convertible_to<Arg> auto&... args) {
     return op(opcode, {Arg(args)...});
   }
-  /// The same where there are several registers of results: of a vector, or of two destinations (d|p), in
-  /// their order.
+  ///@}
+  /// The same for an instruction with several result registers, in their order: those of a vector, or two
+  /// destinations (`d|p`).
+  ///@{
   std::vector<Reg> ops(const Opcode& opcode, std::initializer_list<Arg> args);
   std::vector<Reg> ops(const Opcode& opcode, const std::convertible_to<Arg> auto&... args) {
     return ops(opcode, {Arg(args)...});
   }
-  /// Whether the opcode exists on the target at all.
+  ///@}
+  /// Whether the target has the opcode at all.
   bool has(std::string_view opcode);
 
-  // ---- how it reads and launches
-  // ------------------------------------------------------------------------------------
+  /// Comment lines: one here, one here that stands out, one at the top of the file.
+  ///@{
   void comment(std::string text, Caller at = Caller::current());
-  /// `.pragma`: "\"nounroll\"" at the head of a loop
+  void section(std::string_view title, Caller at = Caller::current());
+  void header(std::string line, Caller at = Caller::current());
+  ///@}
+  /// `.pragma`, with its quotation marks: `"\"nounroll\""` at the head of a loop.
   void pragma(std::string text, Caller at = Caller::current());
-  void section(std::string_view title, Caller at = Caller::current());  ///< a comment line that stands out
-  void header(std::string line, Caller at = Caller::current());  ///< a comment line at the top of the file
-  /// `.file` and `.loc` for the instructions to come: profilers show the C++ line that emits each. Link with
-  /// LinkOptions::line_info to keep them.
+  /// Writes `.file` and `.loc` for the instructions that follow, so that profilers show the C++ line that
+  /// emitted each. LinkOptions::line_info keeps them.
   void source_lines(bool on = true);
+  /// The thread block that launches must have, in threads (`.reqntid`).
   void require_block(std::uint32_t x, std::uint32_t y = 1, std::uint32_t z = 1,
-                     Caller at = Caller::current());  ///< .reqntid
-  void max_block(std::uint32_t x, std::uint32_t y = 1, std::uint32_t z = 1,
-                 Caller at = Caller::current());  ///< .maxntid
+                     Caller at = Caller::current());
+  /// The largest thread block that launches may have, in threads (`.maxntid`).
+  void max_block(std::uint32_t x, std::uint32_t y = 1, std::uint32_t z = 1, Caller at = Caller::current());
+  /// The cluster that launches must have, in thread blocks (`.reqnctapercluster`).
   void require_cluster(std::uint32_t x, std::uint32_t y = 1, std::uint32_t z = 1,
-                       Caller at = Caller::current());                          ///< .reqnctapercluster
-  void min_blocks_per_sm(std::uint32_t blocks, Caller at = Caller::current());  ///< .minnctapersm
-  void max_registers(std::uint32_t count, Caller at = Caller::current());       ///< .maxnreg
+                       Caller at = Caller::current());
+  /// Thread blocks that must fit on an SM (`.minnctapersm`).
+  void min_blocks_per_sm(std::uint32_t blocks, Caller at = Caller::current());
+  /// Registers that a thread may have (`.maxnreg`).
+  void max_registers(std::uint32_t count, Caller at = Caller::current());
 
  protected:
   // A variant that the target has.
@@ -96,9 +116,9 @@ class BuilderCore {
   };
   struct LabelUse {
     bool placed = false;
-    std::optional<Caller> branch;  // one that goes there
+    std::optional<Caller> branch;  // a branch to it
   };
-  // Where break_ and continue_ go: labels, made when something goes there.
+  // The labels of break_ and continue_, made at the first branch to them.
   struct Loop {
     std::optional<Label> end, next;
     bool continues = true;
@@ -107,14 +127,14 @@ class BuilderCore {
   struct Scope {
     std::size_t function = 0;  // index into Module::functions
     std::string subject;       // "kernel scale_add"
-    std::uint32_t number =
-        0;  // of all scopes of the process, so that no other's registers are taken for ours
+    // Unique in the process, so that registers of another kernel are not taken for this one's.
+    std::uint32_t number = 0;
     std::array<std::uint32_t, 8> class_counts{};  // registers so far, by class
     std::vector<LabelUse> labels;
     std::vector<Loop> loops;
     std::optional<ir::Guard> guard;
-    std::vector<std::uint32_t> globals;  // symbols, by index of the variable; 0 = none yet, else + 1
-    bool nested = false;                 // a function, made while a kernel was built
+    std::vector<std::uint32_t> globals;  // by index of the variable: its symbol + 1, or 0 for none yet
+    bool nested = false;                 // a function that is made while a kernel is built
   };
 
   struct Operation;  // src/build/operation.hpp
@@ -152,11 +172,11 @@ class BuilderCore {
 
   Target target_;
   Scope scope_;
-  std::uint32_t module_number_;  // what belongs to the module, and not to a function, remembers this one
+  std::uint32_t module_number_;  // what belongs to the module, not to a function, remembers this number
   bool finished_ = false;
   ir::Module module_;
   Version version_;
-  // By opcode, the one that fitted last: mostly it fits again.
+  // By opcode, the variant that fitted last: it mostly fits again.
   std::unordered_map<std::string, Legal, Hash, std::equal_to<>> opcodes_;
   std::unordered_map<std::string, bool, Hash, std::equal_to<>> has_;
   ByVariant<Legal> legal_;

@@ -10,39 +10,43 @@
 
 #include "ptxloom/ir.hpp"
 
-// Is this instruction legal for this target? First the join of its form (which variants its opcode and
-// operands leave), then small rules that data cannot say, one file each in src/check.
+/// \file
+/// Checks whether PTX is legal for a target. Opcode and operands choose the variants of a form; small rules
+/// that the specs' tables cannot express follow, one file each in src/check. The verdict is that of ptxas.
+/// Checking returns diagnostics and throws nothing for illegal PTX; docs/diagnostics.md lists their codes.
 namespace [[gnu::visibility("default")]] ptxloom {
 
-/// Whether these operands fit the variant's places; the first that does not is named with what would fit. A
-/// warning says that they fit, but that the PTX manual does not promise it. `kernel` holds the registers and
-/// vector elements that the operands refer to.
+/// Checks operands against the places of a variant. The diagnostic names the first operand that does not fit,
+/// and what would fit; nullopt: all fit. A warning says that they fit, although the PTX ISA does not promise
+/// it. `kernel` holds the registers and vector elements that the operands refer to.
 std::optional<Diagnostic> check_operands(const ir::Kernel& kernel, Variant variant,
                                          std::span<const ir::Operand> operands);
 
-/// Of all variants an opcode reads as, the first that is on the target and whose places these operands fit.
-/// Throws nothing: on failure `diagnostic` says which operand, or which targets have it. An undocumented
-/// variant comes last, and with a warning. Given the specs, the hint lists variants of the same form that
-/// would take the operands.
+/// The variant that an opcode and its operands mean.
 struct Resolution {
-  Variant variant;
-  std::optional<Diagnostic> diagnostic;
+  Variant variant;                       ///< none if no candidate fits
+  std::optional<Diagnostic> diagnostic;  ///< an error if there is none, or a warning: it is undocumented
 };
+/// The first of `candidates`, all that Specs::match returns for an opcode, that is on the target and that
+/// these operands fit; an undocumented one only if no other does. If none fits, the diagnostic names the
+/// operand that is wrong, or the targets that have the variant. With `specs` its hint lists opcodes that
+/// would take the operands.
 Resolution resolve(const ir::Kernel& kernel, std::span<const Variant> candidates,
                    std::span<const ir::Operand> operands, const Target& target, const Specs* specs = nullptr);
 
-/// Every instruction of a module against its target and version.
+/// Checks a module, with every instruction, against its target and PTX version. Lines are those of the text
+/// that the module was read from. Empty: it is legal.
 std::vector<Diagnostic> check(const ir::Module& module);
 
-/// Statements as they would stand in the body of a kernel, after declarations and labels of that body.
+/// Statements of a kernel's body, without the kernel around them.
 struct Snippet {
-  std::string_view ptx;
-  std::string_view declarations;
-  std::string_view target;
-  Version version{9, 0};
+  std::string_view ptx;           ///< the statements
+  std::string_view declarations;  ///< declarations that precede them, such as ".reg .b32 a, b;"
+  std::string_view target;        ///< "sm_90a"
+  Version version{9, 0};          ///< of PTX
 };
-/// Reads the statements and checks them. Lines and columns count from 1 within `ptx`; what is wrong elsewhere
-/// (in the declarations, with the target) has line 0.
+/// Reads and checks the statements. Lines and columns count from 1 within `ptx`. An error elsewhere, in the
+/// declarations or the target, has line 0.
 std::vector<Diagnostic> check(const Snippet& snippet, const std::shared_ptr<const Specs>& specs);
 
 }  // namespace ptxloom

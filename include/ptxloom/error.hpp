@@ -7,55 +7,71 @@
 #include <utility>
 #include <vector>
 
-// Checking returns diagnostics as values; constructing and running throw an Error that holds them.
-// Every diagnostic has a stable code (listed in docs/diagnostics.md), says what is wrong, and hints at
-// what would be legal or what to do.
+/// \file
+/// Checking returns diagnostics as values; constructing and running throw an Error that holds them. Every
+/// diagnostic has a stable code (docs/diagnostics.md lists them all), says what is wrong, and hints at what
+/// would be legal or what to do.
+///
+/// Comments in these headers write `Error(usage, "out-of-range")` for an Error with this ErrorKind and this
+/// code.
 namespace [[gnu::visibility("default")]] ptxloom {
 
-enum class Severity { warning, error };
+/// A warning does not make anything illegal.
+enum class Severity {
+  warning,  ///< worth knowing: undocumented, slow, or a part of the library that cannot be used
+  error,    ///< illegal or failed
+};
 
+/// One thing that is wrong.
 struct Diagnostic {
-  Severity severity = Severity::error;
-  std::string code;     ///< stable, lower-case words joined by dashes: "unknown-target"
-  std::string message;  ///< what is wrong, and where
-  std::string hint;     ///< what would be legal instead, or the command that mends it; may be empty
-  int line = 0;         ///< from 1 in the text at hand; 0 where there is no text
-  int column = 0;
+  Severity severity = Severity::error;  ///< error or warning
+  std::string code;                     ///< stable; lower-case words joined by dashes: "unknown-target"
+  std::string message;                  ///< what is wrong, and where
+  std::string hint;                     ///< what would be legal instead, or what to do; may be empty
+  int line = 0;                         ///< in the text that was read, from 1; 0 if there is none
+  int column = 0;                       ///< in the line, from 1; 0 if there is no text
 };
 
-/// Why something was refused.
+/// The kind of a failure, for a program to react to.
 enum class ErrorKind {
-  refused = 1,       ///< the answer is no for a reason of its own: a wrong result, no configuration that fits
+  refused = 1,       ///< the answer is no for another reason: a wrong result, no configuration that fits
   usage = 2,         ///< bad usage or input: an unreadable file, an unknown name, a shape of zero
-  missing = 3,       ///< a component is missing: no driver, no nvJitLink
-  illegal_ptx = 4,   ///< PTX that no target has, or not this one
+  missing = 3,       ///< a component is missing, such as the driver or nvJitLink; the hint says how to get it
+  illegal_ptx = 4,   ///< PTX that no target has, or that this target does not have
   link_failure = 5,  ///< nvJitLink or NVRTC failed, or the driver refuses the machine code
-  out_of_memory = 6,  ///< of the device or of the host
-  device_fault = 7,   ///< a kernel did it: an illegal address, a race that the executor found
+  out_of_memory = 6,  ///< the device or the host has no memory left
+  device_fault = 7,   ///< a kernel is wrong: an illegal address, or a race that the executor found
 };
 
-/// What a program should exit with, as the command line tool does: 2 for usage, 3 for missing, else 1.
+/// The exit code of a program that ends with this error, as the command line tool has it: 2 for usage, 3 for
+/// missing, else 1.
 constexpr int exit_code(ErrorKind kind) {
   return kind == ErrorKind::usage || kind == ErrorKind::missing ? static_cast<int>(kind) : 1;
 }
 
+/// What the library throws. It has at least one diagnostic.
 class Error : public std::exception {
  public:
-  /// There is at least one.
+  /// With these diagnostics, which must not be empty; or with one.
+  ///@{
   Error(ErrorKind kind, std::vector<Diagnostic> diagnostics);
   Error(ErrorKind kind, std::string code, std::string message, std::string hint = {});
 
-  ErrorKind kind() const noexcept { return kind_; }
+  ///@}
+
+  ErrorKind kind() const noexcept { return kind_; }  ///< the kind
   /// The code of the first diagnostic, such as "device-fault".
   const std::string& code() const noexcept { return diagnostics_.front().code; }
+  /// All diagnostics, the most important first.
   const std::vector<Diagnostic>& diagnostics() const noexcept { return diagnostics_; }
-  /// The CUresult of the driver call that failed, where one did.
+  /// The CUresult of the driver call that failed; nullopt if none did.
   std::optional<int> cuda_result() const noexcept { return cuda_result_; }
+  /// The same error with a CUresult.
   Error&& with_cuda_result(int result) && {
     cuda_result_ = result;
     return std::move(*this);
   }
-  /// All diagnostics, as to_string prints them.
+  /// All diagnostics as text, each as to_string prints it.
   const char* what() const noexcept override { return what_.c_str(); }
 
  private:
@@ -65,7 +81,7 @@ class Error : public std::exception {
   std::optional<int> cuda_result_;
 };
 
-/// "line:column: error: message [code]\n  hint", without the parts that are empty.
+/// The text "line:column: error: message [code]\n  hint", without the parts that are empty.
 std::string to_string(const Diagnostic& diagnostic);
 
 }  // namespace ptxloom

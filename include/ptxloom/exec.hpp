@@ -13,42 +13,52 @@
 
 #include "ptxloom/ir.hpp"
 
-// The CPU executor: runs a kernel of IR on memory that it knows the bounds of, thread for thread as the GPU
-// would, and stops at the first misuse with the instruction, the thread and the address. Threads of a warp go
-// in lockstep, lowest program counter first, so that diverged paths meet again where structured code joins.
+/// \file
+/// The CPU executor. It runs a kernel of IR thread by thread, as a GPU would, on memory whose bounds it
+/// knows, and stops at the first misuse with the instruction, the thread and the address. The threads of a
+/// warp run in lockstep, those with the lowest program counter first, so that diverged paths of structured
+/// code reconverge. A Context for the device "cpu" uses it; these classes are for programs that want it
+/// alone. docs/executor.md says what it finds.
 namespace [[gnu::visibility("default")]] ptxloom {
+/// The CPU executor.
 namespace exec {
 
 class Turns;  // src/exec/memory/turns.hpp
 
-/// Global memory: allocations at simulated addresses far apart, so that a stray pointer hits no neighbour.
-/// Thread-safe; the bytes themselves are as on a GPU, where who reads and who writes must be in order.
+/// Global memory. Allocations lie at simulated addresses far apart, so that a stray pointer does not hit a
+/// neighbour. Thread-safe, except for the bytes themselves: as on a GPU, accesses to the same bytes must be
+/// ordered.
 class Memory {
  public:
-  Memory();
+  Memory();  ///< no allocations
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  /// A new allocation, poisoned with 0xA5, aligned to 256 bytes. The name is for messages.
+  /// The simulated address of a new allocation, a multiple of 256, filled with 0xA5. Messages use the name.
   std::uint64_t allocate(std::size_t bytes, std::string name = {});
-  /// Makes the caller's own bytes reachable (not owned) at a simulated address.
+  /// Makes bytes of the caller accessible at the simulated address that it returns. The caller still owns
+  /// them.
   std::uint64_t map(void* data, std::size_t bytes, std::string name = {});
-  /// Throws Error(usage, "unknown-allocation"). The address is not used again: who still does is found out.
+  /// Frees an allocation or a mapping. Its addresses are not used again, so that later accesses are found.
+  /// Throws Error(usage, "unknown-allocation").
   void release(std::uint64_t address);
-  /// The host bytes behind [address, address + bytes); throws Error(refused, "out-of-bounds").
+  /// The host's bytes at [address, address + bytes). Throws Error(device_fault, "out-of-bounds").
   std::byte* at(std::uint64_t address, std::size_t bytes) const;
 
+  /// An allocation or a mapping.
   struct Allocation {
-    std::uint64_t address = 0;
-    std::size_t bytes = 0;
-    std::byte* data = nullptr;
-    std::string name;
+    std::uint64_t address = 0;  ///< simulated
+    std::size_t bytes = 0;      ///< its size
+    std::byte* data = nullptr;  ///< the host's bytes
+    std::string name;           ///< for messages
   };
-  /// What there is, by address, and what was released lately.
+  /// All that exist, by address; and the last 256 that were released.
+  ///@{
   std::vector<Allocation> allocations() const;
   std::vector<Allocation> released() const;
-  /// For launches whose blocks communicate.
+  ///@}
+  /// Used by launches whose thread blocks communicate.
   Turns& turns() const;
 
  private:
@@ -56,98 +66,109 @@ class Memory {
   std::unique_ptr<State> state_;
 };
 
-/// A register that an instruction gave another value.
+/// A register whose value an instruction has changed.
 struct Change {
-  std::string name;  ///< "%r12"; of 128 bits: "%q0.lo" and "%q0.hi"
-  int bits = 32;
-  std::uint32_t lanes = 0;                    ///< where its value is new
-  std::array<std::uint64_t, 32> values = {};  ///< in every lane
+  std::string name;                           ///< "%r12"; the halves of 128 bits are "%q0.lo" and "%q0.hi"
+  int bits = 32;                              ///< size of the value
+  std::uint32_t lanes = 0;                    ///< a bit for each lane whose value has changed
+  std::array<std::uint64_t, 32> values = {};  ///< the value in every lane
 };
 
-/// A warp has executed an instruction, or is at fault in it.
+/// A warp has executed an instruction, or faults in it.
 struct Step {
-  const ir::Kernel& kernel;
-  const ir::Instruction& instruction;
-  std::array<std::uint32_t, 3> block;
-  std::uint32_t warp = 0;
-  std::uint32_t lanes = 0;  ///< a bit for each thread that takes part; 0 where a guard lets none through
-  std::vector<Change> changes = {};  ///< not of what comes later: results of bar.red and of wgmma
+  const ir::Kernel& kernel;            ///< the kernel, or the function that it called
+  const ir::Instruction& instruction;  ///< the instruction
+  std::array<std::uint32_t, 3> block;  ///< thread block: "%ctaid"
+  std::uint32_t warp = 0;              ///< in the thread block
+  std::uint32_t lanes = 0;             ///< a bit for each lane that takes part; 0 if a guard excludes all
+  /// Registers that it changed, except the results of bar.red and wgmma, which come later.
+  std::vector<Change> changes = {};
 };
+/// Called for every step.
 using Trace = std::function<void(const Step&)>;
 
-/// What a warp may do by default, in instructions: a kernel that loops for ever ends after some minutes.
+/// Default limit of instructions per warp. An endless loop reaches it within minutes.
 inline constexpr std::uint64_t kStepLimit = 1'000'000'000;
 
+/// How a kernel is launched.
 struct Launch {
-  std::array<std::uint32_t, 3> grid{1, 1, 1};
-  std::array<std::uint32_t, 3> block{1, 1, 1};
-  std::array<std::uint32_t, 3> cluster{};  ///< in blocks; all 0 = what the kernel requires, else one block
-  std::uint32_t shared_bytes = 0;          ///< dynamic
-  /// All blocks run at once and may wait for each other, as grid.sync() of cooperative groups does, which
-  /// finds its barrier in %envreg1 and %envreg2.
+  std::array<std::uint32_t, 3> grid{1, 1, 1};   ///< thread blocks
+  std::array<std::uint32_t, 3> block{1, 1, 1};  ///< threads
+  std::array<std::uint32_t, 3> cluster{};       ///< thread blocks; all 0: what the kernel requires, else one
+  std::uint32_t shared_bytes = 0;               ///< dynamic shared memory of a thread block
+  /// All thread blocks run at once and may wait for each other, as grid.sync() of cooperative groups does,
+  /// whose barrier is in "%envreg1" and "%envreg2".
   bool cooperative = false;
   std::span<const std::byte> parameters{};  ///< the parameter buffer, laid out as the signature says
-  /// Host threads; 0 = one a core. One is used where the kernel's blocks may communicate through global
-  /// memory (atom, red, strong loads and stores): they then take turns in a fixed order.
+  /// Host threads; 0: one per core. Only one is used if thread blocks may communicate through global memory
+  /// (atom, red, strong loads and stores). They then take turns in a fixed order.
   unsigned jobs = 0;
-  /// Instructions of one warp, against endless loops; 0 = no limit.
+  /// Instructions that one warp may execute, against endless loops; 0: no limit.
   std::uint64_t step_limit = kStepLimit;
-  /// Look for misuse that may give right results by luck: data races, missing fences, undefined values.
+  /// Whether to look for misuse that may give correct results by chance: data races, missing fences,
+  /// undefined values.
   bool judge = true;
-  /// Called for every step. Blocks then run one after the other.
+  /// Called for every step. Thread blocks then run one after the other.
   Trace trace = {};
-  /// Whether to trace a warp; empty: all.
+  /// Whether to trace a warp; empty: all are traced.
   std::function<bool(const std::array<std::uint32_t, 3>& block, std::uint32_t warp)> traced = {};
 };
 
-/// What an instruction of the kernel did in all warps. A request is one access to memory of a warp. Shared
-/// memory has 32 banks of four bytes: a request takes one pass for every 128 bytes of it, and more where
-/// lanes want different words of one bank. Global memory is read and written by sectors of 32 bytes.
+/// Counts of one instruction of the kernel, over all warps. A request is one memory access of a warp. Shared
+/// memory has 32 banks of 4 bytes: a request takes one pass for every 128 bytes, and more if lanes access
+/// different words of one bank. Global memory is accessed in sectors of 32 bytes.
 struct InstructionStats {
-  std::string text;
-  std::uint32_t line = 0;      ///< of the PTX; 0 if built
-  std::uint64_t executed = 0;  ///< by warps
-  std::uint64_t lanes = 0;     ///< threads that took part, of all executions
-  std::uint64_t shared_requests = 0, shared_passes = 0, shared_needed = 0;   ///< the last: without conflicts
-  std::uint64_t global_requests = 0, global_sectors = 0, global_needed = 0;  ///< the last: if packed densely
+  std::string text;                   ///< the instruction
+  std::uint32_t line = 0;             ///< in the PTX; 0 if it was built
+  std::uint64_t executed = 0;         ///< executions by a warp
+  std::uint64_t lanes = 0;            ///< threads that took part in all executions
+  std::uint64_t shared_requests = 0;  ///< requests to shared memory
+  std::uint64_t shared_passes = 0;    ///< passes that they took
+  std::uint64_t shared_needed = 0;    ///< passes that they would take without bank conflicts
+  std::uint64_t global_requests = 0;  ///< requests to global memory
+  std::uint64_t global_sectors = 0;   ///< sectors that they accessed
+  std::uint64_t global_needed = 0;    ///< sectors that they would access if their bytes were contiguous
 };
 
+/// Counts of a launch.
 struct Stats {
-  std::map<std::string, std::uint64_t, std::less<>> executed;  ///< warp-instructions by opcode
-  std::vector<InstructionStats> instructions;                  ///< in the kernel's order; those that ran
+  std::map<std::string, std::uint64_t, std::less<>> executed;  ///< executions by a warp, by opcode
+  std::vector<InstructionStats> instructions;  ///< those that were executed, in the kernel's order
 };
 
-/// What to see of a launch through the API, which makes the rest of `Launch` itself.
+/// What to observe of a launch through Kernel or Runner. The members are those of Launch.
 struct Observer {
-  Stats* stats = nullptr;
-  Trace trace = {};
-  decltype(Launch::traced) traced = {};
-  bool judge = true;
-  std::uint64_t step_limit = kStepLimit;
+  Stats* stats = nullptr;                 ///< filled in, unless it is null
+  Trace trace = {};                       ///< as Launch::trace
+  decltype(Launch::traced) traced = {};   ///< as Launch::traced
+  bool judge = true;                      ///< as Launch::judge
+  std::uint64_t step_limit = kStepLimit;  ///< as Launch::step_limit
 };
 
 struct Code;  // src/exec/machine/code.hpp
 
-/// A kernel decoded for running. Throws Error(refused, "exec-unsupported") that names the instruction where
-/// the executor has no semantics for one.
+/// A kernel that is decoded for execution.
 class Program {
  public:
+  /// Throws Error(refused, "exec-unsupported"), with the instruction, if the executor has no semantics for
+  /// one; Error(usage, "unknown-kernel").
   Program(const ir::Module& module, std::string_view entry);
   ~Program();
-  Program(Program&&) noexcept;
+  Program(Program&&) noexcept;  ///< the other one can then only be destroyed or assigned to
   Program& operator=(Program&&) noexcept;
 
-  /// Runs the whole grid. Several host threads may run one program, or several, in one memory: as on a GPU,
-  /// atomic operations of one launch are atomic to the others, and the module's variables are common to all
-  /// runs of the program, have the same address in each, and keep what a run left in them. A misuse throws
-  /// Error(refused, "out-of-bounds" | "misaligned" | "barrier-divergence" | ...) naming instruction, block,
-  /// thread and address, of the first block that has one. A launch that does not fit the kernel throws
-  /// Error(usage, "launch-size" | "launch-cluster" | "launch-cooperative" | "launch-parameters" |
-  /// "launch-shared").
+  /// Runs the whole grid. Several host threads may run programs in one memory. As on a GPU, the atomic
+  /// operations of one launch are atomic to the others. The module's variables are common to all runs of the
+  /// program; they have one address and keep their values from run to run.
+  ///
+  /// Throws Error(device_fault) for a misuse ("out-of-bounds", "misaligned", "barrier-divergence",
+  /// "data-race" ...), with the instruction, thread block, thread and address, of the first thread block that
+  /// has one; Error(usage, "launch-size", "launch-cluster", "launch-cooperative", "launch-parameters" or
+  /// "launch-shared") for a launch that does not fit the kernel.
   void run(Memory& memory, const Launch& launch, Stats* stats = nullptr) const;
 
-  /// Gives a .global or .const variable of the module its bytes, for the launches to come; none may be under
-  /// way. Throws Error(usage, "unknown-variable" | "variable-size").
+  /// Sets the bytes of a `.global` or `.const` variable of the module for later runs; none may be under way.
+  /// Throws Error(usage, "unknown-variable" or "variable-size").
   void write_variable(std::string_view name, std::span<const std::byte> data) const;
 
  private:

@@ -14,76 +14,83 @@
 #include "ptxloom/specs.hpp"
 #include "ptxloom/type.hpp"
 
-// Where the elements of a warp-wide operand lie: which lane, register and bit holds row and column. A form
-// states this as mixed-radix digits over lane and val ("4*k2 8*m1": the lane's lowest digit has radix 4 and
-// counts columns of A in steps of 2); a Layout is that map written out. Axes stand in the order m < k < n, so
-// A is m x k, B is k x n (its row is k) and C and D are m x n; scale factors are m (or n) x block of k. Of a
-// sparse A the columns are the elements stored, and its metadata has an index for each of them (4-bit types:
-// for each pair). Of matrices loaded from memory the rows are those of memory. Elements fill registers from
-// the lowest bit of the first.
+/// \file
+/// Fragment layouts: which lane, register and bit of a warp-wide operand holds an element of a matrix. A form
+/// states this as mixed-radix digits over lane and val ("4*k2 8*m1": the lowest digit of the lane has radix 4
+/// and counts columns of A in steps of 2). A Layout is that map as a table.
+///
+/// Axes are in the order m, k, n: A is m x k, B is k x n, C and D are m x n, and scale factors are m (or n) x
+/// blocks of k. The columns of a sparse A are the elements that are stored; its metadata has an index for
+/// each of them, or for each pair if the type has 4 bits. The rows of a matrix that is loaded from memory are
+/// those in memory. Elements fill the registers in order, from the lowest bit of the first.
 namespace [[gnu::visibility("default")]] ptxloom {
 
+/// Where one element is.
 struct LayoutElement {
-  int lane = 0;
-  int reg = 0;  ///< index in the operand's vector
-  int bit = 0;  ///< its lowest bit in that register
-  int row = 0;
-  int col = 0;
-  int matrix = 0;  ///< where an operand holds several matrices (ldmatrix, m8n8k4), which one
+  int lane = 0;    ///< lane, or thread of the warpgroup
+  int reg = 0;     ///< index in the operand's vector
+  int bit = 0;     ///< its lowest bit in that register
+  int row = 0;     ///< its row
+  int col = 0;     ///< its column
+  int matrix = 0;  ///< which matrix, if the operand holds several (ldmatrix, m8n8k4)
   friend bool operator==(const LayoutElement&, const LayoutElement&) = default;
 };
 
-/// The lane whose address operand says where a row of a matrix lies in memory.
+/// A lane whose address operand is the address of a row of a matrix in memory.
 struct LayoutAddress {
-  int lane = 0;
-  int matrix = 0;
-  int row = 0;
+  int lane = 0;    ///< the lane
+  int matrix = 0;  ///< which matrix
+  int row = 0;     ///< which row
   friend bool operator==(const LayoutAddress&, const LayoutAddress&) = default;
 };
 
-/// The value of an operand that the map depends on ("2*=TA"): a thread or byte selector.
+/// The value of another operand that the map depends on ("2*=TA"): a thread selector or a byte selector.
 struct LayoutSelector {
-  std::string_view operand;
-  int value = 0;
+  std::string_view operand;  ///< its name
+  int value = 0;             ///< its value
 };
 
+/// The layout of an operand. It may outlive the Variant and the Specs that it was made from.
 class Layout {
  public:
-  Type type;       ///< of an element
-  int bits = 0;    ///< of an element, without padding
-  int stride = 0;  ///< bits from an element to the next in a register
-  int rows = 0;
-  int cols = 0;
-  char row_axis = '\0';  ///< what rows count: m, k or n; '\0' where there is but one
-  char col_axis = '\0';
-  int matrices = 1;
-  int block = 0;          ///< of scale factors: elements of k that a column is for; else 0
-  int lanes = 0;          ///< 32; 128 where a warpgroup holds the operand
-  int registers = 0;      ///< of the operand in each lane
-  int register_bits = 0;  ///< of each
+  Type type;              ///< of an element
+  int bits = 0;           ///< of an element, without padding
+  int stride = 0;         ///< bits from an element to the next one in a register
+  int rows = 0;           ///< of a matrix
+  int cols = 0;           ///< of a matrix
+  char row_axis = '\0';   ///< what rows count: m, k or n; 0 if there is only one row
+  char col_axis = '\0';   ///< what columns count
+  int matrices = 1;       ///< matrices in the operand
+  int block = 0;          ///< for scale factors: elements along k that a factor is for; else 0
+  int lanes = 0;          ///< 32, or 128 if a warpgroup holds the operand
+  int registers = 0;      ///< registers of the operand in each lane
+  int register_bits = 0;  ///< size of each register
 
   /// All elements, by lane, then by register and bit.
   std::span<const LayoutElement> elements() const { return elements_; }
-  /// The holder of an element. nullopt outside the matrix.
+  /// Where an element is; nullopt outside of the matrix.
   std::optional<LayoutElement> find(int row, int col, int matrix = 0) const;
-  /// The elements that a lane holds; `at(lane, 0)` is the lowest of its first register.
+  /// The elements that a lane holds, and one of them. The first is the lowest of its first register.
+  ///@{
   std::span<const LayoutElement> lane(int lane) const;
   const LayoutElement& at(int lane, int index) const {
     return this->lane(lane)[static_cast<std::size_t>(index)];
   }
-  /// For the matrix operands of loads and stores: whose address is that of which row.
+  ///@}
+  /// For matrix loads and stores: which lane gives the address of which row.
   std::span<const LayoutAddress> addresses() const { return addresses_; }
 
-  /// Spreads a host matrix over the lanes: register `reg` of lane `lane` is at lane * registers + reg. The
-  /// matrix is the bits of its elements row by row, rows `leading` elements apart (0: tight); where there are
-  /// several, one below the other. Bits of an item above those of an element are ignored; bits of registers
-  /// that hold no element are 0. Throws Error(usage, "bad-matrix") for too few items or too small registers.
+  /// Distributes a matrix on the host over the lanes. Register `reg` of lane `lane` is item lane * registers
+  /// + reg of the result. Each item of `matrix` holds the bits of one element; those above the element's size
+  /// are ignored. Its rows are `leading` items apart; 0: it is contiguous. Several matrices lie one below the
+  /// other. Bits of registers that hold no element are 0. Throws Error(usage, "bad-matrix") if there are too
+  /// few items, or registers are too small.
   template <std::unsigned_integral Register = std::uint32_t, std::ranges::contiguous_range Matrix>
     requires std::unsigned_integral<std::ranges::range_value_t<Matrix>>
   std::vector<Register> pack(const Matrix& matrix, std::size_t leading = 0) const;
 
-  /// The other way: gathers the elements from the lanes' registers into a host matrix, of which nothing else
-  /// is touched.
+  /// The inverse: collects the elements from the registers of all lanes into a matrix on the host. Items
+  /// between its rows are left as they are. Throws as pack().
   template <std::ranges::contiguous_range Registers, std::ranges::contiguous_range Matrix>
     requires std::unsigned_integral<std::ranges::range_value_t<Registers>> &&
              std::unsigned_integral<std::ranges::range_value_t<Matrix>>
@@ -116,13 +123,16 @@ class Layout {
   std::shared_ptr<const void> owner_;       // the variant's: a type's name may be an overlay's
 };
 
-/// The map of an operand, by its name or alias. Selectors not given are 0. Throws Error(usage, "no-layout")
-/// where the specs give none, "bad-selector" for one the map does not have, or out of its range.
+/// The layout of an operand, by its name or alias. Selectors that are not given are 0. Throws Error(usage):
+/// "no-layout" if the specs give none, "unknown-operand", "bad-selector" for a selector that the map does not
+/// have or a value out of range.
+///@{
 Layout layout(const Variant& variant, std::string_view operand,
               std::span<const LayoutSelector> selectors = {});
 Layout layout(const Variant& variant, std::string_view operand,
               std::initializer_list<LayoutSelector> selectors);
-/// Whether the specs give one.
+///@}
+/// Whether the specs give a layout for the operand.
 bool has_layout(const Variant& variant, std::string_view operand);
 
 template <std::unsigned_integral Register, std::ranges::contiguous_range Matrix>

@@ -9,9 +9,9 @@
 
 #include "ptxloom/error.hpp"
 
-// NVIDIA's libraries, opened at first use and never linked: one program runs with a GPU, with the toolkit
-// alone, or with neither. A Libraries is a handle: copies share the opened libraries, which stay open as long
-// as anything made with them. Thread-safe.
+/// \file
+/// NVIDIA's libraries. They are opened at the first use and never linked, so that one program runs with a
+/// GPU, with the toolkit alone, or with neither.
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace cuda {
 struct Driver;     // src/cuda/driver.hpp
@@ -21,41 +21,48 @@ struct Nvml;       // src/cuda/nvml.hpp
 struct CublasLt;   // src/cuda/cublaslt.hpp
 }  // namespace cuda
 
+/// Where libraries are looked for.
 struct LibraryOptions {
-  /// Looked into before anything else. PTXLOOM_CUDA_PATH, folders separated by colons, comes next, then what
-  /// the system's loader finds, $CUDA_HOME and /usr/local/cuda.
+  /// The first places to look. PTXLOOM_CUDA_PATH (folders, separated by colons) comes next, then what the
+  /// system's loader finds, $CUDA_HOME and /usr/local/cuda.
   std::vector<std::filesystem::path> folders{};
-  /// False: nowhere but in `folders`.
+  /// False: look only in `folders`.
   bool system = true;
 };
 
-/// What `doctor` says about one library.
+/// What `ptxloom doctor` says about one library.
 struct LibraryStatus {
-  std::string name{};     ///< "driver", "nvJitLink", "NVRTC", "NVML"
-  std::string path{};     ///< the file it was opened from; empty where it is missing
-  std::string version{};  ///< "13.0"; empty where it is missing
-  std::optional<Diagnostic> problem{};
+  std::string name{};                   ///< "driver", "nvJitLink", "NVRTC", "NVML"
+  std::string path{};                   ///< the file that was opened; empty if it is missing
+  std::string version{};                ///< "13.0"; empty if it is missing
+  std::optional<Diagnostic> problem{};  ///< why it cannot be used
 };
 
+/// A handle to the libraries: copies share those that are open, and they stay open as long as anything made
+/// with them. Thread-safe.
 class Libraries {
  public:
+  /// Opens nothing yet.
   explicit Libraries(LibraryOptions options = {});
-  const LibraryOptions& options() const;
+  const LibraryOptions& options() const;  ///< as given
 
-  /// Each opens its library at the first call and throws Error(missing) where that fails: "no-driver",
-  /// "no-device", "driver-too-old", "no-nvjitlink", "no-nvrtc", "no-nvml", "no-cublaslt".
+  /// Each opens its library at the first call. If that fails it throws Error(missing): "no-driver",
+  /// "no-device", "driver-too-old", "no-nvjitlink", "no-nvrtc", "no-nvml" or "no-cublaslt"; "no-cuda-support"
+  /// in a build without CUDA. cuBLASLt is only for comparisons.
+  ///@{
   const cuda::Driver& driver() const;
   const cuda::NvJitLink& nvjitlink() const;
   const cuda::Nvrtc& nvrtc() const;
   const cuda::Nvml& nvml() const;
-  /// For comparisons only; status() does not open it, for it is large.
   const cuda::CublasLt& cublaslt() const;
+  ///@}
 
-  bool has_driver() const noexcept;
-  bool has_nvjitlink() const noexcept;
+  bool has_driver() const noexcept;     ///< whether driver() would not throw
+  bool has_nvjitlink() const noexcept;  ///< whether nvjitlink() would not throw
 
+  /// Opens all libraries except cuBLASLt, which is large.
   std::vector<LibraryStatus> status() const;
-  /// Folders holding cuda_fp16.h and its neighbours, for NVRTC; empty where there is no toolkit.
+  /// Folders with the toolkit's headers (cuda_fp16.h), for NVRTC; empty if there is no toolkit.
   std::vector<std::filesystem::path> include_folders() const;
 
  private:
@@ -63,8 +70,8 @@ class Libraries {
   std::shared_ptr<State> state_;
 };
 
-/// Can a driver of this API version (as cuDriverGetVersion gives it: 13000) load what a linker of this CUDA
-/// major makes? "driver-too-old" with both versions where it cannot.
+/// Whether a driver of this API version (13000, as cuDriverGetVersion returns it) can load what a linker of
+/// this major CUDA version makes. If not, a diagnostic "driver-too-old" with both versions.
 std::optional<Diagnostic> check_driver_version(int driver_api, int linker_major);
 
 }  // namespace ptxloom

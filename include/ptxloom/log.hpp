@@ -5,26 +5,36 @@
 #include <memory>
 #include <string_view>
 
-// Where the library says what it does and what it worked around. Warnings and errors go to stderr by default;
-// PTXLOOM_LOG=off, error, warning, info or debug says otherwise; a program passes its own callback, or Log(),
-// which is silent. A Log is a value, cheap to
-// copy, and may be used from several threads at once (so the callback must be able to).
+/// \file
+/// The library's log. By default warnings and errors go to stderr; PTXLOOM_LOG sets another level: off,
+/// error, warning, info or debug. A program can pass a callback of its own, or Log(), which is silent.
 namespace [[gnu::visibility("default")]] ptxloom {
 
-enum class LogLevel { error, warning, info, debug };
+/// From the most important to the most detailed.
+enum class LogLevel {
+  error,    ///< something failed
+  warning,  ///< it works, but not as it should
+  info,     ///< what is done, such as a kernel that is loaded
+  debug,    ///< everything
+};
+/// "error", "warning", "info" or "debug".
 std::string_view name(LogLevel level);
 
+/// Receives a message. Several threads may call it at once.
 using LogCallback = std::function<void(LogLevel, std::string_view message)>;
 
+/// A value that is cheap to copy. Thread-safe.
 class Log {
  public:
   Log() = default;  ///< silent
-  /// Passes on everything up to `most` in detail.
+  /// Passes on the messages of all levels up to `most`.
   explicit Log(LogCallback callback, LogLevel most = LogLevel::info);
-  /// To stderr at the level that PTXLOOM_LOG names, else warnings and errors.
+  /// Writes to stderr, at the level that PTXLOOM_LOG names, else warnings and errors.
   static Log from_environment();
 
+  /// Whether messages of the level are passed on.
   bool enabled(LogLevel level) const { return callback_ && level <= most_; }
+  /// Logs a message.
   void operator()(LogLevel level, std::string_view message) const {
     if (enabled(level)) (*callback_)(level, message);
   }

@@ -13,115 +13,147 @@
 #include "ptxloom/tensor_map.hpp"
 #include "ptxloom/type.hpp"
 
-// A piece of work as plain data, without a kernel's inside: the words that describe it, its tensors, how its
-// kernel is launched, and what must come out. It is what running, tuning and verifying need, and can cross to
-// another process.
+/// \file
+/// A piece of work as plain data: the parameters that describe it, its tensors, how its kernel is launched,
+/// and what it must compute. Running, tuning and verifying need no more, and it can be sent to another
+/// process.
 namespace [[gnu::visibility("default")]] ptxloom {
 
-/// A problem or a configuration in words, as the command line and the tuning records hold them.
+/// A problem or a configuration: values of parameters by name, as the command line and the tuning records
+/// have them.
 using Settings = std::map<std::string, std::string, std::less<>>;
 
 /// A tensor of a problem as it lies in memory, in C order.
 struct TensorPlan {
-  enum class Role { in, out, inout };
-  std::string name;
-  Type type;
-  std::vector<std::uint64_t> shape;
-  Role role = Role::in;
-  std::uint64_t below = 0;  ///< of integers of 32 bits that count something: random ones are less; 0: any are
+  /// What the kernel does with it.
+  enum class Role {
+    in,    ///< it reads the tensor
+    out,   ///< it writes the tensor
+    inout  ///< it reads and writes the tensor
+  };
+  std::string name;                  ///< as the template's parameters and operands name it: "a"
+  Type type;                         ///< of an element
+  std::vector<std::uint64_t> shape;  ///< extents, the last one contiguous
+  Role role = Role::in;              ///< what the kernel does with it
+  std::uint64_t below = 0;           ///< random 32-bit integers are less than this; 0: the whole range
+  /// The product of the extents. Throws Error(usage, "too-large") above 2^56.
   std::uint64_t elements() const;
+  /// Size in bytes. Throws as elements().
   std::uint64_t bytes() const { return elements() * static_cast<std::uint64_t>(type.bytes()); }
 };
 
-/// One kernel argument: a tensor's address, a tensor map of it, or a scalar's bits.
+/// One kernel argument: the address of a tensor, a tensor map of it, or the bits of a scalar.
 struct ArgumentPlan {
-  std::string name;
-  Type type;
-  std::string tensor = {};
-  std::uint64_t bits = 0;
-  std::optional<TensorMap> map = {};  ///< its address counts from the tensor's
+  std::string name;         ///< of the parameter
+  Type type;                ///< of the parameter
+  std::string tensor = {};  ///< the tensor that is passed; empty: a scalar
+  std::uint64_t bits = 0;   ///< of a scalar
+  std::optional<TensorMap> map =
+      {};  ///< passed in place of the address; its own address is relative to the tensor's
 };
 
-/// The tensor of arguments that stand for a launch's workspace.
+/// As ArgumentPlan::tensor: the workspace of the launch.
 inline constexpr std::string_view kWorkspace = "workspace";
 
+/// How a kernel is launched.
 struct LaunchPlan {
-  std::string entry;
-  std::array<std::uint32_t, 3> grid{1, 1, 1};  ///< of a persistent grid: one block a piece of work
-  /// Of a persistent grid: how many blocks an SM holds at once. No more than that are launched, and each goes
-  /// on to further pieces of work. 0: the grid is launched as it is.
+  std::string entry;                           ///< name of the kernel
+  std::array<std::uint32_t, 3> grid{1, 1, 1};  ///< thread blocks; for a persistent kernel one per work item
+  /// For a persistent kernel: thread blocks that an SM holds at once. No more are launched, and each
+  /// processes several work items. 0: the grid is launched as it is.
   std::uint32_t blocks_per_sm = 0;
-  bool cooperative = false;  ///< blocks wait for each other: all run at once, or the launch fails
-  std::array<std::uint32_t, 3> block{1, 1, 1};
-  std::array<std::uint32_t, 3> cluster{1, 1, 1};
-  std::uint32_t shared_bytes = 0;  ///< dynamic
-  /// Of global memory beside the problem's tensors, at a multiple of 256: zeros before its first launch, and
-  /// nobody else's from then on. Launches that share one must not overlap in time.
+  bool cooperative = false;  ///< thread blocks wait for each other: all are resident, or the launch fails
+  std::array<std::uint32_t, 3> block{1, 1, 1};    ///< threads
+  std::array<std::uint32_t, 3> cluster{1, 1, 1};  ///< thread blocks
+  std::uint32_t shared_bytes = 0;                 ///< dynamic shared memory of a thread block
+  /// Global memory that the kernel needs beside the tensors, at a multiple of 256. It holds zeros before the
+  /// first launch, and nothing else may write to it afterwards. Launches that share one must not overlap in
+  /// time.
   std::uint64_t workspace_bytes = 0;
-  std::vector<ArgumentPlan> arguments;
+  std::vector<ArgumentPlan> arguments;  ///< in the order of the parameters
 };
 
-/// D = alpha * A * B + beta * C on the tensors a, b, c and d: a problem in the words of a vendor's library,
-/// so that one can be timed at it; or `batch` of them, with matrices a stride apart, 0 for one that all
-/// share. Sizes, leading dimensions and strides in elements; C and D are m rows of n.
+/// D = alpha * A * B + beta * C on the tensors a, b, c and d, or a batch of such products: a problem as a
+/// vendor's library has it, so that the library can be timed. Sizes, leading dimensions and strides are in
+/// elements; C and D are row-major.
 struct MatrixProduct {
+  /// A is m x k, B is k x n.
+  ///@{
   std::uint64_t m = 0, n = 0, k = 0;
+  ///@}
+  /// Types of the matrices.
+  ///@{
   Type a, b, c, d;
-  bool a_rows = true;   ///< A is stored as m rows of k, otherwise as k rows of m
-  bool b_rows = false;  ///< B is stored as k rows of n, otherwise as n rows of k
+  ///@}
+  bool a_rows = true;   ///< A is row-major
+  bool b_rows = false;  ///< B is row-major
+  /// Leading dimensions.
+  ///@{
   std::uint64_t lda = 0, ldb = 0, ldc = 0, ldd = 0;
-  std::uint64_t batch = 1, stride_a = 0, stride_b = 0, stride_c = 0, stride_d = 0;
-  double alpha = 1, beta = 0;  ///< beta = 0: there is no tensor c
-  bool fast_sums = false;      ///< of 8-bit floats: as the tensor cores keep them, in fewer bits than f32 has
+  ///@}
+  std::uint64_t batch = 1;  ///< number of products
+  /// Distances from the matrix of one product to that of the next; 0: all products share it.
+  ///@{
+  std::uint64_t stride_a = 0, stride_b = 0, stride_c = 0, stride_d = 0;
+  ///@}
+  double alpha = 1;  ///< factor of the product
+  double beta = 0;   ///< factor of C; 0: there is no tensor c
+  bool fast_sums =
+      false;  ///< for 8-bit floats: the accumulator may have the precision of the tensor cores, less than f32
 };
 
-/// What outputs are filled with before a kernel runs.
+/// The byte that outputs are filled with before a kernel runs.
 inline constexpr std::byte kPoison{0xA5};
 
 /// A tensor's bytes on the host.
 struct HostTensor {
-  TensorPlan plan;
-  std::vector<std::byte> bytes;
+  TensorPlan plan;               ///< what it is
+  std::vector<std::byte> bytes;  ///< its elements in C order, packed as in numeric.hpp
 };
 
-/// What an output must hold: `index` into the tensor's elements, the exact value, and how far off a correct
-/// kernel may be. Where a problem is too large to compute whole, points of every tile stand for it.
+/// What an output must hold. If a problem is too large to be computed as a whole, there are points in every
+/// tile.
 struct Expectation {
-  std::string tensor;
+  std::string tensor;  ///< name of the output
+  /// An element.
   struct Point {
-    std::uint64_t index;
-    double value;
-    double tolerance;
+    std::uint64_t index;  ///< into the tensor's elements
+    double value;         ///< the exact value
+    double tolerance;     ///< largest error of a correct kernel
   };
-  std::vector<Point> points;
-  /// Every element that the kernel writes has a point; else others are wrong if they keep the poison, but for
-  /// those untouched. Also where there are too many of those to list.
+  std::vector<Point> points;  ///< elements that are compared
+  /// Whether every element that the kernel writes has a point. If not, the elements without one are wrong if
+  /// they still hold the poison, unless they are among `untouched`. It is also true if there are too many of
+  /// those to list.
   bool complete = false;
-  std::vector<std::uint64_t> untouched;  ///< elements that must keep the poison (padding behind a row)
+  std::vector<std::uint64_t>
+      untouched;  ///< elements that must keep the poison, such as the padding behind a row
 };
 
-/// A tensor full of random values that depend on the seed and the tensor's name: floats uniform in [-1, 1],
-/// rounded to the type; integers from the whole range of the type, or of what they count.
+/// A tensor of random values that depend on the seed and the tensor's name. Floats are uniform in [-1, 1],
+/// rounded to the type; integers cover the whole range of the type, or [0, TensorPlan::below).
 HostTensor random_tensor(const TensorPlan& plan, std::uint64_t seed);
-/// A tensor that nothing has been written to.
+/// A tensor whose bytes are all poison.
 HostTensor poisoned_tensor(const TensorPlan& plan, std::byte poison = kPoison);
 
-/// What is wrong with an output, element by element.
+/// The comparison of an output.
 struct Verdict {
   std::uint64_t checked = 0;  ///< points compared
-  std::uint64_t wrong = 0;
-  double worst = 0;   ///< the largest distance from the expected value, in tolerances
-  std::string first;  ///< the first wrong element in words: "d[3, 17] is 1.5, expected 1.25 +- 0.01"
-  std::vector<std::uint64_t>
-      unwritten;  ///< elements that still hold the poison, though something else belongs there
+  std::uint64_t wrong = 0;    ///< points that are wrong
+  double worst = 0;           ///< the largest error, in tolerances
+  std::string first;          ///< the first wrong element: "d[3, 17] is 1.5, expected 1.25 +- 0.01"
+  /// Elements that still hold the poison, but must not.
+  std::vector<std::uint64_t> unwritten;
+  /// Whether nothing is wrong.
   bool ok() const { return wrong == 0 && unwritten.empty(); }
 };
 
 /// Compares an output that was filled with `poison` first.
 Verdict verify(const Expectation& expected, const HostTensor& output, std::byte poison = kPoison);
 
-/// `run` gives the output of a run that found its outputs filled with `poison`. A correct value may look like
-/// poison by chance, so what seems unwritten is looked at again after a run with another poison.
+/// The same for runs of a kernel: `run` returns the output of a run whose outputs were filled with `poison`.
+/// A correct value may equal the poison by chance, so elements that seem unwritten are compared again after a
+/// run with another poison.
 Verdict verify_run(const Expectation& expected,
                    const std::function<const HostTensor&(std::byte poison)>& run);
 

@@ -9,21 +9,24 @@
 #include "ptxloom/kernel.hpp"
 #include "ptxloom/plan.hpp"
 
-// A kernel that is launched many times with the same plan: the launch configuration is checked once, the
-// parameters are packed once, and each launch fills in only what is new to it.
+/// \file
+/// A kernel that is launched many times with the same plan.
 namespace [[gnu::visibility("default")]] ptxloom {
 
+/// A kernel with a launch configuration that is checked once and parameters that are packed once. A launch
+/// only fills in the values that it gives. Copies share the kernel. Const members are thread-safe.
 class PreparedLaunch {
  public:
-  /// `names`: tensors of the plan, and its scalar arguments, that each launch gives, in this order. All
-  /// tensors of the plan must be among them; a scalar that is not keeps the plan's value; a name that the
-  /// plan lacks is ignored. `sms` as of launch_config_of. Throws Error(usage) for a configuration that the
-  /// kernel cannot take, "unknown-tensor" for a tensor that is not named.
+  /// `names` lists the tensors and scalar arguments of the plan that each launch gives, in this order. All
+  /// tensors must be among them. A scalar that is not keeps the plan's value. A name that the plan lacks is
+  /// ignored. `sms` is the number of SMs, see launch_config_of. Throws Error(usage) as Function::launch for a
+  /// configuration that the kernel cannot take, "argument-count", and "unknown-tensor" for a tensor that is
+  /// not named.
   PreparedLaunch(Kernel kernel, const LaunchPlan& plan, int sms, std::span<const std::string_view> names);
 
-  /// `values`, in the order of the names: the address of a tensor, the bits of a scalar. Queues the launch as
-  /// Kernel::launch does. Throws Error(usage, "tensor-map") for an address that TMA cannot read or write,
-  /// "argument-count" for another number of values.
+  /// Queues a launch as Kernel::launch does. `values` are in the order of the names: the address of a tensor,
+  /// or the bits of a scalar. Throws Error(usage, "tensor-map") for an address that TMA cannot read or write,
+  /// and "argument-count" for a wrong number of values.
   void launch(CUstream_st* stream, std::span<const std::uint64_t> values) const;
 
  private:

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// All of the library: instruction specs in, specialised, checked, tuned GPU kernels out, at run time.
+/// \file
+/// The whole library: one header that includes all others.
+
+/// Generates, checks, links, runs and autotunes PTX kernels at run time.
+namespace ptxloom {}
+
 #include "ptxloom/buffer.hpp"
 #include "ptxloom/build_words.hpp"
 #include "ptxloom/builder.hpp"

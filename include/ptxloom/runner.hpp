@@ -16,86 +16,95 @@
 #include "ptxloom/record.hpp"
 #include "ptxloom/template.hpp"
 
-// What can be done with any template on any context: make its kernel for a problem, run it on given or random
-// data and verify what comes out; and the kernels of known records can be linked ahead. Tuning is in
-// tuner.hpp.
+/// \file
+/// What can be done with any template on any context: making its kernel for a problem, running it on given or
+/// random data and verifying the result, and linking the kernels of known records ahead of time. Tuning is in
+/// tuner.hpp.
 namespace [[gnu::visibility("default")]] ptxloom {
 
 /// A template's kernel for one problem, loaded.
 struct Specialised {
-  Settings problem, config;  ///< whole
-  std::vector<TensorPlan> tensors;
-  LaunchPlan launch;
-  Kernel kernel;
-  bool tuned = false;  ///< the configuration comes from a tuning record of this very problem
-  std::optional<Settings> borrowed_from = {};  ///< it comes from a record of this, the nearest problem
-  /// Choosing the configuration and building the IR, or finding in the cache what a process before has built.
+  Settings problem;                 ///< with all parameters
+  Settings config;                  ///< with all parameters
+  std::vector<TensorPlan> tensors;  ///< inputs and outputs
+  LaunchPlan launch;                ///< how the kernel is launched
+  Kernel kernel;                    ///< the kernel
+  bool tuned = false;               ///< whether the configuration is that of a tuning record of this problem
+  std::optional<Settings> borrowed_from =
+      {};  ///< the most similar problem, whose record gives the configuration
+  /// Milliseconds for choosing the configuration and building the IR, or for finding its PTX in the cache.
   double emit_ms = 0;
 };
 
-/// Kernels that are loaded, by their text and how it is linked: one that differs from another in comments
-/// only is loaded once. A kernel that is specialised for other sizes often is the same. Thread-safe.
+/// Loaded kernels by their text and link options; comments in the text do not count. Kernels for different
+/// sizes are often the same. Thread-safe.
 class KernelPool {
  public:
-  /// The kernel with this text, or else what `load` gives.
+  /// The kernel with this text; if there is none, the one that `load` returns.
   Kernel find(std::string_view ptx, const LinkOptions& link, const std::function<Kernel()>& load);
-  std::size_t size() const;
+  std::size_t size() const;  ///< number of kernels
 
  private:
   mutable std::mutex mutex_;
   std::map<std::string, Kernel, std::less<>> kernels_;
 };
 
+/// Options of specialise().
 struct SpecialiseOptions {
-  /// For programs that must not search or link when they run: where there is no record of this very problem,
-  /// Error(refused, "no-record"); where its kernel is not in the cache, Error(refused, "not-cached"); on the
-  /// executor, which has no records, Error(missing, "no-device").
+  /// For programs that must not search or link when they run. Throws Error(refused, "no-record") if there is
+  /// no record of this problem, Error(refused, "not-cached") if its kernel is not in the cache, and
+  /// Error(missing, "no-device") in the executor, which has no records.
   bool must_hit = false;
-  /// Where kernels are looked for that are loaded already, and kept. Nobody may write to their variables.
+  /// Loaded kernels to use and to add to. Their variables must not be written to.
   KernelPool* pool = nullptr;
 };
 
-/// The configuration known to be best: of a tuning record for this device, problem and library version that
-/// agrees with the given words, else of the record for the nearest problem, if it fits this one, else the
-/// template's own choice. The words may be build words (build_words.hpp) too.
+/// Makes and loads a template's kernel. Its configuration is that of the tuning record for this device,
+/// problem and library version if it agrees with `config`; else that of the record for the most similar
+/// problem, if it fits this one; else the template's own choice. `config` may also have build parameters
+/// (build_words.hpp). Throws what the template throws (Template::problem, Template::config), what
+/// Context::load throws, and the errors of `must_hit`.
 Specialised specialise(const Context& context, const Template& kernel_template, const Settings& problem,
                        const Settings& config = {}, const SpecialiseOptions& options = {});
 
+/// Options of run_template().
 struct RunOptions {
-  Settings problem;
-  Settings config;
-  std::vector<HostTensor> inputs;  ///< by name; an absent one is random
-  std::uint64_t seed = 0;
-  bool verify = true;
-  bool must_hit = false;         ///< SpecialiseOptions::must_hit
-  exec::Observer observer = {};  ///< of the run whose outputs are kept; sees nothing on a GPU
+  Settings problem;                ///< the problem
+  Settings config;                 ///< parameters of the configuration that are fixed
+  std::vector<HostTensor> inputs;  ///< by name; those that are not given are random
+  std::uint64_t seed = 0;          ///< of random inputs
+  bool verify = true;              ///< whether to compare the outputs with the template's reference
+  bool must_hit = false;           ///< as SpecialiseOptions::must_hit
+  exec::Observer observer = {};    ///< of the run whose outputs are kept; on a GPU it sees nothing
 };
 
+/// What run_template() returns.
 struct RunResult {
-  Specialised kernel;
-  std::vector<HostTensor> tensors;  ///< the inputs, and the outputs as the kernel left them
-  Verdict verdict;
-  double run_ms = 0;     ///< one cold launch, and waiting for it
-  double verify_ms = 0;  ///< computing what must come out, and comparing
+  Specialised kernel;               ///< the kernel
+  std::vector<HostTensor> tensors;  ///< the inputs, and the outputs that the kernel has written
+  Verdict verdict;                  ///< the comparison; empty if it was not requested
+  double run_ms = 0;                ///< milliseconds of one cold launch until it has completed
+  double verify_ms = 0;             ///< milliseconds of computing the reference and comparing
 };
 
-/// The tensors of a problem: inputs as given (checked against the plan: Error(usage, "wrong-tensor")) or
-/// random, outputs poisoned.
+/// The tensors of a problem: inputs as given or random, outputs poisoned. Throws Error(usage, "wrong-tensor")
+/// for a given tensor that the problem does not have, or that has another size.
 std::vector<HostTensor> make_tensors(const Template& kernel_template, const Settings& problem,
                                      std::span<const HostTensor> given, std::uint64_t seed);
 
-/// Runs once on poisoned outputs and compares them with what the template says they must hold.
+/// Runs a template's kernel once, with poisoned outputs, and compares them with the template's reference.
+/// Throws what specialise(), make_tensors() and Kernel::launch throw.
 RunResult run_template(const Context& context, const Template& kernel_template, const RunOptions& options);
 
-/// The kernel of one record, linked before anyone asks for it.
+/// The kernel of one record, linked ahead of time.
 struct Prebuilt {
-  Record record;
-  bool cached = false;                ///< it was in the cache already
+  Record record;                      ///< the record
+  bool cached = false;                ///< whether the cache had the kernel already
   std::optional<Diagnostic> problem;  ///< why it could not be made or linked
 };
 
-/// Links the kernels of these records for a target into the linker's cache, where `specialise` will find them
-/// on a device of that target. Needs no GPU.
+/// Links the kernels of these records for a target into the linker's cache, where specialise() finds them on
+/// a device of that target. No GPU is needed. Throws Error(missing, "no-nvjitlink").
 std::vector<Prebuilt> prebuild(const std::shared_ptr<const Specs>& specs, const Template& kernel_template,
                                const Target& target, const Linker& linker, std::span<const Record> records);
 

@@ -11,32 +11,35 @@
 
 #include "ptxloom/type.hpp"
 
-// What a kernel expects at launch: its parameters in order, each at its place in the parameter buffer, which
-// is laid out as C lays out a struct. Launching packs and checks arguments against it, on GPU and executor
-// alike.
+/// \file
+/// The signature of a kernel: its parameters in order, with their offsets in the parameter buffer, which is
+/// laid out as a C struct. Arguments are checked and packed by it, on a GPU and in the executor.
 namespace [[gnu::visibility("default")]] ptxloom {
 
+/// A parameter of a kernel.
 struct KernelParameter {
-  std::string name{};
-  Type type{};
-  std::uint32_t count = 0;      ///< elements of an array parameter, 0 for a scalar
+  std::string name{};           ///< may be empty
+  Type type{};                  ///< of an element
+  std::uint32_t count = 0;      ///< elements of an array; 0: a scalar
   std::uint32_t offset = 0;     ///< bytes from the start of the parameter buffer
   std::uint32_t size = 0;       ///< bytes
   std::uint32_t alignment = 0;  ///< bytes
-  bool pointer = false;         ///< declared `.ptr`: takes device memory
+  bool pointer = false;         ///< declared `.ptr`: it takes device memory
 };
 
+/// The parameters of a kernel.
 struct KernelSignature {
-  std::string name{};
-  std::vector<KernelParameter> parameters{};
-  std::optional<std::array<std::uint32_t, 3>> cluster{};  ///< .reqnctapercluster: no other will do
+  std::string name{};                         ///< of the kernel
+  std::vector<KernelParameter> parameters{};  ///< in order
+  std::optional<std::array<std::uint32_t, 3>>
+      cluster{};  ///< .reqnctapercluster: the only cluster it takes, in thread blocks
 
-  /// Bytes of the parameter buffer.
+  /// Size of the parameter buffer in bytes.
   std::uint32_t size() const {
     return parameters.empty() ? 0 : parameters.back().offset + parameters.back().size;
   }
 
-  /// Appends a parameter, filling in the size, the natural alignment where none is given, and the offset.
+  /// Appends a parameter and fills in its size, its offset and, if it is not given, its natural alignment.
   KernelParameter& append(KernelParameter parameter) {
     const auto bytes = static_cast<std::uint32_t>(parameter.type.bytes());
     parameter.size = bytes * std::max(parameter.count, 1U);

@@ -8,42 +8,48 @@
 #include "ptxloom/error.hpp"
 #include "ptxloom/template.hpp"
 
-// The parameter space of a template, read from its space.json: the words of a problem and of a configuration,
-// with the values they may take.
+/// \file
+/// The parameter space of a template, read from its space.json: the parameters of a problem and of a
+/// configuration, with the values that they may have.
 namespace [[gnu::visibility("default")]] ptxloom {
 
-/// One word. Values are listed, or of a kind: "size" (1 to 2147483647), "stride" (0 to 2147483647, 0 =
-/// tight), "distance" (0 to 2^46) or "number" (any decimal).
+/// A parameter.
 struct TemplateParameter {
-  std::string name;
-  std::string kind;                 ///< "choice", "size", "stride", "distance", "number"
+  std::string name;  ///< as on the command line
+  /// "choice": one of `values`; "size": 1 to 2147483647; "stride": 0 to 2147483647, where 0 is contiguous;
+  /// "distance": 0 to 2^46; "number": any decimal number.
+  std::string kind;
   std::vector<std::string> values;  ///< of a choice
-  std::string
-      fallback;  ///< the default; "=a" is the value of `a`; empty = required, or chosen by the template
-  std::string doc;
+  /// The default. "=a" is the value of parameter a; empty: it is required, or the template chooses it.
+  std::string fallback;
+  std::string doc;  ///< a sentence about it
 };
 
+/// The parameters of a template.
 class ParameterSpace {
  public:
-  /// Throws Error(usage, "bad-space") for text that is no such description.
+  /// Reads the text of a space.json. Throws Error(usage, "bad-space").
   explicit ParameterSpace(std::string_view json);
 
-  const std::string& name() const { return name_; }
-  const std::string& doc() const { return doc_; }
-  const std::vector<TemplateParameter>& problem() const { return problem_; }
-  const std::vector<TemplateParameter>& config() const { return config_; }
-  /// Rows of cells of the table "types" (the legal combinations of types), the header first.
+  const std::string& name() const { return name_; }  ///< name of the template
+  const std::string& doc() const { return doc_; }    ///< a sentence about the template
+  const std::vector<TemplateParameter>& problem() const { return problem_; }  ///< parameters of the problem
+  const std::vector<TemplateParameter>& config() const {
+    return config_;
+  }  ///< parameters of the configuration
+  /// The table "types" of legal combinations of types: rows of cells, the header first.
   const std::vector<std::vector<std::string>>& types() const { return types_; }
 
-  /// Words checked against `part`, defaults filled in. Throws Error(usage) for an unknown word
-  /// ("unknown-parameter", with the nearest known one), a value outside its range ("bad-value"), or a
-  /// required word that is missing.
+  /// The given values, checked against `part` (problem() or config()), with defaults filled in. A parameter
+  /// without a default that is not given is left out. Throws Error(usage, "unknown-parameter"), with the
+  /// nearest known one, and Error(usage, "bad-value") for a value out of range.
   Settings complete(const std::vector<TemplateParameter>& part, const Settings& given) const;
-  /// Splits words into problem and configuration, build words (build_words.hpp) with the latter; an unknown
-  /// word throws as above.
+  /// Values in two parts.
   struct Split {
-    Settings problem, config;
+    Settings problem;  ///< those of the problem
+    Settings config;   ///< those of the configuration, with build parameters (build_words.hpp)
   };
+  /// Splits values into problem and configuration. Throws Error(usage, "unknown-parameter").
   Split split(const Settings& words) const;
 
  private:

@@ -9,53 +9,59 @@
 #include <string_view>
 #include <utility>
 
-// A target is a set, not a number: `sm_100a` is that chip alone, `sm_100f` its family from there on (suffix a
-// or f), `sm_90` everything later. All facts come from specs/targets.json.
+/// \file
+/// Targets. A target stands for a set of chips: `sm_100a` is that chip alone, `sm_100f` is its family from
+/// that chip on, and `sm_90` is that chip and all later ones. All facts come from specs/targets.json.
 namespace [[gnu::visibility("default")]] ptxloom {
 
 /// A PTX ISA version.
 struct Version {
-  int major = 0;
-  int minor = 0;
+  int major = 0;  ///< the number before the dot
+  int minor = 0;  ///< the number behind the dot
   friend constexpr auto operator<=>(const Version&, const Version&) = default;
 };
+/// "8.6"
 std::string to_string(Version version);
-/// "8.6"; throws Error(usage) for anything else.
+/// The version in a text such as "8.6". Throws Error(usage, "bad-version").
 Version parse_version(std::string_view text);
 
 /// One row of specs/targets.json, joined with its chip.
 struct TargetInfo {
-  std::string_view name;  ///< "sm_90a"
-  int number = 0;         ///< 90
-  char suffix = '\0';     ///< '\0', 'a' or 'f'
-  int family = 0;         ///< chips of one family number are one family (100 and 103)
-  Version since;          ///< the PTX version that introduced it
-  // What a kernel can use on the chip.
-  int shared_per_block = 0;  ///< bytes, with the opt-in
-  int shared_static = 0;     ///< bytes of .shared that an entry may declare; the rest is dynamic
-  int shared_per_sm = 0;     ///< bytes
-  int threads_per_sm = 0;
-  int blocks_per_sm = 0;
-  int registers_per_sm = 0;   ///< of 32 bits
-  int cluster_blocks = 0;     ///< of the largest cluster; 0 = the chip has none
-  int mma_fraction_bits = 0;  ///< fraction bits that mma.sync keeps when it sums f16 / bf16 / tf32 products
-  bool mma_halves = false;    ///< the k of 32-byte rows (k16 f16, k8 tf32, k32 fp8) is summed in two halves
+  std::string_view name;      ///< "sm_90a"
+  int number = 0;             ///< 90
+  char suffix = '\0';         ///< '\0', 'a' or 'f'
+  int family = 0;             ///< chips of one family number are one family (100 and 103)
+  Version since;              ///< the PTX version that introduced it
+  int shared_per_block = 0;   ///< bytes of shared memory that a thread block can have, with the opt-in
+  int shared_static = 0;      ///< bytes of .shared that an entry may declare; the rest is dynamic
+  int shared_per_sm = 0;      ///< bytes of shared memory of an SM
+  int threads_per_sm = 0;     ///< resident threads of an SM
+  int blocks_per_sm = 0;      ///< resident thread blocks of an SM
+  int registers_per_sm = 0;   ///< 32-bit registers of an SM
+  int cluster_blocks = 0;     ///< thread blocks of the largest cluster; 0: the chip has no clusters
+  int mma_fraction_bits = 0;  ///< fraction bits that mma.sync keeps when it adds f16, bf16 or tf32 products
+  bool mma_halves = false;  ///< whether k of 32-byte rows (k16 f16, k8 tf32, k32 fp8) is added in two halves
 };
 
+/// A target: a handle to its TargetInfo. One that Specs return may outlive them.
 class Target {
  public:
-  /// By name; throws Error(usage, "unknown-target") that lists the known ones.
+  /// A target that is compiled in, by its name. Throws Error(usage, "unknown-target"), with the known ones.
+  /// Specs::target also knows those of overlays.
   explicit Target(std::string_view name);
   /// `info` must live as long as the Target and its copies, or as `owner`, which they keep alive.
   explicit Target(const TargetInfo& info, std::shared_ptr<const void> owner = nullptr)
       : info_(&info), owner_(std::move(owner)) {}
 
+  /// Members of info().
+  ///@{
   std::string_view name() const { return info_->name; }
   int number() const { return info_->number; }
   char suffix() const { return info_->suffix; }
   Version since() const { return info_->since; }
-  const TargetInfo& info() const { return *info_; }
-  /// True where code that needs `wanted` may run: sm_90a satisfies sm_90a and sm_80, not sm_100.
+  ///@}
+  const TargetInfo& info() const { return *info_; }  ///< its row; it lives as long as this Target or a copy
+  /// Whether code for `wanted` runs on it: sm_90a satisfies sm_90a and sm_80, but not sm_100.
   bool satisfies(const TargetInfo& wanted) const;
 
   friend bool operator==(const Target& a, const Target& b) { return a.info_->name == b.info_->name; }
@@ -65,11 +71,11 @@ class Target {
   std::shared_ptr<const void> owner_;  // of a target that an overlay added; the others are static
 };
 
-/// All targets compiled in, in the order of specs/targets.json.
+/// All targets that are compiled in, in the order of specs/targets.json.
 std::span<const TargetInfo> targets();
-/// All PTX versions known, ascending.
+/// All known PTX versions, in ascending order.
 std::span<const Version> ptx_versions();
-/// The most specific target of a chip's compute capability: (9, 0) gives sm_90a. Throws for an unknown one.
+/// The most specific target for a compute capability: sm_90a for 9, 0. Throws Error(usage, "unknown-target").
 Target target_of_device(int major, int minor);
 
 }  // namespace ptxloom

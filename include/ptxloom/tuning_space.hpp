@@ -10,73 +10,77 @@
 #include "ptxloom/plan.hpp"
 #include "ptxloom/target.hpp"
 
-// What may be tuned, as data: parameters with their values, rules that say which configurations are
-// admissible, and what a configuration asks of the chip. All of it is decided before anything is compiled.
+/// \file
+/// The space that a tuner searches, as data: parameters with their values, rules that say which
+/// configurations are admissible, and the demand of a configuration on the chip. All of this is decided
+/// before anything is compiled.
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace tune {
 
-/// A word of the configuration and the values it may take. Where all of them are numbers they are taken for
-/// points on a scale: near ones are expected to behave alike.
+/// A parameter of the configuration and its values. If all of them are numbers, the model expects that values
+/// close to each other behave alike.
 struct Parameter {
-  std::string name;
-  std::vector<std::string> values;
+  std::string name;                 ///< its name
+  std::vector<std::string> values;  ///< its values, at most 255
 };
 
-/// A condition on a configuration. It is asked as soon as the parameters it reads have values, whatever the
-/// others may be, so a large space is cut early; `allows` must look at no others.
+/// A condition on a configuration. It is evaluated as soon as the parameters that it reads have values, so
+/// that large spaces are cut early; `allows` must not read any others.
 struct Rule {
-  std::string name;                ///< what people are told: "stages fit into shared memory"
-  std::vector<std::string> reads;  ///< parameters
-  std::function<bool(const Settings&)> allows;
+  std::string name;                             ///< for people: "stages fit into shared memory"
+  std::vector<std::string> reads;               ///< names of the parameters that it reads
+  std::function<bool(const Settings&)> allows;  ///< whether a configuration meets it
 };
 
-/// What a configuration asks of an SM, and of the chip in all. 0 is "not known": it removes nothing and the
-/// model leaves it out.
+/// The demand of a configuration on an SM and on the chip. 0: not known; it then removes nothing, and the
+/// model ignores it.
 struct Demand {
-  int threads = 0;                 ///< of a block
-  int registers = 0;               ///< of a thread, estimated
-  std::uint64_t shared_bytes = 0;  ///< of a block, static and dynamic
-  int cluster = 1;                 ///< blocks of a cluster
-  std::uint64_t blocks = 0;        ///< of the grid
+  int threads = 0;                 ///< threads of a thread block
+  int registers = 0;               ///< registers of a thread, estimated
+  std::uint64_t shared_bytes = 0;  ///< static and dynamic shared memory of a thread block
+  int cluster = 1;                 ///< thread blocks of a cluster
+  std::uint64_t blocks = 0;        ///< thread blocks of the grid
 
-  std::string unit = {};      ///< column of "rates" in specs/targets.json that the operations go to: "f16"
-  double operations = 0;      ///< of all blocks, padding included
-  double dram_bytes = 0;      ///< that must cross to or from device memory
-  double l2_bytes = 0;        ///< moved between L2 and the SMs, by all blocks
-  double shared_traffic = 0;  ///< bytes moved between shared memory and registers, by all blocks
-  std::uint64_t steps = 0;    ///< of a block one after the other, each waiting for data
-  int in_flight = 1;          ///< steps whose data are on their way at once
+  std::string unit = {};      ///< the rate in specs/targets.json that bounds the operations: "f16"
+  double operations = 0;      ///< operations of all thread blocks, padding included
+  double dram_bytes = 0;      ///< bytes that must be moved to or from device memory
+  double l2_bytes = 0;        ///< bytes that all thread blocks move between L2 and the SMs
+  double shared_traffic = 0;  ///< bytes that all thread blocks move between shared memory and registers
+  std::uint64_t steps = 0;    ///< k-blocks of a thread block: each waits for its data, one after the other
+  int in_flight = 1;          ///< pipeline stages: k-blocks whose data are loaded at the same time
 };
 
+/// A space to search.
 struct Space {
-  std::vector<Parameter> parameters;
-  std::vector<Rule> rules = {};
-  std::function<Demand(const Settings&)> demand = {};  ///< may be empty: nothing is known
+  std::vector<Parameter> parameters;                   ///< at least one
+  std::vector<Rule> rules = {};                        ///< conditions on configurations
+  std::function<Demand(const Settings&)> demand = {};  ///< of a configuration; empty: nothing is known
 };
 
-/// The configurations that no rule removes, compactly: the admissible part of a space may have 10^5.
+/// The configurations of a space that all rules admit, in a compact form, since there may be 10^5 of them.
 class Admissible {
  public:
+  /// What a rule has removed.
   struct Removed {
-    std::string rule;
-    std::uint64_t count = 0;  ///< configurations it removed; each counts for the first rule it breaks
+    std::string rule;         ///< its name
+    std::uint64_t count = 0;  ///< configurations; each counts for the first rule that it breaks
   };
 
-  std::size_t size() const { return demands_.size(); }
-  const std::vector<Parameter>& parameters() const { return parameters_; }
-  /// The place of each parameter's value in its list.
+  std::size_t size() const { return demands_.size(); }                      ///< number of configurations
+  const std::vector<Parameter>& parameters() const { return parameters_; }  ///< those of the space
+  /// A configuration: the index of each parameter's value.
   std::span<const std::uint8_t> point(std::size_t index) const {
     return std::span(points_).subspan(index * parameters_.size(), parameters_.size());
   }
-  Settings settings(std::size_t index) const;
-  const Demand& demand(std::size_t index) const { return demands_[index]; }
-  std::uint64_t configurations() const { return configurations_; }  ///< admissible or not
-  const std::vector<Removed>& removed() const { return removed_; }
-  /// The place of a configuration; size() where it is none of them.
+  Settings settings(std::size_t index) const;                                ///< a configuration by name
+  const Demand& demand(std::size_t index) const { return demands_[index]; }  ///< demand of a configuration
+  std::uint64_t configurations() const { return configurations_; }  ///< number of all, admissible or not
+  const std::vector<Removed>& removed() const { return removed_; }  ///< what each rule has removed
+  /// The index of a configuration; size() if it is not among them.
   std::size_t find(const Settings& config) const;
-  /// These of them, in this order.
+  /// Some of the configurations, in this order.
   Admissible only(std::span<const std::size_t> indices) const;
-  /// `count` of them, drawn by the seed, in their order.
+  /// `count` configurations drawn at random, in their order.
   Admissible sample(std::size_t count, std::uint64_t seed) const;
 
  private:
@@ -88,12 +92,14 @@ class Admissible {
   std::vector<Removed> removed_;
 };
 
-/// The configurations of a space that agree with the words in `fixed` ("64|128": one of these), obey its
-/// rules, and whose demand the chip can meet ("threads of a block", "registers of a thread", "registers of a
-/// block", "shared memory of a block", "blocks of a cluster"). Throws Error(usage, "bad-space") for a space
-/// without parameters, with one that has no values or more than 255, or a rule that reads what is no
-/// parameter; Error(usage, "unknown-parameter" or "bad-value") for words that the space does not have;
-/// Error(refused, "no-configuration") where nothing is left, which says what each rule removed.
+/// The configurations of a space that agree with `fixed` ("64|128" is one of these values), that its rules
+/// admit, and whose demand the chip can meet. The latter counts as rules with the names "threads of a block",
+/// "registers of a thread", "registers of a block", "shared memory of a block" and "blocks of a cluster".
+///
+/// Throws Error(usage, "bad-space") for a space without parameters, for a parameter with no values or more
+/// than 255, and for a rule that reads an unknown parameter; Error(usage, "unknown-parameter" or "bad-value")
+/// for `fixed` values that the space does not have; Error(refused, "no-configuration"), with what each rule
+/// removed, if none is left.
 Admissible admit(const Space& space, const Target& target, const Settings& fixed = {});
 
 }  // namespace tune

@@ -5,32 +5,47 @@
 #include <optional>
 #include <string_view>
 
-// A Type is a PTX type by its PTX name. `bits` is the size of one value; a packed type (f16x2) has `lanes`
-// elements in it. What an instruction makes of a type stands in specs/; the numerics of floating formats in
-// src/base/numeric.hpp.
+/// \file
+/// PTX types by their PTX names. What an instruction does with a type is in specs/; the values of a type are
+/// in numeric.hpp.
 namespace [[gnu::visibility("default")]] ptxloom {
 
-enum class TypeKind : std::uint8_t { bits, signed_integer, unsigned_integer, floating, predicate };
+/// How the bits of a type are interpreted.
+enum class TypeKind : std::uint8_t {
+  bits,              ///< not at all: .b32
+  signed_integer,    ///< .s32
+  unsigned_integer,  ///< .u32
+  floating,          ///< .f32
+  predicate,         ///< .pred
+};
 
+/// A PTX type.
 struct Type {
+  /// "f32". That of a type which a spec overlay adds lives as long as its Specs, or as a Variant, Layout or
+  /// ir::Module that was made from them and has the type. All other names are static.
   std::string_view name;
-  std::uint16_t bits = 0;
-  TypeKind kind = TypeKind::bits;
-  std::uint8_t lanes = 1;
+  std::uint16_t bits = 0;          ///< size of one value
+  TypeKind kind = TypeKind::bits;  ///< how the bits are interpreted
+  std::uint8_t lanes = 1;          ///< elements in a value of a packed type: 2 for f16x2
 
-  constexpr int bytes() const { return (bits + 7) / 8; }
+  constexpr int bytes() const { return (bits + 7) / 8; }  ///< size of one value, rounded up
+  /// What its kind says.
+  ///@{
   constexpr bool is_float() const { return kind == TypeKind::floating; }
   constexpr bool is_signed() const { return kind == TypeKind::signed_integer; }
   constexpr bool is_integer() const {
     return kind == TypeKind::signed_integer || kind == TypeKind::unsigned_integer;
   }
-  /// Names tell types apart, which mostly is seen without reading them.
+  ///@}
+  // Types differ if their names do, which can mostly be seen without reading them.
   friend constexpr bool operator==(const Type& a, const Type& b) {
     if (a.bits != b.bits || a.kind != b.kind || a.name.size() != b.name.size()) return false;
     return a.name.data() == b.name.data() || a.name == b.name;
   }
 };
 
+/// The type of this name.
+///@{
 inline constexpr Type pred{"pred", 1, TypeKind::predicate};
 inline constexpr Type b1{"b1", 1}, b8{"b8", 8}, b16{"b16", 16}, b32{"b32", 32}, b64{"b64", 64},
     b128{"b128", 128};
@@ -48,11 +63,14 @@ inline constexpr Type e4m3{"e4m3", 8, TypeKind::floating}, e5m2{"e5m2", 8, TypeK
     e3m2{"e3m2", 6, TypeKind::floating}, e2m3{"e2m3", 6, TypeKind::floating},
     e2m1{"e2m1", 4, TypeKind::floating}, ue8m0{"ue8m0", 8, TypeKind::floating},
     ue4m3{"ue4m3", 8, TypeKind::floating};
+///@}
 
 /// Handles of textures, samplers and surfaces.
+///@{
 inline constexpr Type texref{"texref", 64}, samplerref{"samplerref", 64}, surfref{"surfref", 64};
+///@}
 
-/// The element types above by name; nullopt for any other word.
+/// One of the types above by its name, handles excluded; nullopt for any other name.
 std::optional<Type> find_type(std::string_view name);
 
 }  // namespace ptxloom

@@ -7,38 +7,43 @@
 
 #include "ptxloom/context.hpp"
 
-// Global memory that a kernel needs beside its tensors (LaunchPlan::workspace_bytes), for a kernel that is
-// launched on several streams. What runs on one stream runs in order, so its launches can share a workspace;
-// launches on two streams cannot.
+/// \file
+/// Workspaces: global memory that a kernel needs beside its tensors (LaunchPlan::workspace_bytes), for
+/// kernels that are launched on several streams. Launches on one stream run in order and can share a
+/// workspace; launches on two streams cannot.
 namespace [[gnu::visibility("default")]] ptxloom {
 
-/// A workspace for each stream, whatever thread launches there: the stream's first launch makes it and fills
-/// it with zeros, in the order of the stream, and those behind it find it as the kernel left it. After a
-/// launch that threw it is filled anew. Streams are told apart by identity, not by handle: a new stream never
-/// gets what a destroyed one may still be using. It is a handle: copies share the workspaces, which live as
-/// long as the last copy. Const members are thread-safe.
+/// A workspace for each stream, whichever thread launches there. The first launch on a stream allocates it
+/// and fills it with zeros in stream order; later launches find it as the kernel left it. After a launch that
+/// threw it is filled with zeros again. Streams are distinguished by identity, not by handle, so a new stream
+/// never gets a workspace that a destroyed one may still use. It is a handle: copies share the workspaces,
+/// which live as long as the last copy. Const members are thread-safe.
 class StreamWorkspaces {
  public:
-  /// Streams that have a workspace at a time. As a destroyed stream says nothing, the first launch on one
-  /// more frees those of all (after waiting for the device), and each makes a new one where it is needed.
+  /// Number of streams that have a workspace at a time. Nobody knows which streams still exist. So the first
+  /// launch on one more stream waits for the device and frees all workspaces, and each stream makes a new one
+  /// when it needs one.
   static constexpr std::size_t kMost = 64;
 
+  /// Allocates nothing yet. `bytes` is the size of a workspace.
   StreamWorkspaces(const Context& context, std::uint64_t bytes);
 
-  /// What a launch needs. Launches with the same layout find what the one before them left; one with another
-  /// finds zeros, and as many bytes as it needs.
+  /// What a launch needs. A launch with the layout of the launch before it finds what that left; one with
+  /// another layout finds zeros.
   struct Need {
-    std::uint64_t bytes = 0;
-    std::uint64_t layout = 0;
+    std::uint64_t bytes = 0;   ///< size of the workspace
+    std::uint64_t layout = 0;  ///< any number that identifies the kernel's use of it
   };
 
   /// Calls `launch`, which launches on this stream, with the address of the stream's workspace, a multiple of
-  /// 256. While the stream is captured nothing is made, and none is lent: a graph may be replayed on any
-  /// stream, beside any launch. Throws Error(usage, "missing-workspace") there, and leaves the capture as it
-  /// is; Error(refused, "out-of-device-memory"); what `launch` throws.
+  /// 256. Throws Error(usage, "missing-workspace") while the stream is captured, since a graph may be
+  /// replayed beside any launch, and leaves the capture as it is; Error(out_of_memory,
+  /// "out-of-device-memory"); what `launch` throws.
+  ///@{
   void with(CUstream_st* stream, const std::function<void(std::uint64_t workspace)>& launch) const;
   void with(CUstream_st* stream, const Need& need,
             const std::function<void(std::uint64_t workspace)>& launch) const;
+  ///@}
 
  private:
   struct State;
