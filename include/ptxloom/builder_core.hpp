@@ -20,9 +20,8 @@
 /// instruction goes. The short names of the other builder headers are layers above it.
 ///
 /// A value lies in memory as bits of its type's size, except for integers, f32 and f64: an array of bf16 is
-/// one of
-/// `.b16`, an array of e4m3 one of `.b8`. There are no arrays and no parameters of types with less than 8
-/// bits (e2m1, s4): declare b8, with two values in each.
+/// one of `.b16`, an array of e4m3 one of `.b8`. There are no arrays and no parameters of types with less
+/// than 8 bits (e2m1, s4): declare b8, with two values in each.
 namespace [[gnu::visibility("default")]] ptxloom {
 
 /// The builder's lowest layer.
@@ -70,8 +69,7 @@ class BuilderCore {
   }
   ///@}
   /// The same for an instruction with several result registers, in their order: those of a vector, or two
-  /// destinations
-  /// (`d|p`).
+  /// destinations (`d|p`).
   ///@{
   std::vector<Reg> ops(const Opcode& opcode, std::initializer_list<Arg> args);
   std::vector<Reg> ops(const Opcode& opcode, const std::convertible_to<Arg> auto&... args) {
