@@ -47,7 +47,7 @@ struct Arguments {
   bool no_counts = false;
   bool with_uses = false;
   bool digest = false;  // prints the digest of the form, and checks nothing
-  bool daily = false;   // the sample of seed 1, and a tenth of one by the day
+  bool daily = false;   // a tenth of the forms, with the day as seed
   bool learn = false;   // writes what ptxas says of the sample of seed 1
 
   bool uses() const { return with_uses || forms.form.empty(); }
@@ -61,7 +61,7 @@ int usage() {
          "  --all          every variant, version and neighbour; else large forms are sampled\n"
          "  --seed N       of the sample; by default a new one\n"
          "  --tenth        a tenth of the forms, drawn by the seed\n"
-         "  --daily        the sample of seed 1, and a tenth with the day as seed\n"
+         "  --daily        a tenth of the forms, drawn with the day as seed\n"
          "  --learn        the sample of seed 1, and ptxas's verdicts on it to tests/oracle/verdicts.bin\n"
          "  --day YYYYMMDD instead of today: the seed of that tenth, and of what ptxas must repeat\n"
          "  --ask          ptxas is asked everything, whatever verdicts.bin knows\n"
@@ -112,12 +112,16 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       return false;
     }
   }
-  if (forms.tenth || arguments.daily || arguments.learn) forms.options.all = false;  // they are of a sample
-  if ((arguments.daily || arguments.learn) && arguments.seed.value_or(1) != 1) return false;
-  if (arguments.learn && (!forms.form.empty() || forms.tenth)) return false;
+  if (arguments.daily) {
+    if (arguments.seed || arguments.learn) return false;
+    forms.tenth = true;
+    arguments.seed = arguments.day;
+  }
+  if (forms.tenth || arguments.learn) forms.options.all = false;  // they are of a sample
+  if (arguments.learn && (arguments.seed.value_or(1) != 1 || !forms.form.empty() || forms.tenth))
+    return false;
   const auto clock = std::chrono::system_clock::now().time_since_epoch().count();
-  forms.options.seed =
-      arguments.daily || arguments.learn ? 1 : arguments.seed.value_or(static_cast<unsigned>(clock));
+  forms.options.seed = arguments.learn ? 1 : arguments.seed.value_or(static_cast<unsigned>(clock));
   forms.options.alone = !forms.form.empty();
   forms.memory.seed = arguments.day;
   return true;
@@ -224,12 +228,6 @@ int run(const Arguments& arguments) {
                         "test_oracle" + form + (forms.options.all ? " --all" : "") +
                             (forms.tenth ? " --tenth" : "") + seed + day));
   if (arguments.learn) learned.write(arguments.memory, assembler);
-  if (arguments.daily) {
-    forms.tenth = true;
-    forms.options.seed = arguments.day;
-    total.add(check_forms(forms, arguments, specs, *ptxas,
-                          "./dev oracle --tenth --seed " + std::to_string(arguments.day) + day));
-  }
   return total.disagreements.empty() ? 0 : 1;
 }
 
