@@ -57,7 +57,7 @@ std::vector<Variant> search(const Specs& specs, const std::string& wanted) {
   std::set<std::string> needs;
   std::string list;
   std::size_t listed = 0;
-  for (const Variant variant : found) {
+  for (const Variant& variant : found) {
     const std::string where = spec::where_legal(variant);
     if (!needs.insert(where).second || listed++ == kMostNeeds) continue;
     list += fmt::format("{}{} needs {}", list.empty() ? "" : "\n  ", variant.opcode(), where);
