@@ -21,6 +21,13 @@ pl::GemmSizes sizes_of(const Linear& layer) {
   return {.m = layer.m, .lda = pitch(layer.x_pitch, layer.k), .ldd = pitch(layer.y_pitch, layer.n)};
 }
 
+/// To a Gemm a leading dimension of 0 means contiguous, so an expanded tensor must not get that far.
+void check_pitches(const Linear& layer) {
+  if (layer.x_pitch >= layer.k && layer.weight_pitch >= layer.k && layer.y_pitch >= layer.n) return;
+  throw pl::Error(pl::ErrorKind::usage, "bad-stride", "rows of x, weight or y overlap",
+                  "make a contiguous copy of an expanded tensor first");
+}
+
 }  // namespace
 
 pl::Activation activation_of(const std::string& name) {
@@ -36,6 +43,7 @@ pl::Activation activation_of(const std::string& name) {
 }
 
 const pl::Gemm& LinearKernels::gemm_for(const Linear& layer, CUstream_st* stream) const {
+  check_pitches(layer);
   const Key key{.rows = std::bit_ceil(std::max(layer.m, kRows)),
                 .n = layer.n,
                 .k = layer.k,

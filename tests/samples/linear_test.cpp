@@ -101,6 +101,18 @@ TEST_CASE("the torch extension's layer takes any number of rows, pitches, a bias
   }
 }
 
+TEST_CASE("the torch extension refuses rows that overlap, as those of an expanded tensor do") {
+  const LinearKernels kernels(Context({.device = "cpu"}));
+  const Linear whole{.m = 4, .n = 8, .k = 16, .x_pitch = 16, .weight_pitch = 16, .y_pitch = 8};
+  for (std::uint64_t Linear::* const pitch : {&Linear::x_pitch, &Linear::weight_pitch, &Linear::y_pitch}) {
+    for (const std::uint64_t apart : {std::uint64_t{0}, whole.*pitch - 1}) {
+      Linear layer = whole;
+      layer.*pitch = apart;
+      CHECK(error_of([&] { kernels.launch(nullptr, layer); }).code() == "bad-stride");
+    }
+  }
+}
+
 TEST_CASE("the torch extension names an activation that it does not have") {
   CHECK(ptxloom_torch::activation_of("gelu_tanh") == Activation::gelu_tanh);
   CHECK(error_of([] { ptxloom_torch::activation_of("tanh"); }).code() == "unknown-activation");
