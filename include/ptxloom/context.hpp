@@ -99,8 +99,9 @@ class Context {
   /// parsed.
   Kernel load(std::string_view ptx, const KernelSignature& signature, LinkOptions link = {}) const;
 
-  /// Waits for the work on a stream; without one, for all work on the device. Throws Error(device_fault,
-  /// "device-fault") if a kernel has faulted. In the executor there is nothing to wait for.
+  /// Waits for the work on a stream. nullptr: for all work on the device, not only for the default stream.
+  /// Throws Error(device_fault, "device-fault") if a kernel has faulted. In the executor there is nothing to
+  /// wait for.
   void synchronize(CUstream_st* stream = nullptr) const;
 
   /// The parts that it holds.

@@ -63,7 +63,8 @@ struct GemmProblem {
   std::uint64_t m = 0, n = 0, k = 0;
   ///@}
   Type a;  ///< type of A
-  /// Types of B, C and D. Defaults: that of A; that of D; f32, but s32 for integers and f64 for f64.
+  /// Types of B, C and D. Defaults: B has the type of A; D has f32, s32 for integers, f64 for f64; C has the
+  /// type of D, or f32 where D has 8 bits.
   ///@{
   std::optional<Type> b = {}, c = {}, d = {};
   ///@}
@@ -74,8 +75,8 @@ struct GemmProblem {
   std::uint64_t lda = 0, ldb = 0, ldc = 0, ldd = 0;
   ///@}
   std::uint64_t batch = 1;  ///< number of products
-  /// Distances from the matrix of one product to that of the next. Not given: they follow each other without
-  /// gaps. 0: all products share one matrix, which D cannot be.
+  /// Distances from the matrix of one product to that of the next. Not given: the matrices are
+  /// contiguous in memory, without gaps. 0: all products share one matrix, which D cannot be.
   ///@{
   std::optional<std::uint64_t> stride_a = {}, stride_b = {}, stride_c = {}, stride_d = {};
   ///@}
@@ -102,7 +103,7 @@ struct GemmSizes {
   ///@{
   std::optional<std::uint64_t> m = {}, n = {}, k = {};
   ///@}
-  /// Leading dimensions. One that neither this nor the problem gives is that of a contiguous matrix.
+  /// Leading dimensions. Not given: that of the problem. 0: the matrix is contiguous.
   ///@{
   std::optional<std::uint64_t> lda = {}, ldb = {}, ldc = {}, ldd = {};
   ///@}

@@ -43,7 +43,7 @@ struct DeviceInfo {
   int ordinal = 0;                 ///< its number, among those that CUDA_VISIBLE_DEVICES leaves
   std::string name{};              ///< "NVIDIA H200"
   int major = 0;                   ///< compute capability, the number before the dot
-  int minor = 0;                   ///< compute capability, the number behind the dot
+  int minor = 0;                   ///< compute capability, the number after the dot
   int sms = 0;                     ///< streaming multiprocessors
   int clock_mhz = 0;               ///< highest clock of the SMs
   int memory_clock_mhz = 0;        ///< highest clock of the memory

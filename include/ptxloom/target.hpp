@@ -17,7 +17,7 @@ namespace [[gnu::visibility("default")]] ptxloom {
 /// A PTX ISA version.
 struct Version {
   int major = 0;  ///< the number before the dot
-  int minor = 0;  ///< the number behind the dot
+  int minor = 0;  ///< the number after the dot
   friend constexpr auto operator<=>(const Version&, const Version&) = default;
 };
 /// "8.6"

@@ -13,7 +13,7 @@ namespace {
 /// A Gemm is made for the largest number of rows that it will see; batches beyond this get one of their own.
 constexpr std::uint64_t kRows = 8192;
 
-/// What this launch has otherwise than its Gemm. A contiguous matrix has the default leading dimension.
+/// Where this launch differs from its Gemm. A contiguous matrix has the default leading dimension.
 pl::GemmSizes sizes_of(const Linear& layer) {
   const auto pitch = [](std::uint64_t elements, std::uint64_t columns) {
     return elements == columns ? std::nullopt : std::optional(elements);

@@ -33,14 +33,10 @@ std::vector<TemplateParameter> read_parameters(const Json& list) {
   std::vector<TemplateParameter> parameters;
   for (const Json& entry : list) {
     TemplateParameter parameter;
-    const auto optional = [&](const char* name, const char* otherwise) {
-      const auto found = entry.find(name);
-      return found == entry.end() ? std::string(otherwise) : found->get<std::string>();
-    };
     parameter.name = entry.at("name");
-    parameter.kind = optional("kind", "choice");
-    parameter.values = split_on(optional("values", ""), '|');
-    parameter.fallback = optional("default", "");
+    parameter.kind = entry.value("kind", "choice");
+    parameter.values = split_on(entry.value("values", ""), '|');
+    parameter.fallback = entry.value("default", "");
     parameter.doc = entry.at("doc");
     parameters.push_back(std::move(parameter));
   }
