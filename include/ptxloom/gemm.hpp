@@ -178,10 +178,13 @@ class Gemm {
   void launch(CUstream_st* stream, const GemmOperands& operands, const GemmSizes& sizes = {}) const;
   /// Makes and loads the kernel for these sizes. Throws as launch() does, and what making a kernel throws.
   void prepare(const GemmSizes& sizes) const;
+  /// Whether the kernel for these sizes is loaded, so that a captured launch may have them. Throws as launch()
+  /// does for sizes beyond the problem's.
+  bool is_prepared(const GemmSizes& sizes) const;
   /// Size of GemmOperands::workspace. It is device memory at a multiple of 256, as a Buffer is. It holds
   /// zeros before its first launch, and before each launch with other sizes than the one before. Nothing else
   /// may write to it between launches, and launches that use it must not overlap in time. 0: none is needed,
-  /// and one that is given is not used.
+  /// and one that is given is not used. Makes the kernel for these sizes, as prepare() does.
   std::uint64_t workspace_bytes(const GemmSizes& sizes = {}) const;
   /// The kernel of the problem itself, and its PTX, problem and configuration.
   ///@{

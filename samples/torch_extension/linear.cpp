@@ -28,6 +28,12 @@ void check_pitches(const Linear& layer) {
                   "make a contiguous copy of an expanded tensor first");
 }
 
+[[noreturn]] void throw_not_prepared() {
+  throw pl::Error(pl::ErrorKind::usage, "not-prepared",
+                  "a captured launch of a layer that never ran with this number of rows and these strides",
+                  "run the model once on the same shapes before it is captured");
+}
+
 }  // namespace
 
 pl::Activation activation_of(const std::string& name) {
@@ -40,6 +46,10 @@ pl::Activation activation_of(const std::string& name) {
     if (name == known) return activation;
   throw pl::Error(pl::ErrorKind::usage, "unknown-activation", "there is no activation '" + name + "'",
                   "one of none, relu, gelu, gelu_tanh, silu");
+}
+
+bool LinearKernels::is_capturing(CUstream_st* stream) const {
+  return context_.is_gpu() && context_.device_context().is_capturing(stream);
 }
 
 const pl::Gemm& LinearKernels::gemm_for(const Linear& layer, CUstream_st* stream) const {
@@ -55,10 +65,7 @@ const pl::Gemm& LinearKernels::gemm_for(const Linear& layer, CUstream_st* stream
     const std::shared_lock lock(mutex_);
     if (const auto known = gemms_.find(key); known != gemms_.end()) return known->second;
   }
-  if (context_.is_gpu() && context_.device_context().is_capturing(stream))
-    throw pl::Error(pl::ErrorKind::usage, "not-prepared",
-                    "a captured launch of a layer that never ran before",
-                    "run the model once before it is captured");
+  if (is_capturing(stream)) throw_not_prepared();
   // guide gemm {
   pl::GemmProblem problem{.m = key.rows, .n = layer.n, .k = layer.k, .a = layer.type, .d = layer.type};
   problem.ldb = layer.weight_pitch;
@@ -71,7 +78,10 @@ const pl::Gemm& LinearKernels::gemm_for(const Linear& layer, CUstream_st* stream
 }
 
 std::uint64_t LinearKernels::workspace_bytes(CUstream_st* stream, const Linear& layer) const {
-  return gemm_for(layer, stream).workspace_bytes(sizes_of(layer));
+  const pl::Gemm& gemm = gemm_for(layer, stream);
+  const pl::GemmSizes sizes = sizes_of(layer);
+  if (is_capturing(stream) && !gemm.is_prepared(sizes)) throw_not_prepared();
+  return gemm.workspace_bytes(sizes);
 }
 
 // guide launch {

@@ -39,11 +39,12 @@ class LinearKernels {
   explicit LinearKernels(pl::Context context) : context_(std::move(context)) {}
 
   /// Bytes of a workspace for a launch of this layer; 0 where it needs none. The workspace holds zeros before
-  /// each launch.
+  /// each launch. While the stream is captured, the layer must have run before with as many rows and the same
+  /// pitches (pl::Error(usage, "not-prepared")).
   std::uint64_t workspace_bytes(CUstream_st* stream, const Linear& layer) const;
   /// Queues the layer. Without a workspace it uses one that it keeps for each stream. A launch that is
   /// captured into a graph must be given one (pl::Error(usage, "missing-workspace")), and the layer must have
-  /// run before ("not-prepared"). Rows that overlap are pl::Error(usage, "bad-stride").
+  /// run before as for workspace_bytes ("not-prepared"). Rows that overlap are pl::Error(usage, "bad-stride").
   void launch(CUstream_st* stream, const Linear& layer, void* workspace = nullptr) const;
 
  private:
@@ -54,6 +55,7 @@ class LinearKernels {
     auto operator<=>(const Key&) const = default;
   };
 
+  bool is_capturing(CUstream_st* stream) const;
   const pl::Gemm& gemm_for(const Linear& layer, CUstream_st* stream) const;
 
   pl::Context context_;

@@ -107,6 +107,7 @@ DeviceModule::State::State(std::shared_ptr<DeviceContext::State> owner, std::spa
                 "make it with ptxloom compile");
   }
   const auto current = context->make_current();
+  const cuda::DuringCapture allowed(context->driver);
   const CUresult result = context->driver.cuModuleLoadData(&module, cubin.data());
   if (result == CUDA_ERROR_INVALID_IMAGE || result == CUDA_ERROR_NO_BINARY_FOR_GPU ||
       result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION || result == CUDA_ERROR_INVALID_SOURCE) {
@@ -118,6 +119,7 @@ DeviceModule::State::State(std::shared_ptr<DeviceContext::State> owner, std::spa
 DeviceModule::State::~State() try {
   if (module == nullptr) return;
   const auto current = context->make_current();
+  const cuda::DuringCapture allowed(context->driver);
   context->driver.cuModuleUnload(module);
 } catch (const Error&) {
   // The context is gone, and the module with it.

@@ -19,6 +19,8 @@ void Gemm::launch(CUstream_st* stream, const GemmOperands& operands, const GemmS
 
 void Gemm::prepare(const GemmSizes& sizes) const { state_->kernel_for(context_, sizes); }
 
+bool Gemm::is_prepared(const GemmSizes& sizes) const { return state_->ready(sizes) != nullptr; }
+
 std::uint64_t Gemm::workspace_bytes(const GemmSizes& sizes) const {
   return state_->kernel_for(context_, sizes)->kernel.launch.workspace_bytes;
 }

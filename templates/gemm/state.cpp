@@ -145,14 +145,17 @@ std::shared_ptr<const SizedKernel> Gemm::State::make(const Context& context, con
   }
 }
 
+std::shared_ptr<const SizedKernel> Gemm::State::ready(const SizeKey& key) const {
+  if (key == largest_) return base_;
+  const std::shared_lock lock(mutex_);
+  const auto known = sized_.find(key);
+  return known == sized_.end() ? nullptr : known->second;
+}
+
 std::shared_ptr<const SizedKernel> Gemm::State::kernel_for(const Context& context, const GemmSizes& sizes,
                                                            std::optional<CUstream_st*> stream) const {
   const SizeKey key = key_of(sizes);
-  if (key == largest_) return base_;
-  {
-    const std::shared_lock lock(mutex_);
-    if (const auto known = sized_.find(key); known != sized_.end()) return known->second;
-  }
+  if (auto known = ready(key)) return known;
   if (stream && context.is_gpu() && context.device_context().is_capturing(*stream))
     throw Error(
         ErrorKind::usage, "not-prepared",

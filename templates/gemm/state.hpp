@@ -51,6 +51,10 @@ class Gemm::State {
 
   const Specialised& base() const { return base_->kernel; }
   std::size_t kernels() const { return pool_.size(); }
+  /// The kernel for these sizes if it is loaded, else null.
+  std::shared_ptr<const gemm_kernel::SizedKernel> ready(const GemmSizes& sizes) const {
+    return ready(key_of(sizes));
+  }
   /// `stream`: that of the launch, which may be captured; not given: of none.
   std::shared_ptr<const gemm_kernel::SizedKernel> kernel_for(const Context& context, const GemmSizes& sizes,
                                                              std::optional<CUstream_st*> stream = {}) const;
@@ -65,6 +69,7 @@ class Gemm::State {
   static constexpr std::size_t kMost = 4096;
 
   gemm_kernel::SizeKey key_of(const GemmSizes& sizes) const;
+  std::shared_ptr<const gemm_kernel::SizedKernel> ready(const gemm_kernel::SizeKey& key) const;
   Settings problem_of(const GemmSizes& sizes) const;
   std::shared_ptr<const gemm_kernel::SizedKernel> make(const Context& context, const GemmSizes& sizes) const;
 

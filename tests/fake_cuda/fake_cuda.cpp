@@ -155,8 +155,14 @@ CUresult cuCtxGetCurrent(CUcontext* context) {
 }
 CUresult cuCtxSynchronize() { return in_context("cuCtxSynchronize"); }
 
-CUresult cuModuleLoadData(CUmodule* module, const void*) { return make("cuModuleLoadData", module); }
-CUresult cuModuleUnload(CUmodule module) { return destroy(module); }
+CUresult cuModuleLoadData(CUmodule* module, const void*) {
+  if (const CUresult result = outside_streams("cuModuleLoadData")) return result;
+  return make("cuModuleLoadData", module);
+}
+CUresult cuModuleUnload(CUmodule module) {
+  if (const CUresult result = outside_streams("cuModuleUnload")) return result;
+  return destroy(module);
+}
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
   if (fake().kernel != name) return CUDA_ERROR_NOT_FOUND;
   *function = reinterpret_cast<CUfunction>(module);

@@ -217,8 +217,13 @@ TEST_CASE("a captured launch with sizes that no kernel is ready for is refused; 
     CHECK(error.diagnostics().front().message.find("k = 2048") != std::string::npos);
     CHECK(rig.fake.launches.empty());
     CHECK(capture.valid());
+    CHECK(!made.is_prepared(sizes));
+    CHECK(made.is_prepared({}));
+    made.prepare(sizes);  // loads a module, which leaves the capture as it was
+    CHECK(made.is_prepared(sizes));
+    CHECK(capture.valid());
   }
-  made.prepare(sizes);
+  CHECK_THROWS_AS(made.is_prepared({.k = 4097}), Error);
   own = rig.context->alloc(made.workspace_bytes(sizes));
   rig.operands.workspace = own;
   const ForeignCapture capture(rig, CU_STREAM_CAPTURE_MODE_GLOBAL);
