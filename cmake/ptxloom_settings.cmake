@@ -19,8 +19,10 @@ set(CMAKE_UNITY_BUILD_RELOCATABLE ON)
 find_program(PTXLOOM_CCACHE ccache)
 mark_as_advanced(PTXLOOM_CCACHE)
 if(PTXLOOM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Paths below the checkout are hashed as relative ones, so that all checkouts share what was compiled.
-  set(CMAKE_CXX_COMPILER_LAUNCHER env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+  # Paths below the checkout are hashed as relative ones, so that all checkouts share what was compiled. The key has the
+  # headers themselves (CCACHE_DEPEND), not their preprocessed text: a precompiled header that is older than a comment
+  # in one of them does not know its `#pragma once`, and everything in it would be defined twice.
+  set(CMAKE_CXX_COMPILER_LAUNCHER env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
       CCACHE_SLOPPINESS=pch_defines,time_macros "${PTXLOOM_CCACHE}")
 endif()
 
