@@ -65,7 +65,7 @@ void BlockScales::start(Reg row, Reg column, Reg begin) {
   advance();
 }
 
-// Behind the sums, where no product waits for the factors to arrive.
+// After the accumulation, so that no product waits for the factors to arrive.
 void BlockScales::advance() {
   k_.comment("block scales: those of the next k-block; start loading those of the one after it");
   for (const auto& [number, factor] : factors_.all()) {
@@ -79,7 +79,7 @@ void BlockScales::advance() {
   read();
 }
 
-// Behind the last block of k the last one again.
+// After the last block of k it reads the last one again.
 void BlockScales::read() {
   const Reg block = k_.min(k_.div(depth_, kScaleBlock), last_);
   if (b_) k_.emit("ld.global.nc.f32", read_b_, k_.at(k_.mad_wide(block, f32.bytes(), b_of_warp_)));

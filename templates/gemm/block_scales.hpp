@@ -6,20 +6,20 @@
 
 #include "result.hpp"
 
-// Scales of blocks: f32 factors of A for each row and each kScaleBlock of k, of B for each kScaleBlock
-// columns and as much of k. They belong into the main loop: what a warp has multiplied of one block is scaled
-// while it joins the sums of those before. A warp's columns lie in one block, so that its sums have a factor
-// for each row. Here warps read the factors of a stage from global memory while two stages before it are
-// multiplied; with wgmma they come with the stage (staged_scales.hpp).
+// Block scales: an f32 factor of A for each row and each kScaleBlock of k, and of B for each kScaleBlock
+// columns and each kScaleBlock of k. They belong in the main loop: the product of one scale block is scaled
+// as it is added to the accumulators. A warp's columns lie within one scale block, so its accumulators have
+// one factor per row. Here warps read the factors of a stage from global memory while the two stages before
+// it are multiplied; with wgmma the factors arrive with the stage (staged_scales.hpp).
 namespace ptxloom::gemm_kernel {
 
-/// What a warp's sums are multiplied by: a factor for each of a lane's rows, or one for all.
+/// What a warp's accumulators are multiplied by: one factor for each of a lane's rows, or one for all.
 class RowFactors {
  public:
-  /// `tiles`: of the mma along m, in a warp's part.
+  /// `tiles`: mma tiles along m in the warp's part.
   RowFactors(KernelBuilder& k, const Config& config, int tiles, Order rows, bool of_rows);
 
-  /// By a row's distance from the lane's first.
+  /// By the distance of a row from the lane's first row.
   const std::map<int, Reg>& all() const { return factors_; }
   /// sums += factors * parts
   void add(const Accumulators& parts, const Accumulators& sums);
@@ -28,7 +28,7 @@ class RowFactors {
   int row_of(int tile, int reg) const;
 
   KernelBuilder& k_;
-  Layout map_;  // of an mma's sums
+  Layout map_;  // of an mma's accumulators
   int mma_m_;
   Order order_;
   bool of_rows_;
@@ -44,14 +44,14 @@ struct BlockScaleInputs {
 
 class BlockScales {
  public:
-  /// Of a problem that has some, on one side or on both.
+  /// For a problem with block scales on one side or both.
   BlockScales(KernelBuilder& k, const Config& config, const FunctionInputs& function,
               const BlockScaleInputs& in);
 
-  /// Reads the first factors of a tile; `row` and `column`: where of D the warp's part begins; `begin`: where
-  /// the block's part of k does.
+  /// Reads the first factors of a tile. `row`, `column`: where the warp's part of D starts; `begin`: where
+  /// the thread block's part of k starts.
   void start(Reg row, Reg column, Reg begin);
-  /// sums += factors * parts, of one stage; then on to the factors of the next.
+  /// sums += factors * parts for one stage, then moves on to the factors of the next.
   void add(const Accumulators& parts, const Accumulators& sums);
 
  private:
@@ -67,10 +67,10 @@ class BlockScales {
   BlockScaleInputs in_;
   std::optional<Reg> a_, b_;   // addresses of the scales, where there are any
   Reg last_;                   // block of k
-  Reg depth_;                  // where the stage begins whose factors are read
-  Reg a_of_lane_, b_of_warp_;  // addresses of the first of the lane's rows and of the warp's columns
-  RowFactors factors_;         // of the sums of this stage
-  std::map<int, Row> rows_;    // by distance from the lane's first
+  Reg depth_;                  // start of the stage whose factors are read
+  Reg a_of_lane_, b_of_warp_;  // addresses for the lane's first row and for the warp's columns
+  RowFactors factors_;         // for the accumulators of this stage
+  std::map<int, Row> rows_;    // by distance from the lane's first row
   Reg read_b_;
 };
 

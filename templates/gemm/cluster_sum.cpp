@@ -7,9 +7,9 @@ namespace ptxloom::gemm_kernel {
 namespace {
 
 constexpr std::size_t kUnit = 16;      // bytes that a thread moves at once
-constexpr std::size_t kInFlight = 32;  // registers that are read before the first is added
+constexpr std::size_t kInFlight = 32;  // registers read before the first is added
 
-/// Part `number` of `count` of each wgmma's registers, which follow the columns.
+/// Part `number` of `count` of each wgmma's registers, which are ordered by column.
 Accumulators slice_of(const Accumulators& accumulators, int number, int count) {
   if (count == 1) return accumulators;
   Accumulators slice = accumulators;
@@ -60,7 +60,7 @@ class ClusterSum {
     return units;
   }
 
-  /// The units of a slice lie one after the other, each with those of all threads side by side.
+  /// The units of a slice follow each other; each holds the units of all threads side by side.
   int distance(std::size_t unit, std::size_t units, int slice) const {
     return static_cast<int>((static_cast<std::size_t>(slice) * units + unit) * kUnit) * 32 * c_.warps();
   }
@@ -76,9 +76,10 @@ class ClusterSum {
       k_.emit(opcode("st.shared."), k_.at(place_, distance(i, units.size(), slice)), units[i]);
   }
 
-  // What the others hold of this slice, the next block's first. Reading takes long: many at once.
+  // Adds what the other thread blocks hold of this slice, starting with the next one's. Reads have a long
+  // latency, so many are in flight.
   void add(const std::vector<Unit>& units, int slice) {
-    std::vector<std::pair<Reg, Reg>> read;  // a sum, and what is to be added to it
+    std::vector<std::pair<Reg, Reg>> read;  // an accumulator and the value to add to it
     const auto flush = [&] {
       for (const auto& [sum, value] : read) k_.emit("add." + std::string(type_.name), sum, sum, value);
       read.clear();

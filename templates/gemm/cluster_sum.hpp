@@ -5,14 +5,15 @@
 
 #include "result.hpp"
 
-// A tile of D by the blocks of a cluster, each over its own part of k. They leave their sums in shared
-// memory, where the stages were; then, with wgmma, each adds up what the others hold of its own columns,
-// always in the same order, and stores those. With mma.sync the first block does all of it.
+// Reduction across a cluster whose thread blocks compute one tile of D, each over its own part of k (split).
+// They write their accumulators to shared memory, over the pipeline stages. With wgmma each block then adds
+// up its own columns, always in the same order, and stores them; with mma.sync the first block does all of
+// it.
 namespace ptxloom::gemm_kernel {
 
-/// Shared memory that a block's sums take; 0 where each tile is one block's.
+/// Shared memory for the accumulators of a thread block; 0 if a tile belongs to one block.
 int cluster_sum_bytes(const Problem& problem, const Config& config);
-/// Into how many parts of columns a tile is dealt when it is summed up and stored.
+/// The number of column slices a tile is split into for the reduction and the store.
 int sum_slices(const Config& config);
 
 struct ClusterSumInputs {
@@ -21,8 +22,8 @@ struct ClusterSumInputs {
   int barrier;  ///< a number that the block has free
 };
 
-/// Emits the sum, and `store` of what a block then has: the accumulators of a slice, whose first column it is
-/// given; once for each slice.
+/// Emits the reduction, and once per slice `store`, which gets the accumulators of the slice and its first
+/// column.
 void emit_cluster_sum(KernelBuilder& k, const Problem& problem, const Config& config,
                       const Accumulators& accumulators, const ClusterSumInputs& in,
                       const std::function<void(const Accumulators& slice, int column)>& store);

@@ -15,19 +15,19 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-constexpr int kRegisterLimit = 255;  // of a thread, on every target
-constexpr int kOfAddresses = 40;  // registers of a thread, roughly: addresses, and what the epilogue works on
-constexpr int kOfPortions = 16;   // and with stream_k those of parts of tiles
-constexpr int kOfSizes = 8;       // and there those of sizes that are not baked in
-constexpr int kTypicalSms = 128;  // of a data-center chip; the tuner corrects what this guess gets wrong
-constexpr double kSumDepth = 80;  // adding up a tile of another block takes as long as so much of k
-constexpr double kMeeting = 16e6;  // of a split, in multiply-adds: chosen only where it won on an H200
+constexpr int kRegisterLimit = 255;  // per thread, on every target
+constexpr int kOfAddresses = 40;   // registers per thread, roughly: addresses and temporaries of the epilogue
+constexpr int kOfPortions = 16;    // more with stream_k: the bounds of portions
+constexpr int kOfSizes = 8;        // more with stream_k if sizes are not baked in
+constexpr int kTypicalSms = 128;   // a data-center chip; the tuner corrects what this gets wrong
+constexpr double kSumDepth = 80;   // adding a tile of another thread block takes as long as this much k
+constexpr double kMeeting = 16e6;  // cost of a split in multiply-adds: only chosen where it won on an H200
 
 int tile_bytes(const Problem& p, const Config& c) {
   return c.tile_k * (c.tile_m * p.a.type.bytes() + c.tile_n * p.b.type.bytes());
 }
 
-// Time of the problem in arbitrary units: waves of blocks, each as fast as its warps can keep the tensor
+// Time of the problem in arbitrary units: waves of thread blocks, each as fast as its warps keep the tensor
 // cores busy.
 double estimate(const Target& target, const Problem& p, const Config& c) {
   const TargetInfo& chip = target.info();
@@ -40,7 +40,7 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double waves = std::ceil(blocks / (kTypicalSms * resident));
   const double busy = std::min(1.0, std::pow(resident * c.warps() / 8, 0.6));
   const double intensity = double(c.warp_m()) * c.warp_n() / (c.warp_m() + c.warp_n());
-  const double hidden = 1 - 0.1 / (c.stages - 1) - 0.02 / c.k_steps();  // latency, by stages and steps
+  const double hidden = 1 - 0.1 / (c.stages - 1) - 0.02 / c.k_steps();  // latency, by stages and k-steps
   const double padded_k = std::ceil(std::ceil(double(p.k) / c.tile_k) / c.split) * c.tile_k;
   const double tile = double(c.tile_m) * c.tile_n;
   const double sum = c.split == 1 ? 0 : kMeeting + (c.split - 1) * tile * kSumDepth;
@@ -108,7 +108,7 @@ struct Word {
   std::string_view name;
   void (*read)(Config&, std::string_view);
 };
-/// In the order of Settings. (`mma` is more than a word: set_shape.)
+/// In the order of Settings. (`mma` sets more than one field: set_shape.)
 constexpr Word kWords[] = {
     {"epilogue", [](Config& c, std::string_view word) { c.staged = word == "staged"; }},
     {"loads",
@@ -133,7 +133,7 @@ constexpr Word kWords[] = {
     {"warps_n", [](Config& c, std::string_view word) { c.warps_n = number(word); }}};
 static_assert(std::ranges::is_sorted(kWords, {}, &Word::name));
 
-/// Those that are there; one walk along both lists, for a search reads millions.
+/// Reads the options that are given, in one pass over both lists, because a search reads millions.
 void read_words(Config& config, const Settings& words) {
   auto given = words.begin();
   for (const Word& word : kWords) {
@@ -146,19 +146,19 @@ void read_words(Config& config, const Settings& words) {
 
 bool whole(std::uint32_t extent, int tile) { return extent % static_cast<std::uint32_t>(tile) == 0; }
 
-// Whole tiles everywhere: baked in, the sizes leave nothing to check in the main loop.
+// Whole tiles everywhere: with baked sizes the main loop checks no bounds.
 bool divides(const Problem& p, const Config& c) {
   return whole(p.m, c.tile_m) && whole(p.n, c.tile_n) && whole(p.k, c.tile_k);
 }
 
 constexpr std::string_view kLeastColumns = "8";
-constexpr std::string_view kOddColumns = "40";  // that only some types have, beside 8 and 24
+constexpr std::string_view kOddColumns = "40";  // only some types have it, besides 8 and 24
 
 std::string with_columns(std::string shape, std::string_view columns) {
   return shape.replace(shape.find('N'), 1, columns);
 }
 
-// What names a dense wgmma. (N stands in the shape too; given apart it spares looking at all the others.)
+// Selects a dense wgmma. (N is part of the shape; giving it separately makes the lookup faster.)
 std::array<Choice, 7> wgmma_words(const Problem& p, std::string_view shape, std::string_view columns) {
   return {{{"shape", shape},
            {"N", columns},
@@ -240,7 +240,7 @@ int shared_bytes(const Target& target, const Problem& problem, const Config& con
 }
 
 namespace {
-// What a thread holds of a tile between loading and storing it.
+// Registers of a thread that hold a tile between load and store.
 int staging_registers(const Matrix& matrix, const Access& access, int extent, const Config& c) {
   if (access.asynchronous) return 0;
   const int bytes = extent * c.tile_k * matrix.type.bytes() / c.threads();
@@ -249,7 +249,7 @@ int staging_registers(const Matrix& matrix, const Access& access, int extent, co
 }  // namespace
 
 Access access_of(const Specs& specs, const Target& target, const Matrix& matrix) {
-  // cp.async fills up a row's end with zeros by itself; plain loads take whole units or none.
+  // cp.async zero-fills the end of a row; plain loads take whole units or none.
   const int wide = alignment(matrix, false);
   const std::vector<Variant> copies = specs.match("cp.async.ca.shared.global");
   const bool has_copy =
@@ -261,7 +261,7 @@ Access access_of(const Specs& specs, const Target& target, const Matrix& matrix)
 int estimated_registers(const Target& target, const Problem& p, const Config& c) {
   if (c.strategy == Strategy::wgmma) return WgmmaPlan(target.info(), p, c).needed_registers;
   const int staging = staging_registers(p.a, c.a, c.tile_m, c) + staging_registers(p.b, c.b, c.tile_n, c);
-  const int sums = p.function.by_block() ? 2 : 1;  // of a block, and of all
+  const int sums = p.function.by_block() ? 2 : 1;  // of a scale block, and the total
   const int accumulators = sums * c.warp_m() * c.warp_n() * p.accumulator.bytes() / 128;
   const int fragments = (c.warp_m() * p.a.type.bytes() + c.warp_n() * p.b.type.bytes()) * c.mma_k / 128;
   const int portions = c.stream_k ? kOfPortions + (c.bake == Bake::mnk ? 0 : kOfSizes) : 0;
@@ -270,7 +270,7 @@ int estimated_registers(const Target& target, const Problem& p, const Config& c)
 
 std::vector<std::string> mma_shapes(const ParameterSpace& space, const Specs& specs, const Target& target,
                                     const Problem& problem) {
-  std::vector<std::pair<int, std::string>> found;  // by multiply-adds, of wgmma counted as none
+  std::vector<std::pair<int, std::string>> found;  // by multiply-adds, wgmma first
   for (const TemplateParameter& parameter : space.config()) {
     if (parameter.name != "mma") continue;
     for (const std::string& shape : parameter.values) {
@@ -353,7 +353,7 @@ std::vector<Config> admissible_configs(const ParameterSpace& space, const Target
              open_static = !given.contains("static");
   const Walk walk(space, target, problem, given, kMmaAxes);
   const auto visit = [&](Config c) {
-    // Large warp tiles leave room for few warps, which must hide their latency themselves.
+    // Large warp tiles leave room for few warps, which must hide latency themselves.
     if (open_prefetch) c.across_tiles = c.warp_m() * c.warp_n() >= 64 * 32;
     if (open_static) c.bake = divides(problem, c) ? Bake::mnk : Bake::none;
     if (open_epilogue) c.staged = problem.d.type.bits == 16;

@@ -8,22 +8,22 @@
 
 #include "problem.hpp"
 
-// A configuration as typed data, and which of them a problem and a target admit. With `swap` a kernel
-// computes D's transpose: its tiles and warps, rules and estimates are about that product (seen_by), and only
-// parameters and the result about the problem as it is given.
+// A configuration as typed data, and the ones that a problem and a target admit. With `swap` the kernel
+// computes the transpose of D: tiles, warps, rules and estimates describe that product (seen_by); only
+// parameters and the result follow the problem as given.
 namespace ptxloom::gemm_kernel {
 
 enum class Strategy { mma, wgmma };
 enum class Bake { none, nk, mnk };
-/// What two blocks of a cluster have in common and load for each other.
+/// The operand that the two thread blocks of a cluster share and load for each other.
 enum class Multicast { none, a, b };
 
-/// How warpgroups divide tiles of D: one between them, or each its own, in turns.
+/// How warpgroups divide tiles of D: all compute one tile, or each its own, in alternation.
 enum class Schedule { cooperative, pingpong };
-/// Who starts tensor copies: a warp of its own, or a thread of those that multiply.
+/// Who issues TMA loads: a producer warp, or a thread of a consumer warp.
 enum class Loads { warp, thread };
 
-/// How the threads of a block read a matrix: so many bytes at once, by cp.async or through registers.
+/// How the threads of a thread block read a matrix: bytes per access, by cp.async or through registers.
 struct Access {
   int bytes = 16;
   bool asynchronous = true;
@@ -36,29 +36,29 @@ struct Config {
   int tile_m = 0, tile_n = 0, tile_k = 0;
   int warps_m = 0, warps_n = 0;
   int stages = 0;
-  int split = 1;          ///< blocks of a cluster that share a tile of D, each with a part of k
-  bool stream_k = false;  ///< blocks share the steps of k of all tiles alike
+  int split = 1;          ///< thread blocks of a cluster that share a tile of D, each with a part of k
+  bool stream_k = false;  ///< thread blocks share the k-blocks of all tiles evenly
   Multicast multicast = Multicast::none;
   Schedule schedule = Schedule::cooperative;
   Loads loads = Loads::warp;
   int raster = 1;
-  bool staged = false;        ///< epilogue through shared memory; of wgmma by tensor copies
-  bool across_tiles = false;  ///< the first fragments of a tile are read during the tile before
+  bool staged = false;        ///< epilogue through shared memory; with wgmma by TMA stores
+  bool across_tiles = false;  ///< the first fragments of a tile are read during the previous tile
   Bake bake = Bake::none;
   Access a, b;
-  Variant mma;        ///< of wgmma the narrowest, until all words are read
+  Variant mma;        ///< for wgmma the narrowest, until all options are read
   std::string shape;  ///< "m16n8k16"
   int mma_m = 0, mma_n = 0, mma_k = 0;
   bool clusters = false;     ///< the target has them
-  bool every_width = false;  ///< of wgmma: N is any multiple of 8; else 8, 24 or a multiple of 16
+  bool every_width = false;  ///< for wgmma: N is any multiple of 8; else 8, 24 or a multiple of 16
 
-  /// Warps that multiply. With wgmma four along m are a warpgroup, and one warp more may load.
+  /// Consumer warps. With wgmma four along m form a warpgroup, and a producer warp may come on top.
   int warps() const { return tile_warps() * turns(); }
-  int tile_warps() const { return warps_m * warps_n; }                  ///< of those, of one tile
-  int turns() const { return schedule == Schedule::pingpong ? 2 : 1; }  ///< tiles that are under way at once
+  int tile_warps() const { return warps_m * warps_n; }                  ///< consumer warps of one tile
+  int turns() const { return schedule == Schedule::pingpong ? 2 : 1; }  ///< tiles in progress at once
   bool loading_warp() const { return strategy == Strategy::wgmma && loads == Loads::warp; }
   int threads() const { return (loading_warp() ? warps() + 1 : warps()) * 32; }
-  /// Blocks of a cluster; of those that share tiles of an operand; and rows and columns that they compute.
+  /// Thread blocks of a cluster; thread blocks that share an operand's tiles; rows and columns these compute.
   int cluster() const { return split * sharing(); }
   int sharing() const { return multicast == Multicast::none ? 1 : 2; }
   int cluster_m() const { return tile_m * (multicast == Multicast::b ? 2 : 1); }
@@ -66,7 +66,7 @@ struct Config {
   int warp_m() const { return tile_m / warps_m; }
   int warp_n() const { return tile_n / warps_n; }
   int k_steps() const { return tile_k / mma_k; }
-  /// What belongs to A and to B, or to m and to n, in the order of the product that is computed; and back.
+  /// Maps values for A and B, or m and n, to the order of the product that is computed, and back.
   template <typename T>
   std::pair<T, T> places(T first, T second) const {
     return swap ? std::pair(second, first) : std::pair(first, second);
@@ -79,51 +79,51 @@ struct Config {
   int group_n() const { return warp_n(); }
 };
 
-/// The product that a configuration's kernel computes.
+/// The product that the kernel of a configuration computes.
 Problem seen_by(const Config& config, const Problem& problem);
-/// Rows of D that are few: where it is worth looking whether to swap.
+/// Small M: up to this many rows `swap` is considered.
 inline constexpr std::uint32_t kFewRows = 64;
 
-/// Whether blocks that share all steps of k (stream_k) are looked at unasked.
+/// Whether stream_k is considered by default.
 bool offers_shared_steps(const Problem& problem, const Settings& given);
 
-/// A or B as the configuration divides it: extents along m or n.
+/// A or B as the configuration divides it; extents are along m or n.
 struct OperandPlan {
   std::string_view name;  ///< as the mma calls it
   const Matrix& matrix;
   Access access;
   int tile = 0, warp = 0, mma = 0;
-  bool whole_extent = false, whole_k = false;  ///< a baked size that the tiles divide: nothing to check there
+  bool whole_extent = false, whole_k = false;  ///< a baked size that the tiles divide: needs no check
 };
 OperandPlan plan_a(const Problem& problem, const Config& config);
 OperandPlan plan_b(const Problem& problem, const Config& config);
 
-/// Tiles of D, of all batches, with those of a pair of blocks that may lie outside.
+/// Tiles of D in all batches, including tiles of a cluster that lie outside.
 double tiles_of(const Problem& problem, const Config& config);
-/// Shared memory of a block in bytes. With mma.sync: all stages, or the staged result if that is larger.
+/// Shared memory of a thread block in bytes. With mma.sync: all stages, or the staged result if larger.
 int shared_bytes(const Target& target, const Problem& problem, const Config& config);
-/// Registers a thread will need, roughly: what decides whether a configuration can be good.
+/// Roughly the registers a thread needs: decides whether a configuration can be good.
 int estimated_registers(const Target& target, const Problem& problem, const Config& config);
 
-/// The words of a configuration as data; `mma` is selected from the specs. Throws where the target has no
-/// such mma.
+/// The options of a configuration as data; `mma` is selected from the specs. Throws if the target has no such
+/// mma.
 Config read_config(const Specs& specs, const Target& target, const Problem& problem, const Settings& words);
 
-/// Whether a value of the word `mma` is of wgmma, whose N follows from the tiles: "m64nNk16".
+/// Whether a value of the parameter `mma` means wgmma, whose N follows from the tiles: "m64nNk16".
 bool is_wgmma(std::string_view shape);
 
-/// Values of the word `mma` that the target has for the problem's types: wgmma's first, then the shapes of
-/// mma.sync, the deepest first.
+/// Values of the parameter `mma` that the target has for the problem's types: wgmma first, then the shapes of
+/// mma.sync, deepest first.
 std::vector<std::string> mma_shapes(const ParameterSpace& space, const Specs& specs, const Target& target,
                                     const Problem& problem);
-/// `base` with the tiles, warps, stages, raster and epilogue that the words name; extents that none names are
-/// the largest, numbers of things the least.
+/// `base` with the given tiles, warps, stages, raster and epilogue. Extents that are not given take the
+/// largest value, counts the smallest.
 Config partial_config(const Config& base, const Settings& words);
-/// What does not depend on the tiles: the mma of a shape, and the words given or their defaults.
+/// What does not depend on the tiles: the mma of a shape, and the options given or their defaults.
 Config base_config(const Specs& specs, const Target& target, const Problem& problem, const Settings& given,
                    const std::string& shape);
-/// Configurations with the mma of `base` that fit and agree with the given words, the most promising first;
-/// with wgmma those whose variant the specs still have to select.
+/// Configurations with the mma of `base` that fit and agree with the given options, most promising first;
+/// with wgmma their variant still has to be selected from the specs.
 std::vector<Config> admissible_configs(const ParameterSpace& space, const Target& target,
                                        const Problem& problem, const Settings& given, const Config& base);
 /// The same for strategy wgmma.

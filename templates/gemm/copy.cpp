@@ -14,12 +14,12 @@ int log2(int x) {
   return bits;
 }
 
-// cp.async copies 4, 8 or 16 bytes; only whole 16 can bypass L1.
+// cp.async copies 4, 8 or 16 bytes; only 16 can bypass L1.
 std::string_view copy_opcode(int bytes) {
   return bytes == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global";
 }
 
-// How a unit of so many bytes is loaded and stored through registers.
+// How a unit of this many bytes is loaded and stored through registers.
 struct UnitType {
   Type type;
   int count;
@@ -76,8 +76,8 @@ Copy::Copy(KernelBuilder& k, const OperandPlan& plan, const Config& config, cons
   row_elements_left_ = KernelBuilder::as(s32, k.sub(columns, element));
 }
 
-// Units of a row lie side by side over the threads; the rest of the threads take the next rows. The last rows
-// may be too few for all threads.
+// Adjacent threads take adjacent units of a row; the remaining threads take the next rows. The last rows may
+// be too few for all threads.
 void Copy::deal(Reg thread) {
   const int per_row = tile_.row_bytes() / access_;
   const int across = std::min(per_row, threads_);
@@ -99,7 +99,7 @@ Reg Copy::elements_left(int byte) {
   return byte == 0 ? row_elements_left_ : k_.sub(row_elements_left_, byte / matrix_.type.bytes());
 }
 
-// What is the same in all rows of a tile.
+// Computes what all rows of a tile have in common.
 void Copy::begin_columns() {
   columns_.clear();
   flipped_.clear();
@@ -110,7 +110,7 @@ void Copy::begin_columns() {
   }
 }
 
-// Those of a unit.
+// Bytes of a unit inside the matrix.
 Reg Copy::bytes_left(int byte) {
   if (whole_columns_) return k_.mov(u32, access_);
   const int size = matrix_.type.bytes();
@@ -147,9 +147,9 @@ void Copy::issue(Reg stage_offset) {
   k_.emit("sub.s32", along_k, along_k, k_step_);
 }
 
-// What lies outside the matrix is not read and becomes zero.
+// Elements outside the matrix are not read and become zero.
 void Copy::copy(const Unit& unit, const Address& source) {
-  std::optional<Reg> bytes;  // that exist, where fewer than all may
+  std::optional<Reg> bytes;  // bytes that exist, if it may be fewer than all
   if (!columns_.empty()) bytes = columns_[unit.column];
   if (!whole_rows_) bytes = k_.select(k_.gt(rows_left_, unit.row), *bytes, 0);
   guarded(unit.row, [&] {
@@ -162,7 +162,7 @@ void Copy::copy(const Unit& unit, const Address& source) {
 }
 
 void Copy::load(const Unit& unit, const Address& source) {
-  // Alignment was chosen so that a unit lies inside or outside as a whole.
+  // The alignment guarantees that a unit lies entirely inside or outside.
   const UnitType shape = unit_type(access_);
   const Reg inside = k_.and_(k_.gt(rows_left_, unit.row), columns_[unit.column]);
   std::vector<Reg>& values = pending_.back().values;

@@ -44,7 +44,7 @@ class StagedEpilogue {
     return {{0, 0}, {1, 1}, {2, 2}};
   }
 
-  // Two 16-bit neighbours in a register.
+  // Two adjacent 16-bit values in a register.
   std::vector<Run> finished_pairs() {
     std::vector<Run> pairs = part_.finish_pairs(part_.pair_runs());
     for (Run& pair : pairs) {
@@ -58,7 +58,7 @@ class StagedEpilogue {
     return "stmatrix.sync.aligned.m8n8.x" + std::to_string(matrices) + ".shared.b16";
   }
 
-  // Two matrices of 8 x 8 lie side by side along n in one stmatrix.x2, and two such rows of them in an x4.
+  // One stmatrix.x2 stores two 8 x 8 matrices side by side along n; an x4 stores two rows of such pairs.
   void store_matrices(const Tile& tile, std::vector<Run> pairs) {
     constexpr int kMatrices = 4;
     std::sort(pairs.begin(), pairs.end(), [](const Run& x, const Run& y) {
@@ -66,7 +66,7 @@ class StagedEpilogue {
     });
     const Reg row_in_matrix = k_.mul(k_.and_(in_.lane, 7), in_.row_order.step());
     const int across =
-        std::min(kMatrices, c_.warp_n() / 8);  // the rest of the group is the next row of matrices
+        std::min(kMatrices, c_.warp_n() / 8);  // the rest of the group is in the next row of matrices
     const Reg matrix = k_.shr(in_.lane, 3);
     const Reg row = k_.add(in_.warp_row, row_in_matrix);
     Reg column = k_.fma(matrix, 8, in_.warp_column);

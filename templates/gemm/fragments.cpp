@@ -65,8 +65,8 @@ std::vector<Fragments::Block> Fragments::blocks(const Tiles& into) const {
   return list;
 }
 
-// The 8 x 16-byte matrices that ldmatrix fetches for one k step. For bytes, two of them make the 16 x 16
-// elements of two registers: rows k = 4t, 4t + 1 of each thread t in the one, 4t + 2, 4t + 3 in the other.
+// The 8 x 16-byte matrices that ldmatrix fetches for one k-step. For bytes, two of them hold the 16 x 16
+// elements of two registers: rows k = 4t, 4t + 1 of each thread t in the first, 4t + 2, 4t + 3 in the second.
 std::vector<Place> Fragments::matrix_places() const {
   std::vector<Place> list;
   if (path_ == Path::ldmatrix_bytes) {
@@ -80,8 +80,8 @@ std::vector<Place> Fragments::matrix_places() const {
   return list;
 }
 
-// Lane l addresses row l % 8 of matrix l / 8: the matrices of a group lie apart by two fixed distances, one
-// for each bit of l / 8.
+// Lane l addresses row l % 8 of matrix l / 8. The matrices of a group are two fixed distances apart, one for
+// each bit of l / 8.
 void Fragments::prepare_ldmatrix(Reg warp_origin, Reg lane) {
   const std::vector<Place> matrices = matrix_places();
   group_ = std::gcd(static_cast<int>(matrices.size()), 4);
@@ -165,7 +165,7 @@ void Fragments::load_bytes(int k_origin, const std::vector<Block>& list) {
     for (std::size_t j = 0; j < group.size(); ++j)
       fetched[{matrices[i + j].extent, matrices[i + j].k}] = group[j];
   }
-  // Even columns of the 16 make the first 8 rows of the fragment, odd ones the second.
+  // Even columns of the 16 form the first 8 rows of the fragment, odd columns the second 8.
   for (const Block& block : list) {
     const int extent = block.place.extent & ~15, odd = (block.place.extent >> 3) & 1;
     k_.emit("prmt.b32", block.into, fetched.at({extent, block.place.k}),

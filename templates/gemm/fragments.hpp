@@ -7,32 +7,31 @@
 #include "ptxloom/layout.hpp"
 #include "tile.hpp"
 
-// Fragments of A or B from shared memory into the registers of an mma. The fragment map of the variant says
-// which element each register of each lane holds; every register turns out to be a small block that some load
-// fetches for all lanes at once, so only the blocks' places differ between shapes and types.
+// Loads fragments of A or B from shared memory into the registers of an mma. The fragment map of the variant
+// says which element each register of each lane holds. Every register is a small block that one load fetches
+// for all lanes, so only the positions of the blocks differ between shapes and types.
 namespace ptxloom::gemm_kernel {
 
-/// Where lane 0's first element of a register lies in the operand: along the operand's own extent and along
-/// k.
+/// Position of lane 0's first element of a register: along the operand's own extent (m or n) and along k.
 struct Place {
   int extent = 0, k = 0;
 };
 
-/// The places of an operand's registers. Throws Error(refused) if lanes do not follow the pattern all
+/// The positions of an operand's registers. Throws Error(refused) if lanes do not follow the pattern that all
 /// mma.sync share: lane / 4 along the extent, lane % 4 along k.
 std::vector<Place> register_places(Variant mma, std::string_view operand);
 
-/// 8-bit fragments fetched transposed come with their 16 rows (columns of B) in the order 0 2 4 .. 14 1 3 ..
-/// 15: where the row of a fragment really lies, for lane group 0 and as a step from one lane group to the
-/// next.
+/// 8-bit fragments that are fetched transposed have their 16 rows (columns of B) in the order 0 2 4 .. 14 1 3
+/// .. 15. This gives the real position of a fragment's row for lane group 0, and the step from one lane group
+/// to the next.
 struct Order {
   bool interleaved = false;
   int origin(int place) const { return interleaved ? (place & ~15) + ((place >> 3) & 1) : place; }
   int step() const { return interleaved ? 2 : 1; }
-  /// Of places that are multiples of 8.
+  /// For positions that are multiples of 8.
   Reg origin(KernelBuilder& k, Reg place) const;
 };
-/// That of the rows of A's fragments, or of the columns of B's.
+/// The order of the rows of A's fragments, or of the columns of B's.
 Order order_of(const Matrix& matrix);
 
 struct FragmentInputs {
@@ -48,11 +47,11 @@ class Fragments {
   Fragments(KernelBuilder& k, const OperandPlan& plan, const Config& config, const Tile& tile,
             const FragmentInputs& in);
 
-  /// Registers for the fragments of one k step.
+  /// Registers for the fragments of one k-step.
   Tiles allocate();
-  /// From now on reads the stage at this byte offset.
+  /// Selects the stage at this byte offset for the loads that follow.
   void set_stage(Reg offset);
-  /// Loads the fragments of one k step of the stage.
+  /// Loads the fragments of one k-step of the stage.
   void load(int step, const Tiles& into);
 
  private:
@@ -66,7 +65,7 @@ class Fragments {
   void load_ldmatrix(int k_origin, const std::vector<Block>& blocks);
   void load_bytes(int k_origin, const std::vector<Block>& blocks);
   void load_scalar(int k_origin, const std::vector<Block>& blocks);
-  std::vector<Place> matrix_places() const;  // of one k step, in the order ldmatrix fetches them
+  std::vector<Place> matrix_places() const;  // of one k-step, in the order ldmatrix fetches them
   Address address(Place place);
 
   KernelBuilder& k_;
@@ -75,7 +74,7 @@ class Fragments {
   Path path_;
   std::vector<Place> places_;  // of the registers of one mma
   int mma_extent_, mma_k_, tiles_;
-  int group_ = 1;               // matrices of one ldmatrix
+  int group_ = 1;               // matrices per ldmatrix
   Reg base_;                    // this lane's address in stage 0
   Reg stage_;                   // and in the current stage
   std::map<int, Reg> flipped_;  // stage_ with some bits flipped

@@ -123,7 +123,7 @@ Reg FunctionEmitter::activate(Reg x) {
   switch (p_.function.activation) {
     case Activation::none:
       return x;
-    case Activation::relu:  // max would make 0 of a NaN
+    case Activation::relu:  // max would turn a NaN into 0
       return k_.select(k_.lt(x, 0.0F), 0.0F, x);
     case Activation::silu:
       return over_one_plus_exp(x, k_.mul(x, -kLog2E));
@@ -139,7 +139,7 @@ Reg FunctionEmitter::activate(Reg x) {
   return x;
 }
 
-// x * Phi(x), with Abramowitz and Stegun 7.1.26 for erfc(|x| / sqrt(2)), off by 1.5e-7 at most.
+// x * Phi(x), with Abramowitz and Stegun 7.1.26 for erfc(|x| / sqrt(2)); the error is at most 1.5e-7.
 Reg FunctionEmitter::gelu(Reg x) {
   constexpr float kCoefficients[] = {1.061405429F, -1.453152027F, 1.421413741F, -0.284496736F, 0.254829592F};
   constexpr float kP = 0.3275911F * std::numbers::sqrt2_v<float> / 2;

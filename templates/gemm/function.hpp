@@ -10,35 +10,36 @@
 #include "launch.hpp"
 #include "ptxloom/builder.hpp"
 
-// What D is of a sum of products:
+// The epilogue computes each element of D from its accumulator:
 //   scale_d * activation(alpha * scale_a * scale_b * sum + beta * C + bias)
-// of which a problem names what it needs. Both strategies' epilogues apply it to each element. Scales of
-// blocks are in the sum already (block_scales.hpp, staged_scales.hpp).
+// A problem names the terms it needs. The epilogues of both strategies apply it to each element. Block scales
+// are already part of the accumulator (block_scales.hpp, staged_scales.hpp).
 namespace ptxloom::gemm_kernel {
 
-/// Numbers in memory that the function reads.
+/// A tensor that the epilogue reads.
 struct FunctionTensor {
   std::string_view name;
   Type type;
   std::vector<std::uint64_t> shape;
-  GemmScale each = GemmScale::tensor;  ///< what has one of its own
+  GemmScale each = GemmScale::tensor;  ///< what has one value of its own
 };
 /// In the order of the kernel's parameters.
 std::vector<FunctionTensor> function_tensors(const Problem& problem);
-/// Of those that tensor copies bring.
+/// The maps of the tensors that TMA loads read.
 using TensorMaps = std::map<std::string_view, TensorMap>;
 void add_function_arguments(LaunchArgumentList& add, const Problem& problem, const TensorMaps& copied = {});
 
-/// What the problem has of it: "D = relu(alpha * A * B + bias)".
+/// The terms that a problem has: "D = relu(alpha * A * B + bias)".
 std::string function_text(const Problem& problem);
 
-/// Registers that hold for the whole kernel.
+/// Registers that stay live for the whole kernel.
 struct FunctionInputs {
   Reg alpha;
-  std::vector<Reg> scales = {};      ///< of A and B as wholes; multiplied late, for they come from memory
-  std::optional<Reg> beta, scale_d;  ///< where they are more than nothing
+  std::vector<Reg> scales = {};      ///< of whole A and B; multiplied late because they come from memory
+  std::optional<Reg> beta, scale_d;  ///< if they are not neutral
   std::map<std::string_view, Reg> vectors = {};  ///< addresses: bias, scale_a, scale_b
-  std::map<std::string_view, Reg> blocks = {};   ///< addresses, or those of maps: scale_a, scale_b
+  std::map<std::string_view, Reg> blocks = {};   ///< addresses of the scales or of their tensor maps:
+                                                 ///< scale_a, scale_b
 };
 /// Declares the kernel's parameters.
 FunctionInputs function_parameters(KernelBuilder& k, const Problem& problem, const TensorMaps& copied = {});
@@ -50,13 +51,13 @@ class FunctionEmitter {
     std::optional<Reg> scale, bias;
   };
 
-  /// `row` and `column`: where of D the lane's first element is.
+  /// `row`, `column`: position in D of the lane's first element.
   FunctionEmitter(KernelBuilder& k, const Problem& p, const FunctionInputs& in, Reg row, Reg column);
 
-  /// What sums of the row this far from the first are multiplied by.
+  /// The factor for accumulators of the row at this distance from the first.
   Reg row_factor(int row, Reg inside);
   Column column(int column, Reg inside);
-  /// In the arithmetic's type.
+  /// The result is of the arithmetic's type.
   Reg apply(Reg sum, Reg row_factor, const Column& column, std::optional<Reg> c);
 
  private:
@@ -70,13 +71,13 @@ class FunctionEmitter {
   KernelBuilder& k_;
   const Problem& p_;
   const FunctionInputs& in_;
-  std::optional<Reg> row_scales_, column_scales_, bias_;  // addresses of the lane's first
-  Reg factor_;                                            // of all sums
+  std::optional<Reg> row_scales_, column_scales_, bias_;  // addresses for the lane's first element
+  Reg factor_;                                            // for all accumulators
 };
 
-/// The instruction word for memory: bits of the type's size.
+/// The type for memory instructions: bits of the type's size.
 Type memory_type(Type type);
-/// Two results of 8 bits in the low half of a register, the first lowest.
+/// Two 8-bit results in the low half of a register, the first in the lowest bits.
 Reg pack_bytes(KernelBuilder& k, Type type, Reg first, Reg second);
 
 }  // namespace ptxloom::gemm_kernel

@@ -4,7 +4,7 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-constexpr int kBehind = 1;  // steps: a stage is filled again so long after it has been read
+constexpr int kBehind = 1;  // k-blocks: a stage is refilled this long after it was read
 
 }  // namespace
 

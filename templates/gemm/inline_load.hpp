@@ -4,21 +4,21 @@
 #include "pack.hpp"
 #include "tma_load.hpp"
 
-// The producer without a warp of its own: a thread of the first warp that multiplies. Before the first step
-// of k it fills all stages but one, and then, in each step, while the products of that are under way, the one
-// that was read in the step before. So it is always as many steps ahead, in the next tile too where the block
-// has one, and how far it is stands in registers: a tile's number, and how deep in it.
+// The producer without a warp of its own: a thread of the first consumer warp. Before the first k-block it
+// fills all stages but one; then, in each iteration, while the products are in flight, it refills the stage
+// that the previous iteration read. So it is always the same number of k-blocks ahead, across tiles too. Its
+// position is held in registers: the tile's number and the offset along k.
 namespace ptxloom::gemm_kernel {
 
 class InlineLoads {
  public:
-  /// `warp`: of this thread; `depth`: of the problem.
+  /// `warp`: this thread's warp; `depth`: the problem's k.
   InlineLoads(KernelBuilder& k, const Config& config, TileScheduler& tiles, const StageLoads& loads, Reg warp,
               Reg depth);
 
-  /// Each by all threads of the first warp at once.
+  /// Both are called by all threads of the first warp together.
   void start(std::optional<Packing>& packing);
-  /// In each step: the next stage, if there is still something to load.
+  /// Once per k-block: loads the next stage, if anything is left to load.
   void next();
   void finish();
 
@@ -28,9 +28,9 @@ class InlineLoads {
   TileScheduler& tiles_;
   StageLoads loads_;
   Reg depth_;
-  Reg chosen_;  // predicate: this is the thread
+  Reg chosen_;  // predicate: this thread issues the loads
   TileNumbers numbers_;
-  Reg number_, at_;  // of the tile that is being loaded; how far into k
+  Reg number_, at_;  // tile being loaded; offset along k
   TileOrigin tile_;
 };
 

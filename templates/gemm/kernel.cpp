@@ -20,10 +20,10 @@ namespace {
 struct Operand {
   Copy copy;
   Fragments fragments;
-  std::vector<Fragments::Tiles> sets;  // registers of two steps: one in use, one being loaded
+  std::vector<Fragments::Tiles> sets;  // registers of two k-steps: one in use, one being loaded
 };
 
-/// What a block computes at one go, as if its part of k were all of it.
+/// A tile, or a portion of one, as if its part of k were all of k.
 struct Work {
   TileOrigin tile;
   Reg a, b;          // addresses of the first elements
@@ -42,7 +42,8 @@ class Generator {
 
   ir::Module run() {
     k_.require_block(static_cast<std::uint32_t>(c_.threads()));
-    k_.min_blocks_per_sm(1);  // else ptxas may save registers for blocks that shared memory does not let in
+    k_.min_blocks_per_sm(1);  // else ptxas may save registers for thread blocks that do not fit into shared
+                              // memory
     if (stream_)
       k_.header(fmt::format("stream-K: up to {} thread blocks share the {} k-blocks of all tiles",
                             stream_->blocks, stream_steps(p_, c_)));
@@ -55,7 +56,7 @@ class Generator {
   }
 
  private:
-  // A size or leading dimension: an argument, or a constant where the configuration bakes it in.
+  // A size or leading dimension: a kernel parameter, or a constant if the configuration bakes it in.
   Reg size_parameter(const char* name, std::uint64_t value, bool baked) {
     const Reg given = k_.param(u32, name);
     return baked ? k_.mov(u32, value) : given;
@@ -101,7 +102,7 @@ class Generator {
 
   // ---- stream-K
 
-  // Behind all else.
+  // After everything else in shared memory.
   std::optional<Reg> division() {
     if (!stream_) return std::nullopt;
     return k_.add(shared_, shared_bytes_ - StreamDivision::kBytes);
@@ -132,13 +133,14 @@ class Generator {
     });
   }
 
-  // Of sums that lie in D, from the warp's first on, in whole sixteens: of fewer the order may be another.
+  // Rows of accumulators that lie in D, from the warp's first on, rounded up to sixteen: the fragment order
+  // may permute rows within sixteen.
   Reg rows_of_warp(const TileOrigin& tile) {
     const Reg rows = k_.sub(tile.rows, k_.add(tile.row, warp_row_));
     return KernelBuilder::as(s32, k_.and_(k_.add(rows, 15), ~15));
   }
 
-  // ---- the sums of a part of k of a tile
+  // ---- the accumulators of a part of k of a tile
 
   bool all_of_k() const { return c_.split == 1 && !stream_; }
 
@@ -202,21 +204,21 @@ class Generator {
     b.copy.issue(stage);
   }
 
-  // The copies begun last make a group, which arrives as one.
+  // The most recent copies form one group, which completes as a whole.
   void finish_copies(Operand& a, Operand& b) {
     a.copy.land();
     b.copy.land();
     if (a.copy.asynchronous() || b.copy.asynchronous()) k_.emit("cp.async.commit_group");
   }
 
-  // The stage that is read next has arrived, for all threads.
+  // Waits until the stage that is read next has arrived, for all threads.
   void await_stage(const Operand& a, const Operand& b) {
     if (a.copy.asynchronous() || b.copy.asynchronous()) k_.emit("cp.async.wait_group", c_.stages - 2);
     k_.barrier();
   }
 
-  // Starts all stages but one. A loop, though its count is known: it runs once, and is as much to link as to
-  // run.
+  // Starts all stages but one. It stays a loop although the count is known: it runs once, and unrolled code
+  // would take as long to link as to run.
   Reg fill(Operand& a, Operand& b) {
     const Reg stage = k_.mov(u32, 0);
     k_.do_while([&] {
@@ -303,7 +305,8 @@ class Generator {
     return made;
   }
 
-  // Back and forth along n, so that neighbouring instructions share a fragment. `anew`: to sums of none.
+  // Back and forth along n, so that consecutive instructions share a fragment. `anew`: overwrites the
+  // accumulators.
   void multiply(const Fragments::Tiles& a, const Fragments::Tiles& b, bool anew) {
     const bool scalar_a = is_scalar("A"), scalar_b = is_scalar("B"), scalar_sum = is_scalar("D");
     std::vector<Reg> zeros;
@@ -354,7 +357,7 @@ class Generator {
                      });
   }
 
-  static constexpr int kBarrier = 0;  // the one of the block
+  static constexpr int kBarrier = 0;  // the barrier of the whole thread block
 
   KernelBuilder k_;
   const Problem& p_;
@@ -366,7 +369,7 @@ class Generator {
   BatchInputs batches_;
   Reg thread_, lane_, warp_row_, warp_column_, shared_;
   int a_bytes_ = 0, stage_bytes_ = 0;
-  Accumulators accumulators_, scaled_;  // where blocks have scales: of one block, and of all
+  Accumulators accumulators_, scaled_;  // with block scales: of one scale block, and the total
   std::optional<BlockScales> scales_;
 };
 

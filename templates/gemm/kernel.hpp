@@ -3,10 +3,10 @@
 
 #include "config.hpp"
 
-// The kernel of a configuration. Of strategy wgmma see wgmma_kernel.hpp; that of mma.sync lies here: a block
-// computes one tile of D, each warp a part of it in registers. Tiles of A and B arrive through a pipeline of
-// shared memory stages; while the tensor cores work on one step of k, the fragments of the next are read.
-// With stream-K a block does so for one portion after the other (stream_division.hpp).
+// The kernel of a configuration. For strategy wgmma see wgmma_kernel.hpp. With strategy mma (mma.sync) a
+// thread block computes one tile of D, each warp a part of it in registers. Tiles of A and B arrive through a
+// pipeline of shared memory stages; while the tensor cores work on one k-step, the fragments of the next are
+// read. With stream-K a thread block computes one portion after another (stream_division.hpp).
 namespace ptxloom::gemm_kernel {
 
 Emitted emit_kernel(std::shared_ptr<const Specs> specs, const Target& target, const Problem& problem,

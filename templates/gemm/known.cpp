@@ -7,7 +7,7 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-/// Of what differs mostly; the rest is compared.
+/// Hashes what usually differs; the rest is compared.
 std::size_t hash_of(const GemmProblem& problem) {
   std::uint64_t hash = problem.a.bits;
   for (const std::uint64_t value : {problem.m, problem.n, problem.k, problem.lda, problem.ldd, problem.batch})
@@ -29,7 +29,7 @@ std::list<KnownGemms::Known>::iterator KnownGemms::look_up(std::size_t hash, con
 KnownGemms::State KnownGemms::find(std::uint64_t records, const GemmProblem& problem, const Settings& config,
                                    const SpecialiseOptions& options, const std::function<State()>& make) {
   const std::size_t hash = hash_of(problem);
-  std::list<Known> forgotten;  // behind the lock
+  std::list<Known> forgotten;  // destroyed outside the lock
   {
     const std::scoped_lock lock(mutex_);
     if (records_ != records) forgotten.swap(last_);
@@ -42,7 +42,7 @@ KnownGemms::State KnownGemms::find(std::uint64_t records, const GemmProblem& pro
   State state = make();
   const std::scoped_lock lock(mutex_);
   if (const auto known = look_up(hash, problem, config, options); known != last_.end()) return known->state;
-  if (records_ != records) return state;  // made by what was known before a record was added
+  if (records_ != records) return state;  // made before a tuning record was added
   if (last_.size() == kMost) forgotten.splice(forgotten.begin(), last_, std::prev(last_.end()));
   last_.push_front({hash, problem, config, options.must_hit, state});
   return state;

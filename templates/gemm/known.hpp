@@ -11,8 +11,8 @@
 
 namespace ptxloom::gemm_kernel {
 
-/// The Gemms that a context was asked for last, so that the same problem finds its own again. It forgets all
-/// where a tuning record was added, for that may change what is best. Thread-safe.
+/// The Gemms that a context was asked for most recently, so that the same problem finds its Gemm again.
+/// Adding a tuning record clears them, because it may change which configuration is best. Thread-safe.
 class KnownGemms {
  public:
   static constexpr std::size_t kMost = 128;

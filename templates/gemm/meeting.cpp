@@ -14,7 +14,7 @@ void Meeting::await() {
   count("relaxed");
 }
 
-// From 2 * blocks - 1 on to zero.
+// Wraps to zero after 2 * blocks - 1.
 void Meeting::count(const char* order) {
   const Reg last = k_.sub(k_.shl(blocks_, 1), 1);
   k_.emit("red." + std::string(order) + ".gpu.global.inc.u32", k_.at(counter_), last);

@@ -3,17 +3,18 @@
 
 #include "ptxloom/builder.hpp"
 
-// Where blocks wait for each other: a counter in global memory, zero at first. It goes up once for each block
-// that has arrived, and once for each that has seen all of them. The last of those turns it over to zero,
-// which the next launch begins with. All by one thread of each block.
+// A barrier between thread blocks: a counter in global memory, initially zero. It is incremented once for
+// each block that has arrived, and once for each block that has seen all arrive. The last of those wraps it
+// to zero, ready for the next launch. One thread of each block does all of this.
 namespace ptxloom::gemm_kernel {
 
 class Meeting {
  public:
-  /// So many `blocks` come.
+  /// `blocks` thread blocks take part.
   Meeting(KernelBuilder& k, Reg counter, Reg blocks) : k_(k), counter_(counter), blocks_(blocks) {}
 
-  /// Behind a barrier: what all threads of the block have written is there for those who have waited.
+  /// Call after a block barrier: what all threads of the block have written is then visible to those who
+  /// waited.
   void arrive() { count("release"); }
   void await();
 

@@ -10,7 +10,7 @@
 // The launch of a kernel of strategy mma.
 namespace ptxloom::gemm_kernel {
 
-/// The matrices of batches, which are all found by pointer.
+/// The matrices of batches; all are addressed by pointer.
 std::vector<std::string_view> pointers(const Problem& problem);
 
 /// `stream`: with stream-K.

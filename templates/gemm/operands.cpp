@@ -10,11 +10,11 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-// That a lane reads of C at once, or writes of a D that is not staged, at most.
+// The most elements that a lane reads of C, or writes to an unstaged D, in one access.
 constexpr std::uint64_t kElementsOfLane = 4;
-// In which A and B are read where they are packed (pack.hpp).
+// The access width with which A and B are read to be packed (pack.hpp).
 constexpr std::uint64_t kPackedWord = 4;
-// At which what tensor copies read begins.
+// The alignment of what TMA loads read.
 constexpr std::uint64_t kCopiedVector = 16;
 constexpr std::uint64_t kWorkspaceAlignment = 256;
 
@@ -41,7 +41,7 @@ bool copies_scales(const Settings& problem, const Settings& config, const std::s
   return config.at("strategy") == "wgmma" && word != problem.end() && word->second == "block";
 }
 
-// Bytes that it takes from its beginning on if memory is wound up to turns of `period` bytes.
+// The bytes from its start to its end modulo `period`: memory seen as rows of `period` bytes.
 std::uint64_t length(const Area& area, std::uint64_t period) {
   std::uint64_t bytes = area.row_bytes;
   if (area.pitch % period != 0) bytes += (area.rows - 1) * area.pitch;
@@ -49,7 +49,7 @@ std::uint64_t length(const Area& area, std::uint64_t period) {
   return bytes;
 }
 
-// Columns of one wider matrix, or parts of wider batches: in each turn y begins so far behind x.
+// Columns of one wider matrix, or parts of wider batches: in each period y starts this far after x.
 bool apart(const Area& x, std::uint64_t x_begins, const Area& y, std::uint64_t y_begins,
            std::uint64_t period) {
   if (period == 0) return false;
@@ -77,7 +77,7 @@ std::vector<Area> areas(const Settings& problem, const Settings& config,
   std::vector<Area> all;
   for (const TensorPlan& tensor : tensors) {
     const auto size = static_cast<std::uint64_t>(tensor.type.bytes());
-    if (!problem.contains("ld" + tensor.name)) {  // no matrix
+    if (!problem.contains("ld" + tensor.name)) {  // not a matrix
       const std::uint64_t unit = copies_scales(problem, config, tensor.name) ? kCopiedVector : size;
       all.push_back({tensor.name, place_of(tensor.name), 1, tensor.bytes(), tensor.bytes(), unit});
       continue;

@@ -6,14 +6,12 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-constexpr std::uint32_t kUnit =
-    16;  // bytes that a lane writes at once, and that copied rows begin at multiples of
-constexpr std::uint32_t kLine =
-    128;                   // bytes that packed rows begin at multiples of: a box reads no line in vain
-constexpr int kWords = 4;  // of a unit
+constexpr std::uint32_t kUnit = 16;   // bytes a lane writes at once; alignment of packed rows' units
+constexpr std::uint32_t kLine = 128;  // alignment of packed rows: a TMA box fetches no unused lines
+constexpr int kWords = 4;             // per unit
 constexpr std::uint32_t kUnitsOfLane = 8, kUnitsOfRound = 32 * kUnitsOfLane;
 constexpr std::uint32_t kPieces = 2048, kMostRounds = 8;  // enough for all warps
-constexpr std::uint64_t kCounter = 256;                   // bytes for it, and what matrices are aligned to
+constexpr std::uint64_t kCounter = 256;                   // bytes for it; alignment of the matrices
 
 std::uint64_t rounded_up(std::uint64_t x, std::uint64_t to) { return (x + to - 1) / to * to; }
 
@@ -23,7 +21,7 @@ std::uint64_t row_bytes(const Matrix& matrix) {
 std::uint64_t pitch(const Matrix& matrix) {
   return matrix.ld * static_cast<std::uint64_t>(matrix.type.bytes());
 }
-/// Bytes to its last element, in the last batch.
+/// Bytes up to its last element, in the last batch.
 std::uint64_t size(const PackSource& source) {
   const Matrix& from = source.from;
   return span(from.rows, from.cols, from.ld, from.stride, source.to.batches) *
@@ -92,7 +90,7 @@ void Packing::copy_piece(Reg piece, Reg lane) {
       [&] { rounds(sources_[1], k_.sub(piece, of_first)); });
 }
 
-// What follows the last whole word of the matrix, as a word.
+// The bytes after the last whole word of the matrix, as a word.
 Reg Packing::load_tail(const PackSource& source) {
   const auto whole = static_cast<std::int64_t>(size(source) & ~std::uint64_t{3});
   Reg tail = k_.mov(u32, 0);
@@ -104,7 +102,7 @@ Reg Packing::load_tail(const PackSource& source) {
   return k_.or_(tail, k_.shl(byte, 8 * (last - whole)));
 }
 
-// Rows are counted through all batches.
+// Rows are numbered through all batches.
 Reg Packing::row_address(const PackSource& source, Reg row) {
   const Matrix& from = source.from;
   Reg begin = source.pointer;
@@ -117,8 +115,8 @@ Reg Packing::row_address(const PackSource& source, Reg row) {
   return k_.mad_wide(row, static_cast<std::int64_t>(pitch(from)), begin);
 }
 
-// The words that a unit lies in, then the unit; several units at a time. What follows a row's end does not
-// matter, but nothing is read behind the matrix.
+// Reads the words that a unit straddles, then assembles the unit; several units at a time. Bytes after a
+// row's end do not matter, but nothing past the matrix is read.
 void Packing::copy_units(const PackSource& source, Reg first) {
   const Reg tail = load_tail(source);
   const Reg whole_end = k_.add(source.pointer, static_cast<std::int64_t>(size(source) & ~std::uint64_t{3}));

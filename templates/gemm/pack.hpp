@@ -6,16 +6,16 @@
 #include "config.hpp"
 #include "meeting.hpp"
 
-// Tensor copies refuse rows that do not begin at multiples of 16 bytes. A matrix that has such rows, in any
-// batch, is copied first, by all warps of the grid, to the launch's workspace, where its rows do. Each warp
-// has its pieces by its number; whoever starts tensor copies waits until all blocks have packed theirs
-// (meeting.hpp). So the launch is cooperative: all blocks run at once, or it fails.
+// TMA requires a row pitch that is a multiple of 16 bytes. A matrix without one, in any batch, is first
+// copied into the launch's workspace with a suitable pitch, by all warps of the grid. Each warp copies the
+// pieces that its number selects; whoever issues TMA loads waits until all thread blocks have packed theirs
+// (meeting.hpp). So the launch is cooperative: all thread blocks are resident at once, or the launch fails.
 namespace ptxloom::gemm_kernel {
 
-/// Does a matrix have rows that tensor copies take?
+/// Whether TMA can load the matrix's rows.
 bool takes_tensor_copies(const Matrix& matrix);
 
-/// A or B as tensor copies find it: where it was, or in the workspace.
+/// A or B as TMA loads it: in place, or in the workspace.
 struct PackedMatrix {
   Matrix matrix;
   std::uint64_t batches = 1;  ///< of it, in memory
@@ -34,7 +34,7 @@ class PackPlan {
   const PackedMatrix& b() const { return operands_[1]; }
   bool any() const { return a().packed || b().packed; }
   std::uint64_t workspace_bytes() const { return any() ? bytes_ : 0; }
-  /// A warp copies so many rounds of units at a time, a piece.
+  /// A warp copies this many rounds of units at a time, a piece.
   std::uint32_t rounds() const;
   std::uint32_t pieces(const PackedMatrix& packed) const;
   std::uint32_t pieces() const { return pieces(a()) + pieces(b()); }
@@ -44,7 +44,7 @@ class PackPlan {
   std::uint64_t bytes_;
 };
 
-/// A matrix that is packed, and where it is.
+/// A matrix to pack, and its address.
 struct PackSource {
   const Matrix& from;
   const PackedMatrix& to;
@@ -55,9 +55,9 @@ class Packing {
  public:
   Packing(KernelBuilder& k, const PackPlan& plan, std::vector<PackSource> sources, Reg workspace);
 
-  /// By all threads of blocks of so many warps.
+  /// Called by all threads of thread blocks of this many warps.
   void run(Reg thread, int warps);
-  /// By one thread of each block, before its first tensor copy.
+  /// Called by one thread of each thread block, before its first TMA load.
   void await();
 
  private:

@@ -39,7 +39,7 @@ void Pipeline::drain(const Cursor& writer) {
 void Pipeline::release(Reg empty) {
   k_.emit("mbarrier.arrive.shared::cta.b64", Arg::sink(), k_.at(empty));
   if (sharing_ == 1) return;
-  // Relaxed: wgmma has read what it read, and releasing would wait for all that the thread has written.
+  // Relaxed: wgmma has completed its reads, and a release would wait for all earlier writes of the thread.
   const Reg there = k_.reg(u32);
   k_.emit("mapa.shared::cluster.u32", there, empty, other_);
   k_.emit("mbarrier.arrive.relaxed.cluster.shared::cluster.b64", Arg::sink(), k_.at(there));

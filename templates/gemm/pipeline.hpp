@@ -3,23 +3,24 @@
 
 #include "ptxloom/builder.hpp"
 
-// A ring of stages in shared memory between one thread that starts copies and warpgroups that use what they
-// bring. A stage has two mbarriers: `full`, whose phase ends when its copies have arrived, and `empty`, whose
-// phase ends when all readers have released it. Writer and readers walk the ring each with a cursor of their
-// own; the parity of a cursor's phase flips at each turn, and a writer is one phase ahead: the first stages
-// are empty without anybody having said so. Where two blocks of a cluster fill each other's stages, the
-// readers of both release a stage in both.
+// A circular buffer of stages in shared memory between one producer thread, which issues copies, and the
+// consumer warpgroups. A stage has two mbarriers: the phase of `full` ends when its copies have arrived, the
+// phase of `empty` when all consumers have released it. Producer and consumers each have a cursor; the parity
+// of a cursor's phase flips each time it wraps around. The producer starts one phase ahead, so the first
+// stages count as empty without an arrival. If two thread blocks of a cluster fill each other's stages, the
+// consumers of both release a stage in both.
 namespace ptxloom::gemm_kernel {
 
 class Pipeline {
  public:
-  /// `barriers`: shared memory for them, at a multiple of 8. So many blocks fill stages together.
+  /// `barriers`: shared memory for the mbarriers, 8-byte aligned. `sharing`: thread blocks that fill stages
+  /// together.
   Pipeline(KernelBuilder& k, int stages, int sharing, Reg barriers);
   /// Bytes of shared memory for the barriers.
   static int bytes(int stages) { return 2 * 8 * stages; }
 
-  /// By one thread, before any other passes the block's barrier, or the cluster's. Of each block so many
-  /// arrivals release a stage.
+  /// Called by one thread before any other passes the barrier of the thread block, or of the cluster.
+  /// `readers`: arrivals of each thread block that release a stage.
   void initialise(int readers);
 
   struct Cursor {
@@ -29,27 +30,28 @@ class Pipeline {
   Cursor writer() { return {k_.mov(u32, 0), k_.mov(u32, 1)}; }
   Cursor reader() { return {k_.mov(u32, 0), k_.mov(u32, 0)}; }
   void advance(const Cursor& cursor);
-  /// Over so many stages, which others read.
+  /// Skips stages that other warpgroups read.
   void skip(const Cursor& cursor, Reg stages);
 
   /// The addresses of a stage's barriers.
   Reg full(const Cursor& cursor) { return k_.fma(cursor.stage, 8, barriers_); }
   Reg empty(const Cursor& cursor) { return k_.add(full(cursor), 8 * stages_); }
-  /// By the writer, when it has filled its last stage: until the readers have released all of them. Those of
-  /// another block do so in this block's memory, which must not end before.
+  /// Called by the producer after it has filled its last stage: waits until the consumers have released all
+  /// stages. Consumers in another thread block arrive in this one's shared memory, so it must not exit
+  /// earlier.
   void drain(const Cursor& writer);
-  /// By a thread that speaks for a reader.
+  /// Called by one thread on behalf of a consumer.
   void release(Reg empty);
-  /// Waits for the phase of a barrier that the cursor stands at.
+  /// Waits for the phase of a barrier at the cursor.
   void await(Reg barrier, const Cursor& cursor);
-  /// Asks whether that phase has ended, for a wait that comes later: the answer takes its time.
+  /// Tests whether that phase has ended, ahead of a later wait, to hide the latency of the test.
   void ask(Reg ended, Reg barrier, const Cursor& cursor);
   void await_unless(Reg ended, Reg barrier, const Cursor& cursor);
 
  private:
   KernelBuilder& k_;
   int stages_, sharing_;
-  Reg barriers_, other_;  // rank of the other block
+  Reg barriers_, other_;  // rank of the other thread block
 };
 
 }  // namespace ptxloom::gemm_kernel

@@ -21,8 +21,8 @@ bool lists(const std::string& cell, std::string_view word) {
   return false;
 }
 
-// The row of the table of types that takes a and b; its other cells are the accumulator, what D may be, and
-// what C.
+// The row of the table of types for a and b; its other cells are the accumulator and the types allowed for D
+// and for C.
 const std::vector<std::string>& type_row(const ParameterSpace& space, const std::string& a,
                                          const std::string& b) {
   for (const auto& row : space.types())
@@ -46,7 +46,7 @@ void check_result(const std::string& name, const std::string& type, const std::s
 
 std::uint64_t number(const Settings& words, const std::string& name) { return std::stoull(words.at(name)); }
 
-// Fills in a tight leading dimension (0), refuses one that is shorter than a row.
+// Fills in the leading dimension of a contiguous matrix for 0; rejects one that is shorter than a row.
 void complete_stride(Settings& words, const std::string& name, std::uint64_t length) {
   const std::uint64_t given = number(words, name);
   if (given == 0) words[name] = std::to_string(length);
@@ -57,7 +57,7 @@ void complete_stride(Settings& words, const std::string& name, std::uint64_t len
                 "give at least the length of a row, or 0 for contiguous rows");
 }
 
-/// Not std::stod, which throws at numbers as small as 1e-310.
+/// Not std::stod, which throws for numbers as small as 1e-310.
 double real(const Settings& words, const std::string& name) {
   const std::string& text = words.at(name);
   double value = 0;
@@ -94,8 +94,8 @@ GemmScale scale_of(const std::string& word) {
   return word == "tensor" ? GemmScale::tensor : GemmScale::vector;
 }
 
-// Words that came later and say nothing are left out of a whole problem, which is called then what it was
-// called before there were any.
+// Later parameters are left out of a complete problem when they have their defaults, so that it keeps the
+// name that it had before they existed.
 constexpr const char* kLaterWords[] = {"bias",    "activation", "add_c", "scale_a",
                                        "scale_b", "scale_d",    "batch", "groups"};
 
@@ -112,7 +112,7 @@ GemmGroups groups_of(const Settings& words) {
   return word->second == "masked" ? GemmGroups::masked : GemmGroups::contiguous;
 }
 
-// Results of batches lie one behind the other, or side by side in rows that are long enough for all.
+// Results of batches follow each other, or lie side by side in rows that are long enough for all.
 void check_results_apart(const Settings& words) {
   const std::uint64_t m = number(words, "m"), n = number(words, "n"), ld = number(words, "ldd"),
                       stride = number(words, "stride_d"), others = number(words, "batch") - 1;
@@ -125,7 +125,7 @@ void check_results_apart(const Settings& words) {
                           least));
 }
 
-// Strides that are not given are tight. Where there is one matrix they say nothing.
+// Strides that are not given are those of contiguous batches; with a single matrix strides are ignored.
 void complete_batch(Settings& words) {
   const bool contiguous = words.at("groups") == "contiguous";
   const auto size = [&](const char* word) { return number(words, word); };

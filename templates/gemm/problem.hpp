@@ -8,12 +8,12 @@
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/space.hpp"
 
-// The problem as typed data. A and B look alike to the kernel: each has an extent of its own (m or n), shares
-// the depth k, and is contiguous along one of the two.
+// The problem as typed data. A and B look alike to the kernel: each has its own extent (m or n), shares the
+// depth k, and is contiguous along one of the two.
 namespace ptxloom::gemm_kernel {
 
-/// A or B in memory: `rows` stored rows of `cols` elements, `ld` elements apart; of several batches `stride`
-/// elements apart, or one matrix for all (0).
+/// A or B in memory: `rows` stored rows of `cols` elements, `ld` elements apart; batches are `stride`
+/// elements apart, or share one matrix (0).
 struct Matrix {
   std::string name;
   Type type;
@@ -21,7 +21,7 @@ struct Matrix {
   std::uint64_t rows = 0, cols = 0, ld = 0, stride = 0;
 };
 
-/// C or D in memory, m rows of n.
+/// C or D in memory, m rows of n elements.
 struct Result {
   std::string name;
   Type type;
@@ -29,18 +29,19 @@ struct Result {
 };
 
 inline constexpr int kPromoted = 128;
-/// Of k, and of columns of B: what has a scale of its own. As many products as tensor cores sum at most.
+/// Extent of a scale block, along k and along the columns of B. Equals the number of products that tensor
+/// cores accumulate before promotion.
 inline constexpr int kScaleBlock = kPromoted;
-/// Blocks of so many elements, the last maybe not whole.
+/// Number of blocks of this many elements; the last may be partial.
 inline std::uint64_t scale_blocks(std::uint32_t extent) {
   return (std::uint64_t{extent} + kScaleBlock - 1) / kScaleBlock;
 }
-/// Of which some tensor cores keep less of a sum than f32 has.
+/// Types for which some tensor cores keep fewer accumulator bits than f32 has.
 bool is_fp8(Type type);
 
-/// What D is of alpha times the products and beta times C.
+/// The epilogue: how D follows from alpha times the products and beta times C.
 struct Function {
-  std::optional<Type> bias;  ///< of a vector of n
+  std::optional<Type> bias;  ///< a vector of n elements
   Activation activation = Activation::none;
   bool c_last = false;  ///< C is added after the activation
   GemmScale scale_a = GemmScale::none, scale_b = GemmScale::none;
@@ -57,45 +58,45 @@ struct Problem {
   GemmGroups groups = GemmGroups::none;
   Matrix a, b;
   Result c, d;
-  Type accumulator;  ///< of the tensor cores
-  Type arithmetic;   ///< of what becomes of their sums: f32 where those are integers and D is not s32
+  Type accumulator;            ///< of the tensor cores
+  Type arithmetic;             ///< of the epilogue: f32 if the accumulators are integers and D is not s32
   double alpha = 1, beta = 0;  // integers where the arithmetic is s32
   Function function;
-  bool promoted = false;  ///< tensor cores sum kPromoted products at most, the rest is f32; with scales of
-                          ///< blocks too
+  bool promoted = false;  ///< tensor cores accumulate at most kPromoted products, the rest is f32; also with
+                          ///< block scales
 
   /// Throws Error(usage) for types that do not go together and leading dimensions that are too small.
   Problem(const ParameterSpace& space, const Settings& words);
 
-  /// A kernel for beta = 0 knows nothing of C: no argument, no load.
+  /// With beta = 0 the kernel has no argument for C and loads none of it.
   bool reads_c() const { return beta != 0; }
   /// Results of m x n.
   std::uint32_t results() const { return groups == GemmGroups::contiguous ? 1 : batch; }
 };
 
-/// The same product as D^T = B^T A^T: A and B, m and n have changed places. C, D and what becomes of sums are
-/// still those of D.
+/// The same product as D^T = B^T A^T: A and B, and m and n, change places. C, D and the epilogue stay those
+/// of D.
 Problem transposed(Problem problem);
 
-/// The words of a problem, checked and whole: defaults that depend on other words (d, c, tight strides)
-/// filled in.
+/// The parameters of a problem, checked and complete: defaults that depend on other parameters (d, c,
+/// strides) are filled in.
 Settings complete_problem(const ParameterSpace& space, const Settings& given);
 
-/// As a problem's words say it; of a scale for each row or column with that word.
+/// As the parameters of a problem spell it; the second also spells per-row and per-column scales.
 std::string activation_word(Activation activation);
 std::string scale_word(GemmScale scale, std::string_view each);
 
-/// Bytes of A or B, of all batches, without what lies between their rows.
+/// Bytes of A or B in all batches, without gaps between rows.
 double bytes_of(const Problem& problem, const Matrix& matrix);
-/// Of A, B and what is read of C.
+/// Bytes of A, B, and C if it is read.
 double input_bytes(const Problem& problem);
 
-/// Elements that a matrix spans from its first to its last, over all batches.
+/// Elements from a matrix's first to its last, over all batches.
 std::uint64_t span(std::uint64_t rows, std::uint64_t cols, std::uint64_t ld, std::uint64_t stride,
                    std::uint64_t batches);
 
-/// The largest power of two, up to 16, that divides every row's start, in every batch, and, where `whole`,
-/// its length in bytes.
+/// The largest power of two, up to 16, that divides the start of every row in every batch and, if `whole`,
+/// the length of a row in bytes.
 int alignment(Type type, std::uint64_t ld, std::uint64_t stride, std::uint64_t length, bool whole);
 inline int alignment(const Matrix& x, bool whole) { return alignment(x.type, x.ld, x.stride, x.cols, whole); }
 inline int alignment(const Result& x, std::uint64_t cols, bool whole) {

@@ -27,14 +27,14 @@ const HostTensor& tensor(std::span<const HostTensor> inputs, std::string_view na
   return *found;
 }
 
-// The exponent of the lowest bit that is set.
+// The exponent of the lowest set bit.
 int lowest_bit(double value) {
   const auto bits = std::bit_cast<std::uint64_t>(value);
   const int exponent = static_cast<int>(bits >> 52 & 0x7ff), zeros = std::countr_zero(bits << 12 >> 12);
   return exponent == 0 ? zeros - 1074 : std::min(zeros, 52) + exponent - 1075;
 }
 
-// A or B with its elements decoded: element (extent, k) of a batch.
+// A or B with decoded elements: element (extent, k) of a batch.
 class Values {
  public:
   Values(const Matrix& matrix, const HostTensor& tensor)
@@ -47,7 +47,7 @@ class Values {
   }
   void choose(std::uint64_t batch) { first_ = batch * stride_; }
   double operator()(std::uint64_t extent, std::uint64_t k) const { return values_[index(extent, k)]; }
-  /// A power of two that all values of a row of A, or of a column of B, are multiples of.
+  /// A power of two that divides all values of a row of A, or of a column of B.
   double unit(std::uint64_t extent) {
     const auto [found, is_new] = units_.try_emplace(index(extent, 0), 1);
     if (is_new) {
@@ -69,10 +69,10 @@ class Values {
   bool k_contiguous_;
   std::uint64_t k_;
   std::vector<double> values_;
-  std::unordered_map<std::size_t, double> units_;  // by the place of a row's or column's first element
+  std::unordered_map<std::size_t, double> units_;  // by the index of the row's or column's first element
 };
 
-// A number that each row, column, block or tensor has, or what stands for it where there are none.
+// A value per row, column, block or tensor, or its neutral stand-in.
 class Vector {
  public:
   Vector(const Problem& p, std::span<const HostTensor> inputs, std::string_view name, double otherwise)
@@ -94,7 +94,7 @@ class Vector {
   std::vector<double> values_;
 };
 
-// What the groups say of a row.
+// What the groups say about a row.
 class Groups {
  public:
   Groups(const Problem& p, std::span<const HostTensor> inputs) : p_(p) {
@@ -103,7 +103,7 @@ class Groups {
     values_.resize(plan->elements());
     decode(s32, tensor(inputs, plan->name).bytes, values_);
   }
-  /// The batch of B that a row of a result is multiplied by, if it is computed.
+  /// The batch of B that multiplies a row of a result, if the row is computed.
   std::optional<std::uint64_t> of(std::uint64_t batch, std::uint64_t row) const {
     if (p_.groups == GemmGroups::none) return batch;
     if (p_.groups == GemmGroups::masked)
@@ -111,7 +111,7 @@ class Groups {
     const double group = values_[row / kGroupRows];
     return group >= 0 && group < p_.batch ? std::optional(static_cast<std::uint64_t>(group)) : std::nullopt;
   }
-  /// The row of D stays as it is.
+  /// Whether the row of D stays untouched.
   bool keeps(std::uint64_t batch, std::uint64_t row) const {
     if (p_.groups != GemmGroups::masked) return !of(batch, row);
     return double(row / kMaskedRows * kMaskedRows) >= values_[batch];
@@ -122,7 +122,7 @@ class Groups {
   std::vector<double> values_;
 };
 
-// Factors of A and B: those that all products of an element of D have in common, and those of a block.
+// Scales of A and B: those that all products of an element of D share, and those of a block.
 class Scales {
  public:
   Scales(const Problem& p, std::span<const HostTensor> inputs)
@@ -147,9 +147,9 @@ class Scales {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// How far apart numbers of a type are: relative to them, and the smallest ones; and the largest one, where
-/// it stands for larger ones too, or from where on they are rounded to infinity. Types of more than 16 bits,
-/// and bf16, may be as large as they like.
+/// The spacing of a type's numbers: relative, and the smallest one; and the largest number, if larger values
+/// saturate to it, or the threshold from which they round to infinity. Types of more than 16 bits, and bf16,
+/// have no limit here.
 struct Grid {
   double relative = 0, smallest = 0, largest = kInfinity, infinite = kInfinity;
 };
@@ -163,17 +163,18 @@ Grid grid(Type type) {
   return {.smallest = 1, .largest = 127};  // s8
 }
 
-// Products that the tensor cores sum at once, at least.
+// The number of products that the tensor cores add at once, at least.
 double step_of(const Problem& p) { return is_fp8(p.a.type) ? 32 : 8; }
 
-// What the tensor cores keep of a sum, relative to its largest term or part: on sm_89, and with wgmma on
+// The precision that the tensor cores keep of an accumulation, relative to its largest term or partial sum:
+// 13 bits for fp8, on sm_89 and with wgmma on sm_90a.
 // sm_90a, 13 bits of fp8.
 double kept_of(const Problem& p) { return is_fp8(p.a.type) ? 0x1p-13 : grid(p.arithmetic).relative; }
 
 struct Dot {
   double sum = 0;
-  double rounded = 0;  // what the errors of an accumulator grow with: partial sums that it rounds
-  double scaled = 0;   // and those of the f32 sum of scaled blocks
+  double rounded = 0;  // grows with the partial sums that the accumulator rounds
+  double scaled = 0;   // and with those of the f32 sum of scaled blocks
 };
 
 Dot dot(const Problem& p, Values& a, Values& b, const Scales& scales, std::uint64_t row,
@@ -184,7 +185,7 @@ Dot dot(const Problem& p, Values& a, Values& b, const Scales& scales, std::uint6
   for (std::uint64_t begin = 0; begin < p.k; begin += together) {
     const std::uint64_t end = std::min<std::uint64_t>(p.k, begin + together);
     double sum = 0, low = 0, high = 0, term = 0;
-    int lean = 0;  // more positive products than negative ones: each is cut off towards zero
+    int lean = 0;  // positive minus negative products: each is truncated towards zero
     for (std::uint64_t k = begin; k < end; ++k) {
       const double product = a(row, k) * b(column, k);
       lean += (product > 0 ? 1 : 0) - (product < 0 ? 1 : 0);
@@ -195,20 +196,20 @@ Dot dot(const Problem& p, Values& a, Values& b, const Scales& scales, std::uint6
     }
     const double scale = scales.block(row, column, begin), before = std::abs(result.sum);
     result.sum += sum * scale;
-    // Of k in any parts no sum is larger than what lies between the least and the greatest. Where all
-    // products are multiples of what is kept of that, nothing is dropped.
+    // However k is divided, no partial sum exceeds the distance from the smallest to the largest. If all
+    // products are multiples of what is kept at that magnitude, nothing is dropped.
     const double reach = std::max(high - low, term);
     const bool exact = reach * kept <= unit;
     const double steps = std::ceil(double(end - begin) / step_of(p)) + 4;
     if (!exact)
       result.rounded += (4 * steps + std::abs(lean)) * (std::max(high, -low) * std::abs(scale) + 1e-30);
-    // Each stage is added to the f32 sum, 8 of k at least: 16 times half a step.
+    // Each stage, at least 8 of k, is added to the f32 sum: 16 times half an ulp.
     if (p.function.by_block()) result.scaled += 8 * (before + reach * std::abs(scale));
   }
   return result;
 }
 
-// What the element at (row, column) needs of the function's operands.
+// What the element at (row, column) needs of the epilogue's operands.
 struct Terms {
   double factor = 1, c = 0, bias = 0, scale_d = 1;
 };
@@ -228,8 +229,8 @@ double activate(Activation activation, double x) {
   }
 }
 
-// D of the sum in the result's type, and how far off an accumulator of the kernel's type may be: the tensor
-// cores align the products of a step to the largest and truncate there.
+// D from the sum, in the result's type, and the error allowed for the kernel's accumulator type: tensor cores
+// align the products of a step to the largest and truncate there.
 Expectation::Point point(const Problem& p, const Dot& dot, const Terms& terms, std::uint64_t index) {
   if (p.arithmetic == s32) {
     const auto wide = static_cast<std::uint64_t>(static_cast<std::int64_t>(dot.sum)) *
@@ -249,19 +250,19 @@ Expectation::Point point(const Problem& p, const Dot& dot, const Terms& terms, s
   const double sums = dot.rounded * kept_of(p) + dot.scaled * step;
   const double summing = p.accumulator == s32 ? 0 : sums * std::abs(terms.factor);
   const double scaling = 4 * step * (std::abs(product) + std::abs(c) + std::abs(terms.bias));
-  // An activation is no steeper than 1.13; what it is made of is approximate.
+  // The slope of an activation is at most 1.13; its building blocks are approximate.
   const bool bent = f.activation != Activation::none && f.activation != Activation::relu;
   const double bending = bent ? 8 * step * std::abs(argument) : 0;
   const double before = 1.13 * (summing + scaling) + bending;
   const double around = before * std::abs(terms.scale_d);
   if (std::abs(wanted) - around >= d.infinite) return {index, std::copysign(kInfinity, wanted), 0};
   if (std::abs(wanted) + around >= d.infinite)
-    return {index, value, kInfinity};  // a number may be right, too
+    return {index, value, kInfinity};  // a finite number may be right, too
   const double rounding = (d.relative * (std::abs(value) + around) + d.smallest) / 2;
   return {index, value, around + rounding};
 }
 
-// The whole of a batch's D row by row, or a random element of each cell of a grid, and the corners.
+// All of a batch's D row by row, or a random element from each cell of a grid, and the corners.
 std::vector<std::pair<std::uint64_t, std::uint64_t>> places(const Problem& p, std::uint64_t batch,
                                                             bool complete) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> list;
@@ -285,15 +286,15 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> places(const Problem& p, st
   return list;
 }
 
-// What lies in D and is nobody's: some of what is behind each row, behind a batch, and in rows that belong to
-// no group.
+// Elements in D's buffer that belong to no result: some of those after each row, after a batch, and in rows
+// of no group.
 class Untouched {
  public:
   Untouched(const Problem& p, const Groups& groups) : p_(p), groups_(groups) { find(); }
 
-  /// Some of it.
+  /// A sample of them.
   const std::vector<std::uint64_t>& list() const { return list_; }
-  /// It is all.
+  /// The sample contains all of them.
   bool complete() const { return complete_; }
 
  private:
@@ -315,7 +316,7 @@ class Untouched {
     }
   }
 
-  // Where in the row something else begins.
+  // The position in the row where something else begins.
   std::uint64_t row_end(std::uint64_t batch, std::uint64_t row) const {
     const Result& d = p_.d;
     const std::uint64_t others = p_.results() - 1;

@@ -5,9 +5,9 @@
 
 #include "problem.hpp"
 
-// What D must hold, computed on the host in double (integers: exactly) from the definition, with nothing of
-// the kernel's. Large problems are computed at points: one of every cell of a grid over D, its corners and
-// edges.
+// What D must hold, computed on the host in double (exactly for integers) from the definition, sharing no
+// code with the kernel. Large problems are computed at sample points: one from each cell of a grid over D,
+// its corners and edges.
 namespace ptxloom::gemm_kernel {
 
 Expectation reference(const Problem& problem, std::span<const HostTensor> inputs);

@@ -7,7 +7,7 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-// Element (row, column) of lane 0 moves by lane / 4 rows and lane % 4 pairs of columns from lane to lane.
+// Lane l holds lane 0's element (row, column) moved by l / 4 rows and l % 4 pairs of columns.
 Reg rows_of_lane(KernelBuilder& k, const EpilogueInputs& in) {
   return k.mul(k.shr(in.lane, 2), in.row_order.step());
 }
@@ -23,7 +23,7 @@ std::vector<Run> elements_of(const Config& c, const EpilogueInputs& in) {
       for (std::size_t reg = 0; reg < in.accumulators[i][j].size(); ++reg) {
         const LayoutElement& place = map.at(0, static_cast<int>(reg));
         const int row = static_cast<int>(i) * c.mma_m + place.row;
-        // The pair of columns of a lane lies as far apart as its lanes do.
+        // The two columns of a lane's pair are as far apart as adjacent lanes.
         const int pair = place.col & 1, column = static_cast<int>(j) * c.mma_n + place.col - pair;
         elements.push_back({in.row_order.origin(row),
                             in.column_order.origin(column) + pair * in.column_order.step(),
@@ -169,7 +169,7 @@ Reg ResultPart::inside(const Row& row, int column) {
   return inside_row(k_, row.inside, columns_left_, column);
 }
 
-// Zeros outside of C.
+// Zeros outside C.
 std::vector<Reg> ResultPart::load_c(const Row& row, const Run& run) {
   const Type bits = memory_type(p_.c.type);
   std::vector<Reg> c;
@@ -197,7 +197,7 @@ void ResultPart::store() {
   for (const std::vector<Run>& panel : panels(runs(width))) by_rows(panel, store_row);
 }
 
-// What columns have in common stays in registers while their rows pass: few columns at a time.
+// Per-column values stay in registers while the rows pass, so only a few columns are processed at a time.
 std::vector<std::vector<Run>> ResultPart::panels(const std::vector<Run>& runs) const {
   constexpr int kColumns = 16;
   if (!p_.function.by_column()) return {runs};

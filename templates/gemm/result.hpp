@@ -10,12 +10,11 @@
 #include "fragments.hpp"
 #include "function.hpp"
 
-// A warp's accumulators as elements of D: where each lies, what becomes of it (function.hpp), and storing it
-// from registers. How else D gets to memory is the business of epilogue.hpp and
-// tma_store.hpp.
+// A warp's accumulators as elements of D: the position of each, the epilogue computation (function.hpp), and
+// the store from registers. epilogue.hpp and tma_store.hpp have the other ways to store D.
 namespace ptxloom::gemm_kernel {
 
-/// C or D of this block, in registers.
+/// C or D of this thread block, in registers.
 struct ResultSource {
   Reg pointer;
   Reg ld;  ///< elements, u32
@@ -27,66 +26,65 @@ struct EpilogueInputs {
   Accumulators accumulators;
   Order row_order, column_order;
   Reg m, n;                     ///< of the problem
-  Reg block_row, block_column;  ///< origin of the block's tile
-  Reg warp_row, warp_column;    ///< origin of the warp's part in it
+  Reg block_row, block_column;  ///< origin of the thread block's tile
+  Reg warp_row, warp_column;    ///< origin of the warp's part of it
   Reg lane, thread;
   FunctionInputs function;
-  ResultSource c, d;     ///< c only where the problem reads C; d where elements are stored one by one
-  Reg shared;            ///< address of the block's shared memory
-  bool swapped = false;  ///< the accumulators' rows are columns of D; all else speaks of D
+  ResultSource c, d;     ///< c only if the problem reads C; d if elements are stored one by one
+  Reg shared;            ///< address of the thread block's shared memory
+  bool swapped = false;  ///< the accumulators' rows are columns of D; all else describes D
 };
-/// Inputs that speak of D's transpose, as inputs that speak of D.
+/// Inputs for the transpose of D as inputs for D.
 EpilogueInputs swapped(EpilogueInputs in);
 
-/// Neighbours in a row; row and column are those of lane 0 in the warp's part of D.
+/// Adjacent elements of a row; row and column are those of lane 0 in the warp's part of D.
 struct Run {
   int row = 0, column = 0;
   std::vector<Reg> values;
 };
 
-/// "st.shared.v2.f32", to be completed from "st.shared.".
+/// Completes an opcode: "st.shared." to "st.shared.v2.f32".
 std::string vector_word(std::string_view opcode, Type type, std::size_t count);
-/// `left` columns are more than `column`, in a row that lies inside.
+/// Predicate: `left` exceeds `column`, in a row that lies inside.
 Reg inside_row(KernelBuilder& k, Reg row_inside, Reg left, int column);
 
 class ResultPart {
  public:
   ResultPart(KernelBuilder& k, const Problem& p, const Config& c, const EpilogueInputs& in);
 
-  /// All elements by rows, in runs of up to `width`, which begin at multiples of it.
+  /// All elements by rows, in runs of up to `width` elements that start at multiples of it.
   std::vector<Run> runs(int width) const;
-  /// How many neighbours of a row of C or D one access may take.
+  /// The number of adjacent elements of a row of C or D that one access may cover.
   int run_width(const Result& result) const;
 
-  /// A row while its runs are dealt with.
+  /// A row while its runs are processed.
   struct Row {
     int number = 0;
-    Reg inside;  ///< it lies in D
+    Reg inside;  ///< predicate: the row lies in D
     Reg c;       ///< address of this lane's first element in C
-    Reg factor;  ///< of its sums
+    Reg factor;  ///< for its accumulators
   };
-  /// Calls `body` for each row with its runs, which must come row by row.
+  /// Calls `body` for each row with its runs, which must be sorted by row.
   void by_rows(const std::vector<Run>& runs,
                const std::function<void(const Row&, const std::vector<Run>&)>& body);
-  /// What D is of the sums, in the arithmetic's type.
+  /// The result for the accumulators, in the arithmetic's type.
   Run finish(const Row& row, const Run& run);
-  /// Results as memory takes them: in D's type, those of 8 bits two in a register.
+  /// Results as stored: in D's type, 8-bit ones two to a register.
   struct Words {
     Type type;
     std::vector<Reg> values;
   };
   Words to_words(const std::vector<Reg>& results);
   Reg to_result(Reg value);
-  /// Runs of pairs, for what stores them as such, or of less where C's rows allow no better; and pairs made
-  /// of them, finished.
+  /// Runs of pairs, or shorter ones if C's rows allow no more; and finished pairs made of them.
   std::vector<Run> pair_runs() const { return runs(p_.reads_c() ? std::min(2, run_width(p_.c)) : 2); }
   std::vector<Run> finish_pairs(const std::vector<Run>& runs);
-  /// Row and column both lie in D.
+  /// Predicate: row and column both lie in D.
   Reg inside(const Row& row, int column);
-  /// Finishes and stores everything, each lane its own elements.
+  /// Finishes and stores everything; each lane stores its own elements.
   void store();
 
-  Reg row() const { return row_; }  ///< of this lane's first element in the block's tile
+  Reg row() const { return row_; }  ///< of this lane's first element in the thread block's tile
   Reg column() const { return column_; }
 
  private:
@@ -100,12 +98,12 @@ class ResultPart {
   const Problem& p_;
   const EpilogueInputs& in_;
   std::vector<Run> elements_;     // of one value each
-  Reg row_, column_;              // of the lane's first element in the block's tile
-  Reg row_of_d_, column_of_d_;    // and in D
-  Reg rows_left_, columns_left_;  // of D from there
+  Reg row_, column_;              // of the lane's first element in the thread block's tile
+  Reg row_of_d_, column_of_d_;    // the same in D
+  Reg rows_left_, columns_left_;  // of D, from that element on
   FunctionEmitter function_;
   Reg c_base_;
-  std::map<int, FunctionEmitter::Column> columns_;  // of the rows that are being dealt with
+  std::map<int, FunctionEmitter::Column> columns_;  // of the rows being processed
   std::map<int, Reg> row_factors_;
 };
 

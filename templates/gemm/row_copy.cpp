@@ -7,7 +7,7 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-constexpr int kPatternRows = 8;   // after which a swizzle begins again
+constexpr int kPatternRows = 8;   // period of a swizzle
 constexpr int kRowsOfThread = 2;  // at a time
 
 void move(KernelBuilder& k, Address from, Address to, int bytes) {
@@ -46,7 +46,7 @@ RowCopy::RowCopy(KernelBuilder& k, const Problem& p, const Tile& part, const Row
   columns_left_ = KernelBuilder::as(s32, k.sub(in.n, column));
 }
 
-// A few rows of each thread at a time, by whole patterns of the swizzle: more would not fit into registers.
+// A few rows per thread at a time, by whole periods of the swizzle: more would not fit into registers.
 void RowCopy::copy(int bytes, int row, int column) {
   Place place = first_;
   if (row > 0) {

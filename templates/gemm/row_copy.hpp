@@ -4,8 +4,8 @@
 #include "result.hpp"
 #include "tile.hpp"
 
-// Parts of D from shared memory to global memory, row by row: neighbouring threads store neighbouring units,
-// each as wide as D's rows are aligned.
+// Copies parts of D from shared to global memory, row by row: adjacent threads store adjacent units, as wide
+// as the alignment of D's rows allows.
 namespace ptxloom::gemm_kernel {
 
 struct RowCopyInputs {
@@ -21,12 +21,12 @@ class RowCopy {
  public:
   RowCopy(KernelBuilder& k, const Problem& problem, const Tile& part, const RowCopyInputs& in);
 
-  /// The part so many bytes, rows and columns after the first. It is in shared memory, for all threads to
-  /// see.
+  /// Copies the part at this distance in bytes, rows and columns from the first. It must be visible to all
+  /// threads in shared memory.
   void copy(int bytes, int row, int column);
 
  private:
-  /// Where the thread stands.
+  /// The position of the thread.
   struct Place {
     Reg from, to, rows_left;
   };
@@ -34,7 +34,7 @@ class RowCopy {
 
   KernelBuilder& k_;
   const Tile& part_;
-  int size_, unit_;            // bytes of an element, and of what is moved at once
+  int size_, unit_;            // bytes of an element, and of one access
   int across_, rows_at_once_;  // threads
   Reg ld_, row_, columns_left_;
   Place first_;

@@ -10,14 +10,14 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-constexpr int kRegisterLimit = 255;  // of a thread, on every target
+constexpr int kRegisterLimit = 255;  // per thread, on every target
 constexpr int kMostThreads = 512;
 constexpr double kMostSteps = std::uint64_t{1} << 31;
-constexpr int kMostThatSplit = 256;  // blocks; a large chip holds about as many
+constexpr int kMostThatSplit = 256;  // thread blocks; about what a large chip holds
 
 bool power_of_two(int x) { return x > 0 && (x & (x - 1)) == 0; }
 
-/// One operand in shared memory, as the rules see A and B alike.
+/// One operand in shared memory; the rules treat A and B alike.
 struct Side {
   const Matrix& matrix;
   int tile, warp;
@@ -30,7 +30,7 @@ bool both(const Problem& p, const Config& c, bool (*holds)(const Side&, const Co
   return holds({p.a, c.tile_m, c.warp_m()}, c) && holds({p.b, c.tile_n, c.warp_n()}, c);
 }
 
-// The swizzle permutes 16-byte chunks within rows of 2, 4, 8 ... of them.
+// The swizzle permutes 16-byte chunks within rows of 2, 4, 8 ... chunks.
 bool good_row(const Side& side, const Config& c) {
   const int bytes = side.row_bytes(c);
   return bytes >= 32 && bytes <= 1024 && power_of_two(bytes);
@@ -40,7 +40,7 @@ bool transposable(const Side& side, const Config& c) {
   return side.matrix.k_contiguous || (power_of_two(side.warp) && side.row_bytes(c) >= 64);
 }
 
-// Threads are dealt to the 16-byte chunks of a tile in whole rows.
+// Threads are mapped to the 16-byte chunks of a tile in whole rows.
 bool divides_among_threads(const Side& side, const Config& c) {
   const int rows = side.matrix.k_contiguous ? side.tile : c.tile_k;
   const int step = c.threads() / (side.row_bytes(c) / 16);

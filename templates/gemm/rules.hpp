@@ -6,9 +6,9 @@
 
 #include "config.hpp"
 
-// What a configuration must keep to of the problem that it sees (seen_by), as a table: asked of a whole
-// configuration when a kernel is made, and of a part of one, as soon as it has the words that a rule reads,
-// when a space is searched.
+// A table of the rules that a configuration must obey for the problem it sees (seen_by). They are applied to
+// a whole configuration when a kernel is made, and to a partial one during a search, as soon as the
+// parameters that a rule reads are known.
 namespace ptxloom::gemm_kernel {
 
 struct Rule {
@@ -21,18 +21,18 @@ struct Rule {
     return (strategy && *strategy != config.strategy) || holds(target, problem, config);
   }
 };
-/// Each may rely on those before it.
+/// Each may rely on the rules before it.
 std::span<const Rule> rules();
 std::vector<Rule> mma_rules();
 std::vector<Rule> wgmma_rules();
 
-/// Why a configuration does not fit; empty if it does.
+/// Why a configuration is invalid; empty if it is valid.
 std::string_view inadmissible(const Target& target, const Problem& problem, const Config& config);
 
-/// All configurations of a problem, with these rules and what each asks of the chip.
+/// All configurations of a problem, with these rules and the resources that each needs.
 tune::Space tuning_space(const ParameterSpace& space, const Specs& specs, const Target& target,
                          const Problem& problem);
-/// The column of the chip's rates that the problem's products go to.
+/// The column of the chip's rate table for the problem's products.
 std::string unit_of(const Problem& problem);
 
 }  // namespace ptxloom::gemm_kernel

@@ -4,15 +4,15 @@
 #include "config.hpp"
 #include "function.hpp"
 
-// What a stage holds of scales of blocks (block_scales.hpp): of A the factors of the tile's rows, of B one
-// for each of its blocks of columns. To tensor copies they are vectors, since no row of theirs need begin at
-// a multiple of 16 bytes. Boxes must: they begin up to three factors early. What they bring behind a row are
-// factors of the next one, for rows that A has not.
+// The block scales in a stage (block_scales.hpp): for A one factor per row of the tile, for B one per block
+// of columns. TMA sees them as vectors, because their rows need not start at multiples of 16 bytes. Boxes
+// must start at such multiples, so they start up to three factors early. Factors past the end of a row belong
+// to the next row and apply to rows that A does not have.
 namespace ptxloom::gemm_kernel {
 
-/// Of A, or of B: boxes one behind the other, of whole lines of 128 bytes of shared memory.
+/// Of A or of B: consecutive boxes, each a whole number of 128-byte lines of shared memory.
 struct ScaleBoxes {
-  /// Factors that boxes begin at multiples of.
+  /// Boxes start at multiples of this many factors.
   static constexpr int kUnit = 4;
 
   std::uint64_t factors = 0;  ///< in memory; 0: this side has no blocks
@@ -25,7 +25,7 @@ struct ScaleBoxes {
   TensorMap map() const;
 };
 
-/// Of B behind those of A.
+/// B's boxes follow A's.
 struct ScaleTile {
   ScaleTile(const Problem& problem, const Config& config);
 

@@ -35,7 +35,7 @@ Arg TileScheduler::tiles_of_batch() {
   return known_m_ ? Arg(*known_m_ * *known_n_) : Arg(k_.mul(tiles_m_, tiles_n_));
 }
 
-// Of a pair that of the first block.
+// For a cluster, the origin of the first thread block's tile.
 TileOrigin TileScheduler::origin(Reg number) {
   std::optional<Reg> batch;
   if (of_batches()) {
@@ -60,8 +60,8 @@ TileOrigin TileScheduler::in_pair(TileOrigin pair) {
   return pair;
 }
 
-// What memory says of the tiles of a pair; whether they are computed, which blocks that load for each other
-// do together.
+// Reads the group of a tile, or of a cluster's tiles, from memory. Returns whether they are computed: thread
+// blocks that load for each other decide together.
 Reg TileScheduler::enter_group(TileOrigin& pair) {
   const bool masked = batches_.kind == GemmGroups::masked;
   k_.comment(masked ? "the rows of the tile's group" : "the group of the tile's rows");
@@ -83,7 +83,7 @@ Reg TileScheduler::own_number() {
   return c_.split == 1 ? block : k_.div(block, c_.split);
 }
 
-// A number of blocks as one of those that share operands.
+// Converts a number of thread blocks to one of clusters that share operands.
 Reg TileScheduler::of_clusters(const char* blocks) {
   const Reg number = k_.special(blocks);
   return c_.sharing() == 1 ? number : k_.div(number, c_.sharing());
@@ -101,7 +101,7 @@ void TileScheduler::visit(Reg number, const std::function<void(const TileOrigin&
   k_.if_(enter_group(tile), [&] { body(in_pair(tile)); });
 }
 
-// Dividing by literals where they are known is far shorter: all bands but the last have as many rows.
+// Division by a literal is much shorter: all bands but the last have the same number of rows.
 Reg TileScheduler::column_in_band(Reg number, Reg band, Reg rows) {
   if (!known_m_) return k_.div(number, rows);
   const auto raster = static_cast<std::uint32_t>(c_.raster), last = *known_m_ % raster;

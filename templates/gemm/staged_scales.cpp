@@ -38,8 +38,8 @@ void StagedScales::start(Reg row, Reg column, Reg begin) {
   k_.emit("mov.u32", depth_, begin);
 }
 
-// Between barriers of the warp: ptxas would move the reading, and the wait for it, in between the products
-// that stand before; and all lanes have read when one of them releases the stage.
+// Between warp barriers: otherwise ptxas moves the loads, and the wait for them, between the products issued
+// before. They also ensure that all lanes have read when one of them releases the stage.
 void StagedScales::read(Reg stage) {
   k_.comment("block scales: the factors of the stage");
   const auto address = [&](Reg first, Reg place) {

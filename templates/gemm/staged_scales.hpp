@@ -4,12 +4,12 @@
 #include "block_scales.hpp"
 #include "wgmma_plan.hpp"
 
-// Scales of blocks by way of the pipeline's stages (scale_tile.hpp): the thread that loads brings them beside
-// the A and B that they belong to, so that no warp waits for global memory. Stages of less than a block's
-// part of k have the same ones again.
+// Block scales that arrive through the pipeline stages (scale_tile.hpp): the producer loads them along with
+// the A and B that they belong to, so no warp waits for global memory. Stages that are shallower than a scale
+// block repeat its factors.
 namespace ptxloom::gemm_kernel {
 
-/// Where factors stand in the vectors that tensor copies take scales for.
+/// Positions of factors in the vectors that TMA sees.
 class ScalePlaces {
  public:
   /// `m`, `depth`: of the problem.
@@ -17,7 +17,7 @@ class ScalePlaces {
 
   Reg block(Reg depth) { return k_.div(depth, kScaleBlock); }
   Reg blocks() { return block(k_.add(depth_, kScaleBlock - 1)); }
-  /// Of A's row, and of B's column, in a block of k.
+  /// For A's row, and for B's column, in a block of k.
   Reg of_row(Reg row, Reg block) { return k_.fma(block, m_, row); }
   Reg of_column(Reg column, Reg block) { return k_.fma(k_.div(column, kScaleBlock), blocks(), block); }
 
@@ -26,19 +26,19 @@ class ScalePlaces {
   Reg m_, depth_;
 };
 
-/// The side of the thread that loads. Copies nothing where no block has scales.
+/// The producer's side. Copies nothing if there are no block scales.
 class ScaleCopies {
  public:
-  /// `maps`: generic addresses.
+  /// `maps`: generic addresses of the tensor maps.
   ScaleCopies(KernelBuilder& k, const ScaleTile& tile, const ScalePlaces& places,
               const std::map<std::string_view, Reg>& maps)
       : k_(k), tile_(tile), places_(places), maps_(maps) {}
 
-  /// Where a stage's part of A and B begins.
+  /// Where a stage's part of A and B starts.
   struct Origin {
     Reg row, column, depth;
   };
-  /// To shared memory, counted on a barrier.
+  /// Copies to shared memory and signals a barrier.
   void copy(const Origin& origin, Reg to, Reg barrier);
 
  private:
@@ -48,7 +48,7 @@ class ScaleCopies {
   const std::map<std::string_view, Reg>& maps_;
 };
 
-/// The side of a warpgroup that multiplies.
+/// The side of a consumer warpgroup.
 class StagedScales {
  public:
   struct Inputs {
@@ -60,10 +60,10 @@ class StagedScales {
   StagedScales(KernelBuilder& k, const Config& config, const WgmmaPlan& plan, const ScalePlaces& places,
                const Inputs& in);
 
-  /// Before a tile's first stage; `row`: where of D the tile begins, `column`: the warpgroup's part; `begin`:
-  /// the block's part of k.
+  /// Call before a tile's first stage. `row`: where the tile starts in D; `column`: where the warpgroup's
+  /// part starts; `begin`: start of the thread block's part of k.
   void start(Reg row, Reg column, Reg begin);
-  /// The factors of the stage whose products are under way; the next time those of the next one.
+  /// Reads the factors of the stage whose products are in flight; each call moves on to the next stage.
   void read(Reg stage);
   /// sums += factors * parts
   void add(const Accumulators& parts, const Accumulators& sums) { factors_.add(parts, sums); }
@@ -74,8 +74,8 @@ class StagedScales {
   const WgmmaPlan& plan_;
   ScalePlaces places_;
   RowFactors factors_;
-  Reg row_, column_, depth_;    // where in D the tile, the warpgroup's part, and in k the stage begins
-  Reg a_of_lane_, b_of_group_;  // addresses in stage 0, if boxes began where they should
+  Reg row_, column_, depth_;    // in D: tile, warpgroup's part; start of the stage along k
+  Reg a_of_lane_, b_of_group_;  // addresses in stage 0, as if boxes started at the exact factor
 };
 
 }  // namespace ptxloom::gemm_kernel

@@ -134,7 +134,7 @@ std::shared_ptr<const SizedKernel> Gemm::State::make(const Context& context, con
         specialise(context, gemm_template(), problem, config, {.must_hit = must_hit_, .pool = &pool_}),
         context.device().sms, gemm_kernel::next_layout());
   };
-  // Sizes as parameters, so that other sizes can have the same kernel; not every strategy has that.
+  // Sizes become kernel parameters, so that other sizes can share the kernel; not every strategy supports it.
   Settings shared = config_;
   if (recorded || !shared.try_emplace("static", "none").second) return with(config_);
   try {

@@ -13,7 +13,7 @@
 #include "ptxloom/prepared_launch.hpp"
 #include "ptxloom/workspace.hpp"
 
-// The kernels of a Gemm: that of its problem, and those of launches with other sizes.
+// The kernels of a Gemm: the one for its problem, and those for launches with other sizes.
 namespace ptxloom::gemm_kernel {
 
 /// A kernel and its launch for one set of sizes.
@@ -28,7 +28,7 @@ struct SizedKernel {
   bool reads_c() const;
 };
 
-/// What tells the kernels' launches apart; 0 for a leading dimension that is that of a contiguous matrix.
+/// Identifies the launch of a kernel; 0 stands for the leading dimension of a contiguous matrix.
 struct SizeKey {
   std::uint64_t m = 0, n = 0, k = 0, lda = 0, ldb = 0, ldc = 0, ldd = 0;
   bool reads_c = false;
@@ -43,10 +43,10 @@ struct SizeHash {
 
 namespace ptxloom {
 
-/// Thread-safe. It holds no Context, for the context remembers it.
+/// Thread-safe. It does not own the Context, because the context caches it.
 class Gemm::State {
  public:
-  /// `given`: the problem as the caller gave it; `config`: what every kernel keeps to.
+  /// `given`: the problem as the caller gave it; `config`: what every kernel keeps.
   State(const Context& context, Settings given, Settings config, bool must_hit, Specialised kernel);
 
   const Specialised& base() const { return base_->kernel; }
@@ -55,7 +55,7 @@ class Gemm::State {
   std::shared_ptr<const gemm_kernel::SizedKernel> ready(const GemmSizes& sizes) const {
     return ready(key_of(sizes));
   }
-  /// `stream`: that of the launch, which may be captured; not given: of none.
+  /// `stream`: the stream of the launch, which may be capturing; none if not given.
   std::shared_ptr<const gemm_kernel::SizedKernel> kernel_for(const Context& context, const GemmSizes& sizes,
                                                              std::optional<CUstream_st*> stream = {}) const;
   void launch(const Context& context, CUstream_st* stream, const GemmOperands& operands,
@@ -65,7 +65,7 @@ class Gemm::State {
   bool must_hit() const { return must_hit_; }
 
  private:
-  /// Sizes whose launches are kept ready, at most.
+  /// The most sizes whose launches are kept ready.
   static constexpr std::size_t kMost = 4096;
 
   gemm_kernel::SizeKey key_of(const GemmSizes& sizes) const;
@@ -74,7 +74,7 @@ class Gemm::State {
   std::shared_ptr<const gemm_kernel::SizedKernel> make(const Context& context, const GemmSizes& sizes) const;
 
   const Settings given_, config_;
-  const bool must_hit_;           // also for other sizes
+  const bool must_hit_;           // for other sizes too
   gemm_kernel::SizeKey largest_;  // and leading dimensions
   double alpha_ = 1, beta_ = 0;
   mutable KernelPool pool_;

@@ -21,7 +21,7 @@ void StreamDivision::divide(Reg tiles, Reg steps, Reg block, Reg blocks) {
   k_.emit("st.shared.v4.u32", k_.at(shared_, kBytes / 2), common);
 }
 
-// Volatile, for else it would be read once, and stay in registers.
+// Volatile: otherwise it would be read once and stay in registers.
 StreamDivision::Division StreamDivision::read() {
   const std::vector<Reg> own = k_.regs(u32, 4), common = k_.regs(u32, 4);
   k_.emit("ld.volatile.shared.v4.u32", own, k_.at(shared_));

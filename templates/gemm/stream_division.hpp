@@ -5,56 +5,57 @@
 
 #include "ptxloom/builder.hpp"
 
-// Stream-K: k of all tiles, one tile after the other, as a sequence of steps that the blocks of the grid
-// share alike. A block computes the end of a tile that others have begun, whole tiles, and the beginning of
-// one that others end. Where there are two blocks or more for each tile, as many share it alike, and no block
-// has parts of two tiles: summing up twice takes longer than what idle blocks would do. Where there are tiles
-// enough for more than two rounds, only so many of them are shared that one round to two remain for each
-// block; the others are whole, and come behind. Of two blocks of a cluster that share an operand each
-// computes its own tile of a pair, over the same steps: a tile is then such a pair here, and a block the
-// cluster. One thread divides, and leaves what it finds in shared memory, where the others read it again for
-// each portion: registers are for sums.
+// Stream-K: the k-blocks of all tiles, one tile after another, form a sequence that the thread blocks of the
+// grid share evenly. A thread block computes the end of a tile that others have begun, whole tiles, and the
+// beginning of a tile that others finish. If there are at least two thread blocks per tile, each tile gets
+// the same number, and no thread block has parts of two tiles: reducing twice takes longer than the work that
+// idle thread blocks would do. If there are more than two waves of tiles, only enough tiles are shared that
+// one to two waves remain for each thread block; the other tiles stay whole and come last. The two thread
+// blocks of a cluster that share an operand compute the two tiles of a pair over the same k-blocks: here
+// "tile" then means the pair and "block" the cluster. One thread computes the division and leaves it in
+// shared memory, where the others read it again for each portion, because registers are needed for
+// accumulators.
 namespace ptxloom::gemm_kernel {
 
-/// Steps of k of a tile that a block computes at one go.
+/// The k-blocks of a tile that a thread block computes at a time.
 struct StreamPortion {
   Reg tile;
-  Reg begin, end;  ///< steps
-  Reg whole;       ///< predicate: they are all of the tile's
+  Reg begin, end;  ///< k-blocks
+  Reg whole;       ///< predicate: all k-blocks of the tile
 };
 
-/// A tile that several blocks share.
+/// A tile that several thread blocks share.
 struct SharedTile {
   Reg tile;
-  Reg first;  ///< the block that begins it; the next ones follow
-  Reg parts;  ///< of as many blocks
+  Reg first;  ///< the thread block that begins it; the following ones continue
+  Reg parts;  ///< number of thread blocks
 };
 
 class StreamDivision {
  public:
   static constexpr int kBytes = 32;
-  /// `shared`: so many bytes of shared memory, at a multiple of 16.
+  /// `shared`: kBytes of shared memory, 16-byte aligned.
   StreamDivision(KernelBuilder& k, Reg shared) : k_(k), shared_(shared) {}
 
-  /// By one thread, before the others pass the block's barrier. So many `tiles`, each of so many `steps`; in
-  /// all fewer than 2^31 steps. This is `block` of `blocks`.
+  /// Called by one thread before the others pass the thread block's barrier. There are `tiles` tiles of
+  /// `steps` k-blocks each, fewer than 2^31 in total; this is `block` of `blocks`.
   void divide(Reg tiles, Reg steps, Reg block, Reg blocks);
-  /// A loop over this block's portions.
+  /// A loop over this thread block's portions.
   void for_each(const std::function<void(const StreamPortion&)>& body);
-  /// A loop over the tiles, two at most, that it shares with others.
+  /// A loop over the tiles that it shares with others, two at most.
   void for_each_shared(const std::function<void(const SharedTile&)>& body);
-  /// Who shares a tile that is not whole.
+  /// The thread blocks that share a tile that is not whole.
   SharedTile shared(Reg tile);
 
  private:
-  /// In steps, and as they lie in memory.
+  /// In k-blocks, in the order of the fields in shared memory.
   struct Division {
-    Reg begin, end;       // of this block's share
-    Reg whole_at, round;  // its first whole tile behind, and the distance to the next one
-    Reg steps;            // of a tile
-    Reg stride;           // from tile to tile: those behind a tile's last are nobody's
-    Reg all;              // of all tiles
-    Reg share;            // of a block
+    Reg begin, end;       // this thread block's share
+    Reg whole_at, round;  // its first whole tile at the end, and the distance to the next
+    Reg steps;            // per tile
+    Reg stride;           // between tiles that are shared alike; k-blocks between two tiles belong to nobody
+    Reg all;              // in all tiles
+    Reg share;            // per thread block
   };
   Division read();
 

@@ -11,13 +11,13 @@ namespace ptxloom::gemm_kernel {
 namespace {
 
 constexpr double kMostBlocks = 192;  // SMs of the largest chip
-constexpr double kLeastSteps = 4;    // of a block: fewer are not worth its part of the sums
-constexpr int kMostMoved = 16;       // bytes, by a thread at once
+constexpr double kLeastSteps = 4;    // per thread block: fewer are not worth a part of the reduction
+constexpr int kMostMoved = 16;       // bytes per access of a thread
 constexpr int kUnitRegisters = kMostMoved / 4;
 constexpr int kUnitColumns = 8;
 constexpr double kTypicalTile = 128, kDeepBytes = 1 << 14;
-constexpr int kMostUnits = 33;    // at once: sums, and what is read to be added to them
-constexpr int kBesideUnits = 72;  // registers of a thread that hold none
+constexpr int kMostUnits = 33;    // at once: accumulators and the values to add to them
+constexpr int kBesideUnits = 72;  // registers of a thread that hold no unit
 constexpr int kMostParts = 32;    // read at once
 constexpr std::uint64_t kAligned = 256;
 
@@ -32,7 +32,7 @@ Together together(const Config& c) {
   return {32, c.mma_m, c.warp_m()};
 }
 
-/// Where one block has an SM for itself, whose registers are in four parts.
+/// With one thread block per SM, whose register file has four partitions.
 int registers_of_thread(const Config& c) { return 512 / ((c.threads() / 32 + 3) / 4); }
 
 std::uint32_t whole_clusters(double blocks, const Config& c) {
@@ -70,7 +70,7 @@ StreamShare::StreamShare(const StreamPlan& plan, const Problem& p, const Config&
       parts(std::floor(blocks / tiles_of(p, c))),
       steps(std::ceil(stream_steps(p, c) / (parts > 1 ? tiles_of(p, c) * parts : blocks))) {}
 
-// By how many parts a tile has on a typical chip.
+// From the parts that a tile has on a typical chip.
 StreamPlan::StreamPlan(const Problem& p, const Config& c, std::uint64_t at)
     : blocks(whole_clusters(stream_steps(p, c) / kLeastSteps, c)), counters(aligned(at)) {
   const StreamUnits units(p, c);
@@ -102,12 +102,12 @@ StreamSums::StreamSums(KernelBuilder& k, const Problem& p, const Config& c, cons
   rank_ = k.special("cluster_ctarank");
 }
 
-// Neighbouring numbers are those of neighbouring ranks.
+// Consecutive numbers belong to consecutive ranks.
 Reg StreamSums::of_rank(Reg number) {
   return c_.sharing() == 1 ? number : k_.fma(number, c_.sharing(), rank_);
 }
 
-// Of this thread the place of the first unit.
+// This thread's address of the first unit.
 Reg StreamSums::slot(Reg block, Reg tile) {
   const Reg first = k_.add(in_.workspace, static_cast<std::int64_t>(plan_.slots));
   const Reg slot = k_.mad_wide(of_rank(k_.add(block, tile)), plan_.slot_bytes, first);
@@ -127,7 +127,7 @@ void StreamSums::leave(const Accumulators& sums, const SharedTile& tile, Reg row
   k_.guarded(leads_, [&] { meeting(tile).arrive(); });
 }
 
-// The units of sums, by the row they begin at.
+// The units of the accumulators, by the row they start at.
 std::map<int, std::vector<StreamSums::Numbered>> StreamSums::by_rows(const Accumulators& sums) const {
   const Layout map = layout(c_.mma, "D");
   std::map<int, std::vector<Numbered>> rows;
@@ -158,7 +158,7 @@ std::string StreamSums::opcode(std::string_view start) const {
   return vector_word(start, bits_, static_cast<std::size_t>(units_.sums));
 }
 
-// All threads that multiply.
+// A barrier of all threads that multiply.
 void StreamSums::meet() { k_.emit("bar.sync", in_.barrier, 32 * c_.warps()); }
 
 Meeting StreamSums::meeting(const SharedTile& tile) {
@@ -174,7 +174,7 @@ void StreamSums::await(const SharedTile& tile) {
   meet();
 }
 
-// Each of `parts` blocks as many units as the others, or one more; of those the warp's that lie in D.
+// Each of `parts` thread blocks gets the same number of units or one more; a warp skips units outside D.
 StreamSums::Slice StreamSums::slice(const SharedTile& tile, Reg rows) {
   const Reg number = k_.sub(block_, tile.first);
   const auto border = [&](Reg part) { return k_.div(k_.mul(part, units_.count), tile.parts); };

@@ -9,64 +9,65 @@
 #include "result.hpp"
 #include "stream_division.hpp"
 
-// The sums of tiles that blocks share (stream_division.hpp), through the launch's workspace. Each block
-// leaves its sums of a part of k there and is counted. When it has nothing more to multiply, it waits for all
-// parts of the tiles it shares, adds up a slice of each, in the order of k, and stores that. Every part is
-// read back from memory, a block's own too, so the bits depend on the grid alone.
+// The reduction of tiles that thread blocks share (stream_division.hpp), through the launch's workspace. Each
+// thread block writes its accumulators for a part of k there and is counted. When it has nothing left to
+// multiply, it waits for all parts of the tiles it shares, adds up a slice of each in the order of k, and
+// stores the slice. Every part is read back from memory, even a thread block's own, so the result depends on
+// the grid alone, bit for bit.
 //
-// Blocks wait for each other: for those with lower numbers, and for some with higher ones. They are not more
-// than the SMs, and the launch is cooperative: all run at once, or it fails.
+// Thread blocks wait for each other: for those with lower numbers, and for some with higher ones. There are
+// no more of them than SMs, and the launch is cooperative: all run at once, or the launch fails.
 //
-// Blocks of a cluster that share an operand have parts of neighbouring tiles (stream_division.hpp): each sums
-// up its own with the blocks of its rank.
+// Thread blocks of a cluster that share an operand have parts of adjacent tiles (stream_division.hpp): each
+// reduces its own tile with the thread blocks of its rank.
 //
-// The blocks of a tile meet at its counter (meeting.hpp).
+// The thread blocks of a tile synchronise through a counter (meeting.hpp).
 namespace ptxloom::gemm_kernel {
 
-/// Where the workspace has what.
+/// The layout of the workspace.
 struct StreamPlan {
-  /// Behind the first `at` bytes.
+  /// Placed after the first `at` bytes.
   StreamPlan(const Problem& problem, const Config& config, std::uint64_t at);
 
   std::uint32_t blocks = 0;    ///< of the grid, at most; whole clusters
-  std::uint64_t counters = 0;  ///< where those of tiles begin
-  std::uint64_t slots = 0;     ///< where sums begin; those of tile, or pair, t by block, or cluster, b: t + b
-  std::uint32_t slot_bytes = 0;              ///< the sums of a tile
-  std::uint64_t workspace_bytes = 0;         ///< in all
-  int parts_at_once = 1, units_at_once = 1;  ///< of a slice: that are read before the first is added
+  std::uint64_t counters = 0;  ///< where the counters of tiles start
+  std::uint64_t slots = 0;     ///< where slots start; slot t + b has tile (or pair) t by block (or cluster) b
+  std::uint32_t slot_bytes = 0;              ///< the accumulators of a tile
+  std::uint64_t workspace_bytes = 0;         ///< total
+  int parts_at_once = 1, units_at_once = 1;  ///< read before the first is added, in a slice
 };
 
-/// Whether stream-K may pay: tiles are few and k is deep.
+/// Whether stream-K may pay: few tiles and a deep k.
 bool shares_steps(const Problem& problem);
-/// Steps of k, of all tiles.
+/// The k-blocks of all tiles.
 double stream_steps(const Problem& problem, const Config& config);
-/// How steps are divided (stream_division.hpp) on a chip of so many SMs.
+/// How k-blocks are divided (stream_division.hpp) on a chip with this many SMs.
 struct StreamShare {
   StreamShare(const StreamPlan& plan, const Problem& problem, const Config& config, double sms);
 
-  double blocks;  ///< that have a share
-  double parts;   ///< of a tile, of as many blocks; below 2 tiles are divided anywhere
-  double steps;   ///< of a block
+  double blocks;  ///< thread blocks that have a share
+  double parts;   ///< per tile; below 2, tiles are divided anywhere
+  double steps;   ///< k-blocks per thread block
 };
-/// What parts of a tile are dealt out in: the sums that a thread moves at once, which with those of its warp,
-/// or of its warpgroup, are of some rows and 8 columns.
+/// The granularity in which tiles are sliced: the accumulators that a thread moves in one access; with those
+/// of its warp or warpgroup they cover some rows and 8 columns.
 struct StreamUnits {
   StreamUnits(const Problem& problem, const Config& config);
 
-  int sums;           ///< of a thread
+  int sums;           ///< accumulators of a thread
   int rows;           ///< of all threads that multiply together
-  int across, count;  ///< of their part of a tile: side by side, and in all
-  int thread_bytes;   ///< of one
-  int bytes;          ///< of one of each thread, side by side
+  int across, count;  ///< in their part of a tile: side by side, and in total
+  int thread_bytes;   ///< per thread
+  int bytes;          ///< of all threads side by side
 };
-/// Shared memory that a slice of a tile takes at most.
+/// The most shared memory that a slice of a tile takes.
 int stream_slice_bytes(const Problem& problem, const Config& config);
 
 struct StreamSumInputs {
   Reg workspace;
-  Reg shared;   ///< address of the block's stages, which nobody reads behind its last portion
-  Reg thread;   ///< among those that multiply
-  int barrier;  ///< a number that the block has free
+  Reg shared;   ///< address of the thread block's stages, unused after its last portion
+  Reg thread;   ///< index among the threads that multiply
+  int barrier;  ///< a barrier number that is free
 };
 
 class StreamSums {
@@ -74,15 +75,15 @@ class StreamSums {
   StreamSums(KernelBuilder& k, const Problem& problem, const Config& config, const StreamPlan& plan,
              const StreamSumInputs& in);
 
-  /// `rows`: that D has from the warp's first on, s32; what lies behind them is not left.
+  /// `rows`: rows of D from the warp's first on, s32; rows past them are not written.
   void leave(const Accumulators& sums, const SharedTile& tile, Reg rows);
-  /// Waits, adds up this block's slice, and calls `store` in a loop over its units, which begin so many rows
-  /// and columns, of those of the mma, behind the first of the warp's, or warpgroup's, part.
+  /// Waits, adds up this thread block's slice, and calls `store` in a loop over the slice's units. It passes
+  /// their distance in mma rows and columns from the start of the warp's, or warpgroup's, part.
   void add(const SharedTile& tile, Reg rows,
            const std::function<void(const Accumulators& unit, Reg row, Reg column)>& store);
 
  private:
-  using Unit = std::vector<Reg>;  // what a thread moves at once
+  using Unit = std::vector<Reg>;  // what a thread moves in one access
   struct Numbered {
     int number;
     Unit sums;
@@ -110,9 +111,9 @@ class StreamSums {
   StreamUnits units_;
   Type type_, bits_;
   Reg block_;  // or cluster
-  Reg rank_;   // in it
-  Reg leads_;  // predicate: this thread counts for its block
-  Reg own_;    // this thread's place in the stages, for the first unit of a slice
+  Reg rank_;   // in the cluster
+  Reg leads_;  // predicate: this thread counts for its thread block
+  Reg own_;    // this thread's address in the stages for the first unit of a slice
 };
 
 }  // namespace ptxloom::gemm_kernel

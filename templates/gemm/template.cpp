@@ -27,7 +27,7 @@ std::string words_line(const char* title, const Settings& words) {
   return line;
 }
 
-// Where batches do not follow each other in whole rows, what lies between them belongs to the one before.
+// If batches do not follow each other in whole rows, the gap after a batch counts as part of it.
 std::vector<std::uint64_t> tensor_shape(const Problem& p, const auto& matrix, std::uint64_t rows,
                                         std::uint64_t cols) {
   const std::uint64_t others = matrix.stride > 0 ? p.batch - 1 : 0, one = rows * matrix.ld;
@@ -100,7 +100,7 @@ class GemmTemplate final : public Template {
     const Problem p(space_, words);
     Settings wanted = space_.complete(space_.config(), given);
     const std::vector<std::string> shapes = shapes_for(specs, target, p, wanted);
-    // What there is no choice of is as good as given.
+    // A parameter with a single value counts as given.
     if (shapes.size() == 1) wanted["mma"] = shapes.front();
     if (std::ranges::none_of(shapes, is_wgmma)) wanted.try_emplace("strategy", "mma");
     for (const std::string& shape : shapes) {
@@ -121,7 +121,7 @@ class GemmTemplate final : public Template {
     for (const std::string& shape : shapes_for(specs, target, p, wanted))
       for (const Config& fitting : fitting_configs(specs, target, p, wanted, shape))
         (fitting.strategy == Strategy::wgmma ? wgmma : mma).push_back(words_of(fitting));
-    // Behind the first few, the same again with the words that the estimate knows nothing of.
+    // After the best few, the same again with the parameters that the estimate ignores.
     vary(wgmma, wanted, {{"raster", "4"}, {"raster", "16"}});
     vary(mma, wanted,
          {{"raster", "4"},
@@ -135,7 +135,7 @@ class GemmTemplate final : public Template {
 
   tune::Space tuning_space(const Specs& specs, const Target& target, const Settings& words) const override {
     const Problem p(space_, words);
-    shapes_for(specs, target, p, {});  // says which targets have such an mma
+    shapes_for(specs, target, p, {});  // the error says which targets have such an mma
     return gemm_kernel::tuning_space(space_, specs, target, p);
   }
 
@@ -157,7 +157,7 @@ class GemmTemplate final : public Template {
  private:
   static constexpr std::size_t kVaried = 24;
 
-  // wgmma first, then the deepest mma; where the target has none, select's error says which targets do.
+  // wgmma first, then the deepest mma; if the target has none, the error of select says which targets do.
   std::vector<std::string> shapes_for(const Specs& specs, const Target& target, const Problem& p,
                                       const Settings& wanted) const {
     if (const auto given = wanted.find("mma"); given != wanted.end()) return {given->second};
@@ -200,7 +200,7 @@ class GemmTemplate final : public Template {
     });
   }
 
-  // Why the given words admit nothing, where they are enough to say; else, without which of them they would.
+  // Why the given parameters admit nothing, if they alone decide it; else which of them to drop.
   std::string reason(const Specs& specs, const Target& target, const Problem& p, const Settings& wanted,
                      const std::string& shape) const {
     const Config c = partial_config(base_config(specs, target, p, wanted, shape), wanted);

@@ -24,7 +24,7 @@ Distance Tile::distance(int rows, int bytes) const {
 
 Reg Tile::address(KernelBuilder& k, Reg row, Reg byte) const {
   Reg swizzled = byte;
-  // Neighbouring bits that move by the same amount go together.
+  // Adjacent bits that move by the same amount are handled together.
   for (std::size_t i = 0; i < swizzle_.size();) {
     int mask = 0;
     const int shift = swizzle_[i].to + 4 - swizzle_[i].from;
@@ -45,9 +45,9 @@ Path path_of(const Matrix& matrix) {
 
 namespace {
 
-// The rows that a warp reads at once decide which row bits must move the chunks. Rows shorter than the 128
-// bytes of all banks share a line, where the lowest bits of the row number already select: the bits above
-// those do the rest.
+// The rows that a warp reads at once decide which row bits must move the chunks. Rows shorter than 128 bytes,
+// the width of all banks, share a line: the lowest row bits select the position within it, and only the bits
+// above them move chunks.
 std::vector<SwizzleBit> swizzle_of(Path path, int row_bytes) {
   const bool whole_line = row_bytes >= 128;
   switch (path) {

@@ -6,12 +6,12 @@
 #include "config.hpp"
 #include "ptxloom/builder.hpp"
 
-// A tile in shared memory: rows of 16-byte chunks, the chunks of a row permuted by an XOR with some bits of
-// the row number (the swizzle), so that what a warp reads at once lies in different banks. The swizzle is
-// linear over XOR: an address at a constant distance is the base with some bits flipped, plus a constant.
+// A tile in shared memory: rows of 16-byte chunks. The chunks of a row are permuted by an XOR with bits of
+// the row number (the swizzle), so that a warp's accesses hit different banks. The swizzle is linear over
+// XOR: an address at a constant distance is the base with some bits flipped, plus a constant.
 namespace ptxloom::gemm_kernel {
 
-/// Which bits of the row number flip which bit of the chunk number: row bit `from` flips chunk bit `to`.
+/// Row bit `from` flips chunk bit `to`.
 struct SwizzleBit {
   int from = 0, to = 0;
 };
@@ -32,8 +32,7 @@ class Tile {
 
   /// Byte address of (row, byte) inside the tile, in registers.
   Reg address(KernelBuilder& k, Reg row, Reg byte) const;
-  /// From any address to the one `rows` and `bytes` further, where the bits of both stay apart from the
-  /// base's.
+  /// From an address to the one `rows` and `bytes` further, if those have no bits in common with the base's.
   Distance distance(int rows, int bytes) const;
 
  private:
@@ -42,7 +41,7 @@ class Tile {
   std::vector<SwizzleBit> swizzle_;
 };
 
-/// How fragments of an operand get from its tile into registers.
+/// How fragments of an operand are loaded from its tile into registers.
 enum class Path {
   ldmatrix,        ///< k-contiguous, up to 32 bits
   ldmatrix_trans,  ///< transposed, 16 bits
@@ -51,7 +50,7 @@ enum class Path {
 };
 Path path_of(const Matrix& matrix);
 
-/// The shared tile of a stage of A or B.
+/// The shared memory tile of a stage of A or B.
 Tile operand_tile(const Matrix& matrix, int extent, int tile_k);
 
 }  // namespace ptxloom::gemm_kernel

@@ -22,7 +22,7 @@ StageLoads::StageLoads(KernelBuilder& k, const Config& config, const WgmmaPlan& 
   both_ = k.mov(u16, kBothBlocks);
 }
 
-// The boxes of one operand; of one that two blocks share this block's rows of them, to both.
+// Loads the boxes of one operand. If two thread blocks share it, each loads its rows of the boxes to both.
 void StageLoads::copy(const TileCopy& copy, Reg depth, Reg to, Reg barrier) {
   const OperandTile& tile = copy.tile;
   const bool shared = tile.sharing() > 1;
@@ -37,7 +37,7 @@ void StageLoads::copy(const TileCopy& copy, Reg depth, Reg to, Reg barrier) {
     std::vector<Reg> at{moved(depth, tile.box_depth(box)), moved(extent, tile.box_extent(box))};
     if (tile.transposed()) std::swap(at[0], at[1]);  // the contiguous dimension first
     if (tile.of_batches()) at.push_back(*copy.batch);
-    // PTX names what follows the map's address coordinates: {map, {x, y}}.
+    // In PTX the coordinates follow the map's address: {map, {x, y}}.
     const Address where = k_.at(to, box * tile.box().bytes());
     const std::string opcode = "cp.async.bulk.tensor." + std::to_string(at.size()) +
                                "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes";

@@ -5,9 +5,9 @@
 #include "scheduler.hpp"
 #include "staged_scales.hpp"
 
-// The producer: one thread that fills the pipeline's stages with tensor copies of A, B and scales of blocks,
-// as soon as the readers have released them. What lies outside of the matrices arrives as zeros. What two
-// blocks of a cluster share each loads a half of, for both.
+// The producer: one thread that fills the pipeline's stages by TMA loads of A, B and block scales as soon as
+// the consumers have released them. Elements outside the matrices arrive as zeros. If two thread blocks of a
+// cluster share an operand, each loads one half for both.
 namespace ptxloom::gemm_kernel {
 
 struct LoadInputs {
@@ -21,17 +21,17 @@ class StageLoads {
   StageLoads(KernelBuilder& k, const Config& config, const WgmmaPlan& plan, Pipeline& pipeline,
              const LoadInputs& in);
 
-  /// The next stage, with a tile's part of A and B from `depth` on.
+  /// Fills the next stage with a tile's part of A and B from `depth` on.
   void fill(const TileOrigin& tile, Reg depth);
-  /// Behind the last one: returns when this block's memory is its own again.
+  /// Call after the last stage; returns when no other thread block accesses this one's shared memory.
   void finish();
 
  private:
   struct TileCopy {
     const OperandTile& tile;
     Reg map;
-    Reg extent;   ///< where the tile begins along m or n
-    bool passes;  ///< through L2, which need not keep it
+    Reg extent;   ///< where the tile starts along m or n
+    bool passes;  ///< streamed through L2, which need not keep it
     std::optional<Reg> batch;
   };
   void copy(const TileCopy& copy, Reg depth, Reg to, Reg barrier);
@@ -43,10 +43,10 @@ class StageLoads {
   LoadInputs in_;
   Pipeline::Cursor cursor_;
   Reg passing_;      // cache policy
-  Reg rank_, both_;  // of blocks that share an operand
+  Reg rank_, both_;  // of thread blocks that share an operand
 };
 
-/// By one thread that does nothing else: all of this block's tiles, or of its portions of them.
+/// Run by a dedicated thread: loads all tiles of this thread block, or its portions of them.
 void emit_loads(KernelBuilder& k, const Config& config, TileScheduler& tiles, StageLoads& loads);
 
 }  // namespace ptxloom::gemm_kernel

@@ -10,8 +10,8 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-// The swizzle of tensor copies as tile.hpp describes one: bits of the row number that flip bits of the number
-// of the 16-byte unit.
+// The swizzle of TMA in the terms of tile.hpp: bits of the row number that flip bits of the 16-byte unit's
+// number.
 std::vector<SwizzleBit> swizzle_bits(const Box& box) {
   switch (box.row_bytes) {
     case 128:
@@ -66,8 +66,8 @@ class TensorStores {
     return inside;
   }
 
-  // The first of a tile finds the copies of the tile before long done; later ones leave the latest running.
-  // A box that threads copy is done when they meet for the next one.
+  // The first box of a tile finds the TMA stores of the previous tile long finished; later boxes leave the
+  // most recent store in flight. A box that threads copy is done once they synchronise for the next one.
   void await_buffer(int number) {
     if (!plan_.copies_d) {
       if (number == 0) meet();
@@ -119,12 +119,12 @@ class TensorStores {
       k_.emit("cp.async.bulk.tensor." + dimensions + "d.global.shared::cta.tile.bulk_group", k_.at(in_.map),
               at, k_.at(in_.buffers, buffer * plan_.store.bytes()));
     });
-    // Also where there is no copy: groups are counted.
+    // Even if there is no store, because bulk groups are counted.
     k_.guarded(in_.leads, [&] { k_.emit("cp.async.bulk.commit_group"); });
   }
 
-  // ---- 16-bit results: matrices of 8 x 8, two below each other and, where the box is wide enough, two side
-  // by side
+  // ---- 16-bit results: 8 x 8 matrices, two below each other and, if the box is wide enough, two side by
+  // side
 
   Reg warp_row() { return k_.and_(result_.warp_row, kWgmmaRows - 1); }
 
@@ -146,7 +146,7 @@ class TensorStores {
     }
   }
 
-  // Two results in one register, the first in its low half.
+  // Two results in one register, the first in the low half.
   Reg pack(const std::vector<Reg>& pair) {
     const Reg packed = k_.reg(b32);
     k_.emit("cvt.rn." + std::string(p_.d.type.name) + "x2.f32", packed, pair[1], pair[0]);

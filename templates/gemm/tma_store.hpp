@@ -4,25 +4,25 @@
 #include "result.hpp"
 #include "wgmma_plan.hpp"
 
-// The epilogue that stores D through shared memory: a warpgroup puts box after box of its part into one of
-// its buffers (stmatrix for 16-bit types), swizzled as tensor copies read it, and one thread starts such a
-// copy, which leaves out what lies outside of D. While it runs the next box, or the next tile, is under way.
-// Where D's rows are none that tensor copies take, the warpgroup copies the box itself, row by row.
+// The epilogue that stores D through shared memory. A warpgroup writes its part box by box into one of its
+// buffers (with stmatrix for 16-bit types), in TMA's swizzle, and one thread issues the TMA store, which
+// clips what lies outside D. Meanwhile the next box or tile is computed. If D's rows do not meet TMA's
+// alignment, the warpgroup copies the box itself, row by row.
 namespace ptxloom::gemm_kernel {
 
 struct StoreInputs {
-  Reg map;                        ///< generic address of D's tensor map, where tensor copies store
+  Reg map;                        ///< generic address of D's tensor map, if TMA stores D
   Reg buffers;                    ///< shared address of the warpgroup's buffers
   Reg barrier;                    ///< number of the warpgroup's named barrier
-  Reg leads;                      ///< predicate: this thread starts the copies
-  Reg row, column;                ///< of the warpgroup's part in D
-  std::optional<Reg> batch = {};  ///< that the tensor map has a dimension of
-  std::optional<Reg> rows = {};   ///< a box that begins behind them is left out; others are stored whole
+  Reg leads;                      ///< predicate: this thread issues the TMA stores
+  Reg row, column;                ///< of the warpgroup's part of D
+  std::optional<Reg> batch = {};  ///< if the tensor map has a batch dimension
+  std::optional<Reg> rows = {};   ///< boxes that start after these rows are skipped; others are stored whole
 };
 
 void emit_tensor_stores(KernelBuilder& k, const Problem& problem, const Config& config, const WgmmaPlan& plan,
                         const EpilogueInputs& result, const StoreInputs& in);
-/// Waits for all of them, before the kernel ends.
+/// Waits for all TMA stores, before the kernel ends.
 void await_tensor_stores(KernelBuilder& k, const StoreInputs& in);
 
 }  // namespace ptxloom::gemm_kernel

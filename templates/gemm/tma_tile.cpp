@@ -6,12 +6,12 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-constexpr int kLongestRow = 128;  // bytes; that of the widest swizzle
+constexpr int kLongestRow = 128;  // bytes; the widest swizzle
 constexpr int kUnit = 16;         // bytes that stay together
-constexpr int kAtomRows = 8;      // of the pattern
+constexpr int kAtomRows = 8;      // of the swizzle pattern
 
-// The widest row of which a few make `bytes`, or little more: what is copied beyond that costs less than
-// narrow rows do. Where several warpgroups share the tile each must find its part at the start of a row.
+// The widest row such that a few of them make `bytes` or slightly more: copying the excess costs less than
+// narrow rows do. If several warpgroups share the tile, each one's part must start at a row.
 int covering_row(int bytes, int group_bytes) {
   for (int row = kLongestRow; row > kUnit; row /= 2) {
     const int copied = (bytes + row - 1) / row * row;
@@ -35,7 +35,7 @@ TensorSwizzle Box::swizzle() const {
   }
 }
 
-// L2 reads no more of a row from memory than the box has: what follows is the next step's, of all rows at
+// L2 prefetches no more of a row than the box has: what follows belongs to the next k-block, for all rows at
 // once.
 TensorMap Box::map(Type type, std::uint64_t cols, std::uint64_t lines, std::uint64_t ld, std::uint64_t stride,
                    std::uint64_t batches) const {
@@ -62,7 +62,7 @@ OperandTile::OperandTile(const Matrix& matrix, int extent, int group_extent, int
   boxes_ = ((transposed() ? extent : depth) + box_.width - 1) / box_.width;
 }
 
-// Copies of tf32 would round it; wgmma ignores the low bits.
+// TMA would round tf32; wgmma ignores the low bits.
 TensorMap OperandTile::map(std::uint64_t batches) const {
   Box copied = box_;
   copied.rows = copied_rows();
@@ -72,8 +72,8 @@ TensorMap OperandTile::map(std::uint64_t batches) const {
 
 std::uint64_t OperandTile::descriptor() const {
   const int atom = kAtomRows * box_.row_bytes;
-  int leading = box_.bytes(), stride = atom;  // from a box to the next; from an atom to the next in a box
-  // Without swizzling wgmma calls them the other way round.
+  int leading = box_.bytes(), stride = atom;  // from box to box; from atom to atom within a box
+  // Without swizzling wgmma swaps the two names.
   if (box_.row_bytes == kUnit) std::swap(leading, stride);
   std::uint64_t mode = 0;
   if (box_.row_bytes == 128) mode = 1;

@@ -10,7 +10,8 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-/// Reads the words that are there; what they have no influence on stays the same for all configurations.
+/// Reads the parameters that are present; a field that none of them affects stays the same for all
+/// configurations.
 class Reader {
  public:
   Reader(const Specs& specs, const Target& target, const Problem& problem,
@@ -37,10 +38,10 @@ std::uint64_t steps_of(const Problem& p, const Config& c) {
   return (p.k + depth - 1) / depth;
 }
 
-/// What a block has of all steps of k.
+/// A thread block's share of all k-blocks.
 struct Shares {
   std::uint64_t blocks, steps;
-  double left_bytes = 0;  ///< in the workspace, written and read
+  double left_bytes = 0;  ///< to the workspace, written and read
 };
 
 Shares shares_of(const Problem& p, const Config& c) {
@@ -61,7 +62,7 @@ tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) 
                b_bytes = double(c.tile_k) * c.tile_n * p.b.type.bytes(), tile_bytes = a_bytes + b_bytes;
   const double brought_bytes = a_bytes / (c.multicast == Multicast::a ? c.sharing() : 1) +
                                b_bytes / (c.multicast == Multicast::b ? c.sharing() : 1);
-  // What an instruction or a warp reads of a tile: a wgmma 64 rows of A and all of its columns of B.
+  // What an instruction or a warp reads of a tile: a wgmma reads 64 rows of A and all columns of B.
   const bool wgmma = c.strategy == Strategy::wgmma;
   const int parts = wgmma ? c.tile_m / c.mma_m * c.warps_n : c.warps();
   const double fragment_bytes =
@@ -83,7 +84,7 @@ tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) 
           .in_flight = c.stages - 1};
 }
 
-// What of a parameter's values the target has, and the problem is searched with.
+// The values of a parameter that the target has and that the search tries.
 std::vector<std::string> values_of(const TemplateParameter& parameter, const std::vector<std::string>& shapes,
                                    const Problem& p) {
   const bool wgmma = std::ranges::any_of(shapes, is_wgmma);
@@ -91,7 +92,7 @@ std::vector<std::string> values_of(const TemplateParameter& parameter, const std
   if (parameter.name == "strategy" && !wgmma) return {"mma"};
   if (parameter.name == "swap" && (!wgmma || p.m > kFewRows)) return {"no"};
   if (parameter.name == "stream_k" && !shares_steps(p)) return {"no"};
-  if (parameter.name == "loads") return {"warp"};  // the other one has won nowhere
+  if (parameter.name == "loads") return {"warp"};  // the other one has never won
   return parameter.values;
 }
 

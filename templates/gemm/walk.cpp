@@ -7,9 +7,9 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-constexpr std::array kOfBase = {"mma", "strategy", "stream_k", "swap"};  // that a base has from the start
+constexpr std::array kOfBase = {"mma", "strategy", "stream_k", "swap"};  // known to a base from the start
 
-/// The axis with which all that a rule reads is known; none where that is not all.
+/// The axis after which all that a rule reads is known; none if some of it stays unknown.
 std::optional<std::size_t> depth_of(const Rule& rule, std::span<const Axis> axes, const Settings& given) {
   std::size_t deepest = 0;
   for (const std::string& word : rule.reads) {

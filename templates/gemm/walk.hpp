@@ -5,12 +5,12 @@
 
 #include "rules.hpp"
 
-// Numbers of a configuration, each given all its values, one after the other. A rule is asked as soon as all
-// that it reads is known, and cuts off all that would follow: of half a million configurations of mma.sync
-// a few thousand are looked at.
+// Enumerates all values of some numeric parameters, one after another. A rule is evaluated as soon as
+// everything it reads is known, and prunes all that would follow: of half a million mma.sync configurations a
+// few thousand are visited.
 namespace ptxloom::gemm_kernel {
 
-/// A word of which all values are tried.
+/// A parameter of which all values are tried.
 struct Axis {
   std::string_view word;
   int Config::* number;
@@ -18,7 +18,8 @@ struct Axis {
 
 class Walk {
  public:
-  /// Gets what rules about the axes and the given words allow. It asks the others, of words that it chooses.
+  /// Receives what the rules on the axes and the given parameters allow. It evaluates the other rules, on
+  /// parameters that it chooses, itself.
   using Visit = std::function<void(const Config&)>;
 
   Walk(const ParameterSpace& space, const Target& target, const Problem& problem, const Settings& given,
@@ -30,7 +31,7 @@ class Walk {
   struct Step {
     int Config::* number;
     std::vector<int> values;
-    std::vector<const Rule*> rules;  ///< to ask when it has one
+    std::vector<const Rule*> rules;  ///< to evaluate once this axis has a value
   };
 
   void descend(std::size_t depth, Config& config, const Visit& visit) const;

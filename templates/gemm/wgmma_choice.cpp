@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configurations of strategy wgmma by what they promise: rounds of tiles over the chip, each as long as its
-// products or its copies take, whichever is longer, and an epilogue; with stream-K a share of all steps.
+// Ranks configurations of strategy wgmma by estimated time: waves of tiles over the chip, each as long as its
+// products or its loads take, whichever is longer, plus an epilogue; with stream-K a share of all k-blocks.
 #include <algorithm>
 #include <cmath>
 
@@ -12,35 +12,35 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-// Of which clusters of more than two blocks find room: the SMs of a GPC are no multiple of their size.
+// SMs that clusters of more than two thread blocks can use: their size does not divide a GPC's SM count.
 constexpr double kClusterSms = 96;
 constexpr int kRowBytes = 128;         // of a tile of A: the longest swizzled row
-constexpr double kCopiedBytes = 56;    // a clock, that an SM gets from L2 when all ask
-constexpr double kAcrossLines = 1.4;   // times as many bytes of a row that lies across lines
-constexpr double kMemoryBytes = 18;    // a clock of an SM, that all get from memory
-constexpr double kAgainBytes = 100;    // a clock of an SM, that come from L2 once more,
-constexpr double kHotBytes = 8 << 20;  // of an operand that is larger
-constexpr double kOwnLoads = 1.1;      // times as long where a warp that multiplies starts the copies too
-constexpr double kTakenBytes = 64;     // a clock, that an SM takes, its own copies and another block's
-constexpr double kTileClocks = 1000;   // before the first product of a block's tile and after its last
-constexpr double kGroupClocks = 400;   // of a second warpgroup that computes the same tile
-constexpr double kStepClocks = 10;     // of a stage, beside all else
-constexpr double kStoredBytes = 64;    // a clock, of D by tensor copies
-constexpr double kBoxClocks = 100;     // of each of them beside
-constexpr double kDirectBytes = 16;    // a clock, of D from registers
-constexpr double kUnitClocks = 2;      // of a warp's load and store, where threads copy D
-constexpr double kPackClocks = 3000;   // before the first and after the last piece
-constexpr double kPackedBytes = 12;    // a clock of an SM, read and written
+constexpr double kCopiedBytes = 56;    // per clock and SM from L2, when all SMs load
+constexpr double kAcrossLines = 1.4;   // factor on the bytes of a row that straddles lines
+constexpr double kMemoryBytes = 18;    // per clock and SM from memory, when all SMs load
+constexpr double kAgainBytes = 100;    // per clock and SM, that L2 delivers again,
+constexpr double kHotBytes = 8 << 20;  // for an operand larger than this
+constexpr double kOwnLoads = 1.1;      // factor when a consumer warp issues the loads
+constexpr double kTakenBytes = 64;     // per clock into an SM: its own loads and the other thread block's
+constexpr double kTileClocks = 1000;   // before a tile's first product and after its last
+constexpr double kGroupClocks = 400;   // for a second warpgroup that computes the same tile
+constexpr double kStepClocks = 10;     // fixed cost of a stage
+constexpr double kStoredBytes = 64;    // per clock, of D by TMA stores
+constexpr double kBoxClocks = 100;     // fixed cost of each TMA store
+constexpr double kDirectBytes = 16;    // per clock, of D from registers
+constexpr double kUnitClocks = 2;      // for a warp's load and store, when threads copy D
+constexpr double kPackClocks = 3000;   // before the first piece and after the last
+constexpr double kPackedBytes = 12;    // per clock and SM, read and written
 constexpr int kLeastClocks = 16;       // that a wgmma takes to read A
-constexpr double kPairClocks = 1500;   // of two blocks that share tiles: it pays for a deep k
-constexpr double kReleaseClocks = 4;   // of a reader that releases a stage in another block too
-constexpr int kHiddenReaders = 2;      // of which such releases cost nothing
-constexpr double kMeetClocks = 10000;  // of a split: so many that it is chosen only where it won on an H200
-constexpr double kSummedBytes = 32;    // a clock, of other blocks' sums
-constexpr double kShareClocks = 2000;  // of blocks that share tiles, to wait for each other
-constexpr double kSharedBytes = 20;    // a clock, of sums in the workspace
+constexpr double kPairClocks = 1500;   // for two thread blocks that share tiles: pays with a deep k
+constexpr double kReleaseClocks = 4;   // per consumer that also releases a stage in another thread block
+constexpr int kHiddenReaders = 2;      // for which such releases cost nothing
+constexpr double kMeetClocks = 10000;  // of a split: so high that it is chosen only where it won on an H200
+constexpr double kSummedBytes = 32;    // per clock, of other thread blocks' accumulators
+constexpr double kShareClocks = 2000;  // for thread blocks that share tiles to wait for each other
+constexpr double kSharedBytes = 20;    // per clock, of accumulators in the workspace
 
-// Bytes of a row of D that a lane stores at once, at most.
+// The most bytes of a row of D that a lane stores in one access.
 int result_unit(const Problem& p, const Config& c) {
   return c.swap ? p.d.type.bytes() : alignment(p.d, p.n, true);
 }
@@ -50,10 +50,10 @@ double stored_clocks(const WgmmaPlan& plan, int groups, int unit, double bytes) 
   return bytes / (32 * unit) * 2 * kUnitClocks;
 }
 
-// What rows allow at once, and no more than the pairs that registers hold.
+// Limited by what the rows allow in one access, and by the pairs that registers hold.
 double direct_clocks(int unit, double bytes) { return bytes / std::min(kDirectBytes, 2.0 * unit); }
 
-/// Before a tile's first product and after its last.
+/// Clocks before a tile's first product and after its last.
 double tile_clocks(const Problem& p, const Config& c, const WgmmaPlan& plan) {
   const double bytes = double(c.tile_m) * c.tile_n * p.d.type.bytes();
   const int unit = result_unit(p, c), groups = c.tile_groups();
@@ -67,8 +67,8 @@ double packing_clocks(const PackPlan& pack) {
              : 0;
 }
 
-/// A block has a part of one tile, or of two, which it leaves, and reads as much of; more where a tile has
-/// more parts than units to deal out.
+/// A thread block has a part of one or two shared tiles, writes it, and reads as much back; more if a tile
+/// has more parts than units to deal out.
 double shared_clocks(const Problem& p, const Config& c, const WgmmaPlan& plan, double parts) {
   const double shared = parts > 1 ? 1 : 2;
   const double rows = std::min(1.0, std::ceil(p.m / 16.0) * 16 / c.tile_m);
@@ -77,33 +77,33 @@ double shared_clocks(const Problem& p, const Config& c, const WgmmaPlan& plan, d
   return shared * (kShareClocks + (left + read) / kSharedBytes);
 }
 
-/// Of what goes on at the same time, but not quite.
+/// Two things that run concurrently, with imperfect overlap.
 double beside(double clocks, double others) {
   return std::max(clocks, others) + std::min(clocks, others) / 8;
 }
 
-/// What part of tiles lies outside of a matrix: zeros, which do not come any faster than elements.
+/// The fraction of the tiles outside the matrix. It is zero-filled, which is no faster than loading.
 double rows_outside(std::uint32_t extent, int tile) {
   const double tiles = std::ceil(double(extent) / tile);
   return 1 - extent / (tiles * tile);
 }
 
-/// What comes from L2 of a stage: more, where rows do not begin with half a line.
+/// Bytes of a stage loaded from L2; more if rows are not aligned to half a line.
 double brought_bytes(const OperandTile& tile, const Matrix& matrix) {
   const bool across = matrix.ld * static_cast<std::uint64_t>(matrix.type.bytes()) % (kRowBytes / 2) != 0;
   return double(tile.bytes()) / tile.sharing() * (across ? kAcrossLines : 1);
 }
 
-/// What comes from L2 once more, of an operand of so many bytes, in so many stages of all tiles.
+/// Bytes loaded from L2 again, for an operand of `bytes`, over the stages of all tiles.
 double read_again(const OperandTile& tile, double bytes, double stages) {
   return bytes <= kHotBytes ? 0 : std::max(0.0, stages * tile.bytes() / tile.sharing() - bytes);
 }
 
-/// From one stage to the next, where each copy has come in time.
+/// Clocks from one stage to the next if every load has arrived in time.
 double stage_clocks(const Problem& p, const Config& c, const WgmmaPlan& plan) {
   const double products =
       c.k_steps() * (c.tile_m / kWgmmaRows) * c.warps_n * std::max(kLeastClocks, c.group_n() / 2);
-  // Of two warpgroups one multiplies while the other promotes its sums.
+  // With two warpgroups, one multiplies while the other promotes its accumulators.
   const double promotion = plan.promotes ? c.group_m() * c.group_n() / kGroupThreads / c.groups() : 0;
   const double brought =
       brought_bytes(plan.a, plan.pack.a().matrix) + brought_bytes(plan.b, plan.pack.b().matrix);
@@ -115,12 +115,12 @@ double stage_clocks(const Problem& p, const Config& c, const WgmmaPlan& plan) {
   return (std::max(products + promotion, copies) + releases) * (c.loading_warp() ? 1 : kOwnLoads);
 }
 
-/// What part of their latency the stages hide.
+/// The fraction of memory latency that the stages hide.
 double hidden_part(const Config& c, const WgmmaPlan& plan) {
   return 1 - 0.1 / (plan.stage_bytes * (c.stages - 1) / 65536.0 + 1);
 }
 
-/// So many clocks of each block beside what memory and L2 take for all of them.
+/// Clocks of each thread block, overlapped with the time that memory and L2 need for all of them.
 double beside_memory(const Problem& p, const Config& c, const WgmmaPlan& plan, double clocks) {
   const double once = input_bytes(p) / kWgmmaSms / kMemoryBytes / hidden_part(c, plan);
   const double stages = stream_steps(p, c);
@@ -146,7 +146,7 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   const double resident = std::min<double>(plan.blocks_per_sm, std::max(1.0, blocks / sms));
   const double rounds = std::ceil(blocks / (sms * resident));
   const double tile = stages * stage;
-  // Of two warpgroups that take turns one multiplies while the other stores.
+  // With two warpgroups in alternation, one multiplies while the other stores.
   if (c.turns() > 1)
     return beside_memory(p, c, plan, rounds * std::max(tile, (tile + latency) / c.turns())) + latency +
            others;
@@ -155,7 +155,7 @@ double estimate(const Target& target, const Problem& p, const Config& c) {
   return beside_memory(p, c, plan, rounds * resident * tile) + rounds * (latency + sums) + others;
 }
 
-// As many as fit, when none are asked for.
+// The most stages that fit, unless given.
 void fill_shared_memory(const Target& target, const Problem& p, Config& c, const std::vector<int>& stages) {
   for (const int depth : stages) {
     c.stages = depth;
@@ -163,12 +163,12 @@ void fill_shared_memory(const Target& target, const Problem& p, Config& c, const
   }
 }
 
-// The rows of D fit into a tile that is narrower.
+// Whether D's small M would fit into a narrower tile.
 bool wider_than_few_rows(const Config& c, const Problem& p) {
   return c.swap && static_cast<unsigned>(c.tile_n) >= p.n + (c.every_width ? 8 : 16);
 }
 
-// A stage as deep as the longest swizzled row; or as two, where memory is what is waited for.
+// tile_k is one longest swizzled row or, where memory is the bottleneck, also two.
 std::vector<Settings> with_depths(const Problem& p, const Settings& given) {
   if (given.contains("tile_k")) return {given};
   std::vector<Settings> wanted;
@@ -186,7 +186,7 @@ constexpr Axis kWgmmaAxes[] = {{"tile_k", &Config::tile_k},   {"tile_m", &Config
 
 using ScoredConfigs = std::vector<std::pair<double, Config>>;
 
-// Those that see this problem.
+// Appends the configurations for the problem as seen by `base`.
 void append_configs(const ParameterSpace& space, const Target& target, const Problem& problem,
                     const Settings& given, const Config& base, ScoredConfigs& scored) {
   std::vector<int> stages = choices(space, given, "stages");

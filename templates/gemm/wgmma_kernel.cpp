@@ -94,7 +94,7 @@ class Generator {
   bool by_copies() const { return gemm_kernel::by_copies(c_, plan_); }
   bool by_pointer() const { return gemm_kernel::by_pointer(c_, plan_); }
 
-  // Of a matrix that is packed the kernel has the address too.
+  // If the matrix is packed, the kernel has its address too.
   Reg operand_map(const Matrix& matrix, const PackedMatrix& packed) {
     if (!packed.packed) return k_.tensor_map(matrix.name);
     sources_.push_back({.from = matrix, .to = packed, .pointer = k_.pointer(matrix.type, matrix.name).base});
@@ -113,7 +113,7 @@ class Generator {
     k_.section("this thread's position");
     thread_ = k_.special("tid.x");
     lane_ = k_.and_(thread_, 31);
-    // Read from lane 0, so that the linker knows that it is the same in the whole warp.
+    // Read from lane 0, so that the linker knows it is uniform across the warp.
     warp_ = k_.reg(u32);
     k_.emit("shfl.sync.idx.b32", warp_, k_.shr(thread_, 5), 0, 31, -1);
     shared_ = k_.address_of(k_.dynamic_shared("tiles", 1024));
@@ -136,7 +136,7 @@ class Generator {
     });
     if (c_.sharing() == 1 || plan_.stream) k_.barrier();
     if (c_.sharing() == 1) return;
-    k_.emit("barrier.cluster.arrive.relaxed.aligned");  // the fence has released what there is
+    k_.emit("barrier.cluster.arrive.relaxed.aligned");  // the fence has released everything so far
     k_.emit("barrier.cluster.wait.acquire.aligned");
   }
 
@@ -214,7 +214,7 @@ class Generator {
                 .other = k_.sub(own_barrier() + 1, group)};
   }
 
-  /// Rows and columns of the sums that lie in D.
+  /// Rows and columns of the accumulators that lie in D.
   std::pair<Reg, Reg> extents(const TileOrigin& tile) const {
     return c_.places(tile.rows, c_.places(m_, n_).second);
   }
@@ -247,7 +247,7 @@ class Generator {
     k_.comment("store: " + function_text(p_));
     EpilogueInputs result = result_of(tile);
     const ClusterSumInputs sum{.shared = shared_, .thread = thread_, .barrier = own_barrier()};
-    Config narrow = c_;  // as if the slice were all of the tile
+    Config narrow = c_;  // as if the slice were the whole tile
     narrow.tile_n /= sum_slices(c_);
     emit_cluster_sum(k_, p_, c_, accumulators, sum, [&](const Accumulators& sums, int first) {
       result.accumulators = sums;
@@ -265,7 +265,7 @@ class Generator {
     ResultPart(k_, p_, part, c_.swap ? swapped(result) : result).store();
   }
 
-  /// The first number that no warpgroup has for itself.
+  /// The first barrier number that no warpgroup uses.
   int own_barrier() const { return c_.groups() + 1; }
 
   // ---- stream-K
@@ -277,7 +277,7 @@ class Generator {
         {.workspace = workspace_, .shared = shared_, .thread = thread_, .barrier = own_barrier()});
   }
 
-  /// Of sums that lie in D, from the warp's first on.
+  /// Rows of accumulators that lie in D, from the warp's first on.
   Reg rows_of_warp(const TileOrigin& tile) {
     return KernelBuilder::as(s32, k_.sub(extents(tile).first, k_.add(tile.row, warp_row_)));
   }
@@ -295,8 +295,8 @@ class Generator {
   }
 
   KernelBuilder k_;
-  const Problem& p_;     // as it is given: parameters and the result follow it
-  const Problem& seen_;  // all else
+  const Problem& p_;     // as given: parameters and the result follow it
+  const Problem& seen_;  // as the configuration sees it: all else
   const Config& c_;
   const WgmmaPlan& plan_;
   Reg m_, n_, depth_, a_, b_, d_map_, workspace_;  // of the product that is computed
@@ -305,7 +305,7 @@ class Generator {
   BatchInputs batches_;
   ResultSource c_source_, d_source_;
   Reg thread_, lane_, warp_, shared_;
-  Reg leads_, row_, column_, warp_row_;  // of a warpgroup in the block's tile; of a warp
+  Reg leads_, row_, column_, warp_row_;  // of a warpgroup in the thread block's tile; of a warp
 };
 
 }  // namespace

@@ -3,11 +3,11 @@
 
 #include "config.hpp"
 
-// The kernel of strategy wgmma. Blocks are persistent: each goes through its tiles of D (scheduler.hpp). One
-// warp loads (tma_load.hpp), one or two warpgroups multiply what arrives (wgmma_loop.hpp) and store
-// the result (tma_store.hpp, or result.hpp where D's rows are not aligned for that); between the two lies a
-// pipeline of stages (pipeline.hpp), which does not stop at a tile's end: the next tile is being loaded while
-// the last one is stored.
+// The kernel of strategy wgmma. Thread blocks are persistent: each processes its tiles of D in turn
+// (scheduler.hpp). A producer warp loads (tma_load.hpp); one or two consumer warpgroups multiply
+// (wgmma_loop.hpp) and store the result (tma_store.hpp, or result.hpp if D's rows do not meet TMA's
+// alignment). They are connected by a pipeline of stages (pipeline.hpp) that continues across tiles: the next
+// tile is loaded while the last one is stored.
 namespace ptxloom::gemm_kernel {
 
 Emitted emit_wgmma_kernel(std::shared_ptr<const Specs> specs, const Target& target, const Problem& problem,

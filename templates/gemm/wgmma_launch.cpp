@@ -16,7 +16,7 @@ void add_operand(LaunchArgumentList& add, const OperandTile& tile, const std::st
   add.map_at("packed_" + name, map, packed.at);
 }
 
-/// Whole clusters that bring a warp for each piece.
+/// Whole clusters with enough warps for one piece each.
 std::uint32_t packing_blocks(const PackPlan& pack, const Config& c) {
   const auto warps = static_cast<std::uint32_t>(c.threads() / 32 * c.cluster());
   return (pack.pieces() + warps - 1) / warps * static_cast<std::uint32_t>(c.cluster());

@@ -41,9 +41,9 @@ Accumulators WgmmaLoop::allocate() {
   return made;
 }
 
-// Descriptors differ in the address alone, the low 14 bits: the rest is a constant, and adding to the low
-// half moves the address, since shared memory is smaller than what 14 bits reach. In a cluster an address may
-// have the block's rank above them.
+// Descriptors differ only in the address, the low 14 bits; the rest is constant. Adding to the low half moves
+// the address, because shared memory is smaller than 14 bits can address. In a cluster an address may have
+// the thread block's rank above them.
 WgmmaLoop::Operand WgmmaLoop::operand(const OperandTile& tile, Reg start) {
   const std::uint64_t bits = tile.descriptor();
   const Reg address = k_.and_(k_.shr(start, 4), 0x3fff);
@@ -77,7 +77,8 @@ void WgmmaLoop::multiply_stage(bool first) {
   k_.emit("wgmma.commit_group.sync.aligned");
 }
 
-// Which immediates follow depends on the type: integers have no signs to flip, and 16 bits are transposed.
+// The immediates that follow depend on the type: integers have no sign flips, and only 16-bit types
+// transpose.
 void WgmmaLoop::multiply(const std::vector<Reg>& sums, Reg a, Reg b, Reg add) {
   const auto has = [&](std::string_view operand) { return c_.mma.operand_index(operand) >= 0; };
   if (has("TA"))
@@ -88,7 +89,7 @@ void WgmmaLoop::multiply(const std::vector<Reg>& sums, Reg a, Reg b, Reg add) {
     k_.emit(c_.mma, sums, a, b, add);
 }
 
-// Its products are under way: it is released when they are done.
+// The stage's products are in flight: it is released when they are done.
 void WgmmaLoop::leave_stage() {
   k_.emit("mov.u32", released_, pipeline_.empty(cursor_));
   pipeline_.advance(cursor_);

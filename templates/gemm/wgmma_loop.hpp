@@ -3,29 +3,29 @@
 
 #include "inline_load.hpp"
 
-// The main loop of a warpgroup that multiplies: its rows and columns of a tile of D, accumulated over the
-// stages of the pipeline. One group of wgmma is always in flight: while it runs, the warpgroup waits for the
-// next stage and issues the products of that; then it releases the stage before. The stages of tiles that are
-// another warpgroup's turn it skips. Where sums are promoted it waits for the products of each stage, and
-// adds them to f32 sums; another warpgroup multiplies meanwhile. Where no other warp loads, a stage is filled
-// again in each step, while its products are under way (inline_load.hpp).
+// The main loop of a consumer warpgroup: accumulates its rows and columns of a tile of D over the stages of
+// the pipeline. One wgmma group is always in flight: meanwhile the warpgroup waits for the next stage and
+// issues its products, and then releases the previous stage. It skips the stages of tiles that belong to the
+// other warpgroup. If accumulators are promoted, it waits for the products of each stage and adds them to f32
+// accumulators, while another warpgroup multiplies. Without a producer warp it refills one stage per
+// iteration, while products are in flight (inline_load.hpp).
 namespace ptxloom::gemm_kernel {
 
-/// Of two warpgroups, each with tiles of its own: their products do not mix, for a stage's barrier tells no
-/// more than two turns of the ring apart.
+/// For two warpgroups with a tile each. They take turns and must not mix their products: a stage's barrier
+/// cannot tell apart cursors that are two rounds of the pipeline apart.
 struct Turn {
-  Reg number;          ///< of the warpgroup: whose tile is the first
-  Reg stages;          ///< of a tile
-  Reg barrier, other;  ///< numbers of named barriers: its own, and the other warpgroup's
+  Reg number;          ///< number of the warpgroup: 0 has the first tile
+  Reg stages;          ///< per tile
+  Reg barrier, other;  ///< numbers of the named barriers: its own and the other warpgroup's
 };
 
 struct WgmmaInputs {
   Reg stages;                      ///< shared address of stage 0
-  Reg row, column;                 ///< of the warpgroup's part in the tile; the same in all its threads
-  std::optional<Turn> turn;        ///< of a warpgroup that computes every other tile
-  Reg releases;                    ///< predicate: this thread speaks for a reader of stages
-  StagedScales* scales = nullptr;  ///< that sums of a stage are promoted with, where there are any
-  InlineLoads* loads = nullptr;    ///< in between, where no other warp does
+  Reg row, column;                 ///< of the warpgroup's part of the tile; uniform across the warpgroup
+  std::optional<Turn> turn;        ///< if the warpgroup computes every other tile
+  Reg releases;                    ///< predicate: this thread releases stages for its consumer
+  StagedScales* scales = nullptr;  ///< if the accumulators of a stage are promoted with block scales
+  InlineLoads* loads = nullptr;    ///< if there is no producer warp
 };
 
 class WgmmaLoop {
@@ -33,7 +33,7 @@ class WgmmaLoop {
   WgmmaLoop(KernelBuilder& k, const Config& config, const WgmmaPlan& plan, Pipeline& pipeline,
             const WgmmaInputs& in);
 
-  /// The products of one tile, over so much of k. When it returns, no wgmma is in flight.
+  /// The products of one tile, over this much of k. No wgmma is in flight when it returns.
   void run(Reg depth);
   const Accumulators& accumulators() const { return plan_.promotes ? sums_ : accumulators_; }
 
@@ -65,7 +65,7 @@ class WgmmaLoop {
   const WgmmaInputs& in_;
   Pipeline::Cursor cursor_;
   Operand a_, b_;
-  Reg overwrite_, add_;  // predicates: whether a wgmma leaves its accumulators out of the sum
+  Reg overwrite_, add_;  // predicates: whether a wgmma overwrites its accumulators or adds to them
   Reg released_;         // barrier of the stage that is still being read
   Accumulators accumulators_, sums_;
 };

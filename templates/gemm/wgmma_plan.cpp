@@ -9,19 +9,19 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-constexpr int kSwizzlePattern = 1024;  // bytes; tiles begin at multiples
-constexpr int kReservedShared = 1024;  // of a block, beside what it asks for
+constexpr int kSwizzlePattern = 1024;  // bytes; alignment of tiles
+constexpr int kReservedShared = 1024;  // per thread block, on top of what it requests
 constexpr int kMostRegisters = 255;
-constexpr int kOtherRegisters = 40;  // addresses, and what the epilogue works on
-constexpr int kOfFunction = 24;      // where it does more than store
-constexpr int kOfLoads = 16;         // of a thread that loads between its own steps
+constexpr int kOtherRegisters = 40;  // addresses and temporaries of the epilogue
+constexpr int kOfFunction = 24;      // if the epilogue does more than store
+constexpr int kOfLoads = 16;         // for a consumer thread that also issues loads
 constexpr int kMostResident = 4;
 constexpr double kLargeBytes = 8 << 20;  // of an operand
 constexpr double kTimesLarger = 8;
 constexpr std::uint32_t kFewTiles = 2;
 
-/// A large operand, beside a small one, that a few rows or columns of tiles of one batch read at about the
-/// same time, and nobody later: the weights of a product of few rows.
+/// A large operand, next to a small one, that all tiles of a batch read at about the same time and never
+/// again, because they form only a few rows or columns of tiles: the weights of a product with small M.
 bool passes(const Problem& p, const Matrix& operand, const Matrix& other, std::uint32_t extent, int tile) {
   const double bytes = bytes_of(p, operand);
   const bool of_all = p.batch > 1 && operand.stride == 0;
@@ -42,7 +42,7 @@ int other_registers(const Problem& p, const Config& c) {
 
 }  // namespace
 
-// An SM has its registers in four parts, and a warp lives in one of them.
+// An SM's register file has four partitions, and a warp lives in one of them.
 int registers_with(int blocks, const TargetInfo& chip, const Config& c) {
   const int warps_of_part = (blocks * c.threads() / 32 + 3) / 4;
   return std::min(kMostRegisters, chip.registers_per_sm / kGroupThreads / warps_of_part / 8 * 8);
@@ -68,7 +68,7 @@ WgmmaPlan::WgmmaPlan(const TargetInfo& chip, const Problem& p, const Config& c)
       scales_at(b_at + aligned(b.bytes())),
       stage_bytes(scales_at + aligned(scales.bytes())),
       store(store_box(p, c)),
-      // A tensor copy to global memory writes whole units of 16 bytes, beyond the end of a row too.
+      // A TMA store writes whole units of 16 bytes, even past the end of a row.
       copies_d(alignment(p.d, p.n, true) == 16),
       stores_at(c.stages * stage_bytes),
       barriers_at(stores_at + (c.staged ? kStoreBuffers * c.groups() * aligned(store.bytes()) : 0)),

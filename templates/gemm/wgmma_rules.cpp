@@ -9,20 +9,20 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-// Registers of a thread beside those of sums and kBesideSums:
-constexpr int kOfFunctions = 12;   // with stream_k, where D is a function of the sums
-constexpr int kOfRows = 32;        // where D is stored row by row, in 4 bytes beside C, or by warps that load
-constexpr int kOfNarrowRows = 12;  // in fewer bytes beside C
-constexpr int kOfOthers = 32;      // with `split`, that another block's sums are read to
+// Registers of a thread in addition to accumulators and kBesideSums:
+constexpr int kOfFunctions = 12;   // with stream_k, if the epilogue does more than store
+constexpr int kOfRows = 32;        // if D is stored row by row: in 4 bytes with C, or with loads=thread
+constexpr int kOfNarrowRows = 12;  // in fewer bytes with C
+constexpr int kOfOthers = 32;      // with `split`: to read another thread block's accumulators
 
-constexpr int kLeastColumns = 8;      // of a wgmma, and of a slice of D
-constexpr int kPatternRows = 8;       // of a swizzle
-constexpr int kLongestBox = 256;      // elements that a tensor copy moves along one dimension
-constexpr int kMostCopies = 16;       // of a stage; the producer has few registers
-constexpr int kTensorAlignment = 16;  // bytes
-constexpr std::uint64_t kMostPacked = std::uint64_t{32} << 30;  // bytes; units of 16 are counted by 32 bits
-constexpr std::uint64_t kMostScales = std::uint64_t{1} << 30;   // of blocks; coordinates have 31 bits
-constexpr int kLeastCopiedRow = 32;  // columns; narrower boxes are more work than storing from registers
+constexpr int kLeastColumns = 8;                                // of a wgmma, and of a slice of D
+constexpr int kPatternRows = 8;                                 // of a swizzle
+constexpr int kLongestBox = 256;                                // elements that TMA moves along one dimension
+constexpr int kMostCopies = 16;                                 // per stage; the producer has few registers
+constexpr int kTensorAlignment = 16;                            // bytes
+constexpr std::uint64_t kMostPacked = std::uint64_t{32} << 30;  // bytes; 32 bits count units of 16
+constexpr std::uint64_t kMostScales = std::uint64_t{1} << 30;   // of scale blocks; coordinates have 31 bits
+constexpr int kLeastCopiedRow = 32;  // columns; for narrower boxes storing from registers is cheaper
 
 bool aligned(Type type, std::uint64_t elements) {
   return elements * static_cast<std::uint64_t>(type.bytes()) % kTensorAlignment == 0;
@@ -33,7 +33,7 @@ Config of_one_turn(Config c) {
   return c;
 }
 
-// As many registers a thread as there can be.
+// The configuration with the most registers per thread.
 Config without_loading_warp(Config c) {
   c.loads = Loads::thread;
   return of_one_turn(c);
