@@ -178,8 +178,8 @@ class Gemm {
   void launch(CUstream_st* stream, const GemmOperands& operands, const GemmSizes& sizes = {}) const;
   /// Makes and loads the kernel for these sizes. Throws as launch() does, and what making a kernel throws.
   void prepare(const GemmSizes& sizes) const;
-  /// Whether the kernel for these sizes is loaded, so that a captured launch may have them. Throws as launch()
-  /// does for sizes beyond the problem's.
+  /// Whether the kernel for these sizes is loaded, so that a captured launch may have them. Throws as
+  /// launch() does for sizes beyond the problem's.
   bool is_prepared(const GemmSizes& sizes) const;
   /// Size of GemmOperands::workspace. It is device memory at a multiple of 256, as a Buffer is. It holds
   /// zeros before its first launch, and before each launch with other sizes than the one before. Nothing else

@@ -44,7 +44,8 @@ class LinearKernels {
   std::uint64_t workspace_bytes(CUstream_st* stream, const Linear& layer) const;
   /// Queues the layer. Without a workspace it uses one that it keeps for each stream. A launch that is
   /// captured into a graph must be given one (pl::Error(usage, "missing-workspace")), and the layer must have
-  /// run before as for workspace_bytes ("not-prepared"). Rows that overlap are pl::Error(usage, "bad-stride").
+  /// run before as for workspace_bytes ("not-prepared"). Rows that overlap are pl::Error(usage,
+  /// "bad-stride").
   void launch(CUstream_st* stream, const Linear& layer, void* workspace = nullptr) const;
 
  private:

@@ -76,8 +76,9 @@ class CurrentContext {
   bool pushed_ = false;  // or it was current before
 };
 
-/// While it lives this thread may allocate, free, load and unload, though a graph is being captured: where the
-/// capture is global, cuMemAlloc and cuModuleLoadData of any thread would fail otherwise, and break the capture.
+/// While it lives this thread may allocate, free, load and unload, though a graph is being captured: where
+/// the capture is global, cuMemAlloc and cuModuleLoadData of any thread would fail otherwise, and break the
+/// capture.
 class DuringCapture {
  public:
   explicit DuringCapture(const Driver& driver) : driver_(driver) { exchange(); }
