@@ -54,22 +54,19 @@ def gpu(graphs):
     return [statistics.median(mine) for mine in times]
 
 
-workspaces = {}
+def ours(x, weight, y, workspace): ptxloom_torch.linear_out(x, weight, out=y, workspace=workspace)
 
 
-def ours(x, weight, y): ptxloom_torch.linear_out(x, weight, out=y, workspace=workspaces[x.shape, weight.shape])
-
-
-def theirs(x, weight, y): torch.mm(x, weight.t(), out=y)
+def theirs(x, weight, y, _): torch.mm(x, weight.t(), out=y)
 
 
 print(f'torch {torch.__version__}, {torch.cuda.get_device_name()}, bf16, us: medians of {ROUNDS} rounds')
 print(f'{"m n k":>18} {"host linear":>12} {"host mm":>9} {"GPU linear":>11} {"GPU mm":>8}  mm/linear')
 for m, n, k in SHAPES:
     count = max(2, min(20, 1 + 120_000_000 // (2 * (m * k + n * k + m * n))))
-    sets = [(torch.randn(m, k, device='cuda').bfloat16(), torch.randn(n, k, device='cuda').bfloat16(),
-             torch.empty(m, n, device='cuda', dtype=torch.bfloat16)) for _ in range(count)]
-    workspaces[sets[0][0].shape, sets[0][1].shape] = torch.zeros(ptxloom_torch.linear_workspace(*sets[0][:2]), device='cuda', dtype=torch.uint8)
+    pairs = [(torch.randn(m, k, device='cuda').bfloat16(), torch.randn(n, k, device='cuda').bfloat16()) for _ in range(count)]
+    workspace = torch.zeros(ptxloom_torch.linear_workspace(*pairs[0]), device='cuda', dtype=torch.uint8)
+    sets = [(x, weight, torch.empty(m, n, device='cuda', dtype=torch.bfloat16), workspace) for x, weight in pairs]
     ours_host, theirs_host = host(lambda: ours(*sets[0])), host(lambda: theirs(*sets[0]))
     ours_gpu, theirs_gpu = gpu([captured(ours, sets), captured(theirs, sets)])
     print(f'{f"{m} {n} {k}":>18} {ours_host:12.2f} {theirs_host:9.2f} {ours_gpu:11.2f} {theirs_gpu:8.2f} '

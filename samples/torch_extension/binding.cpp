@@ -5,6 +5,7 @@
 #include <ATen/cuda/CUDAContext.h>
 #include <c10/cuda/CUDAGraphsC10Utils.h>
 #include <c10/cuda/CUDAGuard.h>
+#include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
 #include <torch/library.h>
 
 #include <map>
@@ -157,7 +158,7 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const std::opti
 std::int64_t linear_workspace(const at::Tensor& x, const at::Tensor& weight,
                               const std::optional<at::Tensor>& bias, const std::string& activation) {
   check(x, weight, bias);
-  if (x.numel() == 0) return 0;
+  if (x.numel() == 0 || weight.size(0) == 0) return 0;
   const c10::cuda::CUDAGuard guard(x.device());
   return translated([&] {
     const Call call(x, weight, bias, activation, empty_result(x, weight));
@@ -173,7 +174,7 @@ TORCH_LIBRARY(ptxloom, library) {
   library.def("linear(Tensor x, Tensor weight, Tensor? bias=None, str activation='none') -> Tensor");
   library.def(
       "linear_out(Tensor x, Tensor weight, Tensor? bias=None, str activation='none', *, Tensor(a!) out, "
-      "Tensor? workspace=None) -> ()");
+      "Tensor(b!)? workspace=None) -> ()");
   library.def("linear_workspace(Tensor x, Tensor weight, Tensor? bias=None, str activation='none') -> int");
 }
 
@@ -181,4 +182,10 @@ TORCH_LIBRARY_IMPL(ptxloom, CUDA, library) {
   library.impl("linear", &ptxloom_torch::linear);
   library.impl("linear_out", &ptxloom_torch::linear_out);
   library.impl("linear_workspace", &ptxloom_torch::linear_workspace);
+}
+
+// There are no gradients: a backward pass through these is an error.
+TORCH_LIBRARY_IMPL(ptxloom, Autograd, library) {
+  library.impl("linear", torch::autograd::autogradNotImplementedFallback());
+  library.impl("linear_out", torch::autograd::autogradNotImplementedFallback());
 }

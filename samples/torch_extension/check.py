@@ -125,7 +125,10 @@ def compiled():
     """torch.compile takes the operator without a graph break, for any number of rows by one compilation."""
     model, x = Mlp(), random(64, 256)
     torch.library.opcheck(ptxloom_torch.linear.default, (x, model.up, random(384), 'gelu'))
-    torch.library.opcheck(ptxloom_torch.linear_out.default, (x, model.up), {'out': random(64, 384)})
+    workspace = torch.zeros(max(256, ptxloom_torch.linear_workspace(x, model.up)), dtype=torch.uint8, device='cuda')
+    for given in (None, workspace):
+        torch.library.opcheck(ptxloom_torch.linear_out.default, (x, model.up),
+                              {'out': random(64, 384), 'workspace': given})
     module = torch.compile(model, fullgraph=True, dynamic=True)
     with torch.no_grad():
         for m in (64, 65, 3, 700):
@@ -163,7 +166,23 @@ def refused():
         assert 'not-prepared' in str(error) or 'never ran' in str(error), str(error)
     else:
         raise AssertionError('a layer that never ran was captured')
-    expect(ptxloom_torch.linear(x, weight), x, weight, what='after a capture that failed')
+    seen = random(264, 16384)  # a known layer, but with a number of rows that is new
+    ptxloom_torch.linear(random(256, 16384), seen)
+    for rows in (255, 8000):
+        try:
+            with torch.cuda.graph(torch.cuda.CUDAGraph()): ptxloom_torch.linear(random(rows, 16384), seen)
+        except RuntimeError as error:
+            assert 'not-prepared' in str(error) or 'never ran' in str(error), str(error)
+        else:
+            raise AssertionError(f'{rows} rows that never ran were captured')
+    expect(ptxloom_torch.linear(x, weight), x, weight, what='after captures that failed')
+    assert ptxloom_torch.linear_workspace(x, random(0, 64)) == 0
+    try:
+        ptxloom_torch.linear(x, random(16, 64).requires_grad_()).sum().backward()
+    except RuntimeError as error:
+        assert 'not implemented' in str(error), str(error)
+    else:
+        raise AssertionError('a gradient was computed')
 
 
 torch.manual_seed(SEED)

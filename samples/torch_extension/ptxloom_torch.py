@@ -11,11 +11,12 @@ from torch.utils.cpp_extension import load
 
 _here = pathlib.Path(__file__).resolve().parent
 _prefix = pathlib.Path(os.environ['PTXLOOM_PREFIX'])
+_lib = next(path.parent for folder in ('lib', 'lib64') for path in (_prefix / folder).rglob('libptxloom.so'))
 load(name='ptxloom_torch',
      sources=[str(_here / name) for name in ('binding.cpp', 'linear.cpp')],
      extra_include_paths=[str(_prefix / 'include')],
      extra_cflags=['-std=c++20', '-O2'],
-     extra_ldflags=[f'-L{_prefix}/lib', f'-Wl,-rpath,{_prefix}/lib', '-lptxloom'],
+     extra_ldflags=[f'-L{_lib}', f'-Wl,-rpath,{_lib}', '-lptxloom'],
      with_cuda=True, is_python_module=False)
 
 

@@ -293,4 +293,37 @@ TEST_CASE("a first launch while another thread captures disturbs neither", "[gpu
   });
 }
 
+TEST_CASE("kernels load and unload while a graph is captured, by the same thread and by another", "[gpu]") {
+  const TemporaryFolder folder;
+  const Context context = require_gpu(folder);
+  const DeviceContext& device = context.device_context();
+  const cuda::Driver& driver = device.libraries().driver();
+  const GemmProblem problem{.m = 96, .n = 96, .k = 64, .a = f16};
+  with_current(device, [&] {
+    CUstream captured = nullptr;
+    CUgraph graph = nullptr;
+    driver.check(driver.cuStreamCreate(&captured, CU_STREAM_NON_BLOCKING), "creating a stream");
+    driver.check(driver.cuStreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_GLOBAL), "capturing");
+    const auto load = [&](const char* sizes) {
+      const Gemm gemm(context, specialise(context, gemm_template(),
+                                          gemm_template().problem(problem.settings()), {{"static", sizes}}));
+      gemm.prepare({.m = 17});
+      CHECK(gemm.is_prepared({.m = 17}));
+    };
+    CHECK_NOTHROW(load("none"));
+    std::atomic<int> failed = 0;
+    std::jthread([&] {
+      try {
+        load("nk");
+      } catch (const Error&) {
+        ++failed;
+      }
+    }).join();
+    CHECK(failed == 0);
+    CHECK(driver.cuStreamEndCapture(captured, &graph) == CUDA_SUCCESS);
+    if (graph != nullptr) driver.cuGraphDestroy(graph);
+    driver.cuStreamDestroy(captured);
+  });
+}
+
 }  // namespace ptxloom::test::workspace_test
