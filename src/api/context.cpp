@@ -78,7 +78,7 @@ const ir::Kernel& find_entry(const ir::Module& module, std::string_view entry) {
   throw Error(ErrorKind::usage, "unknown-kernel", what, names.empty() ? "" : "its kernels are: " + names);
 }
 
-/// All of them where the log wants details, else a line for each kind.
+/// Logs all of them at the detailed level, else one line per kind.
 void log_warnings(const Log& log, std::span<const Diagnostic> warnings) {
   if (log.enabled(LogLevel::info)) {
     for (const Diagnostic& warning : warnings) log(LogLevel::warning, to_string(warning));
@@ -87,7 +87,7 @@ void log_warnings(const Log& log, std::span<const Diagnostic> warnings) {
   }
 }
 
-/// Throws the errors among them, when the warnings are told; otherwise keeps those.
+/// Throws the errors among them, after logging the warnings; otherwise keeps the warnings.
 void judge(std::vector<Diagnostic> found, std::vector<Diagnostic>& kept, const Log& log) {
   const auto first_error = std::ranges::stable_partition(
       found, [](const Diagnostic& d) { return d.severity == Severity::warning; });
@@ -105,7 +105,7 @@ void check_target(const Target& device, const Target& wanted, const std::string&
               fmt::format("make it for {} or another target that the device satisfies", device.name()));
 }
 
-/// Loads what is in `state` (PTX, signature, what was found so far) on the machine.
+/// Loads the contents of `state` (PTX, signature, diagnostics so far) on the machine.
 Kernel load_on(const Context::State& context, std::shared_ptr<Kernel::State> state,
                const ir::Module& module) {
   state->specs = context.specs;

@@ -8,27 +8,27 @@
 #include "ptxloom/context.hpp"
 #include "ptxloom/template.hpp"
 
-// What a template makes of a problem and a configuration. A process that finds it in the cache need not
-// choose the configuration, compile the specs' forms or emit a single instruction.
+// What a template generates for a problem and a configuration. A process that finds it in the cache need not
+// choose the configuration, compile the forms of the specs or emit a single instruction.
 namespace ptxloom::api {
 
 struct Emission {
-  Settings config;  // whole, with the build words that are given
+  Settings config;  // complete, with the given build parameters
   LaunchPlan launch;
-  std::optional<ir::Module> module;  // made by this process
-  std::string ptx;                   // printed by another one
+  std::optional<ir::Module> module;  // if emitted by this process
+  std::string ptx;                   // if printed by another process
 };
 
-/// A template on a target, and the cache that keeps what comes of it.
+/// A template on a target, and the cache that keeps its output.
 class Emitter {
  public:
   Emitter(std::shared_ptr<const Specs> specs, const Template& kernel_template, const Target& target,
           Cache cache);
 
-  /// `words` are of the template and build words. Throws what Template::config and Template::emit throw.
+  /// `words`: template and build parameters. Throws what Template::config and Template::emit throw.
   Emission emit(const Settings& problem, const Settings& words) const;
   std::optional<Emission> find(const Settings& problem, const Settings& words) const;
-  /// Keeps what this process has emitted, and found to be right, under the words it was asked for.
+  /// Caches what this process has emitted and found correct, under the parameters it was requested with.
   void keep(const Settings& problem, const Settings& words, const Emission& emission,
             std::string_view ptx) const;
 
@@ -38,7 +38,7 @@ class Emitter {
   std::shared_ptr<const Specs> specs_;
   const Template& template_;
   const Target& target_;
-  Cache cache_;  // finds nothing for a template or specs that may differ from one process to the next
+  Cache cache_;  // disabled for a template or specs that may differ between processes
 };
 
 }  // namespace ptxloom::api

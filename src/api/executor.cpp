@@ -13,7 +13,7 @@
 namespace ptxloom::api {
 namespace {
 
-/// The executor's memory, and which of the caller's pointers stand for what in it.
+/// The executor's memory, and the mapping from the caller's pointers to it.
 class HostMemory {
  public:
   exec::Memory& memory() { return memory_; }
@@ -37,7 +37,7 @@ class HostMemory {
     ranges_.erase(range);
   }
 
-  /// The simulated address of a registered pointer; any other value stays as it is.
+  /// The simulated address of a registered pointer; any other value is unchanged.
   std::uint64_t translate(std::uint64_t value) const {
     const std::scoped_lock lock(mutex_);
     const auto after = ranges_.upper_bound(value);
@@ -140,7 +140,7 @@ class HostKernel : public Loaded {
                   .traced = observer.traced},
                  observer.stats);
   }
-  /// 1, 1, 1 leaves it to the kernel, as on a GPU; to the program, all 0 does.
+  /// 1, 1, 1 leaves it to the kernel, as on a GPU; for the program that is all 0.
   std::array<std::uint32_t, 3> cluster_of(const KernelSignature& signature,
                                           const LaunchConfig& config) const {
     if (config.cluster == Dim3{}) return {};
@@ -150,7 +150,7 @@ class HostKernel : public Loaded {
                   "give at least 1: use 1 for an axis that is not needed");
     return {config.cluster.x, config.cluster.y, config.cluster.z};
   }
-  /// Pointers into registered memory become what the executor knows them by.
+  /// Replaces pointers into registered memory by the executor's addresses.
   std::vector<std::byte> translate(const KernelSignature& signature,
                                    std::span<const std::byte> packed) const {
     std::vector<std::byte> bytes(packed.begin(), packed.end());
@@ -183,7 +183,7 @@ class Executor : public Machine {
   void unregister_memory(void* data) const override { memory_->remove(data); }
   void synchronize(CUstream_st*) const override {}
   bool is_capturing(CUstream_st*) const override { return false; }
-  // A stream is what launches name as one.
+  // A stream is identified by the handle that launches pass.
   std::uint64_t stream_id(CUstream_st* stream) const override {
     return reinterpret_cast<std::uintptr_t>(stream);
   }

@@ -5,8 +5,8 @@
 
 namespace ptxloom::api {
 
-/// For the tensors of one run, in bytes together. The system would grant the memory and end the process when
-/// it is used. Throws Error(usage, "too-large").
+/// Checks the total bytes of the tensors of one run. The system would grant the memory, and kill the process
+/// when it is used. Throws Error(usage, "too-large").
 void check_host_memory(std::uint64_t bytes);
 
 }  // namespace ptxloom::api

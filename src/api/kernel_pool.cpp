@@ -9,7 +9,7 @@
 namespace ptxloom {
 namespace {
 
-/// The lines that are no comments, and the options: all that the machine code depends on.
+/// The lines that are not comments, and the options: everything that the machine code depends on.
 std::string key_of(std::string_view ptx, const LinkOptions& link) {
   std::string key;
   key.reserve(ptx.size());

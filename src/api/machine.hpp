@@ -12,11 +12,11 @@
 #include "ptxloom/launch.hpp"
 #include "ptxloom/tensor_map.hpp"
 
-// The one face over GPU and executor. A Machine makes memory and loads kernels; Context, Buffer and Kernel
-// know nothing else of what they run on.
+// The common interface of GPU and executor. A Machine allocates memory and loads kernels; Context, Buffer and
+// Kernel know nothing else of what they run on.
 namespace ptxloom::api {
 
-/// A stretch of the machine's memory. Ranges are checked by the caller.
+/// An allocation of the machine's memory. The caller checks ranges.
 class Block {
  public:
   virtual ~Block() = default;
@@ -25,15 +25,15 @@ class Block {
   virtual void write(std::span<const std::byte> data, std::uint64_t offset) = 0;
   virtual void read(std::span<std::byte> data, std::uint64_t offset) const = 0;
   virtual void fill(std::byte value) = 0;
-  /// In the order of the stream.
+  /// In stream order.
   virtual void fill(std::byte value, CUstream_st* stream) = 0;
 };
 
-/// A kernel with a launch configuration that it can take.
+/// A kernel with a launch configuration that is valid for it.
 class Configured {
  public:
   virtual ~Configured() = default;
-  /// The parameters as they lie in the buffer that launch() takes.
+  /// The layout of the buffer that launch() takes.
   virtual const KernelSignature& signature() const = 0;
   virtual void launch(CUstream_st* stream, std::span<const std::byte> parameters) const = 0;
 };
@@ -42,11 +42,11 @@ class Configured {
 class Loaded {
  public:
   virtual ~Loaded() = default;
-  /// What cannot be observed is launched all the same.
+  /// If the launch cannot be observed, it happens all the same.
   virtual void launch(CUstream_st* stream, const LaunchConfig& config, const KernelSignature& signature,
                       std::span<const Argument> arguments, const exec::Observer& observer) const = 0;
-  /// Must not outlive the kernel. Throws Error(usage) for a configuration that the kernel cannot take; in the
-  /// executor, launch() does.
+  /// Must not outlive the kernel. Throws Error(usage) for a configuration that is invalid for the kernel; in
+  /// the executor, launch() does so instead.
   virtual std::unique_ptr<const Configured> configure(const LaunchConfig& config,
                                                       const KernelSignature& signature) const = 0;
   virtual void write_variable(std::string_view name, std::span<const std::byte> data) const = 0;
@@ -65,12 +65,12 @@ class Machine {
   virtual void unregister_memory(void* data) const = 0;
   virtual void synchronize(CUstream_st* stream) const = 0;
   virtual bool is_capturing(CUstream_st* stream) const = 0;
-  /// The same for two handles only if they mean one stream (DeviceContext::stream_id).
+  /// Equal for two handles only if they mean the same stream (DeviceContext::stream_id).
   virtual std::uint64_t stream_id(CUstream_st* stream) const = 0;
   virtual EncodedTensorMap encode(const TensorMap& map) const = 0;
 
-  /// Turns `state.ptx`, or `module` where the machine runs that, into `state.loaded`, and fills in what
-  /// becomes known on the way: machine code, resources, times.
+  /// Turns `state.ptx`, or `module` if the machine runs that, into `state.loaded`, and fills in what becomes
+  /// known on the way: machine code, resources, times.
   virtual void load(Kernel::State& state, const ir::Module& module, const Linker& linker) const = 0;
 };
 

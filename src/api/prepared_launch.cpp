@@ -16,14 +16,14 @@
 namespace ptxloom {
 namespace {
 
-/// What a launch writes into the parameter buffer.
+/// A value that a launch writes into the parameter buffer.
 struct Patch {
-  std::size_t value = 0;  ///< index of what the launch gives
+  std::size_t value = 0;  ///< index of the value that the launch passes
   std::uint32_t offset = 0, size = 0;
-  std::optional<TensorMap> map = {};  ///< written instead of the address, which is added to its own
+  std::optional<TensorMap> map = {};  ///< written instead of the address, which is added to the map's own
 };
 
-/// On the stack where it fits, as it nearly always does.
+/// On the stack if it fits, which it nearly always does.
 class ParameterBuffer {
  public:
   explicit ParameterBuffer(std::span<const std::byte> initial) : size_(initial.size()) {
@@ -45,7 +45,7 @@ struct PreparedLaunch::State {
   Kernel kernel;
   std::shared_ptr<const api::Machine> machine;
   std::unique_ptr<const api::Configured> configured;
-  std::size_t count = 0;  // of values
+  std::size_t count = 0;  // number of values
   std::vector<std::byte> initial;
   std::vector<Patch> patches;
 

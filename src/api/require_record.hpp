@@ -12,8 +12,8 @@ namespace ptxloom::api {
 /// "m=64 n=128"
 std::string words_of(const Settings& settings);
 
-/// The record of this very problem on the context's device, of this version. Throws Error(refused,
-/// "no-record") that names the nearest one.
+/// The record of exactly this problem on the context's device, by this version. Throws Error(refused,
+/// "no-record"), which names the nearest one.
 Record require_record(const Context& context, std::string_view name, const Settings& problem);
 
 }  // namespace ptxloom::api

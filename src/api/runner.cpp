@@ -17,14 +17,14 @@
 namespace ptxloom {
 namespace {
 
-/// Words of a configuration, and where they come from.
+/// Parameters of a configuration, and where they come from.
 struct Wish {
-  Settings words;  // of the template, and build words
+  Settings words;  // template and build parameters
   bool tuned = false;
   std::optional<Settings> borrowed_from = {};
 };
 
-/// A record's words for this problem; nullopt where it contradicts the given ones.
+/// A record's parameters for this problem; nullopt if it contradicts the given ones.
 std::optional<Wish> wish_of(const Record& record, const Settings& problem, const Settings& given) {
   const auto contradicts = [&](const auto& word) {
     const auto kept = record.config.find(word.first);
@@ -36,10 +36,10 @@ std::optional<Wish> wish_of(const Record& record, const Settings& problem, const
   return wish;
 }
 
-/// The record of this very problem, as whoever must hit gets it.
+/// The record of exactly this problem, for callers that require one.
 Wish required_wish(const Context& context, const Template& kernel_template, const Settings& problem,
                    const Settings& given) {
-  context.device_context();  // the executor, which links nothing, has no use for a record
+  context.device_context();  // refuses the executor, which links nothing and so cannot use a record
   const Record record = api::require_record(context, kernel_template.name(), problem);
   if (auto wish = wish_of(record, problem, given)) return std::move(*wish);
   throw Error(ErrorKind::refused, "no-record",
@@ -48,7 +48,7 @@ Wish required_wish(const Context& context, const Template& kernel_template, cons
               "request no configuration, or clear must_hit (TuneOptions, SpecialiseOptions)");
 }
 
-/// What the records of this device know.
+/// What the records of this device say.
 std::optional<Wish> recorded_wish(const Context& context, const Template& kernel_template,
                                   const Settings& problem, const Settings& given) {
   if (!context.is_gpu()) return std::nullopt;
@@ -58,7 +58,8 @@ std::optional<Wish> recorded_wish(const Context& context, const Template& kernel
   return record ? wish_of(*record, problem, given) : std::nullopt;
 }
 
-/// The kernel of a wish, emitted here or by a process before; the executor runs IR, which the cache has not.
+/// The kernel for a wish, emitted here or by an earlier process. The executor runs IR, which the cache does
+/// not hold.
 api::Emission fulfil(const api::Emitter& emitter, const Context& context, const Settings& problem,
                      const Settings& words) {
   if (context.is_gpu()) {
@@ -82,7 +83,7 @@ const HostTensor* find_tensor(std::span<const HostTensor> tensors, std::string_v
   return found == tensors.end() ? nullptr : &*found;
 }
 
-/// Device buffers for the tensors of one run, which stay the caller's.
+/// Device buffers for the tensors of one run; the caller keeps the tensors.
 class Buffers {
  public:
   Buffers(const Context& context, std::span<const HostTensor> tensors, std::uint64_t workspace)
@@ -129,7 +130,7 @@ class Buffers {
   std::span<const HostTensor> tensors_;
   std::vector<Buffer> buffers_;
   Buffer workspace_;
-  std::vector<std::vector<std::byte>> initial_;  // what an inout tensor held
+  std::vector<std::vector<std::byte>> initial_;  // initial contents of inout tensors
 };
 
 void launch_once(const Context& context, const Specialised& kernel, const Buffers& buffers,

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// The parts between separators, less the empty ones. Every process pays for this, so it is no stream.
+/// The non-empty parts between separators. Every process pays for this, so it avoids streams.
 std::vector<std::string> split_on(std::string_view text, char separator) {
   std::vector<std::string> parts;
   while (!text.empty()) {
@@ -58,7 +58,7 @@ bool is_number(const std::string& text) {
 constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kFarthest = std::int64_t{1} << 46;
 
-// What the value should have been; empty if it is fine.
+// What the value should be; empty if it is valid.
 std::string expected(const TemplateParameter& parameter, const std::string& value) {
   if (parameter.kind == "size")
     return is_integer_in(value, 1, kLargest) ? "" : fmt::format("an integer from 1 to {}", kLargest);

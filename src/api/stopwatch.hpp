@@ -5,7 +5,7 @@
 
 namespace ptxloom::api {
 
-/// Milliseconds since it was made, or since the last lap.
+/// Milliseconds since construction, or since the last lap.
 class Stopwatch {
  public:
   double lap() {

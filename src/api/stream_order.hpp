@@ -9,8 +9,8 @@
 
 struct CUstream_st;
 
-// The order of launches in the executor, where several host threads launch: those on one stream run one after
-// the other, and one on the default stream runs alone, as it does beside a GPU's blocking streams.
+// The order of launches in the executor when several host threads launch: those on one stream run one after
+// another, and one on the default stream runs alone, as it does next to a GPU's blocking streams.
 namespace ptxloom::api {
 
 class StreamOrder {
@@ -21,8 +21,8 @@ class StreamOrder {
   };
 
  public:
-  /// Waits until the stream is free, and keeps it. A thread does not wait for itself: what observes a launch
-  /// may launch too.
+  /// Waits until the stream is free, and holds it. A thread does not wait for itself, because an observer of
+  /// a launch may launch too.
   class Turn {
    public:
     Turn(StreamOrder& order, CUstream_st* stream)

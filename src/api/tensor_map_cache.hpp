@@ -10,9 +10,9 @@
 
 namespace ptxloom::api {
 
-/// Tensor maps that were encoded before, by address, sizes, pitch and all else. An encoded map depends on
-/// nothing but these and owns no memory, so one of freed memory is right again for whatever comes to lie
-/// there. It forgets all where it is full. Thread-safe.
+/// Encoded tensor maps by address, sizes, strides and everything else they depend on. An encoded map owns no
+/// memory, so a map of freed memory is valid again for whatever is allocated there. The cache clears itself
+/// when it is full. Thread-safe.
 class TensorMapCache {
  public:
   static constexpr std::size_t kMost = 4096;

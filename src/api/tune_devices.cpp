@@ -16,7 +16,7 @@
 namespace ptxloom::api {
 namespace {
 
-/// One name for one device, whichever process asks: "GPU 0000:3b:00.0 of node7".
+/// A name that is the same in every process: "GPU 0000:3b:00.0 of node7".
 std::string name_of(const std::string& device, const std::optional<DeviceInfo>& info) {
   return fmt::format("{} of {}", info && !info->pci.empty() ? "GPU " + info->pci : device, host_name());
 }
@@ -37,7 +37,7 @@ std::size_t ordinal_of(const std::string& device) {
 }
 
 struct Wanted {
-  std::string device;  // for the worker
+  std::string device;  // as the worker names it
   std::optional<DeviceInfo> info = {};
 };
 

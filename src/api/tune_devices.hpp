@@ -6,7 +6,7 @@
 
 #include "ptxloom/tuner.hpp"
 
-// What a search measures with: workers on the context's device or on several like it, or what the user gives.
+// The devices of a search: workers on the context's device or on several like it, or the user's measurer.
 namespace ptxloom::api {
 
 struct TuneDevices {

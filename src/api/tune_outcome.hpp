@@ -5,12 +5,12 @@
 
 #include "ptxloom/tuner.hpp"
 
-// What rank 0 has come to, as text for the other ranks.
+// The outcome of rank 0, as text for the other ranks.
 namespace ptxloom::api {
 
 std::string to_outcome(const TuneResult& result);
 std::string to_outcome(const Error& error);
-/// Fills in the record and how the search ended. Throws the error, if it is one.
+/// Fills in the record and how the search ended. Throws if the outcome is an error.
 void read_outcome(const std::string& text, TuneResult& result);
 
 }  // namespace ptxloom::api

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kPromising = 6;
 
-/// What of the given words all candidates have the same.
+/// The given parameters that are the same for all candidates.
 Settings common_words(const Settings& given) {
   Settings common;
   for (const auto& [name, value] : given)
@@ -20,7 +20,7 @@ Settings common_words(const Settings& given) {
   return common;
 }
 
-/// Build words that are given take part, with the values they are given: "0|128|168".
+/// Given build parameters take part with the given values: "0|128|168".
 void add_build_words(tune::Space& space, const Settings& given) {
   for (const auto& [name, value] : given) {
     if (!is_build_word(name)) continue;

@@ -16,7 +16,7 @@
 namespace ptxloom {
 namespace {
 
-/// What was found before: on this device by this version, then by others; then what is used without any.
+/// Configurations found before: on this device by this version, then by other versions; then the defaults.
 std::vector<Settings> known_configs(const Context& context, const Tunable& what) {
   const DeviceKey device = device_key(context);
   std::vector<Settings> known;
@@ -81,7 +81,7 @@ DeviceKey device_key(const Context& context) {
 
 namespace {
 
-/// Words that ranks must have in common to help each other.
+/// Ranks must agree on this to help each other.
 std::string about(const Context& context, const Tunable& what, const TuneOptions& options,
                   const tune::Admissible& space) {
   const DeviceKey device = device_key(context);
@@ -96,7 +96,7 @@ api::TuneDevices devices_for(const Context& context, const tune::Task& task, con
   return {.measurers = {options.measurer}};
 }
 
-/// Threads without end and waits of nan seconds are refused before anything is started.
+/// Rejects an unlimited number of threads and NaN seconds before anything is started.
 void check_options(const TuneOptions& options) {
   const auto check = [](bool good, const char* name, const std::string& value, const std::string& range) {
     if (good) return;
@@ -115,7 +115,7 @@ void check_options(const TuneOptions& options) {
         fmt::format("{}", options.budget.seconds), "0 (no such limit) or more");
 }
 
-/// By the device that has compared the best few.
+/// On the device that compared the best few.
 tune::VendorTime time_vendor(const tune::SearchResult& search, const api::TuneDevices& devices) {
   std::size_t device = 0;
   while (device + 1 < devices.measurers.size() && search.devices[device].left_out) ++device;
@@ -126,7 +126,7 @@ tune::VendorTime time_vendor(const tune::SearchResult& search, const api::TuneDe
   }
 }
 
-/// Why the record could not be written, if so. That costs no search.
+/// The reason why the record could not be written, if any. That does not fail the search.
 std::optional<Diagnostic> keep(const Context& context, const Record& record) {
   try {
     context.records().add(record);
@@ -137,13 +137,13 @@ std::optional<Diagnostic> keep(const Context& context, const Record& record) {
 }
 
 tune::Admissible admit(const Context& context, const Tunable& what, const TuneOptions& options) {
-  // Without a device and without given times there is nothing to measure: said before anything is waited for.
+  // Without a device and without given times there is nothing to measure: reported before any waiting.
   if (options.measurer == nullptr && options.devices.empty()) context.device_context();
   tune::Admissible space = tune::admit(what.space, context.target(), options.config);
   return options.sample > 0 ? space.sample(options.sample, options.seed) : std::move(space);
 }
 
-/// Of rank 0, or of the only one.
+/// For rank 0, or the only one.
 TuneResult lead(const Context& context, const Tunable& what, const TuneOptions& options) {
   TuneResult result{
       .problem = what.problem, .space = admit(context, what, options), .standard = what.standard};
@@ -185,14 +185,14 @@ TuneResult lead(const Context& context, const Tunable& what, const TuneOptions& 
              result.unkept = keep(context, *result.record);
            }});
   std::ranges::copy(devices.left_out, std::back_inserter(result.search.devices));
-  // Last, for opening the library may end the worker.
+  // Last, because loading the library may end the worker.
   if (options.vendor && context.is_gpu() && !devices.workers.empty() && task.product && result.record &&
       !result.search.interrupted)
     result.vendor = time_vendor(result.search, devices);
   return result;
 }
 
-/// Of any other rank. What goes wrong here is for rank 0 to tell, which leaves this one out.
+/// For any other rank. An error here is reported by rank 0, which excludes this rank.
 TuneResult assist(const Context& context, const Tunable& what, const TuneOptions& options) {
   tune::Task task;
   api::TuneDevices devices;
@@ -220,7 +220,7 @@ TuneResult assist(const Context& context, const Tunable& what, const TuneOptions
   result.search.interrupted = !outcome;
   if (!outcome) return result;
   api::read_outcome(*outcome, result);
-  // Ranks of one host share a file of records, and rank 0 has written that of its own.
+  // Ranks of one host share a file of records, and rank 0 has written that of its own host.
   if (result.record && options.ranks->local_rank() == 0) result.unkept = keep(context, *result.record);
   return result;
 }

@@ -15,11 +15,11 @@
 namespace ptxloom {
 namespace {
 
-/// The default stream of each thread has one handle in all of them.
+/// The per-thread default stream has the same handle in every thread.
 constexpr std::uintptr_t kPerThreadStream = 2;  // CU_STREAM_PER_THREAD
 
-/// The number of the calling thread. The system gives the id of a thread that has ended to a new one, whose
-/// stream must not get a workspace that the other's kernels may still use; this number never comes back.
+/// A unique number of the calling thread. The system reuses thread ids, and the stream of a new thread must
+/// not get a workspace that kernels of an ended thread may still use.
 std::uint64_t thread_number() {
   static std::atomic<std::uint64_t> last{0};
   thread_local const std::uint64_t number = ++last;
@@ -28,7 +28,7 @@ std::uint64_t thread_number() {
 
 struct StreamKey {
   std::uint64_t stream = 0;
-  std::uint64_t thread = 0;  ///< of a per-thread default stream
+  std::uint64_t thread = 0;  ///< for a per-thread default stream
   friend auto operator<=>(const StreamKey&, const StreamKey&) = default;
 };
 
@@ -38,21 +38,21 @@ StreamKey key_of(const api::Machine& machine, CUstream_st* stream) {
 }
 
 struct Workspace {
-  std::mutex turn;  // for filling and launching to be one
+  std::mutex turn;  // makes filling and launching one step
   std::unique_ptr<api::Block> memory;
-  // Whose launches left it, after it was filled with zeros; nothing is known after a launch that threw.
+  // The kernel whose launches last used it, after it was zeroed; unknown after a launch that threw.
   std::optional<std::uint64_t> layout = {};
 
-  /// Ready for a launch on the stream with this need.
+  /// Prepares it for a launch on the stream with this need.
   void prepare(const api::Machine& machine, CUstream_st* stream, const StreamWorkspaces::Need& need) {
     if (!memory || memory->size() < need.bytes) {
-      if (memory) machine.synchronize(stream);  // launches that still use it
+      if (memory) machine.synchronize(stream);  // for launches that still use it
       memory.reset();
       memory = machine.allocate(need.bytes);
       layout.reset();
     }
     if (layout != need.layout) memory->fill(std::byte{0}, stream);
-    layout.reset();  // until the launch is queued, or over
+    layout.reset();  // until the launch is queued, or has failed
   }
 };
 
@@ -67,7 +67,7 @@ struct StreamWorkspaces::State {
   State(std::shared_ptr<const api::Machine> on, std::uint64_t size) : machine(std::move(on)), bytes(size) {}
 
   std::shared_ptr<Workspace> of(const StreamKey& key) {
-    decltype(by_stream) freed;  // behind the lock: it waits for the device
+    decltype(by_stream) freed;  // destroyed outside the lock, because it waits for the device
     const std::scoped_lock lock(mutex);
     if (by_stream.size() == kMost && !by_stream.contains(key)) freed.swap(by_stream);
     std::shared_ptr<Workspace>& workspace = by_stream[key];

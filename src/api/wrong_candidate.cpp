@@ -22,7 +22,7 @@ std::filesystem::path save_wrong(const Context& context, const Tunable& what, st
   const std::filesystem::path folder =
       context.records().folder() / "wrong" / to_hex(hash128(json.dump())).substr(0, 12);
   try {
-    std::error_code failed;  // the first file says it
+    std::error_code failed;  // reported with the first file
     std::filesystem::create_directories(folder, failed);
     write_file(folder / "kernel.ptx", candidate.ptx);
     write_file(folder / "reproduce.json", json.dump(1) + "\n");

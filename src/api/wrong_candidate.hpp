@@ -7,9 +7,8 @@
 
 namespace ptxloom::api {
 
-/// A candidate that computes something else than its reference is a bug of ours: its PTX, configuration and
-/// seed are kept beside the records, and the log says so. Returns the folder; empty where it cannot be
-/// written.
+/// A candidate that differs from its reference is a bug of ours: its PTX, configuration and seed are saved
+/// next to the records, and logged. Returns the folder; empty if it cannot be written.
 std::filesystem::path save_wrong(const Context& context, const Tunable& what, std::uint64_t seed,
                                  const tune::Measurement& wrong, const tune::Candidate& candidate);
 

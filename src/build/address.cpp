@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses of elements: base + index * size. An unsigned or signed 32-bit index is widened by the
-// multiplication; shared memory has addresses of 32 bits.
+// Addresses of elements: base + index * size. The multiplication widens a 32-bit index, signed or unsigned;
+// shared memory has 32-bit addresses.
 #include "build/operation.hpp"
 
 namespace ptxloom {
@@ -16,7 +16,7 @@ std::uint32_t BuilderCore::symbol_of_variable(std::uint32_t variable) {
   return known - 1;
 }
 
-// The base of an indexed address in a register: 64 bits, of shared memory 32.
+// Puts the base of an indexed address into a register: 64 bits, 32 for shared memory.
 Reg BuilderCore::base_of(const Operation& here, const Address& address) {
   using Kind = ir::Operand::Kind;
   if (address.operand.kind == Kind::address) {

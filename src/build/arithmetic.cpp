@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The short names for arithmetic: they choose an opcode by the type of the first typed operand. Floats are
-// rounded to nearest even explicitly, so that nothing is contracted behind the caller's back.
+// The short names for arithmetic choose an opcode by the type of the first typed operand. Floats use explicit
+// round-to-nearest-even, so that nothing is contracted without the caller's knowledge.
 #include "build/operation.hpp"
 
 namespace ptxloom {
@@ -21,7 +21,7 @@ std::string_view rounding(Type type) { return type.is_float() ? ".rn." : "."; }
 
 }  // namespace
 
-// The name of a function is that of its instruction, but for the words that C++ keeps for itself.
+// A function is named after its instruction, except where that is a C++ keyword.
 Reg ArithmeticBuilder::binary(std::string_view mnemonic, const Operation& here, Arg a, Arg b) {
   using Signs = Operation::Signs;
   const Type type = here.type_of({a, b});
@@ -41,7 +41,7 @@ Reg ArithmeticBuilder::extreme(std::string_view name, Arg a, Arg b, Caller at) {
   return d;
 }
 
-// On bits: whatever they mean to the caller, operands of one size go together.
+// Bitwise: operands of the same size go together, whatever their types.
 Reg ArithmeticBuilder::bitwise(std::string_view name, Arg a, Arg b, Caller at) {
   const Operation here = operation(name, at);
   const Type type = here.type_of({a, b}), bits = bits_of(type);
@@ -133,7 +133,7 @@ Reg ArithmeticBuilder::not_(Reg a, Caller at) {
 Reg ArithmeticBuilder::shift(std::string_view name, Type type, Type as_word, Arg a, Arg bits, Caller at) {
   const Operation here = operation(name, at);
   here.require(bits_of(type), {{"a", a}}, Operation::Signs::alike);
-  // A register that counts down below 0 shifts everything out; a literal below 0 is a mistake.
+  // A register that counts below 0 shifts everything out; a negative literal is an error.
   here.require(u32, {{"bits", bits}},
                bits.is_register() ? Operation::Signs::alike : Operation::Signs::matter);
   const Reg d = reg(type, at);
@@ -178,8 +178,7 @@ Reg ArithmeticBuilder::select(Reg predicate, Arg if_true, Arg if_false, Caller a
   return d;
 }
 
-// Which conversions take a rounding, and which, the specs say: the first spelling that exists is meant.
-// Some types have an approximation that flushes subnormals, and no other: the specs say which.
+// Some types have only an approximation that flushes subnormals: the specs say which.
 Reg ArithmeticBuilder::approximate(std::string_view name, std::string_view mnemonic, Arg a, Caller at) {
   const Operation here = operation(name, at);
   const Type type = here.type_of({a});
@@ -200,6 +199,7 @@ Reg ArithmeticBuilder::sin(Arg a, Caller at) { return approximate("sin", "sin", 
 Reg ArithmeticBuilder::cos(Arg a, Caller at) { return approximate("cos", "cos", a, at); }
 Reg ArithmeticBuilder::tanh(Arg a, Caller at) { return approximate("tanh", "tanh", a, at); }
 
+// The specs say which conversions take a rounding, and which one: the first spelling that exists is used.
 Reg ArithmeticBuilder::convert(Type to, Reg a, Caller at) {
   operation("convert", at).require_own("a", a.builder);
   const Reg d = reg(to, at);

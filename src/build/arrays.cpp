@@ -30,7 +30,7 @@ Shared MemoryBuilder::shared(Type type, std::uint64_t count, std::string name, s
   return {index, type, scope_.number};
 }
 
-// Kernels of one module may share it: it has the largest alignment asked for.
+// Kernels of one module may share it: it gets the largest alignment that any requests.
 Shared MemoryBuilder::dynamic_shared(std::string name, std::uint32_t alignment, Caller at) {
   require_alignment(operation("dynamic_shared", at), name, alignment);
   const std::uint32_t index = symbol(name, at);

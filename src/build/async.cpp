@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// cp.async and mbarrier, in the shared memory of the thread's own block.
+// cp.async and mbarrier, in the shared memory of the thread's own thread block.
 #include "build/operation.hpp"
 
 namespace ptxloom {
 namespace {
 
-// Copies of 16 bytes pass by L1, which others cannot.
+// Only 16-byte copies can bypass L1.
 std::string_view copy_opcode(int bytes) {
   return bytes == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global";
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How kernels end, and the module they are in.
+// The end of a kernel, and the module it belongs to.
 #include "ptxloom/builder.hpp"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace ptxloom {
 
-// A body is complete: every branch leads somewhere, and the last instruction returns.
+// Completes a body: every branch has a target, and the last instruction returns.
 void ControlBuilder::close_scope(std::string_view name, Caller at) {
   const ir::Kernel& k = kernel(at);
   if (scope_.guard)
@@ -30,7 +30,7 @@ void KernelBuilder::next_kernel(std::string name, Caller at) {
   scope_ = begin_scope("kernel", std::move(name), at);
 }
 
-// What a kernel calls is defined before it.
+// Callees must be defined before the kernel that calls them.
 ir::Module KernelBuilder::finish(Caller at) {
   kernel(at);
   require_kernel("finish", at);
@@ -40,7 +40,7 @@ ir::Module KernelBuilder::finish(Caller at) {
   std::ranges::stable_partition(module_.functions, [](const ir::Function& f) { return !f.entry; });
   ir::Module made = std::move(module_);
   module_ = {};
-  module_.specs = made.specs;  // which the builder still answers for
+  module_.specs = made.specs;  // the builder still needs them
   return made;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The module that is built and the function of it that is under way, its directives and comments.
+// The module being built and the current function in it, with directives and comments.
 #include <algorithm>
 #include <atomic>
 
@@ -9,12 +9,12 @@
 namespace ptxloom {
 namespace {
 
-// The number of a function under way. Registers remember it, longer than their builder may live: its address
-// could be that of the next one, so nothing less than a count for the whole process tells the two apart.
+// The number of the current function. Registers store it and may outlive their builder, whose address could
+// be reused by the next one, so only a process-wide count distinguishes them.
 std::uint32_t next_number() {
   static std::atomic<std::uint32_t> last{0};
   std::uint32_t number = 0;
-  while (number == 0) number = ++last;  // 0 is no builder's
+  while (number == 0) number = ++last;  // 0 belongs to no builder
   return number;
 }
 
@@ -25,8 +25,8 @@ BuilderCore::BuilderCore(std::shared_ptr<const Specs> specs, std::string name, T
   module_.specs = std::move(specs);
   module_.target = target.name();
   scope_ = begin_scope("kernel", std::move(name), at);
-  // Room for a large unrolled kernel: growing while thousands of instructions arrive would cost more than
-  // they do.
+  // Reserves space for a large unrolled kernel: growing while thousands of instructions arrive costs more
+  // than emitting them.
   ir::Kernel& made = module_.functions.back();
   made.instructions.reserve(8192);
   made.body.reserve(8192);
@@ -104,7 +104,7 @@ void BuilderCore::source_lines(bool on) {
   last_line_ = {};
 }
 
-// One `.loc` where the line changes. Files are numbered from 1 as they come.
+// Emits one `.loc` whenever the line changes. Files are numbered from 1 in order of appearance.
 void BuilderCore::append_location(ir::Kernel& k, Caller at) {
   if (at.line() == last_line_.line() && at.column() == last_line_.column() &&
       std::string_view(at.file_name()) == last_line_.file_name())
@@ -132,7 +132,7 @@ void BuilderCore::max_block(std::uint32_t x, std::uint32_t y, std::uint32_t z, C
   k.maxntid = {x, y, z};
 }
 
-// The specs say how many blocks a cluster of the target has at most.
+// The specs give the target's maximum number of thread blocks per cluster.
 void BuilderCore::require_cluster(std::uint32_t x, std::uint32_t y, std::uint32_t z, Caller at) {
   ir::Kernel& k = kernel(at);
   require_kernel("require_cluster", at);

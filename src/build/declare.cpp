@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers and parameters. A value lies in memory as its type's storage (src/ir/storage.hpp): PTX
-// has no declaration, load or store of bf16, e4m3 and their like, and linkers crash on some.
+// Registers and parameters. A value in memory has its type's storage type (src/ir/storage.hpp): PTX has no
+// declaration, load or store of bf16, e4m3 and similar types, and linkers crash on some.
 #include <algorithm>
 
 #include "build/operation.hpp"
@@ -11,13 +11,13 @@
 namespace ptxloom {
 namespace {
 
-/// As the registers that hold it: no instruction computes on fewer than 16 bits.
+/// The size of the register: no instruction computes on fewer than 16 bits.
 int register_bits(const Type& type) { return type == pred ? 1 : std::max<int>(type.bits, 16); }
 
 }  // namespace
 
-// Declared by class: bits of its size, but for floats and predicates, so that any instruction type of that
-// size fits. No instruction computes on 8 bits: such values live in 16.
+// Declared by class: bits of its size, except for floats and predicates, so that any instruction type of that
+// size fits. No instruction computes on 8 bits: such values are held in 16.
 Reg BuilderCore::reg(Type type, Caller at) {
   std::vector<ir::RegisterDecl>& registers = kernel(at).registers;
   if (type.bits == 0 || type.bits > 128 || ir::is_opaque(type))

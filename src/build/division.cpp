@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Division of u32 by a literal without dividing: ptxas divides by constants as by anything else, some 25
-// instructions with a reciprocal, and powers of two too. By a shift, or the high half of a product with a
-// scaled reciprocal (Granlund and Montgomery, "Division by Invariant Integers using Multiplication").
+// Division of u32 by a literal without a division: ptxas divides by constants, even powers of two, as by any
+// other value, with some 25 instructions including a reciprocal. Here it is a shift, or the high half of a
+// product with a scaled reciprocal (Granlund and Montgomery, "Division by Invariant Integers using
+// Multiplication").
 #include <algorithm>
 #include <bit>
 
@@ -17,8 +18,8 @@ std::optional<std::uint32_t> divisor_of(const Arg& a, const Arg& b) {
   return static_cast<std::uint32_t>(b.operand().value);
 }
 
-/// n / divisor = (n * factor) >> (32 + shift) for all n; the factor has 33 bits where `long_factor`, of which
-/// the highest is left out.
+/// n / divisor = (n * factor) >> (32 + shift) for all n. With `long_factor` the factor has 33 bits, of which
+/// the highest is omitted.
 struct Reciprocal {
   std::uint32_t factor = 0;
   int shift = 0;

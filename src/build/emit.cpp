@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an instruction is appended: its operands, the variant that they fit, the checks.
+// Appends an instruction: its operands, the variant that fits them, the checks.
 #include <algorithm>
 
 #include "build/operation.hpp"
@@ -9,8 +9,8 @@
 
 namespace ptxloom {
 
-// The first that fits. Forms are asked one after the other, so that those behind the one that has it need not
-// be compiled.
+// The first variant that fits. Forms are tried one after another, so that those after the match need not be
+// compiled.
 BuilderCore::Legal BuilderCore::find_legal(std::string_view text, std::span<const ir::Operand> operands,
                                            std::size_t pool_start, Caller at) {
   const ir::Kernel& k = kernel(at);
@@ -43,7 +43,7 @@ bool BuilderCore::has(std::string_view text) {
   return remember(std::ranges::any_of(specs().database().match(text), on_target));
 }
 
-// What belongs to the module (a constant) is for all of its functions.
+// What belongs to the module (a constant) is valid in all its functions.
 void BuilderCore::own(std::string_view text, std::size_t operand, const Arg& arg, Caller at) const {
   using Kind = ir::Operand::Kind;
   const Kind kind = arg.operand().kind;
@@ -53,7 +53,7 @@ void BuilderCore::own(std::string_view text, std::size_t operand, const Arg& arg
   operation(text, at).require_own(std::to_string(operand + 1), arg.builder());
 }
 
-// Operands of one instruction stand together in the pool; the elements of its vectors before them.
+// The operands of an instruction are adjacent in the pool, preceded by the elements of its vectors.
 std::span<const ir::Operand> BuilderCore::push_operands(std::string_view text, std::span<const Arg> args,
                                                         Caller at) {
   std::vector<ir::Operand>& pool = kernel(at).operands;
@@ -89,7 +89,7 @@ std::span<const ir::Operand> BuilderCore::push_operands(std::string_view text, s
   return std::span<const ir::Operand>(pool).last(args.size());
 }
 
-// An instruction of the operands that were pushed last.
+// Appends an instruction with the operands that were pushed last.
 void BuilderCore::append(const Legal& legal, std::size_t operand_count, Caller at) {
   ir::Kernel& k = kernel(at);
   version_ = std::max(version_, legal.since);
@@ -116,11 +116,12 @@ void BuilderCore::emit_direct(const Opcode& opcode, std::span<const Arg> args) {
   }
 }
 
-// The instructions that compute the addresses of elements come first.
+// The instructions that compute addresses of elements come first.
 void BuilderCore::emit(const Opcode& opcode, std::initializer_list<Arg> args) {
   const auto indexed = [](const Arg& arg) { return arg.address() != nullptr; };
   if (std::ranges::none_of(args, indexed)) return emit_direct(opcode, args);
-  const std::string text(opcode.variant() ? opcode.variant()->opcode() : opcode.text());  // not scratch_
+  const std::string text(opcode.variant() ? opcode.variant()->opcode() : opcode.text());  // must not alias
+                                                                                          // scratch_
   const std::vector<Arg> resolved = resolve_all(text, args, opcode.at());
   if (opcode.variant()) return emit_variant(*opcode.variant(), resolved, opcode.at());
   emit_text(text, resolved, opcode.at());

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of the module, and their calls. Parameters and results are registers, so that nothing goes
-// through memory.
+// Functions of the module, and calls. Parameters and results are registers, so nothing goes through memory.
 #include <algorithm>
 
 #include "build/operation.hpp"
@@ -8,7 +7,7 @@
 
 namespace ptxloom {
 
-// Registers that are parameters stand first, by names of their own.
+// Parameter registers come first, and have their own names.
 void ControlBuilder::declare_interface(const Operation& here, const std::vector<Type>& results,
                                        const std::vector<Type>& parameters) {
   const auto declare = [&](std::vector<ir::Parameter>& into, const std::vector<Type>& types,

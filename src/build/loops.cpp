@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops. The labels to which break_ and continue_ go are made when something goes there, so that a loop
-// without them reads as it always did.
+// Loops. The labels for break_ and continue_ are created on first use, so the PTX of a loop without them has
+// none.
 #include "build/operation.hpp"
 
 namespace ptxloom {
@@ -18,7 +18,7 @@ Type ControlBuilder::loop_type(const Operation& here, const Arg& begin, const Ar
   return type;
 }
 
-// Runs what emits the loop, and forgets the loop also where that throws.
+// Runs what emits the loop, and leaves the loop even if that throws.
 void ControlBuilder::in_loop(bool continues, const Body& body) {
   const std::size_t depth = scope_.loops.size();
   scope_.loops.push_back({.continues = continues});
@@ -31,7 +31,7 @@ void ControlBuilder::in_loop(bool continues, const Body& body) {
   scope_.loops.resize(depth);
 }
 
-/// Where continue_ leads: behind one turn's body.
+/// The target of continue_: the end of an iteration's body.
 void ControlBuilder::end_turn(Caller at) {
   std::optional<Label>& next = scope_.loops.back().next;
   if (next) place(*next, at);
@@ -71,7 +71,7 @@ void ControlBuilder::while_(const std::function<Reg()>& condition, const Body& b
   });
 }
 
-// The predicate is what `body` computes last, so that nothing can go on before it.
+// The predicate is the last thing that `body` computes, so continue_ has no point to go to.
 void ControlBuilder::do_while(const std::function<Reg()>& body, Caller at) {
   const Label head = label("loop", at);
   place(head, at);
@@ -94,8 +94,8 @@ void ControlBuilder::unroll(int count, const std::function<void(int i)>& body, C
   });
 }
 
-// While more than (factor - 1) * step are left, `factor` turns need no test in between. What is left, begin
-// to end, is as an unsigned number exact where begin < end.
+// While more than (factor - 1) * step are left, `factor` iterations need no test in between. The remainder,
+// end - begin, is exact as an unsigned number if begin < end.
 void ControlBuilder::unroll(int factor, Arg begin, Arg end, Arg step, const LoopBody& body, Caller at) {
   const Operation here = operation("unroll", at);
   const Type type = loop_type(here, begin, end, step);

@@ -14,8 +14,8 @@ std::string dotted(const Type& type) { return "." + std::string(type.name); }
 
 bool is_untyped(const Type& type) { return type.kind == TypeKind::bits; }
 
-/// Whether an integer literal can be read as the type. Where signs are alike, bits count: -1 of a u32 is all
-/// ones.
+/// Whether an integer literal is valid for the type. If signs do not matter, only the bits count: -1 as u32
+/// is all ones.
 bool fits(const Arg& literal, const Type& type, bool signs_alike) {
   if (type.bits == 0 || type.bits > 64) return true;
   const bool negative = literal.is_negative();
@@ -34,7 +34,7 @@ std::string text_of(const Arg& literal) {
   return literal.is_negative() ? std::to_string(value) : std::to_string(static_cast<std::uint64_t>(value));
 }
 
-// A type of less than 16 bits has a .b16 register, so only its name changes.
+// A type of less than 16 bits is held in a .b16 register, so only its name changes.
 std::string bits_call(Type type) {
   return type.bits < 16
              ? "as(" + std::string(type.name) + ", mov(b16, bits))"
@@ -98,7 +98,7 @@ void BuilderCore::Operation::require(Type type, std::initializer_list<Operand> o
         require_decimal(type, operand);
         break;
       default:
-        break;  // an address, a vector: the specs know
+        break;  // an address or a vector: the specs decide
     }
   }
 }
@@ -125,7 +125,8 @@ void BuilderCore::Operation::require_register(Type type, const Operand& operand,
 void BuilderCore::Operation::require_integer(Type type, const Operand& operand, Signs signs) const {
   const Arg& literal = operand.arg;
   if (type.is_float()) {
-    // The specs know which floats have literals; of the others 0 is that of integers, all else would be bits.
+    // The specs know which float types have literals. For the others only 0 is accepted, because any other
+    // literal would be raw bits.
     if (type == f32 || type == f64 || literal.operand().value == 0) return;
     refuse("operand-literal",
            "operand " + std::string(operand.name) + " is the integer " + text_of(literal) +

@@ -7,16 +7,16 @@
 
 #include "ptxloom/builder.hpp"
 
-// What a short name asks of its operands, and who called it: `require` refuses the first operand that would
-// be reinterpreted. All errors of the builder are made here, so that each names the kernel, the operation and
-// the line of the caller.
+// The operand checks of a short name, with its caller: `require` refuses the first operand that would be
+// reinterpreted. All errors of the builder are created here, so that each names the kernel, the operation and
+// the caller's line.
 namespace ptxloom {
 
-/// "kernel.cpp:12": the file without its folders.
+/// "kernel.cpp:12": the file name without folders.
 std::string place_of(const Caller& at);
 
-/// The variant as an instruction holds it. The module owns the specs, so that of their own variants no copy
-/// costs an atomic operation; a variant of other specs keeps those alive.
+/// The variant as an instruction stores it. The module owns its specs, so copying their variants costs no
+/// atomic operation; a variant of other specs keeps those alive.
 Variant held(const Variant& variant, const Specs& specs);
 
 struct BuilderCore::Operation {
@@ -35,7 +35,7 @@ struct BuilderCore::Operation {
 
   /// The type of the first register, else of the first literal that has one.
   Type type_of(std::initializer_list<Arg> args) const;
-  /// Each operand is of the type, or a literal that fits it.
+  /// Each operand must have this type, or be a literal that fits it.
   void require(Type type, std::initializer_list<Operand> operands, Signs signs = Signs::matter) const;
   void require_predicate(const Reg& predicate) const;
   void require_own(std::string_view operand, std::uint32_t of) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `op` and `ops`: an instruction whose destinations are registers that it makes itself, of the types that the
-// variant's destinations have.
+// `op` and `ops`: an instruction that creates its own destination registers, of the types of the variant's
+// destinations.
 #include <algorithm>
 
 #include "build/operation.hpp"
@@ -10,7 +10,7 @@
 namespace ptxloom {
 namespace {
 
-/// The destinations that come first: what the instruction writes and does not read.
+/// The leading destinations: operands that the instruction only writes.
 std::span<const OperandSpec> results_in(std::span<const OperandSpec> places) {
   const auto is_result = [](const OperandSpec& place) {
     return place.kind == OperandSpec::Kind::value && place.direction == OperandSpec::Direction::out;
@@ -26,7 +26,7 @@ int register_count(std::span<const OperandSpec> places) {
 
 }  // namespace
 
-// The registers that a candidate needs are made to see whether it fits, and taken back where it does not.
+// Creates the registers that a candidate needs, to test whether it fits, and removes them if it does not.
 std::optional<std::vector<Reg>> BuilderCore::try_results(const Legal& legal, std::string_view text,
                                                          std::span<const Arg> args, bool one, Caller at) {
   const std::span<const OperandSpec> destinations = results_in(legal.places);
@@ -86,7 +86,7 @@ std::vector<Reg> BuilderCore::results_of_text(std::string_view text, std::span<c
   refuse_results(text, nearest ? nearest->places : std::span<const OperandSpec>{}, args, one, at);
 }
 
-// With destinations of its own `emit` says what is wrong with the rest.
+// With placeholder destinations, `emit` reports what is wrong with the other operands.
 void BuilderCore::refuse_results(std::string_view text, std::span<const OperandSpec> places,
                                  std::span<const Arg> args, bool one, Caller at) {
   const std::string opcode(text);
@@ -115,7 +115,8 @@ void BuilderCore::refuse_results(std::string_view text, std::span<const OperandS
 }
 
 std::vector<Reg> BuilderCore::results(const Opcode& opcode, std::span<const Arg> args, bool one) {
-  const std::string text(opcode.variant() ? opcode.variant()->opcode() : opcode.text());  // not scratch_
+  const std::string text(opcode.variant() ? opcode.variant()->opcode() : opcode.text());  // must not alias
+                                                                                          // scratch_
   const Caller at = opcode.at();
   const std::vector<Arg> resolved = resolve_all(text, args, at);
   if (!opcode.variant()) return results_of_text(text, resolved, one, at);

@@ -4,8 +4,8 @@
 
 namespace ptxloom {
 
-// The clamp says which lanes count as one row (PTX ISA, "shfl.sync"): here always all 32. A value of 64 bits
-// goes in two halves.
+// The clamp says which lanes form a segment (PTX ISA, "shfl.sync"): here always all 32. A 64-bit value is
+// shuffled as two halves.
 Reg WarpBuilder::shuffle_by(std::string_view name, std::string_view mode, Reg value, Arg by,
                             std::uint32_t clamp, Arg mask, Caller at) {
   const Operation here = operation(name, at);

@@ -8,8 +8,8 @@
 namespace ptxloom::check_rules {
 namespace {
 
-/// What an instruction that reads or writes memory moves at once, in bytes; 0 if it is not known. Its value
-/// is the operand whose register may be wider than what lies in memory.
+/// The bytes that a memory access moves at once; 0 if unknown. The value is the operand whose register may be
+/// wider than the data in memory.
 std::uint64_t access_size(std::span<const OperandSpec> places) {
   std::uint64_t size = 0;
   for (const OperandSpec& place : places) {
@@ -20,7 +20,7 @@ std::uint64_t access_size(std::span<const OperandSpec> places) {
   return size;
 }
 
-/// The alignment of a parameter or variable; 0 if nothing of this name is declared here.
+/// The alignment of a parameter or variable; 0 if the name is not declared here.
 std::uint64_t alignment_of(const Scope& scope, std::string_view name) {
   const auto of = [](const auto& declared) {
     if (declared.alignment != 0) return std::uint64_t{declared.alignment};
@@ -30,7 +30,8 @@ std::uint64_t alignment_of(const Scope& scope, std::string_view name) {
     if (variable.name == name) return of(variable);
   for (const ir::Variable& variable : scope.module.variables)
     if (variable.name == name) return of(variable);
-  for (const ir::Parameter& parameter : scope.kernel.parameters)  // of a pointer: of what it points to
+  for (const ir::Parameter& parameter : scope.kernel.parameters)  // for a pointer, the alignment of what it
+                                                                  // points to
     if (parameter.name == name) return parameter.pointer ? 8 : of(parameter);
   return 0;
 }
@@ -44,7 +45,7 @@ void check_alignment(const Scope& scope, const ir::Instruction& instruction, Dia
     const ir::Operand& operand = operands[i];
     if (places[i].kind != OperandSpec::Kind::address || operand.kind != ir::Operand::Kind::address_symbol)
       continue;
-    if (operand.index >= scope.kernel.symbols.size()) continue;  // said by check_operands
+    if (operand.index >= scope.kernel.symbols.size()) continue;  // reported by check_operands
     const std::uint64_t size = access_size(places);
     const std::uint64_t base = size > 1 ? alignment_of(scope, scope.kernel.symbols[operand.index].name) : 0;
     if (base == 0) continue;

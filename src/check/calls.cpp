@@ -5,15 +5,15 @@
 #include "check/rules.hpp"
 #include "ir/naming.hpp"
 
-// A call against what it calls: as many arguments and results as parameters, each of a type, size and
-// alignment that ptxas passes. Where the callee is an address, its prototype or list of targets says what it
-// takes.
+// Checks a call against its callee: the numbers of arguments and results must match, and each must have a
+// type, size and alignment that ptxas passes. For an indirect call, the prototype or list of targets gives
+// the interface.
 namespace ptxloom::check_rules {
 namespace {
 
 using Kind = ir::Operand::Kind;
 
-// What is passed or taken: a .param variable or a register.
+// An argument, result or parameter: a .param variable or a register.
 struct Passed {
   Type type;
   std::uint64_t count = 1;

@@ -27,7 +27,7 @@ std::unordered_set<std::string_view> names_of(const ir::Module& module, const ir
 
 using Kind = ir::Operand::Kind;
 
-// What the operands of an instruction name: most name nothing, and most rules have nothing to say of them.
+// What the operands of an instruction name. Most name nothing, and then most rules do not apply.
 struct Naming {
   bool symbol = false, label = false;
 };

@@ -9,13 +9,13 @@
 #include "ir/naming.hpp"
 #include "spec/database.hpp"
 
-// `.aligned`: all threads of a warp execute the instruction together, which nobody can promise under a
-// predicate that differs along the warp. What a register holds is the same in all lanes, or counts them (a
-// multiple of 32 and the lane's number, as %tid.x in a block of whole warps), or differs anyhow: it differs
-// if something that it is made of does, a lane's own number, memory at an address that differs or is the
-// thread's own, or a value written under a predicate that differs. Which words and instructions do what
-// stands in words.json: `varying`, `counting`, `uniform`, `keeping`, `warpwise`. Only forward branches are
-// followed: what they jump over runs under their predicate.
+// `.aligned`: all threads of a warp execute the instruction together, which cannot be guaranteed under a
+// predicate that diverges within the warp. A register is the same in all lanes, or counts lanes (a multiple
+// of 32 plus the lane number, like %tid.x in a thread block of whole warps), or diverges. It diverges if
+// anything it is computed from does: a lane's own number, memory at a divergent address or private to the
+// thread, or a value written under a divergent predicate. words.json says which special registers and
+// instructions do what: `varying`, `counting`, `uniform`, `keeping`, `warpwise`. Only forward branches are
+// followed: what they skip runs under their predicate.
 namespace ptxloom::check_rules {
 namespace {
 
@@ -32,7 +32,7 @@ bool begins_with_any(std::string_view text, const Words& words) {
                      [&](std::string_view word) { return begins_with_words(text, word); });
 }
 
-/// "setp.lt=0/32": applied to what counts lanes and a literal of 0, 32, 64 ... it gives all lanes the same.
+/// "setp.lt=0/32": applied to a lane count and a literal 0, 32, 64 ... it gives the same result in all lanes.
 struct Warpwise {
   std::string_view opcode;
   std::int64_t first = 0, step = 1;
@@ -48,7 +48,7 @@ struct Warpwise {
   }
 };
 
-/// How a value goes along a warp; the greater is the less known.
+/// How a value varies within a warp; greater means less is known.
 enum class Along : std::uint8_t { same, counts, differs };
 
 class Divergence {
@@ -72,8 +72,8 @@ class Divergence {
     const ir::Guard* under;
   };
 
-  /// The `.aligned` instructions under a predicate that differs: those of the walk that changes nothing it
-  /// has read before.
+  /// The `.aligned` instructions under a divergent predicate: those of the first pass that changes nothing
+  /// that was already used.
   std::vector<Finding> run() {
     std::vector<Finding> found;
     do {
@@ -96,11 +96,11 @@ class Divergence {
   struct Kind {
     bool aligned = false, uniform = false, varying = false, keeping = false;
     std::span<const OperandSpec> places;
-    std::vector<std::size_t> results;  // which of them
+    std::vector<std::size_t> results;  // indices of those
   };
 
-  /// Visits the instructions in order, each with the predicate that differs along the warp and that decides
-  /// whether it runs: its own, or that of a branch over it.
+  /// Visits the instructions in order, each with the divergent predicate that controls it: its own, or that
+  /// of a branch over it.
   template <class Visit>
   void walk(const Visit& visit) {
     const ir::Guard* jumped = nullptr;
@@ -120,7 +120,7 @@ class Divergence {
     }
   }
 
-  /// Where a branch goes; 0 if the instruction is none.
+  /// The target of a branch; 0 if the instruction is not a branch.
   std::size_t target_of(const ir::Instruction& instruction) const {
     for (const ir::Operand& operand : kernel_.operands_of(instruction)) {
       if (operand.kind != ir::Operand::Kind::label) continue;
@@ -136,14 +136,14 @@ class Divergence {
       for (const std::size_t i : kind.results)
         if (i < operands.size()) each_register(operands[i], visit);
     };
-    bool open = false;  // else nothing is to be learnt
+    bool open = false;  // otherwise there is nothing to learn
     each_result([&](std::uint32_t id) { open = open || along_[id] != Along::differs; });
     if (!open) return;
     const Along result = under != nullptr ? Along::differs : result_of(instruction, kind, operands);
     each_result([&](std::uint32_t id) { raise(id, result); });
   }
 
-  /// What an instruction makes of its inputs, whatever they are.
+  /// How an instruction's result varies, apart from its inputs.
   Kind kind_of(Variant variant) const {
     const std::string_view opcode = variant.opcode();
     Kind kind{.aligned = is_aligned(variant),
@@ -194,7 +194,7 @@ class Divergence {
       return Along::same;
     Along worst = Along::same;
     each_register(operand, [&](std::uint32_t id) { worst = std::max(worst, along(id)); });
-    // Memory at addresses that count lanes holds anything.
+    // Memory at addresses that count lanes can hold anything.
     return place.kind == OperandSpec::Kind::address && worst != Along::same ? Along::differs : worst;
   }
 
@@ -220,7 +220,7 @@ class Divergence {
     return along_[id];
   }
 
-  // What was concluded from a register that rises afterwards, at the end of a loop, has to be done again.
+  // Conclusions from a register that is raised later, at the end of a loop, must be drawn again.
   void raise(std::uint32_t id, Along to) {
     if (along_[id] >= to) return;
     along_[id] = to;
@@ -232,7 +232,7 @@ class Divergence {
   std::vector<Warpwise> warpwise_;
   ByVariant<Kind> kinds_;
   std::vector<Along> along_;        // by register
-  std::vector<std::uint8_t> read_;  // by register: whether something was concluded from it
+  std::vector<std::uint8_t> read_;  // by register: whether a conclusion was drawn from it
   std::unordered_map<std::uint32_t, std::size_t> place_of_label_;
   bool outdated_ = false;
 };

@@ -4,8 +4,8 @@
 
 #include "check/rules.hpp"
 
-// Functions as a module declares them: each time alike, with aliases that can stand for what they name, and
-// with directives that go together.
+// Functions as a module declares them: consistently each time, with aliases that can stand for their target,
+// and with compatible directives.
 namespace ptxloom::check_rules {
 namespace {
 
@@ -45,7 +45,7 @@ void check_functions(const ir::Module& module, Diagnostics& out) {
   }
   for (const ir::Alias& alias : module.aliases) {
     const ir::Function *const name = module.find(alias.name), *const of = module.find(alias.of);
-    if (name == nullptr || of == nullptr) continue;  // said by the reader
+    if (name == nullptr || of == nullptr) continue;  // reported by the reader
     const std::string problem = alias_problem(*name, *of);
     if (!problem.empty())
       out.push_back({.code = "bad-alias",

@@ -42,7 +42,7 @@ bool in_bounds(const ir::Kernel& kernel, const ir::Instruction& instruction) {
          in_bounds(kernel, instruction.guard);
 }
 
-// What a call names: its callee, or what it passes.
+// What a call names: its callee, arguments or results.
 bool in_bounds(const ir::Kernel& kernel, const ir::Operand& named) {
   if (named.kind == ir::Operand::Kind::reg) return named.index < kernel.registers.size();
   return named.kind != ir::Operand::Kind::symbol || named.index < kernel.symbols.size();

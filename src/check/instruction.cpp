@@ -38,7 +38,7 @@ void check_mode(const Scope& scope, const ir::Instruction& instruction, Diagnost
 
 void check_version(const Scope& scope, const ir::Instruction& instruction, Version since, Diagnostics& out) {
   if (instruction.variant.allowed(scope.target, scope.module.version)) return;
-  if (scope.module.version < scope.target.since()) return;  // said once, by check_target
+  if (scope.module.version < scope.target.since()) return;  // reported once, by check_target
   const bool low = scope.module.version < since;
   const std::string says = "but the module has .version " + to_string(scope.module.version);
   const std::string needs =
@@ -72,7 +72,7 @@ void check_instruction(const Scope& scope, const ir::Instruction& instruction, c
     if (fit && (found || variant.undocumented())) out.push_back(located(instruction, undocumented()));
     if (fit) return;
   }
-  // Wrong: have it said with what else the opcode could be.
+  // An error: let it be reported with the other meanings that the opcode could have.
   const Specs* const specs = scope.module.specs.get();
   std::span<const Variant> candidates(&variant, 1);
   if (specs != nullptr && !specs->database().match(variant.opcode()).empty())

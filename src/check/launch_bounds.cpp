@@ -4,9 +4,9 @@
 #include "check/rules.hpp"
 #include "target/launch_limits.hpp"
 
-// .reqntid and .reqnctapercluster fix the shape of each launch, so one that no launch can have is an error,
-// though ptxas takes it. .maxntid and .maxclusterrank are bounds: one beyond the chip's only does nothing,
-// and compilers write such (`__launch_bounds__(2048)`).
+// .reqntid and .reqnctapercluster fix the shape of each launch, so a shape that no launch can have is an
+// error, although ptxas accepts it. .maxntid and .maxclusterrank are upper bounds: one above the chip's has
+// no effect, and compilers emit such bounds (`__launch_bounds__(2048)`).
 namespace ptxloom::check_rules {
 namespace {
 
@@ -34,13 +34,13 @@ class BoundsCheck {
   }
 
   void required_block(const Size3& block) {
-    // The grid and memory are the launch's; only the block is asked about.
+    // Grid and memory belong to the launch; only the thread block is checked.
     if (const auto problem = target::find_problem({.block = block}, {}))
       add(Severity::error, ".reqntid " + describe(block) + ": " + problem->message, problem->hint);
   }
 
   void largest_block(const Size3& block) {
-    constexpr std::uint64_t kMostOfPtxas = 0x7fff'ffff;  // above it some crash ptxas 13.0
+    constexpr std::uint64_t kMostOfPtxas = 0x7fff'ffff;  // above it some values crash ptxas 13.0
     const std::uint64_t threads = product(block), most = target::launch_limits().threads;
     if (threads != 0 && threads <= most) return;
     const bool legal = threads != 0 && threads <= kMostOfPtxas;

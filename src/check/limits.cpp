@@ -3,7 +3,7 @@
 
 #include "check/rules.hpp"
 
-// How much a module may declare (PTX ISA, "State Spaces"): .const of a module, parameters of an entry.
+// How much a module may declare (PTX ISA, "State Spaces"): .const per module, parameters per entry.
 namespace ptxloom::check_rules {
 namespace {
 

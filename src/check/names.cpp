@@ -10,7 +10,7 @@
 namespace ptxloom::check_rules {
 namespace {
 
-// Names declared so far in one scope.
+// Names declared so far in a scope.
 class Names {
  public:
   Names(std::string where, Diagnostics& out) : where_(std::move(where)), out_(out) {}
@@ -28,7 +28,7 @@ class Names {
   std::unordered_set<std::string> seen_;
 };
 
-// Registers without a name by class and number, which is cheaper than by what they would be called.
+// Unnamed registers are checked by class and number, which is cheaper than by generated names.
 void check_numbers(const ir::Kernel& kernel, Diagnostics& out) {
   std::array<std::vector<bool>, ir::kRegisterClasses.size()> used;
   for (const ir::RegisterDecl& decl : kernel.registers) {
@@ -63,7 +63,9 @@ std::optional<std::uint32_t> label_of(const ir::Kernel& kernel, const ir::Statem
 void check_module_names(const ir::Module& module, Diagnostics& out) {
   Names names("", out);
   for (const ir::Variable& variable : module.variables)
-    if (variable.linkage != ir::Linkage::external) names.declare(variable.name);  // these may stand again
+    if (variable.linkage != ir::Linkage::external)
+      names.declare(variable.name);  // external ones may be
+                                     // repeated
   for (const ir::Function& function : module.functions)
     if (function.defined) names.declare(function.name);
 }
@@ -73,14 +75,14 @@ void check_kernel_names(const Scope& scope, Diagnostics& out) {
   Names names("kernel " + kernel.name + ": ", out);
   for (const auto* parameters : {&kernel.results, &kernel.parameters})
     for (const ir::Parameter& parameter : *parameters)
-      if (!parameter.reg) names.declare(parameter.name);  // else it is a register
+      if (!parameter.reg) names.declare(parameter.name);  // otherwise it is a register
   for (const ir::Variable& variable : kernel.variables) names.declare(variable.name);
   for (const ir::RegisterDecl& decl : kernel.registers)
     if (!decl.name.empty()) names.declare(decl.name);
   check_numbers(kernel, out);
 }
 
-// A list of targets stands before what jumps by it, and a prototype before what calls by it.
+// A list of targets must precede the jumps that use it, and a prototype the calls.
 void check_lists(const Scope& scope, Diagnostics& out) {
   const ir::Kernel& kernel = scope.kernel;
   if (kernel.targets.empty() && kernel.prototypes.empty()) return;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMostHints = 5;
 
-// Every type of the size of a register among these operands.
+// All types with the size of a register among these operands.
 std::vector<std::string_view> types_of(const spec::Vocabulary& vocabulary, const ir::Kernel& kernel,
                                        std::span<const ir::Operand> operands) {
   std::vector<std::string_view> names;
@@ -31,7 +31,7 @@ std::vector<std::string_view> types_of(const spec::Vocabulary& vocabulary, const
   return names;
 }
 
-// The opcode with one of its types, wherever it stands, exchanged for another.
+// The opcode with one of its types replaced, wherever it occurs.
 std::string with_type(std::string_view opcode, std::string_view from, std::string_view to) {
   std::string text;
   for (std::size_t at = 0; at <= opcode.size();) {

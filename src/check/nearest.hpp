@@ -6,11 +6,11 @@
 
 #include "ptxloom/ir.hpp"
 
-// What to name in a hint: which other variants would be legal here.
+// Hints: which other variants would be legal here.
 namespace ptxloom::check_rules {
 
-/// "would take them: add.s64, add.u64": opcodes with another type that are on the target and take these
-/// operands, five at most. "" if there is none.
+/// "would take them: add.s64, add.u64": up to five opcodes with another type that exist on the target and
+/// take these operands. "" if there is none.
 std::string nearest_hint(const Specs& specs, Variant variant, const ir::Kernel& kernel,
                          std::span<const ir::Operand> operands, const Target& target);
 

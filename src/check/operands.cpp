@@ -12,7 +12,7 @@ namespace {
 
 using ir::Misfit;
 
-// Registers that a type takes, by their declarations.
+// The register declarations that a type accepts.
 std::string registers_for(const OperandSpec& place) {
   const Type& type = place.type;
   if (type.kind == TypeKind::predicate) return "a predicate register";
@@ -48,7 +48,7 @@ std::string address_register_for(std::string_view space) {
 
 struct Words {
   std::string_view code;
-  std::string text;  // what follows "operand A "
+  std::string text;  // continues "operand A "
 };
 
 Words words_for(const ir::Kernel& kernel, const OperandSpec& place, const ir::Operand& operand, Misfit why) {

@@ -7,14 +7,14 @@
 
 namespace ptxloom::check_rules {
 
-/// The reason why an operand does not fit its place, in words: the operand, what was given, what fits.
+/// Explains why an operand does not fit: the operand, what was given, what would fit.
 Diagnostic describe(const ir::Kernel& kernel, const OperandSpec& place, const ir::Operand& operand,
                     const ir::Mismatch& mismatch);
 
-/// The instruction has more operands than the variant, or fewer.
+/// The instruction has more or fewer operands than the variant.
 Diagnostic wrong_count(Variant variant, std::size_t given);
 
-/// ptxas takes the variant, the manual does not promise it: a warning.
+/// A warning: ptxas accepts the variant, but the manual does not document it.
 Diagnostic undocumented();
 
 }  // namespace ptxloom::check_rules

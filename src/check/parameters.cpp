@@ -4,7 +4,7 @@
 
 #include "check/rules.hpp"
 
-// How .param may be used: a function reads its parameters and writes its results, and a .param variable for a
+// How .param may be used: a function reads its parameters and writes its results; a .param variable for a
 // call has no address.
 namespace ptxloom::check_rules {
 namespace {
@@ -46,7 +46,7 @@ void check_parameters(const Scope& scope, const ir::Instruction& instruction, Di
   for (std::size_t i = 0; i < std::min(places.size(), operands.size()); ++i) {
     const ir::Operand& operand = operands[i];
     const bool address = operand.kind == Kind::address_symbol;
-    if (places[i].any_class) continue;  // ptxas does not look at it
+    if (places[i].any_class) continue;  // ptxas does not check it
     if ((!address && operand.kind != Kind::symbol) || operand.index >= kernel.symbols.size()) continue;
     const std::string& name = kernel.symbols[operand.index].name;
     if (address && stores(places) && has(kernel.parameters, name))

@@ -9,7 +9,7 @@
 namespace ptxloom {
 namespace {
 
-// How far a candidate came before an operand did not fit.
+// How far a candidate matched before an operand did not fit.
 struct Nearest {
   Variant variant;
   ir::Mismatch mismatch;
@@ -34,7 +34,7 @@ Diagnostic misfit(const ir::Kernel& kernel, const Nearest& nearest, std::span<co
   return check_rules::describe(kernel, nearest.variant.operands()[i], operands[i], nearest.mismatch);
 }
 
-// Every shape the opcode has on the target, five at most.
+// Up to five shapes that the opcode has on the target.
 std::string shapes_hint(std::span<const Variant> candidates, const Target& target) {
   std::string text;
   int listed = 0;

@@ -10,20 +10,21 @@
 #include "ir/fit.hpp"
 #include "ptxloom/by_variant.hpp"
 
-// What check(module) consists of: one function for each rule that the tables of a form cannot say, each in a
-// file of its own. A rule appends what it finds wrong.
+// The parts of check(module): one function for each rule that the tables of a form cannot express, each in
+// its own file. A rule appends its findings.
 namespace ptxloom::check_rules {
 
 using Diagnostics = std::vector<Diagnostic>;
 
-/// What the module makes of a variant.
+/// The status of a variant in the module.
 struct Standing {
   std::span<const OperandSpec> places;
   std::optional<Version> since;  ///< on the target
-  bool usual = false;            ///< documented, in this version, and with any option: nothing to say of it
+  bool usual = false;            ///< documented, in this version, and valid with any option: nothing to
+                                 ///< report
 };
 
-/// A kernel in its module, and everything that a symbol of it can name.
+/// A kernel in its module, and everything that its symbols can name.
 struct Scope {
   const ir::Module& module;
   const ir::Kernel& kernel;
@@ -31,46 +32,46 @@ struct Scope {
   std::unordered_set<std::string_view> names;
 };
 
-/// The target is known, and the module's version has it.
+/// The target is known, and exists in the module's version.
 std::optional<Target> check_target(const ir::Module& module, Diagnostics& out);
-/// Every index of the kernel points into its own vectors: all other rules rely on it.
+/// Every index of the kernel is within its vectors: all other rules rely on that.
 bool check_indices(const ir::Kernel& kernel, Diagnostics& out);
 /// No name is declared twice.
 void check_module_names(const ir::Module& module, Diagnostics& out);
 void check_kernel_names(const Scope& scope, Diagnostics& out);
-/// Labels stand once. The answer says of each whether it stands somewhere, as those that are jumped to must.
+/// Labels are unique. Returns for each label whether it is placed, as jump targets must be.
 std::vector<bool> check_labels(const Scope& scope, Diagnostics& out);
 void check_jump(const Scope& scope, const ir::Instruction& instruction, const std::vector<bool>& placed,
                 Diagnostics& out);
 Standing standing_of(const ir::Module& module, const Target& target, Variant variant);
-/// The variant is on the target and in the module's version, its operands fit, the guard is a predicate.
+/// The variant exists on the target and in the module's version, its operands fit, the guard is a predicate.
 void check_instruction(const Scope& scope, const ir::Instruction& instruction, const Standing& standing,
                        Diagnostics& out);
-/// Variables that operands name exist.
+/// Variables named by operands exist.
 void check_symbols(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out);
-/// Parameters are read, results written.
+/// Parameters are only read, results only written.
 void check_parameters(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out);
-/// Variables that operands name are as aligned as the access needs (a warning).
+/// Variables named by operands are aligned as the access requires (a warning).
 void check_alignment(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out);
 
-/// What a call passes fits what it calls.
+/// The arguments and results of a call fit the callee.
 void check_call(const Scope& scope, const ir::Call& call, Diagnostics& out);
-/// Functions are declared alike each time, and aliases can stand for what they name.
+/// Functions are declared consistently, and aliases can stand for their target.
 void check_functions(const ir::Module& module, Diagnostics& out);
-/// Constants and parameters are no larger than PTX allows.
+/// Constants and parameters do not exceed PTX's limits.
 void check_limits(const ir::Module& module, Diagnostics& out);
-/// Variables, registers and parameters are of types that can be declared.
+/// Variables, registers and parameters have types that can be declared.
 void check_storage(const ir::Module& module, Diagnostics& out);
-/// What an entry declares in .shared is no more than the target takes.
+/// The .shared memory of an entry fits the target.
 void check_shared_size(const ir::Module& module, const Target& target, Diagnostics& out);
-/// Blocks and clusters that a kernel asks for are such as a launch can have.
+/// A launch can have the thread block and cluster shapes that a kernel requires.
 void check_launch_bounds(const ir::Module& module, const Target& target, Diagnostics& out);
-/// No directives of a kernel exclude each other.
+/// Directives of a kernel do not exclude each other.
 void check_directives(const Scope& scope, Diagnostics& out);
-/// No `.aligned` instruction stands under a predicate that may differ along the warp (a warning).
+/// No `.aligned` instruction is under a predicate that may diverge within the warp (a warning).
 void check_divergence(const Scope& scope, Diagnostics& out);
 
-/// Puts the opcode before the message, and the line of the instruction.
+/// Prefixes the message with the opcode, and adds the instruction's line.
 Diagnostic located(const ir::Instruction& instruction, Diagnostic diagnostic);
 
 }  // namespace ptxloom::check_rules

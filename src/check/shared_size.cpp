@@ -6,9 +6,9 @@
 
 #include "check/rules.hpp"
 
-// How much .shared an entry declares, counted as ptxas counts (found by trying both sides of the limit): all
-// variables of the entry and of the functions it can reach, used or not; of the module's those that one of
-// them names; in the order of declaration, each aligned. Arrays without a size are the launch's.
+// The .shared memory of an entry, counted like ptxas (determined by probing both sides of the limit): all
+// variables of the entry and of the functions it can reach, used or not; module variables that one of these
+// names; in the order of declaration, each aligned. Arrays without a size belong to the launch.
 namespace ptxloom::check_rules {
 namespace {
 
@@ -29,7 +29,7 @@ class SharedLayout {
   std::uint64_t used_ = 0;
 };
 
-// Names that an entry reaches: functions with what they name in turn, and variables of the module.
+// Names that an entry reaches: functions, transitively, and variables of the module.
 class Reach {
  public:
   Reach(const ir::Module& module, const ir::Function& entry) : module_(module) {

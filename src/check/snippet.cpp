@@ -7,8 +7,7 @@
 #include "ptxloom/ptx.hpp"
 #include "text/lexer.hpp"
 
-// Statements become the body of a kernel, and that a module; what is found in it is told by the lines of the
-// statements.
+// Wraps statements into a kernel and a module; diagnostics use the line numbers of the statements.
 namespace ptxloom {
 namespace {
 
@@ -20,7 +19,7 @@ std::string module_of(const Snippet& snippet) {
   return text.append(snippet.declarations).append("\n").append(snippet.ptx).append("\n}\n");
 }
 
-// A `}` too many would end the kernel, and let what follows stand outside of it.
+// A surplus `}` would end the kernel, and put what follows outside it.
 std::optional<Diagnostic> unbalanced(std::string_view text, const char* where) {
   int depth = 0;
   const text::Tokens tokens =
@@ -70,7 +69,8 @@ std::vector<Diagnostic> check(const Snippet& snippet, const std::shared_ptr<cons
   for (Diagnostic& diagnostic : check(read.module)) found.push_back(std::move(diagnostic));
 
   const Place end = end_of(snippet.ptx);
-  const int before = 6 + end_of(snippet.declarations).line - 1;  // lines of the module, and of declarations
+  const int before = 6 + end_of(snippet.declarations).line - 1;  // lines of the module header and of the
+                                                                 // declarations
   for (Diagnostic& diagnostic : found) {
     diagnostic.line -= before;
     if (diagnostic.line <= 0) diagnostic.line = diagnostic.column = 0;

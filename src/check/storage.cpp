@@ -4,9 +4,9 @@
 #include "check/rules.hpp"
 #include "ir/storage.hpp"
 
-// Types of declarations. Of those that PTX does not have ptxas refuses some, and crashes on others (.e4m3):
-// they must never reach a linker, which would take the process with it. The reader knows no others; this is
-// for what a program builds.
+// Types of declarations. Of types that cannot be declared in PTX, ptxas rejects some and crashes on others
+// (.e4m3): these must never reach a linker, which would take the process down. The reader accepts no such
+// types; this check is for modules that a program builds.
 namespace ptxloom::check_rules {
 namespace {
 
@@ -41,7 +41,7 @@ class StorageCheck {
   }
 
  private:
-  // A scalar in .param is no pair, and an opaque type is a parameter of an entry alone.
+  // A scalar in .param cannot be a pair, and an opaque type is only allowed as a parameter of an entry.
   static bool is_odd(const Type& type, bool array, bool entry = false) {
     return (type == f16x2 && !array) || (ir::is_opaque(type) && !entry);
   }

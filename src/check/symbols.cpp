@@ -7,7 +7,7 @@
 namespace ptxloom::check_rules {
 namespace {
 
-// What a variable or parameter is declared as.
+// The declared type of a variable or parameter.
 std::string_view declared_type(const Scope& scope, std::string_view name) {
   for (const ir::Parameter& parameter : scope.kernel.parameters)
     if (parameter.name == name) return parameter.type.name;
@@ -21,7 +21,9 @@ void check_opaque(const Scope& scope, const ir::Instruction& instruction, const 
   if (place.kind != OperandSpec::Kind::address || !ir::is_opaque(place.space)) return;
   const std::string_view type = declared_type(scope, name);
   if (type == place.space) return;
-  if (place.space == "tensormap" && !ir::is_opaque(type)) return;  // its 128 bytes may be anything's
+  if (place.space == "tensormap" && !ir::is_opaque(type))
+    return;  // its 128 bytes may be part of any
+             // variable
   out.push_back(located(instruction, {.code = "operand-type",
                                       .message = "operand " + place.name + " takes a ." + place.space +
                                                  ", which " + std::string(name) + " is not" +
@@ -42,7 +44,7 @@ void check_unified(const Scope& scope, const ir::Instruction& instruction, const
 
 void check_symbol(const Scope& scope, const ir::Instruction& instruction, const OperandSpec& place,
                   const ir::Operand& operand, Diagnostics& out) {
-  if (operand.index >= scope.kernel.symbols.size()) return;  // said by check_operands
+  if (operand.index >= scope.kernel.symbols.size()) return;  // reported by check_operands
   const std::string& name = scope.kernel.symbols[operand.index].name;
   if (place.kind == OperandSpec::Kind::address && place.variables == "unified")
     return check_unified(scope, instruction, place, name, out);

@@ -9,7 +9,7 @@ namespace {
 
 bool mentions(const std::string& text, std::string_view name) { return text.find(name) != text.npos; }
 
-/// "8,4,4" over what is there.
+/// "8,4,4": overrides the given values.
 template <std::size_t N>
 void read_shape(const std::string& text, std::array<std::uint32_t, N>& into) {
   const char *at = text.data(), *const end = at + text.size();

@@ -8,12 +8,12 @@
 
 #include "ptxloom/specs.hpp"
 
-// What surrounds a form's instruction in its kernel, as its `conform` says (specs/README.md): the memory that
-// its operands point into, the statements before and after, the shape of the launch.
+// The surroundings of a form's instruction in its kernel, as given by `conform` (specs/README.md): the memory
+// that its operands point to, the statements before and after it, the launch shape.
 namespace ptxloom::conform_kernels {
 
-/// Threads of a block, blocks of a cluster, and blocks of a grid by y and z. By x a grid has as many as it
-/// takes.
+/// Threads of a thread block, thread blocks of a cluster, and thread blocks of the grid in y and z. In x the
+/// grid has as many as needed.
 struct LaunchShape {
   std::array<std::uint32_t, 3> block{128, 1, 1}, cluster{1, 1, 1};
   std::array<std::uint32_t, 2> grid{1, 1};
@@ -25,21 +25,21 @@ struct LaunchShape {
 };
 
 struct Around {
-  bool global = false, shared = false;  ///< each thread has a slot of this memory
-  bool peer = false;  ///< threads reach into shared memory of the next block of their cluster
+  bool global = false, shared = false;  ///< each thread has a slot in this memory
+  bool peer = false;  ///< threads access shared memory of the next thread block of their cluster
   bool maps = false;  ///< each warp has a tensor map
-  bool data = false;  ///< the kernel has a parameter of kDataBytes random bytes
+  bool data = false;  ///< the kernel has a parameter with kDataBytes random bytes
   LaunchShape shape;
-  std::string before, after;  ///< statements; $NAME stands for an operand
-  std::string module;         ///< functions beside the kernel
+  std::string before, after;  ///< statements; $NAME is replaced by an operand
+  std::string module;         ///< functions next to the kernel
 };
 
 Around around(Variant variant);
 
-/// The address or the name that the specs give an operand; "" where they give none.
+/// The address or name that the specs give an operand; "" if they give none.
 std::string address_text(Variant variant, const OperandSpec& operand);
 
-/// Of an address, also a generic one, or of a matrix descriptor, which points into shared memory too.
+/// Whether an address, possibly generic, or a matrix descriptor points to shared memory.
 bool is_shared(const OperandSpec& operand);
 
 }  // namespace ptxloom::conform_kernels

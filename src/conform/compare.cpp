@@ -57,7 +57,7 @@ std::size_t threads_for(const Subject& subject, std::uint64_t elements) {
 
 namespace {
 
-/// Counts elements of one thread; true for the first that differs.
+/// Counts the elements of one thread; true for the first difference.
 bool count(ConformResult& result, const Turns& turns, std::size_t thread, std::uint64_t elements,
            bool differs) {
   ConformResult::OfProfile& profile = result.profiles[turns.profile_of(thread)];
@@ -86,7 +86,7 @@ void compare_records(const Subject& subject, const Turns& turns, std::span<const
   }
 }
 
-// A thread's slot is one element.
+// A thread's slot counts as one element.
 void compare_slots(const Subject& subject, const Turns& turns, std::span<const std::byte> inputs,
                    std::string_view memory, std::span<const std::byte> device,
                    std::span<const std::byte> executor, ConformResult& result) {

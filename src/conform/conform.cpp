@@ -25,12 +25,12 @@ namespace {
 
 using namespace conform_kernels;
 
-constexpr std::size_t kBatch = 32;  // kernels of a module: linked at once
+constexpr std::size_t kBatch = 32;  // kernels per module, linked at once
 
 /// The first line of an error's message.
 std::string reason(const Error& error) { return error.diagnostics().front().message; }
 
-/// Some subjects as one module, on both sides.
+/// Several subjects as one module, on both sides.
 class Batch {
  public:
   Batch(const Context& context, std::span<const Subject> subjects, const ConformOptions& options)
@@ -53,7 +53,7 @@ class Batch {
   }
 
  private:
-  // What the executor can run. It has to know the kernel before the device is asked.
+  // What the executor can run: it must accept the kernel before the device is used.
   void parse_all(std::vector<ConformResult>& results) {
     parsed_.resize(subjects_.size());
     for (std::size_t i = 0; i < subjects_.size(); ++i) {
@@ -92,7 +92,7 @@ class Batch {
         .cubin;
   }
 
-  // One of a batch was refused: which?
+  // One kernel of a batch was refused: finds out which.
   void try_to_link(std::size_t i, ConformResult& result) {
     try {
       const std::size_t one[] = {i};
@@ -130,7 +130,7 @@ class Batch {
   std::map<std::size_t, DeviceModule> singles_;
 };
 
-/// A form's name, its family, or what its family begins with: wgmma for wgmma.fence.
+/// A form's name, its family, or a prefix of the family: wgmma for wgmma.fence.
 bool is_meant(const Specs::FormInfo& form, std::string_view wanted) {
   return wanted.empty() || form.name == wanted || begins_with_words(form.family, wanted);
 }

@@ -36,7 +36,7 @@ bool take(std::string_view& text, std::string_view prefix) {
 }
 
 // A matrix descriptor without its address: a swizzle and two offsets that keep 256 rows within the slots of a
-// block, the same for all its threads.
+// thread block, the same for all its threads.
 std::uint64_t descriptor(std::size_t block) {
   constexpr std::array<std::uint64_t, 4> kOffsets = {1024, 512, 256, 128};
   const std::uint64_t swizzle = block % 4, stride = kOffsets[block / 4 % 4],
@@ -44,7 +44,7 @@ std::uint64_t descriptor(std::size_t block) {
   return swizzle << 62 | stride >> 4 << 32 | leading >> 4 << 16;
 }
 
-// What is too large, as the rest that it leaves.
+// Reduces a value that is too large, by taking a remainder.
 std::uint64_t within(const Type& type, std::uint64_t bits, double most) {
   const double value = decode(type, bits);
   return std::isfinite(value) && std::abs(value) > most ? encode(type, std::fmod(value, most)) : bits;
@@ -55,7 +55,7 @@ std::uint64_t within(const Type& type, std::uint64_t bits, double most) {
 Demand::Demand(std::string_view text, const Type& type) : type_(type) {
   of_warp_ = take(text, "warp ");
   take(text, "start ");  // of a box: align_starts
-  take(text, " ");       // what a slot without a value leaves
+  take(text, " ");       // left over by a slot without a value
   if (text.empty()) return;
   if (text == "descriptor" || text == "uniform") {
     kind_ = text == "uniform" ? Kind::uniform : Kind::descriptor;

@@ -9,21 +9,21 @@
 
 #include "ptxloom/type.hpp"
 
-// What an operand must hold for the result of an instruction to be defined, as specs/README.md ("conform")
-// writes it: "-1", "4,14", "!0", "0..255", "16..64/8", "<=314" (of floats, which may be no numbers too),
-// "nibbles 4,14", "threads", "descriptor", "uniform" (a block's threads hold the same truth value); after
-// "warp " the threads of a warp hold the same value.
+// What an operand must hold for the result of an instruction to be defined, in the syntax of specs/README.md
+// ("conform"): "-1", "4,14", "!0", "0..255", "16..64/8", "<=314" (for floats, which may be NaN or infinite
+// too), "nibbles 4,14", "threads", "descriptor", "uniform" (all threads of a thread block hold the same truth
+// value); after "warp " all threads of a warp hold the same value.
 namespace ptxloom::conform_kernels {
 
 class Demand {
  public:
-  /// `type` is that of the operand's elements. Throws Error(usage, "spec-demand") for any other text.
+  /// `type`: of the operand's elements. Throws Error(usage, "spec-demand") for any other text.
   Demand(std::string_view text, const Type& type);
 
-  /// The threads of a warp hold the same value.
+  /// Whether the threads of a warp hold the same value.
   bool is_of_warp() const { return of_warp_; }
 
-  /// A value that will do: the one given if it does.
+  /// A valid value: the given one if it is valid.
   std::uint64_t meet(std::uint64_t value, std::size_t block, std::mt19937_64& random) const;
 
  private:

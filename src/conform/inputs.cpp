@@ -44,11 +44,11 @@ std::uint64_t special_float(Type type, Random& random) {
     return encode(type, kValues[pick], Rounding::rn,
                   std::isinf(kValues[pick]) ? Saturation::none : Saturation::satfinite);
   if (pick == kValues.size()) return encode(type, std::nan(""));
-  // Next to a special value: the smallest numbers, and those around 1.
+  // Close to a special value: the smallest numbers, and those around 1.
   return (encode(type, pick % 2 == 0 ? 0.0 : 1.0) + random() % 5 - 2) & low_bits(type.bits);
 }
 
-// Bits below a random place are 0, all ones, a half, or next to a half: where rounding turns.
+// Sets the bits below a random position to 0, all ones, a half, or next to a half: where rounding changes.
 std::uint64_t near_tie(std::uint64_t value, int bits, Random& random) {
   const int place = 1 + static_cast<int>(random() % static_cast<unsigned>(std::max(bits - 1, 1)));
   const std::uint64_t half = std::uint64_t{1} << (place - 1);
@@ -119,12 +119,12 @@ Type memory_type(const Subject& subject) {
   return b32;
 }
 
-/// A piece of memory or a register: elements `stride` bits apart from bit `first` on.
+/// A piece of memory or a register: elements `stride` bits apart, starting at bit `first`.
 struct Spacing {
   int stride = 0, first = 0;
 };
 
-// Elements of 6 and 4 bits may stand in bytes: "8+2" in the specs.
+// 6-bit and 4-bit elements may be stored in bytes: "8+2" in the specs.
 Spacing spacing_of(const Subject& subject, const OperandSpec& operand, const Type& element) {
   const std::string bits = subject.variant.fragment(operand.name).bits;
   Spacing spacing{.stride = element.bits};
@@ -134,8 +134,8 @@ Spacing spacing_of(const Subject& subject, const OperandSpec& operand, const Typ
   return spacing;
 }
 
-// Where a matrix descriptor says how factors lie in memory, this much is known of it: k and the place of an
-// element agree within 16 bytes.
+// If a matrix descriptor determines the layout of factors in memory, only this is known: within 16 bytes, k
+// and the position of an element agree.
 constexpr int kChunkBits = 128;
 
 /// The k of the elements of a factor in registers, by the fragment map of the specs.
@@ -169,7 +169,7 @@ class Along {
   std::vector<std::vector<std::size_t>> of_lane_;
 };
 
-/// The draws of all sets.
+/// The draws for all sets.
 class Draws {
  public:
   Draws(const Subject& subject, std::size_t threads, std::uint64_t seed) : turns_(subject, seed) {
@@ -183,7 +183,7 @@ class Draws {
 
   Make make(std::size_t thread) const { return profiles()[turns_.profile_of(thread)].make; }
 
-  /// Up to 8 bytes of elements; `k` gives theirs.
+  /// Up to 8 bytes of elements; `k` returns the k of each.
   template <class K>
   std::uint64_t value(std::size_t thread, Role role, const Type& type, int bytes, Spacing spacing, K k,
                       Random& random) const {

@@ -7,14 +7,14 @@
 
 #include "conform/subject.hpp"
 
-// Operands to compare on. Sets differ in what they are made of, as profile.hpp has it; all follows from the
-// seed.
+// Operands for the comparison. Sets differ in the distribution of their values (profile.hpp); everything
+// follows from the seed.
 namespace ptxloom::conform_kernels {
 
-/// The input records of so many threads.
+/// The input records of this many threads.
 std::vector<std::byte> inputs(const Subject& subject, std::size_t threads, std::uint64_t seed);
 
-/// What their slots hold; empty where the subject has none.
+/// The contents of their slots; empty if the subject has none.
 std::vector<std::byte> slots(const Subject& subject, std::size_t threads, std::uint64_t seed);
 
 }  // namespace ptxloom::conform_kernels

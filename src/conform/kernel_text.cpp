@@ -41,7 +41,7 @@ std::string instruction_text(const Subject& subject) {
   return line + ";\n";
 }
 
-/// The statements `before` or `after`, with the operands where $NAME stands.
+/// The statements `before` or `after`, with $NAME replaced by operands.
 std::string surrounding_text(const Subject& subject, std::string_view rest) {
   std::string text;
   for (std::size_t at = rest.find('$'); at != rest.npos; at = rest.find('$')) {
@@ -57,7 +57,7 @@ std::string field_address(const char* base, const Field& field) {
   return std::string("[%") + base + "+" + std::to_string(field.offset) + "]";
 }
 
-// Addresses of a slot in one space: the thread's, and that of its warp's first thread.
+// Addresses of slots in one space: the thread's, and that of its warp's first thread.
 std::string slot_text(std::string_view space, std::string_view base, std::string_view thread) {
   return fmt::format(
       "mad.wide.u32 %own_{0}, {2}, {3}, {1};\nand.b32 %t2, {2}, 0xffffffe0;\n"
@@ -65,7 +65,7 @@ std::string slot_text(std::string_view space, std::string_view base, std::string
       space, base, thread, kSlotBytes);
 }
 
-// The same slots in the next block of the cluster.
+// The same slots in the next thread block of the cluster.
 std::string peer_text() {
   std::string text = "mov.u32 %t2, %cluster_ctarank;\nxor.b32 %t2, %t2, 1;\n";
   for (const char* thread : {"own", "warp"})
@@ -77,7 +77,7 @@ constexpr std::string_view kMeet = "barrier.cluster.arrive.aligned;\nbarrier.clu
 
 std::string_view meet_text(const Around& around) { return around.peer ? kMeet : "bar.sync 0;\n"; }
 
-// Shared slots get what the global ones hold.
+// Fills the shared slots with the contents of the global ones.
 std::string open_slots(const Around& around) {
   std::string text;
   if (around.global || around.shared)
@@ -102,14 +102,14 @@ std::string close_slots(const Around& around) {
   return text;
 }
 
-// Every warp its map.
+// Selects the warp's tensor map.
 std::string map_text(const Around& around) {
   if (!around.maps) return {};
   return fmt::format("ld.param.b64 %map, [maps];\nshr.u32 %t2, %t0, 5;\nmad.wide.u32 %map, %t2, {}, %map;\n",
                      kMapBytes);
 }
 
-// %t0: the thread of the grid, %t1: of its block.
+// %t0: the thread's number in the grid, %t1: in its thread block.
 std::string thread_text(const LaunchShape& shape) {
   std::string text = "mov.u32 %t0, %ctaid.x;\nmov.u32 %t1, %tid.x;\n";
   if (!shape.is_flat())
@@ -130,7 +130,7 @@ std::string load_text(const Field& field) {
                      field_address("in", field));
 }
 
-// A matrix descriptor begins with the address of its matrix, in units of 16 bytes.
+// A matrix descriptor starts with the address of its matrix, in units of 16 bytes.
 std::string point_text(const Subject& subject, const Field& field) {
   const OperandSpec& operand = subject.variant.operands()[static_cast<std::size_t>(field.operand)];
   if (subject.variant.conform(operand.name) != "descriptor") return {};
@@ -189,7 +189,7 @@ std::string kernel_text(const Subject& subject, std::string_view name) {
   text += open_slots(around) + map_text(around);
   for (const Field& field : subject.in.fields) text += load_text(field);
   for (const Field& field : subject.in.fields) text += point_text(subject, field);
-  text += "add.cc.u32 %t2, %t1, -16;\n";  // a carry for those that take one
+  text += "add.cc.u32 %t2, %t1, -16;\n";  // sets the carry for instructions that read it
   text += surrounding_text(subject, around.before) + instruction_text(subject) +
           surrounding_text(subject, around.after);
   for (const Field& field : subject.out.fields) text += store_text(field);

@@ -9,7 +9,7 @@
 namespace ptxloom::conform_kernels {
 namespace {
 
-// What the statements around instructions need, and those that acquire a tensor map.
+// Required by the statements around instructions, and by those that acquire a tensor map.
 constexpr Version kLeast{.major = 7, .minor = 8}, kLeastWithMaps{.major = 8, .minor = 3};
 
 }  // namespace

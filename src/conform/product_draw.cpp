@@ -13,10 +13,11 @@ namespace {
 
 using Random = std::mt19937_64;
 
-// How far low products lie below high ones: beyond the widest window, and in f64 beyond a product's last bit.
+// How far low products may lie below high ones: beyond the widest window, and for f64 beyond a product's last
+// bit.
 constexpr int kFarthest = 40, kFarthestOfF64 = 112;
-// Where chips are known to cut off, and hence worth more sets than other distances: bits below the largest
-// term, and the last bit where all terms are tiny, below the accumulator's least normal number.
+// Distances at which chips are known to truncate, which therefore get more sets than others: bits below the
+// largest term, and the last bit if all terms are tiny, below the accumulator's smallest normal number.
 constexpr std::array kWindows = {13, 24, 25, 35, 53};
 constexpr int kLastBit = 29, kLastBitMost = 33;
 
@@ -26,7 +27,7 @@ int between(Random& random, int least, int most) {
 bool percent(Random& random, int share) { return static_cast<int>(random() % 100) < share; }
 bool coin(Random& random) { return (random() & 1) != 0; }
 
-/// Exponents of the numbers of a type, from its least subnormal to its largest.
+/// Exponents of the numbers of a type, from its smallest subnormal to its largest.
 struct Range {
   explicit Range(const Type& type) {
     const base::FloatFormat& format = *base::find_format(type);
@@ -54,7 +55,7 @@ double signed_power(Random& random, int exponent, bool full) {
 std::uint64_t integer_factor(const Type& type, bool high, Random& random) {
   const std::uint64_t all = ~std::uint64_t{0} >> (64 - type.bits);
   const std::uint64_t top = type.is_signed() ? std::uint64_t{1} << (type.bits - 1) : 0;
-  if (high) return coin(random) ? top : all ^ top;  // the least and the largest
+  if (high) return coin(random) ? top : all ^ top;  // the smallest and the largest
   constexpr std::array<std::uint64_t, 4> kSmall = {1, ~std::uint64_t{0}, 2, 3};
   return (type.is_signed() ? kSmall[random() % 4] : 1 + random() % 3) & all;
 }
@@ -102,7 +103,7 @@ void ProductDraw::place_floats(const ProductTypes& types, Random& random) {
       break;
   }
   int of_factors = height;
-  if (types.scaled) {  // what the factors have not, the scales make up for
+  if (types.scaled) {  // the scales provide the range that the factors lack
     of_factors = between(random, -4, 4);
     scale_exponent_ = (height - std::clamp(of_factors, least, most)) / 2;
   }
@@ -113,7 +114,7 @@ void ProductDraw::place_floats(const ProductTypes& types, Random& random) {
       std::clamp(draw_distance(types.sum, height, tie, random), 1, std::max(of_factors - least, 1));
 
   const bool even = types.shared || profile_->height == Height::subnormal;
-  // Subnormals are aligned as if they were normal: mostly not among the largest.
+  // Subnormals are aligned as if they were normal, so usually they are not among the largest.
   const bool normal = of_factors >= left.normal + right.normal && percent(random, 75);
   const int lowest = normal ? left.normal : left.least, other = normal ? right.normal : right.least;
   left_.high = even ? of_factors / 2
@@ -125,7 +126,7 @@ void ProductDraw::place_floats(const ProductTypes& types, Random& random) {
                                    std::min(distance, left_.high - left.least));
   left_.low = left_.high - first;
   right_.low = right_.high - (distance - first);
-  // The larger it is, the more it would show if zeros took part in the alignment.
+  // The larger it is, the more visible it becomes if zeros took part in the alignment.
   const bool large = aligned_ && !types.shared && coin(random);
   left_.beside_zero = large ? left.most : left_.high;
   right_.beside_zero = large ? right.most : right_.high;
@@ -180,7 +181,7 @@ std::uint64_t ProductDraw::addend(const Type& type, Random& random) const {
   return encoded(type, signed_power(random, addend_exponent_, addend_full_));
 }
 
-// Of 32 bits. At the ends of the range a sum wraps or saturates.
+// 32 bits. At the ends of the range a sum wraps or saturates.
 std::uint64_t ProductDraw::integer_addend(Random& random) const {
   constexpr auto kMost = static_cast<std::uint32_t>(std::numeric_limits<std::int32_t>::max());
   const auto any = static_cast<std::uint32_t>(random());
@@ -189,7 +190,7 @@ std::uint64_t ProductDraw::integer_addend(Random& random) const {
       return profile_->height == Height::least && coin(random) ? kMost - 1 + any % 4 : 0;
     case Addend::anything:
       return any;
-    case Addend::edge:  // within 2^15 of the largest, or of the least behind it
+    case Addend::edge:  // within 2^15 of the largest value, or of the smallest right after it
       return kMost - 0x8000 + any % 0x1'0000;
     case Addend::subnormal:
     case Addend::cancelling:

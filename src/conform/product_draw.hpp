@@ -12,7 +12,7 @@
 
 namespace ptxloom::conform_kernels {
 
-/// The types of a product and of its sum, and whether one memory holds both factors.
+/// The types of a product and of its accumulator, and whether the same memory holds both factors.
 struct ProductTypes {
   explicit ProductTypes(const Roles& roles)
       : left(roles.left()),
@@ -24,20 +24,20 @@ struct ProductTypes {
   bool shared, scaled;
 };
 
-/// Draws the operands of one set by a profile of products. What its elements have in common, their exponents
-/// and which products are high, is drawn when it is made.
+/// Draws the operands of one set by a profile for products. What its elements share, their exponents and
+/// which products are high, is drawn by the constructor.
 class ProductDraw {
  public:
   ProductDraw(const Profile& profile, const ProductTypes& types, std::uint64_t seed);
 
-  /// An element as bits. `role` is not none; `k` says which factors meet, as far as that is known.
+  /// An element as bits. `role` must not be none; `k` says which factors meet, as far as that is known.
   std::uint64_t value(Role role, const Type& type, std::size_t k, std::mt19937_64& random) const;
 
  private:
   enum class Kind : std::uint8_t { zero_left, zero_right, high, low };
   struct Exponents {
     int high = 0, low = 0;
-    int beside_zero = 0;  ///< of a factor that meets a zero
+    int beside_zero = 0;  ///< for a factor that meets a zero
   };
   void place_kinds(std::mt19937_64& random);
   void place_floats(const ProductTypes& types, std::mt19937_64& random);
@@ -50,13 +50,13 @@ class ProductDraw {
   static constexpr std::size_t kKinds = 128;
   const Profile* profile_;
   std::array<Kind, kKinds> kinds_{};
-  bool shared_ = false;  ///< one memory holds both factors
-  bool aligned_ = true;  ///< kinds go by k, so that high factors meet high ones
+  bool shared_ = false;  ///< the same memory holds both factors
+  bool aligned_ = true;  ///< the kinds depend on k, so that high factors meet high ones
   int more_zeros_ = 0, jitter_ = 0, full_lows_ = 50;
   Exponents left_, right_;
   int addend_exponent_ = 0;
   bool addend_zero_ = false, addend_full_ = true;
-  int scale_exponent_ = 0;  ///< of each of the two scales of a product
+  int scale_exponent_ = 0;  ///< for each of the two scales of a product
 };
 
 }  // namespace ptxloom::conform_kernels

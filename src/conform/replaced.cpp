@@ -8,13 +8,13 @@ namespace {
 
 using Changed = BeforeReplacing;
 
-/// Of two values the other.
+/// The other one of two values.
 template <class T>
 T other(T value, T first, T second) {
   return value == first ? second : first;
 }
 
-// A dimension that the rank leaves out takes any value; there is nothing to change.
+// A dimension beyond the rank accepts any value; there is nothing to change.
 bool is_inside(const TensorMap& map, std::uint32_t dimension) { return dimension < map.rank; }
 
 Changed address(TensorMap map, std::uint32_t) {
@@ -23,12 +23,12 @@ Changed address(TensorMap map, std::uint32_t) {
   return {map, meant};
 }
 
-// A dimension more, of one element.
+// One more dimension, of one element.
 Changed rank(TensorMap map, std::uint32_t) {
   const std::uint32_t meant = map.rank++;
   map.dims[meant] = map.box[meant] = map.element_strides[meant] = 1;
   map.strides[meant - 1] = map.strides[meant - 2] * map.dims[meant - 1];
-  return {map, meant - 1};  // the field holds one less
+  return {map, meant - 1};  // the field stores one less
 }
 
 Changed box(TensorMap map, std::uint32_t i) {
@@ -58,7 +58,7 @@ Changed element_stride(TensorMap map, std::uint32_t i) {
   return {map, meant};
 }
 
-// One of the same size where there is one.
+// One of the same size if there is one.
 Changed element(TensorMap map, std::uint32_t number) {
   constexpr std::array<std::uint32_t, 13> kOthers{1, 6, 3, 2, 5, 4, 10, 2, 7, 4, 1, 7, 11};
   map.set_element(kOthers[number]);

@@ -43,7 +43,7 @@ void Roles::add(Role role, const std::string& word, bool in_memory) {
     return;
   }
   const Variant& variant = subject_->variant;
-  // A descriptor says where the factor is, and an operand that this variant lacks says nothing.
+  // A descriptor only locates the factor, and an operand that this variant lacks says nothing.
   if (variant.operand_index(word) < 0 || variant.conform(word) == "descriptor") return;
   for (const Record* record : {&subject_->in, &subject_->inside}) {
     for (const Field& field : record->fields) {

@@ -9,9 +9,9 @@
 
 #include "conform/subject.hpp"
 
-// What operands, and the memory of a set, are to a product D = A * B + C, as the specs name them in
+// The roles of operands, and of the memory of a set, in a product D = A * B + C, as the specs name them in
 // `conform`: "left": "A", "right": "memory+2048", "addend": "memory+4096 f32", "scale": "SA SB". "A memory"
-// is A, or memory where A is a descriptor of it.
+// means A, or memory if A is a descriptor of it.
 namespace ptxloom::conform_kernels {
 
 enum class Role : std::uint8_t { none, left, right, addend, scale };
@@ -23,19 +23,19 @@ class Roles {
   /// Whether the instruction is a product.
   bool any() const { return !places_.empty(); }
   Role of(std::string_view operand) const;
-  /// The same memory holds both factors, so that they must be drawn alike.
+  /// Whether the same memory holds both factors, so that they must be drawn alike.
   bool shared() const;
 
-  /// Part of the memory that a warp has, up to where the next begins.
+  /// A part of a warp's memory, up to the start of the next.
   struct Region {
     std::size_t from = 0;
     Role role = Role::none;
     Type type;
   };
-  /// In ascending order; empty where no factor is in memory.
+  /// In ascending order; empty if no factor is in memory.
   std::vector<Region> regions() const;
 
-  /// Types of elements; b32 where there is none.
+  /// Types of elements; b32 if there is none.
   Type left() const { return type_of(Role::left); }
   Type right() const { return type_of(Role::right); }
   Type sum() const { return type_of(Role::addend); }

@@ -21,7 +21,7 @@ KernelSignature signature(const std::string& name, const Given& given) {
   return made;
 }
 
-/// The addresses, and the data where the kernel takes them.
+/// The addresses, and the data if the kernel takes them.
 Arguments arguments(const KernelSignature& taken, const std::array<std::uint64_t, 5>& addresses,
                     const Given& given) {
   std::vector<Argument> values;
@@ -37,7 +37,8 @@ std::vector<std::byte> random_data(const Subject& subject, std::uint64_t seed) {
   return bytes;
 }
 
-/// Room for what the threads leave, poisoned; shared memory apart where the slots are global memory too.
+/// Poisoned room for what the threads leave behind; separate shared memory if the slots include global
+/// memory.
 Outcome room_for(const Subject& subject, const Given& given) {
   const bool apart = subject.around.global && subject.around.shared;
   return {

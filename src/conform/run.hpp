@@ -11,18 +11,18 @@
 #include "ptxloom/exec.hpp"
 #include "ptxloom/launch.hpp"
 
-// One kernel of conformance on either side, on the same operands.
+// Runs a conformance kernel on either side, on the same operands.
 namespace ptxloom::conform_kernels {
 
-/// What the threads are given.
+/// The inputs of the threads.
 struct Given {
   std::size_t threads = 0;
   std::vector<std::byte> in, slots, data;
-  std::vector<TensorMap> maps;  ///< one a warp; their addresses are offsets in the slots
+  std::vector<TensorMap> maps;  ///< one per warp; their addresses are offsets in the slots
 };
 Given given_to(const Subject& subject, std::size_t threads, std::uint64_t seed);
 
-/// `judge`: misuse that may give right results by luck is an error too.
+/// `judge`: misuse that may give right results by luck counts as an error too.
 Outcome run_executor(const exec::Program& program, const std::string& entry, const Subject& subject,
                      Given given, bool judge);
 Outcome run_device(const DeviceContext& device, const DeviceModule& module, const std::string& entry,

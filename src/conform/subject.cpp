@@ -10,7 +10,7 @@
 namespace ptxloom::conform_kernels {
 namespace {
 
-// What changes where a value is cached and how much is fetched, not the value.
+// Affects where a value is cached and how much is fetched, not the value.
 bool is_hint(const Specs& specs, std::string_view word) {
   if (word.starts_with("L1::") || word.starts_with("L2::")) return true;
   for (const spec::WordClass& group : specs.database().vocabulary().classes()) {
@@ -19,7 +19,7 @@ bool is_hint(const Specs& specs, std::string_view word) {
   return false;
 }
 
-/// The opcode without hints, and its operands without those that hints bring.
+/// The opcode without hints, and its operands without those of hints.
 std::string essence(const Specs& specs, Variant variant) {
   std::string text;
   for (std::string_view rest = variant.opcode(); !rest.empty();) {
@@ -32,7 +32,7 @@ std::string essence(const Specs& specs, Variant variant) {
   return text;
 }
 
-// An address or a handle that each chip makes as it likes.
+// An address or a handle whose value is up to the chip.
 bool is_unpublished(Variant variant, const OperandSpec& operand) {
   return variant.conform(operand.name) == "unpublished";
 }
@@ -74,8 +74,8 @@ std::vector<std::int64_t> numbers(std::string_view list) {
   return values;
 }
 
-// The values that a literal-only operand is tried with: those that the specs name, all of a few, or both ends
-// and some between.
+// The values with which a literal-only operand is tried: those that the specs name, all if there are few, or
+// both ends and some in between.
 std::vector<std::int64_t> literals(Variant variant, const OperandSpec& operand) {
   constexpr std::int64_t kFew = 4;
   if (const std::string named = variant.conform(operand.name); !named.empty()) return numbers(named);
@@ -90,7 +90,7 @@ std::vector<std::int64_t> literals(Variant variant, const OperandSpec& operand) 
 }
 
 // One subject with the first value of each literal, one for each other value of each, and one with the last
-// of all.
+// value of all.
 void append_with_literals(Subject subject, std::vector<Subject>& into) {
   const std::span<const OperandSpec> operands = subject.variant.operands();
   std::vector<std::vector<std::int64_t>> values(operands.size());
@@ -161,7 +161,7 @@ Type element_type(const Subject& subject, const Field& field) {
 std::vector<Subject> subjects(const Specs& specs, std::string_view form, const Target& target) {
   std::vector<Variant> variants = specs.variants(form);
   std::erase_if(variants, [&](Variant v) { return v.undocumented() || !v.since(target); });
-  // The plainest of those that differ by hints alone stands for all.
+  // Among variants that differ only by hints, the plainest represents all.
   std::ranges::stable_sort(variants, {}, [](Variant v) { return v.opcode().size(); });
   std::set<std::string> known;
   std::vector<Subject> all;

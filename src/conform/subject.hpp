@@ -9,14 +9,14 @@
 #include "conform/around.hpp"
 #include "ptxloom/specs.hpp"
 
-// A variant to be compared, and where its operands lie in memory: each thread has a record of inputs and one
-// of results, a field for each register, and for instructions with an address a slot of memory, global or
-// shared, that they read and write.
+// A variant to compare, and the memory layout of its operands: each thread has a record of inputs and one of
+// results, with a field for each register and, for instructions with an address, a slot of global or shared
+// memory that they access.
 namespace ptxloom::conform_kernels {
 
 struct Field {
-  int operand = 0;  ///< of the variant
-  int element = 0;  ///< of a vector
+  int operand = 0;  ///< index among the variant's operands
+  int element = 0;  ///< index in a vector
   Type type;        ///< of the register's value: "f16x2", "b32"
   int bytes = 4;    ///< in memory; a predicate takes four
   int offset = 0;   ///< in the record
@@ -27,36 +27,37 @@ struct Record {
   int bytes = 0;
 
   void add(int operand, int element, const Type& type);
-  /// So that the records of all threads are as aligned as the first.
+  /// Pads so that the records of all threads are aligned like the first.
   void pad();
   static constexpr int kAlignment = 16;
 };
 
-inline constexpr int kSlotBytes = 320;  // of a thread: 40 KB a block, enough for the matrices of wgmma
+inline constexpr int kSlotBytes = 320;  // per thread: 40 KB per thread block, enough for the matrices of
+                                        // wgmma
 
 struct Subject {
   Variant variant;
   Around around;
-  std::vector<std::int64_t> immediates;  ///< by operand; of those that must be literals
+  std::vector<std::int64_t> immediates;  ///< by operand, for those that must be literals
   Record in, out;
   Record inside;             ///< registers that are neither loaded nor stored
   std::string why_not = {};  ///< why it cannot be compared; empty if it can
 };
 
-/// All subjects of a form: one for each variant of the target (variants that differ by hints alone count as
-/// one) and, where it takes literals alone, for some of their values.
+/// All subjects of a form: one for each variant of the target (variants that differ only by hints count as
+/// one) and, for literal-only operands, for some of their values.
 std::vector<Subject> subjects(const Specs& specs, std::string_view form, const Target& target);
 
-/// The type of one element in a register: of its fragment map, or of the packed type.
+/// The type of one element in a register: from its fragment map, or the packed type.
 Type element_type(const Subject& subject, const Field& field);
 
-/// A kernel `name` that runs the subject's instruction once a thread, as PTX text. Its parameters are the
-/// addresses of the records `in` and `out`, of the slots, of where shared memory is left (`tiles`), and of
-/// the tensor maps, kMapBytes apart; then `data`, where the subject takes it.
+/// PTX text of a kernel `name` that runs the subject's instruction once per thread. Its parameters are the
+/// addresses of the records `in` and `out`, of the slots, of the place where shared memory is saved
+/// (`tiles`), and of the tensor maps, kMapBytes apart; then `data`, if the subject uses it.
 std::string kernel_text(const Subject& subject, std::string_view name);
 
-/// Some of the subjects as a module; entry_name gives the kernel of each. Its version is as low as they
-/// allow.
+/// Some of the subjects as a module; entry_name gives the kernel of each. It uses the lowest PTX version that
+/// they allow.
 std::string module_text(std::span<const Subject> subjects, std::span<const std::size_t> which,
                         const Target& target);
 std::string entry_name(std::size_t subject);
@@ -64,6 +65,6 @@ std::string entry_name(std::size_t subject);
 inline constexpr int kBlockThreads = 128;
 inline constexpr int kDataBytes = 1024;
 inline constexpr int kWarpThreads = 32;
-inline constexpr int kMapBytes = 256;  // a tensor map, and what the kernel must know of it
+inline constexpr int kMapBytes = 256;  // a tensor map, and what the kernel must know about it
 
 }  // namespace ptxloom::conform_kernels

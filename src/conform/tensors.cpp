@@ -16,21 +16,21 @@ namespace {
 using Random = std::mt19937_64;
 
 constexpr std::uint64_t kWarpBytes = std::uint64_t{kSlotBytes} * kWarpThreads;
-constexpr std::uint32_t kMostBoxBytes = 8192;  // beside an mbarrier, in the shared memory of a warp
+constexpr std::uint32_t kMostBoxBytes = 8192;  // next to an mbarrier, in the shared memory of a warp
 
-/// What the specs say of a map.
+/// The specs' description of a map.
 struct Kind {
   std::uint32_t rank = 1;
   bool image = false;   ///< for image mode
-  bool inside = false;  ///< an image whose box does not reach beyond it
+  bool inside = false;  ///< an image whose box stays inside it
   std::vector<std::string> types;
-  std::string field;  ///< that the kernel sets
+  std::string field;  ///< the field that the kernel sets
   std::uint32_t number = 0;
 
   ReplacedField replaced() const { return {.name = field, .number = number}; }
 };
 
-/// The value of a literal operand where "$NAME" stands for it.
+/// The value of a literal operand for "$NAME".
 std::uint32_t number_of(const Subject& subject, std::string_view word) {
   if (word.starts_with('$'))
     return static_cast<std::uint32_t>(
@@ -63,7 +63,7 @@ void set_type(TensorMap& map, std::string_view name) {
   map.type = find_type(name.substr(0, dot)).value_or(f32);
 }
 
-// Elements of a row in shared memory: 16 bytes or a multiple, within the swizzle.
+// Elements of a row in shared memory: a multiple of 16 bytes, within the swizzle width.
 std::uint32_t random_row(Random& random, const TensorMap& map) {
   constexpr std::array<std::uint32_t, 4> kSpans{256, 32, 64, 128};
   const std::uint32_t size = map.unit().global_bytes,
@@ -98,7 +98,8 @@ void shape_tile(TensorMap& map, Random& random, bool narrow) {
   }
 }
 
-// The starting pixel, -1 to 3 along each axis, inside 0 to 3, lies in the box whose corners are here.
+// Places the box corners such that the starting pixel, -1 to 3 along each axis or, if `inside`, 0 to 3, lies
+// in the box.
 void shape_image(TensorMap& map, Random& random, bool inside) {
   TensorMap::Image image{.channels = random_row(random, map), .pixels = 1 + below(random, 40)};
   map.dims[0] = image.channels / 2 + 1 + below(random, image.channels);
@@ -116,8 +117,8 @@ void shape_image(TensorMap& map, Random& random, bool inside) {
   map.image = image;
 }
 
-// With some room between rows, where each stride is a multiple of the one before, as the driver asks; false
-// where the tensor or its box does not fit.
+// Places the tensor with some room between rows, each stride being a multiple of the previous one, as the
+// driver requires; false if the tensor or its box does not fit.
 bool place(TensorMap& map, Random& random) {
   std::uint64_t bytes = (map.dims[0] * map.unit().global_bytes + 15) / 16 * 16;
   bytes += 16 * below(random, 3);

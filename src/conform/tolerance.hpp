@@ -7,17 +7,17 @@
 
 #include "ptxloom/type.hpp"
 
-// How far the device may be from the executor where the tables of the hardware are unpublished: the slot
-// `error` of the specs, "ulp:2", "rel:-11" or "abs:-20.5" (powers of two), any of them by "/", of which the
-// largest counts. The bound is the manual's, of the device from the true value; the executor's result is the
-// nearest to that. Zeros, infinities and NaN must be the same in every bit.
+// How far the device may deviate from the executor where the hardware's tables are unpublished: the slot
+// `error` of the specs, "ulp:2", "rel:-11" or "abs:-20.5" (powers of two), or several separated by "/", of
+// which the largest counts. The bound is the manual's, for the device relative to the true value; the
+// executor's result is the nearest to that. Zeros, infinities and NaN must match in every bit.
 namespace ptxloom::conform_kernels {
 
 class Tolerance {
  public:
   explicit Tolerance(std::string_view text);
 
-  /// Results of `bytes` bytes that hold elements of a type, one or several.
+  /// For results of `bytes` bytes that hold one or several elements of a type.
   bool allows(const Type& element, int bytes, std::uint64_t device, std::uint64_t executor) const;
 
  private:

@@ -22,7 +22,7 @@ std::string describe(const KernelSignature& signature) {
   return text.empty() ? "none" : text;
 }
 
-/// Does the number fit into the integer or bit type? `number` holds 64 bits, negative ones sign-extended.
+/// Whether the number fits the integer or bit type. `number` holds 64 bits, negative ones sign-extended.
 bool fits(std::uint64_t number, bool is_signed, Type type) {
   const int spare = 64 - type.bits;
   if (spare < 0) return false;
@@ -32,7 +32,7 @@ bool fits(std::uint64_t number, bool is_signed, Type type) {
   return number <= (type.is_signed() ? half - 1 : ~std::uint64_t{0} >> spare);
 }
 
-/// One argument on its way into the buffer: what is refused is named by kernel, place and parameter.
+/// Packs one argument into the buffer; errors name the kernel, the position and the parameter.
 struct Packing {
   const KernelSignature& signature;
   std::size_t index;

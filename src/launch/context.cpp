@@ -49,7 +49,7 @@ DeviceInfo read_info(const cuda::Driver& driver, int ordinal) {
           .pci = bus_id(driver, device)};
 }
 
-/// Did a kernel do it? These leave the context unusable.
+/// Whether a kernel caused it. These errors leave the context unusable.
 bool is_fault(CUresult result) {
   constexpr std::array kFaults = {
       CUDA_ERROR_ILLEGAL_ADDRESS,       CUDA_ERROR_LAUNCH_TIMEOUT,      CUDA_ERROR_ASSERT,
@@ -137,7 +137,7 @@ std::optional<DeviceHealth> DeviceContext::health() const try {
       nvml.nvmlDeviceGetCurrentClocksThrottleReasons(device, &reasons) != 0) {
     return std::nullopt;
   }
-  // Not every device has these; they stay 0.
+  // Not every device reports these; they stay 0.
   nvml.nvmlDeviceGetClockInfo(device, cuda::Nvml::kClockMemory, &memory_clock);
   nvml.nvmlDeviceGetTemperature(device, cuda::Nvml::kSensorGpu, &celsius);
   nvml.nvmlDeviceGetPowerUsage(device, &milliwatt);

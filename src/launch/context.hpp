@@ -9,8 +9,8 @@
 #include "cuda/driver.hpp"
 #include "ptxloom/launch.hpp"
 
-// What all that lives on a device shares. A fault shows up in whatever call comes next, so the context keeps
-// the names of the kernels queued since it last was idle, for the error to name them.
+// Shared state of everything on a device. A fault is reported by a later call, so the context keeps the names
+// of the kernels queued since it was last idle, for the error to name them.
 namespace ptxloom {
 
 class LaunchTrail {
@@ -33,7 +33,7 @@ struct DeviceContext::State {
   State& operator=(const State&) = delete;
 
   cuda::CurrentContext make_current() const { return {driver, context}; }
-  /// Throws for anything but success: "device-fault" where a kernel did it, else "cuda-error".
+  /// Throws for anything but success: "device-fault" if a kernel caused it, else "cuda-error".
   void check(CUresult result, std::string_view doing) const {
     if (result != CUDA_SUCCESS) fail(result, doing);
   }

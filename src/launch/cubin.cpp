@@ -9,7 +9,7 @@
 namespace ptxloom::launch {
 namespace {
 
-/// Is [offset, offset + count * size) within the bytes?
+/// Whether [offset, offset + count * size) is within the bytes.
 bool within(std::span<const std::byte> bytes, std::uint64_t offset, std::uint64_t count, std::uint64_t size) {
   if (offset > bytes.size()) return false;
   return size == 0 || count <= (bytes.size() - offset) / size;

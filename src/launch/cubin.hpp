@@ -8,7 +8,7 @@
 
 namespace ptxloom::launch {
 
-/// The driver is told where a cubin starts and not where it ends, so a truncated one would crash it. What is
+/// The driver gets a cubin's address but not its size, so a truncated one would crash it. Returns what is
 /// wrong with these bytes as an ELF file, nullopt if nothing.
 std::optional<std::string> damage_of_cubin(std::span<const std::byte> bytes);
 

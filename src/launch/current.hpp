@@ -7,8 +7,8 @@
 
 namespace ptxloom {
 
-/// For another library's work on a device: its context is current during `work`, and what was current before
-/// is put back.
+/// For another library's work on a device: its context is current during `work`, and the previous one is
+/// restored afterwards.
 void with_current(const DeviceContext& device, const std::function<void()>& work);
 
 }  // namespace ptxloom

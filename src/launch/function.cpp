@@ -12,7 +12,7 @@ bool is_cluster(const LaunchConfig& config) { return config.cluster != Dim3{}; }
 
 target::Size3 size_of(const Dim3& dim) { return {dim.x, dim.y, dim.z}; }
 
-/// Refuses what the driver would call "invalid argument" and no more.
+/// Rejects, with a reason, what the driver would just call "invalid argument".
 void check_config(const Function::State& state, const LaunchConfig& config) {
   const DeviceInfo& device = state.context().info;
   target::LaunchShape shape{.grid = size_of(config.grid),
@@ -39,7 +39,7 @@ void check_config(const Function::State& state, const LaunchConfig& config) {
                           blocks * sms));
 }
 
-/// The driver's form of a configuration. It points into itself.
+/// The driver's form of a configuration. It contains pointers to itself.
 class NativeConfig {
  public:
   explicit NativeConfig(const LaunchConfig& config) {
@@ -82,7 +82,7 @@ class NativeConfig {
   CUlaunchConfig native_ = {};
 };
 
-/// Opts the kernel in for what the configuration asks beyond the ordinary.
+/// Opts the kernel in for anything the configuration requests beyond the defaults.
 void opt_in(Function::State& state, const LaunchConfig& config) {
   const std::uint64_t blocks =
       is_cluster(config) ? config.cluster.count() : target::product(state.required_cluster);
@@ -136,11 +136,11 @@ void ConfiguredFunction::launch(CUstream_st* stream, std::span<const std::byte> 
   }
   DeviceContext::State& context = function.context();
   const auto current = context.make_current();
-  // The driver reads the buffer during the call; its interface merely lacks the const.
+  // The driver only reads the buffer, during the call; its interface lacks the const.
   auto* const first = const_cast<std::byte*>(parameters.data());
   std::array<void*, 5> packed = {CU_LAUNCH_PARAM_BUFFER_POINTER, first, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
                                  CU_LAUNCH_PARAM_END};
-  // A graph records a cooperative launch with parameters one by one only.
+  // A graph can record a cooperative launch only with individual parameters.
   const bool cooperative = state_->config.cooperative;
   std::vector<void*> single;
   if (cooperative) {

@@ -49,8 +49,8 @@ void DeviceMemory::upload(std::span<const std::byte> data, std::uint64_t offset)
   const DeviceContext::State& context = *state_->context;
   const auto current = context.make_current();
   context.check(context.driver.cuMemcpyHtoD(to, data.data(), data.size()), "copying to the device");
-  // The driver may return with the data in a staging buffer, which streams of other libraries do not wait
-  // for.
+  // The driver may return while the data are in a staging buffer, which streams of other libraries do not
+  // wait for.
   context.check(context.driver.cuStreamSynchronize(nullptr), "copying to the device");
 }
 

@@ -14,7 +14,7 @@
 namespace ptxloom {
 namespace {
 
-/// Every driver serves this much shared memory without an opt-in.
+/// Every driver provides this much shared memory without an opt-in.
 constexpr int kPlainShared = 48 * 1024;
 
 constexpr std::array kRequiredCluster{CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
@@ -51,7 +51,7 @@ std::string names_of_functions(const DeviceModule::State& module) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// The parameter buffer as the driver sees it. Scalars by their size, everything else as bytes.
+/// The parameter buffer as the driver reports it: scalars by size, everything else as bytes.
 KernelSignature driver_signature(const cuda::Driver& driver, CUfunction function, std::string name) {
   KernelSignature signature{.name = std::move(name)};
   std::size_t offset = 0, size = 0;
@@ -69,11 +69,11 @@ KernelSignature driver_signature(const cuda::Driver& driver, CUfunction function
   return signature;
 }
 
-/// The signature with the places that the driver gives its parameters. They are those of a C struct, except
-/// that what is aligned to more than 16 bytes lies so in constant memory, where the parameters of sm_90 begin
-/// at 0x210: a tensor map at 48 of the buffer, not at 64.
+/// The signature with the offsets that the driver gives its parameters. They are those of a C struct, except
+/// for parameters aligned to more than 16 bytes: their alignment applies in constant memory, where the
+/// parameters of sm_90 start at 0x210, so a tensor map is at offset 48 of the buffer, not 64.
 KernelSignature placed(KernelSignature wanted, const KernelSignature& actual) {
-  constexpr std::uint32_t kStart = 16;  // parameters begin at a multiple of it on every target
+  constexpr std::uint32_t kStart = 16;  // alignment of the first parameter on every target
   const auto refuse = [&](std::string message) {
     throw Error(ErrorKind::usage, "signature-mismatch", std::move(message),
                 "use the signature of the module that the cubin was made from");

@@ -25,8 +25,8 @@ struct Function::State {
   CUfunction function = nullptr;
   KernelSignature signature{};
   FunctionInfo info{};
-  target::Size3 required_cluster{};  // .reqnctapercluster, in blocks; 0 or 1 of them: none
-  // What the kernel was opted in for so far: more dynamic shared memory than fits in 48 KB, clusters above 8.
+  target::Size3 required_cluster{};  // .reqnctapercluster, in thread blocks; 0 or 1: none
+  // What the kernel was opted in for so far: more than 48 KB of dynamic shared memory, clusters above 8.
   std::mutex opt_in{};
   std::atomic<std::uint32_t> shared_allowed = 0;
   std::atomic<bool> large_clusters_allowed = false;

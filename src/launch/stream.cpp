@@ -43,7 +43,7 @@ struct NativeStream : Owned<CUstream> {
   }
 };
 
-/// The names of the kernels in a graph, so that a fault in a replay can be put down to them.
+/// The names of the kernels in a graph, so that a fault in a replay can be attributed to them.
 std::vector<std::string> kernels_of(const cuda::Driver& driver, CUgraph graph) {
   std::size_t count = 0;
   if (driver.cuGraphGetNodes(graph, nullptr, &count) != CUDA_SUCCESS) return {};
@@ -69,7 +69,7 @@ struct Stream::State : NativeStream {
   using NativeStream::NativeStream;
 };
 
-// Not CU_STREAM_NON_BLOCKING: copies of DeviceMemory, which go through the default stream, wait for this one.
+// Not CU_STREAM_NON_BLOCKING: copies of DeviceMemory use the default stream and must wait for this one.
 Stream::Stream(const DeviceContext& context)
     : state_(std::make_shared<State>(context.state(), CU_STREAM_DEFAULT)) {}
 

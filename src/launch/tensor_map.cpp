@@ -15,7 +15,7 @@ constexpr std::array kTypes{
     CU_TENSOR_MAP_DATA_TYPE_FLOAT16, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ,
     CU_TENSOR_MAP_DATA_TYPE_FLOAT64, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32,
     CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ,
-    // Numbers, for headers before CUDA 12.8 do not have them.
+    // Numbers, because headers before CUDA 12.8 lack the names.
     static_cast<CUtensorMapDataType>(13), static_cast<CUtensorMapDataType>(14),
     static_cast<CUtensorMapDataType>(15)};
 
@@ -26,7 +26,8 @@ CUtensorMapSwizzle swizzle_of(const TensorMap& map) {
                 "set it in the kernel (tensormap.replace)");
   }
   const auto mode = static_cast<int>(map.swizzle);
-  return static_cast<CUtensorMapSwizzle>(mode + static_cast<int>(map.atom));  // atoms follow 128 bytes
+  return static_cast<CUtensorMapSwizzle>(mode + static_cast<int>(map.atom));  // the atoms follow the 128-byte
+                                                                              // swizzle
 }
 
 }  // namespace

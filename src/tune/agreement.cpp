@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times of several devices mean the same only where the devices are alike: each times one common candidate.
+// Times from several devices are comparable only if the devices perform alike: each times a common candidate.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -56,7 +56,7 @@ void judge(Share& share, const Reading& reading, const std::string& first, doubl
   }
   const double us = statistics(reading.us).median;
   share.ratio = us / first_us;
-  if (share.name == first) return;  // the same device, in turns
+  if (share.name == first) return;  // the same device, time-shared
   if (std::abs(share.ratio - 1) <= margin) return;
   share.left_out = Diagnostic{
       .code = "device-differs",

@@ -7,7 +7,7 @@
 
 namespace ptxloom::tune {
 
-/// What threads ring when they have something for the one that waits.
+/// Threads ring it to wake the one that waits.
 class Bell {
  public:
   void ring() {
@@ -15,7 +15,7 @@ class Bell {
     rung_ = true;
     changed_.notify_one();
   }
-  /// Until it rings, or has rung since the last time.
+  /// Waits until it rings, or returns at once if it rang since the last wait.
   void wait(std::chrono::milliseconds most) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, most, [&] { return rung_; });

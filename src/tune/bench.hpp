@@ -10,8 +10,8 @@
 
 #include "ptxloom/tune.hpp"
 
-// Where a worker runs candidates: a GPU, or the executor. It holds the task's tensors; outputs are apart from
-// all else, with guard zones around them.
+// Where a worker runs candidates: a GPU, or the executor. It holds the task's tensors; outputs are separate
+// from everything else, with guard zones around them.
 namespace ptxloom::tune {
 
 class Bench {
@@ -23,32 +23,33 @@ class Bench {
   };
 
   virtual ~Bench() = default;
-  /// Throws Error for what cannot be loaded.
+  /// Throws Error if the candidate cannot be loaded.
   virtual std::unique_ptr<Loaded> load(const Candidate& candidate) = 0;
-  /// The vendor's library, ready to do the task's product. Throws Error where there is none.
+  /// The vendor's library, ready to compute the task's product. Throws Error if there is none.
   struct Vendor {
     std::string name;                  ///< "cuBLASLt 13.1.0"
-    std::unique_ptr<Loaded> standard;  ///< by the algorithm it proposes first: what a program gets unasked
-    std::unique_ptr<Loaded> fastest;   ///< by the fastest of those it proposes
+    std::unique_ptr<Loaded> standard;  ///< with the algorithm it proposes first: what a program gets by
+                                       ///< default
+    std::unique_ptr<Loaded> fastest;   ///< with the fastest of those it proposes
   };
   virtual Vendor load_vendor() = 0;
-  /// Fills outputs with `poison`, and gives tensors that are read and written their first content.
+  /// Fills outputs with `poison`, and restores the initial contents of tensors that are read and written.
   virtual void prepare(std::byte poison) = 0;
-  /// Gives all inputs their content again, which a wrong kernel may have changed.
+  /// Restores all inputs, which a wrong kernel may have changed.
   virtual void restore() = 0;
-  /// One pass through the launches, waiting for it. Throws Error for a fault.
+  /// Runs the launches once and waits for them. Throws Error for a fault.
   virtual void run(Loaded& loaded) = 0;
   virtual void read(std::size_t tensor, std::span<std::byte> bytes) = 0;
-  /// The tensor around which something was written; nullopt where all is well.
+  /// The tensor whose guard zones were written to; nullopt if there is none.
   virtual std::optional<std::string> damaged() = 0;
-  /// Microseconds of one pass, by itself and roughly.
+  /// Microseconds of a single run: a rough figure.
   virtual double glance_us(Loaded& loaded) = 0;
-  /// Microseconds of one pass, averaged over as many as it takes to time them well.
+  /// Microseconds of a run, averaged over enough runs for a precise figure.
   virtual double time_us(Loaded& loaded) = 0;
-  /// All that was timed since the last call.
+  /// Total device time measured since the last call.
   virtual double busy_us() = 0;
   virtual std::optional<DeviceHealth> health() = 0;
-  /// Is the device of use after this error?
+  /// Whether the device is still usable after this error.
   virtual bool alive(const Error& error) = 0;
 };
 

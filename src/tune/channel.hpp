@@ -7,8 +7,8 @@
 
 #include "base/file.hpp"
 
-// Messages between a tuner and its worker, over a stream socket: a JSON object and bytes behind it. Either
-// side may be gone at any moment, and a worker may say anything.
+// Messages between a tuner and its worker over a stream socket: a JSON object followed by bytes. Either side
+// may disappear at any moment, and a worker's messages are not trusted.
 namespace ptxloom::tune {
 
 struct Message {
@@ -22,10 +22,10 @@ class Channel {
   explicit Channel(FileDescriptor socket) : socket_(std::move(socket)) {}
 
   explicit operator bool() const { return static_cast<bool>(socket_); }
-  /// False where the other side is gone.
+  /// False if the other side is gone.
   bool send(const Message& message) const;
   enum class Outcome { message, closed, late, nonsense };
-  /// Waits for `seconds`, or for ever where they are 0.
+  /// Waits for `seconds`, or forever if they are 0.
   Outcome receive(Message& message, double seconds = 0) const;
 
  private:

@@ -15,7 +15,7 @@
 namespace ptxloom {
 namespace {
 
-/// One file holds the claims of all problems: each is a lock on a byte of it, whose place is a hash.
+/// One file holds the claims of all problems: each is a lock on one byte of it, at an offset that is a hash.
 struct flock claimed_byte(const DeviceKey& device, std::string_view kernel_template,
                           const Settings& problem) {
   std::string key = fmt::format("{}\n{}\n{}\n{}\n{}", device.name, device.sm, device.sms, device.memory_mhz,
@@ -40,10 +40,10 @@ std::optional<Claim> Claim::wait(const Records& records, const DeviceKey& device
   FileDescriptor lock(::open((records.folder() / ".tuning").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!lock) return claim;
   struct flock range = claimed_byte(device, kernel_template, problem);
-  // Of the open file, not of the process: threads exclude each other too.
+  // Locks belong to the open file, not to the process, so threads exclude each other too.
   while (::fcntl(lock.get(), F_OFD_SETLK, &range) != 0) {
     if (errno != EAGAIN && errno != EACCES && errno != EINTR)
-      return claim;  // no locks here: nobody to share with
+      return claim;  // no locks here, so nobody to share with
     if (!claim.waited_)
       log(LogLevel::warning,
           "another process is tuning this problem on such a device: waiting for its result");

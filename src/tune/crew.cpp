@@ -9,7 +9,7 @@
 namespace ptxloom::tune {
 namespace {
 
-/// What it throws, the device has done: a candidate's own problem is told in the reading.
+/// An exception means that the device failed: a candidate's own failure is reported in the reading.
 void measure(Measurer& measurer, const Rival* new_rival, Tried& tried) {
   try {
     if (new_rival != nullptr) {
@@ -85,13 +85,13 @@ std::optional<Tried> Crew::take() {
     retire(*tried);
   else if (tried)
     --under_way_;
-  // One device alone waits until its last result has been looked at.
+  // A single device waits until its last result has been processed.
   if (!tried || working() > 1) hand_out();
   return tried;
 }
 
-/// Among several devices each has its next candidate waiting while it measures: they need not wait for
-/// whoever looks at the results.
+/// Each of several devices has its next candidate queued while it measures, so it does not wait for the
+/// processing of results.
 void Crew::hand_out() {
   const std::size_t most = working() > 1 ? 2 : 1;
   const std::scoped_lock lock(mutex_);
@@ -106,7 +106,7 @@ void Crew::hand_out() {
   }
 }
 
-/// What a lost device had to do goes to the others.
+/// Passes the queue of a lost device to the others.
 void Crew::retire(const Tried& tried) {
   const std::scoped_lock lock(mutex_);
   Seat& seat = *seats_[tried.device];
@@ -150,7 +150,7 @@ void Crew::work(std::size_t device) {
     tried_.push_back(std::move(tried));
     changed_.notify_all();
     bell_->ring();
-    if (seat.lost) return;  // its other candidates wait for take() to give them to others
+    if (seat.lost) return;  // its other candidates wait for take() to pass them on
   }
 }
 

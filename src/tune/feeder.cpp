@@ -33,7 +33,7 @@ std::string key_of(const Candidate& candidate) {
 
 struct Linking {
   Made made;
-  std::optional<Clock::time_point> since;  // when it went to the linker
+  std::optional<Clock::time_point> since;  // when linking started
   bool abandoned = false;
 };
 
@@ -64,7 +64,7 @@ struct Feeder::State {
       Made made = job->made;
       prepare(made, *job);
       lock.lock();
-      if (job->abandoned) return;  // another thread took its place
+      if (job->abandoned) return;  // another thread has replaced it
       working.remove(job);
       ready.push_back(std::move(made));
       options.bell->ring();
@@ -110,7 +110,7 @@ struct Feeder::State {
     const LinkResult& found = result.get();
     if (first) made.link_ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
     candidate.cubin = found.cubin;
-    // Of several kernels the one that is launched first stands for all.
+    // Of several kernels the first one launched represents all.
     for (const Resources& resources : found.resources) {
       if (!candidate.launches.empty() && resources.kernel == candidate.launches.front().entry)
         made.resources = resources;
@@ -131,7 +131,7 @@ Feeder::~Feeder() {
   state_->closed = true;
   state_->waiting.clear();
   state_->changed.notify_all();
-  // What is being linked ends by itself; what takes too long is left to end without us.
+  // Links in progress finish by themselves; those that take too long are left behind.
   while (state_->threads > 0) {
     state_->changed.wait_for(lock, std::chrono::milliseconds(50));
     for (const auto& job : state_->working) {

@@ -12,18 +12,18 @@
 #include "tune/strategy.hpp"
 
 // Linking takes longer than measuring, and the device must not wait for it: threads make and link candidates
-// ahead of the one that measures. The linker cannot be interrupted: a thread that takes too long is left
-// alone and replaced. Kernels of the same text and options are linked once.
+// ahead of the measurements. The linker cannot be interrupted, so a thread that takes too long is abandoned
+// and replaced. Kernels with the same text and options are linked once.
 namespace ptxloom::tune {
 
-/// A candidate with its machine code, or why there is none.
+/// A candidate with its machine code, or the reason why there is none.
 struct Made {
   Pick pick;
   Settings config;
   Candidate candidate;
   std::optional<Resources> resources;
   double link_ms = 0;
-  std::uint64_t number = 0;  ///< as they were put in
+  std::uint64_t number = 0;  ///< in the order of put()
   std::optional<Diagnostic> problem;
 };
 
@@ -34,7 +34,7 @@ class Feeder {
     std::string target;
     unsigned jobs = 0;
     std::chrono::duration<double> limit{30};
-    std::shared_ptr<Bell> bell = std::make_shared<Bell>();  ///< rung when one is done
+    std::shared_ptr<Bell> bell = std::make_shared<Bell>();  ///< rings when one is done
   };
   /// `linker` may be null unless machine code is wanted.
   Feeder(Maker make, const Linker* linker, Options options);
@@ -42,13 +42,13 @@ class Feeder {
   Feeder(const Feeder&) = delete;
   Feeder& operator=(const Feeder&) = delete;
 
-  /// How many may be under way for the threads to have enough to do, and no more.
+  /// How many may be in flight to keep the threads busy, and no more.
   std::size_t capacity() const;
-  /// Those put in and not taken out.
+  /// Those put in and not taken out yet.
   std::size_t under_way() const { return under_way_; }
   void put(const Pick& pick, Settings config);
-  /// Of those that are done the one that was put in first; nullopt where none is at the moment. The first of
-  /// all is what was thought best, and a short search might measure nothing else: the others wait for it.
+  /// The finished candidate that was put in first; nullopt if there is none at the moment. The very first is
+  /// the most promising, and a short search might measure nothing else, so the others wait for it.
   std::optional<Made> take();
 
  private:

@@ -10,7 +10,7 @@ namespace ptxloom::tune {
 namespace {
 
 constexpr std::size_t kMost = 5;
-constexpr double kClose = 1.1;     // slower than this many times the best is out without a comparison
+constexpr double kClose = 1.1;     // slower than this multiple of the best is out without a comparison
 constexpr double kNarrow = 0.004;  // an interval this wide that holds 1 is a tie
 constexpr int kRounds = 12, kMostRounds = 96;
 

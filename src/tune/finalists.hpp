@@ -6,26 +6,26 @@
 
 #include "ptxloom/tune.hpp"
 
-// The best few, held against each other. Times taken at different moments differ by more than the best few
-// do, so they are timed in turns with the leader, round by round, until the ratio's confidence interval lies
-// on one side of 1 or is too narrow to matter.
+// Compares the best few. Times taken at different moments differ by more than these candidates do, so each is
+// timed in alternation with the leader, round by round, until the confidence interval of the ratio excludes 1
+// or is too narrow to matter.
 namespace ptxloom::tune {
 
-/// The fastest candidates so far, with what it takes to run them again.
+/// The fastest candidates so far, with everything needed to run them again.
 class Finalists {
  public:
   struct One {
-    std::size_t candidate = 0;  ///< place in SearchResult::candidates
+    std::size_t candidate = 0;  ///< index into SearchResult::candidates
     double time_us = 0;
     Settings config;
     Candidate code;
   };
 
-  /// Keeps it if it is among the best few.
+  /// Keeps the candidate if it is among the best few.
   void offer(One one);
   const One* best() const { return kept_.empty() ? nullptr : &kept_.front(); }
 
-  /// Compares them, the fastest first; `late` ends it. The winner comes first afterwards, with its time.
+  /// Compares them, fastest first; `late` ends it. Afterwards the winner is first, with its time.
   std::vector<Comparison> play(Measurer& measurer, const std::function<bool()>& late,
                                const std::function<void(const Reading&)>& seen);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A task's tensors on the device, in several sets that launches use in turn. A lap through the sets touches
-// more than the L2 cache holds, so that no launch finds its inputs where the one before left them; a task
-// that is declared warm has one set.
+// A task's tensors on the device, in several sets that launches use in rotation. One round through the sets
+// touches more than the L2 cache holds, so no launch finds its inputs in the cache from the previous one. A
+// task that is declared warm has one set.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,13 +16,13 @@ namespace ptxloom::tune {
 namespace {
 
 constexpr std::size_t kMostPasses = 1024;
-constexpr int kGlances = 4;             // at each of a vendor's algorithms
-constexpr double kHopeless = 1.5;       // times the fastest of them: one glance is enough
-constexpr std::size_t kTimed = 4;       // of them: those that looked fastest
-constexpr double kReplayUs = 4000;      // long enough for the clock of events
-constexpr std::uint64_t kGuard = 4096;  // bytes before and behind each tensor
+constexpr int kGlances = 4;             // per algorithm of the vendor
+constexpr double kHopeless = 1.5;       // times the fastest of them: not measured further
+constexpr std::size_t kTimed = 4;       // the algorithms that looked fastest
+constexpr double kReplayUs = 4000;      // long enough for event timing
+constexpr std::uint64_t kGuard = 4096;  // bytes before and after each tensor
 
-/// Device memory with a guard zone at both ends, which is filled when the whole is.
+/// Device memory with a guard zone at both ends, filled together with it.
 class Guarded {
  public:
   Guarded(const DeviceContext& device, std::uint64_t bytes)
@@ -63,14 +63,14 @@ std::size_t count_sets(const DeviceContext& device, const Task& task) {
 struct GpuLoaded : Bench::Loaded {
   virtual void launch(std::size_t set, CUstream_st* stream) const = 0;
   std::optional<Graph> graph;
-  std::size_t passes = 0;  // of a replay
+  std::size_t passes = 0;  // per replay
 };
 
 struct GpuCandidate : GpuLoaded {
   std::vector<Function> functions;  // by launch
   std::vector<LaunchConfig> configs;
   Set scratch;
-  DeviceMemory workspace;                         // of all launches, which run one after the other
+  DeviceMemory workspace;                         // shared by all launches, which run one after another
   std::vector<std::vector<Arguments>> arguments;  // by set, then by launch
 
   void launch(std::size_t set, CUstream_st* stream) const override {
@@ -83,7 +83,7 @@ struct GpuVendor : GpuLoaded {
   VendorProduct product;
   std::size_t algorithm;
   std::vector<std::array<std::uint64_t, 4>> tensors;  // a, b, c and d, by set
-  double us = 0;                                      // as far as it is known
+  double us = 0;                                      // if known
 
   GpuVendor(VendorProduct with, std::size_t by) : product(std::move(with)), algorithm(by) {}
   void launch(std::size_t set, CUstream_st* stream) const override {
@@ -207,8 +207,8 @@ class GpuBench : public Bench {
     return 0;
   }
 
-  /// All its algorithms that run, in its order, with the least time of a few launches of each. The first only
-  /// warms up.
+  /// All algorithms that run, in the library's order, with the minimum time of a few launches of each. The
+  /// first launch only warms up.
   std::vector<std::unique_ptr<GpuVendor>> glance_at_all(const VendorProduct& product) {
     std::vector<std::unique_ptr<GpuVendor>> able;
     std::optional<Error> failed;
@@ -234,7 +234,7 @@ class GpuBench : public Bench {
     return able;
   }
 
-  /// A single launch is timed roughly, so those that looked fastest are timed by replays.
+  /// A single launch gives only a rough time, so those that looked fastest are timed by replays.
   std::unique_ptr<Loaded> fastest_of(std::vector<std::unique_ptr<GpuVendor>> able) {
     const auto us = [](const std::unique_ptr<GpuVendor>& one) { return one->us; };
     std::ranges::sort(able, {}, us);
@@ -256,7 +256,7 @@ class GpuBench : public Bench {
     return timed();
   }
 
-  /// At least one lap through the sets, and as many as make a replay long enough.
+  /// At least one round through the sets, and as many as make a replay long enough.
   void record(GpuLoaded& loaded) {
     const auto repeat = [&](std::size_t passes) {
       loaded.graph.emplace(device_, [&](CUstream_st* stream) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The most promising next: where the expected improvement over the best time so far is largest, by the
-// chip's model corrected by what was measured.
+// Picks the most promising configuration next: the one with the largest expected improvement over the best
+// time so far, according to the chip's model corrected by the measurements.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -13,12 +13,11 @@
 namespace ptxloom::tune {
 namespace {
 
-constexpr std::size_t kPool = 4096;    // configurations that are weighed against each other
-constexpr std::size_t kLearned = 600;  // measurements after which nothing new is learned
+constexpr std::size_t kPool = 4096;    // configurations that are considered together
+constexpr std::size_t kLearned = 600;  // measurements after which the model stops learning
 constexpr double kFailed = 0.7;        // what a candidate without a time teaches: half as fast as expected
 
-/// Where a parameter's values lie between 0 and 1. Numbers keep their order; words, which have none, get a
-/// feature each.
+/// Maps a parameter's values to 0 to 1. Numbers keep their order; unordered values get one feature each.
 struct Scale {
   std::size_t parameter = 0;
   std::vector<float> place;
@@ -51,7 +50,7 @@ std::vector<Scale> scales_of(const std::vector<Parameter>& parameters) {
   return scales;
 }
 
-/// A magnitude on a scale of about 0 to 1 for `low` to `high`.
+/// Maps `low` to `high` to about 0 to 1, logarithmically.
 float on_scale(double value, double low, double high) {
   return static_cast<float>(std::log(std::max(value, low) / low) / std::log(high / low));
 }
@@ -59,7 +58,7 @@ float on_scale(double value, double low, double high) {
 void append_features(const Demand& demand, const Prediction& prediction, std::vector<float>& features) {
   const double rounded = std::ceil(prediction.waves) / std::max(prediction.waves, 1e-3);
   features.push_back(on_scale(std::clamp(prediction.waves, 0.05, 50.0), 0.05, 50));
-  features.push_back(on_scale(std::min(rounded, 8.0), 1, 8));  // slots that stay empty
+  features.push_back(on_scale(std::min(rounded, 8.0), 1, 8));  // unused slots
   features.push_back(on_scale(prediction.resident, 1, 16));
   features.push_back(on_scale(prediction.resident * std::max(demand.threads, 32), 32, 2048));
   features.push_back(static_cast<float>(prediction.waiting));
@@ -133,7 +132,7 @@ class Guided : public Picker {
     for (std::size_t place = 0; place < surrogate_.size(); ++place) {
       if (taken_[place]) continue;
       const auto [mean, deviation] = surrogate_.belief(place);
-      // Before anything is known, the model's own order, spread out by what has been chosen.
+      // Before anything is measured: the model's order, diversified by what has been chosen.
       const double gain = std::isfinite(best_) ? expected_improvement(best_, prior_[place] + mean, deviation)
                                                : std::exp(-(prior_[place] + mean) + 0.5 * deviation);
       if (gain > most) most = gain, chosen = place;
@@ -145,8 +144,8 @@ class Guided : public Picker {
     return std::nullopt;
   }
 
-  std::vector<std::size_t> order_, place_;  // configurations by the model's time, and back
-  std::vector<double> prior_;               // logarithms of the model's times, by place
+  std::vector<std::size_t> order_, place_;  // configurations ordered by the model's time, and the inverse
+  std::vector<double> prior_;               // logarithms of the model's times, by position
   std::vector<bool> taken_;
   Surrogate surrogate_{{}, 1};
   double best_ = std::numeric_limits<double>::infinity();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Successive halving: many configurations with one sample each, the best third of them with three, the best
-// third of those with nine. When a bracket is through, the next begins with configurations not yet seen.
+// third of those with nine. After a bracket, the next starts with configurations not seen before.
 #include <algorithm>
 #include <numeric>
 #include <random>
@@ -11,7 +11,7 @@ namespace ptxloom::tune {
 namespace {
 
 constexpr std::size_t kPart = 3;
-constexpr std::size_t kBracket = 81;  // where seconds alone bound the search
+constexpr std::size_t kBracket = 81;  // if only seconds bound the search
 constexpr int kMostSamples = 9;
 
 class Halving : public Picker {
@@ -19,7 +19,7 @@ class Halving : public Picker {
   Halving(std::size_t size, const SearchOptions& options) : fresh_(size), skipped_(size) {
     std::iota(fresh_.begin(), fresh_.end(), std::size_t{0});
     std::ranges::shuffle(fresh_, std::mt19937_64(options.seed));
-    // n + n/3 + n/9 trials in all.
+    // n + n/3 + n/9 trials in total.
     const std::size_t trials = options.budget.evaluations;
     bracket_ = trials == 0 ? kBracket : std::max<std::size_t>(trials * 9 / 13, 1);
     begin_bracket();

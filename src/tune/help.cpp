@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A helper's side of what tune/helpers.hpp describes.
+// A helper's side of the protocol in tune/helpers.hpp.
 #include <utility>
 
 #include "tune/helpers.hpp"
@@ -28,18 +28,18 @@ class Help {
       if (!outcome) leave({.code = "interrupted", .message = "it was interrupted", .hint = {}});
       return outcome;
     } catch (const std::exception& error) {
-      // Rank 0 would wait for what it has given to this one.
+      // Otherwise rank 0 would wait for the work given to this rank.
       leave({.code = "ranks-differ", .message = error.what(), .hint = {}});
       throw;
     }
   }
 
  private:
-  /// nullopt where it is told to stop.
+  /// nullopt if it is told to stop.
   std::optional<std::string> serve() {
     while (options_.stop == nullptr || !options_.stop->load()) {
       while (std::optional<Tried> tried = crew_.take()) tell(*tried);
-      // MPI cannot be waited for together with threads: looking often is what is left.
+      // There is no way to wait for MPI and threads together, so this polls.
       const std::optional<Ranks::Received> received = ranks_.receive(1e-3);
       if (!received) continue;
       const Message message = to_message(received->message);
@@ -97,7 +97,7 @@ class Help {
                             {"last", crew_.working() == 0}}});
     }
     const Made& made = tried.made;
-    // Rank 0 needs the machine code of what is right, and of what is wrong to keep it as evidence.
+    // Rank 0 needs the machine code of correct candidates, and that of wrong ones as evidence.
     const auto& problem = tried.reading.problem;
     const bool wanted =
         code_ != Measurer::Code::none && !made.problem && (!problem || problem->code == "wrong-result");

@@ -92,7 +92,7 @@ void Helpers::rest() {
 }
 
 void Helpers::close() {
-  common_.reset();  // who comes now is not asked to agree, and what is tried now is not looked at
+  common_.reset();  // latecomers are not asked to agree, and results are not used any more
   for (Helper& helper : helpers_) helper.given.clear();
   take();
   for (Helper& helper : helpers_) {
@@ -210,7 +210,7 @@ Tried Helpers::read_tried(Helper& helper, const Message& message) {
   helper.given.erase(place);
   if (tried.made.problem || !made) return tried;
   try {
-    // Only machine code travels: the rest is made here again, which takes no time beside linking.
+    // Only machine code is sent: the rest is made here again, which is cheap compared with linking.
     tried.made.candidate = make_(tried.made.config);
     tried.made.candidate.link.target = target_;
     tried.made.candidate.cubin = message.body;
@@ -220,7 +220,7 @@ Tried Helpers::read_tried(Helper& helper, const Message& message) {
   return tried;
 }
 
-/// One device, or where it names none the whole helper.
+/// Loses one device or, if the message names none, the whole helper.
 void Helpers::lose(Helper& helper, const Message& message) {
   const Diagnostic why = read_diagnostic(message.head.at("problem"));
   if (!message.head.contains("device")) return give_up(helper, why);

@@ -28,42 +28,44 @@ namespace ptxloom::tune {
 /// Error(refused, "ranks-differ")
 [[noreturn]] void throw_nonsense(std::string_view why);
 std::string to_text(const Message& message);
-/// Throws "ranks-differ" for what is no message.
+/// Throws "ranks-differ" if the text is not a message.
 Message to_message(std::string_view text);
 Message rival_message(const Rival& rival);
 Rival read_rival(const Message& message);
 
-/// What each device of a crew that is idle takes for the common candidate, many times, after so many seconds
-/// of it.
+/// The times of the common candidate, measured many times on each idle device of a crew after a warm-up of
+/// this many seconds.
 std::vector<Reading> time_common(const Crew& crew, const Rival& common, double warm_up);
-/// Sets the share's ratio, and leaves it out if it is too far from 1. `first` is the device that takes
+/// Sets the share's ratio, and excludes the device if the ratio is too far from 1. `first` is the device that
+/// takes `first_us`.
 /// `first_us`.
 void judge(Share& share, const Reading& reading, const std::string& first, double first_us, double margin);
 
 class Helpers {
  public:
-  /// Devices of helpers are added to `devices` as they report.
+  /// Devices of helpers are appended to `devices` as they report.
   Helpers(const SearchOptions& options, const Target& target, const Maker& make, std::vector<Share>& devices);
 
-  /// From now on helpers can begin. `first` is the device that has found it, `us` what it takes for it.
+  /// From now on helpers can start. `first` is the device that found the candidate, `us` its time on that
+  /// device.
   void set_common(std::shared_ptr<const Rival> common, std::string first, double us);
   void set_rival(std::shared_ptr<const Rival> rival);
-  /// Somebody measures.
+  /// Whether any helper measures.
   bool at_work() const;
-  /// Somebody measures, or is about to.
+  /// Whether any helper measures, or may still start.
   bool hopeful() const;
   bool has_room() const;
-  /// Gives it to the helper with the most room; one must be at work.
+  /// Gives the pick to the helper with the most room; at least one must be at work.
   void put(const Pick& pick, const Settings& config);
   std::size_t under_way() const;
-  /// What came of one; nullopt where nothing has come. `device` is a place in `devices`.
+  /// The result of a pick; nullopt if none has arrived. `device` is an index into `devices`.
   std::optional<Tried> take();
   bool has_returned() const { return !returned_.empty(); }
-  /// What was given to helpers that are of no use any more.
+  /// Picks that were given to helpers which have since been lost.
   std::vector<Given> returned() { return std::exchange(returned_, {}); }
-  /// They finish what they measure and begin nothing more.
+  /// Helpers finish what they are measuring and start nothing more.
   void rest();
-  /// The search is over: who has not come by now is left out.
+  /// The search is over: excludes helpers that have not reported.
   void close();
 
  private:
@@ -71,8 +73,8 @@ class Helpers {
     enum class Stage { absent, greeted, agreeing, working, gone };
     int rank = 0;
     Stage stage = Stage::absent;
-    std::size_t first = 0, devices = 0;  // places in devices_
-    std::size_t capacity = 0;            // how many it may be given
+    std::size_t first = 0, devices = 0;  // indices into devices_
+    std::size_t capacity = 0;            // how many picks it may hold
     std::map<std::size_t, Given> given;
     std::size_t room() const { return capacity - std::min(capacity, given.size()); }
   };

@@ -7,20 +7,21 @@
 namespace ptxloom::tune {
 namespace {
 
-// Of a data-center chip; only for targets whose device is not at hand.
+// A data-center chip; only for targets without a device at hand.
 constexpr int kTypicalSms = 128;
 constexpr double kTypicalClock = 1.7e9;
 constexpr double kTypicalMemory = 3e12;
 
-constexpr double kStepLatency = 800;     // clocks from asking global memory to having it in shared memory
-constexpr double kBlockOverhead = 1500;  // clocks to start a block and to write its results
+constexpr double kStepLatency = 800;     // clocks for a load from global to shared memory
+constexpr double kBlockOverhead = 1500;  // clocks to start a thread block and to write its results
 constexpr double kLaunch = 2e-6;         // seconds
-constexpr int kReservedShared = 1024;    // of every block, by the system
-constexpr double kOverlap = 0.25;        // how much of the other units' time shows behind the busiest
+constexpr int kReservedShared = 1024;    // per thread block, by the system
+constexpr double kOverlap = 0.25;        // the fraction of the other units' time that is not hidden behind
+                                         // the busiest
 
 double over(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
 
-/// Clocks of an SM for `blocks` blocks at once, and how many of them its busiest unit works.
+/// Clocks of an SM for `blocks` thread blocks at once, and for how many of these its busiest unit works.
 struct Wave {
   double clocks = 0, busy = 0;
 };
@@ -28,7 +29,7 @@ struct Wave {
 Wave wave(const Demand& d, const Chip& chip, double blocks) {
   const double share = blocks / static_cast<double>(d.blocks);
   const double warps = blocks * std::max(d.threads, 32) / 32;
-  // Few warps cannot keep a unit busy: each waits for its own results.
+  // Few warps cannot keep a unit busy, because each waits for its own results.
   const double filled = warps / (warps + 2);
   const double units[] = {over(d.operations * share, chip.rates.operations(d.unit) * filled),
                           over(d.shared_traffic * share, chip.rates.shared),

@@ -15,7 +15,7 @@
 namespace ptxloom {
 namespace {
 
-/// splitmix64 of a counter: any element's random bits without those before it.
+/// splitmix64 of a counter: an element's random bits do not depend on those before it.
 std::uint64_t random_bits(std::uint64_t key, std::uint64_t index) {
   std::uint64_t z = key + (index + 1) * 0x9e3779b97f4a7c15ULL;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -23,13 +23,13 @@ std::uint64_t random_bits(std::uint64_t key, std::uint64_t index) {
   return z ^ (z >> 31);
 }
 
-/// Uniform in [-1, 1] on a grid of 2^-bits.
+/// Uniform in [-1, 1], on a grid of 2^-bits.
 double uniform(std::uint64_t random, int bits) {
   const std::uint64_t steps = std::uint64_t{1} << (bits + 1);
   return std::ldexp(static_cast<double>(random % (steps + 1)), -bits) - 1.0;
 }
 
-/// Elements of type Word by their index.
+/// Elements of type Word, by index.
 template <typename Word, typename Value>
 void fill(std::vector<std::byte>& bytes, std::uint64_t key, const Value& value) {
   base::in_parts(bytes.size() / sizeof(Word), std::size_t{1} << 22, [&](base::Part part) {
@@ -40,7 +40,7 @@ void fill(std::vector<std::byte>& bytes, std::uint64_t key, const Value& value) 
   });
 }
 
-/// Floats of up to 16 bits are drawn from the rounded values of a grid: encoding each element would take
+/// Floats of up to 16 bits are drawn from a table of rounded grid values: encoding each element would take
 /// longer than running the kernel.
 std::vector<std::uint16_t> sample_table(Type type) {
   constexpr int kGridBits = 12;
@@ -56,7 +56,7 @@ void fill_floats(HostTensor& tensor, std::uint64_t key) {
   if (type == f64) {
     fill<double>(tensor.bytes, key, [](std::uint64_t random) { return uniform(random, 52); });
   } else if (type.bits == 32) {
-    // tf32 is an f32 whose value needs no more than 11 significant bits.
+    // tf32 is an f32 with at most 11 significant bits.
     const int bits = type == tf32 ? 10 : 23;
     fill<float>(tensor.bytes, key,
                 [bits](std::uint64_t random) { return static_cast<float>(uniform(random, bits)); });

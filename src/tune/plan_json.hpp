@@ -5,8 +5,8 @@
 
 #include "ptxloom/plan.hpp"
 
-// Plans as JSON, on their way to another process or into the cache. Reading throws nlohmann::json::exception
-// or Error(usage, "bad-task") for what was not written here.
+// Plans as JSON, for another process or the cache. Reading throws nlohmann::json::exception or Error(usage,
+// "bad-task") for JSON that was not written by this code.
 namespace ptxloom::tune {
 
 nlohmann::json to_json(const TensorPlan& plan);

@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 constexpr const char* kProgram = "ptxloom-worker";
 constexpr const char* kHint =
     "install ptxloom completely, or set PTXLOOM_WORKER to libexec/ptxloom-worker of the build folder";
-constexpr int kAbove = 10;  // descriptors kept clear of those that the worker finds open
+constexpr int kAbove = 10;  // file descriptors are moved here, clear of those that the worker expects open
 
 [[noreturn]] void no_worker(const std::string& what) {
   throw Error(ErrorKind::missing, "no-worker", what, kHint);
@@ -43,7 +43,7 @@ class SpawnPlan {
     ::posix_spawn_file_actions_adddup2(&actions_, socket, kSocketFd);
     ::posix_spawn_file_actions_adddup2(&actions_, memory, kMemoryFd);
     ::posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    // A group of its own: Ctrl-C is for the tuner, which ends the worker in its own time.
+    // A process group of its own: Ctrl-C is for the tuner, which then ends the worker.
     ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP);
     ::posix_spawnattr_setpgroup(&attributes_, 0);
   }
@@ -111,7 +111,7 @@ std::optional<fs::path> find_beside(const std::string& name) {
   if (::dladdr(reinterpret_cast<const void*>(&find_beside), &library) != 0 && library.dli_fname != nullptr)
     starts.push_back(fs::absolute(library.dli_fname, ignored));
   for (const fs::path& start : starts) {
-    // bin/ and lib/ of an installation, and the programs of a build folder, which lie deeper.
+    // bin/ and lib/ of an installation, and the programs of a build folder, which are nested deeper.
     fs::path folder = start.parent_path();
     for (int up = 0; up < 4 && !folder.empty(); ++up, folder = folder.parent_path()) {
       if (fs::exists(folder / "libexec" / name, ignored)) return folder / "libexec" / name;

@@ -16,8 +16,8 @@ namespace {
 
 constexpr const char* kModule = "ptxloom-mpi.so";
 
-/// How many processes the launcher has started; 1 where none did. Each kind of launcher says it in its own
-/// way.
+/// How many processes the launcher started; 1 without a launcher. Each kind of launcher reports it
+/// differently.
 int launched() {
   const char* slurm = std::getenv("PMIX_RANK") != nullptr ? std::getenv("SLURM_STEP_NUM_TASKS") : nullptr;
   const char *open_mpi = std::getenv("OMPI_COMM_WORLD_SIZE"), *pmi = std::getenv("PMI_SIZE");
@@ -40,7 +40,7 @@ std::unique_ptr<Ranks> mpi_ranks() {
   if (launched() < 2) return nullptr;
   const auto path = find_beside(kModule);
   if (!path) no_mpi(fmt::format("there is no libexec/{}", kModule));
-  // MPI opens modules of its own, which must see its symbols. It is never closed: MPI does not like that.
+  // MPI loads modules that must see its symbols. It is never closed, because MPI does not support that.
   void* module = ::dlopen(path->c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (module == nullptr) no_mpi(::dlerror());
   const auto version = reinterpret_cast<const char* (*)()>(::dlsym(module, "ptxloom_mpi_version"));

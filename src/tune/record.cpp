@@ -28,7 +28,7 @@ nlohmann::ordered_json resources_to_json(const Resources& resources) {
               "use records that ptxloom tune wrote: one JSON object a line");
 }
 
-/// A member that must be there and of this kind.
+/// A member that must exist and be of this kind.
 const nlohmann::json& member(const nlohmann::json& object, const char* name,
                              bool (nlohmann::json::*is_kind)() const noexcept, const char* kind) {
   const auto found = object.find(name);
@@ -91,7 +91,7 @@ Record read(const nlohmann::json& json) {
                 .linker = text(json, "linker"),
                 .flags = text(json, "flags"),
                 .evaluations = count<std::uint64_t>(json, "evaluations")};
-  // A time of nothing would stand before all others for good.
+  // A time of zero would rank first forever.
   if (!(record.time_us > 0)) refuse(fmt::format("a kernel cannot take {} us", record.time_us));
   if (!(record.spread >= 0)) refuse(fmt::format("a spread cannot be {}", record.spread));
   if (const auto resources = json.find("resources"); resources != json.end() && resources->is_object())

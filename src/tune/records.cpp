@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 struct Line {
   std::string text;
   std::optional<Record> record = {};
-  std::string why_none = {};  ///< where it holds no record
+  std::string why_none = {};  ///< if it holds no record
 };
 
 std::vector<Line> read_lines(const fs::path& file) {
@@ -53,7 +53,7 @@ std::vector<Line> read_lines(const fs::path& file) {
   return lines;
 }
 
-/// The records; lines that hold none are said and passed over.
+/// The records; lines that hold none are logged and skipped.
 std::vector<Record> records_of(std::vector<Line> lines, const Log& log) {
   std::vector<Record> records;
   for (Line& line : lines) {
@@ -65,7 +65,7 @@ std::vector<Record> records_of(std::vector<Line> lines, const Log& log) {
   return records;
 }
 
-/// What two records of one task and version have in common.
+/// The key that two records of one task and version share.
 std::string key_of(const Record& record) {
   const DeviceKey& device = record.device;
   std::string key = fmt::format("{}\n{}\n{}\n{}\n{}\n{}", device.name, device.sm, device.sms,
@@ -78,9 +78,9 @@ bool stands_for(const Record& completed, const Record& other) {
   return !completed.provisional && other.provisional && completed.made >= other.made;
 }
 
-/// Leaves out the provisional records that a search completed since stands for.
+/// Removes provisional records that a later, completed search supersedes.
 void settle(std::vector<Record>& records) {
-  std::map<std::string, Record> completed;  // the last of each key
+  std::map<std::string, Record> completed;  // the last for each key
   for (const Record& record : records) {
     if (record.provisional) continue;
     Record& last = completed.try_emplace(key_of(record), record).first->second;
@@ -92,13 +92,14 @@ void settle(std::vector<Record>& records) {
   });
 }
 
-/// Does a new record take the place of one of its task? Of a search under way the better does, and a
-/// completed one's of whatever was found half-way before.
+/// Whether a new record replaces another of its task. A provisional record replaces one that is worse; a
+/// completed one replaces any provisional one.
 bool replaces(const Record& record, const Record& old) {
   return old.provisional && (record.provisional ? record.time_us <= old.time_us : record.made >= old.made);
 }
 
-/// Is a record of its task no worse? What was found half-way makes no completed search needless.
+/// Whether an existing record of the task is at least as good. A provisional record never makes a completed
+/// search redundant.
 bool is_as_good(const Record& other, const Record& record) {
   if (record.provisional && stands_for(other, record)) return true;
   return other.time_us <= record.time_us && (record.provisional || !other.provisional);
@@ -110,7 +111,7 @@ std::optional<double> number_of(const std::string& text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-/// How far apart two problems are: by the ratios of their sizes, and infinitely where another word differs.
+/// The distance of two problems: by the ratios of their sizes, infinite if another parameter differs.
 double distance(const Settings& a, const Settings& b) {
   double sum = 0;
   for (const auto& [name, value] : a) {
@@ -136,7 +137,7 @@ void make_folder(const fs::path& folder) {
   if (failed) refuse(folder, failed.message());
 }
 
-/// The file that records of a device are appended to, and made where it is not there.
+/// Opens the file that records of a device are appended to; creates it if needed.
 FileDescriptor open_file(const fs::path& folder, const fs::path& file) {
   make_folder(folder);
   FileDescriptor out(::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
@@ -144,7 +145,7 @@ FileDescriptor open_file(const fs::path& folder, const fs::path& file) {
   return out;
 }
 
-/// The same, for this writer alone. One that waits may find that the file was replaced meanwhile.
+/// The same, with an exclusive lock. A writer that waited may find that the file was replaced meanwhile.
 FileDescriptor open_locked(const fs::path& folder, const fs::path& file) {
   for (;;) {
     FileDescriptor out = open_file(folder, file);
@@ -180,7 +181,7 @@ std::string file_name(const DeviceKey& device) {
 
 std::vector<Record> read_folder(const fs::path& folder, const Log& log) {
   std::vector<Record> records;
-  std::error_code failed;  // no folder is no records
+  std::error_code failed;  // no folder means no records
   fs::directory_iterator entry(folder, failed);
   for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
     if (entry->path().extension() != ".jsonl") continue;
@@ -268,7 +269,7 @@ void Records::add(const Record& record) const {
   const bool better = std::ranges::none_of(lines, [&](const Line& line) {
     return line.record && of_this_task(*line.record) && is_as_good(*line.record, record);
   });
-  // Files of other hosts are theirs to change: a line here stands for what they hold.
+  // Files of other hosts are not modified: a line here supersedes theirs.
   std::vector<Record> everywhere = read_folder(folder_, {});
   settle(everywhere);
   const bool stands_for_others = std::ranges::any_of(
@@ -280,7 +281,7 @@ void Records::add(const Record& record) const {
   } else if (better || stands_for_others) {
     append(out, file, record);
   }
-  ++*generation_;  // behind the writing: who sees the new number finds the record
+  ++*generation_;  // after writing: whoever sees the new number finds the record
 }
 
 void Records::check_writable(const DeviceKey& device) const {

@@ -5,8 +5,8 @@
 
 namespace ptxloom::tune {
 
-/// Copies of the tensors that launches use in turn, so that a lap touches twice what the L2 cache holds. For
-/// tasks of a few KB that would be too many, and there the cache stays warm.
+/// The number of copies of the tensors that launches use in rotation, so that one round touches twice the
+/// size of the L2 cache. Tasks of a few KB would need too many; for those the cache stays warm.
 std::size_t rotation(const Task& task, int l2_bytes);
 
 }  // namespace ptxloom::tune

@@ -17,14 +17,15 @@
 namespace ptxloom::tune {
 namespace {
 
-constexpr double kFirstPhase = 0.85;  // of the seconds, for trying candidates; the rest is for the finalists
+constexpr double kFirstPhase = 0.85;  // fraction of the seconds for trying candidates; the rest is for the
+                                      // finalists
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// The first device finds a correct candidate; with that, all are found to be alike or left out; then they
-/// share the candidates. One of this process compares the best few.
+/// The first device finds a correct candidate; with that, the other devices are checked to perform alike, or
+/// excluded; then all share the candidates. A device of this process compares the best few.
 class Search {
  public:
   Search(const Admissible& space, const Target& target, const Maker& make, const Linker* linker,
@@ -52,7 +53,7 @@ class Search {
         if (!tried) break;
         take_in(std::move(*tried));
       }
-      done();  // was it `stop` that ended it?
+      done();  // checks whether `stop` ended it
       end_game();
     } catch (const Error& error) {
       result_.fault = error.diagnostics().front();
@@ -91,7 +92,7 @@ class Search {
     }
   }
 
-  /// What was given to a device that is gone is for somebody else.
+  /// Work that was given to a lost device goes to others.
   void hand_over() {
     std::vector<Given> returned = helpers_.returned();
     if (crew_.working() == 0 && helpers_.at_work())
@@ -106,7 +107,7 @@ class Search {
 
   std::size_t under_way() const { return crew_.under_way() + helpers_.under_way(); }
 
-  /// In turns to this process and to the others, until all have enough.
+  /// Gives picks alternately to this process and to the others, until all have enough.
   void top_up() {
     hand_over();
     for (bool ours = true;; ours = !ours) {
@@ -124,14 +125,14 @@ class Search {
     }
   }
 
-  /// nullopt at the end of the budget, or where nothing is under way.
+  /// nullopt at the end of the budget, or if nothing is in flight.
   std::optional<Tried> next() {
     const std::chrono::milliseconds patience(options_.ranks == nullptr ? 50 : 1);
     while (!done()) {
       if (std::optional<Tried> tried = crew_.take()) return tried;
       if (std::optional<Tried> tried = helpers_.take()) return tried;
       if (crew_.working() == 0 && !helpers_.hopeful()) throw Error(ErrorKind::refused, {*lost_});
-      if (helpers_.has_room() || helpers_.has_returned()) top_up();  // one has begun, or is gone
+      if (helpers_.has_room() || helpers_.has_returned()) top_up();  // one has started, or is gone
       if (under_way() == 0) break;
       bell_->wait(patience);
     }
@@ -164,14 +165,14 @@ class Search {
     }
   }
 
-  /// The others go on without it.
+  /// The others continue without it.
   void lose(const Tried& tried) {
     lost_ = tried.lost;
     result_.devices[tried.device].left_out = lost_;
     if (!agreed_ && crew_.working() == 0 && first_ + 1 < crew_.size()) crew_.take_on(++first_);
   }
 
-  /// What the reading is worth.
+  /// Evaluates the reading.
   void weigh(Tried& tried, Measurement& measurement) {
     Reading& reading = tried.reading;
     see(reading, tried.device);
@@ -191,8 +192,8 @@ class Search {
     const Statistics own = statistics(reading.us);
     measurement.time_us = own.median;
     measurement.spread = own.spread;
-    // What the rival takes now and on this device, against what it took when it became the best: the drift of
-    // the clock, and what devices differ by.
+    // The rival's time now and on this device, relative to its time when it became the best: corrects for
+    // clock drift and for differences between devices.
     if (tried.rival_us > 0 && reading.rival_us.size() == reading.us.size()) {
       for (std::size_t i = 0; i < reading.us.size(); ++i) reading.us[i] /= reading.rival_us[i];
       measurement.time_us = statistics(reading.us).median * tried.rival_us;
@@ -225,10 +226,10 @@ class Search {
     helpers_.set_rival(rival);
   }
 
-  /// The other devices begin here, if they are like the first.
+  /// The other devices start here, if they perform like the first.
   void agree(const std::shared_ptr<const Rival>& common) {
     const std::vector<Reading> readings = time_common(crew_, *common, options_.warm_up);
-    if (readings[first_].problem) return;  // the first goes on alone until it has a better one
+    if (readings[first_].problem) return;  // the first continues alone until it has a better one
     agreed_ = true;
     const double first_us = statistics(readings[first_].us).median;
     for (std::size_t i = first_; i < crew_.size(); ++i) {
@@ -244,7 +245,8 @@ class Search {
       result_.health.push_back({.at_s = seconds_since(begin_), .device = device, .health = *reading.health});
   }
 
-  /// On the first device that is left here. Where none is, or there is no time, the best stands as it is.
+  /// Runs on the first remaining device of this process. If there is none, or no time, the best stands as it
+  /// is.
   void end_game() {
     helpers_.rest();
     const auto late = [&] {
@@ -278,9 +280,9 @@ class Search {
   double first_s_ = 0, busy_us_ = 0;
   SearchResult result_;
   Finalists finalists_;
-  std::size_t first_ = 0;           // of the devices, the one that the others are held against
-  bool agreed_ = false;             // and they have been
-  std::optional<Diagnostic> lost_;  // the last device of this process that was
+  std::size_t first_ = 0;           // the device that the others are compared with
+  bool agreed_ = false;             // and they have been compared
+  std::optional<Diagnostic> lost_;  // the last device of this process that was lost
   std::unique_ptr<Picker> picker_;
   std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
   Crew crew_;

@@ -10,7 +10,7 @@
 namespace ptxloom::tune {
 namespace {
 
-constexpr double kFarBehind = 4;  // times the rival: one glance is enough
+constexpr double kFarBehind = 4;  // times the rival: one quick measurement is enough
 
 std::string describe(const Verdict& verdict) {
   if (verdict.wrong != 0)
@@ -51,7 +51,8 @@ std::optional<Diagnostic> Session::check_once(Bench::Loaded& loaded) {
   return std::nullopt;
 }
 
-/// An earlier candidate may have spoiled the inputs: nothing is called wrong before it is so on fresh ones.
+/// An earlier candidate may have corrupted the inputs, so a result counts as wrong only after a retry with
+/// fresh ones.
 std::optional<Diagnostic> Session::check(Bench::Loaded& loaded) {
   if (!check_once(loaded)) return std::nullopt;
   bench_.restore();
@@ -61,15 +62,15 @@ std::optional<Diagnostic> Session::check(Bench::Loaded& loaded) {
 }
 
 void Session::time(Bench::Loaded& loaded, int samples, Reading& reading) {
-  bench_.glance_us(loaded);  // what is done at the first launch only
+  bench_.glance_us(loaded);  // absorbs the work of the first launch
   const double glance = bench_.glance_us(loaded);
   if (rival_ && glance > kFarBehind * rival_us_ + 50) {
     reading.us.push_back(glance);
     reading.rival_us.push_back(bench_.time_us(*rival_));
     return;
   }
-  // The chip cools down between candidates and slows down while it works: whoever went first each time would
-  // seem the faster one.
+  // The chip cools down between candidates and slows down under load, so whichever always went first would
+  // seem faster.
   for (int i = 0; i < samples; ++i) {
     const bool rival_first = rival_ && i % 2 == 0;
     if (rival_first) reading.rival_us.push_back(bench_.time_us(*rival_));
@@ -78,7 +79,7 @@ void Session::time(Bench::Loaded& loaded, int samples, Reading& reading) {
   }
 }
 
-/// Asking takes milliseconds, in which nothing is measured.
+/// Queries take milliseconds, in which nothing is measured.
 void Session::look_at_health(Reading& reading) {
   constexpr std::chrono::milliseconds kInterval{500};
   const auto now = std::chrono::steady_clock::now();

@@ -8,19 +8,20 @@
 
 #include "tune/bench.hpp"
 
-// What a worker does with a candidate, whatever it runs on: it is verified on poisoned outputs first, and
-// timed only if it is right, in turns with the rival.
+// How a worker handles a candidate, on any device: it is first verified on poisoned outputs and, only if
+// correct, timed in alternation with the rival.
 namespace ptxloom::tune {
 
 class Session {
  public:
   Session(Bench& bench, const Task& task) : bench_(bench), task_(task) {}
 
-  /// Throws Error for what cannot be loaded.
+  /// Throws Error if the candidate cannot be loaded.
   void set_rival(const Candidate* rival);
-  /// What is wrong is told in the reading. `lost`: the device is of no use any more.
+  /// Failures are reported in the reading. `lost`: the device is no longer usable.
   Reading measure(const Candidate& candidate, bool verify, int samples, bool& lost);
-  /// The same of the vendor's library at the task's product; it is opened and verified at the first call.
+  /// The same for the vendor's library on the task's product; the library is loaded and verified by the first
+  /// call.
   Reading measure_vendor(int samples, bool& lost);
 
  private:
@@ -36,7 +37,7 @@ class Session {
   double rival_us_ = 0;
   Bench::Vendor vendor_;
   std::optional<std::chrono::steady_clock::time_point> looked_;
-  HostTensor output_;  // new memory for each candidate would take longer than comparing
+  HostTensor output_;  // reused: allocating for each candidate would take longer than comparing
 };
 
 }  // namespace ptxloom::tune

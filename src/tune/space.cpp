@@ -19,11 +19,11 @@ struct Limit {
   bool (*met)(const Demand&, const TargetInfo&);
 };
 
-constexpr int kThreads = 1024;   // of a block, on every chip
-constexpr int kRegisters = 255;  // of a thread, on every chip
-constexpr int kCluster = 16;     // blocks of a cluster, with the opt-in
+constexpr int kThreads = 1024;   // per thread block, on every chip
+constexpr int kRegisters = 255;  // per thread, on every chip
+constexpr int kCluster = 16;     // thread blocks per cluster, with the opt-in
 constexpr int kClusterSince = 90;
-constexpr int kRegisterUnit = 8;  // registers are dealt to a thread in eights
+constexpr int kRegisterUnit = 8;  // registers are allocated to a thread in multiples of this
 
 constexpr Limit kLimits[] = {
     {"threads of a thread block", [](const Demand& d, const TargetInfo&) { return d.threads <= kThreads; }},
@@ -56,7 +56,7 @@ std::vector<std::string> split(const std::string& words) {
   return values;
 }
 
-/// Words that the space does not have are mistyped.
+/// Rejects names and values that the space does not have.
 void check_words(const Space& space, const Settings& fixed) {
   for (const auto& [name, words] : fixed) {
     const auto parameter = std::ranges::find(space.parameters, name, &Parameter::name);
@@ -74,7 +74,7 @@ void check_words(const Space& space, const Settings& fixed) {
   }
 }
 
-/// The values that are left of each parameter.
+/// The remaining values of each parameter.
 std::vector<Parameter> narrowed(const Space& space, const Settings& fixed) {
   if (space.parameters.empty()) bad_space("the space has no parameters");
   check_words(space, fixed);
@@ -91,8 +91,8 @@ std::vector<Parameter> narrowed(const Space& space, const Settings& fixed) {
 
 }  // namespace
 
-/// Gives the parameters values one after the other. A rule is asked at the first depth where all that it
-/// reads is known, and cuts off all that would follow.
+/// Assigns the parameters values one after another. A rule is evaluated at the first depth where everything
+/// it reads is known, and prunes all that would follow.
 class Admission {
  public:
   Admission(const Space& space, const TargetInfo& chip, const Settings& fixed) : space_(space), chip_(chip) {
@@ -159,8 +159,8 @@ class Admission {
   const Space& space_;
   const TargetInfo& chip_;
   Admissible result_;
-  std::vector<std::uint64_t> behind_;               // configurations below a depth
-  std::vector<std::vector<std::size_t>> at_depth_;  // rules to ask
+  std::vector<std::uint64_t> behind_;               // configurations below each depth
+  std::vector<std::vector<std::size_t>> at_depth_;  // rules to evaluate there
   std::vector<std::uint8_t> point_;
   Settings config_;
 };

@@ -12,7 +12,7 @@ Statistics statistics(std::vector<double> values) {
   const auto at = [&](double place) {
     return values[static_cast<std::size_t>(std::clamp(place, 0.0, last))];
   };
-  // How many of n values lie below the median is binomial: n/2 on average, sqrt(n)/2 its deviation.
+  // The number of n values below the median is binomial: mean n/2, standard deviation sqrt(n)/2.
   const double reach = 1.96 * std::sqrt(static_cast<double>(values.size())) / 2;
   const double middle = last / 2;
   Statistics result{.median = values.size() % 2 == 1 ? at(middle) : (at(middle) + at(middle + 1)) / 2,

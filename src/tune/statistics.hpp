@@ -5,11 +5,11 @@
 
 namespace ptxloom::tune {
 
-/// Of at least one value.
+/// For at least one value.
 struct Statistics {
   double median = 0;
-  double spread = 0;         ///< between the quartiles, as a part of the median
-  double low = 0, high = 0;  ///< the median lies between them with 95 % confidence, whatever the distribution
+  double spread = 0;         ///< interquartile range, relative to the median
+  double low = 0, high = 0;  ///< a 95 % confidence interval of the median, for any distribution
 };
 Statistics statistics(std::vector<double> values);
 

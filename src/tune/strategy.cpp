@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kNames = {"exhaustive", "random", "halving", "guided"};
 
-/// All of them, in an order that is known from the start.
+/// All of them, in an order fixed from the start.
 class Ordered : public Picker {
  public:
   explicit Ordered(std::vector<std::size_t> order) : order_(std::move(order)), skipped_(order_.size()) {}

@@ -6,24 +6,25 @@
 
 #include "ptxloom/tune.hpp"
 
-// In which order configurations are tried. A strategy is asked for the next one while earlier ones are still
-// being linked, and told what came of each.
+// The order in which configurations are tried. A strategy is asked for the next one while earlier ones are
+// still being linked, and told the result of each.
 namespace ptxloom::tune {
 
 struct Pick {
   std::size_t index = 0;    ///< into the admissible configurations
-  int samples = 5;          ///< times to take of it
-  double predicted_us = 0;  ///< what the strategy expects; 0 = nothing
+  int samples = 5;          ///< times to measure it
+  double predicted_us = 0;  ///< what the strategy expects; 0 = no expectation
 };
 
 class Picker {
  public:
   virtual ~Picker() = default;
-  /// nullopt: nothing at the moment; where no pick is under way either, that is the end.
+  /// nullopt: none at the moment; if no pick is in flight either, the search is over.
   virtual std::optional<Pick> next() = 0;
-  /// The time of a pick; nullopt where it has none.
+  /// Reports the time of a pick; nullopt if it has none.
   virtual void tell(std::size_t index, std::optional<double> time_us) = 0;
-  /// It was measured for another reason than a pick of this strategy's, and need not be again.
+  /// The configuration was measured for a reason other than a pick of this strategy, and need not be measured
+  /// again.
   virtual void skip(std::size_t index) = 0;
 };
 

@@ -8,13 +8,13 @@
 namespace ptxloom::tune {
 namespace {
 
-// Standard deviations of what the values are made of; they are logarithms of measured over predicted times.
-constexpr double kLevel = 1.0;     // the model's unit may be off by anything
+// Standard deviations of the components of the values, which are logarithms of measured over predicted times.
+constexpr double kLevel = 1.0;     // the model's unit may be off by any factor
 constexpr double kTrend = 0.3;     // along a feature
-constexpr double kSingle = 0.25;   // of a feature by itself
-constexpr double kTogether = 0.2;  // of all features
+constexpr double kSingle = 0.25;   // of a feature alone
+constexpr double kTogether = 0.2;  // of all features together
 constexpr double kNoise = 0.02;
-constexpr double kSingleReach = 0.35, kTogetherReach = 0.6;  // distances at which effects differ
+constexpr double kSingleReach = 0.35, kTogetherReach = 0.6;  // length scales of these effects
 
 double square(double x) { return x * x; }
 
@@ -68,7 +68,7 @@ void Surrogate::tell(std::size_t point, double value) {
   solve();
 }
 
-/// Forward substitution. A value that is not known is predicted from those before it.
+/// Forward substitution. An unknown value is predicted from those before it.
 void Surrogate::solve() {
   std::ranges::fill(mean_, 0.0);
   std::vector<double> solved;

@@ -5,21 +5,22 @@
 #include <span>
 #include <vector>
 
-// What measurements say of points not yet measured: a Gaussian process over the features of a fixed set of
-// points. Its covariance adds a level, a trend along each feature, an effect of each feature by itself, and
-// one of all features together, so that few measurements teach the single effects and more their interplay.
-// Points may be chosen before the values of earlier ones are known: those then count with what was expected.
+// Predicts points not yet measured: a Gaussian process over the features of a fixed set of points. Its
+// covariance adds a level, a trend along each feature, an effect of each feature alone, and one of all
+// features together, so that few measurements teach the single effects and more teach their interactions.
+// Points may be chosen before the values of earlier ones are known; these then count with their expected
+// values.
 namespace ptxloom::tune {
 
 class Surrogate {
  public:
-  /// `features`: points one after the other, `width` values each, on a scale of about 0 to 1.
+  /// `features`: the points in sequence, `width` values each, on a scale of about 0 to 1.
   Surrogate(std::vector<float> features, std::size_t width);
 
   std::size_t size() const { return points_; }
-  /// Expects a value for this point from now on.
+  /// From now on a value is expected for this point.
   void choose(std::size_t point);
-  /// The value of a chosen point.
+  /// Reports the value of a chosen point.
   void tell(std::size_t point, double value);
 
   struct Belief {
@@ -34,7 +35,7 @@ class Surrogate {
     double value = 0;
     bool known = false;
     std::vector<double> factor;     // of the Cholesky decomposition
-    std::vector<float> covariance;  // L^-1 K towards all points
+    std::vector<float> covariance;  // L^-1 K for all points
   };
   double covariance(std::size_t a, std::size_t b) const;
   void solve();
@@ -42,7 +43,7 @@ class Surrogate {
   std::vector<float> features_;
   std::size_t width_ = 0, points_ = 0;
   std::vector<Row> rows_;
-  std::vector<double> variance_;  // left, by point
+  std::vector<double> variance_;  // remaining, by point
   std::vector<double> mean_;
 };
 

@@ -7,7 +7,7 @@
 namespace ptxloom::tune {
 namespace {
 
-constexpr double kNarrow = 0.004;  // of the interval: as the finalists are told apart
+constexpr double kNarrow = 0.004;  // width of the interval, as for the finalists
 constexpr int kRounds = 12, kMostRounds = 96;
 
 }  // namespace
@@ -46,7 +46,7 @@ VendorTime time_vendor(Measurer& measurer, const SearchResult& search) {
       result.problem = Diagnostic{.code = "no-time", .message = "the measurer returned no time"};
     return result;
   }
-  // What was measured stands, also where a later round failed.
+  // The measurements so far stand even if a later round failed.
   result.problem.reset();
   result.spread = statistics(times).spread;
   result.time_us = result.ratio * winner.time_us;

@@ -17,10 +17,10 @@ namespace {
 using cuda::CublasLt;
 
 constexpr std::uint64_t kWorkspace = std::uint64_t{64}
-                                     << 20;  // twice what NVIDIA recommends for its largest chips
+                                     << 20;  // twice NVIDIA's recommendation for its largest chips
 constexpr int kProposals = 32;
 
-/// One of the library's objects.
+/// Owns an object of the library.
 template <typename T>
 class Owned {
  public:
@@ -105,8 +105,8 @@ struct VendorProduct::State {
                               library.cublasLtGetStatusString(status)),
                   "install one that supports the driver; ptxloom doctor shows the version of the driver");
     check(library.cublasLtMatmulDescCreate(operation.out(), arithmetic.compute, arithmetic.scale));
-    // A matrix with rows of k, read as column-major, has k rows: transposed it is the left factor B', and as
-    // it is the right factor A'.
+    // A matrix whose rows run along k, read as column-major, has k rows: transposed it is the left factor B',
+    // and as it is the right factor A'.
     set(CublasLt::kOperationA, p.b_rows ? CublasLt::kPlain : CublasLt::kTransposed);
     set(CublasLt::kOperationB, p.a_rows ? CublasLt::kPlain : CublasLt::kTransposed);
     if (p.fast_sums) set(CublasLt::kFastSums, std::int8_t{1});

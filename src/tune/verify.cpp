@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with an output. A tuner looks at every element of every candidate, while the device waits:
-// hence the threads.
+// Finds errors in an output. A tuner checks every element of every candidate while the device waits, hence
+// the threads.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -76,8 +76,8 @@ Verdict check_points(const Expectation& expected, const HostTensor& output) {
   return all;
 }
 
-/// Elements [begin, end) whose bytes are all poison: counted as words, many at once, and looked at one by one
-/// only where there are some.
+/// Elements [begin, end) whose bytes are all poison: scanned as words, many at once, and individually only if
+/// there are some.
 template <typename Word>
 std::vector<std::uint64_t> find_poison(const std::vector<std::byte>& bytes, std::byte poison,
                                        base::Part part) {
@@ -110,7 +110,7 @@ std::vector<std::uint64_t> find_poison(const std::vector<std::byte>& bytes, std:
   return all;
 }
 
-/// Elements that still hold the poison; points are judged by their value.
+/// Elements that still hold the poison; sampled points are judged by their value.
 std::vector<std::uint64_t> find_unwritten(const Expectation& expected, const HostTensor& output,
                                           std::byte poison) {
   if (expected.complete || output.plan.role == TensorPlan::Role::inout) return {};

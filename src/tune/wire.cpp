@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 
 static_assert(std::is_trivially_copyable_v<Expectation::Point>);
 
-/// A mapping of a whole descriptor.
+/// A mapping of a whole file.
 class Mapping {
  public:
   Mapping(int fd, std::size_t bytes, int protection) : bytes_(bytes) {
@@ -39,7 +39,7 @@ class Mapping {
   void write(std::size_t offset, const void* data, std::size_t bytes) const {
     if (bytes != 0) std::memcpy(static_cast<std::byte*>(data_) + offset, data, bytes);
   }
-  /// Throws Error for a range that is not there.
+  /// Throws Error for a range outside the mapping.
   void read(std::size_t offset, void* data, std::size_t bytes) const {
     if (offset > bytes_ || bytes > bytes_ - offset)
       throw Error(ErrorKind::usage, "bad-task", "the task's data is outside the shared memory");
@@ -121,7 +121,7 @@ Task read_task(const Json& head, int memory) {
 namespace {
 
 Json to_json(const std::vector<std::filesystem::path>& folders) {
-  // As bytes: a path need not be UTF-8, which JSON's text is.
+  // As bytes: a path need not be UTF-8, which JSON strings are.
   Json all = Json::array();
   for (const std::filesystem::path& folder : folders)
     all.push_back(std::vector<unsigned char>(folder.native().begin(), folder.native().end()));
@@ -155,7 +155,7 @@ Message to_message(const Candidate& candidate) {
   for (const LaunchPlan& launch : candidate.launches) launches.push_back(to_json(launch));
   for (const TensorPlan& tensor : candidate.scratch) scratch.push_back(to_json(tensor));
   Message message{.head = {{"launches", std::move(launches)}, {"scratch", std::move(scratch)}}};
-  // Text goes along only where it is what runs: machine code is all that a GPU takes.
+  // The PTX is included only if it is what runs: a GPU takes machine code.
   if (candidate.cubin.empty())
     message.head["ptx"] = candidate.ptx;
   else

@@ -8,22 +8,21 @@
 #include "ptxloom/tune.hpp"
 #include "tune/channel.hpp"
 
-// A task, a candidate and a reading on their way between processes. The task's data lie in shared memory,
-// which every worker that is started gets: inputs, then the expected values, then the places that must stay
-// as they were.
+// A task, a candidate and a reading in transit between processes. The task's data are in shared memory, which
+// every started worker gets: inputs, then the expected values, then the positions that must not change.
 namespace ptxloom::tune {
 
-/// Memory without a name, to be handed to another process by its descriptor.
+/// Anonymous memory, passed to another process by its descriptor.
 struct SharedTask {
   FileDescriptor memory;
-  nlohmann::json head;  ///< what lies where
+  nlohmann::json head;  ///< the layout of the memory
 };
 /// Throws Error(refused, "out-of-memory").
 SharedTask share(const Task& task);
-/// Throws nlohmann::json::exception or Error for what share() did not make.
+/// Throws nlohmann::json::exception or Error for data that share() did not make.
 Task read_task(const nlohmann::json& head, int memory);
 
-/// What a worker must find as its tuner does, whatever its own environment says.
+/// Settings that a worker must share with its tuner, whatever its own environment says.
 struct Surroundings {
   std::vector<std::filesystem::path> specs;  ///< folders of overlays
   LibraryOptions libraries;
@@ -31,7 +30,7 @@ struct Surroundings {
 nlohmann::json to_json(const Surroundings& surroundings);
 Surroundings read_surroundings(const nlohmann::json& json);
 
-/// Throws Error(usage, "bad-reference") for one that disagrees with itself.
+/// Throws Error(usage, "bad-reference") for an inconsistent one.
 void check_reference(const Expectation& expected);
 
 Message to_message(const Candidate& candidate);

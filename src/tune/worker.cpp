@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tuner's side of a worker process. What a candidate does to it costs that candidate; the next one finds
-// a fresh worker.
+// The tuner's side of a worker process. If a candidate takes the process down, only that candidate is lost;
+// the next one gets a fresh worker.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kMostStarts = 3;
 
-/// The device's lock, for as long as it lives. Where there can be none, nobody else has it either.
+/// The device's lock, while this lives. If locking is impossible, nobody else has it either.
 FileDescriptor take_turn(const std::filesystem::path& file) {
   if (file.empty()) return {};
   FileDescriptor turn(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
@@ -51,7 +51,7 @@ class Worker : public Measurer {
     return read(request, options_.candidate_seconds);
   }
 
-  /// Opening the library takes seconds, and is no candidate's fault.
+  /// Loading the library takes seconds, which no candidate is charged for.
   Reading measure_vendor(int samples) override {
     return read({.head = {{"do", "vendor"}, {"samples", samples}}}, options_.start_seconds);
   }
@@ -93,7 +93,7 @@ class Worker : public Measurer {
     rival_is_there_ = false;
   }
 
-  /// nullopt where there is an answer; otherwise the worker is of no use any more.
+  /// nullopt if there is an answer; otherwise the worker is no longer usable.
   std::optional<Diagnostic> ask(const Message& request, Message& answer, double seconds) {
     Channel::Outcome outcome = Channel::Outcome::closed;
     if (process_->channel().send(request)) outcome = process_->channel().receive(answer, seconds);
@@ -122,12 +122,12 @@ class Worker : public Measurer {
     Message answer;
     const std::optional<Diagnostic> why = ask(request, answer, options_.candidate_seconds);
     if (why) stop();
-    // Without a rival the search goes on, its times are merely not corrected for drift.
+    // Without a rival the search continues; its times are just not corrected for drift.
     if (why || answer.head.contains("problem") || answer.head.value("lost", false)) rival_.reset();
     rival_is_there_ = rival_.has_value();
   }
 
-  /// A device may need a moment after a fault; at the first start there is nothing to wait for.
+  /// A device may need a moment after a fault; the first start does not wait.
   void start() {
     for (int attempt = 1;; ++attempt) {
       try {

@@ -7,8 +7,9 @@
 
 #include "exec/arithmetic/directed.hpp"
 
-// The functions of sin, ex2 and their kind as polynomials of doubles, in code that becomes vector code. of(x)
-// is within kError of itself; exact(x) is the host library's, which is nearer. Arguments are values of f32.
+// sin, ex2 and similar functions as polynomials in double, in code that compilers vectorise. of(x) has a
+// relative error of at most kError; exact(x) is the host library's, which is more accurate. Arguments are f32
+// values.
 namespace ptxloom::exec {
 
 inline constexpr double kApproximationError = 0x1p-38;  // relative
@@ -23,23 +24,23 @@ double polynomial(double x, double first, Rest... rest) {
   }
 }
 
-/// An integral value of up to 51 bits, whose low bits those of the sum with this number are.
+/// Adding this puts an integral value of up to 51 bits into the low bits of the sum.
 inline constexpr double kIntegerAt = 0x1.8p52;
 
 inline double clamp_double(double value, double lowest, double highest) {
-  const double raised = select(value < lowest, lowest, value);  // NaN stays
+  const double raised = select(value < lowest, lowest, value);  // NaN passes through
   return select(raised > highest, highest, raised);
 }
 
 inline constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 
-/// 2^f - 1 for f of at most 1/2: Taylor's series to the power 10.
+/// 2^f - 1 for |f| up to 1/2: Taylor series up to the 10th power.
 inline double power_of_two_minus_one(double f) {
   const double x = f * kLn2;
   return x * polynomial(x, 1.0, 1.0 / 2, 1.0 / 6, 1.0 / 24, 1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320,
                         1.0 / 362880, 1.0 / 3628800);
 }
-/// 2^n for the integral n that `at` is kIntegerAt beyond.
+/// 2^n for the integral n, where `at` is kIntegerAt + n.
 inline double power_at(double at) {
   return std::bit_cast<double>((std::bit_cast<std::uint64_t>(at) << 52) + std::bit_cast<std::uint64_t>(1.0));
 }
@@ -66,8 +67,8 @@ struct HyperbolicTangent {
   static double exact(double x) { return std::tanh(x); }
 };
 
-/// m * 2^k with m between the roots of 1/2 and 2; log2 m of s = (m - 1) / (m + 1) by its series to the
-/// power 15.
+/// m * 2^k with m between sqrt(1/2) and sqrt(2); log2 m from s = (m - 1) / (m + 1) by its series up to the
+/// 15th power.
 struct BinaryLogarithm {
   static double of(double x) {
     constexpr std::uint64_t root = 0x3fe6'a09e'667f'3bcd, one = 0x3ff0'0000'0000'0000;
@@ -80,15 +81,15 @@ struct BinaryLogarithm {
         polynomial(square, 1.0, 1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11, 1.0 / 13, 1.0 / 15, 1.0 / 17);
     const double number = std::fma(s * (2 / kLn2), series, k);
     const double infinity = std::bit_cast<double>(kInfinity64), nan = infinity - infinity;
-    const double positive = select(x < infinity, number, x);  // infinity and NaN are their own
+    const double positive = select(x < infinity, number, x);  // infinity and NaN map to themselves
     return select(x == 0, -infinity, select(x < 0, nan, positive));
   }
   static bool is_far(double) { return false; }
   static double exact(double x) { return std::log2(x); }
 };
 
-/// x less a multiple of pi/2, at most pi/4, and which quarter of the circle that is. Up to 2^18, where the
-/// multiple times the upper part of pi/2 leaves an exact difference.
+/// x minus a multiple of pi/2, at most pi/4 in magnitude, and the quadrant. For |x| up to 2^18, where
+/// subtracting the multiple times the upper part of pi/2 is exact.
 struct Angle {
   double rest;
   std::uint64_t quarter;
@@ -109,7 +110,7 @@ inline double cosine_near_zero(double r) {
   return polynomial(r * r, 1.0, -1.0 / 2, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800,
                     1.0 / 479001600.0, -1.0 / 87178291200.0, 1.0 / 20922789888000.0);
 }
-/// The sine of an angle and `ahead` quarters.
+/// The sine of an angle plus `ahead` quarter turns.
 inline double sine_of(double size, std::uint64_t ahead) {
   const Angle angle = angle_of(size);
   const std::uint64_t quarter = angle.quarter + ahead;

@@ -15,7 +15,7 @@ namespace {
 template <class T>
 inline constexpr std::uint32_t kBits = 8 * sizeof(T);
 
-// f on predicates, or on integers as bits.
+// Applies f to predicates, or to integers as bits.
 template <class F>
 Semantic logic(std::string_view type, F f) {
   if (type == "pred") return lanewise<bool, bool>(f);
@@ -77,7 +77,7 @@ void decode_funnel(Decoder& decoder) {
   }
 }
 
-// Bits change places with their neighbours, then pairs of them, and so on.
+// Swaps adjacent bits, then adjacent pairs of bits, and so on.
 template <class T>
 T reverse(T value) {
   for (std::uint32_t width = 1; width < kBits<T>; width *= 2) {
@@ -100,7 +100,7 @@ void decode_count(Decoder& decoder) {
   }));
 }
 
-// The highest bit that is not the sign; all ones if there is none.
+// The highest bit that differs from the sign; all ones if there is none.
 template <class T>
 std::uint32_t find_highest(T a) {
   const auto bits = static_cast<std::make_unsigned_t<T>>(a < 0 ? ~a : a);
@@ -158,7 +158,7 @@ void decode_bfi(Decoder& decoder) {
   }));
 }
 
-// The low n bits of a, extended by their sign where T is signed.
+// The low n bits of a, sign-extended if T is signed.
 template <class T, bool clamp>
 T extend(T a, std::uint32_t n) {
   if (clamp && n >= 32) return a;
@@ -176,7 +176,7 @@ void decode_szext(Decoder& decoder) {
   }));
 }
 
-// `width` ones from bit `start` on, as far as they fit.
+// `width` ones starting at bit `start`, clipped at the top.
 std::uint32_t mask_of(std::uint32_t start, std::uint32_t width) {
   return static_cast<std::uint32_t>(((std::uint64_t{1} << width) - 1) << start);
 }
@@ -188,9 +188,9 @@ void decode_bmsk(Decoder& decoder) {
                    : lanewise<T, T>([](T a, T b) { return mask_of(a & 31, b & 31); }));
 }
 
-// The position of the n-th one from `base`, upwards or, for n below zero, downwards (PTX ISA 9.7.1.17); for
-// n = 0 of the one at `base`. All ones if there is none. The n that has no magnitude of 32 bits gives 0 on an
-// H200.
+// The position of the n-th set bit from `base`, upwards or, for negative n, downwards (PTX ISA 9.7.1.17); for
+// n = 0 of the one at `base`. All ones if there is none. The n whose magnitude does not fit in 32 bits gives
+// 0 on an H200.
 std::uint32_t find_nth(std::uint32_t mask, std::uint32_t base, std::int32_t n) {
   if (n == std::numeric_limits<std::int32_t>::min()) return 0;
   if (base >= 32) return ~0u;
@@ -208,7 +208,7 @@ void decode_fns(Decoder& decoder) {
       lanewise<T, T, std::int32_t>([](T mask, T base, std::int32_t n) { return find_nth(mask, base, n); }));
 }
 
-// Bit i of the result is bit (a b c) of the table, by the bits i of the three (PTX ISA 9.7.8.6).
+// Bit i of the result is the table's bit at index (a b c), formed from bit i of each input (PTX ISA 9.7.8.6).
 std::uint32_t look_up(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t table) {
   std::uint32_t result = 0;
   for (std::uint32_t row = 0; row < 8; ++row) {
@@ -256,7 +256,7 @@ std::uint32_t permute(std::uint32_t a, std::uint32_t b, std::uint32_t selectors)
   return result;
 }
 
-// The modes with a name: the bytes they take for each value of the two low bits of C (PTX ISA 9.7.9.7).
+// The named modes: the bytes they take for each value of the two low bits of C (PTX ISA 9.7.9.7).
 struct PermuteMode {
   std::string_view name;
   std::array<std::uint16_t, 4> selectors;
@@ -270,7 +270,7 @@ constexpr std::array kPermuteModes{
     PermuteMode{"rc16", {0x1010, 0x3232, 0x1010, 0x3232}},
 };
 
-/// The four of a mode, side by side.
+/// The four selectors of a mode.
 struct Selectors {
   std::uint64_t of_mode = 0;
 };

@@ -29,10 +29,10 @@ struct ToUnit {
   static typename Format::Bits of(typename Format::Bits value) {
     using Bits = typename Format::Bits;
     const Bits least = value < Format::kOne ? value : Format::kOne;
-    return when(value <= Format::kInfinity, least);  // else it is NaN, or has a sign
+    return when(value <= Format::kInfinity, least);  // else it is NaN or negative
   }
 };
-// A NaN that results has no sign.
+// A NaN result has no sign.
 struct ToPositive {
   template <class Format>
   static typename Format::Bits of(typename Format::Bits value) {
@@ -40,7 +40,7 @@ struct ToPositive {
   }
 };
 
-// All elements of a row of words at once: what lies above a single f16 is never read.
+// All elements of a row of words at once: bits above a single f16 are never read.
 template <class Format, class Clamp>
 void run_clamp(Warp& warp, const Operation& op, Mask mask) {
   using Bits = typename Format::Bits;

@@ -8,16 +8,15 @@
 #include "exec/machine/decoder.hpp"
 #include "ptxloom/numeric.hpp"
 
-// .sat and .relu of floats: what stands in the destination is clamped after the instruction without
-// them. That is the same as clamping before rounding: 0 and 1 are values of each format, and rounding keeps
-// signs.
+// .sat and .relu for floats: the destination is clamped after the instruction without them has run. That
+// equals clamping before rounding, because 0 and 1 exist in every format and rounding keeps signs.
 namespace ptxloom::exec {
 
-/// The Semantic that clamps the first operand, of type f64, f32, f16, bf16 or a pair: to [0, 1] with NaN 0,
-/// or to what is not negative, NaN included. Null where the modifiers ask for no clamp.
+/// The Semantic that clamps the first operand, of type f64, f32, f16, bf16 or a pair: to [0, 1] with NaN to
+/// 0, or to non-negative values with NaN kept. Null if the modifiers ask for no clamp.
 Semantic clamp_of(std::string_view type, const Modifiers& modifiers);
 
-/// A plan, and behind it what clamps the result of the Semantic that has it.
+/// A plan, followed by what clamps the result of the Semantic that uses it.
 template <class Plan>
 struct ClampedPlan : Plan {
   Semantic plain = nullptr, clamp = nullptr;
@@ -30,7 +29,7 @@ void run_clamped(Warp& warp, const Operation& op, Mask mask) {
   plan.clamp(warp, op, mask);
 }
 
-/// Emits `plain`, and `clamp` behind it unless that is null.
+/// Emits `plain`, followed by `clamp` unless that is null.
 template <class Plan = NoPlan>
 void emit_clamped(Decoder& decoder, Semantic plain, Semantic clamp, const Plan& plan = {}) {
   if (clamp == nullptr) return decoder.emit(plain, std::make_shared<Plan>(plan));

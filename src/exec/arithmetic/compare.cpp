@@ -9,16 +9,17 @@
 #include "exec/arithmetic/select.hpp"
 #include "exec/machine/decoder.hpp"
 
-// Comparison and selection (PTX ISA 9.7.6), and testp. A comparison gives a mask of the lanes where it holds;
-// what becomes of the mask (a predicate, two, a register, combined with another) is the same for all types.
+// Comparison and selection (PTX ISA 9.7.6), and testp. A comparison yields a mask of the lanes where it
+// holds; using the mask (for one predicate, two, a register, or combined with another) is the same for all
+// types.
 namespace ptxloom::exec {
 namespace {
 
-/// Element `half` of operands a and b compared, for the lanes of the mask.
+/// Compares element `half` of operands a and b in the lanes of the mask.
 using Comparison = Mask (*)(Warp& warp, const Slot& a, const Slot& b, int half, Mask mask);
 
-// A half as a float of the same upper bits: bf16 is that, and of f16 the patterns are in the order of their
-// values too, but for NaN, which are made one. bf16 knows no .ftz.
+// Converts a half to a float with the same upper bits: exact for bf16; f16 patterns are ordered like their
+// values too, except NaN, which is mapped to one. bf16 has no .ftz.
 enum class HalfType : std::uint8_t { f16, f16_flushed, bf16 };
 template <HalfType format>
 float half_in_order(std::uint32_t lane, int half) {
@@ -105,8 +106,8 @@ struct ComparePlan {
   Comparison compare = nullptr;
   Combine combine = Combine::none;
   bool packed = false;
-  int q = -1, a = 0, b = 0, c = -1;  // operands; -1 where there is none
-  std::uint32_t yes = 0;             // what true looks like in the destination of set
+  int q = -1, a = 0, b = 0, c = -1;  // operands; -1 if absent
+  std::uint32_t yes = 0;             // the value of true in the destination of set
 };
 
 ComparePlan plan_of(Decoder& decoder) {
@@ -158,7 +159,8 @@ void run_set(Warp& warp, const Operation& op, Mask mask) {
   });
 }
 
-// True is 1.0 of a floating destination and all ones of an integer one; of a packed source, by halves.
+// True is 1.0 for a floating destination and all ones for an integer one; packed sources give one result per
+// half.
 void decode_set(Decoder& decoder) {
   ComparePlan plan = plan_of(decoder);
   const std::string_view d = decoder.word("dst");
@@ -173,7 +175,7 @@ void decode_set(Decoder& decoder) {
   decoder.emit(base::fastest<&run_set>(), std::make_shared<ComparePlan>(plan));
 }
 
-// A selection moves bits: the type says only how many.
+// A selection moves bits: only the size of the type matters.
 void decode_selp(Decoder& decoder) {
   using W = std::uint32_t;
   using D = std::uint64_t;

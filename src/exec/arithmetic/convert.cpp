@@ -10,9 +10,8 @@
 #include "exec/machine/decoder.hpp"
 #include "ptxloom/numeric.hpp"
 
-// Conversions (PTX ISA 9.7.9.21). Integers to integers go through C++, those of floats through the host
-// (host_convert.hpp), element by element where a type is packed: the same bits as convert() of numeric.hpp
-// gives.
+// Conversions (PTX ISA 9.7.9.21). Integer to integer uses C++ conversions, floats use the host's arithmetic
+// (host_convert.hpp), element by element for packed types. The bits equal those of convert() in numeric.hpp.
 namespace ptxloom::exec {
 namespace {
 
@@ -31,13 +30,13 @@ Semantic integer_conversion(std::string_view to, std::string_view from) {
   });
 }
 
-/// The values of From that a narrower or otherwise signed integer has.
+/// The values of From that fit a narrower integer, or one of other signedness.
 template <class From>
 struct Range {
   From lowest = 0, highest = 0;
 };
 
-// Results are as wide as their register, and extended by their sign.
+// Results are as wide as their register, and sign-extended.
 template <class From, class To>
 void emit_saturated(Decoder& decoder) {
   using Out = std::conditional_t<(sizeof(To) > 4), std::uint64_t, std::uint32_t>;
@@ -77,14 +76,14 @@ void decode_cvt(Decoder& decoder) {
   if (emit_integer_conversion(decoder, d, a)) return;
   const Type to = type_of(decoder, d), from = type_of(decoder, a);
   Modifiers modifiers = modifiers_of(decoder);
-  // What is subnormal in f32 and flushed there is rounded like any other value on its way to f16 (as on an
-  // H200: cvt.rp.ftz.f16.f32 of it gives the least f16).
+  // f32 subnormals, which .ftz would flush, are rounded to f16 like any other value (as on an H200:
+  // cvt.rp.ftz.f16.f32 of one gives the smallest f16).
   if (to == f16) modifiers.ftz = false;
   const bool integral = to.is_float() && rounding.ends_with('i');
   if (!emit_host_conversion(decoder, to, from, integral, modifiers)) decoder.emit(nullptr);
 }
 
-// One f32 to a narrower type, or two to a pair of it: the first operand becomes the upper half.
+// One f32 to a narrower type, or two to a pair: the first operand becomes the upper half.
 void decode_from_f32(Decoder& decoder) {
   const std::string_view d = decoder.word("d");
   emit_narrowing(decoder, type_of(decoder, d), f32, {.inputs = d.ends_with("x2") ? 2 : 1},
@@ -117,7 +116,7 @@ void decode_scale(Decoder& decoder) {
 
 void decode_bf16x2_from_scale(Decoder& decoder) { emit_widening(decoder, bf16, ue8m0, {}); }
 
-// Two s32 clamped to `bits` bits each, above them what was packed before (operand C of the narrow ones).
+// Two s32 clamped to `bits` bits each, above what was packed before (operand C of the narrow ones).
 struct PackPlan {
   std::uint32_t bits = 16, mask = 0;
   std::int32_t lowest = 0, highest = 0;

@@ -8,12 +8,12 @@
 #include "exec/arithmetic/rounding.hpp"
 #include "exec/machine/decoder.hpp"
 
-// cvt.rs: stochastic rounding (PTX ISA 9.7.9.21). A value goes to the next one toward zero, or away from zero
-// if the random bits, added to the discarded bits of the mantissa with their top bits aligned, carry. So, of
-// all patterns of n random bits, those that round away are the fraction that was discarded, in n bits.
+// cvt.rs: stochastic rounding (PTX ISA 9.7.9.21). The random bits are added to the discarded bits of the
+// mantissa with their top bits aligned: a value rounds away from zero if that carries, else towards zero. So,
+// among all patterns of n random bits, the fraction that rounds away is the discarded fraction, to n bits.
 //
-// Which of the 32 random bits serve which element is what the manual's text says: its figures and any
-// hardware that has the instruction were not at hand. Two elements share 16 bits in the narrow types.
+// Which of the 32 random bits serve which element follows the manual's text: its figures, and hardware that
+// has the instruction, were not available. In the narrow types two elements share 16 bits.
 namespace ptxloom::exec {
 namespace {
 
@@ -40,7 +40,7 @@ struct StochasticPlan {
   int stride = 16;  // bits from one element to the next
 };
 
-/// Whether the random bits carry out of those that the format discards.
+/// Whether adding the random bits to the discarded bits carries.
 bool carries(const StochasticPlan& plan, const base::Number& number, std::uint32_t random) {
   const base::FloatFormat& format = *plan.format;
   const int exponent = std::max(base::leading_exponent(number), format.min_exponent());
@@ -48,7 +48,7 @@ bool carries(const StochasticPlan& plan, const base::Number& number, std::uint32
   if (discarded <= 0 || discarded > 100)
     return false;  // beyond 100 the fraction is smaller than any random bit
   const base::uint128 one = base::uint128{1} << discarded, fraction = number.significand & (one - 1);
-  // In units of the lowest bit of both.
+  // In units of the lowest bit of either.
   const int width = std::max(discarded, plan.random_width);
   return (fraction << (width - discarded)) + (base::uint128{random} << (width - plan.random_width)) >=
          base::uint128{1} << width;
@@ -67,7 +67,7 @@ std::uint64_t round_stochastically(const StochasticPlan& plan, std::uint64_t val
   return at_end && plan.saturation == Saturation::satfinite ? toward_zero : toward_zero + 1;
 }
 
-// The inputs come highest element first, and the random bits behind them.
+// The inputs start with the highest element; the random bits come last.
 void run_stochastic(Warp& warp, const Operation& op, Mask mask) {
   const auto& plan = op.plan_as<StochasticPlan>();
   const Lanes<std::uint32_t> out(warp.registers(), op.slots[0]), random(warp.registers(), op.slots.back());

@@ -9,15 +9,15 @@
 #include "exec/arithmetic/select.hpp"
 #include "ptxloom/numeric.hpp"
 
-// Rounding in a direction on a host that rounds to the nearest: the nearest value is the right one or its
-// neighbour, and which one, the exact value's place beside it says. Without a branch, so that loops of them
-// become vector code. The exact value comes as a double that is it, or that stands for it: rounded to odd
-// (half.hpp), which lies on the same side of every value of fewer bits.
+// Directed rounding on a host that rounds to nearest: the nearest value is either the right one or its
+// neighbour, decided by the side on which the exact value lies. Branch-free, so that compilers vectorise
+// loops. The exact value is given as a double that equals it or stands for it: rounded to odd (half.hpp),
+// which stays on the same side of every value of lower precision.
 namespace ptxloom::exec {
 
 inline constexpr std::uint64_t kSign64 = 0x8000'0000'0000'0000, kInfinity64 = 0x7ff0'0000'0000'0000;
 
-/// Bits of the nearest value, of any IEEE format: the exact value lies below it, or above.
+/// Bits of the nearest value, in any IEEE format, given whether the exact value is below or above it.
 template <Rounding rounding, class Bits>
 Bits step(Bits bits, bool below, bool above) {
   const Bits negative = sign_mask(bits), less{below}, more{above};
@@ -29,7 +29,7 @@ Bits step(Bits bits, bool below, bool above) {
   return bits;
 }
 
-/// The float of an exact value.
+/// Rounds an exact value to a float.
 template <Rounding rounding>
 float rounded(double exact) {
   const auto nearest = static_cast<float>(exact);
@@ -38,13 +38,13 @@ float rounded(double exact) {
   return std::bit_cast<float>(step<rounding>(std::bit_cast<std::uint32_t>(nearest), exact<back, exact> back));
 }
 
-/// What a + b is beyond the double that it is rounded to; of finite ones whose sum is far from the largest.
+/// The rounding error of a + b, for finite values whose sum is far from the largest.
 inline double rest_of_sum(double a, double b, double sum) {
   const double back = sum - a;
   return (a - (sum - back)) + (b - back);
 }
 
-/// The sum rounded to odd; `rest` is what is left beside it.
+/// The sum rounded to odd; `rest` is its rounding error.
 inline double to_odd(double sum, double rest) {
   const auto bits = std::bit_cast<std::uint64_t>(sum);
   const bool inexact = (rest < 0) | (rest > 0);
@@ -52,7 +52,7 @@ inline double to_odd(double sum, double rest) {
   return std::bit_cast<double>(bits + when(inexact, negated(inside, ~bits & 1)));  // unless it is odd
 }
 
-/// A sum that is zero has the sign of its summands, and where they differ a minus in direction rm alone.
+/// A zero sum has the sign of its summands; if they differ, it is negative only for rm.
 template <Rounding rounding>
 double with_sign_of_zero(double sum, double a, double b) {
   if constexpr (rounding != Rounding::rm) return sum;
@@ -60,15 +60,15 @@ double with_sign_of_zero(double sum, double a, double b) {
   return select(sum == 0, std::bit_cast<double>(sign), sum);
 }
 
-/// The product, which is exact, and a third float.
+/// The exact product plus a third float.
 template <Rounding rounding>
 double fma_of_floats(float a, float b, float c) {
   const double product = static_cast<double>(a) * static_cast<double>(b), addend = c, sum = product + addend;
   return with_sign_of_zero<rounding>(to_odd(sum, rest_of_sum(product, addend, sum)), product, addend);
 }
 
-/// .ftz takes for subnormal what is below the least normal number when it is rounded as if exponents had no
-/// end. This is the least magnitude that is not.
+/// .ftz treats as subnormal what is below the smallest normal number when rounded with an unbounded exponent.
+/// This is the smallest magnitude that is not.
 template <Rounding rounding>
 double least_not_tiny(bool negative) {
   constexpr double normal = 0x1p-126, tie = normal * (1 - 0x1p-25);
@@ -79,10 +79,10 @@ double least_not_tiny(bool negative) {
   return select(negative, inward, outward);
 }
 
-/// Its NaN is PTX's.
+/// Replaces NaN by PTX's NaN.
 inline float canonical(float value) { return select(value != value, std::bit_cast<float>(kNan32), value); }
 
-/// The float of an exact value, its NaN PTX's; with `flush`, .ftz.
+/// Rounds an exact value to a float with PTX's NaN; `flush` applies .ftz.
 template <Rounding rounding, bool flush>
 float finished(double exact) {
   const float result = rounded<rounding>(exact);
@@ -94,7 +94,7 @@ float finished(double exact) {
   return std::bit_cast<float>(select(result != result, kNan32, bits));
 }
 
-/// To an integral value.
+/// Rounds to an integral value.
 template <Rounding rounding, class T>
 T integral(T value) {
   if constexpr (rounding == Rounding::rz) return std::trunc(value);
@@ -108,13 +108,13 @@ inline float flush_input(float value) {
   return std::bit_cast<float>(cleared((bits & kInfinity32) == 0, ~kSign32, bits));
 }
 
-/// An integer of 64 bits as the nearest double, and what it is beyond that.
+/// A 64-bit integer as the nearest double plus the remainder.
 struct WideInteger {
   double nearest, rest;
 };
 template <class T>
 WideInteger wide_integer(T value) {
-  // Each half is the low bits of a double, from which what else that holds is taken.
+  // Each half forms the low bits of a double, from which the rest of the double is subtracted.
   constexpr double low_base = 0x1p52, high_base = 0x1p84, negative_base = 0x1p63;
   constexpr bool is_signed = T(-1) < T(0);
   const auto bits = static_cast<std::uint64_t>(value) ^ (is_signed ? kSign64 : 0);
@@ -126,7 +126,7 @@ WideInteger wide_integer(T value) {
   return {sum, low - (sum - high)};
 }
 
-/// The Semantic of a rounding: f.template operator()<rounding>().
+/// Selects the Semantic for a rounding: f.template operator()<rounding>().
 template <class F>
 auto with_rounding(Rounding rounding, F f) {
   switch (rounding) {

@@ -13,9 +13,10 @@
 #include "exec/machine/operation.hpp"
 #include "exec/machine/warp.hpp"
 
-// What lanewise.hpp does for values that fill a lane, for the elements of packed registers, and with
-// constants of the instruction. f(plan, a, ...) gives one element; the plan is a small struct of masks and
-// bounds, which compilers keep in registers during the loop: one loop serves all modifiers of an instruction.
+// What lanewise.hpp does for values that fill a lane, for elements of packed registers, and with
+// per-instruction constants. f(plan, a, ...) gives one element; the plan is a small struct of masks and
+// bounds that compilers keep in registers during the loop, so one loop serves all modifiers of an
+// instruction.
 namespace ptxloom::exec {
 
 struct NoPlan {};
@@ -23,7 +24,8 @@ struct NoPlan {};
 template <class T, std::size_t>
 using Repeated = T;
 
-/// Two to a lane of a packed register, whose lanes lie side by side and so do their elements, low ones first.
+/// A packed register has two elements per lane; lanes are adjacent, and so are their elements, the low one
+/// first.
 template <class T>
 inline constexpr int kElements = 2 * kLanes;
 
@@ -64,7 +66,7 @@ void run_planned(Warp& warp, const Operation& op, Mask mask) {
   }(std::index_sequence_for<In...>{});
 }
 
-/// The Semantic that sets the first operand to f(plan, the others, read as In...); f is a lambda without
+/// The Semantic that sets the first operand to f(plan, the others, read as In...). f is a lambda without
 /// captures, and the operation has a Plan.
 template <class Plan, class... In, class F>
 Semantic planned(F) {
@@ -79,7 +81,7 @@ Semantic pairwise(F) {
   }(std::make_index_sequence<arity>());
 }
 
-/// Of one T in a lane, or of a pair of them.
+/// For one T per lane, or a pair.
 template <class Plan, class T, std::size_t arity, class F>
 Semantic elementwise(bool pair, F f) {
   if (pair) return pairwise<Plan, T, arity>(f);

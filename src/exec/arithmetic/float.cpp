@@ -16,7 +16,7 @@ void emit_arithmetic(Decoder& decoder, std::string_view op) {
 
 void decode_operation(Decoder& decoder) { emit_arithmetic(decoder, decoder.word("op")); }
 
-// A factor that is out of bounds, whatever its sign, makes the result zero.
+// A factor that is out of bounds, of either sign, makes the result zero.
 void decode_fma_out_of_bounds(Decoder& decoder) {
   const std::string_view type = decoder.word("type");
   const Modifiers modifiers = modifiers_of(decoder);
@@ -29,7 +29,7 @@ void decode_fma(Decoder& decoder) {
   decoder.has("oob") ? decode_fma_out_of_bounds(decoder) : emit_arithmetic(decoder, "fma");
 }
 
-// Narrow operands, as the f32 that they are.
+// Narrow operands are widened to the equal f32.
 void decode_mixed(Decoder& decoder) {
   const Modifiers modifiers = modifiers_of(decoder);
   const std::string_view op = decoder.has("op") ? decoder.word("op") : "fma";
@@ -47,14 +47,15 @@ void decode_minmax(Decoder& decoder) {
   if (!known) decoder.emit(nullptr);
 }
 
-// abs and neg leave the sign of a NaN: f64 makes it quiet, the other formats have one NaN (as an H200 does).
+// abs and neg do not change the sign of a NaN: f64 makes it quiet, the other formats have one NaN (as on an
+// H200).
 void decode_sign(Decoder& decoder) {
   if (!emit_host_sign(decoder, decoder.word("type"), decoder.word("op") == "abs", decoder.has("ftz")))
     decoder.emit(nullptr);
 }
 
 // .approx and .full allow an error of an ulp or two; the executor rounds correctly. But .approx multiplies by
-// a reciprocal, which above 2^126 is a zero (PTX ISA 9.7.3.8).
+// a reciprocal, which is zero for divisors above 2^126 (PTX ISA 9.7.3.8).
 void decode_div(Decoder& decoder) {
   if (decoder.word("rnd") == "approx") return decoder.emit(host_approximate_division(decoder.has("ftz")));
   emit_arithmetic(decoder, "div");

@@ -9,7 +9,7 @@ namespace {
 using Word [[gnu::may_alias]] = std::uint32_t;
 using Short [[gnu::may_alias]] = std::uint16_t;
 
-// For every processor.
+// Portable.
 
 template <Rounding rounding>
 std::uint32_t narrow(float value) {
@@ -39,7 +39,7 @@ void narrow_row(std::span<const float> row, std::byte* registers) {
   }
 }
 
-// By the processor; false where it has no such instructions.
+// With the processor's instructions; false if it has none.
 
 #ifdef PTXLOOM_F16C
 

@@ -16,17 +16,17 @@
 #define PTXLOOM_F16C gnu::target("avx2,fma,f16c")
 #endif
 
-// The f16 of a register as a row of f32, 32 of them or, of a register of pairs, 64 with the low half of each
-// lane first: what an instruction of f16 computes is a loop over rows between two conversions, which are the
-// processor's own where it has them (F16C).
+// The f16 values of a register as a row of f32: 32 of them or, for packed pairs, 64 with the low half of each
+// lane first. An f16 instruction is then a loop over rows between two conversions, which use the processor's
+// instructions if it has them (F16C).
 namespace ptxloom::exec {
 
 template <bool pair>
 struct alignas(64) FloatRow : std::array<float, pair ? 2 * kLanes : kLanes> {};
 
-/// A NaN stays one, perhaps another.
+/// NaN stays NaN, possibly with another payload.
 void widen_halves(const std::byte* registers, std::span<float> row);
-/// Not to the nearest with ties away; NaN become PTX's one.
+/// For all roundings except nearest with ties away; NaN becomes PTX's NaN.
 void narrow_halves(std::span<const float> row, Rounding rounding, std::byte* registers);
 
 /// Rounds a row into the first operand, for the lanes of the mask.
@@ -40,7 +40,7 @@ void store_halves(Warp& warp, const Operation& op, Mask mask, const FloatRow<pai
   for_lanes(mask, [&](int lane) { lanes.set(lane, results[static_cast<std::size_t>(lane)]); });
 }
 
-// All lanes are computed, those outside of the mask too: that is quicker than to pick some.
+// Computes all lanes, even those outside the mask: that is faster than selecting some.
 template <bool pair, class F, std::size_t... I>
 void run_half_rows(Warp& warp, const Operation& op, Mask mask) {
   std::array<FloatRow<pair>, sizeof...(I)> in;
@@ -54,7 +54,7 @@ void run_half_rows(Warp& warp, const Operation& op, Mask mask) {
 
 bool has_f16c();
 
-/// Eight f16 of a row, from element i on.
+/// Eight f16 of a row, starting at element i.
 template <bool pair>
 [[PTXLOOM_F16C, gnu::always_inline]] inline __m256 widen_eight(const std::byte* registers, std::size_t i) {
   if constexpr (pair)
@@ -77,7 +77,7 @@ template <bool pair, int direction>
   }
 }
 
-// Eight at a time, which stay in vector registers: with whole rows in memory it takes twice as long.
+// Eight at a time, which stay in vector registers: whole rows in memory take twice as long.
 template <bool pair, class F, std::size_t... I>
 [[PTXLOOM_F16C, gnu::flatten]] void run_all_halves(Warp& warp, const Operation& op, Mask mask) {
   if (mask != kAllLanes) return run_half_rows<pair, F, I...>(warp, op, mask);
@@ -105,7 +105,8 @@ Semantic fastest_halves() {
 
 #endif
 
-/// The Semantic that sets the first operand to f(the others), a float of floats, rounded to the nearest f16.
+/// The Semantic that sets the first operand to f(the others), a float function of floats, rounded to nearest
+/// f16.
 template <std::size_t arity, class F>
 Semantic half_rows(bool pair, F) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {

@@ -8,10 +8,10 @@
 #include "exec/arithmetic/host_float.hpp"
 #include "exec/arithmetic/narrow.hpp"
 
-// sin, cos, ex2 and their kind. The manual bounds their error and says no more: here they are the nearest
-// values, as far as the host's library knows them. A polynomial finds the same value, for rounding is
-// monotone: if both ends of the interval that it leaves become one float, so does what the library gives,
-// which lies between them. If they do not, the library is asked.
+// sin, cos, ex2 and similar. The manual only bounds their error; here they are the nearest values, as far as
+// the host's library provides them. A polynomial finds the same value: rounding is monotone, so if both ends
+// of its error interval round to the same float, so does the library's result between them. Otherwise the
+// library is called.
 namespace ptxloom::exec {
 namespace {
 
@@ -94,7 +94,7 @@ Semantic function(std::string_view type, bool ftz) {
 template <bool flush>
 Word inverse_root(Word bits) {
   const double value = 1 / std::sqrt(Single::widen(flushed<Single, flush>(bits)));
-  return select(value != value, Word{kNan32}, Single::narrow(value));  // which is never subnormal
+  return select(value != value, Word{kNan32}, Single::narrow(value));  // never subnormal
 }
 
 Bits inverse_root_of_double(Bits bits) {
@@ -110,7 +110,7 @@ Semantic inverse_root(std::string_view type, bool ftz) {
              : lanewise<Word>([](Word a) { return inverse_root<false>(a); });
 }
 
-// rcp.approx.ftz.f64, rsqrt.approx.ftz.f64: of the upper word of an f64, and no more comes of it (PTX ISA
+// rcp.approx.ftz.f64, rsqrt.approx.ftz.f64: they read and write only the upper word of an f64 (PTX ISA
 // 9.7.3.14).
 constexpr Bits kUpperWord = 0xffff'ffff'0000'0000;
 Bits flushed_double(Bits bits) { return cleared((bits & kInfinity64) == 0, ~kSign64, bits); }

@@ -7,7 +7,7 @@
 #include "exec/arithmetic/clamped.hpp"
 #include "exec/arithmetic/directed.hpp"
 
-// cvt to f32 and f64, and to integral values. What becomes of a NaN: convert() of src/base.
+// cvt to f32 and f64, and to integral values. NaN is handled as by convert() in src/base.
 namespace ptxloom::exec {
 namespace {
 
@@ -15,14 +15,14 @@ using Word = std::uint32_t;
 using Short = std::uint16_t;
 using Bits = std::uint64_t;
 
-/// The sign and the payload of a NaN of f32 in f64, quiet.
+/// Converts a NaN from f32 to f64: keeps sign and payload, makes it quiet.
 Bits doubled(Word single) {
   const Bits nan =
       Bits{single & kSign32} << 32 | kInfinity64 | Bits{1} << 51 | Bits{single & 0x7f'ffff} << 29;
   const auto number = static_cast<double>(std::bit_cast<float>(single));
   return select(is_nan(single), nan, std::bit_cast<Bits>(number));
 }
-/// And back, its upper part.
+/// The reverse; keeps the upper part of the payload.
 Word halved_nan(Bits value) {
   return static_cast<Word>(value >> 32 & kSign32) | kInfinity32 | 1u << 22 |
          static_cast<Word>(value >> 29 & 0x7f'ffff);
@@ -74,7 +74,7 @@ Semantic double_from_integer(Rounding rounding) {
   }
 }
 
-// f32 to f32, as far as it is one that moves bits.
+// f32 to f32, as a move of bits.
 Word moved(Word value, bool ftz) {
   const Word flushed = cleared((value & kInfinity32) == 0, ~kSign32, value);
   return ftz ? select(is_nan(value), Word{kNan32}, flushed) : value;

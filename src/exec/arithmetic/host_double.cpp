@@ -7,10 +7,10 @@
 #include "exec/arithmetic/elementwise.hpp"
 #include "exec/arithmetic/host_float.hpp"
 
-// f64 in any direction. What the nearest result leaves is known exactly as long as it is no subnormal: of a
-// sum always, of products, quotients and roots by a fused multiplication (of a fused one, Boldo and Muller,
-// "Exact and approximated error of the FMA", 2011). Where it may be subnormal the result is in doubt, and the
-// exact arithmetic of src/base has the word.
+// f64 in any rounding direction. The error of the nearest result is known exactly unless it is subnormal:
+// always for sums, by a fused multiply-add for products, quotients and roots (for an fma see Boldo and
+// Muller, "Exact and approximated error of the FMA", 2011). If it may be subnormal, the result is in doubt
+// and the exact arithmetic of src/base decides.
 namespace ptxloom::exec {
 namespace {
 
@@ -20,13 +20,13 @@ Bits bits(double value) { return std::bit_cast<Bits>(value); }
 bool is_nan(Bits value) { return (value & ~kSign64) > kInfinity64; }
 Bits quiet(Bits value) { return value | Bits{1} << 51; }
 
-/// The result of numbers, or what the first NaN becomes: the second operand's goes before the first's.
+/// The result for numbers, or the NaN that results: the second operand's takes precedence over the first's.
 Bits or_nan(double result, Bits first, Bits second) {
   const Bits own = select(result != result, base::kF64.nan, bits(result));
   return select(is_nan(second), quiet(second), select(is_nan(first), quiet(first), own));
 }
 
-/// Magnitudes whose products and what is left of them are far from both ends.
+/// Magnitudes whose products, and the errors of those, neither overflow nor underflow.
 bool is_moderate(double value) { return (std::fabs(value) >= 0x1p-900) & (std::fabs(value) < 0x1p1000); }
 bool is_finite(double value) { return std::fabs(value) < std::numeric_limits<double>::infinity(); }
 bool is_product(double a, double b) { return is_finite(a) & is_finite(b) & (a != 0) & (b != 0); }
@@ -42,8 +42,7 @@ Bits sum(Bits first, Bits second, double a, double b) {
   if constexpr (rounding == Rounding::rn) return or_nan(nearest, first, second);
   const bool is_first = std::fabs(a) >= std::fabs(b);
   const double large = select(is_first, a, b), small = select(is_first, b, a);
-  const double rest =
-      small - (nearest - large);  // also beside an infinity that finite summands are rounded to
+  const double rest = small - (nearest - large);  // also next to an infinity that finite summands round to
   const double signed_zero = with_sign_of_zero<rounding>(nearest, a, b);
   return or_nan(std::bit_cast<double>(directed<rounding>(signed_zero, rest)), first, second);
 }
@@ -122,7 +121,7 @@ Semantic sqrt(Rounding rounding) {
   });
 }
 
-/// What a * b + c leaves beside the nearest result, in two parts of which the first decides.
+/// The error of a * b + c relative to the nearest result, in two parts of which the first decides.
 double rest_of_fma(double a, double b, double c, double nearest) {
   const double product = a * b, low = std::fma(a, b, -product);
   const double small = c + low, smaller = rest_of_sum(c, low, small);

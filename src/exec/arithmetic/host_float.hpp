@@ -7,15 +7,15 @@
 #include "exec/machine/operation.hpp"
 #include "ptxloom/numeric.hpp"
 
-// Floating instructions by the host's own arithmetic in loops that become vector code: the same bits as the
-// exact arithmetic of src/base gives, many times as fast. A function gives null, or false, for what it does
-// not have. Types are PTX's words, pairs among them.
+// Floating-point instructions by the host's arithmetic, in loops that compilers vectorise: the same bits as
+// the exact arithmetic of src/base, many times faster. A function returns null, or false, for what it does
+// not support. Types are spelled as in PTX, including pairs.
 namespace ptxloom::exec {
 
-/// add, sub, mul, div, fma, rcp and sqrt, in any direction, with .sat, .relu and .ftz; not approximately.
+/// add, sub, mul, div, fma, rcp and sqrt in any rounding direction, with .sat, .relu and .ftz; not .approx.
 bool emit_host_arithmetic(Decoder& decoder, std::string_view op, std::string_view type,
                           const Modifiers& modifiers);
-// Its parts, without clamps: of f32, of f64, of f16 and bf16.
+// The parts, without clamps: f32, f64, f16 and bf16.
 Semantic host_single(std::string_view op, bool pair, const Modifiers& modifiers);
 Semantic host_double(std::string_view op, Rounding rounding);
 Semantic host_half(std::string_view op, std::string_view type, bool ftz);
@@ -28,12 +28,12 @@ Semantic host_approximation(std::string_view op, std::string_view type, bool ftz
 Semantic host_upper_word(std::string_view op);
 /// div.approx.f32.
 Semantic host_approximate_division(bool ftz);
-/// add, sub and fma of `narrow` operands, the last one f32.
+/// add, sub and fma with `narrow` operands, the last one f32.
 Semantic host_mixed(std::string_view op, std::string_view narrow, Rounding rounding);
 
 struct MinMaxWords {
   bool is_min = false, propagate_nan = false, abs = false, xorsign = false, ftz = false;
-  bool three = false;  ///< operands
+  bool three = false;  ///< three operands
 };
 bool emit_host_minmax(Decoder& decoder, std::string_view type, const MinMaxWords& words);
 /// neg and abs.

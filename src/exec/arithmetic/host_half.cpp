@@ -28,7 +28,7 @@ struct Mul {
   static constexpr std::size_t kArity = 2;
   static float of(float a, float b) { return a * b; }
 };
-// Of f16: the product is exact.
+// For f16: the product is exact.
 struct Fma {
   static constexpr std::size_t kArity = 3;
   static float of(float a, float b, float c) { return fma_to_odd(a, b, c); }
@@ -40,7 +40,7 @@ float flushed_below(float least, float value) {
   return std::bit_cast<float>(cleared(std::fabs(value) < least, ~kSign32, bits));
 }
 
-/// .ftz of f16. Results are subnormal if they are when they are rounded as if exponents had no end.
+/// .ftz for f16. Results count as subnormal if they are when rounded with an unbounded exponent.
 template <class Op>
 float flushing(auto... in) {
   constexpr float least_normal = 0x1p-14f, least_not_tiny = 0x1p-14f - 0x1p-26f;
@@ -53,7 +53,7 @@ Semantic of_f16(bool pair, bool ftz) {
              : half_rows<Op::kArity>(pair, [](auto... in) { return Op::of(in...); });
 }
 
-// f(low half of each), and f(high half of each) above it.
+// f(low half of each), with f(high half of each) above it.
 template <class F, class... Words>
 Word by_halves(F f, Words... words) {
   return f((words & 0xffff)...) | f((words >> 16)...) << 16;
@@ -67,8 +67,9 @@ Semantic of_bf16(bool pair) {
               : lanewise<Short, Short>([](Short a, Short b) { return static_cast<Short>(F{}(a, b)); });
 }
 
-/// Rounding to f32 first does harm only where that is a tie between two bf16 and the sum is not. Then it lost
-/// bits of c: those of the product, which has 16, end above where f32 does if it makes a tie with a larger c.
+/// Rounding to f32 first is harmful only if that gives a tie between two bf16 and the exact sum is not a tie.
+/// Then bits of c were lost: the product has 16 bits, which end above those of f32 if it forms a tie with a
+/// larger c.
 Word brain_fma(Word first, Word second, Word third, bool& doubtful) {
   const float a = Brain::widen(first), b = Brain::widen(second), c = Brain::widen(third);
   const float sum = std::fma(a, b, c);

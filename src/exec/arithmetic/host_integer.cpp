@@ -6,8 +6,8 @@
 #include "exec/arithmetic/directed.hpp"
 #include "exec/arithmetic/host_convert.hpp"
 
-// cvt from floats to integers: rounded as f64, clamped, and taken out of its bits. f32 to 32 bits, which
-// kernels are full of, stays in vectors of f32.
+// cvt from floats to integers: rounds as f64, clamps, and extracts the integer's bits. The frequent f32 to 32
+// bits stays in vectors of f32.
 namespace ptxloom::exec {
 namespace {
 
@@ -15,11 +15,11 @@ using Word = std::uint32_t;
 using Short = std::uint16_t;
 using Bits = std::uint64_t;
 
-/// Of 8 to 32 bits.
+/// For 8 to 32 bits.
 struct SmallPlan {
   double lowest = 0, highest = 0;
   Word nan = 0;
-  Word subnormal = ~Word{0};  ///< of a subnormal f32, the bits that are kept
+  Word subnormal = ~Word{0};  ///< the bits that are kept of a subnormal f32
 };
 Word to_small(const SmallPlan& plan, double integral) {
   const double raised = select(integral < plan.lowest, plan.lowest, integral),
@@ -28,7 +28,7 @@ Word to_small(const SmallPlan& plan, double integral) {
   return select(integral != integral, plan.nan, low);
 }
 
-/// Of 64: what lies outside of [lowest, end) becomes the least one or the most.
+/// For 64 bits: values outside [lowest, end) become the smallest or largest.
 struct WidePlan {
   double lowest = 0, end = 0;
   Bits least = 0, most = 0;
@@ -79,7 +79,7 @@ Semantic wide(Rounding rounding) {
   });
 }
 
-// The source's function of these; `from` is f16, bf16, f32 or f64.
+// Selects by the source type; `from` is f16, bf16, f32 or f64.
 Semantic run_of(const Type& to, const Type& from, Rounding rounding) {
   const bool is_wide = to.bits == 64;
   if (from == f16) return is_wide ? wide<FromHalf>(rounding) : small<FromHalf>(rounding);
@@ -88,7 +88,7 @@ Semantic run_of(const Type& to, const Type& from, Rounding rounding) {
   return is_wide ? wide<FromDouble>(rounding) : small<FromDouble>(rounding);
 }
 
-// An integral value clamped to the range of T; NaN is 0.
+// Clamps an integral value to the range of T; NaN gives 0.
 template <class T>
 T clamped(float value) {
   constexpr float lowest = static_cast<float>(std::numeric_limits<T>::min());
@@ -102,7 +102,7 @@ T clamped(float value) {
 template <class T>
 Semantic from_single(Rounding rounding, bool ftz) {
   const bool flushes =
-      ftz && (rounding == Rounding::rm || rounding == Rounding::rp);  // else they are 0 anyway
+      ftz && (rounding == Rounding::rm || rounding == Rounding::rp);  // otherwise they become 0 anyway
   return with_rounding(rounding, [&]<Rounding r>() {
     return flushes ? lanewise<float>([](float value) { return clamped<T>(integral<r>(flush_input(value))); })
                    : lanewise<float>([](float value) { return clamped<T>(integral<r>(value)); });
@@ -129,7 +129,7 @@ void emit_float_to_integer(Decoder& decoder, const Type& to, const Type& from, c
     return emit_clamped(decoder, run, nullptr, plan);
   }
   const double end = std::ldexp(1.0, is_signed ? to.bits - 1 : to.bits);
-  Word nan = 0;  // of f64 the top bit alone, extended by its sign
+  Word nan = 0;  // for f64 only the top bit, sign-extended
   if (from == f64) nan = is_signed ? ~Word{0} << (to.bits - 1) : Word{1} << (to.bits - 1);
   const SmallPlan plan{
       .lowest = is_signed ? -end : 0, .highest = end - 1, .nan = nan, .subnormal = subnormal};

@@ -7,11 +7,11 @@
 #include "exec/arithmetic/host_float.hpp"
 #include "exec/arithmetic/select.hpp"
 
-// min, max, neg, abs and copysign of every float, as operations on bits.
+// min, max, neg, abs and copysign for every float type, as bit operations.
 namespace ptxloom::exec {
 namespace {
 
-/// A format whose patterns are values of Bits, and masks of it for the modifiers of an instruction.
+/// A format whose bit patterns are values of Bits, with masks for the modifiers of an instruction.
 template <class T, const base::FloatFormat& f>
 struct Format {
   using Bits = T;
@@ -21,7 +21,7 @@ struct Format {
 
   static bool is_nan(Bits value) { return static_cast<Bits>(value & ~kSign) > kInfinity; }
   static Bits quiet(Bits value) { return static_cast<Bits>(f.quiet(value)); }
-  /// `subnormal` are the bits that those keep.
+  /// `subnormal`: the bits that subnormal values keep.
   static Bits flushed(Bits value, Bits subnormal) {
     return select(static_cast<Bits>(value & kInfinity) == 0, static_cast<Bits>(value & subnormal), value);
   }
@@ -32,14 +32,14 @@ struct Choice {
   using Bits = typename F::Bits;
   using Signed = std::make_signed_t<Bits>;
 
-  Bits reverse = 0;     ///< all ones: the order is reversed, of max
-  Bits kept = F::kAll;  ///< of an operand: without the sign where magnitudes are compared
+  Bits reverse = 0;     ///< all ones for max: reverses the order
+  Bits kept = F::kAll;  ///< of an operand: without the sign if magnitudes are compared
   Bits subnormal = F::kAll;
-  Bits sign_product = 0;  ///< the sign: that of the product is put on the result
+  Bits sign_product = 0;  ///< the sign bit: the result gets the sign of the product
   Bits spread = 0;        ///< all ones: one NaN makes the result NaN
 
   Bits prepared(Bits value) const { return static_cast<Bits>(F::flushed(value, subnormal) & kept); }
-  // Patterns in the order of their values: -0 is below +0.
+  // Orders patterns like their values: -0 is below +0.
   Signed rank(Bits value) const {
     const auto fill = static_cast<Bits>(static_cast<Signed>(value) >> (8 * sizeof(Bits) - 1));
     return static_cast<Signed>(value ^ static_cast<Bits>(fill & ~F::kSign) ^ reverse);
@@ -56,7 +56,7 @@ struct Choice {
   }
 };
 
-/// Two operands and no modifier but .NaN, in which all masks are constants.
+/// Two operands and no modifier except .NaN; all masks are constants.
 template <class F, bool is_min, bool spreads>
 Semantic plain_choice(bool pair) {
   using Bits = typename F::Bits;

@@ -6,7 +6,7 @@
 #include "exec/arithmetic/host_convert.hpp"
 #include "exec/arithmetic/narrow.hpp"
 
-// cvt to the floats of 19 bits and fewer, by way of f32 (narrow.hpp); to f16: host_to_half.cpp.
+// cvt to floats of at most 19 bits through f32 (narrow.hpp); f16 is in host_to_half.cpp.
 namespace ptxloom::exec {
 namespace {
 
@@ -14,7 +14,7 @@ using Word = std::uint32_t;
 using Short = std::uint16_t;
 using Bits = std::uint64_t;
 
-/// f32 that stand for the exact values: rounded to odd.
+/// An f32 that stands for the exact value: rounded to odd.
 Word single_of(double exact) { return std::bit_cast<Word>(float_to_odd(exact)); }
 template <class T>
 Word single_of(T value) {
@@ -23,7 +23,7 @@ Word single_of(T value) {
     return single_of(to_odd(wide.nearest, wide.rest));
   } else {
     const auto bits = static_cast<Word>(value);
-    constexpr Word end = 0x0100'0000;  // up to it all are values of f32, and beyond it multiples of 256
+    constexpr Word end = 0x0100'0000;  // up to here all integers are f32 values; beyond, multiples of 256
     const bool is_small = std::is_signed_v<T> ? bits + end <= 2 * end : bits <= end;
     const Word odd = (bits & ~Word{0xff}) | when((bits & 0xff) != 0, Word{0x100});
     return std::bit_cast<Word>(static_cast<float>(static_cast<T>(select(is_small, bits, odd))));
@@ -53,7 +53,7 @@ Semantic from_type(const Type& from) {
   return with_any_integer(from.name, []<class T>() { return from_integer<N, T>(); });
 }
 
-/// Of f64, whose NaN keep their sign and the top of their payload.
+/// From f64; a NaN keeps its sign and the top of its payload.
 struct FromDouble : Narrowing {
   Word payload_shift = 42, quiet = 0;
 };
@@ -75,7 +75,7 @@ bool emit_from_double(Decoder& decoder, const base::FloatFormat& format, const M
   return true;
 }
 
-/// Results lie `stride` bits apart.
+/// Results are `stride` bits apart.
 struct PairNarrowing : Narrowing {
   Word stride = 16;
 };
@@ -93,15 +93,15 @@ Semantic pair_of() {
   });
 }
 
-/// What kernels are full of: f32 to bf16, to the nearest or toward zero.
+/// The frequent case: f32 to bf16, to nearest or towards zero.
 template <bool nearest, bool satfinite>
 Word brain_of(float value) {
   const auto bits = std::bit_cast<Word>(value);
   const Word rounded = nearest ? Brain::round(value) : select(is_nan(bits), Brain::kNan, bits >> 16);
-  return rounded - (satfinite & ((rounded & 0x7fff) == Brain::kInfinity));  // the largest finite one
+  return rounded - (satfinite & ((rounded & 0x7fff) == Brain::kInfinity));  // the largest finite value
 }
 
-/// One, or two, of which the first is the upper half.
+/// One result, or two of which the first is the upper half.
 template <bool nearest, bool satfinite>
 Semantic to_brain(bool two) {
   if (two) {

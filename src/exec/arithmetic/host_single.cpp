@@ -5,9 +5,9 @@
 #include "exec/arithmetic/elementwise.hpp"
 #include "exec/arithmetic/host_float.hpp"
 
-// f32 in any direction, flushed or not, single or in pairs. To the nearest the host does it. In a direction
-// products are exact in f64; quotients and square roots are rounded there, and lie on the same side of every
-// value of f32 as they do exactly: they are farther from it than 2^-50 of themselves.
+// f32 in any rounding direction, with or without flush, single or in pairs. The host rounds to nearest. For
+// directed rounding, products are exact in f64; quotients and square roots are rounded in f64 and stay on the
+// same side of every f32 value as the exact result, from which they differ by less than 2^-50 of themselves.
 namespace ptxloom::exec {
 namespace {
 
@@ -18,9 +18,9 @@ float taken(float value) {
   return flush ? flush_input(value) : value;
 }
 
-/// A result to the nearest. .ftz takes for subnormal what is below the least normal number when it is rounded
-/// as if exponents had no end, as `scaled` is: the same of a first factor or dividend, and a summand, that
-/// are 2^64 times as large. Where those overflow the result is far from subnormal, or exact.
+/// A result to nearest. .ftz treats as subnormal what is below the smallest normal number when rounded with
+/// an unbounded exponent, as `scaled` is: the same operation with the first factor or dividend, and the
+/// summand, scaled by 2^64. If those overflow, the result is far from subnormal, or exact.
 template <bool flush>
 float nearest(float result, float scaled) {
   Word bits = std::bit_cast<Word>(result);
@@ -29,7 +29,7 @@ float nearest(float result, float scaled) {
 }
 constexpr float kScale = 0x1p64f;
 
-/// A sum that is subnormal is exact, so what is left is there in f32 as well.
+/// A subnormal sum is exact, so its error is available in f32 as well.
 template <Rounding rounding, bool flush>
 float add(float first, float second) {
   const float a = taken<flush>(first), b = taken<flush>(second), sum = a + b;
@@ -37,7 +37,7 @@ float add(float first, float second) {
   if constexpr (rounding != Rounding::rn) {
     const bool is_first = std::fabs(a) >= std::fabs(b);
     const float large = select(is_first, a, b), small = select(is_first, b, a);
-    const float rest = small - (sum - large);  // also beside an infinity that finite summands are rounded to
+    const float rest = small - (sum - large);  // also next to an infinity that finite summands round to
     if constexpr (rounding == Rounding::rm)
       bits = select(sum == 0, (std::bit_cast<Word>(a) | std::bit_cast<Word>(b)) & kSign32, bits);
     bits = step<rounding>(bits, rest < 0, rest > 0);
@@ -99,7 +99,7 @@ struct Sqrt {
   template <Rounding rounding, bool flush>
   static float of(float first) {
     const float a = taken<flush>(first);
-    if constexpr (rounding == Rounding::rn) return canonical(std::sqrt(a));  // which is never subnormal
+    if constexpr (rounding == Rounding::rn) return canonical(std::sqrt(a));  // never subnormal
     return finished<rounding, flush>(std::sqrt(static_cast<double>(a)));
   }
 };
@@ -115,7 +115,7 @@ Semantic in_direction(bool pair, const Modifiers& modifiers) {
   });
 }
 
-// Above 2^126 the reciprocal that it multiplies by is a zero (PTX ISA 9.7.3.8).
+// Above 2^126 the reciprocal that it multiplies by is zero (PTX ISA 9.7.3.8).
 template <bool flush>
 float divide_approximately(float a, float b) {
   const auto bits = std::bit_cast<Word>(b), magnitude = bits & ~kSign32;
@@ -124,7 +124,7 @@ float divide_approximately(float a, float b) {
   return select(large, canonical(taken<flush>(a) * zero), Div::of<Rounding::rn, flush>(a, b));
 }
 
-/// A factor or summand of 16 bits, and f32.
+/// A 16-bit factor or summand, and f32.
 template <class Format>
 Semantic mixed(std::string_view op, Rounding rounding) {
   using Short = std::uint16_t;

@@ -7,7 +7,7 @@
 #include "exec/arithmetic/host_convert.hpp"
 #include "exec/arithmetic/select.hpp"
 
-// cvt to f16, in any direction, of f32 and of what f32 can stand for (half_rows.hpp).
+// cvt to f16 in any rounding direction, from f32 and whatever f32 can stand for (half_rows.hpp).
 namespace ptxloom::exec {
 namespace {
 
@@ -17,7 +17,7 @@ struct ToHalf {
 };
 
 float limited(float value, float most) {
-  const float raised = select(value < -most, -most, value);  // NaN stays
+  const float raised = select(value < -most, -most, value);  // NaN passes through
   return select(raised > most, most, raised);
 }
 
@@ -33,7 +33,7 @@ struct OfBrain {
   using Stored = std::uint16_t;
   static float of(std::uint16_t value) { return Brain::widen(value); }
 };
-/// All integers of more than 17 bits are beyond f16, and like its end in f32 they are in each direction.
+/// Integers of more than 17 bits exceed f16; their maximum in f32 does so in every direction too.
 template <class T>
 struct OfInteger {
   using Stored = T;
@@ -49,7 +49,7 @@ struct OfInteger {
   }
 };
 
-// All lanes, those outside of the mask too: that is quicker than to pick some.
+// All lanes, even those outside the mask: that is faster than selecting some.
 template <class Source>
 void run_one(Warp& warp, const Operation& op, Mask mask) {
   const auto [most, rounding] = op.plan_as<ToHalf>();

@@ -4,7 +4,7 @@
 #include "exec/arithmetic/host_convert.hpp"
 #include "exec/arithmetic/lanewise.hpp"
 
-// cvt from the floats of 8 bits and fewer: there are so few patterns that a table holds what each becomes.
+// cvt from floats of at most 8 bits: a table holds the result of each pattern.
 namespace ptxloom::exec {
 namespace {
 

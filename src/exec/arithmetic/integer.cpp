@@ -9,7 +9,7 @@
 #include "exec/arithmetic/lanewise.hpp"
 #include "exec/machine/decoder.hpp"
 
-// Integer arithmetic (PTX ISA 9.7.1 and 9.7.2). Sums and products are made of unsigned integers, which wrap.
+// Integer arithmetic (PTX ISA 9.7.1 and 9.7.2). Sums and products use unsigned integers, which wrap.
 namespace ptxloom::exec {
 namespace {
 
@@ -64,7 +64,7 @@ Semantic on_pairs(F) {
   });
 }
 
-// f(a, b) for integers of the slot `type`, packed pairs included. f is generic in the type.
+// f(a, b) for integers of the slot `type`, including packed pairs. f is generic in the type.
 template <class F>
 Semantic binary(const Decoder& decoder, F f) {
   const std::string_view type = decoder.word("type");
@@ -85,14 +85,14 @@ void decode_add_saturated(Decoder& decoder) {
                       : lanewise<T, T>([](T a, T b) { return clamp_to<T>(std::int64_t{a} - b); }));
 }
 
-// The carry flag of a lane is its bit in Warp::carry: what comes out at the top of the adder. A difference is
-// the sum a + ~b + 1, or, with carry in, a + ~b and the carry. So after a subtraction a borrow is a flag that
-// is clear, and to one that follows an addition, a carry is no borrow (as on an H200).
+// The carry flag of a lane is its bit in Warp::carry: the carry out of the adder. A difference is computed as
+// a + ~b + 1 or, with carry in, as a + ~b + carry. So after a subtraction a borrow is a clear flag, and a
+// subtraction that follows an addition reads a carry as "no borrow" (as on an H200).
 struct Carry {
   bool subtract = false, in = false, out = false;
 };
 
-/// Adds b(lane) to a(lane) in the first operand; both give an unsigned T.
+/// Adds b(lane) to a(lane) into the first operand; both return an unsigned T.
 template <class T, class A, class B>
 void add_with_carry(Warp& warp, const Operation& op, Mask mask, A a, B b) {
   const auto& how = op.plan_as<Carry>();
@@ -196,9 +196,8 @@ void decode_sign(Decoder& decoder) {
   }));
 }
 
-// As f64, which vectors can divide: a quotient of 32 bits that is no integer is farther from one than
-// rounding takes it. The low bits of the sum with 2^52 and half of it are those of an integer, of either
-// sign.
+// Divides as f64, which vectorises: a non-integral 32-bit quotient is farther from an integer than rounding
+// can move it. Adding 1.5 * 2^52 puts the integer, of either sign, into the low bits.
 template <class T>
 T truncated_quotient(T a, T b) {
   const auto wide = [](T value) {
@@ -211,7 +210,7 @@ T truncated_quotient(T a, T b) {
   return static_cast<T>(std::bit_cast<std::uint64_t>(quotient + 0x1.8p52));
 }
 
-// "Division by zero yields an unspecified, machine-specific value": all ones here. The quotient that does not
+// "Division by zero yields an unspecified, machine-specific value": all ones here. A quotient that does not
 // fit wraps.
 template <class T>
 T divide(T a, T b) {
@@ -275,7 +274,7 @@ void decode_absolute_difference(Decoder& decoder) {
   }));
 }
 
-// Two products of 16-bit values with the bytes from `byte` on, and the addend.
+// Two products of 16-bit values with the bytes starting at `byte`, plus the addend.
 template <class A, class B, int byte>
 Semantic dot2() {
   using T = std::uint32_t;
@@ -301,7 +300,7 @@ void decode_dot2(Decoder& decoder) {
   decoder.emit(signed_b ? dot2<uint16_t, int8_t>(high) : dot2<uint16_t, uint8_t>(high));
 }
 
-// Four products of bytes and the addend.
+// Four products of bytes, plus the addend.
 template <class A, class B>
 Semantic dot4() {
   using T = std::uint32_t;

@@ -13,8 +13,9 @@
 #include "exec/machine/operation.hpp"
 #include "exec/machine/warp.hpp"
 
-// Most instructions do the same to every lane: one result of values at the same lane. `lanewise<In...>(f)` is
-// the Semantic that sets the first operand to f(the others, read as In...); f is a lambda without captures.
+// Most instructions do the same in every lane: one result from values of the same lane. `lanewise<In...>(f)`
+// is the Semantic that sets the first operand to f(the others, read as In...); f is a lambda without
+// captures.
 namespace ptxloom::exec {
 
 template <class F, class... In>
@@ -51,7 +52,7 @@ void run_lanewise_or_exact(Warp& warp, const Operation& op, Mask mask) {
       results[static_cast<std::size_t>(lane)] = F{}(std::get<I>(in)[lane]..., doubtful);
       any |= std::uint32_t{doubtful};
     });
-    if (any != 0) {  // which, is asked again: it is rare
+    if (any != 0) {  // rare, so the lanes are found in a second pass
       for (Mask rest = mask; rest != 0; rest &= rest - 1) {
         const int lane = std::countr_zero(rest);
         bool doubtful = false;
@@ -63,15 +64,15 @@ void run_lanewise_or_exact(Warp& warp, const Operation& op, Mask mask) {
   }(std::index_sequence_for<In...>{});
 }
 
-/// The same where f(values..., doubtful) is right unless it sets `doubtful`, a bool; then exact(values...)
-/// is.
+/// The same where f(values..., doubtful) is right unless it sets the bool `doubtful`; then exact(values...)
+/// is used.
 template <class... In, class F, class Exact>
 Semantic lanewise_or_exact(F, Exact) {
   return base::fastest<&run_lanewise_or_exact<F, Exact, In...>>();
 }
 
-/// The C++ integer of a PTX type name ("u16", "s64", "b32"), given to f as a template argument. f is called
-/// as f.template operator()<T>() and returns a Semantic; null for another name.
+/// Calls f.template operator()<T>(), with T the C++ integer of a PTX type name ("u16", "s64", "b32"). f
+/// returns a Semantic; null for other names.
 template <class F>
 Semantic with_integer(std::string_view type, F f) {
   if (type == "u32" || type == "b32") return f.template operator()<std::uint32_t>();
@@ -83,7 +84,7 @@ Semantic with_integer(std::string_view type, F f) {
   return nullptr;
 }
 
-/// The same with bytes.
+/// The same, including byte types.
 template <class F>
 Semantic with_any_integer(std::string_view type, F f) {
   if (type == "u8") return f.template operator()<std::uint8_t>();

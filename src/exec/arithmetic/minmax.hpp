@@ -6,16 +6,17 @@
 #include "base/numeric_arithmetic.hpp"
 
 // Minimum and maximum of floats as bit patterns (PTX ISA 9.7.3.11): -0 is below +0, and of a number and a NaN
-// the number is the result unless NaN shall spread. A NaN that results is the format's own, of f64 the second
-// operand's, quiet, as on an H200.
+// the result is the number unless NaN propagates. A resulting NaN is the format's canonical one; for f64 it
+// is the second operand's, made quiet, as on an H200.
 namespace ptxloom::exec {
 
 struct MinMax {
   const base::FloatFormat* format = nullptr;
   bool is_min = false;
   bool propagate_nan = false;  ///< .NaN
-  bool abs = false;            ///< of the magnitudes
-  bool xorsign = false;        ///< .xorsign.abs: of the magnitudes, with the product of the signs
+  bool abs = false;            ///< compares magnitudes
+  bool xorsign = false;        ///< .xorsign.abs: compares magnitudes; the result gets the product of the
+                               ///< signs
   bool ftz = false;
 
   std::uint64_t operator()(std::uint64_t a, std::uint64_t b) const {
@@ -38,7 +39,7 @@ struct MinMax {
     return abs || xorsign ? value & ~format->sign(true) : value;
   }
   bool is_nan(std::uint64_t value) const { return (value & ~format->sign(true)) > format->infinity(); }
-  // Patterns in the order of their values.
+  // Orders patterns like their values.
   std::int64_t rank(std::uint64_t value) const {
     const std::uint64_t magnitude = value & ~format->sign(true);
     return magnitude == value ? static_cast<std::int64_t>(magnitude)

@@ -8,7 +8,7 @@
 #include "exec/arithmetic/lanewise.hpp"
 #include "exec/machine/decoder.hpp"
 
-// mov: copies, addresses, packing and unpacking of vectors. Special registers have a file of their own.
+// mov: copies, addresses, packing and unpacking of vectors. Special registers are in special.cpp.
 namespace ptxloom::exec {
 namespace {
 
@@ -16,13 +16,13 @@ void decode_mov_address(Decoder& decoder) {
   decoder.emit(lanewise<std::uint64_t>([](std::uint64_t a) { return a; }));
 }
 
-// The address of a variable is a constant of 64 bits, here cut to the 32 that the spaces with small addresses
-// need.
+// The address of a variable is a 64-bit constant, truncated here to the 32 bits that spaces with small
+// addresses need.
 void decode_mov_address32(Decoder& decoder) {
   decoder.emit(lanewise<std::uint64_t>([](std::uint64_t a) { return static_cast<std::uint32_t>(a); }));
 }
 
-// The address of a function has 64 bits; ptxas lets it be cut to a register of any type.
+// The address of a function has 64 bits; ptxas accepts truncating it to a register of any type.
 void decode_mov_function(Decoder& decoder) {
   const std::string_view type = decoder.word("type");
   if (type == "pred") return decoder.emit(lanewise<std::uint64_t>([](std::uint64_t a) { return a != 0; }));
@@ -31,7 +31,7 @@ void decode_mov_function(Decoder& decoder) {
                    : lanewise<std::uint64_t>([](std::uint64_t a) { return static_cast<std::uint32_t>(a); }));
 }
 
-// The bits of all sources, lowest first, spread over all destinations.
+// Distributes the bits of all sources, lowest first, over all destinations.
 struct Part {
   Slot slot;
   int bits = 32;
@@ -57,7 +57,7 @@ std::uint64_t low_bits(int count) { return count == 64 ? ~0ull : (1ull << count)
 void run_spread(Warp& warp, const Operation& op, Mask mask) {
   const auto& plan = op.plan_as<SpreadPlan>();
   for_lanes(mask, [&](int lane) {
-    std::array<std::uint64_t, 2> value{};  // 128 bits at most; no part crosses the middle
+    std::array<std::uint64_t, 2> value{};  // at most 128 bits; no part crosses the middle
     int offset = 0;
     for (const Part& part : plan.from) {
       value[static_cast<std::size_t>(offset / 64)] |= (read_part(warp, part, lane) & low_bits(part.bits))
@@ -91,7 +91,7 @@ std::vector<Part> parts_of(const Operation& op, const Variant& variant, std::siz
   return parts;
 }
 
-// Two registers as one of twice their width, and one as two: what compilers write all the time.
+// Two registers packed into one of twice the width, or the reverse: the case that compilers emit most.
 template <class Part, class Whole>
 Semantic join() {
   return lanewise<Part, Part>([](Part low, Part high) {
@@ -114,7 +114,7 @@ bool are(const std::vector<Part>& parts, std::size_t count, int bits) {
          std::ranges::all_of(parts, [&](const Part& part) { return part.bits == bits; });
 }
 
-// Null for all others, whose parts are spread one by one.
+// Null for all other cases, whose parts are moved one by one.
 Semantic halves_of(const SpreadPlan& plan) {
   using base::fastest;
   if (are(plan.to, 1, 64) && are(plan.from, 2, 32)) return join<std::uint32_t, std::uint64_t>();

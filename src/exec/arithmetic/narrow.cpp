@@ -27,7 +27,7 @@ Way way_of(Rounding rounding, bool negative) {
   }
 }
 
-/// Added to a magnitude before its last `shift` bits are cut off.
+/// Added to a magnitude before its last `shift` bits are dropped.
 Word addend(Way way, Word shift) {
   const Word half = Word{1} << (shift - 1);
   if (way == Way::nearest) return half - 1;
@@ -55,7 +55,7 @@ Narrowing narrowing_to(const base::FloatFormat& format, const Modifiers& modifie
               .even = modifiers.rounding == Rounding::rn,
               .add = addend(positive, shift),
               .add_negative = addend(negative, shift)};
-  if (format.bias != kSingleBias) {  // else its subnormals are those of f32
+  if (format.bias != kSingleBias) {  // otherwise its subnormals are those of f32
     n.least_normal = static_cast<Word>(kSingleBias + format.min_exponent()) << kSingleMantissa;
     n.unit = std::ldexp(1.0f, format.min_exponent() - format.mantissa_bits);
     n.end = std::ldexp(n.unit, kSingleMantissa);
@@ -64,13 +64,13 @@ Narrowing narrowing_to(const base::FloatFormat& format, const Modifiers& modifie
     n.up = positive == Way::outward;
     n.up_negative = negative == Way::outward;
   }
-  if (!format.has_zero) n.zeros = 0x0040'0000;  // 2^-127, the least value of ue8m0
+  if (!format.has_zero) n.zeros = 0x0040'0000;  // 2^-127, the smallest value of ue8m0
   n.most = static_cast<Word>(format.max_finite() >> format.padding);
   n.beyond = beyond(format, positive, modifiers.saturation);
   n.beyond_negative = beyond(format, negative, modifiers.saturation);
   n.infinity = beyond(format, Way::nearest, modifiers.saturation);
   n.nan = static_cast<Word>(format.nan);
-  if (format.padding != 0 && modifiers.rounding == Rounding::rna) {  // tf32: see convert() of src/base
+  if (format.padding != 0 && modifiers.rounding == Rounding::rna) {  // tf32: see convert() in src/base
     n.nan_kept = ~((Word{1} << format.padding) - 1);
     n.nan = modifiers.saturation == Saturation::satfinite ? 0u - (Word{1} << format.padding) : 0;
   }

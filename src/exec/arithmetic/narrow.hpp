@@ -9,31 +9,31 @@
 #include "exec/arithmetic/select.hpp"
 #include "ptxloom/numeric.hpp"
 
-// f32 to any float of up to 19 bits, in any direction, as operations on bits whose counts and masks are those
-// of the format and the modifiers: one loop does them all. A value that is normal in the format is its f32
-// with another bias and a shorter mantissa; any other is a multiple of the least one, and a sum with a power
-// of two whose last bit is worth that much rounds it to one.
+// f32 to any float of at most 19 bits, in any rounding direction, as bit operations whose counts and masks
+// depend on the format and the modifiers, so one loop serves them all. A value that is normal in the format
+// is the f32 with another bias and a shorter mantissa. Any other value is a multiple of the smallest one;
+// adding a power of two whose last bit has that weight rounds it to a multiple.
 namespace ptxloom::exec {
 
 struct Narrowing {
   using Word = std::uint32_t;
 
   Word shift = 16, rebias = 0, padding = 0;
-  Word even = 0;                     ///< to the nearest: ties go to even ones
-  Word add = 0, add_negative = 0;    ///< before the shift, to a magnitude
+  Word even = 0;                     ///< to nearest: ties to even
+  Word add = 0, add_negative = 0;    ///< added to a magnitude before the shift
   Word least_normal = 0;             ///< in f32; below it:
-  float unit = 0, end = 0;           ///< the least value of the format, and 2^23 of them
-  Word down = 0, down_negative = 0;  ///< 1 where the direction is toward zero
-  Word up = 0, up_negative = 0;      ///< 1 where it is away from it
-  Word zeros = 0;                    ///< magnitudes of f32 up to this one are pattern 0
+  float unit = 0, end = 0;           ///< the smallest value of the format, and 2^23 times it
+  Word down = 0, down_negative = 0;  ///< 1 if the direction is towards zero
+  Word up = 0, up_negative = 0;      ///< 1 if it is away from zero
+  Word zeros = 0;                    ///< f32 magnitudes up to this one become pattern 0
   Word most = 0;                     ///< the largest finite pattern; those above become:
   Word beyond = 0, beyond_negative = 0, infinity = 0;
   Word nan = 0, nan_kept = 0;  ///< `nan`, added to these bits of the NaN
   Word sign_shift = 16, signs = 0;
-  Word kept_negative = ~Word{0};  ///< 0: negative ones become 0
-  Word subnormal = ~Word{0};      ///< of a subnormal input the bits that are kept
+  Word kept_negative = ~Word{0};  ///< 0: negative values become 0
+  Word subnormal = ~Word{0};      ///< the bits that are kept of a subnormal input
 
-  /// `has_own_range`: the format's exponents are not those of f32; `directed`: not to the nearest.
+  /// `has_own_range`: the format's exponent range differs from that of f32; `directed`: not to nearest.
   template <bool has_own_range, bool directed>
   Word of(Word bits) const {
     constexpr Word sign_bit = 0x8000'0000, f32_infinity = 0x7f80'0000;
@@ -62,7 +62,7 @@ struct Narrowing {
   }
 };
 
-/// Narrowing::of with what it asks.
+/// Narrowing::of with the template arguments it needs.
 template <bool has_own_range, bool directed>
 struct Narrow {
   static std::uint32_t of(const Narrowing& narrowing, std::uint32_t bits) {
@@ -70,7 +70,7 @@ struct Narrow {
   }
 };
 
-/// f.template operator()<Narrow<...>>() of the one that fits.
+/// f.template operator()<Narrow<...>>() with the one that fits.
 template <class F>
 auto with_narrowing(const Narrowing& narrowing, F f) {
   const bool directed = narrowing.even == 0;
@@ -82,11 +82,11 @@ auto with_narrowing(const Narrowing& narrowing, F f) {
                   : f.template operator()<Narrow<false, false>>();
 }
 
-/// As finish() of src/base rounds to the format, but for .sat.
+/// Rounds to the format like finish() in src/base, without .sat.
 Narrowing narrowing_to(const base::FloatFormat& format, const Modifiers& modifiers);
 
-/// A double that stands for an exact value as a float that does so for formats of up to 22 bits: rounded to
-/// odd.
+/// Converts a double that stands for an exact value to a float that does so for formats of up to 22 bits:
+/// rounded to odd.
 inline float float_to_odd(double exact) {
   const auto nearest = static_cast<float>(exact);
   const auto bits = std::bit_cast<std::uint32_t>(nearest);

@@ -6,10 +6,10 @@
 #include "exec/machine/decoder.hpp"
 #include "ptxloom/numeric.hpp"
 
-// The words of an instruction that say how its result is rounded.
+// The modifiers of an instruction that say how its result is rounded.
 namespace ptxloom::exec {
 
-/// "rn", "rzi" and their kind; an absent word rounds to the nearest.
+/// "rn", "rzi" and so on; an absent modifier rounds to nearest.
 inline Rounding rounding_of(std::string_view word) {
   if (word == "rna") return Rounding::rna;
   if (word.starts_with("rz")) return Rounding::rz;

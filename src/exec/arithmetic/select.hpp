@@ -5,15 +5,15 @@
 #include <concepts>
 #include <cstdint>
 
-// Choices without a branch. g++ gives a loop up whose `?:` it has made jumps of, which it does where one side
-// is not at hand: with masks it always makes vectors. For the same reason conditions are joined by & and |.
+// Branch-free selection. g++ does not vectorise a loop in which it has turned `?:` into jumps, which it does
+// if one side is costly; masks always vectorise. For the same reason conditions are joined by & and |.
 namespace ptxloom::exec {
 
 template <std::unsigned_integral T>
 constexpr T mask_of(bool condition) {
   return static_cast<T>(T{0} - T{condition});
 }
-/// The value, or 0.
+/// The value if the condition holds, else 0.
 template <std::unsigned_integral T>
 constexpr T when(bool condition, T value) {
   return static_cast<T>(value & mask_of<T>(condition));
@@ -22,7 +22,7 @@ template <std::unsigned_integral T>
 constexpr T select(bool condition, T yes, T no) {
   return static_cast<T>(when(condition, yes) | when(!condition, no));
 }
-/// The value, in which these bits become 0 where the condition holds.
+/// The value, with these bits cleared if the condition holds.
 template <std::unsigned_integral T>
 constexpr T cleared(bool condition, T bits, T value) {
   return static_cast<T>(value & ~when(condition, bits));

@@ -13,13 +13,13 @@
 #include "ptxloom/numeric.hpp"
 
 // Special registers (PTX ISA 10), read by mov or cvt. The device has one SM, no performance counters and no
-// environment; a clock counts the instructions of the warp, so that it tells the same time in every run.
+// environment registers; a clock counts the warp's instructions, so it reads the same in every run.
 namespace ptxloom::exec {
 namespace {
 
 using Value = std::uint64_t;
 
-/// The value of a special register in a lane; `axis` is 0 to 2 of those with x, y and z.
+/// The value of a special register in a lane; `axis` is 0 to 2 for registers with x, y and z.
 using Special = Value (*)(const Warp& warp, int lane, std::size_t axis);
 struct SpecialRegister {
   std::string_view name;
@@ -104,11 +104,11 @@ constexpr std::array kScalars{
     SpecialRegister{"reserved_smem_offset_begin", zero},
     SpecialRegister{"reserved_smem_offset_end", zero},
     SpecialRegister{"reserved_smem_offset_cap", zero},
-    SpecialRegister{"reserved_smem_offset_", zero},  // and a number
-    SpecialRegister{"pm", zero},                     // and a number
+    SpecialRegister{"reserved_smem_offset_", zero},  // followed by a number
+    SpecialRegister{"pm", zero},                     // followed by a number
     SpecialRegister{"envreg1", workspace_high},
     SpecialRegister{"envreg2", workspace_low},
-    SpecialRegister{"envreg", zero},  // and another number
+    SpecialRegister{"envreg", zero},  // followed by another number
 };
 
 struct SpecialPlan {
@@ -116,12 +116,12 @@ struct SpecialPlan {
     Special read;
     std::size_t axis = 0;
   };
-  std::vector<Element> elements;  // one for each of the destination
+  std::vector<Element> elements;  // one per element of the destination
   Type from, to;                  // of cvt
   Modifiers modifiers;
 };
 
-// `value` as cvt gives it to a register wider than its type.
+// `value` as cvt extends it to a register wider than its type.
 Value converted(const SpecialPlan& plan, Value value) {
   const Value mask = plan.from.bits == 64 ? ~Value{0} : (Value{1} << plan.from.bits) - 1;
   const Value result = convert(plan.to, plan.from, value & mask, plan.modifiers);
@@ -184,7 +184,7 @@ void decode_cvt(Decoder& decoder) {
                 .modifiers = {.saturation = decoder.has("sat") ? Saturation::sat : Saturation::none}});
 }
 
-// mov.v4.u32 of %tid and its kind; the fourth element is zero.
+// mov.v4.u32 of %tid and similar; the fourth element is zero.
 void decode_vector(Decoder& decoder) {
   const Special read = find_special(decoder, kVectors, decoder.word("register"));
   emit_special(decoder, {.elements = {{read, 0}, {read, 1}, {read, 2}, {zero}}});

@@ -8,16 +8,16 @@
 #include "exec/arithmetic/lanewise.hpp"
 #include "exec/machine/decoder.hpp"
 
-// Video instructions (PTX ISA 9.7.18): arithmetic on bytes, halves or words that selectors take out of
-// registers. No chip of today has the scalar ones: ptxas writes arithmetic of 64 bits for them, which is not
-// in all the manual's. What an H200 gives, and the machine code of ptxas 13.0 says why:
-//   .sat    of an unsigned word raises what is negative to 0, and no more: what is too large wraps. Of a byte
-//           or half it lowers what is too large, and what is negative counts as that. Of a shift it clamps
-//           to a word, whatever the destination, and sees 34 bits of what was shifted.
-//   min and max as second operation compare 64 bits, of an unsigned result as unsigned ones; a sum, a
-//           difference and a saturated shift are cut to 32 bits, and extended by their sign, before.
-//   .h1     of the destination becomes the upper half of the result.
-//   vmad    takes words and C as signed, and of what it shifts as unsigned it keeps 64 bits.
+// Video instructions (PTX ISA 9.7.18): arithmetic on bytes, halves or words that selectors take from
+// registers. No current chip implements the scalar ones: ptxas expands them to 64-bit arithmetic, which
+// deviates from the manual in places. The behaviour of an H200 and the machine code of ptxas 13.0:
+//   .sat    on an unsigned word raises negative results to 0 but lets large ones wrap. On a byte or half it
+//           lowers large results, and negative ones count as large. On a shift it clamps to a word, whatever
+//           the destination, and sees 34 bits of the shifted value.
+//   min and max as second operation compare 64 bits, unsigned if the result is unsigned; a sum, a
+//           difference and a saturated shift are first truncated to 32 bits and sign-extended.
+//   .h1     on the destination selects the upper half of the result.
+//   vmad    treats words and C as signed, and keeps 64 bits of what it shifts as unsigned.
 namespace ptxloom::exec {
 namespace {
 
@@ -25,7 +25,7 @@ using Wide = std::int64_t;
 using UWide = std::uint64_t;
 using Binary = Wide (*)(Wide a, Wide b);
 
-/// What the result of an operation is to .sat and to a second operation.
+/// How .sat and a second operation treat the result of an operation.
 enum class Result : std::uint8_t { sum, chosen, shifted };
 
 struct PrimaryOperation {
@@ -57,7 +57,7 @@ constexpr std::array kOperations{
     PrimaryOperation{"ge", [](Wide a, Wide b) { return Wide{a >= b}; }},
 };
 
-// By the words of the instruction: vset is its comparison, shifts have modes, vadd4 is a vadd.
+// Named by the parts of the opcode: vset is its comparison, shifts have modes, vadd4 is a vadd.
 const PrimaryOperation* find_operation(const Decoder& decoder) {
   std::string name(decoder.has("compare") ? decoder.word("compare") : decoder.word("op"));
   if (name.ends_with('2') || name.ends_with('4')) name.pop_back();
@@ -79,14 +79,14 @@ constexpr std::array kSeconds{
                     [](Wide a, Wide b) { return static_cast<UWide>(a) > static_cast<UWide>(b) ? a : b; }},
 };
 
-// Null for an instruction without one.
+// Null if the instruction has none.
 Binary find_second(const Decoder& decoder, bool is_signed) {
   const auto found = std::ranges::find(kSeconds, decoder.word("second"), &SecondOperation::name);
   if (found == kSeconds.end()) return nullptr;
   return is_signed ? found->of_signed : found->of_unsigned;
 }
 
-/// Bits of a register, or of two side by side, as a number.
+/// Bits of a register, or of two adjacent ones, as a number.
 struct Part {
   int shift = 0, width = 32;
   bool is_signed = false;
@@ -104,7 +104,7 @@ struct Part {
   }
 };
 
-// "b2" is byte 2, "h1" the upper half, "" all.
+// "b2" is byte 2, "h1" the upper half, "" everything.
 Part part_of(std::string_view selector, bool is_signed) {
   if (selector.empty()) return {.is_signed = is_signed};
   const int width = selector.front() == 'b' ? 8 : 16;
@@ -116,7 +116,7 @@ bool is_signed(const Decoder& decoder, std::string_view slot) { return decoder.w
 struct VideoPlan {
   PrimaryOperation primary;
   Binary second = nullptr;
-  Part d, a, b, word;  // word: of the destination's sign, as C is
+  Part d, a, b, word;  // word: with the destination's signedness, as C has
   bool saturate = false, merge = false, upper_half = false;
 
   Wide saturated(Wide value) const {
@@ -166,7 +166,7 @@ struct ProductPlan {
   int scale = 0;
 };
 
-// vmad: a*b + c, which wraps at 64 bits. Minus before a factor negates the product.
+// vmad: a*b + c, wrapping at 64 bits. A minus before a factor negates the product.
 void run_product(Warp& warp, const Operation& op, Mask mask) {
   const auto& plan = op.plan_as<ProductPlan>();
   const auto in = [&](std::size_t i) { return Lanes<std::uint32_t>(warp.registers(), op.slots[i]); };
@@ -200,7 +200,7 @@ void decode_product(Decoder& decoder) {
 /// Two halves or four bytes.
 struct SimdPlan {
   Binary primary = nullptr;
-  std::vector<Part> a, b;  // of both sources side by side, lowest element first
+  std::vector<Part> a, b;  // of both sources in sequence, lowest element first
   std::vector<Part> d;
   std::vector<bool> written = {};
   bool saturate = false, add = false;

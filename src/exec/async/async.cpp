@@ -15,9 +15,9 @@
 namespace ptxloom::exec {
 namespace {
 
-// Operand numbers; -1 where the variant has none.
+// Operand indices; -1 if the variant has none.
 struct CopyPlan {
-  int size_read = -1;  // "S": bytes to read, the rest is zero
+  int size_read = -1;  // "S": bytes to read, the rest becomes zero
   int ignore = -1;     // "P": read nothing
 };
 
@@ -51,7 +51,7 @@ void run_copy(Warp& warp, const Operation& op, Mask mask) {
   for_lanes(mask, [&](int lane) {
     const std::uint32_t read = bytes_to_read(warp, op, plan, lane, bytes);
     const Reach from_reach{.space = StateSpace::global, .bytes = read, .alignment = bytes};
-    // Nothing read, nothing wrong: the address may then be anything that is aligned.
+    // With nothing to read nothing can go wrong: any aligned address is accepted.
     const std::byte* from =
         read == 0 ? nullptr : resolve(warp, op, lane, address_of(warp, op.slots[1], lane), from_reach);
     warp.copies().issue(lane,

@@ -11,13 +11,13 @@
 #include "exec/machine/fault.hpp"
 #include "exec/machine/lanes.hpp"
 
-// Asynchronous copies as the PTX ISA allows them to behave at their worst: the destination is poisoned when a
-// copy is issued and filled only where its completion can be seen. Code that forgets to wait, or waits for
-// too little, reads poison every time, where a GPU would be right most of the time. This is the half that
-// threads wait for by groups (PTX ISA 9.7.9.25.1.1); mbarrier.hpp has the other.
+// Asynchronous copies with the worst behaviour that the PTX ISA allows: the destination is poisoned when a
+// copy is issued, and filled only when its completion becomes visible. Code that forgets to wait, or waits
+// for too little, reads poison every time, where a GPU would be right most of the time. This is the half with
+// group completion (PTX ISA 9.7.9.25.1.1); mbarrier.hpp has the other.
 namespace ptxloom::exec {
 
-/// The copies of each thread of a warp in groups. A copy of type T has land(), which writes its data.
+/// The copies of each thread of a warp, by group. A copy type T has land(), which writes its data.
 template <class T>
 class AsyncGroups {
  public:
@@ -31,33 +31,33 @@ class AsyncGroups {
                        .group = committed_[static_cast<std::size_t>(lane)],
                        .lane = static_cast<std::uint8_t>(lane)});
   }
-  /// Closes the group of each lane.
+  /// Closes the current group of each lane.
   void commit(Mask lanes) {
     for_lanes(lanes, [&](int lane) { ++committed_[static_cast<std::size_t>(lane)]; });
   }
-  /// Calls f(copy) for those in all but the latest `pending` groups of each lane.
+  /// Calls f(copy) for the copies in all but the latest `pending` groups of each lane.
   template <class F>
   void for_covered(Mask lanes, std::uint32_t pending, F f) {
     for (Entry& entry : copies_) {
       if (covered(entry, lanes, pending)) f(entry.copy);
     }
   }
-  /// Calls f(copy) for all, committed or not.
+  /// Calls f(copy) for all copies, committed or not.
   template <class F>
   void for_each(F f) {
     for (Entry& entry : copies_) f(entry.copy);
   }
-  /// Lets the same arrive.
+  /// Completes all but the latest `pending` groups of each lane.
   void wait(Mask lanes, std::uint32_t pending) {
     land([&](const Entry& entry) { return covered(entry, lanes, pending); });
   }
-  /// How many were issued so far, to name them to wait_before.
+  /// The number of copies issued so far, to pass to wait_before.
   std::uint64_t issued() const { return issued_; }
-  /// Lets those of the lane among the first `number` arrive.
+  /// Completes the lane's copies among the first `number`.
   void wait_before(int lane, std::uint64_t number) {
     land([&](const Entry& entry) { return entry.lane == lane && entry.number < number; });
   }
-  /// Lets everything arrive, committed or not.
+  /// Completes everything, committed or not.
   void wait_all(Mask lanes) {
     land([&](const Entry& entry) { return (lanes & lane_bit(entry.lane)) != 0; });
   }
@@ -92,7 +92,7 @@ class AsyncGroups {
 /// cp.async: at most 16 bytes, read when issued.
 class SmallCopy {
  public:
-  /// `data` past `read` bytes is zero.
+  /// `data` beyond `read` bytes is zero.
   SmallCopy(const Actor& actor, std::byte* to, const std::byte* from, std::uint32_t bytes,
             std::uint32_t read);
   void land() const;

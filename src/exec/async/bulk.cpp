@@ -14,16 +14,16 @@
 namespace ptxloom::exec {
 namespace {
 
-// Operand numbers; -1 where the variant has none.
+// Operand indices; -1 if the variant has none.
 struct BulkPlan {
   StateSpace to = StateSpace::global, from = StateSpace::global;
   std::size_t destination = 0, source = 0, size = 0;
   int barrier = -1;
-  int mask = -1;  // of blocks, or of bytes
+  int mask = -1;  // of thread blocks, or of bytes
   const Reduction* reduction = nullptr;
 };
 
-// One lane's copy while it is issued.
+// One lane's copy while it is being issued.
 struct Issue {
   Actor actor;
   const BulkPlan& plan;
@@ -108,7 +108,7 @@ void run_to_cluster(Warp& warp, const Operation& op, Mask mask) {
   });
 }
 
-// The bytes of each sixteen whose bit is set.
+// Of each sixteen bytes, those whose bit is set.
 void add_masked(Transfer& transfer, const Transfer::Piece& whole, std::uint32_t mask) {
   for (std::uint32_t i = 0; i < whole.bytes; ++i) {
     if ((mask >> i % 16 & 1) != 0) transfer.add({.to = whole.to + i, .from = whole.from + i, .bytes = 1});
@@ -131,7 +131,7 @@ void run_to_global(Warp& warp, const Operation& op, Mask mask) {
   });
 }
 
-// A hint: the address need not even be there.
+// A hint: the address need not even be valid.
 void run_prefetch(Warp& warp, const Operation& op, Mask mask) {
   for_issues(warp, op, mask, [](const Issue&) {});
 }

@@ -12,7 +12,7 @@
 namespace ptxloom::exec {
 namespace {
 
-// The state that an arrival gives: a mark, the arrivals that were pending, the phase.
+// The state that an arrival returns: a mark, the arrivals that were pending, the phase.
 constexpr std::uint64_t kStateMark = 0x6ba, kMarkShift = 52, kPendingShift = 32;
 
 void check_state(const Actor& actor, std::uint64_t state) {
@@ -81,7 +81,7 @@ Mbarriers::Mbarrier& Mbarriers::at(const Actor& actor, std::uint32_t offset) {
   return found->second;
 }
 
-// Goes on to the next phase where this one is complete.
+// Moves on to the next phase if this one is complete.
 void Mbarriers::settle(std::uint32_t offset, Mbarrier& barrier) {
   if (barrier.pending == 0 && barrier.bytes == 0) {
     ++barrier.phase;

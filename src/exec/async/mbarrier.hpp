@@ -10,11 +10,11 @@
 
 #include "exec/machine/fault.hpp"
 
-// Barriers in shared memory (PTX ISA 9.7.13.15): a phase is complete when its arrivals have come and the
-// bytes it expects have; then the next begins. They are kept beside the memory they lie in, which holds a
-// pattern that shows if something else is written there. Copies that a barrier counts behave at their worst:
-// what they do happens only when a thread has looked at the barrier in vain, so that the first look at a
-// phase that waits for copies always fails.
+// Barriers in shared memory (PTX ISA 9.7.13.15): a phase completes when its expected arrivals and bytes have
+// come; then the next begins. Their state is kept outside the memory they occupy, which holds a pattern that
+// reveals foreign writes. Copies that complete on an mbarrier show their worst behaviour: they take effect
+// only after a thread has tested the barrier in vain, so the first test of a phase that waits for copies
+// always fails.
 namespace ptxloom::exec {
 
 class Block;
@@ -25,7 +25,7 @@ class Mbarriers {
 
   explicit Mbarriers(Block& block) : block_(&block) {}
   void reset() { barriers_.clear(); }
-  /// After the last thread: a fault if a copy is still under way.
+  /// Called after the last thread: a fault if a copy is still in flight.
   void finish() const;
 
   void init(const Actor& actor, std::uint32_t offset, std::uint32_t count);
@@ -34,28 +34,28 @@ class Mbarriers {
   struct Arriving {
     std::uint32_t count = 1;
     std::uint32_t expected_bytes = 0;  ///< expected before it arrives
-    bool drop = false;                 ///< lowers the count of later phases
+    bool drop = false;                 ///< lowers the expected count of later phases
     bool may_complete = true;
   };
   /// The state before the arrival, for wait and pending_count.
   std::uint64_t arrive(const Actor& actor, std::uint32_t offset, const Arriving& arriving);
   void expect(const Actor& actor, std::uint32_t offset, std::uint32_t bytes);
   void complete(const Actor& actor, std::uint32_t offset, std::uint32_t bytes);
-  /// cp.async.mbarrier.arrive: one more arrival is pending.
+  /// cp.async.mbarrier.arrive: makes one more arrival pending.
   void add_pending(const Actor& actor, std::uint32_t offset);
 
-  /// Lets `happen` be done when a thread has looked at the barrier in vain.
+  /// Defers `happen` until a thread has tested the barrier in vain.
   void when_looked_at(const Actor& actor, std::uint32_t offset, std::function<void()> happen);
 
-  /// Whether the phase of a state, or that of a parity, is complete.
+  /// Whether the phase of a state, or of a parity, is complete.
   bool test_state(const Actor& actor, std::uint32_t offset, std::uint64_t state);
   bool test_parity(const Actor& actor, std::uint32_t offset, std::uint32_t parity);
-  /// A thread has found that it is not: what was due happens.
+  /// A thread has found the phase incomplete: runs what was deferred.
   void looked_in_vain(std::uint32_t offset);
   static std::uint32_t pending_of(const Actor& actor, std::uint64_t state);
 
-  /// "phase 3 (parity 1) of the mbarrier at 0x40 lacks 1 of 2 arrivals and 512 bytes", and what else may say
-  /// why it is not complete.
+  /// "phase 3 (parity 1) of the mbarrier at 0x40 lacks 1 of 2 arrivals and 512 bytes", plus any other reason
+  /// for it being incomplete.
   std::string describe(std::uint32_t offset) const;
 
  private:
@@ -67,7 +67,7 @@ class Mbarriers {
     std::uint32_t expected = 0, pending = 0;  // arrivals
     std::int32_t bytes = 0;                   // the tx-count
     std::uint32_t phase = 0;
-    std::optional<Actor> last;  // of those that arrived
+    std::optional<Actor> last;  // of the latest arrival
     std::vector<Due> due;
 
     std::uint64_t pattern() const;

@@ -9,20 +9,20 @@
 #include "exec/memory/address.hpp"
 #include "exec/memory/element.hpp"
 
-// mbarrier.* and cp.async.mbarrier.arrive (PTX ISA 9.7.13.15); mbarrier.hpp is the barrier itself.
+// mbarrier.* and cp.async.mbarrier.arrive (PTX ISA 9.7.13.15); the barrier itself is in mbarrier.hpp.
 namespace ptxloom::exec {
 namespace {
 
 struct BarrierUse {
   StateSpace space = StateSpace::shared;
-  std::size_t address = 0;  // operand
+  std::size_t address = 0;  // operand index
   int state = -1, number = -1;
-  bool returns = false;  // a state
+  bool returns = false;  // returns a state
   Manner manner = Manner::barrier;
-  bool own = false;      // the barrier must be one of the thread's own block
+  bool own = false;      // the barrier must be in the thread's own block
   bool parity = false;   // of wait
-  bool raises = false;   // of tx: more bytes are expected; of cp.async.mbarrier.arrive: one arrival more
-  bool expects = false;  // of arrive: bytes
+  bool raises = false;   // tx: expects more bytes; cp.async.mbarrier.arrive: expects one more arrival
+  bool expects = false;  // arrive: expects bytes
   bool drop = false;
   bool may_complete = true;
 };
@@ -123,7 +123,7 @@ void run_copies_arrive(Warp& warp, const Operation& op, Mask mask) {
                });
 }
 
-// All lanes look before anything happens, so that lanes with one barrier see the same.
+// All lanes test before anything takes effect, so that lanes with the same barrier see the same.
 void run_wait(Warp& warp, const Operation& op, Mask mask) {
   Mask complete = 0;
   std::array<SharedPlace, kLanes> places;

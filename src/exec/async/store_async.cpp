@@ -12,7 +12,8 @@
 #include "exec/memory/element.hpp"
 
 // st.async, red.async and st.bulk (PTX ISA 9.7.9.12, 9.7.13.7, 9.7.9.13). To shared memory of the cluster,
-// values are copies that an mbarrier counts; to global memory, threads see no difference from st and red.
+// values are copies that complete on an mbarrier; to global memory, threads see no difference from st and
+// red.
 namespace ptxloom::exec {
 namespace {
 

@@ -14,7 +14,7 @@
 #include "exec/machine/poison.hpp"
 #include "exec/memory/out_of_bounds.hpp"
 
-// Tensor copies and reductions (PTX ISA 9.7.9.27.1): what tensor_box.hpp says they move, piece by piece.
+// Tensor copies and reductions (PTX ISA 9.7.9.27.1): tensor_box.hpp lists the pieces they move.
 namespace ptxloom::exec {
 namespace {
 
@@ -27,14 +27,14 @@ std::array<std::byte, 8> fill_of(const TensorMap& map) {
   return pattern;
 }
 
-// What padding holds.
+// The contents of padding.
 constexpr std::array<std::byte, 8> kUndefined = [] {
   std::array<std::byte, 8> bytes{};
   bytes.fill(static_cast<std::byte>(kPoison));
   return bytes;
 }();
 
-// Elements of tf32 maps come rounded to the nearest (ties to even), and every NaN as the same one.
+// Elements of tf32 maps are rounded to nearest even on arrival, and every NaN becomes the same one.
 void round_to_tf32(std::span<std::byte> bytes) {
   for (std::size_t i = 0; i < bytes.size(); i += sizeof(std::uint32_t)) {
     std::uint32_t value = 0;
@@ -48,7 +48,7 @@ void round_to_tf32(std::span<std::byte> bytes) {
   }
 }
 
-// A row into shared memory; units that are padded there go one by one.
+// A row into shared memory; units that are padded there are copied one by one.
 void add_load_row(Transfer& transfer, const TensorCopy& copy, const SharedPlace& to, std::size_t number) {
   const TensorUnit unit = copy.map.unit();
   const TensorPoint& row = copy.rows[number];
@@ -179,7 +179,7 @@ void run_store(Warp& warp, const Operation& op, Mask mask) {
   });
 }
 
-// A hint, but the map must be one.
+// A hint, but the tensor map must be valid.
 void run_prefetch(Warp& warp, const Operation& op, Mask mask) {
   if (op.plan_as<TensorPlan>().mode == TensorMode::wide_image) return;
   for_copies(warp, op, mask, [](const TensorCopy&) {});

@@ -4,7 +4,7 @@
 namespace ptxloom::exec {
 namespace {
 
-// A step of a walk, fastest dimension first; false behind the last place.
+// Advances a position, fastest dimension first; false after the last.
 template <class Step>
 bool advance(std::uint32_t dimensions, Step step) {
   for (std::uint32_t i = 0; i < dimensions; ++i) {
@@ -30,7 +30,7 @@ std::vector<TensorPoint> tile_rows(const TensorMap& map, const TensorBox& box) {
   return rows;
 }
 
-// Pixels one after the other within the box whose corners the map has, over the images N.
+// Consecutive pixels within the bounding box given by the map, across the images N.
 std::vector<TensorPoint> image_rows(const TensorMap& map, const TensorBox& box) {
   std::vector<TensorPoint> rows;
   TensorPoint at{};
@@ -75,7 +75,7 @@ std::uint32_t row_bytes(const TensorMap& map) {
   return row_elements(map) / unit.elements * unit.shared_bytes;
 }
 
-// Rows that do not fill the swizzle leave the rest of their line free.
+// Rows shorter than the swizzle width leave the rest of their line unused.
 std::uint32_t row_pitch(const TensorMap& map) {
   switch (map.swizzle) {
     case TensorSwizzle::by_32_bytes:
@@ -90,7 +90,7 @@ std::uint32_t row_pitch(const TensorMap& map) {
 }
 
 std::uint32_t swizzled(const TensorMap& map, std::uint32_t offset) {
-  const std::uint32_t line = offset >> 7;  // lines of 128 bytes, all banks once
+  const std::uint32_t line = offset >> 7;  // lines of 128 bytes: all banks once
   switch (map.swizzle) {
     case TensorSwizzle::none:
       return offset;

@@ -53,7 +53,7 @@ void check_use(const TensorCopy& copy) {
            "run the kernel on a GPU");
 }
 
-// A GPU calls what is refused here an illegal instruction.
+// Where this refuses, a GPU reports an illegal instruction.
 void check_start(const TensorCopy& copy) {
   const TensorMap& map = copy.map;
   const TensorUnit unit = map.unit();

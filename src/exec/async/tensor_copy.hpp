@@ -11,15 +11,15 @@
 #include "exec/machine/fault.hpp"
 #include "exec/memory/address.hpp"
 
-// A tensor copy that a thread issues: its map, read and judged, the rows it moves, and where their bytes lie
+// A tensor copy that a thread issues: its map, read and checked, the rows it moves, and where their bytes lie
 // in global and shared memory.
 namespace ptxloom::exec {
 
-/// Bytes of global memory that a copy begins at a multiple of, and that it writes whole, even where the last
-/// of them lie behind the end of a row.
+/// The alignment of a copy in global memory, and its granularity: it writes whole units, even past the end of
+/// a row.
 inline constexpr std::uint32_t kTensorChunk = 16;
 
-/// How an instruction was decoded. Operand numbers; -1 where the variant has none.
+/// The decoded form of an instruction. Operand indices; -1 if the variant has none.
 struct TensorPlan {
   TensorMode mode = TensorMode::tile;
   std::uint32_t rank = 1;
@@ -27,7 +27,7 @@ struct TensorPlan {
   std::size_t shared_address = 0, map = 0, coordinates = 0, coordinate_count = 1;
   int barrier = -1, offsets = -1, mask = -1;
   std::size_t offset_count = 0;
-  bool pair = false;  // cta_group::2: the mbarrier may lie in the other block of the pair
+  bool pair = false;  // cta_group::2: the mbarrier may be in the other thread block of the pair
   std::string_view reduction;
 };
 
@@ -46,27 +46,26 @@ struct TensorCopy {
   std::uint32_t counted_bytes() const { return static_cast<std::uint32_t>(rows.size()) * row_bytes(map); }
 };
 
-/// An element of an operand, which may be a vector.
+/// One element of an operand, which may be a vector.
 std::int64_t operand_value(const Actor& actor, std::size_t operand, std::size_t element);
 
-/// Faults: "tensor-map" for one that is none, breaks a rule or does not suit the instruction,
-/// "tensor-coordinates".
+/// Faults: "tensor-map" for an invalid map, or one that does not suit the instruction; "tensor-coordinates".
 TensorCopy copy_of(const Actor& actor, const TensorPlan& plan);
 
-/// Units [first, last) of a row that are read or written: those in the tensor, and when written whole chunks.
-/// None for a row outside it.
+/// Units [first, last) of a row that are accessed: those in the tensor, and for writes whole chunks. Empty
+/// for a row outside the tensor.
 struct Inside {
   std::int64_t first = 0, last = 0;
 };
 Inside inside(const TensorCopy& copy, const TensorPoint& row);
 
-/// The host's bytes of those units.
+/// The host address of those units.
 std::byte* global_bytes(const TensorCopy& copy, const TensorPoint& row, const Inside& in, Access access);
 
 /// The shared memory of the whole box.
 SharedPlace shared_place(const TensorCopy& copy, std::uint64_t address, Access access);
 
-/// Calls f(shared, begin, bytes) for the pieces that bytes [begin, begin + count) of a row are in.
+/// Calls f(shared, begin, bytes) for the pieces that contain bytes [begin, begin + count) of a row.
 template <class F>
 void for_chunks(const TensorCopy& copy, const SharedPlace& place, std::size_t row, std::uint32_t begin,
                 std::uint32_t count, F f) {

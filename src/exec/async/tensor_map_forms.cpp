@@ -11,11 +11,11 @@
 #include "ptxloom/tensor_map.hpp"
 
 // tensormap.replace and tensormap.cp_fenceproxy (PTX ISA 9.7.9.28, 9.7.13.16), on maps in the executor's own
-// encoding. What they make of a map is judged when a copy uses it.
+// encoding. The resulting map is checked when a copy uses it.
 namespace ptxloom::exec {
 namespace {
 
-/// Sets a field to a value; false where that is none of the field.
+/// Sets a field; returns false if the value is invalid for it.
 using Replace = bool (*)(TensorMap& map, std::size_t dimension, std::uint64_t value);
 
 template <class Enum, std::uint64_t count, class Field>
@@ -75,8 +75,8 @@ struct ReplacePlan {
   StateSpace space = StateSpace::generic;
   std::string_view field;
   Replace replace = nullptr;
-  std::size_t value = 1;  // operand
-  int dimension = -1;     // operand
+  std::size_t value = 1;  // operand index
+  int dimension = -1;     // operand index
 };
 
 void run_replace(Warp& warp, const Operation& op, Mask mask) {

@@ -11,8 +11,8 @@
 #include "exec/machine/fault.hpp"
 #include "exec/memory/reduction.hpp"
 
-// What a bulk or tensor copy moves: pieces of memory. The source is read as late as the instruction's waits
-// allow, the destination is poison until then, so that touching either too early shows.
+// The memory pieces that a bulk or tensor copy moves. The source is read as late as the instruction's waits
+// allow, and the destination is poison until then, so that accessing either too early shows.
 namespace ptxloom::exec {
 
 class Transfer {
@@ -27,17 +27,18 @@ class Transfer {
       : actor_(actor), reduction_(reduction) {}
 
   void add(const Piece& piece) { pieces_.push_back(piece); }
-  /// A value that was read already.
+  /// A value that has already been read.
   void add_value(std::byte* to, const void* value, std::uint32_t bytes);
-  /// For pieces without a source; zeros unless set. Its bytes repeat.
+  /// The pattern for pieces without a source; zeros by default. Its bytes repeat.
   void set_fill(const std::array<std::byte, 8>& pattern) { fill_ = pattern; }
-  /// Is applied to what each piece brings from its source.
+  /// Applied to the bytes that each piece reads from its source.
   void set_change(void (*change)(std::span<std::byte>)) { change_ = change; }
-  /// Poisons the destination, unless it is reduced into: then others may too. `counted` by an mbarrier.
+  /// Poisons the destination, unless it is reduced into, because others may reduce into it too. `counted`: an
+  /// mbarrier counts it.
   void begin(bool counted);
-  /// Reads the source; then it may be written again.
+  /// Reads the source, which may be overwritten afterwards.
   void take();
-  /// Writes the destination, after reading the source if that was not done.
+  /// Writes the destination; reads the source first if that has not happened.
   void land();
 
   bool taken() const { return taken_; }
@@ -51,16 +52,15 @@ class Transfer {
   std::vector<Piece> pieces_;
   std::array<std::byte, 8> fill_{};
   void (*change_)(std::span<std::byte>) = nullptr;
-  std::vector<std::byte> data_;  // of all pieces, once taken
+  std::vector<std::byte> data_;  // of all pieces, once read
   bool taken_ = false, counted_ = false;
 };
 
 struct SharedPlace;
 
-/// The copy is under way, and an mbarrier counts `bytes` when it is done: it lands when a thread has looked
-/// at that in vain.
+/// Puts the copy in flight; it completes on an mbarrier with `bytes`, after a thread has tested that in vain.
 void issue(Transfer transfer, const SharedPlace& barrier, std::uint32_t bytes);
-/// The copy is under way as part of the thread's bulk group.
+/// Puts the copy in flight as part of the thread's bulk group.
 void issue(Transfer transfer);
 
 }  // namespace ptxloom::exec

@@ -13,7 +13,7 @@
 namespace ptxloom::exec {
 namespace {
 
-// bar.red gives each waiting thread the result over all of them; its first operand is the destination.
+// bar.red gives each waiting thread the result over all of them; the first operand is the destination.
 void deliver_votes(const Barriers::Waiter& waiter, const Barriers::Barrier& barrier) {
   const Operation& op = *waiter.op;
   const auto& reduction = op.plan_as<BarrierPlan>().reduction;

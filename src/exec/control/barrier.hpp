@@ -9,33 +9,33 @@
 #include "exec/machine/lanes.hpp"
 #include "exec/machine/operation.hpp"
 
-// The sixteen barriers of a block. Without a thread count a barrier waits for every thread that has not
-// exited; with one, for that many arrivals, of which an `.aligned` instruction makes a full warp's (PTX
-// ISA 9.7.13.1).
+// The sixteen barriers of a thread block. Without a thread count a barrier waits for every thread that has
+// not exited; with one, for that many arrivals, where an `.aligned` instruction counts a full warp (PTX ISA
+// 9.7.13.1).
 namespace ptxloom::exec {
 
 class Block;
 
 struct Arrival {
   std::uint32_t barrier = 0;
-  std::uint32_t count = 0;  ///< threads expected; 0 = all of the block
+  std::uint32_t count = 0;  ///< threads expected; 0: the whole thread block
   bool aligned = true;
   bool waits = true;  ///< false for bar.arrive
-  Mask votes = 0;     ///< of bar.red: lanes whose predicate holds
+  Mask votes = 0;     ///< bar.red: lanes whose predicate holds
 };
 
-/// What bar.red makes of the votes.
+/// The reduction that bar.red applies to the votes.
 enum class BarrierReduction : std::uint8_t { popc, all, any };
 
-/// How a barrier instruction was decoded; the plan of its operation.
+/// The decoded form of a barrier instruction; the plan of its operation.
 struct BarrierPlan {
-  int number = 0, count = -1, vote = -1;  // operands; -1 where there is none
+  int number = 0, count = -1, vote = -1;  // operand indices; -1 if absent
   bool aligned = true;
   bool waits = true;
   std::optional<BarrierReduction> reduction = {};
 };
 
-/// A fault unless all threads of the warp that have not exited are among the lanes.
+/// A fault unless the lanes include every thread of the warp that has not exited.
 void require_whole_warp(Warp& warp, const Operation& op, Mask lanes);
 
 class Barriers {
@@ -44,9 +44,10 @@ class Barriers {
 
   explicit Barriers(Block& block) : block_(&block) {}
   void reset() { barriers_ = {}; }
-  /// Lanes `mask` of the warp arrive; they are parked until all others have. The last arrival frees them.
+  /// Lanes `mask` of the warp arrive and are parked until all others have arrived. The last arrival releases
+  /// them.
   void arrive(Warp& warp, const Operation& op, Mask mask, const Arrival& arrival);
-  /// After threads have exited: barriers that waited only for them open.
+  /// Call after threads have exited: barriers that waited only for them open.
   void recheck();
 
   struct Waiter {

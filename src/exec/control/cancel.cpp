@@ -10,8 +10,8 @@
 #include "exec/memory/address.hpp"
 #include "exec/memory/element.hpp"
 
-// clusterlaunchcontrol (PTX ISA 9.7.13.17, 9.7.13.18): a cluster takes over one that has not begun. The
-// answer, opaque to programs, is here the first block's index and whether there was one.
+// clusterlaunchcontrol (PTX ISA 9.7.13.17, 9.7.13.18): a cluster takes over one that has not started. The
+// response is opaque to programs; here it holds the first thread block's index and whether there was one.
 namespace ptxloom::exec {
 namespace {
 
@@ -26,7 +26,7 @@ Answer ask(const Cluster& cluster) {
 
 struct CancelPlan {
   StateSpace space = StateSpace::shared;
-  bool to_all = false;  // blocks of the cluster, at the same offset
+  bool to_all = false;  // to all thread blocks of the cluster, at the same offset
 };
 
 void answer_to(const Actor& actor, const Answer& answer, StateSpace space, std::uint64_t to,
@@ -76,7 +76,7 @@ void run_is_canceled(Warp& warp, const Operation& op, Mask mask) {
   for_lanes(mask, [&](int lane) { out.set(lane, read_answer(warp, op.slots[1], lane)[3] != 0); });
 }
 
-// Of no cluster, the block's index is undefined.
+// If no cluster was cancelled, the index is undefined.
 void run_first_block(Warp& warp, const Operation& op, Mask mask) {
   const auto axis = op.plan_as<std::size_t>();
   const std::size_t results = op.slots.size() - 1;

@@ -19,18 +19,18 @@ class ClusterBarrier {
   explicit ClusterBarrier(Cluster& cluster) : cluster_(&cluster) {}
   void reset();
   void arrive(Warp& warp, const Operation& op, Mask lanes);
-  /// Lanes whose phase is not complete are parked.
+  /// Parks lanes whose phase is not complete.
   void wait(Warp& warp, const Operation& op, Mask lanes);
-  /// After threads have exited.
+  /// Call after threads have exited.
   void recheck();
-  /// The lanes of a warp that wait, and those that live and have not arrived.
+  /// The lanes of a warp that wait, and the live ones that have not arrived.
   Mask waiting(const Warp& warp) const { return state(warp).waiting; }
   Mask absent(const Warp& warp) const;
 
  private:
   struct State {
     Mask arrived = 0;  // in this phase
-    Mask passed = 0;   // in one that is complete, and have not waited yet
+    Mask passed = 0;   // in a completed phase, without having waited yet
     Mask waiting = 0;
   };
   std::size_t number_of(const Warp& warp) const;
@@ -38,7 +38,7 @@ class ClusterBarrier {
   const State& state(const Warp& warp) const { return warps_[number_of(warp)]; }
 
   Cluster* cluster_;
-  std::vector<State> warps_;  // of all blocks, by rank
+  std::vector<State> warps_;  // of all thread blocks, by rank
 };
 
 }  // namespace ptxloom::exec

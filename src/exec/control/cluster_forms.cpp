@@ -9,17 +9,17 @@
 #include "exec/memory/address.hpp"
 #include "exec/memory/element.hpp"
 
-// The blocks of a cluster: addresses in each other's shared memory (mapa, getctarank, PTX ISA 9.7.9.23 and
-// 9.7.9.24) and their barrier (9.7.13.3).
+// The thread blocks of a cluster: addresses in each other's shared memory (mapa, getctarank, PTX ISA 9.7.9.23
+// and 9.7.9.24) and their barrier (9.7.13.3).
 namespace ptxloom::exec {
 namespace {
 
 struct AddressPlan {
-  bool generic = false;   // addresses are generic ones
+  bool generic = false;   // addresses are generic
   bool variable = false;  // the operand is a variable: its address in .shared
 };
 
-// The address in .shared::cluster that operand 1 of a lane means.
+// The .shared::cluster address that operand 1 of a lane denotes.
 std::uint64_t shared_address(Warp& warp, const Operation& op, int lane) {
   const auto& plan = op.plan_as<AddressPlan>();
   const std::uint64_t address = read_element(warp.registers(), op.slots[1], lane);

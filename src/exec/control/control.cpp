@@ -12,8 +12,8 @@
 #include "exec/machine/fault.hpp"
 #include "exec/machine/members.hpp"
 
-// Branches, ends and barriers (PTX ISA 9.7.12 and 9.7.13). Memory is coherent here, so there is no order to
-// keep.
+// Branches, exits and barriers (PTX ISA 9.7.12 and 9.7.13). Memory is coherent here, so fences need not order
+// anything.
 namespace ptxloom::exec {
 namespace {
 
@@ -21,7 +21,7 @@ void decode_branch(Decoder& decoder) {
   decoder.emit([](Warp& warp, const Operation& op, Mask mask) { warp.flow().branch(mask, op.target); });
 }
 
-// To each label of the list the lanes whose index is its.
+// Sends each lane to the label that its index selects from the list.
 void run_branch_indexed(Warp& warp, const Operation& op, Mask mask) {
   const auto& targets = op.plan_as<std::vector<std::uint32_t>>();
   const Lanes<std::uint32_t> indices(warp.registers(), op.slots[0]);
@@ -56,7 +56,7 @@ void decode_exit(Decoder& decoder) {
   });
 }
 
-// What all lanes of the mask have in an operand.
+// The value of an operand that must be the same in all lanes of the mask.
 std::uint32_t uniform(Warp& warp, const Operation& op, Mask mask, int operand) {
   const Lanes<std::uint32_t> lanes(warp.registers(), op.slot(static_cast<std::size_t>(operand)));
   const std::uint32_t value = lanes[std::countr_zero(mask)];
@@ -79,7 +79,7 @@ Arrival arrival_of(Warp& warp, const Operation& op, Mask mask, const BarrierPlan
                        : 0};
 }
 
-// `bar` is `barrier.aligned` by another name.
+// `bar` is another name for `barrier.aligned`.
 BarrierPlan plan_of(const Decoder& decoder) {
   return {.number = decoder.operand("A"),
           .count = decoder.operand("B"),
@@ -101,7 +101,7 @@ void decode_arrive(Decoder& decoder) {
   decoder.emit(&run_barrier, std::make_shared<BarrierPlan>(plan));
 }
 
-// Its first operand is the destination, which the barrier writes when it opens.
+// The first operand is the destination, which the barrier writes when it opens.
 void decode_reduce(Decoder& decoder) {
   BarrierPlan plan = plan_of(decoder);
   const std::string_view op = decoder.word("reduce");

@@ -13,18 +13,18 @@
 #include "exec/machine/poison.hpp"
 #include "exec/memory/address.hpp"
 
-// What a program says to caches, schedulers and the memory system, which changes no result here: memory is
-// coherent, grids run one after the other, and registers are not scarce. Where the manual asks something of
-// the operands, it is checked.
+// Hints to caches, schedulers and the memory system, which do not change results here: memory is coherent,
+// grids run one after another, and registers are unlimited. Requirements of the manual on operands are
+// checked.
 namespace ptxloom::exec {
 namespace {
 
-// prefetch (which may miss any allocation), pmevent, griddepcontrol.
+// prefetch (whose address may be invalid), pmevent, griddepcontrol.
 void decode_nothing(Decoder& decoder) {
   decoder.emit([](Warp&, const Operation&, Mask) {});
 }
 
-// fence, membar: what is accessed strongly around them is in order.
+// fence, membar: strong accesses around them are ordered.
 void decode_fence(Decoder& decoder) {
   decoder.mark_fenced();
   decode_nothing(decoder);
@@ -36,7 +36,7 @@ void decode_proxy_fence(Decoder& decoder) {
   });
 }
 
-// Others go on meanwhile: what this thread waits for may be theirs to do.
+// Others run meanwhile: they may produce what this thread waits for.
 void decode_nanosleep(Decoder& decoder) {
   decoder.emit([](Warp& warp, const Operation&, Mask) { warp.yield(); });
 }
@@ -74,10 +74,10 @@ void decode_discard(Decoder& decoder) {
   decoder.emit(&run_discard, std::make_shared<Reach>(line(decoder, Access::write)));
 }
 
-// A policy is opaque, and nothing here asks what is in it: its priorities, as bits of our own.
+// A policy is opaque and nothing here interprets it: its priorities, encoded in our own bits.
 struct Policy {
   std::uint64_t value = 0;
-  int fraction = -1, primary_bytes = -1, total_bytes = -1;  // operands
+  int fraction = -1, primary_bytes = -1, total_bytes = -1;  // operand indices
 };
 
 std::uint64_t priority(std::string_view word) {

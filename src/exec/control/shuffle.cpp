@@ -9,12 +9,11 @@
 #include "exec/machine/members.hpp"
 #include "exec/machine/poison.hpp"
 
-// What the threads of a warp tell each other: shfl.sync (PTX ISA 9.7.9.6), and shfl, whose members are the
-// active threads.
+// Exchange within a warp: shfl.sync (PTX ISA 9.7.9.6), and shfl, whose members are the active threads.
 namespace ptxloom::exec {
 namespace {
 
-constexpr std::uint32_t kUnknown = 0x0101'0101u * kPoison;  // read from a lane that takes no part
+constexpr std::uint32_t kUnknown = 0x0101'0101u * kPoison;  // read from a lane that does not take part
 
 /// The lane to read from, and whether it is in range (PTX ISA 9.7.9.6, pseudocode).
 struct Source {
@@ -52,7 +51,7 @@ Source indexed(int lane, std::uint32_t b, std::uint32_t c) {
 
 struct ShufflePlan {
   ShuffleMode mode = nullptr;
-  bool predicate = false;  // the second operand says whether the source was in range
+  bool predicate = false;  // the second operand reports whether the source was in range
   bool members = true;     // the last operand is a member mask
 };
 

@@ -9,8 +9,8 @@
 #include "exec/machine/decoder.hpp"
 #include "exec/machine/members.hpp"
 
-// What the threads of a warp find out together: votes, matches, reductions, a leader (PTX ISA 9.7.13.8 to
-// 9.7.13.14). Those of a member mask come together; each group gets its own answer.
+// Collective operations of a warp: votes, matches, reductions, elect (PTX ISA 9.7.13.8 to 9.7.13.14). The
+// threads of a member mask execute together; each such set gets its own result.
 namespace ptxloom::exec {
 namespace {
 
@@ -22,8 +22,8 @@ void set_all(Warp& warp, const Slot& slot, Mask lanes, T value) {
 
 struct VotePlan {
   Mask (*vote)(Mask votes, Mask voters) = nullptr;
-  bool ballot = false;  // the destination is a register with the votes, no predicate
-  int members = -1;     // the operand of the member mask; -1: the active threads vote
+  bool ballot = false;  // the destination is a register with the votes, not a predicate
+  int members = -1;     // operand index of the member mask; -1: the active threads vote
 };
 
 void run_vote(Warp& warp, const Operation& op, Mask mask) {
@@ -70,7 +70,7 @@ void run_match_any(Warp& warp, const Operation& op, Mask mask) {
 }
 
 struct MatchPlan {
-  int predicate = -1, value = 1, members = 2;  // operands
+  int predicate = -1, value = 1, members = 2;  // operand indices
 };
 
 template <class T>
@@ -97,7 +97,7 @@ void decode_match_all(Decoder& decoder) {
                std::make_shared<MatchPlan>(plan));
 }
 
-/// What a reduction makes of two values.
+/// Combines two values of a reduction.
 template <class T, class F>
 Semantic reduction(F) {
   return [](Warp& warp, const Operation& op, Mask mask) {
@@ -121,7 +121,7 @@ Semantic integer_reduction(std::string_view op) {
   return reduction<T>([](T a, T b) { return a ^ b; });
 }
 
-// Each value is chosen from against itself first, so that .abs and NaN apply to a single one too.
+// Each value is first combined with itself, so that .abs and NaN handling apply to a single value too.
 void run_float_reduction(Warp& warp, const Operation& op, Mask mask) {
   const auto& choose = op.plan_as<MinMax>();
   const Lanes<std::uint32_t> values(warp.registers(), op.slots[1]);
@@ -142,7 +142,7 @@ void decode_reduction(Decoder& decoder) {
                                                                      .abs = decoder.has("abs")}));
 }
 
-// Which thread is the leader is not said, only that it is always the same: the lowest here.
+// The manual does not say which thread is elected, only that it is always the same: here the lowest.
 void run_elect(Warp& warp, const Operation& op, Mask mask) {
   for_whole_groups(warp, op, mask, op.slots[2], [&](Mask lanes) {
     const int leader = std::countr_zero(lanes);

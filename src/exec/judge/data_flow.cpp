@@ -19,7 +19,7 @@ struct FormRule {
   bool stores = false, exact = false;
 };
 
-// Forms that are not listed: smear.
+// Forms that are not listed smear.
 constexpr std::array kFormRules{
     FormRule{"mov", FlowRule::pack},
     FormRule{"mov.pack", FlowRule::pack},
@@ -76,7 +76,7 @@ FormRule rule_of(const Variant& variant) {
   return found == kFormRules.end() ? FormRule{form, FlowRule::smear} : *found;
 }
 
-// Those of wmma, whose maps are nobody's business, are vectors.
+// wmma fragments, whose maps are unspecified, count as vectors.
 bool is_matrix(const Variant& variant, const OperandSpec& spec) {
   return spec.count != 0 || has_layout(variant, spec.name);
 }
@@ -149,7 +149,7 @@ DataFlow data_flow_of(const Code& code, const Operation& op) {
   return flow;
 }
 
-// Of a wgmma its matrices in registers, of others what they have in common with those.
+// For a wgmma: its matrices in registers; for others: the registers they share with those.
 void find_wgmma_registers(const Code& code, std::vector<DataFlow>& flows) {
   std::vector<bool> used(code.registers.size());
   const auto add = [](DataFlow& flow, const std::vector<FlowPiece>& pieces, auto chosen) {

@@ -55,8 +55,8 @@ std::byte* Judge::undefined_bits(const std::byte* memory) {
   return place ? undefined_.bits_of(*place) : nullptr;
 }
 
-// Threads tell each other by a strong access that what they did before is done. Where the kernel has fences,
-// each strong access counts as fenced.
+// By a strong access, threads tell each other that their earlier work is done. If the kernel has fences, each
+// strong access counts as fenced.
 void Judge::order_by(const Actor& actor, const void* word, const Reach& reach) {
   const bool orders = reach.manner == Manner::ordering || (reach.manner == Manner::strong && fences_);
   if (orders) order().touch(party_of(*actor.warp), word);

@@ -10,10 +10,9 @@
 #include "exec/judge/wgmma_registers.hpp"
 #include "exec/memory/address.hpp"
 
-// What watches a cluster while it runs and finds misuse that gives right results by luck: races.hpp,
-// undefined.hpp, wgmma_registers.hpp, and division of integers by zero. The machine tells it of instructions,
-// accesses, synchronisation and copies where they happen, and has a null pointer instead where judging is
-// off.
+// Watches a running cluster for misuse that gives right results by luck: races.hpp, undefined.hpp,
+// wgmma_registers.hpp, and integer division by zero. The machine reports instructions, accesses,
+// synchronisation and copies as they happen; with judging off it has a null pointer instead.
 namespace ptxloom::exec {
 
 class Judge {
@@ -21,29 +20,29 @@ class Judge {
   explicit Judge(Cluster& cluster);
   void start();
 
-  /// Before an operation is done by `lanes`, of `group` those that its guard lets through.
+  /// Before `lanes` execute an operation: the lanes of `group` that pass its guard.
   void executes(Warp& warp, const Operation& op, Mask group, Mask lanes);
   /// A lane reads or writes shared memory.
   void access(const Actor& actor, const SharedPlace& place, const Reach& reach);
-  /// A lane accesses other memory, where that may order it and others.
+  /// A lane accesses other memory, if the access may order it and other threads.
   void access(const Actor& actor, const std::byte* memory, const Reach& reach);
-  /// Lanes whose stored values others of the same instruction replaced by theirs.
+  /// Lanes whose stored values were overwritten by other lanes of the same instruction.
   void lost(Warp& warp, const Operation& op, Mask lanes, const Pointers& to);
 
-  /// The undefined bits of a warp's registers, and of shared memory, laid out as that is; null for other
+  /// The undefined bits of a warp's registers, and of shared memory, in the same layout; null for other
   /// memory. Matrix instructions move them themselves.
   RegisterShadow& registers_of(const Warp& warp) { return undefined_.registers_of(warp); }
   std::byte* undefined_bits(const std::byte* memory);
-  /// The instruction at hand stores values of these lanes where undefined bits are not kept.
+  /// The current instruction stores values of these lanes to memory whose undefined bits are not tracked.
   void stores(Warp& warp, const Operation& op, Mask lanes) { undefined_.stores(warp, op, lanes); }
 
-  /// Each lane takes the value of another.
+  /// Each lane receives the value of another.
   void shuffle(const Warp& warp, Mask lanes, const Slot& to, const Slot& from,
                const std::array<int, kLanes>& sources) {
     undefined_.shuffle(warp, lanes, to, from, sources);
   }
 
-  // Synchronisation: order.hpp. A place is known by any address of its own.
+  // Synchronisation: order.hpp. A place is identified by any address that belongs to it.
   void arrive(const Warp& warp, const void* place) { order().arrive(party_of(warp), place); }
   void open(const void* place) { order().open(place); }
   void open_with_exited(const void* place) { order().open_with_exited(place); }
@@ -51,7 +50,7 @@ class Judge {
   void meet(const Warp& warp) { order().sync_lanes(party_of(warp)); }
   void exit(const Warp& warp) { order().exit(party_of(warp)); }
   void fence_proxy(const Warp& warp) { order().fence_proxy(party_of(warp)); }
-  // What the warp does about wgmma.mma_async.
+  // The warp's operations on wgmma.mma_async.
   void wgmma_fence(const Warp& warp) { wgmma_.fence(party_of(warp)); }
   void wgmma_commit(const Warp& warp) { wgmma_.commit(party_of(warp)); }
   void wgmma_wait(const Warp& warp, std::uint32_t pending) { wgmma_.wait(party_of(warp), pending); }
@@ -61,13 +60,13 @@ class Judge {
   void barrier_begins(const Actor& actor, const SharedPlace& place);
   void barrier_ends(const Actor& actor, const SharedPlace& place);
 
-  /// Of a copy. What is not shared memory is passed over.
+  /// How a copy ends. Memory other than shared memory is ignored.
   enum class End : std::uint8_t { own_wait, mbarrier };
   void read_begins(const Actor& actor, const std::byte* from, std::uint32_t bytes);
   void read_ends(const Actor& actor, const std::byte* from, std::uint32_t bytes, End end);
   void write_begins(const Actor& actor, const std::byte* to, std::uint32_t bytes, bool reduces);
   void write_ends(const Actor& actor, const std::byte* to, std::uint32_t bytes, End end, bool reduces);
-  /// A copy takes bytes from one place to another: on reading them, and when they are there.
+  /// A copy moves bytes from one place to another: when it has read them, and when they have arrived.
   void copies_out(const Actor& actor, const std::byte* to, const std::byte* from, std::uint32_t bytes);
   void copied(const std::byte* to, const std::byte* from, std::uint32_t bytes);
   void read_by_proxy(const Actor& actor, const SharedPlace& place, std::uint32_t bytes) {
@@ -86,7 +85,7 @@ class Judge {
   Races races_;
   Undefined undefined_;
   WgmmaRegisters wgmma_;
-  bool fences_ = false;  // the kernel has some: they may order what is accessed strongly
+  bool fences_ = false;  // the kernel has fences, which may order strong accesses
 };
 
 }  // namespace ptxloom::exec

@@ -21,7 +21,7 @@ void Order::join(Clock& clock, const Clock& other) {
   }
 }
 
-// What the party does from here on is later than what it leaves.
+// What the party does from now on is later than what it publishes here.
 void Order::leave(Party party, Clock& at) {
   known_[party][party].seen = tick();
   join(at, known_[party]);

@@ -12,7 +12,7 @@ namespace {
 
 std::uint64_t reader_bit(Order::Party party) { return party < 64 ? std::uint64_t{1} << party : 0; }
 
-// Lanes of one instruction may write the same value to one place; the store itself finds others.
+// Lanes of one instruction may write the same value to one place; the store itself detects differing values.
 bool together(const Touch& now, const Touch& before) {
   return before.party == now.party && before.operation == now.operation && before.time == now.time;
 }
@@ -109,8 +109,7 @@ bool Races::knows_all(Order::Party party, const SharedCell& cell) const {
   return true;
 }
 
-// The readers that are kept are all weak or all strong: of the latter, those that come to weak ones are left
-// out.
+// The readers kept are either all weak or all strong: strong ones are dropped when a weak one comes.
 void Races::note_read(const Touch& now, SharedCell& cell) const {
   Touch& last = cell.read;
   if (last.time != 0 && now.strong && !last.strong) return;

@@ -10,14 +10,14 @@
 #include "exec/machine/fault.hpp"
 #include "exec/memory/address.hpp"
 
-// Two accesses to a byte of shared memory by different threads, one of them a write, with nothing to order
-// them (order.hpp says what does): a data race. Asynchronous copies write from their issue to their wait, and
-// read until then. What threads wrote, copies of the other proxy (bulk and tensor copies, wgmma) may read
-// only behind a fence.proxy.async.
+// A data race: two accesses to a byte of shared memory by different threads, at least one of them a write,
+// that nothing orders (order.hpp). Asynchronous copies write, or read, from their issue to their wait. Copies
+// through the async proxy (bulk and tensor copies, wgmma) may read what threads wrote only after a
+// fence.proxy.async.
 //
-// All that is reported is a race, or relies on an order that PTX does not promise. What it misses: what
-// order.hpp is silent about; all but the last write of a byte; in clusters of more than 64 warps, all but the
-// last read; a fence between an access of a thread and a copy that writes; global memory.
+// Every report is a race, or relies on an order that PTX does not promise. Missed are: what order.hpp is
+// silent about; all but the last write of a byte; in clusters of more than 64 warps, all but the last read; a
+// missing fence between an access of a thread and a copy that writes; global memory.
 namespace ptxloom::exec {
 
 class Cluster;
@@ -32,11 +32,11 @@ class Races {
   void read(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, bool strong);
   void write(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, bool strong);
 
-  /// A copy that reads is issued; it has read. `by` is the copies' party where others are told of the end by
-  /// an mbarrier, else that of the warp whose own wait it was.
+  /// A copy that reads is issued; it has read. `by` is the copies' party if an mbarrier signals the end, else
+  /// the party of the warp that waited for its own copy.
   void read_begins(const Actor& actor, const SharedPlace& place, std::uint32_t bytes);
   void read_ends(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, Order::Party by);
-  /// A copy that writes is issued; its data is there. Several may reduce into one place.
+  /// A copy that writes is issued; its data has arrived. Several may reduce into one place.
   void write_begins(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, bool reduces);
   void write_ends(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, Order::Party by,
                   bool reduces);
@@ -46,7 +46,7 @@ class Races {
   void mark_barrier(const SharedPlace& place, bool is_barrier);
 
  private:
-  struct Here;  // an access while it is judged
+  struct Here;  // an access being judged
 
   Touch touch_of(const Actor& actor, bool strong) const;
   bool ordered(const Touch& now, const Touch& before) const;

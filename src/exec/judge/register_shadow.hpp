@@ -11,13 +11,13 @@
 #include "exec/machine/lanes.hpp"
 #include "exec/memory/element.hpp"
 
-// Which bits of a warp's registers were never given a value: a second register file of the same layout, with
-// a word of its own for each register that says whether the file need be looked at. Most never need it.
+// The bits of a warp's registers that were never given a value: a second register file of the same layout,
+// plus one word per register that says whether the file must be consulted. For most it never must.
 namespace ptxloom::exec {
 
 class RegisterShadow {
  public:
-  /// No register of the kernel and its functions has a value; constants do.
+  /// No register of the kernel and its functions has a value, except constants.
   void reset(const Code& code) {
     file_.resize(code.registers.size());
     states_.assign(code.registers.size() / kStep, State::defined);
@@ -52,7 +52,7 @@ class RegisterShadow {
       write_element(file_.data(), slot, lane, bits);
     }
   }
-  /// The lanes are given a value; those of `live` are all there are.
+  /// The lanes get a value; `live` are all lanes there are.
   void define(const Slot& slot, Mask lanes, Mask live) {
     if (is_defined(slot)) return;
     if ((live & ~lanes) == 0) {
@@ -62,8 +62,8 @@ class RegisterShadow {
     for_lanes(lanes, [&](int lane) { set(slot, lane, 0); });
   }
 
-  /// For instructions that move elements of matrices: the file, in which the undefined bits of registers of
-  /// at most eight bytes may be read and written until they are closed.
+  /// For instructions that move matrix elements: the file, in which the undefined bits of registers of at
+  /// most eight bytes may be accessed until they are closed.
   std::byte* open(std::span<const Slot> slots) {
     for (const Slot& slot : slots) spread(slot);
     return file_.data();
@@ -79,7 +79,7 @@ class RegisterShadow {
 
  private:
   enum class State : std::uint8_t { defined, undefined, mixed };
-  static constexpr std::size_t kStep = 8;       // registers begin at multiples of it
+  static constexpr std::size_t kStep = 8;       // alignment of registers
   static constexpr std::uint32_t kNobodys = 0;  // the register of `_`
 
   static Slot plain(Slot slot) {

@@ -7,8 +7,8 @@
 
 #include "exec/judge/order.hpp"
 
-// Who touched each byte of a block's shared memory last. Bytes are kept by fours until an access takes fewer
-// than four, or four that do not begin at a multiple of four; from then on one by one.
+// The latest accesses to each byte of a thread block's shared memory. Bytes are kept in groups of four until
+// an access is smaller than four bytes or not four-byte aligned; from then on individually.
 namespace ptxloom::exec {
 
 /// One access. Strong ones (atomic, volatile, ordered) do not race with each other.
@@ -16,7 +16,7 @@ struct Touch {
   Order::Time time = 0;         ///< 0: there was none
   std::uint32_t operation = 0;  ///< index into Code::operations
   Order::Party party = 0;
-  std::uint8_t lane = 0;  ///< kSeveral: of a write, lanes that wrote the same value at once
+  std::uint8_t lane = 0;  ///< kSeveral: lanes that wrote the same value at once
   bool strong = false;
 
   static constexpr std::uint8_t kSeveral = 255;
@@ -24,14 +24,14 @@ struct Touch {
 
 struct SharedCell {
   Touch write;
-  Touch read;                     ///< the last of those since the write that nothing orders
-  Touch other_read;               ///< the last of them by another warp than that
+  Touch read;                     ///< the last unordered one since the write
+  Touch other_read;               ///< the last of those by another warp than `read`
   Order::Time first_read = 0;     ///< of the first of them
-  std::uint8_t second_lane = 0;   ///< of the reading warp, another that reads; as `read.lane` if none does
+  std::uint8_t second_lane = 0;   ///< another reading lane of that warp; `read.lane` if there is none
   std::uint64_t readers = 0;      ///< their warps, of the first 64
-  std::uint16_t copied_from = 0;  ///< copies under way that read it
-  bool copied_to = false;         ///< a copy under way writes it
-  bool barrier = false;           ///< an mbarrier lies here
+  std::uint16_t copied_from = 0;  ///< copies in flight that read it
+  bool copied_to = false;         ///< a copy in flight writes it
+  bool barrier = false;           ///< an mbarrier is here
 };
 
 class SharedLog {

@@ -24,7 +24,7 @@ std::uint64_t undefined_of(const RegisterShadow& shadow, const FlowPiece& piece,
   return shadow.undefined(piece.slot, lane) & low_bits(piece.bits);
 }
 
-// The bits of all pieces side by side, of which out number `number` is given some.
+// The bits of all pieces side by side, of which output `number` receives some.
 std::uint64_t packed(const RegisterShadow& shadow, const DataFlow& flow, std::size_t number, int lane) {
   std::array<std::uint64_t, 2> all{};
   std::size_t at = 0;
@@ -42,7 +42,7 @@ std::uint64_t picked(std::uint64_t a, std::uint64_t b, std::uint64_t selector) {
   std::uint64_t result = 0;
   for (int i = 0; i < 4; ++i) {
     const std::uint64_t byte = both >> (selector >> 4 * i & 7) * 8 & 0xff;
-    const bool sign = (selector >> 4 * i & 8) != 0;  // the byte's top bit, eight times
+    const bool sign = (selector >> 4 * i & 8) != 0;  // replicates the byte's sign bit eight times
     result |= (!sign ? byte : (byte & 0x80) != 0 ? 0xff : 0) << 8 * i;
   }
   return result;
@@ -81,7 +81,7 @@ void Undefined::check(Warp& warp, const Operation& op, Mask lanes, const FlowPie
   }
 }
 
-// What a function is passed, and what it gives back, has a value.
+// Arguments and results of functions count as defined.
 void Undefined::call(Warp& warp, const Operation& op, Mask lanes) {
   const Code& code = cluster_->grid().code();
   RegisterShadow& shadow = registers_of(warp);
@@ -203,7 +203,7 @@ void Undefined::write(const Actor& actor, const SharedPlace& place, std::uint32_
   for (std::uint32_t i = 0; i < bytes; ++i) undefined[i] = exact ? stored_bits(actor, i) : std::byte{};
 }
 
-// The result of an atomic operation is what was in memory; of exch, what it leaves there is the operand.
+// An atomic operation returns what was in memory; exch leaves its operand there.
 void Undefined::update(const Actor& actor, std::span<std::byte> undefined) {
   RegisterShadow& shadow = registers_of(*actor.warp);
   const bool was = any_of(undefined);

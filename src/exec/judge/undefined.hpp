@@ -11,16 +11,14 @@
 #include "exec/machine/fault.hpp"
 #include "exec/memory/address.hpp"
 
-// Bits that nobody gave a value, of registers and of shared memory. They may be moved about and calculated
-// with; where they decide an address, a guard, or what is stored to global memory, they are the fault
-// "undefined-value".
+// Bits of registers and shared memory that were never given a value. They may be moved and computed with; if
+// they decide an address, a guard, or a value stored to global memory, that is the fault "undefined-value".
 //
-// Moves, loads, stores, selections, logic, prmt and what moves matrices carry them bit by bit; of other
-// calculations the result is undefined as a whole if any bit read is (which reports more than a machine
-// shows: x * 0 of an undefined x), of products of matrices each element by itself
-// (matrix/undefined_elements.hpp). What an atomic operation makes of undefined memory stays undefined. To err
-// on the side of silence: local and global memory are defined, and so is what a function is passed and what
-// st.async sends.
+// Moves, loads, stores, selections, logic, prmt and matrix moves track them bit by bit. Other results are
+// undefined as a whole if any bit read is (which reports more than a machine shows: x * 0 with an undefined
+// x); matrix products are tracked per element (matrix/undefined_elements.hpp). The result of an atomic
+// operation on undefined memory stays undefined. To err on the side of silence, local and global memory,
+// function arguments, and values of st.async count as defined.
 namespace ptxloom::exec {
 
 class Cluster;
@@ -29,21 +27,21 @@ class Undefined {
  public:
   explicit Undefined(Cluster& cluster) : cluster_(&cluster) {}
   void start();
-  /// Before an operation is done by `lanes`, of `group` those that its guard lets through.
+  /// Before `lanes` execute an operation: the lanes of `group` that pass its guard.
   void executes(Warp& warp, const Operation& op, const DataFlow& flow, Mask group, Mask lanes);
 
-  // The accesses of the instruction at hand.
+  // Accesses of the current instruction.
   void read(const Actor& actor, const SharedPlace& place, std::uint32_t bytes);
   void write(const Actor& actor, const SharedPlace& place, std::uint32_t bytes);
   void write_global(const Actor& actor);
   /// A copy has written it.
   void define(const SharedPlace& place, std::uint32_t bytes);
-  /// A copy takes shared memory to other shared memory, or out of it.
+  /// A copy moves shared memory to other shared memory, or to global memory.
   void copy(const SharedPlace& to, const SharedPlace& from, std::uint32_t bytes);
   void copy_out(const Actor& actor, const SharedPlace& from, std::uint32_t bytes);
-  /// These lanes store what the instruction at hand reads, to global memory.
+  /// These lanes store what the current instruction reads to global memory.
   void stores(Warp& warp, const Operation& op, Mask lanes);
-  /// The lanes take each the value of another, as `executes` could not know yet.
+  /// Each lane receives the value of another, which `executes` could not know yet.
   void shuffle(const Warp& warp, Mask lanes, const Slot& to, const Slot& from,
                const std::array<int, kLanes>& sources);
 
@@ -60,10 +58,10 @@ class Undefined {
   void update(const Actor& actor, std::span<std::byte> undefined);
 
   Cluster* cluster_;
-  const DataFlow* flow_ = nullptr;              // of the instruction at hand
-  bool undefined_in_ = false;                   // some of what it reads is
-  std::vector<RegisterShadow> registers_;       // by block and warp
-  std::vector<std::vector<std::byte>> shared_;  // by block; 1: undefined
+  const DataFlow* flow_ = nullptr;              // of the current instruction
+  bool undefined_in_ = false;                   // it reads undefined bits
+  std::vector<RegisterShadow> registers_;       // by thread block and warp
+  std::vector<std::vector<std::byte>> shared_;  // by thread block; 1: undefined
 };
 
 }  // namespace ptxloom::exec

@@ -7,15 +7,15 @@
 
 #include "exec/judge/data_flow.hpp"
 
-// Registers that wgmma.mma_async accumulates in, or takes A from. From its issue to the wgmma.wait_group that
-// covers its group, no other instruction may access them; and behind accesses by others a wgmma.fence must
-// come first, as it must before the first of all (PTX ISA, wgmma.mma_async and wgmma.fence).
+// Registers that wgmma.mma_async accumulates in, or reads A from. From its issue to the wgmma.wait_group that
+// covers its group, no other instruction may access them; and after accesses by other instructions, as before
+// the very first wgmma, a wgmma.fence must come first (PTX ISA, wgmma.mma_async and wgmma.fence).
 namespace ptxloom::exec {
 
 class WgmmaRegisters {
  public:
   void start(std::size_t warps) { warps_.assign(warps, {}); }
-  /// Lanes of a warp, the one that is number `warp`, execute an instruction that accesses some.
+  /// Lanes of warp number `warp` execute an instruction that accesses such registers.
   void execute(Warp& warp, std::size_t number, const Operation& op, const DataFlow& flow, Mask lanes);
 
   void fence(std::size_t warp) { ++warps_[warp].fences; }
@@ -25,10 +25,10 @@ class WgmmaRegisters {
 
  private:
   struct Use {
-    const Operation* touched = nullptr;  // by another instruction than wgmma, since the last fence
-    std::uint32_t fences = 0;            // when that was
+    const Operation* touched = nullptr;  // by an instruction other than wgmma, since the last fence
+    std::uint32_t fences = 0;            // at that time
     const Operation* flight = nullptr;   // the wgmma that still uses it
-    std::uint32_t group = 0;             // of that
+    std::uint32_t group = 0;             // of that wgmma
   };
   struct State {
     std::uint32_t fences = 0, committed = 0;

@@ -12,7 +12,7 @@
 #include "exec/machine/warp.hpp"
 #include "exec/matrix/warpgroup.hpp"
 
-// A block of threads: its warps, its shared memory, and the barriers in and beside it.
+// A thread block: its warps, its shared memory, and its barriers.
 namespace ptxloom::exec {
 
 class Cluster;
@@ -23,12 +23,12 @@ class Block {
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
-  /// Poisons memory and registers and puts all threads at the start, as this block of the grid.
+  /// Poisons memory and registers and puts all threads at the start, as this thread block of the grid.
   void start(const Index3& index);
 
   Cluster& cluster() const { return cluster_; }
   const Grid& grid() const { return grid_; }
-  /// In the cluster.
+  /// The rank in the cluster.
   std::uint32_t rank() const { return rank_; }
   const Index3& index() const { return index_; }
   std::vector<std::byte>& shared() { return shared_; }

@@ -18,7 +18,7 @@
 namespace ptxloom::exec {
 namespace {
 
-constexpr std::uint64_t kFunctions = 0x7200'0000'0000'0000;  // where their addresses begin
+constexpr std::uint64_t kFunctions = 0x7200'0000'0000'0000;  // base of their addresses
 constexpr std::uint64_t kFunctionStep = 16;
 
 const Code& code_of(const Warp& warp) { return warp.block().grid().code(); }
@@ -40,7 +40,7 @@ std::uint32_t callee_of(Warp& warp, const Operation& op, int lane, const CallPla
 
 using Value = std::array<std::uint64_t, 2>;
 
-// A value of sixteen bytes lies in two rows of lanes.
+// A sixteen-byte value occupies two rows of lanes.
 Value read(Warp& warp, const Slot& slot, int lane) {
   if (slot.bytes == 0) return {Lanes<bool>(warp.registers(), slot)[lane] ? 1u : 0u};
   if (slot.bytes == 4) return {Lanes<std::uint32_t>(warp.registers(), slot)[lane]};
@@ -92,7 +92,7 @@ void enter(Warp& warp, const Operation& op, int lane, std::uint32_t index, std::
       {.callee = index, .return_to = return_to, .stack_pointer = warp.calls().stack_pointer(lane)});
 }
 
-// Gives the lanes of the mask in groups of the same key(lane).
+// Splits the lanes of the mask into sets with the same key(lane).
 template <class Key, class F>
 void for_groups(Mask mask, Key key, F f) {
   while (mask != 0) {
@@ -128,7 +128,7 @@ std::vector<Callee> callees_of(const ir::Module& module, const ir::Function& ker
     callees.push_back({.function = *function});
     callees.back().function.name = name;
   };
-  for (const ir::Variable& variable : module.variables) {  // tables of functions
+  for (const ir::Variable& variable : module.variables) {  // function tables
     for (const ir::AddressValue& value : variable.addresses) visit(value.name);
   }
   for (const ir::Symbol& symbol : kernel.symbols) visit(symbol.name);

@@ -11,22 +11,22 @@
 #include "exec/machine/warp.hpp"
 
 // Calls of device functions. A function is decoded once and has one set of registers, parameters and
-// variables, so a thread may be in it only once at a time: recursion is a fault. Parameters and results lie
-// in local memory, or in registers where they are declared so, and a call copies them. Functions stand before
-// what calls them: threads in a function are then at a lower program counter than those that wait behind the
-// call, run first, and meet the others again there.
+// variables, so a thread may be in it only once at a time: recursion is a fault. Parameters and results are
+// in local memory, or in registers if declared so, and a call copies them. Functions are placed before their
+// callers: threads in a function then have a lower program counter than those that wait after the call, so
+// they run first and rejoin the others there.
 namespace ptxloom::exec {
 
-/// The functions that a kernel may reach, each before those that call it.
+/// The functions that a kernel may reach, each before its callers.
 std::vector<Callee> callees_of(const ir::Module& module, const ir::Function& kernel);
 
-/// By name; its index.
+/// The index of a function by name.
 std::optional<std::size_t> find_callee(std::span<const Callee> callees, std::string_view name);
 
-/// The address of a function, for `mov` and calls by address.
+/// The address of a function, for `mov` and indirect calls.
 std::uint64_t function_address(std::size_t callee);
 
-/// Of a call: what it passes, and to whom.
+/// What a call passes, and to which function.
 struct CallPlan {
   std::optional<Slot> address;  ///< empty: `callee`
   std::uint32_t callee = 0;     ///< index into Code::callees
@@ -34,7 +34,7 @@ struct CallPlan {
 };
 void run_call(Warp& warp, const Operation& op, Mask mask);
 
-/// Of the operation behind a call: where the results go.
+/// For the operation after a call: where the results go.
 struct ResultPlan {
   std::vector<Location> results;
 };

@@ -7,7 +7,7 @@
 
 #include "exec/machine/lanes.hpp"
 
-// Where the calls of each thread of a warp return to, and how far the thread's stack reaches down.
+// The return address of each call of each thread of a warp, and the thread's stack pointer.
 namespace ptxloom::exec {
 
 class CallStack {
@@ -24,9 +24,9 @@ class CallStack {
     stack_pointers_.fill(top);
   }
   std::vector<Frame>& frames(int lane) { return frames_[static_cast<std::size_t>(lane)]; }
-  /// Of the thread's stack: an address in local memory.
+  /// The thread's stack pointer: an address in local memory.
   std::uint64_t& stack_pointer(int lane) { return stack_pointers_[static_cast<std::size_t>(lane)]; }
-  /// The function that the thread returned from last.
+  /// The function that the thread most recently returned from.
   std::uint32_t& returned(int lane) { return returned_[static_cast<std::size_t>(lane)]; }
 
  private:

@@ -9,7 +9,7 @@
 namespace ptxloom::exec {
 namespace {
 
-// Turns in which all that happened was looking at barriers: more than any other use of them takes.
+// A deadlock is reported after this many turns that only test barriers: more than any legitimate use takes.
 constexpr std::uint64_t kVainTurns = 10'000;
 
 }  // namespace
@@ -58,7 +58,7 @@ void Cluster::run(Warp& warp, std::uint64_t share) {
   try {
     warp.run(limit == 0 ? share : std::min(share, limit - warp.steps()));
   } catch (...) {
-    if (tracer_) tracer_->end();  // what is at fault belongs to the trace
+    if (tracer_) tracer_->end();  // the faulting instruction belongs to the trace
     throw;
   }
 }

@@ -13,24 +13,24 @@
 #include "exec/watch/tracer.hpp"
 #include "exec/watch/traffic.hpp"
 
-// The blocks that run together and reach each other's shared memory. Their warps take turns: each runs until
-// it waits, ends, looks in vain at a barrier in memory, or has had its share of steps. If none can run and
-// some wait, or all that run only look in vain, they do so forever, which is reported with who waits for
-// what.
+// The thread blocks of a cluster: they run together and reach each other's shared memory. Their warps take
+// turns: each runs until it waits, exits, tests a barrier in memory in vain, or has used its share of steps.
+// If no warp can run and some wait, or all that run only test in vain, that is a deadlock, which is reported
+// with who waits for what.
 namespace ptxloom::exec {
 
 class Work;
 
 class Cluster {
  public:
-  /// `counts` are by operation, or empty; `work` is what other clusters take from too.
+  /// `counts`: by operation, or empty; `work`: shared with other clusters.
   Cluster(const Grid& grid, Work& work, Counts& counts);
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  /// Begins cluster number `index` of the grid.
+  /// Starts cluster number `index` of the grid.
   void start(std::uint64_t index);
-  /// A turn of every warp, of at most `share` steps; false when all threads have ended.
+  /// Gives every warp a turn of at most `share` steps; false when all threads have exited.
   bool turn(std::uint64_t share);
 
   const Grid& grid() const { return grid_; }
@@ -41,12 +41,12 @@ class Cluster {
   Block& block(std::uint32_t rank) { return blocks_[rank]; }
   ClusterBarrier& barrier() { return barrier_; }
   const ClusterBarrier& barrier() const { return barrier_; }
-  /// Null where judging is off.
+  /// Null if judging is off.
   Judge* judge() const { return judge_.get(); }
-  /// Null where nothing is counted; traced: where nothing is.
+  /// Null if nothing is counted; tracer(): null if nothing is traced.
   Traffic* traffic() const { return traffic_.get(); }
   Tracer* tracer() const { return tracer_.get(); }
-  /// Something came nearer that a thread may wait for.
+  /// Something happened that a thread may be waiting for.
   void note_progress() { progress_ = true; }
 
  private:
@@ -66,7 +66,7 @@ class Cluster {
   std::uint64_t vain_turns_ = 0;
 };
 
-/// Throws the fault "barrier-deadlock" or "mbarrier-deadlock" that says who waits for what.
+/// Throws the fault "barrier-deadlock" or "mbarrier-deadlock", which says who waits for what.
 [[noreturn]] void report_deadlock(Cluster& cluster);
 
 }  // namespace ptxloom::exec

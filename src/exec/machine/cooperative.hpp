@@ -7,15 +7,15 @@
 #include "exec/machine/code.hpp"
 #include "ptxloom/exec.hpp"
 
-// A cooperative launch: all blocks of the grid run at once and may wait for each other.
+// A cooperative launch: all thread blocks of the grid run at once and may wait for each other.
 namespace ptxloom::exec {
 
-/// Throws Error(usage, "launch-cooperative") for a grid of more blocks than a GPU of the kernel's target
-/// holds at once. Registers are left aside: how many a thread takes is known to the assembler only.
+/// Throws Error(usage, "launch-cooperative") for a grid of more thread blocks than a GPU of the kernel's
+/// target holds at once. Registers are ignored: only the assembler knows how many a thread takes.
 void check_cooperative(const Code& code, const Launch& launch);
 
-/// What CUDA gives such a grid, and cooperative groups find through %envreg1 and %envreg2: its own size and
-/// the barrier of grid.sync(), both words of 32 bits.
+/// What CUDA provides for such a grid, and cooperative groups find through %envreg1 and %envreg2: its size
+/// and the barrier of grid.sync(), both 32-bit words.
 class GridWorkspace {
  public:
   GridWorkspace(Memory& memory, const Launch& launch);
@@ -23,7 +23,7 @@ class GridWorkspace {
   GridWorkspace(const GridWorkspace&) = delete;
   GridWorkspace& operator=(const GridWorkspace&) = delete;
 
-  std::uint64_t address() const { return address_; }  ///< 0 where the launch is not cooperative
+  std::uint64_t address() const { return address_; }  ///< 0 if the launch is not cooperative
 
  private:
   Memory& memory_;

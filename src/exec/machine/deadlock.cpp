@@ -10,7 +10,7 @@
 #include "exec/machine/cluster.hpp"
 #include "exec/machine/fault.hpp"
 
-// Who waits for what, when nothing can happen any more.
+// Describes who waits for what in a deadlock.
 namespace ptxloom::exec {
 namespace {
 
@@ -35,7 +35,7 @@ const Operation& operation_before(const Warp& warp, const Group& group) {
   return warp.block().grid().code().operations[group.pc - 1];
 }
 
-/// "warp 3", or with more than one block "warp 3 of block 1".
+/// "warp 3", or with several thread blocks "warp 3 of block 1".
 std::string name_of(const Warp& warp) {
   const bool alone = warp.block().cluster().blocks().size() == 1;
   return fmt::format("warp {}{}", warp.index(),
@@ -114,7 +114,7 @@ void Waits::add_parked(const Block& block) {
   }
 }
 
-// Nothing of those at a barrier of the block.
+// Empty for lanes at a barrier of the thread block.
 std::string Waits::describe_parked(const Warp& warp, const Group& group) const {
   if (const Mask absent = warp.awaited_by(group); absent != 0) {
     return fmt::format("lanes {} wait here for lanes {} of their member mask; {}",

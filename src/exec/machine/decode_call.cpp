@@ -8,7 +8,7 @@
 #include "exec/machine/decoder.hpp"
 #include "ptxloom/ptx.hpp"
 
-// How calls are decoded: an operation that passes the arguments, and behind it one that takes the results.
+// Decoding of calls: one operation passes the arguments, and another one after it takes the results.
 namespace ptxloom::exec {
 
 void Decoder::place_interface(std::size_t index) {
@@ -24,7 +24,7 @@ void Decoder::place_interface(std::size_t index) {
   for (const ir::Parameter& result : callee.function.results) callee.results.push_back(place(result));
 }
 
-// What stands at a place of a call where the function has `parameter`.
+// The location of a call's operand that corresponds to `parameter`.
 Location Decoder::location(const ir::Operand& operand, const ir::Parameter& parameter) {
   switch (operand.kind) {
     case ir::Operand::Kind::reg:
@@ -56,7 +56,7 @@ std::vector<Location> Decoder::locations(std::span<const ir::Operand> operands,
   return locations;
 }
 
-// A call by address has a prototype, or a list of functions that are all alike.
+// An indirect call has a prototype, or a list of functions with the same interface.
 const ir::Interface& Decoder::interface_of(const ir::Call& call) const {
   if (call.callee.kind == ir::Operand::Kind::symbol) {
     const std::string& name = function_->symbols[call.callee.index].name;

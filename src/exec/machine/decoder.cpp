@@ -16,9 +16,9 @@
 namespace ptxloom::exec {
 namespace {
 
-constexpr std::uint32_t kStackBytes = 16'384;  // of a thread, where alloca is used
+constexpr std::uint32_t kStackBytes = 16'384;  // per thread, if alloca is used
 
-/// Bytes a lane of this type takes; 0 for a predicate.
+/// Bytes per lane of this type; 0 for a predicate.
 std::uint8_t lane_bytes(const Type& type) {
   if (type.kind == TypeKind::predicate) return 0;
   return type.bits <= 32 ? 4 : static_cast<std::uint8_t>(type.bits / 8);
@@ -93,7 +93,7 @@ void Decoder::place_registers(const ir::Function& function) {
 Slot Decoder::add_register(std::size_t bytes) {
   const Slot slot{.offset = static_cast<std::uint32_t>(code_.registers.size()),
                   .bytes = static_cast<std::uint8_t>(bytes)};
-  // A predicate takes a word for its mask, and eight bytes of the file to keep others aligned.
+  // A predicate takes one word for its mask, and eight bytes of the file to keep other registers aligned.
   code_.registers.resize(code_.registers.size() + (bytes == 0 ? 8 : bytes * kLanes),
                          static_cast<std::byte>(kPoison));
   return slot;
@@ -245,7 +245,7 @@ void Decoder::append(Operation& operation, const OperandSpec& spec, const ir::Op
   }
 }
 
-// A constant: a number in the variant's type, or an address.
+// A constant: a number of the variant's type, or an address.
 Slot Decoder::literal(const OperandSpec& spec, const ir::Operand& operand) {
   using Kind = ir::Operand::Kind;
   const auto bits = static_cast<std::uint64_t>(operand.value);
@@ -264,7 +264,7 @@ Slot Decoder::literal(const OperandSpec& spec, const ir::Operand& operand) {
     case Kind::address_symbol: {
       const std::string& name = function_->symbols[operand.index].name;
       if (function_->symbols[operand.index].space == ir::Space::code) {
-        // An address that nothing can be called at stands for a kernel.
+        // The address of a kernel: nothing can be called there.
         return constant(function_address(find_callee(code_.callees, name).value_or(code_.callees.size())), 8);
       }
       const Place* place = symbols_.find(index_, name);
@@ -311,7 +311,7 @@ void Decoder::emit(Semantic run, std::shared_ptr<const void> plan) {
   for (const Widened& w : widened) widen(w.type, w.from, w.to);
 }
 
-// Reads the low half of a wider register into one of the operand's size first.
+// First copies the low half of a wider register into one of the operand's size.
 void Decoder::narrow(Operation& op, std::size_t operand) {
   Slot& slot = op.slots[op.first[operand]];
   Operation low = operation(extend<std::uint64_t, std::uint32_t>());

@@ -16,8 +16,8 @@
 #include "exec/machine/symbols.hpp"
 #include "ptxloom/by_variant.hpp"
 
-// Turns a kernel and the functions it calls into operations: gives every register, constant and variable its
-// place, and hands each instruction to the family that knows its form.
+// Translates a kernel and the functions it calls into operations: lays out every register, constant and
+// variable, and passes each instruction to the family that knows its form.
 namespace ptxloom::exec {
 
 class Decoder {
@@ -25,20 +25,20 @@ class Decoder {
   Decoder(const ir::Module& module, Code& code);
   void decode_kernel();
 
-  // What a family asks about the instruction at hand.
+  // Queries of a family about the current instruction.
   const Variant& variant() const { return instruction_->variant; }
-  /// The word in a slot of the form; "" where it is absent.
+  /// The modifier in a slot of the form; "" if it is absent.
   std::string_view word(std::string_view slot) const;
   bool has(std::string_view slot) const { return !word(slot).empty(); }
   int operand(std::string_view name) const { return variant().operand_index(name); }
   const TargetInfo& target() const { return target_; }
-  /// Not in a function that it calls.
+  /// False in a function that the kernel calls.
   bool in_kernel() const { return index_ == 0; }
-  /// The space that an address operand is in; what functions pass each other lies in local memory.
+  /// The state space of an address operand; what functions pass each other is in local memory.
   std::optional<StateSpace> space_of(std::string_view operand) const;
-  /// What stands behind the dot of a register operand: "b0"; "" where nothing does.
+  /// The selector after the dot of a register operand: "b0"; "" if there is none.
   std::string selector(std::string_view operand) const;
-  /// The operations that stand behind the labels of the list an operand names: known when all is decoded.
+  /// The operations at the labels of the list that an operand names; known once everything is decoded.
   std::shared_ptr<const std::vector<std::uint32_t>> targets_of(std::string_view operand);
   /// The kernel needs memory for alloca.
   void use_stack() { stack_used_ = true; }
@@ -46,10 +46,10 @@ class Decoder {
   /// An operation with the instruction's guard and operands.
   Operation operation(Semantic run);
   void emit(Operation operation);
-  /// The same, where `run` reads and writes every operand at the variant's type: registers that are wider are
-  /// narrowed before and extended after it. Null says that the family lacks this variant.
+  /// The same, for a `run` that accesses every operand at the variant's type: wider registers are narrowed
+  /// before it and extended after it. Null means that the family does not support this variant.
   void emit(Semantic run, std::shared_ptr<const void> plan = nullptr);
-  /// What is the same for every instruction of a variant, made once: fragment maps.
+  /// Data shared by all instructions of a variant and made once: fragment maps.
   template <class Plan, class Make>
   std::shared_ptr<const Plan> plan_of_variant(Make make) {
     return std::static_pointer_cast<const Plan>(plans_.of(variant(), [&](Variant) { return make(); }));
@@ -57,7 +57,7 @@ class Decoder {
   Slot temporary(std::uint8_t bytes) { return add_register(bytes); }
   /// Whether the operand is `_`.
   bool is_sink(const Slot& slot) const { return slot.offset == sink_.offset; }
-  /// The kernel has an instruction by which blocks talk to each other through global memory.
+  /// The kernel has an instruction by which thread blocks communicate through global memory.
   void mark_communicating() { code_.communicates = true; }
   /// The kernel has a fence.
   void mark_fenced() { code_.fences = true; }
@@ -98,11 +98,11 @@ class Decoder {
   Slot sink_;
   bool stack_used_ = false;
 
-  // Of the function at hand:
+  // Of the current function:
   std::size_t index_ = 0;
   const ir::Function* function_ = nullptr;
   std::vector<Slot> registers_;
-  std::vector<std::uint32_t> labels_;  // the operation each stands before
+  std::vector<std::uint32_t> labels_;  // the operation that each label precedes
   std::vector<std::size_t> branches_;  // operations whose target is still a label
   std::vector<std::shared_ptr<std::vector<std::uint32_t>>> lists_;  // of brx.idx, still labels
   const ir::Instruction* instruction_ = nullptr;

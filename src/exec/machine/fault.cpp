@@ -16,7 +16,7 @@ namespace {
 
 std::string describe(const Index3& index) { return fmt::format("({},{},{})", index[0], index[1], index[2]); }
 
-// The statement that an operation is of: an instruction or a call.
+// The statement that an operation belongs to: an instruction or a call.
 template <class F>
 auto with_statement(const Code& code, const Operation& op, F f) {
   const ir::Function& function = code.function_of(op);

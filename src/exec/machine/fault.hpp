@@ -8,7 +8,7 @@
 #include "exec/machine/lanes.hpp"
 #include "exec/machine/operation.hpp"
 
-// What a kernel did wrong, as an Error that names the instruction, the block and the thread.
+// Errors of a kernel, as an Error that names the instruction, the thread block and the thread.
 namespace ptxloom::exec {
 
 /// Throws Error(refused, code): "`ld.global.u32 …;` in kernel k, block (0,0,0), thread (5,0,0): <what>". The
@@ -16,7 +16,7 @@ namespace ptxloom::exec {
 [[noreturn]] void fault(const Warp& warp, const Operation& op, Mask lanes, std::string_view code,
                         const std::string& what, std::string hint);
 
-/// The thread that does something: what a fault names when it is found later.
+/// The thread that performs an action: named by a fault that is found later.
 struct Actor {
   Warp* warp;
   const Operation* op;
@@ -26,7 +26,7 @@ struct Actor {
 
 /// "`bar.sync 0;`".
 std::string describe(const Warp& warp, const Operation& op);
-/// "`bar.sync 0;` (line 12)": of another instruction than the one at fault. Without a line if it was built.
+/// "`bar.sync 0;` (line 12)": an instruction other than the faulting one. Without a line if it was built.
 std::string describe_with_line(const Warp& warp, const Operation& op);
 std::string describe_address(std::uint64_t address);  ///< "0x1000000004"
 std::string describe_lanes(Mask lanes);               ///< "0-7, 16"

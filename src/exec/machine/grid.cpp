@@ -21,7 +21,7 @@ namespace {
 
 using target::describe;
 
-// What no launch may ask for, and what the driver says of it on a GPU.
+// Limits for every launch, with the errors that the driver reports on a GPU.
 void check_limits(const Code& code, const Launch& launch, const std::optional<Index3>& asked_cluster) {
   const auto problem = target::find_problem({.grid = launch.grid,
                                              .block = launch.block,
@@ -36,7 +36,7 @@ void check_limits(const Code& code, const Launch& launch, const std::optional<In
                 problem->hint);
 }
 
-// What the kernel's own directives ask for.
+// The requirements of the kernel's own directives.
 void check_block(const Code& code, const Launch& launch) {
   const auto &required = code.kernel.reqntid, &largest = code.kernel.maxntid;
   if (required && *required != launch.block)
@@ -66,7 +66,7 @@ void check_cluster(const Code& code, const std::optional<Index3>& asked) {
                        *kernel.maxclusterrank));
 }
 
-// Variables lie behind all that a memory hands out (symbols.cpp).
+// Variables are placed after all memory that can be allocated (symbols.cpp).
 std::vector<Memory::Allocation> reachable(const Code& code, const Memory& memory) {
   std::vector<Memory::Allocation> all = memory.allocations();
   for (GlobalVariable& variable : code.globals) {

@@ -10,13 +10,13 @@
 #include "exec/judge/data_flow.hpp"
 #include "exec/machine/code.hpp"
 
-// One launch: what its blocks share and do not change. Its unit of work is a cluster; where the kernel knows
-// none, a cluster is one block.
+// One launch: what its thread blocks share and do not change. Its unit of work is a cluster; a kernel without
+// clusters has one thread block in each.
 namespace ptxloom::exec {
 
 using Index3 = std::array<std::uint32_t, 3>;
 
-/// x first.
+/// x varies fastest.
 inline Index3 unflatten(std::uint64_t index, const Index3& extent) {
   return {static_cast<std::uint32_t>(index % extent[0]),
           static_cast<std::uint32_t>(index / extent[0] % extent[1]),
@@ -28,7 +28,7 @@ inline std::uint64_t size_of(const Index3& extent) {
 
 class Grid {
  public:
-  /// `workspace`: where a cooperative grid finds its barrier; else 0.
+  /// `workspace`: address of a cooperative grid's barrier; else 0.
   Grid(const Code& code, const Memory& memory, const Launch& launch, std::uint64_t workspace);
 
   const Code& code() const { return code_; }
@@ -39,13 +39,13 @@ class Grid {
   const Index3& cluster_extent() const { return grid_clusters_; }  ///< of the grid, in clusters
   std::uint32_t cluster_blocks() const { return static_cast<std::uint32_t>(size_of(cluster_)); }
   std::uint64_t clusters() const { return size_of(grid_clusters_); }
-  /// Of the block that is number `rank` in cluster number `cluster`.
+  /// The index of the thread block with rank `rank` in cluster number `cluster`.
   Index3 block_index(std::uint64_t cluster, std::uint32_t rank) const;
-  /// What a warp's register file begins with.
+  /// The initial contents of a warp's register file.
   std::span<const std::byte> registers() const { return code_.registers; }
-  /// Of each operation; where judging is off, of none.
+  /// By operation; empty if judging is off.
   const std::vector<DataFlow>& flows() const { return flows_; }
-  /// Those of the memory and the kernel's global variables, by address.
+  /// Those of the memory and of the kernel's global variables, by address.
   std::span<const Memory::Allocation> allocations() const { return allocations_; }
   const Memory& memory() const { return memory_; }
   std::size_t shared_bytes() const { return std::size_t{code_.dynamic_shared_offset} + launch_.shared_bytes; }

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <type_traits>
 
-// Registers of a warp lie in one block of bytes, the register file, as 32 lanes side by side, so that one
-// instruction is one loop over lanes. A lane takes four bytes for every type of up to 32 bits (16-bit
-// registers too: what stands above the value is never read), eight for 64 bits and sixteen for 128; a
-// predicate is a mask of one bit a lane. Constants are registers that nothing writes, `_` is a register that
-// nothing reads: semantics need no case for either.
+// The registers of a warp are in one block of bytes, the register file, with the 32 lanes of each side by
+// side, so that one instruction is one loop over lanes. A lane takes four bytes for every type of up to 32
+// bits (16-bit registers too: bits above the value are never read), eight for 64 bits and sixteen for 128; a
+// predicate is a mask of one bit per lane. Constants are registers that nothing writes, `_` is a register
+// that nothing reads, so semantics need no special cases.
 namespace ptxloom::exec {
 
 inline constexpr int kLanes = 32;
@@ -18,10 +18,10 @@ using Mask = std::uint32_t;
 inline constexpr Mask kAllLanes = ~Mask{0};
 inline constexpr Mask lane_bit(int lane) { return Mask{1} << lane; }
 
-/// Where an operand lives in the register file.
+/// The position of an operand in the register file.
 struct Slot {
   std::uint32_t offset = 0;
-  std::uint8_t bytes = 4;         ///< of a lane: 4, 8 or 16; 0 for a predicate
+  std::uint8_t bytes = 4;         ///< per lane: 4, 8 or 16; 0 for a predicate
   bool negated = false;           ///< a predicate written `!p`
   std::int64_t displacement = 0;  ///< of an address, in bytes
 };
@@ -29,7 +29,7 @@ struct Slot {
 template <class T>
 using Storage = std::conditional_t<(sizeof(T) > 4), std::uint64_t, std::uint32_t>;
 
-/// The lanes of one register as values of type T: an integer, float, double, or a struct of bits.
+/// The lanes of one register as values of type T: an integer, a float, a double, or a struct of bits.
 template <class T>
 class Lanes {
  public:
@@ -46,7 +46,7 @@ class Lanes {
   }
   void set(int lane, T value) const {
     if constexpr (std::is_integral_v<T>) {
-      lanes_[lane] = static_cast<Storage<T>>(value);  // sign extends where T is signed
+      lanes_[lane] = static_cast<Storage<T>>(value);  // sign-extends if T is signed
     } else if constexpr (sizeof(T) == sizeof(Storage<T>)) {
       lanes_[lane] = std::bit_cast<Storage<T>>(value);
     } else {
@@ -58,7 +58,7 @@ class Lanes {
   Storage<T>* lanes_;
 };
 
-/// The bits of a predicate, as they were when this was made.
+/// A snapshot of the bits of a predicate.
 template <>
 class Lanes<bool> {
  public:
@@ -75,8 +75,8 @@ class Lanes<bool> {
   Mask value_;
 };
 
-/// Calls f(lane) for every lane of the mask. Registers overlap either wholly or not at all, and a lane reads
-/// before it writes, so the full loop may be vectorised.
+/// Calls f(lane) for every lane of the mask. Registers overlap either entirely or not at all, and a lane
+/// reads before it writes, so the full loop may be vectorised.
 template <class F>
 inline void for_lanes(Mask mask, F&& f) {
   if (mask == kAllLanes) {

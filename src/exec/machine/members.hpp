@@ -7,11 +7,11 @@
 #include "exec/machine/fault.hpp"
 #include "exec/machine/warp.hpp"
 
-// Instructions of a whole warp (.sync) name in a member mask the threads that take part.
+// Whole-warp (.sync) instructions name the threads that take part in a member mask.
 namespace ptxloom::exec {
 
-/// Calls f(lanes, members) for each member mask that lanes of `mask` give in operand `slot`; `members`
-/// without threads that have exited. A thread that is not in its own mask is a fault.
+/// Calls f(lanes, members) for each member mask that lanes of `mask` pass in operand `slot`; `members`
+/// excludes threads that have exited. A thread that is not in its own mask is a fault.
 template <class F>
 void for_member_groups(Warp& warp, const Operation& op, Mask mask, const Slot& slot, F f) {
   const Lanes<Mask> masks(warp.registers(), slot);
@@ -29,8 +29,8 @@ void for_member_groups(Warp& warp, const Operation& op, Mask mask, const Slot& s
   }
 }
 
-/// Calls f(lanes) for each group of threads with the same member mask that is whole. Threads of others wait
-/// until all of their members that live have come to the instruction. The result: the lanes that had a turn.
+/// Calls f(lanes) for each complete set of threads with the same member mask. Other threads wait until all
+/// live members have reached the instruction. Returns the lanes that were executed.
 template <class F>
 Mask for_whole_groups(Warp& warp, const Operation& op, Mask mask, const Slot& slot, F f) {
   Mask whole = 0;
@@ -43,7 +43,7 @@ Mask for_whole_groups(Warp& warp, const Operation& op, Mask mask, const Slot& sl
   return whole;
 }
 
-/// A fault unless all of `wanted` are among `lanes`.
+/// A fault unless `lanes` include all of `wanted`.
 inline void require_lanes(Warp& warp, const Operation& op, Mask lanes, Mask wanted) {
   if ((wanted & ~lanes) == 0) return;
   fault(warp, op, lanes, "warp-divergence",
@@ -52,7 +52,7 @@ inline void require_lanes(Warp& warp, const Operation& op, Mask lanes, Mask want
         "let all threads of the member mask reach the instruction together, outside divergent branches");
 }
 
-/// The same for all 32 lanes, which mma, ldmatrix and their kind need.
+/// The same for all 32 lanes, as mma, ldmatrix and similar instructions require.
 inline void require_full_warp(Warp& warp, const Operation& op, Mask lanes) {
   require_lanes(warp, op, lanes, kAllLanes);
 }

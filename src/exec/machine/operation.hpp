@@ -12,20 +12,20 @@
 
 #include "exec/machine/lanes.hpp"
 
-// A kernel is decoded once into micro-operations: a function and the places of its operands. Each instruction
-// family has a file that names the forms it knows (a span of Semantics) and, for each, how to decode an
-// instruction of it.
+// A kernel is decoded once into micro-operations: a function and the positions of its operands. Each
+// instruction family has a file that lists the forms it supports (a span of Semantics) with the decoder for
+// each.
 namespace ptxloom::exec {
 
 class Warp;
 class Decoder;
 struct Operation;
 
-/// Does one instruction for the lanes of `mask`, which is never empty.
+/// Executes one instruction for the lanes of `mask`, which is never empty.
 using Semantic = void (*)(Warp& warp, const Operation& op, Mask mask);
 
-/// State spaces as instructions name them. A generic address is told apart by its window (address.hpp).
-/// `cluster` is the shared memory of all blocks of a cluster, `shared` that of the thread's own.
+/// State spaces as instructions name them. A generic address is classified by its window (address.hpp).
+/// `cluster` is the shared memory of all thread blocks of a cluster, `shared` that of the thread's own.
 enum class StateSpace : std::uint8_t { generic, global, shared, cluster, local, constant, param };
 
 struct Operation {
@@ -34,14 +34,14 @@ struct Operation {
   bool guarded = false;
   Slot guard;
   std::vector<Slot> slots;               ///< the operands in the variant's order, vectors element by element
-  std::array<std::uint8_t, 16> first{};  ///< where each operand begins in `slots`
+  std::array<std::uint8_t, 16> first{};  ///< where each operand starts in `slots`
   std::uint32_t target = 0;              ///< of a branch
   std::uint32_t function = 0;            ///< 0: of the kernel; else of Code::callees[function - 1]
   std::uint32_t instruction = 0;         ///< index into Function::instructions, or into calls
   bool is_call = false;
-  std::shared_ptr<const void> plan;  ///< what a family worked out when decoding; its type is the family's
+  std::shared_ptr<const void> plan;  ///< what the family prepared when decoding; the family knows its type
 
-  /// Another operation of the same instruction.
+  /// Whether both belong to the same instruction.
   bool continues(const Operation& other) const {
     return !begins && !is_call && function == other.function && instruction == other.instruction;
   }
@@ -52,13 +52,13 @@ struct Operation {
   }
 };
 
-/// How instructions of one form are decoded.
+/// How to decode instructions of one form.
 struct Semantics {
   std::string_view form;
   void (*decode)(Decoder& decoder);
 };
 
-// One for each file of semantics.
+// One per file of semantics.
 std::span<const Semantics> integer_semantics();
 std::span<const Semantics> bit_semantics();
 std::span<const Semantics> float_semantics();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What memory and registers hold before anything is written to them: a value that no kernel produces by
+// The contents of memory and registers before anything is written to them: a value that no kernel produces by
 // chance.
 namespace ptxloom::exec {
 

@@ -16,7 +16,8 @@
 namespace ptxloom::exec {
 namespace {
 
-// An instruction's first operation says how often it ran; any of them may have accessed memory.
+// The first operation of an instruction counts its executions; any of its operations may have accessed
+// memory.
 void collect(const Code& code, const Counts& counts, Stats& stats) {
   for (std::size_t i = 0; i < code.operations.size(); ++i) {
     const Operation& op = code.operations[i];

@@ -30,7 +30,7 @@ std::uint32_t size_of(const ir::Variable& variable) {
   return static_cast<std::uint32_t>(variable.count) * static_cast<std::uint32_t>(variable.type.bytes());
 }
 
-// The next aligned place behind `used` bytes, which then include it.
+// The next aligned offset after `used` bytes, which then include the variable.
 std::uint32_t place_in(std::uint32_t& used, const ir::Variable& variable) {
   const std::uint32_t offset = align_up(used, alignment_of(variable.type, variable.alignment));
   used = offset + size_of(variable);
@@ -44,11 +44,11 @@ std::vector<std::byte> initial_bytes(const ir::Variable& variable) {
   return bytes;
 }
 
-// The addresses that a variable takes: its bytes, rounded up, and a gap on each side.
+// The address range of a variable: its bytes, rounded up, and a gap on each side.
 std::uint64_t address_room(const ir::Variable& variable) { return (size_of(variable) / kGap + 2) * kGap; }
 
-// A function of the program alone. Two programs have different ones, so that the pointer that one leaves to
-// its variable is out of bounds in another, and does not reach one of that program's.
+// A function of the program alone. Different programs get different addresses, so that a pointer that one
+// leaves to its variable is out of bounds in another, instead of hitting one of that program's variables.
 std::uint64_t first_address(const ir::Module& module, std::string_view entry) {
   std::uint64_t room = 0;
   for (const ir::Variable& variable : module.variables) {
@@ -73,7 +73,7 @@ Symbols::Symbols(const ir::Module& module, Code& code)
   for (const ir::Variable& variable : module.variables) fill_addresses(code, variable);
 }
 
-// The addresses among the initial values of a variable: by now all are known.
+// Fills in the addresses among a variable's initial values, which are all known by now.
 void Symbols::fill_addresses(Code& code, const ir::Variable& variable) const {
   const auto placed = module_.find(variable.name);
   if (placed == module_.end()) return;
@@ -98,7 +98,7 @@ void Symbols::fill_addresses(Code& code, const ir::Variable& variable) const {
   }
 }
 
-// All arrays of unknown size are one, behind the static ones.
+// All arrays of unknown size share one address, after the static ones.
 void Symbols::place_dynamic(const ir::Module& module, Code& code) {
   std::vector<std::pair<const ir::Variable*, Names*>> arrays;
   std::uint32_t alignment = 16;
@@ -136,7 +136,7 @@ void Symbols::place_parameters(Code& code) {
   code.parameter_bytes = used;
 }
 
-// Its variables, and what calls pass to it and it gives back.
+// Its variables, arguments and results.
 void Symbols::place_function(Code& code, std::size_t index) {
   const ir::Function& function = index == 0 ? code.kernel : code.callees[index - 1].function;
   Names& names = functions_[index];
@@ -161,7 +161,7 @@ void Symbols::place_variable(Code& code, const ir::Variable& variable, Names& na
       place = {.space = StateSpace::shared, .offset = place_in(code.static_shared_bytes, variable)};
       break;
     case ir::Space::local:
-    case ir::Space::function:  // what calls pass
+    case ir::Space::function:  // arguments and results of calls
       place = {.space = StateSpace::local, .offset = place_in(code.local_bytes, variable)};
       break;
     case ir::Space::constant: {
@@ -184,7 +184,7 @@ void Symbols::place_variable(Code& code, const ir::Variable& variable, Names& na
   names[variable.name] = place;
 }
 
-// Those of the module that the host may write.
+// The variables of the module that the host may write.
 void Symbols::name_variable(Code& code, const ir::Variable& variable) const {
   const auto placed = module_.find(variable.name);
   if (placed == module_.end()) return;

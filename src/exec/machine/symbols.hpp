@@ -10,14 +10,14 @@
 
 #include "exec/machine/code.hpp"
 
-// Where the names of a kernel and of the functions it calls lie: parameters of the kernel in the parameter
-// buffer, what functions pass each other in local memory, variables in their spaces.
+// The placement of the names of a kernel and of the functions it calls: kernel parameters in the parameter
+// buffer, arguments of functions in local memory, variables in their state spaces.
 namespace ptxloom::exec {
 
 struct Place {
   StateSpace space = StateSpace::global;
-  std::uint64_t offset = 0;  ///< in the space; of a global one its address
-  std::size_t variable = 0;  ///< of a global one: index into Code::globals
+  std::uint64_t offset = 0;  ///< in the space; for a global variable its address
+  std::size_t variable = 0;  ///< for a global variable: index into Code::globals
 };
 
 class Symbols {
@@ -25,7 +25,8 @@ class Symbols {
   /// Lays out the variables of the module, the kernel and its callees, and sets the sizes in `code`.
   Symbols(const ir::Module& module, Code& code);
 
-  /// Null for a name that is no variable or parameter. `function` counts as Operation::function does.
+  /// Null for a name that is neither variable nor parameter. `function` is numbered as in
+  /// Operation::function.
   const Place* find(std::size_t function, std::string_view name) const;
 
  private:

@@ -64,7 +64,7 @@ void Flow::wait_here(Mask lanes, Mask members) {
     parked_.push_back(group);
     return;
   }
-  group.lanes |= same->lanes;  // all of them may be enough
+  group.lanes |= same->lanes;  // all of them may be complete
   parked_.erase(same);
   ready_.push_back({.pc = group.pc - 1, .lanes = group.lanes});
   next_ = std::min(next_, group.pc - 1);
@@ -202,7 +202,7 @@ Mask Warp::awaited_by(const Group& group) const {
   return members & flow_.live() & ~come;
 }
 
-// Tells those who look on, before the operation is done.
+// Notifies the observers before the operation is executed.
 void Warp::watch(const Operation& op, Mask group, Mask lanes) {
   if (tracer_ != nullptr && op.begins) tracer_->begin(*this, op, lanes);
   if (judge_ != nullptr) judge_->executes(*this, op, group, lanes);

@@ -16,10 +16,10 @@
 #include "exec/machine/operation.hpp"
 #include "exec/memory/address.hpp"
 
-// A warp: its registers, and where each of its threads is. Threads at one program counter form a group and go
-// in lockstep. Of several groups the one with the lowest program counter runs, and groups that meet become
-// one: code written in structured order joins again right behind an if or a loop, as it does on the GPU. A
-// group that tries in vain for long lets the others of its warp go on: it may be they it waits for.
+// A warp: its registers, and the position of each of its threads. Threads with the same program counter form
+// a group and run in lockstep. Among several groups the one with the lowest program counter runs, and groups
+// that meet merge: structured code reconverges right after an if or a loop, as on a GPU. A group that retries
+// for long lets the others of its warp run, because it may be waiting for them.
 namespace ptxloom::exec {
 
 class Block;
@@ -30,37 +30,37 @@ class Traffic;
 struct Group {
   std::uint32_t pc = 0;
   Mask lanes = 0;
-  bool again = false;  ///< of a parked group: it does the instruction before pc again
-  Mask members = 0;    ///< then: the threads that must come
+  bool again = false;  ///< of a parked group: it repeats the instruction before pc
+  Mask members = 0;    ///< in that case: the threads that must arrive
 };
 
-/// The groups of a warp. `current` runs, `ready` could, `parked` wait for a barrier.
+/// The groups of a warp. `current` runs, `ready` could run, `parked` wait for a barrier.
 class Flow {
  public:
   void start(Mask lanes, std::uint32_t entry);
   const Group& current() const { return current_; }
   Mask live() const { return live_; }
-  /// No group can run: all lanes wait, or have exited.
+  /// No group can run: all lanes wait or have exited.
   bool blocked() const { return current_.lanes == 0; }
   const std::vector<Group>& parked() const { return parked_; }
 
   void advance() { ++current_.pc; }
-  /// These lanes of the current group go on at `target`.
+  /// These lanes of the current group continue at `target`.
   void branch(Mask taken, std::uint32_t target);
   void exit(Mask lanes);
-  /// These lanes of the current group wait, behind the instruction they are at.
+  /// These lanes of the current group wait after the current instruction.
   void park(Mask lanes);
   void release(Mask lanes);
-  /// These lanes of the current group wait for the other members to come to the instruction, and do it with
-  /// them, or when threads have exited.
+  /// These lanes of the current group wait for the other members to reach the instruction, and execute it
+  /// with them, or once threads have exited.
   void wait_here(Mask lanes, Mask members);
   void try_again();
-  /// These lanes of the current group stop where they are until take_back, at the next turn.
+  /// These lanes of the current group stay where they are until take_back, in the next turn.
   void set_aside(Mask lanes);
   void take_back() {
     if (!aside_.empty()) return_aside();
   }
-  /// After each step: goes on with the group that is lowest, joined with those at the same place.
+  /// After each step: continues with the lowest group, merged with those at the same position.
   void settle() {
     if (current_.pc >= next_ || current_.lanes == 0) choose();
   }
@@ -82,33 +82,33 @@ class Warp {
 
   /// Poisons the registers and puts all threads at the start.
   void reset();
-  /// Runs until all threads wait or have exited, `steps` instructions are done, or it yields.
+  /// Runs until all threads wait or have exited, `steps` instructions are executed, or it yields.
   void run(std::uint64_t steps);
-  /// Ends this turn behind the instruction at hand: it may wait for what others do.
+  /// Ends this turn after the current instruction, which may be waiting for others.
   void yield() { turn_ = 0; }
-  /// The same for lanes that may try again and again, until others have done something.
+  /// The same for lanes that may retry until others have done something.
   void yield(const Operation& op, Mask lanes);
-  /// The same for lanes that looked at a barrier in memory whose phase is not complete.
+  /// The same for lanes that tested a barrier in memory whose phase is not complete.
   void yield(const Operation& op, Mask lanes, const SharedPlace& barrier);
 
   Block& block() const { return *block_; }
-  /// Null where judging is off.
+  /// Null if judging is off.
   Judge* judge() const { return judge_; }
-  /// Null where nothing is counted.
+  /// Null if nothing is counted.
   Traffic* traffic() const { return traffic_; }
   std::uint32_t index() const { return index_; }
   std::byte* registers() { return registers_.get(); }
   Flow& flow() { return flow_; }
   const Flow& flow() const { return flow_; }
-  /// Lanes that have a thread: fewer than 32 in the last warp of an odd block.
+  /// Lanes that have a thread: fewer than 32 in the last warp if the thread block is not a multiple of 32.
   Mask lanes() const { return lanes_; }
   std::uint64_t steps() const { return steps_; }
-  /// Of the block, counted x first.
+  /// The thread's number in the thread block, x fastest.
   std::uint32_t thread(int lane) const { return index_ * kLanes + static_cast<std::uint32_t>(lane); }
   std::byte* local(int lane);
   AsyncCopies& copies() { return copies_; }
   AsyncGroups<Transfer>& bulk_copies() { return bulk_copies_; }
-  /// The last look at a barrier, if it was in vain.
+  /// The last test of a barrier, if it was in vain.
   struct Look {
     const Operation* op;
     Mask lanes;
@@ -116,18 +116,18 @@ class Warp {
   };
   const std::optional<Look>& look() const { return look_; }
   void looked_well() { look_.reset(); }
-  /// It does nothing but looking in vain.
+  /// Whether it does nothing but test in vain.
   bool vain() const { return look_ && steps_ - look_steps_ < kVainSteps; }
   Mask& carry() { return carry_; }
   CallStack& calls() { return calls_; }
 
-  /// These threads end; barriers that wait only for them open.
+  /// These threads exit; barriers that wait only for them open.
   void exit(Mask lanes);
-  /// After the last thread of the cluster: copies to global memory arrive, if their source was waited for.
+  /// After the last thread of the cluster: completes copies to global memory whose source was waited for.
   void finish();
-  /// bar.warp.sync: the lanes wait until all of `members` that live have come with the same mask.
+  /// bar.warp.sync: the lanes wait until all live `members` have arrived with the same mask.
   void meet(Mask lanes, Mask members);
-  /// The members that a parked group waits for; none where it waits for something else.
+  /// The members that a parked group waits for; none if it waits for something else.
   Mask awaited_by(const Group& group) const;
 
  private:
@@ -145,12 +145,12 @@ class Warp {
   Mask carry_ = 0;  // CC.CF
   CallStack calls_;
   std::uint64_t steps_ = 0;
-  std::uint64_t turn_ = 0;  // steps left in it
+  std::uint64_t turn_ = 0;  // steps left in the turn
   std::optional<Look> look_;
-  std::uint64_t look_steps_ = 0;                    // when that was
-  const Operation* tried_ = nullptr;                // where it yielded last
-  std::uint64_t tries_ = 0;                         // how often without yielding elsewhere
-  static constexpr std::uint64_t kVainSteps = 256;  // of a loop that looks
+  std::uint64_t look_steps_ = 0;                    // at that time
+  const Operation* tried_ = nullptr;                // where it last yielded
+  std::uint64_t tries_ = 0;                         // how often, without yielding elsewhere
+  static constexpr std::uint64_t kVainSteps = 256;  // of a loop that tests
 
   struct Meeting {
     Mask members, arrived;

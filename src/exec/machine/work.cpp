@@ -12,8 +12,7 @@
 namespace ptxloom::exec {
 namespace {
 
-// Steps of a warp before the next has its turn: for code that spins. Where blocks wait for each other, many
-// may spin at once.
+// Steps of a warp per turn: bounds spinning. If thread blocks wait for each other, many may spin at once.
 constexpr std::uint64_t kShare = 100'000, kSmallShare = 2'000;
 
 void run_alone(const Grid& grid, Work& work, Counts& executed) {
@@ -31,10 +30,10 @@ void run_alone(const Grid& grid, Work& work, Counts& executed) {
   }
 }
 
-// How many clusters there are room for: as many as a large GPU has, of usual kernels all.
+// How many clusters are resident: as on a large GPU, which for most kernels means all.
 std::size_t most_resident(const Grid& grid) {
-  if (grid.launch().cooperative) return grid.clusters();  // Grid has looked that there are not too many
-  if (grid.code().cancels) return 2;                      // so that there are some left to take over
+  if (grid.launch().cooperative) return grid.clusters();  // Grid has checked that they fit
+  if (grid.code().cancels) return 2;                      // leaves some to be taken over
   constexpr std::size_t budget = std::size_t{512} << 20;
   const std::size_t warps = (grid.block_threads() + kLanes - 1) / kLanes;
   const std::size_t block = grid.shared_bytes() + warps * (grid.registers().size() + 1024 +
@@ -54,7 +53,7 @@ void run_in_turns(const Grid& grid, Work& work, Counts& executed) {
       resident.back()->start(at);
     }
     const auto ended = [&](const std::unique_ptr<Cluster>& cluster) {
-      const std::scoped_lock turn(grid.memory().turns());  // other launches have theirs in between
+      const std::scoped_lock turn(grid.memory().turns());  // other launches run in between
       at = cluster->index();
       if (cluster->turn(kSmallShare)) return false;
       const auto next = work.take();

@@ -10,19 +10,19 @@
 #include "exec/machine/grid.hpp"
 #include "exec/watch/traffic.hpp"
 
-// The clusters of a grid, which host threads take in order. Of clusters that fail, the first is the result,
-// whatever the number of threads: those before it still run, those behind it are not begun.
+// The clusters of a grid, which host threads take in order. The error of the first failing cluster is the
+// result, whatever the number of threads: clusters before it still run, those after it are not started.
 namespace ptxloom::exec {
 
 class Work {
  public:
   explicit Work(const Grid& grid) : grid_(grid) {}
 
-  /// The next cluster that nobody has; nothing if there is none. A kernel may take one too, to do its work
-  /// itself (clusterlaunchcontrol).
+  /// The next cluster that nobody has taken, if any. A kernel may take one too, to do its work itself
+  /// (clusterlaunchcontrol).
   std::optional<std::uint64_t> take();
   void fail(std::uint64_t cluster, std::exception_ptr error);
-  /// Throws what the first cluster that failed threw.
+  /// Rethrows the error of the first cluster that failed.
   void rethrow() const;
 
  private:
@@ -33,8 +33,8 @@ class Work {
   std::exception_ptr error_;
 };
 
-/// Runs all clusters on `jobs` host threads, or in turns on one if blocks communicate, with each other or
-/// with those of other launches. Gives what each operation did, if asked to count.
+/// Runs all clusters on `jobs` host threads, or alternately on one if thread blocks communicate, within the
+/// launch or with other launches. Returns the counts of each operation, if requested.
 Counts run_clusters(const Grid& grid, unsigned jobs, bool count);
 
 }  // namespace ptxloom::exec

@@ -10,8 +10,8 @@
 #include "exec/machine/warp.hpp"
 #include "exec/matrix/fragment.hpp"
 
-// The scale factors of one multiplicand of a block-scaled mma (PTX ISA 9.7.14.3): bytes of one register, of
-// lanes and places that two selectors choose, each an immediate or a register.
+// The scale factors of A or B in a block-scaled mma (PTX ISA 9.7.14.3): bytes of one register, in lanes and
+// positions that two selectors choose, each an immediate or a register.
 namespace ptxloom::exec {
 
 class BlockScales {
@@ -22,11 +22,11 @@ class BlockScales {
               std::string_view thread_id);
 
   Type type() const { return fragment_.find(0, 0)->type(); }
-  /// Factors of a row.
+  /// Factors per row.
   int blocks() const { return fragment_.find(0, 0)->cols(); }
-  /// By row (of B: column), then by block. A selector out of range is the fault "mma-selector".
+  /// By row (for B: column), then by block. A selector out of range is the fault "mma-selector".
   std::vector<std::uint32_t> gather(Warp& warp, const Operation& op) const;
-  /// Where they lie, and the operand's registers.
+  /// The positions of the factors, and the operand's registers.
   const Fragment& fragment(Warp& warp, const Operation& op) const;
   std::span<const Slot> slots(const Operation& op) const {
     return std::span(op.slots).subspan(op.first[data_]);
@@ -34,7 +34,7 @@ class BlockScales {
 
  private:
   SelectedFragment fragment_;
-  std::size_t data_ = 0, byte_id_ = 0, thread_id_ = 0;  // operands
+  std::size_t data_ = 0, byte_id_ = 0, thread_id_ = 0;  // operand indices
 };
 
 }  // namespace ptxloom::exec

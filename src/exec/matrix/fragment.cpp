@@ -16,7 +16,7 @@ Layout layout_of(const Decoder& decoder, std::string_view operand,
   return layout(decoder.variant(), operand, selectors);
 }
 
-/// What the specs let an operand be; {0} for the operand "".
+/// The values that the specs allow for an operand; {0} for the operand "".
 std::vector<int> values_of(const Variant& variant, std::string_view operand) {
   if (operand.empty()) return {0};
   const OperandSpec& spec = variant.operand(operand);
@@ -60,7 +60,7 @@ Fragment::Fragment(const Type& type, int rows, int cols, int registers, std::vec
 
 SelectedFragment::SelectedFragment(const Decoder& decoder, std::string_view operand, std::string_view first,
                                    std::string_view second) {
-  // A map need not depend on an operand that the instruction has: then that is one value, 0.
+  // A map need not depend on an operand that the instruction has; then it has the single value 0.
   const auto selectors_of = [&](int a, int b) {
     const std::string map =
         decoder.variant().fragment(operand).lane + decoder.variant().fragment(operand).val;

@@ -13,22 +13,22 @@
 #include "exec/machine/lanes.hpp"
 #include "ptxloom/layout.hpp"
 
-// A matrix spread over the registers of a warp, or of the four warps of a warpgroup, taken apart and put
-// together by the map of its operand in the specs.
+// A matrix distributed over the registers of a warp, or of the four warps of a warpgroup; gathered and
+// scattered by the map of its operand in the specs.
 namespace ptxloom::exec {
 
 class Fragment {
  public:
-  /// Where element (row, column) of a matrix lies.
+  /// The position of element (row, column) of a matrix.
   struct Position {
-    std::uint16_t reg = 0;  // of a warpgroup: those of the first warp, then those of the second ...
+    std::uint16_t reg = 0;  // for a warpgroup: registers of the first warp, then of the second ...
     std::uint8_t lane = 0, bit = 0;
   };
-  /// The registers of a warp, or of each warp of a group.
+  /// The registers of a warp, or of each warp of a warpgroup.
   using Files = std::span<std::byte* const>;
 
   Fragment() = default;
-  /// The map of an operand of the decoder's instruction. With `transposed`, elements are in the order of
+  /// The map of an operand of the decoder's current instruction. `transposed`: elements are ordered by
   /// columns.
   Fragment(const Decoder& decoder, std::string_view operand, bool transposed = false,
            std::span<const LayoutSelector> selectors = {});
@@ -40,12 +40,12 @@ class Fragment {
   int rows() const { return rows_; }
   int cols() const { return cols_; }
   int matrices() const { return matrices_; }
-  /// Of a lane.
+  /// Per lane.
   std::size_t registers() const { return registers_; }
-  /// By matrix, then row by row, or column by column if transposed.
+  /// By matrix, then by row, or by column if transposed.
   std::span<const Position> positions() const { return positions_; }
 
-  /// The elements, as bits, of a fragment whose registers begin at `slots`.
+  /// The elements, as bits, of a fragment whose registers start at `slots`.
   template <class Bits>
   void gather(Files files, std::span<const Slot> slots, std::vector<Bits>& elements) const {
     const auto registers = registers_of<Bits>(files, slots);
@@ -94,15 +94,15 @@ class Fragment {
   std::vector<Position> positions_;
 };
 
-/// The fragments of an operand whose map depends on the value of one or two others, by those values.
+/// The fragments of an operand whose map depends on the values of one or two other operands, by those values.
 class SelectedFragment {
  public:
   SelectedFragment() = default;
-  /// `first` and `second` are the operands that select; "" for none.
+  /// `first`, `second`: the selecting operands; "" for none.
   SelectedFragment(const Decoder& decoder, std::string_view operand, std::string_view first,
                    std::string_view second = {});
 
-  /// The fragment of these values; null where they are out of range.
+  /// The fragment for these values; null if they are out of range.
   const Fragment* find(std::uint32_t first, std::uint32_t second = 0) const;
 
  private:

@@ -12,21 +12,21 @@
 #include "ptxloom/numeric.hpp"
 
 // ldmatrix, stmatrix and movmatrix (PTX ISA 9.7.14.5.15 to 9.7.14.5.17): some lanes give the address of a row
-// in shared memory, all lanes get or give elements. Both maps stand in the specs.
+// in shared memory, all lanes read or write elements. Both maps are in the specs.
 namespace ptxloom::exec {
 namespace {
 
-constexpr std::uint32_t kRowBytes = 16;  // also of narrower elements: what follows them is padding
+constexpr std::uint32_t kRowBytes = 16;  // for narrower elements too: padding follows them
 
 using Elements = std::vector<std::uint32_t>;
 
 struct MatrixPlan {
   Fragment fragment;
   std::vector<LayoutAddress> rows;
-  std::size_t value = 0, address = 1;  // operands
+  std::size_t value = 0, address = 1;  // operand indices
 };
 
-// The host's bytes of each row, by matrix and row.
+// The host address of each row, by matrix and row.
 std::vector<std::byte*> resolve_rows(Warp& warp, const Operation& op, const MatrixPlan& plan, Access access) {
   const Reach reach{
       .space = StateSpace::shared, .access = access, .bytes = kRowBytes, .alignment = kRowBytes};
@@ -70,7 +70,7 @@ void run_load(Warp& warp, const Operation& op, Mask mask) {
   plan.fragment.scatter<std::uint32_t>(warp.registers(), registers, load_elements(plan, rows));
   Judge* const judge = warp.judge();
   if (judge == nullptr) return;
-  judge->meet(warp);  // no lane goes on before all rows are read
+  judge->meet(warp);  // no lane continues before all rows are read
   Warp* const warps[] = {&warp};
   const UndefinedElements undefined(*judge, warps);
   if (const auto bits = undefined_lines(*judge, rows, kRowBytes)) {
@@ -135,7 +135,7 @@ void run_move(Warp& warp, const Operation& op, Mask mask) {
   }
 }
 
-// movmatrix: the same elements by another map.
+// movmatrix: the same elements in another map.
 void decode_move(Decoder& decoder) {
   decoder.emit(&run_move, decoder.plan_of_variant<MovePlan>([&] {
     return std::make_shared<MovePlan>(MovePlan{.to = Fragment(decoder, "D"), .from = Fragment(decoder, "A")});

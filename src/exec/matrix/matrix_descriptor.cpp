@@ -19,7 +19,7 @@ constexpr std::uint64_t kUnit = 16;  // bytes
 constexpr std::uint64_t kLines = 8;  // units of a core matrix
 constexpr std::array<std::uint64_t, 4> kWidths{kUnit, 128, 64, 32};
 
-// A field of 14 bits that holds an address or offset in units of 16 bytes.
+// A 14-bit field with an address or offset in units of 16 bytes.
 std::uint64_t encoded(std::uint64_t bits, int low) { return (bits >> low & 0x3fff) << 4; }
 
 // "its matrix descriptor of B, %rd4".
@@ -41,13 +41,13 @@ MatrixDescriptor::MatrixDescriptor(std::uint64_t bits)
       base_(bits >> 49 & 7),
       width_(kWidths.at(bits >> 62)) {}
 
-// Of unit number `unit` along k. What does not fit the swizzling width lies the leading offset further on.
+// The offset of unit number `unit` along k. Units beyond the swizzle width are a leading offset further on.
 std::uint64_t MatrixDescriptor::offset_along_k(std::uint64_t line, std::uint64_t unit) const {
   const std::uint64_t units = width_ / kUnit;
   return line % kLines * width_ + line / kLines * stride_ + unit % units * kUnit + unit / units * leading_;
 }
 
-// Of unit number `unit` across the lines, at `k`.
+// The offset of unit number `unit` across the lines, at `k`.
 std::uint64_t MatrixDescriptor::offset_across(std::uint64_t unit, std::uint64_t k) const {
   const std::uint64_t units = width_ / kUnit;
   if (units == 1) return unit * stride_ + k % kLines * kUnit + k / kLines * leading_;
@@ -64,7 +64,7 @@ std::string MatrixDescriptor::describe() const {
                      width_ == kUnit ? "no swizzling" : fmt::format("swizzling of {} bytes", width_));
 }
 
-// Calls f(address, the first element of the unit, how far its elements are apart) for each unit.
+// Calls f(address, first element of the unit, distance between its elements) for each unit.
 template <class F>
 void MatrixDescriptor::for_units(const Shape& shape, F f) const {
   const std::size_t per_unit = 8 * kUnit / shape.type.bits;
@@ -100,7 +100,7 @@ void MatrixDescriptor::check(Warp& warp, const Operation& op, std::size_t operan
 std::vector<std::uint32_t> MatrixDescriptor::read(std::span<const std::byte> shared,
                                                   const Shape& shape) const {
   const std::size_t per_unit = 8 * kUnit / shape.type.bits;
-  const std::uint32_t element = ~std::uint32_t{0} >> (32 - shape.type.bits);  // its bits
+  const std::uint32_t element = ~std::uint32_t{0} >> (32 - shape.type.bits);  // mask of an element's bits
   std::vector<std::uint32_t> elements(shape.lines * shape.depth);
   for_units(shape, [&](std::uint64_t address, std::size_t first, std::size_t step) {
     std::array<std::uint64_t, kUnit / 8> words;

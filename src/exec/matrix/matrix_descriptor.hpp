@@ -11,11 +11,11 @@
 #include "exec/machine/warp.hpp"
 #include "ptxloom/type.hpp"
 
-// A multiplicand of wgmma in shared memory, as its 64-bit matrix descriptor says (PTX ISA 9.7.15.5.1.2). The
-// unit is 16 bytes of neighbours, along k or, transposed, along the rows of A (columns of B). Eight such
-// units side by side in the other direction are 16 bytes apart without swizzling, else as many bytes as the
-// swizzling mode says, whose units change places: address bits 4 to 6 (4 to 5, 4) are xored with bits 7 to 9
-// (7 to 8, 7), counted from where the pattern starts (base offset).
+// A or B of wgmma in shared memory, as given by its 64-bit matrix descriptor (PTX ISA 9.7.15.5.1.2). The unit
+// is 16 contiguous bytes along k or, if transposed, along the rows of A (columns of B). Eight such units,
+// adjacent in the other direction, are 16 bytes apart without swizzling, else one swizzle width apart with
+// their units permuted: address bits 4 to 6 (4 to 5, 4) are XORed with bits 7 to 9 (7 to 8, 7), counted from
+// where the pattern starts (base offset).
 namespace ptxloom::exec {
 
 class MatrixDescriptor {
@@ -26,12 +26,12 @@ class MatrixDescriptor {
   struct Shape {
     Type type;
     std::size_t lines = 0, depth = 0;
-    bool transposed = false;  ///< neighbours in memory are neighbours across lines, not in k
+    bool transposed = false;  ///< elements adjacent in memory are adjacent across lines, not along k
   };
-  /// A fault "out-of-bounds" unless all of operand number `operand` lies in the block's shared memory. The
-  /// judge is told of the reading.
+  /// A fault "out-of-bounds" unless operand number `operand` lies entirely in the thread block's shared
+  /// memory. Reports the read to the judge.
   void check(Warp& warp, const Operation& op, std::size_t operand, const Shape& shape) const;
-  /// The elements, line by line, of what was checked. `shared` is the whole of it.
+  /// The elements, line by line, of what was checked. `shared` is all of shared memory.
   std::vector<std::uint32_t> read(std::span<const std::byte> shared, const Shape& shape) const;
 
  private:
@@ -43,8 +43,8 @@ class MatrixDescriptor {
   std::uint64_t swizzled(std::uint64_t address) const;
 
   std::uint64_t start_, leading_, stride_;  // bytes
-  std::uint64_t base_;                      // phase at which the swizzling pattern starts
-  std::uint64_t width_;                     // of the swizzling mode, in bytes; 16: none
+  std::uint64_t base_;                      // phase at which the swizzle pattern starts
+  std::uint64_t width_;                     // the swizzle width in bytes; 16: none
 };
 
 }  // namespace ptxloom::exec

@@ -9,7 +9,7 @@ namespace ptxloom::exec {
 namespace {
 
 constexpr std::uint32_t kFirstOfTwo = 0b0100, kSecondOfTwo = 0b1110;
-constexpr std::size_t kChunk = 4;  // neighbours
+constexpr std::size_t kChunk = 4;  // adjacent elements
 
 }  // namespace
 

@@ -15,7 +15,7 @@
 #include "exec/matrix/undefined_elements.hpp"
 
 // mma.sync and mma.sp.sync, with and without block scales (PTX ISA 9.7.14.5, 9.7.14.6): the fragments are
-// taken apart by the maps of the specs, multiplied (product.hpp), and put together again.
+// gathered by the maps of the specs, multiplied (product.hpp), and scattered again.
 namespace ptxloom::exec {
 namespace {
 
@@ -31,7 +31,7 @@ std::span<const Slot> slots_of(const Operation& op, std::size_t operand) {
   return std::span(op.slots).subspan(op.first[operand]);
 }
 
-// What is gathered from operands A, B and C.
+// Gathers operands A, B and C.
 template <class Factors>
 Factors gather(Warp& warp, const Operation& op, const MmaPlan& plan) {
   Factors factors;
@@ -41,7 +41,7 @@ Factors gather(Warp& warp, const Operation& op, const MmaPlan& plan) {
   return factors;
 }
 
-// Each element of D has the undefined bits of what it is made of.
+// Each element of D gets the undefined bits of the elements it is computed from.
 void carry_undefined(Warp& warp, const Operation& op, const MmaPlan& plan,
                      std::span<const std::uint16_t> picked) {
   if (warp.judge() == nullptr) return;

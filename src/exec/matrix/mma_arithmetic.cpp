@@ -8,7 +8,7 @@ namespace {
 
 bool is_fp8(const Type& type) { return type == e4m3 || type == e5m2; }
 
-// mma.sync of 8-bit floats where it becomes mma.sync of f16.
+// Whether mma.sync of 8-bit floats is executed as mma.sync of f16.
 bool goes_through_f16(const TargetInfo& target, MmaUnit unit, const Type& a) {
   return unit == MmaUnit::mma && is_fp8(a) && target.number >= 90 && target.number < 120;
 }
@@ -33,7 +33,7 @@ MmaArithmetic mma_arithmetic(const TargetInfo& target, MmaUnit unit, const Type&
     arithmetic.as_f16 = true;
     return arithmetic;
   }
-  // Where the chip sums in halves, a half is what 16 bytes of a row hold.
+  // If the chip sums in halves, a half is 16 bytes of a row.
   if (target.mma_halves) rule.chunk_k = 128 / a.bits;
   if (unit == MmaUnit::wmma && a == tf32) rule.chunk_k = 4;
   if (unit == MmaUnit::wmma && target.number == 75) rule.chunk_k = 8;

@@ -45,7 +45,7 @@ std::uint64_t scalar_sum_f16(std::span<const std::uint32_t> a, std::span<const s
   return c;
 }
 
-// A chain of fma, by the host; which NaN comes of it says the exact arithmetic.
+// A chain of fma on the host; for a NaN result, the exact arithmetic decides which.
 std::uint64_t dot_f64(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b, std::uint64_t c,
                       Rounding rounding) {
   if (rounding != Rounding::rn) return base::dot_f64(a, b, c, rounding);
@@ -76,7 +76,7 @@ bool Product::known() const {
          b.bits <= 32;
 }
 
-// Matrices of n columns that lie one behind the other, row by row instead.
+// Converts consecutive matrices of n columns to one matrix, row by row.
 template <class T>
 std::vector<T> Product::by_rows(const std::vector<T>& columns) const {
   const std::size_t rows = columns.size() / n / matrices;
@@ -95,7 +95,7 @@ MmaElements Product::by_rows(const MmaElements& columns) const {
   return turned;
 }
 
-// The elements of a row of A in the order in which they are summed.
+// The elements of a row of A in the order of summation.
 std::vector<std::uint32_t> Product::order() const {
   std::vector<std::uint32_t> order(k);
   for (std::uint32_t i = 0; i < k; ++i)
@@ -103,8 +103,8 @@ std::vector<std::uint32_t> Product::order() const {
   return order;
 }
 
-// Calls sum(meets, i, sums) for each row i of D: meets(s) is the row of B whose elements element s of the row
-// of A is multiplied by.
+// Calls sum(meets, i, sums) for each row i of D; meets(s) is the row of B that element s of the row of A is
+// multiplied by.
 template <class Sum>
 void Product::for_rows(Factors& factors, Sum sum) const {
   for (std::size_t i = 0; i < matrices * m; ++i) {

@@ -9,15 +9,16 @@
 #include "exec/matrix/mma_arithmetic.hpp"
 #include "ptxloom/type.hpp"
 
-// D = A * B + C on matrices taken out of registers or memory, row by row as the tensor cores of the
-// target sum it. All matrix instructions end here; they differ in where their elements come from.
+// D = A * B + C on matrices taken from registers or memory, summed row by row as the tensor cores of the
+// target do. All matrix instructions end here; they differ in where their elements come from.
 namespace ptxloom::exec {
 
-/// What is multiplied, as bits. Rows of A and columns of B lie one behind the other, so do several matrices.
+/// The operands, as bits. Rows of A and columns of B are consecutive; so are several matrices.
 struct Factors {
   std::vector<std::uint32_t> a, b;
   std::vector<std::uint32_t> sums;    ///< C row by row, then D in its place
-  std::vector<std::uint16_t> picked;  ///< of a sparse A: for each element, which of the column it meets
+  std::vector<std::uint16_t> picked;  ///< for a sparse A: the index in the column that each element
+                                      ///< multiplies
   std::vector<std::uint32_t> scales_a, scales_b;  ///< the scale factors of each row and column
 };
 
@@ -27,19 +28,19 @@ struct WideFactors {
 
 class Product {
  public:
-  Type a, b, c, d;  ///< of elements
+  Type a, b, c, d;  ///< element types
   std::size_t matrices = 1, m = 0, n = 0;
-  std::size_t k = 0;      ///< elements in a row of A
-  std::size_t depth = 0;  ///< elements in a column of B: twice as many where A is sparse
+  std::size_t k = 0;      ///< elements per row of A
+  std::size_t depth = 0;  ///< elements per column of B: twice as many if A is sparse
   MmaArithmetic arithmetic;
   bool satfinite = false;
-  bool exclusive = false;  ///< of b1: xor in place of and
+  bool exclusive = false;  ///< for b1: xor instead of and
   bool negate_a = false, negate_b = false;
-  Rounding rounding = Rounding::rn;  ///< of f64
-  Type scale;                        ///< of scale factors
-  std::size_t blocks = 0;            ///< scale factors of a row; 0: none
+  Rounding rounding = Rounding::rn;  ///< for f64
+  Type scale;                        ///< of the scale factors
+  std::size_t blocks = 0;            ///< scale factors per row; 0: none
 
-  /// Whether the types are ones that it can multiply.
+  /// Whether it can multiply these types.
   bool known() const;
   /// Turns factors.sums from C into D.
   void apply(Factors& factors) const;

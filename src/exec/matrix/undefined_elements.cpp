@@ -69,7 +69,7 @@ std::optional<std::vector<std::byte*>> undefined_lines(Judge& judge, std::span<s
 
 void mark_lines(std::vector<bool>& elements, std::size_t depth, const std::vector<bool>& flags) {
   if (!any_of(flags)) return;
-  const std::size_t each = flags.size() * depth / elements.size();  // flags of a line
+  const std::size_t each = flags.size() * depth / elements.size();  // flags per line
   for (std::size_t i = 0; i < elements.size(); ++i) {
     const std::size_t line = i / depth, place = i % depth;
     if (flags[line * each + place * each / depth]) elements[i] = true;

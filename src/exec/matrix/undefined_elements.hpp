@@ -13,9 +13,9 @@
 #include "exec/matrix/fragment.hpp"
 #include "exec/matrix/product.hpp"
 
-// What matrix instructions do to undefined bits (judge/undefined.hpp). The judge keeps those of registers and
-// shared memory laid out as registers and memory are, so that elements are found by the same maps as the
-// values are. An element of a product is undefined if anything is that it is made of.
+// How matrix instructions propagate undefined bits (judge/undefined.hpp). The judge tracks those of registers
+// and shared memory in the same layout, so elements are located by the same maps as values. An element of a
+// product is undefined if anything it is computed from is.
 namespace ptxloom::exec {
 
 /// The undefined bits of registers, of a warp or of the four warps of a warpgroup.
@@ -23,10 +23,10 @@ class UndefinedElements {
  public:
   UndefinedElements(Judge& judge, std::span<Warp* const> warps) : judge_(&judge), warps_(warps) {}
 
-  /// Whether there are any in the registers at `slots`.
+  /// Whether the registers at `slots` have any.
   bool any(std::span<const Slot> slots) const;
   void define(std::span<const Slot> slots) const;
-  /// By element of a fragment whose registers begin at `slots`.
+  /// By element of a fragment whose registers start at `slots`.
   template <class Bits>
   std::vector<Bits> gather(const Fragment& fragment, std::span<const Slot> slots) const {
     std::vector<Bits> elements(fragment.positions().size());
@@ -44,7 +44,7 @@ class UndefinedElements {
     fragment.scatter(opened.files(), slots, elements);
     close(slots);
   }
-  /// Whether an element has any; and all bits of those that do.
+  /// Whether an element has undefined bits; and all bits of those that do.
   std::vector<bool> flags(const Fragment& fragment, std::span<const Slot> slots) const;
   void set_flags(const Fragment& fragment, std::span<const Slot> slots, const std::vector<bool>& flags) const;
 
@@ -61,7 +61,7 @@ class UndefinedElements {
   std::span<Warp* const> warps_;
 };
 
-/// Which elements have bits that are set.
+/// Which elements have set bits.
 template <class Bits>
 std::vector<bool> flags_of(const std::vector<Bits>& elements) {
   std::vector<bool> flags(elements.size());
@@ -69,8 +69,8 @@ std::vector<bool> flags_of(const std::vector<Bits>& elements) {
   return flags;
 }
 
-/// The undefined bits of lines of memory, `bytes` long each; nothing where all are defined, which other than
-/// shared memory always is.
+/// The undefined bits of lines of memory, each `bytes` long; nothing if all are defined, which memory other
+/// than shared memory always is.
 std::optional<std::vector<std::byte*>> undefined_lines(Judge& judge, std::span<std::byte* const> lines,
                                                        std::uint32_t bytes);
 
@@ -78,9 +78,10 @@ std::optional<std::vector<std::byte*>> undefined_lines(Judge& judge, std::span<s
 struct UndefinedFactors {
   std::vector<bool> a, b, sums;
 };
-/// Marks elements of lines (rows of A, columns of B) `depth` long by `flags`, of which each line has as many.
+/// Marks the elements of lines (rows of A, columns of B) of length `depth` by `flags`, which has the same
+/// number per line.
 void mark_lines(std::vector<bool>& elements, std::size_t depth, const std::vector<bool>& flags);
-/// Turns sums from C's to D's. `picked` is as in Factors.
+/// Turns `sums` from C's flags into D's. `picked` is as in Factors.
 void multiply_undefined(const Product& product, std::span<const std::uint16_t> picked,
                         UndefinedFactors& factors);
 

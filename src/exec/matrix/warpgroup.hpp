@@ -13,10 +13,10 @@
 #include "exec/machine/operation.hpp"
 #include "exec/machine/warp.hpp"
 
-// Four warps that execute wgmma together (PTX ISA 9.7.15.1), and the registers their multiplications are
-// still going to write. As the PTX ISA allows it to behave at its worst: from the issue of a wgmma.mma_async
-// to the wait that covers its group, its D is poison to all but further wgmma.mma_async, and its operands in
-// shared memory must stay as they are.
+// Four warps that execute wgmma together (PTX ISA 9.7.15.1), and the registers that their multiplications
+// will still write. It behaves as badly as the PTX ISA allows: from the issue of a wgmma.mma_async to the
+// wait that covers its group, its D is poison to everything except further wgmma.mma_async, and its operands
+// in shared memory must not change.
 namespace ptxloom::exec {
 
 class Block;
@@ -25,9 +25,9 @@ class Block;
 class Accumulators {
  public:
   void clear();
-  /// Brings the true value of those of `slots` that are in flight back into the registers.
+  /// Restores the true value of those of `slots` that are in flight.
   void surface(std::byte* file, std::span<const Slot> slots) const;
-  /// Puts the registers in flight as part of the group that is open, and poisons them.
+  /// Puts the registers in flight as part of the open group, and poisons them.
   void submerge(std::byte* file, std::span<const Slot> slots);
   /// Closes the group.
   void commit() { ++committed_; }
@@ -51,15 +51,15 @@ class Warpgroups {
 
   explicit Warpgroups(Block& block) : block_(&block) {}
   void reset();
-  /// The warp waits until all four of its group have come; then `run` does the instruction for them.
+  /// The warp waits until all four warps of its warpgroup have arrived; then `run` executes the instruction
+  /// for them.
   void arrive(Warp& warp, const Operation& op, void (*run)(const Warps& warps, const Operation& op));
-  /// Warps that a warp waits for; none where it waits for something else.
+  /// Warps that a warp waits for; none if it waits for something else.
   std::vector<std::uint32_t> awaited_by(const Warp& warp) const;
   Accumulators& accumulators(const Warp& warp) { return accumulators_[warp.index()]; }
-  /// Remembers for the open group of the warps how to tell whether the operands of `op` are still what they
-  /// were.
+  /// Records, for the open wgmma group, how to check that the operands of `op` have not changed.
   void watch(const Warp& warp, const Operation& op, std::function<bool()> intact);
-  /// The warp waits for all but the latest `pending` groups. Operands that were written too early are the
+  /// The warp waits for all but the latest `pending` groups. Operands that were overwritten too early are the
   /// fault "wgmma-overwritten", found by the first warp that waits for their group.
   void wait(Warp& warp, std::uint32_t pending);
 
@@ -71,9 +71,9 @@ class Warpgroups {
   };
 
   Block* block_;
-  std::vector<std::vector<const Operation*>> arrived_;  // by group and warp of it; null: not there
+  std::vector<std::vector<const Operation*>> arrived_;  // by warpgroup and warp in it; null: not arrived
   std::vector<Accumulators> accumulators_;              // by warp
-  std::vector<std::vector<Watched>> watched_;           // by group of warps
+  std::vector<std::vector<Watched>> watched_;           // by warpgroup
 };
 
 }  // namespace ptxloom::exec

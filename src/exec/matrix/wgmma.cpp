@@ -19,20 +19,20 @@
 #include "exec/matrix/undefined_elements.hpp"
 #include "exec/matrix/warpgroup.hpp"
 
-// wgmma.mma_async, dense and sparse, and what orders it (PTX ISA 9.7.15). Its operands are read when the last
-// of the four warps issues it; warpgroup.hpp says when D can be seen. wgmma.fence has nothing to do, but for
-// the judge: registers are written in program order here.
+// wgmma.mma_async, dense and sparse, and its ordering (PTX ISA 9.7.15). Its operands are read when the last
+// of the four warps issues it; warpgroup.hpp says when D becomes visible. wgmma.fence does nothing except for
+// the judge, because registers are written in program order here.
 namespace ptxloom::exec {
 namespace {
 
 using Warps = Warpgroups::Warps;
 
 struct WgmmaPlan {
-  Fragment a, d;  // a: where it is in registers
+  Fragment a, d;  // a: if it is in registers
   Product product;
   std::optional<Metadata> metadata;
   bool a_in_registers = false;
-  int scale_d = 0, negate_a = -1, negate_b = -1, transpose_a = -1, transpose_b = -1;  // operands
+  int scale_d = 0, negate_a = -1, negate_b = -1, transpose_a = -1, transpose_b = -1;  // operand indices
 
   std::size_t accumulators = 0;  // registers
 };
@@ -41,12 +41,12 @@ std::span<const Slot> slots_of(const Operation& op, int operand) {
   return std::span(op.slots).subspan(op.first[static_cast<std::size_t>(operand)]);
 }
 
-// An immediate; `otherwise` where the variant has none.
+// An immediate; `otherwise` if the variant has none.
 std::int32_t immediate(Warp& warp, const Operation& op, int operand, std::int32_t otherwise) {
   return operand < 0 ? otherwise : Lanes<std::int32_t>(warp.registers(), slots_of(op, operand)[0])[0];
 }
 
-// An operand that must be the same in all threads of the group.
+// An operand that must be the same in all threads of the warpgroup.
 template <class T>
 T uniform(const Warps& warps, const Operation& op, const Slot& slot, const char* what) {
   const T value = Lanes<T>(warps[0]->registers(), slot)[0];
@@ -78,7 +78,7 @@ Source read_matrix(const Warps& warps, const Operation& op, int operand, int tra
   return {descriptor, shape, descriptor.read(warps[0]->block().shared(), shape)};
 }
 
-// Reads operands A and B where they lie in shared memory, and has them watched. B comes first.
+// Reads operands A and B that are in shared memory, and has them watched. B comes first.
 std::vector<Source> read_shared(const Warps& warps, const Operation& op, const WgmmaPlan& plan,
                                 Factors& factors) {
   const Product& product = plan.product;
@@ -103,7 +103,7 @@ std::vector<bool> undefined_in(Judge& judge, const Block& block, const Source& s
   return flags_of(source.descriptor.read(bits, source.shape));
 }
 
-// Each element of D has the undefined bits of what it is made of.
+// Each element of D gets the undefined bits of the elements it is computed from.
 void carry_undefined(const Warps& warps, const Operation& op, const WgmmaPlan& plan, bool adds,
                      const std::vector<Source>& sources, std::span<const std::uint16_t> picked) {
   if (warps[0]->judge() == nullptr) return;

@@ -18,15 +18,16 @@
 #include "exec/memory/address.hpp"
 #include "ptxloom/numeric.hpp"
 
-// wmma.load, wmma.store and wmma.mma (PTX ISA 9.7.14.4). Which lane holds which element is unspecified; here
-// elements lie as in the fragments of mma: a row (of B: a column) in four lanes, eight rows one behind the
-// other, registers filled from the lowest bit, neighbours of k first, then what is eight rows on, then what
-// is further in k. It does not depend on the matrix's layout in memory. Registers that this leaves over (A
-// and B of f16 have eight in every shape) are 0.
+// wmma.load, wmma.store and wmma.mma (PTX ISA 9.7.14.4). Which lane holds which element is unspecified. Here
+// elements are placed as in mma fragments: a row (for B: a column) in four lanes, eight consecutive rows,
+// registers filled from the lowest bit, first with elements adjacent in k, then those eight rows further,
+// then those further in k. This does not depend on the matrix's layout in memory. Unused registers (A and B
+// of f16 have eight in every shape) are 0.
 namespace ptxloom::exec {
 namespace {
 
-// `lines` rows of A or C or columns of B, `depth` elements each, `near` neighbours of which lie in one lane.
+// `lines` rows of A or C or columns of B, of `depth` elements each, of which a lane holds `near` adjacent
+// ones.
 Fragment fragment_of(const Type& type, int lines, int depth, int near, int registers) {
   const int packed = std::max<int>(32, type.bits) / type.bits;
   std::vector<Fragment::Position> positions;
@@ -68,7 +69,7 @@ struct AccessPlan {
   Fragment fragment;
   bool by_lines = true;  // a line of the fragment is contiguous in memory
   Reach reach;
-  int value = 0, address = 0, stride = -1;  // operands
+  int value = 0, address = 0, stride = -1;  // operand indices
 
   std::size_t lines() const { return static_cast<std::size_t>(by_lines ? fragment.rows() : fragment.cols()); }
   std::size_t length() const {
@@ -86,7 +87,7 @@ T uniform(Warp& warp, const Operation& op, const char* what, T first, T other, i
   return first;
 }
 
-// The host's bytes of each row, or column, that is contiguous in memory.
+// The host address of each row, or column, that is contiguous in memory.
 std::vector<std::byte*> resolve_lines(Warp& warp, const Operation& op, const AccessPlan& plan) {
   const Slot& at = op.slot(static_cast<std::size_t>(plan.address));
   const std::uint64_t address = address_of(warp, at, 0);
@@ -151,7 +152,7 @@ void run_load(Warp& warp, const Operation& op, Mask mask) {
   plan.fragment.scatter<Bits>(warp.registers(), values, load_elements<Bits>(plan, lines));
   Judge* const judge = warp.judge();
   if (judge == nullptr) return;
-  judge->meet(warp);  // no lane goes on before all is read
+  judge->meet(warp);  // no lane continues before all is read
   Warp* const warps[] = {&warp};
   const UndefinedElements undefined(*judge, warps);
   if (const auto bits = undefined_lines(*judge, lines, plan.reach.bytes)) {
@@ -161,7 +162,7 @@ void run_load(Warp& warp, const Operation& op, Mask mask) {
   }
 }
 
-// Of what is stored in shared memory, the undefined bits are kept there.
+// Values stored to shared memory take their undefined bits along.
 template <class Bits>
 void judge_store(Warp& warp, const Operation& op, const std::vector<std::byte*>& lines) {
   const auto& plan = op.plan_as<AccessPlan>();
@@ -187,7 +188,7 @@ void run_store(Warp& warp, const Operation& op, Mask mask) {
   store_elements(plan, lines, elements);
 }
 
-// Rows in memory are those of A, C and D where the layout is row; columns are B's where it is col.
+// Lines in memory are rows of A, C and D if the layout is row, and columns of B if it is col.
 std::shared_ptr<const AccessPlan> access_plan(Decoder& decoder, char matrix, Access access) {
   return decoder.plan_of_variant<AccessPlan>([&] {
     const Type type = type_of(decoder, decoder.word("type"));
@@ -199,7 +200,7 @@ std::shared_ptr<const AccessPlan> access_plan(Decoder& decoder, char matrix, Acc
     made->value = decoder.operand("D");
     made->address = decoder.operand("P");
     made->stride = decoder.operand("S");
-    // The manual asks for the size of a fragment; ptxas loads no more than 16 bytes at once.
+    // The manual asks for the alignment of a whole fragment; ptxas loads at most 16 bytes at once.
     const auto bytes = static_cast<std::uint32_t>(decoder.variant().operand("D").registers() *
                                                   std::max<int>(32, type.bits) / 8);
     made->reach = {.space = *space,

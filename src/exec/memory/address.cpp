@@ -44,10 +44,10 @@ std::string describe_reach(const Reach& reach, std::uint64_t address) {
                      reach.bytes, address, name_of(reach.space));
 }
 
-// A space that is one piece of memory, addressed from 0. Shared memory has one of each block.
+// A space that is one piece of memory, addressed from 0. Each thread block has its own shared memory.
 std::span<std::byte> piece(Warp& warp, int lane, StateSpace space) {
   const Code& code = warp.block().grid().code();
-  const auto writable = [](std::span<const std::byte> bytes) {  // resolve() refuses writes to these before
+  const auto writable = [](std::span<const std::byte> bytes) {  // resolve() has refused writes to these
     return std::span(const_cast<std::byte*>(bytes.data()), bytes.size());
   };
   switch (space) {
@@ -98,7 +98,7 @@ void check_access(Warp& warp, const Operation& op, int lane, std::uint64_t addre
   }
 }
 
-// The block whose shared memory an address lies in.
+// The thread block whose shared memory an address is in.
 Block& block_of(Warp& warp, const Operation& op, int lane, std::uint64_t address, const Reach& reach) {
   Block& own = warp.block();
   const std::uint64_t rank = address >> kRankShift;
@@ -120,7 +120,7 @@ Block& block_of(Warp& warp, const Operation& op, int lane, std::uint64_t address
   return other;
 }
 
-// Somebody wants to know of each lane's access. Plain loads of global memory tell the judge nothing.
+// Whether an observer needs each lane's access. Plain loads of global memory tell the judge nothing.
 bool is_watched(const Warp& warp, const Reach& reach) {
   const bool plain =
       reach.space == StateSpace::global && reach.access == Access::read && reach.manner == Manner::weak;
@@ -162,7 +162,7 @@ StateSpace space_of(std::uint64_t generic) {
 
 std::uint64_t address_of(Warp& warp, const Slot& slot, int lane) {
   const auto displacement = static_cast<std::uint64_t>(slot.displacement);
-  if (slot.bytes == 4) {  // addresses of 32 bits wrap at 32 bits
+  if (slot.bytes == 4) {  // 32-bit addresses wrap at 32 bits
     return static_cast<std::uint32_t>(Lanes<std::uint32_t>(warp.registers(), slot)[lane] + displacement);
   }
   return Lanes<std::uint64_t>(warp.registers(), slot)[lane] + displacement;

@@ -12,18 +12,18 @@
 #include "exec/machine/operation.hpp"
 #include "ptxloom/exec.hpp"
 
-// From an address in a state space to bytes of the host, with every bound checked. A generic address lies in
+// Translates an address in a state space to host memory, with every bound checked. A generic address is in
 // one of four windows (shared, local, constant, parameters), each far from any allocation, or is a global
-// address. The shared window holds one of each block of the cluster, by rank: a block's own addresses of
-// shared memory begin at its rank's.
+// address. The shared window has one part for each thread block of the cluster, by rank: a thread block's own
+// shared addresses start at its rank's part.
 namespace ptxloom::exec {
 
 class Block;
 class Grid;
 
-/// Module variables have addresses from here on, above those of a memory.
+/// The base address of module variables, above the addresses of any memory.
 inline constexpr std::uint64_t kFirstVariable = std::uint64_t{0x4000} << 48;
-/// Allocations and variables lie at least so far apart that an index of 32 bits cannot reach the next one.
+/// The distance between allocations and variables: a 32-bit index cannot reach from one to the next.
 inline constexpr std::uint64_t kGap = std::uint64_t{1} << 33;
 inline constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 32;
 inline constexpr int kRankShift = 24;  ///< of the rank in a shared address
@@ -34,7 +34,7 @@ inline constexpr std::uint32_t shared_rank(std::uint64_t address) {
 inline constexpr std::uint32_t shared_offset(std::uint64_t address) {
   return static_cast<std::uint32_t>(address % (std::uint64_t{1} << kRankShift));
 }
-/// Where a space begins among generic addresses; 0 for global memory.
+/// The start of a space among generic addresses; 0 for global memory.
 constexpr std::uint64_t window(StateSpace space) {
   constexpr std::uint64_t first = 0x7100'0000'0000'0000;
   switch (space) {
@@ -53,25 +53,26 @@ constexpr std::uint64_t window(StateSpace space) {
   }
   return 0;
 }
-/// By its PTX word, sub-qualifiers included ("shared::cta"); "" and "-" are generic. Empty for a space that
-/// the executor does not have.
+/// The space of a PTX word, including sub-qualifiers ("shared::cta"); "" and "-" are generic. Empty for a
+/// space that the executor does not support.
 std::optional<StateSpace> find_space(std::string_view word);
 
-/// Of a generic address; `shared` whatever the block.
+/// The space of a generic address; `shared` for every thread block.
 StateSpace space_of(std::uint64_t generic);
 
 enum class Access : std::uint8_t { read, write };
 
-/// What the access means to other threads, for the judge (judge/judge.hpp): `strong` ones (atomic, relaxed)
-/// do not race with each other, `ordering` ones (acquire, release, volatile) put what lies around them in
-/// order too, `barrier` uses an mbarrier, `apart` leaves it to the instruction to say what it does, and when.
+/// What the access means to other threads, for the judge (judge/judge.hpp): `strong` accesses (atomic,
+/// relaxed) do not race with each other, `ordering` ones (acquire, release, volatile) also order the accesses
+/// around them, `barrier` uses an mbarrier, `apart` leaves it to the instruction to report what it does, and
+/// when.
 enum class Manner : std::uint8_t { weak, strong, ordering, barrier, apart };
 
-/// What an instruction does at an address.
+/// The access of an instruction at an address.
 struct Reach {
   StateSpace space = StateSpace::generic;
   Access access = Access::read;
-  std::uint32_t bytes = 4;      ///< of one lane
+  std::uint32_t bytes = 4;      ///< per lane
   std::uint32_t alignment = 4;  ///< of the address, a power of two
   Manner manner = Manner::weak;
 };
@@ -79,22 +80,22 @@ struct Reach {
 /// The address in operand `slot` of a lane: register plus displacement.
 std::uint64_t address_of(Warp& warp, const Slot& slot, int lane);
 
-/// The host's bytes behind an address. A misuse is a fault: "null-address", "out-of-bounds", "misaligned",
+/// The host memory at an address. Misuse is a fault: "null-address", "out-of-bounds", "misaligned",
 /// "read-only".
 std::byte* resolve(Warp& warp, const Operation& op, int lane, std::uint64_t address, const Reach& reach);
 
-/// Shared memory, and the block it belongs to.
+/// Shared memory, and the thread block it belongs to.
 struct SharedPlace {
   Block* block = nullptr;
   std::uint32_t offset = 0;
   std::byte* data = nullptr;
 };
-/// The same for instructions that know shared memory only: `reach.space` is shared, cluster, or generic.
-/// Other misuses: "not-shared", "other-block", "exited-block".
+/// The same for instructions that access only shared memory: `reach.space` is shared, cluster, or generic.
+/// Additional faults: "not-shared", "other-block", "exited-block".
 SharedPlace resolve_shared(Warp& warp, const Operation& op, int lane, std::uint64_t address, Reach reach);
 
 using Pointers = std::array<std::byte*, kLanes>;
-/// The same for the lanes of `mask`; other pointers are left alone.
+/// The same for the lanes of `mask`; other pointers are not changed.
 void resolve(Warp& warp, const Operation& op, Mask mask, const Slot& slot, const Reach& reach,
              Pointers& pointers);
 
@@ -103,7 +104,7 @@ const Memory::Allocation* find_allocation(std::span<const Memory::Allocation> al
                                           std::size_t bytes);
 /// "the block has 1024 bytes of shared memory, 1024 static and 0 dynamic".
 std::string describe_shared(const Grid& grid);
-/// "4 bytes past the end of allocation d, 400 bytes at 0x1000000000", of all that there is and was.
+/// "4 bytes past the end of allocation d, 400 bytes at 0x1000000000"; considers released allocations too.
 std::string describe_nearest(std::span<const Memory::Allocation> all,
                              std::span<const Memory::Allocation> released, std::uint64_t address);
 

@@ -11,18 +11,18 @@
 #include "exec/memory/element.hpp"
 #include "exec/memory/reduction.hpp"
 
-// atom and red (PTX ISA 9.7.13.5, 9.7.13.6). Lanes come one after the other, lowest first. Orders and scopes
-// change nothing: memory is coherent here.
+// atom and red (PTX ISA 9.7.13.5, 9.7.13.6). Lanes are processed one after another, lowest first. Orders and
+// scopes change nothing: memory is coherent here.
 namespace ptxloom::exec {
 namespace {
 
 struct AtomicPlan {
   Reach reach;
-  std::size_t address = 0;  // operand
+  std::size_t address = 0;  // operand index
   std::uint32_t element_bytes = 4;
   const Reduction* reduction = nullptr;
-  bool yields = false;                           // others may be waited for by trying again
-  std::vector<Slot> result, value, replacement;  // by element, sixteen bytes as two of eight
+  bool yields = false;                           // may be a retry loop that waits for others
+  std::vector<Slot> result, value, replacement;  // by element; sixteen bytes are two of eight
 };
 
 bool is_global(const Reach& reach, std::uint64_t address) {
@@ -30,7 +30,7 @@ bool is_global(const Reach& reach, std::uint64_t address) {
          (reach.space == StateSpace::generic && space_of(address) == StateSpace::global);
 }
 
-// The bytes that a lane's address means, in a space where they can be changed in one step.
+// The host memory at a lane's address, in a space that supports atomic operations.
 std::byte* resolve_atomic(Warp& warp, const Operation& op, int lane, std::uint64_t address,
                           const Reach& reach) {
   const StateSpace space = reach.space == StateSpace::generic ? space_of(address) : StateSpace::global;

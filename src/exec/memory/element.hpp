@@ -11,7 +11,7 @@
 // Registers as bits, for instructions that move values of any type.
 namespace ptxloom::exec {
 
-/// The bits of a lane of at most eight bytes.
+/// The bits of a lane, at most eight bytes.
 inline std::uint64_t read_element(std::byte* file, const Slot& slot, int lane) {
   if (slot.bytes == 4) return Lanes<std::uint32_t>(file, slot)[lane];
   return Lanes<std::uint64_t>(file, slot)[lane];
@@ -24,7 +24,7 @@ inline void write_element(std::byte* file, const Slot& slot, int lane, std::uint
   }
 }
 
-/// One slot for each element; an element of sixteen bytes lies in two rows of lanes.
+/// One slot per element; a sixteen-byte element occupies two rows of lanes.
 inline std::vector<Slot> rows_of(std::span<const Slot> slots, bool halves) {
   std::vector<Slot> rows;
   for (Slot slot : slots) {

@@ -7,7 +7,7 @@
 #include "exec/machine/decoder.hpp"
 #include "exec/memory/address.hpp"
 
-// Generic addresses (PTX ISA 9.7.9.19 and 9.7.9.20): made of those of a space, turned back, and asked for
+// Generic addresses (PTX ISA 9.7.9.19 and 9.7.9.20): converted from and to those of a space, and tested for
 // their space.
 namespace ptxloom::exec {
 namespace {
@@ -18,7 +18,7 @@ StateSpace space_of_word(const Decoder& decoder) {
   return *space;
 }
 
-// cvta adds the window of the space, cvta.to takes it away; global addresses are generic ones.
+// cvta adds the window of the space, cvta.to subtracts it; global addresses are generic addresses.
 void run_cvta(Warp& warp, const Operation& op, Mask mask) {
   const std::uint64_t offset = op.plan_as<std::uint64_t>();
   const Lanes<std::uint64_t> out(warp.registers(), op.slots[0]), in(warp.registers(), op.slots[1]);
@@ -30,7 +30,7 @@ void decode_cvta(Decoder& decoder) {
   decoder.emit(&run_cvta, std::make_shared<std::uint64_t>(decoder.has("to") ? 0 - offset : offset));
 }
 
-// Parameters of kernels lie in global memory too, as isspacep sees it.
+// For isspacep, kernel parameters are in global memory too.
 bool is_in(const Warp& warp, StateSpace space, std::uint64_t address) {
   const StateSpace found = space_of(address);
   switch (space) {
@@ -53,7 +53,7 @@ void run_isspacep(Warp& warp, const Operation& op, Mask mask) {
   Lanes<bool>(warp.registers(), op.slots[0]).set(mask, yes);
 }
 
-// An address of 32 bits, which ptxas allows here, is none of 64: it lies in global memory.
+// ptxas allows a 32-bit address here; as a generic address it is in global memory.
 void decode_isspacep(Decoder& decoder) {
   const StateSpace space = space_of_word(decoder);
   if (decoder.word("type") == "u64") return decoder.emit(&run_isspacep, std::make_shared<StateSpace>(space));
@@ -61,7 +61,7 @@ void decode_isspacep(Decoder& decoder) {
                                            : lanewise<std::uint32_t>([](std::uint32_t) { return false; }));
 }
 
-// There are no textures, samplers or surfaces here that an address could be of.
+// No address is that of a texture, sampler or surface, because there are none here.
 void decode_istypep(Decoder& decoder) {
   decoder.emit(lanewise<std::uint64_t>([](std::uint64_t) { return false; }));
 }

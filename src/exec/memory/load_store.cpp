@@ -10,16 +10,16 @@
 #include "exec/memory/address.hpp"
 #include "exec/memory/element.hpp"
 
-// ld and st of every space (PTX ISA 9.7.9.8 to 9.7.9.11). Memory is coherent and has no caches here: orders,
+// ld and st in every space (PTX ISA 9.7.9.8 to 9.7.9.11). Memory is coherent and has no caches here: orders,
 // scopes, cache operators and priorities change nothing.
 namespace ptxloom::exec {
 namespace {
 
 struct AccessPlan {
   Reach reach;
-  std::vector<Slot> values;   // one for each element; an element of sixteen bytes is two of eight
-  std::uint32_t skipped = 0;  // bits: elements that a store leaves out
-  bool yields = false;        // others may be waited for by loading again
+  std::vector<Slot> values;   // one per element; a sixteen-byte element is two of eight
+  std::uint32_t skipped = 0;  // bit mask: elements that a store skips
+  bool yields = false;        // may be a polling loop that waits for others
 };
 
 template <class T>
@@ -29,7 +29,7 @@ T read(const std::byte* from) {
   return value;
 }
 
-// A register wider than T takes the value extended by its sign.
+// A register wider than T receives the sign-extended value.
 template <class T>
 void run_load(Warp& warp, const Operation& op, Mask mask) {
   const auto& plan = op.plan_as<AccessPlan>();
@@ -50,7 +50,7 @@ void run_load(Warp& warp, const Operation& op, Mask mask) {
   if (plan.yields) warp.yield(op, mask);
 }
 
-// Finds values that others of the same instruction have written over.
+// Detects values that other lanes of the same instruction have overwritten.
 template <class T>
 void judge_store(Warp& warp, const Operation& op, Mask mask, const Pointers& to) {
   const auto& plan = op.plan_as<AccessPlan>();
@@ -88,7 +88,7 @@ void run_store(Warp& warp, const Operation& op, Mask mask) {
   if (warp.judge() != nullptr && plan.reach.manner == Manner::weak) judge_store<T>(warp, op, mask, to);
 }
 
-// Strong accesses are those by which threads may wait for each other.
+// Threads may wait for each other by strong accesses.
 Manner manner_of(const Decoder& decoder) {
   const std::string_view order = decoder.word("sem");
   if (order == "relaxed") return Manner::strong;
@@ -115,7 +115,7 @@ void emit_access(Decoder& decoder, Semantic run, const OperandSpec& address, con
     decoder.mark_communicating();
     plan->yields = access == Access::read;
   }
-  // What follows value and address is a cache policy.
+  // The operand after value and address is a cache policy.
   op.slots.resize(registers + 1);
   op.plan = std::move(plan);
   decoder.emit(std::move(op));

@@ -17,7 +17,7 @@ namespace {
 // Addresses are never used twice.
 constexpr std::uint64_t kFirstAddress = std::uint64_t{1} << 48;  // above every pointer of the host
 
-constexpr std::size_t kRemembered = 256;  // released allocations, to tell a late access what it reached for
+constexpr std::size_t kRemembered = 256;  // released allocations, so that a late access can be explained
 
 }  // namespace
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-// The NaN that copies of tensors write outside of the tensor, in every 16 bits of an element, and that
-// fma.oob takes for a zero factor. NVIDIA does not publish its pattern; others found this one on hardware.
+// The NaN that tensor copies write outside the tensor, in every 16 bits of an element, and that fma.oob
+// treats as a zero factor. NVIDIA does not publish the pattern; others found this one on hardware.
 namespace ptxloom::exec {
 
 inline constexpr std::uint16_t kOutOfBoundsNan = 0x7ff7;

@@ -19,7 +19,7 @@ constexpr Reduction::Combine of(F) {
       [](Bits old, Bits value) { return static_cast<Bits>(F{}(static_cast<T>(old), static_cast<T>(value))); };
 }
 
-// Both elements of a packed value.
+// Combines both elements of a packed value.
 template <Reduction::Combine combine>
 Bits each_half(Bits old, Bits value) {
   return combine(old & 0xffff, value & 0xffff) | combine(old >> 16 & 0xffff, value >> 16 & 0xffff) << 16;
@@ -35,16 +35,16 @@ bool is_nan(Bits bits) {
   return (bits & ~format.sign(true)) > format.infinity();
 }
 
-// Which NaN a sum of f64 gives, as on an H200: on shared memory it is an addition, with what the memory holds
-// as second operand; on global memory a NaN stays as it is, even a signalling one, the one that comes before
-// the one in memory.
+// The NaN that results from an f64 sum, as on an H200: in shared memory it is that of an addition with the
+// memory's value as second operand; in global memory a NaN is kept as it is, even a signalling one, with the
+// operand's NaN taking precedence over the memory's.
 Bits add_f64_on_shared(Bits old, Bits value) { return base::add(base::kF64, value, old); }
 Bits add_f64_on_global(Bits old, Bits value) {
   if (is_nan<base::kF64>(value)) return value;
   return is_nan<base::kF64>(old) ? old : base::add(base::kF64, old, value);
 }
 
-// The smaller or larger value; -0 lies below +0, and a number wins over NaN.
+// The smaller or larger value; -0 is below +0, and a number wins over NaN.
 template <const base::FloatFormat& format, bool is_min>
 Bits choose_float(Bits old, Bits value) {
   const Bits sign = format.sign(true);

@@ -12,14 +12,14 @@
 #include "exec/machine/poison.hpp"
 #include "exec/memory/address.hpp"
 
-// The stack of a thread (PTX ISA 9.7.17): local memory behind its variables, taken from the top down. It is
-// given back by stackrestore, and where the function ends.
+// The stack of a thread (PTX ISA 9.7.17): local memory after its variables, growing downwards. It is released
+// by stackrestore, and at the end of the function.
 namespace ptxloom::exec {
 namespace {
 
 constexpr std::uint64_t kMinimumAlignment = 8;
 
-// The operands of 32 and 64 bits alike.
+// For 32-bit and 64-bit operands alike.
 template <class T>
 void run_alloca(Warp& warp, const Operation& op, Mask mask) {
   const Code& code = warp.block().grid().code();

@@ -8,9 +8,9 @@
 
 namespace ptxloom::exec {
 
-/// Launches that communicate through one memory, from several host threads, take turns at it: what one of
-/// them does in its turn is atomic to the others. Who asked first is next, so that a launch that spins lets
-/// the one in that it waits for. A thread may begin a turn within its own.
+/// Launches on several host threads that communicate through one memory take turns on it: what a launch does
+/// in its turn is atomic to the others. Turns are granted in the order of requests, so a spinning launch lets
+/// the one it waits for run. A thread may begin a turn within its own turn.
 class Turns {
  public:
   void lock() {

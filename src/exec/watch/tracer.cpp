@@ -20,7 +20,7 @@ std::uint64_t value_of(std::byte* file, const Slot& slot, int lane) {
   return slot.bytes == 0 ? std::uint64_t{Lanes<bool>(file, slot)[lane]} : read_element(file, slot, lane);
 }
 
-// What differs between two files in one row of lanes.
+// The difference between two register files in one row of lanes.
 Change change_of(std::string name, int bits, const Slot& slot, std::byte* before, std::byte* after) {
   Change change{.name = std::move(name), .bits = bits};
   const std::uint64_t mask = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;

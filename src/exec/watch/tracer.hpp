@@ -9,16 +9,16 @@
 #include "exec/machine/grid.hpp"
 #include "exec/machine/lanes.hpp"
 
-// Tells Launch::trace of each instruction when it is done, with the registers that it changed: those it may
-// write are kept when it begins, and compared.
+// Reports each completed instruction to Launch::trace, with the registers that it changed: those that it may
+// write are saved when it starts, and compared.
 namespace ptxloom::exec {
 
 class Tracer {
  public:
   explicit Tracer(const Grid& grid) : grid_(&grid) {}
-  /// The warp is about to execute an instruction; the one before it is told.
+  /// The warp is about to execute an instruction: reports the previous one.
   void begin(Warp& warp, const Operation& op, Mask lanes);
-  /// Nothing more comes of the instruction at hand; it is told.
+  /// The current instruction is complete: reports it.
   void end();
 
  private:

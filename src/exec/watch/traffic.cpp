@@ -38,7 +38,7 @@ void Traffic::flush() {
   global_.clear();
 }
 
-// As many lanes go together as ask for 128 bytes: all, or where each asks for 8 or 16, half or a quarter.
+// As many lanes are combined as request 128 bytes: all, or if each requests 8 or 16, a half or a quarter.
 Count::Memory Traffic::passes(const std::vector<Access>& accesses) {
   Count::Memory result{.requests = 1};
   const std::size_t together = std::max<std::size_t>(1, kLine / std::max(accesses[0].bytes, kWord));

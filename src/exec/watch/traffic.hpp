@@ -8,16 +8,16 @@
 #include "exec/machine/lanes.hpp"
 #include "exec/machine/operation.hpp"
 
-// What is counted while a kernel runs: how often each operation, for how many threads, and what its accesses
-// cost. ptxloom/exec.hpp says what requests, passes and sectors are. Lanes access one by one; all accesses of
-// one execution together are a request.
+// What is counted while a kernel runs: how often each operation is executed, for how many threads, and the
+// cost of its accesses. ptxloom/exec.hpp defines requests, passes and sectors. Lanes access memory one by
+// one; all accesses of one execution form a request.
 namespace ptxloom::exec {
 
 struct Count {
   struct Memory {
     std::uint64_t requests = 0;
     std::uint64_t units = 0;   ///< passes over the banks, or sectors
-    std::uint64_t needed = 0;  ///< as few as would have done
+    std::uint64_t needed = 0;  ///< the minimum possible
     void operator+=(const Memory& other) {
       requests += other.requests;
       units += other.units;
@@ -45,9 +45,9 @@ class Traffic {
 
   explicit Traffic(Counts& counts) : counts_(&counts) {}
   void executes(const Warp& warp, const Operation& op, Mask lanes);
-  /// Of one lane: bytes [address, address + bytes), of shared memory counted from its start.
+  /// An access of one lane: bytes [address, address + bytes), for shared memory counted from its start.
   void access(Kind kind, std::uint64_t address, std::uint32_t bytes);
-  /// Closes the request at hand.
+  /// Closes the current request.
   void flush();
 
  private:
@@ -59,7 +59,7 @@ class Traffic {
   static Count::Memory sectors(const std::vector<Access>& accesses);
 
   Counts* counts_;
-  std::size_t current_ = 0;              // the operation
+  std::size_t current_ = 0;              // the current operation
   std::vector<Access> shared_, global_;  // of its request
 };
 

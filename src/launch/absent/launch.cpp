@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A build without CUDA: there is no device, so nothing that lives on one can be made, and asking for one says
-// why.
+// A build without CUDA: there is no device, so nothing that lives on one can be made, and requests for one
+// report why.
 #include "ptxloom/launch.hpp"
 
 #include "launch/current.hpp"
