@@ -40,7 +40,7 @@ struct Driver {
   int api_version = 0;  ///< 13000
   DynamicLibrary library;
 
-  /// Throws Error(missing, "driver-too-old") where entry points are missing. Does not initialise the driver.
+  /// Throws Error(missing, "driver-too-old") if entry points are missing. Does not initialise the driver.
   static Driver load(const DynamicLibrary& library);
   /// cuInit; throws Error(missing, "no-device" or "no-driver").
   void initialise() const;
@@ -54,7 +54,7 @@ struct Driver {
   [[noreturn]] void fail(CUresult result, std::string_view doing) const;
 };
 
-/// Makes a context current and, at its end, puts back what was current before.
+/// Makes a context current and restores the previous one on destruction.
 class CurrentContext {
  public:
   CurrentContext(const Driver& driver, CUcontext context) : driver_(driver) {
@@ -73,11 +73,11 @@ class CurrentContext {
 
  private:
   const Driver& driver_;
-  bool pushed_ = false;  // or it was current before
+  bool pushed_ = false;  // false if it was already current
 };
 
-/// While it lives this thread may allocate, free, load and unload, though a graph is being captured: where the
-/// capture is global, cuMemAlloc and cuModuleLoadData of any thread would fail otherwise, and break the capture.
+/// While this lives, the thread may allocate, free, load and unload even during graph capture: under a global
+/// capture, cuMemAlloc and cuModuleLoadData of any thread would otherwise fail, and break the capture.
 class DuringCapture {
  public:
   explicit DuringCapture(const Driver& driver) : driver_(driver) { exchange(); }
@@ -92,7 +92,7 @@ class DuringCapture {
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
-/// "13.0" of 13000.
+/// "13.0" for 13000.
 std::string api_version_text(int api_version);
 
 }  // namespace ptxloom::cuda
