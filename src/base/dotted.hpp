@@ -5,8 +5,8 @@
 
 namespace ptxloom {
 
-/// Whether a name of words with dots between them begins with these words: "%tid.x" with "%tid",
-/// "wgmma.fence" with "wgmma", but "atomic" not with "atom".
+/// Whether a name of dot-separated words starts with these words: "%tid.x" with "%tid", "wgmma.fence" with
+/// "wgmma", but "atomic" not with "atom".
 inline bool begins_with_words(std::string_view name, std::string_view words) {
   return name.starts_with(words) && (name.size() == words.size() || name[words.size()] == '.');
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Hot loops are compiled twice on x86-64: for every such processor, and for those with vectors of 256 bits
-// and fused multiplication, which nearly all have. Both give the same bits: nothing is contracted
-// (ptxloom_exact_floats of cmake/ptxloom_settings.cmake), and std::fma is exact without the instruction too.
-// A build with the address sanitizer takes the plain version, so that the tests see both.
+// Hot loops are compiled twice on x86-64: for every such processor, and for those with 256-bit vectors and
+// fused multiply-add, which nearly all have. Both give the same bits: nothing is contracted
+// (ptxloom_exact_floats in cmake/ptxloom_settings.cmake), and std::fma is exact without the instruction too.
+// A build with the address sanitizer uses the plain version, so that the tests cover both.
 namespace ptxloom::base {
 
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
@@ -17,7 +17,8 @@ struct Wide<function> {
   }
 };
 
-/// The function as compiled for the processor at hand. All that it calls in a loop must be inline.
+/// The version of the function compiled for the current processor. Everything that it calls in a loop must be
+/// inline.
 template <auto function>
 auto fastest() {
   const bool wide = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");

@@ -53,7 +53,7 @@ class TemporaryFile {
   FileDescriptor file_;
 };
 
-/// What lies at the path itself: symbolic links are not followed.
+/// The file at the path itself: symbolic links are not followed.
 struct Place {
   explicit Place(const std::filesystem::path& path) { exists = ::lstat(path.c_str(), &status) == 0; }
   bool is_replaced() const { return !exists || S_ISREG(status.st_mode); }
@@ -61,7 +61,7 @@ struct Place {
   struct stat status = {};
 };
 
-/// A file that its owner has made read-only is not replaced either.
+/// A file that its owner has made read-only is not replaced.
 bool may_replace(const std::filesystem::path& path, const Place& old) {
   return !old.exists || ::access(path.c_str(), W_OK) == 0;
 }
@@ -79,7 +79,7 @@ bool write_through(const std::filesystem::path& path, std::string_view content) 
   return file && write_all(file.get(), content);
 }
 
-/// A pipe is not opened: that would wait for its reader, and tell it of an end.
+/// A pipe is not opened: that would block until it has a reader, and send that reader an end of file.
 bool can_write_through(const std::filesystem::path& path) {
   struct stat target = {};
   if (::stat(path.c_str(), &target) == 0 && (S_ISFIFO(target.st_mode) || S_ISSOCK(target.st_mode)))
@@ -97,7 +97,7 @@ FileDescriptor::~FileDescriptor() {
 bool read_all(int fd, std::string& content) {
   struct stat status = {};
   if (::fstat(fd, &status) != 0) return false;
-  // A pipe has no size, and a file may grow meanwhile: read until the end says so.
+  // A pipe has no size, and a file may grow meanwhile, so this reads to the end.
   std::size_t size = 0;
   content.resize(static_cast<std::size_t>(status.st_size > 0 ? status.st_size + 1 : 65536));
   for (;;) {

@@ -8,17 +8,17 @@
 #include <string_view>
 #include <utility>
 
-// Whole files in, whole files out. A file is written beside its place, synced and renamed, so that a reader
-// sees the old content or the new and a crash leaves one of them. What is no regular file (/dev/stdout, a
-// pipe, a symbolic link) is written to and never replaced.
+// Reads and writes whole files. A file is written under a temporary name, synced and renamed, so that a
+// reader sees the old content or the new, and a crash leaves one of them. Anything but a regular file
+// (/dev/stdout, a pipe, a symbolic link) is written to and never replaced.
 namespace ptxloom {
 
-/// Throws Error(usage, "unreadable-file") that names the file and the reason.
+/// Throws Error(usage, "unreadable-file"), which names the file and the reason.
 std::string read_file(const std::filesystem::path& path);
 /// Throws Error(usage, "unwritable-file").
 void write_file(const std::filesystem::path& path, std::string_view content);
 void write_file(const std::filesystem::path& path, std::span<const std::byte> content);
-/// Tries whether write_file could write there, and leaves everything as it was: for saying so before an hour
+/// Tests whether write_file could write there, without changing anything: reports the problem before an hour
 /// of work. Throws Error(usage, "unwritable-file").
 void check_writable(const std::filesystem::path& path);
 
@@ -44,7 +44,7 @@ class FileDescriptor {
 /// 16 random digits, for the name of a temporary file.
 std::string unique_suffix();
 
-/// All that is left to read. False with errno set where the system refuses.
+/// Reads everything that is left. False, with errno set, if the system reports an error.
 bool read_all(int fd, std::string& content);
 bool write_all(int fd, std::string_view content);
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-// XXH3-128: to name and to check data, not to guard it against an attacker.
+// XXH3-128: names and checks data; it does not protect against an attacker.
 namespace ptxloom {
 
 struct Hash128 {

@@ -5,7 +5,7 @@
 
 namespace ptxloom {
 
-/// This machine's name, for people and for the names of files; "host" where it has none.
+/// This machine's name, for people and for file names; "host" if it has none.
 std::string host_name();
 
 }  // namespace ptxloom

@@ -5,11 +5,11 @@
 
 namespace ptxloom {
 
-/// More than any JSON that we read has.
+/// Deeper than any JSON that we read.
 inline constexpr int kDeepestJson = 64;
 
-/// Is there a bracket within more than kDeepestJson others? Asked before parsing: values are copied and
-/// written recursively, and a million brackets would end the stack.
+/// Whether brackets are nested more than kDeepestJson deep. Call before parsing: values are copied and
+/// written recursively, and a million brackets would overflow the stack.
 bool is_nested_too_deeply(std::string_view json) noexcept;
 
 }  // namespace ptxloom

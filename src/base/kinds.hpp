@@ -10,9 +10,9 @@
 
 namespace ptxloom {
 
-/// One line for each code and severity, in the order of the first finding of it, which it tells with its
-/// place and without its hint: "12:5: warning: ... [undocumented] (first of 516)", behind the name of a file
-/// if there is one.
+/// One line per code and severity, in the order of first appearance. It shows the first finding with its
+/// position and without its hint: "12:5: warning: ... [undocumented] (first of 516)", prefixed with a file
+/// name if given.
 std::vector<std::string> one_line_a_kind(std::span<const Diagnostic> diagnostics, std::string_view file = {});
 
 }  // namespace ptxloom

@@ -14,7 +14,7 @@ namespace {
 constexpr std::array kLevels = {LogLevel::error, LogLevel::warning, LogLevel::info, LogLevel::debug};
 
 void write_line(LogLevel level, std::string_view message) {
-  // One call, so that lines of several threads do not mix.
+  // A single call, so that lines of several threads do not mix.
   write_to_stderr("ptxloom: " + std::string(name(level)) + ": " + std::string(message) + '\n');
 }
 
@@ -39,7 +39,7 @@ Log::Log(LogCallback callback, LogLevel most)
 
 Log Log::from_environment() {
   const char* wanted = std::getenv("PTXLOOM_LOG");
-  if (!stderr_is_open()) return {};  // the next file that somebody opens would get the lines
+  if (!stderr_is_open()) return {};  // the next file that is opened would get the lines
   if (wanted == nullptr || *wanted == '\0') return Log(write_line, LogLevel::warning);
   if (std::string_view(wanted) == "off") return {};
   for (const LogLevel level : kLevels) {

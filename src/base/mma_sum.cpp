@@ -16,18 +16,18 @@
 namespace ptxloom::base {
 namespace {
 
-constexpr int kMostMantissaBits = 10;  // of elements
-constexpr int kDoubleBits = 52;        // of its mantissa
+constexpr int kMostMantissaBits = 10;  // of an element
+constexpr int kDoubleBits = 52;        // of a double's mantissa
 constexpr int kDoubleBias = 1023;
 
-// The exponent of what nothing is aligned to: less than that of any product.
+// The exponent of terms that do not take part in the alignment: below that of any product.
 constexpr std::int32_t kNoExponent = -0x400;
 
 struct Accumulator {
   FloatFormat addend;
   FloatFormat result;
   Rounding rounding;
-  std::int32_t least;  ///< exponent that terms are aligned to
+  std::int32_t least;  ///< minimum exponent that terms are aligned to
 };
 
 struct Element {
@@ -39,7 +39,7 @@ double power_of_two(int exponent) {
   return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + kDoubleBias) << kDoubleBits);
 }
 
-// Without branches, so that it is done for many at once.
+// Branch-free, so that it vectorises.
 inline Element unpack_element(const FloatFormat& format, std::uint32_t bits) {
   const auto most = static_cast<std::uint32_t>(format.max_finite() >> format.padding);
   const std::uint32_t infinity = format.specials == Specials::ieee ? most + 1 : ~0u;
@@ -59,8 +59,8 @@ inline Element unpack_element(const FloatFormat& format, std::uint32_t bits) {
           significand == 0 ? kNoExponent : aligned};
 }
 
-// Rounded to a format, toward zero or to the nearest even. Too large a value is infinite even where rounding
-// is toward zero, and a zero has no sign even where it was rounded to it from below.
+// Rounds to a format, towards zero or to nearest even. A value that is too large becomes infinite even when
+// rounding towards zero, and a zero has no sign even if it was rounded from below.
 inline std::uint32_t rounded(const FloatFormat& format, double value, Rounding rounding) {
   const auto bits = std::bit_cast<std::uint64_t>(value);
   const std::int64_t exponent = static_cast<std::int64_t>(bits >> kDoubleBits & 0x7ff) - kDoubleBias;
@@ -80,14 +80,14 @@ inline std::uint32_t rounded(const FloatFormat& format, double value, Rounding r
   return static_cast<std::uint32_t>(value != value ? format.nan : number);
 }
 
-/// Columns of B, the first of them at `values` and `exponents`, in rows `stride` apart.
+/// Columns of B, starting at `values` and `exponents`, in rows `stride` apart.
 struct Columns {
   const double* values;
   const std::int32_t* exponents;
   std::size_t stride;
 };
 
-// Calls f for columns 0 to width. The loop is to become vectors, which g++ forgets if it unrolls it first.
+// Calls f for columns 0 to width. The loop should vectorise, which g++ does not do if it unrolls it first.
 template <std::size_t width, class F>
 inline void for_columns(F f) {
 #if defined(__GNUC__) && !defined(__clang__)
@@ -96,7 +96,7 @@ inline void for_columns(F f) {
   for (std::size_t j = 0; j < width; ++j) f(j);
 }
 
-// The sums of `width` columns, rounded to the accumulator. The unit is 2^(largest - fraction_bits).
+// The sums of `width` columns, rounded to the accumulator type. The unit is 2^(largest - fraction_bits).
 template <std::size_t width>
 inline void sum_columns(std::span<const MmaFactor> row, const Columns& b, std::uint32_t* sums,
                         const Accumulator& accumulator, int fraction_bits) {
@@ -127,7 +127,7 @@ inline void sum_columns(std::span<const MmaFactor> row, const Columns& b, std::u
 
 void sum_row(std::span<const MmaFactor> row, const MmaElements& b, std::span<std::uint32_t> sums,
              const Accumulator& shared, int fraction_bits) {
-  const Accumulator accumulator = shared;  // one that stores to sums cannot change
+  const Accumulator accumulator = shared;  // a local copy, which stores to `sums` cannot alias
   std::size_t j = 0;
   const auto sum = [&]<std::size_t width>() {
     for (; j + width <= sums.size(); j += width) {
@@ -140,7 +140,7 @@ void sum_row(std::span<const MmaFactor> row, const MmaElements& b, std::span<std
   sum.template operator()<1>();
 }
 
-// As an instruction of its own would add them. A sum of two f16 is exact in double.
+// Adds like a separate instruction would. A sum of two f16 is exact in double.
 std::uint32_t add_last(std::uint32_t addend, std::uint32_t sum, const Accumulator& accumulator) {
   const double a = unpack_element(accumulator.addend, addend).value,
                b = unpack_element(accumulator.addend, sum).value;
@@ -172,7 +172,7 @@ void unpack_all(const FloatFormat& shared, std::span<const std::uint32_t> bits, 
 using Multiply = std::multiplies<std::int32_t>;
 using Differ = std::bit_xor<std::int32_t>;
 
-// Elements have 8 bits and rows at most 512 of them, so that no sum overflows.
+// Elements have 8 bits and rows at most 512 of them, so no sum overflows.
 template <class Operation>
 void add_products(std::span<const MmaIntegerFactor> row, std::span<const std::int32_t> b,
                   std::span<std::int32_t> sums) {

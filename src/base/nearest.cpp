@@ -10,7 +10,7 @@ namespace ptxloom {
 
 namespace {
 
-constexpr std::size_t kShort = 64;  // characters of words that need no memory of their own
+constexpr std::size_t kShort = 64;  // characters of words that need no allocation
 
 std::size_t edit_distance(std::string_view a, std::string_view b, std::span<std::size_t> row) {
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -29,7 +29,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b, std::span<std:
 }  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // What both begin or end with takes no edits.
+  // A common prefix or suffix needs no edits.
   const auto common = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
   a.remove_prefix(static_cast<std::size_t>(common));
   b.remove_prefix(static_cast<std::size_t>(common));
@@ -50,8 +50,8 @@ Edits::Edits(std::string_view word) : size_(word.size()) {
     places_[static_cast<unsigned char>(word[i])] |= std::uint64_t{1} << i;
 }
 
-// Myers, "A fast bit-vector algorithm for approximate string matching" (1999): a column of the table of
-// distances is two words of bits, which say where it rises and where it falls.
+// Myers, "A fast bit-vector algorithm for approximate string matching" (1999): a column of the distance table
+// is two bit words, which say where it rises and where it falls.
 std::size_t Edits::to(std::string_view other) const {
   if (size_ == 0) return other.size();
   std::uint64_t rises = ~std::uint64_t{0}, falls = 0;

@@ -10,9 +10,9 @@
 
 namespace ptxloom {
 
-/// Edits (insert, drop, replace a character) that turn one word into the other.
+/// The edits (insert, delete, replace a character) that turn one word into the other.
 std::size_t edit_distance(std::string_view a, std::string_view b);
-/// The same from one word of at most 64 characters to many others.
+/// The distances from one word of at most 64 characters to many others.
 class Edits {
  public:
   explicit Edits(std::string_view word);
@@ -20,7 +20,7 @@ class Edits {
 
  private:
   std::size_t size_;
-  std::array<std::uint64_t, 256> places_{};  // by character: a bit for each place of the word that has it
+  std::array<std::uint64_t, 256> places_{};  // by character: a bit for each position of it in the word
 };
 
 /// The candidate nearest to a mistyped word; empty if there are none.

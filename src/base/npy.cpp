@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kMaxHeader =
-    65535;                              // what version 1.0 can say; numpy itself writes a few hundred bytes
+    65535;                              // the limit of version 1.0; numpy itself writes a few hundred bytes
 constexpr std::size_t kAlignment = 64;  // of the data in the file
 
 struct DtypeInfo {
@@ -49,7 +49,7 @@ class Complaint {
 };
 
 struct Header {
-  std::optional<std::string> descr;  // the value's text where it is no string
+  std::optional<std::string> descr;  // the value's text if it is not a string
   std::optional<bool> fortran_order;
   std::optional<std::vector<std::size_t>> shape;
 };
@@ -149,7 +149,7 @@ class HeaderParser {
     }
     if (problem != std::errc()) fail("the shape has something other than sizes");
     at_ += static_cast<std::size_t>(end - begin);
-    accept('L');  // Python 2 wrote long integers so
+    accept('L');  // Python 2 wrote long integers like this
     return value;
   }
 

@@ -44,7 +44,7 @@ using base::Number;
 
 constexpr std::uint64_t low_bits(int count) { return count >= 64 ? ~0ull : (1ull << count) - 1; }
 
-// What a type's bits mean: a float of a format, or an integer where `format` is null.
+// The meaning of a type's bits: a float of a format, or an integer if `format` is null.
 struct Element {
   explicit Element(Type element_type) : type(element_type), format(base::find_format(element_type)) {
     if (type.bits > 64 || type.lanes != 1 || (type.is_float() && format == nullptr)) {
@@ -68,7 +68,7 @@ Number unpack(const Element& element, std::uint64_t bits) {
   return element.format != nullptr ? base::unpack(*element.format, bits) : unpack_integer(element.type, bits);
 }
 
-// An integral number as an integer of a type, clamped to its range. NaN has no place here.
+// Converts an integral number to an integer type, clamped to its range. Not for NaN.
 std::uint64_t clamp_to(Type type, const Number& number) {
   const std::uint64_t max = low_bits(type.is_signed() ? type.bits - 1 : type.bits);
   if (number.kind == Number::Kind::zero) return 0;
@@ -80,7 +80,7 @@ std::uint64_t clamp_to(Type type, const Number& number) {
   return (0 - negated) & low_bits(type.bits);
 }
 
-// PTX ISA, cvt: NaN becomes zero, but the integer of the top bit alone where a type of 64 bits is involved.
+// PTX ISA, cvt: NaN becomes zero, or the integer with only the top bit set if a 64-bit type is involved.
 std::uint64_t integer_of_nan(Type to, const FloatFormat& from) {
   return to.bits == 64 || from.is_f64() ? 1ull << (to.bits - 1) : 0;
 }
@@ -90,16 +90,17 @@ std::uint64_t to_integer(Type to, const FloatFormat& from, const Number& number,
   return clamp_to(to, base::to_integral(number, rounding));
 }
 
-// The sign and the top of the payload of a NaN in another format, quiet.
+// The sign and the top of the payload of a NaN in another format, made quiet.
 std::uint64_t kept_nan(const FloatFormat& to, const FloatFormat& from, std::uint64_t bits) {
   const int wider = to.mantissa_bits - from.mantissa_bits;
   const std::uint64_t payload = bits & low_bits(from.mantissa_bits), sign = bits & from.sign(true);
   return to.quiet(to.infinity() | to.sign(sign != 0) | (wider > 0 ? payload << wider : payload >> -wider));
 }
 
-// What a NaN becomes in another float, or in its own, as on an H200. cvt without modifiers from f32 to f32,
-// f64 to f64 and bf16 to f32 moves bits; .rna to tf32 cuts some off, and .satfinite takes one from the rest;
-// where f64 takes part the payload stays, but .ftz loses it first; all others give the format's own NaN.
+// The NaN that results from converting a NaN to another float type, or the same, as on an H200. cvt without
+// modifiers from f32 to f32, f64 to f64 and bf16 to f32 moves bits; .rna to tf32 truncates some, and
+// .satfinite subtracts one from the rest; if f64 is involved the payload is kept, except that .ftz loses it
+// first; all others give the format's own NaN.
 std::uint64_t convert_nan(const FloatFormat& to, const FloatFormat& from, std::uint64_t bits,
                           const Modifiers& modifiers) {
   if (modifiers.saturation == Saturation::sat) return 0;
@@ -125,7 +126,8 @@ double decode(const Element& element, std::uint64_t bits) {
       base::round(base::kF64, unpack(element, bits), Rounding::rn, Saturation::none));
 }
 
-// Elements that fit in so many bytes. Eight of them take whole bytes, so that no product can overflow.
+// The number of elements that fit in this many bytes. Eight of them take whole bytes, so no product can
+// overflow.
 std::size_t room(Type type, std::size_t bytes) {
   return bytes / type.bits * 8 + bytes % type.bits * 8 / type.bits;
 }
@@ -137,7 +139,7 @@ std::size_t room(Type type, std::size_t bytes) {
               "use packed_bytes(type, count) bytes");
 }
 
-// The bits of element `index`; whole bytes at once where elements are made of them.
+// The bits of element `index`; reads whole bytes if elements consist of them.
 std::uint64_t load(Type type, const std::byte* packed, std::size_t index) {
   std::uint64_t bits = 0;
   if (type.bits % 8 == 0) {

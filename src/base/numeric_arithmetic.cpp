@@ -36,8 +36,8 @@ class Operands {
   Modifiers modifiers_;
 };
 
-// Whether a result is subnormal to .ftz: if it is below the least normal number when it is rounded as if
-// exponents had no end. So what is rounded up to that number may still be flushed.
+// Whether .ftz treats a result as subnormal: if it is below the smallest normal number when rounded with an
+// unbounded exponent. So a value that rounds up to that number may still be flushed.
 bool is_tiny(const FloatFormat& format, const Number& result, Rounding rounding) {
   if (result.kind != Number::Kind::finite) return false;
   const int exponent = leading_exponent(result);
@@ -86,7 +86,8 @@ std::uint64_t fma(const FloatFormat& format, std::uint64_t a, std::uint64_t b, s
 }
 
 std::uint64_t div(const FloatFormat& format, std::uint64_t a, std::uint64_t b, Modifiers modifiers) {
-  const Operands<2> operands(format, {b, a}, modifiers);  // a NaN dividend wins over a NaN divisor
+  const Operands<2> operands(format, {b, a}, modifiers);  // a NaN dividend takes precedence over a NaN
+                                                          // divisor
   return operands.finish(divide(operands[1], operands[0]));
 }
 

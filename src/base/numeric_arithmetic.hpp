@@ -5,9 +5,9 @@
 
 #include "base/numeric_number.hpp"
 
-// PTX's floating arithmetic on bit patterns, each result rounded once. f64 keeps the payload of a NaN operand
-// (PTX ISA 9.7.3: "NaN payloads are supported for double-precision instructions"), of several that of the
-// second, else of the third, else of the first, as an H200 does; all other formats have one NaN,
+// PTX's floating-point arithmetic on bit patterns, each result rounded once. f64 keeps the payload of a NaN
+// operand (PTX ISA 9.7.3: "NaN payloads are supported for double-precision instructions"); with several NaN,
+// that of the second, else the third, else the first operand, as on an H200. All other formats have one NaN,
 // FloatFormat::nan.
 namespace ptxloom::base {
 
@@ -19,9 +19,9 @@ std::uint64_t fma(const FloatFormat& format, std::uint64_t a, std::uint64_t b, s
 std::uint64_t div(const FloatFormat& format, std::uint64_t a, std::uint64_t b, Modifiers modifiers = {});
 std::uint64_t sqrt(const FloatFormat& format, std::uint64_t a, Modifiers modifiers = {});
 
-/// `bits` with a subnormal replaced by a zero of its sign.
+/// `bits`, with a subnormal replaced by a zero of the same sign.
 std::uint64_t flush_subnormal(const FloatFormat& format, std::uint64_t bits);
-/// A result rounded and then modified: the last step of each function above and of convert().
+/// Rounds and then modifies a result: the last step of each function above and of convert().
 std::uint64_t finish(const FloatFormat& format, const Number& result, Modifiers modifiers);
 
 }  // namespace ptxloom::base

@@ -5,8 +5,8 @@
 
 #include "ptxloom/type.hpp"
 
-// A floating format as numbers: sign, exponent and mantissa fields, from the top. Formats differ in what they
-// spend the largest patterns on (Specials) and, for scale factors, in having no sign or no zero.
+// A floating-point format in numbers: sign, exponent and mantissa fields, from the top. Formats differ in the
+// meaning of the largest patterns (Specials) and, for scale factors, in having no sign or no zero.
 namespace ptxloom::base {
 
 enum class Specials : std::uint8_t {
@@ -20,15 +20,15 @@ struct FloatFormat {
   int mantissa_bits = 0;
   int bias = 0;
   Specials specials = Specials::ieee;
-  std::uint64_t nan = 0;  ///< the NaN that conversions give; where there is none, what they give for it
+  std::uint64_t nan = 0;  ///< the NaN that conversions give; without one, what they give instead
   int padding = 0;        ///< ignored low bits
   bool has_sign = true;
-  bool has_zero = true;  ///< without it the exponent field 0 is like any other: no zero, no subnormals
+  bool has_zero = true;  ///< if not, exponent field 0 is like any other: no zero, no subnormals
 
   constexpr bool is_f64() const { return mantissa_bits == 52; }
   constexpr int min_exponent() const { return (has_zero ? 1 : 0) - bias; }  ///< of normal numbers
   constexpr int sign_bit() const { return exponent_bits + mantissa_bits; }  ///< without padding
-  /// Sign in place where `negative`; nothing for formats without one.
+  /// The sign bit if `negative`; 0 for formats without a sign.
   constexpr std::uint64_t sign(bool negative) const {
     return static_cast<std::uint64_t>(negative && has_sign) << (sign_bit() + padding);
   }
@@ -41,7 +41,7 @@ struct FloatFormat {
         specials == Specials::ieee ? 1ull << mantissa_bits : specials == Specials::nan_only;
     return (all_ones - reserved) << padding;
   }
-  /// A NaN made quiet.
+  /// The quiet version of a NaN.
   constexpr std::uint64_t quiet(std::uint64_t bits) const { return bits | 1ull << (mantissa_bits - 1); }
   constexpr std::uint64_t one() const {
     return static_cast<std::uint64_t>(bias) << (mantissa_bits + padding);
@@ -78,7 +78,7 @@ inline constexpr FloatFormat kUe4m3{.exponent_bits = 4,
                                     .nan = 0x7f,
                                     .has_sign = false};
 
-/// The format of a type; nullptr for types that are no float or have several lanes.
+/// The format of a type; nullptr for types that are not floats or have several lanes.
 const FloatFormat* find_format(Type type);
 
 }  // namespace ptxloom::base

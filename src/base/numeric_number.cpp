@@ -10,7 +10,7 @@ namespace {
 
 using Kind = Number::Kind;
 
-constexpr int kTopBit = 125;  // of aligned summands: one bit is left for the carry
+constexpr int kTopBit = 125;  // of aligned summands: leaves one bit for the carry
 
 int bit_width(uint128 value) {
   const auto high = static_cast<std::uint64_t>(value >> 64);
@@ -18,7 +18,7 @@ int bit_width(uint128 value) {
   return static_cast<int>(high != 0 ? 64 + std::bit_width(high) : std::bit_width(low));
 }
 
-// Shifted left until the top bit is kTopBit.
+// Shifts left until the top bit is kTopBit.
 Number normalized(Number number) {
   const int shift = kTopBit + 1 - bit_width(number.significand);
   number.significand <<= shift;
@@ -26,9 +26,9 @@ Number normalized(Number number) {
   return number;
 }
 
-// The significand shifted right; what falls off is remembered in the lowest bit. That bit is far enough below
-// any format's precision to decide ties: bits only fall off when the summands are at least 20 binary orders
-// apart (products have 106 bits), and then cancellation takes no more than one bit at the top.
+// Shifts the significand right and records lost bits in the lowest bit. That bit is far enough below any
+// format's precision to decide ties: bits are lost only if the summands are at least 20 binary orders apart
+// (products have 106 bits), and then cancellation removes at most one bit at the top.
 uint128 shift_right_sticky(uint128 significand, int shift) {
   if (shift >= 128) return 1;
   const uint128 kept = significand >> shift;
@@ -51,7 +51,7 @@ bool rounds_up(uint128 kept, uint128 rest, uint128 half, bool negative, Rounding
   return false;
 }
 
-// The magnitude that stands for a value above the largest finite one.
+// The magnitude that represents a value above the largest finite one.
 std::uint64_t overflow(const FloatFormat& format, bool negative, Rounding rounding, Saturation saturation) {
   const bool toward_zero = rounding == Rounding::rz || (rounding == Rounding::rm && !negative) ||
                            (rounding == Rounding::rp && negative);
@@ -68,7 +68,7 @@ std::uint64_t round_finite(const FloatFormat& format, const Number& number, Roun
   const int shift = exponent - format.mantissa_bits - number.exponent;
   auto kept = static_cast<std::uint64_t>(shift_right(number.significand, shift, number.negative, rounding));
   if (!format.has_zero) kept = std::max<std::uint64_t>(kept, 1);
-  // A normal number's leading one adds 1 to the exponent field, and so does a carry out of the mantissa.
+  // The leading one of a normal number adds 1 to the exponent field, and so does a carry out of the mantissa.
   const auto field = static_cast<std::uint64_t>(exponent - format.min_exponent());
   const std::uint64_t bits = ((field << format.mantissa_bits) + kept - (format.has_zero ? 0 : 1))
                              << format.padding;

@@ -6,9 +6,9 @@
 #include "base/numeric_format.hpp"
 #include "ptxloom/numeric.hpp"
 
-// Exact arithmetic between formats. Operands are unpacked to a Number, a significand of 128 bits times a
-// power of two; products are exact, other results exact up to a lowest bit that stands for all below it; and
-// round() turns the result into a format's bits, rounding once. Integers only.
+// Exact arithmetic between formats. Operands are unpacked to a Number, a 128-bit significand times a power of
+// two. Products are exact, other results exact up to a lowest bit that represents everything below it;
+// round() converts the result to a format's bits, rounding once. Uses integers only.
 namespace ptxloom::base {
 
 __extension__ using uint128 = unsigned __int128;
@@ -27,22 +27,22 @@ struct Number {
 Number unpack(const FloatFormat& format, std::uint64_t bits);
 Number from_integer(bool negative, std::uint64_t magnitude);
 
-/// The product; of significands of at most 63 bits.
+/// The product; significands may have at most 63 bits.
 Number multiply(const Number& a, const Number& b);
-/// The quotient, exact up to a lowest bit for the remainder; of significands of at most 53 bits.
+/// The quotient, exact up to a lowest bit for the remainder; significands may have at most 53 bits.
 Number divide(const Number& a, const Number& b);
 /// The square root, exact up to a lowest bit for the remainder.
 Number square_root(const Number& a);
-/// The sum; `rounding` decides the sign of a zero that comes of cancellation.
+/// The sum; `rounding` decides the sign of a zero from cancellation.
 Number add(const Number& a, const Number& b, Rounding rounding);
 
 /// e of the finite number 1.xxx * 2^e.
 int leading_exponent(const Number& number);
-/// significand / 2^shift as an integer; the sign matters to rm and rp. A negative shift must not overflow.
+/// significand / 2^shift as an integer; the sign matters for rm and rp. A negative shift must not overflow.
 uint128 shift_right(uint128 significand, int shift, bool negative, Rounding rounding);
-/// The number rounded to an integral one.
+/// Rounds to an integral value.
 Number to_integral(const Number& number, Rounding rounding);
-/// The bits of the number in a format, as cvt would give them.
+/// The bits of the number in a format, like the result of cvt.
 std::uint64_t round(const FloatFormat& format, Number number, Rounding rounding, Saturation saturation);
 
 }  // namespace ptxloom::base

@@ -14,12 +14,12 @@ struct Part {
   std::size_t number = 0;
 };
 
-/// Of so many elements, so that each part has `enough` for a thread of its own.
+/// The number of parts of `count` elements, such that each has `enough` for a thread of its own.
 inline std::size_t count_parts(std::size_t count, std::size_t enough) {
   return std::clamp<std::size_t>(count / enough, 1, std::max(1U, std::thread::hardware_concurrency()));
 }
 
-/// Calls f(Part) for each part of [0, count), all at once.
+/// Calls f(Part) for each part of [0, count), all concurrently.
 template <class F>
 void in_parts(std::size_t count, std::size_t enough, F f) {
   const std::size_t parts = count_parts(count, enough);

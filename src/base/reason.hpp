@@ -6,7 +6,7 @@
 
 namespace ptxloom {
 
-/// What went wrong, in words for people: of an exception of the standard library not the name of its type.
+/// What went wrong, in words for people: standard library exceptions are not described by their type name.
 std::string reason_of(const std::exception& exception);
 
 }  // namespace ptxloom

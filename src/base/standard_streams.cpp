@@ -14,7 +14,7 @@ namespace {
 
 bool is_open(int fd) noexcept { return ::fcntl(fd, F_GETFD) >= 0; }
 
-/// Keeps the SIGPIPE of a write in this thread from reaching anyone; one that was under way before stays.
+/// Suppresses the SIGPIPE of a write in this thread; one that was pending before stays pending.
 class NoSigpipe {
  public:
   NoSigpipe() noexcept {
@@ -58,7 +58,7 @@ void write_to_stderr(std::string_view text) noexcept {
 }
 
 void fill_closed_streams() noexcept {
-  // open() takes the lowest number that is free. Opened the wrong way round, stdin and stdout fail when used.
+  // open() uses the lowest free number. Opened in the opposite mode, stdin and stdout fail when used.
   constexpr int kModes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (!is_open(fd) && ::open("/dev/null", kModes[fd]) != fd) return;

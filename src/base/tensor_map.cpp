@@ -39,7 +39,7 @@ constexpr std::array<ElementType, 16> kElementTypes{{
     {"b6x16_p32", e2m3, {16, 12, 16}, false, true},
 }};
 
-// Of a type that tensors do not know, the first of its size.
+// For a type that tensor maps do not have, the first of its size.
 std::size_t find_element(const TensorMap& map) {
   const auto fits = [&](const ElementType& e) {
     return e.ftz == map.ftz && e.type.bits == map.type.bits && (e.padded == map.padded || e.type.bits == 6);
@@ -54,14 +54,14 @@ std::size_t find_element(const TensorMap& map) {
               "use a type of 4 to 64 bits, .ftz with f32 and tf32, padding with 4 and 6 bits");
 }
 
-// How the executor lays a map out.
+// The executor's layout of a map.
 struct Wire {
   static constexpr std::uint64_t kMagic = 0x3130'504d'5458'5450;
 
   std::uint64_t magic = kMagic;
   std::uint64_t address = 0;
   std::array<std::uint64_t, 4> strides{};
-  std::array<std::uint32_t, 5> last{};  // dims - 1: a dimension may be 2^32
+  std::array<std::uint32_t, 5> last{};  // dims - 1, because a dimension may be 2^32
   std::array<std::uint16_t, 5> box{};
   std::array<std::uint8_t, 5> element_strides{};
   std::uint8_t type = 0, rank = 0, interleave = 0, swizzle = 0, atom = 0, l2 = 0, fill = 0;

@@ -7,8 +7,8 @@
 
 #include "ptxloom/tensor_map.hpp"
 
-// A tensor map as text, for what crosses to another process or stands in a file: the bytes the executor would
-// be given, in hexadecimal.
+// A tensor map as text, for another process or a file: the bytes that the executor would be given, in
+// hexadecimal.
 namespace ptxloom {
 
 std::string to_hex(const TensorMap& map);

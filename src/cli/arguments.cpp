@@ -63,7 +63,7 @@ class Parser {
     return std::ranges::find(words, word) != words.end() || find_type(word).has_value();
   }
 
-  /// Up to "=", which goes too; all of it where there is none, and `rest` is nothing then.
+  /// The text up to "=", which is consumed too; all of it if there is none, and `rest` is then empty.
   static std::string_view take_word(std::string_view& rest) {
     const std::size_t equals = rest.find('=');
     const std::string_view word = rest.substr(0, equals);

@@ -10,7 +10,7 @@
 namespace ptxloom::cli {
 namespace {
 
-/// The cache that everything uses; one that cannot be used is an error here, where it is the subject.
+/// The default cache; if it cannot be used, that is an error here, because this command is about it.
 Cache open_cache() {
   Cache cache = Cache::from_environment(tool_log());
   if (!cache.enabled()) {

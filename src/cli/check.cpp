@@ -44,7 +44,7 @@ class Lines {
     }
   }
 
-  /// The line that a diagnostic speaks of, with a caret below the column; of a long line what is around it.
+  /// The line of a diagnostic, with a caret below the column; of a long line, the part around it.
   std::string quote(const Diagnostic& diagnostic) const {
     constexpr std::size_t kWidth = 100;
     if (diagnostic.line <= 0 || static_cast<std::size_t>(diagnostic.line) > lines_.size()) return "";
@@ -67,7 +67,7 @@ class Lines {
   std::vector<std::string_view> lines_;
 };
 
-/// Warnings by their kind, unless all are wanted.
+/// Prints one line per kind of warning, unless all are wanted.
 void print_text(const std::string& file, const Lines& lines, std::vector<Diagnostic> found, bool all) {
   std::vector<Diagnostic> kinds;
   if (!all) {

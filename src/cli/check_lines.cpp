@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What is wrong with a line itself, as a diagnostic about nothing in its statements.
+/// An error in an input line itself, independent of its statements.
 Diagnostic bad_line(std::string code, std::string message) {
   return {
       .code = std::move(code),
@@ -25,8 +25,8 @@ Diagnostic bad_line(std::string code, std::string message) {
       .hint = R"(a line is {"id": ..., "ptx": "...", "decls": "...", "target": "sm_90a", "version": "9.0"})"};
 }
 
-/// A text field of a line; `otherwise` where the line lacks it. Throws Error where it is no text, or is
-/// needed.
+/// A text field of a line; `otherwise` if the line lacks it. Throws Error if it is not text, or is required
+/// and missing.
 std::string_view text_field(const Json& line, const char* name, std::optional<std::string_view> otherwise) {
   const auto field = line.find(name);
   if (field == line.end() && otherwise) return *otherwise;
@@ -54,7 +54,7 @@ std::vector<Diagnostic> judge(const Json& line, const std::shared_ptr<const Spec
   }
 }
 
-/// Strings of any bytes as JSON strings; most need no escapes.
+/// Writes strings of any bytes as JSON strings; most need no escapes.
 void append_text(std::string& out, const std::string& text) {
   const auto plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
   if (std::ranges::all_of(text, plain)) {
@@ -100,13 +100,14 @@ bool check_line(const std::string& text, const std::shared_ptr<const Specs>& spe
   return ok;
 }
 
-/// A part of the input, and what is said of it.
+/// A part of the input, and the output for it.
 struct Batch {
   std::vector<std::string> lines, verdicts;
   std::atomic<bool> all_legal = true;
 };
 
-/// Lines up to as many as there are at once: who waits for an answer before the next line gets it.
+/// Reads as many lines as are available at once: whoever waits for an answer before sending the next line
+/// gets it.
 bool read(std::istream& in, Batch& batch) {
   constexpr std::size_t kLines = 1024, kBytes = 1 << 22;
   batch.lines.clear();
@@ -153,7 +154,7 @@ int check_lines(const std::shared_ptr<const Specs>& specs, const CheckLines& opt
   while (read(in, batch)) {
     judge(batch, specs, options.target);
     for (const std::string& verdict : batch.verdicts) std::fwrite(verdict.data(), 1, verdict.size(), stdout);
-    if (std::fflush(stdout) != 0) break;  // told at the end
+    if (std::fflush(stdout) != 0) break;  // reported at the end
   }
   if (in.bad())
     throw Error(ErrorKind::usage, "unreadable-file",

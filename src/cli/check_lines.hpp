@@ -11,7 +11,7 @@ namespace ptxloom::cli {
 
 struct CheckLines {
   std::filesystem::path file;  ///< "-" is stdin
-  std::string target;          ///< of lines that name none
+  std::string target;          ///< for lines that name none
 };
 /// `check --jsonl`: an object of statements on each line in, an object with their verdict on each line out.
 /// Returns the exit code.

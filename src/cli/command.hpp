@@ -12,10 +12,9 @@
 #include "ptxloom/specs.hpp"
 #include "ptxloom/target.hpp"
 
-// The tool: one file a subcommand. Each add_X declares the options of `ptxloom X` and, when X is what the
-// user asks for, sets the action; nothing runs, and nothing of the library is made, before all options are
-// known to be good. Data goes to stdout, everything else to stderr. Exit codes are those of ErrorKind, 0, and
-// 130 after Ctrl-C.
+// The tool: one file per subcommand. Each add_X declares the options of `ptxloom X` and sets the action for
+// when X is chosen; nothing runs, and no library object is made, before all options have been validated. Data
+// goes to stdout, everything else to stderr. Exit codes are those of ErrorKind, 0, and 130 after Ctrl-C.
 namespace ptxloom::cli {
 
 /// What all subcommands share.
@@ -25,7 +24,7 @@ struct Tool {
   bool verbose = false;                             ///< -v
   std::function<int()> action;
 
-  /// A subcommand whose options are `Options`; `run` gets them once they are parsed.
+  /// Declares a subcommand with options `Options`; `run` gets them once they are parsed.
   template <typename Options>
   CLI::App& command(const std::string& name, const std::string& does,
                     std::function<void(CLI::App&, Options&)> declare,
@@ -41,11 +40,11 @@ struct Tool {
   }
 
   std::shared_ptr<const Specs> specs() const;
-  /// With -v all there is to say, such as every warning where else a line stands for a kind of them.
+  /// With -v it logs everything, for example every warning instead of one line per kind.
   Log log() const;
 };
 
-/// As PTXLOOM_LOG says; where it says nothing, warnings go to stderr.
+/// As configured by PTXLOOM_LOG; by default, warnings go to stderr.
 Log tool_log();
 
 void add_doctor(Tool& tool);

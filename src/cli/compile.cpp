@@ -22,7 +22,7 @@ struct CompileFlags {
   bool json = false;
 };
 
-/// The first word behind `.target`, outside comments.
+/// The first word after `.target`, outside comments.
 std::string target_of(std::string_view ptx, const std::filesystem::path& file) {
   constexpr std::string_view kSpace = " \t\r\n";
   constexpr std::string_view kDirective = ".target";
@@ -45,7 +45,7 @@ std::string target_of(std::string_view ptx, const std::filesystem::path& file) {
               "give one with --target, and check that the file is PTX");
 }
 
-/// Where the cubin goes; known to be possible.
+/// The path of the cubin; it has been checked to be writable.
 std::filesystem::path output_of(const CompileFlags& options) {
   if (options.output == "-") return options.output;
   std::filesystem::path output = options.output;
@@ -59,7 +59,7 @@ std::filesystem::path output_of(const CompileFlags& options) {
   return output;
 }
 
-/// Prints the linker's warnings, which name no line of the PTX.
+/// Prints the linker's warnings, which do not refer to PTX lines.
 void print_warnings(std::span<const Diagnostic> warnings, bool all) {
   if (!all) {
     for (const std::string& line : one_line_a_kind(warnings)) say("{}\n", line);

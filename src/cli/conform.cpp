@@ -32,7 +32,7 @@ constexpr std::string_view word(State state) {
   return kWords[static_cast<std::size_t>(state)];
 }
 
-/// What became of the variants of one form.
+/// The results for the variants of one form.
 struct Row {
   std::array<std::size_t, 4> states{};
   std::uint64_t elements = 0, differing = 0;
@@ -58,7 +58,7 @@ void print_table(const std::vector<ConformResult>& results) {
   fmt::print("{}", format_table(cells));
 }
 
-// The same by what the operands were made of.
+// The same by operand profile.
 void print_profiles(const std::vector<ConformResult>& results) {
   std::vector<ConformResult::OfProfile> sums;
   for (const ConformResult& result : results) {
@@ -112,7 +112,7 @@ nlohmann::json to_json(const Context& context, std::uint64_t seed,
           {"variants", std::move(list)}};
 }
 
-// Without a GPU nothing can be compared; what the executor can show by itself is less.
+// Without a GPU nothing can be compared; the executor alone shows less.
 Context context_of(const Tool& tool, const ConformFlags& options) {
   try {
     return Context({.device = options.device, .specs = tool.spec_folders, .log = tool.log()});

@@ -21,7 +21,7 @@ struct DoctorFlags {
 
 struct Report {
   std::vector<LibraryStatus> libraries;
-  std::vector<std::string> linker_targets;    ///< tried, not assumed
+  std::vector<std::string> linker_targets;    ///< tested, not assumed
   std::vector<std::string> compiler_targets;  ///< of NVRTC
   std::vector<DeviceInfo> devices;
   std::optional<Diagnostic> device_problem;
@@ -30,7 +30,7 @@ struct Report {
   std::optional<Diagnostic> cache_problem;
 };
 
-/// The targets for which a tool takes the smallest kernel.
+/// The targets for which a tool accepts the smallest kernel.
 std::vector<std::string> served(const std::function<void(const TargetInfo&)>& attempt) {
   std::vector<std::string> names;
   for (const TargetInfo& target : targets()) {
@@ -158,7 +158,7 @@ void print_text(const Report& report) {
   fmt::print("{}", format_table(rows));
 }
 
-/// A missing part is part of the answer, not a failure: without a GPU there is the executor.
+/// A missing component is part of the answer, not a failure: without a GPU there is the executor.
 int run_doctor(const Tool& tool, const DoctorFlags& options) {
   const Report report = examine(tool);
   options.json ? print_json(report) : print_text(report);

@@ -19,7 +19,7 @@ struct EmitFlags {
   std::filesystem::path output;
 };
 
-/// The target of the first GPU; sm_90a where there is none.
+/// The target of the first GPU; sm_90a if there is none.
 std::string default_target() {
   try {
     return std::string(devices(Libraries()).at(0).target().name());
@@ -28,7 +28,7 @@ std::string default_target() {
   }
 }
 
-/// What the kernel is: for `run` the first line, the others for whoever opens the file.
+/// Describes the kernel: the first line is for `run`, the others are for people who open the file.
 std::vector<std::string> header(const Task& task, const Settings& problem, const Settings& config,
                                 const Emitted& emitted, const Target& target) {
   return {format_launch_header({.launch = emitted.launch, .tensors = task.kernel_template->tensors(problem)}),

@@ -52,7 +52,7 @@ Diagnostic describe_exception() {
     return error.diagnostics().front();
   } catch (const std::bad_alloc&) {
     return out_of_memory();
-  } catch (const std::length_error&) {  // of a container, about a size beyond all memory
+  } catch (const std::length_error&) {  // a container larger than any memory
     return out_of_memory();
   } catch (const std::system_error& error) {
     return system_failure(error);
@@ -106,7 +106,7 @@ int guarded(bool json, int (*work)(int argc, char** argv), int argc, char** argv
   } catch (const Error& error) {
     return report_failure(error.kind(), error.diagnostics(), json);
   } catch (...) {
-    // What could not be printed is told at the end, with what there is to print.
+    // A failed write to stdout is reported once, at the end.
     if (std::ferror(stdout) != 0) return exit_code(ErrorKind::usage);
     return report_failure(ErrorKind::usage, {describe_exception()}, json);
   }

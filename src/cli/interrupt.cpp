@@ -17,7 +17,7 @@ const std::atomic<bool>& catch_interrupt() {
   action.sa_handler = [](int) { interrupted = true; };
   action.sa_flags = SA_RESETHAND;
   sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);  // of mpirun, when a rank has died, and of job schedulers
+  sigaction(SIGTERM, &action, nullptr);  // sent by mpirun when a rank has died, and by job schedulers
   return interrupted;
 }
 

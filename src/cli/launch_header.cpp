@@ -51,7 +51,7 @@ std::array<std::uint32_t, 3> read_extent(const Json& json) {
   return extent;
 }
 
-/// Numbers are from 0 up: none wraps around.
+/// Numbers are non-negative and do not wrap around.
 Json parse_plain(std::string_view line) {
   if (is_nested_too_deeply(line)) throw std::invalid_argument("depth");
   return Json::parse(line, [](int, Json::parse_event_t, const Json& value) {

@@ -9,8 +9,8 @@
 
 #include "ptxloom/plan.hpp"
 
-// The first line of what `emit` writes, `// ptxloom.launch {...}`: how the kernel below is launched, with
-// which parameters, and what its tensors are. `run FILE.ptx` takes from it what its command line leaves open.
+// The first line of the output of `emit`, `// ptxloom.launch {...}`: how to launch the kernel below it, with
+// which parameters, and what its tensors are. `run FILE.ptx` takes from it what the command line leaves open.
 namespace ptxloom::cli {
 
 struct LaunchHeader {
@@ -20,7 +20,7 @@ struct LaunchHeader {
 
 /// Without the "//".
 std::string format_launch_header(const LaunchHeader& header);
-/// nullopt where the first line is no such header. Throws Error(usage, "bad-launch-header") for a damaged
+/// nullopt if the first line is not such a header. Throws Error(usage, "bad-launch-header") for a damaged
 /// one.
 std::optional<LaunchHeader> read_launch_header(std::string_view ptx);
 

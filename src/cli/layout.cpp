@@ -27,9 +27,9 @@ struct LayoutFlags {
 };
 
 constexpr int kMostLanes = 128;      // of a warpgroup
-constexpr int kMostIndex = 1 << 20;  // beyond every matrix
+constexpr int kMostIndex = 1 << 20;  // larger than any matrix
 
-/// Text before and after the separator; nothing after it where there is none.
+/// The text before and after the separator; the latter is empty if there is no separator.
 std::pair<std::string_view, std::string_view> cut(std::string_view text, char separator) {
   const std::size_t at = std::min(text.find(separator), text.size());
   return {text.substr(0, at), text.substr(std::min(at + 1, text.size()))};
@@ -44,7 +44,7 @@ std::vector<LayoutSelector> parse_selectors(const std::vector<std::string>& text
   return selectors;
 }
 
-/// Of several variants of one opcode, one that has a map for the operand; else the first, for its message.
+/// Among variants of one opcode, one that has a map for the operand; else the first, for its error message.
 Variant choose(const std::vector<Variant>& variants, const std::string& operand) {
   for (const Variant& variant : variants) {
     if (variant.operand_index(operand) >= 0 && has_layout(variant, operand)) return variant;
@@ -122,7 +122,7 @@ std::string title(const Layout& map, Variant variant, const std::string& operand
                      map.registers == 1 ? "" : "s", map.lanes);
 }
 
-/// Runs of lanes that give the addresses of rows one after the other.
+/// Prints runs of lanes that give the addresses of consecutive rows.
 void print_addresses(const Layout& map) {
   const auto all = map.addresses();
   for (std::size_t first = 0, next = 0; first < all.size(); first = next) {

@@ -12,13 +12,13 @@
 namespace ptxloom::cli {
 namespace {
 
-/// How many rows and columns of the matrix a cell of the grid stands for.
+/// The rows and columns of the matrix that a cell of the grid represents.
 struct Cell {
   int rows = 1, cols = 1;
   int elements() const { return rows * cols; }
 };
 
-/// Whether every cell of this size is elements of one register, one after the other.
+/// Whether every cell of this size is a sequence of elements of one register.
 bool fits(const Layout& map, Cell cell) {
   if (map.rows % cell.rows != 0 || map.cols % cell.cols != 0) return false;
   return std::ranges::all_of(map.elements(), [&](const LayoutElement& e) {

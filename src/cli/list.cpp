@@ -23,7 +23,7 @@ struct ListFlags {
   bool json = false;
 };
 
-/// The forms asked for: all, those of a family (or of all that begin so), or one by its name.
+/// The requested forms: all, those of a family (or of all families with this prefix), or one by name.
 std::vector<Specs::FormInfo> chosen_forms(const Specs& specs, const std::string& wanted) {
   std::vector<Specs::FormInfo> forms;
   std::vector<std::string> known;
@@ -48,13 +48,13 @@ std::vector<Variant> variants_of(const Specs& specs, std::string_view form,
   return variants;
 }
 
-/// An opcode, whatever its operands.
+/// An opcode, regardless of its operands.
 struct Opcode {
-  std::optional<Version> since;  ///< of the target; the lowest
-  bool undocumented = true;      ///< with all operands
+  std::optional<Version> since;  ///< on the target; the lowest
+  bool undocumented = true;      ///< with any operands
 };
 
-/// By text, in the order of the first.
+/// By text, in order of first appearance.
 class Opcodes {
  public:
   void add(Variant variant, const std::optional<Target>& target) {
@@ -73,7 +73,7 @@ class Opcodes {
   std::vector<std::pair<std::string_view, Opcode>> all_;
 };
 
-/// Which of a form's rows there are, on the target if one is given.
+/// Which rows of a form exist, on the target if one is given.
 struct Presence {
   bool documented = false, undocumented = false;
 };
@@ -98,8 +98,8 @@ void print_opcodes(const Specs& specs, const std::vector<Specs::FormInfo>& forms
   fmt::print("{}", format_table(rows));
 }
 
-/// Variants are only made where they are asked for, there are hundreds of thousands: listing the forms must
-/// be instant.
+/// Variants are made only on request, because there are hundreds of thousands: listing the forms must be
+/// instant.
 void print_text(const Specs& specs, const std::vector<Specs::FormInfo>& forms, const ListFlags& options,
                 const std::optional<Target>& target) {
   if (options.variants) return print_opcodes(specs, forms, target);

@@ -63,7 +63,7 @@ void declare(Tool& tool) {
   }
 }
 
-/// CLI11 would call a mistyped subcommand an unexpected argument.
+/// CLI11 would report a mistyped subcommand as an unexpected argument.
 void check_subcommand(const Tool& tool, const char* word) {
   std::vector<std::string> names;
   for (const CLI::App* command : tool.app.get_subcommands({})) names.push_back(command->get_name());
@@ -72,8 +72,8 @@ void check_subcommand(const Tool& tool, const char* word) {
               fmt::format("did you mean '{}'? ptxloom --help lists them", nearest(word, names)));
 }
 
-/// The arguments, last first as CLI11 takes them. `--set a=1 b=2` stands for `--set a=1 --set b=2`, and --arg
-/// and --symbol likewise, without swallowing a positional argument behind them.
+/// The arguments in CLI11's order, last first. `--set a=1 b=2` stands for `--set a=1 --set b=2`, and likewise
+/// for --arg and --symbol, without consuming a positional argument after them.
 std::vector<std::string> arguments(int argc, char** argv) {
   std::vector<std::string> list;
   std::string repeated;
@@ -119,7 +119,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace ptxloom;
   fill_closed_streams();
-  ::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error like any other
+  ::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an ordinary error
   cli::tell_of_uncaught();
   const int code =
       cli::guarded(cli::wants_json({argv, static_cast<std::size_t>(argc)}), cli::run, argc, argv);

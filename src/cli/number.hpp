@@ -12,8 +12,7 @@
 
 #include "ptxloom/error.hpp"
 
-// Options that are numbers. Each has a range; text behind the digits, an overflow, nan and inf are refused
-// with it.
+// Numeric options. Each has a range; text after the digits, an overflow, nan and inf are rejected too.
 namespace ptxloom::cli {
 
 /// Throws Error(usage, "bad-option").

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kAny = "...";
 constexpr std::size_t kMostListed = 40, kMostNeeds = 4;
 
-/// A prefix, or pieces in order with anything between them; a last piece ends the opcode.
+/// Matches a prefix, or pieces in order with anything between them; the last piece must end the opcode.
 bool matches(std::string_view opcode, std::string_view wanted) {
   bool first = true;
   while (true) {
@@ -32,7 +32,7 @@ bool matches(std::string_view opcode, std::string_view wanted) {
   }
 }
 
-/// Forms whose opcodes can begin as the wanted one does.
+/// Whether the form's opcodes can start like the wanted one.
 bool may_hold(const Specs::FormInfo& form, std::string_view wanted) {
   const std::string_view start = wanted.substr(0, wanted.find(kAny));
   return start.starts_with(form.family) || form.family.starts_with(start);
@@ -50,7 +50,7 @@ std::vector<Variant> search(const Specs& specs, const std::string& wanted) {
   return found;
 }
 
-/// Names what each of the opcodes needs, the documented ones if there are any.
+/// Lists the targets that each opcode needs; documented opcodes only, if there are any.
 [[noreturn]] void refuse_target(const std::string& wanted, std::vector<Variant> found, const Target& target) {
   const auto documented = [](Variant v) { return !v.undocumented(); };
   if (std::ranges::any_of(found, documented)) std::erase_if(found, std::not_fn(documented));

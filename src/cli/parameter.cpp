@@ -19,12 +19,12 @@ using Kind = RunArgument::Kind;
 
 bool is_word(Type type) { return type.is_integer() || type.kind == TypeKind::bits; }
 
-/// Pointers are declared `.ptr`, or are integers of 64 bits.
+/// Pointers are declared `.ptr`, or are 64-bit integers.
 bool can_point(const KernelParameter& parameter) {
   return parameter.pointer || (parameter.count == 0 && parameter.type.bits == 64 && is_word(parameter.type));
 }
 
-/// Integers fit any integer of their size; bits are the bits of anything.
+/// Integers fit any integer of their size; bit types accept any type of their size.
 bool takes(Type parameter, Type given) {
   if (parameter == given) return true;
   const bool bits = parameter.kind == TypeKind::bits || given.kind == TypeKind::bits;

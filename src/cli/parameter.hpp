@@ -7,12 +7,12 @@
 #include "cli/arguments.hpp"
 #include "ptxloom/signature.hpp"
 
-// What `--arg` gives a parameter of a kernel, held against the parameter's type. What does not go in is
-// refused in one line that names the parameter by its place, its name and its type, and says what would.
+// Checks the value that `--arg` gives a kernel parameter against its type. An error is one line that names
+// the parameter by position, name and type, and says what would be accepted.
 namespace ptxloom::cli {
 
-/// The bytes of an argument that is a scalar, an aggregate or null, as many as the parameter has. Throws
-/// Error(usage, "argument-type" | "argument-range" | "argument-size").
+/// The bytes of a scalar, an aggregate or null, as many as the parameter has. Throws Error(usage,
+/// "argument-type" | "argument-range" | "argument-size").
 std::vector<std::byte> value_bytes(const KernelSignature& kernel, std::size_t index,
                                    const RunArgument& argument);
 /// Throws Error(usage, "argument-type") unless the parameter can hold an address.

@@ -16,7 +16,7 @@
 namespace ptxloom::cli {
 namespace {
 
-/// Refuses flags that belong to the other kind of run.
+/// Rejects flags that belong to the other kind of run.
 void check_flags(const RunFlags& flags, bool is_file) {
   const auto refuse = [&](const char* flag, bool given) {
     if (!given) return;
@@ -140,7 +140,7 @@ bool is_regular_file(const std::string& path) {
 int run_run(const Tool& tool, const RunFlags& flags) {
   const bool is_file = std::filesystem::path(flags.what).extension() == ".ptx" || is_regular_file(flags.what);
   check_flags(flags, is_file);
-  if (!is_file) find_template(flags.what);  // a wrong word is said before a device is opened
+  if (!is_file) find_template(flags.what);  // reports an unknown name before a device is opened
   const Context context = open_device(tool, flags.device);
   const auto refuse_on_gpu = [&](const char* flag, bool given, const char* why) {
     if (given && context.is_gpu())

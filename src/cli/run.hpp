@@ -10,7 +10,7 @@
 #include "cli/command.hpp"
 #include "ptxloom/context.hpp"
 
-// `run` takes a template or a PTX file: run.cpp tells which and runs templates, run_file.cpp runs files.
+// `run` takes a template or a PTX file: run.cpp decides which and runs templates, run_file.cpp runs files.
 namespace ptxloom::cli {
 
 struct RunFlags {
@@ -30,10 +30,10 @@ struct RunFlags {
   bool stats = false, json = false, no_judge = false;
 };
 
-/// The context for `--device`; says on stderr what it is.
+/// The context for `--device`; describes it on stderr.
 Context open_device(const Tool& tool, const std::string& device);
 int run_file(const Context& context, const RunFlags& flags);
-/// What `--trace` (written to stderr as it happens), `--stats` and `--no-judge` ask for.
+/// The observer for `--trace` (written to stderr as it happens), `--stats` and `--no-judge`.
 exec::Observer make_observer(const RunFlags& flags, exec::Stats& stats);
 
 }  // namespace ptxloom::cli

@@ -31,7 +31,7 @@ std::string describe(const KernelParameter& parameter) {
                      parameter.count == 0 ? "" : fmt::format("[{}]", parameter.count));
 }
 
-/// The command line's arguments and the file's header, brought together: what each parameter gets.
+/// Combines the command line's arguments with the file's header: what each parameter gets.
 class FileRun {
  public:
   FileRun(const Context& context, Kernel kernel, const std::optional<LaunchHeader>& header,
@@ -156,7 +156,7 @@ class FileRun {
     } else if (plan->tensor == kWorkspace) {
       add_memory(index, workspace());
     } else {
-      const bool pointer = parameters()[index].pointer;  // a matrix that the problem does without
+      const bool pointer = parameters()[index].pointer;  // a matrix that the problem does not use
       arguments_.push_back(pointer ? Argument::pointer(plan->bits) : Argument::bits(plan->type, plan->bits));
     }
   }
@@ -174,7 +174,7 @@ class FileRun {
     add_buffer(index, read_input(index, argument), argument.destination);
   }
 
-  /// What --cluster says; LaunchConfig has no word for a cluster of one block that is meant.
+  /// The value of --cluster; LaunchConfig cannot express an explicit cluster of one thread block.
   Dim3 cluster() const {
     const auto given = parse_extent("--cluster", flags_.cluster);
     const auto& required = kernel_.signature().cluster;
@@ -208,13 +208,13 @@ class FileRun {
             .role = TensorPlan::Role::out};
   }
 
-  /// Without a header the file's own type is all there is to know.
+  /// Without a header the file's own type is all that is known.
   NpyArray read_input(std::size_t index, const RunArgument& argument) const {
     const TensorPlan* plan = planned_tensor(index);
     return plan == nullptr ? read_npy(argument.source) : to_npy(read_tensor(argument.source, *plan));
   }
 
-  /// The parameter takes the buffer, or the tensor map of it that the header describes.
+  /// The parameter gets the buffer, or the tensor map of it that the header describes.
   void add_buffer(std::size_t index, NpyArray array, const std::filesystem::path& file) {
     buffers_.push_back(context_.alloc(array.bytes.size()));
     buffers_.back().write(array.bytes);

@@ -49,7 +49,7 @@ void print_mix(const exec::Stats& stats) {
   fmt::print("instructions executed, by warp:\n{}", format_table(rows));
 }
 
-// Rows of the instructions that access memory, by what a request of theirs costs.
+// One row per instruction that accesses memory, by cost per request.
 void print_traffic(const exec::Stats& stats) {
   std::vector<std::vector<std::string>> shared{
       {"requests", "passes each", "at least", "line", "instruction"}};
@@ -76,7 +76,7 @@ bool is_uniform(const exec::Change& change, std::uint32_t lanes) {
   return true;
 }
 
-// "%r1=0x5" where all lanes that changed have the same, else "%r1={0:0x5 3:0x7}".
+// "%r1=0x5" if all lanes that changed have the same value, else "%r1={0:0x5 3:0x7}".
 std::string describe(const exec::Change& change) {
   if (is_uniform(change, change.lanes)) {
     const auto lane = static_cast<std::size_t>(std::countr_zero(change.lanes));
@@ -99,7 +99,7 @@ void print_text(const exec::Step& step, const std::string& text) {
   say("block {},{},{} warp {} lanes {:08x}  {}{}\n", x, y, z, step.warp, step.lanes, text, changes);
 }
 
-// Values by lane; null where a lane's did not change.
+// Values by lane; null for lanes that did not change.
 void print_json(const exec::Step& step, const std::string& text) {
   Json changes = Json::array();
   for (const exec::Change& change : step.changes) {
@@ -121,7 +121,7 @@ void print_json(const exec::Step& step, const std::string& text) {
 /// "2-3@5,0,2"
 struct Warps {
   std::uint32_t first = 0, last = 0;
-  std::vector<std::uint32_t> block;  // of its index, what is given; empty: any
+  std::vector<std::uint32_t> block;  // the given components of its index; empty: any
 };
 
 [[noreturn]] void bad_warps(const std::string& text) {
@@ -129,7 +129,7 @@ struct Warps {
               "give numbers and ranges, such as 0,2-3; append @x,y,z for one thread block: 0@1,2,0");
 }
 
-// Reads a number off the front.
+// Parses a number at the front.
 std::uint32_t number(std::string_view& rest, const std::string& text) {
   std::uint32_t value = 0;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
@@ -172,7 +172,7 @@ decltype(exec::Launch::traced) parse_warps(const std::string& text) {
 }
 
 exec::Trace trace_to_stderr(bool json) {
-  // An instruction's text is made once, as a loop comes by it often.
+  // An instruction's text is made once, because a loop executes it often.
   return [json,
           texts = std::unordered_map<const ir::Instruction*, std::string>()](const exec::Step& step) mutable {
     std::string& text = texts[&step.instruction];

@@ -11,33 +11,33 @@
 #include "cli/run.hpp"
 #include "ptxloom/exec.hpp"
 
-// What `run` prints: a table or, with --json, one object (docs/json/run.json) of what ran and how it ended
-// and of the executor's counts; and for --trace a line on stderr for each step, as text or JSON
+// The output of `run`: a table or, with --json, one object (docs/json/run.json) with what ran, how it ended
+// and the executor's counts; for --trace also a line on stderr for each step, as text or JSON
 // (docs/json/trace.json).
 namespace ptxloom::cli {
 
-/// What lies before the first launch, in milliseconds.
+/// The time before the first launch, in milliseconds.
 struct FirstLaunch {
-  double device = 0;   ///< the driver's own start
-  double context = 0;  ///< making the context, without that
-  double kernel = 0;   ///< finding its configuration, emitting, linking or the cache's answer, loading
+  double device = 0;   ///< the driver's initialisation
+  double context = 0;  ///< creating the context, without that
+  double kernel = 0;   ///< finding its configuration, emitting, linking or reading the cache, loading
 };
 
 struct RunReport {
   double run_ms = 0;
   bool ok = true;
-  std::optional<FirstLaunch> first_launch = {};           ///< of a template
-  std::span<const Diagnostic> warnings = {};              ///< of check and linker
-  std::vector<std::pair<std::string, std::string>> rows;  ///< words and what they say
+  std::optional<FirstLaunch> first_launch = {};           ///< for a template
+  std::span<const Diagnostic> warnings = {};              ///< from check and the linker
+  std::vector<std::pair<std::string, std::string>> rows;  ///< labels and values
 };
 
-/// Prints the report, and the counts where --stats asks for them.
+/// Prints the report, and the counts if --stats requests them.
 void print_report(const Context& context, const RunFlags& flags, const RunReport& report,
                   const exec::Stats& stats);
 
 exec::Trace trace_to_stderr(bool json);
-/// Of --trace=WARPS: "0", "0,2-3"; "1@5" or "1@5,0,2" of the block with this index. Throws Error(usage,
-/// "bad-warps").
+/// Parses --trace=WARPS: "0", "0,2-3"; "1@5" or "1@5,0,2" for the thread block with this index. Throws
+/// Error(usage, "bad-warps").
 decltype(exec::Launch::traced) parse_warps(const std::string& text);
 
 }  // namespace ptxloom::cli

@@ -9,8 +9,8 @@
 
 namespace ptxloom::cli {
 
-/// What is not data, to stderr. Never throws for a stderr that cannot be written to, as fmt::print does: no
-/// progress line is worth a search.
+/// Prints anything that is not data to stderr. Unlike fmt::print it never throws if stderr cannot be written
+/// to: no progress line is worth losing a search.
 template <typename... Values>
 void say(fmt::format_string<Values...> format, Values&&... values) {
   write_to_stderr(fmt::format(format, std::forward<Values>(values)...));

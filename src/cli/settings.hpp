@@ -9,15 +9,15 @@
 
 #include "ptxloom/space.hpp"
 
-// Words of the command line that several subcommands take.
+// Command-line arguments that several subcommands share.
 namespace ptxloom::cli {
 
-/// A template and what `--set k=v ...` says of its problem and its configuration.
+/// A template with the `--set k=v ...` values for its problem and configuration.
 struct Task {
   const Template* kernel_template = nullptr;
   ParameterSpace::Split settings;
 };
-/// Throws Error(usage) for an unknown template or word, and for one given twice.
+/// Throws Error(usage) for an unknown template or parameter, and for one that is given twice.
 Task parse_task(const std::string& kernel_template, const std::vector<std::string>& sets);
 
 /// "m=64 n=128"

@@ -11,18 +11,18 @@
 #include "ptxloom/specs.hpp"
 #include "ptxloom/target.hpp"
 
-// What `show` tells of: the variants of an opcode (show.cpp), a form (show_form.cpp), an element type
-// (show_type.cpp); and the parts that these have in common (show_parts.cpp).
+// The subjects of `show`: the variants of an opcode (show.cpp), a form (show_form.cpp), an element type
+// (show_type.cpp); and what these share (show_parts.cpp).
 namespace ptxloom::cli {
 
-/// As text, and as a value of docs/json/show.json; on a target, if one is given.
+/// As text, and as a value of docs/json/show.json; restricted to a target, if one is given.
 void print_form(const Specs& specs, std::string_view form, const std::optional<Target>& target);
 nlohmann::ordered_json form_json(const Specs& specs, std::string_view form,
                                  const std::optional<Target>& target);
 void print_type(const Specs& specs, Type type, const std::optional<Target>& target);
 nlohmann::ordered_json type_json(const Specs& specs, Type type, const std::optional<Target>& target);
 
-/// A modifier of a form, and the values it takes in the form's variants, in their order; "-" = left out.
+/// A modifier of a form, and the values it has in the form's variants, in order; "-" = omitted.
 struct Modifier {
   std::string name;
   std::vector<std::string> values;
@@ -31,10 +31,10 @@ struct Modifier {
 /// On the target, if one is given.
 std::vector<Modifier> modifiers(const Specs& specs, std::string_view form,
                                 const std::optional<Target>& target);
-/// The values in a line; four or more numbers in equal steps as "8..256/8".
+/// The values on one line; four or more numbers in equal steps as "8..256/8".
 std::string line_of(const std::vector<std::string>& values);
 
-/// Each target that has the variant, or any of the form's, and the lowest PTX version.
+/// Each target that has the variant, or any of the form's, with the lowest PTX version.
 using Places = std::vector<std::pair<std::string_view, Version>>;
 Places targets_of(const Specs& specs, Variant variant);
 Places targets_of(const Specs& specs, std::string_view form);

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What stands at a place of the form's text in one variant or another.
+/// The alternatives at one position of the form's text.
 struct OperandPlace {
   std::string name;
   std::string_view direction;
@@ -61,7 +61,7 @@ void require_any(const FormFacts& facts, std::string_view form, const std::optio
 }  // namespace
 
 void print_form(const Specs& specs, std::string_view form, const std::optional<Target>& target) {
-  constexpr std::size_t most = 8;  // choices in a line
+  constexpr std::size_t most = 8;  // choices per line
   const Specs::FormInfo info = specs.info(form);
   const FormFacts facts = facts_of(specs, form, target);
   require_any(facts, form, target);

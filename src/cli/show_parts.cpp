@@ -29,7 +29,7 @@ std::vector<std::string> slot_names(std::string_view text) {
   }
 }
 
-/// The number a value is; nullopt for words.
+/// The value as a number; nullopt if it is not numeric.
 std::optional<int> number_of(const std::string& value) {
   int number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
@@ -83,7 +83,7 @@ Places targets_of(const Specs& specs, Variant variant) {
 }
 
 Places targets_of(const Specs& specs, std::string_view form) {
-  std::map<std::vector<spec::Needs>, Variant> by_needs;  // a few, of thousands of variants
+  std::map<std::vector<spec::Needs>, Variant> by_needs;  // few, for thousands of variants
   for (const Variant& variant : specs.variants(form)) by_needs.try_emplace(variant.data()->needs, variant);
   Places all;
   for (const Target& target : specs.targets()) {

@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 using base::FloatFormat;
 using base::Specials;
 
-/// The type of one value of a packed type: bf16 of bf16x2. A type with one value is its own.
+/// The element type of a packed type: bf16 for bf16x2. A type with one value is its own.
 Type element_of(const Specs& specs, Type type) {
   if (type.lanes == 1) return type;
   const spec::TypeData* element =
@@ -40,8 +40,7 @@ std::vector<std::string_view> packed_of(const Specs& specs, Type type) {
   return names;
 }
 
-/// What registers and variables that hold such values are declared with; several values of less than a byte
-/// share one.
+/// The register and variable types that hold such values; several values smaller than a byte share one.
 std::string storage_of(Type type) {
   if (type.kind == TypeKind::predicate) return ".pred";
   return fmt::format(".{}", ir::storage_of(type).value_or(b8).name);
@@ -62,7 +61,7 @@ std::string_view kind_name(TypeKind kind) {
   }
 }
 
-/// Words of a form's operands: "out <t>" has out and t.
+/// The words in a form's operands: "out <t>" has out and t.
 bool names_word(std::string_view text, std::string_view word) {
   const auto part_of_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
   for (std::size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {

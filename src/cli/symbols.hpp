@@ -8,7 +8,7 @@
 
 namespace ptxloom::cli {
 
-/// `run --symbol NAME=FILE`: gives variables of the kernel's module the bytes of files, .npy or raw. Throws
+/// `run --symbol NAME=FILE`: initialises variables of the kernel's module from files, .npy or raw. Throws
 /// Error(usage): "bad-symbol", "unknown-variable", "variable-size".
 void write_symbols(const Kernel& kernel, const std::vector<std::string>& symbols);
 

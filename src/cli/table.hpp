@@ -6,7 +6,7 @@
 
 namespace ptxloom::cli {
 
-/// Rows of cells as text, columns aligned to the left and two spaces apart.
+/// Formats rows of cells as text, with left-aligned columns two spaces apart.
 std::string format_table(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace ptxloom::cli

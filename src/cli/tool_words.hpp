@@ -5,7 +5,7 @@
 
 namespace ptxloom::cli {
 
-/// A hint of the library tells a program what to do; this tells whoever sits at the command line.
+/// Rephrases a hint of the library, which addresses a program, for the command line.
 std::string in_tool_words(std::string hint);
 
 }  // namespace ptxloom::cli

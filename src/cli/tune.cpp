@@ -51,7 +51,8 @@ void print_progress(const tune::Progress& progress) {
   say("{:4}  {:>12}  best {:>12}  {}\n", progress.evaluations, outcome, best, to_words(latest.config));
 }
 
-/// Once: what cannot be written now is told at the end, by the exit code too, after all has been kept.
+/// Printed once: output errors are reported at the end, including in the exit code, after everything has been
+/// saved.
 void print_outcome(const TuneOutcome& outcome, const TuneFlags& options) {
   const std::string text = options.json ? to_json(outcome) : to_table(outcome);
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -101,7 +102,7 @@ void print_summary(const TuneResult& result, const TuneFlags& options) {
   }
 }
 
-/// What the device could do at its highest clocks.
+/// The device's peak rates at its highest clocks.
 void fill_peaks(const Context& context, TuneOutcome& outcome) {
   const DeviceInfo& device = context.device();
   if (device.clock_mhz == 0) return;
@@ -111,7 +112,7 @@ void fill_peaks(const Context& context, TuneOutcome& outcome) {
   outcome.peak_bytes = tune::dram_rate(device);
 }
 
-/// `devices`: the context's and those that share its search.
+/// `devices`: the context's device and those that share its search.
 TuneOutcome tune_on(const Context& context, const Task& task, const TuneFlags& options,
                     const std::vector<std::string>& devices, tune::Ranks* ranks = nullptr) {
   TuneOutcome outcome{.kernel_template = task.kernel_template,
@@ -128,7 +129,7 @@ TuneOutcome tune_on(const Context& context, const Task& task, const TuneFlags& o
   return outcome;
 }
 
-/// The first exit code that is not 0. The outcome's JSON says what went wrong, too.
+/// The first nonzero exit code. The outcome's JSON also says what went wrong.
 int code_of(const std::vector<TuneOutcome>& outcomes, bool tells = true) {
   for (const TuneOutcome& outcome : outcomes) {
     if (const auto failure = failure_of(outcome)) {
@@ -140,13 +141,13 @@ int code_of(const std::vector<TuneOutcome>& outcomes, bool tells = true) {
   return 0;
 }
 
-/// Whatever else a search finds, it is the record that it is for.
+/// The record is the purpose of a search, so it must be writable.
 void check_records(const Context& context, const TuneFlags& options) {
   if (!options.must_hit) context.records().check_writable(device_key(context));
 }
 
-/// Prints the latest outcome and writes the report of all. Returns 0, or the exit code of a report that
-/// cannot be written any more: what was found has been printed by then.
+/// Prints the latest outcome and writes the report of all. Returns 0, or the exit code if the report can no
+/// longer be written: the results have been printed by then.
 int tell(const std::vector<TuneOutcome>& outcomes, const TuneFlags& options) {
   print_outcome(outcomes.back(), options);
   if (options.report.empty()) return 0;
@@ -173,7 +174,7 @@ int search_devices(const Tool& tool, const Task& task, const TuneFlags& options)
   return code == 0 ? told : code;
 }
 
-/// What rank 0 does is told by rank 0 alone.
+/// Rank 0 alone prints its progress.
 int search_with_ranks(const Tool& tool, const Task& task, TuneFlags options, tune::Ranks& ranks) {
   const bool tells = ranks.rank() == 0;
   std::vector<std::string> devices;
@@ -184,7 +185,7 @@ int search_with_ranks(const Tool& tool, const Task& task, TuneFlags options, tun
     context.emplace(ContextOptions{.device = devices.front(), .specs = tool.spec_folders, .log = tool.log()});
     if (ranks.local_rank() == 0) check_records(*context, options);
   } catch (const Error& error) {
-    // The others would wait for this one.
+    // Otherwise the others would wait for this one.
     say("rank {}: {}\n", ranks.rank(), error.what());
     ranks.abort(exit_code(error.kind()));
   }
@@ -200,7 +201,7 @@ int search_with_ranks(const Tool& tool, const Task& task, TuneFlags options, tun
   }
 }
 
-/// Links the kernels of the records kept for a target's devices, with or without a GPU.
+/// Links the kernels of the records for a target's devices, with or without a GPU.
 int fill_cache(const Tool& tool, const TuneFlags& options) {
   const Task task = parse_task(options.kernel_template, options.sets);
   const auto specs = tool.specs();

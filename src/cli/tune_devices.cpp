@@ -35,7 +35,7 @@ std::vector<std::vector<std::string>> kinds_of_devices(const std::string& asked)
 
 std::vector<std::string> devices_of_rank(const std::string& asked, const tune::Ranks& ranks) {
   if (asked != "gpu" && asked != "all") return {asked};
-  // One search is for one kind of GPU. Those of other kinds are left out by it, and that is told.
+  // One search covers one kind of GPU. Others are left out, which is reported.
   const std::vector<std::vector<std::string>> kinds = all_by_kind();
   const std::vector<std::string>& gpus = kinds.front();
   const auto local = static_cast<std::size_t>(ranks.local_rank());

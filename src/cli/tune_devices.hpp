@@ -6,14 +6,14 @@
 
 #include "ptxloom/ranks.hpp"
 
-// Which devices `tune --device` means, as names for a Context and for TuneOptions::devices.
+// The devices that `tune --device` means, as names for a Context and for TuneOptions::devices.
 namespace ptxloom::cli {
 
-/// Of one process: a list for each kind of GPU, which shares a search.
+/// For one process: a list for each kind of GPU, which shares a search.
 std::vector<std::vector<std::string>> kinds_of_devices(const std::string& asked);
 
-/// Of one rank among those of its host: with "gpu" a GPU of its own, with "all" its part of them; where ranks
-/// are more than GPUs, they share, in turns. GPUs of another kind than the first are not used.
+/// For one rank among those of its host: with "gpu" a GPU of its own, with "all" its share of them. If there
+/// are more ranks than GPUs, they share and take turns. GPUs of another kind than the first are not used.
 std::vector<std::string> devices_of_rank(const std::string& asked, const tune::Ranks& ranks);
 
 }  // namespace ptxloom::cli

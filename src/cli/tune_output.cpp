@@ -27,7 +27,7 @@ std::string_view state_of(const tune::Measurement& measurement) {
   return measurement.problem->code == "wrong-result" ? "wrong" : "failed";
 }
 
-/// What a block of a candidate takes, and how many of them an SM holds at once.
+/// The resources of a candidate's thread block, and how many an SM holds at once.
 Json block_json(const tune::Measurement& one, const TargetInfo& limits) {
   tune::Demand demand = one.demand;
   if (one.resources) demand.registers = one.resources->registers;
@@ -81,7 +81,7 @@ Json space_json(const tune::Admissible& space) {
            })}};
 }
 
-/// Each candidate that was the fastest when it came.
+/// Each candidate that was the fastest so far when it was measured.
 Json best_json(const tune::SearchResult& search) {
   Json steps = Json::array();
   double best = 0;
@@ -94,7 +94,7 @@ Json best_json(const tune::SearchResult& search) {
   return steps;
 }
 
-/// The vendor's library at the same problem, or why it is not there.
+/// The vendor's library on the same problem, or why it is missing.
 Json vendor_json(const tune::VendorTime& vendor) {
   if (vendor.problem) return {{"name", vendor.library}, {"problem", diagnostic_json(vendor.problem)}};
   return {{"name", vendor.library}, {"time_us", vendor.time_us}, {"spread", vendor.spread},
@@ -102,8 +102,7 @@ Json vendor_json(const tune::VendorTime& vendor) {
           {"rounds", vendor.rounds}};
 }
 
-/// What the winner is held against: the configuration that is used where nothing is known, and the vendor's
-/// library.
+/// What the winner is compared with: the configuration that is used by default, and the vendor's library.
 Json baselines_json(const TuneResult& result) {
   Json all = Json::array();
   const auto& candidates = result.search.candidates;
@@ -164,7 +163,7 @@ Json winner_json(const tune::SearchResult& search) {
            })}};
 }
 
-/// What must be read and written, each byte once.
+/// The bytes that must be read and written, each once.
 double bytes_of(const TuneOutcome& outcome) {
   double bytes = outcome.kernel_template->input_bytes(outcome.result.problem);
   if (bytes == 0) return 0;
@@ -185,7 +184,7 @@ Json rates_json(const TuneOutcome& outcome) {
           {"least_us", outcome.result.least_us}};
 }
 
-/// The words of a command that searches the same again.
+/// The arguments of a command that repeats the search.
 Json command_json(const TuneOutcome& outcome) {
   const TuneOptions& options = outcome.options;
   std::vector<std::string> words = {"ptxloom", "tune", std::string(outcome.kernel_template->name())};

@@ -20,7 +20,7 @@
 namespace ptxloom::cli {
 namespace {
 
-/// The subcommand that the arguments name, with those it lies in: "cache stat".
+/// The subcommand that the arguments name, with its parents: "cache stat".
 const CLI::App& innermost(const CLI::App& app, std::string& name) {
   const CLI::App* at = &app;
   name = "ptxloom";
@@ -74,7 +74,7 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
     const std::vector<std::string> words = app.remaining(true);
     if (!words.empty()) return unexpected(command, words.front(), help);
   }
-  // CLI11 keeps no more than its own sentence; the option comes first in it.
+  // CLI11 keeps only its own sentence, in which the option comes first.
   constexpr std::string_view kBefore = "Could not convert: ";
   std::string said = error.what();
   if (said.starts_with(kBefore)) said.erase(0, kBefore.size());

@@ -5,17 +5,17 @@
 
 #include "ptxloom/error.hpp"
 
-// What is wrong with a command line, in the tool's words.
+// Errors in a command line, in the tool's terms.
 namespace ptxloom::cli {
 
-/// For what CLI11 says of the arguments. Error(usage, "bad-usage").
+/// Converts an error of CLI11. Error(usage, "bad-usage").
 Error usage_error(const CLI::App& app, const CLI::ParseError& error);
 
-/// An option without text is mostly a variable of a script that is not set. Throws Error(usage, "bad-usage").
+/// An option with an empty value is usually an unset variable of a script. Throws Error(usage, "bad-usage").
 void refuse_empty_values(const CLI::App& app);
 
-/// Of PTXLOOM_LOG and PTXLOOM_CUDA_PATH; the others are looked at where they are used. Throws Error(usage,
-/// "bad-environment").
+/// Checks PTXLOOM_LOG and PTXLOOM_CUDA_PATH; other variables are checked where they are used. Throws
+/// Error(usage, "bad-environment").
 void check_environment();
 
 }  // namespace ptxloom::cli

@@ -8,9 +8,9 @@
 
 #include "cuda/symbols.hpp"
 
-// libcublasLt.so: NVIDIA's matrix products, to hold ours against. Its header is in none of the packages we
-// ask for, so what is used is declared here, after its stable C interface; a test compares it with the header
-// where that is. Matrices are column-major. Objects are opaque; attributes are set by number.
+// libcublasLt.so: NVIDIA's matrix products, for comparison with ours. None of the packages we require has its
+// header, so what is used is declared here, following its stable C interface; a test compares it with the
+// header if that is installed. Matrices are column-major. Objects are opaque; attributes are set by number.
 struct CUstream_st;
 struct ptxloom_cublaslt_handle;
 struct ptxloom_cublaslt_operation;

@@ -12,7 +12,7 @@ std::optional<DynamicLibrary> DynamicLibrary::open_first(const std::vector<std::
                                                          const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     for (const std::filesystem::path& folder : folders) {
-      // NODELETE: the driver and the compilers keep threads and exit handlers that must not outlive their
+      // NODELETE: the driver and the compilers have threads and exit handlers that must not outlive their
       // code.
       void* handle = ::dlopen((folder / name).c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
       if (handle != nullptr) return DynamicLibrary(handle);

@@ -7,18 +7,18 @@
 #include <string>
 #include <vector>
 
-// A shared library opened by name. It is closed when the last copy goes, so tables of its symbols hold one.
+// A shared library opened by name. It is closed with the last copy, so tables of its symbols hold one.
 namespace ptxloom::cuda {
 
 class DynamicLibrary {
  public:
   DynamicLibrary() = default;
-  /// The first that opens of `names` in each folder, in order; an empty folder stands for the system's
-  /// loader.
+  /// Opens the first of `names` that can be opened in each folder, in order; an empty folder stands for the
+  /// system's loader.
   static std::optional<DynamicLibrary> open_first(const std::vector<std::filesystem::path>& folders,
                                                   const std::vector<std::string>& names);
 
-  /// nullptr where the library lacks the symbol.
+  /// nullptr if the library lacks the symbol.
   void* find(const char* symbol) const;
   /// The file it was opened from.
   std::string path() const;

@@ -56,7 +56,7 @@ void append(std::vector<T>& to, const std::vector<T>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
-/// Where the libraries are looked for, in order; an empty path stands for the system's loader.
+/// The folders to search for the libraries, in order; an empty path stands for the system's loader.
 std::vector<fs::path> library_folders(const LibraryOptions& options) {
   std::vector<fs::path> folders = options.folders;
   if (!options.system) return folders;
@@ -66,7 +66,7 @@ std::vector<fs::path> library_folders(const LibraryOptions& options) {
   return folders;
 }
 
-/// What to say where a library is not found.
+/// The error for a library that is not found.
 struct Absence {
   const char* code;
   const char* message;
@@ -108,18 +108,18 @@ struct Libraries::State {
     return Table::load(*library);
   }
 
-  /// The driver's table without starting the driver, which takes long.
+  /// The driver's table without initialising the driver, which takes long.
   const cuda::Driver& opened_driver() {
     return driver.get([&] { return load<cuda::Driver>({"libcuda.so.1"}, kNoDriver); });
   }
 
-  /// A driver of CUDA 12 cannot load what a linker of CUDA 13 makes, nor serve another library of 13.
+  /// A CUDA 12 driver cannot load the output of a CUDA 13 linker, nor serve other libraries of CUDA 13.
   std::vector<std::string> names_for_driver(const std::string& name) {
     std::vector<std::string> names = {name + ".so.13", name + ".so.12"};
     try {
       if (check_driver_version(opened_driver().api_version, 13)) std::swap(names[0], names[1]);
     } catch (const Error&) {
-      // No driver: the newest linker knows the most targets.
+      // No driver: the newest linker supports the most targets.
     }
     return names;
   }
@@ -198,7 +198,7 @@ std::vector<LibraryStatus> Libraries::status() const {
 
 std::vector<fs::path> Libraries::include_folders() const {
   std::vector<fs::path> candidates;
-  // A pip package has its headers beside its lib folder, as a toolkit does.
+  // A pip package has its headers next to its lib folder, like a toolkit.
   for (const fs::path& folder : library_folders(state_->options)) {
     if (!folder.empty()) candidates.push_back(folder.parent_path() / "include");
   }

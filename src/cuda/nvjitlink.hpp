@@ -22,7 +22,7 @@ struct NvJitLink {
 
   unsigned major = 0;
   unsigned minor = 0;
-  /// Tells builds of one version apart, for the cache: version, size and time of the file.
+  /// Distinguishes builds of one version, for the cache: version, size and time of the file.
   std::string identity;
   DynamicLibrary library;
 

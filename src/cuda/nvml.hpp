@@ -5,8 +5,8 @@
 
 #include "cuda/symbols.hpp"
 
-// libnvidia-ml.so.1: the state of a device. Its header is in none of the packages we ask for, so the few
-// functions used are declared here, after its stable C interface.
+// libnvidia-ml.so.1: the state of a device. None of the packages we require has its header, so the few
+// functions used are declared here, following its stable C interface.
 extern "C" {
 struct nvmlDevice_st;
 int nvmlInit_v2();
@@ -40,7 +40,7 @@ struct Nvml {
   std::string driver_version;  ///< "580.95.05"
   DynamicLibrary library;
 
-  /// Initialises NVML, for as long as the process lives.
+  /// Initialises NVML for the lifetime of the process.
   static Nvml load(const DynamicLibrary& library);
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of the libraries that need no more than their symbols.
+// The tables of libraries that need nothing but their symbols.
 #include <fmt/format.h>
 
 #include <array>
@@ -45,8 +45,8 @@ Nvrtc Nvrtc::load(const DynamicLibrary& library) {
   table.library = library;
   require(missing, library.path(), "no-nvrtc", "install NVRTC 12.0 or later");
   table.nvrtcVersion(&table.major, &table.minor);
-  // NVRTC opens its builtins by name alone, which fails in a folder that the loader does not know, unless
-  // they are open already.
+  // NVRTC opens its builtins by name, which fails in a folder unknown to the loader unless they are already
+  // open.
   const std::filesystem::path folder = std::filesystem::path(library.path()).parent_path();
   DynamicLibrary::open_first({folder}, {fmt::format("libnvrtc-builtins.so.{}.{}", table.major, table.minor)});
   return table;

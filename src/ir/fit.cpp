@@ -13,13 +13,13 @@ namespace {
 using Kind = Operand::Kind;
 using Direction = OperandSpec::Direction;
 
-// What stands in an operand is looked at by itself, as an element of a vector of one type, or as one of a
-// vector of several (`.u32` and `.s32`, a register and a literal): that is a vector of bits, where only the
-// size of registers counts, and predicates and literals are hardly looked at; `wide` where they are wider
+// How an operand or element is checked: by itself; as an element of a vector with one type; or as one of a
+// vector with several (`.u32` and `.s32`, a register and a literal), which counts as a vector of bits, where
+// only the size of registers matters and predicates and literals are hardly checked; `wide` if they are wider
 // than the type.
 enum class As : std::uint8_t { scalar, element, bits, wide };
 
-// "b[0-3]|h[0-1]": words, where brackets stand for one character of a range.
+// "b[0-3]|h[0-1]": words in which brackets stand for one character of a range.
 bool selects(std::string_view pattern, std::string_view word) {
   while (!pattern.empty() && !word.empty() && pattern[0] != '|') {
     const bool range = pattern[0] == '[' && pattern.size() > 4;
@@ -39,7 +39,7 @@ bool selects_any(std::string_view patterns, std::string_view word) {
   }
 }
 
-// Whether a register declared as `given` may stand where `place` wants its type.
+// Whether a register declared as `given` is valid where `place` requires its type.
 inline bool register_fits(const OperandSpec& place, const Type& given) {
   const Type& wanted = place.type;
   if (given.kind == TypeKind::bits && given.bits == wanted.bits) return wanted.kind != TypeKind::predicate;
@@ -53,7 +53,7 @@ inline bool register_fits(const OperandSpec& place, const Type& given) {
   return given == wanted;
 }
 
-// A register as it was declared, of a type that the place takes: what most operands and elements are.
+// A register used with its declared type, which the place accepts: the case of most operands and elements.
 inline bool fits_as_declared(const Kernel& kernel, const OperandSpec& place, const Operand& operand) {
   return operand.kind == Kind::reg && operand.value == 0 && !operand.negated && place.registers_allowed &&
          operand.index < kernel.registers.size() &&
@@ -83,7 +83,7 @@ Misfit register_misfit(const Kernel& kernel, const OperandSpec& place, const Ope
 }
 
 bool in_range(const OperandSpec& place, std::int64_t value) {
-  // The number of a barrier, alone of type .s32, is cut to 32 bits first.
+  // The number of a barrier, the only operand of type .s32, is truncated to 32 bits first.
   if (place.registers_allowed && place.type == s32) value = static_cast<std::int32_t>(value);
   if (place.range) {
     const auto [first, last] = *place.range;
@@ -93,7 +93,7 @@ bool in_range(const OperandSpec& place, std::int64_t value) {
          std::find(place.choices.begin(), place.choices.end(), value) != place.choices.end();
 }
 
-// Of decimals the first is left out: (0, 1].
+// For decimals the lower bound is excluded: (0, 1].
 bool in_decimal_range(const OperandSpec& place, const Operand& operand) {
   if (!place.range || !place.type.is_float()) return true;
   const double value = operand.kind == Kind::f32
@@ -120,9 +120,9 @@ Misfit literal_misfit(const OperandSpec& place, const Operand& operand) {
   }
 }
 
-// A literal as an element. In a vector of bits it fits, but a decimal does not become an f16, nor a `.b`
-// narrower than the registers beside it. A vector of nothing but literals has their type, and not every
-// operand takes that for its own: integers for `.b`, decimals for `.f32`.
+// A literal as an element. It fits in a vector of bits, except that a decimal does not become an f16, nor a
+// `.b` type narrower than the adjacent registers. A vector of only literals has their type, which not every
+// operand accepts: integers for `.b`, decimals for `.f32`.
 Misfit element_misfit(const OperandSpec& place, const Operand& literal, As as) {
   if (place.direction != Direction::in || place.registers_only) return Misfit::kind;
   const bool integer = literal.kind == Kind::integer;
@@ -149,7 +149,7 @@ Misfit scalar_misfit(const Kernel& kernel, const OperandSpec& place, const Opera
     case Kind::f32:
     case Kind::f64:
       return as == As::scalar ? literal_misfit(place, operand) : element_misfit(place, operand, as);
-    case Kind::symbol:  // a name alone is no literal, a name and a number is one
+    case Kind::symbol:  // a name alone is not a literal; a name and a number is
       return operand.value != 0 && operand.count == 0 && as == As::scalar && place.registers_allowed &&
                      place.literal_allowed && place.type.bits >= 32 && !place.type.is_float() &&
                      place.type.kind != TypeKind::predicate
@@ -164,12 +164,13 @@ Misfit scalar_misfit(const Kernel& kernel, const OperandSpec& place, const Opera
   }
 }
 
-// `{_}` and `{_, _}` leave ptxas no register to take the type from.
+// `{_}` and `{_, _}` give ptxas no register to infer the type from.
 bool untyped(std::span<const Operand> elements) {
   return std::all_of(elements.begin(), elements.end(), [](const Operand& e) { return e.kind == Kind::sink; });
 }
 
-// What ptxas takes an element for. Of literals it knows the class, and of a decimal that it has 64 bits.
+// The type that ptxas assigns to an element. For literals it knows only the class, and that a decimal has 64
+// bits.
 struct ElementType {
   enum class Class : std::uint8_t { any, bits, integer, floating, predicate };
   Class cls = Class::any;
@@ -204,7 +205,7 @@ ElementType element_type(const Kernel& kernel, const Operand& element) {
   }
 }
 
-// ptxas compares neighbours, but not the index into an array of textures with the coordinates beside it.
+// ptxas compares adjacent elements, except the index into an array of textures with the coordinates after it.
 bool mixed(const Kernel& kernel, std::span<const Operand> elements, std::size_t index) {
   for (std::size_t i = 1; i < elements.size(); ++i) {
     const bool coordinates = i != index && i - 1 != index;
@@ -220,13 +221,13 @@ bool is_index(const Kernel& kernel, const Operand& element) {
   return type.bits == 32 && (type.is_integer() || type.kind == TypeKind::bits);
 }
 
-// Of a register as it is declared; decimals are f64, and whole numbers of no type that a register has.
+// For a register, its declared type; decimals are f64, and integers have no type that a register can have.
 Type type_of(const Kernel& kernel, const Operand& element) {
   if (element.kind == Kind::reg) return kernel.registers[element.index].type;
   return element.kind == Kind::f32 ? f32 : element.kind == Kind::f64 ? f64 : Type{};
 }
 
-// Whether elements are of one type; `_` is of any.
+// Whether elements have the same type; `_` matches any.
 bool same_type(const Kernel& kernel, const Operand& a, const Operand& b) {
   if (a.kind == Kind::sink || b.kind == Kind::sink) return true;
   if (a.kind != Kind::reg && b.kind != Kind::reg) return a.kind == b.kind;
@@ -244,8 +245,7 @@ As vector_type(const Kernel& kernel, const OperandSpec& place, std::span<const O
   return std::any_of(elements.begin(), elements.end(), wider) ? As::wide : As::bits;
 }
 
-// Registers of one type with nothing before or behind them, which most vectors are: they fit as the first
-// does.
+// Whether all are plain registers of one type, which most vectors are: then they fit if the first does.
 bool alike(const Kernel& kernel, std::span<const Operand> elements) {
   const Type* first = nullptr;
   for (const Operand& element : elements) {
@@ -258,7 +258,7 @@ bool alike(const Kernel& kernel, std::span<const Operand> elements) {
   return first != nullptr;
 }
 
-// Elements against their places, or against the one place of all.
+// Checks elements against their places, or against the single place for all.
 Mismatch elements_mismatch(const Kernel& kernel, std::span<const OperandSpec> places,
                            std::span<const Operand> elements) {
   if (places.size() == 1 && places[0].index == 0 && alike(kernel, elements)) {
@@ -270,7 +270,7 @@ Mismatch elements_mismatch(const Kernel& kernel, std::span<const OperandSpec> pl
   };
   if (std::any_of(elements.begin(), elements.end(), dangling)) return {.why = Misfit::dangling};
   const As as = vector_type(kernel, places[0], elements);
-  const std::size_t index = static_cast<std::size_t>(places[0].index) - 1;  // none: the largest there is
+  const std::size_t index = static_cast<std::size_t>(places[0].index) - 1;  // without one, the largest index
   Misfit worst = Misfit::none;
   for (std::size_t i = 0; i < elements.size(); ++i) {
     const Misfit why = i == index
@@ -283,7 +283,7 @@ Mismatch elements_mismatch(const Kernel& kernel, std::span<const OperandSpec> pl
   return {.why = mixed(kernel, elements, index) ? Misfit::mixed : worst};
 }
 
-// How many registers in braces may stand for a scalar; of two, ptxas takes the first.
+// The number of registers in braces that may stand for a scalar; of two, ptxas uses the first.
 int in_braces(const OperandSpec& place) {
   const bool bfloat = place.type == bf16 || place.type == bf16x2;
   if (place.needed || !place.registers_allowed) return 0;
@@ -335,7 +335,7 @@ Mismatch find_mismatch(const Kernel& kernel, std::span<const OperandSpec> places
     worst = std::max(worst, found.why);
     if (!found) continue;
     found.operand = static_cast<std::uint32_t>(i);
-    if (count > 1) {  // its elements are operands of their own
+    if (count > 1) {  // its elements are separate operands
       found.operand += static_cast<std::uint32_t>(std::max<int>(found.element, 0));
       found.element = -1;
     }

@@ -6,8 +6,8 @@
 namespace ptxloom::ir {
 namespace {
 
-// Addresses of tensor memory are 32 bits. Generic and global ones are 64; of the others, which are small,
-// ptxas also takes narrower ones.
+// Addresses of tensor memory have 32 bits, generic and global ones 64. For the other spaces, which are small,
+// ptxas also accepts narrower registers.
 bool holds_address(const Type& type, std::string_view space) {
   if (type.is_float() || type.kind == TypeKind::predicate) return false;
   if (space == "tmem") return type.bits == 32;
@@ -18,7 +18,7 @@ bool holds_address(const Type& type, std::string_view space) {
 }  // namespace
 
 Misfit address_misfit(const Kernel& kernel, const OperandSpec& place, const Operand& operand) {
-  // An opaque variable is named, or 64 bits hold its address; nothing is added to it.
+  // An opaque variable is named, or its address is in a 64-bit register; it takes no offset.
   if (is_opaque(place.space) && operand.value != 0) return Misfit::address_offset;
   switch (operand.kind) {
     case Operand::Kind::address:
@@ -37,7 +37,7 @@ Misfit address_misfit(const Kernel& kernel, const OperandSpec& place, const Oper
   }
 }
 
-// A label is a place in the code or, where the place gives a name for the oracle, a list of such places.
+// A label is a position in the code or, if the place gives a name for the oracle, a list of such positions.
 Misfit label_misfit(const Kernel& kernel, const OperandSpec& place, const Operand& operand) {
   if (operand.kind != Operand::Kind::label) return Misfit::kind;
   if (operand.index >= kernel.labels.size()) return Misfit::dangling;

@@ -3,7 +3,7 @@
 
 #include "ir/fit.hpp"
 
-// The part of fit.hpp for operands that are places: addresses, variables in them, labels.
+// The part of fit.hpp for addresses, the variables in them, and labels.
 namespace ptxloom::ir {
 
 Misfit address_misfit(const Kernel& kernel, const OperandSpec& place, const Operand& operand);

@@ -42,7 +42,7 @@ std::string vector_text(const Kernel& kernel, const Operand& vector) {
 
 }  // namespace
 
-// PTX ISA, "Identifiers": one that begins with _, $ or % has something behind it.
+// PTX ISA, "Identifiers": one that starts with _, $ or % must have more characters.
 bool is_identifier(std::string_view name) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   const auto follows = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '$'; };

@@ -7,9 +7,9 @@
 
 #include "ptxloom/ir.hpp"
 
-// How registers and operands are called, in PTX and in diagnostics alike. A register without a name belongs
-// to a class: its size, with f32 and f64 apart. It is written as the prefix of the class and its number
-// (`%r12`), and the class is declared as a whole (`.reg .b32 %r<13>;`).
+// The spelling of registers and operands, in PTX and in diagnostics. A register without a name belongs to a
+// class by size, with f32 and f64 separate. It is written as the prefix of the class and its number (`%r12`),
+// and the class is declared as a whole (`.reg .b32 %r<13>;`).
 namespace ptxloom::ir {
 
 struct RegisterClass {
@@ -44,7 +44,7 @@ constexpr std::size_t register_class(const Type& type) {
   }
 }
 
-/// What PTX allows as a name.
+/// Whether PTX allows the name.
 bool is_identifier(std::string_view name);
 
 /// "%r12", or the name that the register was given.
@@ -54,8 +54,8 @@ std::string name_of(const RegisterDecl& decl);
 std::int64_t pack_selector(std::string_view letters);
 std::string selector_of(const Operand& reg);
 
-/// An operand as PTX writes it: "{%r1, %r2}", "0f3F800000", "%rd4+16" (without the brackets of an address).
-/// What refers to nothing, which only broken IR does, reads "<...>".
+/// An operand as PTX writes it: "{%r1, %r2}", "0f3F800000", "%rd4+16" (without the brackets of an address). A
+/// dangling reference, which only broken IR has, prints as "<...>".
 std::string text_of(const Kernel& kernel, const Operand& operand);
 
 }  // namespace ptxloom::ir

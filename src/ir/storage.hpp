@@ -7,8 +7,8 @@
 
 #include "ptxloom/type.hpp"
 
-// Which types a declaration takes (PTX ISA, "Types"): the fundamental ones and the opaque ones. All others
-// are only types of instructions; in memory and in registers their values are bits.
+// Types that declarations accept (PTX ISA, "Types"): fundamental and opaque types. All others are only
+// instruction types; in memory and in registers their values are bits.
 namespace ptxloom::ir {
 
 inline constexpr std::array kDeclarable{b8,    b16, b32, b64,  b128,   u8,         u16,
@@ -17,7 +17,7 @@ inline constexpr std::array kDeclarable{b8,    b16, b32, b64,  b128,   u8,      
 
 constexpr bool is_opaque(const Type& type) { return type == texref || type == samplerref || type == surfref; }
 
-/// A variable may be declared with it: a predicate lives in a register only.
+/// Whether a variable may have the type: a predicate can only be a register.
 constexpr bool is_declarable(const Type& type) {
   return type != pred && std::find(kDeclarable.begin(), kDeclarable.end(), type) != kDeclarable.end();
 }
@@ -25,9 +25,9 @@ constexpr bool is_register_type(const Type& type) {
   return !is_opaque(type) && (type == pred || is_declarable(type));
 }
 
-/// The type by which values of a type are declared, loaded and stored: integers, f32 and f64 by their own,
-/// all others as bits of their size. nullopt where a value is no whole power of two of bytes: memory has no
-/// address for one of 4 or 6 bits, nor for a predicate.
+/// The type with which values are declared, loaded and stored: integers, f32 and f64 keep theirs, all others
+/// become bits of their size. nullopt if the size is not a power of two of bytes: a value of 4 or 6 bits has
+/// no address, nor does a predicate.
 constexpr std::optional<Type> storage_of(const Type& type) {
   if (type.kind != TypeKind::predicate)
     for (const Type& bits : {b8, b16, b32, b64, b128})

@@ -26,11 +26,11 @@ constexpr std::string_view kTemporarySuffix = ".tmp";
 
 std::string reason_of(int error) { return std::generic_category().message(error); }
 
-/// The folder as it was when opened; all access goes through it, so that nothing put in its place later is
-/// ever read or written.
+/// The folder as it was when opened. All access goes through its descriptor, so that a folder put in its
+/// place later is never read or written.
 struct Folder {
   FileDescriptor fd;
-  std::optional<Diagnostic> problem;  // with neither: there is no such folder
+  std::optional<Diagnostic> problem;  // if neither is set, there is no such folder
 };
 
 std::optional<Diagnostic> distrust(const fs::path& path, const struct stat& status) {
@@ -75,7 +75,7 @@ Folder open_folder(const fs::path& path, bool create) {
   return {.fd = std::move(fd), .problem = std::nullopt};
 }
 
-/// Reads a file of the folder; nullopt where there is none, or it is no plain file of ours.
+/// Reads a file of the folder; nullopt if it does not exist, or is not a regular file of ours.
 std::optional<std::string> read_entry(const Folder& folder, const std::string& name) {
   const FileDescriptor file(
       ::openat(folder.fd.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -143,7 +143,7 @@ Cache Cache::from_environment(Log log) {
   const std::string_view own = variable("PTXLOOM_CACHE_DIR");
   if (own == "off") return {};
   if (!own.empty()) return Cache(own, std::move(log));
-  // The XDG specification has relative paths ignored.
+  // The XDG specification requires relative paths to be ignored.
   if (const fs::path xdg = variable("XDG_CACHE_HOME"); xdg.is_absolute())
     return Cache(xdg / "ptxloom", std::move(log));
   if (const fs::path home = variable("HOME"); home.is_absolute())
@@ -179,7 +179,7 @@ void Cache::store(std::string_view key, std::span<const std::byte> value) const 
   if (!folder.fd) return;
   const std::string bytes = jit::encode_entry({.key = key, .value = as_text(value)});
   const int error = write_entry(folder, jit::entry_name(key), bytes);
-  // ENOENT: the cache was cleared meanwhile, and the temporary file with it.
+  // ENOENT: the cache was cleared meanwhile, including the temporary file.
   if (error != 0 && error != ENOENT) state_->warn_once(unusable(state_->path, error));
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-// A cache entry as bytes: magic, checksum of all that follows, sizes of key and value, key, value.
+// The bytes of a cache entry: magic, checksum of everything after it, sizes of key and value, key, value.
 namespace ptxloom::jit {
 
 struct CacheEntry {
@@ -16,7 +16,7 @@ struct CacheEntry {
 std::string encode_entry(const CacheEntry& entry);
 /// nullopt for damaged bytes, with the reason; else views into `bytes`.
 std::optional<CacheEntry> decode_entry(std::string_view bytes, std::string& reason);
-/// The name of the file for a key, and whether a name is one of those.
+/// The file name for a key, and whether a name is such a file name.
 std::string entry_name(std::string_view key);
 bool is_entry_name(std::string_view name);
 

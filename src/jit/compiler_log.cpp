@@ -14,7 +14,7 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
-/// Takes the text up to and with `end` off the front; nullopt, and nothing taken, where there is no `end`.
+/// Consumes the text up to and including `end`; nullopt, and nothing consumed, if there is no `end`.
 std::optional<std::string_view> take_until(std::string_view& text, std::string_view end) {
   const auto at = text.find(end);
   if (at == std::string_view::npos) return std::nullopt;
@@ -33,7 +33,7 @@ void for_each_line(std::string_view log, const Visit& visit) {
   }
 }
 
-/// The number at the front of the text; 0 where there is none.
+/// The number at the front of the text; 0 if there is none.
 int leading_number(std::string_view text) {
   int number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
@@ -49,7 +49,7 @@ int number_before(std::string_view text, std::string_view unit) {
   return leading_number(before.substr(start == std::string_view::npos ? 0 : start + 1));
 }
 
-/// "(C7510) Potential ..." loses its number, which is returned: "C7510".
+/// Removes the number from "(C7510) Potential ..." and returns it: "C7510".
 std::string take_number(std::string_view& message) {
   if (!message.starts_with('(')) return {};
   const auto end = message.find(')');
@@ -64,7 +64,7 @@ std::optional<Diagnostic> parse_link_line(std::string_view line) {
   std::string_view rest = line;
   auto head = take_until(rest, " : ");
   if (!head) {
-    // nvJitLink's own: "ERROR 1: bad input: ...".
+    // Messages of nvJitLink itself: "ERROR 1: bad input: ...".
     if (!line.starts_with("ERROR ")) return std::nullopt;
     return Diagnostic{.code = "nvjitlink", .message = std::string(trim(line.substr(6))), .hint = {}};
   }
@@ -85,7 +85,7 @@ std::optional<Diagnostic> parse_link_line(std::string_view line) {
   diagnostic.code = ptxas ? "ptxas" : "nvjitlink";
   if (!number.empty()) diagnostic.code += '-' + number;
   diagnostic.message = rest;
-  // Advisories name the place in their text only.
+  // Advisories give the position only in their text.
   constexpr std::string_view kAround = "around line ";
   if (const auto at = rest.find(kAround); at != std::string_view::npos && diagnostic.line == 0) {
     diagnostic.line = leading_number(rest.substr(at + kAround.size()));
@@ -93,7 +93,7 @@ std::optional<Diagnostic> parse_link_line(std::string_view line) {
   return diagnostic;
 }
 
-/// Says nothing that another error does not say better.
+/// Whether it repeats, less precisely, what another error says.
 bool is_summary(const Diagnostic& diagnostic) {
   return diagnostic.message == "Ptx assembly aborted due to errors" ||
          diagnostic.message.starts_with("NVJITLINK_ERROR_PTX_COMPILE");
@@ -127,9 +127,9 @@ std::vector<Diagnostic> parse_link_log(std::string_view log) {
 }
 
 std::vector<Resources> parse_resources(std::string_view log) {
-  // ptxas reports first, an entry's line "Used" closing what "Compiling entry function" opened, with the
-  // properties of each function between; nvJitLink then reports entries only ("info    : "), its stack
-  // including callees and its shared memory including what the system reserves.
+  // ptxas reports first: an entry's "Used" line closes what "Compiling entry function" opened, with the
+  // properties of each function in between. nvJitLink then reports only entries ("info    : "), whose stack
+  // includes callees and whose shared memory includes what the system reserves.
   std::vector<Resources> all;
   std::string_view entry, function;
   for_each_line(log, [&](std::string_view line) {
@@ -178,7 +178,7 @@ std::optional<Diagnostic> nvrtc_heading(std::string_view word) {
   return diagnostic;
 }
 
-/// "kernel.cu(3): error: ...", or "nvrtc: error: ..." for what has no place.
+/// "kernel.cu(3): error: ...", or "nvrtc: error: ..." without a position.
 std::optional<Diagnostic> parse_nvrtc_line(std::string_view line, std::string_view name) {
   std::string_view rest = line;
   const auto place = take_until(rest, ": ");
@@ -201,7 +201,7 @@ std::vector<Diagnostic> parse_nvrtc_log(std::string_view log, std::string_view n
   std::vector<Diagnostic> diagnostics;
   for_each_line(log, [&](std::string_view line) {
     auto diagnostic = parse_nvrtc_line(line, name);
-    // Inline assembly is ptxas's to judge.
+    // Inline assembly is checked by ptxas.
     if (!diagnostic && line.starts_with("ptxas")) diagnostic = parse_link_line(line);
     if (diagnostic) diagnostics.push_back(std::move(*diagnostic));
   });

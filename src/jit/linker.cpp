@@ -17,7 +17,7 @@
 namespace ptxloom {
 namespace {
 
-/// Owns what nvJitLinkCreate made, and knows how to ask it for texts and bytes.
+/// Owns an nvJitLink handle and retrieves its texts and bytes.
 class LinkHandle {
  public:
   LinkHandle(const cuda::NvJitLink& library, const std::vector<std::string>& arguments) : library_(library) {
@@ -59,7 +59,7 @@ class LinkHandle {
     if (handle_ == nullptr || get_size(handle_, &size) != NVJITLINK_SUCCESS || size == 0) return {};
     std::string log(size, '\0');
     get(handle_, log.data());
-    // The size counts the terminating zero in some versions and not in others.
+    // Some versions include the terminating zero in the size, others do not.
     log.resize(std::strlen(log.c_str()));
     return log;
   }
@@ -69,7 +69,8 @@ class LinkHandle {
   nvJitLinkResult created_ = NVJITLINK_SUCCESS;
 };
 
-/// sm_ and two or three digits, then a or f or nothing. nvJitLink 13.0 ends the process on "sm_1".
+/// sm_ and two or three digits, optionally followed by a or f. nvJitLink 13.0 terminates the process on
+/// "sm_1".
 bool is_target(std::string_view text) {
   if (!text.starts_with("sm_")) return false;
   text.remove_prefix(3);
@@ -97,14 +98,14 @@ void check_options(const LinkOptions& options) {
 
 std::vector<std::string> arguments_of(const LinkOptions& options, unsigned linker_major) {
   std::vector<std::string> arguments = {"-arch=" + options.target, "-verbose"};
-  // nvJitLink knows 0 and 3, the ptxas inside it all levels.
+  // nvJitLink accepts only levels 0 and 3, the ptxas inside it all levels.
   const int level = options.debug ? 0 : options.optimisation;
   arguments.emplace_back(level == 0 ? "-O0" : "-O3");
   if (level == 1 || level == 2) arguments.push_back(fmt::format("-Xptxas=-O{}", level));
   if (options.debug) arguments.emplace_back("-g");
   if (options.line_info && !options.debug) arguments.emplace_back("-lineinfo");
   if (options.max_registers > 0) arguments.push_back(fmt::format("-maxrregcount={}", options.max_registers));
-  // Its own cache gives no log, and makes timings depend on the machine's history.
+  // nvJitLink's own cache returns no log, and makes timings depend on the machine's history.
   if (linker_major >= 13) arguments.emplace_back("-no-cache");
   arguments.insert(arguments.end(), options.extra.begin(), options.extra.end());
   return arguments;
@@ -146,9 +147,9 @@ std::optional<LinkResult> unpack(std::span<const std::byte> value) {
                      {reinterpret_cast<const char*>(log.data()), log.size()}, true);
 }
 
-/// The cache's list of the linkers that have filled it, the latest first, a line each. Opening nvJitLink
-/// takes longer than all the rest of what a process does that links nothing: who takes only what is cached
-/// can do without.
+/// The cache's list of linkers that have filled it, latest first, one per line. Opening nvJitLink takes
+/// longer than everything else in a process that links nothing, so a process that only uses cached results
+/// avoids it.
 constexpr std::string_view kLinkersKey = "ptxloom " PTXLOOM_VERSION "\nlinkers";
 
 std::string known_linkers(const Cache& cache) {
@@ -164,7 +165,7 @@ void remember_linker(const Cache& cache, const std::string& identity) {
   cache.store(kLinkersKey, std::as_bytes(std::span(linkers)));
 }
 
-/// What one of them has made that the driver at hand can load.
+/// A cached result of one of them that the current driver can load.
 std::optional<LinkResult> find_by_any(const Cache& cache, const Libraries& libraries,
                                       const LinkOptions& options, std::string_view ptx) {
   std::istringstream lines(known_linkers(cache));

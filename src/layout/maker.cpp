@@ -74,7 +74,7 @@ void LayoutMaker::place_elements(Layout& layout) const {
   }
 }
 
-/// An address operand with a map of lanes alone says where rows lie.
+/// An address operand whose map has only lanes gives the positions of rows.
 void LayoutMaker::add_addresses(Layout& layout) const {
   for (const OperandSpec& operand : variant_.operands()) {
     if (operand.kind != OperandSpec::Kind::address) continue;

@@ -7,7 +7,7 @@
 #include "ptxloom/layout.hpp"
 #include "spec/fragment.hpp"
 
-// Writes a fragment map out as a Layout.
+// Expands a fragment map to a Layout.
 namespace ptxloom {
 
 class LayoutMaker {

@@ -13,7 +13,7 @@
 namespace ptxloom::tune {
 namespace {
 
-/// Errors need no handling here: MPI's own answer to one is to end all ranks with a message.
+/// Errors need no handling here: MPI ends all ranks with a message by default.
 class MpiRanks : public Ranks {
  public:
   MpiRanks() {
@@ -24,7 +24,7 @@ class MpiRanks : public Ranks {
       MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
       started_ = true;
     }
-    MPI_Comm_dup(MPI_COMM_WORLD, &world_);  // so that nobody else's messages are taken for ours
+    MPI_Comm_dup(MPI_COMM_WORLD, &world_);  // so that foreign messages are not mistaken for ours
     MPI_Comm_rank(world_, &rank_);
     MPI_Comm_size(world_, &size_);
     MPI_Comm host = MPI_COMM_NULL;
@@ -34,7 +34,7 @@ class MpiRanks : public Ranks {
     MPI_Comm_free(&host);
   }
 
-  /// All ranks end together: what is still on its way to one that has ended its work is taken and forgotten.
+  /// All ranks end together: messages still in flight to a rank that has finished are received and dropped.
   ~MpiRanks() override {
     MPI_Request all_here = MPI_REQUEST_NULL;
     int done = 0;
@@ -76,7 +76,7 @@ class MpiRanks : public Ranks {
         return received;
       }
       if (Clock::now() >= until) return std::nullopt;
-      // MPI's own waiting would keep a core busy, which linking needs.
+      // MPI's blocking wait would keep a core busy, which linking needs.
       std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
   }
@@ -110,7 +110,7 @@ class MpiRanks : public Ranks {
 }  // namespace
 }  // namespace ptxloom::tune
 
-// What tune::mpi_ranks() looks for.
+// tune::mpi_ranks() looks this symbol up.
 extern "C" [[gnu::visibility("default")]] const char* ptxloom_mpi_version() { return PTXLOOM_VERSION; }
 extern "C" [[gnu::visibility("default")]] ptxloom::tune::Ranks* ptxloom_mpi_ranks() {
   return new ptxloom::tune::MpiRanks();

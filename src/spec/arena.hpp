@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-// Owns what views point to, until it dies: texts of an overlay, values made while a form is compiled.
-// Compiling keeps thousands of small things, so what needs no destructor is laid end to end in blocks.
+// Owns what views point to: texts of an overlay, values made while a form is compiled. Compiling keeps
+// thousands of small objects, so what needs no destructor is allocated contiguously in blocks.
 namespace ptxloom::spec {
 
 class Arena {

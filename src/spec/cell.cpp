@@ -40,7 +40,7 @@ std::string_view Sets::text(std::string_view name) const {
 }
 
 std::span<const Alternative> Sets::expand_set(std::string_view name) {
-  text(name);  // that it is there
+  text(name);  // validates that it exists
   Set& set = *std::find_if(sets_.begin(), sets_.end(), [&](const Set& s) { return s.name == name; });
   if (set.expanding) fail("spec-set-cycle", place_, "the set @" + std::string(name) + " contains itself");
   if (!set.expanded) {

@@ -10,15 +10,15 @@
 #include "spec/form_data.hpp"
 #include "spec/spec_error.hpp"
 
-// A cell of a table: what it lets its column's slot be.
+// A cell of a table: the values that it allows for its column's slot.
 namespace ptxloom::spec {
 
 inline constexpr std::string_view kAbsent = "-";
 
-/// Whether a value is printed in an opcode. The greater wins where tables differ.
+/// Whether a value is printed in an opcode. Where tables differ, the greater applies.
 enum class Spelling : std::uint8_t {
   written,   // f16
-  optional,  // rn?       unwritten means the same
+  optional,  // rn?       may be omitted, with the same meaning
   implied,   // (release) never written
 };
 
@@ -35,7 +35,7 @@ struct Cell {
   int slot = -1;                        // same_as: the column's slot
 };
 
-/// The sets a form sees: its own over those of its file. Each is expanded once.
+/// The sets visible to a form: its own, then those of its file. Each is expanded once.
 class Sets {
  public:
   Sets(std::span<const Entry> own, std::span<const Entry> shared, Arena& arena, Place place);
@@ -56,7 +56,7 @@ class Sets {
     bool expanded = false, expanding = false;
   };
   std::vector<Set> sets_;
-  std::vector<Alternative> scratch_;  // room for the choice that is expanded
+  std::vector<Alternative> scratch_;  // scratch space for the choice being expanded
   Arena& arena_;
   Place place_;
 };

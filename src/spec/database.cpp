@@ -9,7 +9,8 @@ namespace ptxloom::spec {
 
 namespace {
 
-/// Whether the form's opcodes can hold all words of this one: a quick no, before the form is compiled.
+/// Whether the form's opcodes can contain all words of this one: a quick rejection before the form is
+/// compiled.
 bool may_have(const FormData& form, std::string_view opcode) {
   while (!opcode.empty()) {
     const std::string_view word = mnemonic_of(opcode);
@@ -107,7 +108,7 @@ std::span<const Variant> Database::match_form(std::string_view opcode, std::size
   if (forms == by_mnemonic_.end()) return {};
   const std::unique_lock lock(mutex_);
   const auto known = matches_.find(opcode);
-  Matches fresh;  // kept if anything matches: there is no end of wrong opcodes
+  Matches fresh;  // kept only on a match: the number of wrong opcodes is unlimited
   Matches& matches = known == matches_.end() ? fresh : known->second;
   while (matches.by_form.size() <= nth && matches.asked < forms->second.size()) {
     const FormData& form = *forms->second[matches.asked++];
@@ -173,7 +174,7 @@ Variant Database::remember(const std::string& key, const std::function<Variant()
 }
 
 Diagnostic Database::remember_reason(const std::string& key, const std::function<Diagnostic()>& make) const {
-  constexpr std::size_t kMost = 4096;  // there is no end of wrong opcodes
+  constexpr std::size_t kMost = 4096;  // the number of wrong opcodes is unlimited
   {
     const std::shared_lock lock(mutex_);
     if (const auto known = reasons_.find(key); known != reasons_.end()) return known->second;

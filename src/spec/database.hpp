@@ -18,9 +18,9 @@
 #include "spec/variant.hpp"
 #include "spec/vocabulary.hpp"
 
-// All forms: those compiled in and, over them, those of overlay folders. A form is compiled when an opcode
-// with its mnemonic is first looked up; what an opcode reads as is remembered. One lock guards all of it:
-// shared for what is known already, exclusive for what has to be worked out.
+// All forms: the built-in ones, overridden by those of overlay folders. A form is compiled when an opcode
+// with its mnemonic is first looked up; the matches of an opcode are cached. One lock guards everything:
+// shared for cached results, exclusive to compute new ones.
 namespace ptxloom::spec {
 
 struct StringHash {
@@ -30,35 +30,35 @@ struct StringHash {
 
 class Database {
  public:
-  /// Overlay forms are compiled, joined and linted at once, so that a malformed one is refused here.
+  /// Overlay forms are compiled, joined and linted at once, so that a malformed one is rejected here.
   Database(const SpecData& compiled, std::span<const std::filesystem::path> overlays);
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
   std::span<const FormData* const> forms() const { return forms_; }
   const FormData* find_form(std::string_view name) const;
-  /// The form of this name, else the forms of this family.
+  /// The form with this name, else the forms of this family.
   std::vector<const FormData*> family(std::string_view word) const;
   std::vector<const FormData*> with_mnemonic(std::string_view mnemonic) const;
 
   std::span<const Variant> match(std::string_view opcode) const;
-  /// Of one form alone: the `nth`, from 0, of those that have the opcode; empty behind the last of them.
-  /// Forms behind it are not compiled.
+  /// For one form alone: the `nth`, from 0, of those that have the opcode; empty after the last. Forms after
+  /// it are not compiled.
   std::span<const Variant> match_form(std::string_view opcode, std::size_t nth) const;
   std::vector<Variant> variants(const FormData& form) const;
 
-  /// The form compiled; it changes no more.
+  /// The compiled form, which does not change any more.
   const Form& form(const FormData& data) const;
-  /// Calls `use` with the form's variants under the lock.
+  /// Calls `use` with the form's variants while holding the lock.
   void with(const FormData& form, const std::function<void(FormVariants&)>& use) const;
-  /// A value remembered under a key, made at first by `make` (which may use `with`).
+  /// A cached value for a key, initially made by `make` (which may use `with`).
   Variant remember(const std::string& key, const std::function<Variant()>& make) const;
-  /// The same of what is wrong with an opcode; of these only some are kept.
+  /// The same for what is wrong with an opcode; only some of these are kept.
   Diagnostic remember_reason(const std::string& key, const std::function<Diagnostic()>& make) const;
 
  private:
-  /// What the forms with an opcode's mnemonic have of it, as far as they were asked.
+  /// The matches of an opcode in the forms with its mnemonic, as far as they were queried.
   struct Matches {
-    std::vector<std::vector<Variant>> by_form;  // none of them empty
+    std::vector<std::vector<Variant>> by_form;  // none of them is empty
     std::size_t asked = 0;
   };
 
@@ -80,7 +80,7 @@ class Database {
   mutable std::unordered_map<std::string, Diagnostic, StringHash, std::equal_to<>> reasons_;
 };
 
-/// Whether a form's `words` hold this one.
+/// Whether a form's `words` contain this one.
 bool has_word(std::string_view words, std::string_view word);
 
 /// The opcode up to its first dot.

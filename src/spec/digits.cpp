@@ -8,7 +8,7 @@
 namespace ptxloom::spec {
 namespace {
 
-/// A number from 1 to kMostDigits, which must be all of the text; 0 if it is none.
+/// A number from 1 to kMostDigits that makes up the whole text; 0 if it is not one.
 int positive(std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

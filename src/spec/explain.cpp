@@ -5,7 +5,7 @@
 #include "spec/near.hpp"
 #include "spec/select.hpp"
 
-// Why an opcode is none, or none here, in words.
+// Explains why an opcode does not exist, or not on this target.
 namespace ptxloom {
 namespace {
 
@@ -56,7 +56,7 @@ std::string hint_of(const Misreading& misreading, std::string_view mnemonic, con
   return text;
 }
 
-/// The code and what is wrong.
+/// The code and the explanation.
 std::pair<std::string, std::string> reason_of(const Misreading& misreading, std::string_view opcode,
                                               std::string_view mnemonic) {
   using Why = Misreading::Why;

@@ -36,7 +36,7 @@ class Narrowing {
  private:
   const Domain& domain(int slot) const { return domains_[static_cast<std::size_t>(slot)]; }
 
-  /// Whether the cell lets the slot have the value.
+  /// Whether the cell allows the value for the slot.
   bool takes(const Cell& cell, std::string_view value) const {
     switch (cell.kind) {
       case Cell::Kind::one_of:
@@ -62,7 +62,7 @@ class Narrowing {
     return true;
   }
 
-  /// Drops the values that none of the rows left has in this column.
+  /// Drops the values that none of the remaining rows has in this column.
   bool narrow(int slot, const std::vector<const Row*>& rows, std::size_t column) {
     return std::erase_if(domains_[static_cast<std::size_t>(slot)], [&](std::string_view value) {
              return std::none_of(rows.begin(), rows.end(),

@@ -7,8 +7,8 @@
 
 namespace ptxloom::spec {
 
-/// Of a form whose join with these slots is empty: the first table that is left without a row once the values
-/// of each slot are narrowed to those that all tables still allow. Null where narrowing does not show it.
+/// For a form whose join with these slots is empty: the first table that has no row left once the values of
+/// each slot are narrowed to those that all tables still allow. Null if narrowing does not show it.
 const Table* table_without_row(const Form& form, const std::vector<Known>& known);
 
 }  // namespace ptxloom::spec

@@ -89,7 +89,7 @@ void Form::add_table(std::span<const std::string_view> lines) {
 }
 
 void Form::add_lax(std::span<const std::string_view> lines) {
-  // Rows added to the table with the same columns, in any order; a `need` column may be added.
+  // Adds rows to the table with the same columns, in any order; a `need` column may be added.
   const auto names = header(lines.front());
   std::vector<int> columns;
   for (std::string_view name : names) {
@@ -181,7 +181,7 @@ void Form::gather_domains() {
       if (same == domain.end()) {
         domain.push_back(value);
       } else if (value.spelling == Spelling::optional || same->spelling != value.spelling) {
-        same->spelling = Spelling::optional;  // some row writes it, some row does not
+        same->spelling = Spelling::optional;  // some rows write it, some do not
       }
     }
   };
@@ -194,7 +194,7 @@ void Form::gather_domains() {
       }
     }
   };
-  std::vector<const Alternative*> last(slots_.size());  // of sets, which row after row names
+  std::vector<const Alternative*> last(slots_.size());  // for sets, which consecutive rows repeat
   each_cell(Cell::Kind::one_of, [&](int slot, const Cell& cell) {
     const Alternative*& known = last[static_cast<std::size_t>(slot)];
     if (known != cell.values.data()) add(slot, cell.values);

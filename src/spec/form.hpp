@@ -15,14 +15,14 @@
 #include "spec/operand_text.hpp"
 #include "spec/template.hpp"
 
-// A form compiled: slots numbered, cells parsed, the text cut into units. Compiling checks what can be seen
+// A compiled form: slots numbered, cells parsed, the text cut into units. Compiling checks what is visible
 // without joining the tables; lint.hpp joins them.
 namespace ptxloom::spec {
 
 struct Row {
-  std::span<const Cell> cells;  // one for each column of the table
+  std::span<const Cell> cells;  // one per column of the table
   const Need* need = nullptr;
-  bool lax = false;  // of a `lax` table: undocumented, but ptxas takes it
+  bool lax = false;  // from a `lax` table: undocumented, but accepted by ptxas
   std::string_view text;
 };
 
@@ -33,7 +33,7 @@ struct Table {
 
 class Form {
  public:
-  /// Throws Error(usage, "spec-...") for what is malformed.
+  /// Throws Error(usage, "spec-...") for malformed data.
   Form(const FormData& data, const Vocabulary& vocabulary);
   Form(const Form&) = delete;
   Form& operator=(const Form&) = delete;
@@ -48,16 +48,16 @@ class Form {
   const std::vector<OperandTemplate>& operands() const { return operands_; }
   std::span<const std::string_view> operand_names() const { return operand_names_; }
   std::span<const FragmentTemplate> fragments() const { return fragments_; }
-  /// How the form is tried on hardware: by operand, and `before` and `after`.
+  /// How the form is tried on hardware: by operand, plus `before` and `after`.
   const std::vector<std::pair<std::string_view, Template>>& conform() const { return conform_; }
   const Need* need() const { return need_; }
-  /// Words with a need of their own, wherever they stand.
+  /// Words that have a need of their own, wherever they occur.
   std::span<const std::pair<std::string_view, const Need*>> word_needs() const { return word_needs_; }
-  /// The value may be left unwritten in some row.
+  /// Whether the value may be left unwritten in some row.
   bool may_be_unwritten(int slot, std::string_view value) const;
-  /// Every value that some table gives the slot.
+  /// Every value that some table has for the slot.
   std::span<const Alternative> domain(int slot) const { return domains_[static_cast<std::size_t>(slot)]; }
-  /// Slots that tables give a value; others are a mistake.
+  /// Whether tables have values for the slot; a slot without any is an error.
   bool has_column(int slot) const { return !domain(slot).empty(); }
 
  private:
@@ -87,13 +87,13 @@ class Form {
   std::vector<std::pair<std::string_view, Template>> conform_;
   std::vector<std::vector<Alternative>> domains_;
   std::vector<std::pair<std::string_view, const Need*>> word_needs_;
-  std::vector<std::pair<std::string_view, const Need*>> needs_;  // each text once
+  std::vector<std::pair<std::string_view, const Need*>> needs_;  // each distinct text once
   const Need* need_ = nullptr;
-  std::vector<std::string_view> words_;  // room for the row that is parsed
+  std::vector<std::string_view> words_;  // scratch space for the row being parsed
   std::vector<Cell> cells_;
 };
 
-/// The part of a form's text before its first blank outside brackets, and the part after it without ";".
+/// The part of a form's text before its first blank outside brackets, and the part after it, without ";".
 std::pair<std::string_view, std::string_view> split_text(std::string_view text);
 
 }  // namespace ptxloom::spec

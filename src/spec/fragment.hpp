@@ -10,9 +10,9 @@
 #include "spec/form_data.hpp"
 #include "spec/template.hpp"
 
-// Fragment maps ("frags" in specs/README.md): where the elements of an operand lie. A form's map is a
-// template until a variant fills its slots; then it is digits over warp, lane and the values that a lane
-// holds, and `place_elements` writes it out.
+// Fragment maps ("frags" in specs/README.md): the positions of an operand's elements. A form's map is a
+// template until a variant fills its slots; then it consists of digits for warp, lane and the values of a
+// lane, and `place_elements` expands it.
 namespace ptxloom::spec {
 
 class FragmentTemplate {
@@ -20,7 +20,7 @@ class FragmentTemplate {
   FragmentTemplate(const FragmentData& data, SlotNames& slots, Place place);
 
   bool is_of(std::string_view operand) const;
-  /// Empty where a slot of `lane` is absent: so a form gives no map for some of its rows.
+  /// Empty if a slot of `lane` is absent: this is how a form has no map for some of its rows.
   Variant::FragmentMap fill(Values values) const;
 
  private:
@@ -30,23 +30,23 @@ class FragmentTemplate {
 
 struct Fragment {
   std::vector<Digit> warp, lane, val;
-  int stride = 0;  // bits from the beginning of an element to that of the next; 0: they fill the registers
-  int shift = 0;   // bits below an element that belong to it and are padding
-  int block = 0;   // elements of k that a scale factor is for; 0: no map of scale factors
+  int stride = 0;  // bits from the start of one element to the next; 0: they fill the registers
+  int shift = 0;   // padding bits below an element
+  int block = 0;   // elements of k per scale factor; 0: not a map of scale factors
 
   int lanes() const { return index_count(warp) * index_count(lane); }
   int values() const { return index_count(val); }
-  /// Whether something is counted along the axis.
+  /// Whether any digit counts along the axis.
   bool has(char axis) const;
   std::vector<Digit> selectors() const;
 };
 
-/// Throws "spec-fragment" for what cannot be understood.
+/// Throws "spec-fragment" if the map is malformed.
 Fragment parse_fragment(const Variant::FragmentMap& map, Place place);
 
 struct PlacedElement {
   int lane = 0;   // 32 * warp + lane
-  int value = 0;  // which of the values that the lane holds
+  int value = 0;  // index among the values of the lane
   Coordinates at;
 };
 

@@ -8,12 +8,12 @@
 namespace ptxloom::spec {
 namespace {
 
-constexpr int kLanes = 32, kWarps = 4;  // of a warp, of a warpgroup
+constexpr int kLanes = 32, kWarps = 4;  // per warp, per warpgroup
 
 std::string text(std::size_t number) { return std::to_string(number); }
 std::string text(int number) { return std::to_string(number); }
 
-/// How many coordinates there are along an axis: 1 where the map does not mention it.
+/// The number of coordinates along an axis: 1 if the map does not mention it.
 class Extents {
  public:
   explicit Extents(std::span<const PlacedElement> elements) {
@@ -22,7 +22,7 @@ class Extents {
     }
   }
   std::size_t operator[](char axis) const { return static_cast<std::size_t>(largest_[axis]) + 1; }
-  /// Whether there are more elements than this in all.
+  /// Whether there are more elements than this in total.
   bool exceed(std::size_t elements) const {
     std::size_t product = 1;
     for (char axis : kAxes) {
@@ -41,7 +41,7 @@ class Extents {
   Coordinates largest_;
 };
 
-/// Each place once, and none left out.
+/// Checks that each position occurs once and none is missing.
 std::string fault_of_places(std::span<const PlacedElement> elements) {
   const Extents extents(elements);
   if (extents.exceed(elements.size()))
@@ -55,7 +55,7 @@ std::string fault_of_places(std::span<const PlacedElement> elements) {
   return {};
 }
 
-/// The values that an immediate may have; empty where any may stand.
+/// The values that an immediate may have; empty if any is allowed.
 std::vector<int> values_of(const OperandSpec& operand) {
   std::vector<int> values(operand.choices.begin(), operand.choices.end());
   if (values.empty() && operand.range) {
@@ -65,7 +65,7 @@ std::vector<int> values_of(const OperandSpec& operand) {
   return values;
 }
 
-/// Every value of the operand selects a digit, and every digit is selected by one.
+/// Checks that every value of the operand selects a digit, and every digit is selected by one.
 std::string fault_of_selector(Variant variant, const Digit& selector) {
   const int index = variant.operand_index(selector.selector);
   if (index < 0) return "its selector '" + selector.selector + "' is not an operand";
@@ -81,7 +81,7 @@ std::string fault_of_selector(Variant variant, const Digit& selector) {
   return "no value of " + operand.name + " selects some of its " + text(selector.radix) + " digits";
 }
 
-/// The map fills the operand's registers exactly.
+/// Checks that the map fills the operand's registers exactly.
 std::string fault_of_size(const OperandSpec& operand, const Fragment& map, const TypeData* type) {
   if (map.lane.empty() || index_count(map.lane) != kLanes)
     return "a warp has 32 lanes, not " + text(index_count(map.lane));
@@ -105,7 +105,7 @@ std::string fault_of_size(const OperandSpec& operand, const Fragment& map, const
   return {};
 }
 
-/// Of an address: each of its lanes says where one row of one matrix of the other operand lies.
+/// For an address: each of its lanes must give the position of one row of one matrix of the other operand.
 std::string fault_of_addresses(Variant variant, const Fragment& map) {
   if (map.lanes() > kLanes || map.values() > 1) return "a warp has 32 lanes, not " + text(map.lanes());
   const auto rows = place_elements(map, {});
@@ -121,7 +121,7 @@ std::string fault_of_addresses(Variant variant, const Fragment& map) {
   return fault_of_places(rows);
 }
 
-/// What the fault depends on: the map, its operand, and the operands that select.
+/// What a fault depends on: the map, its operand, and the selecting operands.
 std::string identity(Variant variant, const OperandSpec& operand, const Variant::FragmentMap& map) {
   std::string key = operand.name + '|' + operand.describe() + '|' + map.type + '|' + map.warp + '|' +
                     map.lane + '|' + map.val + '|' + map.bits + '|' + map.block;

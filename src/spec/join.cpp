@@ -6,16 +6,16 @@
 namespace ptxloom::spec {
 namespace {
 
-/// Rows of tables that may be left out.
+/// Which rows of tables are left out.
 struct Sieve {
-  bool lax = false;                                     ///< all that are lax
-  std::optional<std::size_t> documented_of_table = {};  ///< of this table those that are not
+  bool lax = false;                                     ///< all lax rows
+  std::optional<std::size_t> documented_of_table = {};  ///< the undocumented rows of this table
 };
 
-/// Depth first over tables, rows and cells; what a step binds it takes back.
+/// Depth-first search over tables, rows and cells; bindings of a step are undone afterwards.
 class Joiner {
  public:
-  /// Rows that are not on the target are left out, if one is given.
+  /// Rows that are not available on the target are left out, if one is given.
   Joiner(const Form& form, std::span<const Known> known, std::size_t most, const JoinVisitor& visit,
          const Target* target = nullptr, Sieve sieve = {})
       : form_(form), known_(known), most_(most), visit_(visit), target_(target), sieve_(sieve) {
@@ -24,7 +24,7 @@ class Joiner {
     if (form.need() != nullptr) state_.needs.push_back(form.need());
   }
 
-  /// How many rows there were.
+  /// Returns the number of rows found.
   std::size_t run() {
     if (sieve_rows()) table(0);
     return found_;
@@ -33,7 +33,7 @@ class Joiner {
  private:
   using Index = std::size_t;
 
-  /// Leaves out the rows that what is known excludes by itself; false where a table has no other.
+  /// Leaves out the rows that the known values exclude by themselves; false if a table has no other.
   bool sieve_rows() {
     ends_.reserve(form_.tables().size());
     for (const Table& table : form_.tables()) {
@@ -100,7 +100,7 @@ class Joiner {
         }
         break;
     }
-    // It speaks of a slot that a later table binds: hold it against the finished row.
+    // It refers to a slot that a later table binds: check it against the finished row.
     postponed_.emplace_back(slot, &cell_here);
     next();
     postponed_.pop_back();
@@ -188,8 +188,8 @@ class Joiner {
   const JoinVisitor& visit_;
   const Target* const target_;
   const Sieve sieve_;
-  std::vector<const Row*> rows_;  // table by table: those that may be in the result
-  std::vector<Index> ends_;       // of the tables in it
+  std::vector<const Row*> rows_;  // by table: the rows that may be in the result
+  std::vector<Index> ends_;       // end of each table in it
   Joined state_, finished_;
   std::vector<std::pair<int, const Cell*>> postponed_;
   std::size_t found_ = 0;

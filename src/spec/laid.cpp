@@ -27,7 +27,7 @@ class Layer {
   }
 
  private:
-  /// The unit that reads the longest part of the text, the next one first.
+  /// The unit that reads the longest part of the text; the next unit is tried first.
   std::pair<std::size_t, const Unit::Text*> find(std::string_view rest) const {
     std::pair<std::size_t, const Unit::Text*> best{0, nullptr};
     for (std::size_t i = 0; i < units_.size(); ++i) {

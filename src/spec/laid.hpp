@@ -6,17 +6,17 @@
 
 #include "spec/form.hpp"
 
-// A wrong opcode laid over the units of a form: each word goes to the unit that reads it, as far as there is
-// one.
+// A wrong opcode aligned with the units of a form: each word is assigned to the unit that reads it, if there
+// is one.
 namespace ptxloom::spec {
 
 struct Laid {
-  std::vector<const Unit::Text*> texts;  // by unit; null where no word is for it
+  std::vector<const Unit::Text*> texts;  // by unit; null if no word matches it
   std::vector<std::string_view> left;    // words without a unit
   bool in_order = true;
   std::size_t understood = 0;  // characters
 
-  /// A unit that every opcode of the form has, and this one has not.
+  /// A unit that every opcode of the form has, and this one lacks.
   bool lacks(const Form& form, std::size_t unit) const {
     return texts[unit] == nullptr && !form.opcode().units()[unit].optional;
   }

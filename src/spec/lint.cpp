@@ -9,7 +9,7 @@
 namespace ptxloom::spec {
 namespace {
 
-/// Each set must stand in a cell, a mod, a need or another set.
+/// Each set must be used in a cell, a mod, a need or another set.
 void check_sets_used(const Form& form) {
   const FormData& data = form.data();
   for (const Entry& set : data.sets) {
@@ -63,8 +63,7 @@ void lint(FormVariants& variants) {
   const auto& all = variants.all();
   if (all.empty())
     fail("spec-empty", form.place(), "no row of one table fits the others: the form has no variant");
-  for (const Variant& variant : all)
-    variant.operands();  // read now, so that it is here that they are refused
+  for (const Variant& variant : all) variant.operands();  // parsed now, so that errors are found here
   check_sets_used(form);
   lint_fragments(variants);
 }

@@ -7,19 +7,19 @@
 
 #include "spec/variant.hpp"
 
-// What is wrong with a form that only the joined tables show: slots left open, one opcode with two meanings,
-// operands that the text does not show, sets that nothing uses, fragment maps that do not fit. Run on every
-// form by specgen and on overlays.
+// Errors in a form that only the joined tables show: open slots, one opcode with two meanings, operands that
+// the text does not show, unused sets, fragment maps that do not fit. specgen runs this on every form;
+// overlays run it when loaded.
 namespace ptxloom::spec {
 
-/// Throws Error(usage, "spec-...") for the first mistake.
+/// Throws Error(usage, "spec-...") for the first error.
 void lint(FormVariants& variants);
 
-/// What the form's opcodes begin with, each once.
+/// The distinct first words of the form's opcodes.
 std::vector<std::string_view> mnemonics(const Form& form);
 
-/// All words of the form's opcodes, each once, between dots: ".add.rn.f32.". An opcode with another word is
-/// none of the form's.
+/// All distinct words of the form's opcodes, between dots: ".add.rn.f32.". An opcode with any other word does
+/// not belong to the form.
 std::string words(const Form& form);
 
 }  // namespace ptxloom::spec

@@ -18,13 +18,13 @@
 namespace ptxloom::spec {
 namespace {
 
-constexpr std::size_t kNearest = 5;       // opcodes that are named
-constexpr std::size_t kForms = 2;         // forms that are looked into
-constexpr std::size_t kRows = 60;         // that a form contributes
-constexpr std::size_t kPairs = 30;        // pairs of units that are let free
-constexpr std::size_t kLongestWord = 40;  // that is compared with others
+constexpr std::size_t kNearest = 5;       // opcodes that are suggested
+constexpr std::size_t kForms = 2;         // forms that are examined
+constexpr std::size_t kRows = 60;         // taken from a form
+constexpr std::size_t kPairs = 30;        // pairs of units that are left open
+constexpr std::size_t kLongestWord = 40;  // longest word that is compared with others
 
-/// What the words say of the slots when some units may be anything.
+/// What the words say about the slots if some units may be anything.
 std::vector<Known> known_of(const Form& form, const Laid& laid, std::span<const std::size_t> free) {
   std::vector<Known> known(form.slots().size());
   const auto& units = form.opcode().units();
@@ -44,7 +44,7 @@ std::vector<Known> known_of(const Form& form, const Laid& laid, std::span<const 
   return known;
 }
 
-/// Marks the slots that the opcode of a row need not write, where the wrong opcode has no word for them.
+/// Marks the slots that the opcode of a row need not write, and for which the wrong opcode has no word.
 void hide(const Form& form, const Laid& laid, const Joined& row, std::vector<bool>& hidden) {
   hidden.assign(row.values.size(), false);
   const auto& units = form.opcode().units();
@@ -58,20 +58,20 @@ void hide(const Form& form, const Laid& laid, const Joined& row, std::vector<boo
   }
 }
 
-/// A row that is near, and what its opcode has in place of which words of the wrong one.
+/// A nearby row, and how its opcode differs from the wrong one.
 struct Candidate {
-  std::size_t form = 0;  // of those looked into
+  std::size_t form = 0;  // index among the examined forms
   std::span<const std::string_view> values;
   std::span<const Spelling> spellings;
   std::span<const Need* const> needs;
   bool elsewhere = false;
   std::string_view lost, gained;
-  std::size_t words = 0, edits = 0;  // changed: words, and characters of them
+  std::size_t words = 0, edits = 0;  // changed words, and changed characters in them
 
   auto key() const { return std::tuple(elsewhere, words, edits, gained.size()); }
 };
 
-/// Candidates, and what they are made of: each wrong opcode has up to hundreds, most of which nobody is told.
+/// The candidates and their storage: a wrong opcode has up to hundreds, most of which are never shown.
 class Candidates {
  public:
   const std::vector<Candidate>& all() const { return all_; }
@@ -161,7 +161,7 @@ class Neighbourhood {
               .edits = gained_.empty() ? 1 : edit_distance(lost_, gained_)});
   }
 
-  /// The text of a unit in the row's opcode.
+  /// Writes the text of a unit in the row's opcode.
   void write(const Unit& unit, const Joined& row) {
     const bool unseen = unit.optional && std::any_of(unit.slots.begin(), unit.slots.end(), [&](int slot) {
                           return hidden_[static_cast<std::size_t>(slot)];
@@ -172,7 +172,7 @@ class Neighbourhood {
 
   const Target& target_;
   Candidates& out_;
-  std::size_t before_ = 0;  // candidates of the forms before
+  std::size_t before_ = 0;  // candidates from previous forms
   std::vector<bool> hidden_;
   std::string lost_, gained_, written_;
 };
@@ -208,7 +208,7 @@ class Misreader {
     std::size_t missing = 0;
   };
 
-  /// The forms that understand most of the opcode.
+  /// Chooses the forms that understand most of the opcode.
   void choose_forms() {
     for (const FormData* data : database_.with_mnemonic(mnemonic_of(opcode_))) {
       const Form& form = database_.form(*data);
@@ -243,7 +243,7 @@ class Misreader {
     }
   }
 
-  /// Empty where another row of the same opcode is on the target.
+  /// Empty if another row of the same opcode is available on the target.
   std::string needs_of(const FormData& form, const Joined& row, const std::vector<bool>& hidden) const {
     std::string needs;
     database_.with(form, [&](FormVariants& variants) {
@@ -253,7 +253,7 @@ class Misreader {
     return needs;
   }
 
-  /// Of the form that understands most: by the word that is lost, what it could be.
+  /// For the form that understands most: what each wrong word could be replaced by.
   void name_exchanges(const std::vector<const Candidate*>& candidates) {
     if (!candidates.empty() && candidates.front()->words == 0) return;  // only the order is wrong
     for (const Candidate* const each : candidates) {
@@ -286,7 +286,7 @@ class Misreader {
     if (table != nullptr) say_table(form, best.laid, *table);
   }
 
-  /// A word that the nearest form has no place left for.
+  /// Reports a word that the nearest form has no position left for.
   void say_left(const Laid& laid) {
     using Why = Misreading::Why;
     result_.word = laid.left.front();
@@ -299,7 +299,7 @@ class Misreader {
     }
   }
 
-  /// Of the words that opcodes of the mnemonic have, the one most like the unknown one.
+  /// Among the words in opcodes of the mnemonic, the one most similar to the unknown one.
   std::string nearest_known_word() const {
     const std::string_view word = result_.word.substr(0, kLongestWord);
     const Edits edits_of(word);
@@ -310,7 +310,7 @@ class Misreader {
         for (const Unit::Text& text : unit.texts) {
           const std::size_t longer = std::max(word.size(), text.text.size());
           const std::size_t shorter = std::min(word.size(), text.text.size());
-          if (text.text.front() != '.' || longer - shorter >= least) continue;  // as many edits at least
+          if (text.text.front() != '.' || longer - shorter >= least) continue;  // a lower bound on the edits
           const std::size_t edits = edits_of.to(text.text);
           if (edits >= least) continue;
           least = edits;

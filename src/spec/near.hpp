@@ -7,19 +7,19 @@
 
 #include "spec/database.hpp"
 
-// An opcode that reads as nothing, laid over the forms of its mnemonic as far as its words go: which word no
-// form knows, which is missing, or which table has no row for all of them; and the legal opcodes that come of
-// letting one unit of the text (or two) take any value while the others stay as written. So the work is a few
-// joins, however many variants there are.
+// Compares an unreadable opcode with the forms of its mnemonic, as far as its words match: which word no form
+// knows, which is missing, or which table has no row for all of them; and the legal opcodes that result when
+// one unit of the text (or two) may take any value while the others stay as written. That takes a few joins,
+// however many variants there are.
 namespace ptxloom::spec {
 
 /// A legal opcode near the wrong one.
 struct NearOpcode {
   std::string opcode;
-  std::string needs;  // which targets have it, where this one has not
+  std::string needs;  // which targets have it, if this one does not
 };
 
-/// Words that would be legal if one word became another: "" is none at all.
+/// Words that would be legal replacements for one word: "" means none at all.
 struct Exchange {
   std::string from;             // ".m16n8k16"
   std::vector<std::string> to;  // on the target
@@ -28,22 +28,22 @@ struct Exchange {
 struct Misreading {
   enum class Why {
     unknown_word,  // no form of the mnemonic has it
-    missing,       // a word that every such opcode has
-    repeated,      // a word that stands there already
-    order,         // all words are known, but stand in an order that is none
-    illegal,       // a table has no row for them
+    missing,       // a word that every such opcode has is missing
+    repeated,      // a word occurs twice
+    order,         // all words are known, but in an illegal order
+    illegal,       // a table has no row for this combination
   };
   Why why = Why::illegal;
-  std::string_view word;     // of the opcode: unknown, repeated
-  std::string nearest_word;  // known, and like the unknown one
-  std::string expected;      // missing: ".aligned"
-  std::string form, table;   // illegal: the form that came nearest, the columns of its table without a row
-  std::vector<std::string_view> together;  // illegal: the words that the table's columns have
+  std::string_view word;     // for unknown and repeated: the word of the opcode
+  std::string nearest_word;  // a known word similar to the unknown one
+  std::string expected;      // for missing: ".aligned"
+  std::string form, table;   // for illegal: the nearest form, and the columns of its table without a row
+  std::vector<std::string_view> together;  // for illegal: the words in the table's columns
   std::vector<Exchange> legal;
   std::vector<NearOpcode> nearest;
 };
 
-/// The mnemonic must be known, and the opcode must read as no documented variant.
+/// The mnemonic must be known, and the opcode must not match any documented variant.
 Misreading misread(const Database& database, std::string_view opcode, const Target& target);
 
 }  // namespace ptxloom::spec

@@ -63,7 +63,7 @@ bool allowed(const Needs& needs, const Target& target, Version version) {
 }
 
 std::optional<Version> lowest_version(const Needs& needs, const Target& target) {
-  // A need begins to hold only at its own versions, so these are all there is to try.
+  // A need becomes satisfied only at its own versions, so these are the only candidates.
   std::optional<Version> lowest;
   const auto consider = [&](Version version) {
     if ((!lowest || version < *lowest) && allowed(needs, target, version)) lowest = version;

@@ -11,7 +11,7 @@
 #include "spec/spec_error.hpp"
 #include "spec/vocabulary.hpp"
 
-// "sm_100a:8.6|sm_100f:8.8": what a row asks of target and PTX version, any one of its alternatives. All
+// "sm_100a:8.6|sm_100f:8.8": the target and PTX version that a row requires, any one of the alternatives. All
 // needs that apply to a variant must hold; none overrides another.
 namespace ptxloom::spec {
 
@@ -20,14 +20,14 @@ struct NeedAlternative {
   Version from, until{9999, 0};
 };
 using Need = std::vector<NeedAlternative>;
-/// All of these.
+/// All must hold.
 using Needs = std::vector<const Need*>;
 
 class Sets;  // cell.hpp
 Need parse_need(std::string_view text, const Sets& sets, const Vocabulary& vocabulary, Place place);
 
 bool allowed(const Needs& needs, const Target& target, Version version);
-/// The lowest PTX version that has target and needs.
+/// The lowest PTX version that satisfies target and needs.
 std::optional<Version> lowest_version(const Needs& needs, const Target& target);
 
 }  // namespace ptxloom::spec

@@ -8,9 +8,9 @@
 namespace ptxloom::spec {
 namespace {
 
-constexpr std::size_t kMaxUnits = 32;  // of a form; the lint refuses more
+constexpr std::size_t kMaxUnits = 32;  // per form; the lint rejects more
 
-/// Depth-first search for the ways to lay an opcode's words over the units.
+/// Depth-first search for the ways to assign an opcode's words to the units.
 class Search {
  public:
   Search(const OpcodeText& text, std::vector<OpcodeText::Reading>& out) : text_(text), out_(out) {
@@ -86,7 +86,7 @@ class Search {
   bool in_order_ = true;
 };
 
-/// Where the next unit begins: at a dot, or at a bracket whose prefix begins with one, outside brackets.
+/// The start of the next unit: a dot, or a bracket whose prefix starts with one, outside brackets.
 std::size_t unit_end(std::string_view text) {
   int depth = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {

@@ -12,17 +12,16 @@
 #include "spec/vocabulary.hpp"
 
 // The opcode of a form's text, cut before each dot into units: "mma", "<.sp>", ".sync", ".m16n8k<K>". The
-// head (up to
-// `~`, else up to the first "<.") is fixed; the units after it may be written in any order, but types, state
-// spaces and row/col keep theirs among themselves (PTX ISA says nothing of it; ptxas takes all such
-// permutations).
+// head (up to `~`, else up to the first "<.") is fixed. The units after it may be written in any order,
+// except that types, state spaces and row/col keep their relative order (the PTX ISA does not mention it;
+// ptxas accepts all such permutations).
 namespace ptxloom::spec {
 
 /// A slot and the value that an opcode writes there.
 using Binding = std::pair<int, std::string_view>;
 
 struct Unit {
-  /// One way to write the unit, and what it says.
+  /// One way to write the unit, and its meaning.
   struct Text {
     std::string text;
     std::vector<Binding> bindings;
@@ -36,20 +35,20 @@ struct Unit {
 
 class OpcodeText {
  public:
-  /// `domain` gives the values that a slot may have.
+  /// `domain` returns the values that a slot may have.
   using Domain = std::function<std::vector<std::string_view>(int slot)>;
   void parse(std::string_view text, SlotNames& slots, Place place);
   void enumerate(const Domain& domain, std::size_t slot_count, const Vocabulary& vocabulary);
 
   const std::vector<Unit>& units() const { return units_; }
   std::size_t head() const { return head_; }
-  /// The slots it shows, each once, in the order of the text.
+  /// The distinct slots it shows, in text order.
   const std::vector<int>& slots() const { return slots_; }
 
-  /// The opcode with these values; slots with hidden[slot] print nothing.
+  /// The opcode for these values; slots with hidden[slot] print nothing.
   std::string render(Values values, const std::vector<bool>& hidden) const;
 
-  /// All ways to read an opcode: each a list of bindings, and whether it is written in the order of the text.
+  /// One way to read an opcode: a list of bindings, and whether the words are in the order of the text.
   struct Reading {
     std::vector<Binding> bindings;
     bool in_order = true;

@@ -45,7 +45,7 @@ class OperandParser {
          "specs/README.md says");
   }
 
-  /// False where the word is no kind but a type ("b32[4]": a register).
+  /// False if the word is a type instead of a kind ("b32[4]": a register).
   bool parse_kind(std::string_view kind, std::string_view rest) {
     using Kind = OperandSpec::Kind;
     using Direction = OperandSpec::Direction;
@@ -92,7 +92,7 @@ class OperandParser {
     if (!values.empty()) parse_values(values);
   }
 
-  /// What a literal may be: a range, or one of "32|64|128".
+  /// The values of a literal: a range, or one of "32|64|128".
   void parse_values(std::string_view values) {
     if (values.find("..") != values.npos && values.find('|') == values.npos) return parse_range(values);
     for (std::string_view word : split(values, '|')) spec_.choices.push_back(number(word));
@@ -167,7 +167,7 @@ class OperandParser {
     if (type == nullptr) bad("unknown type " + quote(text));
     spec_.type = type->type;
     spec_.literal_allowed = literals && (type->literals || !range.empty());
-    // The manual shows `!` only for some predicates; ptxas takes it on all that are read.
+    // The manual shows `!` only for some predicates; ptxas accepts it on all that are read.
     spec_.negation_allowed = negatable || (literals && spec_.type == pred);
     if (spec_.count > 0 && direction == OperandSpec::Direction::out && !spec_.needed)
       spec_.sink_allowed = true;
@@ -214,7 +214,7 @@ std::size_t skip_blanks(const std::string& text, std::size_t at) {
   return at;
 }
 
-/// Removes the character at `at` with the separator that belongs to it.
+/// Removes the character at `at` together with its separator.
 void remove_operand(std::string& text, std::size_t at) {
   const auto separator = [](char c) { return c == ',' || c == '|'; };
   std::size_t begin = skip_blanks_back(text, at), end = skip_blanks(text, at + 1);
@@ -225,7 +225,7 @@ void remove_operand(std::string& text, std::size_t at) {
     text.erase(at, skip_blanks(text, end + 1) - at);
   } else if (begin > 0 && end < text.size() &&
              std::string_view("[({").find(text[begin - 1]) != std::string_view::npos) {
-    text.replace(begin - 1, end - begin + 2, 1, '\0');  // brackets left empty go the same way
+    text.replace(begin - 1, end - begin + 2, 1, '\0');  // removes empty brackets in the same way
     remove_operand(text, begin - 1);
   } else {
     text.erase(at, 1);
@@ -257,7 +257,7 @@ OperandList lay_out(std::string_view text, std::span<const std::string_view> nam
   OperandList list;
   OperandPiece piece;
   int depth = 0;
-  bool in_vector = false;  // after an operand in braces of the text
+  bool in_vector = false;  // follows an operand in the text's braces
   for (std::size_t at = skip_blanks(encoded, 0); at < encoded.size(); ++at) {
     const char c = encoded[at];
     const auto index = static_cast<std::size_t>(static_cast<unsigned char>(c)) - 1;

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Reads one file: knows its name and the form at hand, for errors.
+/// Reads one file; knows its name and the current form, for errors.
 class Reader {
  public:
   Reader(std::string_view file, Arena& arena)
@@ -78,7 +78,7 @@ std::span<const Entry> Reader::entries(const Json& object, const char* field) {
   return arena_.keep(std::move(result));
 }
 
-// Like entries, but a text may be a list of lines.
+// Like entries, except that a text may be a list of lines.
 std::span<const Entry> Reader::statements(const Json& object, const char* field) {
   if (!object.contains(field)) return {};
   Json joined = object[field];
@@ -245,7 +245,7 @@ void Reader::read_targets(const Json& json, ReadSpecs& into) {
   for (const TargetInfo& info : target::read_targets({.chips = list("chips"), .targets = list("targets")})) {
     into.targets.push_back(info);
   }
-  // Of these the ones that are compiled in count.
+  // The built-in ones are used; this only validates them.
   target::read_rates(list("rates"));
   target::read_mma(list("mma"));
   if (json.contains("launch")) target::read_launch_limits(list("launch"));
@@ -266,14 +266,14 @@ void Reader::read(const Json& json, ReadSpecs& into) {
   read_forms(json, into);
 }
 
-/// What is wrong with a text that is no JSON, and where.
+/// What is wrong with a text that is not JSON, and where.
 std::string not_json(std::string_view text) {
   std::size_t at = text.size();
   try {
     [[maybe_unused]] const Json json = Json::parse(text);
   } catch (const Json::parse_error& error) {
     at = std::min(error.byte, text.size());
-  } catch (const Json::exception&) {  // a number beyond all range, a character that is none
+  } catch (const Json::exception&) {  // a number out of range, or an invalid character
   }
   const std::string_view before = text.substr(0, at);
   return "is not JSON: error in line " + std::to_string(1 + std::ranges::count(before, '\n'));

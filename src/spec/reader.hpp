@@ -9,12 +9,12 @@
 #include "spec/arena.hpp"
 #include "spec/form_data.hpp"
 
-// JSON to FormData: shape and field names are checked here, meaning in compile.hpp. specgen and overlays
-// share it.
+// Reads JSON into FormData: structure and field names are checked here, meaning in form.hpp. Shared by
+// specgen and overlays.
 namespace ptxloom::spec {
 
-/// What a folder of spec files holds. A file is known by its fields: "forms" (insn/*.json, or one form on its
-/// own), "types", "classes" (words), "around" (surroundings), "targets" or "ptx" (versions).
+/// The contents of a folder of spec files. A file is classified by its fields: "forms" (insn/*.json, or one
+/// form on its own), "types", "classes" (words), "around" (surroundings), "targets" or "ptx" (versions).
 struct ReadSpecs {
   std::vector<FormData> forms;
   std::vector<TypeData> types;
@@ -26,9 +26,9 @@ struct ReadSpecs {
 
 /// Adds the file's contents; texts go into the arena. Throws Error(usage, "spec-...").
 void read_file(const std::filesystem::path& path, Arena& arena, ReadSpecs& into);
-/// The same from text; `name` is how errors call it.
+/// The same from text; `name` identifies it in errors.
 void read_text(std::string_view text, std::string_view name, Arena& arena, ReadSpecs& into);
-/// Every *.json of the folder and of its folder insn, in the order of their names.
+/// Reads every *.json of the folder and of its subfolder insn, in name order.
 void read_folder(const std::filesystem::path& folder, Arena& arena, ReadSpecs& into);
 
 }  // namespace ptxloom::spec

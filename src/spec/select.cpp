@@ -7,9 +7,9 @@
 namespace ptxloom::spec {
 namespace {
 
-constexpr std::size_t kListed = 6;  // variants that a message names
+constexpr std::size_t kListed = 6;  // variants that a message lists
 
-/// One form under one list of choices.
+/// One form with one list of choices.
 class FormSelection {
  public:
   FormSelection(FormVariants& variants, std::span<const Choice> choices)
@@ -33,7 +33,7 @@ class FormSelection {
   }
 
  private:
-  /// False where the form knows no such word.
+  /// False if the form does not know the name or value.
   bool name(const Choice& choice) {
     for (const Entry& entry : form_.data().select) {
       if (entry.key != choice.name) continue;
@@ -100,7 +100,8 @@ bool unwritten(Variant variant, std::string_view slot) {
   return std::find(shown.begin(), shown.end(), index) == shown.end() || variant.data()->unwritten(index);
 }
 
-/// Of variants that differ in a slot no choice names, keeps those that leave it unwritten, if there are any.
+/// Among variants that differ in a slot that no choice names, keeps those that leave it unwritten, if there
+/// are any.
 void prefer_unwritten(std::vector<Variant>& variants, std::span<const Choice> choices) {
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const Form& form = *variants[i].data()->form;
@@ -133,10 +134,10 @@ std::string words_of(std::string_view family, std::span<const Choice> choices) {
   return words;
 }
 
-/// The names that choose within the forms, and for each the values they can have.
+/// The names that select within the forms, each with its possible values.
 std::string choices_of(const Database& database, std::span<const FormData* const> forms,
                        std::span<const Choice> choices) {
-  // A choice is at fault if leaving it out gives something: then list what it could be.
+  // A choice is at fault if omitting it gives a result: then list its alternatives.
   for (std::size_t left_out = 0; left_out < choices.size(); ++left_out) {
     std::vector<Choice> others(choices.begin(), choices.end());
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(left_out));

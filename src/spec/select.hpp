@@ -7,25 +7,25 @@
 
 #include "spec/database.hpp"
 
-// Choosing a variant by meaning: words for slots, or for what the form's `select` field makes of slots
-// ("shape": "m<M>n8k<K>"). Slots that no word names stay unwritten where they can.
+// Selects a variant by meaning: values for slots, or for names that the form's `select` field defines in
+// terms of slots ("shape": "m<M>n8k<K>"). Slots that no choice names stay unwritten if possible.
 namespace ptxloom::spec {
 
 struct Selection {
-  std::vector<Variant> legal;      // on the target; one is the answer
+  std::vector<Variant> legal;      // on the target; a single one is the answer
   std::vector<Variant> elsewhere;  // on other targets only
 };
 
 Selection select(const Database& database, std::string_view family, std::span<const Choice> choices,
                  const Target& target);
 
-/// Why the selection is no single variant.
+/// Why the selection is not a single variant.
 Diagnostic explain_selection(const Database& database, std::string_view family,
                              std::span<const Choice> choices, const Target& target,
                              const Selection& selection);
 
-/// The targets that have a variant, each with the PTX version it takes, without those that follow from
-/// another: "sm_90 (PTX 7.8)", "sm_100a (PTX 8.6) or sm_100f (PTX 8.8)".
+/// The targets that have a variant, each with the required PTX version, without those implied by another:
+/// "sm_90 (PTX 7.8)", "sm_100a (PTX 8.6) or sm_100f (PTX 8.8)".
 std::string where_legal(Variant variant);
 
 }  // namespace ptxloom::spec

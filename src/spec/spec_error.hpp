@@ -6,7 +6,7 @@
 
 #include "ptxloom/error.hpp"
 
-// A malformed spec: which file and form, which row, what is wrong.
+// A malformed spec: the file and form, the row, the error.
 namespace ptxloom::spec {
 
 struct Place {

@@ -32,7 +32,7 @@ std::vector<Variant> kept(std::span<const Variant> variants,
               "`ptxloom list` shows them all");
 }
 
-// Targets that are compiled in need no owner, and are copied by many threads.
+// Built-in targets need no owner, and many threads copy them.
 Target kept(const TargetInfo& info, const std::shared_ptr<const spec::Database>& owner) {
   const bool compiled_in =
       std::ranges::any_of(ptxloom::targets(), [&](const TargetInfo& own) { return &own == &info; });

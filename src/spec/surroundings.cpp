@@ -7,7 +7,7 @@
 namespace ptxloom::spec {
 namespace {
 
-constexpr int kDeepest = 8;  // texts that name one another
+constexpr int kDeepest = 8;  // nesting of texts that refer to each other
 
 std::optional<std::string> named(const Form& form, Values values, std::string_view name) {
   for (const auto& [key, text] : form.conform()) {
@@ -17,7 +17,7 @@ std::optional<std::string> named(const Form& form, Values values, std::string_vi
   return shared == nullptr ? std::nullopt : std::optional(std::string(shared->text));
 }
 
-// A line "&" is what a slot without a value leaves.
+// A line "&" is what remains of a slot without a value.
 std::string expanded(const Form& form, Values values, std::string_view text, int depth) {
   std::string result;
   while (true) {

@@ -12,14 +12,14 @@ namespace {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// -1 where the text is no number.
+/// -1 if the text is not a number.
 int number_of(std::string_view text) {
   int value = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc{} && end == text.data() + text.size() ? value : -1;
 }
 
-/// Appends the value of the factors; false where a slot is absent or the value is no number.
+/// Appends the value of the factors; false if a slot is absent or the value is not a number.
 bool append_value(std::span<const Template::Factor> factors, Values values, std::string& out) {
   const auto text = [&](const Template::Factor& f) { return values[static_cast<std::size_t>(f.slot)]; };
   if (factors.size() == 1 && factors[0].slot >= 0) {
@@ -53,7 +53,7 @@ int SlotNames::find(std::string_view name) const {
 }
 
 void Template::add_bracket(std::string_view inside, SlotNames& slots, Place place) {
-  // A blank ends the prefix; without one the prefix is the leading punctuation.
+  // A blank ends the prefix; without one, the prefix is the leading punctuation.
   std::size_t start = inside.rfind(' ');
   std::string_view prefix = inside.substr(0, start == inside.npos ? 0 : start);
   if (start == inside.npos) {

@@ -8,11 +8,11 @@
 
 #include "spec/spec_error.hpp"
 
-// A text with slots: "m<M>n8k<K>", "<.v w>", "<M*K/32/p>". Slots are numbered by form; values are given by
-// number.
+// A text with slots: "m<M>n8k<K>", "<.v w>", "<M*K/32/p>". Slots are numbered per form; values are indexed by
+// these numbers.
 namespace ptxloom::spec {
 
-/// Gives slot names their numbers.
+/// Assigns numbers to slot names.
 class SlotNames {
  public:
   int add(std::string_view name);
@@ -28,7 +28,7 @@ using Values = std::span<const std::string_view>;
 
 class Template {
  public:
-  /// `~`, the end of an opcode's head, is an empty piece. Throws "spec-text".
+  /// `~`, the end of an opcode's head, becomes an empty piece. Throws "spec-text".
   static Template parse(std::string_view text, SlotNames& slots, Place place);
 
   /// How an absent slot prints.
@@ -43,12 +43,12 @@ class Template {
     int number = 0;
   };
   struct Piece {
-    std::string_view literal;     // before the bracket, or all of the piece
-    std::string_view prefix;      // in the bracket: "." of <.ftz>
+    std::string_view literal;     // before the bracket, or the whole piece
+    std::string_view prefix;      // inside the bracket: "." of <.ftz>
     std::vector<Factor> factors;  // empty: no bracket
   };
   std::span<const Piece> pieces() const { return pieces_; }
-  /// The slots it mentions, each once.
+  /// The distinct slots that it mentions.
   std::vector<int> slots() const;
 
  private:

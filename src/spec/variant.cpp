@@ -25,7 +25,7 @@ Unwritten unwritten_of(const Form& form, const Joined& row) {
   return result;
 }
 
-/// The operands of a row, slots filled in; "" for one that is not there.
+/// The operands of a row, slots filled in; "" for an absent one.
 std::vector<std::string> operand_texts(const Form& form, const Joined& row) {
   std::vector<std::string> texts;
   for (const OperandTemplate& operand : form.operands()) texts.push_back(operand.fill(row.values));
@@ -39,7 +39,7 @@ void add_choices(std::string& into, const std::string& from) {
   if (std::find(known.begin(), known.end(), added) == known.end()) into += '|' + std::string(added);
 }
 
-/// Equal for two rows' operands that differ at most in immediates.
+/// Equal for two rows whose operands differ at most in immediates.
 std::string key_without_immediates(const std::vector<std::string>& operands) {
   std::string key;
   for (const std::string& text : operands) {
@@ -75,7 +75,7 @@ const LazyOperands* FormVariants::operand_list(const std::vector<std::string>& t
   return list.get();
 }
 
-/// An opcode must not come from two different sets of written words.
+/// The same opcode must not result from two different sets of written words.
 void FormVariants::check_one_meaning(const std::string& opcode, const Group& rows) const {
   const auto written = [&](std::size_t row, int slot) {
     const auto at = static_cast<std::size_t>(slot);
@@ -92,7 +92,7 @@ void FormVariants::check_one_meaning(const std::string& opcode, const Group& row
   }
 }
 
-/// Rows with equal needs that differ in immediates at most become one draft.
+/// Rows with equal needs that differ at most in immediates become one draft.
 std::vector<FormVariants::Draft> FormVariants::drafts_of(const Group& rows) const {
   std::vector<Draft> drafts;
   for (const auto& entry : rows) {
@@ -146,8 +146,7 @@ const std::vector<Variant>& FormVariants::of_bindings(const std::vector<Binding>
   for (const auto& [slot, value] : bindings) {
     known[static_cast<std::size_t>(slot)] = {.state = Known::State::written, .value = value};
   }
-  // An opcode that writes a slot's absence ("get_first_ctaid<:: x>") is the same text as one that leaves it
-  // out.
+  // An opcode that writes a slot's absence ("get_first_ctaid<:: x>") has the same text as one that omits it.
   std::vector<bool> hidden(form_.slots().size());
   std::vector<std::string_view> values(form_.slots().size(), kAbsent);
   for (const auto& [slot, value] : bindings) values[static_cast<std::size_t>(slot)] = value;

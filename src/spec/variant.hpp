@@ -14,19 +14,19 @@
 #include "spec/form.hpp"
 #include "spec/join.hpp"
 
-// Variants are made of joined rows and kept by their form: one object for each printed opcode and list of
+// Variants are made from joined rows and owned by their form: one object for each distinct opcode and list of
 // operands. Rows that differ only in immediates are one variant whose immediate has several choices; rows
 // that differ only in needs are one variant that any of the needs allows.
 namespace ptxloom::spec {
 
-/// An operand list that is read when somebody first asks: of the hundred special registers that `mov.u32`
-/// has, each a variant of its own, a kernel asks for three.
+/// An operand list that is parsed on first use: of the hundred special registers of `mov.u32`, each a variant
+/// of its own, a kernel uses three.
 class LazyOperands {
  public:
-  /// The operands of the form with their slots filled in; "" for one that is not there.
+  /// The operands of the form with their slots filled in; "" for an absent one.
   LazyOperands(const Form& form, std::vector<std::string> texts) : form_(form), texts_(std::move(texts)) {}
 
-  /// Throws "spec-..." for what lint has not seen.
+  /// Throws "spec-..." for errors that lint has not seen.
   const OperandList& get() const {
     const OperandList* const list = read_.load(std::memory_order_acquire);
     return list != nullptr ? *list : read();
@@ -48,27 +48,27 @@ struct VariantData {
   std::vector<std::string_view> values;  // by slot
   std::vector<bool> hidden;              // by slot: a default that the opcode leaves unwritten
   const LazyOperands* operands = nullptr;
-  std::vector<Needs> needs;  // any of them
+  std::vector<Needs> needs;  // any one suffices
   bool lax = false;
 
   std::string_view value(int slot) const { return values[static_cast<std::size_t>(slot)]; }
-  /// The opcode does not show the slot: absent, or an unwritten default.
+  /// Whether the opcode does not show the slot: it is absent, or an unwritten default.
   bool unwritten(int slot) const { return value(slot) == kAbsent || hidden[static_cast<std::size_t>(slot)]; }
 };
 
-/// A form and the variants made of it so far. Not thread-safe; Database guards it.
+/// A form and its variants so far. Not thread-safe; Database guards it.
 class FormVariants {
  public:
   FormVariants(const FormData& data, const Vocabulary& vocabulary) : form_(data, vocabulary) {}
 
   const Form& form() const { return form_; }
 
-  /// The variants whose opcode reads so; those of a reading in the order of the text come alone if there are
-  /// any.
+  /// The variants whose opcode reads like this. If any reading is in the order of the text, only the variants
+  /// of those readings.
   void match(std::string_view opcode, std::vector<Variant>& out);
   /// The variants with exactly this joined row's opcode.
   const std::vector<Variant>& of(const Joined& row, const std::vector<bool>& hidden);
-  /// All of them, in the order of the tables.
+  /// All variants, in table order.
   const std::vector<Variant>& all();
 
  private:

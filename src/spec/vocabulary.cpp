@@ -9,7 +9,7 @@
 namespace ptxloom::spec {
 namespace {
 
-constexpr int kTypeOrder = 0;  // types are ordered among themselves, then come the ordered classes
+constexpr int kTypeOrder = 0;  // types form one order; the ordered classes follow
 
 template <class Map>
 auto find_in(const Map& map, std::string_view name) {

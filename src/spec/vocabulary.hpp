@@ -11,10 +11,10 @@
 #include "ptxloom/target.hpp"
 #include "spec/form_data.hpp"
 
-// The words that forms are written with: types, targets, classes of modifiers. What is added later wins.
+// The words used by forms: types, targets, classes of modifiers. Later additions take precedence.
 namespace ptxloom::spec {
 
-/// Numbers of order classes: types, then the classes of words that are ordered. There can be no more.
+/// The maximum number of order classes: types, then the ordered word classes.
 inline constexpr int kMaxOrders = 16;
 
 class Vocabulary {
@@ -28,19 +28,19 @@ class Vocabulary {
   }
 
   const TypeData* type(std::string_view name) const;
-  /// All types, in no order.
+  /// All types, unordered.
   std::vector<Type> types() const;
   const TargetInfo* target(std::string_view name) const;
-  /// Those compiled in, then those of overlays; one of the same name takes the place of the other.
+  /// The built-in targets, then those of overlays; an overlay's target replaces one of the same name.
   std::span<const TargetInfo* const> targets() const { return target_list_; }
-  /// Words with the same number >= 0 keep their order among themselves; -1: any order.
+  /// Words with the same number >= 0 keep their relative order; -1: any order.
   int order_class(std::string_view word) const;
-  /// The opcode with each word that may stand twice (words.json, class `twice`) kept once.
+  /// The opcode with duplicates of words that may be repeated (words.json, class `twice`) removed.
   std::string without_repeats(std::string_view opcode) const;
   std::span<const WordClass> classes() const { return classes_; }
-  /// Statements by their name; nullptr if there are none.
+  /// Statements by name; nullptr if there are none.
   const Surrounding* surrounding(std::string_view name) const;
-  /// Of PTX: those compiled in, then those of overlays.
+  /// PTX versions: the built-in ones, then those of overlays.
   std::span<const Version> versions() const { return versions_; }
 
  private:

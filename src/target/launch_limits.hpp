@@ -7,30 +7,31 @@
 #include <string>
 #include <string_view>
 
-// What a launch may ask for on any chip (specs/targets.json, "launch"), and the one place that refuses the
-// rest: the driver and the executor say the same of the same launch.
+// The limits of a launch on any chip (specs/targets.json, "launch"), checked in one place, so that driver and
+// executor report the same error for the same launch.
 namespace ptxloom::target {
 
 using Size3 = std::array<std::uint32_t, 3>;  // x, y, z
 
 struct LaunchLimits {
-  Size3 grid{}, block{};               ///< blocks of a grid, threads of a block, along each axis
-  std::uint32_t threads = 0;           ///< of a block
-  std::uint32_t cluster_portable = 0;  ///< blocks of a cluster that every chip with clusters takes
+  Size3 grid{}, block{};               ///< thread blocks of a grid, threads of a thread block, along each
+                                       ///< axis
+  std::uint32_t threads = 0;           ///< per thread block
+  std::uint32_t cluster_portable = 0;  ///< thread blocks per cluster that every chip with clusters supports
 };
 const LaunchLimits& launch_limits();
 
 struct LaunchShape {
   Size3 grid{1, 1, 1}, block{1, 1, 1};
-  std::optional<Size3> cluster = {};                    ///< that the launch asks for
+  std::optional<Size3> cluster = {};                    ///< as requested by the launch
   std::uint64_t static_shared = 0, dynamic_shared = 0;  ///< bytes
 };
 
-/// What one kernel on one chip takes; 0 = no limit is known.
+/// The limits for one kernel on one chip; 0 = no known limit.
 struct LaunchRoom {
-  std::uint32_t threads = 0;         ///< of a block: fewer than the chip's where registers are short
-  std::uint64_t shared = 0;          ///< bytes of a block
-  std::uint32_t cluster_blocks = 0;  ///< of a cluster
+  std::uint32_t threads = 0;         ///< per thread block: less than the chip's limit if registers are short
+  std::uint64_t shared = 0;          ///< bytes per thread block
+  std::uint32_t cluster_blocks = 0;  ///< per cluster
   std::optional<Size3> required_cluster = {};  ///< .reqnctapercluster
 };
 
@@ -39,7 +40,7 @@ struct LaunchProblem {
   std::string message;  ///< "grid.y is 65536, but the most is 65535"
   std::string hint;
 };
-/// The first thing that no launch may ask for.
+/// The first limit that the launch exceeds.
 std::optional<LaunchProblem> find_problem(const LaunchShape& shape, const LaunchRoom& room);
 
 /// "cannot launch `k`: grid.y is 65536, ..."

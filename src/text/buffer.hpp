@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-// Text under construction. The same as appending to a std::string, without its call and its terminating zero
-// for every few characters: printing an instruction is dozens of such pieces, which are gathered here first.
+// Text under construction. Like appending to a std::string, without a call and a terminating zero for every
+// few characters: printing an instruction takes dozens of such pieces, which are collected here first.
 namespace ptxloom::text {
 
 class Buffer {
@@ -44,7 +44,7 @@ class Buffer {
       *this << "0123456789ABCDEF"[(bits >> shift) & 15];
     return *this;
   }
-  /// `length` characters of a fixed-size record: a copy that compiles to one move.
+  /// `length` characters of a fixed-size record: the copy compiles to one move.
   template <std::size_t N>
   void copy(const char (&record)[N], std::size_t length) {
     make_room(N);

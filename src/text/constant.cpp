@@ -13,14 +13,15 @@ namespace {
 
 using Kind = Constant::Kind;
 constexpr int kWarpSize = 32;
-constexpr int kDeepest = 64;  // nesting, so that no text can exhaust the stack
+constexpr int kDeepest = 64;  // nesting limit, so that no text can exhaust the stack
 
 [[noreturn]] void bad_number(const Token& token) {
   fail(token, "bad-number", quoted(token) + " is not a number",
        "numbers: 12, 0x1F, 017, 0b101, 1.5, 1e3, 0f3F800000, 0d3FF0000000000000");
 }
 
-// ptxas cuts off what is just too large for 64 bits, and refuses what is larger: a digit after the 64th bit.
+// ptxas truncates a value that is just too large for 64 bits, and rejects larger ones: those with a digit
+// after the 64th bit.
 std::uint64_t digits_of(const Token& token, std::string_view digits, int base) {
   if (digits.empty()) bad_number(token);
   std::uint64_t value = 0;
@@ -239,7 +240,7 @@ class Reader {
     return value;
   }
 
-  // `(.s64)` and `(.u64)` say how the value counts from here on.
+  // `(.s64)` and `(.u64)` determine how the value is interpreted from here on.
   std::optional<bool> cast_to_unsigned() {
     const bool is_unsigned = in_.peek(1).is(".u64");
     if (!in_.peek().is("(") || !(is_unsigned || in_.peek(1).is(".s64"))) return std::nullopt;

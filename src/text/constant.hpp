@@ -5,9 +5,9 @@
 
 #include "text/token_stream.hpp"
 
-// Constant expressions (PTX ISA, "Constants"): integers are 64 bits wide, signed unless written with U or too
-// large for it; floats are double, but for one written by its 32 bits. A float written by its bits stands
-// alone.
+// Constant expressions (PTX ISA, "Constants"): integers have 64 bits, signed unless written with U or too
+// large for that; floats are double, except one written as 32 bits. A float written as bits cannot be part of
+// an expression.
 namespace ptxloom::text {
 
 struct Constant {
@@ -28,9 +28,9 @@ bool starts_constant(const Token& token);
 Constant read_constant(TokenStream& in);
 /// The same, but an integer.
 std::int64_t read_integer(TokenStream& in);
-/// One integer literal: what declarations and directives take, no expressions.
+/// One integer literal: declarations and directives take no expressions.
 std::int64_t read_count(TokenStream& in);
-/// One integer literal of 32 bits, as directives take it.
+/// One 32-bit integer literal, as in directives.
 std::uint32_t read_u32(TokenStream& in);
 
 }  // namespace ptxloom::text

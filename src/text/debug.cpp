@@ -19,7 +19,7 @@ ir::Location::Place read_place(TokenStream& in) {
   return place;
 }
 
-// `a`, `a+8`, `a-b`, `-3`: a number, or labels and the distances between them.
+// `a`, `a+8`, `a-b`, `-3`: a number, or labels and distances between them.
 void read_value(TokenStream& in) {
   if (!in.peek().is_word()) {
     in.accept("-");

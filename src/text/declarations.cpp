@@ -26,7 +26,7 @@ constexpr std::array<std::pair<std::string_view, ir::Linkage>, 4> kLinkages{
      {".weak", ir::Linkage::weak},
      {".common", ir::Linkage::common}}};
 constexpr std::size_t kMostDimensions = 32;                 // initial values nest as deep
-constexpr std::uint64_t kLargest = std::uint64_t{1} << 40;  // bytes of a variable
+constexpr std::uint64_t kLargest = std::uint64_t{1} << 40;  // bytes per variable
 
 // `.v2 .f32` or `.f32`.
 struct VectorType {
@@ -48,7 +48,7 @@ VectorType read_vector_type(TokenStream& in) {
   return read;
 }
 
-// What the declaration says before the names.
+// The part of the declaration before the names.
 struct Common {
   ir::Variable variable;
   std::uint32_t vector = 1;
@@ -204,7 +204,7 @@ void read_variables(TokenStream& in, ir::Linkage linkage, const VariableReader& 
     if (variable.count == 0 && linkage != ir::Linkage::external)
       fail(name, "bad-size", std::string(name.text) + "[] needs a size",
            "give a size: only .extern arrays get theirs at launch");
-    const auto bytes = static_cast<std::uint32_t>(variable.type.bytes());  // also of vectors
+    const auto bytes = static_cast<std::uint32_t>(variable.type.bytes());  // for vectors too
     variable.name = reader.declare(name, {variable.space, shape.dimensions.empty() ? 0 : bytes});
     out.push_back(std::move(variable));
   } while (in.accept(","));
@@ -212,7 +212,7 @@ void read_variables(TokenStream& in, ir::Linkage linkage, const VariableReader& 
 }
 
 void read_registers(TokenStream& in, Scopes& scopes) {
-  if (in.accept(".align")) read_alignment(in);  // means nothing
+  if (in.accept(".align")) read_alignment(in);  // has no effect
   const auto [type, vector] = read_vector_type(in);
   if (is_opaque(type))
     fail(in.peek(), "syntax", "a register cannot have the type ." + std::string(type.name));

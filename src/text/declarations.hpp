@@ -13,7 +13,7 @@
 // `.reg .b32 %r<12>, n;`.
 namespace ptxloom::text {
 
-/// A type that a declaration may have.
+/// A type that is allowed in a declaration.
 Type read_type(TokenStream& in);
 /// What follows `.align`.
 std::uint32_t read_alignment(TokenStream& in);
@@ -28,21 +28,21 @@ struct Attributes {
 };
 Attributes read_attributes(TokenStream& in);
 
-/// Whether a directive is a state space, which starts the declaration of a variable.
+/// Whether a directive is a state space, which starts a variable declaration.
 bool starts_variable(const Token& token);
-/// `.global`, `.shared` ..., or nothing. `.param` is that of functions.
+/// `.global`, `.shared` ..., or nothing. `.param` means that of functions.
 std::optional<ir::Space> accept_space(TokenStream& in);
 
 struct VariableReader {
-  const Globals& globals;  ///< what initial values may name
-  /// Declares a variable and gives the name it has in the IR.
+  const Globals& globals;  ///< names that initial values may use
+  /// Declares a variable and returns its name in the IR.
   std::function<std::string(const Token&, Place)> declare;
 };
-/// A list of variables from its state space up to and with the `;`.
+/// A list of variables, from the state space up to and including the `;`.
 void read_variables(TokenStream& in, ir::Linkage linkage, const VariableReader& reader,
                     std::vector<ir::Variable>& out);
 
-/// What follows `.reg`, up to and with the `;`.
+/// What follows `.reg`, up to and including the `;`.
 void read_registers(TokenStream& in, Scopes& scopes);
 
 }  // namespace ptxloom::text

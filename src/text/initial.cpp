@@ -72,7 +72,7 @@ class InitialReader {
     append(static_cast<std::uint64_t>(value.bits));
   }
 
-  // An integer is no value of a float, so that it stays one.
+  // An integer is not a valid value for a float, so it stays an integer.
   static Constant narrowed(Constant value) {
     return value.is_float() ? Constant::of(static_cast<float>(value.as_double())) : value;
   }
@@ -106,7 +106,7 @@ class InitialReader {
     append(0);
   }
 
-  // Whole, or one byte of it.
+  // A whole address, or one byte of it.
   bool holds_address(std::uint64_t mask) const {
     bool byte = false;
     for (int shift = 0; shift < 64; shift += 8) byte = byte || mask == std::uint64_t{0xFF} << shift;
@@ -122,7 +122,7 @@ class InitialReader {
   TokenStream& in_;
   const Globals& globals_;
   ir::Variable& variable_;
-  std::vector<std::uint64_t> sizes_;  // of the dimensions; a vector is the last one
+  std::vector<std::uint64_t> sizes_;  // of the dimensions; for a vector the last one
   std::uint64_t outermost_ = 0;
 };
 

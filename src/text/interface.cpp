@@ -81,7 +81,7 @@ void check_results(const Token& at, const std::vector<ir::Parameter>& results) {
   }
 }
 
-// `_` or a name, both without meaning.
+// `_` or a name, neither of which has a meaning.
 std::vector<ir::Parameter> read_unnamed(TokenStream& in) {
   return read_list(in, [](ParameterToken& read) {
     read.parameter.name = read.name.text;
@@ -104,7 +104,7 @@ std::array<std::uint32_t, 3> read_triple(TokenStream& in, std::uint32_t (*read)(
   return n;
 }
 
-// Directives of functions and prototypes alike; false for any other.
+// Directives that functions and prototypes share; false for any other.
 bool read_call_directive(TokenStream& in, ir::Interface& interface) {
   if (const Token& at = in.peek(); !interface.noreturn && in.accept(".noreturn")) {
     if (!interface.results.empty())
@@ -126,7 +126,7 @@ bool read_launch_directive(TokenStream& in, ir::Function& function) {
   } else if (in.accept(".reqntid")) {
     function.reqntid = read_triple(in, read_positive);
   } else if (in.accept(".reqnctapercluster")) {
-    function.reqnctapercluster = read_triple(in, read_u32);  // 0 is taken
+    function.reqnctapercluster = read_triple(in, read_u32);  // 0 is accepted
   } else if (in.accept(".minnctapersm")) {
     function.minnctapersm = read_positive(in);
   } else if (in.accept(".maxnreg")) {

@@ -7,16 +7,17 @@
 #include "text/scopes.hpp"
 #include "text/token_stream.hpp"
 
-// What a function is before its body: its parameters and results, and the directives that hold for all of it.
+// A function before its body: parameters, results, and the directives that apply to all of it.
 namespace ptxloom::text {
 
 /// `(.param .b64 x, .reg .b32 n)`, declared in the scope of the function.
 std::vector<ir::Parameter> read_parameters(TokenStream& in, Scopes& scopes, ir::Space space);
 
-/// The same of what it returns.
+/// The same for results.
 std::vector<ir::Parameter> read_results(TokenStream& in, Scopes& scopes);
 
-/// `(.param .b32 _) _ (.param .b64 _, .param .b64 _) .noreturn;`: what follows .callprototype, with its `;`.
+/// `(.param .b32 _) _ (.param .b64 _, .param .b64 _) .noreturn;`: what follows .callprototype, including the
+/// `;`.
 ir::Prototype read_prototype(TokenStream& in);
 
 /// `.maxntid 256, 1, 1` and the like, up to the `{` or `;`.

@@ -48,8 +48,8 @@ bool Lexer::next(Tokens& tokens) {
   return any;
 }
 
-// Behind a `;` or `}` that ends what came before, one of these starts something new; `.pragma "x";` may be
-// part of an entry.
+// After a `;` or `}` that ends the preceding item, one of these starts a new item; `.pragma "x";` may be part
+// of an entry.
 bool Lexer::at_directive_of_module() const {
   static constexpr std::array<std::string_view, 8> kStarts{".visible", ".entry",  ".func",  ".weak",
                                                            ".extern",  ".global", ".const", ".section"};
@@ -66,11 +66,11 @@ void Lexer::push(Token::Kind kind, std::size_t length) {
   if (kind == Token::Kind::punctuation && length == 1) note_structure(text[0]);
   out_->tokens.push_back({kind, text, line_, column});
   fresh_line_ = false;
-  if (kind == Token::Kind::string) return skip(length);  // nothing else holds a line's end
+  if (kind == Token::Kind::string) return skip(length);  // only a string can contain a line break
   at_ += length;
 }
 
-// Which scope a label stands in.
+// Tracks the scope that a label belongs to.
 void Lexer::note_structure(char c) {
   const std::size_t index = out_->tokens.size();
   if (c == '{') {
@@ -158,14 +158,14 @@ std::size_t Lexer::word_length() const {
   }
 }
 
-// `.reg.b32` is two of them.
+// `.reg.b32` is two directives.
 std::size_t Lexer::directive_length() const {
   std::size_t n = 1;
   while (is(peek(n), letter | digit)) ++n;
   return n;
 }
 
-// 12, 0x1F, 0f3F800000, 1.5e-3, 7U, and whatever letters stick to it.
+// 12, 0x1F, 0f3F800000, 1.5e-3, 7U, including any letters attached to it.
 std::size_t Lexer::number_length() const {
   const bool based = peek() == '0' && is(peek(1), letter);
   std::size_t n = 1;

@@ -6,13 +6,14 @@
 #include <vector>
 
 // PTX text as tokens. A word is an identifier, a register, a directive or a whole opcode with its modifiers
-// ("ld.shared::cta.v4.b32"); a number keeps its spelling. Comments and labels stand beside the tokens.
+// ("ld.shared::cta.v4.b32"); a number keeps its spelling. Comments and labels are kept separately from the
+// tokens.
 namespace ptxloom::text {
 
 struct Token {
   enum class Kind : unsigned char { word, number, string, punctuation, end };
   Kind kind = Kind::end;
-  std::string_view text;  ///< of a string: with its quotes
+  std::string_view text;  ///< for a string including its quotes
   int line = 1;
   int column = 1;
 
@@ -20,20 +21,20 @@ struct Token {
     return text == wanted && kind != Kind::string && kind != Kind::end;
   }
   bool is_word() const { return kind == Kind::word; }
-  /// ".reg", ".visible": what is no opcode.
+  /// ".reg", ".visible": not an opcode.
   bool is_directive() const { return is_word() && text[0] == '.'; }
 };
 
-/// A line of a comment that begins its line, `//` or `/* */`.
+/// A line of a comment that starts its line, `//` or `/* */`.
 struct Comment {
-  std::string_view text;   ///< without "//" and the blank after it, or the " * " of longer ones
-  std::size_t before = 0;  ///< index of the token that follows
+  std::string_view text;   ///< without "//" and the blank after it, or the " * " of block comments
+  std::size_t before = 0;  ///< index of the next token
 };
 
-/// A word with a colon behind it. Labels may be used before they stand, so a scope must know its own when it
-/// opens.
+/// A word followed by a colon. Labels may be used before they are placed, so a scope must know its labels
+/// when it opens.
 struct LabelSite {
-  std::size_t scope = 0;  ///< index of the `{` around it
+  std::size_t scope = 0;  ///< index of the enclosing `{`
   std::size_t at = 0;     ///< index of the word
 };
 
@@ -43,14 +44,14 @@ struct Tokens {
   std::vector<LabelSite> labels;  ///< by scope
 };
 
-/// Never fails: what is no PTX becomes punctuation of one character, an open comment or string ends with the
-/// text.
+/// Never fails: what is not PTX becomes one-character punctuation; an unterminated comment or string ends
+/// with the text.
 class Lexer {
  public:
   explicit Lexer(std::string_view text, std::size_t chunk = 4096) : text_(text), chunk_(chunk) {}
 
-  /// The directives of a module that come next: whole ones, and so many that they have `chunk` tokens or
-  /// more. A text of megabytes never stands in memory token by token. False at the end of the text.
+  /// The next directives of a module: whole ones, until they have at least `chunk` tokens. A text of
+  /// megabytes is never held in memory as tokens. False at the end of the text.
   bool next(Tokens& tokens);
 
  private:
@@ -81,7 +82,7 @@ class Lexer {
   std::size_t line_start_ = 0;
   int line_ = 1;
   bool fresh_line_ = true;
-  std::vector<std::size_t> scopes_;  // the `{` that are open
+  std::vector<std::size_t> scopes_;  // open `{`
   Tokens* out_ = nullptr;
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kModes{"debug", "texmode_unified", "texmode_independent"};
 
-// No text that has a use for its registers declares more of them.
+// No text that uses its registers declares more than this.
 std::size_t most_registers(std::string_view ptx) { return (std::size_t{1} << 20) + ptx.size() / 4; }
 
 class ModuleParser {
@@ -57,7 +57,7 @@ class ModuleParser {
                  .column = static_cast<int>(before.size() - (before.rfind('\n') + 1)) + 1});
   }
 
-  // A module starts with .version and its number, then .target.
+  // A module starts with .version and its number, followed by .target.
   void expect_first(std::string_view word, std::size_t at) {
     const Token& token = in_.peek(at);
     const bool started = in_.peek().is(".version");
@@ -87,14 +87,14 @@ class ModuleParser {
     next_comment_ = 0;
   }
 
-  // Comments stay with the function or variable that follows them.
+  // Comments belong to the function or variable that follows them.
   void take_comments(std::size_t before) {
     for (; next_comment_ < tokens_.comments.size() && tokens_.comments[next_comment_].before <= before;
          ++next_comment_)
       comments_.emplace_back(tokens_.comments[next_comment_].text);
   }
 
-  // Those that were read with what they stand in.
+  // Skips comments inside an item that has been read.
   void skip_comments() {
     while (next_comment_ < tokens_.comments.size() && tokens_.comments[next_comment_].before < in_.position())
       ++next_comment_;
@@ -210,7 +210,7 @@ class ModuleParser {
       fail_duplicate(name);
   }
 
-  // The first declaration against the one among those from `index` on.
+  // Compares the first declaration with the one among those from `index` on.
   void check_alike(const Token& name, std::size_t index) const {
     const auto known = find_variable(name.text, 0), variable = find_variable(name.text, index);
     if (known->space == variable->space && known->type == variable->type && known->count == variable->count)
@@ -230,8 +230,7 @@ class ModuleParser {
          "give one of them another name");
   }
 
-  // Variables are printed before functions, so that a function whose address one of them holds must be
-  // declared.
+  // Variables are printed before functions, so a function whose address a variable holds must be declared.
   void forward(const std::string& name) {
     const auto declares = [&](const ir::Function& function) { return function.name == name; };
     const auto found = std::find_if(module_.functions.begin(), module_.functions.end(), declares);
@@ -274,8 +273,8 @@ class ModuleParser {
     module_.functions.push_back(std::move(function));
   }
 
-  // A function is declared with one linkage, which its later declarations may leave out, and has its body in
-  // the last of them. One that is .extern has none.
+  // A function is declared with one linkage, which later declarations may omit, and only the last one has the
+  // body. An .extern function has none.
   void check_again(const Token& name, const ir::Function& function) const {
     const std::string text(name.text);
     if (function.defined && function.linkage == ir::Linkage::external)
@@ -295,7 +294,7 @@ class ModuleParser {
     try {
       return module_.specs->target(module_.target);
     } catch (const Error&) {
-      return std::nullopt;  // check() says so
+      return std::nullopt;  // reported by check()
     }
   }
 
@@ -303,18 +302,18 @@ class ModuleParser {
   Lexer lexer_;
   Tokens tokens_;
   TokenStream in_;
-  std::size_t next_comment_ = 0;       // of the tokens
-  std::vector<std::string> comments_;  // that belong to what comes next
+  std::size_t next_comment_ = 0;       // index among the tokens' comments
+  std::vector<std::string> comments_;  // for the next item
   std::string_view wanted_target_;
   ir::Module module_;
   Report report_;
   Globals globals_;
-  std::optional<Opcodes> opcodes_;  // of the target
+  std::optional<Opcodes> opcodes_;  // for the target
   struct Declared {
     ir::Linkage linkage;
     bool defined;
   };
-  std::unordered_map<std::string_view, Declared> declared_;  // functions, as they stood last
+  std::unordered_map<std::string_view, Declared> declared_;  // functions, in their latest declaration
   std::unordered_set<std::uint32_t> file_indices_;
   bool has_version_ = false, after_target_ = false;
   std::size_t registers_left_;

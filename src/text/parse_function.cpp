@@ -72,7 +72,7 @@ class FunctionParser {
     if (!report_.full()) fail(in_.peek(), "syntax", "expected '}' to close the function " + function_.name);
   }
 
-  // Labels may be used before they stand, so a scope's are declared when it opens.
+  // Labels may be used before they are placed, so the labels of a scope are declared when it opens.
   void open_scope() {
     if (scopes_.depth() > kDeepestScope) fail(in_.peek(), "syntax", "scopes are nested too deeply");
     const auto& labels = around_.tokens.labels;
@@ -122,7 +122,7 @@ class FunctionParser {
     const Token& name = in_.expect_name("a label");
     in_.next();
     const std::optional<Name> label = scopes_.find(name.text);
-    if (!label || label->kind != Name::Kind::label) return;  // said where it was declared
+    if (!label || label->kind != Name::Kind::label) return;  // reported where it was declared
     if (in_.accept(".callprototype")) {
       ir::Prototype prototype = read_prototype(in_);
       prototype.label = label->index;

@@ -41,7 +41,7 @@ void write_address(Buffer& out, const ir::AddressValue& address) {
   if (address.mask != 0) out << ')';
 }
 
-// Floats by their bits, everything else as unsigned integers.
+// Floats as bits, everything else as unsigned integers.
 void write_number(Buffer& out, const Type& type, std::uint64_t bits) {
   if (type == f32) {
     out << "0f", out.hex(bits, 8);
@@ -86,8 +86,7 @@ void write_parameter(Buffer& out, const ir::Parameter& parameter) {
   if (parameter.count != 0) out << '[' << parameter.count << ']';
 }
 
-// A name such as "%rs12" as its stem and number; the number is -1 where the name has none that could stand in
-// `<N>`.
+// A name such as "%rs12" as stem and number; the number is -1 if the name has none that `<N>` can express.
 struct NumberedName {
   std::string_view stem;
   std::int64_t number = -1;
@@ -102,7 +101,7 @@ NumberedName split_name(std::string_view name) {
   return {name.substr(0, stem), number};
 }
 
-// How many registers from `first` on are name0, name1, ... of one type.
+// The number of registers from `first` on that are called name0, name1, ... and have one type.
 std::size_t run_length(std::span<const ir::RegisterDecl> registers, std::size_t first) {
   const NumberedName start = split_name(registers[first].name);
   if (start.number != 0) return 1;
@@ -115,7 +114,7 @@ std::size_t run_length(std::span<const ir::RegisterDecl> registers, std::size_t 
   return n;
 }
 
-// How many registers each class has, by the numbers of those without a name.
+// The number of registers in each class, by the numbers of the unnamed ones.
 using ClassSizes = std::array<std::uint32_t, ir::kRegisterClasses.size()>;
 
 ClassSizes class_sizes(const ir::Function& function) {
@@ -202,7 +201,7 @@ void write_call_directives(Buffer& out, const ir::Interface& interface) {
   if (interface.abi_preserve_control) out << " .abi_preserve_control " << *interface.abi_preserve_control;
 }
 
-// In the order of their declarations, for without optimisation it matters to ptxas.
+// In declaration order, because it matters to ptxas without optimisation.
 void write_registers(Buffer& out, const ir::Function& function) {
   ClassSizes unwritten = class_sizes(function);
   for (std::size_t i = register_parameters(function); i < function.registers.size();) {

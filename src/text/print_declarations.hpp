@@ -14,11 +14,11 @@ void write_attribute(Buffer& out, bool managed, const std::optional<ir::Unified>
 /// Lines of `//`.
 void write_comments(Buffer& out, const std::vector<std::string>& lines);
 void write_variable(Buffer& out, const ir::Variable& variable);
-/// `(.param .b32 x, .reg .b64 y)`, on lines of their own if `lines`.
+/// `(.param .b32 x, .reg .b64 y)`, on separate lines if `lines`.
 void write_parameters(Buffer& out, const std::vector<ir::Parameter>& parameters, bool lines);
-/// The directives that functions and prototypes share, with a blank before each.
+/// The directives that functions and prototypes share, each preceded by a blank.
 void write_call_directives(Buffer& out, const ir::Interface& interface);
-/// All registers of a function but those that are parameters.
+/// All registers of a function except those that are parameters.
 void write_registers(Buffer& out, const ir::Function& function);
 
 }  // namespace ptxloom::text

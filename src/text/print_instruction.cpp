@@ -75,7 +75,7 @@ void InstructionPrinter::write(Buffer& out, const ir::Instruction& instruction) 
   const std::span<const ir::Operand> operands = kernel_.operands_of(instruction);
   const std::span<const OperandPiece> pieces = instruction.variant.pieces();
   if (!pieces.empty()) out << ' ';
-  bool bare = false;  // the address before is written without its brackets: x[2]
+  bool bare = false;  // the preceding address is written without brackets: x[2]
   for (const OperandPiece& piece : pieces) {
     std::string_view text = piece.text;
     if (bare && text.starts_with(']')) text.remove_prefix(1);

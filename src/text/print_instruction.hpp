@@ -7,10 +7,10 @@
 #include "ptxloom/ir.hpp"
 #include "text/buffer.hpp"
 
-// One instruction as text: the pieces that the variant has ready, and between them the operands.
+// One instruction as text: the variant's precomputed pieces, with the operands in between.
 namespace ptxloom::text {
 
-/// The names of a kernel's registers, written once: most of a kernel's text is these.
+/// The names of a kernel's registers, formatted once: they make up most of a kernel's text.
 class RegisterNames {
  public:
   explicit RegisterNames(const ir::Kernel& kernel);
@@ -23,7 +23,7 @@ class RegisterNames {
  private:
   struct Name {
     char text[15];
-    std::uint8_t length;  // more than fit in text: look it up
+    std::uint8_t length;  // too long for `text`: look it up
   };
   const ir::Kernel* kernel_;
   std::vector<Name> names_;
@@ -38,7 +38,7 @@ class InstructionPrinter {
  private:
   void write_guard(Buffer& out, const std::optional<ir::Guard>& guard) const;
   void write_list(Buffer& out, std::span<const ir::Operand> operands) const;
-  // Most operands are registers, and no more than that.
+  // Most operands are plain registers.
   void write_operand(Buffer& out, const ir::Operand& operand, const OperandSpec& place) const {
     if (operand.kind == ir::Operand::Kind::reg && operand.value == 0 && !operand.negated)
       return names_.write(out, operand.index);

@@ -20,7 +20,7 @@ void write_header(Buffer& out, const ir::Module& module) {
   for (const std::string& pragma : module.pragmas) out << ".pragma " << std::string_view(pragma) << ";\n";
 }
 
-// An initial value may name a function, which must then be declared; a body may name everything.
+// A function named by an initial value must be declared first; a body may name anything.
 void write_declarations(Buffer& out, const ir::Module& module) {
   const auto is_declaration = [](const ir::Function& function) { return !function.defined; };
   if (!module.variables.empty() ||

@@ -32,7 +32,7 @@ ir::Operand read_constant_operand(TokenStream& in) {
   return {.kind = Kind::f64, .value = constant.bits};
 }
 
-// What a call passes: a register, a .param variable, a number; `_` where a result is not wanted.
+// An argument or result: a register, a .param variable, a number; `_` for an unused result.
 ir::Operand read_operand(TokenStream& in, Scopes& scopes) {
   if (in.accept("_")) return {.kind = Kind::sink};
   if (starts_constant(in.peek())) return read_constant_operand(in);

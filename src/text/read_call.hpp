@@ -5,8 +5,8 @@
 #include "text/scopes.hpp"
 #include "text/token_stream.hpp"
 
-// Calls, and the lists of what a call or branch by address may reach. Their operands have no fixed number, so
-// that no form of specs/ describes them.
+// Calls, and the lists of possible targets of indirect calls and branches. The number of their operands
+// varies, so no form in specs/ describes them.
 namespace ptxloom::text {
 
 /// `call`, `call.uni`

@@ -49,7 +49,7 @@ void InstructionReader::read(const Token& start, std::optional<ir::Guard> guard)
        .column = static_cast<std::uint32_t>(start.column)});
 }
 
-// `ld .global .u32` is ld.global.u32.
+// `ld .global .u32` means ld.global.u32.
 std::string_view InstructionReader::joined(const Token& opcode) {
   std::string text(opcode.text);
   while (in_.peek().is_directive()) text += in_.next().text;
@@ -64,13 +64,13 @@ void InstructionReader::fail_unknown(const Token& opcode) const {
   throw SyntaxError{std::move(diagnostic)};
 }
 
-// The variant that reads the operands best: they fit, it is on the target, it is documented; else the one
-// whose operands fit furthest, for check() to say what is wrong.
+// The variant that matches the operands best: they fit, it is on the target, it is documented; else the one
+// whose operands fit furthest, so that check() can explain.
 InstructionReader::Chosen InstructionReader::choose(std::span<const Opcodes::Candidate> candidates) {
   using Rank = std::tuple<bool, bool, bool, std::uint32_t>;
   operands_.start();
   Rank best{};
-  Variant chosen, in_place;  // the latter's operands are in the pool
+  Variant chosen, in_place;  // the operands of `in_place` are in the pool
   for (const auto& [variant, on_target, documented] : candidates) {
     in_place = operands_.read(variant) ? variant : Variant();
     if (!in_place) continue;

@@ -18,7 +18,7 @@ namespace ptxloom::text {
 /// `@p`, `@!p`, or nothing.
 std::optional<ir::Guard> read_guard(TokenStream& in, Scopes& scopes);
 
-/// What opcodes read as, remembered while a module is read: the variants, and how welcome each is.
+/// The readings of opcodes, cached while a module is read: the variants, and the rank of each.
 class Opcodes {
  public:
   struct Candidate {
@@ -29,7 +29,7 @@ class Opcodes {
 
   Opcodes(const Specs& specs, const std::optional<Target>& target) : specs_(specs), target_(target) {}
 
-  /// The opcode must outlive this: it stands in the text, or is kept here.
+  /// The opcode must outlive this object: it is in the text, or kept here.
   std::span<const Candidate> find(std::string_view opcode);
   std::string_view keep(std::string opcode) { return kept_.emplace_back(std::move(opcode)); }
   const Specs& specs() const { return specs_; }
@@ -37,19 +37,18 @@ class Opcodes {
 
  private:
   const Specs& specs_;
-  std::optional<Target> target_;  // none if the module's is unknown
+  std::optional<Target> target_;  // none if the module's target is unknown
   std::unordered_map<std::string_view, std::vector<Candidate>> known_;
   std::deque<std::string> kept_;
 };
 
-/// Appends instructions to a function: of the variants that an opcode reads as, the one whose operands these
-/// are.
+/// Appends instructions to a function: among the variants of an opcode, the one that matches the operands.
 class InstructionReader {
  public:
   InstructionReader(TokenStream& in, Opcodes& opcodes, ir::Function& function, Scopes& scopes)
       : in_(in), opcodes_(opcodes), function_(function), operands_(function, scopes, in) {}
 
-  /// `in` stands before the opcode, `start` is the first token of the statement.
+  /// `in` is positioned before the opcode; `start` is the first token of the statement.
   void read(const Token& start, std::optional<ir::Guard> guard);
 
  private:

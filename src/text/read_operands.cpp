@@ -18,7 +18,7 @@ bool is_word_character(char c) {
          (c >= 'a' && c <= 'z');
 }
 
-// A decimal becomes what the instruction's type makes of it.
+// A decimal is converted to the instruction's type.
 ir::Operand literal(const Constant& constant, const Type& type) {
   if (constant.kind == Constant::Kind::integer) return {.kind = Kind::integer, .value = constant.bits};
   const bool single = type == f32 || (constant.kind == Constant::Kind::f32 && type != f64);
@@ -27,7 +27,7 @@ ir::Operand literal(const Constant& constant, const Type& type) {
   return {.kind = single ? Kind::f32 : Kind::f64, .value = value.bits};
 }
 
-// Of these families ptxas takes `x[2]` for [x+8]; which they are stands in words.json.
+// In these families ptxas accepts `x[2]` for [x+8]; words.json lists them.
 bool takes_elements(Variant variant) {
   const std::string_view family = variant.data()->form->data().family;
   for (const spec::WordClass& cls : variant.data()->form->vocabulary().classes())
@@ -58,7 +58,7 @@ bool OperandReader::read(Variant variant) {
   undo();
   const std::span<const OperandSpec> places = variant.operands();
   operands_.assign(places.size(), {});
-  bool bare = false;  // the operand before stands without its brackets
+  bool bare = false;  // the preceding operand has no brackets
   for (const OperandPiece& piece : variant.pieces()) {
     std::string_view text = piece.text;
     if (bare) text.remove_prefix(1);
@@ -104,7 +104,7 @@ void OperandReader::fail_at_furthest() const {
            quoted(token));
 }
 
-// The literal text of a variant, blanks aside.
+// Matches the literal text of a variant, ignoring blanks.
 bool OperandReader::match(std::string_view text) {
   while (!text.empty()) {
     std::size_t length = 1;
@@ -117,7 +117,7 @@ bool OperandReader::match(std::string_view text) {
   return true;
 }
 
-// Whether an address comes that is written `x[2]`, without the brackets that the variant's text has.
+// Whether the next address is written `x[2]`, without the brackets in the variant's text.
 bool OperandReader::at_element(Variant variant, const OperandPiece& piece) const {
   const bool address =
       variant.operands()[static_cast<std::size_t>(piece.operand)].kind == OperandSpec::Kind::address;
@@ -166,7 +166,7 @@ bool OperandReader::read_scalar(const OperandSpec& place, ir::Operand& out) {
     out.negated = true;
     return out.kind == Kind::reg || expected(number ? "a register" : "a predicate");
   }
-  // `-r1` is no constant; another variant may take it.
+  // `-r1` is not a constant; another variant may accept it.
   if (in_.peek().is("-") && in_.peek(1).is_word() && !starts_constant(in_.peek(1)))
     return expected("an operand");
   if (starts_constant(in_.peek())) {
@@ -233,7 +233,7 @@ void OperandReader::skip_word() {
   if (in_.peek().is_directive()) in_.next();
 }
 
-// A vector register is written as its elements.
+// Expands a vector register to its elements.
 ir::Operand OperandReader::elements(const Name& vector) {
   const auto first = static_cast<std::uint32_t>(function_.operands.size());
   for (std::uint32_t i = 0; i < vector.count; ++i)
@@ -241,7 +241,7 @@ ir::Operand OperandReader::elements(const Name& vector) {
   return {.kind = Kind::vector, .count = vector.count, .index = first};
 }
 
-// `%r1.b0`: one word to the lexer.
+// `%r1.b0`: one word for the lexer.
 bool OperandReader::read_selected(ir::Operand& out) {
   const std::string_view text = word();
   const std::size_t dot = text.find('.');

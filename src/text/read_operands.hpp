@@ -8,9 +8,9 @@
 #include "text/scopes.hpp"
 #include "text/token_stream.hpp"
 
-// The operand part of an instruction against a variant: the pieces of its text in order, and an operand
-// between them. What is read need not fit: that a scalar stands where a vector should is for src/ir/fit to
-// say. An opcode may have dozens of variants (every special register is one of `mov`), so failing costs no
+// Reads the operand part of an instruction as a variant: the pieces of its text in order, with operands in
+// between. Operands need not fit; src/ir/fit detects a scalar in place of a vector, for example. An opcode
+// may have dozens of variants (`mov` has one for every special register), so a mismatch must not cost an
 // allocation.
 namespace ptxloom::text {
 
@@ -19,18 +19,17 @@ class OperandReader {
   OperandReader(ir::Function& function, Scopes& scopes, TokenStream& in)
       : function_(function), scopes_(scopes), in_(in) {}
 
-  /// An instruction begins: `in` stands after its opcode.
+  /// Starts an instruction: `in` is positioned after its opcode.
   void start();
-  /// Reads the tokens up to the `;` as this variant does, and appends the operands to the function's pool,
-  /// elements of vectors first. False where the text is another; throws SyntaxError for a constant that is
-  /// none.
+  /// Reads the tokens up to the `;` as this variant, and appends the operands to the function's pool,
+  /// elements of vectors first. False if the text does not match; throws SyntaxError for an invalid constant.
   bool read(Variant variant);
   /// The operands of the last read.
   std::span<const ir::Operand> operands() const;
-  /// Takes back what the last read appended.
+  /// Removes what the last read appended.
   void undo();
 
-  /// Throws SyntaxError for the place where the variants that could not be read came furthest.
+  /// Throws SyntaxError at the furthest position that any variant reached.
   [[noreturn]] void fail_at_furthest() const;
 
  private:
@@ -57,7 +56,7 @@ class OperandReader {
   std::vector<ir::Operand> operands_;
   std::size_t furthest_ = 0;
   std::string_view expected_;
-  std::string joined_;  // of two words
+  std::string joined_;  // two words joined
 };
 
 }  // namespace ptxloom::text

@@ -6,7 +6,7 @@ namespace ptxloom::text {
 void recover(TokenStream& in, std::size_t start) {
   in.seek(start);
   int depth = 0;
-  bool block = false;  // what is in braces has statements, so it is no vector
+  bool block = false;  // the braces contain statements, so it is not a vector
   while (!in.at_end()) {
     const Token& token = in.peek();
     if (token.is("}") && depth == 0) return;

@@ -8,7 +8,7 @@
 
 namespace ptxloom::text {
 
-/// Collects diagnostics; after too many of them reading ends.
+/// Collects diagnostics; stops the reading after too many.
 class Report {
  public:
   void add(Diagnostic diagnostic) {

@@ -9,7 +9,7 @@
 namespace ptxloom::text {
 namespace {
 
-// "%r12" is %r and 12; a number with leading zeros is part of the name.
+// "%r12" is %r and 12; a number with leading zeros counts as part of the name.
 struct Numbered {
   std::string_view stem;
   std::uint32_t number = 0;
@@ -58,7 +58,7 @@ bool Scopes::is_free(std::string_view name) const {
   return range == taken_ranges_.end() || numbered->number >= range->second;
 }
 
-// A name that means nothing else in the function, nor in the module.
+// A name that is not used for anything else in the function or the module.
 std::string_view Scopes::unique(std::string_view name) {
   std::string_view free = name;
   while (!is_free(free))
@@ -119,10 +119,10 @@ void Scopes::declare_registers(const Token& stem, Type type, std::int64_t count)
   const auto first = static_cast<std::uint32_t>(function_.registers.size());
   const auto n = static_cast<std::uint32_t>(count);
   add_range(stem, {.first = first, .count = n});
-  // %r1<20> and %r<20> both have %r10: names of such a stem are made unique one by one.
+  // %r1<20> and %r<20> both contain %r10: names with such a stem are made unique individually.
   const bool numbered = stem.text.back() >= '0' && stem.text.back() <= '9';
   const std::string_view name = numbered ? stem.text : unique_stem(stem.text, n);
-  // The printer's own names need not be stored.
+  // Names that the printer generates itself need not be stored.
   const ir::RegisterClass& cls = ir::kRegisterClasses[ir::register_class(type)];
   const bool plain = cls.type == type && cls.prefix == name;
   for (std::uint32_t i = 0; i < n; ++i) {

@@ -12,20 +12,20 @@
 #include "ptxloom/ir.hpp"
 #include "text/token_stream.hpp"
 
-// Names of a function while it is read. Scopes nest (each call and each inline asm statement brings its own),
-// IR has one scope: what shadows a name is called something else in the function ("p_2"). Vector registers
-// become as many scalar ones (`v.x` is v_x). Views point into the text being read.
+// The names of a function while it is read. Scopes nest (each call and each inline asm statement has its
+// own), but the IR has a single scope: a name that shadows another is renamed in the function ("p_2"). Vector
+// registers become as many scalar ones (`v.x` is v_x). Views point into the text being read.
 namespace ptxloom::text {
 
 struct Name {
   enum class Kind : unsigned char { reg, vector, symbol, label };
   Kind kind = Kind::reg;
-  unsigned char count = 1;  ///< registers of a vector, which follow each other
+  unsigned char count = 1;  ///< registers of a vector, which are consecutive
   std::uint32_t index = 0;  ///< into the function's registers, symbols or labels
 };
 
-/// Where a variable or function lies, and how large an element of it is: `x[3]` is x and three of them. 0
-/// where it is no array.
+/// The state space of a variable or function, and the size of its elements: `x[3]` is x plus three of them. 0
+/// if it is not an array.
 struct Place {
   ir::Space space = ir::Space::global;
   std::uint32_t element_bytes = 0;
@@ -33,12 +33,13 @@ struct Place {
 /// What a module has declared.
 using Globals = std::unordered_map<std::string_view, Place>;
 
-/// Elements of a vector: `v.x` is also `v.r`.
+/// Elements of a vector: `v.x` is also called `v.r`.
 inline constexpr std::string_view kElements = "xyzw", kColours = "rgba";
 
 class Scopes {
  public:
-  /// `globals` become symbols of the function once they are used. `registers_left` may be declared.
+  /// `globals` become symbols of the function when they are used. At most `registers_left` registers may be
+  /// declared.
   Scopes(ir::Function& function, const Globals& globals, std::size_t& registers_left);
 
   void open() { scopes_.emplace_back(); }
@@ -50,7 +51,7 @@ class Scopes {
   void declare_registers(const Token& stem, Type type, std::int64_t count);
   /// `.v4 .f32 v`, or `v<count>`.
   void declare_vectors(const Token& name, Type type, std::uint32_t width, std::optional<std::int64_t> count);
-  /// Gives the name that the variable or parameter has in the function.
+  /// Returns the name of the variable or parameter in the function.
   std::string declare_symbol(const Token& name, Place place);
   void declare_label(const Token& name);
 
@@ -60,12 +61,13 @@ class Scopes {
  private:
   struct Range {
     std::uint32_t first = 0, count = 0;
-    unsigned char width = 1;  // registers of each
+    unsigned char width = 1;  // registers per element of the range
   };
   struct Scope {
     std::unordered_map<std::string_view, Name> names;
     std::unordered_map<std::string_view, Range> ranges;                  // by stem
-    std::unordered_map<std::string_view, std::uint32_t> lowest_numbers;  // of names that a range could hold
+    std::unordered_map<std::string_view, std::uint32_t> lowest_numbers;  // of names that a range could
+                                                                         // contain
   };
 
   void declare(const Token& name, Name what);
@@ -89,8 +91,8 @@ class Scopes {
   std::unordered_set<std::string_view> taken_;                          // names in the function
   std::unordered_map<std::string_view, std::uint32_t> taken_ranges_;    // r<12>, by stem
   std::unordered_map<std::string_view, std::uint32_t> lowest_numbers_;  // of r3 and r7, by stem
-  std::unordered_map<std::string_view, int> suffixes_;                  // the last one given to a name
-  std::deque<std::string> made_;                                        // names that do not stand in the text
+  std::unordered_map<std::string_view, int> suffixes_;                  // the latest suffix given to a name
+  std::deque<std::string> made_;                                        // names that do not occur in the text
 };
 
 }  // namespace ptxloom::text

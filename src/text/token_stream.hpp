@@ -8,8 +8,8 @@
 #include "ptxloom/error.hpp"
 #include "text/lexer.hpp"
 
-// A place in the tokens. What does not read throws a SyntaxError, which the reader of statements catches to
-// go on with the next one.
+// A position in the tokens. Invalid text throws a SyntaxError, which the statement reader catches to continue
+// with the next statement.
 namespace ptxloom::text {
 
 struct SyntaxError {
@@ -58,7 +58,7 @@ class TokenStream {
       fail(peek(), "syntax", "expected " + std::string(what) + ", found " + quoted(peek()));
     return next();
   }
-  /// A word that may name something: an opcode or directive may not.
+  /// A word that may be a name, so neither an opcode nor a directive.
   const Token& expect_name(std::string_view what) {
     const Token& token = expect_word(what);
     if (token.text.find_first_of(".:") != std::string_view::npos || token.text == "WARP_SZ" ||
@@ -77,8 +77,8 @@ class TokenStream {
   std::size_t at_ = 0;
 };
 
-/// Goes on after the statement that began at `start` and does not read: past its `;`, or past the block it
-/// has, or to the `}` that closes what is around it.
+/// Continues after an invalid statement that began at `start`: past its `;`, or past its block, or to the `}`
+/// that closes the surrounding one.
 void recover(TokenStream& in, std::size_t start);
 
 }  // namespace ptxloom::text

@@ -14,7 +14,7 @@
 namespace ptxloom::worker {
 namespace {
 
-/// The system would grant the memory and end somebody when it is used.
+/// The system would grant the memory, and kill some process when it is used.
 void check_memory(std::uint64_t bytes) {
   const std::uint64_t whole = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
                               static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -31,7 +31,7 @@ EncodedTensorMap encode_checked(const TensorMap& map) {
 
 std::array<std::uint32_t, 3> extent(const Dim3& dim) { return {dim.x, dim.y, dim.z}; }
 
-/// An allocation for as long as it lives.
+/// Owns an allocation.
 class Allocation {
  public:
   Allocation(exec::Memory& memory, const TensorPlan& plan) : memory_(memory) {
@@ -123,7 +123,7 @@ class CpuBench : public tune::Bench {
     if (!bytes.empty())
       std::memcpy(bytes.data(), memory_.at(buffers_[tensor]->address(), bytes.size()), bytes.size());
   }
-  std::optional<std::string> damaged() override { return std::nullopt; }  // the run itself would have ended
+  std::optional<std::string> damaged() override { return std::nullopt; }  // the run itself would have failed
 
   double glance_us(Loaded& loaded) override { return time_us(loaded); }
   double time_us(Loaded& loaded) override {

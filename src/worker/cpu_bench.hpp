@@ -9,8 +9,8 @@
 
 namespace ptxloom::worker {
 
-/// Runs candidates in the executor, which finds every stray access by itself. Its times are those of this
-/// host's cores and say nothing of a GPU. `specs`: folders of overlays; throws what reading them throws.
+/// Runs candidates in the executor, which detects every stray access. Times are those of this host's cores
+/// and say nothing about a GPU. `specs`: folders of overlays; throws what reading them throws.
 std::unique_ptr<tune::Bench> make_cpu_bench(const tune::Task& task,
                                             std::span<const std::filesystem::path> specs);
 

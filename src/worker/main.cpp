@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ptxloom-worker DEVICE: started by a tuner (src/tune/worker.cpp), with a socket and shared memory open. It
-// is told a task once, then candidates, and answers each. It ends when the tuner does, or when the device is
-// lost; everything else is the candidate's problem.
+// ptxloom-worker DEVICE: started by a tuner (src/tune/worker.cpp) with a socket and shared memory open. It
+// receives a task once, then candidates, and answers each. It exits when the tuner does, or when the device
+// is lost; any other failure is attributed to the candidate.
 #include <poll.h>
 #include <unistd.h>
 
@@ -111,8 +111,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   ptxloom::fill_closed_streams();
-  // An endless kernel keeps this thread from noticing that nobody is there any more. (PR_SET_PDEATHSIG would
-  // not do: it tells of the end of the thread that has started this, and tuners have several.)
+  // During an endless kernel this thread does not notice that the tuner has gone. (PR_SET_PDEATHSIG is not
+  // suitable: it signals the end of the thread that started this process, and tuners have several.)
   std::thread([] {
     pollfd tuner = {.fd = ptxloom::tune::kSocketFd, .events = POLLRDHUP, .revents = 0};
     while (::poll(&tuner, 1, -1) < 0 && errno == EINTR) {
@@ -127,6 +127,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "ptxloom-worker: %s\n", ptxloom::reason_of(error).c_str());
     return 1;
   }
-  // The driver would wait for a kernel that never ends.
+  // A normal exit would wait for a kernel that never ends.
   std::_Exit(0);
 }

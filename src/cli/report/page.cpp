@@ -10,7 +10,7 @@
 namespace ptxloom::cli {
 namespace {
 
-/// JSON that says the same and that neither HTML nor a script takes for anything else.
+/// Equivalent JSON that is safe inside HTML and scripts.
 std::string escape_json(std::string_view json) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kEscapes = {
       {{"<", "\\u003c"}, {"\u2028", "\\u2028"}, {"\u2029", "\\u2029"}}};

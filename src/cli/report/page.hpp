@@ -4,12 +4,12 @@
 #include <span>
 #include <string>
 
-// The page of `tune --report`: report.html with its stylesheets and scripts (what they do stands in each of
-// them) and the results in it. It loads nothing.
+// The page of `tune --report`: report.html with its stylesheets, scripts (each of which is documented inside)
+// and the results. It loads nothing.
 namespace ptxloom::cli {
 
-/// `results` as `tune --json` prints them, one for each kind of device; what the page holds is equal to them.
-/// Without any it says that the search is not over.
+/// `results`: the output of `tune --json`, one per kind of device; the page contains the same data. Without
+/// results it says that the search is still running.
 std::string report_page(std::span<const std::string> results);
 
 }  // namespace ptxloom::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A build without CUDA: every library is missing, and says why.
+// A build without CUDA: every library is missing, and the error says why.
 #include "ptxloom/libraries.hpp"
 
 #include <utility>

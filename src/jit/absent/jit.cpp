@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A build without CUDA: asking for a library throws, and says why.
+// A build without CUDA: requesting a library throws, with the reason.
 #include "ptxloom/jit.hpp"
 
 #include <utility>

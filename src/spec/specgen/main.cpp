@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// specgen: specs/*.json in; the constexpr tables that are compiled in out. Every form is compiled, joined and
-// linted on the way, so a malformed spec fails the build with file, form and row.
+// specgen reads specs/*.json and writes the constexpr tables that are compiled in. It compiles, joins and
+// lints every form, so a malformed spec fails the build with file, form and row.
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace ptxloom::spec {
 
-/// specgen makes the tables, so it has none.
+/// specgen generates the tables, so it has none itself.
 const SpecData& compiled_specs() {
   static constexpr SpecData none;
   return none;
@@ -20,7 +20,7 @@ const SpecData& compiled_specs() {
 
 namespace {
 
-/// A raw string literal: texts of specs hold no `)~`.
+/// A raw string literal: spec texts do not contain `)~`.
 std::string literal(std::string_view text) { return "R\"~(" + std::string(text) + ")~\""; }
 
 class Generator {
@@ -48,7 +48,7 @@ class Generator {
   }
 
  private:
-  /// Declares an array and gives its name; "{}" for an empty one.
+  /// Declares an array and returns its name; "{}" for an empty one.
   std::string array(std::string_view type, const std::vector<std::string>& items) {
     if (items.empty()) return "{}";
     const std::string name = "k" + std::to_string(++arrays_);
@@ -147,7 +147,7 @@ class Generator {
   int arrays_ = 0;
 };
 
-/// Every form compiled and linted; gives the forms their mnemonics.
+/// Compiles and lints every form, and sets the forms' mnemonics.
 void lint_all(ReadSpecs& specs, const Vocabulary& vocabulary, Arena& arena) {
   std::map<std::string_view, const FormData*> names;
   for (FormData& form : specs.forms) {

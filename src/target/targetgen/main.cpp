@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// targetgen: specs/targets.json in, the C++ tables that are compiled in out.
+// targetgen reads specs/targets.json and writes the C++ tables that are compiled in.
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@
 
 namespace ptxloom::target {
 
-/// targetgen makes the tables, so it has none.
+/// targetgen generates the tables, so it has none itself.
 std::span<const TargetInfo> compiled_targets() { return {}; }
 std::span<const Version> compiled_versions() { return {}; }
 std::span<const ChipRates> compiled_rates() { return {}; }
