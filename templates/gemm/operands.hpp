@@ -33,7 +33,7 @@ struct Area {
   std::uint64_t batches = 1, stride = 0;
 };
 
-/// Of all tensors of a complete problem, D last, as a kernel of this configuration accesses them.
+/// The areas of all tensors of a complete problem, D last, as a kernel of this configuration accesses them.
 std::vector<Area> areas(const Settings& problem, const Settings& config,
                         const std::vector<TensorPlan>& tensors);
 

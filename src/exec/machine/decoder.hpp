@@ -98,7 +98,7 @@ class Decoder {
   Slot sink_;
   bool stack_used_ = false;
 
-  // Of the current function:
+  // State of the current function:
   std::size_t index_ = 0;
   const ir::Function* function_ = nullptr;
   std::vector<Slot> registers_;
