@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds a bug without a GPU: a kernel whose last block writes past the end of its buffer runs in the
-// executor, which stops at the instruction. Then, on a buffer that is large enough, the launch is observed.
+// Finds a bug without a GPU: a kernel whose last thread block writes past the end of its buffer runs in the
+// executor, which stops at the faulting instruction. Then a launch with a large enough buffer is observed.
 #include <fmt/format.h>
 
 #include <ptxloom/ptxloom.hpp>

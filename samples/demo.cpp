@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole way from a spec to a GEMM that runs: for a few shapes and types, matrices are written to .npy
-// files and read back, a kernel made for exactly them is picked, checked, emitted and linked, on a GPU also
+// All steps from a spec to a running GEMM. For a few shapes and types, matrices are written to .npy files and
+// read back; a kernel made for exactly this problem is chosen, checked, emitted and linked, on a GPU also
 // tuned, then run and verified. Each step shows its time. Without a GPU the same kernels run in the CPU
 // executor.
 #include <fmt/format.h>
@@ -89,7 +89,7 @@ void show_ptx(const std::string& ptx) {
     fmt::print("               |{}\n", *line);
 }
 
-/// On a GPU linking is part of loading; elsewhere it shows that making machine code needs no GPU.
+/// On a GPU linking is part of loading; otherwise this shows that making machine code needs no GPU.
 void show_link(const pl::Context& ctx, const pl::Kernel& kernel) {
   if (ctx.is_gpu()) {
     say(kernel.times().link, fmt::format("link: {} bytes of machine code for {}{}", kernel.cubin().size(),
@@ -148,7 +148,7 @@ int demo() {
   const fs::path folder =
       fs::temp_directory_path() / fmt::format("ptxloom-demo-{:x}", std::random_device()());
   fs::create_directories(folder);
-  // Its records are its own: a quick search must not pass for a thorough one.
+  // Uses its own records folder: a quick search must not pass for a thorough one.
   const pl::Context ctx({.records_folder = folder / "records"});
   fmt::print("ptxloom {}: {}\n", pl::library_version(),
              ctx.is_gpu()

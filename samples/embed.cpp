@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library in somebody's program: options, a log of the program's own, errors, streams, a CUDA graph.
+// The library inside another program: options, the program's own log, errors, streams, a CUDA graph.
 #include <fmt/format.h>
 
 #include <mutex>
@@ -40,7 +40,7 @@ bool show_error(const pl::Context& ctx) {
   return false;
 }
 
-/// A product whose operands lie in buffers of its own.
+/// A product with its own buffers for the operands.
 struct Product {
   pl::Gemm gemm;
   pl::Buffer a, b, d;

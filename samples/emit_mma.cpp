@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses a tensor-core instruction by shape and type, shows where its operands live, and prints a kernel
-// with it.
+// Chooses a tensor core instruction by shape and type, shows where its operands are, and prints a kernel that
+// uses it.
 #include <fmt/format.h>
 
 #include <ptxloom/ptxloom.hpp>
@@ -22,7 +22,7 @@ void show_variant() {
   // }
 }
 
-/// One warp multiplies two fragments that lie in memory as its registers want them.
+/// One warp multiplies two fragments that are in memory in the order of their registers.
 pl::ir::Module mma_kernel(const std::shared_ptr<const pl::Specs>& specs) {
   pl::KernelBuilder k(specs, "one_mma", pl::Target("sm_80"));
   const pl::Variant mma = specs->select(

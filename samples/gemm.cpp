@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // D = A * B on matrices from .npy files: gemm A.npy B.npy D.npy. A is m x k, B is n x k (so D = A times B
-// transposed), both f16; D is m x n, f32. Without arguments it writes two small matrices of its own first,
-// and says where.
+// transposed), both f16; D is m x n, f32. Without arguments it first writes two small matrices and prints
+// their paths.
 #include <fmt/format.h>
 
 #include <filesystem>

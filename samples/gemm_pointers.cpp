@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// D = A * B on matrices that lie in device memory already, as those of cudaMalloc or of PyTorch do. Without a
-// GPU the pointers are the host's own, registered with the executor.
+// D = A * B on matrices that are already in device memory, as allocated by cudaMalloc or PyTorch. Without a
+// GPU the pointers are host pointers, registered with the executor.
 #include <fmt/format.h>
 
 #include <bit>

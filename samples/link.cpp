@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PTX to machine code without a GPU: what the linker says of it, and the cache, where the second call finds
-// it.
+// PTX to machine code without a GPU: what the linker reports, and the cache, where the second call finds the
+// result.
 #include <fmt/format.h>
 
 #include <filesystem>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tunes a kernel that the library knows nothing of: y = a x + y with a choice of block size and of elements a
-// thread. A callback makes each candidate; candidates run in a worker process, on the GPU, else in the CPU
-// executor, whose times say nothing but show the way.
+// Tunes a kernel that is not part of the library: y = a x + y with a choice of thread block size and elements
+// per thread. A callback makes each candidate. Candidates run in a worker process, on the GPU or else in the
+// CPU executor, whose times are meaningless but show how it works.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -45,7 +45,7 @@ float element(const pl::HostTensor& tensor, std::size_t i) {
   return value;
 }
 
-/// Random inputs, and what must come out of them.
+/// Random inputs, and the expected outputs.
 pl::tune::Task axpy_task(std::uint64_t seed) {
   const auto tensor = [](const char* name, pl::TensorPlan::Role role) {
     return pl::TensorPlan{.name = name, .type = pl::f32, .shape = {kCount}, .role = role};

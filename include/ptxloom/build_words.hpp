@@ -15,7 +15,7 @@
 /// | `optimise` | optimisation level of the linker | 0 to 3 | 3 |
 /// | `link` | one more linker option, such as `-Xptxas=--allow-expensive-optimizations=true` | | `-` (none) |
 ///
-/// Records and the command line have them beside the template's own parameters. A tuner searches those that
+/// Records and the command line have them next to the template's own parameters. A tuner searches those that
 /// are given several values. A parameter with its default is left out.
 namespace [[gnu::visibility("default")]] ptxloom {
 

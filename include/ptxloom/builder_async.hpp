@@ -19,7 +19,7 @@ class AsyncBuilder : public WarpBuilder {
   void cp_async(Address to, Address from, int bytes, Reg valid, Caller at = Caller::current());
   /// Closes a group: the copies of this thread since the last one.
   void cp_async_commit(Caller at = Caller::current());
-  /// Waits until at most `pending` of this thread's groups are under way.
+  /// Waits until at most `pending` of this thread's groups are in flight.
   void cp_async_wait(int pending = 0, Caller at = Caller::current());
 
   /// An array of mbarrier objects in shared memory. A phase of an mbarrier completes when `count` arrivals

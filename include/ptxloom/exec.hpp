@@ -167,8 +167,8 @@ class Program {
   /// "launch-shared") for a launch that does not fit the kernel.
   void run(Memory& memory, const Launch& launch, Stats* stats = nullptr) const;
 
-  /// Sets the bytes of a `.global` or `.const` variable of the module for later runs; none may be under way.
-  /// Throws Error(usage, "unknown-variable" or "variable-size").
+  /// Sets the bytes of a `.global` or `.const` variable of the module for later runs; no run may be in
+  /// progress. Throws Error(usage, "unknown-variable" or "variable-size").
   void write_variable(std::string_view name, std::span<const std::byte> data) const;
 
  private:

@@ -45,8 +45,8 @@ enum class GemmScale : std::uint8_t {
   block,
 };
 
-/// Products of different sizes in one kernel. The sizes lie in device memory, where an earlier kernel may
-/// have written them. Rows of D that are not computed are left as they are, with one exception: behind the
+/// Products of different sizes in one kernel. The sizes are in device memory, where an earlier kernel may
+/// have written them. Rows of D that are not computed are left as they are, with one exception: after the
 /// last row of a masked group, rows up to the next multiple of 64 may be overwritten.
 enum class GemmGroups : std::uint8_t {
   none,    ///< all products have the same size

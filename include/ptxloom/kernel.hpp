@@ -48,9 +48,9 @@ class Kernel {
 
   /// The variables that write_variable takes. Each call parses the PTX.
   std::vector<KernelVariable> variables() const;
-  /// Sets the bytes of a variable for later launches of this kernel, as cudaMemcpyToSymbol does; none may be
-  /// under way. Each kernel that was loaded has its own variables. Throws Error(usage, "unknown-variable" or
-  /// "variable-size").
+  /// Sets the bytes of a variable for later launches of this kernel, as cudaMemcpyToSymbol does; no launch
+  /// may be in progress. Each kernel that was loaded has its own variables. Throws Error(usage,
+  /// "unknown-variable" or "variable-size").
   void write_variable(std::string_view name, std::span<const std::byte> data) const;
 
   /// Checks the arguments against the signature and queues the launch on a stream; null is the default

@@ -329,8 +329,8 @@ class DeviceModule {
   /// A kernel, by its name. Its parameters are those that the driver knows: each is bytes, without a name.
   Function function(std::string_view name) const;
 
-  /// Sets the bytes of a `.global` or `.const` variable for later launches; none may be under way. Throws
-  /// Error(usage, "unknown-variable" or "variable-size").
+  /// Sets the bytes of a `.global` or `.const` variable for later launches; no launch may be in progress.
+  /// Throws Error(usage, "unknown-variable" or "variable-size").
   void write_variable(std::string_view name, std::span<const std::byte> data) const;
 
   struct State;  // src/launch/module.hpp

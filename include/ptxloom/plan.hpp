@@ -66,9 +66,9 @@ struct LaunchPlan {
   std::array<std::uint32_t, 3> block{1, 1, 1};    ///< threads
   std::array<std::uint32_t, 3> cluster{1, 1, 1};  ///< thread blocks
   std::uint32_t shared_bytes = 0;                 ///< dynamic shared memory of a thread block
-  /// Global memory that the kernel needs beside the tensors, at a multiple of 256. It holds zeros before the
-  /// first launch, and nothing else may write to it afterwards. Launches that share one must not overlap in
-  /// time.
+  /// Global memory that the kernel needs in addition to the tensors, at a multiple of 256. It holds zeros
+  /// before the first launch, and nothing else may write to it afterwards. Launches that share one must not
+  /// overlap in time.
   std::uint64_t workspace_bytes = 0;
   std::vector<ArgumentPlan> arguments;  ///< in the order of the parameters
 };

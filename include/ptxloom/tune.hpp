@@ -116,8 +116,8 @@ class Measurer {
   virtual ~Measurer() = default;
   /// The name of the device. Measurers with one name are on one device.
   virtual std::string name() const = 0;
-  /// Measures a candidate. It throws only if nothing can be measured any more; the Reading tells of a
-  /// candidate's failure.
+  /// Measures a candidate. It throws only if nothing can be measured any more; a candidate's failure is
+  /// reported in the Reading.
   virtual Reading measure(const Trial& trial) = 0;
   /// Sets the candidate that later trials are timed in turns with; it is correct, and is copied. Null: none.
   virtual void set_rival(const Trial* rival) = 0;

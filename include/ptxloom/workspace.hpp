@@ -8,8 +8,8 @@
 #include "ptxloom/context.hpp"
 
 /// \file
-/// Workspaces: global memory that a kernel needs beside its tensors (LaunchPlan::workspace_bytes), for
-/// kernels that are launched on several streams. Launches on one stream run in order and can share a
+/// Workspaces: global memory that a kernel needs in addition to its tensors (LaunchPlan::workspace_bytes),
+/// for kernels that are launched on several streams. Launches on one stream run in order and can share a
 /// workspace; launches on two streams cannot.
 namespace [[gnu::visibility("default")]] ptxloom {
 
@@ -36,9 +36,9 @@ class StreamWorkspaces {
   };
 
   /// Calls `launch`, which launches on this stream, with the address of the stream's workspace, a multiple of
-  /// 256. Throws Error(usage, "missing-workspace") while the stream is captured, since a graph may be
-  /// replayed beside any launch, and leaves the capture as it is; Error(out_of_memory,
-  /// "out-of-device-memory"); what `launch` throws.
+  /// 256. Throws Error(usage, "missing-workspace") while the stream is captured, since a replay of the graph
+  /// may overlap any launch, and leaves the capture as it is; Error(out_of_memory, "out-of-device-memory");
+  /// what `launch` throws.
   ///@{
   void with(CUstream_st* stream, const std::function<void(std::uint64_t workspace)>& launch) const;
   void with(CUstream_st* stream, const Need& need,

@@ -36,7 +36,7 @@ bool is_aligned(const at::Tensor& tensor) {
   return reinterpret_cast<std::uintptr_t>(tensor.const_data_ptr()) % kAlignment == 0;
 }
 
-/// As a matrix whose rows are contiguous and aligned: itself where it is one already, else a copy.
+/// The tensor as a matrix with contiguous, aligned rows: itself if it is one already, else a copy.
 at::Tensor rows_of(const at::Tensor& tensor) {
   const at::Tensor matrix = tensor.reshape({-1, tensor.size(-1)});
   if (matrix.stride(1) != 1 && matrix.size(1) != 1) return matrix.contiguous();
@@ -92,7 +92,7 @@ struct Call {
   }
 };
 
-/// Errors of ptxloom as torch throws its own.
+/// Rethrows errors of ptxloom as torch errors.
 template <typename Work>
 auto translated(const Work& work) {
   try {

@@ -66,8 +66,7 @@ class Scopes {
   struct Scope {
     std::unordered_map<std::string_view, Name> names;
     std::unordered_map<std::string_view, Range> ranges;                  // by stem
-    std::unordered_map<std::string_view, std::uint32_t> lowest_numbers;  // of names that a range could
-                                                                         // contain
+    std::unordered_map<std::string_view, std::uint32_t> lowest_numbers;  // of names a range may contain
   };
 
   void declare(const Token& name, Name what);
