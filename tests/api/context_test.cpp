@@ -65,7 +65,7 @@ TEST_CASE("a kernel made by hand runs in the executor and computes what it says"
   CHECK(result[299] == y[299]);
 }
 
-TEST_CASE("a buffer is filled as asked for, can be moved, and refuses what lies outside it") {
+TEST_CASE("a buffer is filled on request, can be moved, and refuses accesses outside it") {
   const Context context = executor();
   std::vector<unsigned char> bytes(16);
   context.alloc(16, std::byte{0x17}).copy_to(bytes);
@@ -200,7 +200,7 @@ TEST_CASE("what is made from a context keeps it alive") {
   CHECK(result[0] == 7.0F);
 }
 
-TEST_CASE("the log says what happens, and is silent where nobody asks") {
+TEST_CASE("the log reports what happens, and is silent by default") {
   std::vector<std::string> lines;
   const Context context(
       {.device = "cpu", .log = Log([&](LogLevel, std::string_view line) { lines.emplace_back(line); })});
@@ -215,7 +215,7 @@ TEST_CASE("PTXLOOM_SPECS names overlays, in order and before those of the option
   CHECK(spec_folders_from_environment() == std::vector<std::filesystem::path>{"/a", "/b/c"});
 }
 
-TEST_CASE("a device is asked for by name") {
+TEST_CASE("a device is selected by name") {
   CHECK(code_of(error_of([] { Context({.device = "cuda"}); })) == "unknown-device");
   CHECK(code_of(error_of([] { Context({.device = "gpu:"}); })) == "unknown-device");
   const LibraryOptions none{.folders = {}, .system = false};

@@ -65,13 +65,13 @@ TEST_CASE("a kernel's target is what its PTX is written for") {
   CHECK(context.load(kText).target().name() == "sm_80");
 }
 
-TEST_CASE("a null pointer is an argument, and who follows it is found") {
+TEST_CASE("a null pointer is a valid argument, and dereferencing it is found") {
   const Context context({.device = "cpu"});
   const Error error = error_of([&] { context.load(kText).launch(nullptr, {}, {nullptr}); });
   CHECK(error.diagnostics()[0].code == "null-address");
 }
 
-TEST_CASE("a launch may have a limit of steps, and be cooperative") {
+TEST_CASE("a launch may have a step limit, and be cooperative") {
   const Context context({.device = "cpu"});
   const std::string head = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n";
   const Kernel hangs = context.load(head + "again: bra again;\n}\n");
@@ -85,7 +85,7 @@ TEST_CASE("a launch may have a limit of steps, and be cooperative") {
             .code == "launch-cooperative");
 }
 
-TEST_CASE("a kernel's warnings are logged by their kind, all of them where the log wants details") {
+TEST_CASE("a kernel's warnings are logged by kind, or all of them at the detailed level") {
   std::string text =
       ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n.reg .b16 %h<3>;\n";
   text += "mov.u16 %h0, 5;\nmov.u16 %h1, 6;\n";

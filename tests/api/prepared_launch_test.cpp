@@ -54,7 +54,7 @@ TEST_CASE("a prepared launch takes addresses and scalars in the order of its nam
   for (std::size_t i = 0; i < 32; ++i) CHECK(given[i] == 3 * (static_cast<float>(i) - 7));
 }
 
-TEST_CASE("a prepared launch that cannot be right is refused") {
+TEST_CASE("an invalid prepared launch is refused") {
   const Context context({.device = "cpu"});
   const Kernel kernel = scale(context);
   const std::vector<std::string_view> names{"x", "y"};
@@ -90,7 +90,7 @@ TEST_CASE("a tensor map is encoded once for an address, sizes and a pitch") {
   CHECK(encoded == 9);
 }
 
-TEST_CASE("tensor maps that are kept are bounded, and those of freed memory stay right") {
+TEST_CASE("the tensor map cache is bounded, and maps of freed memory stay valid") {
   api::TensorMapCache cache;
   TensorMap map{.type = f32, .rank = 1, .dims = {64}, .box = {8}};
   for (std::uint64_t i = 0; i < 3 * api::TensorMapCache::kMost; ++i) {

@@ -104,7 +104,7 @@ TEST_CASE("a wrong value is found and named") {
   CHECK(verdict.first.starts_with("y[0] is "));
 }
 
-TEST_CASE("an element that nobody wrote is found, between the points too") {
+TEST_CASE("an unwritten element is found, between the points too") {
   // Element 99 is a point as well, so both ways of looking must see it: as a wrong value, and with n = 101 as
   // a hole.
   CHECK(run({{"fault", "hole"}}).verdict.wrong == 1);

@@ -29,7 +29,7 @@ std::string code_of(const Settings& given) {
 
 }  // namespace
 
-TEST_CASE("what is not given has its default, which may be what another word is") {
+TEST_CASE("a parameter that is not given has its default, which may be the value of another one") {
   CHECK(complete({}) == Settings{{"ld", "0"}, {"far", "0"}, {"alpha", "1"}, {"a", "f16"}, {"b", "f16"}});
   CHECK(complete({{"a", "bf16"}}).at("b") == "bf16");
   CHECK(complete({{"a", "bf16"}, {"b", "f16"}}).at("b") == "f16");
@@ -60,7 +60,7 @@ TEST_CASE("each kind of parameter has its range") {
   CHECK(code_of({{"tile", "64"}}) == "unknown-parameter");  // of the other part
 }
 
-TEST_CASE("words are split into the problem and the configuration") {
+TEST_CASE("parameters are split into the problem and the configuration") {
   const auto [problem, config] = space().split({{"m", "5"}, {"tile", "64"}});
   CHECK(problem == Settings{{"m", "5"}});
   CHECK(config == Settings{{"tile", "64"}});

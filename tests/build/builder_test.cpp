@@ -57,7 +57,7 @@ TEST_CASE("an operand that does not fit is refused on the line that emits it, wi
   CHECK_THAT(print(k.finish()), ContainsSubstring("add.u32 %r0, %r0, 7;"));
 }
 
-TEST_CASE("of an opcode that several forms have, the first form that fits is taken, as by resolve") {
+TEST_CASE("among several forms of an opcode the first that fits is used, as by resolve") {
   // Specs of its own: forms are asked, and compiled, one after the other here.
   KernelBuilder k(std::make_shared<const Specs>(), "test", Target("sm_90a"));
   const Reg r = k.reg(u32), wide = k.reg(u64), bits = k.reg(b64), half = k.reg(b32);
@@ -87,7 +87,7 @@ TEST_CASE("of an opcode that several forms have, the first form that fits is tak
         std::vector<std::string>{"mov.address.32", "mov", "mov.address", "mov.pack", "cvt", "ld", "ret"});
 }
 
-TEST_CASE("addresses move in both directions, and a predicate may be an operand either way") {
+TEST_CASE("addresses take positive and negative offsets, and a predicate may be negated as an operand") {
   KernelBuilder k = builder();
   const Pointer x = k.pointer(u32, "x");
   const Reg a = k.reg(u32), p = k.reg(pred), q = k.reg(pred);
@@ -109,7 +109,7 @@ TEST_CASE("an opcode that does not exist names its neighbours") {
              ContainsSubstring("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"));
 }
 
-TEST_CASE("what the target lacks says which targets have it") {
+TEST_CASE("a missing instruction is reported with the targets that have it") {
   KernelBuilder k = builder("sm_75");
   const std::vector<Reg> d = k.regs(f32, 4), a = k.regs(b32, 4), b = k.regs(b32, 2);
   CHECK_THAT(message_of([&] { k.emit("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", d, a, b, d); }),

@@ -141,7 +141,7 @@ TEST_CASE("arithmetic of u32 and s32 means what its name says") {
   check_meanings<std::int32_t>(s32);
 }
 
-TEST_CASE("quotients and remainders by any constant are exact, and no division is left of u32") {
+TEST_CASE("quotients and remainders by any constant are exact, and no u32 division is left") {
   std::mt19937 random(Catch::getSeed());
   for (const std::uint32_t divisor : divisors(random)) {
     const auto quotient = kernel_of(u32, [&](KernelBuilder& k, Reg a, Reg) { return k.div(a, divisor); });
@@ -199,7 +199,7 @@ TEST_CASE("division by a register, of both signs") {
   }
 }
 
-TEST_CASE("branches are taken where they say") {
+TEST_CASE("branches go where they should") {
   const auto run = [](const std::function<void(KernelBuilder&, Reg, Reg)>& body, std::uint64_t a,
                       std::uint64_t b) {
     return kernel_of(u32, [&](KernelBuilder& k, Reg x, Reg y) {
@@ -251,7 +251,7 @@ TEST_CASE("branches are taken where they say") {
   CHECK(run(early, 4, 3) == 4);
 }
 
-TEST_CASE("loops make as many turns as they say") {
+TEST_CASE("loops run the right number of iterations") {
   const auto turns = kernel_of(u32, [](KernelBuilder& k, Reg begin, Reg end) {
     const Reg sum = k.mov(u32, 0);
     k.for_(begin, end, 3, [&](Reg i) { k.emit("mad.lo.u32", sum, i, 1000, k.add(sum, 1)); });
@@ -284,7 +284,7 @@ TEST_CASE("loops make as many turns as they say") {
   CHECK(doubled(3, 1) == 6);
 }
 
-TEST_CASE("elements of a pointer lie where C++ would look for them") {
+TEST_CASE("elements of a pointer are where C++ would put them") {
   std::mt19937 random(Catch::getSeed());
   struct Index {
     Type type;

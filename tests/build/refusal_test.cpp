@@ -137,7 +137,7 @@ TEST_CASE("hints about types name calls that work") {
   CHECK(check(k.finish()).empty());
 }
 
-TEST_CASE("a target that lacks an instruction is named once, and what has it in the hint") {
+TEST_CASE("a missing instruction is named once, with the targets that have it in the hint") {
   KernelBuilder k(shared_specs(), "weighted", Target("sm_75"));
   const Diagnostic why = error_of([&] { k.redux_add(k.reg(u32)); }).diagnostics().front();
   CHECK(why.code == "not-on-target");
@@ -145,7 +145,7 @@ TEST_CASE("a target that lacks an instruction is named once, and what has it in 
   CHECK(why.hint == "it needs sm_80 (PTX 7.0)");
 }
 
-TEST_CASE("what another builder made is refused, by every helper that takes it") {
+TEST_CASE("operands of another builder are refused, by every helper that takes them") {
   KernelBuilder other = builder("other");
   const Reg x = other.reg(u32), p = other.reg(pred), address = other.reg(u64);
   const Shared array = other.shared(u32, 4, "array");

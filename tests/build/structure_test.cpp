@@ -9,7 +9,7 @@
 
 namespace ptxloom::refusal_test {
 
-TEST_CASE("a builder that has finished is of no more use, and says so") {
+TEST_CASE("a finished builder refuses further use") {
   const Work uses[] = {[](auto& k) { k.reg(u32); },
                        [](auto& k) { k.regs(u32, 2); },
                        [](auto& k) { k.param(u32, "n"); },
@@ -73,7 +73,7 @@ TEST_CASE("a builder that has finished is of no more use, and says so") {
   CHECK(code_of([&] { in_guard.guarded(g, [&] { in_guard.finish(); }); }) == "nested-guard");
 }
 
-TEST_CASE("predicates, labels, names and sizes that make no sense are refused") {
+TEST_CASE("invalid predicates, labels, names and sizes are refused") {
   KernelBuilder k = builder();
   const Reg u = k.reg(u32), p = k.reg(pred);
   CHECK(code_of([&] { k.if_(u, [] {}); }) == "operand-type");
@@ -139,7 +139,7 @@ TEST_CASE("results that an instruction does not have are refused") {
   CHECK(k.op("add.u64", wide, 1).id.id <= wide.id.id + 2);
 }
 
-TEST_CASE("a target that lacks what a short name emits is named") {
+TEST_CASE("a target that lacks the instruction of a short name is reported") {
   KernelBuilder k(shared_specs(), "old", Target("sm_75"));
   const Reg u = k.reg(u32), f = k.reg(f32), h = k.reg(bf16), address = k.reg(u64);
   const Shared array = k.shared(u32, 4, "array", 16), barrier = k.mbarriers(1, "barrier");
@@ -170,7 +170,7 @@ TEST_CASE("a target that lacks what a short name emits is named") {
   CHECK(code_of([&] { newer.require_cluster(4, 4); }) == "none");
 }
 
-TEST_CASE("loops that make no sense are refused") {
+TEST_CASE("invalid loops are refused") {
   check_place([](auto& k) { k.break_(); }, "no-loop", "break_");
   check_place([](auto& k) { k.continue_(); }, "no-loop", "continue_");
   check_place([](auto& k) { k.break_if(k.reg(pred)); }, "no-loop", "break_if");
@@ -189,7 +189,7 @@ TEST_CASE("loops that make no sense are refused") {
   CHECK(code_of([&] { k.break_(); }) == "no-loop");
 }
 
-TEST_CASE("arrays and values that make no sense are refused") {
+TEST_CASE("invalid arrays and values are refused") {
   const std::vector<std::byte> three(3);
   check_place([&](auto& k) { k.variable("const", u32, 1, "c", three); }, "bad-size", "3 bytes");
   check_place([](auto& k) { k.variable("global", u32, 0, "c"); }, "bad-size", "0 elements");
@@ -273,7 +273,7 @@ TEST_CASE("functions and kernels of one module are told apart") {
   CHECK(check(module).empty());
 }
 
-TEST_CASE("the file of a message has no folders, and stands first") {
+TEST_CASE("the file name in a message has no folders, and comes first") {
   KernelBuilder k = builder();
   const int line = __LINE__ + 1;
   const Error error = error_of([&] { k.add(k.reg(f32), k.reg(u32)); });
@@ -285,7 +285,7 @@ TEST_CASE("the file of a message has no folders, and stands first") {
   CHECK_THAT(emitted.diagnostics().front().message, Catch::Matchers::StartsWith("structure_test.cpp:"));
 }
 
-TEST_CASE("a kernel returns, also where its last return is guarded") {
+TEST_CASE("a kernel returns, even if its last return is guarded") {
   KernelBuilder k = builder();
   k.guarded(k.reg(pred), [&] { k.ret(); });
   const ir::Module module = k.finish();

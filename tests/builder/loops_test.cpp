@@ -22,7 +22,7 @@ std::mt19937 generator() { return std::mt19937(Catch::getSeed()); }
 
 }  // namespace
 
-TEST_CASE("while_ tests before each turn") {
+TEST_CASE("while_ tests before each iteration") {
   const auto collatz = [](KernelBuilder& k, Reg a, Reg) {
     const Reg n = k.mov(u32, a), steps = k.mov(u32, 0);
     k.while_([&] { return k.gt(n, 1); },
@@ -46,7 +46,7 @@ TEST_CASE("while_ tests before each turn") {
   }
 }
 
-TEST_CASE("break_ leaves the innermost loop, continue_ ends its turn") {
+TEST_CASE("break_ leaves the innermost loop, continue_ ends its iteration") {
   // Sums i * j below n, without multiples of 3, until j exceeds i or the sum a limit.
   const auto kernel = [](KernelBuilder& k, Reg n, Reg limit) {
     const Reg sum = k.mov(u32, 0);
@@ -87,7 +87,7 @@ TEST_CASE("break_ leaves the innermost loop, continue_ ends its turn") {
   }
 }
 
-TEST_CASE("break_ leaves do_while, and stands under a guard") {
+TEST_CASE("break_ leaves do_while, and may be guarded") {
   const auto kernel = [](KernelBuilder& k, Reg n, Reg limit) {
     const Reg i = k.mov(u32, 0);
     k.do_while([&] {
@@ -102,7 +102,7 @@ TEST_CASE("break_ leaves do_while, and stands under a guard") {
   CHECK(one(kernel, 0, 40) == 1);
 }
 
-TEST_CASE("unroll of a constant count emits each turn, which break_ and continue_ know") {
+TEST_CASE("unroll of a constant count emits each iteration, and supports break_ and continue_") {
   const auto kernel = [](KernelBuilder& k, Reg a, Reg b) {
     const Reg sum = k.mov(u32, 0);
     k.unroll(6, [&](int i) {
@@ -125,7 +125,7 @@ TEST_CASE("unroll of a constant count emits each turn, which break_ and continue
     }
 }
 
-TEST_CASE("an unrolled loop takes the same turns as the rolled one, at every trip count") {
+TEST_CASE("an unrolled loop runs the same iterations as the rolled one, at every trip count") {
   for (const Type type : {u32, s32, u64, s64})
     for (const int factor : {1, 2, 3, 4, 8})
       for (const int step : {1, 3}) {

@@ -47,7 +47,7 @@ TEST_CASE("vectors are loaded and stored, with literals and several registers") 
   }
 }
 
-TEST_CASE("a sink in a vector takes what nobody wants") {
+TEST_CASE("a sink in a vector discards an element") {
   const Words in = random_words(4);
   const auto kernel = [&](KernelBuilder& k, Pointer out, Pointer given) {
     const Reg third = k.reg(u32);
@@ -57,7 +57,7 @@ TEST_CASE("a sink in a vector takes what nobody wants") {
   CHECK(run(kernel, 1, in, {.block = {1}})[0] == in[2]);
 }
 
-TEST_CASE("the address of an element stands in any instruction that takes one, also moved") {
+TEST_CASE("the address of an element is valid in any instruction that takes one, also with an offset") {
   const Words in = random_words(40);
   const auto kernel = [&](KernelBuilder& k, Pointer out, Pointer given) {
     const Reg i = k.special("tid.x"), wide = k.convert(u64, i);
@@ -130,7 +130,7 @@ TEST_CASE("functions take and return several registers, call each other's, and h
   }
 }
 
-TEST_CASE("copies by cp.async arrive, and where less is valid the rest is zero") {
+TEST_CASE("cp.async copies arrive, with zeros beyond the valid bytes") {
   const Words in = random_words(128);
   const auto kernel = [&](KernelBuilder& k, Pointer out, Pointer given) {
     const Reg i = k.special("tid.x"), j = k.mul(i, 4);

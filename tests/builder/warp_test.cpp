@@ -113,7 +113,7 @@ TEST_CASE("reductions over the warp") {
   CHECK(warp(in, [](auto& k, Reg x, Reg) { return k.redux_xor(x); }) == fold([](U a, U b) { return a ^ b; }));
 }
 
-TEST_CASE("approximations are near, and neg and abs exact") {
+TEST_CASE("approximations are close, and neg and abs exact") {
   std::mt19937 random(Catch::getSeed());
   std::uniform_real_distribution<float> uniform(0.1F, 3.0F);
   Words in(32);
@@ -144,7 +144,7 @@ TEST_CASE("approximations are near, and neg and abs exact") {
   CHECK(warp(in, [](auto& k, Reg x, Reg) { return k.as(u32, k.abs(k.neg(k.as(s32, x)))); }) == in);
 }
 
-TEST_CASE("named barriers: one part of the block arrives, the other waits") {
+TEST_CASE("named barriers: one part of the thread block arrives, the other waits") {
   const auto kernel = [](KernelBuilder& k, Pointer out) {
     const Reg i = k.special("tid.x");
     const Shared tile = k.shared(u32, 64, "tile");
@@ -164,7 +164,7 @@ TEST_CASE("named barriers: one part of the block arrives, the other waits") {
   for (std::uint32_t i = 0; i < 64; ++i) CHECK(out[i] == (63 - i) * (63 - i));
 }
 
-TEST_CASE("a cluster meets at its barrier") {
+TEST_CASE("a cluster synchronises at its barrier") {
   const auto kernel = [](KernelBuilder& k, Pointer out) {
     k.require_cluster(2);
     const Reg block = k.special("ctaid.x");

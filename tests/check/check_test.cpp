@@ -110,14 +110,14 @@ TEST_CASE("what a literal must be goes by the operand's type") {
   CHECK_THAT(message("add.f32 f1, f1, 1;"), ContainsSubstring("takes a literal with a decimal point"));
 }
 
-TEST_CASE("what the target lacks says which targets have it") {
+TEST_CASE("a missing instruction is reported with the targets that have it") {
   const Diagnostic d = only("cp.async.wait_all;", {.target = "sm_75", .version = "9.0"});
   CHECK(d.code == "not-on-target");
   CHECK_THAT(d.message, EndsWith("not on sm_75"));
   CHECK(d.hint == "it needs sm_80 (PTX 7.0)");
 }
 
-TEST_CASE("what the version lacks says which version has it") {
+TEST_CASE("an instruction newer than the version is reported with the version that has it") {
   const Diagnostic d = only(
       "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {f1,f2,f3,f4}, {r1,r2,r3,r4}, {r5,r6}, "
       "{f1,f2,f3,f4};",
@@ -130,7 +130,7 @@ TEST_CASE("what the version lacks says which version has it") {
   CHECK(old[0].code == "version-too-low");
 }
 
-TEST_CASE("what ptxas takes and the manual does not promise is a warning") {
+TEST_CASE("what ptxas accepts but the manual does not document is a warning") {
   const Diagnostic d = only("setp.lt.f16x2 p1, r1, r2;");
   CHECK(d.code == "undocumented");
   CHECK(d.severity == Severity::warning);
@@ -168,7 +168,7 @@ TEST_CASE("a name that is declared twice is reported") {
                                              "kernel k: the label L is placed twice"});
 }
 
-TEST_CASE("a label that stands nowhere is reported") {
+TEST_CASE("a label that is never placed is reported") {
   ir::Module module = read("L: bra L;");
   std::erase_if(module.functions[0].body, [](const auto& s) { return s.kind == ir::Statement::Kind::label; });
   const std::vector<Diagnostic> found = check(module);
@@ -192,7 +192,7 @@ TEST_CASE("a symbol that nothing declares is reported") {
   CHECK(found[0].code == "undefined-name");
 }
 
-TEST_CASE("indices that point nowhere are reported, not followed") {
+TEST_CASE("dangling indices are reported, not followed") {
   ir::Module module = read("add.s32 r1, r2, r3;");
   ir::Kernel& kernel = module.functions[0];
   SECTION("operands of an instruction") { kernel.instructions[0].operand_count = 1000; }
@@ -210,7 +210,7 @@ TEST_CASE("a module without specs is checked as far as that goes") {
   CHECK_NOTHROW(check(module));
 }
 
-TEST_CASE("indices of calls that point nowhere are reported, not followed") {
+TEST_CASE("dangling indices of calls are reported, not followed") {
   const char* const text =
       ".version 9.0\n.target sm_90a\n.address_size 64\n.func f(.reg .b32 a) { ret; }\n"
       ".entry k() { .reg .b32 r<3>; .reg .b64 d<2>; .reg .pred p<2>; types: .callprototype _ (.reg .b32 x);\n"
@@ -236,7 +236,7 @@ TEST_CASE("indices of calls that point nowhere are reported, not followed") {
   CHECK(found[0].code == "broken-ir");
 }
 
-TEST_CASE("an operand that points nowhere is reported") {
+TEST_CASE("a dangling operand is reported") {
   ir::Module module = read("add.s32 r1, r2, r3;");
   module.functions[0].operands[0].index = 1U << 30;
   const std::vector<Diagnostic> found = check(module);
@@ -244,7 +244,7 @@ TEST_CASE("an operand that points nowhere is reported") {
   CHECK(found[0].code == "dangling-operand");
 }
 
-TEST_CASE("resolving chooses by operands, and says of several variants what the nearest lacks") {
+TEST_CASE("resolving chooses by operands, and explains what the nearest variant lacks") {
   const ir::Module module = read("mov.b64 d1, {r1, r2};\nmov.b64 d1, d2;");
   const ir::Kernel& k = module.functions[0];
   const Target target("sm_90a");

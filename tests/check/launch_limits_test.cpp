@@ -158,7 +158,7 @@ std::string code_in(const ir::Module& module) {
 
 }  // namespace
 
-TEST_CASE("static shared memory ends where each target's does") {
+TEST_CASE("each target's limit of static shared memory is enforced") {
   for (const TargetInfo& target : targets()) {
     CAPTURE(target.name);
     const bool own_code = target.suffix == 'a';
@@ -176,7 +176,7 @@ TEST_CASE("static shared memory ends where each target's does") {
   CHECK(Target("sm_120a").info().shared_static == 101376);
 }
 
-TEST_CASE("static shared memory ends where ptxas says, for every target", "[oracle]") {
+TEST_CASE("the limit of static shared memory is that of ptxas, for every target", "[oracle]") {
   const std::optional<std::string> path = find_cuda_tool("ptxas");
   if (!path) test::skip_without("ptxas", "ptxas is not installed");
   const Ptxas ptxas(*path);
@@ -213,7 +213,7 @@ TEST_CASE("shared memory is counted as ptxas counts", "[oracle]") {
   }
 }
 
-TEST_CASE("blocks and clusters that no launch can have are refused, bounds beyond them are remarked on") {
+TEST_CASE("thread blocks and clusters that no launch can have are refused; larger bounds give a remark") {
   for (const Bounds& one : kBounds) {
     CAPTURE(one.directives, one.target);
     const std::vector<Diagnostic> found = found_in(bounds_text(one));
@@ -234,7 +234,7 @@ TEST_CASE("blocks and clusters that no launch can have are refused, bounds beyon
   CHECK(code_in(module) == "launch-bounds");
 }
 
-TEST_CASE("ptxas knows no clusters either where the check knows none", "[oracle]") {
+TEST_CASE("ptxas has no clusters exactly where the check has none", "[oracle]") {
   const std::optional<std::string> path = find_cuda_tool("ptxas");
   if (!path) test::skip_without("ptxas", "ptxas is not installed");
   const Ptxas ptxas(*path);
@@ -289,7 +289,7 @@ TEST_CASE("declarations of types without storage are refused before a linker see
   CHECK_THAT(check(module).at(0).hint, ContainsSubstring(".b8"));
 }
 
-TEST_CASE("texts that declare them are refused too") {
+TEST_CASE("PTX text that declares them is refused too") {
   for (const Type& type : {bf16, tf32, bf16x2, e4m3, e5m2, e3m2, e2m3, e2m1, ue8m0, ue4m3, s4, u4, b1}) {
     const std::string name(type.name);
     for (const std::string& text :

@@ -62,7 +62,7 @@ TEST_CASE(
     CHECK(check_lines(ptx, declarations).empty());
 }
 
-TEST_CASE("what is wrong with declarations or target has no line") {
+TEST_CASE("errors in declarations or the target have no line") {
   CHECK(only(check_lines("ret;", ".reg .b33 a;")).line == 0);
   CHECK(only(check_lines("ret;", "", "sm_42")).code == "unknown-target");
   CHECK(only(check_lines("ret;", "", "sm_90a", {7, 0})).code == "version-too-low");

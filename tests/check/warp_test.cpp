@@ -48,7 +48,7 @@ TEST_CASE("a predicate that may differ along the warp is warned of") {
   CHECK(warns("mov.u32 r2, %laneid; setp.ne.s32 p1, r2, 0;"));
 }
 
-TEST_CASE("a predicate that is the same in all lanes is not") {
+TEST_CASE("a predicate that is uniform across the warp gives no warning") {
   CHECK_FALSE(warns("shr.u32 r2, r1, 5; setp.eq.u32 p1, r2, 0;"));
   CHECK_FALSE(warns("setp.lt.u32 p1, r1, 32;"));
   CHECK_FALSE(warns("setp.gt.u32 p1, r1, 31;"));
@@ -59,7 +59,7 @@ TEST_CASE("a predicate that is the same in all lanes is not") {
   CHECK_FALSE(warns("ld.shared.b32 r2, [sv]; setp.eq.u32 p1, r2, 0;"));
 }
 
-TEST_CASE("what a divergent branch jumps over runs under its predicate") {
+TEST_CASE("code that a divergent branch skips runs under its predicate") {
   const std::string begin = "mov.u32 r1, %tid.x; setp.lt.u32 p1, r1, 7;\n";
   CHECK(found_in(begin + "@p1 bra L;\n" + kAligned + "\nL: ret;").size() == 1);
   CHECK(found_in(begin + "@p1 bra L;\nret;\nL: " + kAligned + "\nret;").empty());
@@ -67,7 +67,7 @@ TEST_CASE("what a divergent branch jumps over runs under its predicate") {
       found_in("mov.u32 r1, %tid.x; setp.lt.u32 p1, r1, 64;\n@p1 bra L;\n" + kAligned + "\nL: ret;").empty());
 }
 
-TEST_CASE("what a loop brings round is followed") {
+TEST_CASE("values carried around a loop are followed") {
   const std::string begin =
       "mov.u32 r1, %tid.x; mov.u32 r2, 0; mov.u32 r3, 0;\nL: setp.eq.u32 p1, r3, 5;\n@p1 ";
   CHECK(found_in(begin + kAligned + "\nmov.u32 r3, r2; mov.u32 r2, r1; bra L;").size() == 1);

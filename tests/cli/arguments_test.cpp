@@ -220,7 +220,7 @@ TEST_CASE("run --arg: what does not fit is refused in a line with the parameter'
   CHECK_THAT(result.err, ContainsSubstring("is memory, but the parameter is not a pointer; write u32=VALUE"));
 }
 
-TEST_CASE("run --arg: words that are no argument are named") {
+TEST_CASE("run --arg: text that is not an argument is reported") {
   const Files files;
   for (const auto& [argument, said] :
        std::vector<std::pair<std::string, std::string>>{{"u33=5", "'u33' is not in, out"},

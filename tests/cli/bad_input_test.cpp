@@ -29,7 +29,7 @@ TEST_CASE("a wrong subcommand, option or number of arguments is bad usage") {
   CHECK(run_tool({"emit", "--help"}).code == 0);
 }
 
-TEST_CASE("an unknown template is named with those there are") {
+TEST_CASE("an unknown template is reported with the known ones") {
   for (const std::string command : {"emit", "run", "tune"})
     check_refused({command, "gem"}, 2, "unknown-template", {"'gem'", "gemm"});
 }
@@ -87,7 +87,7 @@ TEST_CASE("an --arg that cannot be understood is refused with how to write it") 
   refused("u32=1", "no such tensor");
 }
 
-TEST_CASE("a number that is none, or beyond its range, is refused with the range") {
+TEST_CASE("an invalid or out-of-range number is refused with the range") {
   struct Number {
     std::vector<std::string> use;
     std::string option, range;
@@ -151,7 +151,7 @@ TEST_CASE("a grid, a place in a matrix and warps have their ranges too") {
     check_refused(on_gemm("run", {"--device", "cpu", "--trace=" + warps}), 2, "bad-warps", {"0,2-3"});
 }
 
-TEST_CASE("an option's mistakes are told in the tool's words") {
+TEST_CASE("errors in options are phrased for the command line") {
   check_refused({"list", "--targt", "sm_80"}, 2, "bad-usage",
                 {"'--targt'", "--target", "ptxloom list --help"});
   check_refused({"list", "mma", "extra"}, 2, "bad-usage", {"'extra'", "unexpected argument"});
@@ -165,7 +165,7 @@ TEST_CASE("an option's mistakes are told in the tool's words") {
   check_refused(on_gemm("emit", {"-o", ""}), 2, "bad-usage", {"--output is given without a value"});
 }
 
-TEST_CASE("an environment that makes no sense is refused by every subcommand") {
+TEST_CASE("an invalid environment is refused by every subcommand") {
   const TemporaryFolder folder;
   for (const Use& use : uses_of_all_subcommands(folder.path())) {
     for (const std::string level : {"bogus", "WARNING", "3", " info"}) {
@@ -182,7 +182,7 @@ TEST_CASE("an environment that makes no sense is refused by every subcommand") {
   CHECK(run_tool({"list"}, {{"PTXLOOM_SPECS", "/no/such"}}).code == 2);
 }
 
-TEST_CASE("an output beyond all memory is refused before it is made") {
+TEST_CASE("an output larger than any memory is refused before it is made") {
   const TemporaryFolder folder;
   write_text(folder / "scale.ptx", kScalePtx);
   for (const std::string shape : {"f32[100000000000000]", "f64[4611686018427387904]",
@@ -247,7 +247,7 @@ TEST_CASE("an unknown device is named with how to write one") {
   }
 }
 
-TEST_CASE("JSON that is asked for is what comes, on failure too") {
+TEST_CASE("--json gives JSON, on failure too") {
   const nlohmann::json schema = read_schema("error");
   const TemporaryFolder folder;
   const auto check_error = [&](const std::vector<std::string>& arguments, int code, const std::string& stable,

@@ -143,7 +143,7 @@ TEST_CASE("standard output that cannot be written is an error") {
   CHECK(result.output.find("unwritable-file") != std::string::npos);
 }
 
-TEST_CASE("tune --must-hit only looks") {
+TEST_CASE("tune --must-hit only looks the record up") {
   const ToolResult result =
       run_tool({"tune", "gemm", "--set", "m=8", "--set", "n=8", "--set", "k=8", "--must-hit"},
                {{"PTXLOOM_CUDA_PATH", build_folder() + "/fake_cuda"}});
@@ -154,7 +154,7 @@ TEST_CASE("tune --must-hit only looks") {
   CHECK(result.out.empty());
 }
 
-TEST_CASE("Ctrl-C ends tune with what it has, and with 130") {
+TEST_CASE("Ctrl-C ends tune with what it has, and exit code 130") {
   if (!find_cuda_tool("ptxas")) ptxloom::test::skip_without("ptxas", "there is no toolkit to link with");
   const CommandResult result =
       run_command("PTXLOOM_CUDA_PATH=" + build_folder() +

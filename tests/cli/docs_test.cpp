@@ -215,7 +215,7 @@ TEST_CASE("every code that the sources use is documented") {
   }
 }
 
-TEST_CASE("no documented code is made up") {
+TEST_CASE("every documented code exists") {
   std::string all;
   for (const fs::path& file : sources({"src", "templates", "include"})) all += read_text(file);
   const std::string documented = read_text(kRoot / "docs/diagnostics.md");
@@ -237,7 +237,7 @@ TEST_CASE("nothing but say() and the worker writes to stderr") {
   }
 }
 
-TEST_CASE("what the tool says in its own words is said by the library in others") {
+TEST_CASE("the tool's own wording corresponds to the library's") {
   const std::string table = read_text(kRoot / "src/cli/tool_words.cpp");
   std::string library;
   for (const fs::path& file : sources({"src", "templates"})) {
@@ -254,7 +254,7 @@ TEST_CASE("what the tool says in its own words is said by the library in others"
   CHECK(rows >= 8);
 }
 
-TEST_CASE("docs/gemm.md names every word of the space, and its types") {
+TEST_CASE("docs/gemm.md names every parameter of the space, and its types") {
   const std::string text = read_text(kRoot / "docs/gemm.md");
   const ParameterSpace words(gemm_template().space());
   for (const auto* part : {&words.problem(), &words.config()}) {

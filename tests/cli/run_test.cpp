@@ -243,7 +243,7 @@ TEST_CASE("run --trace writes a line for each instruction of a warp, in the orde
   CHECK(fault.find("out-of-bounds") > fault.find(culprit));
 }
 
-TEST_CASE("run --trace=WARPS tells of some warps, as JSON with --json") {
+TEST_CASE("run --trace=WARPS traces some warps, as JSON with --json") {
   const TemporaryFolder folder;
   write_text(folder / "scale.ptx", kScalePtx);
   ptxloom::write_npy(folder / "x.npy", floats(random_floats(20)));
@@ -276,7 +276,7 @@ TEST_CASE("run --trace=WARPS tells of some warps, as JSON with --json") {
   CHECK(trace("1@").code == 2);
 }
 
-TEST_CASE("run judges unless it is told not to") {
+TEST_CASE("run judges by default") {
   const TemporaryFolder folder;
   write_text(folder / "race.ptx",
              ".version 9.0\n.target sm_80\n.address_size 64\n.visible .entry race()\n{\n"
@@ -325,7 +325,7 @@ TEST_CASE("run --must-hit runs what is recorded and cached, and nothing else") {
   CHECK(file.err.find("--must-hit") != std::string::npos);
 }
 
-TEST_CASE("run --json tells what lies before the first launch") {
+TEST_CASE("run --json reports the time before the first launch") {
   const ToolResult result =
       run_tool({"run", "gemm", "--device", "cpu", "--set", "m=16", "n=8", "k=32", "--json"});
   CAPTURE(result.err);

@@ -118,7 +118,7 @@ TEST_CASE("tune says which command searches the same again, and it does") {
   CHECK(configs(other) == configs(one));
 }
 
-TEST_CASE("tune holds the winner against cuBLASLt, or says why not", "[gpu]") {
+TEST_CASE("tune compares the winner with cuBLASLt, or says why not", "[gpu]") {
   const auto tune = [](const char* type) {
     return run_tool({"tune", "gemm", "--set", "m=1024", "--set", "n=1024", "--set", "k=1024", "--set",
                      std::string("a=") + type, "--budget", "4evals", "--json"});
@@ -148,7 +148,7 @@ TEST_CASE("tune notices before the search that a report cannot be written") {
   CHECK(result.out.empty());
 }
 
-TEST_CASE("tune says what is wrong with its words before it looks for a device") {
+TEST_CASE("tune validates its arguments before it looks for a device") {
   const auto run = [](std::vector<std::string> more) {
     std::vector<std::string> arguments{"tune", "gemm", "--set", "m=8", "n=8", "k=8"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -168,7 +168,7 @@ TEST_CASE("tune says what is wrong with its words before it looks for a device")
   CHECK(empty.err.find("multiple of 16 rows and of 16 columns: ") != std::string::npos);
 }
 
-TEST_CASE("build words are words of every template") {
+TEST_CASE("build parameters are accepted by every template") {
   const auto emit = [](std::vector<std::string> more) {
     std::vector<std::string> arguments{"emit", "gemm", "--set", "m=64", "n=64", "k=64"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -187,7 +187,7 @@ TEST_CASE("build words are words of every template") {
   CHECK(many.err.find("maxnreg=300") != std::string::npos);
 }
 
-TEST_CASE("tune searches several values of a word, and the linker's options among them") {
+TEST_CASE("tune searches several values of a parameter, including linker options") {
   const ToolResult result =
       run_tool({"tune", "gemm", "--set", "m=64", "n=64", "k=64", "tile_m=16|32", "maxnreg=0|128",
                 "optimise=1|3", "--budget", "3evals", "--strategy", "random", "--json"},

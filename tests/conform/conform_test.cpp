@@ -62,7 +62,7 @@ std::uint32_t word(std::span<const std::byte> bytes, std::size_t at) {
 
 }  // namespace
 
-TEST_CASE("the kernels of conformance are read and run by the executor, twice alike") {
+TEST_CASE("the conformance kernels run in the executor, twice with the same result") {
   const Context cpu({.device = "cpu", .cpu_target = "sm_90a"});
   for (const char* family : {"add",
                              "cvt",
@@ -234,7 +234,7 @@ TEST_CASE(
   CHECK(change("global_dim", 4).map == meant);
 }
 
-TEST_CASE("a demand that nobody knows is refused") {
+TEST_CASE("an unknown demand is refused") {
   for (const char* text : {"registers", "1,two", "0..7x", "warp x"})
     CHECK_THROWS_AS(Demand(text, u32), Error);
 }
@@ -269,7 +269,7 @@ TEST_CASE("operands hold what the specs demand") {
   }
 }
 
-TEST_CASE("variants that differ by hints alone are compared once") {
+TEST_CASE("variants that differ only by hints are compared once") {
   const Context cpu({.device = "cpu", .cpu_target = "sm_90a"});
   for (const Subject& subject : subjects(cpu.specs(), "ld", cpu.target())) {
     INFO(subject.variant.opcode());
@@ -311,7 +311,7 @@ TEST_CASE("operands of the demanded magnitude are floats as before, the others t
   CHECK(demand.meet(0x7fff'ffff, 0, random) == 0x7fff'ffff);
 }
 
-TEST_CASE("what is an address or a handle of the chip's own is not compared") {
+TEST_CASE("chip-specific addresses and handles are not compared") {
   const Context cpu({.device = "cpu", .cpu_target = "sm_90a"});
   for (const char* form : {"stacksave", "istypep", "mov.function"}) {
     INFO(form);

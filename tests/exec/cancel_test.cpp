@@ -5,7 +5,7 @@
 
 namespace ptxloom::exec::test::cancel_test {
 
-TEST_CASE("blocks take over the work of blocks that have not begun, each once") {
+TEST_CASE("thread blocks take over the work of those that have not started, each once") {
   // Each block writes its number for its own work, and for what it takes over.
   const Program program = program_of(
       kOutIn,

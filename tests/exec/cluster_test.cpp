@@ -61,7 +61,7 @@ TEST_CASE("blocks of a cluster read each other's shared memory") {
                6, 3) == expected);
 }
 
-TEST_CASE("a block's own shared addresses are those of its rank") {
+TEST_CASE("a thread block's own shared addresses are those of its rank") {
   CHECK(run_grid("mov.u32 %x, s; getctarank.shared::cluster.u32 %x, %x;" + kStore, 4, 4) ==
         Words{0, 1, 2, 3});
   CHECK(run_grid("mov.u64 %g, s; cvta.shared.u64 %g, %g; getctarank.u64 %x, %g;" + kStore, 4, 4) ==
@@ -100,7 +100,7 @@ TEST_CASE("special registers of clusters") {
   }
 }
 
-TEST_CASE("the barrier of a cluster waits for all its threads, those that exit aside") {
+TEST_CASE("a cluster barrier waits for all threads that have not exited") {
   // The first warp of each block writes late; a thread that exits is not waited for.
   const auto out = run_grid(
       "setp.eq.u32 %p, %t, 63; @%p exit; setp.ge.u32 %p, %t, 32; @%p bra meet; mov.u32 %x, 0; l: add.u32 %x, "
@@ -214,7 +214,7 @@ TEST_CASE("every bit of the mask of a tensor copy is a block, in the largest clu
   }
 }
 
-TEST_CASE("a multicast copy to a block that the cluster has not is a fault") {
+TEST_CASE("a multicast copy to a thread block outside the cluster is a fault") {
   const Diagnostic fault = fault_in(
       "mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive.expect_tx.shared.b64 _, [bar], 16;" + kMeet +
       "setp.eq.u32 %q, %r, 0; mov.b16 %h, 4; @%q cp.async.bulk.shared::cluster.global.mbarrier::"

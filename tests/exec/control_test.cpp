@@ -91,7 +91,7 @@ TEST_CASE("a barrier can count and combine predicates") {
   CHECK(result_of(64, "setp.lt.u32 %p, %t, 40; bar.red.or.pred %q, 0, %p; selp.u32 %x, 1, 2, %q;")[50] == 1);
 }
 
-TEST_CASE("threads of a warp wait for each other by mask") {
+TEST_CASE("threads of a warp wait for each other by member mask") {
   const auto out = result_of(
       32,
       "setp.lt.u32 %p, %t, 16; @%p bra LOW; bar.warp.sync 0xffffffff; ld.shared.u32 %x, [s]; bra DONE;\n"
@@ -136,7 +136,7 @@ TEST_CASE("an endless loop ends at the limit, named") {
 
 TEST_CASE("a trap is a fault") { CHECK(fault_in(32, "setp.eq.u32 %p, %t, 9; @%p trap;").code == "trap"); }
 
-TEST_CASE("of several faulty blocks the first is reported, whatever the number of host threads") {
+TEST_CASE("among several faulty thread blocks the first is reported, for any number of host threads") {
   // Blocks from 37 on fail, one of the first two much later than the rest.
   for (const char* slow : {"37", "38"}) {
     const Program program = program_of(

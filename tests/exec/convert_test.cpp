@@ -21,7 +21,7 @@ std::uint16_t to_bf16(float value) {
 
 }  // namespace
 
-TEST_CASE("integers are cut, extended and clamped") {
+TEST_CASE("integers are truncated, extended and clamped") {
   Random random;
   INFO("seed " << random.seed);
   const auto a = integers<std::int32_t>(random);

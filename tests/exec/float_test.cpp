@@ -86,7 +86,7 @@ TEST_CASE("f32 and f64 arithmetic rounds as asked") {
   }
 }
 
-TEST_CASE("NaN of f32 is the one of PTX") {
+TEST_CASE("an f32 NaN is PTX's NaN") {
   const auto out = each_thread<std::uint32_t>("add.f32 %d, %a, %b;", std::vector<float>(64, HUGE_VALF),
                                               std::vector<float>(64, -HUGE_VALF));
   CHECK(out[0] == 0x7fff'ffff);

@@ -92,14 +92,14 @@ TEST_CASE("special registers are read at any width, by mov and cvt") {
   CHECK(last("cvt.s32.s8 %x, %lanemask_lt;") == 0xffff'ffff);
 }
 
-TEST_CASE("a clock goes on") {
+TEST_CASE("a clock advances") {
   const auto out =
       result_of("mov.u32 %y, %clock; mov.u64 %w, %clock64; cvt.u32.u64 %x, %w; sub.u32 %x, %x, %y;");
   CHECK(out[0] >= 1);
   CHECK(out[0] < 100);
 }
 
-TEST_CASE("fences, prefetches and their kind change nothing") {
+TEST_CASE("fences, prefetches and similar hints change nothing") {
   CHECK(result_of(
             "fence.acq_rel.gpu; fence.sc.sys; membar.gl; fence.proxy.async; "
             "fence.mbarrier_init.release.cluster; pmevent 3; "

@@ -65,7 +65,7 @@ TEST_CASE("a race says who, where, and with whom") {
                  ContainsSubstring("which `ld.shared.u32 %x, [%b];` (line 8) of warp 0, lane 0 reads"));
 }
 
-TEST_CASE("barriers order what lies before and behind them") {
+TEST_CASE("barriers order what comes before and after them") {
   check({kMine, "bar.sync 0;", kOther, "data-race"});
   check({kOther, "bar.sync 0;", kMine, "data-race"});
   check({kMine, "barrier.sync 3, 64;", kOther, "data-race"});
@@ -78,7 +78,7 @@ TEST_CASE("barriers order what lies before and behind them") {
         "data-race");
 }
 
-TEST_CASE("a barrier of all threads is behind what exited ones did, one of a count is not") {
+TEST_CASE("a barrier of all threads follows exited ones, a barrier with a count does not") {
   const std::string leave = "setp.eq.u32 %q, %w, 2; @%q st.shared.u32 [s], 1; @%q ret;\n";
   const std::string read = " ld.shared.u32 %x, [s];";
   CHECK_NOTHROW(run_it(leave + "bar.sync 0;" + read, 96));
@@ -187,7 +187,7 @@ TEST_CASE("wgmma reads what threads wrote behind a proxy fence only") {
   check({"fence.proxy.async; bar.sync 0;" + multiply, "bar.sync 0;", kMine, "data-race", 256});
 }
 
-TEST_CASE("bytes of a copy under way are not touched") {
+TEST_CASE("the bytes of a copy in flight must not be accessed") {
   const std::string copy = "cp.async.ca.shared.global [%a], [%in], 4; cp.async.commit_group;";
   check({copy, "cp.async.wait_group 0;", "ld.shared.u32 %x, [%a];", "copy-not-awaited", 32});
   check({copy, "cp.async.wait_all;", kMine, "copy-not-awaited", 32});
@@ -210,7 +210,7 @@ TEST_CASE("bytes of a copy under way are not touched") {
             .code == "data-race");
 }
 
-TEST_CASE("a buffer is filled again only when its readers have told so") {
+TEST_CASE("a buffer is refilled only after its readers have released it") {
   const std::string use =
       kInit + "setp.eq.u32 %q, %t, 32; @%q bra fill;" + wait("w", 0) + "ld.shared.u32 %x, [s];";
   const std::string load = kLoad + wait("v", 0);

@@ -28,7 +28,7 @@ Words run_grid(const std::string& body, std::uint32_t blocks, std::uint32_t thre
 
 }  // namespace
 
-TEST_CASE("blocks that wait for each other through global memory all get their turn") {
+TEST_CASE("thread blocks that wait for each other through global memory all make progress") {
   // A barrier of the whole grid: the last block to be numbered could never come if the first ran to its end.
   for (const char* look : {"ld.acquire.gpu.global.u32", "ld.volatile.global.u32"}) {
     const Words out = run_grid(
@@ -45,7 +45,7 @@ TEST_CASE("blocks that wait for each other through global memory all get their t
             64, 1, {0})[0] == 64);
 }
 
-TEST_CASE("a block waits for the one before it, whatever the order of their numbers") {
+TEST_CASE("a thread block may wait for the previous one, in any numbering") {
   // Look-back: each adds to what the one before it left, and the last number must come first.
   const Words out = run_grid(
       "sub.u32 %y, %n, %i; mad.wide.u32 %a, %y, 4, %in; l: ld.relaxed.gpu.global.u32 %x, [%a+-4]; "
@@ -98,7 +98,7 @@ TEST_CASE("results are the same on any number of host threads") {
   for (const unsigned jobs : {2u, 2u, 7u}) CHECK(mix(jobs) == alone);
 }
 
-TEST_CASE("blocks that communicate take their turns in the order of their numbers") {
+TEST_CASE("communicating thread blocks take turns in the order of their numbers") {
   for (const unsigned jobs : {1u, 2u, 7u}) {
     // The first look at a counter is the first turn; the second comes after all others had theirs.
     const Words out = run_grid(
@@ -113,7 +113,7 @@ TEST_CASE("blocks that communicate take their turns in the order of their number
   }
 }
 
-TEST_CASE("threads of one warp that wait for each other all get their turn") {
+TEST_CASE("threads of one warp that wait for each other all make progress") {
   // A lock that each lane takes in turn; who has it is behind those that try.
   CHECK(run_grid("lock: atom.global.cas.b32 %x, [%in], 0, 1; setp.ne.u32 %p, %x, 0; @%p bra lock; "
                  "ld.volatile.global.u32 "
@@ -130,7 +130,7 @@ TEST_CASE("threads of one warp that wait for each other all get their turn") {
                  1, 32, {0})[0] == 5);
 }
 
-TEST_CASE("a nap between looks hides no deadlock") {
+TEST_CASE("nanosleep in a polling loop does not hide a deadlock") {
   const Program program = program_of(kOutIn, kHead +
                                                  ".shared .align 8 .b64 bar; mbarrier.init.shared.b64 [bar], "
                                                  "1; l: mbarrier.test_wait.parity.shared.b64 "
@@ -138,7 +138,7 @@ TEST_CASE("a nap between looks hides no deadlock") {
   CHECK(fault_of([&] { run<std::uint32_t>(program, 1, 1, Words{0}); }).code == "mbarrier-deadlock");
 }
 
-TEST_CASE("more blocks than are resident at once") {
+TEST_CASE("more thread blocks than are resident at once") {
   CHECK(run_grid("atom.global.add.u32 %x, [%in], 1;", 5000, 1, {0})[0] == 5000);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch of batches asks of its operands: all matrices of each, and none where D is written.
+// The operand checks of batched launches: they cover the matrices of all batches, and nothing may overlap D.
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <random>
@@ -28,18 +28,18 @@ std::string refusal(const GemmProblem& problem, const GemmOperands& operands) {
 
 }  // namespace
 
-TEST_CASE("a launch of batches looks at all of them", "[gemm]") {
+TEST_CASE("a batched launch checks the operands of all batches", "[gemm]") {
   const Memory x;
   GemmProblem problem{.m = kM, .n = kN, .k = kK, .a = tf32, .batch = kBatch, .beta = 2};
   const auto at = [&](const float* c, const float* d) {
     return GemmOperands{.a = x.a.data(), .b = x.b.data(), .c = c, .d = d};
   };
-  // Only the last batch of D reaches A.
+  // Only the last batch of D overlaps A.
   CHECK(refusal(problem, at(x.c.data(), x.a.data() - 3 * kM * kN + 8)) == "overlapping-operands");
-  // In the place of D, but other batches.
+  // The same memory as D, but with another batch stride.
   problem.stride_c = kM * kN + 64;
   CHECK(refusal(problem, at(x.d.data(), x.d.data())) == "overlapping-operands");
-  // Batches may begin at fewer bytes than rows.
+  // Batches may be less aligned than rows.
   problem.stride_c = kM * kN + 1;
   problem.stride_d = kM * kN + 4;
   CHECK(refusal(problem, at(x.c.data(), x.d.data() + 1)) == "misaligned-operand");
@@ -49,7 +49,7 @@ TEST_CASE("a launch of batches looks at all of them", "[gemm]") {
   CHECK(refusal(problem, at(x.c.data(), x.d.data())) == "missing-operand");
 }
 
-TEST_CASE("C beside D's rows is refused where the next batch comes to lie on it", "[gemm]") {
+TEST_CASE("C next to D's rows is refused if the next batch overlaps it", "[gemm]") {
   const Memory x;
   GemmProblem problem{
       .m = kM, .n = kN, .k = kK, .a = tf32, .ldc = 2 * kN, .ldd = 2 * kN, .batch = kBatch, .beta = 2};
@@ -59,12 +59,12 @@ TEST_CASE("C beside D's rows is refused where the next batch comes to lie on it"
         "overlapping-operands");
 }
 
-TEST_CASE("C may be D in every batch, and lie between its batches or beside its rows", "[gemm]") {
+TEST_CASE("C may be D in every batch, or lie between its batches or next to its rows", "[gemm]") {
   struct Place {
-    std::uint64_t ld, stride, behind;  // C and D alike; D behind C
+    std::uint64_t ld, stride, behind;  // strides of C and D; distance of D after C
   };
   constexpr Place kPlaces[] = {{kN, kM * kN, 0},                // the same
-                               {kN, 2 * kM * kN, kM * kN},      // batches by turns
+                               {kN, 2 * kM * kN, kM * kN},      // alternating batches
                                {2 * kN, 2 * kM * kN, kN},       // in each row
                                {2 * kBatch * kN, 2 * kN, kN}};  // and all batches in it
   for (const Place& place : kPlaces)
@@ -100,7 +100,7 @@ TEST_CASE("C may be D in every batch, and lie between its batches or beside its 
       for (std::vector<float>* values : {&x.a, &x.b, &x.c, &x.d, &both})
         executor().unregister_memory(values->data());
       if (place.behind == 0) continue;
-      // Half of the way there they overlap.
+      // At half that distance they overlap.
       const GemmOperands half{
           .a = x.a.data(), .b = x.b.data(), .c = both.data(), .d = both.data() + place.behind / 2};
       CHECK(error_of([&] { made.launch(nullptr, half); }).diagnostics().front().code ==

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many products in one kernel, in the CPU executor against the reference and against kernels of one product:
-// batches of every layout of memory, groups of every size; and what is refused.
+// Several products in one kernel, in the CPU executor, compared with the reference and with kernels for
+// single products: batches with every memory layout, groups of every size, and refusals.
 #include <array>
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -23,7 +23,7 @@ const HostTensor& tensor(const std::vector<HostTensor>& all, std::string_view na
   throw Error(ErrorKind::usage, "no-tensor", std::string(name));
 }
 
-/// Elements that are not compared keep the poison, but for those of a masked group's last 64 rows.
+/// Elements that are not compared keep the poison, except in the last 64 rows of a masked group.
 void check_others(const Expectation& expected, const RunResult& result) {
   const HostTensor& d = tensor(result.tensors, "d");
   const auto number = [&](const std::string& word) {
@@ -58,12 +58,13 @@ RunResult run(const Settings& problem, const Settings& config, const std::vector
   return result;
 }
 
-/// Several tiles each way.
+/// Several tiles along each axis.
 Settings tiles(const char* strategy) {
   return {{"strategy", strategy}, {"tile_m", "64"}, {"tile_n", "32"}, {"raster", "2"}};
 }
 
-/// By both strategies, staged (where D can be) and direct, with sizes as arguments and as constants.
+/// With both strategies, staged (where possible) and direct, with sizes as kernel parameters and as
+/// constants.
 void check(const Settings& problem) {
   for (const char* strategy : kStrategies)
     for (const Settings& more : {Settings{}, Settings{{"epilogue", "direct"}}, Settings{{"static", "mnk"}}})
@@ -78,7 +79,7 @@ std::vector<std::byte> part(const HostTensor& whole, std::uint64_t first, std::u
 
 }  // namespace
 
-TEST_CASE("a batch is its products one by one, to the bit", "[gemm]") {
+TEST_CASE("a batch equals its products one by one, to the bit", "[gemm]") {
   constexpr int kM = 100, kN = 72, kK = 88, kBatch = 5;
   for (const char* strategy : kStrategies) {
     const Settings one = with(shape(kM, kN, kK), {{"a", "f16"}, {"beta", "0.5"}});
@@ -118,12 +119,12 @@ TEST_CASE("batches with gaps, shared, overlapping and side by side", "[gemm]") {
   check(with(problem, {{"stride_b", "0"}}));
   check(with(problem, {{"stride_a", "0"}, {"stride_c", "0"}}));
   check(with(problem, {{"stride_a", "64"}, {"stride_b", "128"}, {"stride_c", "80"}}));
-  // As heads lie in rows of tokens.
+  // Like attention heads within rows of tokens.
   check(with(problem, {{"lda", "256"}, {"stride_a", "64"}, {"ldd", "344"}, {"stride_d", "88"}}));
-  check(with(problem, {{"ldd", "96"}, {"stride_d", "6704"}}));  // the last row's padding is not there
+  check(with(problem, {{"ldd", "96"}, {"stride_d", "6704"}}));  // the last row has no padding
 }
 
-TEST_CASE("batches that tensor copies refuse are packed, and D is stored otherwise", "[gemm]") {
+TEST_CASE("batches that TMA cannot load are packed, and D is stored row by row", "[gemm]") {
   const Settings problem = with(shape(70, 80, 64), {{"a", "bf16"}, {"d", "bf16"}, {"batch", "3"}});
   const auto packed = [](const Settings& words) {
     return run(words, {{"strategy", "wgmma"}, {"static", "mnk"}}).kernel.launch.workspace_bytes > 0;
@@ -140,14 +141,16 @@ TEST_CASE("batches that tensor copies refuse are packed, and D is stored otherwi
     return run(words, {{"strategy", "wgmma"}, {"static", "mnk"}}).kernel.launch.workspace_bytes;
   };
   const Settings odd = with(problem, {{"k", "67"}, {"lda", "72"}});
-  CHECK(workspace(with(odd, {{"stride_b", "0"}})) == workspace(with(odd, {{"batch", "1"}})));  // once for all
+  CHECK(workspace(with(odd, {{"stride_b", "0"}})) == workspace(with(odd, {{"batch", "1"}})));  // packed once
+                                                                                               // for all
+                                                                                               // batches
   CHECK(workspace(odd) > 2 * workspace(with(odd, {{"batch", "1"}})));
   CHECK(!packed(with(problem, {{"n", "77"}})));
   for (const char* stride : {"5603", "5604", "5608"}) check(with(problem, {{"stride_d", stride}}));
   for (const char* stride : {"4483", "4484"}) run(with(problem, {{"stride_a", stride}}), tiles("mma"));
 }
 
-TEST_CASE("batches with split k, functions and scales of blocks", "[gemm]") {
+TEST_CASE("batches with split k, epilogues and block scales", "[gemm]") {
   for (const char* strategy : kStrategies) {
     run(with(shape(72, 80, 520), {{"a", "bf16"}, {"batch", "3"}, {"beta", "2"}}),
         with(tiles(strategy), {{"split", "4"}, {"tile_k", "64"}}));
@@ -177,7 +180,7 @@ TEST_CASE("random batches", "[gemm]") {
   }
 }
 
-TEST_CASE("of masked groups the first rows are computed, and no others", "[gemm]") {
+TEST_CASE("masked groups compute their first rows and no others", "[gemm]") {
   const Settings problem = with(shape(150, 80, 64), {{"a", "bf16"}, {"batch", "9"}, {"groups", "masked"}});
   const std::vector<std::int32_t> rows{0, 1, 63, 64, 65, 150, 151, -1, 149};
   for (const Settings& more :
@@ -195,7 +198,7 @@ TEST_CASE("of masked groups the first rows are computed, and no others", "[gemm]
         CHECK(result.verdict.checked == std::stoul(whole.at("n")) * (0 + 1 + 63 + 64 + 65 + 150 + 150 + 149));
       }
   }
-  // One group is one too; and with k split among blocks.
+  // A single group, too; and with k split among thread blocks.
   const Settings one = with(problem, {{"batch", "1"}});
   for (const char* strategy : kStrategies)
     for (const std::int32_t some : {0, 37, 150}) {
@@ -206,7 +209,7 @@ TEST_CASE("of masked groups the first rows are computed, and no others", "[gemm]
     }
 }
 
-TEST_CASE("boxes behind a masked group's rows are left out, and disturb none that are stored", "[gemm]") {
+TEST_CASE("boxes after a masked group's rows are skipped, and do not disturb stored ones", "[gemm]") {
   const Settings problem = with(shape(256, 256, 64), {{"a", "bf16"}, {"batch", "3"}, {"groups", "masked"}});
   for (const char* d : {"f32", "bf16"})
     for (const Settings& more : {Settings{{"tile_m", "128"}, {"tile_n", "128"}, {"warps_m", "4"}},
@@ -217,7 +220,7 @@ TEST_CASE("boxes behind a masked group's rows are left out, and disturb none tha
     }
 }
 
-TEST_CASE("blocks that load for each other skip tiles together", "[gemm][slow]") {
+TEST_CASE("thread blocks that share an operand skip tiles together", "[gemm][slow]") {
   const Settings problem = with(shape(300, 136, 72), {{"a", "bf16"}, {"batch", "4"}});
   const Settings small{{"strategy", "wgmma"}, {"tile_m", "64"}, {"tile_n", "64"}};
   for (const char* multicast : {"a", "b"})
@@ -232,7 +235,7 @@ TEST_CASE("blocks that load for each other skip tiles together", "[gemm][slow]")
     }
 }
 
-TEST_CASE("tiles behind a group's rows cost no products", "[gemm]") {
+TEST_CASE("tiles after a group's rows cost no products", "[gemm]") {
   const Settings problem = with(shape(150, 32, 64), {{"a", "bf16"}, {"batch", "3"}, {"groups", "masked"}});
   for (const char* strategy : kStrategies) {
     const auto products = [&](const std::vector<std::int32_t>& rows) {
@@ -255,7 +258,7 @@ TEST_CASE("tiles behind a group's rows cost no products", "[gemm]") {
   }
 }
 
-TEST_CASE("of contiguous groups each 128 rows have a B, or none", "[gemm]") {
+TEST_CASE("with contiguous groups each 128 rows have one matrix of B, or none", "[gemm]") {
   const Settings problem =
       with(shape(700, 80, 64), {{"a", "bf16"}, {"batch", "3"}, {"groups", "contiguous"}});
   const std::vector<std::int32_t> groups{2, -1, 0, 0, 3, 1};
@@ -279,7 +282,7 @@ TEST_CASE("of contiguous groups each 128 rows have a B, or none", "[gemm]") {
   CHECK(run(one, {}, {numbers(one, "group_of_rows", {0, 1, 0, -1, 0, 2})}).verdict.checked == 80 * 3 * 128);
 }
 
-TEST_CASE("random sizes of groups are within the groups", "[gemm]") {
+TEST_CASE("random group sizes stay within the groups", "[gemm]") {
   for (const char* strategy : kStrategies) {
     const RunResult masked =
         run(with(shape(90, 40, 64), {{"batch", "12"}, {"groups", "masked"}}), {{"strategy", strategy}});
@@ -291,7 +294,7 @@ TEST_CASE("random sizes of groups are within the groups", "[gemm]") {
   }
 }
 
-TEST_CASE("words of a batch say nothing where there is none", "[gemm]") {
+TEST_CASE("batch parameters have no effect on a single product", "[gemm]") {
   const auto whole = [](const Settings& more) {
     return gemm_template().problem(with(shape(64, 48, 32), more));
   };
@@ -319,7 +322,7 @@ TEST_CASE("words of a batch say nothing where there is none", "[gemm]") {
   CHECK(gemm_template().problem(grouped.settings()).at("groups") == "masked");
 }
 
-TEST_CASE("what a batch does and reads is counted", "[gemm]") {
+TEST_CASE("operations and bytes of a batch are counted", "[gemm]") {
   const auto problem = [](const Settings& more) {
     return gemm_template().problem(with(shape(64, 32, 16), with({{"a", "bf16"}}, more)));
   };
@@ -339,7 +342,7 @@ TEST_CASE("what a batch does and reads is counted", "[gemm]") {
         std::array<std::uint64_t, 4>{64 * 16, 32 * 16, 64 * 32, 64 * 32});
 }
 
-TEST_CASE("batches that cannot be are refused", "[gemm]") {
+TEST_CASE("impossible batches are refused", "[gemm]") {
   const auto refusal = [](const Settings& more) {
     return error_of([&] { gemm_template().problem(with(shape(64, 48, 32), more)); }).diagnostics().front();
   };

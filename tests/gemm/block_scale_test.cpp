@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scales of blocks by both strategies, in the CPU executor against the reference: factors of widely different
-// magnitudes, sizes that end anywhere in a block; and what does not go with them.
+// Block scales with both strategies, in the CPU executor, compared with the reference: factors of very
+// different magnitudes, sizes that end inside a scale block, and unsupported options.
 #include <array>
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -19,7 +19,7 @@ namespace {
 
 const Settings kBlocks{{"scale_a", "block"}, {"scale_b", "block"}};
 
-/// Random inputs, with scales from 2^-8 to 2^8: a factor of a neighbour is seen at once.
+/// Random inputs with scales from 2^-8 to 2^8, so that using a wrong factor is obvious.
 std::vector<HostTensor> inputs_of(const Settings& problem) {
   std::vector<HostTensor> inputs;
   std::mt19937 random(Catch::getSeed());
@@ -46,7 +46,7 @@ RunResult run(const Settings& problem, const Settings& config, const std::string
 
 constexpr const char* kStrategies[] = {"mma", "wgmma"};
 
-/// Rows at multiples of 16 bytes whatever k is.
+/// Row pitches that are multiples of 16 bytes for every k.
 Settings padded(int m, int n, int k) { return with(shape(m, n, k), {{"lda", "400"}, {"ldb", "432"}}); }
 
 std::string refusal(const Settings& problem, const Settings& config) {
@@ -64,7 +64,8 @@ bool says(const std::string& message, std::string_view part) {
 
 }  // namespace
 
-TEST_CASE("blocks of A and of B have scales, with every scale of the other, in every type", "[gemm][slow]") {
+TEST_CASE("block scales of A and B, with every kind of scale on the other side, for every type",
+          "[gemm][slow]") {
   for (const char* strategy : kStrategies)
     for (const char* a : {"e4m3", "e5m2", "bf16", "f16", "tf32"})
       for (const auto& [scale_a, scale_b] : {std::array{"block", "block"},
@@ -78,7 +79,7 @@ TEST_CASE("blocks of A and of B have scales, with every scale of the other, in e
             {{"strategy", strategy}, {"tile_n", "64"}});
 }
 
-TEST_CASE("scales of blocks with sizes that end anywhere in a block", "[gemm]") {
+TEST_CASE("block scales with sizes that are not multiples of a scale block", "[gemm]") {
   for (const char* strategy : kStrategies)
     for (const auto& [m, n, k] :
          {std::array{1, 1, 1}, {3, 129, 129}, {65, 127, 128}, {130, 131, 257}, {257, 40, 384}})
@@ -86,7 +87,7 @@ TEST_CASE("scales of blocks with sizes that end anywhere in a block", "[gemm]") 
           {{"strategy", strategy}});
 }
 
-TEST_CASE("scales of blocks in tiles of every shape and depth", "[gemm][slow]") {
+TEST_CASE("block scales with tiles of every shape and depth", "[gemm][slow]") {
   const Settings problem = with(with(padded(136, 272, 267), kBlocks), {{"a", "e4m3"}});
   const auto tiles = [](const char* strategy, int m, int n, int k, int warps_m, int warps_n) {
     return Settings{{"strategy", strategy},
@@ -97,7 +98,7 @@ TEST_CASE("scales of blocks in tiles of every shape and depth", "[gemm][slow]") 
                     {"warps_n", std::to_string(warps_n)}};
   };
   for (const int depth : {32, 64, 128}) {
-    run(problem, tiles("wgmma", 128, 128, depth, 8, 1));  // what is chosen for large problems
+    run(problem, tiles("wgmma", 128, 128, depth, 8, 1));  // the default for large problems
     run(problem, tiles("wgmma", 128, 64, depth, 4, 1));
     run(problem, tiles("wgmma", 64, 256, depth, 4, 2));
     run(problem, tiles("wgmma", 256, 32, depth, 8, 1));
@@ -108,16 +109,17 @@ TEST_CASE("scales of blocks in tiles of every shape and depth", "[gemm][slow]") 
   for (const char* n : {"8", "16"}) run(problem, {{"strategy", "wgmma"}, {"tile_n", n}});
   for (const char* prefetch : {"step", "tile"})
     run(problem, {{"strategy", "mma"}, {"prefetch", prefetch}, {"static", "mnk"}});
-  // Where only A has scales of blocks, columns end where they like.
+  // If only A has block scales, tile_n need not be a multiple of the scale block.
   run(with(problem, {{"scale_b", "col"}}), {{"strategy", "wgmma"}, {"tile_n", "136"}});
   run(with(problem, {{"scale_b", "none"}}), {{"strategy", "wgmma"}, {"tile_n", "40"}});
 }
 
-TEST_CASE("scales of blocks come with the stages, wherever their rows begin", "[gemm]") {
+TEST_CASE("block scales arrive with the stages, whatever the alignment of their rows", "[gemm]") {
   const Settings below{{"tile_m", "128"}, {"tile_n", "128"}, {"warps_m", "8"}, {"warps_n", "1"}},
       beside{{"tile_m", "64"}, {"tile_n", "256"}, {"warps_m", "4"}, {"warps_n", "2"}},
       tall{{"tile_m", "256"}, {"tile_n", "64"}, {"warps_m", "8"}, {"warps_n", "1"}};
-  for (int i = 0; i < 4; ++i) {  // rows of scale_a have m factors, those of scale_b 1 to 4; blocks walk tiles
+  for (int i = 0; i < 4; ++i) {  // rows of scale_a have m factors, those of scale_b 1 to 4; thread blocks
+                                 // have several tiles
     const Settings problem = with(with(shape(257 + i, 272, 128 * i + 70), kBlocks),
                                   {{"a", "e4m3"}, {"lda", "512"}, {"ldb", "528"}});
     for (const Settings& tiles : {below, beside, tall})
@@ -126,7 +128,7 @@ TEST_CASE("scales of blocks come with the stages, wherever their rows begin", "[
   }
 }
 
-TEST_CASE("scales of blocks where A and B are not contiguous along k", "[gemm]") {
+TEST_CASE("block scales when A and B are not contiguous along k", "[gemm]") {
   for (const char* a : {"e4m3", "bf16"})
     for (const auto& [a_layout, b_layout] : {std::array{"row", "row"}, {"col", "row"}, {"col", "col"}}) {
       const Settings problem = with(with(shape(144, 176, 272), kBlocks),
@@ -136,7 +138,7 @@ TEST_CASE("scales of blocks where A and B are not contiguous along k", "[gemm]")
     }
 }
 
-TEST_CASE("scales of blocks where k is split, with parts that begin inside of blocks", "[gemm]") {
+TEST_CASE("block scales with split k, with parts that start inside a scale block", "[gemm]") {
   for (const char* strategy : kStrategies)
     for (const char* split : {"2", "4"})
       for (const char* depth : {"64", "128"})
@@ -144,7 +146,7 @@ TEST_CASE("scales of blocks where k is split, with parts that begin inside of bl
             {{"strategy", strategy}, {"split", split}, {"tile_k", depth}});
 }
 
-TEST_CASE("scales of blocks, and all else of the function", "[gemm]") {
+TEST_CASE("block scales with every other part of the epilogue", "[gemm]") {
   for (const char* strategy : kStrategies)
     for (const char* d : {"f32", "bf16", "e4m3"})
       run(with(with(padded(70, 144, 300), kBlocks), {{"a", "e4m3"},
@@ -157,7 +159,7 @@ TEST_CASE("scales of blocks, and all else of the function", "[gemm]") {
           {{"strategy", strategy}});
 }
 
-TEST_CASE("every target with floats has scales of blocks", "[gemm]") {
+TEST_CASE("every target with floating-point mma has block scales", "[gemm]") {
   for (const auto& [target, a] : {std::array{"sm_75", "f16"},
                                   {"sm_80", "bf16"},
                                   {"sm_89", "e4m3"},
@@ -166,7 +168,7 @@ TEST_CASE("every target with floats has scales of blocks", "[gemm]") {
     run(with(with(shape(67, 133, 261), kBlocks), {{"a", a}}), {}, target);
 }
 
-TEST_CASE("each factor of a block stands where it says, in D", "[gemm]") {
+TEST_CASE("each block scale affects exactly its elements of D", "[gemm]") {
   constexpr std::size_t kM = 40, kN = 272, kK = 272, kBlocksOfK = 3;
   const Settings problem = with(with(shape(kM, kN, kK), kBlocks), {{"a", "f16"}});
   std::vector<HostTensor> inputs = inputs_of(problem);
@@ -187,7 +189,7 @@ TEST_CASE("each factor of a block stands where it says, in D", "[gemm]") {
     for (const HostTensor& tensor : result.tensors)
       if (tensor.plan.name == "d") std::memcpy(d.data(), tensor.bytes.data(), tensor.bytes.size());
     for (const auto& [row, column] : {std::pair{0U, 0U}, {7U, 127U}, {8U, 128U}, {39U, 271U}}) {
-      float wanted = 0;  // all are whole, and small
+      float wanted = 0;  // all are integers, and small
       for (std::size_t block = 0; block < kBlocksOfK; ++block)
         wanted += (block < 2 ? 128.0F : 16.0F) * scale_a[block * kM + row] *
                   scale_b[column / 128 * kBlocksOfK + block];
@@ -196,7 +198,7 @@ TEST_CASE("each factor of a block stands where it says, in D", "[gemm]") {
   }
 }
 
-TEST_CASE("what scales of blocks do not go with is refused", "[gemm]") {
+TEST_CASE("options that block scales do not support are refused", "[gemm]") {
   CHECK(says(refusal({{"a", "s8"}, {"d", "f32"}}, {}), "block scales cannot be used with a=s8"));
   CHECK(says(refusal({{"a", "f64"}}, {}), "cannot be used with d=f64"));
   CHECK(says(refusal({{"a", "e4m3"}}, {{"tile_n", "96"}, {"warps_n", "1"}, {"strategy", "wgmma"}}),
@@ -210,14 +212,14 @@ TEST_CASE("what scales of blocks do not go with is refused", "[gemm]") {
              "at most 4 GiB of block scales"));
 }
 
-TEST_CASE("GemmProblem has scales of blocks, which a launch wants", "[gemm]") {
+TEST_CASE("GemmProblem has block scales, which a launch must pass", "[gemm]") {
   const GemmProblem problem{
       .m = 64, .n = 64, .k = 200, .a = bf16, .scale_a = GemmScale::block, .scale_b = GemmScale::block};
   const Gemm made = gemm(executor(), problem, {{"strategy", "mma"}});
   CHECK(made.problem().at("scale_a") == "block");
   CHECK(made.problem().at("scale_b") == "block");
   std::vector<std::uint16_t> a(64 * 200), b(64 * 200);
-  std::vector<float> d(64 * 64), scale(129);  // which may begin anywhere, unless tensor copies bring them
+  std::vector<float> d(64 * 64), scale(129);  // may be misaligned unless TMA loads them
   const GemmOperands operands{.a = a.data(), .b = b.data(), .d = d.data(), .scale_a = scale.data() + 1};
   CHECK(error_of([&] { made.launch(nullptr, operands); }).diagnostics().front().message ==
         "operand scale_b is missing");

@@ -16,7 +16,7 @@
 
 namespace ptxloom::test {
 
-/// The CPU executor as a device of this target.
+/// The CPU executor as a device with this target.
 inline const Context& executor(const std::string& target = "sm_90a") {
   static std::map<std::string, Context> contexts;
   const auto known = contexts.find(target);
@@ -24,8 +24,8 @@ inline const Context& executor(const std::string& target = "sm_90a") {
   return contexts.emplace(target, Context({.device = "cpu", .cpu_target = target})).first->second;
 }
 
-/// A gemm in the executor, judged, every element compared with the template's reference and with the tests'
-/// own. Inputs not given are random.
+/// Runs a gemm in the executor with judging, and compares every element with the template's reference and
+/// with the tests' own. Inputs that are not given are random.
 inline RunResult run_gemm(const Settings& problem, const Settings& config,
                           const std::vector<HostTensor>& inputs = {}, const std::string& target = "sm_90a") {
   INFO("problem " << words(problem) << ", config " << words(config) << " on " << target << ", seed "
@@ -37,7 +37,7 @@ inline RunResult run_gemm(const Settings& problem, const Settings& config,
   return result;
 }
 
-/// A tensor of s32 of a gemm.
+/// An s32 tensor of a gemm.
 inline HostTensor numbers(const Settings& problem, std::string_view name,
                           const std::vector<std::int32_t>& values) {
   for (const TensorPlan& plan : gemm_template().tensors(gemm_template().problem(problem))) {
@@ -50,7 +50,7 @@ inline HostTensor numbers(const Settings& problem, std::string_view name,
   throw Error(ErrorKind::usage, "no-tensor", std::string(name));
 }
 
-/// Why gemm does not take a configuration.
+/// Why gemm refuses a configuration.
 inline std::string config_refusal(const Settings& problem, const Settings& config,
                                   const std::string& target = "sm_90a") {
   try {
@@ -61,7 +61,7 @@ inline std::string config_refusal(const Settings& problem, const Settings& confi
   return "it was accepted";
 }
 
-/// A kernel with a workspace gives the same bits again and again, on its own workspace and on another.
+/// Checks that a kernel with a workspace gives the same bits repeatedly, on its own workspace and on another.
 inline void check_launched_again(const Gemm& kernel) {
   const Context& context = executor();
   REQUIRE(kernel.workspace_bytes() > 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What D is of the sums: bias, activations, residuals, scales and 8-bit results, by both strategies, in the
-// CPU executor against the reference; and what does not go together.
+// Epilogues: bias, activations, residuals, scales and 8-bit results, with both strategies, in the CPU
+// executor, compared with the reference; and invalid combinations.
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kStrategies[] = {"mma", "wgmma"};
 
-/// By every strategy, staged and from registers. n is a multiple of 16, so that all can be staged.
+/// With every strategy, staged and direct. n is a multiple of 16, so that all can be staged.
 void check(const Settings& more, int k = 96) {
   for (const char* strategy : kStrategies) {
     run_gemm(with(shape(70, 112, k), more), {{"strategy", strategy}});
@@ -66,7 +66,7 @@ TEST_CASE("a bias of every type, with results of every type", "[gemm]") {
       check({{"a", "f16"}, {"bias", bias}, {"d", d}, {"c", "f16"}, {"beta", "1"}, {"activation", "silu"}});
 }
 
-TEST_CASE("results that f16 does not reach are infinite, and expected to be", "[gemm]") {
+TEST_CASE("results beyond the range of f16 are infinite, and expected to be", "[gemm]") {
   const Settings problem = with(shape(50, 80, 110), {{"a", "s8"}, {"d", "f16"}, {"alpha", "0.7"}});
   const RunResult result = run_gemm(problem, {{"strategy", "wgmma"}});
   std::size_t infinite = 0;
@@ -75,14 +75,14 @@ TEST_CASE("results that f16 does not reach are infinite, and expected to be", "[
   CHECK(infinite < 3000);
 }
 
-TEST_CASE("scales of a tensor, a row, a column and the result", "[gemm]") {
+TEST_CASE("scales per tensor, row, column, and of the result", "[gemm]") {
   for (const char* a : {"e4m3", "bf16"})
     for (const char* scale_a : {"none", "tensor", "row"})
       for (const char* scale_b : {"none", "tensor", "col"})
         check({{"a", a}, {"scale_a", scale_a}, {"scale_b", scale_b}, {"scale_d", "tensor"}, {"d", "e4m3"}});
 }
 
-TEST_CASE("integers, scaled into floats and into 8 bits", "[gemm]") {
+TEST_CASE("integers scaled to floats and to 8 bits", "[gemm]") {
   for (const char* d : {"f32", "f16", "bf16", "s8"})
     check({{"a", "s8"},
            {"b", "u8"},
@@ -95,7 +95,7 @@ TEST_CASE("integers, scaled into floats and into 8 bits", "[gemm]") {
   check({{"a", "s8"}, {"d", "bf16"}, {"c", "s32"}, {"beta", "0.01"}});
 }
 
-TEST_CASE("functions where rows of D end anywhere, and with split k", "[gemm]") {
+TEST_CASE("epilogues with unaligned rows of D, and with split k", "[gemm]") {
   const Settings function{{"bias", "bf16"},       {"scale_a", "row"}, {"scale_b", "col"},
                           {"activation", "gelu"}, {"beta", "0.5"},    {"add_c", "after"}};
   for (const char* strategy : kStrategies)
@@ -107,7 +107,7 @@ TEST_CASE("functions where rows of D end anywhere, and with split k", "[gemm]") 
     }
 }
 
-TEST_CASE("results of 8 bits saturate, and a NaN stays one through an activation", "[gemm]") {
+TEST_CASE("8-bit results saturate, and NaN survives an activation", "[gemm]") {
   for (const char* strategy : kStrategies) {
     const Settings problem = with(shape(64, 64, 32), {{"a", "f16"}, {"bias", "f32"}, {"alpha", "0"}});
     const auto with_bias = [&](const Settings& more, float value) {
@@ -126,7 +126,7 @@ TEST_CASE("results of 8 bits saturate, and a NaN stays one through an activation
   }
 }
 
-TEST_CASE("functions that do not go with the types are refused, by their names", "[gemm]") {
+TEST_CASE("epilogue options that do not fit the types are refused by name", "[gemm]") {
   const auto refusal = [](const Settings& more) {
     return error_of([&] { gemm_template().problem(with(shape(64, 64, 64), more)); }).diagnostics().front();
   };
@@ -138,7 +138,7 @@ TEST_CASE("functions that do not go with the types are refused, by their names",
   CHECK(refusal({{"scale_a", "col"}}).code == "bad-value");
 }
 
-TEST_CASE("a launch wants what its function reads", "[gemm]") {
+TEST_CASE("a launch must pass what the epilogue reads", "[gemm]") {
   GemmProblem problem{.m = 64, .n = 64, .k = 64, .a = bf16};
   problem.bias = f32;
   problem.scale_a = GemmScale::vector;

@@ -43,7 +43,7 @@ TEST_CASE("every type in every layout computes D of an odd shape", "[gemm]") {
                    with(shape(37, 45, 83), {{"a", a}, {"a_layout", a_layout}, {"b_layout", b_layout}}));
 }
 
-TEST_CASE("aligned rows take wide copies in every layout", "[gemm]") {
+TEST_CASE("aligned rows use wide copies in every layout", "[gemm]") {
   for (const char* a : {"f16", "tf32", "f64", "e4m3", "s8"})
     for (const char* a_layout : {"row", "col"})
       for (const char* b_layout : {"row", "col"})
@@ -97,7 +97,7 @@ TEST_CASE("sizes can be baked in", "[gemm]") {
     check_gemm("sm_90a", with(shape(37, 41, 50), {{"a", "f16"}}), {{"static", bake}});
 }
 
-TEST_CASE("every target makes the kernel with what it has", "[gemm]") {
+TEST_CASE("every target builds the kernel from the instructions it has", "[gemm]") {
   for (const char* target : {"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_120a"})
     for (const char* a : {"f16", "s8"}) check_gemm(target, with(shape(45, 39, 70), {{"a", a}}));
   for (const char* target : {"sm_89", "sm_90", "sm_100a", "sm_120a"})
@@ -105,7 +105,7 @@ TEST_CASE("every target makes the kernel with what it has", "[gemm]") {
   for (const char* a : {"bf16", "tf32", "f64"}) check_gemm("sm_80", with(shape(45, 39, 70), {{"a", a}}));
 }
 
-TEST_CASE("a row of a tile has up to 1024 bytes", "[gemm]") {
+TEST_CASE("a row of a tile may have up to 1024 bytes", "[gemm]") {
   check_gemm("sm_80", with(shape(131, 37, 21), {{"a", "f64"}, {"a_layout", "col"}}),
              {{"tile_m", "128"}, {"tile_n", "32"}, {"tile_k", "16"}});
   CHECK(config_refusal(with(shape(131, 37, 21), {{"a", "f64"}, {"a_layout", "col"}}),
@@ -113,9 +113,9 @@ TEST_CASE("a row of a tile has up to 1024 bytes", "[gemm]") {
                        "sm_80") != "it was accepted");
 }
 
-// 96 rows of a tile are one and a half rounds of 512 threads with units of 8 bytes (tf32) or 4 (bf16); where
-// k is odd the units are smaller, and go through registers.
-TEST_CASE("gemm where the rows of a tile are too few for the last round of the threads", "[gemm]") {
+// 96 rows of a tile are one and a half rounds of 512 threads with units of 8 bytes (tf32) or 4 (bf16); for an
+// odd k the units are smaller, and loaded through registers.
+TEST_CASE("tiles with too few rows for the last round of threads", "[gemm]") {
   const Settings config{{"tile_n", "96"}, {"tile_k", "16"}, {"warps_m", "8"}, {"warps_n", "2"}};
   for (const char* k : {"54", "57"}) {
     check_gemm("sm_90a", {{"m", "300"}, {"n", "101"}, {"k", k}, {"a", "tf32"}},
@@ -125,7 +125,7 @@ TEST_CASE("gemm where the rows of a tile are too few for the last round of the t
   }
 }
 
-TEST_CASE("a target without the type says which targets have it", "[gemm]") {
+TEST_CASE("a target without the type reports which targets have it", "[gemm]") {
   try {
     run_template(executor("sm_75"), gemm_template(),
                  {.problem = with(shape(8, 8, 8), {{"a", "bf16"}}), .config = {}, .inputs = {}});

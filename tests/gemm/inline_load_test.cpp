@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strategy wgmma without a warp of its own that loads.
+// Strategy wgmma without a producer warp (loads=thread).
 #include <catch2/catch_test_macros.hpp>
 
 #include "gemm/executor.hpp"
@@ -28,21 +28,21 @@ void check(const Settings& problem, const Settings& config) {
 
 }  // namespace
 
-TEST_CASE("a thread that multiplies loads tiles of every type", "[gemm]") {
+TEST_CASE("loads=thread loads tiles of every type", "[gemm]") {
   check(with(shape(500, 260, 136), {{"a", "bf16"}, {"d", "bf16"}}), kSmall);
   for (const WgmmaTypes& types : kWgmmaTypes)
     check(with(shape(330, 176, 272), {{"a", types.a}, {"b", types.b}}), kSmall);
 }
 
-// Fewer steps than stages, as many, more, and one; blocks with several tiles, and with none.
-TEST_CASE("a thread that multiplies loads ahead, into the next tile", "[gemm]") {
+// Fewer k-blocks than stages, as many, more, and one; thread blocks with several tiles, and with none.
+TEST_CASE("loads=thread loads ahead, into the next tile", "[gemm]") {
   for (const char* stages : {"2", "3", "5"})
     for (const char* k : {"8", "64", "200", "328"})
       check(with(shape(300, 180, 8), {{"k", k}, {"a", "f16"}}),
             with(tiles("64", "48", "4"), {{"stages", stages}}));
 }
 
-TEST_CASE("a thread that multiplies loads for one warpgroup and for two", "[gemm][slow]") {
+TEST_CASE("loads=thread works with one warpgroup and with two", "[gemm][slow]") {
   for (const Settings& one : {tiles("64", "64", "4"), tiles("64", "160", "4", "2"), tiles("128", "40", "4"),
                               tiles("256", "192", "8")})
     for (const char* epilogue : {"staged", "direct"})
@@ -51,7 +51,7 @@ TEST_CASE("a thread that multiplies loads for one warpgroup and for two", "[gemm
               with(one, {{"epilogue", epilogue}, {"static", bake}, {"tile_k", "32"}}));
 }
 
-TEST_CASE("a thread that multiplies loads what is promoted and what scales it", "[gemm][slow]") {
+TEST_CASE("loads=thread with promoted accumulators and block scales", "[gemm][slow]") {
   for (const char* stages : {"2", "3"}) {
     const Settings few{{"stages", stages}, {"tile_k", "64"}};
     const Settings problem = with(shape(385, 400, 272), {{"a", "e4m3"}});
@@ -62,7 +62,7 @@ TEST_CASE("a thread that multiplies loads what is promoted and what scales it", 
   }
 }
 
-TEST_CASE("a thread that multiplies loads packed rows, batches and what is swapped", "[gemm]") {
+TEST_CASE("loads=thread with packed rows, batches and swap", "[gemm]") {
   check(with(shape(400, 251, 131), {{"a", "bf16"}}), with(kSmall, {{"static", "mnk"}}));
   for (const char* stride_b : {"0", "40000"})
     check(with(shape(200, 150, 136), {{"a", "bf16"}, {"batch", "5"}, {"stride_b", stride_b}, {"beta", "1"}}),
@@ -73,7 +73,7 @@ TEST_CASE("a thread that multiplies loads packed rows, batches and what is swapp
     check(with(shape(400, 248, 136), {{"a", "f16"}, {"a_layout", layout}, {"b_layout", layout}}), kSmall);
 }
 
-TEST_CASE("threads that multiply load for each other's blocks", "[gemm][slow]") {
+TEST_CASE("loads=thread with multicast", "[gemm][slow]") {
   for (const char* shared : {"a", "b"})
     for (const char* stages : {"2", "3"})
       for (const char* k : {"64", "200", "328"})
@@ -81,7 +81,8 @@ TEST_CASE("threads that multiply load for each other's blocks", "[gemm][slow]") 
               with(tiles("128", "64", "8"), {{"multicast", shared}, {"stages", stages}, {"tile_k", "64"}}));
 }
 
-TEST_CASE("loads=thread is chosen where only it has the registers, and says where it cannot be", "[gemm]") {
+TEST_CASE("loads=thread is chosen where only it has enough registers, and refused with a reason elsewhere",
+          "[gemm]") {
   const auto loads = [](const Settings& problem, const Settings& config) {
     return gemm_template()
         .config(executor().specs(), Target("sm_90a"), gemm_template().problem(problem), config)

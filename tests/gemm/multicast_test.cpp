@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strategy wgmma with blocks that load shared tiles for each other.
+// Strategy wgmma with thread blocks that load shared tiles for each other.
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 
@@ -27,7 +27,7 @@ Settings tiles(const char* m, const char* n, const char* multicast) {
 
 }  // namespace
 
-TEST_CASE("blocks share tiles of every type", "[gemm][slow]") {
+TEST_CASE("thread blocks share tiles of every type", "[gemm][slow]") {
   for (const char* shared : kShared) {
     check(with(shape(200, 150, 136), {{"a", "bf16"}, {"d", "bf16"}}), tiles("64", "64", shared));
     for (const WgmmaTypes& types : kWgmmaTypes)
@@ -35,7 +35,7 @@ TEST_CASE("blocks share tiles of every type", "[gemm][slow]") {
   }
 }
 
-TEST_CASE("blocks share tiles in every layout, with tiles of every kind", "[gemm][slow]") {
+TEST_CASE("thread blocks share tiles in every layout, with tiles of every kind", "[gemm][slow]") {
   for (const char* shared : kShared)
     for (const char* a_layout : {"row", "col"})
       for (const char* b_layout : {"row", "col"})
@@ -44,7 +44,7 @@ TEST_CASE("blocks share tiles in every layout, with tiles of every kind", "[gemm
                 tiles(m, n, shared));
 }
 
-TEST_CASE("of two blocks one may have nothing to compute", "[gemm]") {
+TEST_CASE("one of two thread blocks may have nothing to compute", "[gemm]") {
   for (const char* shared : kShared)
     for (const char* epilogue : {"staged", "direct"}) {
       const Settings function{{"a", "bf16"}, {"d", "bf16"}, {"bias", "f32"}, {"beta", "0.5"}};
@@ -52,7 +52,7 @@ TEST_CASE("of two blocks one may have nothing to compute", "[gemm]") {
     }
 }
 
-TEST_CASE("blocks that share tiles pack rows, promote sums and scale blocks", "[gemm]") {
+TEST_CASE("multicast with packed rows, promoted accumulators and block scales", "[gemm]") {
   for (const char* shared : kShared) {
     check(with(shape(200, 150, 131), {{"a", "bf16"}}), tiles("64", "64", shared));
     check(with(shape(200, 144, 272), {{"a", "e4m3"}, {"sums", "promoted"}}), tiles("64", "64", shared));
@@ -61,12 +61,12 @@ TEST_CASE("blocks that share tiles pack rows, promote sums and scale blocks", "[
   }
 }
 
-TEST_CASE("blocks that share tiles walk more of them than there are blocks", "[gemm]") {
+TEST_CASE("multicast with more tiles than thread blocks", "[gemm]") {
   for (const char* shared : kShared)
     check(with(shape(700, 600, 72), {{"a", "bf16"}}), with(tiles("64", "64", shared), {{"stages", "3"}}));
 }
 
-TEST_CASE("multicast says where it cannot be", "[gemm]") {
+TEST_CASE("multicast is refused with a reason where it is impossible", "[gemm]") {
   const auto says = [](const std::string& text, const char* part) {
     INFO(text);
     CHECK(text.find(part) != std::string::npos);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Addresses that a launch is given: what cannot be served is refused before anything runs, and C in the place
-// of D is served.
+// The addresses of a launch: invalid ones are refused before anything runs, and C may be D.
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <random>
@@ -24,7 +23,7 @@ struct Matrices {
   }
 };
 
-/// Lets the executor see it.
+/// Registers memory with the executor.
 class Registered {
  public:
   explicit Registered(std::vector<float>& values) : data_(values.data()) {
@@ -46,7 +45,7 @@ GemmProblem problem(std::uint64_t ldc = 0, std::uint64_t ldd = 0) {
 
 }  // namespace
 
-TEST_CASE("addresses that gemm cannot serve are refused", "[gemm]") {
+TEST_CASE("null, misaligned and overlapping addresses are refused", "[gemm]") {
   Matrices x;
   const Gemm made = gemm(executor(), problem());
   const auto with_d = [&](const float* d) {
@@ -59,7 +58,7 @@ TEST_CASE("addresses that gemm cannot serve are refused", "[gemm]") {
   CHECK(refusal(made, with_d(x.a.data())) == "overlapping-operands");
   CHECK(refusal(made, with_d(x.c.data() + 4)) == "overlapping-operands");
 
-  // The same place, but other rows.
+  // The same address, but other rows.
   const Gemm wide = gemm(executor(), problem(256, 128));
   CHECK(refusal(wide, with_d(x.c.data())) == "overlapping-operands");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strategy wgmma where rows begin anywhere: A and B packed into the workspace, D copied row by row.
+// Strategy wgmma with unaligned rows: A and B are packed into the workspace, D is copied row by row.
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <random>
@@ -23,7 +23,7 @@ const Settings kTiles{{"tile_m", "64"}, {"tile_n", "64"}};
 
 }  // namespace
 
-TEST_CASE("rows that begin anywhere, of every type", "[gemm]") {
+TEST_CASE("unaligned rows of every type", "[gemm]") {
   for (const char* a : {"f16", "bf16"})
     for (const char* d : {"f32", "bf16"})
       for (const int k : {67, 68, 70, 76}) check(with(shape(77, 91, k), {{"a", a}, {"d", d}}), kTiles);
@@ -32,7 +32,7 @@ TEST_CASE("rows that begin anywhere, of every type", "[gemm]") {
       check(with(shape(77, 91, 131), {{"a", types.a}, {"b", types.b}, {"d", d}}), kTiles);
 }
 
-TEST_CASE("rows that begin anywhere, in every layout", "[gemm]") {
+TEST_CASE("unaligned rows in every layout", "[gemm]") {
   for (const char* a_layout : {"row", "col"})
     for (const char* b_layout : {"row", "col"})
       check(with(shape(131, 77, 93), {{"a", "bf16"}, {"a_layout", a_layout}, {"b_layout", b_layout}}),
@@ -52,7 +52,7 @@ TEST_CASE("matrices of a few bytes are packed", "[gemm]") {
     for (const char* a : {"bf16", "s8", "tf32"}) check(with(shape(m, n, k), {{"a", a}}), kTiles);
 }
 
-TEST_CASE("a D whose rows begin anywhere is staged and copied row by row", "[gemm]") {
+TEST_CASE("an unaligned D is staged and copied row by row", "[gemm]") {
   const Settings staged{{"epilogue", "staged"}};
   for (const char* d : {"f32", "bf16", "e4m3"})
     for (const int n : {193, 194, 196, 200})
@@ -63,7 +63,7 @@ TEST_CASE("a D whose rows begin anywhere is staged and copied row by row", "[gem
       }
 }
 
-TEST_CASE("functions of packed operands, whose blocks wait for each other", "[gemm]") {
+TEST_CASE("epilogues with packed operands, whose thread blocks wait for each other", "[gemm]") {
   const Settings problem =
       with(shape(65, 67, 333), {{"a", "bf16"}, {"bias", "bf16"}, {"activation", "silu"}});
   check(problem, kTiles);
@@ -90,7 +90,7 @@ TEST_CASE("random sizes and strides of packed operands", "[gemm][slow]") {
   }
 }
 
-TEST_CASE("a workspace serves one launch after the other", "[gemm]") {
+TEST_CASE("a workspace serves one launch after another", "[gemm]") {
   check_launched_again(gemm(executor(), {.m = 65, .n = 33, .k = 51, .a = bf16}, {{"strategy", "wgmma"}}));
 }
 

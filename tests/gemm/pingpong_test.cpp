@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strategy wgmma with warpgroups that take turns.
+// Strategy wgmma with schedule=pingpong.
 #include <catch2/catch_test_macros.hpp>
 
 #include "gemm/executor.hpp"
@@ -21,25 +21,25 @@ void check(const Settings& problem, const Settings& config = {}) {
 
 }  // namespace
 
-TEST_CASE("warpgroups take turns with tiles of every type", "[gemm]") {
+TEST_CASE("pingpong with every type", "[gemm]") {
   check(with(shape(500, 460, 136), {{"a", "bf16"}, {"d", "bf16"}}));
   for (const WgmmaTypes& types : kWgmmaTypes)
     check(with(shape(330, 336, 144), {{"a", types.a}, {"b", types.b}}), {{"tile_n", "32"}});
 }
 
-// The stages of a tile against those of the ring: fewer, as many, more, and no multiple.
-TEST_CASE("warpgroups that take turns skip the stages of the other's tiles", "[gemm][slow]") {
+// The k-blocks of a tile against the pipeline stages: fewer, as many, more, and not a multiple.
+TEST_CASE("pingpong warpgroups skip the stages of each other's tiles", "[gemm][slow]") {
   for (const char* stages : {"2", "3", "5"})
     for (const char* k : {"64", "200", "456"})
       check(with(shape(500, 460, 8), {{"k", k}, {"a", "f16"}}), {{"stages", stages}});
 }
 
-TEST_CASE("of two warpgroups one may have fewer tiles, or none", "[gemm]") {
+TEST_CASE("one of two pingpong warpgroups may have fewer tiles, or none", "[gemm]") {
   for (const auto& [m, n] : {std::array{64U, 48U}, {65U, 40U}, {300U, 240U}, {400U, 250U}})
     check(with(shape(m, n, 72), {{"a", "bf16"}}));
 }
 
-TEST_CASE("warpgroups that take turns store D in every way", "[gemm][slow]") {
+TEST_CASE("pingpong stores D in every way", "[gemm][slow]") {
   const Settings function{{"a", "bf16"}, {"d", "bf16"}, {"bias", "f32"}, {"beta", "0.5"}};
   for (const char* epilogue : {"staged", "direct"})
     for (const char* multicast : {"none", "a", "b"})
@@ -50,7 +50,7 @@ TEST_CASE("warpgroups that take turns store D in every way", "[gemm][slow]") {
   check(with(shape(400, 250, 131), {{"a", "bf16"}}), {{"static", "mnk"}});
 }
 
-TEST_CASE("pingpong says where it cannot be", "[gemm]") {
+TEST_CASE("pingpong is refused with a reason where it is impossible", "[gemm]") {
   const auto says = [](const std::string& text, const char* part) {
     INFO(text);
     CHECK(text.find(part) != std::string::npos);

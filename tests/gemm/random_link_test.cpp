@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links of wgmma kernels for random problems and configurations of the tuner's space: hardly any spills, and
-// those that do are told. (What is chosen must not: wgmma_link_test.) Hidden, for it takes minutes:
+// Links wgmma kernels for random problems and configurations of the tuner's space: hardly any spill, and
+// those that do are printed. (Default configurations must not: wgmma_link_test.) Hidden, because it takes
+// minutes:
 //   test_gemm "[.links]"      PTXLOOM_TEST_LINKS: how many (400)
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -49,7 +50,7 @@ Settings random_problem(Random& random) {
   return words;
 }
 
-/// Of strategy wgmma, more often than not with wide tiles.
+/// Strategy wgmma, mostly with wide tiles.
 tune::Space space_of(const Specs& specs, const Target& target, const Settings& problem, Random& random) {
   tune::Space space = gemm_template().tuning_space(specs, target, problem);
   const bool wide = random.one_of(2);
@@ -67,7 +68,7 @@ tune::Space space_of(const Specs& specs, const Target& target, const Settings& p
 
 }  // namespace
 
-TEST_CASE("hardly any link of a wgmma kernel spills", "[.links]") {
+TEST_CASE("hardly any linked wgmma kernel spills", "[.links]") {
   const char* const given = std::getenv("PTXLOOM_TEST_LINKS");
   const int wanted = given == nullptr ? 400 : std::atoi(given);
   const auto specs = std::make_shared<const Specs>();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both references, the template's and the tests' naive one, accept a right D and refuse a slightly wrong one:
-// a slice of 16 along k left out, rows or columns exchanged, alpha ignored, an element not written. So what
-// they accept in other tests means something.
+// Both references, the template's and the tests' naive one, accept a correct D and refuse a slightly wrong
+// one: a slice of 16 along k missing, rows or columns exchanged, alpha ignored, an element unwritten. So
+// their acceptance in other tests means something.
 #include <algorithm>
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -16,7 +16,7 @@ namespace {
 
 struct Run {
   Settings problem;
-  std::vector<HostTensor> tensors;  ///< a, b, and c where there is one
+  std::vector<HostTensor> tensors;  ///< a, b, and c if there is one
   TensorPlan d;
 };
 
@@ -54,7 +54,7 @@ Rows rows_of(Run& run, std::string_view name) {
   return {operand(run, name), std::stoull(run.problem.at("k"))};
 }
 
-/// The products of 16 of k are missing in rows of D from `first` on.
+/// Leaves out the products of 16 of k in rows of D from `first` on.
 Run without_slice(Run run, std::size_t begin, std::size_t first) {
   Rows a = rows_of(run, "a");
   for (std::size_t row = first; row < a.count(); ++row)
@@ -72,7 +72,7 @@ Run exchanged(Run run, std::string_view name, std::size_t one, std::size_t other
   return run;
 }
 
-/// Column j of D is what j + 1 should be.
+/// Column j of D gets the values of column j + 1.
 Run off_by_one(Run run) {
   Rows b = rows_of(run, "b");
   for (std::size_t row = 0; row + 1 < b.count(); ++row)
@@ -106,7 +106,7 @@ void check_refused(const Run& right, const HostTensor& d, const std::string& fau
   CHECK_FALSE(answers.reference);
 }
 
-/// `product` makes D of a run.
+/// `product` computes D for a run.
 template <typename Product>
 void check_mutants(const Run& right, std::mt19937& random, const Product& product) {
   {
@@ -134,7 +134,7 @@ struct Extents {
 
 }  // namespace
 
-TEST_CASE("references of gemm notice small faults in every type and shape", "[gemm]") {
+TEST_CASE("gemm's references notice small faults in every type and shape", "[gemm]") {
   std::mt19937 random(Catch::getSeed());
   const auto naive = [](const Run& run) { return naive_gemm(run.problem, run.d, run.tensors); };
   for (const char* type : {"e4m3", "e5m2", "f16", "bf16", "tf32", "f64", "s8", "u8"})
@@ -143,7 +143,7 @@ TEST_CASE("references of gemm notice small faults in every type and shape", "[ge
         check_mutants(make_run(with(shape(m, n, k), {{"a", type}}), data, random()), random, naive);
 }
 
-TEST_CASE("references of gemm notice a slice that is missing in a deep k of fp8", "[gemm]") {
+TEST_CASE("gemm's references notice a missing slice of a deep k with fp8", "[gemm]") {
   std::mt19937 random(Catch::getSeed());
   const auto naive = [](const Run& run) { return naive_gemm(run.problem, run.d, run.tensors); };
   for (const char* type : {"e4m3", "e5m2"})
@@ -153,7 +153,7 @@ TEST_CASE("references of gemm notice a slice that is missing in a deep k of fp8"
           naive);
 }
 
-TEST_CASE("references of gemm notice small faults in what kernels compute", "[gemm]") {
+TEST_CASE("gemm's references notice small faults in the kernel's computation", "[gemm]") {
   std::mt19937 random(Catch::getSeed());
   for (const char* strategy : {"mma", "wgmma"})
     for (const char* type : {"e4m3", "bf16", "s8"})
@@ -170,14 +170,14 @@ TEST_CASE("references of gemm notice small faults in what kernels compute", "[ge
       }
 }
 
-TEST_CASE("an element that is not written, or is nobody's and is, is noticed by both references", "[gemm]") {
+TEST_CASE("both references notice an unwritten element, and a write outside the result", "[gemm]") {
   std::mt19937 random(Catch::getSeed());
   for (const char* type : {"e4m3", "bf16", "s8"}) {
     const Run right = make_run(with(shape(20, 30, 64), {{"a", type}, {"ldd", "33"}}), Data::random, random());
     const HostTensor d = naive_gemm(right.problem, right.d, right.tensors);
     const auto size = static_cast<std::size_t>(d.plan.type.bytes());
     const std::size_t row = random() % 20;
-    std::size_t at = row * 33;  // the largest element of a row: a float of poison is tiny
+    std::size_t at = row * 33;  // the largest element of a row, because poison read as a float is tiny
     for (std::size_t i = at; i < row * 33 + 30; ++i)
       if (std::abs(narrow::decode(d.plan.type, narrow::load(d.plan.type, d.bytes, i))) >
           std::abs(narrow::decode(d.plan.type, narrow::load(d.plan.type, d.bytes, at))))
@@ -190,7 +190,7 @@ TEST_CASE("an element that is not written, or is nobody's and is, is noticed by 
   }
 }
 
-TEST_CASE("run_gemm fails where nothing was compared, or too little", "[gemm]") {
+TEST_CASE("run_gemm fails if nothing was compared, or too little", "[gemm]") {
   const Settings problem = shape(4, 8, 16), masked = with(problem, {{"groups", "masked"}});
   const auto code = [](const Settings& words, const Verdict& verdict, const Comparison& naive) {
     return error_of([&] { require_compared(words, verdict, naive); }).diagnostics().front().code;

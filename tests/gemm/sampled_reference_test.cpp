@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reference of a benchmark's large products, by some of their rows and columns.
+// The reference for large products of a benchmark, from some of their rows and columns.
 #include "bench/sampled_reference.hpp"
 
 #include <catch2/catch_get_random_seed.hpp>
@@ -11,7 +11,7 @@
 
 namespace ptxloom::test::sampled_reference_test {
 
-TEST_CASE("a reference of some rows and columns agrees with that of all", "[gemm]") {
+TEST_CASE("a reference of some rows and columns agrees with the full one", "[gemm]") {
   for (const auto& [m, n, k] : {std::array{100, 200, 33}, {1, 77, 64}, {90, 5, 40}}) {
     const Settings problem = gemm_template().problem(with(shape(m, n, k), {{"a", "bf16"}, {"d", "bf16"}}));
     RunResult result =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches of one Gemm with sizes, leading dimensions, alpha and beta of their own; and problems that a
-// context was asked for before.
+// Launches of one Gemm with various sizes, leading dimensions, alpha and beta; and problems that a context
+// remembers.
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <random>
@@ -21,7 +21,7 @@ std::string refusal(const Gemm& made, const GemmOperands& operands, const GemmSi
   return error_of([&] { made.launch(nullptr, operands, sizes); }).diagnostics().front().code;
 }
 
-/// The problem of a launch, as whoever makes a Gemm for just that would say it.
+/// The problem of a launch, as for a Gemm made for exactly that.
 GemmProblem with(GemmProblem problem, const GemmSizes& sizes) {
   problem.m = sizes.m.value_or(problem.m);
   problem.n = sizes.n.value_or(problem.n);
@@ -35,7 +35,7 @@ GemmProblem with(GemmProblem problem, const GemmSizes& sizes) {
   return problem;
 }
 
-/// Random tensors in the executor's memory, and D as a launch leaves it, which the naive reference judges.
+/// Launches with random tensors in the executor's memory, and checks D against the naive reference.
 void check_launch(const Gemm& made, const GemmProblem& problem, const GemmSizes& sizes, std::uint64_t seed,
                   CUstream_st* stream = nullptr) {
   const Settings words = gemm_template().problem(with(problem, sizes).settings());
@@ -82,25 +82,25 @@ TEST_CASE("one Gemm serves random sizes, leading dimensions, alpha and beta of e
   }
 }
 
-TEST_CASE("kernels of a Gemm are shared by sizes that need the same", "[gemm]") {
+TEST_CASE("sizes with the same requirements share a Gemm's kernels", "[gemm]") {
   const GemmProblem largest{.m = 512, .n = 128, .k = 64, .a = bf16};
   const Gemm made = gemm(executor(), largest, {{"strategy", "mma"}, {"tile_m", "32"}, {"tile_n", "32"}});
   CHECK(made.kernels() == 1);
   for (std::uint64_t m = 1; m <= 512; m += 73) made.prepare({.m = m});
-  CHECK(made.kernels() == 2);  // that with the sizes of the problem as constants, and one for all others
+  CHECK(made.kernels() == 2);  // one with the problem's sizes as constants, and one for all other sizes
   made.prepare({.beta = 2});
   CHECK(made.kernels() == 3);  // it reads C
   made.prepare({.m = 7, .alpha = 3});
   made.prepare({.m = 512, .n = 128, .k = 64});
   CHECK(made.kernels() == 3);
-  made.prepare({.lda = 65});  // rows of A begin at odd elements
+  made.prepare({.lda = 65});  // rows of A start at odd elements
   CHECK(made.kernels() == 4);
   const Gemm copy = made;
   copy.prepare({.m = 3});
   CHECK(copy.kernels() == 4);
 }
 
-TEST_CASE("a kernel that must have its sizes as constants is made for each of them", "[gemm]") {
+TEST_CASE("a kernel that needs its sizes as constants is made for each of them", "[gemm]") {
   const GemmProblem largest{.m = 65, .n = 33, .k = 51, .a = bf16};
   const Gemm made = gemm(executor(), largest, {{"strategy", "wgmma"}});
   for (const GemmSizes& sizes : {GemmSizes{}, {.m = 64}, {.m = 3, .k = 50}, {.n = 32, .k = 48}})
@@ -140,7 +140,7 @@ TEST_CASE("launches with other sizes share a stream's workspace", "[gemm]") {
   }
 }
 
-TEST_CASE("a context knows the problems that it was asked for", "[gemm]") {
+TEST_CASE("a context remembers the problems it was asked for", "[gemm]") {
   const Context context({.device = "cpu"});
   const GemmProblem problem{.m = 40, .n = 24, .k = 32, .a = bf16};
   const auto specialised = [&](const GemmProblem& of, const Settings& config = {}) {
@@ -159,7 +159,7 @@ TEST_CASE("a context knows the problems that it was asked for", "[gemm]") {
   CHECK(&gemm(stranger, problem).specialised() != &first.specialised());
 }
 
-TEST_CASE("a tuning record makes a context forget the problems it knew", "[gemm]") {
+TEST_CASE("a tuning record makes a context forget its problems", "[gemm]") {
   const TemporaryFolder folder;
   const Context context({.device = "cpu", .records_folder = folder / "records"});
   const GemmProblem problem{.m = 40, .n = 24, .k = 32, .a = bf16};
@@ -174,7 +174,7 @@ TEST_CASE("a tuning record makes a context forget the problems it knew", "[gemm]
   CHECK(&gemm(context, problem).specialised() == &after.specialised());
 }
 
-TEST_CASE("a context outlives none of the problems it knows, and forgets the oldest", "[gemm]") {
+TEST_CASE("a context forgets the problem that was asked for longest ago", "[gemm]") {
   const Context context({.device = "cpu"});
   const GemmProblem problem{.m = 1, .n = 8, .k = 8, .a = f16};
   const Settings small{{"strategy", "mma"}, {"tile_m", "16"}, {"tile_n", "16"}, {"tile_k", "16"}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// k split among the blocks of a cluster, in the CPU executor, judged, against the reference; and what it
-// refuses.
+// k split among the thread blocks of a cluster, in the CPU executor with judging, compared with the
+// reference; and refusals.
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
@@ -27,14 +27,14 @@ std::string refusal(const Settings& config, const char* k = "512", const char* t
 
 }  // namespace
 
-TEST_CASE("k is split among 2, 4 and 8 blocks, in every layout, with parts that are not alike", "[gemm]") {
+TEST_CASE("k is split among 2, 4 and 8 thread blocks, in every layout, with uneven parts", "[gemm]") {
   for (const char* strategy : {"mma", "wgmma"})
     for (const char* split : {"2", "4", "8"})
       for (const char* a_layout : {"row", "col"})
         for (const char* b_layout : {"row", "col"})
           run({{"m", "72"},
                {"n", "40"},
-               {"k", "712"},  // 12 tiles of 64, the last not whole
+               {"k", "712"},  // 12 tiles of 64, the last one partial
                {"a_layout", a_layout},
                {"b_layout", b_layout}},
               {{"strategy", strategy}, {"split", split}, {"tile_k", "64"}});
@@ -64,13 +64,12 @@ TEST_CASE("k is split for every type, staged and direct, with C", "[gemm]") {
     }
 }
 
-TEST_CASE("rows that tensor copies refuse are split along k too", "[gemm]") {
+TEST_CASE("operands that TMA cannot load directly are split along k too", "[gemm]") {
   for (const char* a : {"bf16", "s8"})
     run({{"m", "33"}, {"n", "71"}, {"k", "1037"}, {"a", a}}, {{"strategy", "mma"}, {"split", "8"}});
 }
 
-TEST_CASE("few tiles and a deep k are split without being asked, where their steps are not shared",
-          "[gemm]") {
+TEST_CASE("few tiles and a deep k are split by default unless stream-K is used", "[gemm]") {
   const auto split = [](const char* m, const char* n, const char* k, const char* target) {
     const Settings problem = gemm_template().problem({{"m", m}, {"n", n}, {"k", k}});
     return gemm_template()
@@ -83,13 +82,13 @@ TEST_CASE("few tiles and a deep k are split without being asked, where their ste
   CHECK(split("64", "64", "16", "sm_90a") == "1");
 }
 
-TEST_CASE("the sums of a split k are added in the same order each time", "[gemm]") {
+TEST_CASE("the accumulators of a split k are added in the same order each time", "[gemm]") {
   const Settings problem{{"m", "64"}, {"n", "72"}, {"k", "2048"}}, config{{"split", "8"}};
   const RunResult once = run(problem, config), again = run(problem, config);
   CHECK(once.tensors.back().bytes == again.tensors.back().bytes);
 }
 
-TEST_CASE("a k that cannot be split is refused with the reason", "[gemm]") {
+TEST_CASE("an impossible split is refused with the reason", "[gemm]") {
   CHECK(refusal({{"split", "2"}}, "512", "sm_80").find("cluster") != std::string::npos);
   CHECK(refusal({{"split", "8"}, {"tile_k", "64"}}, "192").find("fewer k-blocks than split") !=
         std::string::npos);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of mma.sync whose blocks share the steps of k, linked for every kind of target: no spills.
+// mma.sync kernels with stream-K, linked for every kind of target: no spills.
 #include <catch2/catch_test_macros.hpp>
 
 #include "ptxloom/gemm.hpp"
@@ -31,7 +31,7 @@ Settings tiles(const char* m, const char* n, const char* warps_m, const char* wa
 
 }  // namespace
 
-TEST_CASE("links of mma.sync kernels that share the steps of k do not spill, on any target", "[gemm]") {
+TEST_CASE("linked mma.sync stream-K kernels do not spill, on any target", "[gemm]") {
   const Settings sizes = shape(512, 520, 8192);
   for (const char* target : {"sm_75", "sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120a"}) {
     check_link(target, with(sizes, {{"a", "f16"}}), {});
@@ -41,7 +41,7 @@ TEST_CASE("links of mma.sync kernels that share the steps of k do not spill, on 
     for (const char* target : {"sm_80", "sm_90a"}) check_link(target, with(sizes, {{"a", a}}), {});
 }
 
-TEST_CASE("links of mma.sync kernels that share the steps of k in typical tiles do not spill", "[gemm]") {
+TEST_CASE("linked mma.sync stream-K kernels with typical tiles do not spill", "[gemm]") {
   const Settings sizes = with(shape(512, 520, 8192), {{"a", "bf16"}});
   const Settings function{{"bias", "f32"},    {"activation", "gelu"}, {"scale_a", "row"},
                           {"scale_b", "col"}, {"beta", "1"},          {"add_c", "after"}};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream-K in the CPU executor: the steps of k of all tiles, or pairs of them, shared among more and fewer
-// blocks than there are, judged, against the reference; twice on one workspace; and what it refuses.
+// Stream-K in the CPU executor: the k-blocks of all tiles, or pairs of tiles, shared among more and among
+// fewer thread blocks than tiles, with judging, compared with the reference; twice on one workspace; and
+// refusals.
 #include <algorithm>
 #include <array>
 #include <catch2/catch_get_random_seed.hpp>
@@ -16,7 +17,7 @@
 namespace ptxloom::test::stream_test {
 namespace {
 
-/// What a kernel leaves of poisoned outputs, and of its workspace.
+/// The state of poisoned outputs and of the workspace after a launch.
 class Device {
  public:
   Device(const Context& context, const Specialised& kernel)
@@ -29,7 +30,7 @@ class Device {
     workspace.fill(std::byte{0});
   }
 
-  /// D, by so many blocks.
+  /// Computes D with this many thread blocks.
   HostTensor run(int blocks) {
     for (const HostTensor& tensor : tensors_) buffers_.at(tensor.plan.name).write(tensor.bytes);
     const LaunchArguments arguments(
@@ -52,7 +53,7 @@ class Device {
     buffer.read(bytes);
     return bytes;
   }
-  /// They lie where the workspace begins, or those of packing do.
+  /// They are at the start of the workspace, or those of packing are.
   bool counters_are_zero() const {
     const std::vector<std::byte> bytes = workspace();
     return std::ranges::all_of(bytes.begin(), bytes.begin() + 256,
@@ -106,14 +107,14 @@ Settings mma_tiles(int m, int n, int warps_m, int warps_n) {
   return with(tiles(m, n, warps_m, warps_n), {{"strategy", "mma"}, {"tile_k", "64"}});
 }
 
-/// Tiles of 64 rows or so, of which pairs share an operand.
+/// Tiles of about 64 rows, of which pairs share an operand.
 Settings pairs(const char* multicast, int m = 64, int n = 32, int warps_m = 4, int warps_n = 1) {
   return with(tiles(m, n, warps_m, warps_n), {{"multicast", multicast}});
 }
 
 }  // namespace
 
-TEST_CASE("blocks share the steps of k of tiles of every type, staged and direct", "[gemm][slow]") {
+TEST_CASE("stream-K with every type, staged and direct", "[gemm][slow]") {
   const Settings function{{"alpha", "2"}, {"beta", "3"}};
   for (const char* epilogue : {"staged", "direct"}) {
     for (const char* d : {"f32", "bf16", "e4m3"})
@@ -126,12 +127,13 @@ TEST_CASE("blocks share the steps of k of tiles of every type, staged and direct
   }
 }
 
-TEST_CASE("the grid is anything from a block to one for a few steps of k", "[gemm]") {
+TEST_CASE("the stream-K grid has any size from one thread block to one per few k-blocks", "[gemm]") {
   check(with(shape(72, 40, 968), {{"a", "f16"}}), tiles(64, 64), {1, 2, 3, 4, 6, 9, 11, 100});
-  check(with(shape(72, 40, 40), {{"a", "f16"}}), tiles(64, 64), {1, 100});  // a step for each of two tiles
+  check(with(shape(72, 40, 40), {{"a", "f16"}}), tiles(64, 64), {1, 100});  // one k-block for each of two
+                                                                            // tiles
 }
 
-TEST_CASE("tiles that are shared, in every layout, by warpgroups of every kind", "[gemm][slow]") {
+TEST_CASE("shared tiles in every layout, with warpgroups of every kind", "[gemm][slow]") {
   for (const auto& [m, n, warps_m, warps_n] :
        {std::array{128, 72, 8, 1}, {128, 64, 4, 2}, {256, 32, 8, 1}, {128, 24, 4, 1}, {64, 256, 4, 2}})
     for (const char* layout : {"row", "col"})
@@ -139,7 +141,7 @@ TEST_CASE("tiles that are shared, in every layout, by warpgroups of every kind",
             tiles(m, n, warps_m, warps_n), {3, 7});
 }
 
-TEST_CASE("rows of shared tiles that lie outside of D are not left", "[gemm]") {
+TEST_CASE("rows of shared tiles outside D are not written to the workspace", "[gemm]") {
   for (const int m : {1, 16, 17, 65, 100, 129})
     check(with(shape(m, 44, 264), {{"a", "bf16"}, {"ldd", "45"}}), tiles(128, 24, m < 100 ? 8 : 4), {2, 5});
   const Specialised kernel = specialise(executor(), gemm_template(),
@@ -147,7 +149,7 @@ TEST_CASE("rows of shared tiles that lie outside of D are not left", "[gemm]") {
                                         with(tiles(128, 24, 8), {{"stream_k", "yes"}}));
   Device device(executor(), kernel);
   device.run(2);
-  // Of 16 bytes of each of 256 threads, those of the first warp.
+  // Of 16 bytes from each of 256 threads, those of the first warp.
   const std::vector<std::byte> left = device.workspace();
   std::size_t inside = 0, outside = 0;
   for (std::size_t i = 256; i < left.size(); ++i)
@@ -156,7 +158,7 @@ TEST_CASE("rows of shared tiles that lie outside of D are not left", "[gemm]") {
   CHECK(outside == 0);
 }
 
-TEST_CASE("shared tiles have functions, batches, sizes that are not baked in", "[gemm][slow]") {
+TEST_CASE("shared tiles with epilogues, batches, and sizes that are not baked in", "[gemm][slow]") {
   const Settings problem = with(shape(70, 100, 392), {{"a", "bf16"}, {"d", "bf16"}});
   check(with(problem, {{"bias", "f32"}, {"activation", "silu"}, {"scale_a", "row"}, {"scale_b", "col"}}),
         tiles(64, 32));
@@ -168,7 +170,7 @@ TEST_CASE("shared tiles have functions, batches, sizes that are not baked in", "
             with(tiles(64, 64), {{"static", bake}, {"epilogue", epilogue}}));
 }
 
-TEST_CASE("shared tiles of rows that are packed, of sums that are promoted and scaled by blocks", "[gemm]") {
+TEST_CASE("shared tiles with packed rows, promoted accumulators and block scales", "[gemm]") {
   check(with(shape(70, 91, 517), {{"a", "bf16"}}), tiles(64, 32));
   check(with(shape(70, 40, 400), {{"a", "e4m3"}, {"sums", "promoted"}}), tiles(64, 24));
   for (const char* depth : {"64", "128"})
@@ -176,15 +178,14 @@ TEST_CASE("shared tiles of rows that are packed, of sums that are promoted and s
           with(tiles(128, 32, 8), {{"tile_k", depth}}));
 }
 
-TEST_CASE("of many tiles some are shared and come first, the others are whole", "[gemm][slow]") {
+TEST_CASE("with many tiles some are shared and come first, the others are whole", "[gemm][slow]") {
   for (const auto& [epilogue, raster] : {std::array{"staged", "1"}, {"direct", "4"}})
     check(with(shape(300, 264, 136), {{"a", "bf16"}, {"beta", "2"}}),
           with(tiles(64, 64), {{"epilogue", epilogue}, {"raster", raster}, {"stages", "3"}}),
           {2, 3, 4, 7, 11});
 }
 
-TEST_CASE("blocks share the steps of k with mma.sync of every type of a target, in every layout",
-          "[gemm][slow]") {
+TEST_CASE("mma.sync stream-K with every type of a target, in every layout", "[gemm][slow]") {
   const std::pair<const char*, std::vector<const char*>> targets[] = {
       {"sm_75", {"f16", "s8"}},
       {"sm_80", {"f16", "bf16", "tf32", "f64", "u8"}},
@@ -201,7 +202,7 @@ TEST_CASE("blocks share the steps of k with mma.sync of every type of a target, 
               {3, 5}, target);
 }
 
-TEST_CASE("blocks share the steps of k with each shape of mma.sync", "[gemm]") {
+TEST_CASE("mma.sync stream-K with each shape of mma.sync", "[gemm]") {
   const std::tuple<const char*, const char*, const char*> shapes[] = {
       {"f64", "m8n8k4", "sm_90"},    {"f64", "m16n8k4", "sm_90"},  {"f64", "m16n8k8", "sm_90"},
       {"f64", "m16n8k16", "sm_90"},  {"s8", "m8n8k16", "sm_80"},   {"s8", "m16n8k16", "sm_80"},
@@ -212,13 +213,13 @@ TEST_CASE("blocks share the steps of k with each shape of mma.sync", "[gemm]") {
           {{"strategy", "mma"}, {"mma", mma}, {"tile_m", "64"}, {"tile_n", "32"}}, {2, 7}, target);
 }
 
-TEST_CASE("the half of a tile that one of two blocks adds up may be larger than all stages", "[gemm]") {
+TEST_CASE("a thread block's half of a shared tile may be larger than all stages", "[gemm]") {
   const Settings shallow{{"tile_k", "16"}, {"stages", "2"}, {"epilogue", "direct"}};
   check(with(shape(128, 256, 256), {{"a", "bf16"}}), with(mma_tiles(128, 128, 4, 2), shallow), {4});
   check(with(shape(64, 128, 256), {{"a", "bf16"}}), with(mma_tiles(64, 64, 2, 2), shallow), {4});
 }
 
-TEST_CASE("with mma.sync the grid is anything, and whole tiles may be staged", "[gemm][slow]") {
+TEST_CASE("with mma.sync the stream-K grid has any size, and whole tiles may be staged", "[gemm][slow]") {
   const Settings two = mma_tiles(64, 64, 2, 2);
   check(with(shape(72, 40, 1992), {{"a", "f16"}}), two, {1, 2, 3, 4, 6, 9, 11, 15, 100}, "sm_80");
   check(with(shape(72, 40, 40), {{"a", "f16"}}), two, {1, 100}, "sm_80");
@@ -234,7 +235,7 @@ TEST_CASE("with mma.sync the grid is anything, and whole tiles may be staged", "
             a[0] == 's' ? "sm_75" : "sm_80");
 }
 
-TEST_CASE("tiles shared with mma.sync have functions, batches, scales of blocks", "[gemm][slow]") {
+TEST_CASE("mma.sync shared tiles with epilogues, batches, block scales", "[gemm][slow]") {
   const Settings problem = with(shape(70, 100, 392), {{"a", "bf16"}, {"d", "bf16"}});
   const Settings two = mma_tiles(64, 32, 2, 1);
   check(with(problem, {{"bias", "f32"}, {"activation", "silu"}, {"scale_a", "row"}, {"scale_b", "col"}}), two,
@@ -251,7 +252,7 @@ TEST_CASE("tiles shared with mma.sync have functions, batches, scales of blocks"
           with(two, {{"tile_k", depth}}), {3, 5}, "sm_89");
 }
 
-TEST_CASE("clusters of two share the steps of k of pairs of tiles", "[gemm][slow]") {
+TEST_CASE("clusters of two share the k-blocks of pairs of tiles", "[gemm][slow]") {
   for (const auto& [shared, epilogue] : {std::pair{"a", "staged"}, {"b", "direct"}})
     for (const auto& [m, n] : {std::pair{72, 40}, {136, 104}})
       check(with(shape(m, n, 456), {{"a", "bf16"}, {"beta", "2"}}),
@@ -267,7 +268,7 @@ TEST_CASE("clusters of two share the steps of k of pairs of tiles", "[gemm][slow
   }
 }
 
-TEST_CASE("pairs of tiles that are shared, by warpgroups of every kind, in every layout", "[gemm][slow]") {
+TEST_CASE("shared pairs of tiles, with warpgroups of every kind, in every layout", "[gemm][slow]") {
   for (const auto& [m, n, warps_m, warps_n] :
        {std::array{128, 64, 8, 1}, {128, 64, 4, 2}, {256, 32, 8, 1}, {128, 256, 8, 1}})
     for (const auto& [shared, layout] : {std::pair{"a", "row"}, {"b", "col"}})
@@ -275,7 +276,7 @@ TEST_CASE("pairs of tiles that are shared, by warpgroups of every kind, in every
             pairs(shared, m, n, warps_m, warps_n), {10});
 }
 
-TEST_CASE("pairs of tiles that are shared have batches, packed rows, promoted sums, scales", "[gemm][slow]") {
+TEST_CASE("shared pairs of tiles with batches, packed rows, promoted accumulators, scales", "[gemm][slow]") {
   for (const char* shared : {"a", "b"}) {
     for (const char* bake : {"none", "mnk"})
       check(with(shape(70, 100, 392), {{"a", "bf16"}, {"batch", "3"}, {"beta", "2"}, {"stride_b", "0"}}),
@@ -288,13 +289,13 @@ TEST_CASE("pairs of tiles that are shared have batches, packed rows, promoted su
   }
 }
 
-TEST_CASE("a Gemm of shared tiles is launched again, on its own workspace and on another", "[gemm]") {
+TEST_CASE("a stream-K Gemm is launched again, on its own workspace and on another", "[gemm]") {
   for (const Settings& config : {tiles(64, 64), mma_tiles(64, 64, 2, 2)})
     check_launched_again(
         gemm(executor(), {.m = 60, .n = 136, .k = 712, .a = bf16}, with(config, {{"stream_k", "yes"}})));
 }
 
-TEST_CASE("stream-K is looked at where tiles are few and k is deep, with few rows by the tuner only",
+TEST_CASE("stream-K is considered for few tiles and a deep k, with small M only by the tuner",
           "[gemm][slow]") {
   using Values = std::vector<std::string>;
   const std::tuple<Settings, Values, Values> problems[] = {
@@ -323,7 +324,7 @@ TEST_CASE("stream-K is looked at where tiles are few and k is deep, with few row
     }
 }
 
-TEST_CASE("stream-K says where it cannot be", "[gemm]") {
+TEST_CASE("stream-K is refused with a reason where it is impossible", "[gemm]") {
   const auto says = [](const Settings& problem, const Settings& config, const char* part) {
     const std::string text = config_refusal(problem, with(config, {{"stream_k", "yes"}}));
     INFO(text);

@@ -14,7 +14,7 @@ namespace {
 
 CUstream_st* stream(std::size_t number) { return reinterpret_cast<CUstream_st*>(16 * number); }
 
-/// Inputs of a problem, what comes of them, and a D to compute that into.
+/// Inputs of a problem, the expected result, and a D to compute it into.
 class Work {
  public:
   Work(const Gemm& kernel, std::uint64_t seed) : kernel_(kernel) {
@@ -53,7 +53,7 @@ class Work {
   std::vector<std::byte> expected_;
 };
 
-/// How many launches come out wrong, of four threads with inputs of their own.
+/// The number of wrong launches, from four threads with their own inputs.
 int wrong(const Gemm& kernel, const std::function<CUstream_st*(std::size_t thread)>& stream_of,
           MatrixAddress workspace = {}) {
   std::vector<Work> work;
@@ -79,7 +79,7 @@ int wrong(const Gemm& kernel, const std::function<CUstream_st*(std::size_t threa
 
 }  // namespace
 
-TEST_CASE("launches of a Gemm from several threads are right, on one stream and on several", "[gemm]") {
+TEST_CASE("concurrent launches of a Gemm are right, on one stream and on several", "[gemm]") {
   const GemmProblem shared{.m = 60, .n = 136, .k = 712, .a = bf16},
       packed{.m = 65, .n = 33, .k = 51, .a = bf16};
   for (const Gemm& kernel :
@@ -91,20 +91,19 @@ TEST_CASE("launches of a Gemm from several threads are right, on one stream and 
   }
 }
 
-TEST_CASE("a workspace of the caller's serves the launches of one stream, whatever thread they come from",
-          "[gemm]") {
+TEST_CASE("a caller's workspace serves the launches of one stream, from any thread", "[gemm]") {
   const Gemm kernel = gemm(executor(), {.m = 60, .n = 136, .k = 712, .a = bf16}, {{"stream_k", "yes"}});
   Buffer own = executor().alloc(kernel.workspace_bytes());
   own.fill(std::byte{0});
   CHECK(wrong(kernel, [](std::size_t) { return stream(1); }, own) == 0);
 }
 
-TEST_CASE("a launch that ends in a fault leaves nothing in the workspace for the next", "[gemm]") {
+TEST_CASE("a faulting launch leaves nothing in the workspace for the next", "[gemm]") {
   const Gemm kernel = gemm(executor(), {.m = 60, .n = 136, .k = 712, .a = bf16}, {{"stream_k", "yes"}});
   const Work work(kernel, Catch::getSeed());
-  Work other(kernel, Catch::getSeed() + 1);  // whose sums are others than what the fault leaves
+  Work other(kernel, Catch::getSeed() + 1);  // its accumulators differ from those that the fault leaves
   GemmOperands operands = work.operands();
-  const Buffer few = executor().alloc(130 * 712 * 2);  // columns of B, so that the last tile alone faults
+  const Buffer few = executor().alloc(130 * 712 * 2);  // few columns of B, so that only the last tile faults
   operands.b = few;
   CHECK(error_of([&] { kernel.launch(nullptr, operands); }).kind() == ErrorKind::device_fault);
   other.launch(nullptr);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strategy wgmma with A and B in each other's place (swap=yes), for a D of few rows, in the CPU executor
-// against the reference and against kernels that do not swap; where it is chosen, and what it refuses.
+// Strategy wgmma with swap=yes, for small M, in the CPU executor, compared with the reference and with
+// kernels that do not swap; when it is chosen, and what it refuses.
 #include <algorithm>
 #include <array>
 #include <catch2/catch_get_random_seed.hpp>
@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kLayouts[] = {"row", "col"};
 constexpr int kRows[] = {1, 16, 17, 64};
 
-/// Columns of D by rows of D.
+/// Tiles of columns of D by rows of D.
 Settings tiles(int columns, int rows, int warps_m = 4, int warps_n = 1) {
   return {{"tile_m", std::to_string(columns)},
           {"tile_n", std::to_string(rows)},
@@ -34,7 +34,7 @@ const HostTensor& result_of(const RunResult& run) {
   throw Error(ErrorKind::usage, "no-tensor", "d");
 }
 
-/// Bytes of D beside its elements that have lost their poison.
+/// Bytes outside D's elements that have lost their poison.
 std::size_t touched(const RunResult& run) {
   const HostTensor& d = result_of(run);
   const Expectation expected = gemm_template().expect(run.kernel.problem, run.tensors);
@@ -53,8 +53,8 @@ std::vector<std::string> arguments(const RunResult& run) {
   return names;
 }
 
-/// Swapped: right, nothing written beside D, called like a kernel that does not swap, and the same to the bit
-/// where that one sums along k in the same steps.
+/// With swap: the result is right, nothing outside D is written, the kernel is called like one that does not
+/// swap, and the bits are the same if that one adds along k in the same order.
 RunResult check(const Settings& problem, const Settings& config, bool same_sums = true,
                 const std::vector<HostTensor>& inputs = {}) {
   const Settings tile_k = config.contains("tile_k") ? Settings{{"tile_k", config.at("tile_k")}} : Settings{};
@@ -80,7 +80,7 @@ const Settings kFunction{{"bias", "f32"},    {"activation", "silu"}, {"scale_a",
 
 }  // namespace
 
-TEST_CASE("few rows of 16-bit types in every layout", "[gemm][slow]") {
+TEST_CASE("swap with 16-bit types in every layout", "[gemm][slow]") {
   for (const char* a_layout : kLayouts)
     for (const char* b_layout : kLayouts)
       for (const int m : kRows)
@@ -90,7 +90,7 @@ TEST_CASE("few rows of 16-bit types in every layout", "[gemm][slow]") {
                 {});
 }
 
-TEST_CASE("few rows of every other type, with results of every type", "[gemm][slow]") {
+TEST_CASE("swap with every other type and every result type", "[gemm][slow]") {
   for (const WgmmaTypes& types : kWgmmaTypes)
     for (const int m : kRows)
       for (const char* d : types.d)
@@ -103,7 +103,7 @@ TEST_CASE("few rows of every other type, with results of every type", "[gemm][sl
         tiles(64, 48));
 }
 
-TEST_CASE("tiles of few rows of every shape", "[gemm][slow]") {
+TEST_CASE("swap with tiles of every shape", "[gemm][slow]") {
   const Settings problem = with(shape(40, 300, 200), {{"a", "f16"}, {"d", "f16"}, {"ldd", "304"}});
   for (const auto& [columns, rows, warps_m, warps_n] : {std::array{64, 8, 4, 1},
                                                         {64, 40, 4, 1},
@@ -117,10 +117,10 @@ TEST_CASE("tiles of few rows of every shape", "[gemm][slow]") {
       check(problem, with(tiles(columns, rows, warps_m, warps_n), {{"static", bake}}));
   check(with(problem, {{"a_layout", "col"}, {"b_layout", "row"}, {"ldb", "304"}}),
         with(tiles(64, 24), {{"static", "none"}}));
-  check(with(problem, {{"m", "200"}}), tiles(64, 64));  // more rows than few
+  check(with(problem, {{"m", "200"}}), tiles(64, 64));  // more than small M
 }
 
-TEST_CASE("functions of few rows", "[gemm]") {
+TEST_CASE("swap with epilogues", "[gemm]") {
   for (const char* d : {"f32", "bf16", "e4m3", "s8"})
     for (const int m : {17, 64})
       check(
@@ -140,7 +140,7 @@ TEST_CASE("functions of few rows", "[gemm]") {
         with(tiles(64, 16), {{"tile_k", "128"}}));
 }
 
-TEST_CASE("batches of few rows", "[gemm]") {
+TEST_CASE("swap with batches", "[gemm]") {
   const Settings problem = with(shape(17, 136, 72), {{"a", "bf16"}, {"d", "bf16"}, {"batch", "3"}});
   for (const char* bake : {"none", "mnk"}) {
     const Settings config = with(tiles(64, 16), {{"static", bake}});
@@ -152,7 +152,7 @@ TEST_CASE("batches of few rows", "[gemm]") {
   check(with(problem, {{"k", "67"}}), tiles(64, 16));
 }
 
-TEST_CASE("groups of few rows", "[gemm][slow]") {
+TEST_CASE("swap with groups", "[gemm][slow]") {
   const Settings masked =
       with(shape(40, 200, 72), {{"a", "bf16"}, {"d", "bf16"}, {"batch", "7"}, {"groups", "masked"}});
   const HostTensor rows = numbers(masked, "group_rows", {0, 1, 16, 17, 40, 41, -1});
@@ -175,12 +175,13 @@ TEST_CASE("groups of few rows", "[gemm][slow]") {
     }
 }
 
-TEST_CASE("few rows with k split, with shared tiles, and with more tiles than blocks", "[gemm]") {
+TEST_CASE("swap with split k, shared tiles, and more tiles than thread blocks", "[gemm]") {
   for (const char* split : {"2", "4"})
     for (const char* d : {"f32", "bf16"}) {
       const Settings problem = with(with(shape(17, 136, 520), kFunction), {{"a", "bf16"}, {"d", d}});
       const RunResult run = check(problem, with(tiles(64, 32), {{"split", split}, {"tile_k", "64"}}),
-                                  split == std::string("2"));  // more are summed up in an order by columns
+                                  split == std::string("2"));  // other splits add in an order that depends on
+                                                               // columns
       CHECK(run.kernel.launch.cluster[0] == static_cast<unsigned>(std::stoi(split)));
     }
   for (const char* shared : {"a", "b"})
@@ -193,7 +194,7 @@ TEST_CASE("few rows with k split, with shared tiles, and with more tiles than bl
         with(tiles(64, 8), {{"stages", "3"}, {"raster", "2"}}));
 }
 
-TEST_CASE("few rows of matrices that are packed", "[gemm]") {
+TEST_CASE("swap with packed matrices", "[gemm]") {
   for (const char* a_layout : kLayouts)
     for (const char* b_layout : kLayouts)
       for (const int m : {1, 17}) {
@@ -201,12 +202,12 @@ TEST_CASE("few rows of matrices that are packed", "[gemm]") {
         const RunResult run = check(with(shape(m, 131, 93), layouts), tiles(64, 24));
         CHECK(run.kernel.launch.workspace_bytes > 0);
       }
-  for (const char* word : {"lda", "ldb"})  // one of the two
+  for (const char* word : {"lda", "ldb"})  // one of the two operands
     check(with(shape(17, 131, 64), {{"a", "f16"}, {word, "67"}}), tiles(64, 24));
   check(with(shape(16, 77, 131), {{"a", "e5m2"}, {"b", "e4m3"}, {"d", "f16"}}), tiles(64, 16));
 }
 
-TEST_CASE("random configurations of few rows", "[gemm]") {
+TEST_CASE("random configurations with swap", "[gemm]") {
   std::mt19937 random(Catch::getSeed());
   const auto pick = [&](std::initializer_list<const char*> list) {
     return *(list.begin() + random() % list.size());
@@ -227,7 +228,7 @@ TEST_CASE("random configurations of few rows", "[gemm]") {
   }
 }
 
-TEST_CASE("swapping is looked at for few rows only, and chosen where it is worth it", "[gemm]") {
+TEST_CASE("swap is considered only for small M, and chosen where it pays", "[gemm]") {
   const auto swaps = [](const Settings& problem, const Settings& given) {
     std::set<std::string> words;
     for (const Settings& config : gemm_template().candidates(executor().specs(), Target("sm_90a"),
@@ -250,7 +251,7 @@ TEST_CASE("swapping is looked at for few rows only, and chosen where it is worth
   CHECK(chosen(shape(4096, 4096, 4096)) == "no");
 }
 
-TEST_CASE("swap says where it cannot be", "[gemm]") {
+TEST_CASE("swap is refused with a reason where it is impossible", "[gemm]") {
   const auto says = [](const Settings& more, const Settings& config, const char* part) {
     const std::string text = config_refusal(with(shape(16, 256, 256), more), with(config, {{"swap", "yes"}}));
     INFO(text);

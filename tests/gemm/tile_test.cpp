@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The swizzle of the shared tiles: what a warp reads at once must lie in different banks.
+// The swizzle of shared memory tiles: what a warp reads at once must be in different banks.
 #include "../../templates/gemm/tile.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -10,15 +10,15 @@ using namespace ptxloom::gemm_kernel;
 
 namespace {
 
-constexpr int kLine = 128;  // bytes of all banks
+constexpr int kLine = 128;  // the width of all banks
 
-// Addresses are linear in the distance from the tile's start.
+// Addresses are linear in the distance from the start of the tile.
 int address(const Tile& tile, int row, int byte) {
   const Distance there = tile.distance(row, byte);
   return there.add + there.flip;
 }
 
-// Eight 16-byte chunks of these rows, one each: together all banks.
+// Eight 16-byte chunks, one from each of these rows, cover all banks.
 bool rows_meet_all_banks(const Tile& tile, std::initializer_list<int> rows, int byte) {
   std::set<int> chunks;
   for (const int row : rows) chunks.insert(address(tile, row, byte) % kLine / 16);
@@ -60,7 +60,7 @@ TEST_CASE("transposed 8-bit operands are read without a bank conflict", "[gemm]"
   }
 }
 
-TEST_CASE("elements read one by one lie in different banks", "[gemm]") {
+TEST_CASE("elements read one by one are in different banks", "[gemm]") {
   // tf32: all 32 lanes at once, 4 bytes each; f64: 16 lanes at once, 8 bytes each.
   for (const int extent : {32, 64, 128}) {
     const Tile tile = operand_tile(matrix(tf32, false), extent, 16);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of gemm may be tuned, and how soon a search finds its way in it.
+// gemm's tuning space, and how soon a search finds good configurations in it.
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
@@ -26,8 +26,8 @@ bool accepts(const Specs& specs, const Target& target, const Settings& problem, 
   }
 }
 
-/// A device of our own: what the model knows, bent by effects of single words and of pairs that it does not
-/// know, and by 4 % of luck for each configuration.
+/// A synthetic device: the model's time, distorted by effects of single parameters and of pairs that the
+/// model does not know, and by 4 % of noise per configuration.
 double time_of(const Settings& config, const tune::Demand& demand, std::uint64_t salt) {
   const auto number = [&](const char* name) { return std::stod(config.at(name)); };
   const double blocks = static_cast<double>(demand.blocks);
@@ -51,7 +51,7 @@ double time_of(const Settings& config, const tune::Demand& demand, std::uint64_t
   return luck * (2 + 1e-6 * waves * resident * demand.operations / blocks / (speed * 4));
 }
 
-/// A twentieth of the space or less, for tests that are about something else.
+/// At most a twentieth of the space, for tests of other things.
 tune::Space without_clusters(tune::Space space) {
   for (tune::Parameter& parameter : space.parameters) {
     if (parameter.name == "split") parameter.values = {"1"};
@@ -63,7 +63,7 @@ tune::Space without_clusters(tune::Space space) {
   return space;
 }
 
-/// Measured candidates until one is within 5 % of the best.
+/// The number of measured candidates until one is within 5 % of the best.
 std::size_t needed(const tune::Admissible& space, const Target& target, tune::Strategy strategy,
                    std::uint64_t seed) {
   std::vector<double> times;
@@ -83,7 +83,7 @@ std::size_t needed(const tune::Admissible& space, const Target& target, tune::St
 
 }  // namespace
 
-TEST_CASE("what gemm's space admits is what gemm takes", "[gemm]") {
+TEST_CASE("gemm accepts exactly what its space admits", "[gemm]") {
   const Specs specs;
   std::mt19937_64 random(Catch::getSeed());
   struct Case {
@@ -119,8 +119,7 @@ TEST_CASE("what gemm's space admits is what gemm takes", "[gemm]") {
   }
 }
 
-TEST_CASE("an epilogue that is given is kept, and of what is open D of 16 bits is staged where it fits",
-          "[gemm]") {
+TEST_CASE("a given epilogue is kept; otherwise a 16-bit D is staged where it fits", "[gemm]") {
   const Specs specs;
   const Target target("sm_80");
   for (const char* d : {"f32", "bf16"}) {
@@ -147,7 +146,7 @@ TEST_CASE("an epilogue that is given is kept, and of what is open D of 16 bits i
   }
 }
 
-TEST_CASE("the guided search finds a good gemm far sooner than luck does", "[gemm]") {
+TEST_CASE("the guided search finds a good gemm far sooner than random search", "[gemm]") {
   const Specs specs;
   const Target target("sm_90a");
   const Settings problems[] = {problem_of("4096", "4096", "4096"), problem_of("128", "7168", "2048"),

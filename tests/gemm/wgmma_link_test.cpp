@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What nvJitLink says of wgmma kernels: no spills, and none of its remarks that it has undone something
-// (wgmma serialised, setmaxnreg ignored), which no result would show.
+// What nvJitLink reports for wgmma kernels: no spills, and none of the remarks that it has undone an
+// optimisation (wgmma serialised, setmaxnreg ignored), which no result would show.
 #include <array>
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -32,7 +32,7 @@ void check_link(const Settings& wanted, const Settings& config) {
 
 }  // namespace
 
-TEST_CASE("links of wgmma kernels neither spill nor lose what makes them fast", "[gemm]") {
+TEST_CASE("linked wgmma kernels neither spill nor give remarks", "[gemm]") {
   const Settings large{{"m", "4096"}, {"n", "4096"}, {"k", "4096"}, {"a", "bf16"}};
   // The most accumulators that two warpgroups can hold, and one.
   check_link(large, {{"tile_m", "256"}, {"tile_n", "136"}, {"warps_m", "8"}});
@@ -51,20 +51,20 @@ TEST_CASE("links of wgmma kernels neither spill nor lose what makes them fast", 
     check_link(test::with(large, {{"a", a}, {"b", b}}), {{"strategy", "wgmma"}});
   for (const char* a : {"bf16", "tf32", "e4m3", "s8"})
     check_link(test::with(large, {{"a", a}}), {{"strategy", "wgmma"}, {"epilogue", "direct"}});
-  // The most sums that can be promoted by two warpgroups, and by one.
+  // The most accumulators that two warpgroups, and one, can promote.
   Settings promoted = large;
   promoted["a"] = "e4m3";
   promoted["sums"] = "promoted";
   check_link(promoted, {{"tile_m", "128"}, {"tile_n", "136"}, {"warps_m", "8"}});
   check_link(promoted, {{"tile_m", "128"}, {"tile_n", "104"}, {"warps_m", "4"}, {"warps_n", "1"}});
   check_link(promoted, {});
-  // Rows that tensor copies refuse: packed, and D copied row by row.
+  // Rows that TMA cannot load or store: A and B are packed, D is copied row by row.
   for (const char* d : {"bf16", "f32", "e4m3"}) {
     const Settings odd{{"m", "4097"}, {"n", "4099"}, {"k", "4101"}, {"a", "bf16"}, {"d", d}};
     check_link(odd, {{"strategy", "wgmma"}});
     check_link(odd, {{"tile_m", "128"}, {"tile_n", "256"}, {"warps_m", "8"}, {"epilogue", "staged"}});
   }
-  // The most sums that are scaled by blocks.
+  // The most accumulators with block scales.
   Settings blocks = test::with(large, {{"a", "e4m3"}, {"scale_a", "block"}, {"scale_b", "block"}});
   const Settings around{{"bias", "f32"}, {"activation", "gelu"}, {"beta", "1"}, {"scale_d", "tensor"}};
   const Settings below{{"tile_m", "128"}, {"tile_n", "128"}, {"warps_m", "8"}},
@@ -98,14 +98,14 @@ TEST_CASE("links of wgmma kernels neither spill nor lose what makes them fast", 
   }
 }
 
-TEST_CASE("links of wgmma kernels of batches and groups do not spill either", "[gemm]") {
+TEST_CASE("linked wgmma kernels with batches and groups do not spill", "[gemm]") {
   const Settings sizes{{"m", "4096"}, {"n", "4096"}, {"k", "4096"}, {"a", "bf16"}, {"batch", "8"}};
   const Settings function{{"bias", "f32"},    {"activation", "gelu"}, {"scale_a", "row"},
                           {"scale_b", "col"}, {"beta", "1"},          {"add_c", "after"}};
   const Settings two{{"tile_m", "256"}, {"tile_n", "128"}, {"warps_m", "8"}},
       beside{{"tile_m", "128"}, {"tile_n", "256"}, {"warps_m", "4"}, {"warps_n", "2"}},
       one{{"tile_m", "128"}, {"tile_n", "208"}, {"warps_m", "4"}, {"warps_n", "1"}};
-  // Each two of the words meet.
+  // Every pair of values occurs.
   constexpr std::array<const char*, 3> kWords[] = {{"f32", "staged", "none"},
                                                    {"f32", "direct", "mnk"},
                                                    {"bf16", "staged", "mnk"},
@@ -125,7 +125,7 @@ TEST_CASE("links of wgmma kernels of batches and groups do not spill either", "[
   }
 }
 
-TEST_CASE("links of wgmma kernels that split k do not spill either", "[gemm]") {
+TEST_CASE("linked wgmma kernels with split k do not spill", "[gemm]") {
   const auto tiles = [](const char* m, const char* n, const char* warps_m, const char* warps_n,
                         const char* split) {
     return Settings{{"strategy", "wgmma"}, {"tile_m", m},        {"tile_n", n},
@@ -146,7 +146,7 @@ TEST_CASE("links of wgmma kernels that split k do not spill either", "[gemm]") {
                config);
 }
 
-TEST_CASE("links of wgmma kernels that share the steps of k of all tiles do not spill either", "[gemm]") {
+TEST_CASE("linked wgmma stream-K kernels do not spill", "[gemm]") {
   const auto tiles = [](const char* m, const char* n, const char* warps_m, const char* warps_n) {
     return Settings{{"strategy", "wgmma"}, {"tile_m", m},        {"tile_n", n},
                     {"warps_m", warps_m},  {"warps_n", warps_n}, {"stream_k", "yes"}};
@@ -165,7 +165,7 @@ TEST_CASE("links of wgmma kernels that share the steps of k of all tiles do not 
     for (const Settings& config : with_function)
       check_link(test::with(problem, function), test::with(config, {{"epilogue", epilogue}}));
   }
-  // What keeps most in registers beside the sums.
+  // The options that keep the most in registers besides the accumulators.
   const Settings batches = test::with(test::with(sizes, function), {{"batch", "3"}});
   for (const char* epilogue : {"staged", "direct"}) {
     const Settings how{{"epilogue", epilogue}, {"static", "none"}};
@@ -187,7 +187,7 @@ TEST_CASE("links of wgmma kernels that share the steps of k of all tiles do not 
     check_link(test::with(sizes, odd), config);
 }
 
-TEST_CASE("links of wgmma kernels that store D row by row beside C do not spill either", "[gemm]") {
+TEST_CASE("linked wgmma kernels that store D row by row with C do not spill", "[gemm]") {
   const Settings problem{{"m", "512"}, {"n", "362"}, {"k", "4096"}, {"a", "bf16"}, {"beta", "2"}};
   const Settings staged{{"strategy", "wgmma"}, {"epilogue", "staged"}};
   check_link(problem, test::with(staged, {{"tile_m", "256"}, {"tile_n", "96"}, {"warps_m", "8"}}));
@@ -207,7 +207,7 @@ TEST_CASE("links of wgmma kernels that store D row by row beside C do not spill 
       test::with(staged, {{"loads", "thread"}, {"tile_m", "256"}, {"tile_n", "160"}, {"warps_m", "8"}}));
 }
 
-TEST_CASE("links of wgmma kernels that swap A and B do not spill either", "[gemm]") {
+TEST_CASE("linked wgmma kernels with swap do not spill", "[gemm]") {
   const auto tiles = [](const char* m, const char* n, const char* warps_m, const char* split) {
     return Settings{{"swap", "yes"}, {"tile_m", m}, {"tile_n", n}, {"warps_m", warps_m}, {"split", split}};
   };
@@ -230,7 +230,7 @@ TEST_CASE("links of wgmma kernels that swap A and B do not spill either", "[gemm
   for (const char* a : {"tf32", "e4m3", "s8"}) check_link(test::with(few, {{"a", a}}), {{"swap", "yes"}});
 }
 
-TEST_CASE("links of wgmma kernels without a warp that loads do not spill either", "[gemm]") {
+TEST_CASE("linked wgmma kernels with loads=thread do not spill", "[gemm]") {
   const auto tiles = [](const char* m, const char* n) {
     return Settings{
         {"strategy", "wgmma"}, {"loads", "thread"}, {"tile_m", m}, {"tile_n", n}, {"warps_m", "8"}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strategy wgmma in the CPU executor, judged, against the reference: types, layouts, result types, tiles of
-// every shape, sizes that end anywhere in a tile, and what it refuses.
+// Strategy wgmma in the CPU executor, with judging, compared with the reference: types, layouts, result
+// types, tiles of every shape, sizes that are not multiples of a tile, and refusals.
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
@@ -27,7 +27,7 @@ Settings tiles(int m, int n, int warps_m = 4, int warps_n = 1) {
 
 Settings words_of(const WgmmaTypes& types) { return {{"a", types.a}, {"b", types.b}}; }
 
-/// Runs it and compares every element; the configuration must be one of wgmma. Inputs not given are random.
+/// Runs it and compares every element; the configuration must be wgmma. Inputs that are not given are random.
 void check(const Settings& problem, const Settings& config, const std::vector<HostTensor>& inputs = {}) {
   const Settings wanted = with(config, {{"strategy", "wgmma"}});
   const RunResult result = run_gemm(problem, wanted, inputs);
@@ -43,7 +43,7 @@ constexpr const char* kLayouts[] = {"row", "col"};
 
 }  // namespace
 
-TEST_CASE("wgmma in every layout, with results of every type", "[gemm]") {
+TEST_CASE("wgmma in every layout, with every result type", "[gemm]") {
   for (const char* a : {"f16", "bf16"})
     for (const char* a_layout : kLayouts)
       for (const char* b_layout : kLayouts)
@@ -53,7 +53,7 @@ TEST_CASE("wgmma in every layout, with results of every type", "[gemm]") {
               tiles(128, 48, 8));
 }
 
-TEST_CASE("weights that few rows are multiplied with pass through L2", "[gemm][slow]") {
+TEST_CASE("the weights of a product with small M are streamed through L2", "[gemm][slow]") {
   const auto hints = [](const Settings& problem, const Settings& config) {
     const RunResult run = run_gemm(with(problem, {{"a", "bf16"}}), with(config, {{"strategy", "wgmma"}}));
     return run.kernel.kernel.ptx().find(".L2::cache_hint") != std::string::npos;
@@ -61,11 +61,12 @@ TEST_CASE("weights that few rows are multiplied with pass through L2", "[gemm][s
   const Settings weights = shape(9, 2100, 2056);
   CHECK(hints(weights, {{"swap", "yes"}}));
   CHECK(hints(weights, {{"swap", "no"}, {"multicast", "a"}, {"tile_n", "128"}}));
-  CHECK(!hints(with(weights, {{"m", "300"}, {"n", "40"}}), {}));                         // they are not large
+  CHECK(!hints(with(weights, {{"m", "300"}, {"n", "40"}}), {}));                         // the weights are
+                                                                                         // not large
   CHECK(!hints(with(weights, {{"batch", "2"}, {"stride_b", "0"}}), {{"swap", "yes"}}));  // read again
 }
 
-TEST_CASE("wgmma of every other type, with results of every type", "[gemm]") {
+TEST_CASE("wgmma of every other type, with every result type", "[gemm]") {
   for (const WgmmaTypes& types : kWgmmaTypes)
     for (const char* d : types.d)
       for (const char* epilogue : {"staged", "direct"})
@@ -73,14 +74,14 @@ TEST_CASE("wgmma of every other type, with results of every type", "[gemm]") {
               with(tiles(128, 48, 8), {{"epilogue", epilogue}}));
 }
 
-TEST_CASE("wgmma of every other type with sizes that end anywhere", "[gemm]") {
+TEST_CASE("wgmma of every other type with odd sizes", "[gemm]") {
   for (const WgmmaTypes& types : kWgmmaTypes)
     for (const auto& [m, n, k] : {std::array{1, 1, 1}, {65, 129, 263}, {130, 47, 31}})
       check(with(with(shape(m, n, k), words_of(types)), {{"lda", "272"}, {"ldb", "288"}, {"ldd", "133"}}),
             tiles(64, 64, 4, 2));
 }
 
-TEST_CASE("wgmma of every other type with every depth of a stage", "[gemm]") {
+TEST_CASE("wgmma of every other type with every stage depth", "[gemm]") {
   for (const char* a : {"tf32", "e4m3", "u8"})
     for (const int step : {1, 2, 4, 8, 16, 32}) {
       const int depth = (std::string(a) == "tf32" ? 8 : 32) * step;
@@ -90,7 +91,7 @@ TEST_CASE("wgmma of every other type with every depth of a stage", "[gemm]") {
     }
 }
 
-TEST_CASE("wgmma of integers: tiles of every width it has, exact alpha and beta", "[gemm]") {
+TEST_CASE("wgmma of integers: every tile width, exact alpha and beta", "[gemm]") {
   for (int n : {8, 16, 24, 32, 48, 64, 80, 112, 144, 176, 208, 240, 256})
     check(with(shape(70, n + 4, 144),
                {{"a", "s8"}, {"b", "u8"}, {"ldc", "301"}, {"alpha", "-3"}, {"beta", "70000"}}),
@@ -99,7 +100,7 @@ TEST_CASE("wgmma of integers: tiles of every width it has, exact alpha and beta"
 
 namespace {
 
-/// The largest distance of D from what it is, over what it is, of positive e4m3 that all weigh alike.
+/// The largest relative error of D, for positive e4m3 inputs of equal weight.
 double error_of(const Settings& problem) {
   std::vector<HostTensor> inputs;
   for (const TensorPlan& plan : gemm_template().tensors(gemm_template().problem(problem))) {
@@ -129,7 +130,7 @@ double error_of(const Settings& problem) {
 
 }  // namespace
 
-TEST_CASE("wgmma promotes sums of 8-bit floats", "[gemm]") {
+TEST_CASE("wgmma promotes the accumulators of 8-bit floats", "[gemm]") {
   const Settings promoted{{"sums", "promoted"}};
   for (const WgmmaTypes& types : kWgmmaTypes) {
     if (types.a[0] != 'e') continue;
@@ -179,7 +180,7 @@ TEST_CASE("wgmma with one warpgroup and with two, of 64 rows and of 128", "[gemm
       check(with(shape(264, 200, 72), {{"a", "bf16"}, {"d", "bf16"}}), with(one, {{"epilogue", epilogue}}));
 }
 
-TEST_CASE("wgmma with every depth of a stage and few or many of them", "[gemm]") {
+TEST_CASE("wgmma with every stage depth, and with few or many stages", "[gemm]") {
   for (const char* tile_k : {"16", "32", "64", "128", "256"})
     for (const char* layout : kLayouts)
       for (const char* stages : {"2", "3", "6"}) {
@@ -205,14 +206,14 @@ TEST_CASE("wgmma leaves the padding of D alone", "[gemm]") {
         check(with(shape(70, n, 64), {{"a", "f16"}, {"d", d}, {"ldd", ldd}}), tiles(64, 32));
 }
 
-TEST_CASE("wgmma with sizes that end anywhere", "[gemm]") {
+TEST_CASE("wgmma with odd sizes", "[gemm]") {
   const Settings aligned{{"a", "bf16"}, {"lda", "264"}, {"ldb", "264"}};
   for (const auto& [m, n, k] : {std::array{1, 1, 1}, {1, 300, 7}, {65, 1, 63}, {63, 65, 257}, {257, 129, 65}})
     for (const char* bake : {"none", "mnk"})
       check(with(shape(m, n, k), aligned), with(tiles(64, 128), {{"static", bake}}));
 }
 
-TEST_CASE("wgmma walks more tiles than there are blocks", "[gemm]") {
+TEST_CASE("wgmma with more tiles than thread blocks", "[gemm]") {
   for (const char* raster : {"1", "4", "16"})
     check(with(shape(600, 600, 24), {{"a", "f16"}, {"d", "f16"}}),
           with(tiles(64, 64), {{"raster", raster}, {"stages", "3"}}));
@@ -261,7 +262,7 @@ TEST_CASE("random configurations of wgmma of every other type", "[gemm]") {
   }
 }
 
-TEST_CASE("wgmma is chosen where it can be, and says why where it cannot", "[gemm]") {
+TEST_CASE("wgmma is chosen where possible, and says why where it is not", "[gemm]") {
   const auto chosen = [](const Settings& problem, const char* target) {
     return gemm_template()
         .config(executor().specs(), Target(target), gemm_template().problem(problem), {})
@@ -291,7 +292,7 @@ TEST_CASE("wgmma is chosen where it can be, and says why where it cannot", "[gem
   says(refusal(with(shape(64, 64, 64), {{"a", "u8"}}), tiles(64, 40)), "multiple of 16 columns");
   says(refusal(with(shape(64, 64, 64), {{"a", "s8"}}), {{"tile_k", "16"}}), "32 bytes");
   says(refusal(shape(64, 64, 64), {}, "sm_100a"), "sm_90a");
-  // No rule by itself.
+  // No single rule explains it.
   says(refusal(shape(512, 512, 512), {{"tile_m", "256"}, {"tile_n", "256"}}),
        "admissible without tile_m=256");
   const Settings promoted = with(shape(256, 256, 256), {{"a", "e4m3"}, {"sums", "promoted"}});

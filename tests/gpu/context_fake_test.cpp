@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPU's side of Context, against a driver that keeps books instead of running kernels.
+// The GPU side of Context, against a fake driver that only records calls.
 #include <catch2/catch_test_macros.hpp>
 
 #include "ptxloom/builder.hpp"
@@ -77,7 +77,7 @@ TEST_CASE("loading links, a second time from the cache, and a launch passes the 
   CHECK(fake.contexts.empty());
 }
 
-TEST_CASE("a driver that is too old is an error, and no reason to fall back in silence") {
+TEST_CASE("a driver that is too old is an error, not a reason to fall back silently") {
   const TemporaryFolder folder;
   const Error error = error_of([] { Context({.libraries = {.folders = {old_driver_folder()}}}); });
   CHECK(error.kind() == ErrorKind::missing);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one process has emitted, the next finds in the cache, wherever it is certain to be the same. The
-// driver keeps books only.
+// The cache serves what another process has emitted, if it is certain to be the same. The driver is a fake
+// that only records calls.
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>
 
@@ -13,7 +13,7 @@
 namespace ptxloom::test::emission_fake_test {
 namespace {
 
-/// gemm, and how often it is asked to emit.
+/// gemm, counting the requests to emit.
 class Counted final : public Template {
  public:
   explicit Counted(std::string digest) : digest_(std::move(digest)) {}
@@ -103,7 +103,7 @@ TEST_CASE("a kernel that one process has emitted is not emitted again by the nex
   CHECK(found.kernel.signature().size() == made.kernel.signature().size());
 }
 
-TEST_CASE("what may be emitted otherwise is emitted anew") {
+TEST_CASE("a kernel that may differ is emitted anew") {
   const Rig rig;
   specialise(rig.context(), Counted("1"), rig.problem);
   const auto emitted = [&](const char* digest, const Context& context, const Settings& problem,

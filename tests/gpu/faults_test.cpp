@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Candidates that break the device's context: each costs itself only.
+// Candidates that break the device's context: each costs only itself.
 #include <signal.h>
 
 #include <catch2/catch_get_random_seed.hpp>

@@ -38,7 +38,7 @@ Settings random_problem(Chance& chance, bool even) {
 
 }  // namespace
 
-TEST_CASE("batches are right on the GPU, apart, side by side and shared", "[gpu]") {
+TEST_CASE("batches are right on the GPU: separate, side by side and shared", "[gpu]") {
   const TemporaryFolder folder;
   const Context context = require_gpu(folder);
   Chance chance;

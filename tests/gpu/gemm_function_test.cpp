@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Biases, activations, residuals, scales and results of 8 bits on a GPU, against the reference.
+// Biases, activations, residuals, scales and 8-bit results on a GPU, compared with the reference.
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <random>
@@ -8,7 +8,7 @@
 #include "support/gpu_gemm.hpp"
 
 namespace ptxloom::test::gemm_function_test {
-TEST_CASE("what gemm does to its sums is right on the GPU, by random functions", "[gpu]") {
+TEST_CASE("random epilogues of gemm are right on the GPU", "[gpu]") {
   const TemporaryFolder folder;
   const Context context = require_gpu(folder);
   std::mt19937 random(Catch::getSeed());
@@ -16,7 +16,7 @@ TEST_CASE("what gemm does to its sums is right on the GPU, by random functions",
     return std::string(*(list.begin() + random() % list.size()));
   };
   for (int i = 0; i < 60; ++i) {
-    const bool even = i % 2 == 0;  // half of them with rows that can be staged
+    const bool even = i % 2 == 0;  // half of them have rows that can be staged
     const Settings problem{{"m", std::to_string(1 + random() % 300)},
                            {"n", std::to_string(even ? 16 * (1 + random() % 20) : 1 + random() % 300)},
                            {"k", std::to_string(1 + random() % 300)},
@@ -37,7 +37,7 @@ TEST_CASE("what gemm does to its sums is right on the GPU, by random functions",
   }
 }
 
-TEST_CASE("scales of blocks are right on the GPU", "[gpu]") {
+TEST_CASE("block scales are right on the GPU", "[gpu]") {
   const TemporaryFolder folder;
   const Context context = require_gpu(folder);
   std::mt19937 random(Catch::getSeed());

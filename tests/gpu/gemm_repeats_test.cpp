@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel that is run again must give the same bits, however its blocks and copies happen to follow each
-// other. They are compared where they are, so thousands of repeats take no longer than running them.
+// A repeated kernel must give the same bits, in whatever order its thread blocks and copies happen to run.
+// Outputs are compared on the device, so thousands of repeats take no longer than running them.
 #include <array>
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -39,7 +39,7 @@ class Difference {
     const auto words = static_cast<std::uint32_t>(a.size() / 4);
     kernel_.launch(nullptr, {.grid = {64}, .block = {256}}, {a, b, count_, words});
   }
-  /// All that were found so far.
+  /// The total found so far.
   std::uint32_t total() const {
     std::array<std::uint32_t, 1> total{};
     count_.copy_to(total);
@@ -51,8 +51,7 @@ class Difference {
   Buffer count_;
 };
 
-/// The words that differ between a first run and `times` more, each on an output that was poisoned with
-/// another byte.
+/// The words that differ between a first run and `times` more, each on an output poisoned with another byte.
 std::uint32_t differing(const Context& context, const Settings& words, const Settings& config, int times) {
   const Gemm gemm(context, specialise(context, gemm_template(), gemm_template().problem(words), config));
   const auto tensors = make_tensors(gemm_template(), gemm.problem(), {}, Catch::getSeed());
@@ -99,7 +98,7 @@ TEST_CASE("words that differ are counted") {
   CHECK(difference.total() == 3);
 }
 
-TEST_CASE("a gemm gives the same bits in the executor again") {
+TEST_CASE("a repeated gemm gives the same bits in the executor") {
   const Context context({.device = "cpu"});
   for (const Settings& kind : kKinds) {
     CAPTURE(words(kind));

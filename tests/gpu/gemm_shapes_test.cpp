@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many random shapes of every type by every strategy, every element compared. Hidden, for it takes minutes:
+// Many random shapes of every type with every strategy, every element compared. Hidden, because it takes
+// minutes:
 //   test_gpu "[.shapes]"      PTXLOOM_TEST_SHAPES: how many (200)
 #include <atomic>
 #include <catch2/catch_get_random_seed.hpp>
@@ -21,8 +22,8 @@ namespace {
 constexpr const char* kTypes[] = {"f16", "bf16", "tf32", "e4m3", "f64", "s8", "u8"};
 constexpr const char* kStrategies[] = {"wgmma", "mma"};
 
-/// All of D, where gemm's own reference would take a sample of a large one: it is asked for some rows at a
-/// time. A must be row-major.
+/// The whole of D, of which gemm's own reference would only sample a large one: it is computed for some rows
+/// at a time. A must be row-major.
 Expectation whole_reference(const Settings& problem, const std::vector<HostTensor>& tensors,
                             std::uint64_t multiply_adds) {
   const Template& gemm = gemm_template();
@@ -54,7 +55,7 @@ struct Case {
   std::uint64_t seed;
 };
 
-/// Every second one with rows that begin at multiples of 16 elements, as copies by tensor maps need them.
+/// Every second one has rows at multiples of 16 elements, as TMA requires.
 std::vector<Case> random_cases(int shapes, unsigned most) {
   std::mt19937 random(Catch::getSeed());
   std::vector<Case> cases;
@@ -84,7 +85,7 @@ struct Findings {
   }
 };
 
-/// By one configuration of each strategy that has any: the first choice, or one at random.
+/// One configuration of each applicable strategy: the default, or a random one.
 void check(const Context& context, const Case& one, Findings& findings) {
   const Template& gemm = gemm_template();
   const Settings problem = gemm.problem(one.problem);
@@ -111,7 +112,9 @@ void check(const Context& context, const Case& one, Findings& findings) {
                 " are wrong of " + std::to_string(naive.compared);
     } catch (const Error& error) {
       const std::string& code = error.diagnostics().front().code;
-      if (code == "no-configuration" || code == "no-variant") continue;  // not of this type or target
+      if (code == "no-configuration" || code == "no-variant")
+        continue;  // not available for this type or
+                   // target
       wrong = error.what();
     }
     if (!wrong.empty()) wrong += "\n  " + words(problem) + "| " + words(config);
@@ -119,7 +122,7 @@ void check(const Context& context, const Case& one, Findings& findings) {
   }
 }
 
-/// Most of the time goes into linking and the reference, so all cores help.
+/// Most of the time is spent on linking and the reference, so all cores are used.
 void check_all(const Context& context, const std::vector<Case>& cases, Findings& findings) {
   std::atomic<std::size_t> next = 0;
   std::vector<std::jthread> threads;
@@ -131,7 +134,7 @@ void check_all(const Context& context, const std::vector<Case>& cases, Findings&
 
 }  // namespace
 
-TEST_CASE("the reference of all of D is that of its rows") {
+TEST_CASE("the reference of the whole D agrees with that of its rows") {
   const Settings problem = gemm_template().problem(with(shape(37, 21, 29), {{"a", "bf16"}, {"ldd", "24"}}));
   const auto tensors = make_tensors(gemm_template(), problem, {}, Catch::getSeed());
   const Expectation wanted = gemm_template().expect(problem, tensors);

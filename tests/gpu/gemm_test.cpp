@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole way on a real GPU: gemm through Context, tuning and the records.
+// End to end on a real GPU: gemm through Context, tuning and the records.
 #include "ptxloom/gemm.hpp"
 
 #include <fmt/format.h>
@@ -59,7 +59,8 @@ TEST_CASE("tuning verifies, times and remembers", "[gpu]") {
   CHECK(again.config() == tuned.record->config);
 }
 
-TEST_CASE("k is split among the blocks of a cluster on the GPU, each time to the same bits", "[gpu]") {
+TEST_CASE("k is split among the thread blocks of a cluster on the GPU, with the same bits each time",
+          "[gpu]") {
   const TemporaryFolder folder;
   const Context context = require_gpu(folder);
   if (context.target().number() < 90) SKIP("no clusters on " << context.target().name());
@@ -77,7 +78,7 @@ TEST_CASE("k is split among the blocks of a cluster on the GPU, each time to the
   }
 }
 
-TEST_CASE("blocks share the steps of k with mma.sync on the GPU, each time to the same bits", "[gpu]") {
+TEST_CASE("mma.sync stream-K on the GPU gives the same bits each time", "[gpu]") {
   const TemporaryFolder folder;
   const Context context = require_gpu(folder);
   for (const char* a : {"f16", "bf16", "tf32", "f64", "s8"}) {

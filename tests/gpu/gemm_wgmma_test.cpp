@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strategy wgmma on a GPU that has it: shapes that end anywhere in a tile, in several configurations each,
-// every element compared; links without spills and without wgmma that the linker serialises.
+// Strategy wgmma on a GPU that has it: shapes that are not multiples of a tile, in several configurations
+// each, every element compared; no spills and no serialised wgmma in the linked kernels.
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <random>
@@ -22,7 +22,7 @@ Context require_wgmma(const TemporaryFolder& folder) {
   return context;
 }
 
-/// What is chosen must not spill; of all that can be hardly any does.
+/// Default configurations must not spill; of all possible ones hardly any does.
 void check(const Context& context, const Settings& problem, const Settings& config, bool chosen = true) {
   INFO(words(problem) << "| " << words(config) << "| seed " << Catch::getSeed());
   try {
@@ -95,7 +95,7 @@ TEST_CASE("wgmma on the GPU computes D of every other type", "[gpu][wgmma]") {
     }
 }
 
-TEST_CASE("wgmma on the GPU with as many tiles as keep every block busy", "[gpu][wgmma]") {
+TEST_CASE("wgmma on the GPU with enough tiles to keep every thread block busy", "[gpu][wgmma]") {
   const TemporaryFolder folder;
   const Context context = require_wgmma(folder);
   for (const char* n : {"128", "192", "256"})
@@ -103,7 +103,7 @@ TEST_CASE("wgmma on the GPU with as many tiles as keep every block busy", "[gpu]
           {{"strategy", "wgmma"}, {"tile_m", "128"}, {"tile_n", n}, {"warps_m", "8"}});
 }
 
-TEST_CASE("wgmma on the GPU computes D of tiles whose steps of k all blocks share", "[gpu][wgmma]") {
+TEST_CASE("wgmma stream-K on the GPU computes D", "[gpu][wgmma]") {
   const TemporaryFolder folder;
   const Context context = require_wgmma(folder);
   std::mt19937 random(Catch::getSeed());
@@ -128,13 +128,13 @@ TEST_CASE("wgmma on the GPU computes D of tiles whose steps of k all blocks shar
     REQUIRE(!found.empty());
     for (int j = 0; j < 5; ++j) check(context, problem, found[j == 0 ? 0 : random() % found.size()], j == 0);
   }
-  // A tile for all blocks, and more than two rounds of tiles.
+  // One tile for all thread blocks, and more than two waves of tiles.
   check(context, test::with(test::shape(64, 64, 65536), {{"a", "bf16"}}), {{"stream_k", "yes"}});
   check(context, test::with(test::shape(4096, 2056, 520), {{"a", "bf16"}, {"d", "bf16"}}),
         {{"stream_k", "yes"}, {"tile_m", "128"}, {"tile_n", "128"}});
 }
 
-TEST_CASE("wgmma on the GPU with A and B in each other's place", "[gpu][wgmma]") {
+TEST_CASE("wgmma on the GPU with swap", "[gpu][wgmma]") {
   const TemporaryFolder folder;
   const Context context = require_wgmma(folder);
   std::mt19937 random(Catch::getSeed());
@@ -164,5 +164,6 @@ TEST_CASE("wgmma on the GPU with A and B in each other's place", "[gpu][wgmma]")
     for (int j = 0; j < 4; ++j) check(context, problem, found[j == 0 ? 0 : random() % found.size()], j == 0);
   }
   check(context, {{"m", "64"}, {"n", "28672"}, {"k", "520"}, {"a", "bf16"}, {"d", "bf16"}},
-        {{"swap", "yes"}, {"tile_m", "64"}, {"tile_n", "32"}});  // as many tiles as keep every block busy
+        {{"swap", "yes"}, {"tile_m", "64"}, {"tile_n", "32"}});  // enough tiles to keep every thread block
+                                                                 // busy
 }

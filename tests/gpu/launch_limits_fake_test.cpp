@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch that the hardware does not take is refused before anything runs, in the same words on a GPU and in
-// the executor.
+// A launch that the hardware does not support is refused before anything runs, with the same message on a GPU
+// and in the executor.
 #include <catch2/catch_test_macros.hpp>
 
 #include "ptxloom/builder.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 ir::Module empty_kernel(const Context& context) {
   KernelBuilder k(context, "kernel", Target("sm_90a"));
-  k.shared(b8, 1024, "own");  // of which the driver tells
+  k.shared(b8, 1024, "own");  // which the driver reports
   k.dynamic_shared("bytes", 16);
   return k.finish();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same on a GPU as in the executor: variables that are written, grids that meet, clusters.
+// The same on a GPU as in the executor: written variables, grid barriers, clusters.
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
 #include <vector>
@@ -58,7 +58,7 @@ TEST_CASE("a cooperative grid meets through its workspace on the GPU, and one to
           "[gpu]") {
   const TemporaryFolder folder;
   const Context context = require_gpu(folder);
-  // As cooperative groups do it; see tests/cli/launch_options_test.cpp.
+  // As in cooperative groups; see tests/cli/launch_options_test.cpp.
   const Kernel kernel = context.load(ptx(
       "mov.u32 %r0, %envreg2; mov.u32 %r1, %envreg1; mov.b64 %rd3, {%r0, %r1};\n"
       "mov.u32 %r1, %ctaid.x; mov.u32 %r2, %nctaid.x; mad.wide.u32 %rd4, %r1, 4, %rd0;\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launching on a real device: what only hardware can tell.
+// Launching on a real device: what only hardware can show.
 #include "ptxloom/launch.hpp"
 
 #include <fmt/format.h>
@@ -226,7 +226,9 @@ TEST_CASE("the blocks of a cluster know their ranks", "[gpu]") {
     std::vector<std::uint32_t> expected(48);
     for (std::uint32_t i = 0; i < 48; ++i) expected[i] = cluster * 100 + i % cluster;
     CHECK(ranks == expected);
-    if (cluster > 1) CHECK(function.active_clusters(config) > 0);  // the driver counts none for blocks alone
+    if (cluster > 1)
+      CHECK(function.active_clusters(config) > 0);  // the driver counts none for single thread
+                                                    // blocks
   }
 }
 
@@ -312,7 +314,7 @@ READ:
   std::vector<std::uint32_t> expected(kWords);
   for (std::uint32_t i = 0; i < kWords; ++i) expected[i] = (kWords - 1 - i) * 2654435761U;
   CHECK(download<std::uint32_t>(d) == expected);
-  // A block reserves 1 KB more for the system.
+  // A thread block reserves 1 KB more for the system.
   CHECK(function.blocks_per_sm(config) ==
         context.info().target().info().shared_per_sm / static_cast<int>(kBytes + 1024));
   const auto most = static_cast<std::uint32_t>(context.info().shared_per_block);
@@ -360,7 +362,7 @@ TEST_CASE("NVML tells the device's health", "[gpu]") {
 
 TEST_CASE("a fault on the device names the kernel", "[gpu]") {
   require_gpu();
-  // A fault costs the process its device, so the next case runs in a process of its own.
+  // A fault makes the device unusable for the process, so the next case runs in its own process.
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   CHECK(std::system(("'" + self + "' 'a kernel faults in a process of its own' >/dev/null").c_str()) == 0);
 }

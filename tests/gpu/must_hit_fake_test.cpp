@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that must neither search nor link when they run: what is not there is refused, and nothing is
-// made. The driver keeps books only.
+// Programs that must neither search nor link at run time: anything missing is refused, and nothing is made.
+// The driver is a fake that only records calls.
 #include <catch2/catch_test_macros.hpp>
 
 #include "ptxloom/gemm.hpp"
@@ -45,11 +45,11 @@ struct Rig {
 
 }  // namespace
 
-TEST_CASE("who must hit gets the recorded kernel out of the cache, or an error") {
+TEST_CASE("must_hit returns the recorded kernel from the cache, or an error") {
   Rig rig;
   const Settings config = rig.config(3);
   CHECK(rig.refusal().code == "no-record");
-  // The record of another problem, which everybody else would borrow from, is none.
+  // The record of another problem, whose configuration would otherwise be borrowed, does not count.
   const Settings near = rig.gemm.problem({{"m", "160"}, {"n", "96"}, {"k", "64"}, {"a", "f16"}});
   rig.context.records().add(rig.record(near, config));
   const Diagnostic borrowed = rig.refusal();
@@ -76,7 +76,7 @@ TEST_CASE("who must hit gets the recorded kernel out of the cache, or an error")
   CHECK(rig.refusal(other).code == "no-record");
 }
 
-TEST_CASE("tuning that must hit looks the record up and searches nothing") {
+TEST_CASE("tuning with must_hit looks the record up and searches nothing") {
   const Rig rig;
   const TuneOptions options{.problem = rig.problem, .must_hit = true};
   const Error error = error_of([&] { tune_template(rig.context, rig.gemm, options); });
@@ -91,7 +91,7 @@ TEST_CASE("tuning that must hit looks the record up and searches nothing") {
   CHECK(found.problem == rig.problem);
 }
 
-TEST_CASE("on the executor there is nothing to hit") {
+TEST_CASE("the executor refuses must_hit") {
   const Context context({.device = "cpu"});
   const Error error =
       error_of([&] { gemm(context, {.m = 8, .n = 8, .k = 8, .a = f16}, {}, {.must_hit = true}); });

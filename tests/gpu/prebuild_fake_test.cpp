@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is linked ahead for a tuning record is what a device asks for later. The driver keeps books only.
+// What is linked ahead of time for a tuning record is what a device asks for later. The driver is a fake that
+// only records calls.
 #include <catch2/catch_test_macros.hpp>
 
 #include "ptxloom/gemm.hpp"
@@ -31,7 +32,7 @@ void expect_kernel(FakeCuda& fake, const Context& context, const Settings& probl
 
 }  // namespace
 
-TEST_CASE("a kernel linked ahead for a record is found in the cache when the device asks for it") {
+TEST_CASE("a kernel linked ahead of time for a record is found in the cache on the device") {
   FakeCuda& fake = fresh_fake();
   const TemporaryFolder folder;
   const Context context({.device = "gpu",
@@ -66,7 +67,7 @@ TEST_CASE("a kernel linked ahead for a record is found in the cache when the dev
   CHECK(loaded.kernel.cached());
 }
 
-TEST_CASE("a problem that was never tuned takes the configuration of the nearest that was, and says so") {
+TEST_CASE("an untuned problem uses the configuration of the nearest tuned one, and says so") {
   FakeCuda& fake = fresh_fake();
   const TemporaryFolder folder;
   const Context context({.device = "gpu",

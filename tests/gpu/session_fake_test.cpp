@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker does with a candidate on a GPU, against a driver that keeps books instead of running kernels:
-// every launch "takes" the same time and computes nothing.
+// How a worker handles a candidate on a GPU, against a fake driver that only records calls: every launch
+// "takes" the same time and computes nothing.
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
 
@@ -12,7 +12,7 @@
 namespace ptxloom::test::session_fake_test {
 namespace {
 
-/// A task that doing nothing fulfils, or, with `must_write`, does not.
+/// A task that a kernel which does nothing fulfils or, with `must_write`, does not.
 tune::Task make_task(bool must_write) {
   const TensorPlan in{.name = "x", .type = f32, .shape = {64}, .role = TensorPlan::Role::in};
   const TensorPlan out{.name = "y", .type = f32, .shape = {64}, .role = TensorPlan::Role::out};
@@ -59,7 +59,7 @@ TEST_CASE("a candidate is verified on poisoned outputs before it is timed") {
   CHECK(reading.us.size() == 7);
   CHECK(reading.rival_us.empty());
   CHECK(reading.busy_us > 0);
-  // The argument of a tensor that the problem lacks is null.
+  // The argument for a tensor that the problem lacks is null.
   CHECK(good.fake.launches.at(0).parameters.at(24) == std::byte{0});
   CHECK(good.fake.launches.at(0).parameters.at(8) == std::byte{64});
 
@@ -69,7 +69,7 @@ TEST_CASE("a candidate is verified on poisoned outputs before it is timed") {
   CHECK(bad.fake.launches.size() == 4);  // two poisons, and again on fresh inputs; no timing
 }
 
-TEST_CASE("with a rival both are timed in turns") {
+TEST_CASE("a candidate and its rival are timed in alternation") {
   Rig rig;
   const tune::Candidate candidate = make_candidate();
   rig.session.set_rival(&candidate);
@@ -100,7 +100,7 @@ TEST_CASE("several launches are one pass") {
   CHECK(rig.fake.launches.at(1).config.gridDimX == 5);
 }
 
-TEST_CASE("a candidate that cannot be loaded or launched is out, and the device stays") {
+TEST_CASE("a candidate that cannot be loaded or launched fails, and the device stays usable") {
   Rig rig;
   tune::Candidate other = make_candidate();
   other.launches.front().entry = "other";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vendor's library at our products, with a driver that keeps books and a cuBLASLt that computes on the
-// host: whether it is asked for the product we mean, of every layout, is held against gemm's own reference.
+// The vendor's library on our products, with a fake driver and a fake cuBLASLt that computes on the host:
+// gemm's own reference checks that it is called for the intended product, in every layout.
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 
@@ -33,7 +33,7 @@ tune::Reading measure(const tune::Task& task, const Libraries& libraries = fake_
 
 }  // namespace
 
-TEST_CASE("the vendor's library is asked for the product that gemm computes, of every layout") {
+TEST_CASE("the vendor's library is called for the product that gemm computes, in every layout") {
   for (const char* type : {"s8", "f64"}) {
     for (const char* a_layout : {"row", "col"}) {
       for (const char* b_layout : {"row", "col"}) {
@@ -62,7 +62,7 @@ TEST_CASE("the vendor's library is asked for the product that gemm computes, of 
   }
 }
 
-TEST_CASE("the vendor's library is asked for batches, apart, side by side and shared") {
+TEST_CASE("the vendor's library is called for batches: separate, side by side and shared") {
   for (const char* beta : {"0", "3"})
     for (const Settings& strides : {Settings{}, Settings{{"stride_a", "2000"}, {"stride_d", "3000"}},
                                     Settings{{"stride_b", "0"}, {"stride_c", "0"}},
@@ -76,7 +76,7 @@ TEST_CASE("the vendor's library is asked for batches, apart, side by side and sh
     }
 }
 
-TEST_CASE("what the vendor's library proposes first can be timed beside the fastest") {
+TEST_CASE("the vendor's first proposal can be timed next to its fastest") {
   fresh_fake();
   const tune::Task task = make_task({{"m", "19"}, {"n", "23"}, {"k", "29"}, {"a", "s8"}});
   const DeviceContext device(fake_libraries());
@@ -102,13 +102,14 @@ TEST_CASE("the vendor's result is verified like any other") {
   CHECK(reading.problem->code == "wrong-result");
 }
 
-TEST_CASE("a product that the vendor's library does not have, and a library that is not there, say so") {
+TEST_CASE("a product the vendor's library lacks, and a missing library, are reported") {
   const auto code = [](const Settings& words, const Libraries& libraries = fake_libraries()) {
     const tune::Reading reading = measure(make_task(words), libraries);
     return reading.problem ? reading.problem->code : "";
   };
   CHECK(code({{"m", "8"}, {"n", "8"}, {"k", "16"}, {"a", "u8"}}) == "vendor-refused");    // no such type
-  CHECK(code({{"m", "8"}, {"n", "8"}, {"k", "16"}, {"a", "bf16"}}) == "vendor-refused");  // says the library
+  CHECK(code({{"m", "8"}, {"n", "8"}, {"k", "16"}, {"a", "bf16"}}) == "vendor-refused");  // refused by the
+                                                                                          // library
   const TemporaryFolder folder;
   std::filesystem::create_symlink(fake_driver_folder() / "libcuda.so.1", folder / "libcuda.so.1");
   CHECK(code({{"m", "8"}, {"n", "8"}, {"k", "16"}, {"a", "s8"}},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuBLASLt on a real GPU, verified against gemm's reference and timed in turns with a winner of ours.
+// cuBLASLt on a real GPU, verified against gemm's reference and timed in alternation with our winner.
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 
@@ -12,7 +12,7 @@ using namespace ptxloom;
 
 namespace {
 
-/// Skips where there is no GPU or no cuBLASLt.
+/// Skips the test without a GPU or cuBLASLt.
 Context require_vendor(const TemporaryFolder& folder) {
   const Context context = require_gpu(folder);
   try {
@@ -46,7 +46,7 @@ TEST_CASE("cuBLASLt computes what our reference expects, of every type and layou
         const tune::Reading reading = tune::make_worker(task)->measure_vendor(3);
         CAPTURE(type, a_layout, b_layout);
         INFO((reading.problem ? to_string(*reading.problem) : ""));
-        // Integers it may have in one layout only; what it has must be right.
+        // It may support integers in one layout only; what it supports must be right.
         const bool refused = reading.problem && reading.problem->code == "vendor-refused";
         CHECK((!reading.problem || (refused && std::string_view(type) == "s8")));
         CHECK(reading.library.starts_with(refused ? "" : "cuBLASLt 1"));
@@ -55,7 +55,7 @@ TEST_CASE("cuBLASLt computes what our reference expects, of every type and layou
   }
 }
 
-TEST_CASE("tuning times cuBLASLt in turns with the winner", "[gpu]") {
+TEST_CASE("tuning times cuBLASLt in alternation with the winner", "[gpu]") {
   const TemporaryFolder folder;
   const Context context = require_vendor(folder);
   const auto tuned = [&](const char* type) {
@@ -74,7 +74,7 @@ TEST_CASE("tuning times cuBLASLt in turns with the winner", "[gpu]") {
   CHECK(result.vendor->low <= result.vendor->ratio);
   CHECK(result.vendor->ratio <= result.vendor->high);
   CHECK(result.vendor->time_us >= result.least_us);
-  // Nobody is ten times as fast as the other at this.
+  // Neither is ten times as fast as the other on this.
   CHECK(result.vendor->ratio > 0.1);
   CHECK(result.vendor->ratio < 10);
   WARN("2048^3 bf16: " << result.record->time_us << " us, " << result.vendor->library << " "

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which workspace a launch of a Gemm gets: by stream, and none during capture. The driver keeps books only.
+// The workspace of a Gemm launch: one per stream, and none during capture. The driver is a fake that only
+// records calls.
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
 #include <optional>
@@ -15,7 +16,7 @@
 namespace ptxloom::test::workspace_fake_test {
 namespace {
 
-/// A Gemm on the fake device. Shared tiles (stream-K) are summed up through a workspace.
+/// A Gemm on the fake device. It uses stream-K, which reduces through a workspace.
 struct Rig {
   FakeCuda& fake = fresh_fake();
   TemporaryFolder folder;
@@ -23,7 +24,7 @@ struct Rig {
   std::optional<Gemm> gemm;
   GemmOperands operands{
       .a = std::uint64_t{1} << 32, .b = std::uint64_t{2} << 32, .d = std::uint64_t{3} << 32};
-  std::uint64_t at = 0;  // of the workspace's address among the parameters
+  std::uint64_t at = 0;  // offset of the workspace's address among the parameters
 
   explicit Rig(const char* shared = "yes") {
     context.emplace(ContextOptions{.device = "gpu",
@@ -47,7 +48,7 @@ struct Rig {
     gemm.emplace(*context, specialise(*context, gemm_kernel, problem, words));
   }
 
-  /// Launches, and gives the workspace that the launch has.
+  /// Launches, and returns the workspace of the launch.
   std::uint64_t launch(CUstream_st* stream) {
     const std::size_t before = fake.launches.size();
     gemm->launch(stream, operands);
@@ -65,7 +66,7 @@ struct Rig {
 
 std::string code_of(const Error& error) { return error.diagnostics().front().code; }
 
-/// A stream that some other library made and captures, as PyTorch does.
+/// A stream that another library creates and captures, as PyTorch does.
 class ForeignCapture {
  public:
   ForeignCapture(Rig& rig, CUstreamCaptureMode mode) : rig_(rig), stream_(rig.stream()) {
@@ -136,7 +137,7 @@ TEST_CASE("copies of a Gemm share its workspaces, and the last one frees them") 
   CHECK(rig.fake.live_objects == objects);
 }
 
-TEST_CASE("a new stream does not get the workspace of a destroyed one, whose handle it has") {
+TEST_CASE("a new stream with a reused handle does not get the workspace of a destroyed one") {
   Rig rig;
   CUstream_st* handle = nullptr;
   std::uint64_t before = 0;
@@ -150,7 +151,7 @@ TEST_CASE("a new stream does not get the workspace of a destroyed one, whose han
   CHECK(rig.launch(stream) != before);
 }
 
-TEST_CASE("workspaces of streams that come and go do not pile up") {
+TEST_CASE("workspaces of short-lived streams do not accumulate") {
   Rig rig;
   rig.launch(nullptr);
   const int objects = rig.fake.live_objects;
@@ -201,9 +202,9 @@ TEST_CASE("a captured launch needs a workspace of the caller's; without one the 
   }
 }
 
-TEST_CASE("a captured launch with sizes that no kernel is ready for is refused; after prepare it is not") {
+TEST_CASE("a captured launch is refused if no kernel is prepared for its sizes") {
   Rig rig;
-  Settings config = rig.gemm->config();  // the driver knows one kernel only, by its name
+  Settings config = rig.gemm->config();  // the driver knows a single kernel, by name
   config.erase("static");
   const Gemm made = gemm(*rig.context, {.m = 64, .n = 64, .k = 4096, .a = f16}, config);
   Buffer own = rig.context->alloc(made.workspace_bytes());
@@ -219,7 +220,7 @@ TEST_CASE("a captured launch with sizes that no kernel is ready for is refused; 
     CHECK(capture.valid());
     CHECK(!made.is_prepared(sizes));
     CHECK(made.is_prepared({}));
-    made.prepare(sizes);  // loads a module, which leaves the capture as it was
+    made.prepare(sizes);  // loads a module, which leaves the capture intact
     CHECK(made.is_prepared(sizes));
     CHECK(capture.valid());
   }
@@ -257,7 +258,7 @@ TEST_CASE("a graph is recorded after a refusal, and with the caller's workspace"
   CHECK(rig.fake.launches.size() == 1);
 }
 
-TEST_CASE("a first launch beside another thread's capture does not break it") {
+TEST_CASE("a first launch during another thread's capture does not break it") {
   for (const auto mode : {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL}) {
     Rig rig;
     std::optional<ForeignCapture> capture;
@@ -303,7 +304,7 @@ TEST_CASE("a workspace that cannot be used is refused") {
   CHECK(rig.launch(nullptr) == own.address() + 256);
 }
 
-TEST_CASE("memory is made and freed beside captures") {
+TEST_CASE("memory is allocated and freed during captures") {
   Rig rig;
   std::optional<ForeignCapture> capture;
   std::thread([&] { capture.emplace(rig, CU_STREAM_CAPTURE_MODE_GLOBAL); }).join();

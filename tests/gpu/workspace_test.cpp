@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that need a workspace, launched on several streams at once, from several threads, and in graphs:
-// against the reference, and the same to the bit each time.
+// compared with the reference, with the same bits each time.
 #include <atomic>
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -26,7 +26,7 @@ struct Kind {
   Settings problem, config;
 };
 
-// Few steps of k, so that the launches of several streams have room on the device at once; and many.
+// Few k-blocks, so that the launches of several streams fit on the device at once; and many.
 const Kind kKinds[] = {
     {{{"m", "64"}, {"n", "128"}, {"k", "2048"}, {"a", "bf16"}}, {{"strategy", "mma"}, {"stream_k", "yes"}}},
     {{{"m", "120"}, {"n", "136"}, {"k", "1096"}, {"a", "f16"}}, {{"strategy", "wgmma"}, {"stream_k", "yes"}}},
@@ -47,7 +47,7 @@ Buffer zeros(const Context& context, std::uint64_t bytes) {
   return buffer;
 }
 
-/// A stream, and what is computed on it: inputs of its own, and some outputs that must all come out alike.
+/// A stream and its work: its own inputs, and outputs that must all be equal.
 class Lane {
  public:
   Lane(const Context& context, const Gemm& gemm, std::uint64_t seed)
@@ -74,7 +74,7 @@ class Lane {
     if (workspace != nullptr) operands.workspace = *workspace;
     return operands;
   }
-  /// Outputs that are not as expected; they are poisoned for what comes next.
+  /// The number of wrong outputs; they are poisoned for what comes next.
   int wrong() {
     stream_.synchronize();
     int count = 0;
@@ -112,7 +112,7 @@ int wrong(const std::vector<std::unique_ptr<Lane>>& lanes) {
   return count;
 }
 
-/// Calls `work` for each lane on a thread of its own, and gives how many threw.
+/// Calls `work` for each lane on its own thread, and returns how many threw.
 int failures(const std::vector<std::unique_ptr<Lane>>& lanes, const std::function<void(const Lane&)>& work) {
   std::atomic<int> failed = 0;
   {
@@ -130,7 +130,7 @@ int failures(const std::vector<std::unique_ptr<Lane>>& lanes, const std::functio
   return failed;
 }
 
-/// Calls `check` with a Gemm of each kind, as far as the device has it.
+/// Calls `check` with a Gemm of each kind that the device supports.
 template <typename Check>
 void for_kinds(const Context& context, const Check& check) {
   for (const Kind& kind : kKinds) {
@@ -204,7 +204,7 @@ TEST_CASE("streams that come and go leave each other's workspaces alone", "[gpu]
     const auto lane = std::make_unique<Lane>(context, gemm, Catch::getSeed());
     const std::uint64_t before = context.device_context().memory().first;
     for (std::size_t i = 0; i < 3 * StreamWorkspaces::kMost; ++i) {
-      const Stream stream(context.device_context());  // destroyed while it works
+      const Stream stream(context.device_context());  // destroyed while it has work
       gemm.launch(stream, lane->operands(i % kOutputs));
     }
     context.synchronize();
@@ -238,7 +238,7 @@ TEST_CASE("capture without a workspace is an error, after which the capture goes
   });
 }
 
-TEST_CASE("a graph is replayed on any stream, beside launches and other graphs", "[gpu]") {
+TEST_CASE("a graph is replayed on any stream, next to launches and other graphs", "[gpu]") {
   const TemporaryFolder folder;
   const Context context = require_gpu(folder);
   for_kinds(context, [&](const Gemm& gemm) {

@@ -59,7 +59,7 @@ TEST_CASE("a user's kernel is tuned, and what is wrong is kept as a bug with all
   CHECK(wrong == 2);
 }
 
-TEST_CASE("what was the best before is tried first") {
+TEST_CASE("the previous best is tried first") {
   const Rig rig;
   std::vector<std::string> order;
   const auto given = tune::make_measurer([&](const Settings& config) {
@@ -78,7 +78,7 @@ TEST_CASE("what was the best before is tried first") {
   CHECK(order.at(0) == "good2");
 }
 
-TEST_CASE("what is used where nothing is known is tried early, behind what was the best before") {
+TEST_CASE("the default configuration is tried early, after the previous best") {
   const Rig rig;
   std::vector<std::string> order;
   const auto given = tune::make_measurer([&](const Settings& config) {
@@ -104,7 +104,7 @@ TEST_CASE("what is used where nothing is known is tried early, behind what was t
   CHECK(result.standard == what.standard);
 }
 
-TEST_CASE("two that tune one problem at a time share one search") {
+TEST_CASE("two processes that tune one problem share one search") {
   const Rig rig;
   std::atomic<int> measured = 0;
   const auto tune_it = [&] {
@@ -126,7 +126,7 @@ TEST_CASE("two that tune one problem at a time share one search") {
   CHECK(one.record->config == other.record->config);
 }
 
-TEST_CASE("the best so far is on disk before anybody is told of it, and gives way to the winner") {
+TEST_CASE("the best so far is on disk before it is reported, and is replaced by the winner") {
   const Rig rig;
   double time_us = 10;
   const auto given = tune::make_measurer([&](const Settings&) { return time_us *= 0.9; });
@@ -150,7 +150,7 @@ TEST_CASE("the best so far is on disk before anybody is told of it, and gives wa
   CHECK(to_json(rig.context.records().all()[0]) == to_json(*result.record));
 }
 
-TEST_CASE("records that cannot be kept half-way cost nothing of the search") {
+TEST_CASE("records that cannot be written half-way do not affect the search") {
   const Rig rig;
   const auto given = tune::make_measurer([](const Settings&) { return 2.0; });
   TuneOptions options{.budget = {}, .jobs = 1, .measurer = given.get()};
@@ -165,7 +165,7 @@ TEST_CASE("records that cannot be kept half-way cost nothing of the search") {
   CHECK(result.unkept->code == "unwritable-file");
 }
 
-TEST_CASE("who has waited for a search that was killed searches") {
+TEST_CASE("a process that waited for a killed search then searches itself") {
   const Rig rig;
   Record left{.device = device_key(rig.context),
               .kernel_template = "add_one",
@@ -229,7 +229,7 @@ TEST_CASE("several devices share the search of a context") {
   CHECK(rig.context.records().all().size() == 1);
 }
 
-TEST_CASE("the executor is tuned only where it is named") {
+TEST_CASE("the executor is tuned only if it is named") {
   const Rig rig;
   CHECK(error_of([&] { tune_kernel(rig.context, rig.what(), {}); }).diagnostics().front().code ==
         "no-device");

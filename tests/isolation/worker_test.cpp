@@ -219,7 +219,7 @@ TEST_CASE("a worker reads the overlays of its tuner, and no others") {
   CHECK(std::string(missing.what()).find("none") != std::string::npos);
 }
 
-TEST_CASE("a worker opens the libraries that its tuner was told to, and no others") {
+TEST_CASE("a worker opens the libraries that its tuner specifies, and no others") {
   const tune::Task task = make_task(1);
   const auto code = [&](LibraryOptions libraries) {
     const Error error = error_of([&] { tune::make_worker(task, {.libraries = std::move(libraries)}); });

@@ -100,7 +100,7 @@ TEST_CASE("pack is the manual's map and unpack is its inverse, in every shape") 
   }
 }
 
-TEST_CASE("leading 0 is tight") {
+TEST_CASE("leading 0 means contiguous") {
   const Layout b = layout(variant("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"), "B");
   std::vector<std::uint16_t> matrix(16 * 8);
   for (std::size_t i = 0; i < matrix.size(); ++i) matrix[i] = static_cast<std::uint16_t>(i);

@@ -20,7 +20,7 @@ std::vector<std::vector<std::string_view>> values_of(const std::vector<Joined>& 
 
 }  // namespace
 
-TEST_CASE("of more rows than are asked for the first are given") {
+TEST_CASE("if more rows exist than requested, the first are returned") {
   const Database database(compiled_specs(), {});
   std::size_t cut = 0;
   for (const FormData* data : database.forms()) {

@@ -11,7 +11,7 @@
 
 namespace ptxloom::test {
 
-/// Throws where nothing of a gemm was compared, or less than the problem's parameters promise.
+/// Throws if nothing of a gemm was compared, or less than the problem's parameters imply.
 inline void require_compared(const Settings& problem, const Verdict& verdict, const Comparison& naive) {
   const auto fail = [&](const std::string& what) {
     throw Error(ErrorKind::usage, "compared-too-little", words(problem) + what);
@@ -25,7 +25,7 @@ inline void require_compared(const Settings& problem, const Verdict& verdict, co
     fail("was compared with the reference in " + std::to_string(verdict.checked) + " elements");
 }
 
-/// A run is right by the template's reference and by the tests' own product.
+/// Checks a run against the template's reference and against the tests' own product.
 inline void check_gemm(const Settings& problem, const RunResult& result) {
   INFO("whole configuration " << words(result.kernel.config));
   INFO(result.verdict.wrong << " of " << result.verdict.checked << " wrong, worst " << result.verdict.worst

@@ -12,13 +12,13 @@
 
 #include "support/folders.hpp"
 
-// PTXLOOM_REQUIRE is a list, with commas, of components that tests must find: a test that would be skipped
-// without one of them fails instead. The components' names stand in tests/support/components.txt, which
+// PTXLOOM_REQUIRE is a comma-separated list of components that tests must find: a test that would be skipped
+// without one of them fails instead. The components are listed in tests/support/components.txt, which
 // components.py and ./dev read too.
 namespace ptxloom::test {
 
-/// Whether this list names the component. Throws std::invalid_argument for a name that no component has, in
-/// the list or asked for.
+/// Whether the list names the component. Throws std::invalid_argument for a name that is not a component, in
+/// the list or as an argument.
 inline bool names_component(const std::string& list, std::string_view component) {
   std::ifstream file(source_folder() + "/tests/support/components.txt");
   std::set<std::string, std::less<>> known;

@@ -7,10 +7,10 @@
 #include <stdexcept>
 #include <string>
 
-// Machine code as ptxas writes it: an ELF file of 64 bits.
+// Machine code as ptxas writes it: a 64-bit ELF file.
 
-/// The sections of a cubin by name. Of those that take no room in the file (shared and local memory) the
-/// size, in words.
+/// The sections of a cubin by name. For those without contents in the file (shared and local memory), the
+/// size as text.
 inline std::map<std::string, std::string> sections_of(const std::string& cubin) {
   const auto at = [&](std::uint64_t offset, auto value) {
     if (offset > cubin.size() || sizeof value > cubin.size() - offset)

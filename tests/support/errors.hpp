@@ -6,7 +6,7 @@
 
 #include "ptxloom/error.hpp"
 
-/// The Error that `work` throws; the test fails where it throws none.
+/// The Error that `work` throws; the test fails if it throws none.
 template <typename Work>
 ptxloom::Error error_of(const Work& work) {
   std::optional<ptxloom::Error> caught;

@@ -16,7 +16,7 @@ inline std::filesystem::path old_driver_folder() { return ptxloom::test::build_f
 /// Libraries whose driver is the fake one; nvJitLink and the others are the machine's own.
 inline ptxloom::Libraries fake_libraries() { return ptxloom::Libraries({.folders = {fake_driver_folder()}}); }
 
-/// The state of the fake driver, as new.
+/// The state of the fake driver, reset.
 inline FakeCuda& fresh_fake() {
   void* library = ::dlopen((fake_driver_folder() / "libcuda.so.1").c_str(), RTLD_NOW);
   if (library == nullptr) throw std::runtime_error(::dlerror());

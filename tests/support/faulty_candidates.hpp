@@ -15,7 +15,7 @@
 
 #include "ptxloom/tune.hpp"
 
-// Candidates that go wrong in every way that a kernel can, for a worker to survive.
+// Candidates that fail in every way that a kernel can, for a worker to survive.
 namespace ptxloom::test {
 
 inline constexpr std::uint64_t kCount = 997;
@@ -58,17 +58,17 @@ inline const std::map<std::string, const char*> kFaults = {
     {"wrong", "add.s32 %r5, %r5, 1;"},
     {"hole", "setp.eq.u32 %p2, %r1, 500;\n  @%p2 bra DONE;"},
     {"spill", "st.global.s32 [%rd2+3992], %r5;"},    // y[998]
-    {"outside", "st.global.s32 [%rd2+4004], %r5;"},  // behind y
+    {"outside", "st.global.s32 [%rd2+4004], %r5;"},  // after the end of y
     {"spoil", "st.global.s32 [%rd4], %r5;"},
     {"address", "add.s64 %rd5, %rd5, 0x7f0000000000;"},
     {"trap", "trap;"},
-    // x never changes, which ptxas must not know: it takes a loop without effect for one that ends.
+    // x never changes, but ptxas must not know that: it assumes that a loop without effect terminates.
     {"loop",
      "AGAIN:\n  ld.volatile.global.s32 %r7, [%rd4];\n  setp.eq.s32 %p3, %r7, %r6;\n  @%p3 bra AGAIN;"},
     {"syntax", "add.s32 %r5, ;"},
 };
 
-/// y[i] = x[i] + 1 for n elements of s32; y has two more, which nobody may touch.
+/// y[i] = x[i] + 1 for n elements of s32; y has two more, which must not be written.
 inline tune::Task make_task(std::uint64_t seed) {
   const TensorPlan x{.name = "x", .type = s32, .shape = {kCount}, .role = TensorPlan::Role::in};
   const TensorPlan y{.name = "y", .type = s32, .shape = {kCount + 2}, .role = TensorPlan::Role::out};

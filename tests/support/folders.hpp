@@ -3,11 +3,11 @@
 
 #include <string>
 
-// Where this checkout lies. The paths are compiled into one object file, so that all others are the same in
-// every checkout and a compiler cache can share them.
+// The location of this checkout. The paths are compiled into one object file, so that all others are the same
+// in every checkout and a compiler cache can share them.
 namespace ptxloom::test {
 
 std::string source_folder();
-std::string build_folder();  ///< of CMake: what ./dev and the build put there
+std::string build_folder();  ///< CMake's: what ./dev and the build put there
 
 }  // namespace ptxloom::test

@@ -8,7 +8,7 @@
 #include "support/require.hpp"
 #include "support/temporary_folder.hpp"
 
-/// A context on the GPU with a cache and records of its own; the test is skipped where there is none.
+/// A context on the GPU with its own cache and records; skips the test if there is no GPU.
 inline ptxloom::Context require_gpu(const TemporaryFolder& folder) {
   std::optional<ptxloom::Context> context;
   try {

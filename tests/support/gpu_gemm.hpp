@@ -12,7 +12,7 @@
 
 namespace ptxloom::test {
 
-/// A gemm on a device by the first of its candidates and two others, every element compared.
+/// Runs a gemm on a device with its first candidate and two others, and compares every element.
 inline void check_candidates(const Context& context, const Settings& problem, std::mt19937& random) {
   const auto found =
       gemm_template().candidates(context.specs(), context.target(), gemm_template().problem(problem), {});

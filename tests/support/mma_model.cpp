@@ -42,8 +42,8 @@ class Element {
     Kind kind = Kind::number;
     bool negative = false;
     std::int64_t significand = 0;
-    int last = 0;      // the exponent of its last bit
-    int exponent = 0;  // that it is aligned by
+    int last = 0;      // exponent of its last bit
+    int exponent = 0;  // exponent that it is aligned by
   };
 
   static Term unpack(const FloatBits& format, std::uint32_t bits) {

@@ -5,8 +5,8 @@
 #include <span>
 #include <string_view>
 
-// A second model of how tensor cores sum a row of products, in integers alone; it shares nothing with
-// src/base/mma_sum. Its fields can be set wrong on purpose: tests show that what they compare tells the
+// A second model of how tensor cores sum a row of products, in integers alone, independent of
+// src/base/mma_sum. Its fields can be set wrong on purpose: tests show that their comparisons detect the
 // difference.
 namespace ptxloom::test {
 
@@ -14,7 +14,7 @@ namespace ptxloom::test {
 struct FloatBits {
   int exponent_bits, mantissa_bits;
   bool infinities, nans;
-  int padding = 0;  ///< low bits that mean nothing
+  int padding = 0;  ///< ignored low bits
 
   int bias() const { return (1 << (exponent_bits - 1)) - 1; }
   int least() const { return 1 - bias(); }
@@ -26,13 +26,13 @@ struct MmaModel {
   int result_bits = 23;   ///< of the mantissa of an f32 result
   std::size_t chunk = 0;  ///< products summed at once; 0: all
   bool through_f16 =
-      false;  ///< fp8 as f16: two of each four, the other two, then the addend as a sum of its own
+      false;  ///< fp8 as f16: two of each four, the other two, then a separate addition of the addend
   bool zeros_align = false;    ///< wrong: zeros take part in the alignment
-  bool terms_nearest = false;  ///< wrong: terms are rounded to the window, not cut off
+  bool terms_nearest = false;  ///< wrong: terms are rounded to the window instead of truncated
 };
 
-/// One element of D: a row of A times a column of B, added to an element of C, all by their bits. Aborts for
-/// a type that tensor cores do not take.
+/// One element of D: a row of A times a column of B, added to an element of C, all as bits. Aborts for a type
+/// that tensor cores do not support.
 class MmaModelRow {
  public:
   MmaModelRow(const MmaModel& model, std::string_view a, std::string_view b, std::string_view sum);

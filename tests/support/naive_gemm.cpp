@@ -17,9 +17,9 @@ namespace ptxloom::test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::uint64_t kBlock = 128;  // of k, and of columns of B, with scales of blocks
+constexpr std::uint64_t kBlock = 128;  // of k, and of columns of B, for block scales
 constexpr std::uint64_t kMaskedRows =
-    64;  // up to a multiple of which rows behind a group's may be overwritten
+    64;  // up to a multiple of this, rows after a group's last may be overwritten
 constexpr std::uint64_t kEnough = 200'000'000;  // products
 
 class Words {
@@ -48,7 +48,7 @@ class Words {
   const Settings& words_;
 };
 
-/// Where the elements of a matrix lie: of row i and column j at batch * stride + i * down + j * right.
+/// The position of matrix elements: row i and column j is at batch * stride + i * down + j * right.
 struct Place {
   Type type;
   std::uint64_t stride = 0, down = 0, right = 0;
@@ -148,7 +148,7 @@ class Rows {
     for (const double value : values_) largest = std::max(largest, std::abs(value));
     return largest;
   }
-  /// All are multiples of this power of two.
+  /// All values are multiples of this power of two.
   double unit() const {
     int lowest = 0;
     for (const double value : values_) {
@@ -164,10 +164,10 @@ class Rows {
   std::vector<double> values_;
 };
 
-/// A number, and how far off a correct kernel's may be.
+/// A number, and the error allowed for a correct kernel.
 struct Interval {
   double value = 0, error = 0;
-  double reach = 0;  // of a sum: the largest term, or sum of a part of its terms
+  double reach = 0;  // for a sum: the largest term, or sum of some of its terms
 };
 
 double activate(const std::string& activation, double x) {
@@ -224,7 +224,7 @@ class Naive {
     return rows * shape_.n;
   }
 
-  /// The B that a row of a result is multiplied by, if it is computed.
+  /// The B that multiplies a row of a result, if it is computed.
   std::optional<std::uint64_t> b_of(std::uint64_t batch, std::uint64_t row) const {
     if (shape_.masked) return double(row) < groups_.at(batch) ? std::optional(batch) : std::nullopt;
     if (!shape_.contiguous) return batch;
@@ -232,12 +232,12 @@ class Naive {
     return group >= 0 && group < double(shape_.batch) ? std::optional(static_cast<std::uint64_t>(group))
                                                       : std::nullopt;
   }
-  /// The row may hold anything.
+  /// Whether the row may hold anything.
   bool free(std::uint64_t batch, std::uint64_t row) const {
     return shape_.masked && double(row / kMaskedRows * kMaskedRows) < groups_.at(batch);
   }
 
-  /// The smallest and the largest D that are right, before it is rounded.
+  /// The smallest and the largest correct D, before it is rounded.
   std::pair<double, double> element(std::uint64_t batch, std::uint64_t of_b, std::uint64_t i,
                                     std::uint64_t j) const {
     const double c = beta_ == 0 ? 0 : value_at(*c_, shape_.c.type, shape_.c.at(batch, i, j));
@@ -254,13 +254,13 @@ class Naive {
     if (const HostTensor* found = find(tensors, name)) return *found;
     throw std::invalid_argument("there is no tensor " + std::string(name));
   }
-  /// Tensor cores sum no more than 128 products; all else is f32.
+  /// Whether tensor cores accumulate at most 128 products and the rest is f32.
   bool by_stages() const { return blocks_of_a_ || blocks_of_b_ || promoted_; }
-  /// Fractional bits that tensor cores keep at least.
+  /// The fraction bits that tensor cores keep, at least.
   int bits() const { return is_fp8(shape_.a.type) ? 13 : 23; }
 
   double integer(const double* a, const double* b, double c) const {
-    std::uint64_t sum = 0;  // which wraps around
+    std::uint64_t sum = 0;  // wraps around
     for (std::uint64_t k = 0; k < shape_.k; ++k)
       sum += static_cast<std::uint64_t>(static_cast<std::int64_t>(a[k]) * static_cast<std::int64_t>(b[k]));
     const auto whole = [](double x) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(x)); };
@@ -281,7 +281,7 @@ class Naive {
       all += std::abs(product);
       largest = std::max(largest, std::abs(product));
       lean += int{product > 0} -
-              int{product < 0};  // without a branch, which would be guessed wrong half the time
+              int{product < 0};  // branch-free, because a branch would be mispredicted half the time
     }
     const auto count = double(end - begin);
     if (shape_.a.type == f64) return {sum, count * 0x1p-52 * all};
@@ -293,7 +293,7 @@ class Naive {
     return {sum, (std::abs(double(lean)) + steps + 3 * std::sqrt(count)) * ulp, reach};
   }
 
-  /// The sum of the products, each block of them times its scale.
+  /// The sum of the products, each scale block times its scale.
   Interval sum(const double* a, const double* b, std::uint64_t i, std::uint64_t j) const {
     if (!by_stages()) return part(a, b, 0, shape_.k);
     const std::uint64_t blocks = (shape_.k + kBlock - 1) / kBlock;
@@ -326,7 +326,7 @@ class Naive {
     const bool only_sum = beta_ == 0 && bias_.empty() && !scales && (power_of_two(by) || by == 0);
     double error = std::abs(by) * sum.error;
     if (!only_sum) error += step * (std::abs(product) + std::abs(c) + std::abs(bias));
-    // The accumulator of integers becomes an f32.
+    // An integer accumulator is converted to f32.
     if (shape_.a.type.is_integer() && std::abs(sum.value) > 0x1p24) error += 0x1p-23 * std::abs(product);
     if (activation_ != "none" && activation_ != "relu") error = 1.13 * error + 0x1p-20 * std::abs(argument);
     return {scale * (activate(activation_, argument) + (c_last_ ? c : 0)), std::abs(scale) * error};
@@ -335,7 +335,7 @@ class Naive {
   Words words_;
   Shape shape_;
   Rows a_, b_;
-  double unit_;  // of which all products are multiples
+  double unit_;  // all products are multiples of it
   const HostTensor* c_;
   double alpha_, beta_;
   bool blocks_of_a_, blocks_of_b_;  // which have a scale each
@@ -360,7 +360,7 @@ struct Element {
 
 bool small(const Shape& s) { return s.m * s.n * s.results() <= kEnough / s.k; }
 
-/// All, or by turns one of each row and one of each column.
+/// All, or alternately one of each row and one of each column.
 template <typename Work>
 void each_element(const Shape& s, const Work& work) {
   const std::uint64_t of_one = s.m * s.n, all = of_one * s.results();

@@ -13,7 +13,7 @@
 namespace ptxloom::test::narrow {
 namespace {
 
-/// What the topmost patterns are.
+/// The meaning of the topmost patterns.
 enum class Top : std::uint8_t {
   ieee,     ///< the topmost exponent: infinity and NaNs
   nan,      ///< all ones: NaN
@@ -26,9 +26,9 @@ struct Format {
   int exponent, mantissa;  ///< bits
   int bias;
   Top top;
-  std::uint64_t nan;     ///< what PTX's cvt makes of a NaN
-  int below = 0;         ///< bits under the mantissa that are ignored
-  bool has_zero = true;  ///< exponent 0 is zero and subnormal numbers; else it is one like all others
+  std::uint64_t nan;     ///< the result of PTX's cvt for a NaN
+  int below = 0;         ///< ignored bits below the mantissa
+  bool has_zero = true;  ///< exponent 0 is zero and subnormals; otherwise it is like any other
 };
 
 constexpr std::array kFormats{
@@ -51,7 +51,7 @@ const Format* find(Type type) {
 
 constexpr std::uint64_t ones(int bits) { return bits >= 64 ? ~0ULL : (1ULL << bits) - 1; }
 
-/// The value of a pattern without its sign. The topmost exponent is read as a number, not as infinity or NaN.
+/// The value of a pattern without its sign. The topmost exponent counts as a number, not as infinity or NaN.
 double number(const Format& f, std::uint64_t magnitude) {
   const auto exponent = static_cast<int>(magnitude >> f.mantissa);
   const auto fraction = std::ldexp(static_cast<double>(magnitude & ones(f.mantissa)), -f.mantissa);
@@ -81,8 +81,8 @@ std::uint64_t encode(const Format& f, double value, Overflow overflow) {
       std::signbit(value) ? 1ULL << (f.exponent + f.mantissa) << f.below : std::uint64_t{0};
   if (sign != 0 && !f.has_sign) throw std::invalid_argument(std::string(f.name) + " has no sign");
   const double wanted = std::abs(value);
-  // The last pattern whose value is not above: the largest number's successor may be it, and stands for all
-  // that is out of range.
+  // The last pattern whose value is not above x. It may be the successor of the largest number, which stands
+  // for everything out of range.
   std::uint64_t low = 0, high = largest(f) + 2;
   while (high - low > 1) {
     const std::uint64_t middle = (low + high) / 2;

@@ -8,12 +8,12 @@
 
 #include "ptxloom/type.hpp"
 
-// The element types once more, in the tests' own code: what a test expects of f16, bf16, tf32, fp8, fp6, fp4
-// and the scale types is not computed by the code under test. A format is a row of a table: whether it has a
-// sign, the bits of its exponent and mantissa, its bias, and what its topmost patterns stand for (OCP 8-bit
-// Floating Point 1.0, OCP Microscaling Formats 1.0, IEEE 754, PTX ISA "Alternate Floating-Point Data
-// Formats"). Decoding is that definition. Encoding asks decoding: the patterns of positive numbers are
-// ordered like their values, so the nearest one is found by halving.
+// A second implementation of the element types, for the tests: what a test expects of f16, bf16, tf32, fp8,
+// fp6, fp4 and the scale types is not computed by the code under test. A format is a table row: whether it
+// has a sign, the bits of its exponent and mantissa, its bias, and the meaning of its topmost patterns (OCP
+// 8-bit Floating Point 1.0, OCP Microscaling Formats 1.0, IEEE 754, PTX ISA "Alternate Floating-Point Data
+// Formats"). Decoding follows that definition. Encoding uses decoding: the patterns of positive numbers are
+// ordered like their values, so bisection finds the nearest one.
 namespace ptxloom::test::narrow {
 
 /// The value of the low bits of `bits`; integers and bits too. Exact up to 53 bits.
@@ -24,11 +24,11 @@ enum class Overflow : std::uint8_t {
   finite,   ///< the largest number
 };
 
-/// The nearest element, of two the one with the even pattern. Integers are clamped. NaN is the one that PTX's
-/// cvt gives; the largest number where there is none. Scale types take no negative values.
+/// The nearest element; of two, the one with the even pattern. Integers are clamped. NaN is that of PTX's
+/// cvt, or the largest number if there is none. Scale types take no negative values.
 std::uint64_t encode(Type type, double value, Overflow overflow = Overflow::natural);
 
-/// Element `index` of a buffer of elements without gaps, lowest bit first.
+/// Element `index` of a packed buffer, lowest bit first.
 std::uint64_t load(Type type, std::span<const std::byte> packed, std::size_t index);
 void store(Type type, std::span<std::byte> packed, std::size_t index, std::uint64_t bits);
 /// The values of all whole elements of a buffer.

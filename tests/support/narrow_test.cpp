@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tests' own conversions against the host implementations in the CUDA headers, by every pattern, and
+// The tests' own conversions against the host implementations in the CUDA headers, for every pattern, and
 // against values written out from the formats' definitions.
 #include "support/narrow.hpp"
 
@@ -143,8 +143,7 @@ namespace {
 double widened(__half_raw raw) { return static_cast<double>(__half2float(__half(raw))); }
 double widened(__nv_bfloat16_raw raw) { return static_cast<double>(__bfloat162float(__nv_bfloat16(raw))); }
 
-/// Numbers at which rounding to a format is decided: its values, the middle of each two, and their
-/// neighbours.
+/// Numbers that decide rounding to a format: its values, the midpoints between them, and their neighbours.
 std::vector<double> decisive(Type type) {
   std::vector<double> found{kInfinity, -kInfinity, 0, -0.0, 1e30, 0x1p-140};
   const std::uint64_t count = std::uint64_t{1} << type.bits;

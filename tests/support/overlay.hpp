@@ -10,8 +10,8 @@
 
 namespace ptxloom::test {
 
-/// A folder with a spec overlay that has types f24 and g16, a target sm_130a and a form `probe`, the opcode
-/// "probe.f24 D, A, S;" of that target alone. D has a fragment map. Nothing of it is compiled in.
+/// A folder with a spec overlay that has types f24 and g16, a target sm_130a and a form `probe` with the
+/// opcode "probe.f24 D, A, S;" on that target only. D has a fragment map. None of it is built in.
 class ProbeOverlay {
  public:
   ProbeOverlay() {

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-/// A module with a bit of everything the reader knows.
+/// A module that uses a bit of everything the reader supports.
 inline constexpr std::string_view kSamplePtx = R"(// ptxloom.launch {"entry": "sample"}
 // made by hand
 

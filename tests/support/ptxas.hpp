@@ -20,7 +20,7 @@
 
 #include "support/temporary_folder.hpp"
 
-// NVIDIA's compilers as independent judges of PTX. Tests that need one SKIP where it is absent.
+// NVIDIA's compilers as independent judges of PTX. Tests that need one are skipped without it.
 
 struct CommandResult {
   int status = 0;
@@ -39,8 +39,8 @@ inline CommandResult run_command(const std::string& command) {
   return result;
 }
 
-/// The path of "ptxas" or "nvcc": from the toolkit that ./dev chose, from PATH, or where toolkits usually
-/// lie.
+/// The path of "ptxas" or "nvcc": from the toolkit that ./dev chose, from PATH, or from the usual locations
+/// of toolkits.
 inline std::optional<std::string> find_cuda_tool(const std::string& name) {
   std::vector<std::filesystem::path> folders;
   if (const char* home = std::getenv("CUDA_HOME")) folders.push_back(std::filesystem::path(home) / "bin");
@@ -56,7 +56,7 @@ class Ptxas {
  public:
   explicit Ptxas(std::string path) : path_(std::move(path)) {}
 
-  /// Assembles a module; `cubin` receives the result where it is wanted.
+  /// Assembles a module; `cubin` receives the result, if given.
   CommandResult assemble(const std::string& ptx, const std::string& target,
                          const std::filesystem::path& cubin = "/dev/null") const {
     const std::filesystem::path file = folder_ / "module.ptx";
@@ -65,9 +65,9 @@ class Ptxas {
                        cubin.string());
   }
 
-  /// Which of these statements it refuses, each standing on a line of its own between `before` and `after`.
-  /// It stops at the first syntax error, so lines that were refused are taken out and it runs again; where it
-  /// names no line (it crashes on some), each half is tried alone.
+  /// Which of these statements it refuses, each on its own line between `before` and `after`. ptxas stops at
+  /// the first syntax error, so refused lines are removed and it runs again; if it names no line (it crashes
+  /// on some), each half is tried separately.
   std::set<std::size_t> refused(const std::string& before, const std::vector<std::string>& lines,
                                 const std::string& after, const std::string& target) const {
     std::vector<std::size_t> all(lines.size());

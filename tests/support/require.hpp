@@ -9,8 +9,8 @@
 
 namespace ptxloom::test {
 
-/// Ends a test that needs a component which is not there: it fails where PTXLOOM_REQUIRE names the component,
-/// and is skipped otherwise.
+/// Ends a test whose component is missing: it fails if PTXLOOM_REQUIRE names the component, and is skipped
+/// otherwise.
 inline void skip_without(std::string_view component, const std::string& why) {
   if (requires_component(component)) FAIL("PTXLOOM_REQUIRE names " << component << ", but " << why);
   SKIP(why);

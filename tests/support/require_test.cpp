@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PTXLOOM_REQUIRE: what it names must be there.
+// PTXLOOM_REQUIRE: the components that it names must be present.
 #include "support/require.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -14,13 +14,13 @@ inline std::string words(const Settings& settings) {
   return text;
 }
 
-/// `base`, with what `more` says in place of what it said of that.
+/// `base`, overridden by `more`.
 inline Settings with(Settings base, const Settings& more) {
   for (const auto& [name, value] : more) base[name] = value;
   return base;
 }
 
-/// Of a product of matrices.
+/// The sizes of a matrix product.
 inline Settings shape(int m, int n, int k) {
   return {{"m", std::to_string(m)}, {"n", std::to_string(n)}, {"k", std::to_string(k)}};
 }

@@ -8,7 +8,7 @@
 
 namespace ptxloom {
 
-/// The specs compiled in.
+/// The built-in specs.
 inline const Specs& specs() {
   static const Specs shared;
   return shared;

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-/// An empty folder of its own for one test, removed with all that is in it.
+/// An empty folder for one test, removed with its contents.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

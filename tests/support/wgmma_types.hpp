@@ -5,7 +5,7 @@
 
 namespace ptxloom::test {
 
-/// Types of A and B that wgmma takes contiguous along k only, and of D.
+/// Types of D, and of A and B that wgmma accepts only contiguous along k.
 struct WgmmaTypes {
   const char *a, *b;
   std::vector<const char*> d;

@@ -29,7 +29,7 @@ TEST_CASE("devices share the candidates, and their times mean the same") {
   }
 }
 
-TEST_CASE("a device that does not agree on a common candidate is left out, and that is said") {
+TEST_CASE("a device that disagrees on the common candidate is left out and reported") {
   Device first("gpu a", 1), second("gpu b", 1.15), third("gpu c", 0.98);
   const std::vector<Measurer*> all = {first.measurer.get(), second.measurer.get(), third.measurer.get()};
   const SearchResult result = run(all);

@@ -40,7 +40,7 @@ TEST_CASE("what was put in first is taken first, however long it takes") {
   CHECK(feeder.under_way() == 0);
 }
 
-TEST_CASE("behind the first nothing waits for what takes long") {
+TEST_CASE("after the first, a slow candidate holds nobody up") {
   Feeder feeder(slow_at("b"), nullptr, options());
   feeder.put({}, {{"name", "a"}});
   CHECK(next(feeder).config.at("name") == "a");

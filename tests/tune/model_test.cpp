@@ -10,7 +10,7 @@ using Catch::Approx;
 using tune::Demand;
 using tune::resident_blocks;
 
-TEST_CASE("an SM holds as many blocks as its scarcest resource allows") {
+TEST_CASE("an SM holds as many thread blocks as its scarcest resource allows") {
   // Compute capability 9.0: 64 K registers, 2048 threads, 32 blocks, 228 KiB of shared memory of which each
   // block loses one (CUDA C++ Programming Guide, technical specifications).
   const TargetInfo& chip = Target("sm_90a").info();
@@ -57,7 +57,7 @@ double busy(double blocks) {
 
 }  // namespace
 
-TEST_CASE("a time is predicted by waves of blocks, their busiest unit and their steps") {
+TEST_CASE("a time is predicted from waves of thread blocks, their busiest unit and their k-blocks") {
   const tune::Prediction part = tune::predict(of_blocks(40), round_chip());
   CHECK(part.resident == 16);
   CHECK(part.waves == Approx(0.25));

@@ -49,7 +49,7 @@ TEST_CASE("a plan's arguments are addresses, bits, and tensor maps with their ad
   CHECK(map->address == 8192);
 }
 
-TEST_CASE("a persistent grid has as many blocks as the device holds, or as there is work for") {
+TEST_CASE("a persistent grid has as many thread blocks as the device holds, or as there is work for") {
   LaunchPlan plan{.entry = "k", .grid = {500, 1, 1}};
   CHECK(launch_config_of(plan, 132).grid == Dim3{500, 1, 1});
   plan.blocks_per_sm = 2;

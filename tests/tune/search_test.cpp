@@ -104,7 +104,7 @@ TEST_CASE("a budget, the end of the space or a stop ends a search, and what was 
   CHECK(stopped.best() != nullptr);
 }
 
-TEST_CASE("what a candidate does wrong costs that candidate only") {
+TEST_CASE("a faulty candidate costs only itself") {
   const Admissible space = admit(make_space(), Target("sm_90a"));
   const auto time = [](const Settings& config) {
     if (config.at("word") == "green") throw Error(ErrorKind::refused, "wrong-result", "it is wrong");
@@ -155,7 +155,7 @@ TEST_CASE("configurations known to be good come first, and only once") {
   }
 }
 
-TEST_CASE("the best few are compared in turns until their order is certain") {
+TEST_CASE("the best few are compared in alternation until their order is certain") {
   const Admissible space = admit(make_space(), Target("sm_90a"));
   const SearchResult exact = run(space, time_of, {});
   REQUIRE(!exact.final.empty());

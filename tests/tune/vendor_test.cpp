@@ -52,7 +52,7 @@ tune::SearchResult search() {
 
 }  // namespace
 
-TEST_CASE("the ratio is taken round by round, so that a slow clock does not count") {
+TEST_CASE("the ratio is taken per round, so that clock drift cancels out") {
   Given given({rounds(15, 15.01)});
   const tune::VendorTime vendor = tune::time_vendor(given, search());
   CHECK(given.rival_ptx == "the winner's");
@@ -66,7 +66,7 @@ TEST_CASE("the ratio is taken round by round, so that a slow clock does not coun
   CHECK(given.asked == 12);
 }
 
-TEST_CASE("what is uncertain is measured longer, and not for ever") {
+TEST_CASE("an uncertain ratio is measured longer, but not forever") {
   Given given({rounds(10, 20)});
   const tune::VendorTime vendor = tune::time_vendor(given, search());
   CHECK(vendor.rounds == 96);

@@ -143,7 +143,7 @@ TEST_CASE("what no plan says is refused") {
   CHECK(code([&] { read_launch(launch); }) == "bad-task");
 }
 
-TEST_CASE("a candidate takes its text along only where that is what runs") {
+TEST_CASE("a candidate carries its text only if that is what runs") {
   Candidate candidate{.ptx = "text", .launches = {some_launch(), {.entry = "second"}}};
   candidate.scratch = {{.name = "s", .type = f32, .shape = {9}}, {.name = "t", .type = u8, .shape = {10}}};
   const auto arrived = [&] {
