@@ -3,6 +3,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "oracle/checks.hpp"
@@ -26,22 +27,31 @@ struct Subject {
   }
 };
 
-/// The lines of variants; what another form also says of a line counts too.
+/// The variants of each line that an opcode can have.
+using VariantsOfLine = std::unordered_map<std::string, std::vector<Variant>>;
+
+VariantsOfLine lines_of_opcode(const Specs& specs, std::string_view opcode) {
+  VariantsOfLine result;
+  for (const Variant& variant : specs.match(opcode)) {
+    for (std::string& line : lines_of(variant)) {
+      std::vector<Variant>& variants = result[std::move(line)];
+      if (variants.empty() || !(variants.back() == variant)) variants.push_back(variant);
+    }
+  }
+  return result;
+}
+
+/// The lines of variants. A line may also be one of another form, which then counts too.
 std::vector<Subject> subjects(const Question& question, std::span<const Variant> variants) {
+  std::unordered_map<std::string, VariantsOfLine> opcodes;
   std::vector<Subject> result;
   for (const Variant& variant : variants) {
+    const std::string opcode(variant.opcode());
+    const auto [lines, added] = opcodes.try_emplace(opcode);
+    if (added) lines->second = lines_of_opcode(question.specs, opcode);
     for (std::string& line : lines_of(variant)) {
-      Subject subject{.line = std::move(line), .variants = {}, .documented = !variant.undocumented()};
-      for (const Variant& other : question.specs.match(variant.opcode())) {
-        if (other == variant) {
-          subject.variants.push_back(other);
-          continue;
-        }
-        const auto lines = lines_of(other);
-        if (std::find(lines.begin(), lines.end(), subject.line) != lines.end())
-          subject.variants.push_back(other);
-      }
-      result.push_back(std::move(subject));
+      std::vector<Variant> all = lines->second.at(line);
+      result.push_back({std::move(line), std::move(all), !variant.undocumented()});
     }
   }
   return result;
