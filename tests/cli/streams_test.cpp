@@ -39,16 +39,16 @@ struct Search {
 }  // namespace
 
 TEST_CASE("a stderr that cannot be written to changes nothing else, whatever the subcommand", "[slow]") {
-  for (const std::string err : {"/dev/full", "closed"}) {
-    const TemporaryFolder folder;
-    for (const Use& use : uses_of_all_subcommands(folder.path())) {
-      const ToolResult usual = run_tool(use.arguments);
+  const TemporaryFolder folder;
+  for (const Use& use : uses_of_all_subcommands(folder.path())) {
+    const ToolResult usual = run_tool(use.arguments);
+    std::vector<std::string> wrong = use.arguments;
+    wrong.emplace_back("--no-such-option");
+    for (const std::string err : {"/dev/full", "closed"}) {
       const ToolResult result = run_tool_with({.err = err}, use.arguments);
       CAPTURE(err, use.arguments, usual.err);
       CHECK(result.code == usual.code);
       CHECK(result.out.empty() == usual.out.empty());
-      std::vector<std::string> wrong = use.arguments;
-      wrong.emplace_back("--no-such-option");
       CHECK(run_tool_with({.err = err}, wrong).code == 2);
     }
   }

@@ -181,7 +181,7 @@ std::vector<Use> uses_of_all_subcommands(const fs::path& folder) {
       {{"tune", "gemm", "--set", "m=16", "n=8", "k=32", "--device", "cpu", "--budget", "2evals", "--report",
         folder / "report.html"},
        true},
-      {{"bench", "spec_to_ptx", "--count", "1"}, true},
+      {{"bench", "cache", "--count", "2"}, true},
       {{"conform", "prmt", "--device", "cpu", "--count", "100"}, true},
       {{"cache", "stat"}},
   };

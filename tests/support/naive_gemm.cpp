@@ -129,7 +129,9 @@ class Rows {
   Rows(const HostTensor& tensor, const Place& place, std::uint64_t batches, std::uint64_t rows,
        std::uint64_t k, bool transposed)
       : rows_(rows), k_(k), values_(batches * rows * k) {
-    std::vector<double> known(place.type.bits <= 16 ? std::size_t{1} << place.type.bits : 0);
+    // The value of every pattern, where that is less work than each element's.
+    const std::size_t patterns = place.type.bits <= 16 ? std::size_t{1} << place.type.bits : 0;
+    std::vector<double> known(patterns < values_.size() ? patterns : 0);
     for (std::size_t bits = 0; bits < known.size(); ++bits) known[bits] = narrow::decode(place.type, bits);
     std::size_t next = 0;
     for (std::uint64_t batch = 0; batch < batches; ++batch)

@@ -51,12 +51,17 @@ const Format* find(Type type) {
 
 constexpr std::uint64_t ones(int bits) { return bits >= 64 ? ~0ULL : (1ULL << bits) - 1; }
 
+/// 2^exponent, which must be a normal f64. std::ldexp took 4 % of test_gemm's time.
+double power_of_two(int exponent) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
+}
+
 /// The value of a pattern without its sign. The topmost exponent counts as a number, not as infinity or NaN.
 double number(const Format& f, std::uint64_t magnitude) {
   const auto exponent = static_cast<int>(magnitude >> f.mantissa);
-  const auto fraction = std::ldexp(static_cast<double>(magnitude & ones(f.mantissa)), -f.mantissa);
-  if (exponent == 0 && f.has_zero) return std::ldexp(fraction, 1 - f.bias);
-  return std::ldexp(1 + fraction, exponent - f.bias);
+  const double fraction = static_cast<double>(magnitude & ones(f.mantissa)) * power_of_two(-f.mantissa);
+  if (exponent == 0 && f.has_zero) return fraction * power_of_two(1 - f.bias);
+  return (1 + fraction) * power_of_two(exponent - f.bias);
 }
 
 std::uint64_t largest(const Format& f) {
