@@ -4,7 +4,6 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
-#include <memory>
 #include <optional>
 #include <ranges>
 #include <span>
@@ -120,7 +119,6 @@ class Layout {
   std::vector<LayoutAddress> addresses_;
   std::vector<std::size_t> first_of_lane_;  // lanes + 1
   std::vector<std::int32_t> holder_;        // by matrix, row, column: index of the element
-  std::shared_ptr<const void> owner_;       // the variant's: a type's name may be an overlay's
 };
 
 /// The layout of an operand, by its name or alias. Selectors that are not given are 0. Throws Error(usage):

@@ -25,7 +25,7 @@
 /// Lifetimes: what Specs return as a value may be used when they are gone: Variant, Target and Diagnostic,
 /// and the Layout, ir::Module and KernelBuilder that are made from them. References, spans and string views
 /// into these live as long as they do; those that Specs return themselves (forms(), info()) live as long as
-/// the Specs. See also Type::name.
+/// the Specs.
 namespace [[gnu::visibility("default")]] ptxloom {
 
 namespace spec {
@@ -143,11 +143,7 @@ class Variant {
   /// hold, or what stands "before" and "after"; empty if the form does not say.
   std::string conform(std::string_view what) const;
 
-  /// For the library's own use.
-  ///@{
-  const spec::VariantData* data() const { return data_; }
-  const std::shared_ptr<const void>& owner() const { return owner_; }
-  ///@}
+  const spec::VariantData* data() const { return data_; }  ///< for the library's own use
 
  private:
   const spec::VariantData* data_ = nullptr;

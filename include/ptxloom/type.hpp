@@ -21,10 +21,8 @@ enum class TypeKind : std::uint8_t {
 
 /// A PTX type.
 struct Type {
-  /// "f32". That of a type which a spec overlay adds lives as long as its Specs, or as a Variant, Layout or
-  /// ir::Module that was made from them and has the type. All other names are static.
-  std::string_view name;
-  std::uint16_t bits = 0;          ///< size of one value
+  std::string_view name;   ///< "f32"; valid for the rest of the process, for types of a spec overlay too
+  std::uint16_t bits = 0;  ///< size of one value
   TypeKind kind = TypeKind::bits;  ///< how the bits are interpreted
   std::uint8_t lanes = 1;          ///< elements in a value of a packed type: 2 for f16x2
 

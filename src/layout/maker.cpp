@@ -45,7 +45,6 @@ void LayoutMaker::select(const LayoutSelector& selector) {
 Layout LayoutMaker::make() const {
   Layout layout;
   layout.type = type_;
-  layout.owner_ = variant_.owner();
   layout.bits = type_.bits;
   layout.block = map_.block;
   layout.lanes = map_.lanes();

@@ -5,7 +5,9 @@
 #include <fstream>
 #include <initializer_list>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "base/json_depth.hpp"
@@ -16,6 +18,15 @@ namespace ptxloom::spec {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+/// The name of a type that an overlay adds. Programs copy a Type and keep it, also when its Specs are gone,
+/// so these few names are never freed.
+std::string_view permanent(std::string_view name) {
+  static std::mutex mutex;
+  static auto& names = *new std::set<std::string, std::less<>>;
+  const std::lock_guard lock(mutex);
+  return *names.emplace(name).first;
+}
 
 /// Reads one file; knows its name and the current form, for errors.
 class Reader {
@@ -217,7 +228,7 @@ void Reader::read_types(const Json& json, ReadSpecs& into) {
       fail("spec-type", place_, "row " + quote(line) + " is not a row of: name bits kind lanes literals",
            "kinds: bits signed unsigned float predicate; literals: yes no");
     }
-    into.types.push_back({.type = {.name = cell[0],
+    into.types.push_back({.type = {.name = permanent(cell[0]),
                                    .bits = static_cast<std::uint16_t>(number(cell[1])),
                                    .kind = kind->second,
                                    .lanes = static_cast<std::uint8_t>(number(cell[3]))},

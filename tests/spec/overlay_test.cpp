@@ -98,6 +98,19 @@ TEST_CASE("an overlay may add types and targets") {
   CHECK(error_of([&] { specs.target("sm_131"); }).diagnostics().front().code == "unknown-target");
 }
 
+TEST_CASE("the type of an operand is valid without its Specs") {
+  Type type;
+  {
+    TemporaryFolder folder;
+    std::ofstream(folder / "types.json")
+        << R"({"types": ["name bits kind lanes literals", "f23_of_an_overlay 23 float 1 no"]})";
+    std::ofstream(folder / "x.json") << form(kAdd + R"(, "mods": {"t": "f23_of_an_overlay"})");
+    const std::filesystem::path folders[] = {folder.path()};
+    type = Specs(folders).match("probe.f23_of_an_overlay").at(0).operand("A").type;
+  }
+  CHECK(type.name == "f23_of_an_overlay");
+}
+
 TEST_CASE("a folder that is not there is refused") {
   const std::filesystem::path folders[] = {"/nonexistent/specs"};
   const Error error = error_of([&] { Specs specs(folders); });
