@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several products in one kernel, in the CPU executor, compared with the reference and with kernels for
 // single products: batches with every memory layout, groups of every size, and refusals.
+#include <algorithm>
 #include <array>
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <random>
+#include <string>
 
 #include "gemm/executor.hpp"
 #include "ptxloom/gemm.hpp"
@@ -122,6 +124,48 @@ TEST_CASE("batches with gaps, shared, overlapping and side by side", "[gemm]") {
   // Like attention heads within rows of tokens.
   check(with(problem, {{"lda", "256"}, {"stride_a", "64"}, {"ldd", "344"}, {"stride_d", "88"}}));
   check(with(problem, {{"ldd", "96"}, {"stride_d", "6704"}}));  // the last row has no padding
+}
+
+// Few rows: the reference samples at most 4096 of the elements outside the results.
+TEST_CASE("the next batch of D may start in the padding of the last row", "[gemm]") {
+  constexpr int kM = 18, kN = 24, kLd = 32;
+  const Settings problem =
+      with(shape(kM, kN, 40), {{"a", "bf16"}, {"batch", "3"}, {"ldd", std::to_string(kLd)}});
+  constexpr int kEndOfLastRow = (kM - 1) * kLd + kN;
+  for (int padding = 0; padding <= kLd - kN; padding += 4)
+    check(with(problem, {{"stride_d", std::to_string(kEndOfLastRow + padding)}}));
+}
+
+TEST_CASE("the reference knows which elements of D's buffer a kernel writes, for each layout", "[gemm]") {
+  constexpr int kM = 7, kN = 10, kBatch = 3;
+  const auto check_layout = [](int batch, int ld, int stride) {
+    const Settings problem =
+        gemm_template().problem(with(shape(kM, kN, 8), {{"batch", std::to_string(batch)},
+                                                        {"ldd", std::to_string(ld)},
+                                                        {"stride_d", std::to_string(stride)}}));
+    INFO(words(problem));
+    const std::vector<HostTensor> tensors = make_tensors(gemm_template(), problem, {}, Catch::getSeed());
+    const Expectation expected = gemm_template().expect(problem, tensors);
+    const std::size_t size = tensors.back().plan.elements();
+    // 'D': an element of a result; '.': outside all results; '?': not known.
+    std::string wanted(size, '.'), known(size, '?');
+    for (int i = 0; i < batch; ++i)
+      for (int row = 0; row < kM; ++row)
+        for (int column = 0; column < kN; ++column)
+          wanted.at(static_cast<std::size_t>(i * stride + row * ld + column)) = 'D';
+    for (const std::uint64_t index : expected.untouched) known.at(index) = '.';
+    CHECK(std::ranges::count(known, '?') == std::ranges::count(wanted, 'D'));
+    for (const Expectation::Point& point : expected.points) known.at(point.index) = 'D';
+    CHECK(known == wanted);
+  };
+  for (const int padding : {0, 1, 6}) {
+    const int ld = kN + padding;
+    check_layout(1, ld, 0);
+    // Batches follow each other: the next starts where the last row ends, in its padding, or after a gap.
+    for (int gap = -padding; gap <= 5; ++gap) check_layout(kBatch, ld, kM * ld + gap);
+    // They are side by side, and their rows may have more padding at the end.
+    for (const int more : {0, 1, 5}) check_layout(kBatch, kBatch * ld + more, ld);
+  }
 }
 
 TEST_CASE("batches that TMA cannot load are packed, and D is stored row by row", "[gemm]") {
@@ -340,6 +384,26 @@ TEST_CASE("operations and bytes of a batch are counted", "[gemm]") {
   const MatrixProduct product = *gemm_template().product(batch);
   CHECK(std::array{product.stride_a, product.stride_b, product.stride_c, product.stride_d} ==
         std::array<std::uint64_t, 4>{64 * 16, 32 * 16, 64 * 32, 64 * 32});
+}
+
+TEST_CASE("a matrix has at most 2^46 elements, padding and all batches included", "[gemm]") {
+  const auto check_largest = [](const Settings& problem, const std::string& word, std::uint64_t largest) {
+    const auto tensors = [&](std::uint64_t value) {
+      const Settings whole = with(problem, {{word, std::to_string(value)}});
+      return gemm_template().tensors(gemm_template().problem(whole));
+    };
+    INFO(words(problem) << word << "=" << largest);
+    CHECK_NOTHROW(tensors(largest));
+    CHECK(error_of([&] { tensors(largest + 1); }).diagnostics().front().code == "shape-too-large");
+  };
+  constexpr std::uint64_t kOne = 1, kMost = kOne << 46;
+  const Settings one = with(shape(1 << 16, 1 << 16, 16), {{"beta", "1"}});
+  const Settings batch = with(shape(1 << 10, 1 << 10, 16), {{"beta", "1"}, {"batch", "65537"}});
+  for (const std::string matrix : {"a", "b", "c", "d"}) {
+    check_largest(one, "ld" + matrix, kMost >> 16);
+    const Settings padded = with(batch, {{"ld" + matrix, std::to_string(kOne << 20)}});
+    check_largest(padded, "stride_" + matrix, (kMost - (kOne << 30)) >> 16);
+  }
 }
 
 TEST_CASE("impossible batches are refused", "[gemm]") {

@@ -337,8 +337,13 @@ TEST_CASE("stream-K is refused with a reason where it is impossible", "[gemm]") 
     says(with(problem, {{"groups", "masked"}}), given, "groups must be none");
     says(with(problem, {{"groups", "contiguous"}}), given, "groups must be none");
   }
-  says(problem, with(tiles(64, 256), {{"tile_k", "16"}, {"stages", "2"}, {"epilogue", "direct"}}),
-       "slices of shared tiles");
+  // The larger half of 31 or 32 units of 2 KiB; a stage has 10 KiB.
+  for (const int columns : {248, 256}) {
+    const Settings shallow = with(tiles(64, columns), {{"tile_k", "16"}, {"epilogue", "direct"}});
+    says(problem, with(shallow, {{"stages", "2"}}), "slices of shared tiles");
+    says(problem, with(shallow, {{"stages", "3"}}), "slices of shared tiles");
+    says(problem, with(shallow, {{"stages", "4"}}), "it was accepted");
+  }
 }
 
 }  // namespace ptxloom::test::stream_test
