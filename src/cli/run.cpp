@@ -98,9 +98,6 @@ int run_template_task(const Context& context, const RunFlags& flags) {
         read_tensor(argument.source, *std::ranges::find(plans, argument.name, &TensorPlan::name)));
   }
   const RunResult result = run_template(context, *task.kernel_template, options);
-  if (result.kernel.borrowed_from)
-    say("not tuned: this is the configuration of the nearest record, {}\n",
-        to_words(*result.kernel.borrowed_from));
   write_outputs(arguments, result.tensors);
   const StepTimes& times = result.kernel.kernel.times();
   const StartTimes& start = context.start_times();
