@@ -12,6 +12,7 @@
 #include "cli/say.hpp"
 #include "cli/settings.hpp"
 #include "ptxloom/runner.hpp"
+#include "ptxloom/templates.hpp"
 
 namespace ptxloom::cli {
 namespace {
@@ -137,7 +138,8 @@ bool is_regular_file(const std::string& path) {
 int run_run(const Tool& tool, const RunFlags& flags) {
   const bool is_file = std::filesystem::path(flags.what).extension() == ".ptx" || is_regular_file(flags.what);
   check_flags(flags, is_file);
-  if (!is_file) find_template(flags.what);  // reports an unknown name before a device is opened
+  if (!is_file)
+    Templates::from_environment().find(flags.what);  // reports an unknown name before a device is opened
   const Context context = open_device(tool, flags.device);
   const auto refuse_on_gpu = [&](const char* flag, bool given, const char* why) {
     if (given && context.is_gpu())
