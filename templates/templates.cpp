@@ -4,11 +4,12 @@
 
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/template.hpp"
+#include "rowwise/template.hpp"
 
 namespace ptxloom {
 
 std::span<const Template* const> templates() {
-  static const std::array<const Template*, 1> all = {&gemm_template()};
+  static const std::array<const Template*, 2> all = {&gemm_template(), &rowwise_template()};
   return all;
 }
 
