@@ -104,7 +104,7 @@ class Norm {
                                          int slot) {
     if (!type) return std::nullopt;
     const kit::RowTensor tensor(k_, part.window(), kernel_.in.pointer(name), 0, kit::RowCaching::kept, true);
-    return unpack_values(k_, *type, kernel_.c.vector, tensor.load(slot));
+    return kit::unpack_values(k_, *type, kernel_.c.vector, tensor.load(slot));
   }
 
   const RowKernel& kernel_;

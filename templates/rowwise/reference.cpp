@@ -57,16 +57,16 @@ Grid grid_of(Type type) {
 Expectation::Point point(Type type, std::uint64_t index, const Result& r) {
   if (!std::isfinite(r.value)) return {index, r.value, 0};
   const Grid grid = grid_of(type);
-  const double value = decode(type, encode(type, r.value)), size = std::abs(r.value);
+  const double size = std::abs(r.value);
   if (size - r.error >= grid.infinite) return {index, std::copysign(kInfinity, r.value), 0};
   if (size + r.error >= grid.infinite) return {index, r.value, kInfinity};  // a finite number may be right
-  return {index, value, r.error + grid.relative * (size + r.error) + grid.smallest};
+  return {index, r.value, r.error + (grid.relative * (size + r.error) + grid.smallest) / 2};
 }
 
 /// One row: what the kernel sees, and what is the same for all of its elements.
-class Row {
+class ReferenceRow {
  public:
-  Row(const Problem& p, std::vector<double> values, std::vector<double> errors)
+  ReferenceRow(const Problem& p, std::vector<double> values, std::vector<double> errors)
       : p_(p), values_(std::move(values)), errors_(std::move(errors)) {
     p.is_norm() ? measure() : sum_exponentials();
   }
@@ -189,7 +189,7 @@ Expectation reference(const Problem& p, std::span<const HostTensor> inputs) {
       values[i] += added[i];
       errors[i] = std::abs(values[i]) * kUnit;
     }
-    const Row one(p, std::move(values), std::move(errors));
+    const ReferenceRow one(p, std::move(values), std::move(errors));
     for (const std::uint32_t i : sample(p.n, kBudget, random))
       expected.points.push_back(point(p.y, row * p.pitch_y + i, one.at(i, weight[i], bias[i])));
   }

@@ -6,7 +6,7 @@ namespace ptxloom::rowwise_kernel {
 Row::Row(KernelBuilder& k, const Problem& p, const Config& c, const kit::ParamRegs& in,
          const kit::RowWindow& window, double fill)
     : k_(k), p_(p), c_(c), in_(in), window_(window), fill_(fill) {
-  if (c.keeps_row(p)) kept_ = load(window);
+  if (c.keeps_row(p)) kept_.emplace(load(window));
 }
 
 // With a residual the f32 sums are kept, each in a register, as the two 16-bit summands would be.
@@ -18,8 +18,8 @@ Part Row::load(const kit::RowWindow& window) const {
   const kit::RowTensor residual(k_, window, in_.pointer("residual"), p_.pitch_x, caching);
   const std::vector<std::vector<Reg>> added = residual.load_all();
   for (std::size_t slot = 0; slot < all.size(); ++slot) {
-    const std::vector<Reg> a = unpack_values(k_, p_.x, c_.vector, all[slot]),
-                           b = unpack_values(k_, *p_.residual, c_.vector, added[slot]);
+    const std::vector<Reg> a = kit::unpack_values(k_, p_.x, c_.vector, all[slot]),
+                           b = kit::unpack_values(k_, *p_.residual, c_.vector, added[slot]);
     all[slot].clear();
     for (std::size_t i = 0; i < a.size(); ++i) all[slot].push_back(k_.add(a[i], b[i]));
   }

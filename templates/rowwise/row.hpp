@@ -23,7 +23,7 @@ class Part {
   int slots() const { return window_.slots(); }
   /// The values of a slot; those outside the row are the row's fill.
   std::vector<Reg> values(int slot) const {
-    return unpack_values(k_, type_, window_.shape().vector, kept_[static_cast<std::size_t>(slot)]);
+    return kit::unpack_values(k_, type_, window_.shape().vector, kept_[static_cast<std::size_t>(slot)]);
   }
 
  private:

@@ -22,12 +22,12 @@ kit::SoftmaxSum softmax_of(KernelBuilder& k, const Part& part) {
   }
   Reg top = tops[0];
   for (int i = 1; i < vector; ++i) top = k.max(top, tops[static_cast<std::size_t>(i)]);
-  const Reg base = finite_max(k, top);
+  const Reg base = kit::finite_max(k, top);
   std::vector<Reg> sums;
   for (int slot = 0; slot < part.slots(); ++slot) {
     const std::vector<Reg> values = part.values(slot);
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const Reg power = exp_below(k, values[i], base);
+      const Reg power = kit::exp_below(k, values[i], base);
       slot == 0 ? sums.push_back(power) : void(sums[i] = k.add(sums[i], power));
     }
   }
@@ -44,7 +44,7 @@ void emit_softmax(const RowKernel& kernel) {
   const kit::SoftmaxSum mine{.max = k.mov(f32, kLowest), .sum = k.mov(f32, 0.0F)};
   row.each_part([&](const Part& part) {
     kit::SoftmaxSum more = softmax_of(k, part);
-    if (!kernel.c.keeps_row(kernel.p)) more = merge(k, mine, more);
+    if (!kernel.c.keeps_row(kernel.p)) more = kit::merge(k, mine, more);
     k.set(mine.max, more.max), k.set(mine.sum, more.sum);
   });
   const kit::SoftmaxSum all = kernel.reducer.softmax(mine);
@@ -54,7 +54,7 @@ void emit_softmax(const RowKernel& kernel) {
     std::vector<Reg> results;
     for (const Reg& value : part.values(slot))
       results.push_back(log ? k.sub(k.sub(value, all.max), last)
-                            : k.mul(exp_below(k, value, all.max), last));
+                            : k.mul(kit::exp_below(k, value, all.max), last));
     return results;
   });
 }
