@@ -16,6 +16,7 @@ constexpr double kLanesPerClock = 128;   // of an SM
 constexpr double kLatency = 900;         // of a load from device memory
 constexpr double kWarpReduction = 150, kBarrier = 60, kClusterBarrier = 1000;
 constexpr double kStart = 400;           // of a thread block
+constexpr double kSector = 64;           // bytes that DRAM reads and writes at once
 
 /// Loads of a row that wait for what came before: each part of a row that is not kept, each time it is read.
 double waits_of(const Problem& p, const Config& c) {
@@ -50,18 +51,16 @@ double thread_instructions(const Problem& p, const Config& c) {
 }
 
 double clocks_of(const Target& target, const Problem& p, const Config& c) {
-  const TargetInfo& chip = target.info();
-  const int registers = (estimated_registers(p, c) + 7) / 8 * 8;
-  const double resident = std::max(
-      1, std::min({chip.blocks_per_sm, chip.threads_per_sm / c.threads,
-                   chip.registers_per_sm / (registers * c.threads)}));
+  const double resident = resident_blocks(target.info(), p, c);
   const double blocks = double(c.grid(p)), at_once = std::min(resident, std::ceil(blocks / kSms));
   const double rounds = std::ceil(blocks / (kSms * resident));
   const double row_bytes = double(p.n) * (p.x.bytes() * reads_of(p, c) + p.y.bytes() +
                                           (p.residual ? p.residual->bytes() * reads_of(p, c) : 0));
   const double rows = double(c.teams_per_block()) / c.blocks;  // of a thread block
+  const double together = double(c.team().threads()) * c.vector * p.x.bytes();  // bytes of one access
+  const double scattered = std::max(1.0, std::min(kSector, double(p.n) * p.x.bytes()) / together);
   const double one = waits_of(p, c) * kLatency + reduction_clocks(c) * (p.op == Op::layer_norm ? 2 : 1) + kStart;
-  const double bytes = at_once * rows * row_bytes / kBytesPerClock;
+  const double bytes = at_once * rows * row_bytes * scattered / kBytesPerClock;
   const double work = at_once * c.threads * thread_instructions(p, c) / kLanesPerClock;
   const double alone = one + thread_instructions(p, c);
   return rounds * (std::max({bytes, work, alone}) + 0.1 * (bytes + work + alone));

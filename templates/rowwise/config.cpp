@@ -23,12 +23,17 @@ constexpr std::array<Number, 5> kNumbers = {{{"lanes", &Config::lanes},
 
 constexpr int kMostRegisters = 255;  // of a thread, on every target
 constexpr int kOtherRegisters = 26;  // addresses, positions, partial results
+constexpr int kMostOfPart = 32;      // elements that are enough to hide the latency of memory
 constexpr std::uint64_t kMostBlocks = (std::uint64_t{1} << 31) - 1;
 
 std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
-/// What a thread keeps of an element: as it lies in memory, or the f32 sum with the residual.
-Type kept_type(const Problem& p) { return p.residual ? f32 : p.x; }
+/// Registers of a slot: elements as they lie in memory, or the f32 sums with the residual, and before these
+/// both summands.
+int slot_registers(const Problem& p, int vector) {
+  const int x = kit::packed_registers(p.x, vector);
+  return p.residual ? std::max(vector, x + kit::packed_registers(*p.residual, vector)) : x;
+}
 
 }  // namespace
 
@@ -73,9 +78,15 @@ Settings words_of(const Config& c) {
 }
 
 int estimated_registers(const Problem& p, const Config& c) {
-  const int held = c.slots(p) * kit::packed_registers(kept_type(p), c.vector);
+  const int held = c.slots(p) * slot_registers(p, c.vector);
   const int vectors = (p.residual ? 1 : 0) + (p.weight ? 1 : 0) + (p.bias ? 1 : 0);
   return kOtherRegisters + held + (2 + vectors) * c.vector;
+}
+
+int resident_blocks(const TargetInfo& chip, const Problem& p, const Config& c) {
+  const int registers = (estimated_registers(p, c) + 7) / 8 * 8;
+  return std::max(1, std::min({chip.blocks_per_sm, chip.threads_per_sm / c.threads,
+                               chip.registers_per_sm / (registers * c.threads)}));
 }
 
 const std::vector<Rule>& rules() {
@@ -128,6 +139,11 @@ const std::vector<Rule>& rules() {
          Config half = c;
          half.elements = c.elements / 2;
          return half.elements < c.vector || !half.keeps_row(p);
+       }},
+      {"of a row that is read again, a thread must have at most 32 elements at once",
+       {"team", "lanes", "threads", "blocks", "vector", "elements"},
+       [](const Target&, const Problem& p, const Config& c) {
+         return c.elements <= kMostOfPart || c.keeps_row(p);
        }},
       {"the elements need more registers than a thread has",
        {"team", "lanes", "threads", "blocks", "vector", "elements"},

@@ -51,6 +51,8 @@ std::string_view inadmissible(const Target& target, const Problem& problem, cons
 
 /// Registers of a thread, estimated.
 int estimated_registers(const Problem& problem, const Config& config);
+/// Thread blocks that an SM holds at once; the kernel is linked for that.
+int resident_blocks(const TargetInfo& chip, const Problem& problem, const Config& config);
 tune::Demand demand_of(const Problem& problem, const Config& config);
 
 /// The admissible configurations that agree with `given`, the fastest by estimate first.

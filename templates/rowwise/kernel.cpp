@@ -67,6 +67,7 @@ Emitted emit_kernel(std::shared_ptr<const Specs> specs, const Target& target, co
                 fmt::format("rowwise: {} cannot round to {}", target.name(), p.y.name),
                 "use y=f32 or y=f16, or a target from sm_80 on");
   k.require_block(static_cast<std::uint32_t>(c.threads));
+  k.min_blocks_per_sm(static_cast<std::uint32_t>(resident_blocks(target.info(), p, c)));
   if (c.blocks > 1) k.require_cluster(static_cast<std::uint32_t>(c.blocks));
   emit_team(k, p, c, params.declare(k));
   return {.module = k.finish(), .launch = std::move(launch)};

@@ -71,13 +71,16 @@ class Norm {
   Moments root_mean_square() {
     Sums squares(k_, kernel_.c.vector);
     each_value([&](const Part&, int, std::size_t i, Reg x) { squares.add_square(i, x); });
-    return {.factor = factor_of(k_.mul(kernel_.reducer.sum(squares.total()), per_element_))};
+    const Reg sum = kernel_.reducer.sum(squares.total());
+    row_.convert_again_after(sum);
+    return {.factor = factor_of(k_.mul(sum, per_element_))};
   }
 
   Moments mean_and_variance() {
     Sums all(k_, kernel_.c.vector), left(k_, kernel_.c.vector), squares(k_, kernel_.c.vector);
     each_value([&](const Part&, int, std::size_t i, Reg x) { all.add(i, x); });
     const Reg mean = k_.mul(kernel_.reducer.sum(all.total()), per_element_);
+    row_.convert_again_after(mean);
     each_value([&](const Part& part, int slot, std::size_t i, Reg x) {
       Reg distance = k_.sub(x, mean);
       if (const auto inside = part.window().inside(slot, static_cast<int>(i)))
@@ -86,6 +89,7 @@ class Norm {
       squares.add_square(i, distance);
     });
     const std::vector<Reg> sums = kernel_.reducer.sums({left.total(), squares.total()});
+    row_.convert_again_after(sums[1]);
     const Reg rest = k_.mul(sums[0], per_element_);
     const Reg variance = k_.fma(k_.neg(rest), rest, k_.mul(sums[1], per_element_));
     return {.mean = mean, .rest = rest, .factor = factor_of(k_.max(variance, 0.0F))};

@@ -3,6 +3,19 @@
 
 namespace ptxloom::rowwise_kernel {
 
+std::vector<Reg> Part::values(int slot) const {
+  std::vector<Reg> packed = kept_[static_cast<std::size_t>(slot)];
+  if (zero_)
+    for (Reg& word : packed) word = k_.xor_(word, *zero_);
+  return kit::unpack_values(k_, type_, window_.shape().vector, packed);
+}
+
+// A square has no sign, not even that of NaN. ptxas does not know that.
+void Part::convert_again_after(Reg value) {
+  if (kit::packed_type(type_, window_.shape().vector) != b32) return;
+  zero_ = KernelBuilder::as(b32, k_.shr(k_.bit_cast(u32, k_.mul(value, value)), 31));
+}
+
 Row::Row(KernelBuilder& k, const Problem& p, const Config& c, const kit::ParamRegs& in,
          const kit::RowWindow& window, double fill)
     : k_(k), p_(p), c_(c), in_(in), window_(window), fill_(fill) {
@@ -29,7 +42,10 @@ Part Row::load(const kit::RowWindow& window) const {
 void Row::each_part(const Body& body) {
   if (kept_) return body(*kept_);
   const int slots = c_.slots(p_), parts = (window_.slots() + slots - 1) / slots;
-  k_.for_(k_.mov(u32, 0), parts, 1, [&](Reg part) { body(load(window_.part(part, slots))); });
+  k_.for_(k_.mov(u32, 0), parts, 1, [&](Reg number) {
+    Part part = load(window_.part(number, slots));
+    body(part);
+  });
 }
 
 void Row::store(const std::function<std::vector<Reg>(const Part&, int slot)>& body) {

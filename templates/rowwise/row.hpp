@@ -22,25 +22,31 @@ class Part {
   const kit::RowWindow& window() const { return window_; }
   int slots() const { return window_.slots(); }
   /// The values of a slot; those outside the row are the row's fill.
-  std::vector<Reg> values(int slot) const {
-    return kit::unpack_values(k_, type_, window_.shape().vector, kept_[static_cast<std::size_t>(slot)]);
-  }
+  std::vector<Reg> values(int slot) const;
+  /// From here on, 16-bit elements are converted again, once this value (f32) is known. Otherwise ptxas keeps
+  /// what it has converted before, in twice as many registers.
+  void convert_again_after(Reg value);
 
  private:
   KernelBuilder& k_;
   kit::RowWindow window_;
   Type type_;
   std::vector<std::vector<Reg>> kept_;
+  std::optional<Reg> zero_;  // b32: what the registers are combined with by xor
 };
 
 class Row {
  public:
-  using Body = std::function<void(const Part&)>;
+  using Body = std::function<void(Part&)>;
 
   /// Elements outside the row have the value `fill`.
   Row(KernelBuilder& k, const Problem& p, const Config& c, const kit::ParamRegs& in,
       const kit::RowWindow& window, double fill);
 
+  /// As Part::convert_again_after, of a row that is kept.
+  void convert_again_after(Reg value) {
+    if (kept_) kept_->convert_again_after(value);
+  }
   /// Emits `body` for each part; the number of the part is not known when the kernel is made.
   void each_part(const Body& body);
   /// The same for each slot: `body` returns the results for its values.

@@ -12,7 +12,7 @@ namespace {
 constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
 /// The softmax of one part of the row, for this thread's elements.
-kit::SoftmaxSum softmax_of(KernelBuilder& k, const Part& part) {
+kit::SoftmaxSum softmax_of(KernelBuilder& k, Part& part) {
   const int vector = part.window().shape().vector;
   std::vector<Reg> tops;
   for (int slot = 0; slot < part.slots(); ++slot) {
@@ -23,6 +23,7 @@ kit::SoftmaxSum softmax_of(KernelBuilder& k, const Part& part) {
   Reg top = tops[0];
   for (int i = 1; i < vector; ++i) top = k.max(top, tops[static_cast<std::size_t>(i)]);
   const Reg base = kit::finite_max(k, top);
+  part.convert_again_after(base);
   std::vector<Reg> sums;
   for (int slot = 0; slot < part.slots(); ++slot) {
     const std::vector<Reg> values = part.values(slot);
@@ -42,12 +43,13 @@ void emit_softmax(const RowKernel& kernel) {
   KernelBuilder& k = kernel.k;
   Row row(k, kernel.p, kernel.c, kernel.in, kernel.window, kLowest);
   const kit::SoftmaxSum mine{.max = k.mov(f32, kLowest), .sum = k.mov(f32, 0.0F)};
-  row.each_part([&](const Part& part) {
+  row.each_part([&](Part& part) {
     kit::SoftmaxSum more = softmax_of(k, part);
     if (!kernel.c.keeps_row(kernel.p)) more = kit::merge(k, mine, more);
     k.set(mine.max, more.max), k.set(mine.sum, more.sum);
   });
   const kit::SoftmaxSum all = kernel.reducer.softmax(mine);
+  row.convert_again_after(all.sum);
   const bool log = kernel.p.op == Op::log_softmax;
   const Reg last = log ? k.mul(k.log2(all.sum), std::numbers::ln2_v<float>) : k.rcp(all.sum);
   row.store([&](const Part& part, int slot) {
