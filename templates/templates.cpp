@@ -9,6 +9,7 @@
 
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/space.hpp"
+#include "rowwise/template.hpp"
 
 namespace ptxloom {
 namespace {
@@ -48,7 +49,7 @@ const TemplateLibrary& open(const std::filesystem::path& file) {
 
 }  // namespace
 
-Templates::Templates() : entries_{{&gemm_template(), {}}} {}
+Templates::Templates() : entries_{{&gemm_template(), {}}, {&rowwise_template(), {}}} {}
 
 Templates Templates::from_environment() {
   Templates templates;

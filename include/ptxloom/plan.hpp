@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "ptxloom/tensor_map.hpp"
+#include "ptxloom/launch_plan.hpp"
 #include "ptxloom/type.hpp"
 
 /// \file
@@ -40,37 +38,6 @@ struct TensorPlan {
   std::uint64_t elements() const;
   /// Size in bytes. Throws as elements().
   std::uint64_t bytes() const { return elements() * static_cast<std::uint64_t>(type.bytes()); }
-};
-
-/// One kernel argument: the address of a tensor, a tensor map of it, or the bits of a scalar.
-struct ArgumentPlan {
-  std::string name;         ///< of the parameter
-  Type type;                ///< of the parameter
-  std::string tensor = {};  ///< the tensor that is passed; empty: a scalar
-  std::uint64_t bits = 0;   ///< of a scalar
-  std::optional<TensorMap> map =
-      {};  ///< passed in place of the address; its own address is relative to the tensor's
-};
-
-/// As ArgumentPlan::tensor: the workspace of the launch.
-inline constexpr std::string_view kWorkspace = "workspace";
-
-/// How a kernel is launched.
-struct LaunchPlan {
-  std::string entry;                           ///< name of the kernel
-  std::array<std::uint32_t, 3> grid{1, 1, 1};  ///< thread blocks; for a persistent kernel one per work item
-  /// For a persistent kernel: thread blocks that an SM holds at once. No more are launched, and each
-  /// processes several work items. 0: the grid is launched as it is.
-  std::uint32_t blocks_per_sm = 0;
-  bool cooperative = false;  ///< thread blocks wait for each other: all are resident, or the launch fails
-  std::array<std::uint32_t, 3> block{1, 1, 1};    ///< threads
-  std::array<std::uint32_t, 3> cluster{1, 1, 1};  ///< thread blocks
-  std::uint32_t shared_bytes = 0;                 ///< dynamic shared memory of a thread block
-  /// Global memory that the kernel needs in addition to the tensors, at a multiple of 256. It holds zeros
-  /// before the first launch, and nothing else may write to it afterwards. Launches that share one must not
-  /// overlap in time.
-  std::uint64_t workspace_bytes = 0;
-  std::vector<ArgumentPlan> arguments;  ///< in the order of the parameters
 };
 
 /// D = alpha * A * B + beta * C on the tensors a, b, c and d, or a batch of such products: a problem as a

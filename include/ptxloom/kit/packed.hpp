@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "ptxloom/builder.hpp"
+
+/// \file
+/// Adjacent elements of a row in registers, as they lie in memory, and their values in f32. `count` elements
+/// of f32 are as many f32 registers. Of f16 and bf16 two elements are a b32, the first in the low half; a
+/// single element is a b16. Elsewhere `count` is a power of two.
+namespace [[gnu::visibility("default")]] ptxloom {
+namespace kit {
+
+/// Whether there are conversions for the type on the target: f32 and f16 have them everywhere, bf16 can be
+/// read everywhere and written from sm_80 on.
+///@{
+bool can_unpack(Type type);
+bool can_pack(KernelBuilder& k, Type type);
+///@}
+
+/// The type of the registers that hold `count` elements, and their number.
+///@{
+Type packed_type(Type element, int count);
+int packed_registers(Type element, int count);
+///@}
+
+/// A register of this type, all of whose elements are `value`.
+Reg packed_constant(KernelBuilder& k, Type element, int count, double value);
+/// The values of `count` elements, in f32. Throws Error(usage, "operand-type") for a type without
+/// conversion.
+std::vector<Reg> unpack_values(KernelBuilder& k, Type element, int count, std::span<const Reg> packed);
+/// Values in f32, rounded to nearest even. Throws as unpack_values().
+std::vector<Reg> pack_values(KernelBuilder& k, Type element, std::span<const Reg> values);
+
+/// A single element: `packed` taken apart into registers of one element each, and the reverse. An element is
+/// an f32 or a b16.
+///@{
+std::vector<Reg> split_packed(KernelBuilder& k, Type element, int count, std::span<const Reg> packed);
+std::vector<Reg> join_packed(KernelBuilder& k, Type element, std::span<const Reg> elements);
+///@}
+
+}  // namespace kit
+}  // namespace ptxloom

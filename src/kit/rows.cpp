@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ptxloom/kit/rows.hpp"
+
+#include <numeric>
+
+namespace ptxloom::kit {
+
+// A row begins at most `vector` elements after an aligned address, less what its pitch and a chunk have in
+// common.
+int RowShape::slots() const {
+  const auto chunk = static_cast<std::uint64_t>(vector), shared = std::gcd(pitch, chunk);
+  const std::uint64_t covered = length + (shifted() ? chunk - shared : 0);
+  const std::uint64_t each = chunk * static_cast<std::uint64_t>(team.threads());
+  return static_cast<int>((covered + each - 1) / each);
+}
+
+RowWindow::RowWindow(KernelBuilder& k, const RowShape& shape, Reg row, std::optional<Reg> present)
+    : k_(&k), shape_(shape), slots_(shape.slots()), row_(row) {
+  const Reg chunk = thread_in_team(k, shape.team);
+  position_ = KernelBuilder::as(s32, k.mul(chunk, shape.vector));
+  if (shape.shifted()) {
+    const auto step = static_cast<std::int64_t>(shape.pitch % static_cast<std::uint64_t>(shape.vector));
+    const Reg shift = k.and_(k.mul(row, step), shape.vector - 1);
+    position_ = k.sub(position_, KernelBuilder::as(s32, shift));
+  }
+  if (present) length_ = k.select(*present, k.mov(s32, shape.length), 0);
+}
+
+RowWindow RowWindow::part(Reg part, int slots) const {
+  RowWindow window = *this;
+  window.slots_ = slots;
+  window.dynamic_ = true;
+  window.position_ = k_->fma(KernelBuilder::as(s32, part), slots * stride(), position_);
+  return window;
+}
+
+// Only slot 0 of the first part has chunk 0.
+bool RowWindow::has_begin(int slot) const { return shape_.shifted() && slot == 0; }
+
+bool RowWindow::has_end(int slot) const {
+  return dynamic_ || length_ || std::int64_t{slot + 1} * stride() > std::int64_t{shape_.length};
+}
+
+bool RowWindow::splits_chunks() const {
+  return shape_.shifted() || shape_.length % static_cast<std::uint32_t>(shape_.vector) != 0;
+}
+
+Arg RowWindow::length() const { return length_ ? Arg(*length_) : Arg(shape_.length); }
+
+Reg RowWindow::at(int slot, int element) const {
+  const std::int64_t after = std::int64_t{slot} * stride() + element;
+  return after == 0 ? position_ : k_->add(position_, after);
+}
+
+Reg RowWindow::is_inner(int slot) const {
+  const Reg first = at(slot, 0);
+  if (!has_end(slot)) return k_->ge(first, 0);
+  const Reg ends_inside = length_ ? k_->le(at(slot, shape_.vector), *length_)
+                                  : k_->le(first, std::int64_t{shape_.length} - shape_.vector);
+  return has_begin(slot) ? k_->and_(k_->ge(first, 0), ends_inside) : ends_inside;
+}
+
+Reg RowWindow::is_partial(int slot) const {
+  if (!has_end(slot)) return k_->lt(at(slot, 0), 0);
+  return k_->and_(k_->lt(at(slot, 0), length()), k_->not_(is_inner(slot)));
+}
+
+std::optional<Reg> RowWindow::inside(int slot, int element) const {
+  if (!has_begin(slot) && !has_end(slot)) return std::nullopt;
+  if (!splits_chunks()) return is_inner(slot);
+  // As unsigned integers, positions before the row are large.
+  const Reg position = KernelBuilder::as(u32, at(slot, element));
+  return length_ ? k_->lt(position, KernelBuilder::as(u32, *length_)) : k_->lt(position, shape_.length);
+}
+
+void RowWindow::whole(int slot, const std::function<void()>& body) const {
+  if (!has_begin(slot) && !has_end(slot)) return body();
+  k_->guarded(is_inner(slot), body);
+}
+
+void RowWindow::ends(int slot, const std::function<void()>& body) const {
+  if (splits_chunks() && (has_begin(slot) || has_end(slot))) k_->if_(is_partial(slot), body);
+}
+
+}  // namespace ptxloom::kit

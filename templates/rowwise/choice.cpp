@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// The choice without measurements: an estimate of the time that a configuration takes.
+#include <algorithm>
+#include <cmath>
+
+#include "config.hpp"
+
+namespace ptxloom::rowwise_kernel {
+namespace {
+
+// Of a large chip. The choice depends on them only where there are about as many rows as teams at once.
+constexpr double kSms = 128;
+constexpr double kBytesPerClock = 16;    // of device memory, for each SM
+constexpr double kLanesPerClock = 128;   // of an SM
+// In clocks.
+constexpr double kLatency = 900;         // of a load from device memory
+constexpr double kWarpReduction = 150, kBarrier = 60, kClusterBarrier = 1000;
+constexpr double kStart = 400;           // of a thread block
+constexpr double kSector = 64;           // bytes that DRAM reads and writes at once
+
+/// Loads of a row that wait for what came before: each part of a row that is not kept, each time it is read.
+double waits_of(const Problem& p, const Config& c) {
+  if (c.keeps_row(p)) return 1;
+  const double reads = p.op == Op::layer_norm ? 3 : 2;
+  return reads * std::ceil(double(c.shape(p).slots()) / c.slots(p));
+}
+
+double reads_of(const Problem& p, const Config& c) {
+  if (c.keeps_row(p)) return 1;
+  return p.op == Op::layer_norm ? 3 : 2;
+}
+
+double reduction_clocks(const Config& c) {
+  if (c.kind == TeamKind::warp) return kWarpReduction * std::log2(double(c.lanes)) / 5;
+  const double both = 2 * kWarpReduction + kBarrier * c.threads / 128;
+  return c.kind == TeamKind::block ? both : both + kClusterBarrier;
+}
+
+/// Instructions for each element that a thread has, elements beyond the row included.
+double instructions_of(const Problem& p, const Config& c) {
+  const double arithmetic = p.is_norm() ? 8 : 12, accesses = 6.0 / c.vector;
+  const bool scalar_vectors = c.shape(p).shifted() && (p.weight || p.bias);
+  return (arithmetic + accesses + (scalar_vectors ? 4 : 0)) * reads_of(p, c);
+}
+
+/// Instructions of a thread for all of its elements, and for the ends of a row within vectors.
+double thread_instructions(const Problem& p, const Config& c) {
+  const bool splits = c.shape(p).shifted() || p.n % static_cast<std::uint32_t>(c.vector) != 0;
+  const double ends = splits ? 16.0 * c.vector * (reads_of(p, c) + 1) : 0;
+  return double(c.shape(p).slots()) * c.vector * instructions_of(p, c) + ends;
+}
+
+double clocks_of(const Target& target, const Problem& p, const Config& c) {
+  const double resident = resident_blocks(target.info(), p, c);
+  const double blocks = double(c.grid(p)), at_once = std::min(resident, std::ceil(blocks / kSms));
+  const double rounds = std::ceil(blocks / (kSms * resident));
+  const double row_bytes = double(p.n) * (p.x.bytes() * reads_of(p, c) + p.y.bytes() +
+                                          (p.residual ? p.residual->bytes() * reads_of(p, c) : 0));
+  const double rows = double(c.teams_per_block()) / c.blocks;  // of a thread block
+  const double together = double(c.team().threads()) * c.vector * p.x.bytes();  // bytes of one access
+  const double scattered = std::max(1.0, std::min(kSector, double(p.n) * p.x.bytes()) / together);
+  const double one = waits_of(p, c) * kLatency + reduction_clocks(c) * (p.op == Op::layer_norm ? 2 : 1) + kStart;
+  const double bytes = at_once * rows * row_bytes * scattered / kBytesPerClock;
+  const double work = at_once * c.threads * thread_instructions(p, c) / kLanesPerClock;
+  const double alone = one + thread_instructions(p, c);
+  return rounds * (std::max({bytes, work, alone}) + 0.1 * (bytes + work + alone));
+}
+
+std::vector<std::string> values_of(const TemplateParameter& parameter, const Settings& given) {
+  const auto word = given.find(parameter.name);
+  return word == given.end() ? parameter.values : std::vector{word->second};
+}
+
+}  // namespace
+
+std::vector<Config> ranked_configs(const ParameterSpace& space, const Target& target, const Problem& p,
+                                   const Settings& given) {
+  std::vector<Config> all(1);
+  for (const TemplateParameter& parameter : space.config()) {
+    std::vector<Config> more;
+    for (const Config& c : all)
+      for (const std::string& value : values_of(parameter, given))
+        more.emplace_back(c).set(parameter.name, value);
+    all = std::move(more);
+  }
+  std::vector<std::pair<double, Config>> fitting;
+  for (const Config& c : all)
+    if (inadmissible(target, p, c).empty()) fitting.emplace_back(clocks_of(target, p, c), c);
+  std::ranges::stable_sort(fitting, {}, [](const auto& one) { return one.first; });
+  std::vector<Config> ranked;
+  for (const auto& [clocks, config] : fitting) ranked.push_back(config);
+  return ranked;
+}
+
+tune::Demand demand_of(const Problem& p, const Config& c) {
+  const double reads = reads_of(p, c);
+  const double once = input_bytes(p) + output_bytes(p);
+  const double elements = double(p.rows) * c.shape(p).slots() * c.vector * c.team().threads();
+  return {.threads = c.threads,
+          .registers = estimated_registers(p, c),
+          .shared_bytes = c.kind == TeamKind::warp
+                              ? 0
+                              : static_cast<std::uint64_t>(4 * sizeof(float)) *
+                                    static_cast<std::uint64_t>(c.blocks * c.threads / kit::kWarpThreads),
+          .cluster = c.blocks,
+          .blocks = c.grid(p),
+          .unit = "f32",
+          .operations = elements * instructions_of(p, c),
+          .dram_bytes = once,
+          .l2_bytes = once + (reads - 1) * input_bytes(p),
+          .steps = static_cast<std::uint64_t>(waits_of(p, c))};
+}
+
+}  // namespace ptxloom::rowwise_kernel

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel.hpp"
+
+#include <fmt/format.h>
+
+#include "row.hpp"
+
+namespace ptxloom::rowwise_kernel {
+namespace {
+
+constexpr std::array<std::string_view, 4> kOpNames = {"softmax", "log_softmax", "rms_norm", "layer_norm"};
+
+/// What a profiler shows: rowwise_softmax_bf16_bf16_4096_block256x16.
+std::string kernel_name(const Problem& p, const Config& c) {
+  std::string name = fmt::format("rowwise_{}_{}_{}_{}", kOpNames[static_cast<std::size_t>(p.op)], p.x.name,
+                                 p.y.name, p.n);
+  if (c.kind == TeamKind::warp) return name + fmt::format("_lanes{}x{}", c.lanes, c.elements);
+  name += fmt::format("_block{}x{}", c.threads, c.elements);
+  return c.blocks > 1 ? name + fmt::format("_cluster{}", c.blocks) : name;
+}
+
+kit::Params params_of(const Problem& p) {
+  kit::Params params;
+  params.size("rows", u32, p.rows).pointer("x", p.x);
+  if (p.residual) params.pointer("residual", *p.residual);
+  if (p.weight) params.pointer("weight", *p.weight);
+  if (p.bias) params.pointer("bias", *p.bias);
+  params.pointer("y", p.y);
+  if (p.is_norm()) params.scalar("eps", f32, p.eps);
+  return params;
+}
+
+LaunchPlan launch_of(const Problem& p, const Config& c, const kit::Params& params) {
+  LaunchPlan launch{.entry = kernel_name(p, c), .arguments = params.arguments()};
+  launch.grid[0] = static_cast<std::uint32_t>(c.grid(p));
+  launch.block[0] = static_cast<std::uint32_t>(c.threads);
+  launch.cluster[0] = static_cast<std::uint32_t>(c.blocks);
+  return launch;
+}
+
+void emit_row(KernelBuilder& k, const Problem& p, const Config& c, const kit::ParamRegs& in, Reg row,
+              std::optional<Reg> present) {
+  kit::Reducer reducer(k, c.team());
+  const kit::RowWindow window(k, c.shape(p), row, present);
+  const RowKernel kernel{k, p, c, in, window, reducer};
+  p.is_norm() ? emit_norm(kernel) : emit_softmax(kernel);
+}
+
+// Of the rows of a warp some may be there and others not: all of its lanes take part in shuffles.
+void emit_team(KernelBuilder& k, const Problem& p, const Config& c, const kit::ParamRegs& in) {
+  const Reg row = team_in_grid(k, c.team(), c.threads);
+  if (c.kind != TeamKind::warp) return emit_row(k, p, c, in, row, {});
+  const Reg present = k.lt(row, in["rows"]);
+  if (c.lanes < kit::kWarpThreads) return emit_row(k, p, c, in, row, present);
+  k.if_(present, [&] { emit_row(k, p, c, in, row, {}); });
+}
+
+}  // namespace
+
+Emitted emit_kernel(std::shared_ptr<const Specs> specs, const Target& target, const Problem& p,
+                    const Config& c) {
+  const kit::Params params = params_of(p);
+  LaunchPlan launch = launch_of(p, c, params);
+  KernelBuilder k(std::move(specs), launch.entry, target);
+  if (!kit::can_pack(k, p.y))
+    throw Error(ErrorKind::refused, "no-configuration",
+                fmt::format("rowwise: {} cannot round to {}", target.name(), p.y.name),
+                "use y=f32 or y=f16, or a target from sm_80 on");
+  k.require_block(static_cast<std::uint32_t>(c.threads));
+  k.min_blocks_per_sm(static_cast<std::uint32_t>(resident_blocks(target.info(), p, c)));
+  if (c.blocks > 1) k.require_cluster(static_cast<std::uint32_t>(c.blocks));
+  emit_team(k, p, c, params.declare(k));
+  return {.module = k.finish(), .launch = std::move(launch)};
+}
+
+}  // namespace ptxloom::rowwise_kernel

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// rms_norm and layer_norm. The variance is that of Chan, Golub and LeVeque's corrected two-pass algorithm:
+// the rounding error of the mean is the mean of what is left after subtracting it, and is subtracted, too.
+#include "row.hpp"
+
+namespace ptxloom::rowwise_kernel {
+namespace {
+
+/// Sums of a thread, one for each element of a vector, so that additions need not wait for each other.
+class Sums {
+ public:
+  Sums(KernelBuilder& k, int vector) : k_(k) {
+    for (int i = 0; i < vector; ++i) sums_.push_back(k.mov(f32, 0.0F));
+  }
+  void add(std::size_t i, Reg x) { k_.set(sums_[i], k_.add(sums_[i], x)); }
+  void add_square(std::size_t i, Reg x) { k_.set(sums_[i], k_.fma(x, x, sums_[i])); }
+  Reg total() const {
+    Reg sum = sums_[0];
+    for (std::size_t i = 1; i < sums_.size(); ++i) sum = k_.add(sum, sums_[i]);
+    return sum;
+  }
+
+ private:
+  KernelBuilder& k_;
+  std::vector<Reg> sums_;
+};
+
+/// What all elements of a row have in common: y = ((x - mean) - rest) * factor.
+struct Moments {
+  std::optional<Reg> mean, rest;  // of layer_norm
+  Reg factor;
+
+  Reg apply(KernelBuilder& k, Reg x) const {
+    return k.mul(mean ? k.sub(k.sub(x, *mean), *rest) : x, factor);
+  }
+};
+
+class Norm {
+ public:
+  explicit Norm(const RowKernel& kernel)
+      : kernel_(kernel),
+        k_(kernel.k),
+        row_(kernel.k, kernel.p, kernel.c, kernel.in, kernel.window, 0),
+        per_element_(static_cast<float>(1.0 / kernel.p.n)) {}
+
+  Moments moments() { return kernel_.p.op == Op::rms_norm ? root_mean_square() : mean_and_variance(); }
+
+  void store(const Moments& moments) {
+    row_.store([&](const Part& part, int slot) {
+      const std::optional<std::vector<Reg>> weight = vector("weight", kernel_.p.weight, part, slot),
+                                            bias = vector("bias", kernel_.p.bias, part, slot);
+      std::vector<Reg> results;
+      for (const Reg& value : part.values(slot)) {
+        const std::size_t i = results.size();
+        Reg y = moments.apply(k_, value);
+        if (weight && bias)
+          y = k_.fma(y, (*weight)[i], (*bias)[i]);
+        else if (weight)
+          y = k_.mul(y, (*weight)[i]);
+        else if (bias)
+          y = k_.add(y, (*bias)[i]);
+        results.push_back(y);
+      }
+      return results;
+    });
+  }
+
+ private:
+  Reg factor_of(Reg mean_square) { return k_.rsqrt(k_.add(mean_square, kernel_.in["eps"])); }
+
+  Moments root_mean_square() {
+    Sums squares(k_, kernel_.c.vector);
+    each_value([&](const Part&, int, std::size_t i, Reg x) { squares.add_square(i, x); });
+    const Reg sum = kernel_.reducer.sum(squares.total());
+    row_.convert_again_after(sum);
+    return {.factor = factor_of(k_.mul(sum, per_element_))};
+  }
+
+  Moments mean_and_variance() {
+    Sums all(k_, kernel_.c.vector), left(k_, kernel_.c.vector), squares(k_, kernel_.c.vector);
+    each_value([&](const Part&, int, std::size_t i, Reg x) { all.add(i, x); });
+    const Reg mean = k_.mul(kernel_.reducer.sum(all.total()), per_element_);
+    row_.convert_again_after(mean);
+    each_value([&](const Part& part, int slot, std::size_t i, Reg x) {
+      Reg distance = k_.sub(x, mean);
+      if (const auto inside = part.window().inside(slot, static_cast<int>(i)))
+        distance = k_.select(*inside, distance, 0.0F);
+      left.add(i, distance);
+      squares.add_square(i, distance);
+    });
+    const std::vector<Reg> sums = kernel_.reducer.sums({left.total(), squares.total()});
+    row_.convert_again_after(sums[1]);
+    const Reg rest = k_.mul(sums[0], per_element_);
+    const Reg variance = k_.fma(k_.neg(rest), rest, k_.mul(sums[1], per_element_));
+    return {.mean = mean, .rest = rest, .factor = factor_of(k_.max(variance, 0.0F))};
+  }
+
+  void each_value(const std::function<void(const Part&, int slot, std::size_t i, Reg x)>& body) {
+    row_.each_part([&](const Part& part) {
+      for (int slot = 0; slot < part.slots(); ++slot) {
+        const std::vector<Reg> values = part.values(slot);
+        for (std::size_t i = 0; i < values.size(); ++i) body(part, slot, i, values[i]);
+      }
+    });
+  }
+
+  std::optional<std::vector<Reg>> vector(const char* name, const std::optional<Type>& type, const Part& part,
+                                         int slot) {
+    if (!type) return std::nullopt;
+    const kit::RowTensor tensor(k_, part.window(), kernel_.in.pointer(name), 0, kit::RowCaching::kept, true);
+    return kit::unpack_values(k_, *type, kernel_.c.vector, tensor.load(slot));
+  }
+
+  const RowKernel& kernel_;
+  KernelBuilder& k_;
+  Row row_;
+  float per_element_;
+};
+
+}  // namespace
+
+void emit_norm(const RowKernel& kernel) {
+  Norm norm(kernel);
+  norm.store(norm.moments());
+}
+
+}  // namespace ptxloom::rowwise_kernel

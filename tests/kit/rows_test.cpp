@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of every length, pitch and alignment are read and written once, and nothing around them is.
+#include "ptxloom/kit/rows.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "kit/running.hpp"
+#include "ptxloom/error.hpp"
+#include "ptxloom/kit/params.hpp"
+#include "ptxloom/numeric.hpp"
+
+using namespace ptxloom;
+using kit::Team;
+
+namespace {
+
+struct Copy {
+  std::uint32_t rows, length;
+  std::uint64_t pitch_x, pitch_y;
+  Type x, y;
+  int vector;
+  Team team;
+  int block_threads;
+  int slots = 0;  // of a part; 0: the row as a whole
+};
+
+constexpr std::uint16_t kPoison = 0xa5a5;
+
+std::vector<std::byte> buffer(Type type, std::uint64_t elements) {
+  return {elements * static_cast<std::size_t>(type.bytes()), std::byte{0xa5}};
+}
+
+/// y = x + w, for w a vector of f32.
+void emit_row(KernelBuilder& k, const Copy& c, const kit::RowWindow& window, const kit::ParamRegs& in) {
+  const kit::RowTensor x(k, window, in.pointer("x"), c.pitch_x), y(k, window, in.pointer("y"), c.pitch_y);
+  const kit::RowTensor w(k, window, in.pointer("w"), 0, kit::RowCaching::kept, true);
+  const auto all = x.load_all();
+  for (int slot = 0; slot < window.slots(); ++slot) {
+    const auto a = kit::unpack_values(k, c.x, c.vector, all[static_cast<std::size_t>(slot)]);
+    const std::vector<Reg> b = w.load(slot);
+    std::vector<Reg> sums;
+    for (std::size_t i = 0; i < a.size(); ++i) sums.push_back(k.add(a[i], b[i]));
+    y.store(slot, sums);
+  }
+}
+
+void emit_rows(KernelBuilder& k, const Copy& c, const kit::ParamRegs& in) {
+  const Reg row = team_in_grid(k, c.team, c.block_threads);
+  const kit::RowShape shape{.length = c.length, .pitch = c.pitch_x, .vector = c.vector, .team = c.team};
+  std::optional<Reg> present;
+  if (c.team.in_warp()) present = k.lt(row, in["rows"]);
+  const kit::RowWindow window(k, shape, row, present);
+  if (c.slots == 0) return emit_row(k, c, window, in);
+  const int parts = (window.slots() + c.slots - 1) / c.slots;
+  k.for_(k.mov(u32, 0), parts, 1, [&](Reg part) { emit_row(k, c, window.part(part, c.slots), in); });
+}
+
+void check(const Copy& c, const char* target = "sm_90a") {
+  INFO(fmt::format("{} rows of {}, pitches {} and {}, {} to {}, vector {}, {} x {} x {}, parts of {}, seed {}",
+                   c.rows, c.length, c.pitch_x, c.pitch_y, c.x.name, c.y.name, c.vector, c.team.lanes,
+                   c.team.warps, c.team.blocks, c.slots, Catch::getSeed()));
+  kit::Params params;
+  params.size("rows", u32, c.rows).pointer("x", c.x).pointer("y", c.y).pointer("w", f32);
+  KernelBuilder k = kit_test::builder(target);
+  k.require_block(static_cast<std::uint32_t>(c.block_threads));
+  if (c.team.blocks > 1) k.require_cluster(static_cast<std::uint32_t>(c.team.blocks));
+  emit_rows(k, c, params.declare(k));
+
+  // The last row has no padding: the buffers end with it.
+  const std::uint64_t x_elements = (c.rows - 1) * c.pitch_x + c.length,
+                      y_elements = (c.rows - 1) * c.pitch_y + c.length;
+  std::vector<std::byte> x = buffer(c.x, x_elements), y = buffer(c.y, y_elements);
+  std::vector<float> w(c.length);
+  for (float& value : w) value = kit_test::random_value();
+  for (std::uint64_t i = 0; i < x_elements; ++i)
+    if (i % c.pitch_x < c.length) store_element(c.x, x, i, encode(c.x, kit_test::random_value()));
+  const std::uint64_t threads = std::uint64_t{c.rows} * static_cast<std::uint64_t>(c.team.threads());
+  const auto block = static_cast<std::uint64_t>(c.block_threads);
+  const exec::Launch launch{.grid = {static_cast<std::uint32_t>((threads + block - 1) / block), 1, 1},
+                            .block = {static_cast<std::uint32_t>(block), 1, 1}};
+  kit_test::run(k.finish(), launch, params.arguments(),
+                {{"x", x}, {"y", y}, kit_test::tensor("w", w)});
+
+  for (std::uint64_t i = 0; i < y_elements; ++i) {
+    const std::uint64_t row = i / c.pitch_y, column = i % c.pitch_y;
+    const std::uint64_t got = load_element(c.y, y, i);
+    if (column >= c.length) {
+      REQUIRE((got & 0xffff) == kPoison);
+      continue;
+    }
+    const auto from = static_cast<float>(decode(c.x, load_element(c.x, x, row * c.pitch_x + column)));
+    REQUIRE(got == encode(c.y, from + w[column]));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("rows of all lengths and pitches are copied") {
+  const Team small = Team::part_of_warp(4), warp = Team::warp(), block = Team::block(96);
+  check({5, 64, 64, 64, f16, f16, 8, small, 64});
+  check({37, 7, 7, 7, bf16, bf16, 1, Team::part_of_warp(8), 64});
+  check({37, 33, 33, 35, bf16, f32, 2, small, 32});
+  check({3, 1, 1, 1, f32, bf16, 1, Team::part_of_warp(1), 32});
+  check({9, 1, 3, 2, f16, f16, 8, Team::part_of_warp(1), 32});
+  check({7, 1000, 1000, 1000, bf16, bf16, 8, warp, 64});
+  check({7, 1023, 1023, 1023, f16, bf16, 8, warp, 128});
+  check({3, 777, 801, 779, f16, f16, 4, warp, 32});
+  check({5, 1001, 1004, 1001, f32, f16, 4, block, 96});
+  check({5, 1001, 1001, 1007, bf16, f32, 8, block, 96});
+  check({4, 2998, 3002, 3002, f32, f32, 4, Team::cluster(64, 2), 64});
+  check({3, 3001, 3001, 3001, bf16, bf16, 8, Team::cluster(32, 4), 32});
+}
+
+TEST_CASE("long rows are copied in parts") {
+  for (const int slots : {1, 3}) {
+    check({3, 1023, 1023, 1023, f16, bf16, 8, Team::warp(), 64, slots});
+    check({3, 2051, 2052, 2051, f32, f16, 4, Team::block(64), 64, slots});
+    check({2, 4096, 4096, 4096, bf16, bf16, 8, Team::cluster(32, 2), 32, slots});
+    check({11, 40, 41, 48, bf16, bf16, 4, Team::part_of_warp(2), 32, slots});
+  }
+}
+
+TEST_CASE("targets without packed conversions copy rows, too") {
+  check({5, 333, 333, 333, f16, f16, 8, Team::warp(), 64}, "sm_75");
+  check({5, 333, 336, 333, bf16, f32, 4, Team::block(64), 64}, "sm_75");
+  check({5, 333, 333, 333, f32, bf16, 4, Team::block(64), 64}, "sm_80");
+  KernelBuilder k = kit_test::builder("sm_75");
+  CHECK(kit::can_unpack(bf16));
+  CHECK_FALSE(kit::can_pack(k, bf16));
+  CHECK_THROWS_AS(kit::pack_values(k, bf16, std::vector{k.mov(f32, 1.0F)}), Error);
+  CHECK_THROWS_AS(kit::unpack_values(k, e4m3, 1, std::vector{k.mov(b16, 1)}), Error);
+}
+
+TEST_CASE("rows of random shapes are copied") {
+  auto& random = kit_test::random_bits();
+  const auto pick = [&](std::initializer_list<int> list) { return *(list.begin() + random() % list.size()); };
+  constexpr Type kTypes[] = {f32, f16, bf16};
+  for (int i = 0; i < 60; ++i) {
+    Copy c{};
+    c.x = kTypes[random() % 3], c.y = kTypes[random() % 3];
+    c.vector = c.x == f32 ? pick({1, 2, 4}) : pick({1, 2, 4, 8});
+    const int kind = pick({0, 1, 2, 3});
+    c.block_threads = 32 * pick({1, 2, 3, 8});
+    if (kind == 0) c.team = Team::part_of_warp(pick({1, 2, 4, 8, 16}));
+    if (kind == 1) c.team = Team::warp();
+    if (kind == 2) c.team = Team::block(c.block_threads);
+    if (kind == 3) c.team = Team::cluster(c.block_threads, pick({2, 4}));
+    c.length = 1 + static_cast<std::uint32_t>(random() % static_cast<unsigned>(6 * c.vector * c.team.threads()));
+    c.pitch_x = c.length + random() % 10, c.pitch_y = c.length + random() % 10;
+    c.rows = 1 + static_cast<std::uint32_t>(random() % 5);
+    c.slots = pick({0, 0, 1, 2});
+    check(c);
+  }
+}
