@@ -13,7 +13,7 @@ constexpr std::array<std::pair<std::string_view, TeamKind>, 3> kKinds = {
 
 struct Number {
   const char* name;
-  int Config::*value;
+  int Config::* value;
 };
 constexpr std::array<Number, 5> kNumbers = {{{"lanes", &Config::lanes},
                                              {"threads", &Config::threads},
@@ -53,7 +53,8 @@ int Config::slots(const Problem& p) const {
 }
 
 std::uint64_t Config::grid(const Problem& p) const {
-  return divide_up(p.rows, static_cast<std::uint64_t>(teams_per_block())) * static_cast<std::uint64_t>(blocks);
+  return divide_up(p.rows, static_cast<std::uint64_t>(teams_per_block())) *
+         static_cast<std::uint64_t>(blocks);
 }
 
 void Config::set(std::string_view name, std::string_view value) {

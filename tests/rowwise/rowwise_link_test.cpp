@@ -22,8 +22,9 @@ void check_link(const char* target_name, const Settings& wanted, const Settings&
   const Target target(target_name);
   const Settings problem = rowwise.problem(wanted), whole = rowwise.config(*specs, target, problem, config);
   INFO(target_name << ": " << test::words(problem) << test::words(whole) << "seed " << Catch::getSeed());
-  const LinkResult linked = Linker(Libraries()).link(print(rowwise.emit(specs, target, problem, whole).module),
-                                                     {.target = std::string(target.name())});
+  const LinkResult linked = Linker(Libraries())
+                                .link(print(rowwise.emit(specs, target, problem, whole).module),
+                                      {.target = std::string(target.name())});
   for (const Diagnostic& remark : linked.diagnostics) FAIL_CHECK(remark.message);
   REQUIRE(linked.resources.size() == 1);
   CHECK(linked.resources[0].registers > 0);
@@ -39,7 +40,10 @@ TEST_CASE("linked rowwise kernels of the default choice do not spill") {
         Settings problem{{"op", op}, {"rows", rows}, {"n", n}, {"x", "f16"}};
         check_link(target, problem, {});
         if (std::string(op).ends_with("norm"))
-          check_link(target, test::with(problem, {{"x", "f32"}, {"residual", "bf16"}, {"weight", "f32"}, {"bias", "f16"}}), {});
+          check_link(
+              target,
+              test::with(problem, {{"x", "f32"}, {"residual", "bf16"}, {"weight", "f32"}, {"bias", "f16"}}),
+              {});
       }
 }
 
