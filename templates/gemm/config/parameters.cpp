@@ -101,7 +101,12 @@ static_assert(std::ranges::is_sorted(kParameters, {}, &Parameter::name));
 std::span<const Parameter> parameters() { return kParameters; }
 
 const Parameter& parameter_named(std::string_view name) {
-  return *std::ranges::lower_bound(kParameters, name, {}, &Parameter::name);
+  const auto found = std::ranges::lower_bound(kParameters, name, {}, &Parameter::name);
+  if (found == std::end(kParameters) || found->name != name)
+    throw Error(ErrorKind::usage, "unknown-parameter",
+                "gemm: no configuration has a parameter " + std::string(name),
+                "space.json and templates/gemm/config/parameters.cpp list the same parameters");
+  return *found;
 }
 
 // In one pass over both lists, because a search reads millions.

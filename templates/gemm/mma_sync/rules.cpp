@@ -38,32 +38,35 @@ bool divides_among_threads(const Side& side, const Config& c) {
   return step <= 0 || rows <= step || rows % step == 0;
 }
 
-}  // namespace
+/// What only other strategies have.
+std::vector<Rule> scheduling_rules() {
+  return {{"mma.sync of sm_89 accumulates 8-bit floats with 13 bits: sums must be plain",
+           {},
+           [](const Target& target, const Problem& p, const Config&) {
+             return !p.promoted || p.terms.by_block() || target.info().number != 89;
+           }},
+          {"with strategy=mma there is no multicast",
+           {"multicast"},
+           [](const Target&, const Problem&, const Config& c) { return c.multicast == Multicast::none; }},
+          {"with strategy=mma schedule must be cooperative",
+           {"schedule"},
+           [](const Target&, const Problem&, const Config& c) { return c.tiles_in_flight() == 1; }},
+          {"with strategy=mma there are no TMA loads: loads must be warp",
+           {"loads"},
+           [](const Target&, const Problem&, const Config& c) { return c.loads == Loads::warp; }},
+          {"with strategy=mma swap must be no", {"swap"}, [](const Target&, const Problem&, const Config& c) {
+             return !c.swap;
+           }}};
+}
 
-std::vector<Rule> rules() {
-  std::vector<Rule> all = {
-      {"mma.sync of sm_89 accumulates 8-bit floats with 13 bits: sums must be plain",
-       {},
-       [](const Target& target, const Problem& p, const Config&) {
-         return !p.promoted || p.terms.by_block() || target.info().number != 89;
-       }},
+/// Tiles that warps, their instructions and copies divide.
+std::vector<Rule> shape_rules() {
+  return {
       {"with strategy=mma tile_n must be 16, 32, 64, 96, 128, 192 or 256",
        {"tile_n"},
        [](const Target&, const Problem&, const Config& c) {
          return power_of_two(c.tile_n) || c.tile_n == 96 || c.tile_n == 192;
        }},
-      {"with strategy=mma there is no multicast",
-       {"multicast"},
-       [](const Target&, const Problem&, const Config& c) { return c.multicast == Multicast::none; }},
-      {"with strategy=mma schedule must be cooperative",
-       {"schedule"},
-       [](const Target&, const Problem&, const Config& c) { return c.tiles_in_flight() == 1; }},
-      {"with strategy=mma there are no TMA loads: loads must be warp",
-       {"loads"},
-       [](const Target&, const Problem&, const Config& c) { return c.loads == Loads::warp; }},
-      {"with strategy=mma swap must be no",
-       {"swap"},
-       [](const Target&, const Problem&, const Config& c) { return !c.swap; }},
       {"with strategy=mma there are at most 6 stages",
        {"stages"},
        [](const Target&, const Problem&, const Config& c) { return c.stages <= 6; }},
@@ -92,19 +95,30 @@ std::vector<Rule> rules() {
        [](const Target&, const Problem& p, const Config& c) { return both(p, c, transposable); }},
       {"the rows of a tile do not divide evenly among the threads",
        {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n"},
-       [](const Target&, const Problem& p, const Config& c) { return both(p, c, divides_among_threads); }},
-      {"the warp tiles need more registers than a thread has",
-       {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "mma", "stream_k", "static"},
-       [](const Target& target, const Problem& p, const Config& c) {
-         const int registers = needed_registers(p, c);
-         return registers <= kRegisterLimit && registers * c.threads() <= target.info().registers_per_sm;
-       }},
-      {"the stages need more shared memory than a thread block has",
-       {"tile_m", "tile_n", "tile_k", "stages", "split", "stream_k", "epilogue"},
-       [](const Target& target, const Problem& p, const Config& c) {
-         return shared_bytes(p, c) <= target.info().shared_per_block;
-       }},
-  };
+       [](const Target&, const Problem& p, const Config& c) { return both(p, c, divides_among_threads); }}};
+}
+
+/// Registers and shared memory.
+std::vector<Rule> resource_rules() {
+  return {{"the warp tiles need more registers than a thread has",
+           {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "mma", "stream_k", "static"},
+           [](const Target& target, const Problem& p, const Config& c) {
+             const int registers = needed_registers(p, c);
+             return registers <= kRegisterLimit && registers * c.threads() <= target.info().registers_per_sm;
+           }},
+          {"the stages need more shared memory than a thread block has",
+           {"tile_m", "tile_n", "tile_k", "stages", "split", "stream_k", "epilogue"},
+           [](const Target& target, const Problem& p, const Config& c) {
+             return shared_bytes(p, c) <= target.info().shared_per_block;
+           }}};
+}
+
+}  // namespace
+
+std::vector<Rule> rules() {
+  std::vector<Rule> all;
+  for (const auto group : {scheduling_rules, shape_rules, resource_rules})
+    for (const Rule& rule : group()) all.push_back(rule);
   return all;
 }
 

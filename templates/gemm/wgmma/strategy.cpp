@@ -5,8 +5,8 @@
 #include <tuple>
 
 #include "gemm/config/config.hpp"
-#include "gemm/config/rules.hpp"
-#include "gemm/wgmma/choice.hpp"
+#include "gemm/wgmma/choice/choice.hpp"
+#include "gemm/wgmma/choice/rules.hpp"
 #include "gemm/wgmma/kernel.hpp"
 #include "gemm/wgmma/plan.hpp"
 

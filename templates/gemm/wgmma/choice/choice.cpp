@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gemm/wgmma/choice.hpp"
+#include "gemm/wgmma/choice/choice.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gemm/config/rules.hpp"
+#include "gemm/config/config.hpp"
 
 // Which configurations of wgmma a problem admits, ranked by estimated time: waves of tiles over the chip,
 // each as long as its products or its loads take, whichever is longer, plus an epilogue; with stream-K a
@@ -12,6 +12,5 @@ namespace ptxloom::gemm_kernel::wgmma {
 /// first.
 std::vector<Config> admissible_configs(const ParameterSpace& space, const Target& target,
                                        const Problem& problem, const Settings& given, const Config& base);
-std::vector<Rule> rules();
 
 }  // namespace ptxloom::gemm_kernel::wgmma
