@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "gemm/config/strategy.hpp"
 #include "gemm/problem/problem.hpp"
 
 namespace ptxloom::gemm_kernel {
@@ -13,32 +14,34 @@ namespace {
 // The most elements that a lane reads of C, or writes to an unstaged D, in one access.
 constexpr std::uint64_t kElementsOfLane = 4;
 // The access width with which A and B are read to be packed (memory/packing.hpp).
-constexpr std::uint64_t kPackedWord = 4;
+constexpr std::uint64_t kPackedAccess = 4;
 // The alignment of what TMA loads read.
-constexpr std::uint64_t kCopiedVector = 16;
+constexpr std::uint64_t kTmaAlignment = 16;
 constexpr std::uint64_t kWorkspaceAlignment = 256;
 
 std::uint64_t row_length(const Settings& problem, std::string_view name) {
-  const auto size = [&](const char* word) { return std::stoull(problem.at(word)); };
+  const auto size = [&](const char* extent) { return std::stoull(problem.at(extent)); };
   if (name == "a") return size(problem.at("a_layout") == "row" ? "k" : "m");
   if (name == "b") return size(problem.at("b_layout") == "col" ? "k" : "n");
   return size("n");
 }
 
 std::uint64_t rows_of(const Settings& problem, std::string_view name) {
-  const auto size = [&](const char* word) { return std::stoull(problem.at(word)); };
+  const auto size = [&](const char* extent) { return std::stoull(problem.at(extent)); };
   if (name == "a") return size(problem.at("a_layout") == "row" ? "m" : "k");
   if (name == "b") return size(problem.at("b_layout") == "col" ? "n" : "k");
   return size("m");
 }
 
+bool uses_tma(const Settings& config) { return strategy_named(config.at("strategy")).loads_by_tma(); }
+
 bool packs(const Settings& config, std::string_view name, std::uint64_t unit) {
-  return config.at("strategy") == "wgmma" && (name == "a" || name == "b") && unit < 16;
+  return uses_tma(config) && (name == "a" || name == "b") && unit < 16;
 }
 
-bool copies_scales(const Settings& problem, const Settings& config, const std::string& name) {
-  const auto word = problem.find(name);
-  return config.at("strategy") == "wgmma" && word != problem.end() && word->second == "block";
+bool loads_scales_by_tma(const Settings& problem, const Settings& config, const std::string& name) {
+  const auto scale = problem.find(name);
+  return uses_tma(config) && scale != problem.end() && scale->second == "block";
 }
 
 // The bytes from its start to its end modulo `period`: memory seen as rows of `period` bytes.
@@ -78,7 +81,7 @@ std::vector<Area> areas(const Settings& problem, const Settings& config,
   for (const TensorPlan& tensor : tensors) {
     const auto size = static_cast<std::uint64_t>(tensor.type.bytes());
     if (!problem.contains("ld" + tensor.name)) {  // not a matrix
-      const std::uint64_t unit = copies_scales(problem, config, tensor.name) ? kCopiedVector : size;
+      const std::uint64_t unit = loads_scales_by_tma(problem, config, tensor.name) ? kTmaAlignment : size;
       all.push_back({tensor.name, place_of(tensor.name), 1, tensor.bytes(), tensor.bytes(), unit});
       continue;
     }
@@ -89,7 +92,7 @@ std::vector<Area> areas(const Settings& problem, const Settings& config,
                         stride = number("stride_" + tensor.name, 0),
                         batches = stride > 0 ? number("batch", 1) : 1;
     auto unit = static_cast<std::uint64_t>(alignment(tensor.type, ld, stride, columns, false));
-    if (packs(config, tensor.name, unit)) unit = kPackedWord;
+    if (packs(config, tensor.name, unit)) unit = kPackedAccess;
     if (tensor.name == "c" || (tensor.name == "d" && !staged)) unit = std::min(unit, kElementsOfLane * size);
     all.push_back({tensor.name, place_of(tensor.name), rows_of(problem, tensor.name), columns * size,
                    ld * size, unit, batches, stride * size});

@@ -9,7 +9,7 @@
 #include "gemm/config/strategy.hpp"
 #include "gemm/problem/problem.hpp"
 
-// A configuration as typed data, and the ones that a problem and a target admit. With `swap` the kernel
+// A configuration as typed data. Its parameters are in parameters.hpp. With `swap` the kernel
 // computes the transpose of D: tiles, warps, rules and estimates describe that product (seen_by); only
 // parameters and the result follow the problem as given.
 namespace ptxloom::gemm_kernel {
@@ -46,7 +46,7 @@ struct Config {
   bool across_tiles = false;  ///< the first fragments of a tile are read during the previous tile
   Bake bake = Bake::none;
   Access a, b;
-  Variant mma;        ///< for wgmma the narrowest, until all options are read
+  Variant mma;        ///< for wgmma the narrowest, until Strategy::complete
   std::string shape;  ///< "m16n8k16"
   int mma_m = 0, mma_n = 0, mma_k = 0;
   bool clusters = false;     ///< the target has them
@@ -55,9 +55,8 @@ struct Config {
   /// Consumer warps. With wgmma four along m form a warpgroup, and a producer warp may come on top.
   int warps() const { return tile_warps() * tiles_in_flight(); }
   int tile_warps() const { return warps_m * warps_n; }  ///< consumer warps of one tile
-  int tiles_in_flight() const {
-    return schedule == Schedule::pingpong ? 2 : 1;
-  }  ///< tiles in progress at once
+  /// Tiles in progress at once.
+  int tiles_in_flight() const { return schedule == Schedule::pingpong ? 2 : 1; }
   bool producer_warp() const { return strategy->loads_by_tma() && loads == Loads::warp; }
   int threads() const { return (producer_warp() ? warps() + 1 : warps()) * 32; }
   /// Thread blocks of a cluster; thread blocks that share an operand's tiles; rows and columns these compute.
@@ -99,6 +98,7 @@ OperandPlan plan_b(const Problem& problem, const Config& config);
 
 /// Tiles of D in all batches, including tiles of a cluster that lie outside.
 double tiles_of(const Problem& problem, const Config& config);
+
 /// The mma of a shape, the given parameters, and what else does not depend on the tiles.
 Config base_config(const Specs& specs, const Target& target, const Problem& problem, const Settings& given,
                    const std::string& shape);

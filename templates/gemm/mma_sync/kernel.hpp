@@ -3,7 +3,7 @@
 
 #include "gemm/config/config.hpp"
 
-// The kernel of a configuration. For strategy wgmma see wgmma/kernel.hpp. With strategy mma (mma.sync) a
+// The kernel of strategy mma (mma.sync). A
 // thread block computes one tile of D, each warp a part of it in registers. Tiles of A and B arrive through a
 // pipeline of shared memory stages; while the tensor cores work on one k-step, the fragments of the next are
 // read. With stream-K a thread block computes one portion after another (stream_k/division.hpp).

@@ -41,12 +41,12 @@ double stream_k_blocks(const Problem& p, const Config& c) {
 }
 
 StreamUnits::StreamUnits(const Problem& p, const Config& c)
-    : sums(std::min(kMostMoved / p.accumulator.bytes(),
-                    c.strategy->part(c).mma_rows * kUnitColumns / c.strategy->part(c).threads)),
-      rows(sums * c.strategy->part(c).threads / kUnitColumns),
+    : accumulators(std::min(kMostMoved / p.accumulator.bytes(),
+                            c.strategy->part(c).mma_rows * kUnitColumns / c.strategy->part(c).threads)),
+      rows(accumulators * c.strategy->part(c).threads / kUnitColumns),
       across(c.warp_n() / kUnitColumns),
       count(c.strategy->part(c).rows / rows * across),
-      thread_bytes(sums * p.accumulator.bytes()),
+      thread_bytes(accumulators * p.accumulator.bytes()),
       bytes(thread_bytes * 32 * c.warps()) {}
 
 int stream_slice_bytes(const Problem& p, const Config& c) {
@@ -103,10 +103,10 @@ Reg StreamReduction::slot(Reg block, Reg tile) {
   return k_.mad_wide(in_.thread, units_.thread_bytes, slot);
 }
 
-void StreamReduction::write_part(const Accumulators& sums, const SharedTile& tile, Reg rows) {
+void StreamReduction::write_part(const Accumulators& accumulators, const SharedTile& tile, Reg rows) {
   k_.comment("stream-K: write the accumulators of this part of k to the workspace");
   const Reg to = slot(block_, tile.tile);
-  for (const auto& [row, units] : by_rows(sums))
+  for (const auto& [row, units] : by_rows(accumulators))
     k_.guarded(k_.gt(rows, row), [&] {
       for (const Numbered& unit : units)
         k_.emit(opcode("st.global."), k_.at(to, unit.number * units_.bytes), unit.sums);
@@ -118,25 +118,25 @@ void StreamReduction::write_part(const Accumulators& sums, const SharedTile& til
 
 // The units of the accumulators, by the row they start at.
 std::map<int, std::vector<StreamReduction::Numbered>> StreamReduction::by_rows(
-    const Accumulators& sums) const {
+    const Accumulators& accumulators) const {
   const Layout map = layout(c_.mma, "D");
   std::map<int, std::vector<Numbered>> rows;
-  for (std::size_t i = 0; i < sums.size(); ++i)
-    for (std::size_t j = 0; j < sums[i].size(); ++j)
-      for (int reg = 0; reg < map.registers; reg += units_.sums) {
+  for (std::size_t i = 0; i < accumulators.size(); ++i)
+    for (std::size_t j = 0; j < accumulators[i].size(); ++j)
+      for (int reg = 0; reg < map.registers; reg += units_.accumulators) {
         const LayoutElement& place = map.at(0, reg);
         const int row = static_cast<int>(i) * c_.mma_m + place.row,
                   column = static_cast<int>(j) * c_.mma_n + place.col;
-        const auto first = sums[i][j].begin() + reg;
+        const auto first = accumulators[i][j].begin() + reg;
         rows[row].push_back({.number = row / units_.rows * units_.across + column / kUnitColumns,
-                             .sums = Unit(first, first + units_.sums)});
+                             .sums = Unit(first, first + units_.accumulators)});
       }
   return rows;
 }
 
 std::vector<StreamReduction::Unit> StreamReduction::make_units(int number) {
   std::vector<Unit> made;
-  for (int i = 0; i < number; ++i) made.push_back(k_.regs(type_, units_.sums));
+  for (int i = 0; i < number; ++i) made.push_back(k_.regs(type_, units_.accumulators));
   return made;
 }
 
@@ -145,7 +145,7 @@ void StreamReduction::clear(const Unit& sums) {
 }
 
 std::string StreamReduction::opcode(std::string_view start) const {
-  return vector_opcode(start, bits_, static_cast<std::size_t>(units_.sums));
+  return vector_opcode(start, bits_, static_cast<std::size_t>(units_.accumulators));
 }
 
 // A barrier of all threads that multiply.

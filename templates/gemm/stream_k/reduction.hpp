@@ -56,7 +56,7 @@ struct StreamShare {
 struct StreamUnits {
   StreamUnits(const Problem& problem, const Config& config);
 
-  int sums;           ///< accumulators of a thread
+  int accumulators;   ///< of a thread
   int rows;           ///< of all threads that multiply together
   int across, count;  ///< in their part of a tile: side by side, and in total
   int thread_bytes;   ///< per thread
@@ -78,7 +78,7 @@ class StreamReduction {
                   const StreamReductionInputs& in);
 
   /// `rows`: rows of D from the warp's first on, s32; rows past them are not written.
-  void write_part(const Accumulators& sums, const SharedTile& tile, Reg rows);
+  void write_part(const Accumulators& accumulators, const SharedTile& tile, Reg rows);
   /// Waits, adds up this thread block's slice, and calls `store` in a loop over the slice's units. It passes
   /// their distance in mma rows and columns from the start of the warp's, or warpgroup's, part.
   void add(const SharedTile& tile, Reg rows,
@@ -93,7 +93,7 @@ class StreamReduction {
   struct Slice {
     Reg begin, end;  // units
   };
-  std::map<int, std::vector<Numbered>> by_rows(const Accumulators& sums) const;
+  std::map<int, std::vector<Numbered>> by_rows(const Accumulators& accumulators) const;
   Reg of_rank(Reg number);
   GridRendezvous rendezvous(const SharedTile& tile);
   Reg slot(Reg block, Reg tile);

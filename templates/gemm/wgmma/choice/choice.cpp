@@ -229,10 +229,10 @@ void append_configs(const ParameterSpace& space, const Target& target, const Pro
 std::vector<Config> admissible_configs(const ParameterSpace& space, const Target& target,
                                        const Problem& problem, const Settings& given, const Config& base) {
   std::vector<Config> bases{base};
-  const auto offer_too = [&](bool Config::* word) {
+  const auto offer_too = [&](bool Config::* field) {
     for (std::size_t i = 0, known = bases.size(); i < known; ++i) {
       bases.push_back(bases[i]);
-      bases.back().*word = true;
+      bases.back().*field = true;
     }
   };
   if (!given.contains("swap") && problem.m <= kSmallM) offer_too(&Config::swap);
