@@ -9,7 +9,7 @@
 #include <mutex>
 #include <utility>
 
-#include "gemm/schedule/launch.hpp"
+#include "gemm/launch/launch.hpp"
 
 namespace ptxloom {
 namespace gemm_kernel {

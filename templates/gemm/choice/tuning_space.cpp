@@ -5,8 +5,8 @@
 
 #include "gemm/config/parameters.hpp"
 #include "gemm/config/rules.hpp"
-#include "gemm/epilogue/cluster_reduction.hpp"
-#include "gemm/stream_k/reduction.hpp"
+#include "gemm/reduction/cluster_reduction.hpp"
+#include "gemm/reduction/stream_k_reduction.hpp"
 
 namespace ptxloom::gemm_kernel {
 namespace {

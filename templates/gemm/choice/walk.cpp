@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "gemm/config/parameters.hpp"
-#include "gemm/stream_k/reduction.hpp"
+#include "gemm/reduction/stream_k_reduction.hpp"
 
 namespace ptxloom::gemm_kernel {
 namespace {

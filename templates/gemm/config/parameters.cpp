@@ -5,7 +5,7 @@
 #include <charconv>
 #include <iterator>
 
-#include "gemm/stream_k/reduction.hpp"
+#include "gemm/reduction/stream_k_reduction.hpp"
 
 namespace ptxloom::gemm_kernel {
 namespace {

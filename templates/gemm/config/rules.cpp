@@ -2,10 +2,9 @@
 #include "gemm/config/rules.hpp"
 
 #include <algorithm>
-#include <array>
 
-#include "gemm/schedule/batch.hpp"
-#include "gemm/stream_k/reduction.hpp"
+#include "gemm/launch/batch.hpp"
+#include "gemm/reduction/stream_k_reduction.hpp"
 
 namespace ptxloom::gemm_kernel {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gemm/schedule/launch.hpp"
+#include "gemm/launch/launch.hpp"
 #include "ptxloom/builder.hpp"
 
 // The epilogue computes each element of D from its accumulator:

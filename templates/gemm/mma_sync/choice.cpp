@@ -7,7 +7,7 @@
 #include "gemm/choice/walk.hpp"
 #include "gemm/config/parameters.hpp"
 #include "gemm/config/rules.hpp"
-#include "gemm/stream_k/reduction.hpp"
+#include "gemm/reduction/stream_k_reduction.hpp"
 
 namespace ptxloom::gemm_kernel::mma_sync {
 namespace {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gemm/mma_sync/epilogue.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -55,7 +57,7 @@ class StagedEpilogue {
   }
 
   static std::string stmatrix_opcode(int matrices) {
-    return "stmatrix.sync.aligned.m8n8.x" + std::to_string(matrices) + ".shared.b16";
+    return fmt::format("stmatrix.sync.aligned.m8n8.x{}.shared.b16", matrices);
   }
 
   // One stmatrix.x2 stores two 8 x 8 matrices side by side along n; an x4 stores two rows of such pairs.

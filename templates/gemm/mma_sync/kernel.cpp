@@ -4,14 +4,14 @@
 #include <fmt/format.h>
 
 #include "gemm/epilogue/block_scales.hpp"
-#include "gemm/epilogue/cluster_reduction.hpp"
 #include "gemm/memory/fragments.hpp"
 #include "gemm/memory/swizzled_tile.hpp"
 #include "gemm/memory/tile_copy.hpp"
 #include "gemm/mma_sync/epilogue.hpp"
 #include "gemm/mma_sync/launch.hpp"
+#include "gemm/reduction/cluster_reduction.hpp"
+#include "gemm/reduction/stream_k_reduction.hpp"
 #include "gemm/schedule/tile_scheduler.hpp"
-#include "gemm/stream_k/reduction.hpp"
 
 namespace ptxloom::gemm_kernel::mma_sync {
 namespace {

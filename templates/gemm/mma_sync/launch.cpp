@@ -2,9 +2,9 @@
 #include "gemm/mma_sync/launch.hpp"
 
 #include "gemm/epilogue/terms.hpp"
+#include "gemm/launch/batch.hpp"
+#include "gemm/launch/launch.hpp"
 #include "gemm/mma_sync/choice.hpp"
-#include "gemm/schedule/batch.hpp"
-#include "gemm/schedule/launch.hpp"
 
 namespace ptxloom::gemm_kernel::mma_sync {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gemm/stream_k/reduction.hpp"
+#include "gemm/reduction/stream_k_reduction.hpp"
 
 // The launch of a kernel of strategy mma.
 namespace ptxloom::gemm_kernel::mma_sync {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "gemm/epilogue/cluster_reduction.hpp"
 #include "gemm/mma_sync/choice.hpp"
-#include "gemm/stream_k/reduction.hpp"
+#include "gemm/reduction/cluster_reduction.hpp"
+#include "gemm/reduction/stream_k_reduction.hpp"
 
 namespace ptxloom::gemm_kernel::mma_sync {
 namespace {

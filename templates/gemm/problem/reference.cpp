@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "gemm/epilogue/terms.hpp"
-#include "gemm/schedule/batch.hpp"
+#include "gemm/launch/batch.hpp"
 #include "ptxloom/numeric.hpp"
 
 namespace ptxloom::gemm_kernel {

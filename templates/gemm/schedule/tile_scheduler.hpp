@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "gemm/schedule/batch.hpp"
-#include "gemm/stream_k/division.hpp"
+#include "gemm/launch/batch.hpp"
+#include "gemm/schedule/stream_k_division.hpp"
 
 // The order of the tiles of D. Tiles are numbered in bands of `raster` rows of tiles, column by column within
 // a band, so that tiles computed at the same time share tiles of A and B in L2. A thread block computes the
@@ -13,7 +13,7 @@
 // over its part of k. If two thread blocks of a cluster share an operand, their tiles are adjacent, and pairs
 // of tiles are numbered. Batches follow each other. A tile, or a pair, that belongs to no group is skipped:
 // it lies after the rows of its group, or in rows that have no B. With stream-K a thread block computes
-// portions of tiles or pairs (stream_k/division.hpp), which are numbered in the same way.
+// portions of tiles or pairs (schedule/stream_k_division.hpp), which are numbered in the same way.
 namespace ptxloom::gemm_kernel {
 
 /// The first row and column of a tile of D, or with `swap` of its transpose.

@@ -5,8 +5,8 @@
 
 #include <tuple>
 
-#include "gemm/epilogue/cluster_reduction.hpp"
-#include "gemm/stream_k/reduction.hpp"
+#include "gemm/reduction/cluster_reduction.hpp"
+#include "gemm/reduction/stream_k_reduction.hpp"
 #include "gemm/wgmma/launch.hpp"
 #include "gemm/wgmma/mainloop/inline_load.hpp"
 #include "gemm/wgmma/mainloop/mainloop.hpp"

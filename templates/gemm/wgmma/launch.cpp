@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "gemm/schedule/launch.hpp"
+#include "gemm/launch/launch.hpp"
 
 namespace ptxloom::gemm_kernel::wgmma {
 namespace {

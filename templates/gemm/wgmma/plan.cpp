@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "gemm/epilogue/cluster_reduction.hpp"
-#include "gemm/memory/pipeline.hpp"
+#include "gemm/reduction/cluster_reduction.hpp"
+#include "gemm/sync/pipeline.hpp"
 
 namespace ptxloom::gemm_kernel::wgmma {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gemm/launch/batch.hpp"
 #include "gemm/memory/packing.hpp"
 #include "gemm/memory/tma_tile.hpp"
-#include "gemm/schedule/batch.hpp"
-#include "gemm/stream_k/reduction.hpp"
-#include "gemm/wgmma/mainloop/scale_tile.hpp"
+#include "gemm/reduction/stream_k_reduction.hpp"
+#include "gemm/wgmma/scale_tile.hpp"
 
 // How strategy wgmma divides a thread block's shared memory: stages of A, B and block scales, two buffers per
 // warpgroup for D to be stored, the barriers; and the number of thread blocks per SM that result. Registers

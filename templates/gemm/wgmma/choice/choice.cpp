@@ -7,7 +7,7 @@
 #include "gemm/choice/walk.hpp"
 #include "gemm/config/parameters.hpp"
 #include "gemm/config/rules.hpp"
-#include "gemm/epilogue/cluster_reduction.hpp"
+#include "gemm/reduction/cluster_reduction.hpp"
 #include "gemm/wgmma/plan.hpp"
 
 namespace ptxloom::gemm_kernel::wgmma {

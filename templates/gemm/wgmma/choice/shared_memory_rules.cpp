@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "gemm/epilogue/cluster_reduction.hpp"
-#include "gemm/stream_k/reduction.hpp"
+#include "gemm/reduction/cluster_reduction.hpp"
+#include "gemm/reduction/stream_k_reduction.hpp"
 #include "gemm/wgmma/choice/rules.hpp"
 #include "gemm/wgmma/plan.hpp"
 

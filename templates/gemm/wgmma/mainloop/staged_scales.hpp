@@ -4,7 +4,7 @@
 #include "gemm/epilogue/block_scales.hpp"
 #include "gemm/wgmma/plan.hpp"
 
-// Block scales that arrive through the pipeline stages (wgmma/mainloop/scale_tile.hpp): the producer loads
+// Block scales that arrive through the pipeline stages (wgmma/scale_tile.hpp): the producer loads
 // them along with the A and B that they belong to, so no warp waits for global memory. Stages that are
 // shallower than a scale block repeat its factors.
 namespace ptxloom::gemm_kernel::wgmma {

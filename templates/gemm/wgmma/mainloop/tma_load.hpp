@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gemm/memory/pipeline.hpp"
 #include "gemm/schedule/tile_scheduler.hpp"
+#include "gemm/sync/pipeline.hpp"
 #include "gemm/wgmma/mainloop/staged_scales.hpp"
 
 // The producer: one thread that fills the pipeline's stages by TMA loads of A, B and block scales as soon as

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gemm/memory/pipeline.hpp"
+#include "gemm/sync/pipeline.hpp"
 
 namespace ptxloom::gemm_kernel {
 

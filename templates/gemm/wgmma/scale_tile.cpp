@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gemm/wgmma/mainloop/scale_tile.hpp"
+#include "gemm/wgmma/scale_tile.hpp"
 
 namespace ptxloom::gemm_kernel::wgmma {
 namespace {

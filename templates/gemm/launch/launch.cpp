@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gemm/schedule/launch.hpp"
+#include "gemm/launch/launch.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gemm/schedule/grid_rendezvous.hpp"
+#include "gemm/sync/grid_rendezvous.hpp"
 
 #include <string>
 

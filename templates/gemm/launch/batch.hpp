@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gemm/schedule/launch.hpp"
+#include "gemm/launch/launch.hpp"
 #include "ptxloom/builder.hpp"
 
 // Several products in one kernel: batches, whose matrices lie a stride apart, and groups, whose sizes the

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gemm/epilogue/cluster_reduction.hpp"
+#include "gemm/reduction/cluster_reduction.hpp"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gemm/schedule/batch.hpp"
+#include "gemm/launch/batch.hpp"
 
 #include <string>
 

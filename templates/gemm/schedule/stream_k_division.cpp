@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gemm/stream_k/division.hpp"
+#include "gemm/schedule/stream_k_division.hpp"
 
 namespace ptxloom::gemm_kernel {
 

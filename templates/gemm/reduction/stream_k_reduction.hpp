@@ -6,22 +6,22 @@
 #include <string>
 
 #include "gemm/epilogue/result.hpp"
-#include "gemm/schedule/grid_rendezvous.hpp"
-#include "gemm/stream_k/division.hpp"
+#include "gemm/schedule/stream_k_division.hpp"
+#include "gemm/sync/grid_rendezvous.hpp"
 
-// The reduction of tiles that thread blocks share (stream_k/division.hpp), through the launch's workspace.
-// Each thread block writes its accumulators for a part of k there and is counted. When it has nothing left to
-// multiply, it waits for all parts of the tiles it shares, adds up a slice of each in the order of k, and
-// stores the slice. Every part is read back from memory, even a thread block's own, so the result depends on
-// the grid alone, bit for bit.
+// The reduction of tiles that thread blocks share (schedule/stream_k_division.hpp), through the launch's
+// workspace. Each thread block writes its accumulators for a part of k there and is counted. When it has
+// nothing left to multiply, it waits for all parts of the tiles it shares, adds up a slice of each in the
+// order of k, and stores the slice. Every part is read back from memory, even a thread block's own, so the
+// result depends on the grid alone, bit for bit.
 //
 // Thread blocks wait for each other: for those with lower numbers, and for some with higher ones. There are
 // no more of them than SMs, and the launch is cooperative: all run at once, or the launch fails.
 //
-// Thread blocks of a cluster that share an operand have parts of adjacent tiles (stream_k/division.hpp): each
-// reduces its own tile with the thread blocks of its rank.
+// Thread blocks of a cluster that share an operand have parts of adjacent tiles
+// (schedule/stream_k_division.hpp): each reduces its own tile with the thread blocks of its rank.
 //
-// The thread blocks of a tile synchronise through a counter (schedule/grid_rendezvous.hpp).
+// The thread blocks of a tile synchronise through a counter (sync/grid_rendezvous.hpp).
 namespace ptxloom::gemm_kernel {
 
 inline constexpr std::uint32_t kTypicalSms = 132;  // of a chip that has wgmma
@@ -43,7 +43,7 @@ struct StreamPlan {
 bool may_stream_k(const Problem& problem);
 /// The k-blocks of all tiles.
 double stream_k_blocks(const Problem& problem, const Config& config);
-/// How k-blocks are divided (stream_k/division.hpp) on a chip with this many SMs.
+/// How k-blocks are divided (schedule/stream_k_division.hpp) on a chip with this many SMs.
 struct StreamShare {
   StreamShare(const StreamPlan& plan, const Problem& problem, const Config& config, double sms);
 

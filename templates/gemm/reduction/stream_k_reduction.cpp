@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gemm/stream_k/reduction.hpp"
+#include "gemm/reduction/stream_k_reduction.hpp"
 
 #include <algorithm>
 #include <cmath>
