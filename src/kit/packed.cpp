@@ -52,9 +52,7 @@ Type packed_type(Type element, int count) {
   return count == 1 ? b16 : b32;
 }
 
-int packed_registers(Type element, int count) {
-  return element == f32 ? count : (count + 1) / 2;
-}
+int packed_registers(Type element, int count) { return element == f32 ? count : (count + 1) / 2; }
 
 Reg packed_constant(KernelBuilder& k, Type element, int count, double value) {
   const Type type = packed_type(element, count);

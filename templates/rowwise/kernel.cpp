@@ -12,8 +12,8 @@ constexpr std::array<std::string_view, 4> kOpNames = {"softmax", "log_softmax", 
 
 /// What a profiler shows: rowwise_softmax_bf16_bf16_4096_block256x16.
 std::string kernel_name(const Problem& p, const Config& c) {
-  std::string name = fmt::format("rowwise_{}_{}_{}_{}", kOpNames[static_cast<std::size_t>(p.op)], p.x.name,
-                                 p.y.name, p.n);
+  std::string name =
+      fmt::format("rowwise_{}_{}_{}_{}", kOpNames[static_cast<std::size_t>(p.op)], p.x.name, p.y.name, p.n);
   if (c.kind == TeamKind::warp) return name + fmt::format("_lanes{}x{}", c.lanes, c.elements);
   name += fmt::format("_block{}x{}", c.threads, c.elements);
   return c.blocks > 1 ? name + fmt::format("_cluster{}", c.blocks) : name;

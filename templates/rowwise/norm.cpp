@@ -30,9 +30,7 @@ struct Moments {
   std::optional<Reg> mean, rest;  // of layer_norm
   Reg factor;
 
-  Reg apply(KernelBuilder& k, Reg x) const {
-    return k.mul(mean ? k.sub(k.sub(x, *mean), *rest) : x, factor);
-  }
+  Reg apply(KernelBuilder& k, Reg x) const { return k.mul(mean ? k.sub(k.sub(x, *mean), *rest) : x, factor); }
 };
 
 class Norm {

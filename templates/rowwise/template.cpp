@@ -45,10 +45,9 @@ class RowwiseTemplate final : public Template {
     if (!fitting.empty()) return words_of(fitting.front());
     std::string line;
     for (const auto& [name, value] : wanted) line += fmt::format(" {}={}", name, value);
-    throw Error(
-        ErrorKind::refused, "no-configuration",
-        fmt::format("rowwise: no configuration is admissible with{} on {}", line, target.name()),
-        reason(target, p, wanted));
+    throw Error(ErrorKind::refused, "no-configuration",
+                fmt::format("rowwise: no configuration is admissible with{} on {}", line, target.name()),
+                reason(target, p, wanted));
   }
 
   tune::Space tuning_space(const Specs& /*specs*/, const Target& target,
@@ -58,10 +57,11 @@ class RowwiseTemplate final : public Template {
     for (const TemplateParameter& parameter : space_.config())
       result.parameters.push_back({parameter.name, parameter.values});
     for (const Rule& rule : rules())
-      result.rules.push_back(
-          {.name = std::string(rule.says), .reads = rule.reads, .allows = [p, target, &rule](const Settings& w) {
-             return rule.allows(target, *p, read_config(w));
-           }});
+      result.rules.push_back({.name = std::string(rule.says),
+                              .reads = rule.reads,
+                              .allows = [p, target, &rule](const Settings& w) {
+                                return rule.allows(target, *p, read_config(w));
+                              }});
     result.demand = [p](const Settings& w) { return demand_of(*p, read_config(w)); };
     return result;
   }
@@ -97,7 +97,8 @@ class RowwiseTemplate final : public Template {
   static std::string reason(const Target& target, const Problem& p, const Settings& wanted) {
     const Config c = read_config(wanted);
     for (const Rule& rule : rules()) {
-      const bool decided = std::ranges::all_of(rule.reads, [&](const auto& name) { return wanted.contains(name); });
+      const bool decided =
+          std::ranges::all_of(rule.reads, [&](const auto& name) { return wanted.contains(name); });
       if (decided && !rule.allows(target, p, c)) return std::string(rule.says);
     }
     return "leave parameters out to have them chosen";
