@@ -14,7 +14,7 @@ endforeach()
 set(config_folder "${CMAKE_INSTALL_LIBDIR}/cmake/ptxloom")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/ptxloom" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         FILES_MATCHING PATTERN "*.hpp")
-install(TARGETS ptxloom_core ptxloom EXPORT ptxloomTargets)
+install(TARGETS ptxloom_core ptxloom ptxloom_public_headers EXPORT ptxloomTargets)
 install(EXPORT ptxloomTargets NAMESPACE ptxloom:: DESTINATION "${config_folder}")
 install(TARGETS ptxloom_worker RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}")
 if(TARGET ptxloom_mpi)

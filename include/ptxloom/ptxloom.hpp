@@ -41,6 +41,7 @@ namespace ptxloom {}
 #include "ptxloom/specs.hpp"
 #include "ptxloom/target.hpp"
 #include "ptxloom/template.hpp"
+#include "ptxloom/templates.hpp"
 #include "ptxloom/tensor_map.hpp"
 #include "ptxloom/tune.hpp"
 #include "ptxloom/tuner.hpp"

@@ -30,8 +30,6 @@ struct Specialised {
   LaunchPlan launch;                ///< how the kernel is launched
   Kernel kernel;                    ///< the kernel
   bool tuned = false;               ///< whether the configuration is that of a tuning record of this problem
-  std::optional<Settings> borrowed_from =
-      {};  ///< the most similar problem, whose record gives the configuration
   /// Milliseconds for choosing the configuration and building the IR, or for finding its PTX in the cache.
   double emit_ms = 0;
 };
@@ -60,10 +58,9 @@ struct SpecialiseOptions {
 };
 
 /// Makes and loads a template's kernel. Its configuration is that of the tuning record for this device,
-/// problem and library version if it agrees with `config`; else that of the record for the most similar
-/// problem, if it fits this one; else the template's own choice. `config` may also have build parameters
-/// (build_words.hpp). Throws what the template throws (Template::problem, Template::config), what
-/// Context::load throws, and the errors of `must_hit`.
+/// problem and library version if it agrees with `config`; else the template's own choice. `config` may also
+/// have build parameters (build_words.hpp). Throws what the template throws (Template::problem,
+/// Template::config), what Context::load throws, and the errors of `must_hit`.
 Specialised specialise(const Context& context, const Template& kernel_template, const Settings& problem,
                        const Settings& config = {}, const SpecialiseOptions& options = {});
 

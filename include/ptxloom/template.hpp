@@ -69,9 +69,4 @@ class Template {
   virtual Expectation expect(const Settings& problem, std::span<const HostTensor> inputs) const = 0;
 };
 
-/// The templates of this library.
-std::span<const Template* const> templates();
-/// A template of this library by its name. Throws Error(usage, "unknown-template"), with all names.
-const Template& find_template(std::string_view name);
-
 }  // namespace ptxloom

@@ -17,51 +17,39 @@
 namespace ptxloom {
 namespace {
 
-/// Parameters of a configuration, and where they come from.
-struct Wish {
-  Settings words;  // template and build parameters
-  bool tuned = false;
-  std::optional<Settings> borrowed_from = {};
-};
-
-/// A record's parameters for this problem; nullopt if it contradicts the given ones.
-std::optional<Wish> wish_of(const Record& record, const Settings& problem, const Settings& given) {
-  const auto contradicts = [&](const auto& word) {
-    const auto kept = record.config.find(word.first);
-    return kept == record.config.end() || kept->second != word.second;
-  };
-  if (std::ranges::any_of(given, contradicts)) return std::nullopt;
-  Wish wish{.words = record.config, .tuned = record.problem == problem};
-  if (!wish.tuned) wish.borrowed_from = record.problem;
-  return wish;
+/// Whether a record's configuration has the given parameters.
+bool agrees(const Record& record, const Settings& given) {
+  return std::ranges::all_of(given, [&](const auto& parameter) {
+    const auto kept = record.config.find(parameter.first);
+    return kept != record.config.end() && kept->second == parameter.second;
+  });
 }
 
-/// The record of exactly this problem, for callers that require one.
-Wish required_wish(const Context& context, const Template& kernel_template, const Settings& problem,
-                   const Settings& given) {
+/// The configuration of this problem's record, for callers that require one.
+Settings required_config(const Context& context, const Template& kernel_template, const Settings& problem,
+                         const Settings& given) {
   context.device_context();  // refuses the executor, which links nothing and so cannot use a record
   const Record record = api::require_record(context, kernel_template.name(), problem);
-  if (auto wish = wish_of(record, problem, given)) return std::move(*wish);
+  if (agrees(record, given)) return record.config;
   throw Error(ErrorKind::refused, "no-record",
               fmt::format("the record of {} for this problem does not have the requested configuration: {}",
                           kernel_template.name(), api::words_of(record.config)),
               "request no configuration, or clear must_hit (TuneOptions, SpecialiseOptions)");
 }
 
-/// What the records of this device say.
-std::optional<Wish> recorded_wish(const Context& context, const Template& kernel_template,
-                                  const Settings& problem, const Settings& given) {
+/// The configuration of this problem's record, if this device has one. Records of other problems do not
+/// count: the template's own choice is better (docs/results/gemm-h200.md).
+std::optional<Settings> recorded_config(const Context& context, const Template& kernel_template,
+                                        const Settings& problem, const Settings& given) {
   if (!context.is_gpu()) return std::nullopt;
-  const DeviceKey device = device_key(context.device());
-  auto record = context.records().find(device, kernel_template.name(), problem);
-  if (!record) record = context.records().nearest(device, kernel_template.name(), problem);
-  return record ? wish_of(*record, problem, given) : std::nullopt;
+  const auto record = context.records().find(device_key(context.device()), kernel_template.name(), problem);
+  return record && agrees(*record, given) ? std::optional(record->config) : std::nullopt;
 }
 
-/// The kernel for a wish, emitted here or by an earlier process. The executor runs IR, which the cache does
-/// not hold.
-api::Emission fulfil(const api::Emitter& emitter, const Context& context, const Settings& problem,
-                     const Settings& words) {
+/// The kernel of a configuration, emitted here or by an earlier process. The executor runs IR, which the
+/// cache does not hold.
+api::Emission emission_of(const api::Emitter& emitter, const Context& context, const Settings& problem,
+                          const Settings& words) {
   if (context.is_gpu()) {
     if (auto known = emitter.find(problem, words)) return std::move(*known);
   }
@@ -173,34 +161,33 @@ Specialised specialise(const Context& context, const Template& kernel_template, 
   api::Stopwatch watch;
   const Settings whole = kernel_template.problem(problem);
   const api::Emitter emitter(context, kernel_template, context.target(), context.linker().cache());
-  std::optional<Wish> wish = options.must_hit ? required_wish(context, kernel_template, whole, config)
-                                              : recorded_wish(context, kernel_template, whole, config);
+  const std::optional<Settings> recorded = options.must_hit
+                                               ? required_config(context, kernel_template, whole, config)
+                                               : recorded_config(context, kernel_template, whole, config);
   std::optional<api::Emission> emission;
-  if (wish) {
+  if (recorded) {
     try {
-      emission = fulfil(emitter, context, whole, wish->words);
+      emission = emission_of(emitter, context, whole, *recorded);
     } catch (const Error& error) {
       if (options.must_hit) throw;
       context.log()(LogLevel::warning, fmt::format("a tuning record is not admissible: {}", error.what()));
     }
   }
-  if (!emission) {
-    wish = Wish{.words = config};
-    emission = fulfil(emitter, context, whole, config);
-  }
+  const bool tuned = emission.has_value();
+  if (!emission) emission = emission_of(emitter, context, whole, config);
   const double emit_ms = watch.lap();
 
   LinkOptions link = link_options(split_build_words(emission->config).build);
   link.cached_only = options.must_hit;
   const Kernel kernel = load(context, *emission, link, options.pool);
-  if (emission->module && context.is_gpu()) emitter.keep(whole, wish->words, *emission, kernel.ptx());
+  if (emission->module && context.is_gpu())
+    emitter.keep(whole, tuned ? *recorded : config, *emission, kernel.ptx());
   return {.problem = whole,
           .config = std::move(emission->config),
           .tensors = kernel_template.tensors(whole),
           .launch = std::move(emission->launch),
           .kernel = kernel,
-          .tuned = wish->tuned,
-          .borrowed_from = std::move(wish->borrowed_from),
+          .tuned = tuned,
           .emit_ms = emit_ms};
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/nearest.hpp"
 #include "ptxloom/build_words.hpp"
@@ -77,6 +78,25 @@ bool has(const std::vector<TemplateParameter>& part, const std::string& name) {
   return std::ranges::find(part, name, &TemplateParameter::name) != part.end();
 }
 
+/// `--set` names no part, so a name means one parameter.
+void check_names(const std::string& name, const std::vector<TemplateParameter>& problem,
+                 const std::vector<TemplateParameter>& config) {
+  std::set<std::string_view> seen;
+  for (const auto* part : {&problem, &config}) {
+    for (const TemplateParameter& parameter : *part) {
+      if (is_build_word(parameter.name))
+        throw Error(ErrorKind::usage, "bad-space",
+                    fmt::format("the space of {} has a parameter '{}', which is a build parameter", name,
+                                parameter.name),
+                    "rename it");
+      if (!seen.insert(parameter.name).second)
+        throw Error(ErrorKind::usage, "bad-space",
+                    fmt::format("the space of {} has two parameters '{}'", name, parameter.name),
+                    "problem and configuration share no name: rename one of them");
+    }
+  }
+}
+
 }  // namespace
 
 ParameterSpace::ParameterSpace(std::string_view json) {
@@ -93,6 +113,7 @@ ParameterSpace::ParameterSpace(std::string_view json) {
                 "cannot read the parameter space: it is not JSON, or a field is missing or of the wrong kind",
                 "write it like templates/gemm/space.json");
   }
+  check_names(name_, problem_, config_);
 }
 
 Settings ParameterSpace::complete(const std::vector<TemplateParameter>& part, const Settings& given) const {

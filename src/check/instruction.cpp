@@ -6,6 +6,7 @@
 #include "check/rules.hpp"
 #include "ir/naming.hpp"
 #include "ptxloom/check.hpp"
+#include "spec/database.hpp"
 
 namespace ptxloom::check_rules {
 namespace {

@@ -9,6 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/table.hpp"
 #include "ptxloom/context.hpp"
+#include "ptxloom/templates.hpp"
 
 namespace ptxloom::cli {
 namespace {
@@ -26,6 +27,8 @@ struct Report {
   std::vector<DeviceInfo> devices;
   std::optional<Diagnostic> device_problem;
   std::size_t forms = 0;
+  Templates templates;
+  std::optional<Diagnostic> templates_problem;
   std::filesystem::path cache, records;
   std::optional<Diagnostic> cache_problem;
 };
@@ -71,6 +74,11 @@ Report examine(const Tool& tool) {
     report.device_problem = error.diagnostics().front();
   }
   report.forms = tool.specs()->forms().size();
+  try {
+    report.templates = Templates::from_environment();
+  } catch (const Error& error) {
+    report.templates_problem = error.diagnostics().front();
+  }
   const Cache cache = Cache::from_environment();
   if (cache.enabled()) {
     report.cache = cache.folder();
@@ -110,10 +118,15 @@ void print_json(const Report& report) {
                        {"memory_bytes", device.memory_bytes},
                        {"driver_api", device.driver_api}});
   }
+  auto templates = Json::array();
+  for (const Templates::Entry& entry : report.templates.all())
+    templates.push_back({{"name", entry.value->name()}, {"library", entry.library.string()}});
   const Json json = {
       {"schema", 1},
       {"version", library_version()},
       {"forms", report.forms},
+      {"templates", std::move(templates)},
+      {"templates_problem", problem_json(report.templates_problem)},
       {"libraries", std::move(libraries)},
       {"linker_targets", report.linker_targets},
       {"compiler_targets", report.compiler_targets},
@@ -130,9 +143,20 @@ void add_problem(std::vector<std::vector<std::string>>& rows, const std::optiona
   if (!problem->hint.empty()) rows.push_back({"", problem->hint});
 }
 
+/// "gemm, scale (./libscale.so)"
+std::string list_templates(const Templates& templates) {
+  std::vector<std::string> names;
+  for (const auto& [value, library] : templates.all())
+    names.push_back(library.empty() ? std::string(value->name())
+                                    : fmt::format("{} ({})", value->name(), library.string()));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 void print_text(const Report& report) {
   std::vector<std::vector<std::string>> rows = {
-      {"ptxloom", fmt::format("{}, {} instruction forms", library_version(), report.forms)}};
+      {"ptxloom", fmt::format("{}, {} instruction forms", library_version(), report.forms)},
+      {"templates", list_templates(report.templates)}};
+  add_problem(rows, report.templates_problem);
   for (const LibraryStatus& library : report.libraries) {
     rows.push_back({library.name,
                     library.path.empty() ? "missing" : fmt::format("{}  {}", library.version, library.path)});

@@ -12,6 +12,7 @@
 #include "cli/say.hpp"
 #include "cli/settings.hpp"
 #include "ptxloom/runner.hpp"
+#include "ptxloom/templates.hpp"
 
 namespace ptxloom::cli {
 namespace {
@@ -98,9 +99,6 @@ int run_template_task(const Context& context, const RunFlags& flags) {
         read_tensor(argument.source, *std::ranges::find(plans, argument.name, &TensorPlan::name)));
   }
   const RunResult result = run_template(context, *task.kernel_template, options);
-  if (result.kernel.borrowed_from)
-    say("not tuned: this is the configuration of the nearest record, {}\n",
-        to_words(*result.kernel.borrowed_from));
   write_outputs(arguments, result.tensors);
   const StepTimes& times = result.kernel.kernel.times();
   const StartTimes& start = context.start_times();
@@ -140,7 +138,8 @@ bool is_regular_file(const std::string& path) {
 int run_run(const Tool& tool, const RunFlags& flags) {
   const bool is_file = std::filesystem::path(flags.what).extension() == ".ptx" || is_regular_file(flags.what);
   check_flags(flags, is_file);
-  if (!is_file) find_template(flags.what);  // reports an unknown name before a device is opened
+  if (!is_file)
+    Templates::from_environment().find(flags.what);  // reports an unknown name before a device is opened
   const Context context = open_device(tool, flags.device);
   const auto refuse_on_gpu = [&](const char* flag, bool given, const char* why) {
     if (given && context.is_gpu())

@@ -6,10 +6,12 @@
 #include <charconv>
 #include <random>
 
+#include "ptxloom/templates.hpp"
+
 namespace ptxloom::cli {
 
 Task parse_task(const std::string& kernel_template, const std::vector<std::string>& sets) {
-  Task task{.kernel_template = &find_template(kernel_template), .settings = {}};
+  Task task{.kernel_template = &Templates::from_environment().find(kernel_template), .settings = {}};
   Settings words;
   for (const std::string& set : sets) {
     const std::size_t equals = set.find('=');

@@ -67,4 +67,22 @@ TEST_CASE("parameters are split into the problem and the configuration") {
   CHECK(error_of([] { space().split({{"tiles", "64"}}); }).diagnostics()[0].code == "unknown-parameter");
 }
 
+TEST_CASE("a name means one parameter of a space") {
+  const auto diagnostic_of = [](const std::string& problem, const std::string& config) {
+    const auto parameter = [](const std::string& name) {
+      return R"({"name": ")" + name + R"(", "kind": "size", "doc": "d"})";
+    };
+    return error_of([&] {
+             ParameterSpace(R"({"template": "t", "doc": "d", "problem": [)" + parameter("m") + "," +
+                            parameter(problem) + R"(], "config": [)" + parameter("tile") + "," +
+                            parameter(config) + "]}");
+           })
+        .diagnostics()[0];
+  };
+  CHECK(diagnostic_of("m", "x").message.find("two parameters 'm'") != std::string::npos);
+  CHECK(diagnostic_of("x", "tile").message.find("two parameters 'tile'") != std::string::npos);
+  CHECK(diagnostic_of("x", "m").code == "bad-space");
+  CHECK(diagnostic_of("x", "optimise").message.find("build parameter") != std::string::npos);
+}
+
 }  // namespace ptxloom::space_test

@@ -247,7 +247,7 @@ TEST_CASE("an unknown device is named with how to write one") {
   }
 }
 
-TEST_CASE("--json gives JSON, on failure too") {
+TEST_CASE("errors are JSON where --json is given") {
   const nlohmann::json schema = read_schema("error");
   const TemporaryFolder folder;
   const auto check_error = [&](const std::vector<std::string>& arguments, int code, const std::string& stable,

@@ -42,6 +42,15 @@ TEST_CASE("semantics are for forms that exist, each once") {
   }
 }
 
+TEST_CASE("each form with semantics says how undefined bits pass through it") {
+  for (const auto family : semantics_families()) {
+    for (const Semantics& semantics : family) {
+      INFO("form " << semantics.form);
+      CHECK((semantics.flow.rule != FlowRule::undeclared) != (semantics.flow.of_variant != nullptr));
+    }
+  }
+}
+
 TEST_CASE("an instruction without semantics is refused with its text when the kernel is decoded") {
   const std::string body = "tcgen05.fence::before_thread_sync;";
   const Diagnostic d = fault_of([&] { program_of("", body, {}, "sm_100a"); });

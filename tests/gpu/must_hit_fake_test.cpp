@@ -49,12 +49,12 @@ TEST_CASE("must_hit returns the recorded kernel from the cache, or an error") {
   Rig rig;
   const Settings config = rig.config(3);
   CHECK(rig.refusal().code == "no-record");
-  // The record of another problem, whose configuration would otherwise be borrowed, does not count.
+  // The record of another problem does not count, but the message names it.
   const Settings near = rig.gemm.problem({{"m", "160"}, {"n", "96"}, {"k", "64"}, {"a", "f16"}});
   rig.context.records().add(rig.record(near, config));
-  const Diagnostic borrowed = rig.refusal();
-  CHECK(borrowed.code == "no-record");
-  CHECK(borrowed.hint.find("m=160") != std::string::npos);
+  const Diagnostic refusal = rig.refusal();
+  CHECK(refusal.code == "no-record");
+  CHECK(refusal.hint.find("m=160") != std::string::npos);
 
   const Record known = rig.record(rig.problem, config);
   rig.context.records().add(known);

@@ -17,7 +17,7 @@
 // rowwise in the executor, against the textbook formulas in long double.
 namespace ptxloom::test {
 
-inline const Template& rowwise() { return find_template("rowwise"); }
+inline const Template& rowwise() { return Templates().find("rowwise"); }
 
 inline const Context& rowwise_executor(const std::string& target = "sm_90a") {
   static std::map<std::string, Context> contexts;

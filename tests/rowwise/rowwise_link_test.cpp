@@ -6,7 +6,7 @@
 #include <random>
 
 #include "ptxloom/ptx.hpp"
-#include "ptxloom/template.hpp"
+#include "ptxloom/templates.hpp"
 #include "support/settings.hpp"
 
 using namespace ptxloom;
@@ -21,7 +21,7 @@ constexpr int kFewSpills = 256;
 
 void check_link(const char* target_name, const Settings& wanted, const Settings& config, int spills = 0) {
   const auto specs = std::make_shared<const Specs>();
-  const Template& rowwise = find_template("rowwise");
+  const Template& rowwise = Templates().find("rowwise");
   const Target target(target_name);
   const Settings problem = rowwise.problem(wanted), whole = rowwise.config(*specs, target, problem, config);
   INFO(target_name << ": " << test::words(problem) << test::words(whole) << "seed " << Catch::getSeed());
@@ -56,7 +56,7 @@ TEST_CASE("linked rowwise kernels of random configurations spill little") {
   constexpr const char* kTypes[] = {"f32", "f16", "bf16"};
   constexpr const char* kOptional[] = {"none", "f32", "f16", "bf16"};
   const Specs specs;
-  const Template& rowwise = find_template("rowwise");
+  const Template& rowwise = Templates().find("rowwise");
   for (int i = 0; i < 40; ++i) {
     const char* target = kTargets[below(4)];
     const std::string y = target == std::string("sm_75") ? kTypes[below(2)] : kTypes[below(3)];

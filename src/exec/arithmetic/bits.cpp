@@ -289,14 +289,31 @@ void decode_permute(Decoder& decoder) {
                std::make_shared<Selectors>(selectors));
 }
 
+FlowRule logic_flow(const Variant& variant) {
+  const std::string_view op = variant.slot("op").value_or("");
+  if (op == "and") return FlowRule::conjunction;
+  return op == "or" ? FlowRule::disjunction : FlowRule::exclusive;
+}
+
+FlowRule permute_flow(const Variant& variant) {
+  return variant.slot("mode") ? FlowRule::smear : FlowRule::bytes;
+}
+
 constexpr std::array kForms{
-    Semantics{"logic", decode_logic},  Semantics{"not", decode_not},
-    Semantics{"shift", decode_shift},  Semantics{"shf", decode_funnel},
-    Semantics{"count", decode_count},  Semantics{"bfind", decode_bfind},
-    Semantics{"bfe", decode_bfe},      Semantics{"bfi", decode_bfi},
-    Semantics{"lop3", decode_lop3},    Semantics{"lop3.bool", decode_lop3_bool},
-    Semantics{"prmt", decode_permute}, Semantics{"szext", decode_szext},
-    Semantics{"bmsk", decode_bmsk},    Semantics{"fns", decode_fns},
+    Semantics{"logic", decode_logic, {.of_variant = logic_flow}},
+    Semantics{"not", decode_not, {FlowRule::smear}},
+    Semantics{"shift", decode_shift, {FlowRule::smear}},
+    Semantics{"shf", decode_funnel, {FlowRule::smear}},
+    Semantics{"count", decode_count, {FlowRule::smear}},
+    Semantics{"bfind", decode_bfind, {FlowRule::smear}},
+    Semantics{"bfe", decode_bfe, {FlowRule::smear}},
+    Semantics{"bfi", decode_bfi, {FlowRule::smear}},
+    Semantics{"lop3", decode_lop3, {FlowRule::smear}},
+    Semantics{"lop3.bool", decode_lop3_bool, {FlowRule::smear}},
+    Semantics{"prmt", decode_permute, {.of_variant = permute_flow}},
+    Semantics{"szext", decode_szext, {FlowRule::smear}},
+    Semantics{"bmsk", decode_bmsk, {FlowRule::smear}},
+    Semantics{"fns", decode_fns, {FlowRule::smear}},
 };
 
 }  // namespace

@@ -217,8 +217,9 @@ void decode_testp(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"setp", decode_setp}, Semantics{"set", decode_set},     Semantics{"selp", decode_selp},
-    Semantics{"slct", decode_slct}, Semantics{"testp", decode_testp},
+    Semantics{"setp", decode_setp, {FlowRule::smear}},   Semantics{"set", decode_set, {FlowRule::smear}},
+    Semantics{"selp", decode_selp, {FlowRule::choose}},  Semantics{"slct", decode_slct, {FlowRule::smear}},
+    Semantics{"testp", decode_testp, {FlowRule::smear}},
 };
 
 }  // namespace

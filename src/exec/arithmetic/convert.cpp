@@ -144,15 +144,15 @@ void decode_pack(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"cvt", decode_cvt},
-    Semantics{"cvt.f16.f32", decode_from_f32},
-    Semantics{"cvt.tf32", decode_tf32},
-    Semantics{"cvt.fp8.f32", decode_narrow_from_f32},
-    Semantics{"cvt.fp8.f16x2", decode_narrow_from_f16x2},
-    Semantics{"cvt.f16x2.fp8", decode_f16x2_from_narrow},
-    Semantics{"cvt.ue8m0", decode_scale},
-    Semantics{"cvt.bf16x2.ue8m0", decode_bf16x2_from_scale},
-    Semantics{"cvt.pack", decode_pack},
+    Semantics{"cvt", decode_cvt, {FlowRule::smear}},
+    Semantics{"cvt.f16.f32", decode_from_f32, {FlowRule::smear}},
+    Semantics{"cvt.tf32", decode_tf32, {FlowRule::smear}},
+    Semantics{"cvt.fp8.f32", decode_narrow_from_f32, {FlowRule::smear}},
+    Semantics{"cvt.fp8.f16x2", decode_narrow_from_f16x2, {FlowRule::smear}},
+    Semantics{"cvt.f16x2.fp8", decode_f16x2_from_narrow, {FlowRule::smear}},
+    Semantics{"cvt.ue8m0", decode_scale, {FlowRule::smear}},
+    Semantics{"cvt.bf16x2.ue8m0", decode_bf16x2_from_scale, {FlowRule::smear}},
+    Semantics{"cvt.pack", decode_pack, {FlowRule::smear}},
 };
 
 }  // namespace

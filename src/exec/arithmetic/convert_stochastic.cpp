@@ -107,8 +107,8 @@ void decode_four(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"cvt.rs", decode_pair},
-    Semantics{"cvt.rs.x4", decode_four},
+    Semantics{"cvt.rs", decode_pair, {FlowRule::smear}},
+    Semantics{"cvt.rs.x4", decode_four, {FlowRule::smear}},
 };
 
 }  // namespace

@@ -76,17 +76,17 @@ void decode_approximation(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"add.float", decode_operation},
-    Semantics{"add.mixed", decode_mixed},
-    Semantics{"fma", decode_fma},
-    Semantics{"fma.mixed", decode_mixed},
-    Semantics{"min.float", decode_minmax},
-    Semantics{"abs.float", decode_sign},
-    Semantics{"div.float", decode_div},
-    Semantics{"div.full", decode_div},
-    Semantics{"rcp", decode_reciprocal},
-    Semantics{"approx", decode_approximation},
-    Semantics{"copysign", decode_copysign},
+    Semantics{"add.float", decode_operation, {FlowRule::smear}},
+    Semantics{"add.mixed", decode_mixed, {FlowRule::smear}},
+    Semantics{"fma", decode_fma, {FlowRule::smear}},
+    Semantics{"fma.mixed", decode_mixed, {FlowRule::smear}},
+    Semantics{"min.float", decode_minmax, {FlowRule::smear}},
+    Semantics{"abs.float", decode_sign, {FlowRule::smear}},
+    Semantics{"div.float", decode_div, {FlowRule::smear}},
+    Semantics{"div.full", decode_div, {FlowRule::smear}},
+    Semantics{"rcp", decode_reciprocal, {FlowRule::smear}},
+    Semantics{"approx", decode_approximation, {FlowRule::smear}},
+    Semantics{"copysign", decode_copysign, {FlowRule::smear}},
 };
 
 }  // namespace

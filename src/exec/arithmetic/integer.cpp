@@ -321,22 +321,22 @@ void decode_dot4(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"add.int", decode_add},
-    Semantics{"add.sat", decode_add_saturated},
-    Semantics{"add.carry", decode_add_carry},
-    Semantics{"mul.int", decode_mul},
-    Semantics{"mad.int", decode_mad},
-    Semantics{"mad.sat", decode_mad_hi_saturated},
-    Semantics{"mad.carry", decode_mad_carry},
-    Semantics{"div.int", decode_div},
-    Semantics{"min.int", decode_minmax},
-    Semantics{"abs.int", decode_sign},
-    Semantics{"mul24", decode_mul24},
-    Semantics{"mad24", decode_mad24},
-    Semantics{"mad24.sat", decode_mad24_saturated},
-    Semantics{"sad", decode_absolute_difference},
-    Semantics{"dp4a", decode_dot4},
-    Semantics{"dp2a", decode_dot2},
+    Semantics{"add.int", decode_add, {FlowRule::smear}},
+    Semantics{"add.sat", decode_add_saturated, {FlowRule::smear}},
+    Semantics{"add.carry", decode_add_carry, {FlowRule::smear}},
+    Semantics{"mul.int", decode_mul, {FlowRule::smear}},
+    Semantics{"mad.int", decode_mad, {FlowRule::smear}},
+    Semantics{"mad.sat", decode_mad_hi_saturated, {FlowRule::smear}},
+    Semantics{"mad.carry", decode_mad_carry, {FlowRule::smear}},
+    Semantics{"div.int", decode_div, {.rule = FlowRule::smear, .divides = true}},
+    Semantics{"min.int", decode_minmax, {FlowRule::smear}},
+    Semantics{"abs.int", decode_sign, {FlowRule::smear}},
+    Semantics{"mul24", decode_mul24, {FlowRule::smear}},
+    Semantics{"mad24", decode_mad24, {FlowRule::smear}},
+    Semantics{"mad24.sat", decode_mad24_saturated, {FlowRule::smear}},
+    Semantics{"sad", decode_absolute_difference, {FlowRule::smear}},
+    Semantics{"dp4a", decode_dot4, {FlowRule::smear}},
+    Semantics{"dp2a", decode_dot2, {FlowRule::smear}},
 };
 
 }  // namespace

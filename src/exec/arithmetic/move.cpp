@@ -150,13 +150,13 @@ void decode_mov(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"mov", decode_mov},
-    Semantics{"mov.address", decode_mov_address},
-    Semantics{"mov.address.32", decode_mov_address32},
-    Semantics{"mov.function", decode_mov_function},
-    Semantics{"mov.pack", decode_spread},
-    Semantics{"mov.unpack", decode_spread},
-    Semantics{"mov.vector", decode_vector},
+    Semantics{"mov", decode_mov, {FlowRule::pack}},
+    Semantics{"mov.address", decode_mov_address, {FlowRule::smear}},
+    Semantics{"mov.address.32", decode_mov_address32, {FlowRule::smear}},
+    Semantics{"mov.function", decode_mov_function, {FlowRule::smear}},
+    Semantics{"mov.pack", decode_spread, {FlowRule::pack}},
+    Semantics{"mov.unpack", decode_spread, {FlowRule::pack}},
+    Semantics{"mov.vector", decode_vector, {FlowRule::smear}},
 };
 
 }  // namespace

@@ -191,9 +191,9 @@ void decode_vector(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"mov.special", decode_mov},
-    Semantics{"mov.special.vector", decode_vector},
-    Semantics{"cvt.special", decode_cvt},
+    Semantics{"mov.special", decode_mov, {FlowRule::smear}},
+    Semantics{"mov.special.vector", decode_vector, {FlowRule::smear}},
+    Semantics{"cvt.special", decode_cvt, {FlowRule::smear}},
 };
 
 }  // namespace

@@ -254,9 +254,12 @@ void decode_pairs(Decoder& decoder) { decode_simd(decoder, 2); }
 void decode_quads(Decoder& decoder) { decode_simd(decoder, 4); }
 
 constexpr std::array kForms{
-    Semantics{"video", decode_video},       Semantics{"video.second", decode_video},
-    Semantics{"video.merge", decode_video}, Semantics{"vmad", decode_product},
-    Semantics{"video.pairs", decode_pairs}, Semantics{"video.quads", decode_quads},
+    Semantics{"video", decode_video, {FlowRule::smear}},
+    Semantics{"video.second", decode_video, {FlowRule::smear}},
+    Semantics{"video.merge", decode_video, {FlowRule::smear}},
+    Semantics{"vmad", decode_product, {FlowRule::smear}},
+    Semantics{"video.pairs", decode_pairs, {FlowRule::smear}},
+    Semantics{"video.quads", decode_quads, {FlowRule::smear}},
 };
 
 }  // namespace

@@ -79,11 +79,11 @@ void decode_wait_all(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"cp.async", decode_copy},
-    Semantics{"cp.async.ignore", decode_copy},
-    Semantics{"cp.async.commit_group", decode_commit},
-    Semantics{"cp.async.wait_group", decode_wait},
-    Semantics{"cp.async.wait_all", decode_wait_all},
+    Semantics{"cp.async", decode_copy, {FlowRule::smear}},
+    Semantics{"cp.async.ignore", decode_copy, {FlowRule::smear}},
+    Semantics{"cp.async.commit_group", decode_commit, {FlowRule::smear}},
+    Semantics{"cp.async.wait_group", decode_wait, {FlowRule::smear}},
+    Semantics{"cp.async.wait_all", decode_wait_all, {FlowRule::smear}},
 };
 
 }  // namespace

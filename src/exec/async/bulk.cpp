@@ -183,14 +183,14 @@ void decode_wait(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"cp.async.bulk.global_to_shared", decode_bulk<&run_to_shared>},
-    Semantics{"cp.async.bulk.shared_to_cluster", decode_bulk<&run_to_cluster>},
-    Semantics{"cp.async.bulk.shared_to_global", decode_bulk<&run_to_global>},
-    Semantics{"cp.async.bulk.prefetch", decode_bulk<&run_prefetch>},
-    Semantics{"cp.reduce.async.bulk.shared_to_cluster", decode_bulk<&run_to_cluster>},
-    Semantics{"cp.reduce.async.bulk.shared_to_global", decode_bulk<&run_to_global>},
-    Semantics{"cp.async.bulk.commit_group", decode_commit},
-    Semantics{"cp.async.bulk.wait_group", decode_wait},
+    Semantics{"cp.async.bulk.global_to_shared", decode_bulk<&run_to_shared>, {FlowRule::smear}},
+    Semantics{"cp.async.bulk.shared_to_cluster", decode_bulk<&run_to_cluster>, {FlowRule::smear}},
+    Semantics{"cp.async.bulk.shared_to_global", decode_bulk<&run_to_global>, {FlowRule::smear}},
+    Semantics{"cp.async.bulk.prefetch", decode_bulk<&run_prefetch>, {FlowRule::smear}},
+    Semantics{"cp.reduce.async.bulk.shared_to_cluster", decode_bulk<&run_to_cluster>, {FlowRule::smear}},
+    Semantics{"cp.reduce.async.bulk.shared_to_global", decode_bulk<&run_to_global>, {FlowRule::smear}},
+    Semantics{"cp.async.bulk.commit_group", decode_commit, {FlowRule::smear}},
+    Semantics{"cp.async.bulk.wait_group", decode_wait, {FlowRule::smear}},
 };
 
 }  // namespace

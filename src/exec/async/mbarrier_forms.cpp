@@ -205,15 +205,15 @@ void decode_wait(Decoder& decoder) {
 void decode_pending(Decoder& decoder) { decoder.emit(decoder.operation(&run_pending)); }
 
 constexpr std::array kForms{
-    Semantics{"mbarrier.init", decode_init},
-    Semantics{"mbarrier.inval", decode_invalidate},
-    Semantics{"mbarrier.tx", decode_bytes},
-    Semantics{"mbarrier.arrive", decode_arrive},
-    Semantics{"mbarrier.arrive.expect_tx", decode_arrive_expect},
-    Semantics{"mbarrier.arrive.noComplete", decode_arrive_early},
-    Semantics{"mbarrier.wait", decode_wait},
-    Semantics{"mbarrier.pending_count", decode_pending},
-    Semantics{"cp.async.mbarrier.arrive", decode_copies_arrive},
+    Semantics{"mbarrier.init", decode_init, {FlowRule::smear}},
+    Semantics{"mbarrier.inval", decode_invalidate, {FlowRule::smear}},
+    Semantics{"mbarrier.tx", decode_bytes, {FlowRule::smear}},
+    Semantics{"mbarrier.arrive", decode_arrive, {FlowRule::smear}},
+    Semantics{"mbarrier.arrive.expect_tx", decode_arrive_expect, {FlowRule::smear}},
+    Semantics{"mbarrier.arrive.noComplete", decode_arrive_early, {FlowRule::smear}},
+    Semantics{"mbarrier.wait", decode_wait, {FlowRule::smear}},
+    Semantics{"mbarrier.pending_count", decode_pending, {FlowRule::smear}},
+    Semantics{"cp.async.mbarrier.arrive", decode_copies_arrive, {FlowRule::smear}},
 };
 
 }  // namespace

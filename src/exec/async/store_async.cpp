@@ -121,9 +121,11 @@ void decode_bulk(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"st.async", decode_store},        Semantics{"red.async", decode_store},
-    Semantics{"st.async.global", decode_store}, Semantics{"red.async.global", decode_store},
-    Semantics{"st.bulk", decode_bulk},
+    Semantics{"st.async", decode_store, {FlowRule::smear}},
+    Semantics{"red.async", decode_store, {FlowRule::smear}},
+    Semantics{"st.async.global", decode_store, {.rule = FlowRule::none, .stores = true}},
+    Semantics{"red.async.global", decode_store, {FlowRule::smear}},
+    Semantics{"st.bulk", decode_bulk, {FlowRule::smear}},
 };
 
 }  // namespace

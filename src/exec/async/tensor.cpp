@@ -226,10 +226,10 @@ void decode_store(Decoder& decoder) { emit(decoder, &run_store, "A"); }
 void decode_prefetch(Decoder& decoder) { emit(decoder, &run_prefetch, ""); }
 
 constexpr std::array kForms{
-    Semantics{"cp.async.bulk.tensor.global_to_shared", decode_load},
-    Semantics{"cp.async.bulk.tensor.shared_to_global", decode_store},
-    Semantics{"cp.reduce.async.bulk.tensor", decode_store},
-    Semantics{"cp.async.bulk.prefetch.tensor", decode_prefetch},
+    Semantics{"cp.async.bulk.tensor.global_to_shared", decode_load, {FlowRule::smear}},
+    Semantics{"cp.async.bulk.tensor.shared_to_global", decode_store, {FlowRule::smear}},
+    Semantics{"cp.reduce.async.bulk.tensor", decode_store, {FlowRule::smear}},
+    Semantics{"cp.async.bulk.prefetch.tensor", decode_prefetch, {FlowRule::smear}},
 };
 
 }  // namespace

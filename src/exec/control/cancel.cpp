@@ -108,9 +108,9 @@ void decode_first_block(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"clusterlaunchcontrol.try_cancel", decode_try},
-    Semantics{"clusterlaunchcontrol.is_canceled", decode_is_canceled},
-    Semantics{"clusterlaunchcontrol.first_ctaid", decode_first_block},
+    Semantics{"clusterlaunchcontrol.try_cancel", decode_try, {FlowRule::smear}},
+    Semantics{"clusterlaunchcontrol.is_canceled", decode_is_canceled, {FlowRule::smear}},
+    Semantics{"clusterlaunchcontrol.first_ctaid", decode_first_block, {FlowRule::smear}},
 };
 
 }  // namespace

@@ -81,12 +81,12 @@ void decode_wait(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"mapa", decode_address<&run_map, false>},
-    Semantics{"mapa.variable", decode_address<&run_map, true>},
-    Semantics{"getctarank", decode_address<&run_rank, false>},
-    Semantics{"getctarank.variable", decode_address<&run_rank, true>},
-    Semantics{"barrier.cluster.arrive", decode_arrive},
-    Semantics{"barrier.cluster.wait", decode_wait},
+    Semantics{"mapa", decode_address<&run_map, false>, {FlowRule::smear}},
+    Semantics{"mapa.variable", decode_address<&run_map, true>, {FlowRule::smear}},
+    Semantics{"getctarank", decode_address<&run_rank, false>, {FlowRule::smear}},
+    Semantics{"getctarank.variable", decode_address<&run_rank, true>, {FlowRule::smear}},
+    Semantics{"barrier.cluster.arrive", decode_arrive, {FlowRule::smear}},
+    Semantics{"barrier.cluster.wait", decode_wait, {FlowRule::smear}},
 };
 
 }  // namespace

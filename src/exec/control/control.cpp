@@ -119,10 +119,14 @@ void decode_warp_sync(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"bra", decode_branch},         Semantics{"brx.idx", decode_branch_indexed},
-    Semantics{"ret", decode_return},         Semantics{"exit", decode_exit},
-    Semantics{"barrier.sync", decode_sync},  Semantics{"barrier.arrive", decode_arrive},
-    Semantics{"barrier.red", decode_reduce}, Semantics{"bar.warp.sync", decode_warp_sync},
+    Semantics{"bra", decode_branch, {FlowRule::smear}},
+    Semantics{"brx.idx", decode_branch_indexed, {FlowRule::smear}},
+    Semantics{"ret", decode_return, {FlowRule::smear}},
+    Semantics{"exit", decode_exit, {FlowRule::smear}},
+    Semantics{"barrier.sync", decode_sync, {FlowRule::smear}},
+    Semantics{"barrier.arrive", decode_arrive, {FlowRule::smear}},
+    Semantics{"barrier.red", decode_reduce, {FlowRule::none}},
+    Semantics{"bar.warp.sync", decode_warp_sync, {FlowRule::smear}},
 };
 
 }  // namespace

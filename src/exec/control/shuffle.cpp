@@ -86,8 +86,8 @@ void decode_shuffle(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"shfl.sync", decode_shuffle},
-    Semantics{"shfl", decode_shuffle},
+    Semantics{"shfl.sync", decode_shuffle, {FlowRule::elsewhere}},
+    Semantics{"shfl", decode_shuffle, {FlowRule::elsewhere}},
 };
 
 }  // namespace

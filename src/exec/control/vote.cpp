@@ -158,13 +158,13 @@ void decode_active_mask(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"vote", decode_vote},
-    Semantics{"vote.sync", decode_vote},
-    Semantics{"match.any", decode_match_any},
-    Semantics{"match.all", decode_match_all},
-    Semantics{"redux.sync", decode_reduction},
-    Semantics{"elect.sync", decode_elect},
-    Semantics{"activemask", decode_active_mask},
+    Semantics{"vote", decode_vote, {FlowRule::collective}},
+    Semantics{"vote.sync", decode_vote, {FlowRule::collective}},
+    Semantics{"match.any", decode_match_any, {FlowRule::collective}},
+    Semantics{"match.all", decode_match_all, {FlowRule::collective}},
+    Semantics{"redux.sync", decode_reduction, {FlowRule::collective}},
+    Semantics{"elect.sync", decode_elect, {FlowRule::smear}},
+    Semantics{"activemask", decode_active_mask, {FlowRule::smear}},
 };
 
 }  // namespace

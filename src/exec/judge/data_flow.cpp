@@ -13,69 +13,6 @@
 namespace ptxloom::exec {
 namespace {
 
-struct FormRule {
-  std::string_view form;
-  FlowRule rule;
-  bool stores = false, exact = false;
-};
-
-// Forms that are not listed smear.
-constexpr std::array kFormRules{
-    FormRule{"mov", FlowRule::pack},
-    FormRule{"mov.pack", FlowRule::pack},
-    FormRule{"mov.unpack", FlowRule::pack},
-    FormRule{"selp", FlowRule::choose},
-    FormRule{"prmt", FlowRule::bytes},
-    FormRule{"ld", FlowRule::loaded},
-    FormRule{"ld.nc", FlowRule::loaded},
-    FormRule{"ld.unified", FlowRule::loaded},
-    FormRule{"ld.mmio", FlowRule::loaded},
-    FormRule{"ldu", FlowRule::loaded},
-    FormRule{"ld.param", FlowRule::none},
-    FormRule{"ldmatrix", FlowRule::matrix},
-    FormRule{"stmatrix", FlowRule::matrix},
-    FormRule{"wmma.load", FlowRule::matrix},
-    FormRule{"wmma.store", FlowRule::matrix},
-    FormRule{"st", FlowRule::none, true, true},
-    FormRule{"st.mmio", FlowRule::none, true, true},
-    FormRule{"st.async.global", FlowRule::none, true},
-    FormRule{"red", FlowRule::update, true},
-    FormRule{"red.vector", FlowRule::update, true},
-    FormRule{"atom", FlowRule::update, true},
-    FormRule{"atom.vector", FlowRule::update, true},
-    FormRule{"atom.cas", FlowRule::update, true},
-    FormRule{"mma", FlowRule::matrix},
-    FormRule{"mma.m8n8k4", FlowRule::matrix},
-    FormRule{"mma.sp", FlowRule::matrix},
-    FormRule{"mma.block_scale", FlowRule::matrix},
-    FormRule{"mma.sp.block_scale", FlowRule::matrix},
-    FormRule{"wmma.mma", FlowRule::matrix},
-    FormRule{"wmma.mma.f16", FlowRule::matrix},
-    FormRule{"wgmma.mma_async", FlowRule::matrix},
-    FormRule{"movmatrix", FlowRule::matrix},
-    FormRule{"shfl", FlowRule::elsewhere},
-    FormRule{"shfl.sync", FlowRule::elsewhere},
-    FormRule{"vote", FlowRule::collective},
-    FormRule{"vote.sync", FlowRule::collective},
-    FormRule{"match.any", FlowRule::collective},
-    FormRule{"match.all", FlowRule::collective},
-    FormRule{"redux.sync", FlowRule::collective},
-    FormRule{"barrier.red", FlowRule::none},
-};
-
-FormRule rule_of(const Variant& variant) {
-  const std::string_view form = variant.form();
-  if (form == "logic") {
-    const std::string_view op = variant.slot("op").value_or("");
-    return {form, op == "and"  ? FlowRule::conjunction
-                  : op == "or" ? FlowRule::disjunction
-                               : FlowRule::exclusive};
-  }
-  if (form == "prmt" && variant.slot("mode")) return {form, FlowRule::smear};
-  const auto found = std::ranges::find(kFormRules, form, &FormRule::form);
-  return found == kFormRules.end() ? FormRule{form, FlowRule::smear} : *found;
-}
-
 // wmma fragments, whose maps are unspecified, count as vectors.
 bool is_matrix(const Variant& variant, const OperandSpec& spec) {
   return spec.count != 0 || has_layout(variant, spec.name);
@@ -114,14 +51,17 @@ class Reader {
   const std::vector<Slot>& slots_;
 };
 
-DataFlow data_flow_of(const Code& code, const Operation& op) {
+DataFlow data_flow_of(const Code& code, const Operation& op, const FormFlow& form) {
   const ir::Function& function = code.function_of(op);
   const ir::Instruction& instruction = function.instructions[op.instruction];
-  const FormRule form = rule_of(instruction.variant);
-  DataFlow flow{
-      .rule = form.rule, .in = {}, .out = {}, .addresses = {}, .stores = form.stores, .exact = form.exact};
-  flow.divides = instruction.variant.form() == "div.int";
-  flow.multiplies = instruction.variant.form() == "wgmma.mma_async";
+  DataFlow flow{.rule = form.of_variant != nullptr ? form.of_variant(instruction.variant) : form.rule,
+                .in = {},
+                .out = {},
+                .addresses = {},
+                .multiplies = form.multiplies,
+                .stores = form.stores,
+                .exact = form.exact,
+                .divides = form.divides};
   flow.exchanges = instruction.variant.slot("op") == "exch";
   const Reader reader(code, op);
   const auto specs = instruction.variant.operands();
@@ -133,7 +73,7 @@ DataFlow data_flow_of(const Code& code, const Operation& op) {
       continue;
     }
     if (spec.kind != OperandSpec::Kind::value) continue;
-    if (form.rule == FlowRule::matrix && !is_matrix(instruction.variant, spec)) {
+    if (flow.rule == FlowRule::matrix && !is_matrix(instruction.variant, spec)) {
       reader.add(operands[i], spec.type.bits, flow.addresses);
       continue;
     }
@@ -175,9 +115,13 @@ std::uint64_t value_of(Warp& warp, const FlowPiece& piece, int lane) {
 }
 
 std::vector<DataFlow> data_flows_of(const Code& code) {
+  const auto semantics = semantics_by_form();
+  const auto form_of = [&](const Operation& op) {
+    return code.function_of(op).instructions[op.instruction].variant.form();
+  };
   std::vector<DataFlow> flows;
   for (const Operation& op : code.operations)
-    flows.push_back(op.begins ? data_flow_of(code, op) : DataFlow());
+    flows.push_back(op.begins ? data_flow_of(code, op, semantics.at(form_of(op))->flow) : DataFlow());
   if (std::ranges::any_of(flows, &DataFlow::multiplies)) find_wgmma_registers(code, flows);
   return flows;
 }

@@ -8,25 +8,8 @@
 #include "exec/machine/code.hpp"
 
 // How an instruction propagates undefined bits: which registers it reads and writes, as PTX names them, and
-// by which rule.
+// by which rule, which its family declares (machine/form_flow.hpp).
 namespace ptxloom::exec {
-
-/// Which bits of a result are undefined. Without a more precise rule: all, if any bit read is.
-enum class FlowRule : std::uint8_t {
-  smear,        ///< all, if any operand of the lane has some
-  pack,         ///< the operands' bits side by side
-  conjunction,  ///< and: none where the other operand is 0
-  disjunction,  ///< or: none where the other operand is 1
-  exclusive,    ///< xor: those of either operand
-  choose,       ///< selp: those of the chosen operand
-  bytes,        ///< prmt: those of the selected bytes
-  collective,   ///< all in all lanes, if any lane has some
-  loaded,       ///< those in memory
-  update,       ///< atomic operation: all, if memory has any; memory keeps them
-  elsewhere,    ///< first result: the instruction reports it when it is done
-  matrix,       ///< the instruction itself propagates those of matrices
-  none,
-};
 
 /// A register of at most eight bytes per lane, half of a larger one, or a constant.
 struct FlowPiece {

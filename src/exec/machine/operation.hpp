@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "exec/machine/form_flow.hpp"
 #include "exec/machine/lanes.hpp"
 
 // A kernel is decoded once into micro-operations: a function and the positions of its operands. Each
@@ -52,10 +53,11 @@ struct Operation {
   }
 };
 
-/// How to decode instructions of one form.
+/// How to decode instructions of one form, and their data flow.
 struct Semantics {
   std::string_view form;
   void (*decode)(Decoder& decoder);
+  FormFlow flow;
 };
 
 // One per file of semantics.

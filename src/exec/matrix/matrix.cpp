@@ -143,9 +143,9 @@ void decode_move(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"movmatrix", decode_move},
-    Semantics{"ldmatrix", decode_load},
-    Semantics{"stmatrix", decode_store},
+    Semantics{"movmatrix", decode_move, {FlowRule::matrix}},
+    Semantics{"ldmatrix", decode_load, {FlowRule::matrix}},
+    Semantics{"stmatrix", decode_store, {FlowRule::matrix}},
 };
 
 }  // namespace

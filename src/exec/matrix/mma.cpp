@@ -133,11 +133,11 @@ void decode_mma(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"mma", decode_mma},
-    Semantics{"mma.m8n8k4", decode_mma},
-    Semantics{"mma.sp", decode_mma},
-    Semantics{"mma.block_scale", decode_mma},
-    Semantics{"mma.sp.block_scale", decode_mma},
+    Semantics{"mma", decode_mma, {FlowRule::matrix}},
+    Semantics{"mma.m8n8k4", decode_mma, {FlowRule::matrix}},
+    Semantics{"mma.sp", decode_mma, {FlowRule::matrix}},
+    Semantics{"mma.block_scale", decode_mma, {FlowRule::matrix}},
+    Semantics{"mma.sp.block_scale", decode_mma, {FlowRule::matrix}},
 };
 
 }  // namespace

@@ -221,10 +221,10 @@ void decode_wait(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"wgmma.mma_async", decode_multiply},
-    Semantics{"wgmma.fence", decode_fence},
-    Semantics{"wgmma.commit_group", decode_commit},
-    Semantics{"wgmma.wait_group", decode_wait},
+    Semantics{"wgmma.mma_async", decode_multiply, {.rule = FlowRule::matrix, .multiplies = true}},
+    Semantics{"wgmma.fence", decode_fence, {FlowRule::smear}},
+    Semantics{"wgmma.commit_group", decode_commit, {FlowRule::smear}},
+    Semantics{"wgmma.wait_group", decode_wait, {FlowRule::smear}},
 };
 
 }  // namespace

@@ -280,10 +280,10 @@ void decode_mma(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"wmma.load", decode_load},
-    Semantics{"wmma.store", decode_store},
-    Semantics{"wmma.mma", decode_mma},
-    Semantics{"wmma.mma.f16", decode_mma},
+    Semantics{"wmma.load", decode_load, {FlowRule::matrix}},
+    Semantics{"wmma.store", decode_store, {FlowRule::matrix}},
+    Semantics{"wmma.mma", decode_mma, {FlowRule::matrix}},
+    Semantics{"wmma.mma.f16", decode_mma, {FlowRule::matrix}},
 };
 
 }  // namespace

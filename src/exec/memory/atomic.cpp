@@ -142,11 +142,11 @@ void decode_reduction(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"atom", decode_reduction},
-    Semantics{"atom.vector", decode_reduction},
-    Semantics{"red", decode_reduction},
-    Semantics{"red.vector", decode_reduction},
-    Semantics{"atom.cas", decode_compare_and_swap},
+    Semantics{"atom", decode_reduction, {.rule = FlowRule::update, .stores = true}},
+    Semantics{"atom.vector", decode_reduction, {.rule = FlowRule::update, .stores = true}},
+    Semantics{"red", decode_reduction, {.rule = FlowRule::update, .stores = true}},
+    Semantics{"red.vector", decode_reduction, {.rule = FlowRule::update, .stores = true}},
+    Semantics{"atom.cas", decode_compare_and_swap, {.rule = FlowRule::update, .stores = true}},
 };
 
 }  // namespace

@@ -67,10 +67,10 @@ void decode_istypep(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"cvta", decode_cvta},
-    Semantics{"cvta.variable", decode_cvta},
-    Semantics{"isspacep", decode_isspacep},
-    Semantics{"istypep", decode_istypep},
+    Semantics{"cvta", decode_cvta, {FlowRule::smear}},
+    Semantics{"cvta.variable", decode_cvta, {FlowRule::smear}},
+    Semantics{"isspacep", decode_isspacep, {FlowRule::smear}},
+    Semantics{"istypep", decode_istypep, {FlowRule::smear}},
 };
 
 }  // namespace

@@ -153,11 +153,15 @@ void decode_store(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"ldu", decode_load},       Semantics{"ld.unified", decode_load},
-    Semantics{"st.param", decode_store}, Semantics{"ld", decode_load},
-    Semantics{"ld.mmio", decode_load},   Semantics{"ld.param", decode_load},
-    Semantics{"ld.nc", decode_load},     Semantics{"st", decode_store},
-    Semantics{"st.mmio", decode_store},
+    Semantics{"ldu", decode_load, {FlowRule::loaded}},
+    Semantics{"ld.unified", decode_load, {FlowRule::loaded}},
+    Semantics{"st.param", decode_store, {FlowRule::smear}},
+    Semantics{"ld", decode_load, {FlowRule::loaded}},
+    Semantics{"ld.mmio", decode_load, {FlowRule::loaded}},
+    Semantics{"ld.param", decode_load, {FlowRule::none}},
+    Semantics{"ld.nc", decode_load, {FlowRule::loaded}},
+    Semantics{"st", decode_store, {.rule = FlowRule::none, .stores = true, .exact = true}},
+    Semantics{"st.mmio", decode_store, {.rule = FlowRule::none, .stores = true, .exact = true}},
 };
 
 }  // namespace

@@ -82,9 +82,9 @@ void decode_restore(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"alloca", decode_alloca},
-    Semantics{"stacksave", decode_save},
-    Semantics{"stackrestore", decode_restore},
+    Semantics{"alloca", decode_alloca, {FlowRule::smear}},
+    Semantics{"stacksave", decode_save, {FlowRule::smear}},
+    Semantics{"stackrestore", decode_restore, {FlowRule::smear}},
 };
 
 }  // namespace
