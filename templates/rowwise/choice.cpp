@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "config.hpp"
+#include "rowwise/config.hpp"
 
 namespace ptxloom::rowwise_kernel {
 namespace {
@@ -15,8 +15,10 @@ constexpr double kLanesPerClock = 128;  // of an SM
 // In clocks.
 constexpr double kLatency = 900;  // of a load from device memory
 constexpr double kWarpReduction = 150, kBarrier = 60, kClusterBarrier = 1000;
-constexpr double kStart = 400;  // of a thread block
-constexpr double kSector = 64;  // bytes that DRAM reads and writes at once
+constexpr double kStart = 400;     // of a thread block
+constexpr double kAlways = 0.05;   // of all work, what nothing hides
+constexpr double kCluster = 1.15;  // how much longer all takes if several SMs must be free at once
+constexpr double kSector = 64;     // bytes that DRAM reads and writes at once
 
 /// Loads of a row that wait for what came before: each part of a row that is not kept, each time it is read.
 double waits_of(const Problem& p, const Config& c) {
@@ -64,7 +66,10 @@ double clocks_of(const Target& target, const Problem& p, const Config& c) {
   const double bytes = at_once * rows * row_bytes * scattered / kBytesPerClock;
   const double work = at_once * c.threads * thread_instructions(p, c) / kLanesPerClock;
   const double alone = one + thread_instructions(p, c);
-  return rounds * (std::max({bytes, work, alone}) + 0.1 * (bytes + work + alone));
+  // With few teams on an SM, one that loads often has no other beside it that computes.
+  const double most = std::max({bytes, work, alone}), others = bytes + work + alone - most;
+  return rounds * (c.blocks > 1 ? kCluster : 1) *
+         (most + others * (kAlways + 1 / (at_once * c.teams_per_block())));
 }
 
 std::vector<std::string> values_of(const TemplateParameter& parameter, const Settings& given) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "problem.hpp"
+#include "rowwise/problem.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reference.hpp"
+#include "rowwise/reference.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "template.hpp"
+#include "rowwise/template.hpp"
 
 #include <fmt/format.h>
 
-#include "config.hpp"
-#include "kernel.hpp"
-#include "reference.hpp"
+#include "rowwise/config.hpp"
+#include "rowwise/kernel.hpp"
+#include "rowwise/reference.hpp"
 #include "templates/rowwise/digest.hpp"
 #include "templates/rowwise/space.json.hpp"
 
@@ -17,6 +17,13 @@ using spaces::rowwise::kSpaceJson;
 
 constexpr double kOperations = 8;  // for each element, about
 constexpr std::size_t kCandidates = 256;
+
+void require_conversions(const Specs& specs, const Target& target, const Problem& p) {
+  if (!kit::can_pack(specs, target, p.y))
+    throw Error(ErrorKind::refused, "no-configuration",
+                fmt::format("rowwise: {} cannot round to {}", target.name(), p.y.name),
+                "use y=f32 or y=f16, or a target from sm_80 on");
+}
 
 class RowwiseTemplate final : public Template {
  public:
@@ -37,9 +44,10 @@ class RowwiseTemplate final : public Template {
     return rowwise_kernel::input_bytes(Problem(words));
   }
 
-  Settings config(const Specs& /*specs*/, const Target& target, const Settings& words,
+  Settings config(const Specs& specs, const Target& target, const Settings& words,
                   const Settings& given) const override {
     const Problem p(words);
+    require_conversions(specs, target, p);
     const Settings wanted = space_.complete(space_.config(), given);
     const std::vector<Config> fitting = ranked_configs(space_, target, p, wanted);
     if (!fitting.empty()) return words_of(fitting.front());
@@ -50,9 +58,9 @@ class RowwiseTemplate final : public Template {
                 reason(target, p, wanted));
   }
 
-  tune::Space tuning_space(const Specs& /*specs*/, const Target& target,
-                           const Settings& words) const override {
+  tune::Space tuning_space(const Specs& specs, const Target& target, const Settings& words) const override {
     const auto p = std::make_shared<const Problem>(words);
+    require_conversions(specs, target, *p);
     tune::Space result;
     for (const TemplateParameter& parameter : space_.config())
       result.parameters.push_back({parameter.name, parameter.values});
@@ -66,11 +74,13 @@ class RowwiseTemplate final : public Template {
     return result;
   }
 
-  std::vector<Settings> candidates(const Specs& /*specs*/, const Target& target, const Settings& words,
+  std::vector<Settings> candidates(const Specs& specs, const Target& target, const Settings& words,
                                    const Settings& given) const override {
+    const Problem p(words);
+    require_conversions(specs, target, p);
     std::vector<Settings> list;
     const Settings wanted = space_.complete(space_.config(), given);
-    for (const Config& c : ranked_configs(space_, target, Problem(words), wanted)) {
+    for (const Config& c : ranked_configs(space_, target, p, wanted)) {
       if (list.size() == kCandidates) break;
       list.push_back(words_of(c));
     }

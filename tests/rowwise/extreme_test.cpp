@@ -16,7 +16,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Of rows that a team keeps, and of rows that it reads again.
 const Settings kConfigs[] = {{{"team", "warp"}, {"elements", "32"}, {"lanes", "32"}},
                              {{"team", "block"}, {"threads", "64"}, {"elements", "4"}, {"vector", "2"}},
-                             {{"team", "cluster"}, {"threads", "64"}, {"blocks", "2"}, {"vector", "2"}}};
+                             {{"team", "cluster"}, {"threads", "128"}, {"blocks", "2"}, {"vector", "2"}}};
 
 Settings problem(const char* op, const char* x = "f32", const char* y = "f32") {
   return {{"op", op}, {"rows", "3"}, {"n", "777"}, {"x", x}, {"y", y}};

@@ -78,14 +78,14 @@ class RowWindow {
   Reg at(int slot, int element) const;
   Reg is_inner(int slot) const;
   Reg is_partial(int slot) const;
-  Arg length() const;
+  Reg if_present(Reg predicate) const;
 
   KernelBuilder* k_;
   RowShape shape_;
   int slots_ = 0;
   bool dynamic_ = false;  // a part, whose place in the row is not known
   Reg row_, position_;
-  std::optional<Reg> length_;  // s32, 0 for a row that is not there; else the length is known
+  std::optional<Reg> present_;  // whether there is such a row; nullopt: there always is
 };
 
 /// How a tensor of rows is cached.
