@@ -114,7 +114,7 @@ void Reducer::publish(std::span<const Reg> x) {
   });
 }
 
-// A lane reads every 32nd partial result; lanes beyond the last one, those of another lane again.
+// A lane reads every 32nd partial result. With fewer than 32, lanes read in groups that all reduce the same.
 std::vector<Reg> Reducer::collect(std::size_t count, std::span<const float> neutral, const Combine& combine) {
   const int lanes = std::min(round_up_to_power(partials()), kWarpThreads);
   const Reg lane = lanes == kWarpThreads ? lane_ : k_.and_(lane_, lanes - 1);

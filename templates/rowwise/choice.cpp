@@ -20,16 +20,15 @@ constexpr double kAlways = 0.05;   // of all work, what nothing hides
 constexpr double kCluster = 1.15;  // how much longer all takes if several SMs must be free at once
 constexpr double kSector = 64;     // bytes that DRAM reads and writes at once
 
-/// Loads of a row that wait for what came before: each part of a row that is not kept, each time it is read.
-double waits_of(const Problem& p, const Config& c) {
-  if (c.keeps_row(p)) return 1;
-  const double reads = p.op == Op::layer_norm ? 3 : 2;
-  return reads * std::ceil(double(c.shape(p).slots()) / c.slots(p));
-}
-
+/// How often a row is read.
 double reads_of(const Problem& p, const Config& c) {
   if (c.keeps_row(p)) return 1;
   return p.op == Op::layer_norm ? 3 : 2;
+}
+
+/// Loads of a row that wait for what came before: those of each part, each time it is read.
+double waits_of(const Problem& p, const Config& c) {
+  return reads_of(p, c) * std::ceil(double(c.shape(p).slots()) / c.slots(p));
 }
 
 double reduction_clocks(const Config& c) {

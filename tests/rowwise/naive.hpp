@@ -12,6 +12,7 @@
 #include "ptxloom/context.hpp"
 #include "ptxloom/numeric.hpp"
 #include "ptxloom/runner.hpp"
+#include "ptxloom/templates.hpp"
 #include "support/settings.hpp"
 
 // rowwise in the executor, against the textbook formulas in long double.

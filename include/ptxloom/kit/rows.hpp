@@ -49,7 +49,8 @@ struct RowShape {
 /// The chunks that this thread has of a row.
 class RowWindow {
  public:
-  /// The whole row number `row` (u32). `present`: a predicate; without it, all chunks are outside.
+  /// The whole row number `row` (u32). `present`: a predicate; where it does not hold, all chunks are
+  /// outside.
   RowWindow(KernelBuilder& k, const RowShape& shape, Reg row, std::optional<Reg> present = {});
   /// A part of the row: `slots` slots for each thread, after those of the first `part` (u32) parts. Its ends
   /// are found when the kernel runs.
@@ -71,7 +72,6 @@ class RowWindow {
 
  private:
   friend class RowTensor;
-  RowWindow(KernelBuilder& k, const RowShape& shape) : k_(&k), shape_(shape) {}
   bool has_begin(int slot) const;
   bool has_end(int slot) const;
   bool splits_chunks() const;
