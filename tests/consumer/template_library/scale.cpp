@@ -85,10 +85,10 @@ class Scale final : public pl::Template {
   pl::ParameterSpace space_{kSpace};
 };
 
-const Scale scale;
+// README library {
+const Scale scale;  // derived from ptxloom::Template
 
 }  // namespace
 
-// README library {
 PTXLOOM_TEMPLATE_LIBRARY(&scale)
 // }
