@@ -94,7 +94,8 @@ const Template& Templates::find(std::string_view name) const {
   std::string names;
   for (const Entry& entry : entries_) names += (names.empty() ? "" : ", ") + std::string(entry.value->name());
   throw refuse("unknown-template", "there is no template '" + std::string(name) + "'",
-               "the templates are: " + names + "; PTXLOOM_TEMPLATES adds those of template libraries");
+               "the templates are: " + names +
+                   "; PTXLOOM_TEMPLATES adds those of template libraries, and a file of PTX must exist");
 }
 
 }  // namespace ptxloom

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
@@ -145,7 +146,7 @@ class Arg {
   Arg(Sink) {}
   Arg(const std::vector<Reg>& elements) : Arg(std::span<const Reg>(elements)) {}
   Arg(std::span<const Reg> elements)
-      : operand_{.kind = ir::Operand::Kind::vector, .count = static_cast<std::uint16_t>(elements.size())},
+      : operand_{.kind = ir::Operand::Kind::vector, .count = count_of(elements.size())},
         registers_(elements.data()) {}
   Arg(const Vector& vector);
   ///@}
@@ -180,6 +181,11 @@ class Arg {
   std::uint32_t builder() const { return builder_; }
 
  private:
+  /// More elements than any instruction takes are refused as that, not counted modulo 65,536.
+  static std::uint16_t count_of(std::size_t elements) {
+    return static_cast<std::uint16_t>(std::min<std::size_t>(elements, 0xffff));
+  }
+
   Arg(std::int64_t value, bool negative)
       : operand_{.kind = ir::Operand::Kind::integer, .value = value}, negative_(negative) {}
   ir::Operand operand_;

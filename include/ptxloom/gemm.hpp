@@ -200,7 +200,7 @@ class Gemm {
   /// and what tune_template throws. Not thread-safe.
   TuneResult tune(Budget budget = {.seconds = 20});
 
-  class State;  // templates/gemm/state.hpp
+  class State;  // templates/gemm/api/state.hpp
 
  private:
   friend Gemm gemm(const Context& context, const GemmProblem& problem, const Settings& config,

@@ -62,8 +62,7 @@ Arg::Arg(Global array)
     : operand_{.kind = ir::Operand::Kind::symbol, .index = array.variable}, builder_(array.builder) {}
 
 Arg::Arg(const Vector& vector)
-    : operand_{.kind = ir::Operand::Kind::vector,
-               .count = static_cast<std::uint16_t>(vector.elements.size())},
+    : operand_{.kind = ir::Operand::Kind::vector, .count = count_of(vector.elements.size())},
       elements_(vector.elements.data()) {}
 
 Arg Arg::literal() {

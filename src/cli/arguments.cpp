@@ -26,7 +26,8 @@ class Parser {
     std::string_view rest = text_;
     std::string_view word = take_word(rest);
     argument.given = text_;
-    if (!is_keyword(word)) {
+    // A parameter may be called "out": the word after its name is the keyword.
+    if (std::string_view after = rest; !is_keyword(word) || is_keyword(take_word(after))) {
       argument.name = word;
       argument.given = rest;
       const bool has_keyword = rest.find('=') != std::string_view::npos || rest == "null";

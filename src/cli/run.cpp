@@ -58,6 +58,9 @@ std::vector<RunArgument> named_arguments(const std::vector<std::string>& texts,
       throw Error(ErrorKind::usage, "bad-arg", fmt::format("--arg {}: the problem has no such tensor", text),
                   "give its tensors as " + names);
     }
+    if (std::ranges::find(arguments, argument.name, &RunArgument::name) != arguments.end())
+      throw Error(ErrorKind::usage, "bad-arg",
+                  fmt::format("--arg {}: tensor {} is given twice", text, argument.name), "give it once");
     if (!argument.destination.empty()) check_writable(argument.destination);
     arguments.push_back(std::move(argument));
   }
@@ -137,9 +140,9 @@ bool is_regular_file(const std::string& path) {
 
 int run_run(const Tool& tool, const RunFlags& flags) {
   const bool is_file = std::filesystem::path(flags.what).extension() == ".ptx" || is_regular_file(flags.what);
+  // Names that are neither are reported before anything else.
+  if (!is_file) Templates::from_environment().find(flags.what);
   check_flags(flags, is_file);
-  if (!is_file)
-    Templates::from_environment().find(flags.what);  // reports an unknown name before a device is opened
   const Context context = open_device(tool, flags.device);
   const auto refuse_on_gpu = [&](const char* flag, bool given, const char* why) {
     if (given && context.is_gpu())

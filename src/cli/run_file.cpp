@@ -126,7 +126,9 @@ class FileRun {
   void assign_named(RunArgument argument) {
     const auto parameter = std::ranges::find(parameters(), argument.name, &KernelParameter::name);
     if (parameter == parameters().end()) refuse(fmt::format("there is no parameter '{}'", argument.name));
-    given_[static_cast<std::size_t>(parameter - parameters().begin())] = std::move(argument);
+    auto& given = given_[static_cast<std::size_t>(parameter - parameters().begin())];
+    if (given) refuse(fmt::format("parameter '{}' is given twice", argument.name));
+    given = std::move(argument);
   }
 
   /// Unnamed arguments stand for all parameters, or for those that the header leaves open.

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "ptxloom/error.hpp"
 #include "ptxloom/numeric.hpp"
 
@@ -10,6 +13,7 @@ namespace ptxloom::kit {
 namespace {
 
 constexpr std::uint32_t kHighHalf = 0xffff'0000;
+constexpr std::string_view kToBf16 = "cvt.rn.bf16.f32";
 
 void require(bool has, Type type, const Target& target) {
   if (!has)
@@ -43,8 +47,10 @@ std::vector<Reg> unpack_halves(KernelBuilder& k, Type element, int count, std::s
 
 bool can_unpack(Type type) { return type == f32 || type == f16 || type == bf16; }
 
-bool can_pack(KernelBuilder& k, Type type) {
-  return type == bf16 ? k.has("cvt.rn.bf16.f32") : can_unpack(type);
+bool can_pack(const Specs& specs, const Target& target, Type type) {
+  if (type != bf16) return can_unpack(type);
+  return std::ranges::any_of(specs.match(kToBf16),
+                             [&](const Variant& variant) { return variant.since(target).has_value(); });
 }
 
 Type packed_type(Type element, int count) {
@@ -52,9 +58,7 @@ Type packed_type(Type element, int count) {
   return count == 1 ? b16 : b32;
 }
 
-int packed_registers(Type element, int count) {
-  return element == f32 ? count : (count + 1) / 2;
-}
+int packed_registers(Type element, int count) { return element == f32 ? count : (count + 1) / 2; }
 
 Reg packed_constant(KernelBuilder& k, Type element, int count, double value) {
   const Type type = packed_type(element, count);
@@ -70,7 +74,7 @@ std::vector<Reg> unpack_values(KernelBuilder& k, Type element, int count, std::s
 }
 
 std::vector<Reg> pack_values(KernelBuilder& k, Type element, std::span<const Reg> values) {
-  require(can_pack(k, element), element, k.target());
+  require(can_unpack(element) && (element != bf16 || k.has(kToBf16)), element, k.target());
   if (element == f32) return {values.begin(), values.end()};
   const std::string pair = fmt::format("cvt.rn.{}x2.f32", element.name);
   std::vector<Reg> packed;

@@ -38,7 +38,8 @@ Reducer::Reducer(KernelBuilder& k, const Team& team, int values, std::string nam
     : k_(k), team_(team), values_(values) {
   if (team.in_warp()) return;
   const int slot_bytes = values * kBytes;
-  const Shared buffers = k.shared(f32, static_cast<std::uint64_t>(2 * values * partials()), std::move(name), 8);
+  const Shared buffers =
+      k.shared(f32, static_cast<std::uint64_t>(2 * values * partials()), std::move(name), 8);
   lane_ = k.and_(k.special("tid.x"), kWarpThreads - 1);
   offset_ = k.mov(u32, 0);
   read_from_ = KernelBuilder::as(u32, k.address_of(buffers));
@@ -51,8 +52,8 @@ Reducer::Reducer(KernelBuilder& k, const Team& team, int values, std::string nam
   slot = k.fma(k.special("cluster_ctarank"), team.warps, slot);
   writes_ = k.lt(lane_, team.blocks);
   // Lane i writes to thread block i. The other lanes map an address that they do not use.
-  write_to_ = k.op("mapa.shared::cluster.u32", k.fma(slot, slot_bytes, read_from_),
-                   k.and_(lane_, team.blocks - 1));
+  write_to_ =
+      k.op("mapa.shared::cluster.u32", k.fma(slot, slot_bytes, read_from_), k.and_(lane_, team.blocks - 1));
   k.cluster_barrier();  // before it the shared memory of another thread block may not exist yet
 }
 
@@ -83,10 +84,10 @@ SoftmaxSum Reducer::softmax(const SoftmaxSum& part) {
 
 std::vector<Reg> Reducer::reduce(std::vector<Reg> x, std::span<const float> neutral, const Combine& combine) {
   if (x.size() > static_cast<std::size_t>(values_) || x.size() != neutral.size())
-    throw Error(ErrorKind::usage, "bad-reduction",
-                fmt::format("{} values with {} neutral ones, in a reducer of {}", x.size(), neutral.size(),
-                            values_),
-                "give the Reducer the largest number of values that it reduces at once");
+    throw Error(
+        ErrorKind::usage, "bad-reduction",
+        fmt::format("{} values with {} neutral ones, in a reducer of {}", x.size(), neutral.size(), values_),
+        "give the Reducer the largest number of values that it reduces at once");
   within_warp(x, team_.lanes, combine);
   if (team_.in_warp()) return x;
   publish(x);
@@ -113,7 +114,7 @@ void Reducer::publish(std::span<const Reg> x) {
   });
 }
 
-// A lane reads every 32nd partial result; lanes beyond the last one, those of another lane again.
+// A lane reads every 32nd partial result. With fewer than 32, lanes read in groups that all reduce the same.
 std::vector<Reg> Reducer::collect(std::size_t count, std::span<const float> neutral, const Combine& combine) {
   const int lanes = std::min(round_up_to_power(partials()), kWarpThreads);
   const Reg lane = lanes == kWarpThreads ? lane_ : k_.and_(lane_, lanes - 1);

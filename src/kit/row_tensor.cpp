@@ -130,8 +130,7 @@ void RowTensor::store_whole(int slot, std::span<const Reg> packed) const {
   const int vector = window_.shape().vector;
   const bool as_packed = packed_type(type(), width_) == packed_type(type(), vector);
   const auto each = static_cast<std::size_t>(packed_registers(type(), width_));
-  const std::vector<Reg> elements =
-      as_packed ? std::vector<Reg>{} : split_packed(k_, type(), vector, packed);
+  const std::vector<Reg> elements = as_packed ? std::vector<Reg>{} : split_packed(k_, type(), vector, packed);
   window_.whole(slot, [&] {
     for (int element = 0; element < vector; element += width_) {
       const Address to = address(slot, element);

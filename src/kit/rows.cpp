@@ -15,7 +15,7 @@ int RowShape::slots() const {
 }
 
 RowWindow::RowWindow(KernelBuilder& k, const RowShape& shape, Reg row, std::optional<Reg> present)
-    : k_(&k), shape_(shape), slots_(shape.slots()), row_(row) {
+    : k_(&k), shape_(shape), slots_(shape.slots()), row_(row), present_(present) {
   const Reg chunk = thread_in_team(k, shape.team);
   position_ = KernelBuilder::as(s32, k.mul(chunk, shape.vector));
   if (shape.shifted()) {
@@ -23,7 +23,6 @@ RowWindow::RowWindow(KernelBuilder& k, const RowShape& shape, Reg row, std::opti
     const Reg shift = k.and_(k.mul(row, step), shape.vector - 1);
     position_ = k.sub(position_, KernelBuilder::as(s32, shift));
   }
-  if (present) length_ = k.select(*present, k.mov(s32, shape.length), 0);
 }
 
 RowWindow RowWindow::part(Reg part, int slots) const {
@@ -38,14 +37,16 @@ RowWindow RowWindow::part(Reg part, int slots) const {
 bool RowWindow::has_begin(int slot) const { return shape_.shifted() && slot == 0; }
 
 bool RowWindow::has_end(int slot) const {
-  return dynamic_ || length_ || std::int64_t{slot + 1} * stride() > std::int64_t{shape_.length};
+  return dynamic_ || std::int64_t{slot + 1} * stride() > std::int64_t{shape_.length};
 }
 
 bool RowWindow::splits_chunks() const {
   return shape_.shifted() || shape_.length % static_cast<std::uint32_t>(shape_.vector) != 0;
 }
 
-Arg RowWindow::length() const { return length_ ? Arg(*length_) : Arg(shape_.length); }
+Reg RowWindow::if_present(Reg predicate) const {
+  return present_ ? k_->and_(*present_, predicate) : predicate;
+}
 
 Reg RowWindow::at(int slot, int element) const {
   const std::int64_t after = std::int64_t{slot} * stride() + element;
@@ -54,28 +55,26 @@ Reg RowWindow::at(int slot, int element) const {
 
 Reg RowWindow::is_inner(int slot) const {
   const Reg first = at(slot, 0);
-  if (!has_end(slot)) return k_->ge(first, 0);
-  const Reg ends_inside = length_ ? k_->le(at(slot, shape_.vector), *length_)
-                                  : k_->le(first, std::int64_t{shape_.length} - shape_.vector);
+  if (!has_end(slot)) return if_present(k_->ge(first, 0));
+  const Reg ends_inside = if_present(k_->le(first, std::int64_t{shape_.length} - shape_.vector));
   return has_begin(slot) ? k_->and_(k_->ge(first, 0), ends_inside) : ends_inside;
 }
 
 Reg RowWindow::is_partial(int slot) const {
-  if (!has_end(slot)) return k_->lt(at(slot, 0), 0);
-  return k_->and_(k_->lt(at(slot, 0), length()), k_->not_(is_inner(slot)));
+  if (!has_end(slot)) return if_present(k_->lt(at(slot, 0), 0));
+  return if_present(k_->and_(k_->lt(at(slot, 0), shape_.length), k_->not_(is_inner(slot))));
 }
 
 std::optional<Reg> RowWindow::inside(int slot, int element) const {
-  if (!has_begin(slot) && !has_end(slot)) return std::nullopt;
+  if (!has_begin(slot) && !has_end(slot)) return present_;
   if (!splits_chunks()) return is_inner(slot);
   // As unsigned integers, positions before the row are large.
-  const Reg position = KernelBuilder::as(u32, at(slot, element));
-  return length_ ? k_->lt(position, KernelBuilder::as(u32, *length_)) : k_->lt(position, shape_.length);
+  return if_present(k_->lt(KernelBuilder::as(u32, at(slot, element)), shape_.length));
 }
 
 void RowWindow::whole(int slot, const std::function<void()>& body) const {
-  if (!has_begin(slot) && !has_end(slot)) return body();
-  k_->guarded(is_inner(slot), body);
+  if (has_begin(slot) || has_end(slot)) return k_->guarded(is_inner(slot), body);
+  present_ ? k_->guarded(*present_, body) : body();
 }
 
 void RowWindow::ends(int slot, const std::function<void()>& body) const {

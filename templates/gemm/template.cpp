@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "batch.hpp"
-#include "config.hpp"
-#include "function.hpp"
-#include "kernel.hpp"
+#include "gemm/config/config.hpp"
+#include "gemm/config/parameters.hpp"
+#include "gemm/config/rules.hpp"
+#include "gemm/epilogue/terms.hpp"
+#include "gemm/launch/batch.hpp"
+#include "gemm/problem/reference.hpp"
 #include "ptxloom/gemm.hpp"
-#include "reference.hpp"
-#include "rules.hpp"
 #include "templates/gemm/digest.hpp"
 #include "templates/gemm/space.json.hpp"
 
@@ -21,9 +21,9 @@ using spaces::gemm::kSpaceJson;
 
 namespace {
 
-std::string words_line(const char* title, const Settings& words) {
+std::string settings_line(const char* title, const Settings& settings) {
   std::string line = title;
-  for (const auto& [name, value] : words) line += fmt::format(" {}={}", name, value);
+  for (const auto& [name, value] : settings) line += fmt::format(" {}={}", name, value);
   return line;
 }
 
@@ -46,32 +46,32 @@ class GemmTemplate final : public Template {
   std::string_view digest() const override { return spaces::gemm::digest(); }
   Settings problem(const Settings& given) const override { return complete_problem(space_, given); }
 
-  std::vector<TensorPlan> tensors(const Settings& words) const override {
-    const Problem p(space_, words);
+  std::vector<TensorPlan> tensors(const Settings& settings) const override {
+    const Problem p(space_, settings);
     using enum TensorPlan::Role;
     std::vector<TensorPlan> plans = {{"a", p.a.type, tensor_shape(p, p.a, p.a.rows, p.a.cols), in},
                                      {"b", p.b.type, tensor_shape(p, p.b, p.b.rows, p.b.cols), in}};
     if (p.reads_c()) plans.push_back({"c", p.c.type, tensor_shape(p, p.c, p.m, p.n), in});
-    for (const FunctionTensor& tensor : function_tensors(p))
+    for (const TermTensor& tensor : term_tensors(p))
       plans.push_back({std::string(tensor.name), tensor.type, tensor.shape, in});
     if (const auto groups = group_tensor(p)) plans.push_back(*groups);
     plans.push_back({"d", p.d.type, tensor_shape(p, p.d, p.m, p.n), out});
     return plans;
   }
 
-  double operations(const Settings& words) const override {
-    const Problem p(space_, words);
+  double operations(const Settings& settings) const override {
+    const Problem p(space_, settings);
     return 2.0 * p.m * p.n * p.k * p.results();
   }
-  std::string unit(const Settings& words) const override { return unit_of(Problem(space_, words)); }
-  double input_bytes(const Settings& words) const override {
-    return gemm_kernel::input_bytes(Problem(space_, words));
+  std::string unit(const Settings& settings) const override { return unit_of(Problem(space_, settings)); }
+  double input_bytes(const Settings& settings) const override {
+    return gemm_kernel::input_bytes(Problem(space_, settings));
   }
 
-  std::optional<MatrixProduct> product(const Settings& words) const override {
-    const Problem p(space_, words);
+  std::optional<MatrixProduct> product(const Settings& settings) const override {
+    const Problem p(space_, settings);
     if (p.groups != GemmGroups::none) return std::nullopt;
-    if (!p.function.none() || p.arithmetic != p.accumulator || (p.d.type.bits == 8)) return std::nullopt;
+    if (!p.terms.none() || p.arithmetic != p.accumulator || (p.d.type.bits == 8)) return std::nullopt;
     return MatrixProduct{.m = p.m,
                          .n = p.n,
                          .k = p.k,
@@ -95,100 +95,102 @@ class GemmTemplate final : public Template {
                          .fast_sums = p.a.type.bits == 8 && p.accumulator == f32 && !p.promoted};
   }
 
-  Settings config(const Specs& specs, const Target& target, const Settings& words,
+  Settings config(const Specs& specs, const Target& target, const Settings& settings,
                   const Settings& given) const override {
-    const Problem p(space_, words);
+    const Problem p(space_, settings);
     Settings wanted = space_.complete(space_.config(), given);
     const std::vector<std::string> shapes = shapes_for(specs, target, p, wanted);
     // A parameter with a single value counts as given.
     if (shapes.size() == 1) wanted["mma"] = shapes.front();
-    if (std::ranges::none_of(shapes, is_wgmma)) wanted.try_emplace("strategy", "mma");
+    const Strategy& first = strategy_of(shapes.front());
+    if (std::ranges::all_of(shapes, [&](const std::string& shape) { return first.owns(shape); }))
+      wanted.try_emplace("strategy", first.name());
     for (const std::string& shape : shapes) {
       const std::vector<Config> fitting = fitting_configs(specs, target, p, wanted, shape);
-      if (!fitting.empty()) return words_of(fitting.front());
+      if (!fitting.empty()) return print_parameters(fitting.front());
     }
-    throw Error(
-        ErrorKind::refused, "no-configuration",
-        words_line("gemm: no configuration is admissible with", wanted) + " on " + std::string(target.name()),
-        reason(specs, target, p, wanted, shapes.front()));
+    throw Error(ErrorKind::refused, "no-configuration",
+                settings_line("gemm: no configuration is admissible with", wanted) + " on " +
+                    std::string(target.name()),
+                reason(specs, target, p, wanted, shapes.front()));
   }
 
-  std::vector<Settings> candidates(const Specs& specs, const Target& target, const Settings& words,
+  std::vector<Settings> candidates(const Specs& specs, const Target& target, const Settings& settings,
                                    const Settings& given) const override {
-    const Problem p(space_, words);
+    const Problem p(space_, settings);
     const Settings wanted = space_.complete(space_.config(), given);
-    std::vector<Settings> wgmma, mma;
-    for (const std::string& shape : shapes_for(specs, target, p, wanted))
-      for (const Config& fitting : fitting_configs(specs, target, p, wanted, shape))
-        (fitting.strategy == Strategy::wgmma ? wgmma : mma).push_back(words_of(fitting));
-    // After the best few, the same again with the parameters that the estimate ignores.
-    vary(wgmma, wanted, {{"raster", "4"}, {"raster", "16"}});
-    vary(mma, wanted,
-         {{"raster", "4"},
-          {"raster", "16"},
-          {"epilogue", "direct"},
-          {"prefetch", "step"},
-          {"prefetch", "tile"}});
-    wgmma.insert(wgmma.end(), mma.begin(), mma.end());
-    return wgmma;
+    const std::vector<std::string> shapes = shapes_for(specs, target, p, wanted);
+    std::vector<Settings> all;
+    for (const Strategy* strategy : strategies()) {
+      std::vector<Settings> list;
+      for (const std::string& shape : shapes)
+        if (strategy->owns(shape))
+          for (const Config& fitting : fitting_configs(specs, target, p, wanted, shape))
+            list.push_back(print_parameters(fitting));
+      vary(list, wanted, strategy->variations());
+      all.insert(all.end(), list.begin(), list.end());
+    }
+    return all;
   }
 
-  tune::Space tuning_space(const Specs& specs, const Target& target, const Settings& words) const override {
-    const Problem p(space_, words);
+  tune::Space tuning_space(const Specs& specs, const Target& target,
+                           const Settings& settings) const override {
+    const Problem p(space_, settings);
     shapes_for(specs, target, p, {});  // the error says which targets have such an mma
     return gemm_kernel::tuning_space(space_, specs, target, p);
   }
 
-  Emitted emit(std::shared_ptr<const Specs> specs, const Target& target, const Settings& words,
+  Emitted emit(std::shared_ptr<const Specs> specs, const Target& target, const Settings& settings,
                const Settings& config) const override {
-    const Problem p(space_, words);
+    const Problem p(space_, settings);
     const Config c = read_config(*specs, target, p, config);
     if (const std::string_view why = inadmissible(target, seen_by(c, p), c); !why.empty())
       throw Error(ErrorKind::refused, "bad-configuration",
                   "gemm: this configuration is not admissible: " + std::string(why),
                   "leave parameters out to have them chosen");
-    return emit_kernel(std::move(specs), target, p, c);
+    return c.strategy->emit(std::move(specs), target, p, c);
   }
 
-  Expectation expect(const Settings& words, std::span<const HostTensor> inputs) const override {
-    return reference(Problem(space_, words), inputs);
+  Expectation expect(const Settings& settings, std::span<const HostTensor> inputs) const override {
+    return reference(Problem(space_, settings), inputs);
   }
 
  private:
   static constexpr std::size_t kVaried = 24;
 
-  // wgmma first, then the deepest mma; if the target has none, the error of select says which targets do.
+  // As mma_shapes; if the target has none, the error of select says which targets do.
   std::vector<std::string> shapes_for(const Specs& specs, const Target& target, const Problem& p,
                                       const Settings& wanted) const {
     if (const auto given = wanted.find("mma"); given != wanted.end()) return {given->second};
     std::vector<std::string> shapes = mma_shapes(space_, specs, target, p);
-    const auto strategy = wanted.find("strategy");
-    if (strategy != wanted.end())
-      std::erase_if(
-          shapes, [&](const std::string& shape) { return is_wgmma(shape) != (strategy->second == "wgmma"); });
-    if (!shapes.empty()) return shapes;
-    const bool wgmma = strategy != wanted.end() && strategy->second == "wgmma";
-    specs.select(wgmma ? "wgmma.mma_async" : "mma.sync",
-                 {{"a", p.a.type.name}, {"b", p.b.type.name}, {"d", p.accumulator.name}}, target);
+    const auto name = wanted.find("strategy");
+    const Strategy& strategy = name == wanted.end() ? *strategies().back() : strategy_named(name->second);
+    if (name != wanted.end())
+      std::erase_if(shapes, [&](const std::string& shape) { return !strategy.owns(shape); });
+    if (shapes.empty())
+      specs.select(strategy.opcode(), {{"a", p.a.type.name}, {"b", p.b.type.name}, {"d", p.accumulator.name}},
+                   target);
     return shapes;
   }
 
   std::vector<Config> fitting_configs(const Specs& specs, const Target& target, const Problem& p,
                                       const Settings& wanted, const std::string& shape) const {
-    return admissible_configs(space_, target, p, wanted, base_config(specs, target, p, wanted, shape));
+    const Config base = base_config(specs, target, p, wanted, shape);
+    return base.strategy->choose(space_, target, p, wanted, base);
   }
 
+  // After the best few, the same again with other values.
   static void vary(std::vector<Settings>& list, const Settings& wanted,
-                   std::initializer_list<std::pair<const char*, const char*>> changes) {
+                   std::span<const Strategy::Variation> changes) {
     const auto end = list.begin() + static_cast<std::ptrdiff_t>(std::min(kVaried, list.size()));
     const std::vector<Settings> first(list.begin(), end);
     std::vector<Settings> varied;
     for (const auto& [name, value] : changes) {
       if (wanted.contains(name)) continue;
-      for (Settings words : first) {
-        if (words[name] == value) continue;
-        words[name] = value;
-        varied.push_back(std::move(words));
+      for (Settings settings : first) {
+        if (settings.find(name)->second == value) continue;
+        settings.find(name)->second = value;
+        varied.push_back(std::move(settings));
       }
     }
     list.insert(list.begin() + static_cast<std::ptrdiff_t>(first.size()), varied.begin(), varied.end());
@@ -207,7 +209,7 @@ class GemmTemplate final : public Template {
     const Problem seen = seen_by(c, p);
     const auto given = [&](const std::string& word) { return wanted.contains(word); };
     for (const Rule& rule : rules()) {
-      if (rule.strategy && !given("strategy")) continue;
+      if (rule.strategy != nullptr && !given("strategy")) continue;
       if (std::ranges::all_of(rule.reads, given) && !rule.allows(target, seen, c))
         return std::string(rule.says);
     }
@@ -231,43 +233,6 @@ class GemmTemplate final : public Template {
 const Template& gemm_template() {
   static const gemm_kernel::GemmTemplate instance;
   return instance;
-}
-
-Settings GemmProblem::settings() const {
-  const auto groups_word = [](GemmGroups of) {
-    if (of == GemmGroups::none) return "none";
-    return of == GemmGroups::masked ? "masked" : "contiguous";
-  };
-  const auto layout_word = [](MatrixLayout layout) { return layout == MatrixLayout::row ? "row" : "col"; };
-  Settings words = {{"m", std::to_string(m)},
-                    {"n", std::to_string(n)},
-                    {"k", std::to_string(k)},
-                    {"a", std::string(a.name)},
-                    {"a_layout", layout_word(a_layout)},
-                    {"b_layout", layout_word(b_layout)},
-                    {"lda", std::to_string(lda)},
-                    {"ldb", std::to_string(ldb)},
-                    {"ldc", std::to_string(ldc)},
-                    {"ldd", std::to_string(ldd)},
-                    {"alpha", fmt::format("{}", alpha)},
-                    {"beta", fmt::format("{}", beta)},
-                    {"sums", promoted ? "promoted" : "plain"},
-                    {"bias", bias ? std::string(bias->name) : "none"},
-                    {"activation", gemm_kernel::activation_word(activation)},
-                    {"add_c", c_last ? "after" : "before"},
-                    {"scale_a", gemm_kernel::scale_word(scale_a, "row")},
-                    {"scale_b", gemm_kernel::scale_word(scale_b, "col")},
-                    {"scale_d", scale_d ? "tensor" : "none"},
-                    {"batch", std::to_string(batch)},
-                    {"groups", groups_word(groups)}};
-  const std::pair<const char*, const std::optional<std::uint64_t>&> strides[] = {
-      {"stride_a", stride_a}, {"stride_b", stride_b}, {"stride_c", stride_c}, {"stride_d", stride_d}};
-  for (const auto& [word, stride] : strides)
-    if (stride) words[word] = std::to_string(*stride);
-  if (b) words["b"] = b->name;
-  if (c) words["c"] = c->name;
-  if (d) words["d"] = d->name;
-  return words;
 }
 
 }  // namespace ptxloom

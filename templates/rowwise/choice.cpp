@@ -3,31 +3,32 @@
 #include <algorithm>
 #include <cmath>
 
-#include "config.hpp"
+#include "rowwise/config.hpp"
 
 namespace ptxloom::rowwise_kernel {
 namespace {
 
 // Of a large chip. The choice depends on them only where there are about as many rows as teams at once.
 constexpr double kSms = 128;
-constexpr double kBytesPerClock = 16;    // of device memory, for each SM
-constexpr double kLanesPerClock = 128;   // of an SM
+constexpr double kBytesPerClock = 16;   // of device memory, for each SM
+constexpr double kLanesPerClock = 128;  // of an SM
 // In clocks.
-constexpr double kLatency = 900;         // of a load from device memory
+constexpr double kLatency = 900;  // of a load from device memory
 constexpr double kWarpReduction = 150, kBarrier = 60, kClusterBarrier = 1000;
-constexpr double kStart = 400;           // of a thread block
-constexpr double kSector = 64;           // bytes that DRAM reads and writes at once
+constexpr double kStart = 400;     // of a thread block
+constexpr double kAlways = 0.05;   // of all work, what nothing hides
+constexpr double kCluster = 1.15;  // how much longer all takes if several SMs must be free at once
+constexpr double kSector = 64;     // bytes that DRAM reads and writes at once
 
-/// Loads of a row that wait for what came before: each part of a row that is not kept, each time it is read.
-double waits_of(const Problem& p, const Config& c) {
-  if (c.keeps_row(p)) return 1;
-  const double reads = p.op == Op::layer_norm ? 3 : 2;
-  return reads * std::ceil(double(c.shape(p).slots()) / c.slots(p));
-}
-
+/// How often a row is read.
 double reads_of(const Problem& p, const Config& c) {
   if (c.keeps_row(p)) return 1;
   return p.op == Op::layer_norm ? 3 : 2;
+}
+
+/// Loads of a row that wait for what came before: those of each part, each time it is read.
+double waits_of(const Problem& p, const Config& c) {
+  return reads_of(p, c) * std::ceil(double(c.shape(p).slots()) / c.slots(p));
 }
 
 double reduction_clocks(const Config& c) {
@@ -56,14 +57,18 @@ double clocks_of(const Target& target, const Problem& p, const Config& c) {
   const double rounds = std::ceil(blocks / (kSms * resident));
   const double row_bytes = double(p.n) * (p.x.bytes() * reads_of(p, c) + p.y.bytes() +
                                           (p.residual ? p.residual->bytes() * reads_of(p, c) : 0));
-  const double rows = double(c.teams_per_block()) / c.blocks;  // of a thread block
+  const double rows = double(c.teams_per_block()) / c.blocks;                   // of a thread block
   const double together = double(c.team().threads()) * c.vector * p.x.bytes();  // bytes of one access
   const double scattered = std::max(1.0, std::min(kSector, double(p.n) * p.x.bytes()) / together);
-  const double one = waits_of(p, c) * kLatency + reduction_clocks(c) * (p.op == Op::layer_norm ? 2 : 1) + kStart;
+  const double one =
+      waits_of(p, c) * kLatency + reduction_clocks(c) * (p.op == Op::layer_norm ? 2 : 1) + kStart;
   const double bytes = at_once * rows * row_bytes * scattered / kBytesPerClock;
   const double work = at_once * c.threads * thread_instructions(p, c) / kLanesPerClock;
   const double alone = one + thread_instructions(p, c);
-  return rounds * (std::max({bytes, work, alone}) + 0.1 * (bytes + work + alone));
+  // With few teams on an SM, one that loads often has no other beside it that computes.
+  const double most = std::max({bytes, work, alone}), others = bytes + work + alone - most;
+  return rounds * (c.blocks > 1 ? kCluster : 1) *
+         (most + others * (kAlways + 1 / (at_once * c.teams_per_block())));
 }
 
 std::vector<std::string> values_of(const TemplateParameter& parameter, const Settings& given) {

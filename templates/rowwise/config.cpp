@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config.hpp"
+#include "rowwise/config.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@ constexpr std::array<std::pair<std::string_view, TeamKind>, 3> kKinds = {
 
 struct Number {
   const char* name;
-  int Config::*value;
+  int Config::* value;
 };
 constexpr std::array<Number, 5> kNumbers = {{{"lanes", &Config::lanes},
                                              {"threads", &Config::threads},
@@ -22,7 +22,9 @@ constexpr std::array<Number, 5> kNumbers = {{{"lanes", &Config::lanes},
                                              {"elements", &Config::elements}}};
 
 constexpr int kMostRegisters = 255;  // of a thread, on every target
-constexpr int kOtherRegisters = 26;  // addresses, positions, partial results
+constexpr int kOtherRegisters = 28;  // addresses, positions, partial results
+constexpr int kOfTensor = 6;         // more for each tensor besides x and y
+constexpr int kOfEnds = 12;          // more if each part of a row may be at its end, and one for each slot
 constexpr int kMostOfPart = 32;      // elements that are enough to hide the latency of memory
 constexpr std::uint64_t kMostBlocks = (std::uint64_t{1} << 31) - 1;
 
@@ -53,7 +55,8 @@ int Config::slots(const Problem& p) const {
 }
 
 std::uint64_t Config::grid(const Problem& p) const {
-  return divide_up(p.rows, static_cast<std::uint64_t>(teams_per_block())) * static_cast<std::uint64_t>(blocks);
+  return divide_up(p.rows, static_cast<std::uint64_t>(teams_per_block())) *
+         static_cast<std::uint64_t>(blocks);
 }
 
 void Config::set(std::string_view name, std::string_view value) {
@@ -80,7 +83,9 @@ Settings words_of(const Config& c) {
 int estimated_registers(const Problem& p, const Config& c) {
   const int held = c.slots(p) * slot_registers(p, c.vector);
   const int vectors = (p.residual ? 1 : 0) + (p.weight ? 1 : 0) + (p.bias ? 1 : 0);
-  return kOtherRegisters + held + (2 + vectors) * c.vector;
+  const int sums = p.residual ? c.slots(p) * c.vector / 2 : 0;
+  const int ends = c.keeps_row(p) ? 0 : kOfEnds + c.slots(p) + sums;
+  return kOtherRegisters + held + ends + vectors * kOfTensor + (2 + vectors) * c.vector;
 }
 
 int resident_blocks(const TargetInfo& chip, const Problem& p, const Config& c) {
@@ -100,6 +105,11 @@ const std::vector<Rule>& rules() {
        {"team", "threads"},
        [](const Target&, const Problem&, const Config& c) {
          return c.kind != TeamKind::warp || c.threads <= 256;
+       }},
+      {"with team=cluster threads must be at least 128",
+       {"team", "threads"},
+       [](const Target&, const Problem&, const Config& c) {
+         return c.kind != TeamKind::cluster || c.threads >= 128;
        }},
       {"with team=block threads must be at least 64",
        {"team", "threads"},

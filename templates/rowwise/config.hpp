@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "problem.hpp"
 #include "ptxloom/kit/rows.hpp"
 #include "ptxloom/target.hpp"
 #include "ptxloom/tuning_space.hpp"
+#include "rowwise/problem.hpp"
 
 // The configuration as typed data: how a row is divided among threads.
 namespace ptxloom::rowwise_kernel {

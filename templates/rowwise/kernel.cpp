@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernel.hpp"
+#include "rowwise/kernel.hpp"
 
 #include <fmt/format.h>
 
-#include "row.hpp"
+#include "rowwise/row.hpp"
 
 namespace ptxloom::rowwise_kernel {
 namespace {
@@ -12,8 +12,8 @@ constexpr std::array<std::string_view, 4> kOpNames = {"softmax", "log_softmax", 
 
 /// What a profiler shows: rowwise_softmax_bf16_bf16_4096_block256x16.
 std::string kernel_name(const Problem& p, const Config& c) {
-  std::string name = fmt::format("rowwise_{}_{}_{}_{}", kOpNames[static_cast<std::size_t>(p.op)], p.x.name,
-                                 p.y.name, p.n);
+  std::string name =
+      fmt::format("rowwise_{}_{}_{}_{}", kOpNames[static_cast<std::size_t>(p.op)], p.x.name, p.y.name, p.n);
   if (c.kind == TeamKind::warp) return name + fmt::format("_lanes{}x{}", c.lanes, c.elements);
   name += fmt::format("_block{}x{}", c.threads, c.elements);
   return c.blocks > 1 ? name + fmt::format("_cluster{}", c.blocks) : name;
@@ -62,10 +62,6 @@ Emitted emit_kernel(std::shared_ptr<const Specs> specs, const Target& target, co
   const kit::Params params = params_of(p);
   LaunchPlan launch = launch_of(p, c, params);
   KernelBuilder k(std::move(specs), launch.entry, target);
-  if (!kit::can_pack(k, p.y))
-    throw Error(ErrorKind::refused, "no-configuration",
-                fmt::format("rowwise: {} cannot round to {}", target.name(), p.y.name),
-                "use y=f32 or y=f16, or a target from sm_80 on");
   k.require_block(static_cast<std::uint32_t>(c.threads));
   k.min_blocks_per_sm(static_cast<std::uint32_t>(resident_blocks(target.info(), p, c)));
   if (c.blocks > 1) k.require_cluster(static_cast<std::uint32_t>(c.blocks));

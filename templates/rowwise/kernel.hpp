@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "config.hpp"
 #include "ptxloom/template.hpp"
+#include "rowwise/config.hpp"
 
 namespace ptxloom::rowwise_kernel {
 

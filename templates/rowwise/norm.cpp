@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rms_norm and layer_norm. The variance is that of Chan, Golub and LeVeque's corrected two-pass algorithm:
 // the rounding error of the mean is the mean of what is left after subtracting it, and is subtracted, too.
-#include "row.hpp"
+#include "rowwise/row.hpp"
 
 namespace ptxloom::rowwise_kernel {
 namespace {
@@ -30,9 +30,7 @@ struct Moments {
   std::optional<Reg> mean, rest;  // of layer_norm
   Reg factor;
 
-  Reg apply(KernelBuilder& k, Reg x) const {
-    return k.mul(mean ? k.sub(k.sub(x, *mean), *rest) : x, factor);
-  }
+  Reg apply(KernelBuilder& k, Reg x) const { return k.mul(mean ? k.sub(k.sub(x, *mean), *rest) : x, factor); }
 };
 
 class Norm {
@@ -47,18 +45,18 @@ class Norm {
 
   void store(const Moments& moments) {
     row_.store([&](const Part& part, int slot) {
-      const std::optional<std::vector<Reg>> weight = vector("weight", kernel_.p.weight, part, slot),
-                                            bias = vector("bias", kernel_.p.bias, part, slot);
+      if (slot == 0) open(part);
+      const std::vector<Reg> weight = load(weight_, slot), bias = load(bias_, slot);
       std::vector<Reg> results;
       for (const Reg& value : part.values(slot)) {
         const std::size_t i = results.size();
         Reg y = moments.apply(k_, value);
-        if (weight && bias)
-          y = k_.fma(y, (*weight)[i], (*bias)[i]);
-        else if (weight)
-          y = k_.mul(y, (*weight)[i]);
-        else if (bias)
-          y = k_.add(y, (*bias)[i]);
+        if (weight_ && bias_)
+          y = k_.fma(y, weight[i], bias[i]);
+        else if (weight_)
+          y = k_.mul(y, weight[i]);
+        else if (bias_)
+          y = k_.add(y, bias[i]);
         results.push_back(y);
       }
       return results;
@@ -104,16 +102,24 @@ class Norm {
     });
   }
 
-  std::optional<std::vector<Reg>> vector(const char* name, const std::optional<Type>& type, const Part& part,
-                                         int slot) {
-    if (!type) return std::nullopt;
-    const kit::RowTensor tensor(k_, part.window(), kernel_.in.pointer(name), 0, kit::RowCaching::kept, true);
-    return kit::unpack_values(k_, *type, kernel_.c.vector, tensor.load(slot));
+  /// The vectors of a norm, seen from a part of the row.
+  void open(const Part& part) {
+    const auto tensor = [&](const char* name) {
+      return kit::RowTensor(k_, part.window(), kernel_.in.pointer(name), 0, kit::RowCaching::kept, true);
+    };
+    if (kernel_.p.weight) weight_.emplace(tensor("weight"));
+    if (kernel_.p.bias) bias_.emplace(tensor("bias"));
+  }
+
+  std::vector<Reg> load(const std::optional<kit::RowTensor>& tensor, int slot) {
+    if (!tensor) return {};
+    return kit::unpack_values(k_, tensor->type(), kernel_.c.vector, tensor->load(slot));
   }
 
   const RowKernel& kernel_;
   KernelBuilder& k_;
   Row row_;
+  std::optional<kit::RowTensor> weight_, bias_;
   float per_element_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "problem.hpp"
+#include "rowwise/problem.hpp"
 
 #include <fmt/format.h>
 
@@ -105,8 +105,7 @@ std::vector<TensorPlan> tensors_of(const Problem& p) {
   if (p.residual) plans.push_back({.name = "residual", .type = *p.residual, .shape = {p.rows, p.pitch_x}});
   if (p.weight) plans.push_back({.name = "weight", .type = *p.weight, .shape = {p.n}});
   if (p.bias) plans.push_back({.name = "bias", .type = *p.bias, .shape = {p.n}});
-  plans.push_back(
-      {.name = "y", .type = p.y, .shape = {p.rows, p.pitch_y}, .role = TensorPlan::Role::out});
+  plans.push_back({.name = "y", .type = p.y, .shape = {p.rows, p.pitch_y}, .role = TensorPlan::Role::out});
   return plans;
 }
 

@@ -17,9 +17,9 @@ struct Problem {
   Op op = Op::softmax;
   std::uint32_t rows = 0, n = 0;
   Type x, y;
-  std::uint64_t pitch_x = 0, pitch_y = 0;         // in elements
-  std::optional<Type> residual, weight, bias;     // of norms
-  double eps = 0;                                 // of norms
+  std::uint64_t pitch_x = 0, pitch_y = 0;      // in elements
+  std::optional<Type> residual, weight, bias;  // of norms
+  double eps = 0;                              // of norms
 
   /// From the settings that complete_problem() returns.
   explicit Problem(const Settings& words);

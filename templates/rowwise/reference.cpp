@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reference.hpp"
+#include "rowwise/reference.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -15,9 +15,9 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kBudget = std::uint64_t{1} << 22;  // elements that are compared
 constexpr std::size_t kUntouched = 4096, kBehindRow = 16;  // elements that must keep the poison
-constexpr double kUnit = 0x1p-24;          // the rounding error of f32
-constexpr double kApproximate = 0x1p-21;   // of ex2, lg2, rcp and rsqrt, with a margin
-constexpr double kSmallest = 0x1p-126;     // f32 below it may be flushed
+constexpr double kUnit = 0x1p-24;                          // the rounding error of f32
+constexpr double kApproximate = 0x1p-21;                   // of ex2, lg2, rcp and rsqrt, with a margin
+constexpr double kSmallest = 0x1p-126;                     // f32 below it may be flushed
 
 /// Elements that a thread adds one after the other: at most 256, and then as many such sums as there are.
 double depth_of(std::uint32_t n) { return std::min<double>(n, 256 + double(n) / 256); }
@@ -30,7 +30,8 @@ const HostTensor* find(std::span<const HostTensor> inputs, std::string_view name
   return nullptr;
 }
 
-std::vector<double> values_of(const HostTensor* tensor, std::uint64_t begin, std::uint32_t n, double otherwise) {
+std::vector<double> values_of(const HostTensor* tensor, std::uint64_t begin, std::uint32_t n,
+                              double otherwise) {
   std::vector<double> values(n, otherwise);
   if (tensor == nullptr) return values;
   for (std::uint32_t i = 0; i < n; ++i)
@@ -148,7 +149,7 @@ class ReferenceRow {
 
   const Problem& p_;
   std::vector<double> values_, errors_;
-  double max_ = 0, sum_ = 0, sum_error_ = 0;                              // of a softmax
+  double max_ = 0, sum_ = 0, sum_error_ = 0;                                            // of a softmax
   double mean_ = 0, first_error_ = 0, mean_error_ = 0, factor_ = 1, factor_error_ = 0;  // of a norm
 };
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "problem.hpp"
+#include "rowwise/problem.hpp"
 
 namespace ptxloom::rowwise_kernel {
 

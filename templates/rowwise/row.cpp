@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "row.hpp"
+#include "rowwise/row.hpp"
 
 namespace ptxloom::rowwise_kernel {
 

@@ -4,10 +4,10 @@
 #include <functional>
 #include <vector>
 
-#include "config.hpp"
 #include "ptxloom/kit/params.hpp"
 #include "ptxloom/kit/reduce.hpp"
 #include "ptxloom/kit/rows.hpp"
+#include "rowwise/config.hpp"
 
 // A row as its operations see it: values in f32, in parts that fit into registers. Of a row that is kept
 // there is one part, which is loaded once; otherwise each pass loads all parts again.

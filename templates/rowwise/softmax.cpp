@@ -4,7 +4,7 @@
 #include <limits>
 #include <numbers>
 
-#include "row.hpp"
+#include "rowwise/row.hpp"
 
 namespace ptxloom::rowwise_kernel {
 namespace {

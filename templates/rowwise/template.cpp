@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "template.hpp"
+#include "rowwise/template.hpp"
 
 #include <fmt/format.h>
 
-#include "config.hpp"
-#include "kernel.hpp"
-#include "reference.hpp"
+#include "rowwise/config.hpp"
+#include "rowwise/kernel.hpp"
+#include "rowwise/reference.hpp"
 #include "templates/rowwise/digest.hpp"
 #include "templates/rowwise/space.json.hpp"
 
@@ -17,6 +17,13 @@ using spaces::rowwise::kSpaceJson;
 
 constexpr double kOperations = 8;  // for each element, about
 constexpr std::size_t kCandidates = 256;
+
+void require_conversions(const Specs& specs, const Target& target, const Problem& p) {
+  if (!kit::can_pack(specs, target, p.y))
+    throw Error(ErrorKind::refused, "no-configuration",
+                fmt::format("rowwise: {} cannot round to {}", target.name(), p.y.name),
+                "use y=f32 or y=f16, or a target from sm_80 on");
+}
 
 class RowwiseTemplate final : public Template {
  public:
@@ -37,40 +44,43 @@ class RowwiseTemplate final : public Template {
     return rowwise_kernel::input_bytes(Problem(words));
   }
 
-  Settings config(const Specs& /*specs*/, const Target& target, const Settings& words,
+  Settings config(const Specs& specs, const Target& target, const Settings& words,
                   const Settings& given) const override {
     const Problem p(words);
+    require_conversions(specs, target, p);
     const Settings wanted = space_.complete(space_.config(), given);
     const std::vector<Config> fitting = ranked_configs(space_, target, p, wanted);
     if (!fitting.empty()) return words_of(fitting.front());
     std::string line;
     for (const auto& [name, value] : wanted) line += fmt::format(" {}={}", name, value);
-    throw Error(
-        ErrorKind::refused, "no-configuration",
-        fmt::format("rowwise: no configuration is admissible with{} on {}", line, target.name()),
-        reason(target, p, wanted));
+    throw Error(ErrorKind::refused, "no-configuration",
+                fmt::format("rowwise: no configuration is admissible with{} on {}", line, target.name()),
+                reason(target, p, wanted));
   }
 
-  tune::Space tuning_space(const Specs& /*specs*/, const Target& target,
-                           const Settings& words) const override {
+  tune::Space tuning_space(const Specs& specs, const Target& target, const Settings& words) const override {
     const auto p = std::make_shared<const Problem>(words);
+    require_conversions(specs, target, *p);
     tune::Space result;
     for (const TemplateParameter& parameter : space_.config())
       result.parameters.push_back({parameter.name, parameter.values});
     for (const Rule& rule : rules())
-      result.rules.push_back(
-          {.name = std::string(rule.says), .reads = rule.reads, .allows = [p, target, &rule](const Settings& w) {
-             return rule.allows(target, *p, read_config(w));
-           }});
+      result.rules.push_back({.name = std::string(rule.says),
+                              .reads = rule.reads,
+                              .allows = [p, target, &rule](const Settings& w) {
+                                return rule.allows(target, *p, read_config(w));
+                              }});
     result.demand = [p](const Settings& w) { return demand_of(*p, read_config(w)); };
     return result;
   }
 
-  std::vector<Settings> candidates(const Specs& /*specs*/, const Target& target, const Settings& words,
+  std::vector<Settings> candidates(const Specs& specs, const Target& target, const Settings& words,
                                    const Settings& given) const override {
+    const Problem p(words);
+    require_conversions(specs, target, p);
     std::vector<Settings> list;
     const Settings wanted = space_.complete(space_.config(), given);
-    for (const Config& c : ranked_configs(space_, target, Problem(words), wanted)) {
+    for (const Config& c : ranked_configs(space_, target, p, wanted)) {
       if (list.size() == kCandidates) break;
       list.push_back(words_of(c));
     }
@@ -97,7 +107,8 @@ class RowwiseTemplate final : public Template {
   static std::string reason(const Target& target, const Problem& p, const Settings& wanted) {
     const Config c = read_config(wanted);
     for (const Rule& rule : rules()) {
-      const bool decided = std::ranges::all_of(rule.reads, [&](const auto& name) { return wanted.contains(name); });
+      const bool decided =
+          std::ranges::all_of(rule.reads, [&](const auto& name) { return wanted.contains(name); });
       if (decided && !rule.allows(target, p, c)) return std::string(rule.says);
     }
     return "leave parameters out to have them chosen";

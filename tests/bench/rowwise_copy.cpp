@@ -88,9 +88,9 @@ void measure(const Context& ctx, const Settings& words, double seconds) {
   SessionMeasurer measurer(*bench, task);
   std::vector<Settings> first = {what.standard};
   first.insert(first.end(), what.promising.begin(), what.promising.end());
-  const tune::SearchResult found = tune::search(
-      space, ctx.target(), what.make, &ctx.linker(), measurer,
-      {.budget = {.seconds = seconds}, .first = first, .device = ctx.device()});
+  const tune::SearchResult found =
+      tune::search(space, ctx.target(), what.make, &ctx.linker(), measurer,
+                   {.budget = {.seconds = seconds}, .first = first, .device = ctx.device()});
   if (found.fault) throw Error(ErrorKind::refused, {*found.fault});
   if (found.best() == nullptr) throw Error(ErrorKind::refused, "no-correct-candidate", "nothing was correct");
   const auto load = [&](const Settings& config) {

@@ -2,9 +2,11 @@
 // Operands that the builder refuses: their types, their values, and whose they are.
 #include <algorithm>
 #include <optional>
+#include <sstream>
 
 #include "build/refusal.hpp"
 #include "ptxloom/check.hpp"
+#include "ptxloom/ptx.hpp"
 
 namespace ptxloom::refusal_test {
 
@@ -21,6 +23,29 @@ TEST_CASE("operands of two types are refused on the caller's line") {
   check_place([](auto& k) { k.emit("add.u32", k.reg(u32), k.reg(u32), k.reg(f32)); }, "operand-type",
               "add.u32: operand B");
   check_place([](auto& k) { k.emit("add.u33", k.reg(u32)); }, "unknown-modifier", "add.u33");
+}
+
+TEST_CASE("a comment stays a comment, whatever is in it") {
+  KernelBuilder k = builder();
+  k.header("made by\nret;");
+  k.section("first\rret;");
+  k.comment("store 1\nret;\n\nend");
+  const ir::Module module = k.finish();
+  CHECK(module.functions[0].instructions.size() == 1);  // the ret at the end
+  std::istringstream text(print(module));
+  int statements = 0;
+  for (std::string line; std::getline(text, line);)
+    if (line.find("ret;") < line.find("//")) ++statements;
+  CHECK(statements == 1);
+  for (const char* pragma : {"nounroll", "\"nounroll", "\"a\"; ret; \"b\"", "\"a\nb\"", "", "\""})
+    check_place([&](auto& other) { other.pragma(pragma); }, "bad-pragma", "pragma");
+}
+
+TEST_CASE("a vector that no instruction takes is refused by its length") {
+  check_place([](auto& other) { other.store(other.pointer(u32, "x")[0], other.regs(u32, 65538)); },
+              "unknown-modifier", "st.global.v65535.u32");
+  check_place([](auto& other) { other.mbarrier_init(&other.shared(b64, 1, "bar")[0], 0); }, "operand-range",
+              "mbarrier.init");
 }
 
 // Which pairs go together: each helper with each pair of types, against a rule written here anew.

@@ -240,4 +240,29 @@ TEST_CASE("run --arg: text that is not an argument is reported") {
   }
 }
 
+TEST_CASE("run --arg: a parameter may be called as a keyword is") {
+  const Files files;
+  const ToolResult result =
+      run_tool({"run", files.path("trusting.ptx"), "--device", "cpu", "--grid", "1", "--block", "1", "--arg",
+                "out=out=b8[4]:" + files.path("z.npy"), "--arg", "bias=in=" + files.path("x.npy")});
+  CAPTURE(result.err);
+  CHECK(result.code == 0);
+  CHECK(read_npy(files.path("z.npy")).bytes == std::vector<std::byte>(4));
+}
+
+TEST_CASE("run --arg: nothing is given twice") {
+  const Files files;
+  std::vector<std::string> arguments = kGood;
+  arguments[0] = "echo_param_1=u32=7";
+  arguments.emplace_back("echo_param_1=u32=8");
+  const ToolResult of_file = files.run(arguments);
+  CHECK(of_file.code == 2);
+  CHECK_THAT(of_file.err, ContainsSubstring("parameter 'echo_param_1' is given twice"));
+  const ToolResult of_template =
+      run_tool({"run", "gemm", "--set", "m=1", "n=1", "k=1", "a=s8", "--device", "cpu", "--arg",
+                "d=out=" + files.path("d.npy"), "--arg", "d=out=" + files.path("e.npy")});
+  CHECK(of_template.code == 2);
+  CHECK_THAT(of_template.err, ContainsSubstring("tensor d is given twice"));
+}
+
 }  // namespace ptxloom::test::arguments_test

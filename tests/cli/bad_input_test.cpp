@@ -32,6 +32,8 @@ TEST_CASE("a wrong subcommand, option or number of arguments is bad usage") {
 TEST_CASE("an unknown template is reported with the known ones") {
   for (const std::string command : {"emit", "run", "tune"})
     check_refused({command, "gem"}, 2, "unknown-template", {"'gem'", "gemm"});
+  check_refused({"run", "no_such_file", "--grid", "1", "--block", "1"}, 2, "unknown-template",
+                {"'no_such_file'", "file of PTX"});
 }
 
 TEST_CASE("an unknown parameter is named with the nearest") {

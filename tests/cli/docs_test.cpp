@@ -10,6 +10,7 @@
 #include "cli/tool.hpp"
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/space.hpp"
+#include "ptxloom/templates.hpp"
 #include "support/folders.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -254,21 +255,25 @@ TEST_CASE("the tool's own wording corresponds to the library's") {
   CHECK(rows >= 8);
 }
 
-TEST_CASE("docs/gemm.md names every parameter of the space, and its types") {
-  const std::string text = read_text(kRoot / "docs/gemm.md");
-  const ParameterSpace words(gemm_template().space());
-  for (const auto* part : {&words.problem(), &words.config()}) {
-    for (const TemplateParameter& parameter : *part) {
-      CAPTURE(parameter.name);
-      CHECK(std::regex_search(text, std::regex("[` ]" + parameter.name + "[` ]")));
+TEST_CASE("the guide of a template names every parameter of its space, and its types") {
+  const Templates known;
+  for (const Templates::Entry& entry : known.all()) {
+    const Template* const one = entry.value;
+    const std::string text = read_text(kRoot / "docs" / (std::string(one->name()) + ".md"));
+    const ParameterSpace words(one->space());
+    for (const auto* part : {&words.problem(), &words.config()}) {
+      for (const TemplateParameter& parameter : *part) {
+        CAPTURE(one->name(), parameter.name);
+        CHECK(std::regex_search(text, std::regex("[` ]" + parameter.name + "[` ]")));
+      }
     }
-  }
-  for (std::size_t i = 1; i < words.types().size(); ++i) {
-    std::string row;
-    for (const std::string& cell : words.types()[i])
-      row += "| " + std::regex_replace(cell, std::regex("\\|"), ", ") + " ";
-    CAPTURE(row);
-    CHECK(text.find(row + "|") != std::string::npos);
+    for (std::size_t i = 1; i < words.types().size(); ++i) {
+      std::string row;
+      for (const std::string& cell : words.types()[i])
+        row += "| " + std::regex_replace(cell, std::regex("\\|"), ", ") + " ";
+      CAPTURE(row);
+      CHECK(text.find(row + "|") != std::string::npos);
+    }
   }
 }
 

@@ -9,8 +9,8 @@
 #include "ptxloom/ptx.hpp"
 
 using namespace ptxloom;
-using kit::Params;
 using Catch::Matchers::ContainsSubstring;
+using kit::Params;
 
 namespace {
 
@@ -44,7 +44,8 @@ TEST_CASE("the kernel reads each parameter by its name") {
   arguments[4].bits = 99;  // the kernel has 5 as a constant
   std::vector<float> y(5, 1000);
   std::vector<std::uint32_t> workspace(2, 1);
-  kit_test::run(k.finish(), {}, arguments, {kit_test::tensor("y", y), kit_test::tensor("workspace", workspace)});
+  kit_test::run(k.finish(), {}, arguments,
+                {kit_test::tensor("y", y), kit_test::tensor("workspace", workspace)});
   CHECK(y == std::vector<float>{0.300048828125F, 7, 4, 5, -2.5F});
   CHECK(workspace == std::vector<std::uint32_t>{1, 7});
 }

@@ -25,11 +25,11 @@ struct Grid {
 };
 
 std::vector<Grid> grids() {
-  return {{Team::part_of_warp(1), 64, 2},   {Team::part_of_warp(2), 32, 3},  {Team::part_of_warp(8), 96, 2},
-          {Team::warp(), 96, 3},            {Team::block(32), 32, 2},        {Team::block(64), 64, 2},
-          {Team::block(96), 96, 2},         {Team::block(416), 416, 1},      {Team::block(1024), 1024, 1},
-          {Team::cluster(64, 1), 64, 2},    {Team::cluster(32, 2), 32, 4},   {Team::cluster(96, 4), 96, 8},
-          {Team::cluster(256, 8), 256, 8},  {Team::cluster(320, 4), 320, 4}, {Team::cluster(32, 16), 32, 16}};
+  return {{Team::part_of_warp(1), 64, 2},  {Team::part_of_warp(2), 32, 3},  {Team::part_of_warp(8), 96, 2},
+          {Team::warp(), 96, 3},           {Team::block(32), 32, 2},        {Team::block(64), 64, 2},
+          {Team::block(96), 96, 2},        {Team::block(416), 416, 1},      {Team::block(1024), 1024, 1},
+          {Team::cluster(64, 1), 64, 2},   {Team::cluster(32, 2), 32, 4},   {Team::cluster(96, 4), 96, 8},
+          {Team::cluster(256, 8), 256, 8}, {Team::cluster(320, 4), 320, 4}, {Team::cluster(32, 16), 32, 16}};
 }
 
 /// What each thread learns from `emit`, given a value of its own. Its place is known by team and by thread.
@@ -41,11 +41,13 @@ std::vector<float> reduced(const Grid& c, std::vector<float> in, int results,
   k.require_block(static_cast<std::uint32_t>(c.block_threads));
   if (c.team.blocks > 1) k.require_cluster(static_cast<std::uint32_t>(c.team.blocks));
   const kit::ParamRegs regs = params.declare(k);
-  const Reg place = k.fma(team_in_grid(k, c.team, c.block_threads), c.team.threads(), thread_in_team(k, c.team));
+  const Reg place =
+      k.fma(team_in_grid(k, c.team, c.block_threads), c.team.threads(), thread_in_team(k, c.team));
   kit::Reducer reducer(k, c.team);
   const std::vector<Reg> values = emit(k, reducer, k.load(regs.pointer("in")[place]));
   const Reg at = k.mul(place, results);
-  for (int i = 0; i < results; ++i) k.store(regs.pointer("out")[k.add(at, i)], values[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < results; ++i)
+    k.store(regs.pointer("out")[k.add(at, i)], values[static_cast<std::size_t>(i)]);
   std::vector<float> out(in.size() * static_cast<std::size_t>(results), -1e30F);
   const exec::Launch launch{.grid = {static_cast<std::uint32_t>(c.blocks), 1, 1},
                             .block = {static_cast<std::uint32_t>(c.block_threads), 1, 1}};
@@ -89,7 +91,8 @@ TEST_CASE("every thread of a team learns its sum and its maximum") {
     });
     each_team(c, in, out, 2, [](std::span<const float> values, std::span<const float> result) {
       double sum = 0, all = 0, max = -kInfinity;
-      for (const float value : values) sum += value, all += std::abs(value), max = std::max<double>(max, value);
+      for (const float value : values)
+        sum += value, all += std::abs(value), max = std::max<double>(max, value);
       CHECK(std::abs(result[0] - sum) <= all * 0x1p-23 * 10);
       CHECK(result[1] == max);
     });

@@ -58,9 +58,10 @@ void emit_rows(KernelBuilder& k, const Copy& c, const kit::ParamRegs& in) {
 }
 
 void check(const Copy& c, const char* target = "sm_90a") {
-  INFO(fmt::format("{} rows of {}, pitches {} and {}, {} to {}, vector {}, {} x {} x {}, parts of {}, seed {}",
-                   c.rows, c.length, c.pitch_x, c.pitch_y, c.x.name, c.y.name, c.vector, c.team.lanes,
-                   c.team.warps, c.team.blocks, c.slots, Catch::getSeed()));
+  INFO(
+      fmt::format("{} rows of {}, pitches {} and {}, {} to {}, vector {}, {} x {} x {}, parts of {}, seed {}",
+                  c.rows, c.length, c.pitch_x, c.pitch_y, c.x.name, c.y.name, c.vector, c.team.lanes,
+                  c.team.warps, c.team.blocks, c.slots, Catch::getSeed()));
   kit::Params params;
   params.size("rows", u32, c.rows).pointer("x", c.x).pointer("y", c.y).pointer("w", f32);
   KernelBuilder k = kit_test::builder(target);
@@ -80,8 +81,7 @@ void check(const Copy& c, const char* target = "sm_90a") {
   const auto block = static_cast<std::uint64_t>(c.block_threads);
   const exec::Launch launch{.grid = {static_cast<std::uint32_t>((threads + block - 1) / block), 1, 1},
                             .block = {static_cast<std::uint32_t>(block), 1, 1}};
-  kit_test::run(k.finish(), launch, params.arguments(),
-                {{"x", x}, {"y", y}, kit_test::tensor("w", w)});
+  kit_test::run(k.finish(), launch, params.arguments(), {{"x", x}, {"y", y}, kit_test::tensor("w", w)});
 
   for (std::uint64_t i = 0; i < y_elements; ++i) {
     const std::uint64_t row = i / c.pitch_y, column = i % c.pitch_y;
@@ -128,7 +128,8 @@ TEST_CASE("targets without packed conversions copy rows, too") {
   check({5, 333, 333, 333, f32, bf16, 4, Team::block(64), 64}, "sm_80");
   KernelBuilder k = kit_test::builder("sm_75");
   CHECK(kit::can_unpack(bf16));
-  CHECK_FALSE(kit::can_pack(k, bf16));
+  CHECK_FALSE(kit::can_pack(*kit_test::specs(), Target("sm_75"), bf16));
+  CHECK(kit::can_pack(*kit_test::specs(), Target("sm_80"), bf16));
   CHECK_THROWS_AS(kit::pack_values(k, bf16, std::vector{k.mov(f32, 1.0F)}), Error);
   CHECK_THROWS_AS(kit::unpack_values(k, e4m3, 1, std::vector{k.mov(b16, 1)}), Error);
 }
@@ -147,7 +148,8 @@ TEST_CASE("rows of random shapes are copied") {
     if (kind == 1) c.team = Team::warp();
     if (kind == 2) c.team = Team::block(c.block_threads);
     if (kind == 3) c.team = Team::cluster(c.block_threads, pick({2, 4}));
-    c.length = 1 + static_cast<std::uint32_t>(random() % static_cast<unsigned>(6 * c.vector * c.team.threads()));
+    c.length =
+        1 + static_cast<std::uint32_t>(random() % static_cast<unsigned>(6 * c.vector * c.team.threads()));
     c.pitch_x = c.length + random() % 10, c.pitch_y = c.length + random() % 10;
     c.rows = 1 + static_cast<std::uint32_t>(random() % 5);
     c.slots = pick({0, 0, 1, 2});

@@ -43,7 +43,8 @@ inline void run(const ir::Module& module, exec::Launch launch, std::span<const A
   for (const ArgumentPlan& argument : arguments) {
     std::uint64_t bits = argument.bits;
     for (const Tensor& given : tensors)
-      if (given.name == argument.tensor) bits = memory.map(given.bytes.data(), given.bytes.size(), given.name);
+      if (given.name == argument.tensor)
+        bits = memory.map(given.bytes.data(), given.bytes.size(), given.name);
     const auto size = static_cast<std::size_t>(argument.type.bytes());
     parameters.resize((parameters.size() + size - 1) / size * size);
     const auto* const bytes = reinterpret_cast<const std::byte*>(&bits);

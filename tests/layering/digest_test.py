@@ -34,7 +34,7 @@ def listed(template):
 
 def headers_of(template):
     """The public headers that it sees: those that it includes, and what these include."""
-    waiting = [path for path in (SOURCE / "templates" / template).iterdir() if path.suffix in layering.CODE]
+    waiting = [path for path in (SOURCE / "templates" / template).rglob("*") if path.suffix in layering.CODE]
     seen = set()
     while waiting:
         for match in map(layering.INCLUDE.match, waiting.pop().read_text(encoding="utf-8").splitlines()):

@@ -14,10 +14,9 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Of rows that a team keeps, and of rows that it reads again.
-const Settings kConfigs[] = {
-    {{"team", "warp"}, {"elements", "32"}, {"lanes", "32"}},
-    {{"team", "block"}, {"threads", "64"}, {"elements", "4"}, {"vector", "2"}},
-    {{"team", "cluster"}, {"threads", "64"}, {"blocks", "2"}, {"vector", "2"}}};
+const Settings kConfigs[] = {{{"team", "warp"}, {"elements", "32"}, {"lanes", "32"}},
+                             {{"team", "block"}, {"threads", "64"}, {"elements", "4"}, {"vector", "2"}},
+                             {{"team", "cluster"}, {"threads", "128"}, {"blocks", "2"}, {"vector", "2"}}};
 
 Settings problem(const char* op, const char* x = "f32", const char* y = "f32") {
   return {{"op", op}, {"rows", "3"}, {"n", "777"}, {"x", x}, {"y", y}};
@@ -43,7 +42,8 @@ TEST_CASE("rowwise: softmax of large and of equal values") {
   for (const char* op : {"softmax", "log_softmax"}) {
     check(problem(op), values([](auto row, auto i) { return (row == 1 ? 3e4 : 80) * scattered(i + row); }));
     check(problem(op), values([](auto row, auto) { return row == 0 ? -1e30 : 1e30 * double(row); }));
-    check(problem(op, "f16", "f16"), values([](auto row, auto i) { return 32000 * scattered(i * (row + 1)); }));
+    check(problem(op, "f16", "f16"),
+          values([](auto row, auto i) { return 32000 * scattered(i * (row + 1)); }));
     check(problem(op, "bf16", "bf16"), values([](auto, auto) { return 3e38; }));
   }
 }
@@ -55,10 +55,12 @@ TEST_CASE("rowwise: softmax of infinities") {
             if (row == 0) return i % 3 == 0 ? -kInfinity : scattered(i);
             return row == 1 && i == 500 ? 2.5 : -kInfinity;
           }));
-    check(problem(op, "bf16", "f16"), values([](auto row, auto i) { return i == 300 * row ? kInfinity : 1.0; }));
+    check(problem(op, "bf16", "f16"),
+          values([](auto row, auto i) { return i == 300 * row ? kInfinity : 1.0; }));
   }
-  const RunResult run = run_rowwise(problem("softmax"), {}, {rowwise_tensor(problem("softmax"), "x",
-                                                              values([](auto, auto) { return -kInfinity; }))});
+  const RunResult run =
+      run_rowwise(problem("softmax"), {},
+                  {rowwise_tensor(problem("softmax"), "x", values([](auto, auto) { return -kInfinity; }))});
   CHECK(std::isnan(test::numbers_of(run, "y").front()));
 }
 
@@ -67,8 +69,9 @@ TEST_CASE("rowwise: NaN stays in its row") {
   for (const char* op : {"softmax", "log_softmax", "rms_norm", "layer_norm"}) {
     const Settings what = problem(op);
     for (const Settings& config : kConfigs) {
-      const RunResult run = run_template(test::rowwise_executor(), test::rowwise(),
-                                         {.problem = what, .config = config, .inputs = {rowwise_tensor(what, "x", x)}});
+      const RunResult run =
+          run_template(test::rowwise_executor(), test::rowwise(),
+                       {.problem = what, .config = config, .inputs = {rowwise_tensor(what, "x", x)}});
       const test::Numbers y = test::numbers_of(run, "y");
       for (std::size_t i = 0; i < y.size(); ++i) REQUIRE(std::isnan(y[i]) == (i / 777 == 1));
     }

@@ -12,6 +12,7 @@
 #include "ptxloom/context.hpp"
 #include "ptxloom/numeric.hpp"
 #include "ptxloom/runner.hpp"
+#include "ptxloom/templates.hpp"
 #include "support/settings.hpp"
 
 // rowwise in the executor, against the textbook formulas in long double.
@@ -91,11 +92,13 @@ inline void check_row(const Settings& problem, const Numbers& got, const Numbers
 
 /// Runs a problem, and compares every element with the template's reference and with this one.
 inline RunResult run_rowwise(const Settings& given, const Settings& config = {},
-                             const std::vector<HostTensor>& inputs = {}, const std::string& target = "sm_90a") {
+                             const std::vector<HostTensor>& inputs = {},
+                             const std::string& target = "sm_90a") {
   INFO("problem " << words(given) << ", config " << words(config) << " on " << target << ", seed "
                   << Catch::getSeed());
-  RunResult run = run_template(rowwise_executor(target), rowwise(),
-                               {.problem = given, .config = config, .inputs = inputs, .seed = Catch::getSeed()});
+  RunResult run =
+      run_template(rowwise_executor(target), rowwise(),
+                   {.problem = given, .config = config, .inputs = inputs, .seed = Catch::getSeed()});
   INFO("all parameters " << words(run.kernel.config));
   CHECK(run.verdict.first.empty());
   REQUIRE(run.verdict.ok());
@@ -109,7 +112,8 @@ inline RunResult run_rowwise(const Settings& given, const Settings& config = {},
     Numbers values;
     for (std::uint64_t i = 0; i < n; ++i)
       values.push_back(x[row * pitch + i] + (residual.empty() ? 0 : residual[row * pitch + i]));
-    check_row(problem, y, naive_row(problem.at("op"), values, weight, bias, std::stold(problem.at("eps"))), row);
+    check_row(problem, y, naive_row(problem.at("op"), values, weight, bias, std::stold(problem.at("eps"))),
+              row);
   }
   return run;
 }

@@ -17,7 +17,7 @@ namespace kit {
 /// read everywhere and written from sm_80 on.
 ///@{
 bool can_unpack(Type type);
-bool can_pack(KernelBuilder& k, Type type);
+bool can_pack(const Specs& specs, const Target& target, Type type);
 ///@}
 
 /// The type of the registers that hold `count` elements, and their number.

@@ -65,10 +65,10 @@ class Reducer {
   Team team_;
   int values_;
   // Of a team that is larger than a warp.
-  Reg lane_;        // u32
-  Reg offset_;      // of the buffer that is used next, in bytes
-  Reg read_from_;   // the address of the first buffer
-  Reg writes_;      // whether this lane writes its warp's result, to the address `write_to_`
+  Reg lane_;       // u32
+  Reg offset_;     // of the buffer that is used next, in bytes
+  Reg read_from_;  // the address of the first buffer
+  Reg writes_;     // whether this lane writes its warp's result, to the address `write_to_`
   Reg write_to_;
 };
 

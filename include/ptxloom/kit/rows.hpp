@@ -49,7 +49,8 @@ struct RowShape {
 /// The chunks that this thread has of a row.
 class RowWindow {
  public:
-  /// The whole row number `row` (u32). `present`: a predicate; without it, all chunks are outside.
+  /// The whole row number `row` (u32). `present`: a predicate; where it does not hold, all chunks are
+  /// outside.
   RowWindow(KernelBuilder& k, const RowShape& shape, Reg row, std::optional<Reg> present = {});
   /// A part of the row: `slots` slots for each thread, after those of the first `part` (u32) parts. Its ends
   /// are found when the kernel runs.
@@ -71,21 +72,20 @@ class RowWindow {
 
  private:
   friend class RowTensor;
-  RowWindow(KernelBuilder& k, const RowShape& shape) : k_(&k), shape_(shape) {}
   bool has_begin(int slot) const;
   bool has_end(int slot) const;
   bool splits_chunks() const;
   Reg at(int slot, int element) const;
   Reg is_inner(int slot) const;
   Reg is_partial(int slot) const;
-  Arg length() const;
+  Reg if_present(Reg predicate) const;
 
   KernelBuilder* k_;
   RowShape shape_;
   int slots_ = 0;
   bool dynamic_ = false;  // a part, whose place in the row is not known
   Reg row_, position_;
-  std::optional<Reg> length_;  // s32, 0 for a row that is not there; else the length is known
+  std::optional<Reg> present_;  // whether there is such a row; nullopt: there always is
 };
 
 /// How a tensor of rows is cached.

@@ -23,8 +23,8 @@ inline constexpr int kWarpThreads = 32;  ///< threads of a warp
 /// The shape of a team.
 struct Team {
   int lanes = kWarpThreads;  ///< of each warp; fewer than 32 only for a part of one warp
-  int warps = 1;   ///< of each thread block
-  int blocks = 1;  ///< thread blocks of the cluster
+  int warps = 1;             ///< of each thread block
+  int blocks = 1;            ///< thread blocks of the cluster
 
   /// A team of this kind. Throws Error(usage, "bad-team") unless `lanes` is a power of two up to 32,
   /// `threads`, those of a thread block, a multiple of 32 up to 1024, and `blocks` a power of two up to 16.

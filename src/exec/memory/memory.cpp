@@ -48,7 +48,14 @@ Memory::Memory() : state_(std::make_unique<State>()) {}
 Memory::~Memory() = default;
 
 std::uint64_t Memory::allocate(std::size_t bytes, std::string name) {
-  auto data = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  std::unique_ptr<std::byte[]> data;
+  try {
+    data = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorKind::out_of_memory, "out-of-device-memory",
+                fmt::format("the executor cannot allocate {} bytes", bytes),
+                "the host's memory is the executor's device memory: use smaller tensors");
+  }
   std::memset(data.get(), kPoison, bytes);
   std::byte* start = data.get();
   return state_->add(start, bytes, std::move(name), std::move(data));

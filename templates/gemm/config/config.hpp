@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gemm/config/strategy.hpp"
+#include "gemm/problem/problem.hpp"
+
+// A configuration as typed data. Its parameters are in parameters.hpp. With `swap` the kernel
+// computes the transpose of D: tiles, warps, rules and estimates describe that product (seen_by); only
+// parameters and the result follow the problem as given.
+namespace ptxloom::gemm_kernel {
+
+enum class Bake { none, nk, mnk };
+/// The operand that the two thread blocks of a cluster share and load for each other.
+enum class Multicast { none, a, b };
+
+/// How warpgroups divide tiles of D: all compute one tile, or each its own, in alternation.
+enum class Schedule { cooperative, pingpong };
+/// Who issues TMA loads: a producer warp, or a thread of a consumer warp.
+enum class Loads { warp, thread };
+
+/// How the threads of a thread block read a matrix: bytes per access, by cp.async or through registers.
+struct Access {
+  int bytes = 16;
+  bool asynchronous = true;
+};
+Access access_of(const Specs& specs, const Target& target, const Matrix& matrix);
+
+struct Config {
+  const Strategy* strategy = nullptr;
+  bool swap = false;  ///< D^T = B^T A^T
+  int tile_m = 0, tile_n = 0, tile_k = 0;
+  int warps_m = 0, warps_n = 0;
+  int stages = 0;
+  int split = 1;          ///< thread blocks of a cluster that share a tile of D, each with a part of k
+  bool stream_k = false;  ///< thread blocks share the k-blocks of all tiles evenly
+  Multicast multicast = Multicast::none;
+  Schedule schedule = Schedule::cooperative;
+  Loads loads = Loads::warp;
+  int raster = 8;
+  bool staged = false;        ///< epilogue through shared memory; with wgmma by TMA stores
+  bool across_tiles = false;  ///< the first fragments of a tile are read during the previous tile
+  Bake bake = Bake::none;
+  Access a, b;
+  Variant mma;        ///< for wgmma the narrowest, until Strategy::complete
+  std::string shape;  ///< "m16n8k16"
+  int mma_m = 0, mma_n = 0, mma_k = 0;
+  bool clusters = false;     ///< the target has them
+  bool every_width = false;  ///< for wgmma: N is any multiple of 8; else 8, 24 or a multiple of 16
+
+  /// Consumer warps. With wgmma four along m form a warpgroup, and a producer warp may come on top.
+  int warps() const { return tile_warps() * tiles_in_flight(); }
+  int tile_warps() const { return warps_m * warps_n; }  ///< consumer warps of one tile
+  /// Tiles in progress at once.
+  int tiles_in_flight() const { return schedule == Schedule::pingpong ? 2 : 1; }
+  bool producer_warp() const { return strategy->loads_by_tma() && loads == Loads::warp; }
+  int threads() const { return (producer_warp() ? warps() + 1 : warps()) * 32; }
+  /// Thread blocks of a cluster; thread blocks that share an operand's tiles; rows and columns these compute.
+  int cluster() const { return split * sharing(); }
+  int sharing() const { return multicast == Multicast::none ? 1 : 2; }
+  int cluster_m() const { return tile_m * (multicast == Multicast::b ? 2 : 1); }
+  int cluster_n() const { return tile_n * (multicast == Multicast::a ? 2 : 1); }
+  int warp_m() const { return tile_m / warps_m; }
+  int warp_n() const { return tile_n / warps_n; }
+  int k_steps() const { return tile_k / mma_k; }
+  /// Maps values for A and B, or m and n, to the order of the product that is computed, and back.
+  template <typename T>
+  std::pair<T, T> places(T first, T second) const {
+    return swap ? std::pair(second, first) : std::pair(first, second);
+  }
+
+  int warpgroups_m() const { return warps_m / 4; }
+  int warpgroups() const { return tile_warpgroups() * tiles_in_flight(); }
+  int tile_warpgroups() const { return warpgroups_m() * warps_n; }
+  int warpgroup_m() const { return tile_m / warpgroups_m(); }
+  int warpgroup_n() const { return warp_n(); }
+};
+
+/// The product that the kernel of a configuration computes.
+Problem seen_by(const Config& config, const Problem& problem);
+/// Small M: up to this many rows `swap` is considered.
+inline constexpr std::uint32_t kSmallM = 64;
+
+/// A or B as the configuration divides it; extents are along m or n.
+struct OperandPlan {
+  std::string_view name;  ///< as the mma calls it
+  const Matrix& matrix;
+  Access access;
+  int tile = 0, warp = 0, mma = 0;
+  bool whole_extent = false, whole_k = false;  ///< a baked size that the tiles divide: needs no check
+};
+OperandPlan plan_a(const Problem& problem, const Config& config);
+OperandPlan plan_b(const Problem& problem, const Config& config);
+
+/// Tiles of D in all batches, including tiles of a cluster that lie outside.
+double tiles_of(const Problem& problem, const Config& config);
+
+/// The mma of a shape, the given parameters, and what else does not depend on the tiles.
+Config base_config(const Specs& specs, const Target& target, const Problem& problem, const Settings& given,
+                   const std::string& shape);
+/// The whole configuration, with the instruction selected. Throws if the target has none.
+Config read_config(const Specs& specs, const Target& target, const Problem& problem,
+                   const Settings& parameters);
+
+/// Values of the parameter `mma` that the target has for the problem's types: those of the preferred strategy
+/// first, and of each the deepest first.
+std::vector<std::string> mma_shapes(const ParameterSpace& space, const Specs& specs, const Target& target,
+                                    const Problem& problem);
+
+}  // namespace ptxloom::gemm_kernel

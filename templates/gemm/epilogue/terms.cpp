@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gemm/epilogue/terms.hpp"
+
+#include <numbers>
+#include <string>
+
+namespace ptxloom::gemm_kernel {
+namespace {
+
+constexpr auto kLog2E = static_cast<float>(std::numbers::log2e);
+
+}  // namespace
+
+std::vector<TermTensor> term_tensors(const Problem& p) {
+  const EpilogueTerms& f = p.terms;
+  std::vector<TermTensor> tensors;
+  using Shape = std::vector<std::uint64_t>;
+  const auto scale = [&](std::string_view name, GemmScale each, std::uint64_t extent, const Shape& blocks) {
+    if (each == GemmScale::none) return;
+    const Shape flat{each == GemmScale::vector ? extent : 1};
+    tensors.push_back({name, f32, each == GemmScale::block ? blocks : flat, each});
+  };
+  if (f.bias) tensors.push_back({"bias", *f.bias, {p.n}, GemmScale::vector});
+  scale("scale_a", f.scale_a, p.m, {scale_blocks(p.k), p.m});
+  scale("scale_b", f.scale_b, p.n, {scale_blocks(p.n), scale_blocks(p.k)});
+  if (f.scale_d) tensors.push_back({"scale_d", f32, {1}});
+  return tensors;
+}
+
+std::string epilogue_text(const Problem& p) {
+  const EpilogueTerms& f = p.terms;
+  std::string text = "alpha";
+  if (f.scale_a != GemmScale::none) text += " * scale_a";
+  if (f.scale_b != GemmScale::none) text += " * scale_b";
+  text += " * A * B";
+  if (p.reads_c() && !f.c_last) text += " + beta * C";
+  if (f.bias) text += " + bias";
+  if (f.activation != Activation::none) text = activation_name(f.activation) + "(" + text + ")";
+  if (p.reads_c() && f.c_last) text += " + beta * C";
+  return "D = " + (f.scale_d ? "scale_d * (" + text + ")" : text);
+}
+
+void add_term_arguments(LaunchArgumentList& add, const Problem& p, const TensorMaps& copied) {
+  add.scalar("alpha", p.alpha);
+  if (p.reads_c()) add.scalar("beta", p.beta);
+  for (const TermTensor& tensor : term_tensors(p)) {
+    const auto map = copied.find(tensor.name);
+    map == copied.end() ? add.pointer(tensor.name) : add.map(std::string(tensor.name), map->second);
+  }
+}
+
+TermInputs term_parameters(KernelBuilder& k, const Problem& p, const TensorMaps& copied) {
+  TermInputs in{.alpha = k.param(p.arithmetic, "alpha"), .beta = {}, .scale_d = {}};
+  if (p.reads_c()) in.beta = k.param(p.arithmetic, "beta");
+  for (const TermTensor& tensor : term_tensors(p)) {
+    const std::string name(tensor.name);
+    const Reg address = copied.contains(name) ? k.tensor_map(name) : k.pointer(tensor.type, name).base;
+    if (tensor.each == GemmScale::block)
+      in.blocks[tensor.name] = address;
+    else if (tensor.each == GemmScale::vector)
+      in.vectors[tensor.name] = address;
+    else if (const Reg scale = k.load("global", f32, k.at(address)); tensor.name == "scale_d")
+      in.scale_d = scale;
+    else
+      in.scales.push_back(scale);
+  }
+  return in;
+}
+
+TermEmitter::TermEmitter(KernelBuilder& k, const Problem& p, const TermInputs& in, Reg row, Reg column)
+    : k_(k),
+      p_(p),
+      in_(in),
+      row_scales_(address("scale_a", f32, row)),
+      column_scales_(address("scale_b", f32, column)),
+      bias_(address("bias", p.terms.bias.value_or(f32), column)),
+      factor_(in.alpha) {
+  for (const Reg& scale : in.scales) factor_ = k.mul(factor_, scale);
+}
+
+std::optional<Reg> TermEmitter::address(std::string_view vector, Type type, Reg index) const {
+  const auto found = in_.vectors.find(vector);
+  if (found == in_.vectors.end()) return std::nullopt;
+  return k_.mad_wide(index, type.bytes(), found->second);
+}
+
+Reg TermEmitter::load_or_zero(Type type, Address address, Reg inside) {
+  const Type bits = memory_type(type);
+  const Reg value = KernelBuilder::as(type, k_.mov(bits, Arg::zero(bits)));
+  k_.guarded(inside, [&] { k_.emit("ld.global." + std::string(bits.name), value, address); });
+  return type == p_.arithmetic ? value : k_.convert(p_.arithmetic, value);
+}
+
+Reg TermEmitter::row_factor(int row, Reg inside) {
+  if (!row_scales_) return factor_;
+  return k_.mul(factor_, load_or_zero(f32, k_.at(*row_scales_, row * f32.bytes()), inside));
+}
+
+TermEmitter::Column TermEmitter::column(int column, Reg inside) {
+  Column terms;
+  if (column_scales_) terms.scale = load_or_zero(f32, k_.at(*column_scales_, column * f32.bytes()), inside);
+  if (bias_) {
+    const Type type = *p_.terms.bias;
+    terms.bias = load_or_zero(type, k_.at(*bias_, column * type.bytes()), inside);
+  }
+  return terms;
+}
+
+Reg TermEmitter::apply(Reg sum, Reg row_factor, const Column& column, std::optional<Reg> c) {
+  const EpilogueTerms& f = p_.terms;
+  sum = KernelBuilder::as(p_.accumulator, sum);
+  Reg value = k_.mul(row_factor, p_.accumulator == p_.arithmetic ? sum : k_.convert(p_.arithmetic, sum));
+  if (column.scale) value = k_.mul(value, *column.scale);
+  if (c && !f.c_last) value = k_.fma(*in_.beta, *c, value);
+  if (column.bias) value = k_.add(value, *column.bias);
+  value = activate(value);
+  if (c && f.c_last) value = k_.fma(*in_.beta, *c, value);
+  return in_.scale_d ? k_.mul(value, *in_.scale_d) : value;
+}
+
+Reg TermEmitter::activate(Reg x) {
+  switch (p_.terms.activation) {
+    case Activation::none:
+      return x;
+    case Activation::relu:  // max would turn a NaN into 0
+      return k_.select(k_.lt(x, 0.0F), 0.0F, x);
+    case Activation::silu:
+      return over_one_plus_exp(x, k_.mul(x, -kLog2E));
+    case Activation::gelu_tanh: {
+      // tanh(u) = 2 / (1 + exp(-2 u)) - 1, with u = sqrt(2 / pi) * (x + 0.044715 x^3)
+      const float slope = -2 * kLog2E * std::numbers::inv_sqrtpi_v<float> * std::numbers::sqrt2_v<float>;
+      const Reg cubic = k_.fma(k_.mul(x, x), slope * 0.044715F, slope);
+      return over_one_plus_exp(x, k_.mul(x, cubic));
+    }
+    case Activation::gelu:
+      return gelu(x);
+  }
+  return x;
+}
+
+// x * Phi(x), with Abramowitz and Stegun 7.1.26 for erfc(|x| / sqrt(2)); the error is at most 1.5e-7.
+Reg TermEmitter::gelu(Reg x) {
+  constexpr float kCoefficients[] = {1.061405429F, -1.453152027F, 1.421413741F, -0.284496736F, 0.254829592F};
+  constexpr float kP = 0.3275911F * std::numbers::sqrt2_v<float> / 2;
+  const Reg positive = k_.reg(f32), t = k_.reg(f32);
+  k_.emit("abs.f32", positive, x);
+  k_.emit("rcp.approx.ftz.f32", t, k_.fma(positive, kP, 1.0F));
+  Reg sum = k_.mov(f32, kCoefficients[0]);
+  for (std::size_t i = 1; i < std::size(kCoefficients); ++i) sum = k_.fma(sum, t, kCoefficients[i]);
+  const Reg tail = k_.mul(k_.mul(k_.mul(sum, t), 0.5F), exp2(k_.mul(k_.mul(x, x), -kLog2E / 2)));
+  return k_.mul(x, k_.select(k_.lt(x, 0.0F), tail, k_.sub(1.0F, tail)));
+}
+
+/// x / (1 + 2^exponent)
+Reg TermEmitter::over_one_plus_exp(Reg x, Reg exponent) {
+  const Reg inverse = k_.reg(f32);
+  k_.emit("rcp.approx.ftz.f32", inverse, k_.add(exp2(exponent), 1.0F));
+  return k_.mul(x, inverse);
+}
+
+Reg TermEmitter::exp2(Reg x) {
+  const Reg result = k_.reg(f32);
+  k_.emit("ex2.approx.ftz.f32", result, x);
+  return result;
+}
+
+Type memory_type(Type type) {
+  if (type == f32 || type == f64) return type;
+  return type.bits == 16 ? b16 : b32;
+}
+
+Reg pack_bytes(KernelBuilder& k, Type type, Reg first, Reg second) {
+  if (type != s8) {
+    const Reg packed = k.reg(b16);
+    k.emit("cvt.rn.satfinite." + std::string(type.name) + "x2.f32", packed, second, first);
+    return packed;
+  }
+  const auto whole = [&](Reg value) {
+    const Reg rounded = k.reg(s32);
+    k.emit("cvt.rni.s32.f32", rounded, value);
+    return rounded;
+  };
+  const Reg packed = k.reg(b32);
+  k.emit("cvt.pack.sat.s8.s32.b32", packed, whole(second), whole(first), 0);
+  return packed;
+}
+
+}  // namespace ptxloom::gemm_kernel

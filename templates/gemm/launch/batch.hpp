@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "gemm/launch/launch.hpp"
+#include "ptxloom/builder.hpp"
+
+// Several products in one kernel: batches, whose matrices lie a stride apart, and groups, whose sizes the
+// kernel reads from memory. schedule/tile_scheduler.hpp decides which product a tile belongs to.
+namespace ptxloom::gemm_kernel {
+
+/// With contiguous groups, each run of this many rows of A multiplies the same B.
+inline constexpr int kGroupRows = 128;
+
+/// With masked groups, rows of D after a group's last one stay untouched from the next multiple of this on: a
+/// TMA store writes this many rows.
+inline constexpr int kMaskedRows = 64;
+
+/// The tensor that describes the groups: the rows of each, or the group that each kGroupRows rows belong to.
+std::optional<TensorPlan> group_tensor(const Problem& problem);
+
+/// Registers that stay live for the whole kernel.
+struct BatchInputs {
+  GemmGroups kind = GemmGroups::none;
+  std::optional<Reg> count = {};                 ///< of batches, where there may be several
+  std::optional<Reg> groups = {};                ///< address of the group tensor
+  std::map<std::string_view, Reg> strides = {};  ///< of matrices that are found by pointer; u64, elements
+};
+/// Declares the kernel's parameters. `pointers`: the matrices that the kernel addresses by pointer. `baked`:
+/// sizes are constants.
+BatchInputs batch_parameters(KernelBuilder& k, const Problem& problem,
+                             const std::vector<std::string_view>& pointers, bool baked);
+void add_batch_arguments(LaunchArgumentList& add, const std::vector<std::string_view>& pointers);
+
+/// The address of a batch's matrix; `pointer` itself if all batches share one.
+Reg of_batch(KernelBuilder& k, const BatchInputs& in, std::string_view name, Type type, Reg pointer,
+             const std::optional<Reg>& batch);
+
+}  // namespace ptxloom::gemm_kernel

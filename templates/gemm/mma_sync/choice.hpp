@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gemm/config/rules.hpp"
+
+// Which configurations of mma.sync a problem admits, their resources, and which is likely the fastest.
+namespace ptxloom::gemm_kernel::mma_sync {
+
+inline constexpr int kRegisterLimit = 255;  // per thread, on every target
+/// Shared memory of a thread block in bytes: all stages, or the staged result if larger.
+int shared_bytes(const Problem& problem, const Config& config);
+/// Roughly the registers a thread needs.
+int needed_registers(const Problem& problem, const Config& config);
+/// Configurations with the mma of `base` that fit and agree with the given parameters, most promising first.
+std::vector<Config> admissible_configs(const ParameterSpace& space, const Target& target,
+                                       const Problem& problem, const Settings& given, const Config& base);
+std::vector<Rule> rules();
+
+}  // namespace ptxloom::gemm_kernel::mma_sync

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gemm/mma_sync/kernel.hpp"
+
+#include <fmt/format.h>
+
+#include "gemm/epilogue/block_scales.hpp"
+#include "gemm/memory/fragments.hpp"
+#include "gemm/memory/swizzled_tile.hpp"
+#include "gemm/memory/tile_copy.hpp"
+#include "gemm/mma_sync/epilogue.hpp"
+#include "gemm/mma_sync/launch.hpp"
+#include "gemm/reduction/cluster_reduction.hpp"
+#include "gemm/reduction/stream_k_reduction.hpp"
+#include "gemm/schedule/tile_scheduler.hpp"
+
+namespace ptxloom::gemm_kernel::mma_sync {
+namespace {
+
+struct Operand {
+  TileCopy copy;
+  Fragments fragments;
+  std::vector<Fragments::Tiles> sets;  // registers of two k-steps: one in use, one being loaded
+};
+
+/// A tile, or a portion of one, as if its part of k were all of k.
+struct Work {
+  TileOrigin tile;
+  Reg a, b;          // addresses of the first elements
+  Reg begin, depth;  // of k
+};
+
+class Generator {
+ public:
+  Generator(std::shared_ptr<const Specs> specs, const Target& target, const Problem& p, const Config& c,
+            const std::optional<StreamPlan>& stream, std::uint32_t shared_bytes)
+      : k_(std::move(specs), kernel_name(p, c), target),
+        p_(p),
+        c_(c),
+        stream_(stream),
+        shared_bytes_(shared_bytes) {}
+
+  ir::Module run() {
+    k_.require_block(static_cast<std::uint32_t>(c_.threads()));
+    k_.min_blocks_per_sm(1);  // else ptxas may save registers for thread blocks that do not fit into shared
+                              // memory
+    if (stream_)
+      k_.header(fmt::format("stream-K: up to {} thread blocks share the {} k-blocks of all tiles",
+                            stream_->blocks, stream_k_blocks(p_, c_)));
+    parameters();
+    place();
+    TileScheduler tiles(k_, p_, c_, m_, n_, depth_, batches_, division());
+    stream_ ? compute_portions(tiles) : compute_tile(tiles);
+    k_.ret();
+    return k_.finish();
+  }
+
+ private:
+  // A size or leading dimension: a kernel parameter, or a constant if the configuration bakes it in.
+  Reg size_parameter(const char* name, std::uint64_t value, bool baked) {
+    const Reg given = k_.param(u32, name);
+    return baked ? k_.mov(u32, value) : given;
+  }
+
+  void parameters() {
+    k_.section("parameters");
+    const bool nk = c_.bake != Bake::none, all = c_.bake == Bake::mnk;
+    m_ = size_parameter("m", p_.m, all);
+    n_ = size_parameter("n", p_.n, nk);
+    depth_ = size_parameter("k", p_.k, nk);
+    a_ = k_.pointer(p_.a.type, "a").base;
+    b_ = k_.pointer(p_.b.type, "b").base;
+    if (stream_) workspace_ = k_.pointer(b8, "workspace").base;
+    if (p_.reads_c()) c_pointer_ = k_.pointer(p_.c.type, "c").base;
+    d_pointer_ = k_.pointer(p_.d.type, "d").base;
+    lda_ = size_parameter("lda", p_.a.ld, p_.a.k_contiguous ? nk : all);
+    ldb_ = size_parameter("ldb", p_.b.ld, nk);
+    if (p_.reads_c()) ldc_ = size_parameter("ldc", p_.c.ld, nk);
+    ldd_ = size_parameter("ldd", p_.d.ld, nk);
+    terms_ = term_parameters(k_, p_);
+    batches_ = batch_parameters(k_, p_, pointers(p_), all);
+  }
+
+  void place() {
+    k_.section("this warp's part of the tile of D");
+    thread_ = k_.special("tid.x");
+    lane_ = k_.and_(thread_, 31);
+    const Reg warp = k_.shr(thread_, 5);
+    warp_row_ = k_.mul(k_.rem(warp, c_.warps_m), c_.warp_m());
+    warp_column_ = k_.mul(k_.div(warp, c_.warps_m), c_.warp_n());
+    shared_ = k_.address_of(k_.dynamic_shared("tiles", 1024));
+    a_bytes_ = c_.tile_m * c_.tile_k * p_.a.type.bytes();
+    stage_bytes_ = a_bytes_ + c_.tile_n * c_.tile_k * p_.b.type.bytes();
+  }
+
+  void compute_tile(TileScheduler& tiles) {
+    k_.section("this thread block's tile of D");
+    const TileOrigin tile = tiles.own();
+    compute(work({.tile = tile, .depth = tiles.part()}));
+    epilogue(tile);
+  }
+
+  // ---- stream-K
+
+  // After everything else in shared memory.
+  std::optional<Reg> division() {
+    if (!stream_) return std::nullopt;
+    return k_.add(shared_, shared_bytes_ - StreamDivision::kBytes);
+  }
+
+  void compute_portions(TileScheduler& tiles) {
+    k_.if_(k_.eq(thread_, 0), [&] { tiles.divide(); });
+    k_.barrier();
+    StreamReduction reduction(
+        k_, p_, c_, *stream_,
+        {.workspace = workspace_, .shared = shared_, .thread = thread_, .barrier = kBarrier});
+    tiles.for_each([&](const Portion& portion) {
+      k_.comment("stream-K: nobody reads the stages, or the D staged there, any more");
+      k_.barrier();
+      compute(work(portion));
+      k_.if_(
+          portion.stream->whole, [&] { epilogue(portion.tile); },
+          [&] { reduction.write_part(sums(), tiles.shared(portion), rows_of_warp(portion.tile)); });
+    });
+    tiles.for_each_shared([&](const TileOrigin& tile, const SharedTile& shared) {
+      EpilogueInputs result = result_of(tile);
+      reduction.add(shared, rows_of_warp(tile), [&](const Accumulators& unit, Reg row, Reg column) {
+        result.accumulators = unit;
+        result.warp_row = k_.add(warp_row_, result.row_order.origin(k_, row));
+        result.warp_column = k_.add(warp_column_, result.column_order.origin(k_, column));
+        ResultPart(k_, p_, c_, result).store();
+      });
+    });
+  }
+
+  // Rows of accumulators that lie in D, from the warp's first on, rounded up to sixteen: the fragment order
+  // may permute rows within sixteen.
+  Reg rows_of_warp(const TileOrigin& tile) {
+    const Reg rows = k_.sub(tile.rows, k_.add(tile.row, warp_row_));
+    return KernelBuilder::as(s32, k_.and_(k_.add(rows, 15), ~15));
+  }
+
+  // ---- the accumulators of a part of k of a tile
+
+  bool all_of_k() const { return c_.split == 1 && !stream_; }
+
+  Work work(const Portion& portion) {
+    const TileOrigin& tile = portion.tile;
+    const Reg begin = portion.depth.begin;
+    const auto first = [&](const Matrix& matrix, Reg pointer, Reg ld) {
+      const int size = matrix.type.bytes();
+      pointer = of_batch(k_, batches_, matrix.name, matrix.type, pointer, tile.batch);
+      if (all_of_k()) return pointer;
+      if (matrix.k_contiguous) return k_.mad_wide(begin, size, pointer);
+      return k_.fma(k_.convert(u64, begin), k_.mul_wide(ld, size), pointer);
+    };
+    return {.tile = tile,
+            .a = first(p_.a, a_, lda_),
+            .b = first(p_.b, b_, ldb_),
+            .begin = begin,
+            .depth = all_of_k() ? depth_ : k_.sub(portion.depth.end, begin)};
+  }
+
+  void compute(const Work& work) {
+    Operand a =
+        operand(plan_a(p_, c_), {work.a, lda_, work.tile.row, m_, work.depth, shared_, thread_}, warp_row_);
+    const Reg b_tile = k_.add(shared_, a_bytes_);
+    Operand b = operand(plan_b(p_, c_), {work.b, ldb_, work.tile.column, n_, work.depth, b_tile, thread_},
+                        warp_column_);
+    start_scales(work);
+    accumulate(a, b, work.depth);
+  }
+
+  const Accumulators& sums() const { return scales_ ? scaled_ : accumulators_; }
+
+  void start_scales(const Work& work) {
+    if (!p_.terms.by_block()) return;
+    scales_.emplace(k_, c_, terms_,
+                    BlockScaleInputs{.m = m_,
+                                     .n = n_,
+                                     .depth = depth_,
+                                     .lane = lane_,
+                                     .tiles = c_.warp_m() / c_.mma_m,
+                                     .rows = order_of(p_.a)});
+    scales_->start(k_.add(work.tile.row, warp_row_), k_.add(work.tile.column, warp_column_), work.begin);
+  }
+
+  Operand operand(const OperandPlan& plan, const TileCopyInputs& in, Reg warp_origin) {
+    k_.section(fmt::format("{}: what this thread loads to shared memory, and the fragments of this lane",
+                           plan.name));
+    const SwizzledTile tile = operand_tile(plan.matrix, plan.tile, c_.tile_k);
+    Operand made{.copy = TileCopy(k_, plan, c_, tile, in),
+                 .fragments = Fragments(k_, plan, c_, tile, {in.shared, warp_origin, lane_}),
+                 .sets = {}};
+    for (int i = 0; i < 2; ++i) made.sets.push_back(made.fragments.allocate());
+    return made;
+  }
+
+  // ---- the pipeline
+  // -------------------------------------------------------------------------------------------------
+
+  void copy_tiles(Operand& a, Operand& b, Reg stage) {
+    a.copy.issue(stage);
+    b.copy.issue(stage);
+  }
+
+  // The most recent copies form one group, which completes as a whole.
+  void finish_copies(Operand& a, Operand& b) {
+    a.copy.land();
+    b.copy.land();
+    if (a.copy.asynchronous() || b.copy.asynchronous()) k_.emit("cp.async.commit_group");
+  }
+
+  // Waits until the stage that is read next has arrived, for all threads.
+  void await_stage(const Operand& a, const Operand& b) {
+    if (a.copy.asynchronous() || b.copy.asynchronous()) k_.emit("cp.async.wait_group", c_.stages - 2);
+    k_.barrier();
+  }
+
+  // Starts all stages but one. It stays a loop although the count is known: it runs once, and unrolled code
+  // would take as long to link as to run.
+  Reg fill(Operand& a, Operand& b) {
+    const Reg stage = k_.mov(u32, 0);
+    k_.do_while([&] {
+      k_.pragma("\"nounroll\"");
+      copy_tiles(a, b, stage);
+      finish_copies(a, b);
+      k_.emit("add.u32", stage, stage, stage_bytes_);
+      return k_.lt(stage, (c_.stages - 1) * stage_bytes_);
+    });
+    await_stage(a, b);
+    return stage;
+  }
+
+  void next_stage(Reg offset) {
+    k_.emit("add.u32", offset, offset, stage_bytes_);
+    const Reg wrapped = k_.eq(offset, c_.stages * stage_bytes_);
+    k_.emit("selp.b32", offset, 0, offset, wrapped);
+  }
+
+  void read_from(Operand& a, Operand& b, Reg offset) {
+    a.fragments.set_stage(offset);
+    b.fragments.set_stage(offset);
+  }
+
+  void load_step(Operand& a, Operand& b, int step) {
+    a.fragments.load(step, a.sets[static_cast<std::size_t>(step % 2)]);
+    b.fragments.load(step, b.sets[static_cast<std::size_t>(step % 2)]);
+  }
+
+  void accumulate(Operand& a, Operand& b, Reg depth) {
+    k_.section("accumulators");
+    accumulators_ = zeroed_accumulators();
+    if (scales_) scaled_ = zeroed_accumulators();
+    k_.section("fill the pipeline");
+    const Reg writing = fill(a, b), reading = k_.mov(u32, 0);
+    const Reg tiles_left = k_.mov(s32, k_.div(k_.add(depth, c_.tile_k - 1), c_.tile_k));
+    if (c_.across_tiles) {
+      read_from(a, b, reading);
+      load_step(a, b, 0);
+    }
+
+    k_.section("main loop: one k-block each time");
+    k_.do_while([&] {
+      k_.pragma("\"nounroll\"");
+      read_from(a, b, reading);
+      if (!c_.across_tiles) load_step(a, b, 0);
+      const int steps = c_.k_steps();
+      for (int step = 0; step < steps; ++step) {
+        k_.comment(fmt::format("k step {} of {}", step + 1, steps));
+        if (step + 1 < steps)
+          load_step(a, b, step + 1);
+        else if (c_.across_tiles)
+          load_step(a, b, 0);
+        if (step == 0) a.copy.issue(writing);
+        if (step == std::min(1, steps - 2)) b.copy.issue(writing);
+        multiply(a.sets[static_cast<std::size_t>(step % 2)], b.sets[static_cast<std::size_t>(step % 2)],
+                 scales_ && step == 0);
+        if (step != steps - 2) continue;
+        finish_copies(a, b);
+        await_stage(a, b);
+        next_stage(reading);
+        next_stage(writing);
+        if (c_.across_tiles) read_from(a, b, reading);
+      }
+      if (scales_) scales_->add(accumulators_, scaled_);
+      k_.emit("sub.s32", tiles_left, tiles_left, 1);
+      return k_.gt(tiles_left, 0);
+    });
+    if (a.copy.asynchronous() || b.copy.asynchronous()) k_.emit("cp.async.wait_all");
+  }
+
+  Accumulators zeroed_accumulators() {
+    Accumulators made;
+    const Type type = p_.accumulator == s32 ? b32 : p_.accumulator;
+    const int registers = c_.mma.operand("D").registers();
+    for (int i = 0; i < c_.warp_m() / c_.mma_m; ++i) {
+      auto& row = made.emplace_back();
+      for (int j = 0; j < c_.warp_n() / c_.mma_n; ++j) {
+        row.push_back(k_.regs(type, registers));
+        for (const Reg& r : row.back())
+          k_.emit(type == b32 ? "mov.b32" : type == f32 ? "mov.f32" : "mov.f64", r, Arg::zero(type));
+      }
+    }
+    return made;
+  }
+
+  // Back and forth along n, so that consecutive instructions share a fragment. `anew`: overwrites the
+  // accumulators.
+  void multiply(const Fragments::Tiles& a, const Fragments::Tiles& b, bool anew) {
+    const bool scalar_a = is_scalar("A"), scalar_b = is_scalar("B"), scalar_sum = is_scalar("D");
+    std::vector<Reg> zeros;
+    if (anew) zeros.assign(accumulators_[0][0].size(), k_.mov(f32, Arg::zero(f32)));
+    for (std::size_t i = 0; i < a.size(); ++i)
+      for (std::size_t step = 0; step < b.size(); ++step) {
+        const std::size_t j = i % 2 == 0 ? step : b.size() - 1 - step;
+        const std::vector<Reg>& sum = accumulators_[i][j];
+        const Arg d = operand_of(sum, scalar_sum);
+        k_.emit(c_.mma, d, operand_of(a[i], scalar_a), operand_of(b[j], scalar_b), anew ? Arg(zeros) : d);
+      }
+  }
+
+  bool is_scalar(std::string_view name) const { return c_.mma.operand(name).count == 0; }
+  static Arg operand_of(const std::vector<Reg>& registers, bool scalar) {
+    return scalar ? Arg(registers.front()) : Arg(registers);
+  }
+
+  /// What the epilogues of a tile have in common.
+  EpilogueInputs result_of(const TileOrigin& tile) {
+    const auto of_tile = [&](const Result& matrix, Reg pointer, Reg ld) {
+      return ResultSource{of_batch(k_, batches_, matrix.name, matrix.type, pointer, tile.batch), ld};
+    };
+    return {.accumulators = {},
+            .row_order = order_of(p_.a),
+            .column_order = order_of(p_.b),
+            .m = tile.rows,
+            .n = n_,
+            .block_row = tile.row,
+            .block_column = tile.column,
+            .warp_row = warp_row_,
+            .warp_column = warp_column_,
+            .lane = lane_,
+            .thread = thread_,
+            .terms = terms_,
+            .c = of_tile(p_.c, c_pointer_, ldc_),
+            .d = of_tile(p_.d, d_pointer_, ldd_),
+            .shared = shared_};
+  }
+
+  void epilogue(const TileOrigin& tile) {
+    k_.section("epilogue: " + epilogue_text(p_));
+    EpilogueInputs result = result_of(tile);
+    emit_cluster_reduction(k_, p_, c_, sums(), {.shared = shared_, .thread = thread_, .barrier = kBarrier},
+                           [&](const Accumulators& sums, int) {
+                             result.accumulators = sums;
+                             emit_epilogue(k_, p_, c_, result);
+                           });
+  }
+
+  static constexpr int kBarrier = 0;  // the barrier of the whole thread block
+
+  KernelBuilder k_;
+  const Problem& p_;
+  const Config& c_;
+  const std::optional<StreamPlan>& stream_;
+  std::uint32_t shared_bytes_;
+  Reg m_, n_, depth_, a_, b_, workspace_, c_pointer_, d_pointer_, lda_, ldb_, ldc_, ldd_;
+  TermInputs terms_;
+  BatchInputs batches_;
+  Reg thread_, lane_, warp_row_, warp_column_, shared_;
+  int a_bytes_ = 0, stage_bytes_ = 0;
+  Accumulators accumulators_, scaled_;  // with block scales: of one scale block, and the total
+  std::optional<BlockScales> scales_;
+};
+
+}  // namespace
+
+Emitted emit_kernel(std::shared_ptr<const Specs> specs, const Target& target, const Problem& problem,
+                    const Config& config) {
+  std::optional<StreamPlan> stream;
+  if (config.stream_k) stream.emplace(problem, config, 0);
+  const LaunchPlan launch = launch_plan(problem, config, stream);
+  return {Generator(std::move(specs), target, problem, config, stream, launch.shared_bytes).run(), launch};
+}
+
+}  // namespace ptxloom::gemm_kernel::mma_sync

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gemm/wgmma/choice/rules.hpp"
+
+namespace ptxloom::gemm_kernel::wgmma {
+
+Config as_cooperative(Config c) {
+  c.schedule = Schedule::cooperative;
+  return c;
+}
+
+std::vector<Rule> rules() {
+  std::vector<Rule> all;
+  for (const auto group : {operand_rules, scheduling_rules, shape_rules, register_rules, shared_memory_rules})
+    for (const Rule& rule : group()) all.push_back(rule);
+  return all;
+}
+
+}  // namespace ptxloom::gemm_kernel::wgmma

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gemm/wgmma/plan.hpp"
+
+#include <algorithm>
+
+#include "gemm/reduction/cluster_reduction.hpp"
+#include "gemm/sync/pipeline.hpp"
+
+namespace ptxloom::gemm_kernel::wgmma {
+namespace {
+
+constexpr int kSwizzlePattern = 1024;  // bytes; alignment of tiles
+constexpr int kReservedShared = 1024;  // per thread block, on top of what it requests
+constexpr int kMostRegisters = 255;
+constexpr int kOtherRegisters = 40;  // addresses and temporaries of the epilogue
+constexpr int kOfTerms = 24;         // if the epilogue does more than store
+constexpr int kOfLoads = 16;         // for a consumer thread that also issues loads
+constexpr int kMostResident = 4;
+constexpr double kLargeBytes = 8 << 20;  // of an operand
+constexpr double kTimesLarger = 8;
+constexpr std::uint32_t kFewTiles = 2;
+
+/// A large operand, next to a small one, that all tiles of a batch read at about the same time and never
+/// again, because they form only a few rows or columns of tiles: the weights of a product with small M.
+bool passes(const Problem& p, const Matrix& operand, const Matrix& other, std::uint32_t extent, int tile) {
+  const double bytes = bytes_of(p, operand);
+  const bool of_all = p.batch > 1 && operand.stride == 0;
+  return p.groups == GemmGroups::none && !of_all && bytes >= kLargeBytes &&
+         bytes >= kTimesLarger * bytes_of(p, other) && extent <= kFewTiles * static_cast<std::uint32_t>(tile);
+}
+
+int aligned(int bytes) { return (bytes + kSwizzlePattern - 1) / kSwizzlePattern * kSwizzlePattern; }
+
+Box store_box(const Problem& p, const Config& c) {
+  const int row = dividing_row(c.warpgroup_n() / reduction_slices(c) * p.d.type.bytes());
+  return {.width = row / p.d.type.bytes(), .row_bytes = row, .rows = kWgmmaRows};
+}
+
+int other_registers(const Problem& p, const Config& c) {
+  return kOtherRegisters + (p.terms.none() ? 0 : kOfTerms) + (c.producer_warp() ? 0 : kOfLoads);
+}
+
+}  // namespace
+
+// An SM's register file has four partitions, and a warp lives in one of them.
+int registers_with(int blocks, const TargetInfo& chip, const Config& c) {
+  const int warps_of_part = (blocks * c.threads() / 32 + 3) / 4;
+  return std::min(kMostRegisters, chip.registers_per_sm / kWarpgroupThreads / warps_of_part / 8 * 8);
+}
+
+int accumulator_registers(const Problem& p, const Config& c) {
+  return c.warpgroup_m() * c.warpgroup_n() / kWarpgroupThreads * (p.promoted ? 2 : 1);
+}
+
+bool leaves_registers(const TargetInfo& chip, const Problem& p, const Config& c) {
+  const int others = kBesideAccumulators + (c.producer_warp() ? 0 : kOfLoads);
+  return accumulator_registers(p, c) + others <= registers_with(1, chip, c);
+}
+
+Plan::Plan(const TargetInfo& chip, const Problem& p, const Config& c)
+    : pack(p),
+      a(pack.a().matrix, c.tile_m, c.warpgroup_m(), c.tile_k, c.multicast == Multicast::a ? c.sharing() : 1),
+      b(pack.b().matrix, c.tile_n, c.warpgroup_n(), c.tile_k, c.multicast == Multicast::b ? c.sharing() : 1),
+      a_passes(passes(p, p.a, p.b, p.n, c.tile_n)),
+      b_passes(passes(p, p.b, p.a, p.m, c.tile_m)),
+      scales(p, c),
+      b_at(aligned(a.bytes())),
+      scales_at(b_at + aligned(b.bytes())),
+      stage_bytes(scales_at + aligned(scales.bytes())),
+      store(store_box(p, c)),
+      // A TMA store writes whole units of 16 bytes, even past the end of a row.
+      tma_stores_d(alignment(p.d, p.n, true) == 16),
+      stores_at(c.stages * stage_bytes),
+      barriers_at(stores_at + (c.staged ? kStoreBuffers * c.warpgroups() * aligned(store.bytes()) : 0)),
+      division_at(barriers_at + Pipeline::bytes(c.stages)),
+      shared_bytes(division_at + (c.stream_k ? StreamDivision::kBytes : 0)),
+      promotes(p.promoted),
+      readers(scales.any() ? c.tile_warps() : c.tile_warpgroups()),
+      needed_registers(accumulator_registers(p, c) + other_registers(p, c)) {
+  if (c.stream_k) stream.emplace(p, c, pack.workspace_bytes());
+  const auto fits = [&](int blocks) {
+    return blocks * (shared_bytes + kReservedShared) <= chip.shared_per_sm &&
+           registers_with(blocks, chip, c) >= needed_registers;
+  };
+  const int most = c.stream_k ? 1 : kMostResident;  // they wait for each other
+  while (blocks_per_sm < most && fits(blocks_per_sm + 1)) ++blocks_per_sm;
+}
+
+}  // namespace ptxloom::gemm_kernel::wgmma

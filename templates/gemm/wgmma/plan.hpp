@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gemm/launch/batch.hpp"
+#include "gemm/memory/packing.hpp"
+#include "gemm/memory/tma_tile.hpp"
+#include "gemm/reduction/stream_k_reduction.hpp"
+#include "gemm/wgmma/scale_tile.hpp"
+
+// How strategy wgmma divides a thread block's shared memory: stages of A, B and block scales, two buffers per
+// warpgroup for D to be stored, the barriers; and the number of thread blocks per SM that result. Registers
+// are not reallocated from the producer to the consumers: nvJitLink compiles code that might be linked with
+// more, and ignores setmaxnreg there (ptxas-C7504). Next to a producer warp, two warpgroups have 168
+// registers per thread, one has 255. With loads=thread there is no producer warp, and two have 255.
+namespace ptxloom::gemm_kernel::wgmma {
+
+inline constexpr int kWarpsOfWarpgroup = 4;
+inline constexpr int kWarpgroupThreads = 128;
+inline constexpr int kWgmmaRows = 64;
+inline constexpr int kStoreBuffers = 2;  // one being filled while the other is stored
+
+static_assert(kWgmmaRows == kMaskedRows);
+
+/// Registers that a thread can have with this many thread blocks per SM.
+int registers_with(int blocks, const TargetInfo& chip, const Config& config);
+
+/// Registers of a thread for accumulators of D: wgmma's and, if promoted, the f32 ones as well.
+int accumulator_registers(const Problem& problem, const Config& config);
+inline constexpr int kBesideAccumulators = 32;  // at least; they hold no accumulators
+
+/// Whether a thread has enough registers for its accumulators and all else.
+bool leaves_registers(const TargetInfo& chip, const Problem& problem, const Config& config);
+
+/// Follows from the problem and the configuration's tiles, stages and epilogue.
+struct Plan {
+  Plan(const TargetInfo& chip, const Problem& problem, const Config& config);
+
+  PackPlan pack;
+  OperandTile a, b;
+  bool a_passes, b_passes;  ///< streamed through L2, which should keep what is read more often
+  ScaleTile scales;
+  int b_at = 0, scales_at = 0;  ///< offsets in a stage
+  int stage_bytes = 0;          ///< from one stage to the next
+  Box store;                    ///< of D, or of a slice of it; as many rows as one wgmma
+  bool tma_stores_d;            ///< TMA stores its boxes; otherwise threads do, row by row
+  int stores_at = 0, barriers_at = 0, division_at = 0;
+  int shared_bytes = 0;
+
+  std::optional<StreamPlan> stream;
+  std::uint64_t workspace_bytes() const { return stream ? stream->workspace_bytes : pack.workspace_bytes(); }
+
+  bool promotes;  ///< the accumulators of each stage are added to f32 ones
+  int readers;    ///< that release a stage: warpgroups, or their warps if they read its block scales
+  int blocks_per_sm = 1;
+  int needed_registers = 0;  ///< per consumer thread, roughly
+};
+
+}  // namespace ptxloom::gemm_kernel::wgmma

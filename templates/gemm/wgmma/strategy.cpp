@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gemm/wgmma/strategy.hpp"
+
+#include <array>
+#include <tuple>
+
+#include "gemm/config/config.hpp"
+#include "gemm/wgmma/choice/choice.hpp"
+#include "gemm/wgmma/choice/rules.hpp"
+#include "gemm/wgmma/kernel.hpp"
+#include "gemm/wgmma/plan.hpp"
+
+namespace ptxloom::gemm_kernel::wgmma {
+namespace {
+
+constexpr std::string_view kLeastN = "8";
+constexpr std::string_view kOddN = "40";  // only some types have it, besides 8 and 24
+
+// A dense wgmma. (N is part of the shape; giving it separately makes the lookup faster.)
+std::array<Choice, 7> choices_of(const Problem& p, std::string_view shape, std::string_view n) {
+  return {{{"shape", shape},
+           {"N", n},
+           {"ratio", "1"},
+           {"a", p.a.type.name},
+           {"b", p.b.type.name},
+           {"d", p.accumulator.name},
+           {"source", "descriptor"}}};
+}
+
+/// "m64nNk16" with this N.
+std::string with_n(std::string shape, std::string_view n) { return shape.replace(shape.find('N'), 1, n); }
+
+class Wgmma final : public Strategy {
+ public:
+  std::string_view name() const override { return "wgmma"; }
+  std::string_view opcode() const override { return "wgmma.mma_async"; }
+
+  bool owns(std::string_view shape) const override { return shape.find('N') != std::string_view::npos; }
+  bool has(const Specs& specs, const Target& target, const Problem& p,
+           const std::string& shape) const override {
+    return has(specs, target, p, shape, kLeastN);
+  }
+  void select(const Specs& specs, const Target& target, const Problem& p, Config& c) const override {
+    c.mma = select(specs, target, p, c.shape, kLeastN);
+    c.every_width = has(specs, target, p, c.shape, kOddN);
+  }
+  void complete(const Specs& specs, const Target& target, const Problem& p, Config& c) const override {
+    c.mma_n = c.warpgroup_n();
+    c.mma = select(specs, target, p, c.shape, std::to_string(c.mma_n));
+  }
+
+  std::vector<Rule> rules() const override { return wgmma::rules(); }
+  bool can_swap() const override { return true; }
+  bool loads_by_tma() const override { return true; }
+  bool reduces_in_slices() const override { return true; }
+  AccumulatorPart part(const Config& c) const override {
+    return {kWarpgroupThreads, kWgmmaRows, c.warpgroup_m()};
+  }
+  int registers(const Target& target, const Problem& p, const Config& c) const override {
+    return Plan(target.info(), p, c).needed_registers;
+  }
+  int shared_bytes(const Target& target, const Problem& p, const Config& c) const override {
+    return Plan(target.info(), p, c).shared_bytes;
+  }
+  // An instruction reads 64 rows of A and all columns of B.
+  double fragment_bytes(const Problem& p, const Config& c) const override {
+    return double(c.tile_k) * (c.tile_m / c.mma_m * c.warps_n) *
+           (c.mma_m * p.a.type.bytes() + c.warp_n() * p.b.type.bytes());
+  }
+  std::vector<Config> choose(const ParameterSpace& space, const Target& target, const Problem& problem,
+                             const Settings& given, const Config& base) const override {
+    return admissible_configs(space, target, problem, given, base);
+  }
+  std::span<const Variation> variations() const override {
+    static constexpr std::array<Variation, 2> kAll = {{{"raster", "4"}, {"raster", "16"}}};
+    return kAll;
+  }
+
+  Emitted emit(std::shared_ptr<const Specs> specs, const Target& target, const Problem& problem,
+               const Config& config) const override {
+    return emit_kernel(std::move(specs), target, problem, config);
+  }
+
+ private:
+  bool has(const Specs& specs, const Target& target, const Problem& p, const std::string& shape,
+           std::string_view n) const {
+    const std::string whole = with_n(shape, n);
+    return std::apply([&](auto... choice) { return specs.find(opcode(), {choice...}, target).has_value(); },
+                      choices_of(p, whole, n));
+  }
+  Variant select(const Specs& specs, const Target& target, const Problem& p, const std::string& shape,
+                 std::string_view n) const {
+    const std::string whole = with_n(shape, n);
+    return specs.select(opcode(), choices_of(p, whole, n), target);
+  }
+};
+
+}  // namespace
+
+const Strategy& strategy() {
+  static const Wgmma instance;
+  return instance;
+}
+
+}  // namespace ptxloom::gemm_kernel::wgmma

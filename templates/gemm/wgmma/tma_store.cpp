@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gemm/wgmma/tma_store.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "gemm/epilogue/row_copy.hpp"
+#include "gemm/memory/swizzled_tile.hpp"
+
+namespace ptxloom::gemm_kernel::wgmma {
+namespace {
+
+// The swizzle of TMA in the terms of memory/swizzled_tile.hpp: bits of the row number that flip bits of the
+// 16-byte unit's number.
+std::vector<SwizzleBit> swizzle_bits(const Box& box) {
+  switch (box.row_bytes) {
+    case 128:
+      return {{0, 0}, {1, 1}, {2, 2}};
+    case 64:
+      return {{1, 0}, {2, 1}};
+    case 32:
+      return {{2, 0}};
+    default:
+      return {};
+  }
+}
+
+class TensorStores {
+ public:
+  TensorStores(KernelBuilder& k, const Problem& p, const Config& c, const Plan& plan,
+               const EpilogueInputs& result, const StoreInputs& in)
+      : k_(k),
+        p_(p),
+        c_(c),
+        plan_(plan),
+        result_(result),
+        in_(in),
+        part_(k, p, c, result),
+        tile_(plan.store.rows, plan.store.row_bytes, swizzle_bits(plan.store)) {}
+
+  void run() {
+    if (!plan_.tma_stores_d) rows_.emplace(row_copy());
+    const bool matrices = p_.d.type.bits == 16;
+    const Reg first = matrices ? matrix_address() : pair_address();
+    const std::vector<Run> runs = part_.pair_runs();
+    const int across = c_.warpgroup_n() / plan_.store.width, down = c_.warpgroup_m() / plan_.store.rows;
+    for (int number = 0; number < down * across; ++number) {
+      const int row = number / across * plan_.store.rows, column = number % across * plan_.store.width;
+      const int buffer = number % kStoreBuffers;
+      k_.comment("store: rows " + std::to_string(row) + ", columns " + std::to_string(column) + " on");
+      await_buffer(number);
+      const std::vector<Run> pairs = part_.finish_pairs(runs_of_box(runs, row, column));
+      const Reg base = buffer == 0 ? first : k_.add(first, buffer * plan_.store.bytes());
+      matrices ? store_matrices(base, pairs, row, column) : store_pairs(base, pairs, row, column);
+      copy(buffer, row, column);
+    }
+  }
+
+ private:
+  std::vector<Run> runs_of_box(const std::vector<Run>& runs, int row, int column) const {
+    std::vector<Run> inside;
+    std::ranges::copy_if(runs, std::back_inserter(inside), [&](const Run& run) {
+      return run.row >= row && run.row < row + plan_.store.rows && run.column >= column &&
+             run.column < column + plan_.store.width;
+    });
+    return inside;
+  }
+
+  // The first box of a tile finds the TMA stores of the previous tile long finished; later boxes leave the
+  // most recent store in flight. A box that threads copy is done once they synchronise for the next one.
+  void await_buffer(int number) {
+    if (!plan_.tma_stores_d) {
+      if (number == 0) barrier();
+    } else if (number == 0 || number >= kStoreBuffers) {
+      k_.guarded(in_.leads,
+                 [&] { k_.emit("cp.async.bulk.wait_group.read", number == 0 ? 0 : kStoreBuffers - 1); });
+      barrier();
+    }
+  }
+
+  void barrier() { k_.emit("bar.sync", in_.barrier, kWarpgroupThreads); }
+
+  void copy(int buffer, int row, int column) {
+    plan_.tma_stores_d ? copy_box(buffer, row, column) : copy_rows(buffer, row, column);
+  }
+
+  RowCopy row_copy() {
+    return {k_,
+            p_,
+            tile_,
+            {.shared = in_.buffers,
+             .row = in_.row,
+             .column = in_.column,
+             .thread = k_.and_(result_.thread, kWarpgroupThreads - 1),
+             .threads = kWarpgroupThreads,
+             .m = result_.m,
+             .n = result_.n,
+             .d = result_.d}};
+  }
+
+  void copy_rows(int buffer, int row, int column) {
+    barrier();
+    rows_->copy(buffer * plan_.store.bytes(), row, column);
+  }
+
+  void copy_box(int buffer, int row, int column) {
+    k_.emit("fence.proxy.async.shared::cta");
+    barrier();
+    std::vector<Reg> at{column == 0 ? in_.column : k_.add(in_.column, column),
+                        row == 0 ? in_.row : k_.add(in_.row, row)};
+    if (in_.batch) at.push_back(*in_.batch);
+    const std::string dimensions = std::to_string(at.size());
+    Reg stores = in_.leads;
+    if (in_.rows) {
+      stores = k_.reg(pred);
+      k_.emit("setp.lt.and.u32", stores, at[1], *in_.rows, in_.leads);
+    }
+    k_.guarded(stores, [&] {
+      k_.emit("cp.async.bulk.tensor." + dimensions + "d.global.shared::cta.tile.bulk_group", k_.at(in_.map),
+              at, k_.at(in_.buffers, buffer * plan_.store.bytes()));
+    });
+    // Even if there is no store, because bulk groups are counted.
+    k_.guarded(in_.leads, [&] { k_.emit("cp.async.bulk.commit_group"); });
+  }
+
+  // ---- 16-bit results: 8 x 8 matrices, two below each other and, if the box is wide enough, two side by
+  // side
+
+  Reg warp_row() { return k_.and_(result_.warp_row, kWgmmaRows - 1); }
+
+  Reg matrix_address() {
+    const Reg row = k_.add(k_.add(warp_row(), k_.and_(result_.lane, 7)), k_.and_(result_.lane, 8));
+    const Reg byte = plan_.store.row_bytes > 16 ? k_.and_(result_.lane, 16) : k_.mov(u32, 0);
+    return k_.add(in_.buffers, tile_.address(k_, row, byte));
+  }
+
+  void store_matrices(Reg base, const std::vector<Run>& pairs, int row, int column) {
+    std::map<std::pair<int, int>, std::vector<Reg>> groups;  // by column of the group, then by matrix
+    const int wide = plan_.store.row_bytes > 16 ? 16 : 8;
+    std::map<std::pair<int, int>, Reg> matrices;
+    for (const Run& pair : pairs) matrices[{pair.column - column, pair.row - row}] = pack(pair.values);
+    for (const auto& [place, value] : matrices) groups[{place.first / wide * wide, 0}].push_back(value);
+    for (const auto& [place, values] : groups) {
+      k_.emit("stmatrix.sync.aligned.m8n8.x" + std::to_string(values.size()) + ".shared.b16",
+              place_of(base, 0, place.first), values);
+    }
+  }
+
+  // Two results in one register, the first in the low half.
+  Reg pack(const std::vector<Reg>& pair) {
+    const Reg packed = k_.reg(b32);
+    k_.emit("cvt.rn." + std::string(p_.d.type.name) + "x2.f32", packed, pair[1], pair[0]);
+    return packed;
+  }
+
+  // ---- other results, pair by pair
+
+  Reg pair_address() {
+    const Reg row = k_.add(warp_row(), k_.shr(result_.lane, 2));
+    return k_.add(in_.buffers,
+                  tile_.address(k_, row, k_.mul(k_.and_(result_.lane, 3), 2 * p_.d.type.bytes())));
+  }
+
+  void store_pairs(Reg base, const std::vector<Run>& pairs, int row, int column) {
+    for (const Run& pair : pairs) {
+      const auto [type, values] = part_.to_stored(pair.values);
+      const std::string opcode = vector_opcode("st.shared.", type, values.size());
+      const Address to = place_of(base, pair.row - row, pair.column - column);
+      values.size() == 1 ? k_.emit(opcode, to, values[0]) : k_.emit(opcode, to, values);
+    }
+  }
+
+  Address place_of(Reg base, int row, int column) {
+    const Distance there = tile_.distance(row, column * p_.d.type.bytes());
+    return k_.at(there.flip == 0 ? base : k_.xor_(base, there.flip), there.add);
+  }
+
+  KernelBuilder& k_;
+  const Problem& p_;
+  const Config& c_;
+  const Plan& plan_;
+  const EpilogueInputs& result_;
+  const StoreInputs& in_;
+  ResultPart part_;
+  SwizzledTile tile_;
+  std::optional<RowCopy> rows_;
+};
+
+}  // namespace
+
+void emit_tma_stores(KernelBuilder& k, const Problem& problem, const Config& config, const Plan& plan,
+                     const EpilogueInputs& result, const StoreInputs& in) {
+  TensorStores(k, problem, config, plan, result, in).run();
+}
+
+void await_tma_stores(KernelBuilder& k, const StoreInputs& in) {
+  k.guarded(in.leads, [&] { k.emit("cp.async.bulk.wait_group", 0); });
+}
+
+}  // namespace ptxloom::gemm_kernel::wgmma
