@@ -64,8 +64,10 @@ class ControlBuilder : public MemoryBuilder {
 
   /// Emits the body of a function and returns the registers that hold its results.
   using FunctionBody = std::function<std::vector<Reg>(std::span<const Reg> parameters)>;
-  /// A function of the module (`.func`) with parameters and results of these types. Registers of the kernel
-  /// cannot be used in its body.
+  /// A function of the module (`.func`) with parameters and results of these types, which are not predicates.
+  /// Registers of the kernel cannot be used in its body. Parameters and a single result are passed in
+  /// registers. Several results are returned in one `.param` array, as C++ compilers return a struct: ptxas
+  /// -c and nvJitLink refuse functions with several results.
   Callee function(std::string name, std::vector<Type> results, std::vector<Type> parameters,
                   const FunctionBody& body, Caller at = Caller::current());
   /// Calls a function. Its results are in new registers.
@@ -81,7 +83,13 @@ class ControlBuilder : public MemoryBuilder {
   Type loop_type(const Operation& operation, const Arg& begin, const Arg& end, const Arg& step) const;
   void declare_interface(const Operation& operation, const std::vector<Type>& results,
                          const std::vector<Type>& parameters);
+  void return_values(const Operation& operation, const std::vector<Type>& results,
+                     const std::vector<Reg>& values);
   void require_arguments(const Operation& operation, const Callee& callee, std::span<const Arg> args) const;
+  void append_call(const Callee& callee, const std::vector<Arg>& results, std::span<const Arg> args,
+                   Caller at);
+  void take_results(const std::vector<Reg>& results, std::uint32_t array,
+                    const std::vector<std::int64_t>& offsets, Caller at);
   void close_scope(std::string_view operation, Caller at);
 };
 

@@ -17,17 +17,17 @@ int register_bits(const Type& type) { return type == pred ? 1 : std::max<int>(ty
 }  // namespace
 
 // Declared by class: bits of its size, except for floats and predicates, so that any instruction type of that
-// size fits. No instruction computes on 8 bits: such values are held in 16.
+// size fits.
 Reg BuilderCore::reg(Type type, Caller at) {
   std::vector<ir::RegisterDecl>& registers = kernel(at).registers;
   if (type.bits == 0 || type.bits > 128 || ir::is_opaque(type))
     operation("reg", at).refuse(
         "register-type", "there is no register for a ." + std::string(type.name),
         "registers have 1 (pred) to 128 bits; keep the address of a texture in a u64");
-  const std::size_t index = ir::register_class(type.bits < 16 && type != pred ? b16 : type);
+  const Type& declared = register_type(type);
   const auto id = static_cast<std::uint32_t>(registers.size());
   registers.push_back(
-      {.type = ir::kRegisterClasses[index].type, .number = scope_.class_counts[index]++, .name = {}});
+      {.type = declared, .number = scope_.class_counts[ir::register_class(declared)]++, .name = {}});
   return {type, {id}, scope_.number};
 }
 

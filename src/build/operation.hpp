@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "ir/naming.hpp"
 #include "ptxloom/builder.hpp"
 
 // The operand checks of a short name, with its caller: `require` refuses the first operand that would be
@@ -18,6 +19,12 @@ std::string place_of(const Caller& at);
 /// The variant as an instruction stores it. The module owns its specs, so copying their variants costs no
 /// atomic operation; a variant of other specs keeps those alive.
 Variant held(const Variant& variant, const Specs& specs);
+
+/// The type with which the registers of values of a type are declared. No instruction computes on 8 bits:
+/// such values are held in 16.
+inline const Type& register_type(const Type& type) {
+  return ir::kRegisterClasses[ir::register_class(type.bits < 16 && type != pred ? b16 : type)].type;
+}
 
 struct BuilderCore::Operation {
   /// Whether the result depends on the sign of integers.

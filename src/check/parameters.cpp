@@ -5,7 +5,7 @@
 #include "check/rules.hpp"
 
 // How .param may be used: a function reads its parameters and writes its results; a .param variable for a
-// call has no address.
+// call has no address, and no guard decides whether it is read or written.
 namespace ptxloom::check_rules {
 namespace {
 
@@ -55,6 +55,11 @@ void check_parameters(const Scope& scope, const ir::Instruction& instruction, Di
       add("reads the result " + name, "results can only be written");
     if (!address && is_for_calls(kernel, name))
       add("takes the address of " + name + ", which is a .param variable for calls", "use a .local variable");
+    if (address && instruction.guard && is_for_calls(kernel, name))
+      out.push_back(
+          located(instruction, {.code = "guarded-argument",
+                                .message = "has a guard, but " + name + " is a .param variable for calls",
+                                .hint = "leave out the guard, or branch around the call"}));
   }
 }
 

@@ -169,7 +169,7 @@ TEST_CASE("short names choose these opcodes") {
                          ContainsSubstring("tanh.approx.bf16") && ContainsSubstring("ex2.approx.ftz.bf16"));
   const std::string loops = print(made_by(control, "sm_80"));
   CHECK_THAT(loops, ContainsSubstring(".maxntid 256, 1, 1") && ContainsSubstring(".maxnreg 64") &&
-                        ContainsSubstring(".func (.reg .f32 %result0, .reg .b32 %result1) square"));
+                        ContainsSubstring(".func (.param .align 4 .b8 %results[8]) square"));
   CHECK(loops.find(".func") < loops.find(".entry names"));
   const std::string arrays = print(made_by(memory, "sm_80"));
   CHECK_THAT(arrays, ContainsSubstring(".visible .const .f32 table[4] = {") &&

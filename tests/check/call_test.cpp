@@ -90,6 +90,15 @@ const std::vector<Case> kCases{
     {"", "st.param.b32 [ki], r;", "parameter-direction"},
     {"", ".param .b32 x; st.param.b32 [x], r;", ""},
     {"", ".param .b32 x; mov.b64 d, x;", "parameter-direction"},
+    {"", ".param .b32 x; @p st.param.b32 [x], r;", "guarded-argument"},
+    {".func (.param .b32 o) f { .reg .b32 t; st.param.b32 [o], t; ret; }",
+     ".param .b32 x; call (x), f; @!p ld.param.b32 r, [x];", "guarded-argument"},
+    {".func (.param .b32 o) f { .reg .b32 t; st.param.b32 [o], t; ret; }",
+     ".param .b32 x; @p call (x), f; ld.param.b32 r, [x];", ""},
+    {"", "@p ld.param.b32 r, [ki];", ""},
+    {".func (.param .b32 o) f(.param .b32 a) { .reg .b32 t; .reg .pred q; setp.ne.b32 q, t, 0; "
+     "@q ld.param.b32 t, [a]; @q st.param.b32 [o], t; ret; }",
+     "", ""},
     {".func f(.param .b32 a) { .reg .b32 t; st.param.b32 [a], t; ret; }", "", "parameter-direction"},
     {".func (.param .b32 o) f { .reg .b32 t; ld.param.b32 t, [o]; ret; }", "", "parameter-direction"},
     // addresses and numbers
