@@ -3,6 +3,8 @@
 // remembers.
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <limits>
 #include <random>
 
 #include "gemm/executor.hpp"
@@ -106,6 +108,23 @@ TEST_CASE("a kernel that needs its sizes as constants is made for each of them",
   for (const GemmSizes& sizes : {GemmSizes{}, {.m = 64}, {.m = 3, .k = 50}, {.n = 32, .k = 48}})
     check_launch(made, largest, sizes, Catch::getSeed());
   CHECK(made.kernels() == 4);
+}
+
+TEST_CASE("factors that do not fit f32 are refused in the problem and at launch", "[gemm]") {
+  for (const char* factor : {"alpha", "beta"})
+    for (const char* value : {"1e39", "-3.5e38"}) {
+      const Error error = error_of([&] {
+        gemm_template().problem({{"m", "8"}, {"n", "8"}, {"k", "8"}, {"a", "f16"}, {factor, value}});
+      });
+      CHECK(error.diagnostics().front().code == "bad-value");
+    }
+  CHECK_NOTHROW(
+      gemm_template().problem({{"m", "8"}, {"n", "8"}, {"k", "8"}, {"a", "f64"}, {"alpha", "1e39"}}));
+  const Gemm made = gemm(executor(), {.m = 16, .n = 8, .k = 16, .a = f16});
+  const Buffer a = executor().alloc(512), b = executor().alloc(256), d = executor().alloc(512);
+  const GemmOperands operands{.a = a, .b = b, .d = d};
+  for (const double value : {1e300, -1e39, std::nan(""), std::numeric_limits<double>::infinity()})
+    CHECK(refusal(made, operands, {.alpha = value}) == "bad-value");
 }
 
 TEST_CASE("sizes that a Gemm was not made for are refused before anything runs", "[gemm]") {

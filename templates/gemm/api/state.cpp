@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
 #include <mutex>
 #include <utility>
 
@@ -25,6 +26,10 @@ std::uint64_t bits_of(Type type, const char* name, double value) {
     throw Error(ErrorKind::usage, "bad-value",
                 fmt::format("{} = {} is not an integer, and D is s32", name, value),
                 "with an s32 D everything is computed in integers: give a 32-bit integer");
+  const bool fits = type == f32 ? std::abs(value) <= std::numeric_limits<float>::max() : std::isfinite(value);
+  if (!fits)
+    throw Error(ErrorKind::usage, "bad-value", fmt::format("{} = {} does not fit {}", name, value, type.name),
+                "give a finite number in the range of the type in which it is applied");
   return scalar_bits(type, value);
 }
 

@@ -67,6 +67,13 @@ double real(const Settings& settings, const std::string& name) {
   return value;
 }
 
+void check_single(const Settings& settings, const std::string& name) {
+  if (std::abs(real(settings, name)) <= std::numeric_limits<float>::max()) return;
+  throw Error(ErrorKind::usage, "bad-value",
+              fmt::format("gemm: {}={} does not fit f32, in which it is applied", name, settings.at(name)),
+              "scale the operands, or use f64");
+}
+
 Type type_of(const Settings& settings, const std::string& name) { return *find_type(settings.at(name)); }
 
 void check_integral(const Settings& settings, const std::string& name) {
@@ -221,9 +228,11 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   check_sums(settings);
   leave_out_defaults(space, settings);
   check_function(settings);
-  if (settings["d"] == "s32") {
-    check_integral(settings, "alpha");
-    check_integral(settings, "beta");
+  for (const char* factor : {"alpha", "beta"}) {
+    if (settings["d"] == "s32")
+      check_integral(settings, factor);
+    else if (settings["a"] != "f64")
+      check_single(settings, factor);
   }
   return settings;
 }
