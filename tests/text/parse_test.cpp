@@ -154,6 +154,18 @@ TEST_CASE("a million registers of a name stay one declaration") {
   CHECK(print(result.module).find("many<1000001>;") != std::string::npos);
 }
 
+TEST_CASE("reading stops after many errors, and says so") {
+  const auto wrong = [](int lines) {
+    std::string body;
+    for (int i = 0; i < lines; ++i) body += "add.foo %r1, %r1, 1;\n";
+    return read(kernel(".reg .b32 %r<3>;\n" + body + "ret;")).diagnostics;
+  };
+  CHECK(wrong(150).size() == 150);
+  const auto many = wrong(300);
+  CHECK(many.size() == 201);
+  CHECK(many.back().code == "too-many-errors");
+}
+
 TEST_CASE("ranges of registers whose names coincide are kept apart") {
   for (const char* declared : {".reg .b32 %r<20>; .reg .b64 %r1<5>;", ".reg .b64 %r1<5>; .reg .b32 %r<20>;",
                                ".reg .b32 %r<20>; .reg .b64 %r1<5>, %r10_1;"}) {
