@@ -18,17 +18,6 @@ std::uint32_t next_number() {
   return number;
 }
 
-// A line break would end a comment, and what follows it would be PTX.
-std::vector<std::string> lines_of(std::string_view text) {
-  std::vector<std::string> lines;
-  while (true) {
-    const std::size_t end = text.find_first_of("\r\n");
-    lines.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) return lines;
-    text.remove_prefix(end + 1);
-  }
-}
-
 }  // namespace
 
 BuilderCore::BuilderCore(std::shared_ptr<const Specs> specs, std::string name, Target target, Caller at)
@@ -91,16 +80,14 @@ std::string_view BuilderCore::word(std::initializer_list<std::string_view> parts
 
 void BuilderCore::comment(std::string text, Caller at) {
   ir::Kernel& k = kernel(at);
-  for (std::string& line : lines_of(text)) {
-    k.body.push_back({ir::Statement::Kind::comment, static_cast<std::uint32_t>(k.comments.size())});
-    k.comments.push_back(std::move(line));
-  }
+  k.body.push_back({ir::Statement::Kind::comment, static_cast<std::uint32_t>(k.comments.size())});
+  k.comments.push_back(std::move(text));
 }
 
 void BuilderCore::pragma(std::string text, Caller at) {
   ir::Kernel& k = kernel(at);
   if (text.size() < 2 || text.find('"', 1) != text.size() - 1 || text.front() != '"' ||
-      lines_of(text).size() != 1)
+      text.find_first_of("\r\n") != text.npos)
     operation("pragma", at)
         .refuse("bad-pragma", "'" + text + "' is not a string in quotes",
                 "write pragma(\"\\\"nounroll\\\"\")");
@@ -114,7 +101,7 @@ void BuilderCore::section(std::string_view title, Caller at) {
 
 void BuilderCore::header(std::string line, Caller at) {
   kernel(at);
-  for (std::string& one : lines_of(line)) module_.header.push_back(std::move(one));
+  module_.header.push_back(std::move(line));
 }
 
 void BuilderCore::source_lines(bool on) {

@@ -167,9 +167,21 @@ void write_attribute(Buffer& out, bool managed, const std::optional<ir::Unified>
   out << ')';
 }
 
-void write_comments(Buffer& out, const std::vector<std::string>& lines) {
-  for (const std::string& line : lines)
-    out << (line.empty() ? "//" : "// ") << std::string_view(line) << '\n';
+void write_comment(Buffer& out, std::string_view indent, std::string_view text) {
+  for (;;) {
+    const std::size_t end = std::min(text.find_first_of("\r\n"), text.size());
+    out << indent << (end == 0 ? "//" : "// ") << text.substr(0, end);
+    if (end == text.size()) return;
+    out << '\n';
+    text.remove_prefix(end + 1);
+  }
+}
+
+void write_comments(Buffer& out, const std::vector<std::string>& comments) {
+  for (const std::string& comment : comments) {
+    write_comment(out, "", comment);
+    out << '\n';
+  }
 }
 
 void write_variable(Buffer& out, const ir::Variable& variable) {

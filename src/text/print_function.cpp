@@ -39,9 +39,9 @@ void write_directives(Buffer& out, const ir::Function& function) {
     out << ".pragma " << std::string_view(pragma) << ";\n";
 }
 
-void write_comment(Buffer& out, std::string_view comment) {
-  const bool section = comment.starts_with("----");
-  out << (section ? "\n" : "") << kIndent << (comment.empty() ? "//" : "// ") << comment;
+void write_comment_statement(Buffer& out, std::string_view comment) {
+  if (comment.starts_with("----")) out << '\n';  // a section
+  write_comment(out, kIndent, comment);
 }
 
 void write_targets(Buffer& out, const ir::Function& function, const ir::Targets& targets) {
@@ -98,7 +98,7 @@ void write_statement(Buffer& out, const ir::Function& function, const Instructio
       out << kIndent << ".pragma " << std::string_view(function.pragmas[i]) << ';';
       return;
     case ir::Statement::Kind::comment:
-      return write_comment(out, function.comments[i]);
+      return write_comment_statement(out, function.comments[i]);
     case ir::Statement::Kind::targets:
       return write_targets(out, function, function.targets[i]);
     case ir::Statement::Kind::prototype:

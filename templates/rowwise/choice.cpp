@@ -8,7 +8,7 @@
 namespace ptxloom::rowwise_kernel {
 namespace {
 
-// Of a large chip. The choice depends on them only where there are about as many rows as teams at once.
+// The SMs of a large chip. They matter only where there are about as many rows as teams at once.
 constexpr double kSms = 128;
 constexpr double kBytesPerClock = 16;   // of device memory, for each SM
 constexpr double kLanesPerClock = 128;  // of an SM

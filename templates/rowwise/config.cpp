@@ -150,7 +150,7 @@ const std::vector<Rule>& rules() {
          half.elements = c.elements / 2;
          return half.elements < c.vector || !half.keeps_row(p);
        }},
-      {"of a row that is read again, a thread must have at most 32 elements at once",
+      {"elements must be at most 32 where the row is read again",
        {"team", "lanes", "threads", "blocks", "vector", "elements"},
        [](const Target&, const Problem& p, const Config& c) {
          return c.elements <= kMostOfPart || c.keeps_row(p);

@@ -8,15 +8,12 @@
 namespace ptxloom::rowwise_kernel {
 namespace {
 
-constexpr std::array<std::string_view, 4> kOpNames = {"softmax", "log_softmax", "rms_norm", "layer_norm"};
-
 /// What a profiler shows: rowwise_softmax_bf16_bf16_4096_block256x16.
 std::string kernel_name(const Problem& p, const Config& c) {
-  std::string name =
-      fmt::format("rowwise_{}_{}_{}_{}", kOpNames[static_cast<std::size_t>(p.op)], p.x.name, p.y.name, p.n);
-  if (c.kind == TeamKind::warp) return name + fmt::format("_lanes{}x{}", c.lanes, c.elements);
-  name += fmt::format("_block{}x{}", c.threads, c.elements);
-  return c.blocks > 1 ? name + fmt::format("_cluster{}", c.blocks) : name;
+  std::string text = fmt::format("rowwise_{}_{}_{}_{}", name(p.op), p.x.name, p.y.name, p.n);
+  if (c.kind == TeamKind::warp) return text + fmt::format("_lanes{}x{}", c.lanes, c.elements);
+  text += fmt::format("_block{}x{}", c.threads, c.elements);
+  return c.blocks > 1 ? text + fmt::format("_cluster{}", c.blocks) : text;
 }
 
 kit::Params params_of(const Problem& p) {
@@ -46,7 +43,7 @@ void emit_row(KernelBuilder& k, const Problem& p, const Config& c, const kit::Pa
   p.is_norm() ? emit_norm(kernel) : emit_softmax(kernel);
 }
 
-// Of the rows of a warp some may be there and others not: all of its lanes take part in shuffles.
+// A warp may have rows beyond the last one. Their lanes still take part in shuffles.
 void emit_team(KernelBuilder& k, const Problem& p, const Config& c, const kit::ParamRegs& in) {
   const Reg row = team_in_grid(k, c.team(), c.threads);
   if (c.kind != TeamKind::warp) return emit_row(k, p, c, in, row, {});

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -74,6 +75,10 @@ void check_size(const Settings& words) {
 }
 
 }  // namespace
+
+std::string_view name(Op op) {
+  return std::ranges::find(kOps, op, &std::pair<std::string_view, Op>::second)->first;
+}
 
 Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   Settings words = space.complete(space.problem(), given);

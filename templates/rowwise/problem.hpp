@@ -12,6 +12,7 @@
 namespace ptxloom::rowwise_kernel {
 
 enum class Op { softmax, log_softmax, rms_norm, layer_norm };
+std::string_view name(Op op);  ///< as the parameter `op` spells it
 
 struct Problem {
   Op op = Op::softmax;

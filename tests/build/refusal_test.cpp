@@ -44,6 +44,9 @@ TEST_CASE("a comment stays a comment, whatever is in it") {
 TEST_CASE("a vector that no instruction takes is refused by its length") {
   check_place([](auto& other) { other.store(other.pointer(u32, "x")[0], other.regs(u32, 65538)); },
               "unknown-modifier", "st.global.v65535.u32");
+}
+
+TEST_CASE("an mbarrier has at least one arrival") {
   check_place([](auto& other) { other.mbarrier_init(&other.shared(b64, 1, "bar")[0], 0); }, "operand-range",
               "mbarrier.init");
 }

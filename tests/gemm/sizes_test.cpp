@@ -120,6 +120,7 @@ TEST_CASE("factors that do not fit f32 are refused in the problem and at launch"
     }
   CHECK_NOTHROW(
       gemm_template().problem({{"m", "8"}, {"n", "8"}, {"k", "8"}, {"a", "f64"}, {"alpha", "1e39"}}));
+  CHECK_NOTHROW(gemm(executor(), {.m = 8, .n = 8, .k = 8, .a = f64, .alpha = 1e-310}));
   const Gemm made = gemm(executor(), {.m = 16, .n = 8, .k = 16, .a = f16});
   const Buffer a = executor().alloc(512), b = executor().alloc(256), d = executor().alloc(512);
   const GemmOperands operands{.a = a, .b = b, .d = d};

@@ -64,7 +64,7 @@ class Reducer {
   KernelBuilder& k_;
   Team team_;
   int values_;
-  // Of a team that is larger than a warp.
+  // Used only where a team is larger than a warp.
   Reg lane_;       // u32
   Reg offset_;     // of the buffer that is used next, in bytes
   Reg read_from_;  // the address of the first buffer

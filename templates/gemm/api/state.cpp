@@ -94,8 +94,8 @@ Gemm::State::State(const Context& context, Settings given, Settings config, bool
               .ldc = number(given_, "ldc"),
               .ldd = number(given_, "ldd"),
               .reads_c = base_->reads_c()};
-  alpha_ = std::stod(whole.at("alpha"));
-  beta_ = std::stod(whole.at("beta"));
+  alpha_ = gemm_kernel::real(whole, "alpha");
+  beta_ = gemm_kernel::real(whole, "beta");
   pool_.find(base_->kernel.kernel.ptx(), {}, [&] { return base_->kernel.kernel; });
 }
 

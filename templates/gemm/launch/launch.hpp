@@ -34,7 +34,7 @@ struct LaunchArgumentList {
     map.address = at;
     arguments.push_back({name, b8, std::string(kWorkspace), 0, map});
   }
-  /// Of the arithmetic's type.
+  /// A number of the arithmetic's type.
   void scalar(const char* name, double value);
 };
 

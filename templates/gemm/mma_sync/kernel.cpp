@@ -196,7 +196,6 @@ class Generator {
   }
 
   // ---- the pipeline
-  // -------------------------------------------------------------------------------------------------
 
   void copy_tiles(Operand& a, Operand& b, Reg stage) {
     a.copy.issue(stage);

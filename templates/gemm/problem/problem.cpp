@@ -59,14 +59,6 @@ void complete_stride(Settings& settings, const std::string& name, std::uint64_t 
                 "give at least the length of a row, or 0 for contiguous rows");
 }
 
-/// Not std::stod, which throws for numbers as small as 1e-310.
-double real(const Settings& settings, const std::string& name) {
-  const std::string& text = settings.at(name);
-  double value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
 void check_single(const Settings& settings, const std::string& name) {
   if (std::abs(real(settings, name)) <= std::numeric_limits<float>::max()) return;
   throw Error(ErrorKind::usage, "bad-value",
@@ -199,6 +191,14 @@ void check_bytes(const Matrix& x, std::uint64_t batches) {
 }
 
 }  // namespace
+
+// Not std::stod, which throws for numbers as small as 1e-310.
+double real(const Settings& settings, const std::string& name) {
+  const std::string& text = settings.at(name);
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
 
 bool is_fp8(Type type) { return type == e4m3 || type == e5m2; }
 
