@@ -88,8 +88,8 @@ Fragments::Fragments(KernelBuilder& k, const FragmentShape& shape, const Swizzle
       places_(register_places(shape.mma, shape.operand)),
       base_(in.shared) {
   const Layout map = layout(shape.mma, shape.operand);
-  std::tie(mma_extent_, mma_k_) = shape.operand == "A" ? std::pair(map.rows, map.cols)
-                                                       : std::pair(map.cols, map.rows);
+  std::tie(mma_extent_, mma_k_) =
+      shape.operand == "A" ? std::pair(map.rows, map.cols) : std::pair(map.cols, map.rows);
   tiles_ = shape.extent / mma_extent_;
   const int whole = path_ == FragmentPath::ldmatrix_bytes ? std::max(kBytesRows, mma_extent_) : mma_extent_;
   if (shape.extent <= 0 || shape.extent % whole != 0)
@@ -168,7 +168,7 @@ void Fragments::set_stage(Reg offset) {
 Address Fragments::address(FragmentPlace place) {
   const int size = type_.bytes();
   const Distance there = k_contiguous_ ? tile_.distance(place.extent, place.k * size)
-                                              : tile_.distance(place.k, place.extent * size);
+                                       : tile_.distance(place.k, place.extent * size);
   if (there.flip == 0) return KernelBuilder::at(stage_, there.add);
   const auto known = flipped_.find(there.flip);
   const Reg base =

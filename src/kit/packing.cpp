@@ -107,7 +107,8 @@ void Packing::copy_rounds(const PackSource& source, Reg piece, Reg lane) {
 Reg Packing::load_tail(const PackSource& source) {
   const auto whole = static_cast<std::int64_t>(bytes_of(source) & ~std::uint64_t{3});
   Reg tail = k_.mov(u32, 0);
-  if (bytes_of(source) % 4 >= 2) tail = k_.convert(u32, k_.load("global.nc", u16, k_.at(source.pointer, whole)));
+  if (bytes_of(source) % 4 >= 2)
+    tail = k_.convert(u32, k_.load("global.nc", u16, k_.at(source.pointer, whole)));
   if (bytes_of(source) % 2 == 0) return tail;
   const std::int64_t last = static_cast<std::int64_t>(bytes_of(source)) - 1;
   const Reg byte = k_.reg(u32);
@@ -132,7 +133,8 @@ Reg Packing::row_address(const PackSource& source, Reg row) {
 // row's end do not matter, but nothing past the matrix is read.
 void Packing::copy_units(const PackSource& source, Reg first) {
   const Reg tail = load_tail(source);
-  const Reg whole_end = k_.add(source.pointer, static_cast<std::int64_t>(bytes_of(source) & ~std::uint64_t{3}));
+  const Reg whole_end =
+      k_.add(source.pointer, static_cast<std::int64_t>(bytes_of(source) & ~std::uint64_t{3}));
   struct Unit {
     Reg inside, shift, to;
     std::vector<Reg> words;

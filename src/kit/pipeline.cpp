@@ -70,9 +70,7 @@ void Pipeline::expect(Reg full, int bytes) {
   k_.emit("mbarrier.arrive.expect_tx.shared::cta.b64", Arg::sink(), k_.at(full), bytes);
 }
 
-void Pipeline::arrive(Reg full) {
-  k_.emit("mbarrier.arrive.shared::cta.b64", Arg::sink(), k_.at(full));
-}
+void Pipeline::arrive(Reg full) { k_.emit("mbarrier.arrive.shared::cta.b64", Arg::sink(), k_.at(full)); }
 
 void Pipeline::release(Reg empty) {
   k_.emit("mbarrier.arrive.shared::cta.b64", Arg::sink(), k_.at(empty));

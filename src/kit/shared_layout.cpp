@@ -21,8 +21,9 @@ SharedLayout& SharedLayout::add(std::string name, int bytes, int alignment) {
   if (std::ranges::find(parts_, name, &Part::name) != parts_.end())
     refuse_part(fmt::format("two parts '{}' of shared memory", name), "give each part a name of its own");
   if (bytes < 0 || !power_of_two(alignment))
-    refuse_part(fmt::format("part '{}' of shared memory: {} bytes at a multiple of {}", name, bytes, alignment),
-           "the alignment is a power of two, and the size is not negative");
+    refuse_part(
+        fmt::format("part '{}' of shared memory: {} bytes at a multiple of {}", name, bytes, alignment),
+        "the alignment is a power of two, and the size is not negative");
   const int offset = rounded_up(size(), alignment);
   parts_.push_back({.name = std::move(name), .offset = offset, .bytes = bytes, .alignment = alignment});
   return *this;
@@ -49,7 +50,7 @@ const SharedLayout::Part& SharedLayout::find(std::string_view name) const {
   std::string known;
   for (const Part& part : parts_) known += (known.empty() ? "" : ", ") + part.name;
   refuse_part(fmt::format("no part '{}' of shared memory", name),
-         known.empty() ? "add it first" : "its parts are: " + known);
+              known.empty() ? "add it first" : "its parts are: " + known);
 }
 
 }  // namespace ptxloom::kit

@@ -46,8 +46,7 @@ CopyAccess copy_access(const Specs& specs, const Target& target, const MatrixOpe
   // cp.async zero-fills the end of a row; plain loads take whole units or none.
   const int wide = alignment(matrix, false);
   const std::vector<Variant> copies = specs.match("cp.async.ca.shared.global");
-  const bool has_copy =
-      std::ranges::any_of(copies, [&](Variant v) { return v.since(target).has_value(); });
+  const bool has_copy = std::ranges::any_of(copies, [&](Variant v) { return v.since(target).has_value(); });
   if (has_copy && wide >= kSmallestCopy) return {wide, true};
   return {alignment(matrix, true), false};
 }
@@ -67,11 +66,11 @@ TileCopy::TileCopy(KernelBuilder& k, const TileCopyShape& shape, const SwizzledT
       depth_(k_contiguous_ ? tile.row_bytes() / size_ : tile.rows()) {
   if (!power_of_two(threads_) || !power_of_two(access_) || access_ > 16 || access_ < size_ ||
       (asynchronous_ && access_ < kSmallestCopy))
-    throw Error(ErrorKind::usage, "bad-tile-copy",
-                fmt::format("a copy by {} threads in units of {} bytes, of elements of {}", threads_, access_,
-                            size_),
-                "threads and bytes are powers of two, a unit is at least an element and at most 16 bytes, "
-                "and by cp.async at least 4 bytes");
+    throw Error(
+        ErrorKind::usage, "bad-tile-copy",
+        fmt::format("a copy by {} threads in units of {} bytes, of elements of {}", threads_, access_, size_),
+        "threads and bytes are powers of two, a unit is at least an element and at most 16 bytes, "
+        "and by cp.async at least 4 bytes");
   deal(in.thread);
   shared_ = k.add(in.shared, tile_.address(k, first_row_, first_byte_));
 

@@ -41,8 +41,8 @@ TensorSwizzle TmaBox::swizzle() const {
 
 // L2 prefetches no more of a row than the box has: what follows belongs to the next k-block, for all rows at
 // once.
-TensorMap TmaBox::map(Type type, std::uint64_t cols, std::uint64_t lines, std::uint64_t ld, std::uint64_t stride,
-                   std::uint64_t batches) const {
+TensorMap TmaBox::map(Type type, std::uint64_t cols, std::uint64_t lines, std::uint64_t ld,
+                      std::uint64_t stride, std::uint64_t batches) const {
   const auto size = static_cast<std::uint64_t>(type.bytes());
   const bool several = stride > 0;
   return {.type = type,
@@ -59,8 +59,7 @@ int dividing_row(int bytes) { return std::min(kLongestRow, bytes & -bytes); }
 TmaTile::TmaTile(const MatrixOperand& matrix, int extent, int part, int depth, int sharing)
     : matrix_(matrix), sharing_(sharing) {
   const int size = matrix.type.bytes();
-  box_.row_bytes =
-      transposed() ? covering_row(extent * size, part * size) : dividing_row(depth * size);
+  box_.row_bytes = transposed() ? covering_row(extent * size, part * size) : dividing_row(depth * size);
   box_.width = box_.row_bytes / size;
   box_.rows = transposed() ? depth : extent;
   boxes_ = ((transposed() ? extent : depth) + box_.width - 1) / box_.width;

@@ -26,7 +26,8 @@ Variant variant(const char* opcode) {
 }
 
 /// The tile is the second of two stages, filled by threads that write its rows.
-ir::Module load_kernel(const FragmentCase& c, const kit::FragmentShape& shape, const kit::Params& params, int steps) {
+ir::Module load_kernel(const FragmentCase& c, const kit::FragmentShape& shape, const kit::Params& params,
+                       int steps) {
   KernelBuilder k = kit_test::builder();
   k.require_block(32);
   const kit::ParamRegs in = params.declare(k);
@@ -52,8 +53,8 @@ ir::Module load_kernel(const FragmentCase& c, const kit::FragmentShape& shape, c
     fragments.load(step, registers);
     for (const auto& tile_registers : registers)
       for (const Reg& value : tile_registers)
-        k.store("global", stored, k.at(k.mad_wide(lane, stored.bytes(), in["out"]), 32 * stored.bytes() * number++),
-                value);
+        k.store("global", stored,
+                k.at(k.mad_wide(lane, stored.bytes(), in["out"]), 32 * stored.bytes() * number++), value);
   }
   return k.finish();
 }
@@ -89,8 +90,8 @@ void check(const FragmentCase& c, std::string_view operand, bool k_contiguous) {
   for (int step = 0; step < steps; ++step)
     for (int number = 0; number < tiles; ++number)
       for (const LayoutElement& e : map.elements()) {
-        const auto [row, depth] = place_of(e, is_a, kit::fragment_order(c.type, k_contiguous), number,
-                                           mma_extent, step * mma_k);
+        const auto [row, depth] =
+            place_of(e, is_a, kit::fragment_order(c.type, k_contiguous), number, mma_extent, step * mma_k);
         const int extent = c.warp + row;
         const int from = (k_contiguous ? extent * c.depth + depth : depth * c.extent + extent) * size;
         const int reg = (step * tiles + number) * map.registers + e.reg;
@@ -131,7 +132,8 @@ TEST_CASE("the order of rows on the host and in a kernel is the same") {
   k.store(in.pointer("out")[thread], order.origin(k, k.mul(thread, 8)));
   std::vector<std::uint32_t> out(12);
   kit_test::run(k.finish(), {.block = {12, 1, 1}}, params.arguments(), {kit_test::tensor("out", out)});
-  for (int i = 0; i < 12; ++i) CHECK(out[static_cast<std::size_t>(i)] == static_cast<std::uint32_t>(order.origin(8 * i)));
+  for (int i = 0; i < 12; ++i)
+    CHECK(out[static_cast<std::size_t>(i)] == static_cast<std::uint32_t>(order.origin(8 * i)));
 }
 
 TEST_CASE("fragments that cannot be loaded are refused") {
@@ -147,5 +149,6 @@ TEST_CASE("fragments that cannot be loaded are refused") {
   CHECK_THROWS_AS(load(f16_mma, "A", f16, true, 24), Error);
   CHECK_THROWS_AS(load(f16_mma, "A", f16, true, 0), Error);
   CHECK_THROWS_AS(load(s8_mma, "B", s8, false, 8), Error);
-  CHECK_THROWS_AS(kit::register_places(variant("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32"), "A"), Error);
+  CHECK_THROWS_AS(kit::register_places(variant("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32"), "A"),
+                  Error);
 }

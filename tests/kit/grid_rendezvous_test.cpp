@@ -44,7 +44,8 @@ TEST_CASE("thread blocks read what all others wrote before they met") {
                      kit_test::tensor("out", out), kit_test::tensor("workspace", workspace)});
       for (std::uint32_t i = 0; i < out.size(); ++i) {
         std::uint32_t expected = 0;
-        for (std::uint32_t other = 0; other < blocks; ++other) expected += given[other * kThreads + i % kThreads];
+        for (std::uint32_t other = 0; other < blocks; ++other)
+          expected += given[other * kThreads + i % kThreads];
         CAPTURE(blocks, launch, i, Catch::getSeed());
         REQUIRE(out[i] == expected);
       }

@@ -64,7 +64,8 @@ void check(const std::vector<MatrixBatches>& given, std::uint32_t blocks, int wa
   std::vector<std::byte> workspace(plan.workspace_bytes());
   std::vector<kit_test::Tensor> tensors = {{"workspace", workspace}};
   for (std::size_t i = 0; i < given.size(); ++i) tensors.push_back({fmt::format("matrix{}", i), data[i]});
-  INFO(fmt::format("{} matrices, {} blocks of {} warps, seed {}", given.size(), blocks, warps, Catch::getSeed()));
+  INFO(fmt::format("{} matrices, {} blocks of {} warps, seed {}", given.size(), blocks, warps,
+                   Catch::getSeed()));
   const ir::Module module = pack_kernel(given, plan, params, warps);
   const auto threads = static_cast<std::uint32_t>(32 * warps);
   for (int launch = 0; launch < 2; ++launch)  // the counter is ready for the second one

@@ -44,23 +44,25 @@ ir::Module copy_kernel(const CopyCase& c, const kit::Params& params, kit::CopyAc
   const Reg thread = k.special("tid.x");
   const kit::SwizzledTile tile(c.rows, c.row_bytes, kit::matrix_swizzle(c.row_bytes));
   const Reg shared = k.address_of(k.shared(b8, static_cast<std::uint64_t>(2 * tile.bytes()), "stages", 128));
-  // guide tile_copy {
-  kit::TileCopy copy(k,
-                     {.type = c.type,
-                      .k_contiguous = c.k_contiguous,
-                      .access = access,
-                      .threads = c.threads,
-                      .whole_extent = c.whole,
-                      .whole_k = c.whole},
-                     tile,
-                     {.pointer = in["matrix"],
-                      .ld = in["ld"],
-                      .origin = in["origin"],
-                      .extent = in["extent"],
-                      .k = in["k"],
-                      .shared = shared,
-                      .thread = thread});
   const Reg stage = k.mov(u32, 0), number = k.mov(u32, 0);
+  const auto write_out = [&] {
+    k.for_(thread, tile.bytes() / 4, c.threads, [&](Reg word) {
+      const Reg row = k.div(word, c.row_bytes / 4), byte = k.mul(k.rem(word, c.row_bytes / 4), 4);
+      const Reg from = k.add(k.add(shared, stage), tile.address(k, row, byte));
+      const Reg to = k.fma(number, tile.bytes() / 4, word);
+      k.store(in.pointer("out")[to], k.load("shared", u32, k.at(from)));
+    });
+  };
+  const kit::TileCopyShape shape{.type = c.type,
+                                 .k_contiguous = c.k_contiguous,
+                                 .access = access,
+                                 .threads = c.threads,
+                                 .whole_extent = c.whole,
+                                 .whole_k = c.whole};
+  const auto matrix = in["matrix"], ld = in["ld"], origin = in["origin"], extent = in["extent"],
+             depth = in["k"];
+  // guide tile_copy {
+  kit::TileCopy copy(k, shape, tile, {matrix, ld, origin, extent, depth, shared, thread});
   k.while_([&] { return k.lt(number, in["tiles"]); },
            [&] {
              copy.issue(stage);
@@ -70,17 +72,12 @@ ir::Module copy_kernel(const CopyCase& c, const kit::Params& params, kit::CopyAc
                k.cp_async_wait();
              }
              k.barrier();
-             // }
-             k.for_(thread, tile.bytes() / 4, c.threads, [&](Reg word) {
-               const Reg row = k.div(word, c.row_bytes / 4), byte = k.mul(k.rem(word, c.row_bytes / 4), 4);
-               const Reg from = k.add(k.add(shared, stage), tile.address(k, row, byte));
-               const Reg to = k.fma(number, tile.bytes() / 4, word);
-               k.store(in.pointer("out")[to], k.load("shared", u32, k.at(from)));
-             });
+             write_out();  // what the kernel does with the tile
              k.barrier();
-             k.set(stage, k.sub(tile.bytes(), stage));
+             k.set(stage, k.sub(tile.bytes(), stage));  // the other of two stages
              k.set(number, k.add(number, 1));
            });
+  // }
   return k.finish();
 }
 
@@ -103,11 +100,12 @@ std::vector<std::byte> expected_tiles(const CopyCase& c, const std::vector<std::
 void check(const CopyCase& c, std::optional<kit::CopyAccess> given = {}) {
   const kit::CopyAccess access =
       given ? *given : kit::copy_access(*kit_test::specs(), Target(c.target), c.matrix());
-  INFO(fmt::format("{} {} of {} x {} by {}, from {}, tile of {} rows of {} bytes, {} threads of {}, {} bytes "
-                   "{}, seed {}",
-                   c.type.name, c.k_contiguous ? "along k" : "across k", c.extent, c.k, c.ld, c.origin, c.rows,
-                   c.row_bytes, c.threads, c.target, access.bytes, access.asynchronous ? "async" : "loaded",
-                   Catch::getSeed()));
+  INFO(
+      fmt::format("{} {} of {} x {} by {}, from {}, tile of {} rows of {} bytes, {} threads of {}, {} bytes "
+                  "{}, seed {}",
+                  c.type.name, c.k_contiguous ? "along k" : "across k", c.extent, c.k, c.ld, c.origin, c.rows,
+                  c.row_bytes, c.threads, c.target, access.bytes, access.asynchronous ? "async" : "loaded",
+                  Catch::getSeed()));
   kit::Params params;
   params.pointer("matrix", b8).pointer("out", u32).size("ld", u32, c.ld).size("origin", u32, c.origin);
   params.size("extent", u32, c.extent).size("k", u32, c.k).size("tiles", u32, c.tiles());

@@ -89,7 +89,8 @@ void check(const TileCase& c, int row_bytes) {
   params.map("matrix", "matrix", tile.map(c.batches)).pointer("out", u32).size("origin", u32, c.origin);
   params.size("from_k", u32, c.from_k).size("batch", u32, c.batch);
   const kit::MatrixOperand m = c.matrix();
-  const auto bytes = kit::span(m.rows, m.ld, m.ld, m.stride, c.batches) * static_cast<std::uint64_t>(c.type.bytes());
+  const auto bytes =
+      kit::span(m.rows, m.ld, m.ld, m.stride, c.batches) * static_cast<std::uint64_t>(c.type.bytes());
   std::vector<std::byte> data = kit_test::random_bytes(bytes);
   const auto tile_bytes = static_cast<std::size_t>(tile.bytes());
   std::vector<std::byte> out(tile_bytes * static_cast<std::size_t>(c.sharing), std::byte{0xa5});
@@ -136,8 +137,10 @@ TEST_CASE("thread blocks of a cluster load a tile together") {
 
 // D = A * B^T by one warpgroup: 64 rows, `n` columns.
 TEST_CASE("wgmma reads tiles as their descriptors say") {
-  for (const auto& [a_along_k, b_along_k, n, depth] :
-       {std::tuple{true, true, 24, 64}, {true, false, 40, 32}, {false, true, 16, 48}, {false, false, 72, 16}}) {
+  for (const auto& [a_along_k, b_along_k, n, depth] : {std::tuple{true, true, 24, 64},
+                                                       {true, false, 40, 32},
+                                                       {false, true, 16, 48},
+                                                       {false, false, 72, 16}}) {
     CAPTURE(a_along_k, b_along_k, n, depth, Catch::getSeed());
     const auto columns = static_cast<std::uint64_t>(n), deep = static_cast<std::uint64_t>(depth);
     const auto operand = [&](bool along_k, std::uint64_t extent) {
@@ -175,14 +178,15 @@ TEST_CASE("wgmma reads tiles as their descriptors say") {
     k.emit("wgmma.fence.sync.aligned");
     for (int step = 0; step < depth / 16; ++step)
       k.emit(fmt::format("wgmma.mma_async.sync.aligned.m64n{}k16.f32.bf16.bf16", n), sums,
-             descriptor(tile_a, shared, step), descriptor(tile_b, k.add(shared, b_at), step), k.eq(zero, zero),
-             1, 1, tile_a.transposed() ? 1 : 0, tile_b.transposed() ? 1 : 0);
+             descriptor(tile_a, shared, step), descriptor(tile_b, k.add(shared, b_at), step),
+             k.eq(zero, zero), 1, 1, tile_a.transposed() ? 1 : 0, tile_b.transposed() ? 1 : 0);
     k.emit("wgmma.commit_group.sync.aligned");
     k.emit("wgmma.wait_group.sync.aligned", 0);
     const Reg row = k.add(k.mul(k.shr(thread, 5), 16), k.shr(k.and_(thread, 31), 2));
     const Reg first = k.fma(row, n, k.mul(k.and_(thread, 3), 2));
     for (int i = 0; i < n / 2; ++i)
-      k.store(in.pointer("d")[k.add(first, i / 4 * 8 + i % 4 / 2 * 8 * n + i % 2)], sums[static_cast<std::size_t>(i)]);
+      k.store(in.pointer("d")[k.add(first, i / 4 * 8 + i % 4 / 2 * 8 * n + i % 2)],
+              sums[static_cast<std::size_t>(i)]);
 
     const auto random_matrix = [](const kit::MatrixOperand& m) {
       std::vector<std::byte> data(m.rows * m.ld * 2);
@@ -246,7 +250,8 @@ TEST_CASE("TMA stores boxes that threads have written") {
         for (std::uint64_t byte = 0; byte < static_cast<std::uint64_t>(box.row_bytes); ++byte) {
           const std::uint64_t y = 24 * number + row, x = 8 * number * 2 + byte;
           if (y < rows && x < cols * 2)
-            expected[y * ld * 2 + x] = given[(number * 24 + row) * static_cast<std::uint64_t>(box.row_bytes) + byte];
+            expected[y * ld * 2 + x] =
+                given[(number * 24 + row) * static_cast<std::uint64_t>(box.row_bytes) + byte];
         }
     CHECK(out == expected);
   }
@@ -258,7 +263,7 @@ TEST_CASE("consecutive bytes are copied in bulk") {
   KernelBuilder k = kit_test::builder();
   k.require_block(32);
   const kit::ParamRegs in = params.declare(k);
-  const Reg shared = k.address_of(k.shared(b8, 2048, "bytes", 128));
+  const Reg shared = k.address_of(k.shared(b8, 2048, "buffer", 128));
   kit::Pipeline pipeline(k, 1, k.address_of(k.mbarriers(2, "barriers")));
   const kit::Pipeline::Cursor at = pipeline.consumer();
   k.if_(k.eq(k.special("tid.x"), 0), [&] {

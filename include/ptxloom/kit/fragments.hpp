@@ -77,11 +77,11 @@ struct FragmentShape {
 
 /// Registers that the loads start from, u32.
 struct FragmentInputs {
-  Reg shared;       ///< address of the tile in stage 0, in shared memory
+  Reg shared;  ///< address of the tile in stage 0, in shared memory
   /// First row (or column of B) of this warp in the tile. Where the tile is not contiguous along k, it is a
   /// multiple of the extent of the warp's part, rounded up to a power of two, or of 128 bytes.
   Reg warp_origin;
-  Reg lane;         ///< lane of this thread
+  Reg lane;  ///< lane of this thread
 };
 
 /// Loads the fragments of a warp's part of a tile, k-step by k-step. All lanes call its functions together.

@@ -20,9 +20,9 @@
 ///               k ->                                               m or n ->
 ///     m or n    | box 0 | box 1 |                        k         | box 0 | box 1 |
 ///
-/// A tile that is not contiguous along k is transposed by wgmma, which only 16-bit types can. Thread blocks of
-/// a cluster may share a tile: each loads some rows of all boxes for all of them. A tile begins at a multiple
-/// of 1024 bytes.
+/// A tile that is not contiguous along k is transposed by wgmma, which only 16-bit types can. Thread blocks
+/// of a cluster may share a tile: each loads some rows of all boxes for all of them. A tile begins at a
+/// multiple of 1024 bytes.
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace kit {
 
@@ -58,7 +58,7 @@ class TmaTile {
   TensorMap map(std::uint64_t batches = 1) const;
   /// Whether loads take the batch as an additional coordinate.
   bool of_batches() const { return matrix_.stride > 0; }
-  const TmaBox& box() const { return box_; }                  ///< each of the boxes
+  const TmaBox& box() const { return box_; }                 ///< each of the boxes
   bool transposed() const { return !matrix_.k_contiguous; }  ///< wgmma transposes it
   /// Consecutive boxes: their number, and the offset of each in the tile along m or n, and along k, in
   /// elements. The last may extend past the tile.
@@ -67,8 +67,8 @@ class TmaTile {
   int box_extent(int box) const { return transposed() ? box * box_.width : 0; }
   int box_depth(int box) const { return transposed() ? 0 : box * box_.width; }
   ///@}
-  int bytes() const { return boxes_ * box_.bytes(); }         ///< of all boxes, which one load brings
-  int sharing() const { return sharing_; }                    ///< thread blocks that load it together
+  int bytes() const { return boxes_ * box_.bytes(); }       ///< of all boxes, which one load brings
+  int sharing() const { return sharing_; }                  ///< thread blocks that load it together
   int loaded_rows() const { return box_.rows / sharing_; }  ///< rows of a box that one TMA load moves
 
   /// wgmma's matrix descriptor, without its start address.
@@ -84,9 +84,9 @@ class TmaTile {
 
 /// Where a tile lies in its matrix.
 struct TmaTileOrigin {
-  Reg extent;                         ///< along m or n (u32)
-  Reg depth;                          ///< along k (u32)
-  std::optional<Reg> batch = {};      ///< if the tile is of batches
+  Reg extent;                     ///< along m or n (u32)
+  Reg depth;                      ///< along k (u32)
+  std::optional<Reg> batch = {};  ///< if the tile is of batches
 };
 
 /// The TMA loads of tiles, issued by one thread.

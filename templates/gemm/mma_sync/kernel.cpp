@@ -194,11 +194,8 @@ class Generator {
                                     .threads = c_.threads(),
                                     .whole_extent = plan.whole_extent,
                                     .whole_k = plan.whole_k};
-    const kit::FragmentShape loaded{.mma = c_.mma,
-                                    .operand = plan.name,
-                                    .type = type,
-                                    .k_contiguous = k_contiguous,
-                                    .extent = plan.warp};
+    const kit::FragmentShape loaded{
+        .mma = c_.mma, .operand = plan.name, .type = type, .k_contiguous = k_contiguous, .extent = plan.warp};
     Operand made{.copy = kit::TileCopy(k_, copied, tile, in),
                  .fragments = kit::Fragments(k_, loaded, tile, {in.shared, warp_origin, lane_}),
                  .sets = {}};

@@ -31,8 +31,8 @@ kit::SharedLayout stage_layout(const Problem& p, const Config& c) {
 kit::SharedLayout shared_layout(const Problem& problem, const Config& config) {
   const int pipeline = config.stages * stage_layout(problem, config).pitch();
   const int result = config.staged ? config.tile_m * config.tile_n * problem.d.type.bytes() : 0;
-  const int reduction = config.stream_k ? stream_slice_bytes(problem, config)
-                                        : cluster_reduction_bytes(problem, config);
+  const int reduction =
+      config.stream_k ? stream_slice_bytes(problem, config) : cluster_reduction_bytes(problem, config);
   kit::SharedLayout shared;
   shared.add("tiles", std::max({pipeline, result, reduction}), kTileAlignment);
   if (config.stream_k) shared.add("division", StreamDivision::kBytes);

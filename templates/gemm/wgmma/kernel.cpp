@@ -44,7 +44,9 @@ class Generator {
  private:
   void describe() {
     if (c_.swap) k_.header("computes the transpose, D^T = B^T A^T: rows of D are columns of the product");
-    const auto box = [](const kit::TmaBox& b) { return fmt::format("{} rows of {} bytes", b.rows, b.row_bytes); };
+    const auto box = [](const kit::TmaBox& b) {
+      return fmt::format("{} rows of {} bytes", b.rows, b.row_bytes);
+    };
     const auto packed = [&](const Matrix& given, const kit::PackedMatrix& one) {
       if (one.packed)
         k_.header(fmt::format("{} is packed into rows of {} elements first", given.name, one.matrix.ld));
@@ -192,8 +194,8 @@ class Generator {
     std::optional<StreamReduction> sums = stream_reduction();
     StoreInputs stores{.map = d_map_, .buffers = {}, .barrier = k_.add(group, 1), .leads = leads_};
     if (c_.staged)
-      stores.buffers = k_.fma(group, kStoreBuffers * plan_.store.bytes(),
-                              plan_.shared.address(k_, shared_, "stores"));
+      stores.buffers =
+          k_.fma(group, kStoreBuffers * plan_.store.bytes(), plan_.shared.address(k_, shared_, "stores"));
     const auto compute = [&](const Portion& portion) {
       const TileOrigin& tile = portion.tile;
       if (scales) scales->start(tile.row, k_.add(tile.column, column_), portion.depth.begin);

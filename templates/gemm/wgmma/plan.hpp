@@ -48,10 +48,10 @@ struct Plan {
   kit::TmaTile a, b;
   bool a_passes, b_passes;  ///< streamed through L2, which should keep what is read more often
   ScaleTile scales;
-  kit::SharedLayout stage;  ///< parts a, b, scales
-  int stage_bytes = 0;      ///< from one stage to the next
-  kit::TmaBox store;        ///< of D, or of a slice of it; as many rows as one wgmma
-  bool tma_stores_d;        ///< TMA stores its boxes; otherwise threads do, row by row
+  kit::SharedLayout stage;   ///< parts a, b, scales
+  int stage_bytes = 0;       ///< from one stage to the next
+  kit::TmaBox store;         ///< of D, or of a slice of it; as many rows as one wgmma
+  bool tma_stores_d;         ///< TMA stores its boxes; otherwise threads do, row by row
   kit::SharedLayout shared;  ///< parts stages, stores, barriers and, with stream-K, division
   int shared_bytes = 0;
 

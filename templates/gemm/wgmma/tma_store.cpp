@@ -56,8 +56,7 @@ class TensorStores {
     if (!plan_.tma_stores_d) {
       if (number == 0) barrier();
     } else if (number == 0 || number >= kStoreBuffers) {
-      k_.guarded(in_.leads,
-                 [&] { kit::bulk_wait_read(k_, number == 0 ? 0 : kStoreBuffers - 1); });
+      k_.guarded(in_.leads, [&] { kit::bulk_wait_read(k_, number == 0 ? 0 : kStoreBuffers - 1); });
       barrier();
     }
   }
@@ -98,9 +97,8 @@ class TensorStores {
       stores = k_.reg(pred);
       k_.emit("setp.lt.and.u32", stores, at[1], *in_.rows, in_.leads);
     }
-    k_.guarded(stores, [&] {
-      kit::tma_store(k_, in_.map, at, k_.at(in_.buffers, buffer * plan_.store.bytes()));
-    });
+    k_.guarded(stores,
+               [&] { kit::tma_store(k_, in_.map, at, k_.at(in_.buffers, buffer * plan_.store.bytes())); });
     // Even if there is no store, because bulk groups are counted.
     k_.guarded(in_.leads, [&] { kit::bulk_commit(k_); });
   }
