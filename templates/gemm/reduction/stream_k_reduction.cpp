@@ -151,7 +151,7 @@ std::string StreamReduction::opcode(std::string_view start) const {
 // A barrier of all threads that multiply.
 void StreamReduction::barrier() { k_.emit("bar.sync", in_.barrier, 32 * c_.warps()); }
 
-GridRendezvous StreamReduction::rendezvous(const SharedTile& tile) {
+kit::GridRendezvous StreamReduction::rendezvous(const SharedTile& tile) {
   const Reg first = k_.add(in_.workspace, static_cast<std::int64_t>(plan_.counters));
   const Reg counter =
       k_.mad_wide(of_rank(tile.tile), static_cast<std::int64_t>(sizeof(std::uint32_t)), first);

@@ -7,7 +7,7 @@
 
 #include "gemm/epilogue/result.hpp"
 #include "gemm/schedule/stream_k_division.hpp"
-#include "gemm/sync/grid_rendezvous.hpp"
+#include "ptxloom/kit/grid_rendezvous.hpp"
 
 // The reduction of tiles that thread blocks share (schedule/stream_k_division.hpp), through the launch's
 // workspace. Each thread block writes its accumulators for a part of k there and is counted. When it has
@@ -21,7 +21,7 @@
 // Thread blocks of a cluster that share an operand have parts of adjacent tiles
 // (schedule/stream_k_division.hpp): each reduces its own tile with the thread blocks of its rank.
 //
-// The thread blocks of a tile synchronise through a counter (sync/grid_rendezvous.hpp).
+// The thread blocks of a tile synchronise through a counter (kit/grid_rendezvous.hpp).
 namespace ptxloom::gemm_kernel {
 
 inline constexpr std::uint32_t kTypicalSms = 132;  // of a chip that has wgmma
@@ -95,7 +95,7 @@ class StreamReduction {
   };
   std::map<int, std::vector<Numbered>> by_rows(const Accumulators& accumulators) const;
   Reg of_rank(Reg number);
-  GridRendezvous rendezvous(const SharedTile& tile);
+  kit::GridRendezvous rendezvous(const SharedTile& tile);
   Reg slot(Reg block, Reg tile);
   void await(const SharedTile& tile);
   Slice slice(const SharedTile& tile, Reg rows);

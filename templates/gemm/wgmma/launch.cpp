@@ -8,8 +8,8 @@
 namespace ptxloom::gemm_kernel::wgmma {
 namespace {
 
-void add_operand(LaunchArgumentList& add, const OperandTile& tile, const std::string& name,
-                 const PackedMatrix& packed) {
+void add_operand(LaunchArgumentList& add, const kit::TmaTile& tile, const std::string& name,
+                 const kit::PackedMatrix& packed) {
   const TensorMap map = tile.map(add.problem.batch);
   if (!packed.packed) return add.map(name, map);
   add.pointer(name);
