@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "gemm/config/config.hpp"
 #include "gemm/epilogue/terms.hpp"
 #include "gemm/memory/fragments.hpp"
 

@@ -40,31 +40,35 @@ std::string epilogue_text(const Problem& p) {
   return "D = " + (f.scale_d ? "scale_d * (" + text + ")" : text);
 }
 
-void add_term_arguments(LaunchArgumentList& add, const Problem& p, const TensorMaps& copied) {
-  add.scalar("alpha", p.alpha);
-  if (p.reads_c()) add.scalar("beta", p.beta);
+void add_term_parameters(kit::Params& params, const Problem& p, const TensorMaps& copied) {
+  params.scalar("alpha", p.arithmetic, p.alpha);
+  if (p.reads_c()) params.scalar("beta", p.arithmetic, p.beta);
   for (const TermTensor& tensor : term_tensors(p)) {
-    const auto map = copied.find(tensor.name);
-    map == copied.end() ? add.pointer(tensor.name) : add.map(std::string(tensor.name), map->second);
+    const std::string name(tensor.name);
+    if (const auto map = copied.find(name); map != copied.end())
+      params.map(name, name, map->second);
+    else if (tensor.each == GemmScale::tensor)
+      params.value(name, tensor.type);
+    else
+      params.pointer(name, tensor.type);
   }
 }
 
-TermInputs term_parameters(KernelBuilder& k, const Problem& p, const TensorMaps& copied) {
-  TermInputs in{.alpha = k.param(p.arithmetic, "alpha"), .beta = {}, .scale_d = {}};
-  if (p.reads_c()) in.beta = k.param(p.arithmetic, "beta");
+TermInputs term_inputs(const kit::ParamRegs& in, const Problem& p) {
+  TermInputs terms{.alpha = in["alpha"], .beta = {}, .scale_d = {}};
+  if (p.reads_c()) terms.beta = in["beta"];
   for (const TermTensor& tensor : term_tensors(p)) {
-    const std::string name(tensor.name);
-    const Reg address = copied.contains(name) ? k.tensor_map(name) : k.pointer(tensor.type, name).base;
+    const Reg value = in[tensor.name];
     if (tensor.each == GemmScale::block)
-      in.blocks[tensor.name] = address;
+      terms.blocks[tensor.name] = value;
     else if (tensor.each == GemmScale::vector)
-      in.vectors[tensor.name] = address;
-    else if (const Reg scale = k.load("global", f32, k.at(address)); tensor.name == "scale_d")
-      in.scale_d = scale;
+      terms.vectors[tensor.name] = value;
+    else if (tensor.name == "scale_d")
+      terms.scale_d = value;
     else
-      in.scales.push_back(scale);
+      terms.scales.push_back(value);
   }
-  return in;
+  return terms;
 }
 
 TermEmitter::TermEmitter(KernelBuilder& k, const Problem& p, const TermInputs& in, Reg row, Reg column)

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "gemm/epilogue/block_scales.hpp"
+#include "gemm/launch/launch.hpp"
 #include "gemm/memory/fragments.hpp"
 #include "gemm/memory/swizzled_tile.hpp"
 #include "gemm/memory/tile_copy.hpp"
@@ -55,29 +56,16 @@ class Generator {
   }
 
  private:
-  // A size or leading dimension: a kernel parameter, or a constant if the configuration bakes it in.
-  Reg size_parameter(const char* name, std::uint64_t value, bool baked) {
-    const Reg given = k_.param(u32, name);
-    return baked ? k_.mov(u32, value) : given;
-  }
-
   void parameters() {
     k_.section("parameters");
-    const bool nk = c_.bake != Bake::none, all = c_.bake == Bake::mnk;
-    m_ = size_parameter("m", p_.m, all);
-    n_ = size_parameter("n", p_.n, nk);
-    depth_ = size_parameter("k", p_.k, nk);
-    a_ = k_.pointer(p_.a.type, "a").base;
-    b_ = k_.pointer(p_.b.type, "b").base;
-    if (stream_) workspace_ = k_.pointer(b8, "workspace").base;
-    if (p_.reads_c()) c_pointer_ = k_.pointer(p_.c.type, "c").base;
-    d_pointer_ = k_.pointer(p_.d.type, "d").base;
-    lda_ = size_parameter("lda", p_.a.ld, p_.a.k_contiguous ? nk : all);
-    ldb_ = size_parameter("ldb", p_.b.ld, nk);
-    if (p_.reads_c()) ldc_ = size_parameter("ldc", p_.c.ld, nk);
-    ldd_ = size_parameter("ldd", p_.d.ld, nk);
-    terms_ = term_parameters(k_, p_);
-    batches_ = batch_parameters(k_, p_, pointers(p_), all);
+    const kit::ParamRegs in = mma_sync::parameters(p_, c_, stream_).declare(k_);
+    m_ = in["m"], n_ = in["n"], depth_ = in["k"];
+    a_ = in["a"], b_ = in["b"], d_pointer_ = in["d"];
+    lda_ = in["lda"], ldb_ = in["ldb"], ldd_ = in["ldd"];
+    if (stream_) workspace_ = in[kWorkspace];
+    if (p_.reads_c()) c_pointer_ = in["c"], ldc_ = in["ldc"];
+    terms_ = term_inputs(in, p_);
+    batches_ = batch_inputs(in, p_);
   }
 
   void place() {

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "gemm/config/config.hpp"
 #include "gemm/launch/batch.hpp"
 #include "gemm/schedule/stream_k_division.hpp"
 

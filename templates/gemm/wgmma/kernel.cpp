@@ -5,6 +5,7 @@
 
 #include <tuple>
 
+#include "gemm/launch/launch.hpp"
 #include "gemm/reduction/cluster_reduction.hpp"
 #include "gemm/reduction/stream_k_reduction.hpp"
 #include "gemm/wgmma/launch.hpp"
@@ -68,37 +69,30 @@ class Generator {
     return (plan_.tma_stores_d ? "in boxes of " : "row by row in boxes of ") + box;
   }
 
-  Reg size_parameter(const char* name, std::uint64_t value) {
-    const Reg given = k_.param(u32, name);
-    return c_.bake == Bake::mnk ? k_.mov(u32, value) : given;
-  }
-
   void parameters() {
     k_.section("parameters");
-    const Reg m = size_parameter("m", p_.m), n = size_parameter("n", p_.n);
-    std::tie(m_, n_) = c_.places(m, n);
-    depth_ = size_parameter("k", p_.k);
+    const kit::ParamRegs in = wgmma::parameters(p_, c_, plan_).declare(k_);
+    std::tie(m_, n_) = c_.places(in["m"], in["n"]);
+    depth_ = in["k"];
     const auto [packed_a, packed_b] = c_.places(&plan_.pack.a(), &plan_.pack.b());
-    const Reg a = operand_map(p_.a, *packed_a), b = operand_map(p_.b, *packed_b);
+    const Reg a = operand_map(in, p_.a, *packed_a), b = operand_map(in, p_.b, *packed_b);
     std::tie(a_, b_) = c_.places(a, b);
-    if (plan_.workspace_bytes() > 0) workspace_ = k_.pointer(b8, "workspace").base;
-    if (p_.reads_c()) c_source_.pointer = k_.pointer(p_.c.type, "c").base;
-    if (stores_by_tma()) d_map_ = k_.tensor_map(map_of_d(c_));
-    if (stores_by_pointer()) d_source_.pointer = k_.pointer(p_.d.type, "d").base;
-    if (p_.reads_c()) c_source_.ld = size_parameter("ldc", p_.c.ld);
-    if (stores_by_pointer()) d_source_.ld = size_parameter("ldd", p_.d.ld);
-    terms_ = term_parameters(k_, p_, plan_.scales.maps());
-    batches_ = batch_parameters(k_, p_, pointers(p_, c_, plan_), c_.bake == Bake::mnk);
+    if (plan_.workspace_bytes() > 0) workspace_ = in[kWorkspace];
+    if (p_.reads_c()) c_source_ = {.pointer = in["c"], .ld = in["ldc"]};
+    if (stores_by_tma()) d_map_ = in[map_of_d(c_)];
+    if (stores_by_pointer()) d_source_ = {.pointer = in["d"], .ld = in["ldd"]};
+    terms_ = term_inputs(in, p_);
+    batches_ = batch_inputs(in, p_);
   }
 
   bool stores_by_tma() const { return wgmma::stores_by_tma(c_, plan_); }
   bool stores_by_pointer() const { return wgmma::stores_by_pointer(c_, plan_); }
 
   // If the matrix is packed, the kernel has its address too.
-  Reg operand_map(const Matrix& matrix, const PackedMatrix& packed) {
-    if (!packed.packed) return k_.tensor_map(matrix.name);
-    sources_.push_back({.from = matrix, .to = packed, .pointer = k_.pointer(matrix.type, matrix.name).base});
-    return k_.tensor_map("packed_" + matrix.name);
+  Reg operand_map(const kit::ParamRegs& in, const Matrix& matrix, const PackedMatrix& packed) {
+    if (!packed.packed) return in[matrix.name];
+    sources_.push_back({.from = matrix, .to = packed, .pointer = in[matrix.name]});
+    return in["packed_" + matrix.name];
   }
 
   std::optional<Packing> pack() {
