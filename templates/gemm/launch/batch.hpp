@@ -11,7 +11,7 @@
 #include "ptxloom/plan.hpp"
 
 // Several products in one kernel: batches, whose matrices lie a stride apart, and groups, whose sizes the
-// kernel reads from memory. schedule/tile_scheduler.hpp decides which product a tile belongs to.
+// kernel reads from memory. kit/tile_scheduler.hpp decides which product a tile belongs to.
 namespace ptxloom::gemm_kernel {
 
 /// With contiguous groups, each run of this many rows of A multiplies the same B.

@@ -25,7 +25,7 @@ struct Operand {
 
 /// A tile, or a portion of one, as if its part of k were all of k.
 struct Work {
-  TileOrigin tile;
+  kit::TileOrigin tile;
   Reg a, b;          // addresses of the first elements
   Reg begin, depth;  // of k
 };
@@ -49,7 +49,7 @@ class Generator {
                             stream_->blocks, stream_k_blocks(p_, c_)));
     parameters();
     place();
-    TileScheduler tiles(k_, p_, c_, m_, n_, depth_, batches_, division());
+    kit::TileScheduler tiles = tile_scheduler(k_, p_, c_, m_, n_, depth_, batches_, division());
     stream_ ? compute_portions(tiles) : compute_tile(tiles);
     k_.ret();
     return k_.finish();
@@ -80,9 +80,9 @@ class Generator {
     stage_bytes_ = a_bytes_ + c_.tile_n * c_.tile_k * p_.b.type.bytes();
   }
 
-  void compute_tile(TileScheduler& tiles) {
+  void compute_tile(kit::TileScheduler& tiles) {
     k_.section("this thread block's tile of D");
-    const TileOrigin tile = tiles.own();
+    const kit::TileOrigin tile = tiles.own();
     compute(work({.tile = tile, .depth = tiles.part()}));
     epilogue(tile);
   }
@@ -92,16 +92,16 @@ class Generator {
   // After everything else in shared memory.
   std::optional<Reg> division() {
     if (!stream_) return std::nullopt;
-    return k_.add(shared_, shared_bytes_ - StreamDivision::kBytes);
+    return k_.add(shared_, shared_bytes_ - kit::StreamKDivision::kBytes);
   }
 
-  void compute_portions(TileScheduler& tiles) {
+  void compute_portions(kit::TileScheduler& tiles) {
     k_.if_(k_.eq(thread_, 0), [&] { tiles.divide(); });
     k_.barrier();
     StreamReduction reduction(
         k_, p_, c_, *stream_,
         {.workspace = workspace_, .shared = shared_, .thread = thread_, .barrier = kBarrier});
-    tiles.for_each([&](const Portion& portion) {
+    tiles.for_each([&](const kit::TilePortion& portion) {
       k_.comment("stream-K: nobody reads the stages, or the D staged there, any more");
       k_.barrier();
       compute(work(portion));
@@ -109,7 +109,7 @@ class Generator {
           portion.stream->whole, [&] { epilogue(portion.tile); },
           [&] { reduction.write_part(sums(), tiles.shared(portion), rows_of_warp(portion.tile)); });
     });
-    tiles.for_each_shared([&](const TileOrigin& tile, const SharedTile& shared) {
+    tiles.for_each_shared([&](const kit::TileOrigin& tile, const kit::SharedTile& shared) {
       EpilogueInputs result = result_of(tile);
       reduction.add(shared, rows_of_warp(tile), [&](const Accumulators& unit, Reg row, Reg column) {
         result.accumulators = unit;
@@ -122,7 +122,7 @@ class Generator {
 
   // Rows of accumulators that lie in D, from the warp's first on, rounded up to sixteen: the fragment order
   // may permute rows within sixteen.
-  Reg rows_of_warp(const TileOrigin& tile) {
+  Reg rows_of_warp(const kit::TileOrigin& tile) {
     const Reg rows = k_.sub(tile.rows, k_.add(tile.row, warp_row_));
     return KernelBuilder::as(s32, k_.and_(k_.add(rows, 15), ~15));
   }
@@ -131,8 +131,8 @@ class Generator {
 
   bool all_of_k() const { return c_.split == 1 && !stream_; }
 
-  Work work(const Portion& portion) {
-    const TileOrigin& tile = portion.tile;
+  Work work(const kit::TilePortion& portion) {
+    const kit::TileOrigin& tile = portion.tile;
     const Reg begin = portion.depth.begin;
     const auto first = [&](const Matrix& matrix, Reg pointer, Reg ld) {
       const int size = matrix.type.bytes();
@@ -312,7 +312,7 @@ class Generator {
   }
 
   /// What the epilogues of a tile have in common.
-  EpilogueInputs result_of(const TileOrigin& tile) {
+  EpilogueInputs result_of(const kit::TileOrigin& tile) {
     const auto of_tile = [&](const Result& matrix, Reg pointer, Reg ld) {
       return ResultSource{of_batch(k_, batches_, matrix.name, matrix.type, pointer, tile.batch), ld};
     };
@@ -333,7 +333,7 @@ class Generator {
             .shared = shared_};
   }
 
-  void epilogue(const TileOrigin& tile) {
+  void epilogue(const kit::TileOrigin& tile) {
     k_.section("epilogue: " + epilogue_text(p_));
     EpilogueInputs result = result_of(tile);
     emit_cluster_reduction(k_, p_, c_, sums(), {.shared = shared_, .thread = thread_, .barrier = kBarrier},

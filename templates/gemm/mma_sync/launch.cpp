@@ -20,7 +20,9 @@ kit::Params parameters(const Problem& p, const Config& c, const std::optional<St
   if (p.reads_c()) params.size("ldc", u32, p.c.ld, nk);
   params.size("ldd", u32, p.d.ld, nk);
   add_term_parameters(params, p);
-  add_batch_parameters(params, p, {"a", "b", "c", "d"}, all);
+  std::vector<std::string_view> pointers{"a", "b", "d"};
+  if (p.reads_c()) pointers.insert(pointers.end() - 1, "c");
+  add_batch_parameters(params, p, pointers, all);
   return params;
 }
 

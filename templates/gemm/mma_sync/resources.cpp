@@ -30,7 +30,7 @@ int shared_bytes(const Problem& problem, const Config& config) {
   const int result = config.staged ? config.tile_m * config.tile_n * problem.d.type.bytes() : 0;
   if (!config.stream_k) return std::max({pipeline, result, cluster_reduction_bytes(problem, config)});
   const int most = std::max({pipeline, result, stream_slice_bytes(problem, config)});
-  return (most + 15) / 16 * 16 + StreamDivision::kBytes;
+  return (most + 15) / 16 * 16 + kit::StreamKDivision::kBytes;
 }
 
 int needed_registers(const Problem& p, const Config& c) {

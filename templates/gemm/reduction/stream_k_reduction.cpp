@@ -103,7 +103,7 @@ Reg StreamReduction::slot(Reg block, Reg tile) {
   return k_.mad_wide(in_.thread, units_.thread_bytes, slot);
 }
 
-void StreamReduction::write_part(const Accumulators& accumulators, const SharedTile& tile, Reg rows) {
+void StreamReduction::write_part(const Accumulators& accumulators, const kit::SharedTile& tile, Reg rows) {
   k_.comment("stream-K: write the accumulators of this part of k to the workspace");
   const Reg to = slot(block_, tile.tile);
   for (const auto& [row, units] : by_rows(accumulators))
@@ -151,21 +151,21 @@ std::string StreamReduction::opcode(std::string_view start) const {
 // A barrier of all threads that multiply.
 void StreamReduction::barrier() { k_.emit("bar.sync", in_.barrier, 32 * c_.warps()); }
 
-GridRendezvous StreamReduction::rendezvous(const SharedTile& tile) {
+GridRendezvous StreamReduction::rendezvous(const kit::SharedTile& tile) {
   const Reg first = k_.add(in_.workspace, static_cast<std::int64_t>(plan_.counters));
   const Reg counter =
       k_.mad_wide(of_rank(tile.tile), static_cast<std::int64_t>(sizeof(std::uint32_t)), first);
   return {k_, counter, tile.parts};
 }
 
-void StreamReduction::await(const SharedTile& tile) {
+void StreamReduction::await(const kit::SharedTile& tile) {
   k_.comment("stream-K: wait for all parts of the tile");
   k_.if_(leads_, [&] { rendezvous(tile).await(); });
   barrier();
 }
 
 // Each of `parts` thread blocks gets the same number of units or one more; a warp skips units outside D.
-StreamReduction::Slice StreamReduction::slice(const SharedTile& tile, Reg rows) {
+StreamReduction::Slice StreamReduction::slice(const kit::SharedTile& tile, Reg rows) {
   const Reg number = k_.sub(block_, tile.first);
   const auto border = [&](Reg part) { return k_.div(k_.mul(part, units_.count), tile.parts); };
   const Reg begin = border(number);
@@ -174,7 +174,7 @@ StreamReduction::Slice StreamReduction::slice(const SharedTile& tile, Reg rows) 
   return {begin, k_.max(begin, end)};
 }
 
-void StreamReduction::add_up(const SharedTile& tile, const Slice& slice) {
+void StreamReduction::add_up(const kit::SharedTile& tile, const Slice& slice) {
   k_.comment("stream-K: reduce this thread block's slice of the tile, in the order of k");
   const Reg from = k_.mad_wide(slice.begin, units_.bytes, slot(tile.first, tile.tile));
   const Reg to = k_.mov(u32, own_);
@@ -194,7 +194,7 @@ void StreamReduction::add_up(const SharedTile& tile, const Slice& slice) {
   });
 }
 
-void StreamReduction::add_parts(const SharedTile& tile, const std::vector<Unit>& sums, Reg units_left,
+void StreamReduction::add_parts(const kit::SharedTile& tile, const std::vector<Unit>& sums, Reg units_left,
                                 Reg from) {
   const int parts = plan_.parts_at_once;
   const auto part_bytes = static_cast<std::int64_t>(plan_.slot_bytes) * c_.sharing();
@@ -223,7 +223,7 @@ void StreamReduction::add_parts(const SharedTile& tile, const std::vector<Unit>&
   });
 }
 
-void StreamReduction::add(const SharedTile& tile, Reg rows,
+void StreamReduction::add(const kit::SharedTile& tile, Reg rows,
                           const std::function<void(const Accumulators& unit, Reg row, Reg column)>& store) {
   await(tile);
   const Slice slice = this->slice(tile, rows);

@@ -6,10 +6,10 @@
 #include <string>
 
 #include "gemm/epilogue/result.hpp"
-#include "gemm/schedule/stream_k_division.hpp"
 #include "gemm/sync/grid_rendezvous.hpp"
+#include "ptxloom/kit/stream_k_division.hpp"
 
-// The reduction of tiles that thread blocks share (schedule/stream_k_division.hpp), through the launch's
+// The reduction of tiles that thread blocks share (kit/stream_k_division.hpp), through the launch's
 // workspace. Each thread block writes its accumulators for a part of k there and is counted. When it has
 // nothing left to multiply, it waits for all parts of the tiles it shares, adds up a slice of each in the
 // order of k, and stores the slice. Every part is read back from memory, even a thread block's own, so the
@@ -19,7 +19,7 @@
 // no more of them than SMs, and the launch is cooperative: all run at once, or the launch fails.
 //
 // Thread blocks of a cluster that share an operand have parts of adjacent tiles
-// (schedule/stream_k_division.hpp): each reduces its own tile with the thread blocks of its rank.
+// (kit/stream_k_division.hpp): each reduces its own tile with the thread blocks of its rank.
 //
 // The thread blocks of a tile synchronise through a counter (sync/grid_rendezvous.hpp).
 namespace ptxloom::gemm_kernel {
@@ -43,7 +43,7 @@ struct StreamPlan {
 bool may_stream_k(const Problem& problem);
 /// The k-blocks of all tiles.
 double stream_k_blocks(const Problem& problem, const Config& config);
-/// How k-blocks are divided (schedule/stream_k_division.hpp) on a chip with this many SMs.
+/// How k-blocks are divided (kit/stream_k_division.hpp) on a chip with this many SMs.
 struct StreamShare {
   StreamShare(const StreamPlan& plan, const Problem& problem, const Config& config, double sms);
 
@@ -78,10 +78,10 @@ class StreamReduction {
                   const StreamReductionInputs& in);
 
   /// `rows`: rows of D from the warp's first on, s32; rows past them are not written.
-  void write_part(const Accumulators& accumulators, const SharedTile& tile, Reg rows);
+  void write_part(const Accumulators& accumulators, const kit::SharedTile& tile, Reg rows);
   /// Waits, adds up this thread block's slice, and calls `store` in a loop over the slice's units. It passes
   /// their distance in mma rows and columns from the start of the warp's, or warpgroup's, part.
-  void add(const SharedTile& tile, Reg rows,
+  void add(const kit::SharedTile& tile, Reg rows,
            const std::function<void(const Accumulators& unit, Reg row, Reg column)>& store);
 
  private:
@@ -95,12 +95,12 @@ class StreamReduction {
   };
   std::map<int, std::vector<Numbered>> by_rows(const Accumulators& accumulators) const;
   Reg of_rank(Reg number);
-  GridRendezvous rendezvous(const SharedTile& tile);
+  GridRendezvous rendezvous(const kit::SharedTile& tile);
   Reg slot(Reg block, Reg tile);
-  void await(const SharedTile& tile);
-  Slice slice(const SharedTile& tile, Reg rows);
-  void add_up(const SharedTile& tile, const Slice& slice);
-  void add_parts(const SharedTile& tile, const std::vector<Unit>& sums, Reg units_left, Reg from);
+  void await(const kit::SharedTile& tile);
+  Slice slice(const kit::SharedTile& tile, Reg rows);
+  void add_up(const kit::SharedTile& tile, const Slice& slice);
+  void add_parts(const kit::SharedTile& tile, const std::vector<Unit>& sums, Reg units_left, Reg from);
   std::vector<Unit> make_units(int number);
   void clear(const Unit& sums);
   std::string opcode(std::string_view start) const;

@@ -8,6 +8,7 @@
 #include "gemm/launch/launch.hpp"
 #include "gemm/reduction/cluster_reduction.hpp"
 #include "gemm/reduction/stream_k_reduction.hpp"
+#include "gemm/schedule/tile_scheduler.hpp"
 #include "gemm/wgmma/launch.hpp"
 #include "gemm/wgmma/mainloop/inline_load.hpp"
 #include "gemm/wgmma/mainloop/mainloop.hpp"
@@ -29,7 +30,7 @@ class Generator {
     parameters();
     place();
     Pipeline pipeline(k_, c_.stages, c_.sharing(), k_.add(shared_, plan_.barriers_at));
-    TileScheduler tiles(k_, seen_, c_, m_, n_, depth_, batches_, division());
+    kit::TileScheduler tiles = tile_scheduler(k_, seen_, c_, m_, n_, depth_, batches_, division());
     start(pipeline, tiles);
     std::optional<Packing> packing = pack();
     if (c_.producer_warp())
@@ -118,7 +119,7 @@ class Generator {
     return k_.add(shared_, plan_.division_at);
   }
 
-  void start(Pipeline& pipeline, TileScheduler& tiles) {
+  void start(Pipeline& pipeline, kit::TileScheduler& tiles) {
     k_.section("the pipeline's barriers");
     k_.if_(k_.eq(thread_, 0), [&] {
       k_.comment("prefetch the tensor maps, which the first loads would wait for");
@@ -134,7 +135,7 @@ class Generator {
     k_.emit("barrier.cluster.wait.acquire.aligned");
   }
 
-  void load(TileScheduler& tiles, Pipeline& pipeline, std::optional<Packing>& packing) {
+  void load(kit::TileScheduler& tiles, Pipeline& pipeline, std::optional<Packing>& packing) {
     k_.section("the producer warp: load");
     const Reg elected = k_.reg(pred);
     k_.emit("elect.sync", Arg::sink(), elected, -1);
@@ -150,7 +151,7 @@ class Generator {
     return {k_, c_, plan_, pipeline, {.a = a_, .b = b_, .stages = shared_, .scales = scales}};
   }
 
-  void load_between(TileScheduler& tiles, Pipeline& pipeline, std::optional<Packing>& packing) {
+  void load_between(kit::TileScheduler& tiles, Pipeline& pipeline, std::optional<Packing>& packing) {
     k_.section("the first warp: load all stages but one");
     InlineLoads loads(k_, c_, tiles, stage_loads(pipeline), warp_, depth_);
     loads.start(packing);
@@ -164,7 +165,7 @@ class Generator {
                         {.stages = shared_, .row = warp_row_, .column = column_, .lane = lane_});
   }
 
-  void multiply(TileScheduler& tiles, Pipeline& pipeline, InlineLoads* loads) {
+  void multiply(kit::TileScheduler& tiles, Pipeline& pipeline, InlineLoads* loads) {
     k_.section("the consumer warpgroups: multiply, then store");
     const Reg group = k_.shr(warp_, 2);
     const std::optional<Turn> turn = turn_of(group);
@@ -186,8 +187,8 @@ class Generator {
     StoreInputs stores{.map = d_map_, .buffers = {}, .barrier = k_.add(group, 1), .leads = leads_};
     if (c_.staged)
       stores.buffers = k_.fma(group, kStoreBuffers * plan_.store.bytes(), k_.add(shared_, plan_.stores_at));
-    const auto compute = [&](const Portion& portion) {
-      const TileOrigin& tile = portion.tile;
+    const auto compute = [&](const kit::TilePortion& portion) {
+      const kit::TileOrigin& tile = portion.tile;
       if (scales) scales->start(tile.row, k_.add(tile.column, column_), portion.depth.begin);
       loop.run(k_.sub(portion.depth.end, portion.depth.begin));
       const auto store = [&] { store_tile(loop.accumulators(), tile, stores); };
@@ -209,12 +210,12 @@ class Generator {
   }
 
   /// Rows and columns of the accumulators that lie in D.
-  std::pair<Reg, Reg> extents(const TileOrigin& tile) const {
+  std::pair<Reg, Reg> extents(const kit::TileOrigin& tile) const {
     return c_.places(tile.rows, c_.places(m_, n_).second);
   }
 
   /// What the epilogues of a tile have in common.
-  EpilogueInputs result_of(const TileOrigin& tile) {
+  EpilogueInputs result_of(const kit::TileOrigin& tile) {
     const auto of_tile = [&](const Result& matrix, const ResultSource& source) {
       return ResultSource{of_batch(k_, batches_, matrix.name, matrix.type, source.pointer, tile.batch),
                           source.ld};
@@ -237,7 +238,7 @@ class Generator {
             .shared = shared_};
   }
 
-  void store_tile(const Accumulators& accumulators, const TileOrigin& tile, StoreInputs& stores) {
+  void store_tile(const Accumulators& accumulators, const kit::TileOrigin& tile, StoreInputs& stores) {
     k_.comment("store: " + epilogue_text(p_));
     EpilogueInputs result = result_of(tile);
     const ClusterReductionInputs sum{.shared = shared_, .thread = thread_, .barrier = own_barrier()};
@@ -272,12 +273,12 @@ class Generator {
   }
 
   /// Rows of accumulators that lie in D, from the warp's first on.
-  Reg rows_of_warp(const TileOrigin& tile) {
+  Reg rows_of_warp(const kit::TileOrigin& tile) {
     return KernelBuilder::as(s32, k_.sub(extents(tile).first, k_.add(tile.row, warp_row_)));
   }
 
-  void store_shared_tiles(TileScheduler& tiles, StreamReduction& sums) {
-    tiles.for_each_shared([&](const TileOrigin& tile, const SharedTile& shared) {
+  void store_shared_tiles(kit::TileScheduler& tiles, StreamReduction& sums) {
+    tiles.for_each_shared([&](const kit::TileOrigin& tile, const kit::SharedTile& shared) {
       EpilogueInputs result = result_of(tile);
       sums.add(shared, rows_of_warp(tile), [&](const Accumulators& unit, Reg row, Reg column) {
         result.accumulators = unit;

@@ -73,7 +73,7 @@ Plan::Plan(const TargetInfo& chip, const Problem& p, const Config& c)
       stores_at(c.stages * stage_bytes),
       barriers_at(stores_at + (c.staged ? kStoreBuffers * c.warpgroups() * aligned(store.bytes()) : 0)),
       division_at(barriers_at + Pipeline::bytes(c.stages)),
-      shared_bytes(division_at + (c.stream_k ? StreamDivision::kBytes : 0)),
+      shared_bytes(division_at + (c.stream_k ? kit::StreamKDivision::kBytes : 0)),
       promotes(p.promoted),
       readers(scales.any() ? c.tile_warps() : c.tile_warpgroups()),
       needed_registers(accumulator_registers(p, c) + other_registers(p, c)) {

@@ -55,7 +55,7 @@ void StageLoads::copy(const OperandLoad& copy, Reg depth, Reg to, Reg barrier) {
   }
 }
 
-void StageLoads::fill(const TileOrigin& tile, Reg depth) {
+void StageLoads::fill(const kit::TileOrigin& tile, Reg depth) {
   k_.comment("load: wait for the stage to be empty");
   pipeline_.await(pipeline_.empty(cursor_), cursor_);
   k_.comment("load: fill it with the next k-block of A and B");
@@ -72,8 +72,8 @@ void StageLoads::finish() {
   if (c_.sharing() > 1) pipeline_.drain(cursor_);
 }
 
-void emit_loads(KernelBuilder& k, const Config& c, TileScheduler& tiles, StageLoads& loads) {
-  tiles.for_each([&](const Portion& portion) {
+void emit_loads(KernelBuilder& k, const Config& c, kit::TileScheduler& tiles, StageLoads& loads) {
+  tiles.for_each([&](const kit::TilePortion& portion) {
     const Reg depth = k.mov(u32, portion.depth.begin);
     k.do_while([&] {
       k.pragma("\"nounroll\"");
