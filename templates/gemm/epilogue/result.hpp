@@ -10,6 +10,7 @@
 #include "gemm/config/config.hpp"
 #include "gemm/epilogue/terms.hpp"
 #include "gemm/memory/fragments.hpp"
+#include "ptxloom/kit/accumulators.hpp"
 
 // A warp's accumulators as elements of D: the position of each, the epilogue computation
 // (epilogue/terms.hpp), and the store from registers. mma_sync/epilogue.hpp and wgmma/tma_store.hpp have the
@@ -22,7 +23,7 @@ struct ResultSource {
   Reg ld;  ///< elements, u32
 };
 
-using Accumulators = std::vector<std::vector<std::vector<Reg>>>;  ///< [tile along m][tile along n][register]
+using kit::Accumulators;
 
 struct EpilogueInputs {
   Accumulators accumulators;

@@ -73,7 +73,7 @@ void Packing::run(Reg thread, int warps) {
   k_.guarded(k_.eq(thread, 0), [&] { rendezvous().arrive(); });
 }
 
-GridRendezvous Packing::rendezvous() { return {k_, workspace_, k_.special("nctaid.x")}; }
+kit::GridRendezvous Packing::rendezvous() { return {k_, workspace_, k_.special("nctaid.x")}; }
 
 void Packing::copy_piece(Reg piece, Reg lane) {
   const auto rounds = [&](const PackSource& source, Reg number) {

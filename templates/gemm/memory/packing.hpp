@@ -4,12 +4,12 @@
 #include <array>
 
 #include "gemm/config/config.hpp"
-#include "gemm/sync/grid_rendezvous.hpp"
+#include "ptxloom/kit/grid_rendezvous.hpp"
 
 // TMA requires a row pitch that is a multiple of 16 bytes. A matrix without one, in any batch, is first
 // copied into the launch's workspace with a suitable pitch, by all warps of the grid. Each warp copies the
 // pieces that its number selects; whoever issues TMA loads waits until all thread blocks have packed theirs
-// (sync/grid_rendezvous.hpp). So the launch is cooperative: all thread blocks are resident at once, or
+// (kit/grid_rendezvous.hpp). So the launch is cooperative: all thread blocks are resident at once, or
 // the launch fails.
 namespace ptxloom::gemm_kernel {
 
@@ -62,7 +62,7 @@ class Packing {
   void await();
 
  private:
-  GridRendezvous rendezvous();
+  kit::GridRendezvous rendezvous();
   void copy_piece(Reg piece, Reg lane);
   Reg load_tail(const PackSource& source);
   void copy_units(const PackSource& source, Reg first);

@@ -98,8 +98,8 @@ class Generator {
   void compute_portions(kit::TileScheduler& tiles) {
     k_.if_(k_.eq(thread_, 0), [&] { tiles.divide(); });
     k_.barrier();
-    StreamReduction reduction(
-        k_, p_, c_, *stream_,
+    kit::StreamKReduction reduction(
+        k_, stream_tile(p_, c_), stream_->workspace, stream_->reads,
         {.workspace = workspace_, .shared = shared_, .thread = thread_, .barrier = kBarrier});
     tiles.for_each([&](const kit::TilePortion& portion) {
       k_.comment("stream-K: nobody reads the stages, or the D staged there, any more");

@@ -33,7 +33,7 @@ LaunchPlan launch_plan(const Problem& p, const Config& c, const std::optional<St
     launch.grid[0] = stream->blocks;
     launch.blocks_per_sm = 1;
     launch.cooperative = true;
-    launch.workspace_bytes = stream->workspace_bytes;
+    launch.workspace_bytes = stream->workspace.bytes;
   }
   launch.shared_bytes = static_cast<std::uint32_t>(mma_sync::shared_bytes(p, c));
   launch.arguments = parameters(p, c, stream).arguments();

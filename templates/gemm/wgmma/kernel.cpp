@@ -183,7 +183,7 @@ class Generator {
                             .scales = scales ? &*scales : nullptr,
                             .loads = loads};
     MainLoop loop(k_, c_, plan_, pipeline, in);
-    std::optional<StreamReduction> sums = stream_reduction();
+    std::optional<kit::StreamKReduction> sums = stream_reduction();
     StoreInputs stores{.map = d_map_, .buffers = {}, .barrier = k_.add(group, 1), .leads = leads_};
     if (c_.staged)
       stores.buffers = k_.fma(group, kStoreBuffers * plan_.store.bytes(), k_.add(shared_, plan_.stores_at));
@@ -241,7 +241,7 @@ class Generator {
   void store_tile(const Accumulators& accumulators, const kit::TileOrigin& tile, StoreInputs& stores) {
     k_.comment("store: " + epilogue_text(p_));
     EpilogueInputs result = result_of(tile);
-    const ClusterReductionInputs sum{.shared = shared_, .thread = thread_, .barrier = own_barrier()};
+    const kit::ClusterReductionInputs sum{.shared = shared_, .thread = thread_, .barrier = own_barrier()};
     Config narrow = c_;  // as if the slice were the whole tile
     narrow.tile_n /= reduction_slices(c_);
     emit_cluster_reduction(k_, p_, c_, accumulators, sum, [&](const Accumulators& sums, int first) {
@@ -265,10 +265,10 @@ class Generator {
 
   // ---- stream-K
 
-  std::optional<StreamReduction> stream_reduction() {
+  std::optional<kit::StreamKReduction> stream_reduction() {
     if (!c_.stream_k) return std::nullopt;
-    return StreamReduction(
-        k_, p_, c_, *plan_.stream,
+    return kit::StreamKReduction(
+        k_, stream_tile(seen_, c_), plan_.stream->workspace, plan_.stream->reads,
         {.workspace = workspace_, .shared = shared_, .thread = thread_, .barrier = own_barrier()});
   }
 
@@ -277,7 +277,7 @@ class Generator {
     return KernelBuilder::as(s32, k_.sub(extents(tile).first, k_.add(tile.row, warp_row_)));
   }
 
-  void store_shared_tiles(kit::TileScheduler& tiles, StreamReduction& sums) {
+  void store_shared_tiles(kit::TileScheduler& tiles, kit::StreamKReduction& sums) {
     tiles.for_each_shared([&](const kit::TileOrigin& tile, const kit::SharedTile& shared) {
       EpilogueInputs result = result_of(tile);
       sums.add(shared, rows_of_warp(tile), [&](const Accumulators& unit, Reg row, Reg column) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gemm/sync/grid_rendezvous.hpp"
+#include "ptxloom/kit/grid_rendezvous.hpp"
 
 #include <string>
 
-namespace ptxloom::gemm_kernel {
+namespace ptxloom::kit {
 
 void GridRendezvous::await() {
   const Reg there = k_.reg(u32);
@@ -20,4 +20,4 @@ void GridRendezvous::count(const char* order) {
   k_.emit("red." + std::string(order) + ".gpu.global.inc.u32", k_.at(counter_), last);
 }
 
-}  // namespace ptxloom::gemm_kernel
+}  // namespace ptxloom::kit
