@@ -63,9 +63,6 @@ class TermEmitter {
   std::optional<Reg> address(std::string_view vector, Type type, Reg index) const;
   Reg load_or_zero(Type type, Address address, Reg inside);
   Reg activate(Reg x);
-  Reg gelu(Reg x);
-  Reg over_one_plus_exp(Reg x, Reg exponent);
-  Reg exp2(Reg x);
 
   KernelBuilder& k_;
   const Problem& p_;
