@@ -133,6 +133,7 @@ class BuilderCore {
     std::vector<LabelUse> labels;
     std::vector<Loop> loops;
     std::optional<ir::Guard> guard;
+    bool refuses_barriers = false;
     std::vector<std::uint32_t> globals;  // by index of the variable: its symbol + 1, or 0 for none yet
     bool nested = false;                 // a function that is made while a kernel is built
   };

@@ -80,6 +80,18 @@ void ControlBuilder::guarded_not(Reg predicate, const Body& body, Caller at) {
   with_guard(predicate, true, body, operation("guarded_not", at));
 }
 
+void ControlBuilder::without_barriers(const Body& body, Caller at) {
+  kernel(at);
+  const bool before = std::exchange(scope_.refuses_barriers, true);
+  try {
+    body();
+  } catch (...) {
+    scope_.refuses_barriers = before;
+    throw;
+  }
+  scope_.refuses_barriers = before;
+}
+
 void ControlBuilder::if_(Reg predicate, const Body& then, Caller at) {
   const Label end = label("endif", at);
   with_guard(predicate, true, [&] { branch(end, at); }, operation("if_", at));

@@ -92,6 +92,13 @@ std::span<const ir::Operand> BuilderCore::push_operands(std::string_view text, s
 // Appends an instruction with the operands that were pushed last.
 void BuilderCore::append(const Legal& legal, std::size_t operand_count, Caller at) {
   ir::Kernel& k = kernel(at);
+  if (scope_.refuses_barriers && legal.variant.slot("meets")) {
+    k.operands.resize(k.operands.size() - operand_count);
+    operation(legal.variant.opcode(), at)
+        .refuse("no-barrier-here",
+                "not all threads reach this code, and those that do would wait for the others",
+                "put the barrier where all threads pass; lanes of a warp exchange values by shuffles");
+  }
   version_ = std::max(version_, legal.since);
   if (source_lines_) append_location(k, at);
   k.body.push_back({ir::Statement::Kind::instruction, static_cast<std::uint32_t>(k.instructions.size())});

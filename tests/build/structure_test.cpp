@@ -273,6 +273,43 @@ TEST_CASE("functions and kernels of one module are told apart") {
   CHECK(check(module).empty());
 }
 
+TEST_CASE("barriers are refused in code that not all threads reach") {
+  const std::vector<Work> barriers{
+      [](auto& b) { b.barrier(); },
+      [](auto& b) { b.barrier(1, 64); },
+      [](auto& b) { b.barrier_arrive(1, 64); },
+      [](auto& b) { b.cluster_barrier(); },
+      [](auto& b) { b.emit("barrier.cta.red.popc.u32", b.reg(u32), 0, b.reg(pred)); },
+      [](auto& b) { b.emit("barrier.cluster.wait.aligned"); },
+  };
+  for (const Work& barrier : barriers) {
+    CHECK(code_of([&] {
+            KernelBuilder k = builder();
+            k.without_barriers([&] { barrier(k); });
+          }) == "no-barrier-here");
+    KernelBuilder k = builder();
+    const Reg p = k.reg(pred);
+    CHECK(code_of([&] { k.if_(p, [&] { k.without_barriers([&] { barrier(k); }); }); }) == "no-barrier-here");
+    CHECK(code_of([&] { barrier(k); }) == "none");  // the refusal ends with the body
+  }
+  KernelBuilder k = builder();
+  CHECK(code_of([&] {
+          k.without_barriers([&] {
+            k.without_barriers([] {});
+            k.warp_barrier();
+            k.shuffle(k.mov(u32, 1), 0);
+          });
+        }) == "none");
+  CHECK(code_of([&] {
+          k.without_barriers([&] {
+            k.without_barriers([] {});
+            k.barrier();
+          });
+        }) == "no-barrier-here");
+  check_place([](auto& b) { b.without_barriers([&] { b.barrier(); }); }, "no-barrier-here", "bar.sync");
+  CHECK(check(k.finish()).empty());
+}
+
 TEST_CASE("the file name in a message has no folders, and comes first") {
   KernelBuilder k = builder();
   const int line = __LINE__ + 1;
