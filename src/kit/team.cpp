@@ -3,16 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <bit>
-
+#include "kit/integers.hpp"
 #include "ptxloom/error.hpp"
 
 namespace ptxloom::kit {
 namespace {
 
 constexpr int kMostThreads = 1024, kMostBlocks = 16;
-
-bool power_of_two(int x) { return x > 0 && std::has_single_bit(static_cast<unsigned>(x)); }
 
 void require(bool holds, const std::string& what, const char* hint) {
   if (!holds) throw Error(ErrorKind::usage, "bad-team", what, hint);

@@ -13,7 +13,7 @@ namespace {
 
 // The most elements that a lane reads of C, or writes to an unstaged D, in one access.
 constexpr std::uint64_t kElementsOfLane = 4;
-// The access width with which A and B are read to be packed (memory/packing.hpp).
+// The access width with which A and B are read to be packed (kit/packing.hpp).
 constexpr std::uint64_t kPackedAccess = 4;
 // The alignment of what TMA loads read.
 constexpr std::uint64_t kTmaAlignment = 16;

@@ -60,22 +60,12 @@ OperandPlan plan_b(const Problem& p, const Config& c) {
           .whole_k = c.bake != Bake::none && divides(c.tile_k, p.k)};
 }
 
-Access access_of(const Specs& specs, const Target& target, const Matrix& matrix) {
-  // cp.async zero-fills the end of a row; plain loads take whole units or none.
-  const int wide = alignment(matrix, false);
-  const std::vector<Variant> copies = specs.match("cp.async.ca.shared.global");
-  const bool has_copy =
-      std::any_of(copies.begin(), copies.end(), [&](Variant v) { return v.since(target).has_value(); });
-  if (has_copy && wide >= 4) return {wide, true};
-  return {alignment(matrix, true), false};
-}
-
 Config base_config(const Specs& specs, const Target& target, const Problem& problem, const Settings& given,
                    const std::string& shape) {
   Config base;
   base.clusters = has_clusters(specs, target);
-  base.a = access_of(specs, target, problem.a);
-  base.b = access_of(specs, target, problem.b);
+  base.a = kit::copy_access(specs, target, problem.a);
+  base.b = kit::copy_access(specs, target, problem.b);
   set_shape(base, shape);
   base.strategy = &strategy_of(shape);
   base.strategy->select(specs, target, problem, base);

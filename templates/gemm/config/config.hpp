@@ -8,6 +8,7 @@
 
 #include "gemm/config/strategy.hpp"
 #include "gemm/problem/problem.hpp"
+#include "ptxloom/kit/tile_copy.hpp"
 
 // A configuration as typed data. Its parameters are in parameters.hpp. With `swap` the kernel
 // computes the transpose of D: tiles, warps, rules and estimates describe that product (seen_by); only
@@ -22,13 +23,6 @@ enum class Multicast { none, a, b };
 enum class Schedule { cooperative, pingpong };
 /// Who issues TMA loads: a producer warp, or a thread of a consumer warp.
 enum class Loads { warp, thread };
-
-/// How the threads of a thread block read a matrix: bytes per access, by cp.async or through registers.
-struct Access {
-  int bytes = 16;
-  bool asynchronous = true;
-};
-Access access_of(const Specs& specs, const Target& target, const Matrix& matrix);
 
 struct Config {
   const Strategy* strategy = nullptr;
@@ -45,7 +39,7 @@ struct Config {
   bool staged = false;        ///< epilogue through shared memory; with wgmma by TMA stores
   bool across_tiles = false;  ///< the first fragments of a tile are read during the previous tile
   Bake bake = Bake::none;
-  Access a, b;
+  kit::CopyAccess a, b;
   Variant mma;        ///< for wgmma the narrowest, until Strategy::complete
   std::string shape;  ///< "m16n8k16"
   int mma_m = 0, mma_n = 0, mma_k = 0;
@@ -89,7 +83,7 @@ inline constexpr std::uint32_t kSmallM = 64;
 struct OperandPlan {
   std::string_view name;  ///< as the mma calls it
   const Matrix& matrix;
-  Access access;
+  kit::CopyAccess access;
   int tile = 0, warp = 0, mma = 0;
   bool whole_extent = false, whole_k = false;  ///< a baked size that the tiles divide: needs no check
 };

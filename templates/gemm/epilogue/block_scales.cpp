@@ -11,7 +11,7 @@ std::optional<Reg> address_in(const TermInputs& terms, std::string_view name) {
 
 }  // namespace
 
-RowFactors::RowFactors(KernelBuilder& k, const Config& c, int tiles, Order rows, bool of_rows)
+RowFactors::RowFactors(KernelBuilder& k, const Config& c, int tiles, kit::FragmentOrder rows, bool of_rows)
     : k_(k), map_(layout(c.mma, "D")), mma_m_(c.mma_m), order_(rows), of_rows_(of_rows) {
   for (int tile = 0; tile < tiles; ++tile)
     for (int reg = 0; reg < map_.registers; ++reg)

@@ -17,7 +17,7 @@ namespace ptxloom::gemm_kernel {
 class RowFactors {
  public:
   /// `tiles`: mma tiles along m in the warp's part.
-  RowFactors(KernelBuilder& k, const Config& config, int tiles, Order rows, bool of_rows);
+  RowFactors(KernelBuilder& k, const Config& config, int tiles, kit::FragmentOrder rows, bool of_rows);
 
   /// By the distance of a row from the lane's first row.
   const std::map<int, Reg>& all() const { return factors_; }
@@ -30,7 +30,7 @@ class RowFactors {
   KernelBuilder& k_;
   Layout map_;  // of an mma's accumulators
   int mma_m_;
-  Order order_;
+  kit::FragmentOrder order_;
   bool of_rows_;
   std::map<int, Reg> factors_;
 };
@@ -39,7 +39,7 @@ struct BlockScaleInputs {
   Reg m, n, depth;  ///< of the problem
   Reg lane;
   int tiles = 1;  ///< of the mma along m, in a warp's part
-  Order rows = {};
+  kit::FragmentOrder rows = {};
 };
 
 class BlockScales {

@@ -9,8 +9,8 @@
 
 #include "gemm/config/config.hpp"
 #include "gemm/epilogue/terms.hpp"
-#include "gemm/memory/fragments.hpp"
 #include "ptxloom/kit/accumulators.hpp"
+#include "ptxloom/kit/fragments.hpp"
 
 // A warp's accumulators as elements of D: the position of each, the epilogue computation
 // (epilogue/terms.hpp), and the store from registers. mma_sync/epilogue.hpp and wgmma/tma_store.hpp have the
@@ -27,7 +27,7 @@ using kit::Accumulators;
 
 struct EpilogueInputs {
   Accumulators accumulators;
-  Order row_order, column_order;
+  kit::FragmentOrder row_order, column_order;
   Reg m, n;                     ///< of the problem
   Reg block_row, block_column;  ///< origin of the thread block's tile
   Reg warp_row, warp_column;    ///< origin of the warp's part of it

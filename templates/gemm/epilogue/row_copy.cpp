@@ -28,7 +28,7 @@ void move(KernelBuilder& k, Address from, Address to, int bytes) {
 
 }  // namespace
 
-RowCopy::RowCopy(KernelBuilder& k, const Problem& p, const SwizzledTile& part, const RowCopyInputs& in)
+RowCopy::RowCopy(KernelBuilder& k, const Problem& p, const kit::SwizzledTile& part, const RowCopyInputs& in)
     : k_(k),
       part_(part),
       size_(p.d.type.bytes()),
@@ -73,7 +73,7 @@ void RowCopy::copy_rows(const Place& place, int rows, int bytes, int column) {
   for (int y = 0; y < rows; y += rows_at_once_) {
     if (y > 0) to = k_.add(to, stride);
     for (int x = 0; x < part_.row_bytes(); x += across_ * unit_) {
-      const Distance there = part_.distance(y, x);
+      const kit::Distance there = part_.distance(y, x);
       const Reg at = there.flip == 0 ? place.from : k_.xor_(place.from, there.flip);
       Reg inside = inside_row(k_, k_.gt(place.rows_left, y), columns_left_, column + x / size_);
       if (rows_at_once_ > part_.rows()) inside = k_.and_(inside, k_.lt(row_, part_.rows()));

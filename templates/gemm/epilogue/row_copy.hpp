@@ -2,7 +2,7 @@
 #pragma once
 
 #include "gemm/epilogue/result.hpp"
-#include "gemm/memory/swizzled_tile.hpp"
+#include "ptxloom/kit/swizzled_tile.hpp"
 
 // Copies parts of D from shared to global memory, row by row: adjacent threads store adjacent units, as wide
 // as the alignment of D's rows allows.
@@ -19,7 +19,7 @@ struct RowCopyInputs {
 
 class RowCopy {
  public:
-  RowCopy(KernelBuilder& k, const Problem& problem, const SwizzledTile& part, const RowCopyInputs& in);
+  RowCopy(KernelBuilder& k, const Problem& problem, const kit::SwizzledTile& part, const RowCopyInputs& in);
 
   /// Copies the part at this distance in bytes, rows and columns from the first. It must be visible to all
   /// threads in shared memory.
@@ -33,7 +33,7 @@ class RowCopy {
   void copy_rows(const Place& place, int rows, int bytes, int column);
 
   KernelBuilder& k_;
-  const SwizzledTile& part_;
+  const kit::SwizzledTile& part_;
   int size_, unit_;            // bytes of an element, and of one access
   int across_, rows_at_once_;  // threads
   Reg ld_, row_, columns_left_;

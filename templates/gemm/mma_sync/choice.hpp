@@ -2,12 +2,17 @@
 #pragma once
 
 #include "gemm/config/rules.hpp"
+#include "ptxloom/kit/shared_layout.hpp"
 
 // Which configurations of mma.sync a problem admits, their resources, and which is likely the fastest.
 namespace ptxloom::gemm_kernel::mma_sync {
 
 inline constexpr int kRegisterLimit = 255;  // per thread, on every target
-/// Shared memory of a thread block in bytes: all stages, or the staged result if larger.
+/// A stage of the pipeline: parts a, b.
+kit::SharedLayout stage_layout(const Problem& problem, const Config& config);
+/// Shared memory of a thread block: part tiles is all stages, or the staged result if larger; with stream-K
+/// part division follows.
+kit::SharedLayout shared_layout(const Problem& problem, const Config& config);
 int shared_bytes(const Problem& problem, const Config& config);
 /// Roughly the registers a thread needs.
 int needed_registers(const Problem& problem, const Config& config);

@@ -18,7 +18,8 @@ class StagedEpilogue {
       : k_(k), p_(p), c_(c), in_(in), part_(k, p, c, in) {}
 
   void run() {
-    const SwizzledTile tile(c_.tile_m, c_.tile_n * p_.d.type.bytes(), staged_swizzle());
+    const int row_bytes = c_.tile_n * p_.d.type.bytes();
+    const kit::SwizzledTile tile(c_.tile_m, row_bytes, kit::matrix_swizzle(row_bytes));
     const std::vector<Run> pairs = finished_pairs();
     k_.section("stage D in shared memory");
     k_.barrier();  // all warps are done with the operands there
@@ -41,11 +42,6 @@ class StagedEpilogue {
   }
 
  private:
-  std::vector<SwizzleBit> staged_swizzle() const {
-    if (c_.tile_n * p_.d.type.bytes() == 64) return {{1, 0}, {2, 1}};
-    return {{0, 0}, {1, 1}, {2, 2}};
-  }
-
   // Two adjacent 16-bit values in a register.
   std::vector<Run> finished_pairs() {
     std::vector<Run> pairs = part_.finish_pairs(part_.pair_runs());
@@ -61,7 +57,7 @@ class StagedEpilogue {
   }
 
   // One stmatrix.x2 stores two 8 x 8 matrices side by side along n; an x4 stores two rows of such pairs.
-  void store_matrices(const SwizzledTile& tile, std::vector<Run> pairs) {
+  void store_matrices(const kit::SwizzledTile& tile, std::vector<Run> pairs) {
     constexpr int kMatrices = 4;
     std::sort(pairs.begin(), pairs.end(), [](const Run& x, const Run& y) {
       return x.row != y.row ? x.row < y.row : x.column < y.column;
@@ -80,19 +76,16 @@ class StagedEpilogue {
     for (std::size_t i = 0; i < pairs.size(); i += kMatrices) {
       std::vector<Reg> group;
       for (std::size_t j = 0; j < kMatrices; ++j) group.push_back(pairs[i + j].values[0]);
-      const Distance there = tile.distance(pairs[i].row, pairs[i].column * p_.d.type.bytes());
-      const Reg at = there.flip == 0 ? base : k_.xor_(base, there.flip);
-      k_.emit(stmatrix_opcode(kMatrices), k_.at(at, there.add), group);
+      k_.emit(stmatrix_opcode(kMatrices),
+              tile.at(k_, base, pairs[i].row, pairs[i].column * p_.d.type.bytes()), group);
     }
   }
 
-  void store_pairs(const SwizzledTile& tile, const std::vector<Run>& pairs) {
+  void store_pairs(const kit::SwizzledTile& tile, const std::vector<Run>& pairs) {
     const Reg base =
         k_.add(in_.shared, tile.address(k_, part_.row(), k_.mul(part_.column(), p_.d.type.bytes())));
     for (const Run& pair : pairs) {
-      const Distance there = tile.distance(pair.row, pair.column * p_.d.type.bytes());
-      const Reg at = there.flip == 0 ? base : k_.xor_(base, there.flip);
-      k_.emit("st.shared.b32", k_.at(at, there.add), pair.values[0]);
+      k_.emit("st.shared.b32", tile.at(k_, base, pair.row, pair.column * p_.d.type.bytes()), pair.values[0]);
     }
   }
 

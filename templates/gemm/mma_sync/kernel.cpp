@@ -5,22 +5,22 @@
 
 #include "gemm/epilogue/block_scales.hpp"
 #include "gemm/launch/launch.hpp"
-#include "gemm/memory/fragments.hpp"
-#include "gemm/memory/swizzled_tile.hpp"
-#include "gemm/memory/tile_copy.hpp"
+#include "gemm/mma_sync/choice.hpp"
 #include "gemm/mma_sync/epilogue.hpp"
 #include "gemm/mma_sync/launch.hpp"
 #include "gemm/reduction/cluster_reduction.hpp"
 #include "gemm/reduction/stream_k_reduction.hpp"
 #include "gemm/schedule/tile_scheduler.hpp"
+#include "ptxloom/kit/fragments.hpp"
+#include "ptxloom/kit/tile_copy.hpp"
 
 namespace ptxloom::gemm_kernel::mma_sync {
 namespace {
 
 struct Operand {
-  TileCopy copy;
-  Fragments fragments;
-  std::vector<Fragments::Tiles> sets;  // registers of two k-steps: one in use, one being loaded
+  kit::TileCopy copy;
+  kit::Fragments fragments;
+  std::vector<kit::Fragments::Tiles> sets;  // registers of two k-steps: one in use, one being loaded
 };
 
 /// A tile, or a portion of one, as if its part of k were all of k.
@@ -33,12 +33,13 @@ struct Work {
 class Generator {
  public:
   Generator(std::shared_ptr<const Specs> specs, const Target& target, const Problem& p, const Config& c,
-            const std::optional<StreamPlan>& stream, std::uint32_t shared_bytes)
+            const std::optional<StreamPlan>& stream)
       : k_(std::move(specs), kernel_name(p, c), target),
         p_(p),
         c_(c),
         stream_(stream),
-        shared_bytes_(shared_bytes) {}
+        stage_(stage_layout(p, c)),
+        stage_bytes_(stage_.pitch()) {}
 
   ir::Module run() {
     k_.require_block(static_cast<std::uint32_t>(c_.threads()));
@@ -76,8 +77,6 @@ class Generator {
     warp_row_ = k_.mul(k_.rem(warp, c_.warps_m), c_.warp_m());
     warp_column_ = k_.mul(k_.div(warp, c_.warps_m), c_.warp_n());
     shared_ = k_.address_of(k_.dynamic_shared("tiles", 1024));
-    a_bytes_ = c_.tile_m * c_.tile_k * p_.a.type.bytes();
-    stage_bytes_ = a_bytes_ + c_.tile_n * c_.tile_k * p_.b.type.bytes();
   }
 
   void compute_tile(kit::TileScheduler& tiles) {
@@ -89,10 +88,9 @@ class Generator {
 
   // ---- stream-K
 
-  // After everything else in shared memory.
   std::optional<Reg> division() {
     if (!stream_) return std::nullopt;
-    return k_.add(shared_, shared_bytes_ - kit::StreamKDivision::kBytes);
+    return shared_layout(p_, c_).address(k_, shared_, "division");
   }
 
   void compute_portions(kit::TileScheduler& tiles) {
@@ -151,7 +149,7 @@ class Generator {
   void compute(const Work& work) {
     Operand a =
         operand(plan_a(p_, c_), {work.a, lda_, work.tile.row, m_, work.depth, shared_, thread_}, warp_row_);
-    const Reg b_tile = k_.add(shared_, a_bytes_);
+    const Reg b_tile = stage_.address(k_, shared_, "b");
     Operand b = operand(plan_b(p_, c_), {work.b, ldb_, work.tile.column, n_, work.depth, b_tile, thread_},
                         warp_column_);
     start_scales(work);
@@ -168,16 +166,26 @@ class Generator {
                                      .depth = depth_,
                                      .lane = lane_,
                                      .tiles = c_.warp_m() / c_.mma_m,
-                                     .rows = order_of(p_.a)});
+                                     .rows = kit::fragment_order(p_.a.type, p_.a.k_contiguous)});
     scales_->start(k_.add(work.tile.row, warp_row_), k_.add(work.tile.column, warp_column_), work.begin);
   }
 
-  Operand operand(const OperandPlan& plan, const TileCopyInputs& in, Reg warp_origin) {
+  Operand operand(const OperandPlan& plan, const kit::TileCopyInputs& in, Reg warp_origin) {
     k_.section(fmt::format("{}: what this thread loads to shared memory, and the fragments of this lane",
                            plan.name));
-    const SwizzledTile tile = operand_tile(plan.matrix, plan.tile, c_.tile_k);
-    Operand made{.copy = TileCopy(k_, plan, c_, tile, in),
-                 .fragments = Fragments(k_, plan, c_, tile, {in.shared, warp_origin, lane_}),
+    const Type type = plan.matrix.type;
+    const bool k_contiguous = plan.matrix.k_contiguous;
+    const kit::SwizzledTile tile = kit::fragment_tile(type, k_contiguous, plan.tile, c_.tile_k);
+    const kit::TileCopyShape copied{.type = type,
+                                    .k_contiguous = k_contiguous,
+                                    .access = plan.access,
+                                    .threads = c_.threads(),
+                                    .whole_extent = plan.whole_extent,
+                                    .whole_k = plan.whole_k};
+    const kit::FragmentShape loaded{
+        .mma = c_.mma, .operand = plan.name, .type = type, .k_contiguous = k_contiguous, .extent = plan.warp};
+    Operand made{.copy = kit::TileCopy(k_, copied, tile, in),
+                 .fragments = kit::Fragments(k_, loaded, tile, {in.shared, warp_origin, lane_}),
                  .sets = {}};
     for (int i = 0; i < 2; ++i) made.sets.push_back(made.fragments.allocate());
     return made;
@@ -293,7 +301,7 @@ class Generator {
 
   // Back and forth along n, so that consecutive instructions share a fragment. `anew`: overwrites the
   // accumulators.
-  void multiply(const Fragments::Tiles& a, const Fragments::Tiles& b, bool anew) {
+  void multiply(const kit::Fragments::Tiles& a, const kit::Fragments::Tiles& b, bool anew) {
     const bool scalar_a = is_scalar("A"), scalar_b = is_scalar("B"), scalar_sum = is_scalar("D");
     std::vector<Reg> zeros;
     if (anew) zeros.assign(accumulators_[0][0].size(), k_.mov(f32, Arg::zero(f32)));
@@ -317,8 +325,8 @@ class Generator {
       return ResultSource{of_batch(k_, batches_, matrix.name, matrix.type, pointer, tile.batch), ld};
     };
     return {.accumulators = {},
-            .row_order = order_of(p_.a),
-            .column_order = order_of(p_.b),
+            .row_order = kit::fragment_order(p_.a.type, p_.a.k_contiguous),
+            .column_order = kit::fragment_order(p_.b.type, p_.b.k_contiguous),
             .m = tile.rows,
             .n = n_,
             .block_row = tile.row,
@@ -349,12 +357,12 @@ class Generator {
   const Problem& p_;
   const Config& c_;
   const std::optional<StreamPlan>& stream_;
-  std::uint32_t shared_bytes_;
+  kit::SharedLayout stage_;
+  int stage_bytes_;  // from one stage to the next
   Reg m_, n_, depth_, a_, b_, workspace_, c_pointer_, d_pointer_, lda_, ldb_, ldc_, ldd_;
   TermInputs terms_;
   BatchInputs batches_;
   Reg thread_, lane_, warp_row_, warp_column_, shared_;
-  int a_bytes_ = 0, stage_bytes_ = 0;
   Accumulators accumulators_, scaled_;  // with block scales: of one scale block, and the total
   std::optional<BlockScales> scales_;
 };
@@ -366,7 +374,7 @@ Emitted emit_kernel(std::shared_ptr<const Specs> specs, const Target& target, co
   std::optional<StreamPlan> stream;
   if (config.stream_k) stream.emplace(problem, config, 0);
   const LaunchPlan launch = launch_plan(problem, config, stream);
-  return {Generator(std::move(specs), target, problem, config, stream, launch.shared_bytes).run(), launch};
+  return {Generator(std::move(specs), target, problem, config, stream).run(), launch};
 }
 
 }  // namespace ptxloom::gemm_kernel::mma_sync

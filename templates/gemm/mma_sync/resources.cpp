@@ -8,16 +8,13 @@
 namespace ptxloom::gemm_kernel::mma_sync {
 namespace {
 
+constexpr int kTileAlignment = 128;  // bytes
 constexpr int kOfAddresses = 40;  // registers per thread, roughly: addresses and temporaries of the epilogue
 constexpr int kOfPortions = 16;   // more with stream_k: the bounds of portions
 constexpr int kOfSizes = 8;       // more with stream_k if sizes are not baked in
 
-int tile_bytes(const Problem& p, const Config& c) {
-  return c.tile_k * (c.tile_m * p.a.type.bytes() + c.tile_n * p.b.type.bytes());
-}
-
 // Registers of a thread that hold a tile between load and store.
-int staging_registers(const Matrix& matrix, const Access& access, int extent, const Config& c) {
+int staging_registers(const Matrix& matrix, const kit::CopyAccess& access, int extent, const Config& c) {
   if (access.asynchronous) return 0;
   const int bytes = extent * c.tile_k * matrix.type.bytes() / c.threads();
   return bytes / std::min(access.bytes, 4);
@@ -25,12 +22,25 @@ int staging_registers(const Matrix& matrix, const Access& access, int extent, co
 
 }  // namespace
 
-int shared_bytes(const Problem& problem, const Config& config) {
-  const int pipeline = config.stages * tile_bytes(problem, config);
+kit::SharedLayout stage_layout(const Problem& p, const Config& c) {
+  kit::SharedLayout stage;
+  stage.add("a", c.tile_m * c.tile_k * p.a.type.bytes(), kTileAlignment);
+  return stage.add("b", c.tile_n * c.tile_k * p.b.type.bytes(), kTileAlignment);
+}
+
+kit::SharedLayout shared_layout(const Problem& problem, const Config& config) {
+  const int pipeline = config.stages * stage_layout(problem, config).pitch();
   const int result = config.staged ? config.tile_m * config.tile_n * problem.d.type.bytes() : 0;
-  if (!config.stream_k) return std::max({pipeline, result, cluster_reduction_bytes(problem, config)});
-  const int most = std::max({pipeline, result, stream_slice_bytes(problem, config)});
-  return (most + 15) / 16 * 16 + kit::StreamKDivision::kBytes;
+  const int reduction =
+      config.stream_k ? stream_slice_bytes(problem, config) : cluster_reduction_bytes(problem, config);
+  kit::SharedLayout shared;
+  shared.add("tiles", std::max({pipeline, result, reduction}), kTileAlignment);
+  if (config.stream_k) shared.add("division", kit::StreamKDivision::kBytes);
+  return shared;
+}
+
+int shared_bytes(const Problem& problem, const Config& config) {
+  return shared_layout(problem, config).size();
 }
 
 int needed_registers(const Problem& p, const Config& c) {

@@ -250,13 +250,9 @@ Problem::Problem(const ParameterSpace& space, const Settings& given) {
   accumulator = *find_type(type_row(space, settings.at("a"), settings.at("b"))[2]);
   const auto matrix = [&](const std::string& name, std::uint32_t extent, bool k_contiguous) {
     const std::uint64_t rows = k_contiguous ? extent : k, cols = k_contiguous ? k : extent;
-    return Matrix{name,
-                  type_of(settings, name),
-                  k_contiguous,
-                  rows,
-                  cols,
-                  number(settings, "ld" + name),
-                  or_else("stride_" + name, 0)};
+    return Matrix{{type_of(settings, name), k_contiguous, rows, cols, number(settings, "ld" + name),
+                   or_else("stride_" + name, 0)},
+                  name};
   };
   a = matrix("a", m, settings.at("a_layout") == "row");
   b = matrix("b", n, settings.at("b_layout") == "col");
@@ -264,7 +260,7 @@ Problem::Problem(const ParameterSpace& space, const Settings& given) {
   d = {"d", type_of(settings, "d"), number(settings, "ldd"), or_else("stride_d", 0)};
   arithmetic = accumulator == s32 && d.type != s32 ? f32 : accumulator;
   for (const Matrix& one :
-       {a, b, Matrix{"d", d.type, true, m, n, std::max(c.ld, d.ld), std::max(c.stride, d.stride)}})
+       {a, b, Matrix{{d.type, true, m, n, std::max(c.ld, d.ld), std::max(c.stride, d.stride)}, "d"}})
     check_bytes(one, batch);
   alpha = real(settings, "alpha");
   beta = real(settings, "beta");
@@ -297,18 +293,6 @@ double bytes_of(const Problem& p, const Matrix& matrix) {
 double input_bytes(const Problem& p) {
   const double of_c = double(p.m) * p.n * p.c.type.bytes() * (p.c.stride > 0 ? p.batch : 1);
   return bytes_of(p, p.a) + bytes_of(p, p.b) + (p.reads_c() ? of_c : 0);
-}
-
-std::uint64_t span(std::uint64_t rows, std::uint64_t cols, std::uint64_t ld, std::uint64_t stride,
-                   std::uint64_t batches) {
-  return (batches - 1) * stride + (rows - 1) * ld + cols;
-}
-
-int alignment(Type type, std::uint64_t ld, std::uint64_t stride, std::uint64_t length, bool whole) {
-  const auto size = static_cast<std::uint64_t>(type.bytes());
-  std::uint64_t bits = 16 | (ld * size) | (stride * size);
-  if (whole) bits |= length * size;
-  return static_cast<int>(bits & (~bits + 1));
 }
 
 }  // namespace ptxloom::gemm_kernel

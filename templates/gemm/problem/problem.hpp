@@ -6,19 +6,16 @@
 #include <vector>
 
 #include "ptxloom/gemm.hpp"
+#include "ptxloom/kit/matrix.hpp"
 #include "ptxloom/space.hpp"
 
 // The problem as typed data. A and B look alike to the kernel: each has its own extent (m or n), shares the
 // depth k, and is contiguous along one of the two.
 namespace ptxloom::gemm_kernel {
 
-/// A or B in memory: `rows` stored rows of `cols` elements, `ld` elements apart; batches are `stride`
-/// elements apart, or share one matrix (0).
-struct Matrix {
+/// A or B in memory.
+struct Matrix : kit::MatrixOperand {
   std::string name;
-  Type type;
-  bool k_contiguous = true;  ///< a stored row runs along k; else along m (A) or n (B)
-  std::uint64_t rows = 0, cols = 0, ld = 0, stride = 0;
 };
 
 /// C or D in memory, m rows of n elements.
@@ -94,14 +91,8 @@ double bytes_of(const Problem& problem, const Matrix& matrix);
 /// Bytes of A, B, and C if it is read.
 double input_bytes(const Problem& problem);
 
-/// Elements from a matrix's first to its last, over all batches.
-std::uint64_t span(std::uint64_t rows, std::uint64_t cols, std::uint64_t ld, std::uint64_t stride,
-                   std::uint64_t batches);
-
-/// The largest power of two, up to 16, that divides the start of every row in every batch and, if `whole`,
-/// the length of a row in bytes.
-int alignment(Type type, std::uint64_t ld, std::uint64_t stride, std::uint64_t length, bool whole);
-inline int alignment(const Matrix& x, bool whole) { return alignment(x.type, x.ld, x.stride, x.cols, whole); }
+using kit::alignment;
+using kit::span;
 inline int alignment(const Result& x, std::uint64_t cols, bool whole) {
   return alignment(x.type, x.ld, x.stride, cols, whole);
 }

@@ -29,10 +29,10 @@ class Generator {
     describe();
     parameters();
     place();
-    Pipeline pipeline(k_, c_.stages, c_.sharing(), k_.add(shared_, plan_.barriers_at));
+    kit::Pipeline pipeline(k_, c_.stages, plan_.shared.address(k_, shared_, "barriers"), c_.sharing());
     kit::TileScheduler tiles = tile_scheduler(k_, seen_, c_, m_, n_, depth_, batches_, division());
     start(pipeline, tiles);
-    std::optional<Packing> packing = pack();
+    std::optional<kit::Packing> packing = pack();
     if (c_.producer_warp())
       k_.if_(
           k_.eq(warp_, c_.warps()), [&] { load(tiles, pipeline, packing); },
@@ -46,11 +46,15 @@ class Generator {
  private:
   void describe() {
     if (c_.swap) k_.header("computes the transpose, D^T = B^T A^T: rows of D are columns of the product");
-    const auto box = [](const Box& b) { return fmt::format("{} rows of {} bytes", b.rows, b.row_bytes); };
-    for (const PackedMatrix* one : {&plan_.pack.a(), &plan_.pack.b()})
-      if (one->packed)
-        k_.header(
-            fmt::format("{} is packed into rows of {} elements first", one->matrix.name, one->matrix.ld));
+    const auto box = [](const kit::TmaBox& b) {
+      return fmt::format("{} rows of {} bytes", b.rows, b.row_bytes);
+    };
+    const auto packed = [&](const Matrix& given, const kit::PackedMatrix& one) {
+      if (one.packed)
+        k_.header(fmt::format("{} is packed into rows of {} elements first", given.name, one.matrix.ld));
+    };
+    packed(seen_.a, plan_.pack.a());
+    packed(seen_.b, plan_.pack.b());
     k_.header(fmt::format("{} stages of {} bytes: {} in {} boxes of {}, {} in {} boxes of {}", c_.stages,
                           plan_.stage_bytes, seen_.a.name, plan_.a.boxes(), box(plan_.a.box()), seen_.b.name,
                           plan_.b.boxes(), box(plan_.b.box())));
@@ -90,16 +94,16 @@ class Generator {
   bool stores_by_pointer() const { return wgmma::stores_by_pointer(c_, plan_); }
 
   // If the matrix is packed, the kernel has its address too.
-  Reg operand_map(const kit::ParamRegs& in, const Matrix& matrix, const PackedMatrix& packed) {
+  Reg operand_map(const kit::ParamRegs& in, const Matrix& matrix, const kit::PackedMatrix& packed) {
     if (!packed.packed) return in[matrix.name];
     sources_.push_back({.from = matrix, .to = packed, .pointer = in[matrix.name]});
     return in["packed_" + matrix.name];
   }
 
-  std::optional<Packing> pack() {
+  std::optional<kit::Packing> pack() {
     if (sources_.empty()) return std::nullopt;
     k_.section("pack: rows whose pitch TMA does not take");
-    Packing packing(k_, plan_.pack, sources_, workspace_);
+    kit::Packing packing(k_, plan_.pack, sources_, workspace_);
     packing.run(thread_, c_.threads() / 32);
     return packing;
   }
@@ -116,17 +120,16 @@ class Generator {
 
   std::optional<Reg> division() {
     if (!plan_.stream) return std::nullopt;
-    return k_.add(shared_, plan_.division_at);
+    return plan_.shared.address(k_, shared_, "division");
   }
 
-  void start(Pipeline& pipeline, kit::TileScheduler& tiles) {
+  void start(kit::Pipeline& pipeline, kit::TileScheduler& tiles) {
     k_.section("the pipeline's barriers");
     k_.if_(k_.eq(thread_, 0), [&] {
       k_.comment("prefetch the tensor maps, which the first loads would wait for");
       for (const Reg& map : {a_, b_}) k_.emit("prefetch.tensormap", k_.at(map));
       for (const auto& [name, map] : terms_.blocks) k_.emit("prefetch.tensormap", k_.at(map));
       pipeline.initialise(plan_.readers);
-      k_.emit("fence.mbarrier_init.release.cluster");
       if (plan_.stream) tiles.divide();
     });
     if (c_.sharing() == 1 || plan_.stream) k_.barrier();
@@ -135,7 +138,7 @@ class Generator {
     k_.emit("barrier.cluster.wait.acquire.aligned");
   }
 
-  void load(kit::TileScheduler& tiles, Pipeline& pipeline, std::optional<Packing>& packing) {
+  void load(kit::TileScheduler& tiles, kit::Pipeline& pipeline, std::optional<kit::Packing>& packing) {
     k_.section("the producer warp: load");
     const Reg elected = k_.reg(pred);
     k_.emit("elect.sync", Arg::sink(), elected, -1);
@@ -146,12 +149,13 @@ class Generator {
     });
   }
 
-  StageLoads stage_loads(Pipeline& pipeline) {
+  StageLoads stage_loads(kit::Pipeline& pipeline) {
     const ScaleLoads scales(k_, plan_.scales, {k_, m_, depth_}, terms_.blocks);
     return {k_, c_, plan_, pipeline, {.a = a_, .b = b_, .stages = shared_, .scales = scales}};
   }
 
-  void load_between(kit::TileScheduler& tiles, Pipeline& pipeline, std::optional<Packing>& packing) {
+  void load_between(kit::TileScheduler& tiles, kit::Pipeline& pipeline,
+                    std::optional<kit::Packing>& packing) {
     k_.section("the first warp: load all stages but one");
     InlineLoads loads(k_, c_, tiles, stage_loads(pipeline), warp_, depth_);
     loads.start(packing);
@@ -165,7 +169,7 @@ class Generator {
                         {.stages = shared_, .row = warp_row_, .column = column_, .lane = lane_});
   }
 
-  void multiply(kit::TileScheduler& tiles, Pipeline& pipeline, InlineLoads* loads) {
+  void multiply(kit::TileScheduler& tiles, kit::Pipeline& pipeline, InlineLoads* loads) {
     k_.section("the consumer warpgroups: multiply, then store");
     const Reg group = k_.shr(warp_, 2);
     const std::optional<Turn> turn = turn_of(group);
@@ -186,7 +190,8 @@ class Generator {
     std::optional<kit::StreamKReduction> sums = stream_reduction();
     StoreInputs stores{.map = d_map_, .buffers = {}, .barrier = k_.add(group, 1), .leads = leads_};
     if (c_.staged)
-      stores.buffers = k_.fma(group, kStoreBuffers * plan_.store.bytes(), k_.add(shared_, plan_.stores_at));
+      stores.buffers =
+          k_.fma(group, kStoreBuffers * plan_.store.bytes(), plan_.shared.address(k_, shared_, "stores"));
     const auto compute = [&](const kit::TilePortion& portion) {
       const kit::TileOrigin& tile = portion.tile;
       if (scales) scales->start(tile.row, k_.add(tile.column, column_), portion.depth.begin);
@@ -295,7 +300,7 @@ class Generator {
   const Config& c_;
   const Plan& plan_;
   Reg m_, n_, depth_, a_, b_, d_map_, workspace_;  // of the product that is computed
-  std::vector<PackSource> sources_;
+  std::vector<kit::PackSource> sources_;
   TermInputs terms_;
   BatchInputs batches_;
   ResultSource c_source_, d_source_;

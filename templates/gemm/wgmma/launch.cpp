@@ -9,8 +9,8 @@ namespace ptxloom::gemm_kernel::wgmma {
 namespace {
 
 // A matrix that is packed first is read by its address, and loaded from the workspace.
-void add_operand(kit::Params& params, const Problem& p, const Matrix& matrix, const OperandTile& tile,
-                 const PackedMatrix& packed) {
+void add_operand(kit::Params& params, const Problem& p, const Matrix& matrix, const kit::TmaTile& tile,
+                 const kit::PackedMatrix& packed) {
   const TensorMap map = tile.map(p.batch);
   if (!packed.packed)
     params.map(matrix.name, matrix.name, map);

@@ -2,9 +2,10 @@
 #include "gemm/wgmma/plan.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "gemm/reduction/cluster_reduction.hpp"
-#include "gemm/sync/pipeline.hpp"
+#include "ptxloom/kit/pipeline.hpp"
 
 namespace ptxloom::gemm_kernel::wgmma {
 namespace {
@@ -31,9 +32,25 @@ bool passes(const Problem& p, const Matrix& operand, const Matrix& other, std::u
 
 int aligned(int bytes) { return (bytes + kSwizzlePattern - 1) / kSwizzlePattern * kSwizzlePattern; }
 
-Box store_box(const Problem& p, const Config& c) {
-  const int row = dividing_row(c.warpgroup_n() / reduction_slices(c) * p.d.type.bytes());
+kit::TmaBox store_box(const Problem& p, const Config& c) {
+  const int row = kit::dividing_row(c.warpgroup_n() / reduction_slices(c) * p.d.type.bytes());
   return {.width = row / p.d.type.bytes(), .row_bytes = row, .rows = kWgmmaRows};
+}
+
+kit::SharedLayout stage_layout(const kit::TmaTile& a, const kit::TmaTile& b, const ScaleTile& scales) {
+  kit::SharedLayout stage;
+  stage.add("a", a.bytes(), kSwizzlePattern).add("b", b.bytes(), kSwizzlePattern);
+  return stage.add("scales", scales.bytes(), kSwizzlePattern);
+}
+
+kit::SharedLayout shared_layout(const Config& c, int stage_bytes, const kit::TmaBox& store) {
+  const int buffers = c.staged ? kStoreBuffers * c.warpgroups() : 0;
+  kit::SharedLayout shared;
+  shared.add("stages", c.stages * stage_bytes, kSwizzlePattern);
+  shared.add("stores", buffers * aligned(store.bytes()), kSwizzlePattern);
+  shared.add("barriers", kit::Pipeline::bytes(c.stages));
+  if (c.stream_k) shared.add("division", kit::StreamKDivision::kBytes);
+  return shared;
 }
 
 int other_registers(const Problem& p, const Config& c) {
@@ -57,6 +74,9 @@ bool leaves_registers(const TargetInfo& chip, const Problem& p, const Config& c)
   return accumulator_registers(p, c) + others <= registers_with(1, chip, c);
 }
 
+PackPlan::PackPlan(const Problem& p)
+    : kit::PackPlan(std::array<kit::MatrixBatches, 2>{{{p.a, p.batch}, {p.b, p.batch}}}) {}
+
 Plan::Plan(const TargetInfo& chip, const Problem& p, const Config& c)
     : pack(p),
       a(pack.a().matrix, c.tile_m, c.warpgroup_m(), c.tile_k, c.multicast == Multicast::a ? c.sharing() : 1),
@@ -64,16 +84,13 @@ Plan::Plan(const TargetInfo& chip, const Problem& p, const Config& c)
       a_passes(passes(p, p.a, p.b, p.n, c.tile_n)),
       b_passes(passes(p, p.b, p.a, p.m, c.tile_m)),
       scales(p, c),
-      b_at(aligned(a.bytes())),
-      scales_at(b_at + aligned(b.bytes())),
-      stage_bytes(scales_at + aligned(scales.bytes())),
+      stage(stage_layout(a, b, scales)),
+      stage_bytes(stage.pitch()),
       store(store_box(p, c)),
       // A TMA store writes whole units of 16 bytes, even past the end of a row.
       tma_stores_d(alignment(p.d, p.n, true) == 16),
-      stores_at(c.stages * stage_bytes),
-      barriers_at(stores_at + (c.staged ? kStoreBuffers * c.warpgroups() * aligned(store.bytes()) : 0)),
-      division_at(barriers_at + Pipeline::bytes(c.stages)),
-      shared_bytes(division_at + (c.stream_k ? kit::StreamKDivision::kBytes : 0)),
+      shared(shared_layout(c, stage_bytes, store)),
+      shared_bytes(shared.size()),
       promotes(p.promoted),
       readers(scales.any() ? c.tile_warps() : c.tile_warpgroups()),
       needed_registers(accumulator_registers(p, c) + other_registers(p, c)) {

@@ -2,10 +2,11 @@
 #pragma once
 
 #include "gemm/launch/batch.hpp"
-#include "gemm/memory/packing.hpp"
-#include "gemm/memory/tma_tile.hpp"
 #include "gemm/reduction/stream_k_reduction.hpp"
 #include "gemm/wgmma/scale_tile.hpp"
+#include "ptxloom/kit/packing.hpp"
+#include "ptxloom/kit/shared_layout.hpp"
+#include "ptxloom/kit/tma_tile.hpp"
 
 // How strategy wgmma divides a thread block's shared memory: stages of A, B and block scales, two buffers per
 // warpgroup for D to be stored, the barriers; and the number of thread blocks per SM that result. Registers
@@ -31,19 +32,27 @@ inline constexpr int kBesideAccumulators = 32;  // at least; they hold no accumu
 /// Whether a thread has enough registers for its accumulators and all else.
 bool leaves_registers(const TargetInfo& chip, const Problem& problem, const Config& config);
 
+/// A and B as TMA loads them: in place, or packed.
+class PackPlan : public kit::PackPlan {
+ public:
+  explicit PackPlan(const Problem& problem);
+  const kit::PackedMatrix& a() const { return matrices()[0]; }
+  const kit::PackedMatrix& b() const { return matrices()[1]; }
+};
+
 /// Follows from the problem and the configuration's tiles, stages and epilogue.
 struct Plan {
   Plan(const TargetInfo& chip, const Problem& problem, const Config& config);
 
   PackPlan pack;
-  OperandTile a, b;
+  kit::TmaTile a, b;
   bool a_passes, b_passes;  ///< streamed through L2, which should keep what is read more often
   ScaleTile scales;
-  int b_at = 0, scales_at = 0;  ///< offsets in a stage
-  int stage_bytes = 0;          ///< from one stage to the next
-  Box store;                    ///< of D, or of a slice of it; as many rows as one wgmma
-  bool tma_stores_d;            ///< TMA stores its boxes; otherwise threads do, row by row
-  int stores_at = 0, barriers_at = 0, division_at = 0;
+  kit::SharedLayout stage;   ///< parts a, b, scales
+  int stage_bytes = 0;       ///< from one stage to the next
+  kit::TmaBox store;         ///< of D, or of a slice of it; as many rows as one wgmma
+  bool tma_stores_d;         ///< TMA stores its boxes; otherwise threads do, row by row
+  kit::SharedLayout shared;  ///< parts stages, stores, barriers and, with stream-K, division
   int shared_bytes = 0;
 
   std::optional<StreamPlan> stream;

@@ -5,25 +5,9 @@
 #include <map>
 
 #include "gemm/epilogue/row_copy.hpp"
-#include "gemm/memory/swizzled_tile.hpp"
 
 namespace ptxloom::gemm_kernel::wgmma {
 namespace {
-
-// The swizzle of TMA in the terms of memory/swizzled_tile.hpp: bits of the row number that flip bits of the
-// 16-byte unit's number.
-std::vector<SwizzleBit> swizzle_bits(const Box& box) {
-  switch (box.row_bytes) {
-    case 128:
-      return {{0, 0}, {1, 1}, {2, 2}};
-    case 64:
-      return {{1, 0}, {2, 1}};
-    case 32:
-      return {{2, 0}};
-    default:
-      return {};
-  }
-}
 
 class TensorStores {
  public:
@@ -36,7 +20,7 @@ class TensorStores {
         result_(result),
         in_(in),
         part_(k, p, c, result),
-        tile_(plan.store.rows, plan.store.row_bytes, swizzle_bits(plan.store)) {}
+        tile_(plan.store.tile()) {}
 
   void run() {
     if (!plan_.tma_stores_d) rows_.emplace(row_copy());
@@ -72,8 +56,7 @@ class TensorStores {
     if (!plan_.tma_stores_d) {
       if (number == 0) barrier();
     } else if (number == 0 || number >= kStoreBuffers) {
-      k_.guarded(in_.leads,
-                 [&] { k_.emit("cp.async.bulk.wait_group.read", number == 0 ? 0 : kStoreBuffers - 1); });
+      k_.guarded(in_.leads, [&] { kit::bulk_wait_read(k_, number == 0 ? 0 : kStoreBuffers - 1); });
       barrier();
     }
   }
@@ -104,23 +87,20 @@ class TensorStores {
   }
 
   void copy_box(int buffer, int row, int column) {
-    k_.emit("fence.proxy.async.shared::cta");
+    kit::fence_for_bulk(k_);
     barrier();
     std::vector<Reg> at{column == 0 ? in_.column : k_.add(in_.column, column),
                         row == 0 ? in_.row : k_.add(in_.row, row)};
     if (in_.batch) at.push_back(*in_.batch);
-    const std::string dimensions = std::to_string(at.size());
     Reg stores = in_.leads;
     if (in_.rows) {
       stores = k_.reg(pred);
       k_.emit("setp.lt.and.u32", stores, at[1], *in_.rows, in_.leads);
     }
-    k_.guarded(stores, [&] {
-      k_.emit("cp.async.bulk.tensor." + dimensions + "d.global.shared::cta.tile.bulk_group", k_.at(in_.map),
-              at, k_.at(in_.buffers, buffer * plan_.store.bytes()));
-    });
+    k_.guarded(stores,
+               [&] { kit::tma_store(k_, in_.map, at, k_.at(in_.buffers, buffer * plan_.store.bytes())); });
     // Even if there is no store, because bulk groups are counted.
-    k_.guarded(in_.leads, [&] { k_.emit("cp.async.bulk.commit_group"); });
+    k_.guarded(in_.leads, [&] { kit::bulk_commit(k_); });
   }
 
   // ---- 16-bit results: 8 x 8 matrices, two below each other and, if the box is wide enough, two side by
@@ -171,8 +151,7 @@ class TensorStores {
   }
 
   Address place_of(Reg base, int row, int column) {
-    const Distance there = tile_.distance(row, column * p_.d.type.bytes());
-    return k_.at(there.flip == 0 ? base : k_.xor_(base, there.flip), there.add);
+    return tile_.at(k_, base, row, column * p_.d.type.bytes());
   }
 
   KernelBuilder& k_;
@@ -182,7 +161,7 @@ class TensorStores {
   const EpilogueInputs& result_;
   const StoreInputs& in_;
   ResultPart part_;
-  SwizzledTile tile_;
+  kit::SwizzledTile tile_;
   std::optional<RowCopy> rows_;
 };
 
@@ -194,7 +173,7 @@ void emit_tma_stores(KernelBuilder& k, const Problem& problem, const Config& con
 }
 
 void await_tma_stores(KernelBuilder& k, const StoreInputs& in) {
-  k.guarded(in.leads, [&] { k.emit("cp.async.bulk.wait_group", 0); });
+  k.guarded(in.leads, [&] { kit::bulk_wait(k); });
 }
 
 }  // namespace ptxloom::gemm_kernel::wgmma

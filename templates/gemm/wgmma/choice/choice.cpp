@@ -90,13 +90,13 @@ double rows_outside(std::uint32_t extent, int tile) {
 }
 
 /// Bytes of a stage loaded from L2; more if rows are not aligned to half a line.
-double brought_bytes(const OperandTile& tile, const Matrix& matrix) {
+double brought_bytes(const kit::TmaTile& tile, const kit::MatrixOperand& matrix) {
   const bool across = matrix.ld * static_cast<std::uint64_t>(matrix.type.bytes()) % (kRowBytes / 2) != 0;
   return double(tile.bytes()) / tile.sharing() * (across ? kAcrossLines : 1);
 }
 
 /// Bytes loaded from L2 again, for an operand of `bytes`, over the stages of all tiles.
-double read_again(const OperandTile& tile, double bytes, double stages) {
+double read_again(const kit::TmaTile& tile, double bytes, double stages) {
   return bytes <= kHotBytes ? 0 : std::max(0.0, stages * tile.bytes() / tile.sharing() - bytes);
 }
 

@@ -47,13 +47,13 @@ std::vector<Rule> shared_memory_rules() {
       {"the accumulators that thread blocks exchange (split) need more shared memory than the stages have",
        {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "stages", "split"},
        [](const Target& target, const Problem& p, const Config& c) {
-         return cluster_reduction_bytes(p, c) <= Plan(target.info(), p, c).stores_at;
+         return cluster_reduction_bytes(p, c) <= Plan(target.info(), p, c).shared.offset("stores");
        }},
       {"the slices of shared tiles (stream_k) need more shared memory than the stages have",
        {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "stages", "stream_k"},
        [](const Target& target, const Problem& p, const Config& c) {
          return !c.stream_k ||
-                stream_slice_bytes(p, as_cooperative(c)) <= Plan(target.info(), p, c).stores_at;
+                stream_slice_bytes(p, as_cooperative(c)) <= Plan(target.info(), p, c).shared.offset("stores");
        }},
       {"with multicast each thread block loads half of a tile, which must be a multiple of 8 rows of a box",
        {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "multicast"},

@@ -25,7 +25,7 @@ InlineLoads::InlineLoads(KernelBuilder& k, const Config& config, kit::TileSchedu
   k.emit("setp.eq.and.u32", chosen_, warp, 0, elected);
 }
 
-void InlineLoads::start(std::optional<Packing>& packing) {
+void InlineLoads::start(std::optional<kit::Packing>& packing) {
   if (packing) k_.if_(chosen_, [&] { packing->await(); });
   k_.for_(0, c_.stages - kBehind, 1, [&](Reg) {
     k_.pragma("\"nounroll\"");

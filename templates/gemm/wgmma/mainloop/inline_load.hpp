@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gemm/memory/packing.hpp"
 #include "gemm/wgmma/mainloop/tma_load.hpp"
+#include "ptxloom/kit/packing.hpp"
 
 // The producer without a warp of its own: a thread of the first consumer warp. Before the first k-block it
 // fills all stages but one; then, in each iteration, while the products are in flight, it refills the stage
@@ -17,7 +17,7 @@ class InlineLoads {
               Reg warp, Reg depth);
 
   /// Both are called by all threads of the first warp together.
-  void start(std::optional<Packing>& packing);
+  void start(std::optional<kit::Packing>& packing);
   /// Once per k-block: loads the next stage, if anything is left to load.
   void next();
   void finish();

@@ -10,16 +10,16 @@ constexpr int kAddressUnit = 16;  // bytes, of addresses in matrix descriptors
 
 }  // namespace
 
-MainLoop::MainLoop(KernelBuilder& k, const Config& config, const Plan& plan, Pipeline& pipeline,
+MainLoop::MainLoop(KernelBuilder& k, const Config& config, const Plan& plan, kit::Pipeline& pipeline,
                    const MainLoopInputs& in)
     : k_(k),
       c_(config),
       plan_(plan),
       pipeline_(pipeline),
       in_(in),
-      cursor_(pipeline.reader()),
+      cursor_(pipeline.consumer()),
       a_(operand(plan.a, k.fma(in.row, plan.a.offset(kWgmmaRows, 0) / kWgmmaRows, in.stages))),
-      b_(operand(plan.b, k.add(in.stages, plan.b_at))),
+      b_(operand(plan.b, plan.stage.address(k, in.stages, "b"))),
       overwrite_(k.ne(in.stages, in.stages)),
       add_(k.eq(in.stages, in.stages)),
       released_(k.reg(u32)) {
@@ -44,7 +44,7 @@ Accumulators MainLoop::allocate() {
 // Descriptors differ only in the address, the low 14 bits; the rest is constant. Adding to the low half moves
 // the address, because shared memory is smaller than 14 bits can address. In a cluster an address may have
 // the thread block's rank above them.
-MainLoop::Operand MainLoop::operand(const OperandTile& tile, Reg start) {
+MainLoop::Operand MainLoop::operand(const kit::TmaTile& tile, Reg start) {
   const std::uint64_t bits = tile.descriptor();
   const Reg address = k_.and_(k_.shr(start, 4), 0x3fff);
   const Reg low = k_.or_(address, static_cast<std::int64_t>(bits & 0xffff'ffff));
@@ -125,7 +125,7 @@ void MainLoop::run_promoted(Reg steps) {
   for (const auto& tile : promoted_)
     for (const Reg& sum : tile[0]) k_.emit("mov.f32", sum, Arg::zero(f32));
   const Reg full = k_.reg(pred);
-  pipeline_.ask(full, pipeline_.full(cursor_), cursor_);
+  pipeline_.test(full, pipeline_.full(cursor_), cursor_);
   k_.for_(0, steps, 1, [&](Reg) {
     k_.pragma("\"nounroll\"");
     k_.comment("multiply: wait for the stage to be full");
@@ -135,7 +135,7 @@ void MainLoop::run_promoted(Reg steps) {
     leave_stage();
     load_ahead();
     k_.comment("multiply: test whether the next stage is full while the products are in flight");
-    pipeline_.ask(full, pipeline_.full(cursor_), cursor_);
+    pipeline_.test(full, pipeline_.full(cursor_), cursor_);
     k_.emit("wgmma.wait_group.sync.aligned", 0);
     release(released_);
     promote();

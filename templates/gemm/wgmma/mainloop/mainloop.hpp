@@ -30,7 +30,7 @@ struct MainLoopInputs {
 
 class MainLoop {
  public:
-  MainLoop(KernelBuilder& k, const Config& config, const Plan& plan, Pipeline& pipeline,
+  MainLoop(KernelBuilder& k, const Config& config, const Plan& plan, kit::Pipeline& pipeline,
            const MainLoopInputs& in);
 
   /// The products of one tile, over this much of k. No wgmma is in flight when it returns.
@@ -39,11 +39,11 @@ class MainLoop {
 
  private:
   struct Operand {
-    const OperandTile& tile;
+    const kit::TmaTile& tile;
     Reg low;   ///< low half of the matrix descriptor for this warpgroup's part of stage 0
     Reg high;  ///< high half
   };
-  Operand operand(const OperandTile& tile, Reg start);
+  Operand operand(const kit::TmaTile& tile, Reg start);
   Reg descriptor(const Operand& operand, Reg stage_low, int extent, int depth);
   Accumulators allocate();
   void await_turn();
@@ -61,9 +61,9 @@ class MainLoop {
   KernelBuilder& k_;
   const Config& c_;
   const Plan& plan_;
-  Pipeline& pipeline_;
+  kit::Pipeline& pipeline_;
   const MainLoopInputs& in_;
-  Pipeline::Cursor cursor_;
+  kit::Pipeline::Cursor cursor_;
   Operand a_, b_;
   Reg overwrite_, add_;  // predicates: whether a wgmma overwrites its accumulators or adds to them
   Reg released_;         // barrier of the stage that is still being read

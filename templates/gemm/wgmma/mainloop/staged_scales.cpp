@@ -7,8 +7,7 @@ void ScaleLoads::copy(const Origin& origin, Reg to, Reg barrier) {
   if (!tile_.any()) return;
   const auto copy_box = [&](std::string_view name, Reg first, int offset) {
     const std::vector at{k_.and_(first, -ScaleBoxes::kUnit)};
-    k_.emit("cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
-            k_.at(to, offset), k_.at(maps_.at(name)), at, k_.at(barrier));
+    kit::tma_load(k_, maps_.at(name), at, k_.at(to, offset), barrier);
   };
   const Reg block = places_.block(origin.depth);
   for (int box = 0; box < tile_.a.number; ++box)
@@ -27,7 +26,7 @@ StagedScales::StagedScales(KernelBuilder& k, const Config& c, const Plan& plan, 
       places_(places),
       factors_(k, c, c.warpgroup_m() / kWgmmaRows, {}, plan.scales.a.any()),
       depth_(k.reg(u32)) {
-  const Reg of_a = k.add(in.stages, plan.scales_at), of_b = k.add(of_a, plan.scales.a.bytes());
+  const Reg of_a = plan.stage.address(k, in.stages, "scales"), of_b = k.add(of_a, plan.scales.a.bytes());
   a_of_lane_ = k.fma(k.add(in.row, k.shr(in.lane, 2)), f32.bytes(), of_a);
   b_of_warpgroup_ = k.fma(k.div(in.column, kScaleBlock), plan.scales.b.box_bytes(), of_b);
 }

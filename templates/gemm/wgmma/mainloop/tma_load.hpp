@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gemm/sync/pipeline.hpp"
 #include "gemm/wgmma/mainloop/staged_scales.hpp"
+#include "ptxloom/kit/pipeline.hpp"
 #include "ptxloom/kit/tile_scheduler.hpp"
+#include "ptxloom/kit/tma_tile.hpp"
 
 // The producer: one thread that fills the pipeline's stages by TMA loads of A, B and block scales as soon as
 // the consumers have released them. Elements outside the matrices arrive as zeros. If two thread blocks of a
@@ -18,7 +19,7 @@ struct LoadInputs {
 
 class StageLoads {
  public:
-  StageLoads(KernelBuilder& k, const Config& config, const Plan& plan, Pipeline& pipeline,
+  StageLoads(KernelBuilder& k, const Config& config, const Plan& plan, kit::Pipeline& pipeline,
              const LoadInputs& in);
 
   /// Fills the next stage with a tile's part of A and B from `depth` on.
@@ -27,23 +28,14 @@ class StageLoads {
   void finish();
 
  private:
-  struct OperandLoad {
-    const OperandTile& tile;
-    Reg map;
-    Reg extent;   ///< where the tile starts along m or n
-    bool passes;  ///< streamed through L2, which need not keep it
-    std::optional<Reg> batch;
-  };
-  void copy(const OperandLoad& copy, Reg depth, Reg to, Reg barrier);
-
   KernelBuilder& k_;
   const Config& c_;
   const Plan& plan_;
-  Pipeline& pipeline_;
+  kit::Pipeline& pipeline_;
   LoadInputs in_;
-  Pipeline::Cursor cursor_;
-  Reg passing_;      // cache policy
-  Reg rank_, both_;  // of thread blocks that share an operand
+  kit::Pipeline::Cursor cursor_;
+  std::optional<Reg> passing_;  // cache policy
+  kit::TmaTileLoads tiles_;
 };
 
 /// Run by a dedicated thread: loads all tiles of this thread block, or its portions of them.

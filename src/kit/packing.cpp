@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gemm/memory/packing.hpp"
+#include "ptxloom/kit/packing.hpp"
 
 #include <algorithm>
+#include <functional>
 
-namespace ptxloom::gemm_kernel {
+#include "kit/integers.hpp"
+
+namespace ptxloom::kit {
 namespace {
 
 constexpr std::uint32_t kUnitBytes = 16;  // bytes a lane writes at once; alignment of packed rows' units
@@ -13,47 +16,52 @@ constexpr std::uint32_t kUnitsOfLane = 8, kUnitsOfRound = 32 * kUnitsOfLane;
 constexpr std::uint32_t kPieces = 2048, kMostRounds = 8;  // enough for all warps
 constexpr std::uint64_t kCounter = 256;                   // bytes for it; alignment of the matrices
 
-std::uint64_t rounded_up(std::uint64_t x, std::uint64_t to) { return (x + to - 1) / to * to; }
-
-std::uint64_t row_bytes(const Matrix& matrix) {
-  return matrix.cols * static_cast<std::uint64_t>(matrix.type.bytes());
-}
-std::uint64_t pitch(const Matrix& matrix) {
-  return matrix.ld * static_cast<std::uint64_t>(matrix.type.bytes());
-}
 /// Bytes up to its last element, in the last batch.
-std::uint64_t size(const PackSource& source) {
-  const Matrix& from = source.from;
+std::uint64_t bytes_of(const PackSource& source) {
+  const MatrixOperand& from = source.from;
   return span(from.rows, from.cols, from.ld, from.stride, source.to.batches) *
          static_cast<std::uint64_t>(from.type.bytes());
 }
 
 }  // namespace
 
-bool takes_tma_loads(const Matrix& matrix) { return alignment(matrix, false) == kUnitBytes; }
+bool takes_tma_loads(const MatrixOperand& matrix) { return alignment(matrix, false) == kUnitBytes; }
 
-PackPlan::PackPlan(const Problem& p) : operands_{{{.matrix = p.a}, {.matrix = p.b}}}, bytes_(kCounter) {
-  for (PackedMatrix& one : operands_) {
+PackPlan::PackPlan(std::span<const MatrixBatches> matrices) : bytes_(kCounter) {
+  for (const MatrixBatches& given : matrices) {
+    PackedMatrix& one = matrices_.emplace_back(PackedMatrix{.matrix = given.matrix});
     const bool several = one.matrix.stride > 0;
-    if (several) one.batches = p.batch;
+    if (several) one.batches = given.batches;
     if (takes_tma_loads(one.matrix)) continue;
     one.packed = true;
     one.at = bytes_;
-    const std::uint64_t length = rounded_up(row_bytes(one.matrix), kLine);
+    const std::uint64_t length = rounded_up<std::uint64_t>(one.matrix.row_bytes(), kLine);
+    one.row_units = static_cast<std::uint32_t>((one.matrix.row_bytes() + kUnitBytes - 1) / kUnitBytes);
     one.matrix.ld = length / static_cast<std::uint64_t>(one.matrix.type.bytes());
     if (several) one.matrix.stride = one.matrix.rows * one.matrix.ld;
-    one.row_units = static_cast<std::uint32_t>((row_bytes(one.matrix) + kUnitBytes - 1) / kUnitBytes);
     bytes_ += rounded_up(one.batches * one.matrix.rows * length, kCounter);
   }
 }
 
+bool PackPlan::any() const {
+  return std::ranges::any_of(matrices_, [](const PackedMatrix& one) { return one.packed; });
+}
+
 std::uint32_t PackPlan::rounds() const {
-  return std::clamp((a().units() + b().units()) / (kPieces * kUnitsOfRound), 1U, kMostRounds);
+  std::uint32_t units = 0;
+  for (const PackedMatrix& one : matrices_) units += one.units();
+  return std::clamp(units / (kPieces * kUnitsOfRound), 1U, kMostRounds);
 }
 
 std::uint32_t PackPlan::pieces(const PackedMatrix& packed) const {
   const std::uint32_t piece = rounds() * kUnitsOfRound;
   return (packed.units() + piece - 1) / piece;
+}
+
+std::uint32_t PackPlan::pieces() const {
+  std::uint32_t all = 0;
+  for (const PackedMatrix& one : matrices_) all += pieces(one);
+  return all;
 }
 
 Packing::Packing(KernelBuilder& k, const PackPlan& plan, std::vector<PackSource> sources, Reg workspace)
@@ -75,28 +83,34 @@ void Packing::run(Reg thread, int warps) {
 
 kit::GridRendezvous Packing::rendezvous() { return {k_, workspace_, k_.special("nctaid.x")}; }
 
+// The pieces of a source follow those of the one before.
 void Packing::copy_piece(Reg piece, Reg lane) {
-  const auto rounds = [&](const PackSource& source, Reg number) {
-    const Reg begin = k_.fma(number, plan_.rounds() * kUnitsOfRound, lane);
-    k_.for_(0, plan_.rounds(), 1, [&](Reg round) {
-      k_.pragma("\"nounroll\"");
-      copy_units(source, k_.fma(KernelBuilder::as(u32, round), kUnitsOfRound, begin));
-    });
+  const std::function<void(std::size_t, Reg)> copy = [&](std::size_t source, Reg number) {
+    if (source + 1 == sources_.size()) return copy_rounds(sources_[source], number, lane);
+    const std::uint32_t pieces = plan_.pieces(sources_[source].to);
+    k_.if_(
+        k_.lt(number, pieces), [&] { copy_rounds(sources_[source], number, lane); },
+        [&] { copy(source + 1, k_.sub(number, pieces)); });
   };
-  if (sources_.size() == 1) return rounds(sources_[0], piece);
-  const std::uint32_t of_first = plan_.pieces(sources_[0].to);
-  k_.if_(
-      k_.lt(piece, of_first), [&] { rounds(sources_[0], piece); },
-      [&] { rounds(sources_[1], k_.sub(piece, of_first)); });
+  copy(0, piece);
+}
+
+void Packing::copy_rounds(const PackSource& source, Reg piece, Reg lane) {
+  const Reg begin = k_.fma(piece, plan_.rounds() * kUnitsOfRound, lane);
+  k_.for_(0, plan_.rounds(), 1, [&](Reg round) {
+    k_.pragma("\"nounroll\"");
+    copy_units(source, k_.fma(KernelBuilder::as(u32, round), kUnitsOfRound, begin));
+  });
 }
 
 // The bytes after the last whole word of the matrix, as a word.
 Reg Packing::load_tail(const PackSource& source) {
-  const auto whole = static_cast<std::int64_t>(size(source) & ~std::uint64_t{3});
+  const auto whole = static_cast<std::int64_t>(bytes_of(source) & ~std::uint64_t{3});
   Reg tail = k_.mov(u32, 0);
-  if (size(source) % 4 >= 2) tail = k_.convert(u32, k_.load("global.nc", u16, k_.at(source.pointer, whole)));
-  if (size(source) % 2 == 0) return tail;
-  const std::int64_t last = static_cast<std::int64_t>(size(source)) - 1;
+  if (bytes_of(source) % 4 >= 2)
+    tail = k_.convert(u32, k_.load("global.nc", u16, k_.at(source.pointer, whole)));
+  if (bytes_of(source) % 2 == 0) return tail;
+  const std::int64_t last = static_cast<std::int64_t>(bytes_of(source)) - 1;
   const Reg byte = k_.reg(u32);
   k_.emit("ld.global.nc.u8", byte, k_.at(source.pointer, last));
   return k_.or_(tail, k_.shl(byte, 8 * (last - whole)));
@@ -104,7 +118,7 @@ Reg Packing::load_tail(const PackSource& source) {
 
 // Rows are numbered through all batches.
 Reg Packing::row_address(const PackSource& source, Reg row) {
-  const Matrix& from = source.from;
+  const MatrixOperand& from = source.from;
   Reg begin = source.pointer;
   if (from.stride > 0) {
     const auto rows = static_cast<std::int64_t>(from.rows);
@@ -112,21 +126,22 @@ Reg Packing::row_address(const PackSource& source, Reg row) {
     begin = k_.fma(k_.convert(u64, k_.div(row, rows)), stride, begin);
     row = k_.rem(row, rows);
   }
-  return k_.mad_wide(row, static_cast<std::int64_t>(pitch(from)), begin);
+  return k_.mad_wide(row, static_cast<std::int64_t>(from.pitch_bytes()), begin);
 }
 
 // Reads the words that a unit straddles, then assembles the unit; several units at a time. Bytes after a
 // row's end do not matter, but nothing past the matrix is read.
 void Packing::copy_units(const PackSource& source, Reg first) {
   const Reg tail = load_tail(source);
-  const Reg whole_end = k_.add(source.pointer, static_cast<std::int64_t>(size(source) & ~std::uint64_t{3}));
+  const Reg whole_end =
+      k_.add(source.pointer, static_cast<std::int64_t>(bytes_of(source) & ~std::uint64_t{3}));
   struct Unit {
     Reg inside, shift, to;
     std::vector<Reg> words;
   };
   std::vector<Unit> all;
   const Reg to = k_.add(workspace_, static_cast<std::int64_t>(source.to.at));
-  const auto packed_pitch = static_cast<std::int64_t>(pitch(source.to.matrix));
+  const auto packed_pitch = static_cast<std::int64_t>(source.to.matrix.pitch_bytes());
   for (std::uint32_t i = 0; i < kUnitsOfLane; ++i) {
     const Reg number = i == 0 ? first : k_.add(first, 32 * i);
     const Reg row = k_.div(number, source.to.row_units), unit = k_.rem(number, source.to.row_units);
@@ -156,4 +171,4 @@ void Packing::await() {
   k_.emit("fence.proxy.async.global");
 }
 
-}  // namespace ptxloom::gemm_kernel
+}  // namespace ptxloom::kit

@@ -1,26 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gemm/memory/fragments.hpp"
+#include "ptxloom/kit/fragments.hpp"
 
-#include <array>
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <numeric>
 #include <string>
+#include <tuple>
 
-namespace ptxloom::gemm_kernel {
+#include "ptxloom/error.hpp"
 
-std::vector<Place> register_places(Variant mma, std::string_view operand) {
+namespace ptxloom::kit {
+namespace {
+
+constexpr int kBytesRows = 16;  // of 8-bit elements that are fetched at once where they are transposed
+
+// The rows that a warp reads at once decide which row bits must move the chunks. Rows shorter than 128 bytes,
+// the width of all banks, share a line: the lowest row bits select the position within it, and only the bits
+// above them move chunks.
+std::vector<SwizzleBit> swizzle_of(FragmentPath path, int row_bytes) {
+  const bool whole_line = row_bytes >= 128;
+  switch (path) {
+    case FragmentPath::scalar:  // 4 rows of 32 bytes
+      if (whole_line) return {{0, 1}, {1, 2}};
+      return {{1, 1}};
+    case FragmentPath::ldmatrix_bytes:  // rows 0 1 4 5 8 9 12 13, one chunk each
+      if (whole_line) return {{0, 0}, {2, 1}, {3, 2}};
+      return {{2, 0}, {3, 1}};
+    default:
+      break;  // 8 rows, one chunk each
+  }
+  return matrix_swizzle(row_bytes);
+}
+
+}  // namespace
+
+FragmentPath fragment_path(Type type, bool k_contiguous) {
+  if (type == f64) return FragmentPath::scalar;
+  if (k_contiguous) return FragmentPath::ldmatrix;
+  if (type.bits == 16) return FragmentPath::ldmatrix_trans;
+  return type.bits == 8 ? FragmentPath::ldmatrix_bytes : FragmentPath::scalar;
+}
+
+SwizzledTile fragment_tile(Type type, bool k_contiguous, int extent, int depth) {
+  const int rows = k_contiguous ? extent : depth;
+  const int row_bytes = (k_contiguous ? depth : extent) * type.bytes();
+  return {rows, row_bytes, swizzle_of(fragment_path(type, k_contiguous), row_bytes)};
+}
+
+std::vector<FragmentPlace> register_places(Variant mma, std::string_view operand) {
   const Layout map = layout(mma, operand);
   const int per_register = static_cast<int>(map.lane(0).size()) / map.registers;
   const auto place = [&](int lane, int reg) {
     const LayoutElement& first = map.at(lane, reg * per_register);
-    return operand == "A" ? Place{first.row, first.col} : Place{first.col, first.row};
+    return operand == "A" ? FragmentPlace{first.row, first.col} : FragmentPlace{first.col, first.row};
   };
-  std::vector<Place> places;
+  std::vector<FragmentPlace> places;
   for (int reg = 0; reg < map.registers; ++reg) {
-    const Place first = places.emplace_back(place(0, reg));
+    const FragmentPlace first = places.emplace_back(place(0, reg));
     for (int lane = 0; lane < map.lanes; ++lane) {
-      const Place here = place(lane, reg);
+      const FragmentPlace here = place(lane, reg);
       if (here.extent != first.extent + lane / 4 || here.k != first.k + lane % 4 * per_register)
-        throw Error(ErrorKind::refused, "gemm-fragment-map",
+        throw Error(ErrorKind::refused, "fragment-map",
                     std::string(mma.opcode()) + ": operand " + std::string(operand) +
                         " is not laid out in 8 x 4 lanes",
                     "use a shape whose fragments are laid out in 8 x 4 lanes");
@@ -29,28 +70,38 @@ std::vector<Place> register_places(Variant mma, std::string_view operand) {
   return places;
 }
 
-Reg Order::origin(KernelBuilder& k, Reg place) const {
+Reg FragmentOrder::origin(KernelBuilder& k, Reg place) const {
   return interleaved ? k.add(k.and_(place, ~15), k.and_(k.shr(place, 3), 1)) : place;
 }
 
-Order order_of(const Matrix& matrix) { return {path_of(matrix) == Path::ldmatrix_bytes}; }
+FragmentOrder fragment_order(Type type, bool k_contiguous) {
+  return {fragment_path(type, k_contiguous) == FragmentPath::ldmatrix_bytes};
+}
 
-Fragments::Fragments(KernelBuilder& k, const OperandPlan& plan, const Config& config,
-                     const SwizzledTile& tile, const FragmentInputs& in)
+Fragments::Fragments(KernelBuilder& k, const FragmentShape& shape, const SwizzledTile& tile,
+                     const FragmentInputs& in)
     : k_(k),
-      matrix_(plan.matrix),
+      type_(shape.type),
+      k_contiguous_(shape.k_contiguous),
       tile_(tile),
-      path_(path_of(plan.matrix)),
-      places_(register_places(config.mma, plan.name)),
-      mma_extent_(plan.mma),
-      mma_k_(config.mma_k),
-      tiles_(plan.warp / plan.mma),
+      path_(fragment_path(shape.type, shape.k_contiguous)),
+      places_(register_places(shape.mma, shape.operand)),
       base_(in.shared) {
-  path_ == Path::scalar ? prepare_scalar(in.warp_origin, in.lane) : prepare_ldmatrix(in.warp_origin, in.lane);
+  const Layout map = layout(shape.mma, shape.operand);
+  std::tie(mma_extent_, mma_k_) =
+      shape.operand == "A" ? std::pair(map.rows, map.cols) : std::pair(map.cols, map.rows);
+  tiles_ = shape.extent / mma_extent_;
+  const int whole = path_ == FragmentPath::ldmatrix_bytes ? std::max(kBytesRows, mma_extent_) : mma_extent_;
+  if (shape.extent <= 0 || shape.extent % whole != 0)
+    throw Error(ErrorKind::usage, "bad-fragments",
+                fmt::format("{} of {}, {} rows of it", shape.operand, shape.mma.opcode(), shape.extent),
+                fmt::format("a warp's part has a multiple of {} rows", whole));
+  path_ == FragmentPath::scalar ? prepare_scalar(in.warp_origin, in.lane)
+                                : prepare_ldmatrix(in.warp_origin, in.lane);
 }
 
 Fragments::Tiles Fragments::allocate() {
-  const Type type = matrix_.type == f64 ? f64 : b32;
+  const Type type = type_ == f64 ? f64 : b32;
   Tiles tiles;
   for (int tile = 0; tile < tiles_; ++tile) tiles.push_back(k_.regs(type, static_cast<int>(places_.size())));
   return tiles;
@@ -67,36 +118,36 @@ std::vector<Fragments::Block> Fragments::blocks(const Tiles& into) const {
 
 // The 8 x 16-byte matrices that ldmatrix fetches for one k-step. For bytes, two of them hold the 16 x 16
 // elements of two registers: rows k = 4t, 4t + 1 of each thread t in the first, 4t + 2, 4t + 3 in the second.
-std::vector<Place> Fragments::matrix_places() const {
-  std::vector<Place> list;
-  if (path_ == Path::ldmatrix_bytes) {
-    for (int extent = 0; extent < tiles_ * mma_extent_; extent += 16)
+std::vector<FragmentPlace> Fragments::matrix_places() const {
+  std::vector<FragmentPlace> list;
+  if (path_ == FragmentPath::ldmatrix_bytes) {
+    for (int extent = 0; extent < tiles_ * mma_extent_; extent += kBytesRows)
       for (int depth = 0; depth < mma_k_; depth += 16)
         for (const int pair : {0, 2}) list.push_back({extent, depth + pair});
     return list;
   }
   for (int tile = 0; tile < tiles_; ++tile)
-    for (const Place& place : places_) list.push_back({tile * mma_extent_ + place.extent, place.k});
+    for (const FragmentPlace& place : places_) list.push_back({tile * mma_extent_ + place.extent, place.k});
   return list;
 }
 
 // Lane l addresses row l % 8 of matrix l / 8. The matrices of a group are two fixed distances apart, one for
 // each bit of l / 8.
 void Fragments::prepare_ldmatrix(Reg warp_origin, Reg lane) {
-  const std::vector<Place> matrices = matrix_places();
+  const std::vector<FragmentPlace> matrices = matrix_places();
   group_ = std::gcd(static_cast<int>(matrices.size()), 4);
   Reg row_in_matrix = k_.and_(lane, 7);
-  if (path_ == Path::ldmatrix_bytes)  // rows 0 1 4 5 8 9 12 13
+  if (path_ == FragmentPath::ldmatrix_bytes)  // rows 0 1 4 5 8 9 12 13
     row_in_matrix = k_.add(row_in_matrix, k_.and_(row_in_matrix, 6));
   Reg extent = warp_origin, depth = k_.mov(u32, 0);
   for (int bit = 0; (2 << bit) <= group_; ++bit) {
-    const Place apart = matrices[std::size_t{1} << bit];
+    const FragmentPlace apart = matrices[std::size_t{1} << bit];
     const Reg chosen = k_.and_(k_.shr(lane, 3 + bit), 1);
     if (apart.extent != 0) extent = k_.fma(chosen, apart.extent, extent);
     if (apart.k != 0) depth = k_.fma(chosen, apart.k, depth);
   }
-  const int size = matrix_.type.bytes();
-  const bool along_k = matrix_.k_contiguous;
+  const int size = type_.bytes();
+  const bool along_k = k_contiguous_;
   const Reg row = k_.add(along_k ? extent : depth, row_in_matrix);
   const Reg byte = k_.mul(along_k ? depth : extent, size);
   base_ = k_.add(base_, tile_.address(k_, row, byte));
@@ -104,8 +155,8 @@ void Fragments::prepare_ldmatrix(Reg warp_origin, Reg lane) {
 
 void Fragments::prepare_scalar(Reg warp_origin, Reg lane) {
   const Reg extent = k_.add(warp_origin, k_.shr(lane, 2)), depth = k_.and_(lane, 3);
-  const bool along_k = matrix_.k_contiguous;
-  const Reg byte = k_.mul(along_k ? depth : extent, matrix_.type.bytes());
+  const bool along_k = k_contiguous_;
+  const Reg byte = k_.mul(along_k ? depth : extent, type_.bytes());
   base_ = k_.add(base_, tile_.address(k_, along_k ? extent : depth, byte));
 }
 
@@ -114,10 +165,10 @@ void Fragments::set_stage(Reg offset) {
   flipped_.clear();
 }
 
-Address Fragments::address(Place place) {
-  const int size = matrix_.type.bytes();
-  const Distance there = matrix_.k_contiguous ? tile_.distance(place.extent, place.k * size)
-                                              : tile_.distance(place.k, place.extent * size);
+Address Fragments::address(FragmentPlace place) {
+  const int size = type_.bytes();
+  const Distance there = k_contiguous_ ? tile_.distance(place.extent, place.k * size)
+                                       : tile_.distance(place.k, place.extent * size);
   if (there.flip == 0) return KernelBuilder::at(stage_, there.add);
   const auto known = flipped_.find(there.flip);
   const Reg base =
@@ -128,9 +179,9 @@ Address Fragments::address(Place place) {
 void Fragments::load(int step, const Tiles& into) {
   const std::vector<Block> list = blocks(into);
   switch (path_) {
-    case Path::scalar:
+    case FragmentPath::scalar:
       return load_scalar(step * mma_k_, list);
-    case Path::ldmatrix_bytes:
+    case FragmentPath::ldmatrix_bytes:
       return load_bytes(step * mma_k_, list);
     default:
       return load_ldmatrix(step * mma_k_, list);
@@ -138,25 +189,27 @@ void Fragments::load(int step, const Tiles& into) {
 }
 
 namespace {
+
 std::string ldmatrix_opcode(int matrices, bool transposed) {
   return "ldmatrix.sync.aligned.m8n8.x" + std::to_string(matrices) + (transposed ? ".trans" : "") +
          ".shared.b16";
 }
+
 }  // namespace
 
 void Fragments::load_ldmatrix(int k_origin, const std::vector<Block>& list) {
-  const std::string opcode = ldmatrix_opcode(group_, path_ == Path::ldmatrix_trans);
+  const std::string opcode = ldmatrix_opcode(group_, path_ == FragmentPath::ldmatrix_trans);
   std::vector<Reg> group;
   for (std::size_t i = 0; i < list.size(); i += group.size()) {
     group.clear();
     for (int j = 0; j < group_; ++j) group.push_back(list[i + static_cast<std::size_t>(j)].into);
-    const Place first = list[i].place;
+    const FragmentPlace first = list[i].place;
     k_.emit(opcode, group, address({first.extent, first.k + k_origin}));
   }
 }
 
 void Fragments::load_bytes(int k_origin, const std::vector<Block>& list) {
-  const std::vector<Place> matrices = matrix_places();
+  const std::vector<FragmentPlace> matrices = matrix_places();
   const std::string opcode = ldmatrix_opcode(group_, true);
   std::map<std::pair<int, int>, Reg> fetched;  // by extent and k
   for (std::size_t i = 0; i < matrices.size(); i += static_cast<std::size_t>(group_)) {
@@ -174,9 +227,9 @@ void Fragments::load_bytes(int k_origin, const std::vector<Block>& list) {
 }
 
 void Fragments::load_scalar(int k_origin, const std::vector<Block>& list) {
-  const std::string_view opcode = matrix_.type == f64 ? "ld.shared.f64" : "ld.shared.b32";
+  const std::string_view opcode = type_ == f64 ? "ld.shared.f64" : "ld.shared.b32";
   for (const Block& block : list)
     k_.emit(opcode, block.into, address({block.place.extent, block.place.k + k_origin}));
 }
 
-}  // namespace ptxloom::gemm_kernel
+}  // namespace ptxloom::kit

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gemm/memory/tile_copy.hpp"
+#include "ptxloom/kit/tile_copy.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <string>
 
-namespace ptxloom::gemm_kernel {
+#include "kit/integers.hpp"
+#include "ptxloom/error.hpp"
+
+namespace ptxloom::kit {
 namespace {
 
-int log2(int x) {
-  int bits = 0;
-  while ((1 << bits) < x) ++bits;
-  return bits;
-}
+constexpr int kSmallestCopy = 4;  // bytes of a cp.async
 
 // cp.async copies 4, 8 or 16 bytes; only 16 can bypass L1.
 std::string_view copy_opcode(int bytes) {
@@ -42,36 +42,51 @@ UnitType unit_type(int bytes) {
 
 }  // namespace
 
-TileCopy::TileCopy(KernelBuilder& k, const OperandPlan& plan, const Config& config, const SwizzledTile& tile,
+CopyAccess copy_access(const Specs& specs, const Target& target, const MatrixOperand& matrix) {
+  // cp.async zero-fills the end of a row; plain loads take whole units or none.
+  const int wide = alignment(matrix, false);
+  const std::vector<Variant> copies = specs.match("cp.async.ca.shared.global");
+  const bool has_copy = std::ranges::any_of(copies, [&](Variant v) { return v.since(target).has_value(); });
+  if (has_copy && wide >= kSmallestCopy) return {wide, true};
+  return {alignment(matrix, true), false};
+}
+
+TileCopy::TileCopy(KernelBuilder& k, const TileCopyShape& shape, const SwizzledTile& tile,
                    const TileCopyInputs& in)
     : k_(k),
-      matrix_(plan.matrix),
       tile_(tile),
-      threads_(config.threads()),
-      access_(plan.access.bytes),
-      asynchronous_(plan.access.asynchronous),
-      whole_k_(plan.whole_k),
-      whole_rows_(plan.matrix.k_contiguous ? plan.whole_extent : plan.whole_k),
-      whole_columns_(plan.matrix.k_contiguous ? plan.whole_k : plan.whole_extent),
-      k_step_(config.tile_k) {
+      size_(shape.type.bytes()),
+      k_contiguous_(shape.k_contiguous),
+      threads_(shape.threads),
+      access_(shape.access.bytes),
+      asynchronous_(shape.access.asynchronous),
+      whole_k_(shape.whole_k),
+      whole_rows_(k_contiguous_ ? shape.whole_extent : shape.whole_k),
+      whole_columns_(k_contiguous_ ? shape.whole_k : shape.whole_extent),
+      depth_(k_contiguous_ ? tile.row_bytes() / size_ : tile.rows()) {
+  if (!power_of_two(threads_) || !power_of_two(access_) || access_ > 16 || access_ < size_ ||
+      (asynchronous_ && access_ < kSmallestCopy))
+    throw Error(
+        ErrorKind::usage, "bad-tile-copy",
+        fmt::format("a copy by {} threads in units of {} bytes, of elements of {}", threads_, access_, size_),
+        "threads and bytes are powers of two, a unit is at least an element and at most 16 bytes, "
+        "and by cp.async at least 4 bytes");
   deal(in.thread);
-  const Matrix& matrix = plan.matrix;
-  const int size = matrix.type.bytes();
   shared_ = k.add(in.shared, tile_.address(k, first_row_, first_byte_));
 
   // Bytes from one stored row to the next, and from one tile to the next along k.
-  const Reg row_stride = k.mul_wide(in.ld, size);
+  const Reg row_stride = k.mul_wide(in.ld, size_);
   rows_stride_ = k.mul(row_stride, row_step_);
-  tile_stride_ = matrix.k_contiguous ? k.mov(u64, k_step_ * size) : k.mul(row_stride, k_step_);
+  tile_stride_ = k_contiguous_ ? k.mov(u64, depth_ * size_) : k.mul(row_stride, depth_);
 
-  const Reg first_element = k.shr(first_byte_, log2(size));
-  const Reg row = matrix.k_contiguous ? k.add(in.origin, first_row_) : first_row_;
-  const Reg element = matrix.k_contiguous ? first_element : k.add(in.origin, first_element);
+  const Reg first_element = k.shr(first_byte_, log2(size_));
+  const Reg row = k_contiguous_ ? k.add(in.origin, first_row_) : first_row_;
+  const Reg element = k_contiguous_ ? first_element : k.add(in.origin, first_element);
   const Reg row_start = k.fma(k.convert(u64, row), row_stride, in.pointer);
-  pointer_ = k.mad_wide(element, size, row_start);
+  pointer_ = k.mad_wide(element, size_, row_start);
 
-  const Reg rows = matrix.k_contiguous ? in.extent : in.k;
-  const Reg columns = matrix.k_contiguous ? in.k : in.extent;
+  const Reg rows = k_contiguous_ ? in.extent : in.k;
+  const Reg columns = k_contiguous_ ? in.k : in.extent;
   rows_left_ = KernelBuilder::as(s32, k.sub(rows, row));
   row_elements_left_ = KernelBuilder::as(s32, k.sub(columns, element));
 }
@@ -96,7 +111,7 @@ void TileCopy::deal(Reg thread) {
 
 // From the start of a unit to the end of its row.
 Reg TileCopy::elements_left(int byte) {
-  return byte == 0 ? row_elements_left_ : k_.sub(row_elements_left_, byte / matrix_.type.bytes());
+  return byte == 0 ? row_elements_left_ : k_.sub(row_elements_left_, byte / size_);
 }
 
 // Computes what all rows of a tile have in common.
@@ -113,8 +128,7 @@ void TileCopy::begin_columns() {
 // Bytes of a unit inside the matrix.
 Reg TileCopy::bytes_left(int byte) {
   if (whole_columns_) return k_.mov(u32, access_);
-  const int size = matrix_.type.bytes();
-  return k_.shl(k_.min(k_.max(elements_left(byte), 0), access_ / size), log2(size));
+  return k_.shl(k_.min(k_.max(elements_left(byte), 0), access_ / size_), log2(size_));
 }
 
 Reg TileCopy::destination(Reg stage, int flip) {
@@ -125,7 +139,7 @@ Reg TileCopy::destination(Reg stage, int flip) {
 
 void TileCopy::issue(Reg stage_offset) {
   const Reg stage = k_.add(shared_, stage_offset);
-  const Reg along_k = matrix_.k_contiguous ? row_elements_left_ : rows_left_;
+  const Reg along_k = k_contiguous_ ? row_elements_left_ : rows_left_;
   guard_ = std::nullopt;
   left_over_guard_ = has_left_over_;
   if (whole_k_) {
@@ -144,7 +158,7 @@ void TileCopy::issue(Reg stage_offset) {
     asynchronous_ ? copy(unit, source) : load(unit, source);
   }
   k_.emit("add.s64", pointer_, pointer_, tile_stride_);
-  k_.emit("sub.s32", along_k, along_k, k_step_);
+  k_.emit("sub.s32", along_k, along_k, depth_);
 }
 
 // Elements outside the matrix are not read and become zero.
@@ -195,4 +209,4 @@ void TileCopy::guarded(int row, const std::function<void()>& body) {
   guard ? k_.guarded(*guard, body) : body();
 }
 
-}  // namespace ptxloom::gemm_kernel
+}  // namespace ptxloom::kit

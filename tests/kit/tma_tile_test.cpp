@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tiles that TMA loads: where each element lies in shared memory, what wgmma makes of it, and TMA stores.
+#include "ptxloom/kit/tma_tile.hpp"
+
+#include <fmt/format.h>
+
+#include "kit/running.hpp"
+#include "ptxloom/error.hpp"
+#include "ptxloom/kit/params.hpp"
+#include "ptxloom/kit/pipeline.hpp"
+#include "ptxloom/numeric.hpp"
+
+using namespace ptxloom;
+
+namespace {
+
+// TMA's swizzle in terms of addresses (PTX ISA 5.5.7): chunk bits are flipped by bits of the 128-byte line.
+int swizzled(int address, int row_bytes) {
+  const int line = address >> 7;
+  const int mask = row_bytes == 128 ? 7 : row_bytes == 64 ? 3 : row_bytes == 32 ? 1 : 0;
+  return address ^ (line & mask) << 4;
+}
+
+struct TileCase {
+  Type type;
+  bool k_contiguous;
+  std::uint32_t extent, k, ld;  // of the matrix
+  int tile, part, depth;
+  std::uint32_t origin, from_k;
+  std::uint32_t batches = 1, batch = 0;
+  int sharing = 1;
+
+  kit::MatrixOperand matrix() const {
+    const std::uint64_t rows = k_contiguous ? extent : k;
+    return {type, k_contiguous, rows, k_contiguous ? k : extent, ld, batches > 1 ? rows * ld + 64 : 0};
+  }
+};
+
+/// Each thread block loads the tile, and writes its shared memory as it is.
+ir::Module load_kernel(const TileCase& c, const kit::TmaTile& tile, const kit::Params& params) {
+  KernelBuilder k = kit_test::builder();
+  k.require_block(64);
+  if (c.sharing > 1) k.require_cluster(static_cast<std::uint32_t>(c.sharing));
+  const kit::ParamRegs in = params.declare(k);
+  const Reg thread = k.special("tid.x");
+  const Reg shared = k.address_of(k.shared(b8, static_cast<std::uint64_t>(tile.bytes()), "tile", 1024));
+  const Reg barriers = k.address_of(k.mbarriers(2, "barriers"));
+  // guide tma_tile {
+  kit::Pipeline pipeline(k, 1, barriers, c.sharing);
+  k.if_(k.eq(thread, 0), [&] { pipeline.initialise(1); });
+  c.sharing > 1 ? k.cluster_barrier() : k.barrier();
+  const kit::Pipeline::Cursor at = pipeline.consumer();
+  k.if_(k.eq(thread, 0), [&] {
+    kit::TmaTileLoads loads(k, c.sharing);
+    const Reg full = pipeline.full(at);
+    pipeline.expect(full, tile.bytes());
+    loads.load(tile, in["matrix"], {.extent = in["origin"], .depth = in["from_k"], .batch = in["batch"]},
+               shared, full, kit::evict_first_policy(k));
+  });
+  pipeline.await(pipeline.full(at), at);
+  // }
+  const Reg first = k.mul(k.special("ctaid.x"), tile.bytes() / 4);
+  k.for_(thread, tile.bytes() / 4, 64, [&](Reg word) {
+    k.store(in.pointer("out")[k.add(first, word)], k.load("shared", u32, k.at(k.fma(word, 4, shared))));
+  });
+  if (c.sharing > 1) k.cluster_barrier();
+  return k.finish();
+}
+
+/// A byte of the tile in shared memory: 0 outside the matrix.
+std::byte expected_byte(const TileCase& c, const kit::TmaTile& tile, const std::vector<std::byte>& data,
+                        int box, int row, int byte) {
+  const int size = c.type.bytes(), column = box * tile.box().width + byte / size;
+  const std::uint64_t y = static_cast<std::uint64_t>(row) + (c.k_contiguous ? c.origin : c.from_k);
+  const std::uint64_t x = static_cast<std::uint64_t>(column) + (c.k_contiguous ? c.from_k : c.origin);
+  const kit::MatrixOperand m = c.matrix();
+  if (y >= m.rows || x >= m.cols) return std::byte{0};
+  const std::uint64_t element = c.batch * m.stride + y * m.ld + x;
+  return data[element * static_cast<std::uint64_t>(size) + static_cast<std::uint64_t>(byte % size)];
+}
+
+void check(const TileCase& c, int row_bytes) {
+  const kit::TmaTile tile(c.matrix(), c.tile, c.part, c.depth, c.sharing);
+  INFO(fmt::format("{} {}, {} x {} by {}, tile {} x {} from {}, {}, {} blocks, seed {}", c.type.name,
+                   c.k_contiguous ? "along k" : "across k", c.extent, c.k, c.ld, c.tile, c.depth, c.origin,
+                   c.from_k, c.sharing, Catch::getSeed()));
+  CHECK(tile.box().row_bytes == row_bytes);
+  kit::Params params;
+  params.map("matrix", "matrix", tile.map(c.batches)).pointer("out", u32).size("origin", u32, c.origin);
+  params.size("from_k", u32, c.from_k).size("batch", u32, c.batch);
+  const kit::MatrixOperand m = c.matrix();
+  const auto bytes =
+      kit::span(m.rows, m.ld, m.ld, m.stride, c.batches) * static_cast<std::uint64_t>(c.type.bytes());
+  std::vector<std::byte> data = kit_test::random_bytes(bytes);
+  const auto tile_bytes = static_cast<std::size_t>(tile.bytes());
+  std::vector<std::byte> out(tile_bytes * static_cast<std::size_t>(c.sharing), std::byte{0xa5});
+  kit_test::run(load_kernel(c, tile, params),
+                {.grid = {static_cast<std::uint32_t>(c.sharing), 1, 1}, .block = {64, 1, 1}},
+                params.arguments(), {{"matrix", data}, {"out", out}});
+  for (std::size_t block = 0; block < static_cast<std::size_t>(c.sharing); ++block)
+    for (int box = 0; box < tile.boxes(); ++box)
+      for (int row = 0; row < tile.box().rows; ++row)
+        for (int byte = 0; byte < row_bytes; ++byte) {
+          const int at = swizzled(box * tile.box().bytes() + row * row_bytes + byte, row_bytes);
+          REQUIRE(out[block * tile_bytes + static_cast<std::size_t>(at)] ==
+                  expected_byte(c, tile, data, box, row, byte));
+        }
+}
+
+float as_float(std::span<const std::byte> data, std::size_t element) {
+  return static_cast<float>(decode(bf16, load_element(bf16, data, element)));
+}
+
+}  // namespace
+
+TEST_CASE("TMA loads tiles in every swizzle") {
+  check({bf16, true, 50, 200, 208, 64, 64, 64, 8, 136}, 128);
+  check({f16, true, 40, 90, 96, 24, 24, 32, 16, 64}, 64);
+  check({s8, true, 40, 70, 80, 16, 16, 32, 32, 48}, 32);
+  check({bf16, true, 20, 24, 24, 8, 8, 8, 8, 16}, 16);
+  check({tf32, true, 35, 61, 64, 16, 16, 64, 24, 8}, 128);
+  check({bf16, false, 200, 50, 208, 192, 64, 32, 64, 24}, 128);
+  check({f16, false, 88, 40, 88, 64, 32, 16, 16, 32}, 64);
+  check({bf16, false, 50, 18, 56, 8, 8, 16, 40, 8}, 16);
+}
+
+TEST_CASE("TMA loads tiles of batches") {
+  check({bf16, true, 30, 72, 72, 32, 32, 64, 0, 32, 3, 2}, 128);
+  check({f16, false, 72, 30, 72, 64, 64, 16, 32, 0, 4, 1}, 128);
+}
+
+TEST_CASE("thread blocks of a cluster load a tile together") {
+  check({bf16, true, 60, 200, 200, 32, 32, 128, 40, 24, 1, 0, 2}, 128);
+  check({bf16, false, 136, 60, 136, 128, 128, 32, 72, 16, 1, 0, 2}, 128);
+  check({s8, true, 100, 64, 64, 64, 64, 64, 0, 0, 1, 0, 4}, 64);
+}
+
+// D = A * B^T by one warpgroup: 64 rows, `n` columns.
+TEST_CASE("wgmma reads tiles as their descriptors say") {
+  for (const auto& [a_along_k, b_along_k, n, depth] : {std::tuple{true, true, 24, 64},
+                                                       {true, false, 40, 32},
+                                                       {false, true, 16, 48},
+                                                       {false, false, 72, 16}}) {
+    CAPTURE(a_along_k, b_along_k, n, depth, Catch::getSeed());
+    const auto columns = static_cast<std::uint64_t>(n), deep = static_cast<std::uint64_t>(depth);
+    const auto operand = [&](bool along_k, std::uint64_t extent) {
+      const std::uint64_t cols = along_k ? deep : extent;
+      return kit::MatrixOperand{bf16, along_k, along_k ? extent : deep, cols, (cols + 7) / 8 * 8, 0};
+    };
+    const kit::MatrixOperand a = operand(a_along_k, 64), b = operand(b_along_k, columns);
+    const kit::TmaTile tile_a(a, 64, 64, depth), tile_b(b, n, n, depth);
+    const int b_at = (tile_a.bytes() + 1023) / 1024 * 1024;
+    kit::Params params;
+    params.map("a", "a", tile_a.map()).map("b", "b", tile_b.map()).pointer("d", f32);
+    KernelBuilder k = kit_test::builder();
+    k.require_block(128);
+    const kit::ParamRegs in = params.declare(k);
+    const Reg thread = k.special("tid.x"), zero = k.mov(u32, 0);
+    const Reg shared =
+        k.address_of(k.shared(b8, static_cast<std::uint64_t>(b_at + tile_b.bytes()), "tiles", 1024));
+    kit::Pipeline pipeline(k, 1, k.address_of(k.mbarriers(2, "barriers")));
+    k.if_(k.eq(thread, 0), [&] { pipeline.initialise(1); });
+    k.barrier();
+    const kit::Pipeline::Cursor at = pipeline.consumer();
+    k.if_(k.eq(thread, 0), [&] {
+      kit::TmaTileLoads loads(k, 1);
+      pipeline.expect(pipeline.full(at), tile_a.bytes() + tile_b.bytes());
+      loads.load(tile_a, in["a"], {zero, zero}, shared, pipeline.full(at));
+      loads.load(tile_b, in["b"], {zero, zero}, k.add(shared, b_at), pipeline.full(at));
+    });
+    pipeline.await(pipeline.full(at), at);
+    const std::vector<Reg> sums = k.regs(f32, n / 2);
+    for (const Reg& sum : sums) k.set(sum, 0.0F);
+    const auto descriptor = [&](const kit::TmaTile& tile, Reg begin, int step) {
+      const Reg address = k.convert(u64, k.shr(k.add(begin, tile.offset(0, 16 * step)), 4));
+      return KernelBuilder::as(u64, k.or_(address, static_cast<std::int64_t>(tile.descriptor())));
+    };
+    k.emit("wgmma.fence.sync.aligned");
+    for (int step = 0; step < depth / 16; ++step)
+      k.emit(fmt::format("wgmma.mma_async.sync.aligned.m64n{}k16.f32.bf16.bf16", n), sums,
+             descriptor(tile_a, shared, step), descriptor(tile_b, k.add(shared, b_at), step),
+             k.eq(zero, zero), 1, 1, tile_a.transposed() ? 1 : 0, tile_b.transposed() ? 1 : 0);
+    k.emit("wgmma.commit_group.sync.aligned");
+    k.emit("wgmma.wait_group.sync.aligned", 0);
+    const Reg row = k.add(k.mul(k.shr(thread, 5), 16), k.shr(k.and_(thread, 31), 2));
+    const Reg first = k.fma(row, n, k.mul(k.and_(thread, 3), 2));
+    for (int i = 0; i < n / 2; ++i)
+      k.store(in.pointer("d")[k.add(first, i / 4 * 8 + i % 4 / 2 * 8 * n + i % 2)],
+              sums[static_cast<std::size_t>(i)]);
+
+    const auto random_matrix = [](const kit::MatrixOperand& m) {
+      std::vector<std::byte> data(m.rows * m.ld * 2);
+      for (std::uint64_t i = 0; i < m.rows * m.ld; ++i)
+        store_element(bf16, data, i, encode(bf16, static_cast<int>(kit_test::random_word() % 17) - 8));
+      return data;
+    };
+    std::vector<std::byte> of_a = random_matrix(a), of_b = random_matrix(b);
+    std::vector<float> d(64 * columns, -1e30F);
+    kit_test::run(k.finish(), {.block = {128, 1, 1}}, params.arguments(),
+                  {{"a", of_a}, {"b", of_b}, kit_test::tensor("d", d)});
+    for (std::size_t i = 0; i < 64; ++i)
+      for (std::size_t j = 0; j < columns; ++j) {
+        float expected = 0;  // exact: integers
+        for (std::size_t l = 0; l < deep; ++l)
+          expected += as_float(of_a, a_along_k ? i * a.ld + l : l * a.ld + i) *
+                      as_float(of_b, b_along_k ? j * b.ld + l : l * b.ld + j);
+        REQUIRE(d[i * columns + j] == expected);
+      }
+  }
+}
+
+// Threads write boxes as tiles; TMA stores them, and clips what lies outside the matrix.
+TEST_CASE("TMA stores boxes that threads have written") {
+  for (const int width : {8, 16, 32, 64}) {
+    CAPTURE(width, Catch::getSeed());
+    const kit::TmaBox box{.width = width, .row_bytes = 2 * width, .rows = 24};
+    const std::uint64_t rows = 40, cols = static_cast<std::uint64_t>(width) + 8, ld = cols + 16;
+    kit::Params params;
+    params.pointer("in", u32).map("out", "out", box.map(bf16, cols, rows, ld, 0, 1));
+    KernelBuilder k = kit_test::builder();
+    k.require_block(32);
+    const kit::ParamRegs in = params.declare(k);
+    const Reg lane = k.special("tid.x");
+    const Reg shared = k.address_of(k.shared(b8, static_cast<std::uint64_t>(2 * box.bytes()), "boxes", 1024));
+    const int words = box.bytes() / 4, row_words = box.row_bytes / 4;
+    const kit::SwizzledTile tile = box.tile();
+    for (int number = 0; number < 2; ++number)  // at (0, 0), and at (24, 8), half outside
+      k.for_(lane, words, 32, [&](Reg word) {
+        const Reg at = tile.address(k, k.div(word, row_words), k.mul(k.rem(word, row_words), 4));
+        const Reg value = k.load(in.pointer("in")[k.add(word, number * words)]);
+        k.store("shared", u32, k.at(k.add(shared, at), number * box.bytes()), value);
+      });
+    // guide tma_store {
+    kit::fence_for_bulk(k);
+    k.barrier();
+    k.if_(k.eq(lane, 0), [&] {
+      for (int number = 0; number < 2; ++number) {
+        const std::vector<Reg> at = {k.mov(u32, 8 * number), k.mov(u32, 24 * number)};  // column, row
+        kit::tma_store(k, in["out"], at, k.at(shared, number * box.bytes()));
+        kit::bulk_commit(k);
+      }
+      kit::bulk_wait(k);
+    });
+    // }
+    std::vector<std::byte> given = kit_test::random_bytes(static_cast<std::size_t>(2 * box.bytes()));
+    std::vector<std::byte> out(rows * ld * 2, std::byte{0xa5}), expected = out;
+    kit_test::run(k.finish(), {.block = {32, 1, 1}}, params.arguments(), {{"in", given}, {"out", out}});
+    for (std::uint64_t number = 0; number < 2; ++number)
+      for (std::uint64_t row = 0; row < 24; ++row)
+        for (std::uint64_t byte = 0; byte < static_cast<std::uint64_t>(box.row_bytes); ++byte) {
+          const std::uint64_t y = 24 * number + row, x = 8 * number * 2 + byte;
+          if (y < rows && x < cols * 2)
+            expected[y * ld * 2 + x] =
+                given[(number * 24 + row) * static_cast<std::uint64_t>(box.row_bytes) + byte];
+        }
+    CHECK(out == expected);
+  }
+}
+
+TEST_CASE("consecutive bytes are copied in bulk") {
+  kit::Params params;
+  params.pointer("in", b8).pointer("out", b8).size("bytes", u32, 1136);
+  KernelBuilder k = kit_test::builder();
+  k.require_block(32);
+  const kit::ParamRegs in = params.declare(k);
+  const Reg shared = k.address_of(k.shared(b8, 2048, "buffer", 128));
+  kit::Pipeline pipeline(k, 1, k.address_of(k.mbarriers(2, "barriers")));
+  const kit::Pipeline::Cursor at = pipeline.consumer();
+  k.if_(k.eq(k.special("tid.x"), 0), [&] {
+    pipeline.initialise(1);
+    pipeline.expect(pipeline.full(at), 1136);
+    kit::bulk_load(k, k.at(shared), k.at(in["in"], 16), in["bytes"], pipeline.full(at));
+    pipeline.await(pipeline.full(at), at);
+    kit::bulk_store(k, k.at(in["out"], 32), k.at(shared), in["bytes"]);
+    kit::bulk_commit(k);
+    kit::bulk_wait_read(k);
+    kit::bulk_wait(k);
+  });
+  std::vector<std::byte> given = kit_test::random_bytes(1200), out(1200, std::byte{0xa5}), expected = out;
+  std::copy_n(given.begin() + 16, 1136, expected.begin() + 32);
+  kit_test::run(k.finish(), {.block = {32, 1, 1}}, params.arguments(), {{"in", given}, {"out", out}});
+  CHECK(out == expected);
+}
+
+TEST_CASE("rows of boxes divide the row, and thread blocks share whole rows") {
+  CHECK(kit::dividing_row(96) == 32);
+  CHECK(kit::dividing_row(256) == 128);
+  CHECK(kit::dividing_row(80) == 16);
+  const kit::MatrixOperand matrix{bf16, true, 100, 100, 104, 0};
+  CHECK_THROWS_AS(kit::TmaTile(matrix, 24, 24, 32, 16), Error);
+  CHECK_THROWS_AS(kit::TmaTile(matrix, 24, 24, 32, 0), Error);
+  const kit::TmaTile tile(matrix, 24, 24, 96, 4);
+  CHECK(tile.boxes() == 3);
+  CHECK(tile.loaded_rows() == 6);
+  CHECK(tile.bytes() == 24 * 96 * 2);
+}
