@@ -222,9 +222,11 @@ TEST_CASE("pairs of columns give one result: SwiGLU") {
         stored(c, product, {{0}, {0}},
                [](KernelBuilder& k, const kit::ParamRegs&, const kit::EpiloguePart& part,
                   const kit::EpilogueMatrix& matrix) {
+                 // guide epilogue {
                  kit::store_pairs(k, part, matrix, [&](KernelBuilder&, Reg gate, Reg value, Reg, Reg column) {
                    return k.fma(k.convert(f32, column), 0.25F, k.mul(kit::silu(k, gate), value));
                  });
+                 // }
                });
     const double tolerance = c.d == f32 ? 1e-5 : c.d == f16 ? 2e-3 : 1e-2;
     for (std::size_t i = 0; i < d.size(); ++i)

@@ -62,6 +62,7 @@ class SharedTiles {
                                      .thread = thread,
                                      .barrier = 0});
     const Reg rows = KernelBuilder::as(s32, rows_), none = k_.mov(u32, 0);
+    // guide stream_k {
     division.for_each([&](const kit::StreamKPortion& portion) {
       const kit::Accumulators sums = sums_of(portion);
       k_.if_(
@@ -73,6 +74,7 @@ class SharedTiles {
         store(tile.tile, unit, row, column);
       });
     });
+    // }
     return k_.finish();
   }
 

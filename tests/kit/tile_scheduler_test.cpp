@@ -56,10 +56,12 @@ Works tiles_computed(const TileCase& c, const Emit& emit) {
   k.require_block(32);
   if (cluster_of(c) > 1) k.require_cluster(cluster_of(c));
   const kit::ParamRegs in = params.declare(k);
+  // guide tile_scheduler {
   kit::TileProblem problem{.m = in["m"], .n = in["n"], .k = in["k"], .groups = c.groups};
   if (c.batches > 1) problem.batches = in["batches"];
   problem.groups.address = in["groups"];
   kit::TileScheduler tiles(k, c.schedule, problem);
+  // }
   const Reg leads = k.eq(k.special("tid.x"), 0), count = k.mov(u32, 0);
   emit(k, tiles, [&](const TilePortion& portion) {
     const auto& [tile, depth, stream] = portion;

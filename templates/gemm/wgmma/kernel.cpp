@@ -154,7 +154,8 @@ class Generator {
     return {k_, c_, plan_, pipeline, {.a = a_, .b = b_, .stages = shared_, .scales = scales}};
   }
 
-  void load_between(kit::TileScheduler& tiles, kit::Pipeline& pipeline, std::optional<kit::Packing>& packing) {
+  void load_between(kit::TileScheduler& tiles, kit::Pipeline& pipeline,
+                    std::optional<kit::Packing>& packing) {
     k_.section("the first warp: load all stages but one");
     InlineLoads loads(k_, c_, tiles, stage_loads(pipeline), warp_, depth_);
     loads.start(packing);
