@@ -35,16 +35,16 @@ std::string alias_problem(const ir::Function& name, const ir::Function& of) {
 
 }  // namespace
 
-void check_functions(const ir::Module& module, Diagnostics& out) {
+void check_functions(const ir::Module& module, const ModuleNames& names, Diagnostics& out) {
   for (const ir::Function& function : module.functions) {
-    const ir::Function& meant = *module.find(function.name);
+    const ir::Function& meant = *names.function(function.name);
     if (!same_interface(function, meant))
       out.push_back({.code = "mismatched-declaration",
                      .message = function.name + " is declared twice, with other parameters or results",
                      .hint = "make the declarations equal to the definition"});
   }
   for (const ir::Alias& alias : module.aliases) {
-    const ir::Function *const name = module.find(alias.name), *const of = module.find(alias.of);
+    const ir::Function *const name = names.function(alias.name), *const of = names.function(alias.of);
     if (name == nullptr || of == nullptr) continue;  // reported by the reader
     const std::string problem = alias_problem(*name, *of);
     if (!problem.empty())

@@ -79,9 +79,13 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
   std::string said = error.what();
   if (said.starts_with(kBefore)) said.erase(0, kBefore.size());
   const std::string option = said.substr(0, said.find_first_of(": "));
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)
+    return bad_usage(fmt::format("{}: {}", name, said), "leave one of them out");
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     if (option != "A") return bad_usage(fmt::format("{}: {} is needed", name, option), help);
-    return bad_usage(fmt::format("{} needs a subcommand", name),
+    const std::vector<std::string> words = app.remaining(true);
+    return bad_usage(words.empty() ? fmt::format("{} needs a subcommand", name)
+                                   : fmt::format("{} has no subcommand '{}'", name, words.front()),
                      "give one of " + joined(command.get_subcommands({})));
   }
   const bool known = command.get_option_no_throw(option) != nullptr || option == "--specs";

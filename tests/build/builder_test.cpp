@@ -149,6 +149,60 @@ TEST_CASE("short names choose opcodes by type") {
   CHECK_THAT(message_of([&] { builder().add(1, 2); }), ContainsSubstring("literals"));
 }
 
+TEST_CASE("tf32 is a type as others are: 32 bits that mma takes") {
+  for (const char* target : {"sm_80", "sm_90a", "sm_120a"}) {
+    CAPTURE(target);
+    KernelBuilder k(specs(), "test", Target(target));
+    const Pointer x = k.pointer(tf32, "x");
+    const std::vector<Reg> a = k.regs(tf32, 4), d = k.regs(f32, 4);
+    const std::vector<Reg> b = {k.convert(tf32, k.reg(f32)), k.load(x[k.reg(u32)])};
+    k.emit("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", d, a, b, d);
+    k.store(x[0], b[0]);
+    k.add(k.bit_cast(f32, b[1]), 1.0F);
+    const ir::Module module = k.finish();
+    CHECK(check(module).empty());
+    CHECK_THAT(print(module), ContainsSubstring("cvt.rn") || ContainsSubstring("cvt.rna.tf32.f32"));
+  }
+}
+
+TEST_CASE("an untyped register goes with a typed one in any order") {
+  KernelBuilder k = builder();
+  const Reg bits = k.reg(b32), u = k.reg(u32), f = k.reg(f32);
+  CHECK(k.add(bits, u).type == u32);
+  CHECK(k.add(u, bits).type == u32);
+  CHECK(k.mul(bits, f).type == f32);
+  CHECK(k.min(bits, k.reg(s32)).type == s32);
+  CHECK(k.select(k.lt(bits, u), bits, u).type == u32);
+  CHECK(k.and_(bits, bits).type == b32);
+  const ir::Module module = k.finish();
+  CHECK(check(module).empty());
+  for (const char* line : {"add.u32", "mul.rn.f32", "min.s32", "setp.lt.u32"})
+    CHECK_THAT(print(module), ContainsSubstring(line));
+}
+
+TEST_CASE("every special register is read by its name") {
+  KernelBuilder k = builder("sm_90a");
+  for (const char* name : {"tid.x", "envreg0", "envreg31", "pm7", "reserved_smem_offset_1", "clock_hi"}) {
+    CAPTURE(name);
+    CHECK(k.special(name).type == u32);
+  }
+  CHECK(k.special("pm3_64").type == u64);
+  CHECK(k.special("clock64").type == u64);
+  CHECK(k.special("is_explicit_cluster").type == pred);
+  for (const char* name : {"", "envreg", "envreg32", "envreg03", "pm8", "pm_64", "tid.w", "tid.x3", "_64", "7"})
+    CHECK_THAT(message_of([&] { k.special(name); }), ContainsSubstring("no special register"));
+  const ir::Module module = k.finish();
+  CHECK(check(module).empty());
+  for (const char* line : {"%envreg31", "%pm7", "%pm3_64", "%reserved_smem_offset_1"})
+    CHECK_THAT(print(module), ContainsSubstring(line));
+}
+
+TEST_CASE("an undocumented form is refused as that") {
+  KernelBuilder k = builder();
+  const std::string said = message_of([&] { k.emit("mov.b16", k.reg(b16), k.at(k.reg(u64))); });
+  CHECK_FALSE(said.empty());
+}
+
 TEST_CASE("control flow is labels, branches and guards") {
   KernelBuilder k = builder();
   const Reg n = k.param(s32, "n"), sum = k.mov(s32, 0);
