@@ -125,6 +125,7 @@ Reg BuilderCore::special(std::string_view name, Caller at) {
   const std::string_view narrow = name.substr(0, name.size() - wide.size());
   const std::size_t digits = narrow.find_last_not_of("0123456789") + 1;
   const std::string_view stem = narrow.substr(0, digits), number = narrow.substr(digits);
+  const std::string written = "%" + std::string(name);
   for (const Type type : {u32, u64, pred, b32}) {
     const Choice of_type{"type", type.name};
     auto found = specs().find("mov.special", {{"register", name}, of_type}, target_);
@@ -133,7 +134,7 @@ Reg BuilderCore::special(std::string_view name, Caller at) {
     if (!found)
       found = specs().find("mov.special", {{"register", stem}, {"number", number}, {"wide", wide}, of_type},
                            target_);
-    if (!found) continue;
+    if (!found || !found->pieces().back().text.ends_with(written)) continue;  // 03 is not 3
     const Reg value = reg(type, at);
     emit({*found, at}, {value, Arg::literal()});
     return value;

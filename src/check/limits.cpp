@@ -16,7 +16,7 @@ constexpr std::uint64_t kMostLocal = 524'288;
 // ptxas 13.0 has no limit, but needs time and memory for padding: 1 s for 16 MiB, more than 20 s for 512 MiB.
 constexpr std::uint32_t kMostAlignment = 1 << 24;
 
-std::uint64_t product(std::uint64_t a, std::uint64_t b) {
+std::uint64_t saturated(std::uint64_t a, std::uint64_t b) {
   constexpr std::uint64_t most = std::uint64_t{1} << 48;  // enough for any sum
   return b != 0 && a > most / b ? most : a * b;
 }
@@ -25,7 +25,7 @@ std::uint64_t bytes_of(const std::vector<ir::Variable>& variables, ir::Space spa
   std::uint64_t bytes = 0;
   for (const ir::Variable& variable : variables)
     if (variable.space == space && variable.linkage != ir::Linkage::external)
-      bytes += product(variable.count, static_cast<std::uint64_t>(variable.type.bytes()));
+      bytes += saturated(variable.count, static_cast<std::uint64_t>(variable.type.bytes()));
   return bytes;
 }
 

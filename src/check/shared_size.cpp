@@ -32,9 +32,9 @@ class SharedLayout {
 };
 
 // What a name means to the walk from an entry.
-class Names {
+class CallGraph {
  public:
-  explicit Names(const ir::Module& module) : module_(module) {
+  explicit CallGraph(const ir::Module& module) : module_(module) {
     for (std::size_t i = 0; i < module.functions.size(); ++i)
       if (module.functions[i].defined) functions_.emplace(module.functions[i].name, i);
     for (std::size_t i = 0; i < module.variables.size(); ++i)
@@ -66,7 +66,7 @@ class Names {
 // What an entry reaches: functions, transitively, and variables of the module, in their order.
 class Reach {
  public:
-  Reach(const Names& names, const ir::Function& entry) : names_(names) {
+  Reach(const CallGraph& graph, const ir::Function& entry) : graph_(graph) {
     add(entry.name);
     while (!pending_.empty()) {
       const std::string_view name = pending_.back();
@@ -85,15 +85,15 @@ class Reach {
   }
 
   void visit(std::string_view name) {
-    if (const auto of = names_.alias(name)) add(*of);
-    for (const std::size_t variable : names_.variables(name)) variables.push_back(variable);
-    const auto function = names_.function(name);
+    if (const auto of = graph_.alias(name)) add(*of);
+    for (const std::size_t variable : graph_.variables(name)) variables.push_back(variable);
+    const auto function = graph_.function(name);
     if (!function) return;
     functions.push_back(*function);
-    const ir::Function& body = names_.module().functions[*function];
+    const ir::Function& body = graph_.module().functions[*function];
     for (const ir::Symbol& symbol : body.symbols) add(symbol.name);
     if (!calls_by_address(body)) return;
-    for (const ir::Variable& variable : names_.module().variables)
+    for (const ir::Variable& variable : graph_.module().variables)
       for (const ir::AddressValue& address : variable.addresses) add(address.name);
   }
 
@@ -102,7 +102,7 @@ class Reach {
         function.calls, [](const ir::Call& call) { return call.callee.kind == ir::Operand::Kind::reg; });
   }
 
-  const Names& names_;
+  const CallGraph& graph_;
   std::unordered_set<std::string_view> seen_;
   std::vector<std::string_view> pending_;
 };
@@ -113,9 +113,9 @@ bool declares_shared(const std::vector<ir::Variable>& variables) {
   });
 }
 
-std::uint64_t static_shared(const Names& names, const ir::Function& entry) {
-  const Reach reach(names, entry);
-  const ir::Module& module = names.module();
+std::uint64_t static_shared(const CallGraph& graph, const ir::Function& entry) {
+  const Reach reach(graph, entry);
+  const ir::Module& module = graph.module();
   SharedLayout of_module;
   for (const std::size_t i : reach.variables) of_module.place(module.variables[i]);
   SharedLayout forward = of_module, backward = of_module;
@@ -134,11 +134,11 @@ void check_shared_size(const ir::Module& module, const Target& target, Diagnosti
       declares_shared(module.variables) ||
       std::ranges::any_of(module.functions, [](const auto& f) { return declares_shared(f.variables); });
   if (!any) return;
-  const Names names(module);
+  const CallGraph graph(module);
   const auto most = static_cast<std::uint64_t>(target.info().shared_static);
   for (const ir::Function& entry : module.functions) {
     if (!entry.entry || !entry.defined) continue;
-    const std::uint64_t bytes = static_shared(names, entry);
+    const std::uint64_t bytes = static_shared(graph, entry);
     if (bytes <= most) continue;
     const std::string dynamic = std::to_string(target.info().shared_per_block);
     out.push_back(

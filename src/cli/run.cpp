@@ -151,9 +151,9 @@ int run_run(const Tool& tool, const RunFlags& flags) {
   };
   refuse_on_gpu("--trace", !flags.trace.empty(), "only the executor can trace a kernel");
   if (flags.must_hit && !context.is_gpu())
-    throw Error(ErrorKind::usage, "bad-usage",
-                "--must-hit: the executor has no records and no cached kernels to hit",
-                "use --device gpu, or leave it out");
+    throw Error(ErrorKind::missing, "no-device",
+                "--must-hit needs a GPU: the executor has neither records nor cached kernels to hit",
+                "leave it out, or run on a machine with an NVIDIA GPU and its driver");
   refuse_on_gpu("--step-limit", flags.step_limit.has_value(), "only the executor can count instructions");
   return is_file ? run_file(context, flags) : run_template_task(context, *kernel_template, flags);
 }

@@ -102,7 +102,9 @@ void refuse_empty_values(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     if (option->empty() || option->get_expected_max() == 0) continue;
     if (std::ranges::find(option->results(), "") != option->results().end())
-      throw bad_usage(fmt::format("{} is given without a value", name_of(*option)),
+      throw option->get_required()
+          ? bad_usage(fmt::format("{} is empty", name_of(*option)), "it must be given")
+          : bad_usage(fmt::format("{} is given without a value", name_of(*option)),
                       "give one, or leave it out");
   }
   for (const CLI::App* command : app.get_subcommands()) refuse_empty_values(*command);

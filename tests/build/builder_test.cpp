@@ -189,8 +189,10 @@ TEST_CASE("every special register is read by its name") {
   CHECK(k.special("pm3_64").type == u64);
   CHECK(k.special("clock64").type == u64);
   CHECK(k.special("is_explicit_cluster").type == pred);
-  for (const char* name : {"", "envreg", "envreg32", "envreg03", "pm8", "pm_64", "tid.w", "tid.x3", "_64", "7"})
+  for (const char* name : {"", "envreg", "envreg32", "envreg03", "pm8", "pm_64", "tid.w", "tid.x3", "_64", "7"}) {
+    CAPTURE(name);
     CHECK_THAT(message_of([&] { k.special(name); }), ContainsSubstring("no special register"));
+  }
   const ir::Module module = k.finish();
   CHECK(check(module).empty());
   for (const char* line : {"%envreg31", "%pm7", "%pm3_64", "%reserved_smem_offset_1"})
@@ -198,9 +200,15 @@ TEST_CASE("every special register is read by its name") {
 }
 
 TEST_CASE("an undocumented form is refused as that") {
-  KernelBuilder k = builder();
-  const std::string said = message_of([&] { k.emit("mov.b16", k.reg(b16), k.at(k.reg(u64))); });
-  CHECK_FALSE(said.empty());
+  KernelBuilder k = builder("sm_90a");
+  const Error error = error_of([&] { k.emit("mapa.s32", k.reg(u32), k.reg(u32), k.reg(u32)); });
+  CHECK(error.code() == "undocumented");
+  CHECK(error.diagnostics()[0].severity == Severity::error);
+  CHECK_THAT(error.what(), ContainsSubstring("so the builder does not emit it"));
+  const Error operand = error_of([&] { k.op("mapa.s32", k.reg(u32), k.reg(u32)); });
+  CHECK(operand.code() == "undocumented");
+  k.emit("mapa.u32", k.reg(u32), k.reg(u32), k.reg(u32));
+  CHECK(check(k.finish()).empty());
 }
 
 TEST_CASE("control flow is labels, branches and guards") {
@@ -233,7 +241,7 @@ TEST_CASE("a tensor map parameter is 128 bytes whose generic address copies name
 
 TEST_CASE("names PTX does not allow are refused") {
   CHECK_THAT(message_of([] { KernelBuilder(specs(), "1st", Target("sm_80")); }),
-             ContainsSubstring("identifier"));
+             ContainsSubstring("cannot be a name"));
   CHECK_THAT(message_of([] { builder().special("tid.q"); }), ContainsSubstring("tid.q"));
   CHECK(error_of([] { Target("sm_77"); }).kind() == ErrorKind::usage);
 }

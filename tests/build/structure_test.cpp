@@ -190,18 +190,18 @@ TEST_CASE("invalid loops are refused") {
 }
 
 TEST_CASE("empty bodies are refused") {
-  check_place([](auto& k) { k.if_(k.reg(pred), {}); }, "empty-body", "if_");
-  check_place([](auto& k) { k.if_(k.reg(pred), {}, [] {}); }, "empty-body", "if_");
-  check_place([](auto& k) { k.if_(k.reg(pred), [] {}, {}); }, "empty-body", "if_");
-  check_place([](auto& k) { k.guarded(k.reg(pred), {}); }, "empty-body", "guarded");
-  check_place([](auto& k) { k.guarded_not(k.reg(pred), {}); }, "empty-body", "guarded_not");
-  check_place([](auto& k) { k.for_(0, 4, 1, {}); }, "empty-body", "for_");
-  check_place([](auto& k) { k.while_({}, [] {}); }, "empty-body", "while_");
-  check_place([](auto& k) { k.while_([&] { return k.reg(pred); }, {}); }, "empty-body", "while_");
-  check_place([](auto& k) { k.do_while({}); }, "empty-body", "do_while");
-  check_place([](auto& k) { k.unroll(2, {}); }, "empty-body", "unroll");
-  check_place([](auto& k) { k.unroll(2, 0, k.reg(u32), 1, {}); }, "empty-body", "unroll");
-  check_place([](auto& k) { k.function("f", {}, {}, {}); }, "empty-body", "function");
+  check_place([](auto& k) { k.if_(k.reg(pred), nullptr); }, "empty-body", "if_");
+  check_place([](auto& k) { k.if_(k.reg(pred), nullptr, [] {}); }, "empty-body", "if_");
+  check_place([](auto& k) { k.if_(k.reg(pred), [] {}, nullptr); }, "empty-body", "if_");
+  check_place([](auto& k) { k.guarded(k.reg(pred), nullptr); }, "empty-body", "guarded");
+  check_place([](auto& k) { k.guarded_not(k.reg(pred), nullptr); }, "empty-body", "guarded_not");
+  check_place([](auto& k) { k.for_(0, 4, 1, nullptr); }, "empty-body", "for_");
+  check_place([](auto& k) { k.while_(nullptr, [] {}); }, "empty-body", "while_");
+  check_place([](auto& k) { k.while_([&] { return k.reg(pred); }, nullptr); }, "empty-body", "while_");
+  check_place([](auto& k) { k.do_while(nullptr); }, "empty-body", "do_while");
+  check_place([](auto& k) { k.unroll(2, nullptr); }, "empty-body", "unroll");
+  check_place([](auto& k) { k.unroll(2, 0, k.reg(u32), 1, nullptr); }, "empty-body", "unroll");
+  check_place([](auto& k) { k.function("f", {}, {}, nullptr); }, "empty-body", "function");
 }
 
 TEST_CASE("bounds that no kernel can have are refused") {
@@ -319,7 +319,8 @@ TEST_CASE("functions and kernels of one module are told apart") {
   CHECK(code_of([&] { k.call(f, {1.0F}); }) == "none");
   CHECK(code_of([&] { k.unroll(1, [&](int) { k.next_kernel("n"); }); }) == "open-loop");
   CHECK(code_of([&] { k.unroll(1, [&](int) { k.finish(); }); }) == "open-loop");
-  CHECK(code_of([&] { k.unroll(2, 0, k.reg(u32), 1, [&](Reg) { k.finish(); }); }) == "open-loop");
+  KernelBuilder in_loop = builder();
+  CHECK(code_of([&] { in_loop.for_(0, 4, 1, [&](Reg) { in_loop.finish(); }); }) == "open-loop");
   CHECK(code_of([&] { k.guarded(k.reg(pred), [&] { k.next_kernel("n"); }); }) == "nested-guard");
   CHECK(code_of([&] { k.next_kernel("weighted"); }) == "duplicate-name");
   k.next_kernel("second");
