@@ -134,7 +134,7 @@ Reg BuilderCore::special(std::string_view name, Caller at) {
     if (!found)
       found = specs().find("mov.special", {{"register", stem}, {"number", number}, {"wide", wide}, of_type},
                            target_);
-    if (!found || !found->pieces().back().text.ends_with(written)) continue;  // 03 is not 3
+    if (!found || found->operand("S").text != written) continue;  // 03 is not 3
     const Reg value = reg(type, at);
     emit({*found, at}, {value, Arg::literal()});
     return value;
