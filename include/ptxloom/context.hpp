@@ -80,8 +80,8 @@ class Context {
   Buffer alloc(std::uint64_t bytes, std::optional<std::byte> fill = std::nullopt) const;
   /// Makes memory of the caller accessible to kernels in the executor, so that pointers into it can be kernel
   /// arguments. The caller keeps it alive until it is unregistered. On a GPU, where device pointers need no
-  /// registration, both do nothing. Registering throws Error(usage, "bad-memory") for a null pointer or 0 bytes,
-  /// unregistering Error(usage, "unknown-allocation") for memory that is not registered.
+  /// registration, both do nothing. Registering throws Error(usage, "bad-memory") for a null pointer or 0
+  /// bytes, unregistering Error(usage, "unknown-allocation") for memory that is not registered.
   ///@{
   void register_memory(void* data, std::size_t bytes) const;
   void unregister_memory(void* data) const;

@@ -158,9 +158,10 @@ Error ParameterSpace::misplaced(const std::string& name) const {
   if (!of_problem && !has(config_, name)) return unknown(name);
   const std::string_view right = of_problem ? "problem" : "configuration";
   const std::string_view given = of_problem ? "configuration" : "problem";
-  return Error(ErrorKind::usage, "unknown-parameter",
-               fmt::format("{}: '{}' is a parameter of the {}, but it is given in the {}", name_, name, right, given),
-               fmt::format("move it to the {}", right));
+  return Error(
+      ErrorKind::usage, "unknown-parameter",
+      fmt::format("{}: '{}' is a parameter of the {}, but it is given in the {}", name_, name, right, given),
+      fmt::format("move it to the {}", right));
 }
 
 Error ParameterSpace::unknown(const std::string& name) const {

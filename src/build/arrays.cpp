@@ -24,9 +24,9 @@ Shared MemoryBuilder::shared(Type type, std::uint64_t count, std::string name, s
                 "give a count, or use dynamic_shared, whose size the launch sets");
   const auto most = static_cast<std::uint64_t>(target_.info().shared_static);
   if (count > most / static_cast<std::uint64_t>(stored.bytes()))
-    here.refuse("bad-size", name + " has " + std::to_string(count) + " elements of ." +
-                                std::string(stored.name) + ", but static shared memory has " +
-                                std::to_string(most) + " bytes",
+    here.refuse("bad-size",
+                name + " has " + std::to_string(count) + " elements of ." + std::string(stored.name) +
+                    ", but static shared memory has " + std::to_string(most) + " bytes",
                 "use fewer, or dynamic_shared, whose size the launch sets");
   if (alignment != 0) require_alignment(here, name, alignment);
   const std::uint32_t index = symbol(name, at);

@@ -63,8 +63,7 @@ const Specs& BuilderCore::specs() const {
 
 ir::Kernel& BuilderCore::kernel(Caller at) {
   if (!module_.specs)
-    throw Error(ErrorKind::usage, "moved-from",
-                place_of(at) + ": a KernelBuilder is used after it was moved",
+    throw Error(ErrorKind::usage, "moved-from", place_of(at) + ": a KernelBuilder is used after it was moved",
                 "use the one that it was moved to");
   if (finished_)
     throw Error(ErrorKind::usage, "builder-finished",

@@ -57,11 +57,8 @@ std::vector<Diagnostic> check(const ir::Module& module) {
   const auto standing = [&](Variant variant) { return standing_of(module, *target, variant); };
   for (const ir::Kernel& kernel : module.functions) {
     if (!check_indices(kernel, found)) continue;
-    const Scope scope{.module = module,
-                      .kernel = kernel,
-                      .target = *target,
-                      .of_module = names,
-                      .own = names_of(kernel)};
+    const Scope scope{
+        .module = module, .kernel = kernel, .target = *target, .of_module = names, .own = names_of(kernel)};
     check_kernel_names(scope, found);
     check_directives(scope, found);
     const std::vector<bool> placed = check_labels(scope, found);

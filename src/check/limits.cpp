@@ -4,8 +4,8 @@
 
 #include "check/rules.hpp"
 
-// How much a module may declare: .const per module, parameters per entry (PTX ISA, "State Spaces"), .local per
-// thread (CUDA programming guide, "Technical Specifications"), and how far it may be aligned.
+// How much a module may declare: .const per module, parameters per entry (PTX ISA, "State Spaces"), .local
+// per thread (CUDA programming guide, "Technical Specifications"), and how far it may be aligned.
 namespace ptxloom::check_rules {
 namespace {
 
@@ -33,7 +33,8 @@ std::uint64_t bytes_of(const std::vector<ir::Variable>& variables, ir::Space spa
 std::uint64_t bytes_of_parameters(const ir::Function& function) {
   std::uint64_t bytes = 0;
   for (const ir::Parameter& parameter : function.parameters)
-    bytes += std::uint64_t{std::max(parameter.count, 1U)} * static_cast<std::uint64_t>(parameter.type.bytes());
+    bytes +=
+        std::uint64_t{std::max(parameter.count, 1U)} * static_cast<std::uint64_t>(parameter.type.bytes());
   return std::max<std::uint64_t>(bytes, ir::signature(function).size());
 }
 

@@ -141,8 +141,7 @@ bool is_regular_file(const std::string& path) {
 int run_run(const Tool& tool, const RunFlags& flags) {
   const bool is_file = std::filesystem::path(flags.what).extension() == ".ptx" || is_regular_file(flags.what);
   // Names that are neither are reported before anything else.
-  const Template* const kernel_template =
-      is_file ? nullptr : &Templates::from_environment().find(flags.what);
+  const Template* const kernel_template = is_file ? nullptr : &Templates::from_environment().find(flags.what);
   check_flags(flags, is_file);
   const Context context = open_device(tool, flags.device);
   const auto refuse_on_gpu = [&](const char* flag, bool given, const char* why) {

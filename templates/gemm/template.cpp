@@ -39,10 +39,14 @@ std::vector<std::uint64_t> tensor_shape(const Problem& p, const auto& matrix, st
 
 // Throws Error(illegal_ptx, "not-on-target") if the target has none of these opcodes.
 void require_any(const Specs& specs, const Target& target, std::initializer_list<std::string> opcodes) {
+  std::string missing;
   for (const std::string& opcode : opcodes)
-    for (const Variant& variant : specs.match(opcode))
-      if (variant.since(target) && !variant.undocumented()) return;
-  throw Error(ErrorKind::illegal_ptx, {specs.explain(std::data(opcodes)[opcodes.size() - 1], target)});
+    for (const Variant& variant : specs.match(opcode)) {
+      if (variant.undocumented()) continue;
+      if (variant.since(target)) return;
+      missing = opcode;
+    }
+  throw Error(ErrorKind::illegal_ptx, {specs.explain(missing, target)});
 }
 
 // The epilogue's conversions from and to narrow floats, which not every target has.

@@ -324,7 +324,8 @@ TEST_CASE("PTX that is illegal, or no PTX at all, is judged and not crashed on")
 }
 
 TEST_CASE("a byte order mark is the only error of a text that is legal without it") {
-  const std::string text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n  ret;\n}\n";
+  const std::string text =
+      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n  ret;\n}\n";
   CHECK(run_tool({"check", "-"}, {}, text).code == 0);
   const ToolResult marked = run_tool({"check", "-", "--json"}, {}, "\xEF\xBB\xBF" + text);
   CHECK(marked.code == 1);

@@ -289,14 +289,14 @@ TEST_CASE("an address of another memory is out of bounds, however many there are
 
 // Sizes that 32 bits cannot hold, which would leave little or nothing of the array.
 TEST_CASE("an array that the executor has no room for is refused") {
-  for (const char* declaration : {".global .align 4 .b32 x[0x8000000001];", ".global .b64 x[0x2000000000000001];",
-                                  ".const .align 4 .b32 x[0x40000001];"}) {
+  for (const char* declaration :
+       {".global .align 4 .b32 x[0x8000000001];", ".const .align 4 .b32 x[0x40000001];"}) {
     CAPTURE(declaration);
     CHECK(fault_of([&] { program_of("", "", declaration); }).code == "out-of-device-memory");
   }
-  for (const char* declaration : {".local .align 4 .b32 x[0x40000001];", ".shared .align 4 .b32 x[0x40000001];",
-                                  ".local .align 4 .b32 x[0x20000001];", ".local .b64 x[0x2000000000000001];",
-                                  ".shared .b8 y[16]; .shared .align 4 .b32 x[0x3ffffffd];"}) {
+  for (const char* declaration :
+       {".local .align 4 .b32 x[0x40000001];", ".shared .align 4 .b32 x[0x40000001];",
+        ".local .align 4 .b32 x[0x20000001];", ".shared .b8 y[16]; .shared .align 4 .b32 x[0x3ffffffd];"}) {
     CAPTURE(declaration);
     const Diagnostic fault = fault_of([&] { program_of("", declaration); });
     CHECK(fault.code == "out-of-device-memory");

@@ -146,8 +146,8 @@ TEST_CASE("a configuration is chosen only where the kernel can be emitted", "[ge
         for (const char* other : {"f32", "f16", "bf16"}) {
           if (a != std::string("f16") && d[0] == 'e') continue;
           const Target target(name);
-          const Settings problem = gemm.problem(with(
-              shape(64, 64, 64), {{"a", a}, {"d", d}, {"c", other}, {"beta", "1"}, {"bias", other}}));
+          const Settings problem = gemm.problem(
+              with(shape(64, 64, 64), {{"a", a}, {"d", d}, {"c", other}, {"beta", "1"}, {"bias", other}}));
           CAPTURE(name, a, d, other);
           std::optional<Settings> config;
           try {

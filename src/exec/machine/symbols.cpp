@@ -26,7 +26,7 @@ std::uint32_t alignment_of(const Type& type, std::uint32_t declared) {
   return declared != 0 ? declared : static_cast<std::uint32_t>(type.bytes());
 }
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;    // of all variables of a space, except .global
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;   // of all variables of a space, except .global
 constexpr std::uint64_t kMostGlobal = std::uint64_t{1} << 40;  // of one .global variable
 
 [[noreturn]] void no_room(const ir::Variable& variable) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <map>
@@ -16,8 +17,8 @@
 namespace ptxloom::exec {
 namespace {
 
-// The memories of a process share the addresses from here to kFirstVariable. None is used twice, so an address
-// of another memory is as wild as one of a released allocation.
+// The memories of a process share the addresses from here to kFirstVariable. None is used twice, so an
+// address of another memory is as wild as one of a released allocation.
 constexpr std::uint64_t kFirstAddress = std::uint64_t{1} << 48;  // above every pointer of the host
 constexpr std::uint64_t kRange = std::uint64_t{1} << 40;         // what a memory takes at a time
 
@@ -55,7 +56,7 @@ struct Memory::State {
 
   // An address with room for the bytes and a gap behind them.
   std::uint64_t take(std::size_t bytes) {
-    const std::uint64_t room = (bytes / kGap + 2) * kGap;
+    const std::uint64_t room = (std::min<std::uint64_t>(bytes, kFirstVariable) / kGap + 2) * kGap;
     if (room > end - next) {
       const std::uint64_t range = (room + kRange - 1) / kRange * kRange;
       next = take_range(range);
