@@ -3,6 +3,7 @@
 #include <string>
 
 #include "check/rules.hpp"
+#include "ir/storage.hpp"
 
 // How much a module may declare: .const per module, parameters per entry (PTX ISA, "State Spaces"), .local
 // per thread (CUDA programming guide, "Technical Specifications"), and how far it may be aligned.
@@ -13,11 +14,9 @@ constexpr std::uint64_t kMostConstant = 65536;
 constexpr std::uint32_t kMostParameters = 32764, kMostParametersBefore81 = 4352;
 // ptxas accepts more, which no launch can have, and counts modulo 2^32.
 constexpr std::uint64_t kMostLocal = 524'288;
-// ptxas 13.0 has no limit, but needs time and memory for padding: 1 s for 16 MiB, more than 20 s for 512 MiB.
-constexpr std::uint32_t kMostAlignment = 1 << 24;
 
 std::uint64_t saturated(std::uint64_t a, std::uint64_t b) {
-  constexpr std::uint64_t most = std::uint64_t{1} << 48;  // enough for any sum
+  constexpr std::uint64_t most = std::uint64_t{1} << 40;  // enough for any sum
   return b != 0 && a > most / b ? most : a * b;
 }
 
@@ -69,11 +68,11 @@ class LimitsCheck {
   }
 
   void align(const std::string& where, const auto& declared) {
-    if (declared.alignment <= kMostAlignment) return;
+    if (declared.alignment <= ir::kMostAlignment) return;
     out_.push_back({.code = "bad-alignment",
                     .message = where + declared.name + " is aligned to " +
                                std::to_string(declared.alignment) + " bytes, but the most is " +
-                               std::to_string(kMostAlignment),
+                               std::to_string(ir::kMostAlignment),
                     .hint = "no access needs more than 1024"});
   }
 
