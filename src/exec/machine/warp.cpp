@@ -112,7 +112,7 @@ Warp::Warp(Block& block, std::uint32_t index)
   const std::uint32_t threads =
       std::min<std::uint32_t>(block.grid().block_threads() - index * kLanes, kLanes);
   lanes_ = threads == kLanes ? kAllLanes : lane_bit(static_cast<int>(threads)) - 1;
-  local_.resize(block.grid().code().local_bytes * kLanes);
+  local_.resize(block.grid().code().local_bytes * std::size_t{kLanes});
 }
 
 void Warp::reset() {
