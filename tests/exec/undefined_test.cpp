@@ -112,7 +112,7 @@ TEST_CASE("undefined bits move with shifts, fields and permutations") {
                         {"shr.u32 %x, %x, 40;", true, true},
                         {"shr.s32 %x, %x, 40;", false, true},
                         {"shr.u32 %x, %x, %v;", false, false},
-                        {"shf.l.wrap.b32 %x, %x, %t, 16;", true, true},
+                        {"shf.l.wrap.b32 %x, %x, %t, 16;", false, true},
                         {"shf.l.wrap.b32 %x, %x, %t, 0;", true, true},
                         {"shf.l.wrap.b32 %x, %t, %x, 8;", true, false},
                         {"shf.r.clamp.b32 %x, %x, %t, 16;", false, true},
@@ -169,6 +169,8 @@ TEST_CASE("of a pair, each half is undefined for itself") {
   CHECK(code(head + "cvt.rn.satfinite.e4m3x2.f32 %h, %d0, %f; st.global.u8 [%out], %h;") == "none");
   CHECK(code(head + "cvt.rn.satfinite.e4m3x2.f32 %h, %f, %d0; st.global.u8 [%out], %h;") ==
         "undefined-value");
+  CHECK(code(head + "cvt.rn.satfinite.e5m2x2.f32 %h, %f, %d0; shr.b16 %h, %h, 8; st.global.u8 [%out], %h;") ==
+        "none");
   CHECK(code(kLow + "cvt.rn.satfinite.e5m2x2.f16x2 %h, %x; st.global.u8 [%out], %h;") == "none");
   CHECK(code(kHigh + "cvt.rn.satfinite.e5m2x2.f16x2 %h, %x; st.global.u8 [%out], %h;") == "undefined-value");
 }

@@ -156,11 +156,13 @@ FormFlow conversion_flow(const Variant& variant) {
 
 // Of a pair, each element comes from one operand.
 FormFlow pair_flow(const Variant& variant) {
-  const auto type = find_type(variant.slot("d").value_or("ue8m0x2"));
-  const bool two = variant.slot("a") != "bf16x2" && type && type->name.ends_with("x2");
-  if (!two) return {FlowRule::smear};
-  if (type->bits == 32) return computed_by(joined<16>());
-  return computed_by(type->bits == 16 ? joined<8>() : joined<4>());
+  std::string_view name = variant.slot("d").value_or("ue8m0x2");
+  if (!name.ends_with("x2")) return {FlowRule::smear};
+  name.remove_suffix(2);
+  const auto element = find_type(name);
+  if (!element) return {FlowRule::smear};
+  if (element->bits == 16) return computed_by(joined<16>());
+  return computed_by(name == "e2m1" ? joined<4>() : joined<8>());
 }
 
 FormFlow narrowed_pair_flow(const Variant& variant) {
