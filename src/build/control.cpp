@@ -59,6 +59,7 @@ void ControlBuilder::ret(Caller at) {
 
 void ControlBuilder::with_guard(Reg predicate, bool negated, const Body& body, const Operation& here) {
   kernel(here.at);
+  here.require_body(body);
   here.require_predicate(predicate);
   if (scope_.guard)
     here.refuse("nested-guard", "it is called inside guarded(), and an instruction has only one guard",
@@ -93,6 +94,7 @@ void ControlBuilder::without_barriers(const Body& body, Caller at) {
 }
 
 void ControlBuilder::if_(Reg predicate, const Body& then, Caller at) {
+  operation("if_", at).require_body(then);
   const Label end = label("endif", at);
   with_guard(predicate, true, [&] { branch(end, at); }, operation("if_", at));
   then();
@@ -100,6 +102,8 @@ void ControlBuilder::if_(Reg predicate, const Body& then, Caller at) {
 }
 
 void ControlBuilder::if_(Reg predicate, const Body& then, const Body& otherwise, Caller at) {
+  operation("if_", at).require_body(then);
+  operation("if_", at).require_body(otherwise);
   const Label else_ = label("else", at), end = label("endif", at);
   with_guard(predicate, true, [&] { branch(else_, at); }, operation("if_", at));
   then();
