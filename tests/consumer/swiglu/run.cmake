@@ -32,6 +32,6 @@ says(0 "correct: 7000 elements compared" run swiglu --set type=f16 d=f32 m=100 n
 says(0 "correct" run swiglu --set m=200 n=300 k=1000 --device cpu)
 says(0 "tile_m=" tune swiglu --set m=70 n=40 k=64 --device cpu --budget 4evals)
 says(2 "missing-size" run swiglu --set m=64 n=64 --device cpu)
-says(2 "bad-pitch.*contiguous" run swiglu --set m=64 n=64 k=64 ldd=63 --device cpu)
+says(2 "bad-stride.*contiguous" run swiglu --set m=64 n=64 k=64 ldd=63 --device cpu)
 says(2 "bad-value" run swiglu --set m=0 n=64 k=64 --device cpu)
-says(1 "bad-config.*fewer warps_m" run swiglu --set m=64 n=64 k=64 tile_m=32 warps_m=4 --device cpu)
+says(1 "bad-configuration.*fewer warps_m" run swiglu --set m=64 n=64 k=64 tile_m=32 warps_m=4 --device cpu)
