@@ -4,8 +4,9 @@
 #include "ptxloom/builder_core.hpp"
 
 /// \file
-/// Short names for arithmetic. The type of the first register among the operands chooses the opcode, else
-/// that of the first literal that has a type. Results are new registers.
+/// Short names for arithmetic. The type of the first register among the operands chooses the opcode, or of
+/// the first that is not untyped (`.b`), else that of the first literal that has a type. Results are new
+/// registers.
 namespace [[gnu::visibility("default")]] ptxloom {
 
 /// The builder's layer for arithmetic.

@@ -49,6 +49,10 @@ class ControlBuilder : public MemoryBuilder {
   void guarded(Reg predicate, const Body& body, Caller at = Caller::current());
   void guarded_not(Reg predicate, const Body& body, Caller at = Caller::current());
   ///@}
+  /// Emits `body`, and refuses in it the barriers of the thread block and of the cluster: Error(usage,
+  /// "no-barrier-here"). For code of others, such as a callback, that not all threads reach. What functions
+  /// do that it calls is not seen.
+  void without_barriers(const Body& body, Caller at = Caller::current());
   /// A new label; a number makes its name unique.
   Label label(std::string_view name, Caller at = Caller::current());
   /// Puts a label here. Each label is placed once.

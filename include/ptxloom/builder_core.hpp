@@ -32,7 +32,7 @@ class BuilderCore {
 
   /// The specs and the target that it builds for.
   ///@{
-  const Specs& specs() const { return *module_.specs; }
+  const Specs& specs() const;
   const Target& target() const { return target_; }
   ///@}
 
@@ -133,6 +133,7 @@ class BuilderCore {
     std::vector<LabelUse> labels;
     std::vector<Loop> loops;
     std::optional<ir::Guard> guard;
+    bool refuses_barriers = false;
     std::vector<std::uint32_t> globals;  // by index of the variable: its symbol + 1, or 0 for none yet
     bool nested = false;                 // a function that is made while a kernel is built
   };
@@ -149,6 +150,8 @@ class BuilderCore {
                    Caller at);
   std::span<const ir::Operand> push_operands(std::string_view text, std::span<const Arg> args, Caller at);
   void own(std::string_view text, std::size_t operand, const Arg& arg, Caller at) const;
+  void require_spaces(std::string_view text, std::span<const OperandSpec> places, std::span<const Arg> args,
+                      Caller at) const;
   void append(const Legal& legal, std::size_t operand_count, Caller at);
   void append_location(ir::Kernel& kernel, Caller at);
   std::vector<Arg> resolve_all(std::string_view text, std::span<const Arg> args, Caller at);
@@ -165,7 +168,10 @@ class BuilderCore {
                            Caller at);
 
   Type stored_type(const Operation& operation, Type type) const;
+  std::string within() const;
+  void require_name(const std::string& name, const char* code, Caller at) const;
   std::uint32_t symbol(std::string name, Caller at, ir::Space space = ir::Space::shared);
+  std::uint32_t own_symbol(std::string name, Caller at, ir::Space space);
   std::uint32_t symbol_of_variable(std::uint32_t variable);
   Address resolve(const Operation& operation, const Address& address);
   Reg base_of(const Operation& operation, const Address& address);

@@ -48,7 +48,8 @@ struct Address {
     std::uint32_t builder = 0;  ///< as in Reg
     Type element;               ///< the type of the elements that it counts
   };
-  Index index = {};  ///< none if the address is complete
+  Index index = {};             ///< none if the address is complete
+  std::string_view space = {};  ///< state space of the array that it lies in; empty: unknown
 
   /// The address that many bytes further on.
   Address operator+(std::int64_t bytes) const;
@@ -139,6 +140,7 @@ class Arg {
   Arg(const Address& address)
       : operand_(address.operand),
         address_(address.is_indexed() ? &address : nullptr),
+        space_(address.space),
         builder_(address.builder) {}
   Arg(Label label);
   Arg(Shared array);
@@ -171,6 +173,8 @@ class Arg {
   Arg element(std::size_t i) const { return registers_ != nullptr ? Arg(registers_[i]) : elements_[i]; }
   /// The address, if the index of an element must still be added to it; else null.
   const Address* address() const { return address_; }
+  /// The state space that an address is known to be in; else empty.
+  std::string_view space() const { return space_; }
   /// The type that an opcode is chosen by: of a register, or of a float literal. 0 bits: it has none.
   Type type() const { return type_; }
   /// Whether it is a register.
@@ -192,6 +196,7 @@ class Arg {
   const Reg* registers_ = nullptr;  // the elements of a vector: these
   const Arg* elements_ = nullptr;   // or these
   const Address* address_ = nullptr;
+  std::string_view space_;
   Type type_;
   std::uint32_t builder_ = 0;
   bool negative_ = false;

@@ -57,6 +57,11 @@ class Context {
   /// "unknown-device") for a device that does not exist or another name, Error(usage, "unknown-target") for
   /// an unknown `cpu_target`, and what Specs throws for a malformed overlay.
   explicit Context(ContextOptions options = {});
+  /// Moving copies too, so that a Context is never empty.
+  ///@{
+  Context(const Context&) = default;
+  Context& operator=(const Context&) = default;
+  ///@}
 
   /// False for the executor.
   bool is_gpu() const;
@@ -75,8 +80,8 @@ class Context {
   Buffer alloc(std::uint64_t bytes, std::optional<std::byte> fill = std::nullopt) const;
   /// Makes memory of the caller accessible to kernels in the executor, so that pointers into it can be kernel
   /// arguments. The caller keeps it alive until it is unregistered. On a GPU, where device pointers need no
-  /// registration, both do nothing. Unregistering throws Error(usage, "unknown-allocation") for memory that
-  /// is not registered.
+  /// registration, both do nothing. Registering throws Error(usage, "bad-memory") for a null pointer or 0
+  /// bytes, unregistering Error(usage, "unknown-allocation") for memory that is not registered.
   ///@{
   void register_memory(void* data, std::size_t bytes) const;
   void unregister_memory(void* data) const;

@@ -167,6 +167,11 @@ class Gemm {
  public:
   /// A kernel that specialise() made of gemm_template(). `gemm` is the usual way.
   Gemm(const Context& context, Specialised kernel);
+  /// Moving copies too, so that a Gemm is never empty.
+  ///@{
+  Gemm(const Gemm&) = default;
+  Gemm& operator=(const Gemm&) = default;
+  ///@}
 
   /// Queues the product on a stream. In the executor it is computed when this returns.
   ///

@@ -83,6 +83,11 @@ class Kernel {
   struct State;  // src/api/kernel_state.hpp
   /// Context::load calls this.
   explicit Kernel(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  /// Moving copies too, so that a Kernel is never empty.
+  ///@{
+  Kernel(const Kernel&) = default;
+  Kernel& operator=(const Kernel&) = default;
+  ///@}
 
  private:
   friend class PreparedLaunch;

@@ -54,6 +54,7 @@ class ParameterSpace {
 
  private:
   Error unknown(const std::string& name) const;
+  Error misplaced(const std::string& name) const;
 
   std::string name_, doc_;
   std::vector<TemplateParameter> problem_, config_;

@@ -179,6 +179,11 @@ Buffer Context::alloc(std::uint64_t bytes, std::optional<std::byte> fill) const 
 }
 
 void Context::register_memory(void* data, std::size_t bytes) const {
+  if (data == nullptr || bytes == 0)
+    throw Error(
+        ErrorKind::usage, "bad-memory",
+        data == nullptr ? "register_memory is given a null pointer" : "register_memory is given 0 bytes",
+        "pass the address and the size of memory that kernels may use");
   state_->machine->register_memory(data, bytes);
 }
 void Context::unregister_memory(void* data) const { state_->machine->unregister_memory(data); }

@@ -118,7 +118,7 @@ ParameterSpace::ParameterSpace(std::string_view json) {
 
 Settings ParameterSpace::complete(const std::vector<TemplateParameter>& part, const Settings& given) const {
   for (const auto& [name, value] : given) {
-    if (!has(part, name)) throw unknown(name);
+    if (!has(part, name)) throw misplaced(name);
   }
   Settings whole;
   for (const TemplateParameter& parameter : part) {
@@ -150,6 +150,18 @@ ParameterSpace::Split ParameterSpace::split(const Settings& words) const {
     }
   }
   return result;
+}
+
+// For a name that the part in which it is given does not have: the other part may have it.
+Error ParameterSpace::misplaced(const std::string& name) const {
+  const bool of_problem = has(problem_, name);
+  if (!of_problem && !has(config_, name)) return unknown(name);
+  const std::string_view right = of_problem ? "problem" : "configuration";
+  const std::string_view given = of_problem ? "configuration" : "problem";
+  return Error(
+      ErrorKind::usage, "unknown-parameter",
+      fmt::format("{}: '{}' is a parameter of the {}, but it is given in the {}", name_, name, right, given),
+      fmt::format("move it to the {}", right));
 }
 
 Error ParameterSpace::unknown(const std::string& name) const {

@@ -42,7 +42,7 @@ Address BuilderCore::resolve(const Operation& here, const Address& address) {
   if (address.builder != module_number_) here.require_own("address", address.builder);
   const Address::Index& index = address.index;
   const int size = stored_type(here, index.element).bytes();
-  Address made{address.operand, address.builder};
+  Address made{address.operand, address.builder, {}, address.space};
   if (index.operand.kind == ir::Operand::Kind::integer) {
     std::int64_t offset = 0;
     if (__builtin_mul_overflow(index.operand.value, std::int64_t{size}, &offset))

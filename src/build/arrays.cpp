@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "build/operation.hpp"
-#include "ir/naming.hpp"
 
 namespace ptxloom {
 
@@ -23,6 +22,12 @@ Shared MemoryBuilder::shared(Type type, std::uint64_t count, std::string name, s
   if (count == 0)
     here.refuse("bad-size", name + " has no elements",
                 "give a count, or use dynamic_shared, whose size the launch sets");
+  const auto most = static_cast<std::uint64_t>(target_.info().shared_static);
+  if (count > most / static_cast<std::uint64_t>(stored.bytes()))
+    here.refuse("bad-size",
+                name + " has " + std::to_string(count) + " elements of ." + std::string(stored.name) +
+                    ", but static shared memory has " + std::to_string(most) + " bytes",
+                "use fewer, or dynamic_shared, whose size the launch sets");
   if (alignment != 0) require_alignment(here, name, alignment);
   const std::uint32_t index = symbol(name, at);
   kernel(at).variables.push_back(
@@ -55,9 +60,7 @@ Global MemoryBuilder::variable(std::string_view space, Type type, std::uint64_t 
   if (space != "const" && space != "global")
     here.refuse("bad-space", "a variable of the module cannot be in ." + std::string(space),
                 "use const or global");
-  if (!ir::is_identifier(name))
-    here.refuse("bad-name", "'" + name + "' is not a PTX identifier",
-                "use letters, digits, _ and $, starting with a letter");
+  require_name(name, "bad-name", at);
   if (std::ranges::find(module_.variables, name, &ir::Variable::name) != module_.variables.end())
     here.refuse("duplicate-name", "the module already has a variable " + name, "use another name");
   const std::uint64_t bytes = count * static_cast<std::uint64_t>(stored.bytes());

@@ -14,6 +14,8 @@ void ControlBuilder::close_scope(std::string_view name, Caller at) {
   if (scope_.guard)
     operation(name, at).refuse("nested-guard", "it is called inside guarded()",
                                "call it after guarded() returns");
+  if (!scope_.loops.empty())
+    operation(name, at).refuse("open-loop", "it is called in the body of a loop", "call it after the loop");
   check_labels(at);
   const bool returns = !k.body.empty() && k.body.back().kind == ir::Statement::Kind::instruction &&
                        !k.instructions.back().guard && k.instructions.back().variant.opcode() == "ret";
@@ -23,9 +25,6 @@ void ControlBuilder::close_scope(std::string_view name, Caller at) {
 void KernelBuilder::next_kernel(std::string name, Caller at) {
   kernel(at);
   require_kernel("next_kernel", at);
-  if (!scope_.loops.empty())
-    operation("next_kernel", at)
-        .refuse("open-loop", "it is called in the body of a loop", "begin the next kernel after the loop");
   close_scope("next_kernel", at);
   scope_ = begin_scope("kernel", std::move(name), at);
 }

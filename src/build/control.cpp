@@ -59,6 +59,7 @@ void ControlBuilder::ret(Caller at) {
 
 void ControlBuilder::with_guard(Reg predicate, bool negated, const Body& body, const Operation& here) {
   kernel(here.at);
+  here.require_body(body);
   here.require_predicate(predicate);
   if (scope_.guard)
     here.refuse("nested-guard", "it is called inside guarded(), and an instruction has only one guard",
@@ -80,7 +81,20 @@ void ControlBuilder::guarded_not(Reg predicate, const Body& body, Caller at) {
   with_guard(predicate, true, body, operation("guarded_not", at));
 }
 
+void ControlBuilder::without_barriers(const Body& body, Caller at) {
+  kernel(at);
+  const bool before = std::exchange(scope_.refuses_barriers, true);
+  try {
+    body();
+  } catch (...) {
+    scope_.refuses_barriers = before;
+    throw;
+  }
+  scope_.refuses_barriers = before;
+}
+
 void ControlBuilder::if_(Reg predicate, const Body& then, Caller at) {
+  operation("if_", at).require_body(then);
   const Label end = label("endif", at);
   with_guard(predicate, true, [&] { branch(end, at); }, operation("if_", at));
   then();
@@ -88,6 +102,8 @@ void ControlBuilder::if_(Reg predicate, const Body& then, Caller at) {
 }
 
 void ControlBuilder::if_(Reg predicate, const Body& then, const Body& otherwise, Caller at) {
+  operation("if_", at).require_body(then);
+  operation("if_", at).require_body(otherwise);
   const Label else_ = label("else", at), end = label("endif", at);
   with_guard(predicate, true, [&] { branch(else_, at); }, operation("if_", at));
   then();

@@ -36,15 +36,12 @@ BuilderCore::BuilderCore(std::shared_ptr<const Specs> specs, std::string name, T
 
 BuilderCore::Scope BuilderCore::begin_scope(std::string_view kind, std::string name, Caller at) {
   const std::string subject = std::string(kind) + " " + name;
-  const auto refuse = [&](const char* code, const std::string& what, const char* hint) {
-    const std::string within = scope_.subject.empty() ? "" : scope_.subject + ": ";
-    throw Error(ErrorKind::usage, code, place_of(at) + ": " + within + "'" + name + "' " + what, hint);
-  };
-  if (!ir::is_identifier(name))
-    refuse("bad-kernel-name", "is not a PTX identifier",
-           "use letters, digits, _ and $, starting with a letter");
+  require_name(name, "bad-kernel-name", at);
   if (module_.find(name) != nullptr)
-    refuse("duplicate-name", "is already the name of a kernel or function of the module", "use another name");
+    throw Error(ErrorKind::usage, "duplicate-name",
+                place_of(at) + ": " + within() + "'" + name +
+                    "' is already the name of a kernel or function of the module",
+                "use another name");
   module_.functions.emplace_back().name = std::move(name);
   Scope made;
   made.function = module_.functions.size() - 1;
@@ -57,7 +54,17 @@ BuilderCore::Operation BuilderCore::operation(std::string_view name, Caller at) 
   return {name, scope_.subject, scope_.number, at};
 }
 
+const Specs& BuilderCore::specs() const {
+  if (!module_.specs)
+    throw Error(ErrorKind::usage, "moved-from", "a KernelBuilder is used after it was moved",
+                "use the one that it was moved to");
+  return *module_.specs;
+}
+
 ir::Kernel& BuilderCore::kernel(Caller at) {
+  if (!module_.specs)
+    throw Error(ErrorKind::usage, "moved-from", place_of(at) + ": a KernelBuilder is used after it was moved",
+                "use the one that it was moved to");
   if (finished_)
     throw Error(ErrorKind::usage, "builder-finished",
                 place_of(at) + ": " + scope_.subject + ": the builder is used after finish()",
@@ -157,12 +164,14 @@ void BuilderCore::require_cluster(std::uint32_t x, std::uint32_t y, std::uint32_
 void BuilderCore::min_blocks_per_sm(std::uint32_t blocks, Caller at) {
   ir::Kernel& k = kernel(at);
   require_kernel("min_blocks_per_sm", at);
+  if (blocks == 0) operation("min_blocks_per_sm", at).refuse("launch-bounds", "0 blocks", "use 1 or more");
   k.minnctapersm = blocks;
 }
 
 void BuilderCore::max_registers(std::uint32_t count, Caller at) {
   ir::Kernel& k = kernel(at);
   require_kernel("max_registers", at);
+  if (count == 0) operation("max_registers", at).refuse("launch-bounds", "0 registers", "use 1 or more");
   k.maxnreg = count;
 }
 

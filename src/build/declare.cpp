@@ -61,12 +61,24 @@ Type BuilderCore::stored_type(const Operation& here, Type type) const {
               "use b8, and pack and unpack the values (e2m1x2 is one byte)");
 }
 
+std::string BuilderCore::within() const { return scope_.subject.empty() ? "" : scope_.subject + ": "; }
+
+// Names with % are those of registers, and of what the builder declares itself.
+void BuilderCore::require_name(const std::string& name, const char* code, Caller at) const {
+  if (ir::is_identifier(name) && !name.starts_with('%')) return;
+  throw Error(ErrorKind::usage, code,
+              place_of(at) + ": " + within() + "'" + name + "' cannot be a name in PTX",
+              "use letters, digits, _ and $, starting with a letter, and no word that PTX reserves");
+}
+
 std::uint32_t BuilderCore::symbol(std::string name, Caller at, ir::Space space) {
+  kernel(at);
+  require_name(name, "bad-name", at);
+  return own_symbol(std::move(name), at, space);
+}
+
+std::uint32_t BuilderCore::own_symbol(std::string name, Caller at, ir::Space space) {
   ir::Kernel& k = kernel(at);
-  if (!ir::is_identifier(name))
-    throw Error(ErrorKind::usage, "bad-name",
-                place_of(at) + ": " + scope_.subject + ": '" + name + "' is not a PTX identifier",
-                "use letters, digits, _ and $, starting with a letter");
   k.symbols.push_back({std::move(name), space});
   return static_cast<std::uint32_t>(k.symbols.size() - 1);
 }
@@ -105,13 +117,27 @@ Reg BuilderCore::tensor_map(std::string name, Caller at) {
   return address;
 }
 
+// The specs write a numbered register, such as pm3_64, in three parts.
 Reg BuilderCore::special(std::string_view name, Caller at) {
+  kernel(at);
+  constexpr std::string_view kWide = "_64";
+  const std::string_view wide = name.ends_with(kWide) ? kWide : "";
+  const std::string_view narrow = name.substr(0, name.size() - wide.size());
+  const std::size_t digits = narrow.find_last_not_of("0123456789") + 1;
+  const std::string_view stem = narrow.substr(0, digits), number = narrow.substr(digits);
+  const std::string written = "%" + std::string(name);
   for (const Type type : {u32, u64, pred, b32}) {
-    if (const auto found = specs().find("mov.special", {{"register", name}, {"type", type.name}}, target_)) {
-      const Reg value = reg(type, at);
-      emit({*found, at}, {value, Arg::literal()});
-      return value;
-    }
+    const Choice of_type{"type", type.name};
+    auto found = specs().find("mov.special", {{"register", name}, of_type}, target_);
+    if (!found && wide.empty())
+      found = specs().find("mov.special", {{"register", stem}, {"number", number}, of_type}, target_);
+    if (!found)
+      found = specs().find("mov.special", {{"register", stem}, {"number", number}, {"wide", wide}, of_type},
+                           target_);
+    if (!found || found->operand("S").text != written) continue;  // 03 is not 3
+    const Reg value = reg(type, at);
+    emit({*found, at}, {value, Arg::literal()});
+    return value;
   }
   throw Error(ErrorKind::illegal_ptx, "unknown-special-register",
               place_of(at) + ": " + scope_.subject + ": there is no special register %" + std::string(name) +

@@ -53,6 +53,20 @@ void BuilderCore::own(std::string_view text, std::size_t operand, const Arg& arg
   operation(text, at).require_own(std::to_string(operand + 1), arg.builder());
 }
 
+// An address in a register does not tell its state space, but the array that it was made of does.
+void BuilderCore::require_spaces(std::string_view text, std::span<const OperandSpec> places,
+                                 std::span<const Arg> args, Caller at) const {
+  for (std::size_t i = 0; i < std::min(places.size(), args.size()); ++i) {
+    const std::string_view given = args[i].space(), wanted = places[i].space;
+    if (given.empty() || places[i].kind != OperandSpec::Kind::address) continue;
+    if (wanted.empty() || wanted == "-" || wanted.starts_with(given)) continue;
+    operation(text, at).refuse("address-space",
+                               "operand " + places[i].name + " is an address in ." + std::string(given) +
+                                   ", but the instruction addresses ." + std::string(wanted),
+                               "use an array in ." + std::string(wanted) + ", or another instruction");
+  }
+}
+
 // The operands of an instruction are adjacent in the pool, preceded by the elements of its vectors.
 std::span<const ir::Operand> BuilderCore::push_operands(std::string_view text, std::span<const Arg> args,
                                                         Caller at) {
@@ -92,6 +106,13 @@ std::span<const ir::Operand> BuilderCore::push_operands(std::string_view text, s
 // Appends an instruction with the operands that were pushed last.
 void BuilderCore::append(const Legal& legal, std::size_t operand_count, Caller at) {
   ir::Kernel& k = kernel(at);
+  if (scope_.refuses_barriers && legal.variant.slot("meets")) {
+    k.operands.resize(k.operands.size() - operand_count);
+    operation(legal.variant.opcode(), at)
+        .refuse("no-barrier-here",
+                "not all threads reach this code, and those that do would wait for the others",
+                "put the barrier where all threads pass; lanes of a warp exchange values by shuffles");
+  }
   version_ = std::max(version_, legal.since);
   if (source_lines_) append_location(k, at);
   k.body.push_back({ir::Statement::Kind::instruction, static_cast<std::uint32_t>(k.instructions.size())});
@@ -103,6 +124,11 @@ void BuilderCore::append(const Legal& legal, std::size_t operand_count, Caller a
 
 void BuilderCore::refuse(std::string_view text, Diagnostic diagnostic, std::size_t first_operand, Caller at) {
   kernel(at).operands.resize(first_operand);
+  if (diagnostic.severity == Severity::warning) {  // an undocumented form, which is fine in a text
+    diagnostic.severity = Severity::error;
+    diagnostic.message += ", so the builder does not emit it";
+    diagnostic.hint = "`ptxloom show` lists the documented forms of an instruction";
+  }
   diagnostic.message =
       place_of(at) + ": " + scope_.subject + ": " + std::string(text) + ": " + diagnostic.message;
   throw Error(ErrorKind::illegal_ptx, {std::move(diagnostic)});
@@ -144,6 +170,7 @@ void BuilderCore::emit_text(std::string_view text, std::span<const Arg> args, Ca
   } else if (!ir::operands_fit(kernel(at), last->second.places, operands)) {
     last->second = find_legal(text, operands, pool_start, at);
   }
+  require_spaces(text, last->second.places, args, at);
   append(last->second, args.size(), at);
 }
 
@@ -158,6 +185,7 @@ void BuilderCore::emit_variant(const Variant& variant, std::span<const Arg> args
   const std::span<const ir::Operand> operands = push_operands(variant.opcode(), args, at);
   if (!ir::operands_fit(kernel(at), legal.places, operands))
     refuse(variant.opcode(), *check_operands(kernel(at), variant, operands), pool_start, at);
+  require_spaces(variant.opcode(), legal.places, args, at);
   append(legal, args.size(), at);
 }
 

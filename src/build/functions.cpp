@@ -74,6 +74,7 @@ Callee ControlBuilder::function(std::string name, std::vector<Type> results, std
                                 const FunctionBody& body, Caller at) {
   kernel(at);
   require_kernel("function", at);
+  operation("function", at).require_body(body);
   Scope outer = std::exchange(scope_, begin_scope("function", std::move(name), at));
   const auto end = [&] { scope_ = std::move(outer); };
   const std::size_t index = scope_.function;
@@ -110,7 +111,7 @@ void ControlBuilder::return_values(const Operation& here, const std::vector<Type
   if (results.size() == 1) return set({results[0], *made.results[0].reg, scope_.number}, values[0], here.at);
   if (results.empty()) return;
   const Packing packing = packing_of(results);
-  const std::uint32_t array = symbol(made.results[0].name, here.at, ir::Space::function);
+  const std::uint32_t array = own_symbol(made.results[0].name, here.at, ir::Space::function);
   for (std::size_t i = 0; i < values.size(); ++i) {
     here.require(results[i], {{"result " + std::to_string(i + 1), values[i]}}, Operation::Signs::alike);
     emit({word({"st.param.", bits_of(results[i])}), here.at},
@@ -160,7 +161,7 @@ std::vector<Reg> ControlBuilder::call(const Callee& callee, std::initializer_lis
                          .count = packing.bytes,
                          .alignment = packing.alignment,
                          .array = true});
-  const std::uint32_t array = symbol(name, at, ir::Space::function);
+  const std::uint32_t array = own_symbol(name, at, ir::Space::function);
   append_call(callee, {Shared{array, b8, scope_.number}}, args, at);
   take_results(results, array, packing.offsets, at);
   return results;

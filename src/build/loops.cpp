@@ -43,7 +43,9 @@ void ControlBuilder::end_loop(Caller at) {
 }
 
 void ControlBuilder::for_(Arg begin, Arg end, Arg step, const LoopBody& body, Caller at) {
-  const Type type = loop_type(operation("for_", at), begin, end, step);
+  const Operation here = operation("for_", at);
+  here.require_body(body);
+  const Type type = loop_type(here, begin, end, step);
   const Reg i = mov(type, begin, at);
   const Label head = label("for", at), done = label("endfor", at);
   branch_if(ge(i, end, at), done, at);
@@ -59,9 +61,12 @@ void ControlBuilder::for_(Arg begin, Arg end, Arg step, const LoopBody& body, Ca
 }
 
 void ControlBuilder::while_(const std::function<Reg()>& condition, const Body& body, Caller at) {
+  const Operation here = operation("while_", at);
+  here.require_body(condition);
+  here.require_body(body);
   const Label head = label("while", at), done = label("endwhile", at);
   place(head, at);
-  with_guard(condition(), true, [&] { branch(done, at); }, operation("while_", at));
+  with_guard(condition(), true, [&] { branch(done, at); }, here);
   in_loop(true, [&] {
     body();
     end_turn(at);
@@ -73,17 +78,20 @@ void ControlBuilder::while_(const std::function<Reg()>& condition, const Body& b
 
 // The predicate is the last thing that `body` computes, so continue_ has no point to go to.
 void ControlBuilder::do_while(const std::function<Reg()>& body, Caller at) {
+  const Operation here = operation("do_while", at);
+  here.require_body(body);
   const Label head = label("loop", at);
   place(head, at);
   in_loop(false, [&] {
-    with_guard(body(), false, [&] { branch(head, at); }, operation("do_while", at));
+    with_guard(body(), false, [&] { branch(head, at); }, here);
     end_loop(at);
   });
 }
 
 void ControlBuilder::unroll(int count, const std::function<void(int i)>& body, Caller at) {
-  if (count < 0)
-    operation("unroll", at).refuse("operand-range", std::to_string(count) + " turns", "use 0 or more");
+  const Operation here = operation("unroll", at);
+  if (count < 0) here.refuse("operand-range", std::to_string(count) + " turns", "use 0 or more");
+  here.require_body(body);
   kernel(at);
   in_loop(true, [&] {
     for (int i = 0; i < count; ++i) {
@@ -98,6 +106,7 @@ void ControlBuilder::unroll(int count, const std::function<void(int i)>& body, C
 // end - begin, is exact as an unsigned number if begin < end.
 void ControlBuilder::unroll(int factor, Arg begin, Arg end, Arg step, const LoopBody& body, Caller at) {
   const Operation here = operation("unroll", at);
+  here.require_body(body);
   const Type type = loop_type(here, begin, end, step);
   if (factor < 1)
     here.refuse("operand-range", "operand factor is " + std::to_string(factor), "use a factor of 1 or more");

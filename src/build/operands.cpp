@@ -24,18 +24,18 @@ Address::Index index_of(std::int64_t index, Type element) {
 }
 
 Element element_of(const Pointer& pointer, const Address::Index& index) {
-  return {{{.kind = Kind::address, .index = pointer.base.id.id}, pointer.base.builder, index},
+  return {{{.kind = Kind::address, .index = pointer.base.id.id}, pointer.base.builder, index, "global"},
           pointer.element,
           "global"};
 }
 
 Element element_of(const Shared& array, const Address::Index& index) {
   const ir::Operand base{.kind = Kind::address_symbol, .index = array.symbol, .value = array.offset};
-  return {{base, array.builder, index}, array.type, "shared"};
+  return {{base, array.builder, index, "shared"}, array.type, "shared"};
 }
 
 Element element_of(const Global& array, const Address::Index& index) {
-  return {{{.kind = Kind::address_symbol, .index = array.variable}, array.builder, index},
+  return {{{.kind = Kind::address_symbol, .index = array.variable}, array.builder, index, array.space},
           array.type,
           array.space};
 }

@@ -61,6 +61,8 @@ void BuilderCore::Operation::refuse(const char* code, const std::string& what, s
 
 Type BuilderCore::Operation::type_of(std::initializer_list<Arg> args) const {
   for (const Arg& arg : args)
+    if (arg.is_register() && !is_untyped(arg.type())) return arg.type();
+  for (const Arg& arg : args)
     if (arg.is_register()) return arg.type();
   for (const Arg& arg : args)
     if (arg.type().bits != 0) return arg.type();

@@ -40,11 +40,17 @@ struct BuilderCore::Operation {
     const Arg& arg;
   };
 
-  /// The type of the first register, else of the first literal that has one.
+  /// The type of the first register, of those that have one (not `.b`) if any do; else of the first literal
+  /// that has one.
   Type type_of(std::initializer_list<Arg> args) const;
   /// Each operand must have this type, or be a literal that fits it.
   void require(Type type, std::initializer_list<Operand> operands, Signs signs = Signs::matter) const;
   void require_predicate(const Reg& predicate) const;
+  /// A std::function that is given as a body must not be empty.
+  template <class Function>
+  void require_body(const Function& body) const {
+    if (!body) refuse("empty-body", "its body is an empty function", "pass a lambda that emits the body");
+  }
   void require_own(std::string_view operand, std::uint32_t of) const;
   /// Throws Error(usage): "file:line: kernel k: add: <what>".
   [[noreturn]] void refuse(const char* code, const std::string& what, std::string hint) const;

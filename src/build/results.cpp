@@ -51,6 +51,7 @@ std::optional<std::vector<Reg>> BuilderCore::try_results(const Legal& legal, std
   }
   all.insert(all.end(), args.begin(), args.end());
   if (ir::operands_fit(k, legal.places, push_operands(text, all, at))) {
+    require_spaces(text, legal.places, all, at);
     append(legal, all.size(), at);
     return made;
   }

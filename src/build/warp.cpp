@@ -3,6 +3,14 @@
 #include "build/operation.hpp"
 
 namespace ptxloom {
+namespace {
+
+/// The name of the second operand in the header.
+std::string_view lane_operand(std::string_view mode) {
+  return mode == "idx" ? "from" : mode == "bfly" ? "lane_mask" : "delta";
+}
+
+}  // namespace
 
 // The clamp says which lanes form a segment (PTX ISA, "shfl.sync"): here always all 32. A 64-bit value is
 // shuffled as two halves.
@@ -11,6 +19,7 @@ Reg WarpBuilder::shuffle_by(std::string_view name, std::string_view mode, Reg va
   const Operation here = operation(name, at);
   here.require_own("value", value.builder);
   here.require(b32, {{"mask", mask}}, Operation::Signs::alike);
+  here.require(u32, {{lane_operand(mode), by}}, Operation::Signs::alike);
   if (value.type.bits == 64) {
     std::vector<Reg> halves = unpack(b32, value, at);
     for (Reg& half : halves) half = shuffle_by(name, mode, half, by, clamp, mask, at);

@@ -78,7 +78,7 @@ class CallCheck {
 
   void by_name(std::uint32_t symbol) {
     const std::string& name = kernel_.symbols[symbol].name;
-    const ir::Function* const callee = scope_.module.find(name);
+    const ir::Function* const callee = scope_.of_module.function(name);
     if (callee == nullptr) return add("undefined-name", "there is no function " + name, "declare it");
     if (callee->entry) return add("operand-kind", name + " is an .entry", "call a .func");
     against(*callee);

@@ -15,10 +15,8 @@ Diagnostic located(const ir::Instruction& instruction, Diagnostic diagnostic) {
 
 namespace {
 
-std::unordered_set<std::string_view> names_of(const ir::Module& module, const ir::Kernel& kernel) {
+std::unordered_set<std::string_view> names_of(const ir::Kernel& kernel) {
   std::unordered_set<std::string_view> names;
-  for (const ir::Variable& variable : module.variables) names.insert(variable.name);
-  for (const ir::Function& function : module.functions) names.insert(function.name);
   for (const ir::Variable& variable : kernel.variables) names.insert(variable.name);
   for (const ir::Parameter& parameter : kernel.parameters) names.insert(parameter.name);
   for (const ir::Parameter& result : kernel.results) names.insert(result.name);
@@ -48,7 +46,8 @@ std::vector<Diagnostic> check(const ir::Module& module) {
   Diagnostics found;
   const std::optional<Target> target = check_target(module, found);
   check_module_names(module, found);
-  check_functions(module, found);
+  const ModuleNames names(module);
+  check_functions(module, names, found);
   check_limits(module, found);
   check_storage(module, found);
   if (!target) return found;
@@ -59,7 +58,7 @@ std::vector<Diagnostic> check(const ir::Module& module) {
   for (const ir::Kernel& kernel : module.functions) {
     if (!check_indices(kernel, found)) continue;
     const Scope scope{
-        .module = module, .kernel = kernel, .target = *target, .names = names_of(module, kernel)};
+        .module = module, .kernel = kernel, .target = *target, .of_module = names, .own = names_of(kernel)};
     check_kernel_names(scope, found);
     check_directives(scope, found);
     const std::vector<bool> placed = check_labels(scope, found);

@@ -25,6 +25,17 @@ bool same_interface(const ir::Function& a, const ir::Function& b) {
          same(a.results, b.results);
 }
 
+// Without an ABI ptxas assembles a whole program, but nothing that is to be linked.
+void check_results(const ir::Function& function, Diagnostics& out) {
+  if (function.results.size() < 2) return;
+  out.push_back({.severity = Severity::warning,
+                 .code = "no-abi",
+                 .message = "function " + function.name + " returns " +
+                            std::to_string(function.results.size()) +
+                            " values: nvJitLink and ptxas -c refuse the module",
+                 .hint = "return one array in .param, as C++ compilers return a struct"});
+}
+
 std::string alias_problem(const ir::Function& name, const ir::Function& of) {
   if (name.defined) return name.name + " has a body";
   if (of.linkage == ir::Linkage::external || of.linkage == ir::Linkage::weak)
@@ -35,16 +46,17 @@ std::string alias_problem(const ir::Function& name, const ir::Function& of) {
 
 }  // namespace
 
-void check_functions(const ir::Module& module, Diagnostics& out) {
+void check_functions(const ir::Module& module, const ModuleNames& names, Diagnostics& out) {
   for (const ir::Function& function : module.functions) {
-    const ir::Function& meant = *module.find(function.name);
+    check_results(function, out);
+    const ir::Function& meant = *names.function(function.name);
     if (!same_interface(function, meant))
       out.push_back({.code = "mismatched-declaration",
                      .message = function.name + " is declared twice, with other parameters or results",
                      .hint = "make the declarations equal to the definition"});
   }
   for (const ir::Alias& alias : module.aliases) {
-    const ir::Function *const name = module.find(alias.name), *const of = module.find(alias.of);
+    const ir::Function *const name = names.function(alias.name), *const of = names.function(alias.of);
     if (name == nullptr || of == nullptr) continue;  // reported by the reader
     const std::string problem = alias_problem(*name, *of);
     if (!problem.empty())

@@ -22,6 +22,8 @@ class BoundsCheck {
   void check() {
     if (kernel_.reqntid) required_block(*kernel_.reqntid);
     if (kernel_.maxntid) largest_block(*kernel_.maxntid);
+    positive(".minnctapersm", kernel_.minnctapersm);
+    positive(".maxnreg", kernel_.maxnreg);
     clusters();
   }
 
@@ -48,6 +50,10 @@ class BoundsCheck {
         ".maxntid " + describe(block) + " allows " + std::to_string(threads) +
             " threads, but a thread block has at most " + std::to_string(most),
         "write 1 to " + std::to_string(most));
+  }
+
+  void positive(const std::string& directive, std::optional<std::uint32_t> value) {
+    if (value == 0U) add(Severity::error, directive + " is 0", "write 1 or more, or leave it out");
   }
 
   void clusters() {

@@ -1,37 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <string>
 
 #include "check/rules.hpp"
+#include "ir/storage.hpp"
 
-// How much a module may declare (PTX ISA, "State Spaces"): .const per module, parameters per entry.
+// How much a module may declare: .const per module, parameters per entry (PTX ISA, "State Spaces"), .local
+// per thread (CUDA programming guide, "Technical Specifications"), and how far it may be aligned.
 namespace ptxloom::check_rules {
 namespace {
 
 constexpr std::uint64_t kMostConstant = 65536;
 constexpr std::uint32_t kMostParameters = 32764, kMostParametersBefore81 = 4352;
+// ptxas accepts more, which no launch can have, and counts modulo 2^32.
+constexpr std::uint64_t kMostLocal = 524'288;
 
-void add(std::string message, std::uint64_t most, Diagnostics& out) {
-  out.push_back({.code = "too-much-data",
-                 .message = std::move(message) + ", but the most is " + std::to_string(most),
-                 .hint = "keep the data in .global, and pass a pointer to it"});
+std::uint64_t saturated(std::uint64_t a, std::uint64_t b) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 40;  // enough for any sum
+  return b != 0 && a > most / b ? most : a * b;
 }
+
+std::uint64_t bytes_of(const std::vector<ir::Variable>& variables, ir::Space space) {
+  std::uint64_t bytes = 0;
+  for (const ir::Variable& variable : variables)
+    if (variable.space == space && variable.linkage != ir::Linkage::external)
+      bytes += saturated(variable.count, static_cast<std::uint64_t>(variable.type.bytes()));
+  return bytes;
+}
+
+// Sizes that signature(), which counts in 32 bits, does not wrap.
+std::uint64_t bytes_of_parameters(const ir::Function& function) {
+  std::uint64_t bytes = 0;
+  for (const ir::Parameter& parameter : function.parameters)
+    bytes +=
+        std::uint64_t{std::max(parameter.count, 1U)} * static_cast<std::uint64_t>(parameter.type.bytes());
+  return std::max<std::uint64_t>(bytes, ir::signature(function).size());
+}
+
+class LimitsCheck {
+ public:
+  LimitsCheck(const ir::Module& module, Diagnostics& out) : module_(module), out_(out) {}
+
+  void run() {
+    limit("the module", bytes_of(module_.variables, ir::Space::constant), "of .const", kMostConstant);
+    limit("the module", bytes_of(module_.variables, ir::Space::local), "of .local", kMostLocal);
+    for (const ir::Variable& variable : module_.variables) align("", variable);
+    for (const ir::Function& function : module_.functions) check(function);
+  }
+
+ private:
+  void check(const ir::Function& function) {
+    const std::string name = (function.entry ? "kernel " : "function ") + function.name;
+    limit(name, bytes_of(function.variables, ir::Space::local), "of .local", kMostLocal);
+    const std::uint32_t parameters =
+        module_.version < Version{8, 1} ? kMostParametersBefore81 : kMostParameters;
+    if (function.entry) limit(name, bytes_of_parameters(function), "of parameters", parameters);
+    for (const ir::Variable& variable : function.variables) align(name + ": ", variable);
+    for (const ir::Parameter& parameter : function.parameters) align(name + ": ", parameter);
+  }
+
+  void limit(const std::string& where, std::uint64_t bytes, const char* what, std::uint64_t most) {
+    if (bytes <= most) return;
+    out_.push_back({.code = "too-much-data",
+                    .message = where + " has " + std::to_string(bytes) + " bytes " + what +
+                               ", but the most is " + std::to_string(most),
+                    .hint = "keep the data in .global, and pass a pointer to it"});
+  }
+
+  void align(const std::string& where, const auto& declared) {
+    if (declared.alignment <= ir::kMostAlignment) return;
+    out_.push_back({.code = "bad-alignment",
+                    .message = where + declared.name + " is aligned to " +
+                               std::to_string(declared.alignment) + " bytes, but the most is " +
+                               std::to_string(ir::kMostAlignment),
+                    .hint = "no access needs more than 1024"});
+  }
+
+  const ir::Module& module_;
+  Diagnostics& out_;
+};
 
 }  // namespace
 
-void check_limits(const ir::Module& module, Diagnostics& out) {
-  std::uint64_t constant = 0;
-  for (const ir::Variable& variable : module.variables)
-    if (variable.space == ir::Space::constant && variable.linkage != ir::Linkage::external)
-      constant += variable.count * static_cast<std::uint64_t>(variable.type.bytes());
-  if (constant > kMostConstant)
-    add("the module has " + std::to_string(constant) + " bytes of .const", kMostConstant, out);
-  const std::uint32_t most = module.version < Version{8, 1} ? kMostParametersBefore81 : kMostParameters;
-  for (const ir::Function& function : module.functions) {
-    if (!function.entry) continue;
-    const std::uint32_t size = ir::signature(function).size();
-    if (size > most)
-      add("kernel " + function.name + ": " + std::to_string(size) + " bytes of parameters", most, out);
-  }
-}
+void check_limits(const ir::Module& module, Diagnostics& out) { LimitsCheck(module, out).run(); }
 
 }  // namespace ptxloom::check_rules

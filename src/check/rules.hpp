@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "check/module_names.hpp"
 #include "ir/fit.hpp"
 #include "ptxloom/by_variant.hpp"
 
@@ -29,7 +30,10 @@ struct Scope {
   const ir::Module& module;
   const ir::Kernel& kernel;
   const Target& target;
-  std::unordered_set<std::string_view> names;
+  const ModuleNames& of_module;
+  std::unordered_set<std::string_view> own;  ///< names that the kernel declares
+
+  bool declares(std::string_view name) const { return own.contains(name) || of_module.contains(name); }
 };
 
 /// The target is known, and exists in the module's version.
@@ -57,7 +61,7 @@ void check_alignment(const Scope& scope, const ir::Instruction& instruction, Dia
 /// The arguments and results of a call fit the callee.
 void check_call(const Scope& scope, const ir::Call& call, Diagnostics& out);
 /// Functions are declared consistently, and aliases can stand for their target.
-void check_functions(const ir::Module& module, Diagnostics& out);
+void check_functions(const ir::Module& module, const ModuleNames& names, Diagnostics& out);
 /// Constants and parameters do not exceed PTX's limits.
 void check_limits(const ir::Module& module, Diagnostics& out);
 /// Variables, registers and parameters have types that can be declared.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <optional>
+#include <ranges>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -29,35 +31,70 @@ class SharedLayout {
   std::uint64_t used_ = 0;
 };
 
-// Names that an entry reaches: functions, transitively, and variables of the module.
-class Reach {
+// What a name means to the walk from an entry.
+class CallGraph {
  public:
-  Reach(const ir::Module& module, const ir::Function& entry) : module_(module) {
-    for (const ir::Function& function : module.functions)
-      if (function.defined) functions_.emplace(function.name, &function);
+  explicit CallGraph(const ir::Module& module) : module_(module) {
+    for (std::size_t i = 0; i < module.functions.size(); ++i)
+      if (module.functions[i].defined) functions_.emplace(module.functions[i].name, i);
+    for (std::size_t i = 0; i < module.variables.size(); ++i)
+      variables_[module.variables[i].name].push_back(i);
     for (const ir::Alias& alias : module.aliases) aliases_.emplace(alias.name, alias.of);
-    visit(entry.name);
   }
-  bool contains(std::string_view name) const { return names_.contains(name); }
+
+  const ir::Module& module() const { return module_; }
+  std::optional<std::size_t> function(std::string_view name) const { return find(functions_, name); }
+  /// All of its declarations.
+  std::vector<std::size_t> variables(std::string_view name) const {
+    return find(variables_, name).value_or(std::vector<std::size_t>());
+  }
+  std::optional<std::string_view> alias(std::string_view name) const { return find(aliases_, name); }
 
  private:
-  void visit(std::string_view first) {
-    std::vector<std::string_view> pending{first};
-    const auto add = [&](std::string_view name) {
-      if (names_.insert(name).second) pending.push_back(name);
-    };
-    names_.insert(first);
-    while (!pending.empty()) {
-      const std::string_view name = pending.back();
-      pending.pop_back();
-      if (const auto alias = aliases_.find(name); alias != aliases_.end()) add(alias->second);
-      const auto found = functions_.find(name);
-      if (found == functions_.end()) continue;
-      for (const ir::Symbol& symbol : found->second->symbols) add(symbol.name);
-      if (calls_by_address(*found->second))
-        for (const ir::Variable& variable : module_.variables)
-          for (const ir::AddressValue& address : variable.addresses) add(address.name);
+  template <class T>
+  static std::optional<T> find(const std::unordered_map<std::string_view, T>& in, std::string_view name) {
+    const auto found = in.find(name);
+    return found == in.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  const ir::Module& module_;
+  std::unordered_map<std::string_view, std::size_t> functions_;
+  std::unordered_map<std::string_view, std::vector<std::size_t>> variables_;
+  std::unordered_map<std::string_view, std::string_view> aliases_;
+};
+
+// What an entry reaches: functions, transitively, and variables of the module, in their order.
+class Reach {
+ public:
+  Reach(const CallGraph& graph, const ir::Function& entry) : graph_(graph) {
+    add(entry.name);
+    while (!pending_.empty()) {
+      const std::string_view name = pending_.back();
+      pending_.pop_back();
+      visit(name);
     }
+    std::ranges::sort(functions);
+    std::ranges::sort(variables);
+  }
+
+  std::vector<std::size_t> functions, variables;  ///< indices
+
+ private:
+  void add(std::string_view name) {
+    if (seen_.insert(name).second) pending_.push_back(name);
+  }
+
+  void visit(std::string_view name) {
+    if (const auto of = graph_.alias(name)) add(*of);
+    for (const std::size_t variable : graph_.variables(name)) variables.push_back(variable);
+    const auto function = graph_.function(name);
+    if (!function) return;
+    functions.push_back(*function);
+    const ir::Function& body = graph_.module().functions[*function];
+    for (const ir::Symbol& symbol : body.symbols) add(symbol.name);
+    if (!calls_by_address(body)) return;
+    for (const ir::Variable& variable : graph_.module().variables)
+      for (const ir::AddressValue& address : variable.addresses) add(address.name);
   }
 
   static bool calls_by_address(const ir::Function& function) {
@@ -65,10 +102,9 @@ class Reach {
         function.calls, [](const ir::Call& call) { return call.callee.kind == ir::Operand::Kind::reg; });
   }
 
-  const ir::Module& module_;
-  std::unordered_map<std::string_view, const ir::Function*> functions_;
-  std::unordered_map<std::string_view, std::string_view> aliases_;
-  std::unordered_set<std::string_view> names_;
+  const CallGraph& graph_;
+  std::unordered_set<std::string_view> seen_;
+  std::vector<std::string_view> pending_;
 };
 
 bool declares_shared(const std::vector<ir::Variable>& variables) {
@@ -77,18 +113,17 @@ bool declares_shared(const std::vector<ir::Variable>& variables) {
   });
 }
 
-std::uint64_t static_shared(const ir::Module& module, const ir::Function& entry) {
-  const Reach reach(module, entry);
+std::uint64_t static_shared(const CallGraph& graph, const ir::Function& entry) {
+  const Reach reach(graph, entry);
+  const ir::Module& module = graph.module();
   SharedLayout of_module;
-  for (const ir::Variable& variable : module.variables)
-    if (reach.contains(variable.name)) of_module.place(variable);
+  for (const std::size_t i : reach.variables) of_module.place(module.variables[i]);
   SharedLayout forward = of_module, backward = of_module;
-  const auto place_own = [&](const ir::Function& function, SharedLayout& layout) {
-    if (!function.defined || !reach.contains(function.name)) return;
-    for (const ir::Variable& variable : function.variables) layout.place(variable);
+  const auto place_own = [&](std::size_t function, SharedLayout& layout) {
+    for (const ir::Variable& variable : module.functions[function].variables) layout.place(variable);
   };
-  for (const ir::Function& function : module.functions) place_own(function, forward);
-  for (auto one = module.functions.rbegin(); one != module.functions.rend(); ++one) place_own(*one, backward);
+  for (const std::size_t i : reach.functions) place_own(i, forward);
+  for (const std::size_t i : std::views::reverse(reach.functions)) place_own(i, backward);
   return std::min(forward.bytes(), backward.bytes());
 }
 
@@ -99,10 +134,11 @@ void check_shared_size(const ir::Module& module, const Target& target, Diagnosti
       declares_shared(module.variables) ||
       std::ranges::any_of(module.functions, [](const auto& f) { return declares_shared(f.variables); });
   if (!any) return;
+  const CallGraph graph(module);
   const auto most = static_cast<std::uint64_t>(target.info().shared_static);
   for (const ir::Function& entry : module.functions) {
     if (!entry.entry || !entry.defined) continue;
-    const std::uint64_t bytes = static_shared(module, entry);
+    const std::uint64_t bytes = static_shared(graph, entry);
     if (bytes <= most) continue;
     const std::string dynamic = std::to_string(target.info().shared_per_block);
     out.push_back(

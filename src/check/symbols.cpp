@@ -11,9 +11,8 @@ namespace {
 std::string_view declared_type(const Scope& scope, std::string_view name) {
   for (const ir::Parameter& parameter : scope.kernel.parameters)
     if (parameter.name == name) return parameter.type.name;
-  for (const ir::Variable& variable : scope.module.variables)
-    if (variable.name == name) return variable.type.name;
-  return {};
+  const ir::Variable* const variable = scope.of_module.variable(name);
+  return variable == nullptr ? std::string_view() : variable->type.name;
 }
 
 void check_opaque(const Scope& scope, const ir::Instruction& instruction, const OperandSpec& place,
@@ -48,7 +47,7 @@ void check_symbol(const Scope& scope, const ir::Instruction& instruction, const 
   const std::string& name = scope.kernel.symbols[operand.index].name;
   if (place.kind == OperandSpec::Kind::address && place.variables == "unified")
     return check_unified(scope, instruction, place, name, out);
-  if (scope.names.contains(name)) return check_opaque(scope, instruction, place, name, out);
+  if (scope.declares(name)) return check_opaque(scope, instruction, place, name, out);
   out.push_back(located(instruction,
                         {.code = "undefined-name",
                          .message = "operand " + place.name + ": there is no variable or parameter " + name,

@@ -60,6 +60,9 @@ std::vector<LayoutElement> chosen_elements(const Layout& map, const LayoutFlags&
   }
   int row = -1, col = -1;
   if (!options.at.empty()) {
+    if (options.at.find(',') == std::string::npos)
+      throw Error(ErrorKind::usage, "bad-option", fmt::format("--at '{}': this is not row,col", options.at),
+                  "give both, such as --at 3,5");
     const auto [row_text, col_text] = cut(options.at, ',');
     row = parse_number("--at", row_text, 0, kMostIndex);
     col = parse_number("--at", col_text, 0, kMostIndex);

@@ -85,8 +85,8 @@ std::string verdict_text(const Verdict& verdict) {
                      verdict.checked, verdict.worst);
 }
 
-int run_template_task(const Context& context, const RunFlags& flags) {
-  const Task task = parse_task(flags.what, flags.sets);
+int run_template_task(const Context& context, const Template& kernel_template, const RunFlags& flags) {
+  const Task task = parse_task(kernel_template, flags.sets);
   const Settings problem = task.kernel_template->problem(task.settings.problem);
   const std::vector<TensorPlan> plans = task.kernel_template->tensors(problem);
   const std::vector<RunArgument> arguments = named_arguments(flags.args, plans);
@@ -141,7 +141,7 @@ bool is_regular_file(const std::string& path) {
 int run_run(const Tool& tool, const RunFlags& flags) {
   const bool is_file = std::filesystem::path(flags.what).extension() == ".ptx" || is_regular_file(flags.what);
   // Names that are neither are reported before anything else.
-  if (!is_file) Templates::from_environment().find(flags.what);
+  const Template* const kernel_template = is_file ? nullptr : &Templates::from_environment().find(flags.what);
   check_flags(flags, is_file);
   const Context context = open_device(tool, flags.device);
   const auto refuse_on_gpu = [&](const char* flag, bool given, const char* why) {
@@ -149,8 +149,12 @@ int run_run(const Tool& tool, const RunFlags& flags) {
       throw Error(ErrorKind::usage, "bad-usage", fmt::format("{}: {}", flag, why), "use --device cpu");
   };
   refuse_on_gpu("--trace", !flags.trace.empty(), "only the executor can trace a kernel");
+  if (flags.must_hit && !context.is_gpu())
+    throw Error(ErrorKind::missing, "no-device",
+                "--must-hit needs a GPU: the executor has neither records nor cached kernels to hit",
+                "leave it out, or run on a machine with an NVIDIA GPU and its driver");
   refuse_on_gpu("--step-limit", flags.step_limit.has_value(), "only the executor can count instructions");
-  return is_file ? run_file(context, flags) : run_template_task(context, flags);
+  return is_file ? run_file(context, flags) : run_template_task(context, *kernel_template, flags);
 }
 
 }  // namespace

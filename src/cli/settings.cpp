@@ -11,7 +11,11 @@
 namespace ptxloom::cli {
 
 Task parse_task(const std::string& kernel_template, const std::vector<std::string>& sets) {
-  Task task{.kernel_template = &Templates::from_environment().find(kernel_template), .settings = {}};
+  return parse_task(Templates::from_environment().find(kernel_template), sets);
+}
+
+Task parse_task(const Template& kernel_template, const std::vector<std::string>& sets) {
+  Task task{.kernel_template = &kernel_template, .settings = {}};
   Settings words;
   for (const std::string& set : sets) {
     const std::size_t equals = set.find('=');

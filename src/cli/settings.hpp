@@ -19,6 +19,8 @@ struct Task {
 };
 /// Throws Error(usage) for an unknown template or parameter, and for one that is given twice.
 Task parse_task(const std::string& kernel_template, const std::vector<std::string>& sets);
+/// The same for a template that has been found.
+Task parse_task(const Template& kernel_template, const std::vector<std::string>& sets);
 
 /// "m=64 n=128"
 std::string to_words(const Settings& settings);

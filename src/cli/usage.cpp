@@ -79,9 +79,13 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
   std::string said = error.what();
   if (said.starts_with(kBefore)) said.erase(0, kBefore.size());
   const std::string option = said.substr(0, said.find_first_of(": "));
+  if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)
+    return bad_usage(fmt::format("{}: {}", name, said), "leave one of them out");
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     if (option != "A") return bad_usage(fmt::format("{}: {} is needed", name, option), help);
-    return bad_usage(fmt::format("{} needs a subcommand", name),
+    const std::vector<std::string> words = app.remaining(true);
+    return bad_usage(words.empty() ? fmt::format("{} needs a subcommand", name)
+                                   : fmt::format("{} has no subcommand '{}'", name, words.front()),
                      "give one of " + joined(command.get_subcommands({})));
   }
   const bool known = command.get_option_no_throw(option) != nullptr || option == "--specs";
@@ -98,7 +102,9 @@ void refuse_empty_values(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     if (option->empty() || option->get_expected_max() == 0) continue;
     if (std::ranges::find(option->results(), "") != option->results().end())
-      throw bad_usage(fmt::format("{} is given without a value", name_of(*option)),
+      throw option->get_required()
+          ? bad_usage(fmt::format("{} is empty", name_of(*option)), "it must be given")
+          : bad_usage(fmt::format("{} is given without a value", name_of(*option)),
                       "give one, or leave it out");
   }
   for (const CLI::App* command : app.get_subcommands()) refuse_empty_values(*command);

@@ -46,7 +46,7 @@ std::string vector_text(const Kernel& kernel, const Operand& vector) {
 bool is_identifier(std::string_view name) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   const auto follows = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '$'; };
-  if (name.empty() || !std::all_of(name.begin() + 1, name.end(), follows)) return false;
+  if (name.empty() || name == "WARP_SZ" || !std::all_of(name.begin() + 1, name.end(), follows)) return false;
   const char first = name.front();
   return letter(first) || ((first == '_' || first == '$' || first == '%') && name.size() > 1);
 }

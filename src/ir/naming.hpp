@@ -29,16 +29,15 @@ inline constexpr std::array<RegisterClass, 8> kRegisterClasses{{{"%p", pred},
 /// Index into kRegisterClasses of a register's type.
 constexpr std::size_t register_class(const Type& type) {
   if (type.kind == TypeKind::predicate) return 0;
-  const bool scalar_float = type.is_float() && type.lanes == 1;
   switch (type.bits) {
     case 8:
       return 1;
     case 16:
       return 2;
     case 32:
-      return scalar_float ? 4 : 3;
+      return type == f32 ? 4 : 3;
     case 64:
-      return scalar_float ? 6 : 5;
+      return type == f64 ? 6 : 5;
     default:
       return 7;
   }

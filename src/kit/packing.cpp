@@ -81,7 +81,7 @@ void Packing::run(Reg thread, int warps) {
   k_.guarded(k_.eq(thread, 0), [&] { rendezvous().arrive(); });
 }
 
-GridRendezvous Packing::rendezvous() { return {k_, workspace_, k_.special("nctaid.x")}; }
+kit::GridRendezvous Packing::rendezvous() { return {k_, workspace_, k_.special("nctaid.x")}; }
 
 // The pieces of a source follow those of the one before.
 void Packing::copy_piece(Reg piece, Reg lane) {

@@ -29,14 +29,14 @@ Pointer ParamRegs::pointer(std::string_view name) const {
   return {.base = value.reg, .element = value.element};
 }
 
-Params& Params::add(ArgumentPlan argument, Type element, bool baked) {
+Params& Params::add(ArgumentPlan argument, Use use) {
   for (const ArgumentPlan& other : arguments_)
     if (other.name == argument.name)
       throw Error(ErrorKind::usage, "bad-parameter",
                   fmt::format("there are two parameters '{}'", argument.name),
                   "give each parameter a name of its own");
   arguments_.push_back(std::move(argument));
-  uses_.push_back({element, baked});
+  uses_.push_back(use);
   return *this;
 }
 
@@ -50,11 +50,11 @@ Params& Params::size(std::string name, Type type, std::uint64_t value, bool bake
     throw Error(ErrorKind::usage, "bad-parameter",
                 fmt::format("parameter '{}' is {}, which is no {}", name, value, type.name),
                 "declare it with a wider type");
-  return add({.name = std::move(name), .type = type, .bits = value}, {}, baked);
+  return add({.name = std::move(name), .type = type, .bits = value}, {.baked = baked});
 }
 
 Params& Params::scalar(std::string name, Type type, double value) {
-  return add({.name = std::move(name), .type = type, .bits = encode(type, value)});
+  return add({.name = std::move(name), .type = type, .bits = encode(type, value)}, {});
 }
 
 Params& Params::pointer(std::string name, Type element) {
@@ -63,13 +63,17 @@ Params& Params::pointer(std::string name, Type element) {
 }
 
 Params& Params::pointer(std::string name, Type element, std::string tensor) {
-  return add({.name = std::move(name), .type = u64, .tensor = std::move(tensor)}, element);
+  return add({.name = std::move(name), .type = u64, .tensor = std::move(tensor)}, {.element = element});
+}
+
+Params& Params::value(std::string name, Type type) {
+  return add({.name = name, .type = u64, .tensor = name}, {.element = type, .loaded = true});
 }
 
 Params& Params::workspace(Type element) { return pointer(std::string(kWorkspace), element); }
 
 Params& Params::map(std::string name, std::string tensor, const TensorMap& map) {
-  return add({.name = std::move(name), .type = b8, .tensor = std::move(tensor), .map = map});
+  return add({.name = std::move(name), .type = b8, .tensor = std::move(tensor), .map = map}, {});
 }
 
 Params& Params::map_in_workspace(std::string name, TensorMap map, std::uint64_t at) {
@@ -81,10 +85,12 @@ ParamRegs Params::declare(KernelBuilder& k) const {
   ParamRegs regs;
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
     const ArgumentPlan& argument = arguments_[i];
-    const auto& [element, baked] = uses_[i];
+    const auto& [element, baked, loaded] = uses_[i];
     ParamRegs::Value& value = regs.values_[argument.name];
     if (argument.map) {
       value.reg = k.tensor_map(argument.name);
+    } else if (loaded) {
+      value.reg = k.load("global", element, k.at(k.pointer(element, argument.name).base));
     } else if (!argument.tensor.empty()) {
       value = {k.pointer(element, argument.name).base, true, element};
     } else {

@@ -65,6 +65,13 @@ struct RowReader {
     }
     return value;
   }
+  bool flag(std::string_view column) const {
+    const std::string_view word = text(column);
+    if (word != "yes" && word != "no") {
+      fail(line, "'" + std::string(word) + "' in column '" + std::string(column) + "' is neither yes nor no");
+    }
+    return word == "yes";
+  }
   /// 0 for "-".
   int number_if_any(std::string_view column) const { return text(column) == "-" ? 0 : number(column); }
 };
@@ -82,7 +89,7 @@ std::map<int, TargetInfo> read_chips(std::span<const std::string_view> lines) {
     info.blocks_per_sm = read.number("blocks_per_sm");
     info.registers_per_sm = read.number("registers_per_sm");
     info.mma_fraction_bits = read.number("mma_fraction_bits");
-    info.mma_halves = read.text("mma_halves") == "yes";
+    info.mma_halves = read.flag("mma_halves");
     if (read.has("cluster_blocks")) info.cluster_blocks = read.number("cluster_blocks");
     if (!chips.emplace(info.number, info).second) fail(line, "the chip is listed twice");
   }
@@ -166,8 +173,12 @@ std::vector<ChipMma> read_mma(std::span<const std::string_view> lines) {
                       .least_f32 = read.number("least_f32"),
                       .least_f16 = read.number("least_f16"),
                       .fp8_bits = read.number_if_any("fp8_bits"),
+                      .fp8_as_f16 = read.flag("fp8_as_f16"),
                       .fp4_bits = read.number_if_any("fp4_bits"),
-                      .fp4_least = read.number_if_any("fp4_least")});
+                      .fp4_least = read.number_if_any("fp4_least"),
+                      .m8n8k4_scalar = read.flag("m8n8k4_scalar"),
+                      .wmma_f16_k = read.number_if_any("wmma_f16_k"),
+                      .wmma_tf32_k = read.number_if_any("wmma_tf32_k")});
   }
   return result;
 }

@@ -122,8 +122,10 @@ Type read_type(TokenStream& in) {
 std::uint32_t read_alignment(TokenStream& in) {
   const Token& at = in.peek();
   const std::int64_t bytes = read_count(in);
-  if (bytes <= 0 || bytes > 1 << 20 || (bytes & (bytes - 1)) != 0)
-    fail(at, "bad-alignment", "an alignment must be a power of two", "1, 2, 4, 8, 16 ...");
+  if (bytes <= 0 || bytes > ir::kMostAlignment || (bytes & (bytes - 1)) != 0)
+    fail(at, "bad-alignment",
+         "an alignment must be a power of two, at most " + std::to_string(ir::kMostAlignment),
+         "1, 2, 4, 8, 16 ...");
   return static_cast<std::uint32_t>(bytes);
 }
 

@@ -20,11 +20,18 @@ constexpr std::array<std::string_view, 3> kModes{"debug", "texmode_unified", "te
 // No text that uses its registers declares more than this.
 std::size_t most_registers(std::string_view ptx) { return (std::size_t{1} << 20) + ptx.size() / 4; }
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+// A byte order mark is reported once, and then the rest is read as if it were not there.
+std::string_view after_mark(std::string_view ptx) {
+  return ptx.substr(ptx.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
+}
+
 class ModuleParser {
  public:
   ModuleParser(std::string_view ptx, std::shared_ptr<const Specs> specs, std::string_view target)
       : ptx_(ptx),
-        lexer_(ptx),
+        lexer_(after_mark(ptx)),
         in_(tokens_.tokens),
         wanted_target_(target),
         registers_left_(most_registers(ptx)) {
@@ -49,6 +56,12 @@ class ModuleParser {
   void refuse_foreign_characters() {
     const auto found = std::find_if(ptx_.begin(), ptx_.end(), [](char c) { return (c & 0x80) != 0; });
     if (found == ptx_.end()) return;
+    if (ptx_.starts_with(kByteOrderMark))
+      return report_.add({.code = "syntax",
+                          .message = "the text begins with a byte order mark (BOM)",
+                          .hint = "save it without one: PTX is ASCII text",
+                          .line = 1,
+                          .column = 1});
     const std::string_view before(ptx_.data(), static_cast<std::size_t>(found - ptx_.begin()));
     report_.add({.code = "syntax",
                  .message = "this character is not ASCII",

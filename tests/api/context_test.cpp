@@ -109,6 +109,37 @@ TEST_CASE("a raw pointer is reachable once it is registered, and within its boun
   CHECK(code_of(error_of([&] { context.unregister_memory(y.data()); })) == "unknown-allocation");
 }
 
+TEST_CASE("a buffer of another context is out of bounds") {
+  const Context context = executor(), other = executor();
+  const Kernel kernel = context.load(scale_add(context));
+  const Buffer x = context.alloc(256), y = context.alloc(256), foreign = other.alloc(256);
+  const LaunchConfig one{.grid = {1}, .block = {32}};
+  kernel.launch(nullptr, one, {0, 1.0F, x, foreign});  // never accessed
+  CHECK(code_of(error_of([&] { kernel.launch(nullptr, one, {1, 1.0F, x, foreign}); })) == "out-of-bounds");
+  CHECK(code_of(error_of([&] { kernel.launch(nullptr, one, {1, 1.0F, foreign, y}); })) == "out-of-bounds");
+}
+
+TEST_CASE("a moved-from context or kernel is as good as before") {
+  Context context = executor();
+  Kernel kernel = context.load(scale_add(context));
+  const Context taken = std::move(context);
+  const Kernel moved = std::move(kernel);
+  CHECK(context.device().name == taken.device().name);
+  CHECK(kernel.name() == moved.name());
+  Context assigned = executor();
+  assigned = std::move(context);
+  CHECK(&context.specs() == &assigned.specs());
+  const Buffer x = context.alloc(256, std::byte{0}), y = assigned.alloc(256, std::byte{0});
+  kernel.launch(nullptr, {.grid = {1}, .block = {64}}, {64, 1.0F, x, y});
+}
+
+TEST_CASE("memory that is not there cannot be registered") {
+  const Context context = executor();
+  int value = 0;
+  CHECK(code_of(error_of([&] { context.register_memory(nullptr, 4); })) == "bad-memory");
+  CHECK(code_of(error_of([&] { context.register_memory(&value, 0); })) == "bad-memory");
+}
+
 TEST_CASE("arguments are checked against the kernel's signature") {
   const Context context = executor();
   const Kernel kernel = context.load(scale_add(context));

@@ -18,6 +18,7 @@
 #include "gemm_suite.hpp"
 #include "ptxloom/runner.hpp"
 #include "ptxloom/tuner.hpp"
+#include "random_shapes.hpp"
 #include "support/temporary_folder.hpp"
 #include "tune/bench.hpp"
 #include "tune/model.hpp"
@@ -30,19 +31,6 @@ namespace {
 
 constexpr int kTurns = 9;
 constexpr std::array<std::string_view, 3> kTypes = {"bf16", "e4m3", "s8"};
-
-Shape draw_shape(std::mt19937_64& random) {
-  std::uniform_real_distribution<double> logarithm(4, 16);
-  for (;;) {
-    Shape shape;
-    double products = 1;
-    for (std::uint32_t& size : shape) {
-      size = static_cast<std::uint32_t>(std::lround(std::exp2(logarithm(random))));
-      products *= size;
-    }
-    if (products <= 0x1p34) return shape;
-  }
-}
 
 void draw(int count, std::uint64_t seed) {
   std::mt19937_64 random(seed);

@@ -149,6 +149,69 @@ TEST_CASE("short names choose opcodes by type") {
   CHECK_THAT(message_of([&] { builder().add(1, 2); }), ContainsSubstring("literals"));
 }
 
+TEST_CASE("tf32 is a type as others are: 32 bits that mma takes") {
+  for (const char* target : {"sm_80", "sm_90a", "sm_120a"}) {
+    CAPTURE(target);
+    KernelBuilder k(specs(), "test", Target(target));
+    const Pointer x = k.pointer(tf32, "x");
+    const std::vector<Reg> a = k.regs(tf32, 4), d = k.regs(f32, 4);
+    const std::vector<Reg> b = {k.convert(tf32, k.reg(f32)), k.load(x[k.reg(u32)])};
+    k.emit("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", d, a, b, d);
+    k.store(x[0], b[0]);
+    k.add(k.bit_cast(f32, b[1]), 1.0F);
+    const ir::Module module = k.finish();
+    CHECK(check(module).empty());
+    CHECK_THAT(print(module), ContainsSubstring("cvt.rn") || ContainsSubstring("cvt.rna.tf32.f32"));
+  }
+}
+
+TEST_CASE("an untyped register goes with a typed one in any order") {
+  KernelBuilder k = builder();
+  const Reg bits = k.reg(b32), u = k.reg(u32), f = k.reg(f32);
+  CHECK(k.add(bits, u).type == u32);
+  CHECK(k.add(u, bits).type == u32);
+  CHECK(k.mul(bits, f).type == f32);
+  CHECK(k.min(bits, k.reg(s32)).type == s32);
+  CHECK(k.select(k.lt(bits, u), bits, u).type == u32);
+  CHECK(k.and_(bits, bits).type == b32);
+  const ir::Module module = k.finish();
+  CHECK(check(module).empty());
+  for (const char* line : {"add.u32", "mul.rn.f32", "min.s32", "setp.lt.u32"})
+    CHECK_THAT(print(module), ContainsSubstring(line));
+}
+
+TEST_CASE("every special register is read by its name") {
+  KernelBuilder k = builder("sm_90a");
+  for (const char* name : {"tid.x", "envreg0", "envreg31", "pm7", "reserved_smem_offset_1", "clock_hi"}) {
+    CAPTURE(name);
+    CHECK(k.special(name).type == u32);
+  }
+  CHECK(k.special("pm3_64").type == u64);
+  CHECK(k.special("clock64").type == u64);
+  CHECK(k.special("is_explicit_cluster").type == pred);
+  for (const char* name :
+       {"", "envreg", "envreg32", "envreg03", "pm8", "pm_64", "tid.v", "tid.x3", "_64", "7"}) {
+    CAPTURE(name);
+    CHECK_THAT(message_of([&] { k.special(name); }), ContainsSubstring("no special register"));
+  }
+  const ir::Module module = k.finish();
+  CHECK(check(module).empty());
+  for (const char* line : {"%envreg31", "%pm7", "%pm3_64", "%reserved_smem_offset_1"})
+    CHECK_THAT(print(module), ContainsSubstring(line));
+}
+
+TEST_CASE("an undocumented form is refused as that") {
+  KernelBuilder k = builder("sm_90a");
+  const Error error = error_of([&] { k.emit("mapa.s32", k.reg(u32), k.reg(u32), k.reg(u32)); });
+  CHECK(error.code() == "undocumented");
+  CHECK(error.diagnostics()[0].severity == Severity::error);
+  CHECK_THAT(error.what(), ContainsSubstring("so the builder does not emit it"));
+  const Error operand = error_of([&] { k.op("mapa.s32", k.reg(u32), k.reg(u32)); });
+  CHECK(operand.code() == "undocumented");
+  k.emit("mapa.u32", k.reg(u32), k.reg(u32), k.reg(u32));
+  CHECK(check(k.finish()).empty());
+}
+
 TEST_CASE("control flow is labels, branches and guards") {
   KernelBuilder k = builder();
   const Reg n = k.param(s32, "n"), sum = k.mov(s32, 0);
@@ -179,7 +242,7 @@ TEST_CASE("a tensor map parameter is 128 bytes whose generic address copies name
 
 TEST_CASE("names PTX does not allow are refused") {
   CHECK_THAT(message_of([] { KernelBuilder(specs(), "1st", Target("sm_80")); }),
-             ContainsSubstring("identifier"));
+             ContainsSubstring("cannot be a name"));
   CHECK_THAT(message_of([] { builder().special("tid.q"); }), ContainsSubstring("tid.q"));
   CHECK(error_of([] { Target("sm_77"); }).kind() == ErrorKind::usage);
 }

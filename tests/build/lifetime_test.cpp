@@ -54,5 +54,33 @@ TEST_CASE("an instruction whose variant comes of other specs outlives them") {
   CHECK(check(module).empty());
 }
 
+TEST_CASE("a moved-from builder says so, and the other one goes on") {
+  const auto specs = std::make_shared<const Specs>();
+  KernelBuilder k(specs, "test", Target("sm_90a"));
+  const Reg x = k.reg(s32), p = k.reg(pred);
+  const Shared array = k.shared(u32, 4, "array");
+  KernelBuilder other = std::move(k);
+  const std::function<void()> uses[] = {[&] { k.reg(u32); },
+                                        [&] { k.add(x, 1); },
+                                        [&] { k.special("tid.x"); },
+                                        [&] { k.param(u32, "n"); },
+                                        [&] { k.load(array[0]); },
+                                        [&] { k.convert(f32, x); },
+                                        [&] { k.if_(p, [] {}); },
+                                        [&] { k.emit("add.s32", x, x, 1); },
+                                        [&] { k.op("add.s32", x, 1); },
+                                        [&] { static_cast<void>(k.has("add.s32")); },
+                                        [&] { k.exp2(x); },
+                                        [&] { k.next_kernel("next"); },
+                                        [&] { k.finish(); },
+                                        [&] { static_cast<void>(k.specs()); }};
+  for (std::size_t i = 0; i < std::size(uses); ++i) {
+    CAPTURE(i);
+    CHECK(error_of(uses[i]).code() == "moved-from");
+  }
+  other.add(x, 1);
+  CHECK(check(other.finish()).empty());
+}
+
 }  // namespace
 }  // namespace ptxloom

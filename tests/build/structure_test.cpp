@@ -95,7 +95,7 @@ TEST_CASE("invalid predicates, labels, names and sizes are refused") {
   CHECK(code_of([&] { k.shared(u32, 0, "s"); }) == "bad-size");
   CHECK(code_of([&] { k.shared(u32, 1, "s", 3); }) == "bad-alignment");
   CHECK(code_of([&] { k.dynamic_shared("s", 0); }) == "bad-alignment");
-  for (const char* name : {"", "1st", "a b", "a-b", "_", "$", "%", "x;"}) {
+  for (const char* name : {"", "1st", "a b", "a-b", "_", "$", "%", "x;", "%r0", "%results", "WARP_SZ"}) {
     CAPTURE(name);
     CHECK(code_of([&] { k.shared(u32, 1, name); }) == "bad-name");
     CHECK(code_of([&] { k.dynamic_shared(name); }) == "bad-name");
@@ -189,6 +189,58 @@ TEST_CASE("invalid loops are refused") {
   CHECK(code_of([&] { k.break_(); }) == "no-loop");
 }
 
+TEST_CASE("empty bodies are refused") {
+  check_place([](auto& k) { k.if_(k.reg(pred), nullptr); }, "empty-body", "if_");
+  check_place([](auto& k) { k.if_(k.reg(pred), nullptr, [] {}); }, "empty-body", "if_");
+  check_place([](auto& k) { k.if_(k.reg(pred), [] {}, nullptr); }, "empty-body", "if_");
+  check_place([](auto& k) { k.guarded(k.reg(pred), nullptr); }, "empty-body", "guarded");
+  check_place([](auto& k) { k.guarded_not(k.reg(pred), nullptr); }, "empty-body", "guarded_not");
+  check_place([](auto& k) { k.for_(0, 4, 1, nullptr); }, "empty-body", "for_");
+  check_place([](auto& k) { k.while_(nullptr, [] {}); }, "empty-body", "while_");
+  check_place([](auto& k) { k.while_([&] { return k.reg(pred); }, nullptr); }, "empty-body", "while_");
+  check_place([](auto& k) { k.do_while(nullptr); }, "empty-body", "do_while");
+  check_place([](auto& k) { k.unroll(2, nullptr); }, "empty-body", "unroll");
+  check_place([](auto& k) { k.unroll(2, 0, k.reg(u32), 1, nullptr); }, "empty-body", "unroll");
+  check_place([](auto& k) { k.function("f", {}, {}, nullptr); }, "empty-body", "function");
+}
+
+TEST_CASE("bounds that no kernel can have are refused") {
+  check_place([](auto& k) { k.min_blocks_per_sm(0); }, "launch-bounds", "min_blocks_per_sm");
+  check_place([](auto& k) { k.max_registers(0); }, "launch-bounds", "max_registers");
+  check_place([](auto& k) { k.shared(u32, -1, "s"); }, "bad-size", "static shared memory has 232448 bytes");
+  check_place([](auto& k) { k.shared(u64, 29057, "s"); }, "bad-size", "29057 elements");
+  KernelBuilder k = builder();
+  CHECK(code_of([&] { k.shared(u64, 29056, "s"); }) == "none");
+  ir::Module module = k.finish();
+  CHECK(check(module).empty());
+  module.functions[0].minnctapersm = 0;
+  REQUIRE(check(module).size() == 1);
+  CHECK(check(module)[0].code == "launch-bounds");
+  module.functions[0].minnctapersm = 1;
+  module.functions[0].maxnreg = 0;
+  REQUIRE(check(module).size() == 1);
+  CHECK(check(module)[0].code == "launch-bounds");
+}
+
+TEST_CASE("an address in one state space is refused as one in another") {
+  check_place([](auto& k) { k.op("ld.shared.u32", &k.pointer(u32, "x")[1]); }, "address-space",
+              "operand A is an address in .global, but the instruction addresses .shared");
+  check_place([](auto& k) { k.op("ld.global.u32", &k.constant("c", {1U})[k.reg(u32)]); }, "address-space",
+              "in .const");
+  check_place([](auto& k) { k.emit("st.shared.u32", &k.pointer(u32, "x")[k.reg(u32)], 1); }, "address-space",
+              "st.shared.u32");
+  check_place([](auto& k) { k.mbarrier_init(&k.pointer(b64, "x")[0], 1); }, "address-space", "mbarrier.init");
+  check_place([](auto& k) { k.cp_async(&k.pointer(b8, "x")[0], &k.pointer(b8, "y")[0], 16); },
+              "address-space", "cp.async");
+  KernelBuilder k = builder();
+  const Pointer x = k.pointer(u32, "x");
+  const Shared s = k.shared(u32, 8, "s", 16);
+  k.op("ld.u32", &x[3]);  // generic
+  k.cp_async(&s[0], &x[0], 16);
+  k.op("ld.shared::cta.u32", &s[k.reg(u32)]);
+  CHECK(check(k.finish()).empty());
+}
+
 TEST_CASE("invalid arrays and values are refused") {
   const std::vector<std::byte> three(3);
   check_place([&](auto& k) { k.variable("const", u32, 1, "c", three); }, "bad-size", "3 bytes");
@@ -208,6 +260,10 @@ TEST_CASE("invalid arrays and values are refused") {
   check_place([](auto& k) { k.set(k.reg(f32), k.reg(u32)); }, "operand-type", "set: operand value");
   check_place([](auto& k) { k.bit_cast(u64, k.reg(f32)); }, "operand-type", "bit_cast");
   check_place([](auto& k) { k.shuffle(k.reg(f16), 0); }, "operand-type", "shuffle");
+  check_place([](auto& k) { k.shuffle(k.reg(u32), k.reg(f32)); }, "operand-type", "shuffle: operand from");
+  check_place([](auto& k) { k.shuffle_up(k.reg(u32), k.reg(u64)); }, "operand-type", "operand delta");
+  check_place([](auto& k) { k.shuffle_down(k.reg(u64), k.reg(f32)); }, "operand-type", "operand delta");
+  check_place([](auto& k) { k.shuffle_xor(k.reg(u32), k.reg(f32)); }, "operand-type", "operand lane_mask");
   check_place([](auto& k) { k.ballot(k.reg(u32)); }, "operand-type", "predicate");
   check_place([](auto& k) { k.barrier(16, 64); }, "operand-range", "bar.sync");
   check_place([](auto& k) { k.cp_async(k.at(k.reg(u32)), k.at(k.reg(u64)), 12); }, "operand-range",
@@ -262,6 +318,9 @@ TEST_CASE("functions and kernels of one module are told apart") {
   CHECK(code_of([&] { k.call(f, {1}); }) == "operand-literal");
   CHECK(code_of([&] { k.call(f, {1.0F}); }) == "none");
   CHECK(code_of([&] { k.unroll(1, [&](int) { k.next_kernel("n"); }); }) == "open-loop");
+  CHECK(code_of([&] { k.unroll(1, [&](int) { k.finish(); }); }) == "open-loop");
+  KernelBuilder in_loop = builder();
+  CHECK(code_of([&] { in_loop.for_(0, 4, 1, [&](Reg) { in_loop.finish(); }); }) == "open-loop");
   CHECK(code_of([&] { k.guarded(k.reg(pred), [&] { k.next_kernel("n"); }); }) == "nested-guard");
   CHECK(code_of([&] { k.next_kernel("weighted"); }) == "duplicate-name");
   k.next_kernel("second");
@@ -271,6 +330,43 @@ TEST_CASE("functions and kernels of one module are told apart") {
   const ir::Module module = k.finish();
   for (const Diagnostic& found : check(module)) UNSCOPED_INFO(to_string(found));
   CHECK(check(module).empty());
+}
+
+TEST_CASE("barriers are refused in code that not all threads reach") {
+  const std::vector<Work> barriers{
+      [](auto& b) { b.barrier(); },
+      [](auto& b) { b.barrier(1, 64); },
+      [](auto& b) { b.barrier_arrive(1, 64); },
+      [](auto& b) { b.cluster_barrier(); },
+      [](auto& b) { b.emit("barrier.cta.red.popc.u32", b.reg(u32), 0, b.reg(pred)); },
+      [](auto& b) { b.emit("barrier.cluster.wait.aligned"); },
+  };
+  for (const Work& barrier : barriers) {
+    CHECK(code_of([&] {
+            KernelBuilder k = builder();
+            k.without_barriers([&] { barrier(k); });
+          }) == "no-barrier-here");
+    KernelBuilder k = builder();
+    const Reg p = k.reg(pred);
+    CHECK(code_of([&] { k.if_(p, [&] { k.without_barriers([&] { barrier(k); }); }); }) == "no-barrier-here");
+    CHECK(code_of([&] { barrier(k); }) == "none");  // the refusal ends with the body
+  }
+  KernelBuilder k = builder();
+  CHECK(code_of([&] {
+          k.without_barriers([&] {
+            k.without_barriers([] {});
+            k.warp_barrier();
+            k.shuffle(k.mov(u32, 1), 0);
+          });
+        }) == "none");
+  CHECK(code_of([&] {
+          k.without_barriers([&] {
+            k.without_barriers([] {});
+            k.barrier();
+          });
+        }) == "no-barrier-here");
+  check_place([](auto& b) { b.without_barriers([&] { b.barrier(); }); }, "no-barrier-here", "bar.sync");
+  CHECK(check(k.finish()).empty());
 }
 
 TEST_CASE("the file name in a message has no folders, and comes first") {

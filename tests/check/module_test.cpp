@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Directives of a module and declarations, as people and compilers write them: ptxas is the judge of each.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
 
 #include "ptxloom/check.hpp"
 #include "ptxloom/ptx.hpp"
@@ -54,6 +56,8 @@ std::vector<Case> cases() {
            {".func x; .extern .global .b32 x;", false},
            {".global .v4 .f64 x;", false},
            {".global .v2 .f64 x;", true},
+           {".global .align 1024 .b8 x[16];", true},
+           {".func f(.param .u32 WARP_SZ) { ret; }", false},
            {".shared .attribute(.managed) .b32 x;", false},
            {".entry k() { .visible .global .b32 x; ret; }", false},
            {".entry k() { .extern .shared .b8 x[]; ret; }", false},
@@ -127,6 +131,87 @@ std::vector<Case> cases() {
 }
 
 }  // namespace
+
+// ptxas has no such limits: it truncates the sizes, or takes minutes and gigabytes.
+TEST_CASE("declarations beyond what a launch or a linker can take are refused") {
+  const auto codes = [](const std::string& declaration) {
+    static const auto specs = std::make_shared<const Specs>();
+    const ParseResult read = parse(kStart + declaration + "\n", specs);
+    INFO(declaration);
+    REQUIRE(read.ok());
+    std::vector<std::string> found;
+    for (const Diagnostic& d : check(read.module)) found.push_back(d.code);
+    return found;
+  };
+  using Codes = std::vector<std::string>;
+  const Codes none, data{"too-much-data"};
+  for (const std::string space : {".global", ".const", ".shared"}) {
+    CHECK(codes(space + " .align 1048576 .b8 x[4];") == none);
+  }
+  CHECK(codes(".entry k() { .local .b8 x[524288]; ret; }") == none);
+  CHECK(codes(".entry k() { .local .b8 x[524288]; .local .b8 y; ret; }") == data);
+  CHECK(codes(".func f() { .local .b64 x[65537]; ret; }") == data);
+  CHECK(codes(".entry k() { .local .b32 x[0x40000001]; ret; }") == data);  // 4 modulo 2^32
+  CHECK(codes(".entry k(.param .b32 x[0x40000001]) { ret; }") == data);
+}
+
+TEST_CASE("an alignment that a linker pads for minutes is refused, read or made") {
+  static const auto specs = std::make_shared<const Specs>();
+  const ParseResult read = parse(kStart + ".global .align 2097152 .b8 x;\n", specs);
+  REQUIRE(read.diagnostics.size() == 1);
+  CHECK(read.diagnostics[0].code == "bad-alignment");
+  CHECK(read.diagnostics[0].message.find("at most 1048576") != std::string::npos);
+  ir::Module made =
+      parse(kStart + ".entry k(.param .align 4 .b8 p[4]) { .local .align 4 .b8 x[4]; ret; }", specs).module;
+  CHECK(check(made).empty());
+  for (std::uint32_t* alignment :
+       {&made.functions[0].parameters[0].alignment, &made.functions[0].variables[0].alignment}) {
+    *alignment = 1 << 21;
+    REQUIRE(check(made).size() == 1);
+    CHECK(check(made)[0].code == "bad-alignment");
+    *alignment = 1 << 20;
+    CHECK(check(made).empty());
+  }
+}
+
+TEST_CASE("a function that disables the ABI is warned of") {
+  static const auto specs = std::make_shared<const Specs>();
+  const auto found = [&](const std::string& ptx) { return check(parse(kStart + ptx, specs).module); };
+  const auto two = found(".func (.reg .b32 a, .reg .b32 b) f() { ret; }");
+  REQUIRE(two.size() == 1);
+  CHECK(two[0].severity == Severity::warning);
+  CHECK(two[0].code == "no-abi");
+  CHECK(two[0].message.find("function f returns 2 values") == 0);
+  CHECK(found(".func (.reg .b32 a) f() { ret; }").empty());
+}
+
+// A time that grows with the square of the functions is 25 times as long.
+TEST_CASE("check takes time in proportion to the functions of a module") {
+  static const auto specs = std::make_shared<const Specs>();
+  const auto milliseconds = [&](int functions) {
+    std::string ptx = kStart + ".shared .align 4 .b8 common[64];\n";
+    for (int i = 0; i < functions; ++i) {
+      const std::string n = std::to_string(i);
+      const std::string call = i % 8 == 0 ? "" : "call.uni f" + std::to_string(i - 1) + ", (%r0);";
+      ptx += ".func f" + n + "(.reg .b32 %p) { .shared .b8 s" + n + "[16]; .reg .b32 %r<2>; mov.u32 %r0, s" +
+             n + "; mov.u32 %r1, common; " + call + " ret; }\n.entry k" + n +
+             "() { .reg .b32 %r<2>; mov.u32 %r0, common; call.uni f" + n + ", (%r0); ret; }\n";
+    }
+    const ParseResult read = parse(ptx, specs);
+    REQUIRE(read.ok());
+    double best = 1e9;
+    for (int i = 0; i < 3; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      CHECK(check(read.module).empty());
+      const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+      best = std::min(best, took.count());
+    }
+    return best;
+  };
+  const double few = milliseconds(1000), many = milliseconds(5000);
+  CAPTURE(few, many);
+  CHECK(many < 15 * few);
+}
 
 TEST_CASE("directives and declarations are judged") {
   for (const Case& one : cases()) {

@@ -165,6 +165,18 @@ TEST_CASE("errors in options are phrased for the command line") {
   check_refused({"layout", "mma.sync", "--operand", "A", "--format", "png"}, 2, "bad-usage", {"png", "svg"});
   check_refused({"list", "--target", ""}, 2, "bad-usage", {"--target is given without a value"});
   check_refused(on_gemm("emit", {"-o", ""}), 2, "bad-usage", {"--output is given without a value"});
+  check_refused({"show", ""}, 2, "bad-usage", {"name is empty", "it must be given"});
+  check_refused({"cache", "foo"}, 2, "bad-usage",
+                {"ptxloom cache has no subcommand 'foo'", "stat, verify, clear"});
+  const ToolResult both = run_tool({"check", "-", "--jsonl", "--json"});
+  CHECK(both.code == 2);
+  CHECK(both.err.find("excludes --json") != std::string::npos);
+  CHECK(both.err.find("leave one of them out") != std::string::npos);
+  check_refused({"layout", "mma.sync.aligned.m16n8k16...bf16.bf16.f32", "--operand", "A", "--at", "9"}, 2,
+                "bad-option", {"--at '9'", "row,col", "--at 3,5"});
+  const ToolResult must_hit = run_tool(on_gemm("run", {"--device", "cpu", "--must-hit"}));
+  CHECK(must_hit.code == 3);
+  CHECK(must_hit.err.find("--must-hit needs a GPU") != std::string::npos);
 }
 
 TEST_CASE("an invalid environment is refused by every subcommand") {
@@ -309,6 +321,18 @@ TEST_CASE("PTX that is illegal, or no PTX at all, is judged and not crashed on")
   CAPTURE(legal.out);
   CHECK(legal.code == 0);
   CHECK(legal.out.empty());
+}
+
+TEST_CASE("a byte order mark is the only error of a text that is legal without it") {
+  const std::string text =
+      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n  ret;\n}\n";
+  CHECK(run_tool({"check", "-"}, {}, text).code == 0);
+  const ToolResult marked = run_tool({"check", "-", "--json"}, {}, "\xEF\xBB\xBF" + text);
+  CHECK(marked.code == 1);
+  const auto errors = nlohmann::json::parse(marked.out)["errors"];
+  REQUIRE(errors.size() == 1);
+  CHECK(errors[0]["message"] == "the text begins with a byte order mark (BOM)");
+  CHECK(errors[0]["line"] == 1);
 }
 
 TEST_CASE("an unknown opcode is named with the nearest, an ambiguous one with all") {

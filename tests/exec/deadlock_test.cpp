@@ -86,6 +86,17 @@ TEST_CASE("a wait for the wrong parity says which phase is complete") {
   CHECK_THAT(bytes.message, ContainsSubstring("48 bytes have arrived that were not expected"));
 }
 
+TEST_CASE("who tests a barrier in memory comes first, and others that wait after it") {
+  // Warp 0 waits for an mbarrier at which nobody arrives, warp 1 for warp 0.
+  const Diagnostic d = deadlock_of(
+      kInit + "setp.eq.u32 %q, %w, 1; @%q bra last;\n" + wait("a", 0) + "last: bar.sync 3, 64;", 64);
+  CHECK(d.code == "mbarrier-deadlock");
+  CHECK_THAT(d.message, ContainsSubstring("lacks 2 of 2 arrivals") &&
+                            ContainsSubstring("; warp 1 waits at `") &&
+                            ContainsSubstring("32 of 64 threads wait here at barrier 3, in warp 1"));
+  CHECK_THAT(d.hint, ContainsSubstring("parity"));
+}
+
 TEST_CASE("threads missing at the cluster's barrier and in a warpgroup are named") {
   const std::string meet = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;";
   const Diagnostic cluster = deadlock_of(
@@ -94,6 +105,7 @@ TEST_CASE("threads missing at the cluster's barrier and in a warpgroup are named
   CHECK_THAT(cluster.message,
              ContainsSubstring("32 threads that have not arrived at the barrier of the cluster, the first of "
                                "them in warp 1 of block 1: lanes 0-31 are at `@%q bar.sync 4, 64;`"));
+  CHECK(cluster.code == "barrier-deadlock");
   const auto group = [](const std::string& first, const std::string& absent, std::uint32_t threads) {
     return deadlock_of(
                ".reg .f32 %d<4>; .reg .b64 %g; mov.u64 %g, 0; " + first + "setp.eq.u32 %p, %w, " + absent +

@@ -69,7 +69,7 @@ TEST_CASE("barriers order what comes before and after them") {
   check({kMine, "bar.sync 0;", kOther, "data-race"});
   check({kOther, "bar.sync 0;", kMine, "data-race"});
   check({kMine, "barrier.sync 3, 64;", kOther, "data-race"});
-  check({kMine, "bar.red.popc.u32 %n, 0, %p;", kOther, "data-race"});
+  check({kMine, "setp.ne.u32 %p, %t, 0; bar.red.popc.u32 %n, 0, %p;", kOther, "data-race"});
   const std::string first = "setp.eq.u32 %q, %w, 0; @%q st.shared.u32 [%a], 1;\n";
   const std::string second = "setp.eq.u32 %q, %w, 1; @%q ld.shared.u32 %x, [%b];\n";
   check({first, "@%q bar.arrive 1, 64; @!%q bar.sync 1, 64;", second, "data-race"});

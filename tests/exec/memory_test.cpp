@@ -261,6 +261,49 @@ TEST_CASE("a released allocation is not reached again") {
   CHECK(fault_of([&] { static_cast<void>(memory.at(address, 4)); }).code == "out-of-bounds");
 }
 
+TEST_CASE("an address of another memory is out of bounds, however many there are") {
+  const Program program = program_of(
+      ".param .u64 p", ".reg .u64 %p; .reg .u32 %x; ld.param.u64 %p, [p]; ld.global.u32 %x, [%p+4];\n");
+  std::vector<std::unique_ptr<Memory>> memories;
+  std::vector<std::uint64_t> addresses;
+  for (int i = 0; i < 5; ++i) {
+    Memory& memory = *memories.emplace_back(std::make_unique<Memory>());
+    for (int n = 0; n < 200; ++n) addresses.push_back(memory.allocate(64));  // more than fit into one range
+  }
+  const std::size_t of_each = addresses.size() / memories.size();
+  for (std::size_t i = 0; i < addresses.size(); i += 37) {
+    const auto parameters = pack({addresses[i]});
+    for (std::size_t m = 0; m < memories.size(); ++m) {
+      CAPTURE(i, m);
+      const auto work = [&] { program.run(*memories[m], {.parameters = parameters}); };
+      if (m == i / of_each) {
+        CHECK_NOTHROW(work());
+      } else {
+        CHECK(fault_of(work).code == "out-of-bounds");
+      }
+    }
+  }
+  std::byte byte{};
+  CHECK(fault_of([&] { memories[0]->map(&byte, SIZE_MAX); }).code == "out-of-device-memory");
+}
+
+// Sizes that 32 bits cannot hold, which would leave little or nothing of the array.
+TEST_CASE("an array that the executor has no room for is refused") {
+  for (const char* declaration :
+       {".global .align 4 .b32 x[0x8000000001];", ".const .align 4 .b32 x[0x40000001];"}) {
+    CAPTURE(declaration);
+    CHECK(fault_of([&] { program_of("", "", declaration); }).code == "out-of-device-memory");
+  }
+  for (const char* declaration :
+       {".local .align 4 .b32 x[0x40000001];", ".shared .align 4 .b32 x[0x40000001];",
+        ".local .align 4 .b32 x[0x20000001];", ".shared .b8 y[16]; .shared .align 4 .b32 x[0x3ffffffd];"}) {
+    CAPTURE(declaration);
+    const Diagnostic fault = fault_of([&] { program_of("", declaration); });
+    CHECK(fault.code == "out-of-device-memory");
+    CHECK_THAT(fault.message, ContainsSubstring("variable x"));
+  }
+}
+
 TEST_CASE("a launch that does not fit the kernel is refused") {
   const Program program = program_of(".param .u64 p", "");
   Memory memory;

@@ -234,7 +234,7 @@ TEST_CASE("each misuse of a tensor copy is a fault") {
             .code == "tensor-map");
   TensorMap image{.type = f32, .rank = 3, .dims = {8, 6, 2}, .strides = {32, 192}};
   image.image = TensorMap::Image{.lower = {-1}, .upper = {0}, .channels = 4, .pixels = 3};
-  CHECK_THAT(fault_in(image, load(image, {0, 6, 0}, 48, "im2col", ", {%h0}")).message,
+  CHECK_THAT(fault_in(image, "mov.b16 %h0, 0;" + load(image, {0, 6, 0}, 48, "im2col", ", {%h0}")).message,
              ContainsSubstring("outside the corners of the map, -1 to 5"));
   CHECK(fault_in(image, store(image, {0, 0, 0}, "im2col_no_offs")).code == "tensor-map");
   CHECK(fault_in(map, "add.u64 %map, %map, 64;" + load(map, {0, 0}, 64)).code == "out-of-bounds");

@@ -90,6 +90,121 @@ TEST_CASE("what does not depend on the undefined bits is defined") {
   CHECK(code("mov.b16 %lo, 1; mov.b32 %x, {%h, %lo}; st.global.u16 [%out], %x;") == "undefined-value");
 }
 
+// %x has 16 defined bits below 16 undefined ones, or the other way round.
+const std::string kLow = "mov.b16 %lo, 1; mov.b32 %x, {%lo, %h};",
+                  kHigh = "mov.b16 %hi, 1; mov.b32 %x, {%h, %hi};";
+
+TEST_CASE("undefined bits move with shifts, fields and permutations") {
+  const std::string u16 = "st.global.u16 [%out], %x;";
+  // What moves, and whether the low half of the result is defined after it: if the low half was, if the high
+  // one was.
+  struct Case {
+    const char* body;
+    bool from_low, from_high;
+  };
+  const Case cases[] = {{"not.b32 %x, %x;", true, false},
+                        {"cnot.b32 %x, %x;", false, false},
+                        {"shl.b32 %x, %x, 4;", true, false},
+                        {"shl.b32 %x, %x, 16;", true, true},
+                        {"shl.b32 %x, %x, 99;", true, true},
+                        {"shr.u32 %x, %x, 16;", false, true},
+                        {"shr.u32 %x, %x, 1;", false, false},
+                        {"shr.u32 %x, %x, 40;", true, true},
+                        {"shr.s32 %x, %x, 40;", false, true},
+                        {"shr.u32 %x, %x, %v;", false, false},
+                        {"shf.l.wrap.b32 %x, %x, %t, 16;", false, true},
+                        {"shf.l.wrap.b32 %x, %x, %t, 0;", true, true},
+                        {"shf.l.wrap.b32 %x, %t, %x, 8;", true, false},
+                        {"shf.r.clamp.b32 %x, %x, %t, 16;", false, true},
+                        {"shf.r.clamp.b32 %x, %x, %t, 32;", true, true},
+                        {"bfe.u32 %x, %x, 8, 8;", true, false},
+                        {"bfe.s32 %x, %x, 20, 4;", false, true},
+                        {"bfe.u32 %x, %x, 12, 5;", false, false},
+                        {"bfi.b32 %x, %t, %x, 0, 16;", true, true},
+                        {"bfi.b32 %x, %t, %x, 1, 15;", true, false},
+                        {"bfi.b32 %x, %x, %t, 8, 8;", true, false},
+                        {"bfi.b32 %x, %x, %t, 16, 16;", true, true},
+                        {"szext.wrap.s32 %x, %x, 9;", true, false},
+                        {"brev.b32 %x, %x;", false, true},
+                        {"popc.b32 %x, %x;", false, false},
+                        {"prmt.b32.rc16 %x, %x, %t, 0;", true, false},
+                        {"prmt.b32.rc16 %x, %x, %t, 1;", false, true},
+                        {"prmt.b32.f4e %x, %x, %t, 2;", false, true},
+                        {"prmt.b32 %x, %x, %t, 0xaa11;", true, false},
+                        {"mov.b32 %y, %x; mov.v2.b32 {%x, %v}, {%y, %u};", true, false},
+                        {"cvt.u32.u16 %x, %x;", true, false},
+                        {"cvt.s32.s8 %x, %x;", true, false},
+                        {"cvt.sat.u16.u32 %lo, %x; cvt.u32.u16 %x, %lo;", false, false},
+                        {"lop3.b32 %x, %x, 0xffff0000, %u, 0xc0;", true, true},
+                        {"lop3.b32 %x, %x, %t, 7, 0x96;", true, false},
+                        {"lop3.b32 %x, %u, %u, %x, 0x3c;", true, true},
+                        {"lop3.b32 %x, %u, %v, %x, 0xaa;", true, false}};
+  for (const auto& [body, from_low, from_high] : cases) {
+    CAPTURE(body);
+    CHECK(code(kLow + body + u16) == (from_low ? "none" : "undefined-value"));
+    CHECK(code(kHigh + body + u16) == (from_high ? "none" : "undefined-value"));
+  }
+  // All 32 bits: a sign that is undefined spreads, one that is defined does not.
+  CHECK(code(kHigh + "shr.s32 %x, %x, 16;" + kStore) == "none");
+  CHECK(code(kLow + "bfe.s32 %x, %x, 4, 8;" + kStore) == "none");
+  CHECK(code(kLow + "bfe.s32 %x, %x, 4, 13;" + kStore) == "undefined-value");
+  CHECK(code(kLow + "cvt.s32.s16 %x, %x;" + kStore) == "none");
+  CHECK(code(kLow + "shl.b32 %x, %x, 16;" + kStore) == "none");
+  CHECK(code("lop3.or.b32 %x|%p, %u, 0, %t, 0xc0, 0; @%p mov.u32 %y, 1;" + kStore) == "none");
+  CHECK(code("lop3.or.b32 %x|%p, %u, 1, %t, 0xc0, 0; @%p mov.u32 %y, 1;") == "undefined-value");
+}
+
+TEST_CASE("of a pair, each half is undefined for itself") {
+  const std::string low = "st.global.u16 [%out], %x;", head = ".reg .f32 %f; mov.f32 %f, 0f3f800000;";
+  for (const char* add : {"add.f16x2 %x, %x, %x;", "fma.rn.bf16x2 %x, %x, %x, %t;", "min.f16x2 %x, %x, %t;",
+                          "neg.f16x2 %x, %x;", "ex2.approx.f16x2 %x, %x;", "add.u16x2 %x, %x, %t;"}) {
+    CAPTURE(add);
+    CHECK(code(kLow + add + low) == "none");
+    CHECK(code(kHigh + add + low) == "undefined-value");
+    CHECK(code(kHigh + add + "shr.u32 %x, %x, 16;" + low) == "none");
+  }
+  CHECK(code(head + "cvt.rn.f16x2.f32 %x, %d0, %f;" + low) == "none");
+  CHECK(code(head + "cvt.rn.f16x2.f32 %x, %f, %d0;" + low) == "undefined-value");
+  CHECK(code(head + "cvt.rn.bf16x2.f32 %x, %f, %d0; shr.u32 %x, %x, 16;" + kStore) == "none");
+  CHECK(code(head + "cvt.rn.satfinite.e4m3x2.f32 %h, %d0, %f; st.global.u8 [%out], %h;") == "none");
+  CHECK(code(head + "cvt.rn.satfinite.e4m3x2.f32 %h, %f, %d0; st.global.u8 [%out], %h;") ==
+        "undefined-value");
+  CHECK(code(head + "cvt.rn.satfinite.e5m2x2.f32 %h, %f, %d0; shr.b16 %h, %h, 8; st.global.u8 [%out], %h;") ==
+        "none");
+  CHECK(code(kLow + "cvt.rn.satfinite.e5m2x2.f16x2 %h, %x; st.global.u8 [%out], %h;") == "none");
+  CHECK(code(kHigh + "cvt.rn.satfinite.e5m2x2.f16x2 %h, %x; st.global.u8 [%out], %h;") == "undefined-value");
+}
+
+TEST_CASE("slct takes the bits of the operand that it chooses") {
+  CHECK(code("slct.u32.s32 %x, %t, %u, 0;" + kStore) == "none");
+  CHECK(code("slct.u32.s32 %x, %t, %u, -1;" + kStore) == "undefined-value");
+  CHECK(code("slct.u32.s32 %x, %t, %t, %u;" + kStore) == "undefined-value");
+  CHECK(code("slct.u32.f32 %x, %u, %t, 0fbf800000;" + kStore) == "none");
+  CHECK(code("slct.ftz.u32.f32 %x, %t, %u, 0f80000001;" + kStore) == "none");
+  CHECK(code("slct.u32.f32 %x, %t, %u, 0f80000001;" + kStore) == "undefined-value");
+}
+
+TEST_CASE("an undefined value that decides what an instruction does is reported there") {
+  const std::string barrier = "setp.eq.u32 %p, %t, 0; @%p mbarrier.init.shared.b64 [s], 1; bar.sync 0;";
+  for (const std::string& body :
+       {std::string("bar.sync %u;"), std::string("bar.sync 1, %u;"), std::string("barrier.arrive 1, %u;"),
+        std::string("barrier.red.popc.u32 %x, 0, %q;"), std::string("bar.warp.sync %u;"),
+        std::string("elect.sync %x|%p, %u;"), std::string("nanosleep.u32 %u;"),
+        std::string("places: .branchtargets here, here; brx.idx %u, places; here:"),
+        std::string("cp.async.ca.shared.global [%a], [%in], 4, %u;"),
+        std::string("cp.async.ca.shared.global [%a], [%in], 4, %q;"),
+        std::string("cp.async.bulk.prefetch.L2.global [%in], %u;"),
+        std::string("mbarrier.init.shared.b64 [s], %u;"),
+        barrier + "mbarrier.expect_tx.relaxed.cta.shared.b64 [s], %u;",
+        barrier + "mbarrier.arrive.expect_tx.shared.b64 %wide, [s], %u;",
+        barrier + "mbarrier.test_wait.parity.shared.b64 %p, [s], %u;",
+        barrier +
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s+16], [%in], %u, [s];"}) {
+    CAPTURE(body);
+    CHECK(code(body) == "undefined-value");
+  }
+}
+
 TEST_CASE("shared memory keeps what bits were defined") {
   CHECK(code("ld.shared.u32 %x, [%a];" + kStore) == "undefined-value");
   CHECK(code("st.shared.u32 [%a], %u;") == "none");

@@ -136,6 +136,33 @@ TEST_CASE("a target without the type reports which targets have it", "[gemm]") {
   }
 }
 
+TEST_CASE("a configuration is chosen only where the kernel can be emitted", "[gemm]") {
+  const auto specs = std::make_shared<const Specs>();
+  const Template& gemm = gemm_template();
+  int refused = 0, emitted = 0;
+  for (const char* name : {"sm_75", "sm_80", "sm_89", "sm_90a"})
+    for (const char* a : {"f16", "s8", "u8"})
+      for (const char* d : {"f32", "f16", "bf16", "s8", "e4m3", "e5m2"})
+        for (const char* other : {"f32", "f16", "bf16"}) {
+          if (a != std::string("f16") && d[0] == 'e') continue;
+          const Target target(name);
+          const Settings problem = gemm.problem(
+              with(shape(64, 64, 64), {{"a", a}, {"d", d}, {"c", other}, {"beta", "1"}, {"bias", other}}));
+          CAPTURE(name, a, d, other);
+          std::optional<Settings> config;
+          try {
+            config = gemm.config(*specs, target, problem, {});
+          } catch (const Error& error) {
+            CHECK(error.code() == "not-on-target");
+            ++refused;
+          }
+          if (config) CHECK_NOTHROW(gemm.emit(specs, target, problem, *config));
+          if (config) ++emitted;
+        }
+  CHECK(refused > 10);
+  CHECK(emitted > 100);
+}
+
 TEST_CASE("random configurations of random problems", "[gemm]") {
   std::mt19937 random(static_cast<std::uint32_t>(fresh_seed()));
   const auto pick = [&](std::initializer_list<const char*> list) {

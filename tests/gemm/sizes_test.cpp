@@ -128,6 +128,34 @@ TEST_CASE("factors that do not fit f32 are refused in the problem and at launch"
     CHECK(refusal(made, operands, {.alpha = value}) == "bad-value");
 }
 
+TEST_CASE("values that an enumeration does not have are refused", "[gemm]") {
+  const GemmProblem good{.m = 16, .n = 8, .k = 16, .a = f16};
+  const auto code = [&](auto GemmProblem::* field, int value) {
+    GemmProblem problem = good;
+    problem.*field = static_cast<std::remove_reference_t<decltype(problem.*field)>>(value);
+    return error_of([&] { gemm(executor(), problem); }).code();
+  };
+  CHECK(code(&GemmProblem::a_layout, 2) == "bad-value");
+  CHECK(code(&GemmProblem::b_layout, 255) == "bad-value");
+  CHECK(code(&GemmProblem::activation, 5) == "bad-value");
+  CHECK(code(&GemmProblem::scale_a, 4) == "bad-value");
+  CHECK(code(&GemmProblem::scale_b, 77) == "bad-value");
+  CHECK(code(&GemmProblem::groups, 3) == "bad-value");
+}
+
+TEST_CASE("a moved-from Gemm is as good as before, and a parameter in the wrong place is named", "[gemm]") {
+  const GemmProblem problem{.m = 16, .n = 8, .k = 16, .a = f16};
+  Gemm made = gemm(executor(), problem);
+  const Gemm moved = std::move(made);
+  CHECK(made.ptx() == moved.ptx());
+  check_launch(made, problem, {.m = 7}, Catch::getSeed());
+  const Error error = error_of([&] { gemm(executor(), problem, {{"m", "5"}}); });
+  CHECK(error.code() == "unknown-parameter");
+  CHECK(error.diagnostics()[0].message.ends_with(
+      "'m' is a parameter of the problem, but it is given in the configuration"));
+  CHECK(error.diagnostics()[0].hint == "move it to the problem");
+}
+
 TEST_CASE("sizes that a Gemm was not made for are refused before anything runs", "[gemm]") {
   const GemmProblem largest{.m = 64, .n = 48, .k = 32, .a = s8};
   const Gemm made = gemm(executor(), largest);

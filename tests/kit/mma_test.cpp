@@ -82,7 +82,7 @@ ir::Module product_kernel(const WarpCase& c, const kit::Params& params) {
 }
 
 template <class Sum>
-void check(const WarpCase& c) {
+void check_product(const WarpCase& c) {
   INFO(fmt::format("{}, {} and {}, {} x {} x {}, seed {}", c.mma, c.a_along_k ? "along k" : "across k",
                    c.b_along_k ? "along k" : "across k", c.m, c.n, c.depth, Catch::getSeed()));
   kit::Params params;
@@ -113,12 +113,15 @@ void check(const WarpCase& c) {
 }  // namespace
 
 TEST_CASE("a warp multiplies tiles") {
-  check<float>({"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", f16, true, true, 48, 24, 32});
-  check<float>({"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", bf16, false, false, 32, 64, 48});
-  check<float>({"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", tf32, false, true, 32, 8, 16});
-  check<std::int32_t>({"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", s8, false, true, 64, 40, 64});
-  check<std::int32_t>({"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", s8, true, false, 16, 64, 64});
-  check<double>({"mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", f64, true, false, 24, 16, 16});
+  check_product<float>({"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", f16, true, true, 48, 24, 32});
+  check_product<float>(
+      {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", bf16, false, false, 32, 64, 48});
+  check_product<float>({"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", tf32, false, true, 32, 8, 16});
+  check_product<std::int32_t>(
+      {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", s8, false, true, 64, 40, 64});
+  check_product<std::int32_t>(
+      {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", s8, true, false, 16, 64, 64});
+  check_product<double>({"mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", f64, true, false, 24, 16, 16});
 }
 
 TEST_CASE("a product of one k-step overwrites or adds") {

@@ -28,7 +28,7 @@ std::string failure(const std::function<void()>& act) {
 TEST_CASE("the kernel reads each parameter by its name") {
   Params params;
   params.scalar("half", f16, 0.3).size("n", u32, 7).pointer("out", f32, "y").size("stride", u64, 1ULL << 40);
-  params.size("baked", s32, 5, true).scalar("alpha", f32, -2.5).workspace(u32);
+  params.size("baked", s32, 5, true).scalar("alpha", f32, -2.5).workspace(u32).value("scale", f32);
   KernelBuilder k = kit_test::builder();
   const kit::ParamRegs in = params.declare(k);
   const Pointer out = in.pointer("out");
@@ -37,16 +37,18 @@ TEST_CASE("the kernel reads each parameter by its name") {
   k.store(out[2], k.convert(f32, k.shr(in["stride"], 38)));
   k.store(out[3], k.convert(f32, in["baked"]));
   k.store(out[4], in["alpha"]);
+  k.store(out[5], in["scale"]);
   k.store(in.pointer("workspace")[1], in["n"]);
   CHECK(in.has("n"));
   CHECK_FALSE(in.has("y"));
   std::vector<ArgumentPlan> arguments = params.arguments();
   arguments[4].bits = 99;  // the kernel has 5 as a constant
-  std::vector<float> y(5, 1000);
+  std::vector<float> y(6, 1000), scale{kit_test::random_value()};
   std::vector<std::uint32_t> workspace(2, 1);
-  kit_test::run(k.finish(), {}, arguments,
-                {kit_test::tensor("y", y), kit_test::tensor("workspace", workspace)});
-  CHECK(y == std::vector<float>{0.300048828125F, 7, 4, 5, -2.5F});
+  kit_test::run(
+      k.finish(), {}, arguments,
+      {kit_test::tensor("y", y), kit_test::tensor("workspace", workspace), kit_test::tensor("scale", scale)});
+  CHECK(y == std::vector<float>{0.300048828125F, 7, 4, 5, -2.5F, scale[0]});
   CHECK(workspace == std::vector<std::uint32_t>{1, 7});
 }
 

@@ -20,7 +20,7 @@ int swizzled(int address, int row_bytes) {
   return address ^ (line & mask) << 4;
 }
 
-struct TileCase {
+struct TmaCase {
   Type type;
   bool k_contiguous;
   std::uint32_t extent, k, ld;  // of the matrix
@@ -36,7 +36,7 @@ struct TileCase {
 };
 
 /// Each thread block loads the tile, and writes its shared memory as it is.
-ir::Module load_kernel(const TileCase& c, const kit::TmaTile& tile, const kit::Params& params) {
+ir::Module tma_kernel(const TmaCase& c, const kit::TmaTile& tile, const kit::Params& params) {
   KernelBuilder k = kit_test::builder();
   k.require_block(64);
   if (c.sharing > 1) k.require_cluster(static_cast<std::uint32_t>(c.sharing));
@@ -67,7 +67,7 @@ ir::Module load_kernel(const TileCase& c, const kit::TmaTile& tile, const kit::P
 }
 
 /// A byte of the tile in shared memory: 0 outside the matrix.
-std::byte expected_byte(const TileCase& c, const kit::TmaTile& tile, const std::vector<std::byte>& data,
+std::byte expected_byte(const TmaCase& c, const kit::TmaTile& tile, const std::vector<std::byte>& data,
                         int box, int row, int byte) {
   const int size = c.type.bytes(), column = box * tile.box().width + byte / size;
   const std::uint64_t y = static_cast<std::uint64_t>(row) + (c.k_contiguous ? c.origin : c.from_k);
@@ -78,7 +78,7 @@ std::byte expected_byte(const TileCase& c, const kit::TmaTile& tile, const std::
   return data[element * static_cast<std::uint64_t>(size) + static_cast<std::uint64_t>(byte % size)];
 }
 
-void check(const TileCase& c, int row_bytes) {
+void check_load(const TmaCase& c, int row_bytes) {
   const kit::TmaTile tile(c.matrix(), c.tile, c.part, c.depth, c.sharing);
   INFO(fmt::format("{} {}, {} x {} by {}, tile {} x {} from {}, {}, {} blocks, seed {}", c.type.name,
                    c.k_contiguous ? "along k" : "across k", c.extent, c.k, c.ld, c.tile, c.depth, c.origin,
@@ -93,7 +93,7 @@ void check(const TileCase& c, int row_bytes) {
   std::vector<std::byte> data = kit_test::random_bytes(bytes);
   const auto tile_bytes = static_cast<std::size_t>(tile.bytes());
   std::vector<std::byte> out(tile_bytes * static_cast<std::size_t>(c.sharing), std::byte{0xa5});
-  kit_test::run(load_kernel(c, tile, params),
+  kit_test::run(tma_kernel(c, tile, params),
                 {.grid = {static_cast<std::uint32_t>(c.sharing), 1, 1}, .block = {64, 1, 1}},
                 params.arguments(), {{"matrix", data}, {"out", out}});
   for (std::size_t block = 0; block < static_cast<std::size_t>(c.sharing); ++block)
@@ -109,25 +109,25 @@ void check(const TileCase& c, int row_bytes) {
 }  // namespace
 
 TEST_CASE("TMA loads tiles in every swizzle") {
-  check({bf16, true, 50, 200, 208, 64, 64, 64, 8, 136}, 128);
-  check({f16, true, 40, 90, 96, 24, 24, 32, 16, 64}, 64);
-  check({s8, true, 40, 70, 80, 16, 16, 32, 32, 48}, 32);
-  check({bf16, true, 20, 24, 24, 8, 8, 8, 8, 16}, 16);
-  check({tf32, true, 35, 61, 64, 16, 16, 64, 24, 8}, 128);
-  check({bf16, false, 200, 50, 208, 192, 64, 32, 64, 24}, 128);
-  check({f16, false, 88, 40, 88, 64, 32, 16, 16, 32}, 64);
-  check({bf16, false, 50, 18, 56, 8, 8, 16, 40, 8}, 16);
+  check_load({bf16, true, 50, 200, 208, 64, 64, 64, 8, 136}, 128);
+  check_load({f16, true, 40, 90, 96, 24, 24, 32, 16, 64}, 64);
+  check_load({s8, true, 40, 70, 80, 16, 16, 32, 32, 48}, 32);
+  check_load({bf16, true, 20, 24, 24, 8, 8, 8, 8, 16}, 16);
+  check_load({tf32, true, 35, 61, 64, 16, 16, 64, 24, 8}, 128);
+  check_load({bf16, false, 200, 50, 208, 192, 64, 32, 64, 24}, 128);
+  check_load({f16, false, 88, 40, 88, 64, 32, 16, 16, 32}, 64);
+  check_load({bf16, false, 50, 18, 56, 8, 8, 16, 40, 8}, 16);
 }
 
 TEST_CASE("TMA loads tiles of batches") {
-  check({bf16, true, 30, 72, 72, 32, 32, 64, 0, 32, 3, 2}, 128);
-  check({f16, false, 72, 30, 72, 64, 64, 16, 32, 0, 4, 1}, 128);
+  check_load({bf16, true, 30, 72, 72, 32, 32, 64, 0, 32, 3, 2}, 128);
+  check_load({f16, false, 72, 30, 72, 64, 64, 16, 32, 0, 4, 1}, 128);
 }
 
 TEST_CASE("thread blocks of a cluster load a tile together") {
-  check({bf16, true, 60, 200, 200, 32, 32, 128, 40, 24, 1, 0, 2}, 128);
-  check({bf16, false, 136, 60, 136, 128, 128, 32, 72, 16, 1, 0, 2}, 128);
-  check({s8, true, 100, 64, 64, 64, 64, 64, 0, 0, 1, 0, 4}, 64);
+  check_load({bf16, true, 60, 200, 200, 32, 32, 128, 40, 24, 1, 0, 2}, 128);
+  check_load({bf16, false, 136, 60, 136, 128, 128, 32, 72, 16, 1, 0, 2}, 128);
+  check_load({s8, true, 100, 64, 64, 64, 64, 64, 0, 0, 1, 0, 4}, 64);
 }
 
 // Threads write boxes as tiles; TMA stores them, and clips what lies outside the matrix.

@@ -39,8 +39,8 @@ Variant wgmma_variant(const std::string& opcode) {
 }
 
 /// D = A * B^T, over two stages that are filled at once.
-ir::Module product_kernel(const WarpgroupCase& c, const kit::TmaTile& tile_a, const kit::TmaTile& tile_b,
-                          const kit::Params& params) {
+ir::Module wgmma_kernel(const WarpgroupCase& c, const kit::TmaTile& tile_a, const kit::TmaTile& tile_b,
+                        const kit::Params& params) {
   const Variant mma =
       wgmma_variant(fmt::format("wgmma.mma_async.sync.aligned.m64n{}k{}.{}", c.n, c.mma_k, c.types));
   kit::SharedLayout stage;
@@ -108,7 +108,7 @@ double element(const kit::MatrixOperand& m, const std::vector<std::byte>& data, 
 }
 
 template <class Sum>
-void check(const WarpgroupCase& c) {
+void check_wgmma(const WarpgroupCase& c) {
   INFO(fmt::format("{}, {} and {}, 64 x {} x {}, seed {}", c.types, c.a_along_k ? "along k" : "across k",
                    c.b_along_k ? "along k" : "across k", c.n, 2 * c.depth, Catch::getSeed()));
   const kit::MatrixOperand a = c.a(), b = c.b();
@@ -117,7 +117,7 @@ void check(const WarpgroupCase& c) {
   params.map("a", "a", tile_a.map()).map("b", "b", tile_b.map()).pointer("d", type_of<Sum>());
   std::vector<std::byte> of_a = small_integers(a), of_b = small_integers(b);
   std::vector<Sum> d(64 * static_cast<std::size_t>(c.n), Sum{-123456});
-  kit_test::run(product_kernel(c, tile_a, tile_b, params), {.block = {128, 1, 1}}, params.arguments(),
+  kit_test::run(wgmma_kernel(c, tile_a, tile_b, params), {.block = {128, 1, 1}}, params.arguments(),
                 {{"a", of_a}, {"b", of_b}, kit_test::tensor("d", d)});
   for (std::size_t i = 0; i < 64; ++i)
     for (std::size_t j = 0; j < static_cast<std::size_t>(c.n); ++j) {
@@ -131,12 +131,12 @@ void check(const WarpgroupCase& c) {
 }  // namespace
 
 TEST_CASE("wgmma reads tiles as their descriptors say") {
-  check<float>({bf16, "f32.bf16.bf16", true, true, 24, 64, 16});
-  check<float>({bf16, "f32.bf16.bf16", true, false, 40, 32, 16});
-  check<float>({f16, "f32.f16.f16", false, true, 16, 48, 16});
-  check<float>({bf16, "f32.bf16.bf16", false, false, 72, 16, 16});
-  check<float>({e4m3, "f32.e4m3.e4m3", true, true, 32, 64, 32});
-  check<std::int32_t>({s8, "s32.s8.s8", true, true, 48, 128, 32});
+  check_wgmma<float>({bf16, "f32.bf16.bf16", true, true, 24, 64, 16});
+  check_wgmma<float>({bf16, "f32.bf16.bf16", true, false, 40, 32, 16});
+  check_wgmma<float>({f16, "f32.f16.f16", false, true, 16, 48, 16});
+  check_wgmma<float>({bf16, "f32.bf16.bf16", false, false, 72, 16, 16});
+  check_wgmma<float>({e4m3, "f32.e4m3.e4m3", true, true, 32, 64, 32});
+  check_wgmma<std::int32_t>({s8, "s32.s8.s8", true, true, 48, 128, 32});
 }
 
 TEST_CASE("an operand that wgmma cannot transpose is refused") {

@@ -10,6 +10,7 @@ use ("may use" is transitive). The rules:
   - src/X includes internal headers ("Y/name.hpp") and public headers of X and of layers X may use, no others;
   - each header in include/ptxloom/ is owned by one layer, and a public header includes public headers only, by the
     same edges; templates/ and include/ptxloom/templates/ stand above all layers but cli;
+  - in src/exec the folders of the machine include none of a family of instructions (CORE);
   - templates/ and samples/ include public headers, their own, and generated text only;
   - every source file has its SPDX line.
 
@@ -23,6 +24,9 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SPDX = "SPDX-License-Identifier: Apache-2.0"
 CODE = {".cpp", ".hpp"}
 NEED_SPDX = CODE | {".cmake", ".css", ".html", ".js", ".py", ".sh"}
+# The folders of a layer that know nothing of its others. In exec: the machine, its memory, its judge and its observers.
+# memory/ also has the families whose instructions only access memory, in files that no header declares.
+CORE = {"exec": {"machine", "memory", "judge", "watch"}}
 ROOTS = ("src", "include", "templates", "samples", "tests", "cmake")
 
 
@@ -83,6 +87,14 @@ class Checker:
                     self.report(path, line, f"{name} may not use {first}: {target}")
                 elif quoted and not (self.root / "src" / target).is_file() and first != "generated":
                     self.report(path, line, f'no such internal header: "{target}" (third-party ones go in <>)')
+                elif first == name:
+                    self.core_include(path, line, name, rest)
+
+    def core_include(self, path, line, name, header):
+        core = CORE.get(name, set())
+        folder, used = path.relative_to(self.root / "src" / name).parts[0], header.partition("/")[0]
+        if folder in core and used not in core:
+            self.report(path, line, f"{name}/{folder} may not use {name}/{used}: {header}")
 
     def check_public(self):
         base = self.root / "include/ptxloom"

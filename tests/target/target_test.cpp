@@ -164,6 +164,24 @@ TEST_CASE("a chip's tensor cores are those of its row, or of the chip before it"
   for (const int chip : {75, 80, 86, 89, 90, 100, 110, 120}) CHECK(target::mma_of(chip).chip == chip);
   CHECK(target::mma_of(89).fp8_bits == 13);
   CHECK(target::mma_of(100).fp8_bits == 0);
+  for (const int chip : {75, 80, 89, 90, 100, 110, 120, 121}) {
+    CAPTURE(chip);
+    const target::ChipMma& mma = target::mma_of(chip);
+    CHECK(mma.fp8_as_f16 == (chip >= 90 && chip < 120));
+    CHECK(mma.m8n8k4_scalar == (chip != 75));
+    CHECK(mma.wmma_f16_k == (chip == 75 ? 8 : 0));
+    CHECK(mma.wmma_tf32_k == (chip == 75 ? 0 : 4));
+  }
+  const std::string_view header =
+      "chip least_f32 least_f16 fp8_bits fp8_as_f16 fp4_bits fp4_least m8n8k4_scalar wmma_f16_k wmma_tf32_k";
+  const auto refused = [&](std::string_view row) {
+    return error_of([&] { target::read_mma(std::vector{header, row}); }).diagnostics().front().message;
+  };
+  CHECK(target::read_mma(std::vector{header, std::string_view("91 -1 -2 - yes 3 -4 no - 5")})
+            .at(0)
+            .wmma_tf32_k == 5);
+  CHECK_THAT(refused("91 -1 -2 - - 3 -4 no - 5"),
+             ContainsSubstring("'-' in column 'fp8_as_f16' is neither yes nor no"));
   // Those that only an overlay has.
   CHECK(target::mma_of(70).chip == 75);
   CHECK(target::mma_of(81).chip == 80);

@@ -25,8 +25,8 @@ namespace kit {
 /// The registers that hold a kernel's parameters.
 class ParamRegs {
  public:
-  /// The value of a size or scalar; the address of a pointer; the generic address of a tensor map. Throws
-  /// Error(usage, "unknown-parameter").
+  /// The value of a size, a scalar or a value in memory; the address of a pointer; the generic address of a
+  /// tensor map. Throws Error(usage, "unknown-parameter").
   Reg operator[](std::string_view name) const;
   /// A pointer with its element type. Throws Error(usage, "unknown-parameter") for other parameters, too.
   Pointer pointer(std::string_view name) const;
@@ -59,6 +59,8 @@ class Params {
   Params& pointer(std::string name, Type element);
   Params& pointer(std::string name, Type element, std::string tensor);
   ///@}
+  /// The address of a tensor of one value. The kernel loads it: its register holds the value.
+  Params& value(std::string name, Type type);
   /// The address of the launch's workspace; the parameter's name is kWorkspace.
   Params& workspace(Type element);
   /// A tensor map of a tensor, whose address is relative to the tensor's.
@@ -72,12 +74,14 @@ class Params {
   ParamRegs declare(KernelBuilder& k) const;
 
  private:
-  Params& add(ArgumentPlan argument, Type element = {}, bool baked = false);
-
+  /// How the kernel uses a parameter.
   struct Use {
-    Type element;  // of a pointer
-    bool baked = false;
+    Type element = {};    // of a pointer
+    bool baked = false;   // a constant takes the place of the argument
+    bool loaded = false;  // the value at the address takes the place of the address
   };
+  Params& add(ArgumentPlan argument, Use use);
+
   std::vector<ArgumentPlan> arguments_;
   std::vector<Use> uses_;  // one for each argument
 };

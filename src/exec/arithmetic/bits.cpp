@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "exec/arithmetic/elementwise.hpp"
+#include "exec/machine/bit_flow.hpp"
 #include "exec/machine/decoder.hpp"
 
 // Logic, shifts, bit fields and byte permutation (PTX ISA 9.7.1 and 9.7.8).
@@ -42,18 +43,24 @@ void decode_not(Decoder& decoder) {
   }));
 }
 
+using Count = std::uint32_t;
+
 // Shifts by more than the width give zero, or the sign.
+template <class T>
+T shift_left(T a, Count n) {
+  return n >= kBits<T> ? T{0} : static_cast<T>(static_cast<Storage<T>>(a) << n);
+}
+template <class T>
+T shift_right(T a, Count n) {
+  if (n < kBits<T>) return static_cast<T>(a >> n);
+  return static_cast<T>(a < 0 ? ~T{0} : T{0});
+}
+
 void decode_shift(Decoder& decoder) {
-  using Count = std::uint32_t;
   const bool left = decoder.word("op") == "shl";
   decoder.emit(with_integer(decoder.word("type"), [&]<class T>() {
-    return left ? lanewise<T, Count>([](T a, Count n) {
-      return n >= kBits<T> ? T{0} : static_cast<T>(static_cast<Storage<T>>(a) << n);
-    })
-                : lanewise<T, Count>([](T a, Count n) {
-                    if (n < kBits<T>) return static_cast<T>(a >> n);
-                    return static_cast<T>(a < 0 ? ~T{0} : T{0});
-                  });
+    return left ? lanewise<T, Count>([](T a, Count n) { return shift_left(a, n); })
+                : lanewise<T, Count>([](T a, Count n) { return shift_right(a, n); });
   }));
 }
 
@@ -289,29 +296,112 @@ void decode_permute(Decoder& decoder) {
                std::make_shared<Selectors>(selectors));
 }
 
-FlowRule logic_flow(const Variant& variant) {
+// --- data flow
+// -----------------------------------------------------------------------------------------------
+
+using Bits = std::uint64_t;
+
+FormFlow logic_flow(const Variant& variant) {
   const std::string_view op = variant.slot("op").value_or("");
-  if (op == "and") return FlowRule::conjunction;
-  return op == "or" ? FlowRule::disjunction : FlowRule::exclusive;
+  if (op == "and") return computed_by(bitwise<2, Bits, Bits>([](Bits a, Bits b) { return a & b; }));
+  if (op == "or") return computed_by(bitwise<2, Bits, Bits>([](Bits a, Bits b) { return a | b; }));
+  return computed_by(bitwise<2, Bits, Bits>([](Bits a, Bits b) { return a ^ b; }));
 }
 
-FlowRule permute_flow(const Variant& variant) {
-  return variant.slot("mode") ? FlowRule::smear : FlowRule::bytes;
+FormFlow not_flow(const Variant& variant) {
+  return {variant.slot("op") == "cnot" ? FlowRule::smear : FlowRule::pack};
+}
+
+FormFlow shift_flow(const Variant& variant) {
+  const bool left = variant.slot("op") == "shl";
+  return computed_by(with_integer(variant.slot("type").value_or(""), [&]<class T>() {
+    return left ? moves<1, T, Count>([](T a, Count n) { return shift_left(a, n); })
+                : moves<1, T, Count>([](T a, Count n) { return shift_right(a, n); });
+  }));
+}
+
+FormFlow funnel_flow(const Variant& variant) {
+  using T = std::uint32_t;
+  const bool left = variant.slot("direction") == "l", clamp = variant.slot("wrap") == "clamp";
+  if (left && clamp)
+    return computed_by(moves<2, T, T, T>([](T a, T b, T c) { return funnel<true, true>(a, b, c); }));
+  if (left) return computed_by(moves<2, T, T, T>([](T a, T b, T c) { return funnel<true, false>(a, b, c); }));
+  if (clamp)
+    return computed_by(moves<2, T, T, T>([](T a, T b, T c) { return funnel<false, true>(a, b, c); }));
+  return computed_by(moves<2, T, T, T>([](T a, T b, T c) { return funnel<false, false>(a, b, c); }));
+}
+
+FormFlow count_flow(const Variant& variant) {
+  if (variant.slot("op") != "brev") return {FlowRule::smear};
+  return computed_by(with_integer(variant.slot("type").value_or(""), []<class T>() -> FlowFunction {
+    if constexpr (std::is_unsigned_v<T>) return moves<1, T>([](T a) { return reverse(a); });
+    return nullptr;
+  }));
+}
+
+FormFlow extract_flow(const Variant& variant) {
+  return computed_by(with_integer(variant.slot("type").value_or(""), []<class T>() {
+    return moves<1, T, Count, Count>(
+        [](T a, Count start, Count length) { return extract(a, start, length); });
+  }));
+}
+
+FormFlow insert_flow(const Variant& variant) {
+  return computed_by(with_integer(variant.slot("type").value_or(""), []<class T>() {
+    return moves<2, T, T, Count, Count>(
+        [](T a, T b, Count start, Count length) { return insert(a, b, start, length); });
+  }));
+}
+
+FormFlow extend_flow(const Variant& variant) {
+  const bool clamp = variant.slot("wrap") == "clamp";
+  return computed_by(with_integer(variant.slot("type").value_or(""), [&]<class T>() -> FlowFunction {
+    if constexpr (sizeof(T) != 4) return nullptr;
+    return clamp ? moves<1, T, Count>([](T a, Count n) { return extend<T, true>(a, n); })
+                 : moves<1, T, Count>([](T a, Count n) { return extend<T, false>(a, n); });
+  }));
+}
+
+constexpr FlowFunction kTableFlow =
+    bitwise<3, Bits, Bits, Bits, Bits>([](Bits a, Bits b, Bits c, Bits table) {
+      const auto low = [](Bits bits) { return static_cast<std::uint32_t>(bits); };
+      return look_up(low(a), low(b), low(c), low(table));
+    });
+
+// D, then P. The last operand is Q.
+std::uint64_t table_and_predicate_flow(std::span<const FlowOperand> in, std::size_t result) {
+  const std::uint64_t d = kTableFlow(in, 0);
+  return result == 0 ? d : std::uint64_t{d != 0 || in.back().undefined != 0};
+}
+
+FormFlow permute_flow(const Variant& variant) {
+  using T = std::uint32_t;
+  const auto mode = variant.slot("mode");
+  if (!mode) return computed_by(moves<2, T, T, T>([](T a, T b, T c) { return permute(a, b, c & 0xffff); }));
+  FlowFunction function = nullptr;
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    ((kPermuteModes[I].name == * mode ? function = moves<2, T, T, T>([](T a, T b, T c) {
+                                          return permute(a, b, kPermuteModes[I].selectors[c & 3]);
+                                        })
+                                      : nullptr),
+     ...);
+  }(std::make_index_sequence<kPermuteModes.size()>{});
+  return computed_by(function);
 }
 
 constexpr std::array kForms{
     Semantics{"logic", decode_logic, {.of_variant = logic_flow}},
-    Semantics{"not", decode_not, {FlowRule::smear}},
-    Semantics{"shift", decode_shift, {FlowRule::smear}},
-    Semantics{"shf", decode_funnel, {FlowRule::smear}},
-    Semantics{"count", decode_count, {FlowRule::smear}},
+    Semantics{"not", decode_not, {.of_variant = not_flow}},
+    Semantics{"shift", decode_shift, {.of_variant = shift_flow}},
+    Semantics{"shf", decode_funnel, {.of_variant = funnel_flow}},
+    Semantics{"count", decode_count, {.of_variant = count_flow}},
     Semantics{"bfind", decode_bfind, {FlowRule::smear}},
-    Semantics{"bfe", decode_bfe, {FlowRule::smear}},
-    Semantics{"bfi", decode_bfi, {FlowRule::smear}},
-    Semantics{"lop3", decode_lop3, {FlowRule::smear}},
-    Semantics{"lop3.bool", decode_lop3_bool, {FlowRule::smear}},
+    Semantics{"bfe", decode_bfe, {.of_variant = extract_flow}},
+    Semantics{"bfi", decode_bfi, {.of_variant = insert_flow}},
+    Semantics{"lop3", decode_lop3, computed_by(kTableFlow)},
+    Semantics{"lop3.bool", decode_lop3_bool, computed_by(table_and_predicate_flow)},
     Semantics{"prmt", decode_permute, {.of_variant = permute_flow}},
-    Semantics{"szext", decode_szext, {FlowRule::smear}},
+    Semantics{"szext", decode_szext, {.of_variant = extend_flow}},
     Semantics{"bmsk", decode_bmsk, {FlowRule::smear}},
     Semantics{"fns", decode_fns, {FlowRule::smear}},
 };

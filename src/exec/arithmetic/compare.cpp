@@ -5,9 +5,9 @@
 
 #include "exec/arithmetic/directed.hpp"
 #include "exec/arithmetic/half.hpp"
-#include "exec/arithmetic/lanewise.hpp"
 #include "exec/arithmetic/select.hpp"
 #include "exec/machine/decoder.hpp"
+#include "exec/machine/lanewise.hpp"
 
 // Comparison and selection (PTX ISA 9.7.6), and testp. A comparison yields a mask of the lanes where it
 // holds; using the mask (for one predicate, two, a register, or combined with another) is the same for all
@@ -216,9 +216,41 @@ void decode_testp(Decoder& decoder) {
   decoder.emit(decoder.word("type") == "f64" ? test_of<double>(kind) : test_of<float>(kind));
 }
 
+// Those of the operand that is chosen.
+template <class Chooser>
+std::uint64_t chosen(std::span<const FlowOperand> in, Chooser chooses_first) {
+  if (in[2].undefined != 0) return ~std::uint64_t{0};
+  return in[chooses_first(in[2].value) ? 0 : 1].undefined;
+}
+
+std::uint64_t selection_flow(std::span<const FlowOperand> in, std::size_t) {
+  return chosen(in, [](std::uint64_t c) { return c != 0; });
+}
+
+template <bool ftz>
+bool is_at_least_0(std::uint64_t bits) {
+  const auto c = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+  return (ftz ? flush_input(c) : c) >= 0;
+}
+
+FormFlow sign_selection_flow(const Variant& variant) {
+  if (variant.slot("sign") == "s32") {
+    return computed_by([](std::span<const FlowOperand> in, std::size_t) {
+      return chosen(in, [](std::uint64_t c) { return static_cast<std::int32_t>(c) >= 0; });
+    });
+  }
+  if (!variant.slot("ftz"))
+    return computed_by(
+        [](std::span<const FlowOperand> in, std::size_t) { return chosen(in, &is_at_least_0<false>); });
+  return computed_by(
+      [](std::span<const FlowOperand> in, std::size_t) { return chosen(in, &is_at_least_0<true>); });
+}
+
 constexpr std::array kForms{
-    Semantics{"setp", decode_setp, {FlowRule::smear}},   Semantics{"set", decode_set, {FlowRule::smear}},
-    Semantics{"selp", decode_selp, {FlowRule::choose}},  Semantics{"slct", decode_slct, {FlowRule::smear}},
+    Semantics{"setp", decode_setp, {FlowRule::smear}},
+    Semantics{"set", decode_set, {FlowRule::smear}},
+    Semantics{"selp", decode_selp, computed_by(selection_flow)},
+    Semantics{"slct", decode_slct, {.of_variant = sign_selection_flow}},
     Semantics{"testp", decode_testp, {FlowRule::smear}},
 };
 

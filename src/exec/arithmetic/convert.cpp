@@ -7,6 +7,7 @@
 #include "exec/arithmetic/elementwise.hpp"
 #include "exec/arithmetic/host_convert.hpp"
 #include "exec/arithmetic/rounding.hpp"
+#include "exec/machine/bit_flow.hpp"
 #include "exec/machine/decoder.hpp"
 #include "ptxloom/numeric.hpp"
 
@@ -143,15 +144,44 @@ void decode_pack(Decoder& decoder) {
                std::make_shared<PackPlan>(plan));
 }
 
+// Integers without .sat keep the low bits.
+FormFlow conversion_flow(const Variant& variant) {
+  if (variant.slot("sat")) return {FlowRule::smear};
+  return computed_by(with_any_integer(variant.slot("a").value_or(""), [&]<class From>() {
+    return with_any_integer(variant.slot("d").value_or(""), []<class To>() {
+      return moves<1, From>([](From value) { return static_cast<To>(value); });
+    });
+  }));
+}
+
+// Of a pair, each element comes from one operand.
+FormFlow pair_flow(const Variant& variant) {
+  std::string_view name = variant.slot("d").value_or("ue8m0x2");
+  if (!name.ends_with("x2")) return {FlowRule::smear};
+  name.remove_suffix(2);
+  const auto element = find_type(name);
+  if (!element) return {FlowRule::smear};
+  if (element->bits == 16) return computed_by(joined<16>());
+  return computed_by(name == "e2m1" ? joined<4>() : joined<8>());
+}
+
+FormFlow narrowed_pair_flow(const Variant& variant) {
+  return computed_by(variant.slot("d") == "e2m1x2" ? halves<4>() : halves<8>());
+}
+
+FormFlow scale_flow(const Variant& variant) {
+  return variant.slot("a") == "bf16x2" ? computed_by(halves<8>()) : pair_flow(variant);
+}
+
 constexpr std::array kForms{
-    Semantics{"cvt", decode_cvt, {FlowRule::smear}},
-    Semantics{"cvt.f16.f32", decode_from_f32, {FlowRule::smear}},
+    Semantics{"cvt", decode_cvt, {.of_variant = conversion_flow}},
+    Semantics{"cvt.f16.f32", decode_from_f32, {.of_variant = pair_flow}},
     Semantics{"cvt.tf32", decode_tf32, {FlowRule::smear}},
-    Semantics{"cvt.fp8.f32", decode_narrow_from_f32, {FlowRule::smear}},
-    Semantics{"cvt.fp8.f16x2", decode_narrow_from_f16x2, {FlowRule::smear}},
-    Semantics{"cvt.f16x2.fp8", decode_f16x2_from_narrow, {FlowRule::smear}},
-    Semantics{"cvt.ue8m0", decode_scale, {FlowRule::smear}},
-    Semantics{"cvt.bf16x2.ue8m0", decode_bf16x2_from_scale, {FlowRule::smear}},
+    Semantics{"cvt.fp8.f32", decode_narrow_from_f32, {.of_variant = pair_flow}},
+    Semantics{"cvt.fp8.f16x2", decode_narrow_from_f16x2, {.of_variant = narrowed_pair_flow}},
+    Semantics{"cvt.f16x2.fp8", decode_f16x2_from_narrow, computed_by(halves<16>())},
+    Semantics{"cvt.ue8m0", decode_scale, {.of_variant = scale_flow}},
+    Semantics{"cvt.bf16x2.ue8m0", decode_bf16x2_from_scale, computed_by(halves<16>())},
     Semantics{"cvt.pack", decode_pack, {FlowRule::smear}},
 };
 

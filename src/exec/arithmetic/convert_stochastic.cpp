@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "base/numeric_arithmetic.hpp"
-#include "exec/arithmetic/lanewise.hpp"
 #include "exec/arithmetic/rounding.hpp"
 #include "exec/machine/decoder.hpp"
+#include "exec/machine/lanewise.hpp"
 
 // cvt.rs: stochastic rounding (PTX ISA 9.7.9.21). The random bits are added to the discarded bits of the
 // mantissa with their top bits aligned: a value rounds away from zero if that carries, else towards zero. So,

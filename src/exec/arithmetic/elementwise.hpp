@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/fastest.hpp"
-#include "exec/arithmetic/lanewise.hpp"
+#include "exec/machine/lanewise.hpp"
 #include "exec/machine/operation.hpp"
 #include "exec/machine/warp.hpp"
 

@@ -4,6 +4,7 @@
 #include "exec/arithmetic/clamped.hpp"
 #include "exec/arithmetic/host_float.hpp"
 #include "exec/arithmetic/rounding.hpp"
+#include "exec/machine/bit_flow.hpp"
 #include "exec/machine/decoder.hpp"
 
 // Floating arithmetic (PTX ISA 9.7.3 to 9.7.5), rounded once, by the host (host_float.hpp).
@@ -76,16 +77,16 @@ void decode_approximation(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"add.float", decode_operation, {FlowRule::smear}},
+    Semantics{"add.float", decode_operation, {.of_variant = packed_flow}},
     Semantics{"add.mixed", decode_mixed, {FlowRule::smear}},
-    Semantics{"fma", decode_fma, {FlowRule::smear}},
+    Semantics{"fma", decode_fma, {.of_variant = packed_flow}},
     Semantics{"fma.mixed", decode_mixed, {FlowRule::smear}},
-    Semantics{"min.float", decode_minmax, {FlowRule::smear}},
-    Semantics{"abs.float", decode_sign, {FlowRule::smear}},
+    Semantics{"min.float", decode_minmax, {.of_variant = packed_flow}},
+    Semantics{"abs.float", decode_sign, {.of_variant = packed_flow}},
     Semantics{"div.float", decode_div, {FlowRule::smear}},
     Semantics{"div.full", decode_div, {FlowRule::smear}},
     Semantics{"rcp", decode_reciprocal, {FlowRule::smear}},
-    Semantics{"approx", decode_approximation, {FlowRule::smear}},
+    Semantics{"approx", decode_approximation, {.of_variant = packed_flow}},
     Semantics{"copysign", decode_copysign, {FlowRule::smear}},
 };
 

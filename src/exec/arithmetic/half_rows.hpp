@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "exec/arithmetic/half.hpp"
-#include "exec/arithmetic/lanewise.hpp"
+#include "exec/machine/lanewise.hpp"
 #include "ptxloom/numeric.hpp"
 
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)

@@ -2,7 +2,7 @@
 #include <array>
 
 #include "exec/arithmetic/host_convert.hpp"
-#include "exec/arithmetic/lanewise.hpp"
+#include "exec/machine/lanewise.hpp"
 
 // cvt from floats of at most 8 bits: a table holds the result of each pattern.
 namespace ptxloom::exec {

@@ -6,8 +6,9 @@
 #include <limits>
 #include <memory>
 
-#include "exec/arithmetic/lanewise.hpp"
+#include "exec/machine/bit_flow.hpp"
 #include "exec/machine/decoder.hpp"
+#include "exec/machine/lanewise.hpp"
 
 // Integer arithmetic (PTX ISA 9.7.1 and 9.7.2). Sums and products use unsigned integers, which wrap.
 namespace ptxloom::exec {
@@ -321,7 +322,7 @@ void decode_dot4(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"add.int", decode_add, {FlowRule::smear}},
+    Semantics{"add.int", decode_add, {.of_variant = packed_flow}},
     Semantics{"add.sat", decode_add_saturated, {FlowRule::smear}},
     Semantics{"add.carry", decode_add_carry, {FlowRule::smear}},
     Semantics{"mul.int", decode_mul, {FlowRule::smear}},
@@ -329,7 +330,7 @@ constexpr std::array kForms{
     Semantics{"mad.sat", decode_mad_hi_saturated, {FlowRule::smear}},
     Semantics{"mad.carry", decode_mad_carry, {FlowRule::smear}},
     Semantics{"div.int", decode_div, {.rule = FlowRule::smear, .divides = true}},
-    Semantics{"min.int", decode_minmax, {FlowRule::smear}},
+    Semantics{"min.int", decode_minmax, {.of_variant = packed_flow}},
     Semantics{"abs.int", decode_sign, {FlowRule::smear}},
     Semantics{"mul24", decode_mul24, {FlowRule::smear}},
     Semantics{"mad24", decode_mad24, {FlowRule::smear}},

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "exec/arithmetic/lanewise.hpp"
 #include "exec/machine/decoder.hpp"
+#include "exec/machine/lanewise.hpp"
 
 // mov: copies, addresses, packing and unpacking of vectors. Special registers are in special.cpp.
 namespace ptxloom::exec {
@@ -149,14 +149,20 @@ void decode_mov(Decoder& decoder) {
                                     : lanewise<std::uint32_t>([](std::uint32_t a) { return a; }));
 }
 
+// Element by element, or one register for all.
+FormFlow vector_flow(const Variant& variant) {
+  if (variant.slot("vector")) return {FlowRule::pack};
+  return computed_by([](std::span<const FlowOperand> in, std::size_t) { return in[0].undefined; });
+}
+
 constexpr std::array kForms{
     Semantics{"mov", decode_mov, {FlowRule::pack}},
-    Semantics{"mov.address", decode_mov_address, {FlowRule::smear}},
-    Semantics{"mov.address.32", decode_mov_address32, {FlowRule::smear}},
-    Semantics{"mov.function", decode_mov_function, {FlowRule::smear}},
+    Semantics{"mov.address", decode_mov_address, {FlowRule::none}},
+    Semantics{"mov.address.32", decode_mov_address32, {FlowRule::none}},
+    Semantics{"mov.function", decode_mov_function, {FlowRule::none}},
     Semantics{"mov.pack", decode_spread, {FlowRule::pack}},
     Semantics{"mov.unpack", decode_spread, {FlowRule::pack}},
-    Semantics{"mov.vector", decode_vector, {FlowRule::smear}},
+    Semantics{"mov.vector", decode_vector, {.of_variant = vector_flow}},
 };
 
 }  // namespace

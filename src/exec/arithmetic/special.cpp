@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "exec/arithmetic/lanewise.hpp"
 #include "exec/machine/block.hpp"
 #include "exec/machine/decoder.hpp"
 #include "exec/machine/grid.hpp"
+#include "exec/machine/lanewise.hpp"
 #include "ptxloom/numeric.hpp"
 
 // Special registers (PTX ISA 10), read by mov or cvt. The device has one SM, no performance counters and no
@@ -191,9 +191,9 @@ void decode_vector(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"mov.special", decode_mov, {FlowRule::smear}},
-    Semantics{"mov.special.vector", decode_vector, {FlowRule::smear}},
-    Semantics{"cvt.special", decode_cvt, {FlowRule::smear}},
+    Semantics{"mov.special", decode_mov, {FlowRule::none}},
+    Semantics{"mov.special.vector", decode_vector, {FlowRule::none}},
+    Semantics{"cvt.special", decode_cvt, {FlowRule::none}},
 };
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "exec/arithmetic/lanewise.hpp"
 #include "exec/machine/decoder.hpp"
+#include "exec/machine/lanewise.hpp"
 
 // Video instructions (PTX ISA 9.7.18): arithmetic on bytes, halves or words that selectors take from
 // registers. No current chip implements the scalar ones: ptxas expands them to 64-bit arithmetic, which

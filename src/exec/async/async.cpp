@@ -4,10 +4,11 @@
 #include <array>
 #include <cstring>
 
-#include "exec/arithmetic/lanewise.hpp"
+#include "exec/async/async_copies.hpp"
 #include "exec/judge/judge.hpp"
 #include "exec/machine/decoder.hpp"
 #include "exec/machine/fault.hpp"
+#include "exec/machine/lanewise.hpp"
 #include "exec/machine/poison.hpp"
 #include "exec/memory/address.hpp"
 
@@ -54,8 +55,8 @@ void run_copy(Warp& warp, const Operation& op, Mask mask) {
     // With nothing to read nothing can go wrong: any aligned address is accepted.
     const std::byte* from =
         read == 0 ? nullptr : resolve(warp, op, lane, address_of(warp, op.slots[1], lane), from_reach);
-    warp.copies().issue(lane,
-                        SmallCopy({&warp, &op, lane}, to[static_cast<std::size_t>(lane)], from, bytes, read));
+    warp.state<AsyncCopies>().issue(
+        lane, SmallCopy({&warp, &op, lane}, to[static_cast<std::size_t>(lane)], from, bytes, read));
   });
 }
 
@@ -65,25 +66,25 @@ void decode_copy(Decoder& decoder) {
 }
 
 void decode_commit(Decoder& decoder) {
-  decoder.emit([](Warp& warp, const Operation&, Mask mask) { warp.copies().commit(mask); });
+  decoder.emit([](Warp& warp, const Operation&, Mask mask) { warp.state<AsyncCopies>().commit(mask); });
 }
 
 void decode_wait(Decoder& decoder) {
   decoder.emit([](Warp& warp, const Operation& op, Mask mask) {
-    warp.copies().wait(mask, Lanes<std::uint32_t>(warp.registers(), op.slots[0])[0]);
+    warp.state<AsyncCopies>().wait(mask, Lanes<std::uint32_t>(warp.registers(), op.slots[0])[0]);
   });
 }
 
 void decode_wait_all(Decoder& decoder) {
-  decoder.emit([](Warp& warp, const Operation&, Mask mask) { warp.copies().wait_all(mask); });
+  decoder.emit([](Warp& warp, const Operation&, Mask mask) { warp.state<AsyncCopies>().wait_all(mask); });
 }
 
 constexpr std::array kForms{
-    Semantics{"cp.async", decode_copy, {FlowRule::smear}},
-    Semantics{"cp.async.ignore", decode_copy, {FlowRule::smear}},
-    Semantics{"cp.async.commit_group", decode_commit, {FlowRule::smear}},
-    Semantics{"cp.async.wait_group", decode_wait, {FlowRule::smear}},
-    Semantics{"cp.async.wait_all", decode_wait_all, {FlowRule::smear}},
+    Semantics{"cp.async", decode_copy, {FlowRule::decides}},
+    Semantics{"cp.async.ignore", decode_copy, {FlowRule::decides}},
+    Semantics{"cp.async.commit_group", decode_commit, {FlowRule::none}},
+    Semantics{"cp.async.wait_group", decode_wait, {FlowRule::none}},
+    Semantics{"cp.async.wait_all", decode_wait_all, {FlowRule::none}},
 };
 
 }  // namespace

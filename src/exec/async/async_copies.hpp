@@ -10,6 +10,7 @@
 
 #include "exec/machine/fault.hpp"
 #include "exec/machine/lanes.hpp"
+#include "exec/machine/state.hpp"
 
 // Asynchronous copies with the worst behaviour that the PTX ISA allows: the destination is poisoned when a
 // copy is issued, and filled only when its completion becomes visible. Code that forgets to wait, or waits
@@ -19,9 +20,10 @@ namespace ptxloom::exec {
 
 /// The copies of each thread of a warp, by group. A copy type T has land(), which writes its data.
 template <class T>
-class AsyncGroups {
+class AsyncGroups : public State {
  public:
-  void clear() {
+  explicit AsyncGroups(Warp&) {}
+  void reset() override {
     copies_.clear();
     committed_.fill(0);
   }

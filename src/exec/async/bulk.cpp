@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 
+#include "exec/async/transfer.hpp"
 #include "exec/machine/cluster.hpp"
 #include "exec/machine/decoder.hpp"
 #include "exec/machine/fault.hpp"
@@ -164,7 +165,7 @@ void decode_bulk(Decoder& decoder) {
 }
 
 void decode_commit(Decoder& decoder) {
-  decoder.emit([](Warp& warp, const Operation&, Mask mask) { warp.bulk_copies().commit(mask); });
+  decoder.emit([](Warp& warp, const Operation&, Mask mask) { warp.state<BulkCopies>().commit(mask); });
 }
 
 void decode_wait(Decoder& decoder) {
@@ -173,24 +174,24 @@ void decode_wait(Decoder& decoder) {
   };
   if (decoder.has("read")) {
     return decoder.emit([](Warp& warp, const Operation& op, Mask mask) {
-      warp.bulk_copies().for_covered(mask, decltype(pending){}(warp, op),
-                                     [](Transfer& copy) { copy.take(); });
+      warp.state<BulkCopies>().for_covered(mask, decltype(pending){}(warp, op),
+                                           [](Transfer& copy) { copy.take(); });
     });
   }
   decoder.emit([](Warp& warp, const Operation& op, Mask mask) {
-    warp.bulk_copies().wait(mask, decltype(pending){}(warp, op));
+    warp.state<BulkCopies>().wait(mask, decltype(pending){}(warp, op));
   });
 }
 
 constexpr std::array kForms{
-    Semantics{"cp.async.bulk.global_to_shared", decode_bulk<&run_to_shared>, {FlowRule::smear}},
-    Semantics{"cp.async.bulk.shared_to_cluster", decode_bulk<&run_to_cluster>, {FlowRule::smear}},
-    Semantics{"cp.async.bulk.shared_to_global", decode_bulk<&run_to_global>, {FlowRule::smear}},
-    Semantics{"cp.async.bulk.prefetch", decode_bulk<&run_prefetch>, {FlowRule::smear}},
-    Semantics{"cp.reduce.async.bulk.shared_to_cluster", decode_bulk<&run_to_cluster>, {FlowRule::smear}},
-    Semantics{"cp.reduce.async.bulk.shared_to_global", decode_bulk<&run_to_global>, {FlowRule::smear}},
-    Semantics{"cp.async.bulk.commit_group", decode_commit, {FlowRule::smear}},
-    Semantics{"cp.async.bulk.wait_group", decode_wait, {FlowRule::smear}},
+    Semantics{"cp.async.bulk.global_to_shared", decode_bulk<&run_to_shared>, {FlowRule::decides}},
+    Semantics{"cp.async.bulk.shared_to_cluster", decode_bulk<&run_to_cluster>, {FlowRule::decides}},
+    Semantics{"cp.async.bulk.shared_to_global", decode_bulk<&run_to_global>, {FlowRule::decides}},
+    Semantics{"cp.async.bulk.prefetch", decode_bulk<&run_prefetch>, {FlowRule::decides}},
+    Semantics{"cp.reduce.async.bulk.shared_to_cluster", decode_bulk<&run_to_cluster>, {FlowRule::decides}},
+    Semantics{"cp.reduce.async.bulk.shared_to_global", decode_bulk<&run_to_global>, {FlowRule::decides}},
+    Semantics{"cp.async.bulk.commit_group", decode_commit, {FlowRule::none}},
+    Semantics{"cp.async.bulk.wait_group", decode_wait, {FlowRule::none}},
 };
 
 }  // namespace

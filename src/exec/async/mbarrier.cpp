@@ -28,7 +28,7 @@ std::uint64_t Mbarriers::Mbarrier::pattern() const {
          std::uint64_t{static_cast<std::uint32_t>(bytes) & 0x3f'ffff} << 40 | std::uint64_t{phase & 3} << 62;
 }
 
-void Mbarriers::finish() const {
+void Mbarriers::finish() {
   for (const auto& [offset, barrier] : barriers_) {
     if (barrier.due.empty()) continue;
     fault(barrier.due.front().actor, "copy-not-awaited",

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "exec/machine/fault.hpp"
+#include "exec/machine/state.hpp"
 
 // Barriers in shared memory (PTX ISA 9.7.13.15): a phase completes when its expected arrivals and bytes have
 // come; then the next begins. Their state is kept outside the memory they occupy, which holds a pattern that
@@ -19,14 +20,14 @@ namespace ptxloom::exec {
 
 class Block;
 
-class Mbarriers {
+class Mbarriers final : public State {
  public:
   static constexpr std::uint32_t kMostArrivals = (1u << 20) - 1;
 
   explicit Mbarriers(Block& block) : block_(&block) {}
-  void reset() { barriers_.clear(); }
-  /// Called after the last thread: a fault if a copy is still in flight.
-  void finish() const;
+  void reset() override { barriers_.clear(); }
+  /// A fault if a copy is still in flight.
+  void finish() override;
 
   void init(const Actor& actor, std::uint32_t offset, std::uint32_t count);
   void invalidate(const Actor& actor, std::uint32_t offset);

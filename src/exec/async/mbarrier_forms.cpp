@@ -2,6 +2,8 @@
 #include <array>
 #include <bit>
 
+#include "exec/async/async_copies.hpp"
+#include "exec/async/mbarrier.hpp"
 #include "exec/judge/judge.hpp"
 #include "exec/machine/block.hpp"
 #include "exec/machine/decoder.hpp"
@@ -12,6 +14,12 @@
 // mbarrier.* and cp.async.mbarrier.arrive (PTX ISA 9.7.13.15); the barrier itself is in mbarrier.hpp.
 namespace ptxloom::exec {
 namespace {
+
+constexpr WaitKind kWait{
+    .code = "mbarrier-deadlock",
+    .hint =
+        "check the arrivals and bytes of the phase: as many must arrive as are expected; and check the "
+        "parity that is waited for"};
 
 struct BarrierUse {
   StateSpace space = StateSpace::shared;
@@ -68,7 +76,7 @@ void for_barriers(Warp& warp, const Operation& op, Mask mask, F f) {
   for (Mask rest = mask; rest != 0; rest &= rest - 1) {
     const Actor actor{&warp, &op, std::countr_zero(rest)};
     const SharedPlace place = place_of(actor, use);
-    f(actor, use, place, place.block->mbarriers());
+    f(actor, use, place, place.block->state<Mbarriers>());
   }
 }
 
@@ -115,9 +123,9 @@ void run_copies_arrive(Warp& warp, const Operation& op, Mask mask) {
   for_barriers(warp, op, mask,
                [](const Actor& actor, const BarrierUse& use, const SharedPlace& at, Mbarriers& barriers) {
                  if (use.raises) barriers.add_pending(actor, at.offset);
-                 const std::uint64_t issued = actor.warp->copies().issued();
+                 const std::uint64_t issued = actor.warp->state<AsyncCopies>().issued();
                  barriers.when_looked_at(actor, at.offset, [=, &barriers] {
-                   actor.warp->copies().wait_before(actor.lane, issued);
+                   actor.warp->state<AsyncCopies>().wait_before(actor.lane, issued);
                    barriers.arrive(actor, at.offset, {});
                  });
                });
@@ -141,9 +149,12 @@ void run_wait(Warp& warp, const Operation& op, Mask mask) {
   if (vain == 0) return warp.looked_well();
   for_lanes(vain, [&](int lane) {
     const SharedPlace& at = places[static_cast<std::size_t>(lane)];
-    at.block->mbarriers().looked_in_vain(at.offset);
+    at.block->state<Mbarriers>().looked_in_vain(at.offset);
   });
-  warp.yield(op, vain, places[static_cast<std::size_t>(std::countr_zero(vain))]);
+  const SharedPlace& first = places[static_cast<std::size_t>(std::countr_zero(vain))];
+  warp.yield(op, vain, kWait, [&barriers = first.block->state<Mbarriers>(), offset = first.offset] {
+    return barriers.describe(offset);
+  });
 }
 
 void run_pending(Warp& warp, const Operation& op, Mask mask) {
@@ -205,15 +216,15 @@ void decode_wait(Decoder& decoder) {
 void decode_pending(Decoder& decoder) { decoder.emit(decoder.operation(&run_pending)); }
 
 constexpr std::array kForms{
-    Semantics{"mbarrier.init", decode_init, {FlowRule::smear}},
-    Semantics{"mbarrier.inval", decode_invalidate, {FlowRule::smear}},
-    Semantics{"mbarrier.tx", decode_bytes, {FlowRule::smear}},
-    Semantics{"mbarrier.arrive", decode_arrive, {FlowRule::smear}},
-    Semantics{"mbarrier.arrive.expect_tx", decode_arrive_expect, {FlowRule::smear}},
-    Semantics{"mbarrier.arrive.noComplete", decode_arrive_early, {FlowRule::smear}},
-    Semantics{"mbarrier.wait", decode_wait, {FlowRule::smear}},
+    Semantics{"mbarrier.init", decode_init, {FlowRule::decides}},
+    Semantics{"mbarrier.inval", decode_invalidate, {FlowRule::none}},
+    Semantics{"mbarrier.tx", decode_bytes, {FlowRule::decides}},
+    Semantics{"mbarrier.arrive", decode_arrive, {FlowRule::decides}},
+    Semantics{"mbarrier.arrive.expect_tx", decode_arrive_expect, {FlowRule::decides}},
+    Semantics{"mbarrier.arrive.noComplete", decode_arrive_early, {FlowRule::decides}},
+    Semantics{"mbarrier.wait", decode_wait, {FlowRule::decides}},
     Semantics{"mbarrier.pending_count", decode_pending, {FlowRule::smear}},
-    Semantics{"cp.async.mbarrier.arrive", decode_copies_arrive, {FlowRule::smear}},
+    Semantics{"cp.async.mbarrier.arrive", decode_copies_arrive, {FlowRule::none}},
 };
 
 }  // namespace

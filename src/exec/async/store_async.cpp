@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "exec/async/transfer.hpp"
 #include "exec/machine/block.hpp"
 #include "exec/machine/decoder.hpp"
 #include "exec/machine/fault.hpp"
@@ -121,11 +122,11 @@ void decode_bulk(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"st.async", decode_store, {FlowRule::smear}},
-    Semantics{"red.async", decode_store, {FlowRule::smear}},
+    Semantics{"st.async", decode_store, {FlowRule::none}},
+    Semantics{"red.async", decode_store, {FlowRule::none}},
     Semantics{"st.async.global", decode_store, {.rule = FlowRule::none, .stores = true}},
-    Semantics{"red.async.global", decode_store, {FlowRule::smear}},
-    Semantics{"st.bulk", decode_bulk, {FlowRule::smear}},
+    Semantics{"red.async.global", decode_store, {FlowRule::none}},
+    Semantics{"st.bulk", decode_bulk, {FlowRule::decides}},
 };
 
 }  // namespace

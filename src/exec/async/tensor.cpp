@@ -8,6 +8,7 @@
 #include <span>
 
 #include "exec/async/tensor_copy.hpp"
+#include "exec/async/transfer.hpp"
 #include "exec/machine/cluster.hpp"
 #include "exec/machine/decoder.hpp"
 #include "exec/machine/fault.hpp"
@@ -226,10 +227,10 @@ void decode_store(Decoder& decoder) { emit(decoder, &run_store, "A"); }
 void decode_prefetch(Decoder& decoder) { emit(decoder, &run_prefetch, ""); }
 
 constexpr std::array kForms{
-    Semantics{"cp.async.bulk.tensor.global_to_shared", decode_load, {FlowRule::smear}},
-    Semantics{"cp.async.bulk.tensor.shared_to_global", decode_store, {FlowRule::smear}},
-    Semantics{"cp.reduce.async.bulk.tensor", decode_store, {FlowRule::smear}},
-    Semantics{"cp.async.bulk.prefetch.tensor", decode_prefetch, {FlowRule::smear}},
+    Semantics{"cp.async.bulk.tensor.global_to_shared", decode_load, {FlowRule::decides}},
+    Semantics{"cp.async.bulk.tensor.shared_to_global", decode_store, {FlowRule::decides}},
+    Semantics{"cp.reduce.async.bulk.tensor", decode_store, {FlowRule::decides}},
+    Semantics{"cp.async.bulk.prefetch.tensor", decode_prefetch, {FlowRule::decides}},
 };
 
 }  // namespace

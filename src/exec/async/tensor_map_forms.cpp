@@ -133,9 +133,9 @@ void run_publish(Warp& warp, const Operation& op, Mask mask) {
 void decode_publish(Decoder& decoder) { decoder.emit(decoder.operation(&run_publish)); }
 
 constexpr std::array kForms{
-    Semantics{"tensormap.replace", decode_replace, {FlowRule::smear}},
-    Semantics{"tensormap.replace.enum", decode_replace, {FlowRule::smear}},
-    Semantics{"tensormap.cp_fenceproxy", decode_publish, {FlowRule::smear}},
+    Semantics{"tensormap.replace", decode_replace, {FlowRule::decides}},
+    Semantics{"tensormap.replace.enum", decode_replace, {FlowRule::decides}},
+    Semantics{"tensormap.cp_fenceproxy", decode_publish, {FlowRule::none}},
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "exec/async/mbarrier.hpp"
 #include "exec/machine/block.hpp"
 #include "exec/machine/poison.hpp"
 #include "exec/memory/address.hpp"
@@ -67,10 +68,21 @@ void Transfer::land() {
   }
 }
 
+void BulkCopies::finish() {
+  for_each([](Transfer& copy) {
+    if (!copy.taken()) {
+      fault(copy.actor(), "copy-not-awaited",
+            "the thread exits without waiting until this copy has read its source",
+            "use cp.async.bulk.commit_group and cp.async.bulk.wait_group.read before the thread exits");
+    }
+    copy.land();
+  });
+}
+
 void issue(Transfer transfer, const SharedPlace& barrier, std::uint32_t bytes) {
   transfer.begin(true);
   const auto shared = std::make_shared<Transfer>(std::move(transfer));
-  Mbarriers& barriers = barrier.block->mbarriers();
+  Mbarriers& barriers = barrier.block->state<Mbarriers>();
   barriers.when_looked_at(shared->actor(), barrier.offset,
                           [&barriers, shared, offset = barrier.offset, bytes] {
                             shared->land();
@@ -81,7 +93,7 @@ void issue(Transfer transfer, const SharedPlace& barrier, std::uint32_t bytes) {
 void issue(Transfer transfer) {
   transfer.begin(false);
   const Actor actor = transfer.actor();
-  actor.warp->bulk_copies().issue(actor.lane, std::move(transfer));
+  actor.warp->state<BulkCopies>().issue(actor.lane, std::move(transfer));
 }
 
 }  // namespace ptxloom::exec

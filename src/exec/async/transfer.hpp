@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "exec/async/async_copies.hpp"
 #include "exec/judge/judge.hpp"
 #include "exec/machine/fault.hpp"
 #include "exec/memory/reduction.hpp"
@@ -54,6 +55,14 @@ class Transfer {
   void (*change_)(std::span<std::byte>) = nullptr;
   std::vector<std::byte> data_;  // of all pieces, once read
   bool taken_ = false, counted_ = false;
+};
+
+/// The bulk copies of each thread of a warp that no mbarrier counts.
+class BulkCopies final : public AsyncGroups<Transfer> {
+ public:
+  using AsyncGroups::AsyncGroups;
+  /// Completes the copies to global memory. A fault if one has not read its source: nobody waited for that.
+  void finish() override;
 };
 
 struct SharedPlace;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/control/barrier.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <bit>
 #include <string>
 #include <utility>
@@ -12,6 +15,10 @@
 
 namespace ptxloom::exec {
 namespace {
+
+constexpr WaitKind kWait{
+    .code = "barrier-deadlock",
+    .hint = "let every thread that is counted reach the same barrier, or reduce its thread count"};
 
 // bar.red gives each waiting thread the result over all of them; the first operand is the destination.
 void deliver_votes(const Barriers::Waiter& waiter, const Barriers::Barrier& barrier) {
@@ -82,7 +89,7 @@ void Barriers::arrive(Warp& warp, const Operation& op, Mask mask, const Arrival&
   if (complete(barrier)) open(barrier);
 }
 
-void Barriers::recheck() {
+void Barriers::exited() {
   for (Barrier& barrier : barriers_) {
     if (barrier.used && complete(barrier)) open(barrier);
   }
@@ -101,6 +108,25 @@ void Barriers::open(Barrier& barrier) {
     deliver_votes(waiter, opened);
     waiter.warp->flow().release(waiter.lanes);
   }
+}
+
+void Barriers::report(std::vector<Wait>& waits) const {
+  for (const Barrier& barrier : barriers_) {
+    if (barrier.waiting.empty()) continue;
+    const Waiter& first = barrier.waiting.front();
+    waits.push_back({first.warp, first.op, first.lanes, describe(barrier), &kWait});
+  }
+}
+
+std::string Barriers::describe(const Barrier& barrier) const {
+  std::vector<std::string> warps;
+  for (const Waiter& waiter : barrier.waiting) warps.push_back(fmt::format("{}", waiter.warp->index()));
+  const std::uint32_t live = block_->live_threads(), exited = block_->grid().block_threads() - live;
+  std::string what = fmt::format("{} of {} threads wait here at barrier {}, in warp{} {}", barrier.arrived,
+                                 barrier.count == 0 ? live : barrier.count, &barrier - barriers_.data(),
+                                 warps.size() == 1 ? "" : "s", fmt::join(warps, ", "));
+  if (exited != 0) what += fmt::format("; {} threads of the thread block have exited", exited);
+  return what;
 }
 
 }  // namespace ptxloom::exec

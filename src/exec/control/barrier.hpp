@@ -4,10 +4,12 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "exec/machine/lanes.hpp"
 #include "exec/machine/operation.hpp"
+#include "exec/machine/state.hpp"
 
 // The sixteen barriers of a thread block. Without a thread count a barrier waits for every thread that has
 // not exited; with one, for that many arrivals, where an `.aligned` instruction counts a full warp (PTX ISA
@@ -38,17 +40,17 @@ struct BarrierPlan {
 /// A fault unless the lanes include every thread of the warp that has not exited.
 void require_whole_warp(Warp& warp, const Operation& op, Mask lanes);
 
-class Barriers {
+class Barriers final : public State {
  public:
   static constexpr std::uint32_t kCount = 16;
 
   explicit Barriers(Block& block) : block_(&block) {}
-  void reset() { barriers_ = {}; }
+  void reset() override { barriers_ = {}; }
   /// Lanes `mask` of the warp arrive and are parked until all others have arrived. The last arrival releases
   /// them.
   void arrive(Warp& warp, const Operation& op, Mask mask, const Arrival& arrival);
-  /// Call after threads have exited: barriers that waited only for them open.
-  void recheck();
+  void exited() override;
+  void report(std::vector<Wait>& waits) const override;
 
   struct Waiter {
     Warp* warp;
@@ -63,9 +65,9 @@ class Barriers {
     std::uint32_t votes = 0;
     std::vector<Waiter> waiting;
   };
-  const std::array<Barrier, kCount>& state() const { return barriers_; }
 
  private:
+  std::string describe(const Barrier& barrier) const;
   bool complete(const Barrier& barrier) const;
   void open(Barrier& barrier);
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <bit>
 
+#include "exec/async/transfer.hpp"
 #include "exec/machine/cluster.hpp"
 #include "exec/machine/decoder.hpp"
 #include "exec/machine/fault.hpp"
@@ -108,7 +109,7 @@ void decode_first_block(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"clusterlaunchcontrol.try_cancel", decode_try, {FlowRule::smear}},
+    Semantics{"clusterlaunchcontrol.try_cancel", decode_try, {FlowRule::none}},
     Semantics{"clusterlaunchcontrol.is_canceled", decode_is_canceled, {FlowRule::smear}},
     Semantics{"clusterlaunchcontrol.first_ctaid", decode_first_block, {FlowRule::smear}},
 };

@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exec/control/cluster_barrier.hpp"
 
+#include <fmt/format.h>
+
+#include <bit>
 #include <utility>
 
 #include "exec/machine/cluster.hpp"
 #include "exec/machine/fault.hpp"
 
 namespace ptxloom::exec {
+namespace {
+
+constexpr WaitKind kWait{
+    .code = "barrier-deadlock",
+    .hint = "let every thread of the cluster that does not exit arrive (barrier.cluster.arrive)"};
+
+}  // namespace
 
 void ClusterBarrier::reset() {
   warps_.assign(cluster_->blocks().size() * cluster_->blocks().front().warps().size(), {});
@@ -16,10 +26,12 @@ std::size_t ClusterBarrier::number_of(const Warp& warp) const {
   return warp.block().rank() * warp.block().warps().size() + warp.index();
 }
 
-Mask ClusterBarrier::absent(const Warp& warp) const { return warp.flow().live() & ~state(warp).arrived; }
+Mask ClusterBarrier::absent(const Warp& warp) const {
+  return warp.flow().live() & ~arrivals_of(warp).arrived;
+}
 
 void ClusterBarrier::arrive(Warp& warp, const Operation& op, Mask lanes) {
-  State& mine = state(warp);
+  Arrivals& mine = arrivals_of(warp);
   if ((mine.arrived & lanes) != 0) {
     fault(warp, op, mine.arrived & lanes, "barrier-count",
           "the thread arrives again before the barrier of the cluster is complete",
@@ -32,7 +44,7 @@ void ClusterBarrier::arrive(Warp& warp, const Operation& op, Mask lanes) {
 }
 
 void ClusterBarrier::wait(Warp& warp, const Operation& op, Mask lanes) {
-  State& mine = state(warp);
+  Arrivals& mine = arrivals_of(warp);
   const Mask strange = lanes & ~(mine.arrived | mine.passed);
   if (strange != 0) {
     fault(warp, op, strange, "barrier-count",
@@ -57,7 +69,7 @@ void ClusterBarrier::recheck() {
   if (judge != nullptr) judge->open_with_exited(this);
   for (Block& block : cluster_->blocks()) {
     for (Warp& warp : block.warps()) {
-      State& mine = state(warp);
+      Arrivals& mine = arrivals_of(warp);
       const Mask waited = std::exchange(mine.waiting, 0);
       if (judge != nullptr && waited != 0) judge->pass(warp, this);
       mine.passed = std::exchange(mine.arrived, 0) & ~waited;
@@ -65,6 +77,34 @@ void ClusterBarrier::recheck() {
     }
   }
   cluster_->note_progress();
+}
+
+void ClusterBarrier::report(std::vector<Wait>& waits) const {
+  for (const Block& block : cluster_->blocks()) {
+    for (const Warp& warp : block.warps()) {
+      const Mask waiting = arrivals_of(warp).waiting;
+      for (const Group& group : warp.flow().parked()) {
+        if ((waiting & group.lanes) == 0) continue;
+        waits.push_back({&warp, &waits_at(warp, group), group.lanes, describe(), &kWait});
+      }
+    }
+  }
+}
+
+std::string ClusterBarrier::describe() const {
+  int threads = 0;
+  const Warp* first = nullptr;
+  for (const Block& block : cluster_->blocks()) {
+    for (const Warp& warp : block.warps()) {
+      const int lanes = std::popcount(absent(warp));
+      if (lanes != 0 && first == nullptr) first = &warp;
+      threads += lanes;
+    }
+  }
+  return fmt::format(
+      "it waits here for {} threads that have not arrived at the barrier of the cluster, the first of them "
+      "in {}: {}",
+      threads, name_of(*first), whereabouts(*first, absent(*first)));
 }
 
 }  // namespace ptxloom::exec

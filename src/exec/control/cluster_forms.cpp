@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "exec/control/barrier.hpp"
+#include "exec/control/cluster_barrier.hpp"
 #include "exec/machine/cluster.hpp"
 #include "exec/machine/decoder.hpp"
 #include "exec/machine/fault.hpp"
@@ -65,18 +67,18 @@ void decode_address(Decoder& decoder) {
 void decode_arrive(Decoder& decoder) {
   decoder.emit(decoder.operation(decoder.has("aligned") ? [](Warp& warp, const Operation& op, Mask mask) {
     require_whole_warp(warp, op, mask);
-    warp.block().cluster().barrier().arrive(warp, op, mask);
+    warp.block().cluster().state<ClusterBarrier>().arrive(warp, op, mask);
   } : [](Warp& warp, const Operation& op, Mask mask) {
-    warp.block().cluster().barrier().arrive(warp, op, mask);
+    warp.block().cluster().state<ClusterBarrier>().arrive(warp, op, mask);
   }));
 }
 
 void decode_wait(Decoder& decoder) {
   decoder.emit(decoder.operation(decoder.has("aligned") ? [](Warp& warp, const Operation& op, Mask mask) {
     require_whole_warp(warp, op, mask);
-    warp.block().cluster().barrier().wait(warp, op, mask);
+    warp.block().cluster().state<ClusterBarrier>().wait(warp, op, mask);
   } : [](Warp& warp, const Operation& op, Mask mask) {
-    warp.block().cluster().barrier().wait(warp, op, mask);
+    warp.block().cluster().state<ClusterBarrier>().wait(warp, op, mask);
   }));
 }
 
@@ -85,8 +87,8 @@ constexpr std::array kForms{
     Semantics{"mapa.variable", decode_address<&run_map, true>, {FlowRule::smear}},
     Semantics{"getctarank", decode_address<&run_rank, false>, {FlowRule::smear}},
     Semantics{"getctarank.variable", decode_address<&run_rank, true>, {FlowRule::smear}},
-    Semantics{"barrier.cluster.arrive", decode_arrive, {FlowRule::smear}},
-    Semantics{"barrier.cluster.wait", decode_wait, {FlowRule::smear}},
+    Semantics{"barrier.cluster.arrive", decode_arrive, {FlowRule::none}},
+    Semantics{"barrier.cluster.wait", decode_wait, {FlowRule::none}},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "exec/control/barrier.hpp"
 #include "exec/machine/block.hpp"
 #include "exec/machine/call.hpp"
 #include "exec/machine/decoder.hpp"
@@ -88,7 +89,8 @@ BarrierPlan plan_of(const Decoder& decoder) {
 }
 
 void run_barrier(Warp& warp, const Operation& op, Mask mask) {
-  warp.block().barriers().arrive(warp, op, mask, arrival_of(warp, op, mask, op.plan_as<BarrierPlan>()));
+  warp.block().state<Barriers>().arrive(warp, op, mask,
+                                        arrival_of(warp, op, mask, op.plan_as<BarrierPlan>()));
 }
 
 void decode_sync(Decoder& decoder) {
@@ -119,14 +121,14 @@ void decode_warp_sync(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"bra", decode_branch, {FlowRule::smear}},
-    Semantics{"brx.idx", decode_branch_indexed, {FlowRule::smear}},
-    Semantics{"ret", decode_return, {FlowRule::smear}},
-    Semantics{"exit", decode_exit, {FlowRule::smear}},
-    Semantics{"barrier.sync", decode_sync, {FlowRule::smear}},
-    Semantics{"barrier.arrive", decode_arrive, {FlowRule::smear}},
-    Semantics{"barrier.red", decode_reduce, {FlowRule::none}},
-    Semantics{"bar.warp.sync", decode_warp_sync, {FlowRule::smear}},
+    Semantics{"bra", decode_branch, {FlowRule::none}},
+    Semantics{"brx.idx", decode_branch_indexed, {FlowRule::decides}},
+    Semantics{"ret", decode_return, {FlowRule::none}},
+    Semantics{"exit", decode_exit, {FlowRule::none}},
+    Semantics{"barrier.sync", decode_sync, {FlowRule::decides}},
+    Semantics{"barrier.arrive", decode_arrive, {FlowRule::decides}},
+    Semantics{"barrier.red", decode_reduce, {FlowRule::decides}},
+    Semantics{"bar.warp.sync", decode_warp_sync, {FlowRule::decides}},
 };
 
 }  // namespace

@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 
-#include "exec/arithmetic/lanewise.hpp"
 #include "exec/judge/judge.hpp"
 #include "exec/machine/decoder.hpp"
 #include "exec/machine/fault.hpp"
+#include "exec/machine/lanewise.hpp"
 #include "exec/machine/members.hpp"
 #include "exec/machine/poison.hpp"
 #include "exec/memory/address.hpp"
@@ -127,25 +127,25 @@ void decode_policy_of_property(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"fence", decode_fence, {FlowRule::smear}},
-    Semantics{"fence.restrict", decode_fence, {FlowRule::smear}},
-    Semantics{"fence.mbarrier_init", decode_nothing, {FlowRule::smear}},
-    Semantics{"fence.proxy", decode_proxy_fence, {FlowRule::smear}},
-    Semantics{"fence.proxy.restrict", decode_proxy_fence, {FlowRule::smear}},
-    Semantics{"fence.proxy.tensormap.release", decode_nothing, {FlowRule::smear}},
-    Semantics{"fence.proxy.tensormap.acquire", decode_nothing, {FlowRule::smear}},
-    Semantics{"membar", decode_fence, {FlowRule::smear}},
-    Semantics{"griddepcontrol", decode_nothing, {FlowRule::smear}},
-    Semantics{"pmevent", decode_nothing, {FlowRule::smear}},
-    Semantics{"nanosleep", decode_nanosleep, {FlowRule::smear}},
-    Semantics{"setmaxnreg", decode_setmaxnreg, {FlowRule::smear}},
-    Semantics{"prefetch", decode_nothing, {FlowRule::smear}},
-    Semantics{"prefetchu", decode_nothing, {FlowRule::smear}},
-    Semantics{"applypriority", decode_apply_priority, {FlowRule::smear}},
-    Semantics{"discard", decode_discard, {FlowRule::smear}},
+    Semantics{"fence", decode_fence, {FlowRule::none}},
+    Semantics{"fence.restrict", decode_fence, {FlowRule::none}},
+    Semantics{"fence.mbarrier_init", decode_nothing, {FlowRule::none}},
+    Semantics{"fence.proxy", decode_proxy_fence, {FlowRule::none}},
+    Semantics{"fence.proxy.restrict", decode_proxy_fence, {FlowRule::none}},
+    Semantics{"fence.proxy.tensormap.release", decode_nothing, {FlowRule::none}},
+    Semantics{"fence.proxy.tensormap.acquire", decode_nothing, {FlowRule::none}},
+    Semantics{"membar", decode_fence, {FlowRule::none}},
+    Semantics{"griddepcontrol", decode_nothing, {FlowRule::none}},
+    Semantics{"pmevent", decode_nothing, {FlowRule::none}},
+    Semantics{"nanosleep", decode_nanosleep, {FlowRule::decides}},
+    Semantics{"setmaxnreg", decode_setmaxnreg, {FlowRule::none}},
+    Semantics{"prefetch", decode_nothing, {FlowRule::none}},
+    Semantics{"prefetchu", decode_nothing, {FlowRule::none}},
+    Semantics{"applypriority", decode_apply_priority, {FlowRule::none}},
+    Semantics{"discard", decode_discard, {FlowRule::none}},
     Semantics{"createpolicy.fractional", decode_policy, {FlowRule::smear}},
     Semantics{"createpolicy.range", decode_policy, {FlowRule::smear}},
-    Semantics{"createpolicy.cvt", decode_policy_of_property, {FlowRule::smear}},
+    Semantics{"createpolicy.cvt", decode_policy_of_property, {FlowRule::none}},
 };
 
 }  // namespace

@@ -3,9 +3,9 @@
 #include <array>
 #include <bit>
 
-#include "exec/arithmetic/lanewise.hpp"
 #include "exec/judge/judge.hpp"
 #include "exec/machine/decoder.hpp"
+#include "exec/machine/lanewise.hpp"
 #include "exec/machine/members.hpp"
 #include "exec/machine/poison.hpp"
 

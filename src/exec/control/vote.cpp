@@ -4,9 +4,9 @@
 #include <bit>
 #include <memory>
 
-#include "exec/arithmetic/lanewise.hpp"
 #include "exec/arithmetic/minmax.hpp"
 #include "exec/machine/decoder.hpp"
+#include "exec/machine/lanewise.hpp"
 #include "exec/machine/members.hpp"
 
 // Collective operations of a warp: votes, matches, reductions, elect (PTX ISA 9.7.13.8 to 9.7.13.14). The
@@ -163,8 +163,8 @@ constexpr std::array kForms{
     Semantics{"match.any", decode_match_any, {FlowRule::collective}},
     Semantics{"match.all", decode_match_all, {FlowRule::collective}},
     Semantics{"redux.sync", decode_reduction, {FlowRule::collective}},
-    Semantics{"elect.sync", decode_elect, {FlowRule::smear}},
-    Semantics{"activemask", decode_active_mask, {FlowRule::smear}},
+    Semantics{"elect.sync", decode_elect, {FlowRule::decides}},
+    Semantics{"activemask", decode_active_mask, {FlowRule::none}},
 };
 
 }  // namespace

@@ -18,18 +18,20 @@ bool is_matrix(const Variant& variant, const OperandSpec& spec) {
   return spec.count != 0 || has_layout(variant, spec.name);
 }
 
+constexpr int kWhole = 128;  // a register, whatever its size
+
 class Reader {
  public:
   Reader(const Code& code, const Operation& op)
       : function_(code.function_of(op)), slots_(code.register_slots[op.function]) {}
 
-  /// A constant has as many bits as the operand's elements.
+  /// An instruction reads as many bits of a register or a constant as the operand's elements have.
   void add(const ir::Operand& operand, int bits, std::vector<FlowPiece>& pieces) const {
     using Kind = ir::Operand::Kind;
     if (operand.kind == Kind::vector) {
       for (const ir::Operand& element : function_.elements_of(operand)) add(element, bits, pieces);
     } else if (operand.kind == Kind::reg || operand.kind == Kind::address) {
-      add_register(operand, pieces);
+      add_register(operand, bits, pieces);
     } else {
       pieces.push_back({.slot = {},
                         .bits = static_cast<std::uint8_t>(std::min(bits, 64)),
@@ -38,11 +40,11 @@ class Reader {
   }
 
  private:
-  void add_register(const ir::Operand& operand, std::vector<FlowPiece>& pieces) const {
+  void add_register(const ir::Operand& operand, int read, std::vector<FlowPiece>& pieces) const {
     const ir::RegisterDecl& reg = function_.registers[operand.index];
     Slot slot = slots_[operand.index];
     slot.negated = operand.negated;
-    const int bits = slot.bytes == 0 ? 1 : reg.type.bits;
+    const int bits = slot.bytes == 0 ? 1 : read == 0 ? reg.type.bits : std::min<int>(reg.type.bits, read);
     for (const Slot& row : rows_of(std::span(&slot, 1), slot.bytes == 16))
       pieces.push_back({.reg = &reg, .slot = row, .bits = static_cast<std::uint8_t>(std::min(bits, 64))});
   }
@@ -51,10 +53,12 @@ class Reader {
   const std::vector<Slot>& slots_;
 };
 
-DataFlow data_flow_of(const Code& code, const Operation& op, const FormFlow& form) {
+DataFlow data_flow_of(const Code& code, const Operation& op, const FormFlow& declared) {
   const ir::Function& function = code.function_of(op);
   const ir::Instruction& instruction = function.instructions[op.instruction];
-  DataFlow flow{.rule = form.of_variant != nullptr ? form.of_variant(instruction.variant) : form.rule,
+  const FormFlow form = declared.of_variant != nullptr ? declared.of_variant(instruction.variant) : declared;
+  DataFlow flow{.rule = form.rule,
+                .function = form.function,
                 .in = {},
                 .out = {},
                 .addresses = {},
@@ -79,7 +83,7 @@ DataFlow data_flow_of(const Code& code, const Operation& op, const FormFlow& for
     }
     if (flow.multiplies && spec.count != 0) reader.add(operands[i], spec.type.bits, flow.of_wgmma);
     if (spec.direction != OperandSpec::Direction::out) reader.add(operands[i], spec.type.bits, flow.in);
-    if (spec.direction != OperandSpec::Direction::in) reader.add(operands[i], spec.type.bits, flow.out);
+    if (spec.direction != OperandSpec::Direction::in) reader.add(operands[i], kWhole, flow.out);
     if (spec.name == "D" || spec.name == "B")
       flow.element_bytes = static_cast<std::uint32_t>(std::min(spec.type.bytes(), 8));
   }

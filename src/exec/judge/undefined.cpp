@@ -37,17 +37,6 @@ std::uint64_t packed(const RegisterShadow& shadow, const DataFlow& flow, std::si
   return at < 128 ? all[at / 64] >> at % 64 & low_bits(flow.out[number].bits) : 0;
 }
 
-std::uint64_t picked(std::uint64_t a, std::uint64_t b, std::uint64_t selector) {
-  const std::uint64_t both = (a & low_bits(32)) | b << 32;
-  std::uint64_t result = 0;
-  for (int i = 0; i < 4; ++i) {
-    const std::uint64_t byte = both >> (selector >> 4 * i & 7) * 8 & 0xff;
-    const bool sign = (selector >> 4 * i & 8) != 0;  // replicates the byte's sign bit eight times
-    result |= (!sign ? byte : (byte & 0x80) != 0 ? 0xff : 0) << 8 * i;
-  }
-  return result;
-}
-
 }  // namespace
 
 void Undefined::start() {
@@ -108,6 +97,8 @@ void Undefined::executes(Warp& warp, const Operation& op, const DataFlow& flow, 
   const bool is_matrix = flow.rule == FlowRule::matrix;
   const char* depends = is_matrix ? "it depends on" : "its address depends on";
   for (const FlowPiece& piece : flow.addresses) check(warp, op, lanes, piece, depends);
+  if (flow.rule == FlowRule::decides)
+    for (const FlowPiece& piece : flow.in) check(warp, op, lanes, piece, "it depends on");
   if (!is_matrix) carry(warp, flow, lanes);
 }
 
@@ -139,36 +130,16 @@ void Undefined::carry(Warp& warp, const DataFlow& flow, Mask lanes) {
   }
 }
 
-std::uint64_t Undefined::logic(Warp& warp, const DataFlow& flow, int lane) {
-  const RegisterShadow& shadow = registers_of(warp);
-  const std::uint64_t ua = undefined_of(shadow, flow.in[0], lane),
-                      ub = undefined_of(shadow, flow.in[1], lane);
-  if (flow.rule == FlowRule::exclusive) {
-    const bool same = flow.in[0].reg != nullptr && flow.in[0].reg == flow.in[1].reg;  // always 0
-    return same ? 0 : ua | ub;
-  }
-  const std::uint64_t flip = flow.rule == FlowRule::disjunction ? kAll : 0;
-  const std::uint64_t a = value_of(warp, flow.in[0], lane) ^ flip,
-                      b = value_of(warp, flow.in[1], lane) ^ flip;
-  return (ua | ub) & (ua | a) & (ub | b);
-}
-
 std::uint64_t Undefined::result(Warp& warp, const DataFlow& flow, std::size_t out, int lane) {
   const RegisterShadow& shadow = registers_of(warp);
-  const auto in = [&](std::size_t i) { return undefined_of(shadow, flow.in[i], lane); };
-  switch (flow.rule) {
-    case FlowRule::pack:
-      return packed(shadow, flow, out, lane);
-    case FlowRule::conjunction:
-    case FlowRule::disjunction:
-    case FlowRule::exclusive:
-      return logic(warp, flow, lane);
-    case FlowRule::choose:
-      return in(2) != 0 ? kAll : in(value_of(warp, flow.in[2], lane) != 0 ? 0 : 1);
-    case FlowRule::bytes:
-      return in(2) != 0 ? kAll : picked(in(0), in(1), value_of(warp, flow.in[2], lane));
-    default:
-      break;
+  if (flow.rule == FlowRule::pack) return packed(shadow, flow, out, lane);
+  if (flow.rule == FlowRule::computed) {
+    std::array<FlowOperand, 8> in;
+    for (std::size_t i = 0; i < flow.in.size(); ++i) {
+      const FlowPiece& piece = flow.in[i];
+      in.at(i) = {piece.reg, undefined_of(shadow, piece, lane), value_of(warp, piece, lane), piece.bits};
+    }
+    return flow.function(std::span(in).first(flow.in.size()), out);
   }
   const auto any = [&](const FlowPiece& piece) { return undefined_of(shadow, piece, lane) != 0; };
   return std::ranges::any_of(flow.in, any) ? kAll : 0;

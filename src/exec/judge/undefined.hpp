@@ -12,9 +12,11 @@
 #include "exec/memory/address.hpp"
 
 // Bits of registers and shared memory that were never given a value. They may be moved and computed with; if
-// they decide an address, a guard, or a value stored to global memory, that is the fault "undefined-value".
+// they decide an address, a guard, what a barrier or a copy does, or a value stored to global memory, that is
+// the fault "undefined-value".
 //
-// Moves, loads, stores, selections, logic, prmt and matrix moves track them bit by bit. Other results are
+// Moves, loads, stores, selections, logic, shifts, bit fields, permutations, integer conversions and matrix
+// moves track them bit by bit; packed arithmetic and conversions to pairs, per half. Other results are
 // undefined as a whole if any bit read is (which reports more than a machine shows: x * 0 with an undefined
 // x); matrix products are tracked per element (matrix/undefined_elements.hpp). The result of an atomic
 // operation on undefined memory stays undefined. To err on the side of silence, local and global memory,
@@ -52,7 +54,6 @@ class Undefined {
   void call(Warp& warp, const Operation& op, Mask lanes);
   void carry(Warp& warp, const DataFlow& flow, Mask lanes);
   std::uint64_t result(Warp& warp, const DataFlow& flow, std::size_t out, int lane);
-  std::uint64_t logic(Warp& warp, const DataFlow& flow, int lane);
   void check(Warp& warp, const Operation& op, Mask lanes, const FlowPiece& piece, const char* what);
   std::byte stored_bits(const Actor& actor, std::uint32_t byte);
   void update(const Actor& actor, std::span<std::byte> undefined);

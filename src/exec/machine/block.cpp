@@ -9,13 +9,7 @@
 
 namespace ptxloom::exec {
 
-Block::Block(Cluster& cluster, std::uint32_t rank)
-    : cluster_(cluster),
-      grid_(cluster.grid()),
-      rank_(rank),
-      barriers_(*this),
-      mbarriers_(*this),
-      warpgroups_(*this) {
+Block::Block(Cluster& cluster, std::uint32_t rank) : cluster_(cluster), grid_(cluster.grid()), rank_(rank) {
   shared_.resize(grid_.shared_bytes());
   const std::uint32_t warps = (grid_.block_threads() + kLanes - 1) / kLanes;
   for (std::uint32_t i = 0; i < warps; ++i) warps_.emplace_back(*this, i);
@@ -24,9 +18,7 @@ Block::Block(Cluster& cluster, std::uint32_t rank)
 void Block::start(const Index3& index) {
   index_ = index;
   std::ranges::fill(shared_, static_cast<std::byte>(kPoison));
-  barriers_.reset();
-  mbarriers_.reset();
-  warpgroups_.reset();
+  states_.reset();
   for (Warp& warp : warps_) warp.reset();
 }
 

@@ -6,13 +6,11 @@
 #include <deque>
 #include <vector>
 
-#include "exec/async/mbarrier.hpp"
-#include "exec/control/barrier.hpp"
 #include "exec/machine/grid.hpp"
+#include "exec/machine/state.hpp"
 #include "exec/machine/warp.hpp"
-#include "exec/matrix/warpgroup.hpp"
 
-// A thread block: its warps, its shared memory, and its barriers.
+// A thread block: its warps, its shared memory, and what families of instructions keep for it.
 namespace ptxloom::exec {
 
 class Cluster;
@@ -39,12 +37,13 @@ class Block {
   /// Threads that have not exited.
   std::uint32_t live_threads() const;
   bool ended() const { return live_threads() == 0; }
-  Barriers& barriers() { return barriers_; }
-  const Barriers& barriers() const { return barriers_; }
-  Mbarriers& mbarriers() { return mbarriers_; }
-  const Mbarriers& mbarriers() const { return mbarriers_; }
-  Warpgroups& warpgroups() { return warpgroups_; }
-  const Warpgroups& warpgroups() const { return warpgroups_; }
+  /// What a family keeps for the thread block (state.hpp).
+  template <class T>
+  T& state() {
+    return states_.get<T>(*this);
+  }
+  States& states() { return states_; }
+  const States& states() const { return states_; }
 
  private:
   Cluster& cluster_;
@@ -53,9 +52,7 @@ class Block {
   Index3 index_{};
   std::vector<std::byte> shared_;
   std::deque<Warp> warps_;
-  Barriers barriers_;
-  Mbarriers mbarriers_;
-  Warpgroups warpgroups_;
+  States states_;
 };
 
 }  // namespace ptxloom::exec

@@ -19,8 +19,7 @@ Cluster::Cluster(const Grid& grid, Work& work, Counts& counts)
       work_(work),
       judge_(grid.launch().judge ? std::make_unique<Judge>(*this) : nullptr),
       traffic_(counts.empty() ? nullptr : std::make_unique<Traffic>(counts)),
-      tracer_(grid.launch().trace ? std::make_unique<Tracer>(grid) : nullptr),
-      barrier_(*this) {
+      tracer_(grid.launch().trace ? std::make_unique<Tracer>(grid) : nullptr) {
   for (std::uint32_t rank = 0; rank < grid.cluster_blocks(); ++rank) blocks_.emplace_back(*this, rank);
 }
 
@@ -28,7 +27,7 @@ void Cluster::start(std::uint64_t index) {
   index_ = index;
   vain_turns_ = 0;
   for (Block& block : blocks_) block.start(grid_.block_index(index, block.rank()));
-  barrier_.reset();
+  states_.reset();
   if (judge_) judge_->start();
 }
 
@@ -66,9 +65,10 @@ void Cluster::run(Warp& warp, std::uint64_t share) {
 void Cluster::finish() {
   if (traffic_) traffic_->flush();
   for (Block& block : blocks_) {
-    block.mbarriers().finish();
-    for (Warp& warp : block.warps()) warp.finish();
+    block.states().finish();
+    for (Warp& warp : block.warps()) warp.states().finish();
   }
+  states_.finish();
 }
 
 void Cluster::check_limit(const Warp& warp) const {

@@ -6,10 +6,10 @@
 #include <memory>
 #include <vector>
 
-#include "exec/control/cluster_barrier.hpp"
 #include "exec/judge/judge.hpp"
 #include "exec/machine/block.hpp"
 #include "exec/machine/grid.hpp"
+#include "exec/machine/state.hpp"
 #include "exec/watch/tracer.hpp"
 #include "exec/watch/traffic.hpp"
 
@@ -39,8 +39,13 @@ class Cluster {
   std::deque<Block>& blocks() { return blocks_; }
   const std::deque<Block>& blocks() const { return blocks_; }
   Block& block(std::uint32_t rank) { return blocks_[rank]; }
-  ClusterBarrier& barrier() { return barrier_; }
-  const ClusterBarrier& barrier() const { return barrier_; }
+  /// What a family keeps for the cluster (state.hpp).
+  template <class T>
+  T& state() {
+    return states_.get<T>(*this);
+  }
+  States& states() { return states_; }
+  const States& states() const { return states_; }
   /// Null if judging is off.
   Judge* judge() const { return judge_.get(); }
   /// Null if nothing is counted; tracer(): null if nothing is traced.
@@ -61,12 +66,12 @@ class Cluster {
   std::unique_ptr<Traffic> traffic_;
   std::unique_ptr<Tracer> tracer_;
   std::deque<Block> blocks_;
-  ClusterBarrier barrier_;
+  States states_;
   bool progress_ = false;
   std::uint64_t vain_turns_ = 0;
 };
 
-/// Throws the fault "barrier-deadlock" or "mbarrier-deadlock", which says who waits for what.
+/// Throws a fault ("barrier-deadlock", "mbarrier-deadlock") that says who waits for what.
 [[noreturn]] void report_deadlock(Cluster& cluster);
 
 }  // namespace ptxloom::exec

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "exec/arithmetic/lanewise.hpp"
 #include "exec/machine/call.hpp"
+#include "exec/machine/lanewise.hpp"
 #include "exec/machine/poison.hpp"
 #include "exec/memory/address.hpp"
 #include "ir/naming.hpp"

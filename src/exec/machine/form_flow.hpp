@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "ptxloom/specs.hpp"
 
@@ -10,29 +12,42 @@ namespace ptxloom::exec {
 
 /// Which bits of a result are undefined.
 enum class FlowRule : std::uint8_t {
-  undeclared,   ///< the family does not say: an error
-  smear,        ///< all, if any operand of the lane has some
-  pack,         ///< the operands' bits side by side
-  conjunction,  ///< and: none where the other operand is 0
-  disjunction,  ///< or: none where the other operand is 1
-  exclusive,    ///< xor: those of either operand
-  choose,       ///< selp: those of the chosen operand
-  bytes,        ///< prmt: those of the selected bytes
-  collective,   ///< all in all lanes, if any lane has some
-  loaded,       ///< those in memory
-  update,       ///< atomic operation: all, if memory has any; memory keeps them
-  elsewhere,    ///< first result: the instruction reports it when it is done
-  matrix,       ///< the instruction itself propagates those of matrices
-  none,         ///< it has no result, or a defined one
+  undeclared,  ///< the family does not say: an error
+  smear,       ///< all, if any operand of the lane has some
+  pack,        ///< the operands' bits side by side
+  computed,    ///< those that FormFlow::function returns
+  collective,  ///< all in all lanes, if any lane has some
+  loaded,      ///< those in memory
+  update,      ///< atomic operation: all, if memory has any; memory keeps them
+  elsewhere,   ///< first result: the instruction reports it when it is done
+  matrix,      ///< the instruction itself propagates those of matrices
+  decides,     ///< none: all operands must be defined, because they decide what the instruction does
+  none,        ///< it has no result, or a defined one
 };
+
+/// An operand of one lane.
+struct FlowOperand {
+  const void* reg = nullptr;  ///< the register; null: a constant
+  std::uint64_t undefined = 0;
+  std::uint64_t value = 0;
+  int bits = 32;
+};
+/// The undefined bits of result number `result`. bit_flow.hpp has the usual ones.
+using FlowFunction = std::uint64_t (*)(std::span<const FlowOperand> in, std::size_t result);
 
 struct FormFlow {
   FlowRule rule = FlowRule::undeclared;
+  FlowFunction function = nullptr;
   bool stores = false;                               ///< what is read goes to memory
   bool exact = false;                                ///< ... unchanged
   bool divides = false;                              ///< an integer division by the second operand
   bool multiplies = false;                           ///< a wgmma: its registers stay in use after it
-  FlowRule (*of_variant)(const Variant&) = nullptr;  ///< the rule, if variants differ
+  FormFlow (*of_variant)(const Variant&) = nullptr;  ///< if variants differ
 };
+
+/// `function`, or FlowRule::smear if it is null.
+constexpr FormFlow computed_by(FlowFunction function) {
+  return {.rule = function == nullptr ? FlowRule::smear : FlowRule::computed, .function = function};
+}
 
 }  // namespace ptxloom::exec

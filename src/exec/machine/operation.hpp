@@ -14,8 +14,8 @@
 #include "exec/machine/lanes.hpp"
 
 // A kernel is decoded once into micro-operations: a function and the positions of its operands. Each
-// instruction family has a file that lists the forms it supports (a span of Semantics) with the decoder for
-// each.
+// instruction family has a file that lists the forms it supports (a span of Semantics) with the decoder and
+// the data flow of each. What it keeps beside registers and memory is a State (state.hpp).
 namespace ptxloom::exec {
 
 class Warp;
@@ -60,38 +60,7 @@ struct Semantics {
   FormFlow flow;
 };
 
-// One per file of semantics.
-std::span<const Semantics> integer_semantics();
-std::span<const Semantics> bit_semantics();
-std::span<const Semantics> float_semantics();
-std::span<const Semantics> compare_semantics();
-std::span<const Semantics> convert_semantics();
-std::span<const Semantics> stochastic_semantics();
-std::span<const Semantics> move_semantics();
-std::span<const Semantics> special_semantics();
-std::span<const Semantics> generic_semantics();
-std::span<const Semantics> hint_semantics();
-std::span<const Semantics> stack_semantics();
-std::span<const Semantics> video_semantics();
-std::span<const Semantics> vote_semantics();
-std::span<const Semantics> memory_semantics();
-std::span<const Semantics> async_semantics();
-std::span<const Semantics> atomic_semantics();
-std::span<const Semantics> mbarrier_semantics();
-std::span<const Semantics> cluster_semantics();
-std::span<const Semantics> cancel_semantics();
-std::span<const Semantics> bulk_semantics();
-std::span<const Semantics> store_async_semantics();
-std::span<const Semantics> tensor_semantics();
-std::span<const Semantics> tensor_map_semantics();
-std::span<const Semantics> control_semantics();
-std::span<const Semantics> shuffle_semantics();
-std::span<const Semantics> mma_semantics();
-std::span<const Semantics> matrix_semantics();
-std::span<const Semantics> wmma_semantics();
-std::span<const Semantics> wgmma_semantics();
-
-/// All of them.
+/// The forms of all families, which families.cpp lists.
 std::vector<std::span<const Semantics>> semantics_families();
 std::map<std::string_view, const Semantics*> semantics_by_form();
 

@@ -26,22 +26,39 @@ std::uint32_t alignment_of(const Type& type, std::uint32_t declared) {
   return declared != 0 ? declared : static_cast<std::uint32_t>(type.bytes());
 }
 
-std::uint32_t size_of(const ir::Variable& variable) {
-  return static_cast<std::uint32_t>(variable.count) * static_cast<std::uint32_t>(variable.type.bytes());
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;   // of all variables of a space, except .global
+constexpr std::uint64_t kMostGlobal = std::uint64_t{1} << 40;  // of one .global variable
+
+[[noreturn]] void no_room(const ir::Variable& variable) {
+  throw Error(ErrorKind::out_of_memory, "out-of-device-memory",
+              fmt::format("the executor has no room for variable {}, {} elements of .{}", variable.name,
+                          variable.count, variable.type.name),
+              "the host's memory is the executor's device memory: declare a smaller array");
+}
+
+std::uint64_t size_of(const ir::Variable& variable) {
+  const auto element = static_cast<std::uint64_t>(variable.type.bytes());
+  if (element != 0 && variable.count > kMostGlobal / element) no_room(variable);
+  return variable.count * element;
 }
 
 // The next aligned offset after `used` bytes, which then include the variable.
 std::uint32_t place_in(std::uint32_t& used, const ir::Variable& variable) {
-  const std::uint32_t offset = align_up(used, alignment_of(variable.type, variable.alignment));
-  used = offset + size_of(variable);
-  return offset;
+  const std::uint64_t alignment = alignment_of(variable.type, variable.alignment);
+  const std::uint64_t offset = (used + alignment - 1) / alignment * alignment;
+  const std::uint64_t end = offset + size_of(variable);
+  if (end > kMostBytes) no_room(variable);
+  used = static_cast<std::uint32_t>(end);
+  return static_cast<std::uint32_t>(offset);
 }
 
-std::vector<std::byte> initial_bytes(const ir::Variable& variable) {
+std::vector<std::byte> initial_bytes(const ir::Variable& variable) try {
   std::vector<std::byte> bytes(size_of(variable));
   const std::size_t given = std::min(bytes.size(), variable.initial.size());
   if (given != 0) std::memcpy(bytes.data(), variable.initial.data(), given);
   return bytes;
+} catch (const std::bad_alloc&) {
+  no_room(variable);
 }
 
 // The address range of a variable: its bytes, rounded up, and a gap on each side.

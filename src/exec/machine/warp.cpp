@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "exec/machine/block.hpp"
 #include "exec/machine/cluster.hpp"
@@ -112,7 +113,7 @@ Warp::Warp(Block& block, std::uint32_t index)
   const std::uint32_t threads =
       std::min<std::uint32_t>(block.grid().block_threads() - index * kLanes, kLanes);
   lanes_ = threads == kLanes ? kAllLanes : lane_bit(static_cast<int>(threads)) - 1;
-  local_.resize(block.grid().code().local_bytes * kLanes);
+  local_.resize(block.grid().code().local_bytes * std::size_t{kLanes});
 }
 
 void Warp::reset() {
@@ -123,8 +124,7 @@ void Warp::reset() {
     const Lanes<std::uint64_t> address(registers_.get(), slot);
     for_lanes(kAllLanes, [&](int lane) { address.set(lane, address[lane] + shared_base(block_->rank())); });
   }
-  copies_.clear();
-  bulk_copies_.clear();
+  states_.reset();
   look_.reset();
   tried_ = nullptr;
   meetings_.clear();
@@ -143,19 +143,9 @@ void Warp::exit(Mask lanes) {
   if (judge_ != nullptr) judge_->exit(*this);
   flow_.try_again();
   end_meetings();
-  block_->barriers().recheck();
-  block_->cluster().barrier().recheck();
-}
-
-void Warp::finish() {
-  bulk_copies_.for_each([](Transfer& copy) {
-    if (!copy.taken()) {
-      fault(copy.actor(), "copy-not-awaited",
-            "the thread exits without waiting until this copy has read its source",
-            "use cp.async.bulk.commit_group and cp.async.bulk.wait_group.read before the thread exits");
-    }
-    copy.land();
-  });
+  states_.exited();
+  block_->states().exited();
+  block_->cluster().states().exited();
 }
 
 void Warp::yield(const Operation& op, Mask lanes) {
@@ -166,8 +156,8 @@ void Warp::yield(const Operation& op, Mask lanes) {
   flow_.set_aside(lanes);
 }
 
-void Warp::yield(const Operation& op, Mask lanes, const SharedPlace& barrier) {
-  look_ = {.op = &op, .lanes = lanes, .place = barrier};
+void Warp::yield(const Operation& op, Mask lanes, const WaitKind& kind, std::function<std::string()> what) {
+  look_ = {.op = &op, .lanes = lanes, .kind = &kind, .what = std::move(what)};
   look_steps_ = steps_;
   yield(op, lanes);
 }

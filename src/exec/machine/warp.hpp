@@ -4,17 +4,17 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
-#include "exec/async/async_copies.hpp"
-#include "exec/async/transfer.hpp"
 #include "exec/machine/call_stack.hpp"
 #include "exec/machine/lanes.hpp"
 #include "exec/machine/operation.hpp"
-#include "exec/memory/address.hpp"
+#include "exec/machine/state.hpp"
 
 // A warp: its registers, and the position of each of its threads. Threads with the same program counter form
 // a group and run in lockstep. Among several groups the one with the lowest program counter runs, and groups
@@ -88,8 +88,8 @@ class Warp {
   void yield() { turn_ = 0; }
   /// The same for lanes that may retry until others have done something.
   void yield(const Operation& op, Mask lanes);
-  /// The same for lanes that tested a barrier in memory whose phase is not complete.
-  void yield(const Operation& op, Mask lanes, const SharedPlace& barrier);
+  /// The same for lanes that tested in vain what `what` describes.
+  void yield(const Operation& op, Mask lanes, const WaitKind& kind, std::function<std::string()> what);
 
   Block& block() const { return *block_; }
   /// Null if judging is off.
@@ -106,13 +106,19 @@ class Warp {
   /// The thread's number in the thread block, x fastest.
   std::uint32_t thread(int lane) const { return index_ * kLanes + static_cast<std::uint32_t>(lane); }
   std::byte* local(int lane);
-  AsyncCopies& copies() { return copies_; }
-  AsyncGroups<Transfer>& bulk_copies() { return bulk_copies_; }
-  /// The last test of a barrier, if it was in vain.
+  /// What a family keeps for the warp (state.hpp).
+  template <class T>
+  T& state() {
+    return states_.get<T>(*this);
+  }
+  States& states() { return states_; }
+  const States& states() const { return states_; }
+  /// The last test, if it was in vain.
   struct Look {
     const Operation* op;
     Mask lanes;
-    SharedPlace place;
+    const WaitKind* kind;
+    std::function<std::string()> what;
   };
   const std::optional<Look>& look() const { return look_; }
   void looked_well() { look_.reset(); }
@@ -121,10 +127,8 @@ class Warp {
   Mask& carry() { return carry_; }
   CallStack& calls() { return calls_; }
 
-  /// These threads exit; barriers that wait only for them open.
+  /// These threads exit; whoever waits only for them goes on.
   void exit(Mask lanes);
-  /// After the last thread of the cluster: completes copies to global memory whose source was waited for.
-  void finish();
   /// bar.warp.sync: the lanes wait until all live `members` have arrived with the same mask.
   void meet(Mask lanes, Mask members);
   /// The members that a parked group waits for; none if it waits for something else.
@@ -140,8 +144,7 @@ class Warp {
   std::unique_ptr<std::byte[]> registers_;
   std::vector<std::byte> local_;
   Flow flow_;
-  AsyncCopies copies_;
-  AsyncGroups<Transfer> bulk_copies_;
+  States states_;
   Mask carry_ = 0;  // CC.CF
   CallStack calls_;
   std::uint64_t steps_ = 0;

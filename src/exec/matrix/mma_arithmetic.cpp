@@ -6,17 +6,20 @@
 namespace ptxloom::exec {
 namespace {
 
+using target::ChipMma;
+
+constexpr int kHalfBits = 128;  // of a row of 32 bytes, of which some chips sum halves
+
 bool is_fp8(const Type& type) { return type == e4m3 || type == e5m2; }
 
 // Whether mma.sync of 8-bit floats is executed as mma.sync of f16.
-bool goes_through_f16(const TargetInfo& target, MmaUnit unit, const Type& a) {
-  return unit == MmaUnit::mma && is_fp8(a) && target.number >= 90 && target.number < 120;
+bool goes_through_f16(const ChipMma& chip, MmaUnit unit, const Type& a) {
+  return unit == MmaUnit::mma && is_fp8(a) && chip.fp8_as_f16;
 }
 
-base::MmaRule rule_of(const TargetInfo& target, MmaUnit unit, const Type& a) {
-  const target::ChipMma& chip = target::mma_of(target.number);
+base::MmaRule rule_of(const TargetInfo& target, const ChipMma& chip, MmaUnit unit, const Type& a) {
   if (unit == MmaUnit::mma_fp4) return {.fraction_bits = chip.fp4_bits, .least_f32 = chip.fp4_least};
-  const bool apart = is_fp8(a) && chip.fp8_bits != 0 && !goes_through_f16(target, unit, a);
+  const bool apart = is_fp8(a) && chip.fp8_bits != 0 && !goes_through_f16(chip, unit, a);
   if (apart) return {.fraction_bits = chip.fp8_bits, .result_mantissa_bits = chip.fp8_bits};
   return {
       .fraction_bits = target.mma_fraction_bits, .least_f32 = chip.least_f32, .least_f16 = chip.least_f16};
@@ -25,20 +28,22 @@ base::MmaRule rule_of(const TargetInfo& target, MmaUnit unit, const Type& a) {
 }  // namespace
 
 MmaArithmetic mma_arithmetic(const TargetInfo& target, MmaUnit unit, const Type& a, int k) {
-  MmaArithmetic arithmetic{.rule = rule_of(target, unit, a)};
+  const ChipMma& chip = target::mma_of(target.number);
+  MmaArithmetic arithmetic{.rule = rule_of(target, chip, unit, a)};
   base::MmaRule& rule = arithmetic.rule;
-  if (goes_through_f16(target, unit, a)) {
+  if (goes_through_f16(chip, unit, a)) {
     rule.chunk_k = k / 2;
     rule.addend_last = true;
     arithmetic.as_f16 = true;
     return arithmetic;
   }
-  // If the chip sums in halves, a half is 16 bytes of a row.
-  if (target.mma_halves) rule.chunk_k = 128 / a.bits;
-  if (unit == MmaUnit::wmma && a == tf32) rule.chunk_k = 4;
-  if (unit == MmaUnit::wmma && target.number == 75) rule.chunk_k = 8;
+  if (target.mma_halves) rule.chunk_k = kHalfBits / a.bits;
+  if (unit == MmaUnit::wmma) {
+    const int step = a == tf32 ? chip.wmma_tf32_k : chip.wmma_f16_k;
+    if (step != 0) rule.chunk_k = step;
+  }
   arithmetic.grouped = unit == MmaUnit::mma_fp4;
-  arithmetic.scalar = unit == MmaUnit::m8n8k4 && target.number >= 80;
+  arithmetic.scalar = unit == MmaUnit::m8n8k4 && chip.m8n8k4_scalar;
   return arithmetic;
 }
 

@@ -2,6 +2,7 @@
 #include "exec/matrix/warpgroup.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
@@ -14,6 +15,10 @@
 
 namespace ptxloom::exec {
 namespace {
+
+constexpr WaitKind kWait{
+    .code = "barrier-deadlock",
+    .hint = "execute the same wgmma instructions in the same order in all four warps of a warpgroup"};
 
 constexpr std::size_t kRegisterBytes = kLanes * sizeof(std::uint32_t);
 
@@ -89,14 +94,20 @@ void Warpgroups::arrive(Warp& warp, const Operation& op,
   for (Warp* member : warps) member->flow().release(member->flow().live());
 }
 
-std::vector<std::uint32_t> Warpgroups::awaited_by(const Warp& warp) const {
-  const std::vector<const Operation*>& arrived = arrived_[warp.index() / kWarps];
-  std::vector<std::uint32_t> absent;
-  if (arrived[warp.index() % kWarps] == nullptr) return absent;
-  const auto first = static_cast<std::uint32_t>(warp.index() / kWarps * kWarps);
-  for (std::uint32_t i = 0; i < kWarps; ++i)
-    if (arrived[i] == nullptr) absent.push_back(first + i);
-  return absent;
+void Warpgroups::report(std::vector<Wait>& waits) const {
+  for (std::size_t group = 0; group < arrived_.size(); ++group) {
+    std::vector<std::size_t> absent;
+    for (std::size_t i = 0; i < kWarps; ++i)
+      if (arrived_[group][i] == nullptr) absent.push_back(group * kWarps + i);
+    for (std::size_t i = 0; i < kWarps; ++i) {
+      const Operation* op = arrived_[group][i];
+      if (op == nullptr) continue;
+      const Warp& warp = block_->warps()[group * kWarps + i];
+      waits.push_back({&warp, op, warp.flow().live(),
+                       fmt::format("it waits here for warp {} of its warpgroup", fmt::join(absent, ", ")),
+                       &kWait});
+    }
+  }
 }
 
 void Warpgroups::watch(const Warp& warp, const Operation& op, std::function<bool()> intact) {

@@ -11,6 +11,7 @@
 
 #include "exec/machine/lanes.hpp"
 #include "exec/machine/operation.hpp"
+#include "exec/machine/state.hpp"
 #include "exec/machine/warp.hpp"
 
 // Four warps that execute wgmma together (PTX ISA 9.7.15.1), and the registers that their multiplications
@@ -44,18 +45,17 @@ class Accumulators {
   std::uint32_t committed_ = 0;
 };
 
-class Warpgroups {
+class Warpgroups final : public State {
  public:
   static constexpr std::size_t kWarps = 4;
   using Warps = std::array<Warp*, kWarps>;
 
   explicit Warpgroups(Block& block) : block_(&block) {}
-  void reset();
+  void reset() override;
+  void report(std::vector<Wait>& waits) const override;
   /// The warp waits until all four warps of its warpgroup have arrived; then `run` executes the instruction
   /// for them.
   void arrive(Warp& warp, const Operation& op, void (*run)(const Warps& warps, const Operation& op));
-  /// Warps that a warp waits for; none if it waits for something else.
-  std::vector<std::uint32_t> awaited_by(const Warp& warp) const;
   Accumulators& accumulators(const Warp& warp) { return accumulators_[warp.index()]; }
   /// Records, for the open wgmma group, how to check that the operands of `op` have not changed.
   void watch(const Warp& warp, const Operation& op, std::function<bool()> intact);

@@ -90,7 +90,7 @@ std::vector<Source> read_shared(const Warps& warps, const Operation& op, const W
     factors.a = sources[1].elements;
   }
   Block& block = warps[0]->block();
-  block.warpgroups().watch(*warps[0], op, [&block, sources] {
+  block.state<Warpgroups>().watch(*warps[0], op, [&block, sources] {
     return std::ranges::all_of(sources, [&](const Source& source) {
       return source.descriptor.read(block.shared(), source.shape) == source.elements;
     });
@@ -142,7 +142,7 @@ Factors gather(const Warps& warps, Fragment::Files files, const Operation& op, c
 void multiply(const Warps& warps, const Operation& op) {
   const auto& plan = op.plan_as<WgmmaPlan>();
   const auto accumulators = slots_of(op, 0).first(plan.accumulators);
-  Warpgroups& groups = warps[0]->block().warpgroups();
+  Warpgroups& groups = warps[0]->block().state<Warpgroups>();
   std::array<std::byte*, Warpgroups::kWarps> files{};
   for (std::size_t i = 0; i < files.size(); ++i) {
     files[i] = warps[i]->registers();
@@ -160,7 +160,7 @@ void multiply(const Warps& warps, const Operation& op) {
 
 void run_multiply(Warp& warp, const Operation& op, Mask mask) {
   require_full_warp(warp, op, mask);
-  warp.block().warpgroups().arrive(warp, op, &multiply);
+  warp.block().state<Warpgroups>().arrive(warp, op, &multiply);
 }
 
 std::shared_ptr<WgmmaPlan> plan_of(const Decoder& decoder) {
@@ -206,7 +206,7 @@ void decode_fence(Decoder& decoder) {
 void decode_commit(Decoder& decoder) {
   decoder.emit([](Warp& warp, const Operation& op, Mask mask) {
     require_full_warp(warp, op, mask);
-    warp.block().warpgroups().accumulators(warp).commit();
+    warp.block().state<Warpgroups>().accumulators(warp).commit();
     if (Judge* judge = warp.judge()) judge->wgmma_commit(warp);
   });
 }
@@ -215,16 +215,16 @@ void decode_wait(Decoder& decoder) {
   decoder.emit([](Warp& warp, const Operation& op, Mask mask) {
     require_full_warp(warp, op, mask);
     const auto pending = Lanes<std::uint32_t>(warp.registers(), op.slots[0])[0];
-    warp.block().warpgroups().wait(warp, pending);
+    warp.block().state<Warpgroups>().wait(warp, pending);
     if (Judge* judge = warp.judge()) judge->wgmma_wait(warp, pending);
   });
 }
 
 constexpr std::array kForms{
     Semantics{"wgmma.mma_async", decode_multiply, {.rule = FlowRule::matrix, .multiplies = true}},
-    Semantics{"wgmma.fence", decode_fence, {FlowRule::smear}},
-    Semantics{"wgmma.commit_group", decode_commit, {FlowRule::smear}},
-    Semantics{"wgmma.wait_group", decode_wait, {FlowRule::smear}},
+    Semantics{"wgmma.fence", decode_fence, {FlowRule::none}},
+    Semantics{"wgmma.commit_group", decode_commit, {FlowRule::none}},
+    Semantics{"wgmma.wait_group", decode_wait, {FlowRule::none}},
 };
 
 }  // namespace

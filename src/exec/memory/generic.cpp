@@ -2,9 +2,9 @@
 #include <array>
 #include <memory>
 
-#include "exec/arithmetic/lanewise.hpp"
 #include "exec/machine/block.hpp"
 #include "exec/machine/decoder.hpp"
+#include "exec/machine/lanewise.hpp"
 #include "exec/memory/address.hpp"
 
 // Generic addresses (PTX ISA 9.7.9.19 and 9.7.9.20): converted from and to those of a space, and tested for

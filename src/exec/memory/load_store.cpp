@@ -4,9 +4,9 @@
 #include <cstring>
 #include <vector>
 
-#include "exec/arithmetic/lanewise.hpp"
 #include "exec/judge/judge.hpp"
 #include "exec/machine/decoder.hpp"
+#include "exec/machine/lanewise.hpp"
 #include "exec/memory/address.hpp"
 #include "exec/memory/element.hpp"
 
@@ -155,7 +155,7 @@ void decode_store(Decoder& decoder) {
 constexpr std::array kForms{
     Semantics{"ldu", decode_load, {FlowRule::loaded}},
     Semantics{"ld.unified", decode_load, {FlowRule::loaded}},
-    Semantics{"st.param", decode_store, {FlowRule::smear}},
+    Semantics{"st.param", decode_store, {FlowRule::none}},
     Semantics{"ld", decode_load, {FlowRule::loaded}},
     Semantics{"ld.mmio", decode_load, {FlowRule::loaded}},
     Semantics{"ld.param", decode_load, {FlowRule::none}},

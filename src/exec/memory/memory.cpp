@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "exec/machine/poison.hpp"
 #include "exec/memory/address.hpp"
@@ -14,10 +17,25 @@
 namespace ptxloom::exec {
 namespace {
 
-// Addresses are never used twice.
+// The memories of a process share the addresses from here to kFirstVariable. None is used twice, so an
+// address of another memory is as wild as one of a released allocation.
 constexpr std::uint64_t kFirstAddress = std::uint64_t{1} << 48;  // above every pointer of the host
+constexpr std::uint64_t kRange = std::uint64_t{1} << 40;         // what a memory takes at a time
 
 constexpr std::size_t kRemembered = 256;  // released allocations, so that a late access can be explained
+
+// The first of `bytes` addresses that no other memory of the process has.
+std::uint64_t take_range(std::uint64_t bytes) {
+  static std::atomic<std::uint64_t> next{kFirstAddress};
+  std::uint64_t first = next;
+  do {
+    if (bytes > kFirstVariable - first)
+      throw Error(ErrorKind::out_of_memory, "out-of-device-memory",
+                  "the process has used all addresses of the executor's memory",
+                  "start a new process, or keep buffers instead of making new ones");
+  } while (!next.compare_exchange_weak(first, first + bytes));
+  return first;
+}
 
 }  // namespace
 
@@ -30,16 +48,26 @@ struct Memory::State {
   std::uint64_t add(std::byte* data, std::size_t bytes, std::string name,
                     std::unique_ptr<std::byte[]> owned) {
     const std::scoped_lock lock(mutex);
-    const std::uint64_t address = next;
-    next += (bytes / kGap + 2) * kGap;
+    const std::uint64_t address = take(bytes);
     live[address] = {{.address = address, .bytes = bytes, .data = data, .name = std::move(name)},
                      std::move(owned)};
     return address;
   }
 
+  // An address with room for the bytes and a gap behind them.
+  std::uint64_t take(std::size_t bytes) {
+    const std::uint64_t room = (std::min<std::uint64_t>(bytes, kFirstVariable) / kGap + 2) * kGap;
+    if (room > end - next) {
+      const std::uint64_t range = (room + kRange - 1) / kRange * kRange;
+      next = take_range(range);
+      end = next + range;
+    }
+    return std::exchange(next, next + room);
+  }
+
   Turns turns;
   mutable std::mutex mutex;
-  std::uint64_t next = kFirstAddress;
+  std::uint64_t next = 0, end = 0;  // the rest of the last range
   std::map<std::uint64_t, Entry> live;
   std::vector<Allocation> released;
 };

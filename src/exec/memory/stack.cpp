@@ -5,10 +5,10 @@
 #include <array>
 #include <cstring>
 
-#include "exec/arithmetic/lanewise.hpp"
 #include "exec/machine/block.hpp"
 #include "exec/machine/decoder.hpp"
 #include "exec/machine/fault.hpp"
+#include "exec/machine/lanewise.hpp"
 #include "exec/machine/poison.hpp"
 #include "exec/memory/address.hpp"
 
@@ -82,9 +82,9 @@ void decode_restore(Decoder& decoder) {
 }
 
 constexpr std::array kForms{
-    Semantics{"alloca", decode_alloca, {FlowRule::smear}},
-    Semantics{"stacksave", decode_save, {FlowRule::smear}},
-    Semantics{"stackrestore", decode_restore, {FlowRule::smear}},
+    Semantics{"alloca", decode_alloca, {FlowRule::decides}},
+    Semantics{"stacksave", decode_save, {FlowRule::none}},
+    Semantics{"stackrestore", decode_restore, {FlowRule::decides}},
 };
 
 }  // namespace

@@ -57,8 +57,9 @@ void print_rates(std::ostream& out, const ptxloom::target::ChipRates& rates) {
 }
 
 void print_mma(std::ostream& out, const ptxloom::target::ChipMma& mma) {
-  out << "    {" << mma.chip << ", " << mma.least_f32 << ", " << mma.least_f16 << ", " << mma.fp8_bits << ", "
-      << mma.fp4_bits << ", " << mma.fp4_least << "},\n";
+  out << std::boolalpha << "    {" << mma.chip << ", " << mma.least_f32 << ", " << mma.least_f16 << ", "
+      << mma.fp8_bits << ", " << mma.fp8_as_f16 << ", " << mma.fp4_bits << ", " << mma.fp4_least << ", "
+      << mma.m8n8k4_scalar << ", " << mma.wmma_f16_k << ", " << mma.wmma_tf32_k << "},\n";
 }
 
 void print_size(std::ostream& out, const ptxloom::target::Size3& size) {

@@ -54,7 +54,7 @@ Shares shares_of(const Problem& p, const Config& c) {
   const StreamShare share(plan, p, c, kTypicalSms);
   return {.blocks = static_cast<std::uint64_t>(share.blocks),
           .k_blocks = static_cast<std::uint64_t>(share.k_blocks),
-          .left_bytes = 2 * share.blocks * plan.slot_bytes};
+          .left_bytes = 2 * share.blocks * plan.workspace.slot_bytes};
 }
 
 tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) {

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "gemm/config/config.hpp"
 #include "gemm/epilogue/terms.hpp"
+#include "ptxloom/kit/accumulators.hpp"
 #include "ptxloom/kit/fragments.hpp"
 
 // A warp's accumulators as elements of D: the position of each, the epilogue computation
@@ -21,7 +23,7 @@ struct ResultSource {
   Reg ld;  ///< elements, u32
 };
 
-using Accumulators = std::vector<std::vector<std::vector<Reg>>>;  ///< [tile along m][tile along n][register]
+using kit::Accumulators;
 
 struct EpilogueInputs {
   Accumulators accumulators;

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gemm/epilogue/terms.hpp"
 
-#include <numbers>
 #include <string>
 
+#include "ptxloom/kit/activation.hpp"
+
 namespace ptxloom::gemm_kernel {
-namespace {
-
-constexpr auto kLog2E = static_cast<float>(std::numbers::log2e);
-
-}  // namespace
 
 std::vector<TermTensor> term_tensors(const Problem& p) {
   const EpilogueTerms& f = p.terms;
@@ -40,31 +36,35 @@ std::string epilogue_text(const Problem& p) {
   return "D = " + (f.scale_d ? "scale_d * (" + text + ")" : text);
 }
 
-void add_term_arguments(LaunchArgumentList& add, const Problem& p, const TensorMaps& copied) {
-  add.scalar("alpha", p.alpha);
-  if (p.reads_c()) add.scalar("beta", p.beta);
+void add_term_parameters(kit::Params& params, const Problem& p, const TensorMaps& copied) {
+  params.scalar("alpha", p.arithmetic, p.alpha);
+  if (p.reads_c()) params.scalar("beta", p.arithmetic, p.beta);
   for (const TermTensor& tensor : term_tensors(p)) {
-    const auto map = copied.find(tensor.name);
-    map == copied.end() ? add.pointer(tensor.name) : add.map(std::string(tensor.name), map->second);
+    const std::string name(tensor.name);
+    if (const auto map = copied.find(name); map != copied.end())
+      params.map(name, name, map->second);
+    else if (tensor.each == GemmScale::tensor)
+      params.value(name, tensor.type);
+    else
+      params.pointer(name, tensor.type);
   }
 }
 
-TermInputs term_parameters(KernelBuilder& k, const Problem& p, const TensorMaps& copied) {
-  TermInputs in{.alpha = k.param(p.arithmetic, "alpha"), .beta = {}, .scale_d = {}};
-  if (p.reads_c()) in.beta = k.param(p.arithmetic, "beta");
+TermInputs term_inputs(const kit::ParamRegs& in, const Problem& p) {
+  TermInputs terms{.alpha = in["alpha"], .beta = {}, .scale_d = {}};
+  if (p.reads_c()) terms.beta = in["beta"];
   for (const TermTensor& tensor : term_tensors(p)) {
-    const std::string name(tensor.name);
-    const Reg address = copied.contains(name) ? k.tensor_map(name) : k.pointer(tensor.type, name).base;
+    const Reg value = in[tensor.name];
     if (tensor.each == GemmScale::block)
-      in.blocks[tensor.name] = address;
+      terms.blocks[tensor.name] = value;
     else if (tensor.each == GemmScale::vector)
-      in.vectors[tensor.name] = address;
-    else if (const Reg scale = k.load("global", f32, k.at(address)); tensor.name == "scale_d")
-      in.scale_d = scale;
+      terms.vectors[tensor.name] = value;
+    else if (tensor.name == "scale_d")
+      terms.scale_d = value;
     else
-      in.scales.push_back(scale);
+      terms.scales.push_back(value);
   }
-  return in;
+  return terms;
 }
 
 TermEmitter::TermEmitter(KernelBuilder& k, const Problem& p, const TermInputs& in, Reg row, Reg column)
@@ -122,46 +122,16 @@ Reg TermEmitter::activate(Reg x) {
   switch (p_.terms.activation) {
     case Activation::none:
       return x;
-    case Activation::relu:  // max would turn a NaN into 0
-      return k_.select(k_.lt(x, 0.0F), 0.0F, x);
+    case Activation::relu:
+      return kit::relu(k_, x);
     case Activation::silu:
-      return over_one_plus_exp(x, k_.mul(x, -kLog2E));
-    case Activation::gelu_tanh: {
-      // tanh(u) = 2 / (1 + exp(-2 u)) - 1, with u = sqrt(2 / pi) * (x + 0.044715 x^3)
-      const float slope = -2 * kLog2E * std::numbers::inv_sqrtpi_v<float> * std::numbers::sqrt2_v<float>;
-      const Reg cubic = k_.fma(k_.mul(x, x), slope * 0.044715F, slope);
-      return over_one_plus_exp(x, k_.mul(x, cubic));
-    }
+      return kit::silu(k_, x);
+    case Activation::gelu_tanh:
+      return kit::gelu_tanh(k_, x);
     case Activation::gelu:
-      return gelu(x);
+      return kit::gelu(k_, x);
   }
   return x;
-}
-
-// x * Phi(x), with Abramowitz and Stegun 7.1.26 for erfc(|x| / sqrt(2)); the error is at most 1.5e-7.
-Reg TermEmitter::gelu(Reg x) {
-  constexpr float kCoefficients[] = {1.061405429F, -1.453152027F, 1.421413741F, -0.284496736F, 0.254829592F};
-  constexpr float kP = 0.3275911F * std::numbers::sqrt2_v<float> / 2;
-  const Reg positive = k_.reg(f32), t = k_.reg(f32);
-  k_.emit("abs.f32", positive, x);
-  k_.emit("rcp.approx.ftz.f32", t, k_.fma(positive, kP, 1.0F));
-  Reg sum = k_.mov(f32, kCoefficients[0]);
-  for (std::size_t i = 1; i < std::size(kCoefficients); ++i) sum = k_.fma(sum, t, kCoefficients[i]);
-  const Reg tail = k_.mul(k_.mul(k_.mul(sum, t), 0.5F), exp2(k_.mul(k_.mul(x, x), -kLog2E / 2)));
-  return k_.mul(x, k_.select(k_.lt(x, 0.0F), tail, k_.sub(1.0F, tail)));
-}
-
-/// x / (1 + 2^exponent)
-Reg TermEmitter::over_one_plus_exp(Reg x, Reg exponent) {
-  const Reg inverse = k_.reg(f32);
-  k_.emit("rcp.approx.ftz.f32", inverse, k_.add(exp2(exponent), 1.0F));
-  return k_.mul(x, inverse);
-}
-
-Reg TermEmitter::exp2(Reg x) {
-  const Reg result = k_.reg(f32);
-  k_.emit("ex2.approx.ftz.f32", result, x);
-  return result;
 }
 
 Type memory_type(Type type) {

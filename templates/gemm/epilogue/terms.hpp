@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "gemm/launch/launch.hpp"
-#include "ptxloom/builder.hpp"
+#include "gemm/problem/problem.hpp"
+#include "ptxloom/kit/params.hpp"
 
 // The epilogue computes each element of D from its accumulator:
 //   scale_d * activation(alpha * scale_a * scale_b * sum + beta * C + bias)
@@ -27,7 +27,7 @@ struct TermTensor {
 std::vector<TermTensor> term_tensors(const Problem& problem);
 /// The maps of the tensors that TMA loads read.
 using TensorMaps = std::map<std::string_view, TensorMap>;
-void add_term_arguments(LaunchArgumentList& add, const Problem& problem, const TensorMaps& copied = {});
+void add_term_parameters(kit::Params& params, const Problem& problem, const TensorMaps& copied = {});
 
 /// The terms that a problem has: "D = relu(alpha * A * B + bias)".
 std::string epilogue_text(const Problem& problem);
@@ -41,8 +41,7 @@ struct TermInputs {
   std::map<std::string_view, Reg> blocks = {};   ///< addresses of the scales or of their tensor maps:
                                                  ///< scale_a, scale_b
 };
-/// Declares the kernel's parameters.
-TermInputs term_parameters(KernelBuilder& k, const Problem& problem, const TensorMaps& copied = {});
+TermInputs term_inputs(const kit::ParamRegs& in, const Problem& problem);
 
 class TermEmitter {
  public:
@@ -64,9 +63,6 @@ class TermEmitter {
   std::optional<Reg> address(std::string_view vector, Type type, Reg index) const;
   Reg load_or_zero(Type type, Address address, Reg inside);
   Reg activate(Reg x);
-  Reg gelu(Reg x);
-  Reg over_one_plus_exp(Reg x, Reg exponent);
-  Reg exp2(Reg x);
 
   KernelBuilder& k_;
   const Problem& p_;

@@ -14,7 +14,7 @@ std::uint64_t stride_of(const Problem& p, std::string_view name) {
 
 bool counts(const Problem& p) { return p.batch > 1 || p.groups == GemmGroups::contiguous; }
 
-std::string stride_word(std::string_view name) { return "stride_" + std::string(name); }
+std::string stride_name(std::string_view name) { return "stride_" + std::string(name); }
 
 }  // namespace
 
@@ -32,27 +32,22 @@ std::optional<TensorPlan> group_tensor(const Problem& p) {
   return std::nullopt;
 }
 
-BatchInputs batch_parameters(KernelBuilder& k, const Problem& p,
-                             const std::vector<std::string_view>& pointers, bool baked) {
-  BatchInputs in{.kind = p.groups};
-  const auto size = [&](Type type, const std::string& name, std::uint64_t value) {
-    const Reg given = k.param(type, name);
-    return baked ? k.mov(type, value) : given;
-  };
-  if (counts(p)) in.count = size(u32, "batch", p.batch);
+void add_batch_parameters(kit::Params& params, const Problem& p,
+                          const std::vector<std::string_view>& pointers, bool baked) {
+  if (counts(p)) params.size("batch", u32, p.batch, baked);
   for (const std::string_view name : pointers)
     if (const std::uint64_t stride = stride_of(p, name); stride > 0)
-      in.strides[name] = size(u64, stride_word(name), stride);
-  if (const auto tensor = group_tensor(p)) in.groups = k.pointer(s32, tensor->name).base;
-  return in;
+      params.size(stride_name(name), u64, stride, baked);
+  if (const auto tensor = group_tensor(p)) params.pointer(tensor->name, tensor->type);
 }
 
-void add_batch_arguments(LaunchArgumentList& add, const std::vector<std::string_view>& pointers) {
-  const Problem& p = add.problem;
-  if (counts(p)) add.size("batch", p.batch);
-  for (const std::string_view name : pointers)
-    if (const std::uint64_t stride = stride_of(p, name); stride > 0) add.distance(stride_word(name), stride);
-  if (const auto tensor = group_tensor(p)) add.pointer(tensor->name);
+BatchInputs batch_inputs(const kit::ParamRegs& in, const Problem& p) {
+  BatchInputs batches{.kind = p.groups};
+  if (in.has("batch")) batches.count = in["batch"];
+  for (const std::string_view name : {"a", "b", "c", "d"})
+    if (const std::string stride = stride_name(name); in.has(stride)) batches.strides[name] = in[stride];
+  if (const auto tensor = group_tensor(p)) batches.groups = in[tensor->name];
+  return batches;
 }
 
 Reg of_batch(KernelBuilder& k, const BatchInputs& in, std::string_view name, Type type, Reg pointer,

@@ -6,11 +6,12 @@
 #include <string_view>
 #include <vector>
 
-#include "gemm/launch/launch.hpp"
-#include "ptxloom/builder.hpp"
+#include "gemm/problem/problem.hpp"
+#include "ptxloom/kit/params.hpp"
+#include "ptxloom/plan.hpp"
 
 // Several products in one kernel: batches, whose matrices lie a stride apart, and groups, whose sizes the
-// kernel reads from memory. schedule/tile_scheduler.hpp decides which product a tile belongs to.
+// kernel reads from memory. kit/tile_scheduler.hpp decides which product a tile belongs to.
 namespace ptxloom::gemm_kernel {
 
 /// With contiguous groups, each run of this many rows of A multiplies the same B.
@@ -30,11 +31,11 @@ struct BatchInputs {
   std::optional<Reg> groups = {};                ///< address of the group tensor
   std::map<std::string_view, Reg> strides = {};  ///< of matrices that are found by pointer; u64, elements
 };
-/// Declares the kernel's parameters. `pointers`: the matrices that the kernel addresses by pointer. `baked`:
-/// sizes are constants.
-BatchInputs batch_parameters(KernelBuilder& k, const Problem& problem,
-                             const std::vector<std::string_view>& pointers, bool baked);
-void add_batch_arguments(LaunchArgumentList& add, const std::vector<std::string_view>& pointers);
+/// Adds the parameters. `pointers`: the matrices that the kernel addresses by pointer. `baked`: sizes are
+/// constants.
+void add_batch_parameters(kit::Params& params, const Problem& problem,
+                          const std::vector<std::string_view>& pointers, bool baked);
+BatchInputs batch_inputs(const kit::ParamRegs& in, const Problem& problem);
 
 /// The address of a batch's matrix; `pointer` itself if all batches share one.
 Reg of_batch(KernelBuilder& k, const BatchInputs& in, std::string_view name, Type type, Reg pointer,

@@ -41,8 +41,4 @@ LaunchPlan tile_grid(const Problem& p, const Config& c) {
   return launch;
 }
 
-void LaunchArgumentList::scalar(const char* name, double value) {
-  arguments.push_back({name, problem.arithmetic, "", scalar_bits(problem.arithmetic, value)});
-}
-
 }  // namespace ptxloom::gemm_kernel

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "gemm/epilogue/block_scales.hpp"
+#include "gemm/launch/launch.hpp"
 #include "gemm/mma_sync/choice.hpp"
 #include "gemm/mma_sync/epilogue.hpp"
 #include "gemm/mma_sync/launch.hpp"
@@ -25,7 +26,7 @@ struct Operand {
 
 /// A tile, or a portion of one, as if its part of k were all of k.
 struct Work {
-  TileOrigin tile;
+  kit::TileOrigin tile;
   Reg a, b;          // addresses of the first elements
   Reg begin, depth;  // of k
 };
@@ -50,36 +51,23 @@ class Generator {
                             stream_->blocks, stream_k_blocks(p_, c_)));
     parameters();
     place();
-    TileScheduler tiles(k_, p_, c_, m_, n_, depth_, batches_, division());
+    kit::TileScheduler tiles = tile_scheduler(k_, p_, c_, m_, n_, depth_, batches_, division());
     stream_ ? compute_portions(tiles) : compute_tile(tiles);
     k_.ret();
     return k_.finish();
   }
 
  private:
-  // A size or leading dimension: a kernel parameter, or a constant if the configuration bakes it in.
-  Reg size_parameter(const char* name, std::uint64_t value, bool baked) {
-    const Reg given = k_.param(u32, name);
-    return baked ? k_.mov(u32, value) : given;
-  }
-
   void parameters() {
     k_.section("parameters");
-    const bool nk = c_.bake != Bake::none, all = c_.bake == Bake::mnk;
-    m_ = size_parameter("m", p_.m, all);
-    n_ = size_parameter("n", p_.n, nk);
-    depth_ = size_parameter("k", p_.k, nk);
-    a_ = k_.pointer(p_.a.type, "a").base;
-    b_ = k_.pointer(p_.b.type, "b").base;
-    if (stream_) workspace_ = k_.pointer(b8, "workspace").base;
-    if (p_.reads_c()) c_pointer_ = k_.pointer(p_.c.type, "c").base;
-    d_pointer_ = k_.pointer(p_.d.type, "d").base;
-    lda_ = size_parameter("lda", p_.a.ld, p_.a.k_contiguous ? nk : all);
-    ldb_ = size_parameter("ldb", p_.b.ld, nk);
-    if (p_.reads_c()) ldc_ = size_parameter("ldc", p_.c.ld, nk);
-    ldd_ = size_parameter("ldd", p_.d.ld, nk);
-    terms_ = term_parameters(k_, p_);
-    batches_ = batch_parameters(k_, p_, pointers(p_), all);
+    const kit::ParamRegs in = mma_sync::parameters(p_, c_, stream_).declare(k_);
+    m_ = in["m"], n_ = in["n"], depth_ = in["k"];
+    a_ = in["a"], b_ = in["b"], d_pointer_ = in["d"];
+    lda_ = in["lda"], ldb_ = in["ldb"], ldd_ = in["ldd"];
+    if (stream_) workspace_ = in[kWorkspace];
+    if (p_.reads_c()) c_pointer_ = in["c"], ldc_ = in["ldc"];
+    terms_ = term_inputs(in, p_);
+    batches_ = batch_inputs(in, p_);
   }
 
   void place() {
@@ -92,9 +80,9 @@ class Generator {
     shared_ = k_.address_of(k_.dynamic_shared("tiles", 1024));
   }
 
-  void compute_tile(TileScheduler& tiles) {
+  void compute_tile(kit::TileScheduler& tiles) {
     k_.section("this thread block's tile of D");
-    const TileOrigin tile = tiles.own();
+    const kit::TileOrigin tile = tiles.own();
     compute(work({.tile = tile, .depth = tiles.part()}));
     epilogue(tile);
   }
@@ -106,13 +94,13 @@ class Generator {
     return shared_layout(p_, c_).address(k_, shared_, "division");
   }
 
-  void compute_portions(TileScheduler& tiles) {
+  void compute_portions(kit::TileScheduler& tiles) {
     k_.if_(k_.eq(thread_, 0), [&] { tiles.divide(); });
     k_.barrier();
-    StreamReduction reduction(
-        k_, p_, c_, *stream_,
+    kit::StreamKReduction reduction(
+        k_, stream_tile(p_, c_), stream_->workspace, stream_->reads,
         {.workspace = workspace_, .shared = shared_, .thread = thread_, .barrier = kBarrier});
-    tiles.for_each([&](const Portion& portion) {
+    tiles.for_each([&](const kit::TilePortion& portion) {
       k_.comment("stream-K: nobody reads the stages, or the D staged there, any more");
       k_.barrier();
       compute(work(portion));
@@ -120,7 +108,7 @@ class Generator {
           portion.stream->whole, [&] { epilogue(portion.tile); },
           [&] { reduction.write_part(sums(), tiles.shared(portion), rows_of_warp(portion.tile)); });
     });
-    tiles.for_each_shared([&](const TileOrigin& tile, const SharedTile& shared) {
+    tiles.for_each_shared([&](const kit::TileOrigin& tile, const kit::SharedTile& shared) {
       EpilogueInputs result = result_of(tile);
       reduction.add(shared, rows_of_warp(tile), [&](const Accumulators& unit, Reg row, Reg column) {
         result.accumulators = unit;
@@ -133,7 +121,7 @@ class Generator {
 
   // Rows of accumulators that lie in D, from the warp's first on, rounded up to sixteen: the fragment order
   // may permute rows within sixteen.
-  Reg rows_of_warp(const TileOrigin& tile) {
+  Reg rows_of_warp(const kit::TileOrigin& tile) {
     const Reg rows = k_.sub(tile.rows, k_.add(tile.row, warp_row_));
     return KernelBuilder::as(s32, k_.and_(k_.add(rows, 15), ~15));
   }
@@ -142,8 +130,8 @@ class Generator {
 
   bool all_of_k() const { return c_.split == 1 && !stream_; }
 
-  Work work(const Portion& portion) {
-    const TileOrigin& tile = portion.tile;
+  Work work(const kit::TilePortion& portion) {
+    const kit::TileOrigin& tile = portion.tile;
     const Reg begin = portion.depth.begin;
     const auto first = [&](const Matrix& matrix, Reg pointer, Reg ld) {
       const int size = matrix.type.bytes();
@@ -299,7 +287,7 @@ class Generator {
   }
 
   /// What the epilogues of a tile have in common.
-  EpilogueInputs result_of(const TileOrigin& tile) {
+  EpilogueInputs result_of(const kit::TileOrigin& tile) {
     const auto of_tile = [&](const Result& matrix, Reg pointer, Reg ld) {
       return ResultSource{of_batch(k_, batches_, matrix.name, matrix.type, pointer, tile.batch), ld};
     };
@@ -320,7 +308,7 @@ class Generator {
             .shared = shared_};
   }
 
-  void epilogue(const TileOrigin& tile) {
+  void epilogue(const kit::TileOrigin& tile) {
     k_.section("epilogue: " + epilogue_text(p_));
     EpilogueInputs result = result_of(tile);
     emit_cluster_reduction(k_, p_, c_, sums(), {.shared = shared_, .thread = thread_, .barrier = kBarrier},

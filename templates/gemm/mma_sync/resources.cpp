@@ -35,7 +35,7 @@ kit::SharedLayout shared_layout(const Problem& problem, const Config& config) {
       config.stream_k ? stream_slice_bytes(problem, config) : cluster_reduction_bytes(problem, config);
   kit::SharedLayout shared;
   shared.add("tiles", std::max({pipeline, result, reduction}), kTileAlignment);
-  if (config.stream_k) shared.add("division", StreamDivision::kBytes);
+  if (config.stream_k) shared.add("division", kit::StreamKDivision::kBytes);
   return shared;
 }
 

@@ -277,13 +277,21 @@ Problem transposed(Problem p) {
 std::string activation_name(Activation activation) {
   for (const auto& [word, value] : kActivations)
     if (value == activation) return std::string(word);
-  return "none";
+  return std::to_string(static_cast<int>(activation));  // not one of them, and refused as that
 }
 
 std::string scale_name(GemmScale scale, std::string_view each) {
-  if (scale == GemmScale::none) return "none";
-  if (scale == GemmScale::block) return "block";
-  return scale == GemmScale::tensor ? "tensor" : std::string(each);
+  switch (scale) {
+    case GemmScale::none:
+      return "none";
+    case GemmScale::tensor:
+      return "tensor";
+    case GemmScale::vector:
+      return std::string(each);
+    case GemmScale::block:
+      return "block";
+  }
+  return std::to_string(static_cast<int>(scale));  // not one of them, and refused as that
 }
 
 double bytes_of(const Problem& p, const Matrix& matrix) {

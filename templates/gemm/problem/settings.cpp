@@ -1,16 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <array>
+
 #include "gemm/problem/problem.hpp"
 
 namespace ptxloom {
+namespace {
+
+/// A value that the enumeration does not have keeps its number, which no parameter accepts.
+template <class Enum, std::size_t N>
+std::string name_of(Enum value, const std::array<const char*, N>& names) {
+  const auto index = static_cast<std::size_t>(value);
+  return index < N ? names[index] : std::to_string(index);
+}
+
+}  // namespace
 
 Settings GemmProblem::settings() const {
   const auto groups_name = [](GemmGroups of) {
-    if (of == GemmGroups::none) return "none";
-    return of == GemmGroups::masked ? "masked" : "contiguous";
+    return name_of(of, std::array{"none", "masked", "contiguous"});
   };
-  const auto layout_name = [](MatrixLayout layout) { return layout == MatrixLayout::row ? "row" : "col"; };
+  const auto layout_name = [](MatrixLayout layout) { return name_of(layout, std::array{"row", "col"}); };
   Settings settings = {{"m", std::to_string(m)},
                        {"n", std::to_string(n)},
                        {"k", std::to_string(k)},

@@ -3,12 +3,12 @@
 
 #include <functional>
 
-#include "gemm/epilogue/result.hpp"
+#include "gemm/config/config.hpp"
+#include "ptxloom/kit/cluster_reduction.hpp"
 
-// Reduction across a cluster whose thread blocks compute one tile of D, each over its own part of k (split).
-// They write their accumulators to shared memory, over the pipeline stages. With wgmma each block then adds
-// up its own columns, always in the same order, and stores them; with mma.sync the first block does all of
-// it.
+// With `split`, the thread blocks of a cluster compute one tile of D, each over its own part of k. They add
+// up their accumulators (kit/cluster_reduction.hpp) over the pipeline stages: with wgmma each block its own
+// columns, with mma.sync the first block all of them.
 namespace ptxloom::gemm_kernel {
 
 /// Shared memory for the accumulators of a thread block; 0 if a tile belongs to one block.
@@ -16,16 +16,10 @@ int cluster_reduction_bytes(const Problem& problem, const Config& config);
 /// The number of column slices a tile is split into for the reduction and the store.
 int reduction_slices(const Config& config);
 
-struct ClusterReductionInputs {
-  Reg shared;   ///< address of the block's shared memory
-  Reg thread;   ///< among those that multiply
-  int barrier;  ///< a number that the block has free
-};
-
 /// Emits the reduction, and once per slice `store`, which gets the accumulators of the slice and its first
 /// column.
 void emit_cluster_reduction(KernelBuilder& k, const Problem& problem, const Config& config,
-                            const Accumulators& accumulators, const ClusterReductionInputs& in,
-                            const std::function<void(const Accumulators& slice, int column)>& store);
+                            const kit::Accumulators& accumulators, const kit::ClusterReductionInputs& in,
+                            const std::function<void(const kit::Accumulators& slice, int column)>& store);
 
 }  // namespace ptxloom::gemm_kernel

@@ -5,8 +5,10 @@
 
 #include <tuple>
 
+#include "gemm/launch/launch.hpp"
 #include "gemm/reduction/cluster_reduction.hpp"
 #include "gemm/reduction/stream_k_reduction.hpp"
+#include "gemm/schedule/tile_scheduler.hpp"
 #include "gemm/wgmma/launch.hpp"
 #include "gemm/wgmma/mainloop/inline_load.hpp"
 #include "gemm/wgmma/mainloop/mainloop.hpp"
@@ -28,7 +30,7 @@ class Generator {
     parameters();
     place();
     kit::Pipeline pipeline(k_, c_.stages, plan_.shared.address(k_, shared_, "barriers"), c_.sharing());
-    TileScheduler tiles(k_, seen_, c_, m_, n_, depth_, batches_, division());
+    kit::TileScheduler tiles = tile_scheduler(k_, seen_, c_, m_, n_, depth_, batches_, division());
     start(pipeline, tiles);
     std::optional<kit::Packing> packing = pack();
     if (c_.producer_warp())
@@ -72,37 +74,30 @@ class Generator {
     return (plan_.tma_stores_d ? "in boxes of " : "row by row in boxes of ") + box;
   }
 
-  Reg size_parameter(const char* name, std::uint64_t value) {
-    const Reg given = k_.param(u32, name);
-    return c_.bake == Bake::mnk ? k_.mov(u32, value) : given;
-  }
-
   void parameters() {
     k_.section("parameters");
-    const Reg m = size_parameter("m", p_.m), n = size_parameter("n", p_.n);
-    std::tie(m_, n_) = c_.places(m, n);
-    depth_ = size_parameter("k", p_.k);
+    const kit::ParamRegs in = wgmma::parameters(p_, c_, plan_).declare(k_);
+    std::tie(m_, n_) = c_.places(in["m"], in["n"]);
+    depth_ = in["k"];
     const auto [packed_a, packed_b] = c_.places(&plan_.pack.a(), &plan_.pack.b());
-    const Reg a = operand_map(p_.a, *packed_a), b = operand_map(p_.b, *packed_b);
+    const Reg a = operand_map(in, p_.a, *packed_a), b = operand_map(in, p_.b, *packed_b);
     std::tie(a_, b_) = c_.places(a, b);
-    if (plan_.workspace_bytes() > 0) workspace_ = k_.pointer(b8, "workspace").base;
-    if (p_.reads_c()) c_source_.pointer = k_.pointer(p_.c.type, "c").base;
-    if (stores_by_tma()) d_map_ = k_.tensor_map(map_of_d(c_));
-    if (stores_by_pointer()) d_source_.pointer = k_.pointer(p_.d.type, "d").base;
-    if (p_.reads_c()) c_source_.ld = size_parameter("ldc", p_.c.ld);
-    if (stores_by_pointer()) d_source_.ld = size_parameter("ldd", p_.d.ld);
-    terms_ = term_parameters(k_, p_, plan_.scales.maps());
-    batches_ = batch_parameters(k_, p_, pointers(p_, c_, plan_), c_.bake == Bake::mnk);
+    if (plan_.workspace_bytes() > 0) workspace_ = in[kWorkspace];
+    if (p_.reads_c()) c_source_ = {.pointer = in["c"], .ld = in["ldc"]};
+    if (stores_by_tma()) d_map_ = in[map_of_d(c_)];
+    if (stores_by_pointer()) d_source_ = {.pointer = in["d"], .ld = in["ldd"]};
+    terms_ = term_inputs(in, p_);
+    batches_ = batch_inputs(in, p_);
   }
 
   bool stores_by_tma() const { return wgmma::stores_by_tma(c_, plan_); }
   bool stores_by_pointer() const { return wgmma::stores_by_pointer(c_, plan_); }
 
   // If the matrix is packed, the kernel has its address too.
-  Reg operand_map(const Matrix& matrix, const kit::PackedMatrix& packed) {
-    if (!packed.packed) return k_.tensor_map(matrix.name);
-    sources_.push_back({.from = matrix, .to = packed, .pointer = k_.pointer(matrix.type, matrix.name).base});
-    return k_.tensor_map("packed_" + matrix.name);
+  Reg operand_map(const kit::ParamRegs& in, const Matrix& matrix, const kit::PackedMatrix& packed) {
+    if (!packed.packed) return in[matrix.name];
+    sources_.push_back({.from = matrix, .to = packed, .pointer = in[matrix.name]});
+    return in["packed_" + matrix.name];
   }
 
   std::optional<kit::Packing> pack() {
@@ -128,7 +123,7 @@ class Generator {
     return plan_.shared.address(k_, shared_, "division");
   }
 
-  void start(kit::Pipeline& pipeline, TileScheduler& tiles) {
+  void start(kit::Pipeline& pipeline, kit::TileScheduler& tiles) {
     k_.section("the pipeline's barriers");
     k_.if_(k_.eq(thread_, 0), [&] {
       k_.comment("prefetch the tensor maps, which the first loads would wait for");
@@ -143,7 +138,7 @@ class Generator {
     k_.emit("barrier.cluster.wait.acquire.aligned");
   }
 
-  void load(TileScheduler& tiles, kit::Pipeline& pipeline, std::optional<kit::Packing>& packing) {
+  void load(kit::TileScheduler& tiles, kit::Pipeline& pipeline, std::optional<kit::Packing>& packing) {
     k_.section("the producer warp: load");
     const Reg elected = k_.reg(pred);
     k_.emit("elect.sync", Arg::sink(), elected, -1);
@@ -159,7 +154,8 @@ class Generator {
     return {k_, c_, plan_, pipeline, {.a = a_, .b = b_, .stages = shared_, .scales = scales}};
   }
 
-  void load_between(TileScheduler& tiles, kit::Pipeline& pipeline, std::optional<kit::Packing>& packing) {
+  void load_between(kit::TileScheduler& tiles, kit::Pipeline& pipeline,
+                    std::optional<kit::Packing>& packing) {
     k_.section("the first warp: load all stages but one");
     InlineLoads loads(k_, c_, tiles, stage_loads(pipeline), warp_, depth_);
     loads.start(packing);
@@ -173,7 +169,7 @@ class Generator {
                         {.stages = shared_, .row = warp_row_, .column = column_, .lane = lane_});
   }
 
-  void multiply(TileScheduler& tiles, kit::Pipeline& pipeline, InlineLoads* loads) {
+  void multiply(kit::TileScheduler& tiles, kit::Pipeline& pipeline, InlineLoads* loads) {
     k_.section("the consumer warpgroups: multiply, then store");
     const Reg group = k_.shr(warp_, 2);
     const std::optional<Turn> turn = turn_of(group);
@@ -191,13 +187,13 @@ class Generator {
                             .scales = scales ? &*scales : nullptr,
                             .loads = loads};
     MainLoop loop(k_, c_, plan_, pipeline, in);
-    std::optional<StreamReduction> sums = stream_reduction();
+    std::optional<kit::StreamKReduction> sums = stream_reduction();
     StoreInputs stores{.map = d_map_, .buffers = {}, .barrier = k_.add(group, 1), .leads = leads_};
     if (c_.staged)
       stores.buffers =
           k_.fma(group, kStoreBuffers * plan_.store.bytes(), plan_.shared.address(k_, shared_, "stores"));
-    const auto compute = [&](const Portion& portion) {
-      const TileOrigin& tile = portion.tile;
+    const auto compute = [&](const kit::TilePortion& portion) {
+      const kit::TileOrigin& tile = portion.tile;
       if (scales) scales->start(tile.row, k_.add(tile.column, column_), portion.depth.begin);
       loop.run(k_.sub(portion.depth.end, portion.depth.begin));
       const auto store = [&] { store_tile(loop.accumulators(), tile, stores); };
@@ -219,12 +215,12 @@ class Generator {
   }
 
   /// Rows and columns of the accumulators that lie in D.
-  std::pair<Reg, Reg> extents(const TileOrigin& tile) const {
+  std::pair<Reg, Reg> extents(const kit::TileOrigin& tile) const {
     return c_.places(tile.rows, c_.places(m_, n_).second);
   }
 
   /// What the epilogues of a tile have in common.
-  EpilogueInputs result_of(const TileOrigin& tile) {
+  EpilogueInputs result_of(const kit::TileOrigin& tile) {
     const auto of_tile = [&](const Result& matrix, const ResultSource& source) {
       return ResultSource{of_batch(k_, batches_, matrix.name, matrix.type, source.pointer, tile.batch),
                           source.ld};
@@ -247,10 +243,10 @@ class Generator {
             .shared = shared_};
   }
 
-  void store_tile(const Accumulators& accumulators, const TileOrigin& tile, StoreInputs& stores) {
+  void store_tile(const Accumulators& accumulators, const kit::TileOrigin& tile, StoreInputs& stores) {
     k_.comment("store: " + epilogue_text(p_));
     EpilogueInputs result = result_of(tile);
-    const ClusterReductionInputs sum{.shared = shared_, .thread = thread_, .barrier = own_barrier()};
+    const kit::ClusterReductionInputs sum{.shared = shared_, .thread = thread_, .barrier = own_barrier()};
     Config narrow = c_;  // as if the slice were the whole tile
     narrow.tile_n /= reduction_slices(c_);
     emit_cluster_reduction(k_, p_, c_, accumulators, sum, [&](const Accumulators& sums, int first) {
@@ -274,20 +270,20 @@ class Generator {
 
   // ---- stream-K
 
-  std::optional<StreamReduction> stream_reduction() {
+  std::optional<kit::StreamKReduction> stream_reduction() {
     if (!c_.stream_k) return std::nullopt;
-    return StreamReduction(
-        k_, p_, c_, *plan_.stream,
+    return kit::StreamKReduction(
+        k_, stream_tile(seen_, c_), plan_.stream->workspace, plan_.stream->reads,
         {.workspace = workspace_, .shared = shared_, .thread = thread_, .barrier = own_barrier()});
   }
 
   /// Rows of accumulators that lie in D, from the warp's first on.
-  Reg rows_of_warp(const TileOrigin& tile) {
+  Reg rows_of_warp(const kit::TileOrigin& tile) {
     return KernelBuilder::as(s32, k_.sub(extents(tile).first, k_.add(tile.row, warp_row_)));
   }
 
-  void store_shared_tiles(TileScheduler& tiles, StreamReduction& sums) {
-    tiles.for_each_shared([&](const TileOrigin& tile, const SharedTile& shared) {
+  void store_shared_tiles(kit::TileScheduler& tiles, kit::StreamKReduction& sums) {
+    tiles.for_each_shared([&](const kit::TileOrigin& tile, const kit::SharedTile& shared) {
       EpilogueInputs result = result_of(tile);
       sums.add(shared, rows_of_warp(tile), [&](const Accumulators& unit, Reg row, Reg column) {
         result.accumulators = unit;

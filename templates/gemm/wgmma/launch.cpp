@@ -8,12 +8,14 @@
 namespace ptxloom::gemm_kernel::wgmma {
 namespace {
 
-void add_operand(LaunchArgumentList& add, const kit::TmaTile& tile, const std::string& name,
+// A matrix that is packed first is read by its address, and loaded from the workspace.
+void add_operand(kit::Params& params, const Problem& p, const Matrix& matrix, const kit::TmaTile& tile,
                  const kit::PackedMatrix& packed) {
-  const TensorMap map = tile.map(add.problem.batch);
-  if (!packed.packed) return add.map(name, map);
-  add.pointer(name);
-  add.map_at("packed_" + name, map, packed.at);
+  const TensorMap map = tile.map(p.batch);
+  if (!packed.packed)
+    params.map(matrix.name, matrix.name, map);
+  else
+    params.pointer(matrix.name, matrix.type).map_in_workspace("packed_" + matrix.name, map, packed.at);
 }
 
 /// Whole clusters with enough warps for one piece each.
@@ -30,11 +32,27 @@ bool stores_by_pointer(const Config& c, const Plan& plan) { return c.stream_k ||
 
 const char* map_of_d(const Config& c) { return c.stream_k ? "copied_d" : "d"; }
 
-std::vector<std::string_view> pointers(const Problem& p, const Config& c, const Plan& plan) {
-  std::vector<std::string_view> names;
-  if (p.reads_c()) names.emplace_back("c");
-  if (stores_by_pointer(c, plan)) names.emplace_back("d");
-  return names;
+kit::Params parameters(const Problem& p, const Config& c, const Plan& plan) {
+  const bool baked = c.bake == Bake::mnk, by_pointer = stores_by_pointer(c, plan);
+  kit::Params params;
+  params.size("m", u32, p.m, baked).size("n", u32, p.n, baked).size("k", u32, p.k, baked);
+  const auto [a, b] = c.places(&plan.a, &plan.b);
+  const auto [packed_a, packed_b] = c.places(&plan.pack.a(), &plan.pack.b());
+  add_operand(params, p, p.a, *a, *packed_a);
+  add_operand(params, p, p.b, *b, *packed_b);
+  if (plan.workspace_bytes() > 0) params.workspace(b8);
+  if (p.reads_c()) params.pointer("c", p.c.type);
+  if (stores_by_tma(c, plan))
+    params.map(map_of_d(c), "d", plan.store.map(p.d.type, p.n, p.m, p.d.ld, p.d.stride, p.batch));
+  if (by_pointer) params.pointer("d", p.d.type);
+  if (p.reads_c()) params.size("ldc", u32, p.c.ld, baked);
+  if (by_pointer) params.size("ldd", u32, p.d.ld, baked);
+  add_term_parameters(params, p, plan.scales.maps());
+  std::vector<std::string_view> pointers;
+  if (p.reads_c()) pointers.emplace_back("c");
+  if (by_pointer) pointers.emplace_back("d");
+  add_batch_parameters(params, p, pointers, baked);
+  return params;
 }
 
 LaunchPlan launch_plan(const Problem& p, const Problem& seen, const Config& c, const Plan& plan) {
@@ -45,22 +63,8 @@ LaunchPlan launch_plan(const Problem& p, const Problem& seen, const Config& c, c
   launch.cooperative = plan.stream || plan.pack.any();
   launch.shared_bytes = static_cast<std::uint32_t>(plan.shared_bytes);
   if (!plan.stream) launch.grid[0] = std::max(launch.grid[0], packing_blocks(plan.pack, c));
-  LaunchArgumentList add{p, launch.arguments};
-  add.size("m", p.m), add.size("n", p.n), add.size("k", p.k);
-  const auto [a, b] = c.places(&plan.a, &plan.b);
-  const auto [packed_a, packed_b] = c.places(&plan.pack.a(), &plan.pack.b());
-  add_operand(add, *a, p.a.name, *packed_a);
-  add_operand(add, *b, p.b.name, *packed_b);
   launch.workspace_bytes = plan.workspace_bytes();
-  if (launch.workspace_bytes > 0) add.pointer(kWorkspace);
-  if (p.reads_c()) add.pointer("c");
-  if (stores_by_tma(c, plan))
-    add.map(map_of_d(c), "d", plan.store.map(p.d.type, p.n, p.m, p.d.ld, p.d.stride, p.batch));
-  if (stores_by_pointer(c, plan)) add.pointer("d");
-  if (p.reads_c()) add.size("ldc", p.c.ld);
-  if (stores_by_pointer(c, plan)) add.size("ldd", p.d.ld);
-  add_term_arguments(add, p, plan.scales.maps());
-  add_batch_arguments(add, pointers(p, c, plan));
+  launch.arguments = parameters(p, c, plan).arguments();
   return launch;
 }
 

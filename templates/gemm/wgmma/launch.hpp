@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string_view>
-#include <vector>
-
 #include "gemm/wgmma/plan.hpp"
+#include "ptxloom/kit/params.hpp"
 
 // The launch of a kernel of strategy wgmma, and how the kernel addresses D.
 namespace ptxloom::gemm_kernel::wgmma {
@@ -14,10 +12,9 @@ bool stores_by_tma(const Config& config, const Plan& plan);
 bool stores_by_pointer(const Config& config, const Plan& plan);
 /// The parameter with D's tensor map. If there is a pointer too, that is "d".
 const char* map_of_d(const Config& config);
-/// The matrices of batches that a kernel addresses by pointer.
-std::vector<std::string_view> pointers(const Problem& problem, const Config& config, const Plan& plan);
-
-/// `problem`: as given; `seen`: as the configuration sees it.
+/// The kernel's parameters. `problem`: as given.
+kit::Params parameters(const Problem& problem, const Config& config, const Plan& plan);
+/// `seen`: the problem as the configuration sees it.
 LaunchPlan launch_plan(const Problem& problem, const Problem& seen, const Config& config, const Plan& plan);
 
 }  // namespace ptxloom::gemm_kernel::wgmma

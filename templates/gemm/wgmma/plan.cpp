@@ -49,7 +49,7 @@ kit::SharedLayout shared_layout(const Config& c, int stage_bytes, const kit::Tma
   shared.add("stages", c.stages * stage_bytes, kSwizzlePattern);
   shared.add("stores", buffers * aligned(store.bytes()), kSwizzlePattern);
   shared.add("barriers", kit::Pipeline::bytes(c.stages));
-  if (c.stream_k) shared.add("division", StreamDivision::kBytes);
+  if (c.stream_k) shared.add("division", kit::StreamKDivision::kBytes);
   return shared;
 }
 

@@ -56,7 +56,7 @@ struct Plan {
   int shared_bytes = 0;
 
   std::optional<StreamPlan> stream;
-  std::uint64_t workspace_bytes() const { return stream ? stream->workspace_bytes : pack.workspace_bytes(); }
+  std::uint64_t workspace_bytes() const { return stream ? stream->workspace.bytes : pack.workspace_bytes(); }
 
   bool promotes;  ///< the accumulators of each stage are added to f32 ones
   int readers;    ///< that release a stage: warpgroups, or their warps if they read its block scales

@@ -73,8 +73,8 @@ double packing_clocks(const PackPlan& pack) {
 double shared_clocks(const Problem& p, const Config& c, const Plan& plan, double parts) {
   const double shared = parts > 1 ? 1 : 2;
   const double rows = std::min(1.0, std::ceil(p.m / 16.0) * 16 / c.tile_m);
-  const double left = rows * plan.stream->slot_bytes;
-  const double read = left * std::max(1.0, parts / StreamUnits(p, c).count);
+  const double left = rows * plan.stream->workspace.slot_bytes;
+  const double read = left * std::max(1.0, parts / stream_units(p, c).count);
   return shared * (kShareClocks + (left + read) / kSharedBytes);
 }
 

@@ -8,7 +8,7 @@ constexpr int kBehind = 1;  // k-blocks: a stage is refilled this long after it 
 
 }  // namespace
 
-InlineLoads::InlineLoads(KernelBuilder& k, const Config& config, TileScheduler& tiles,
+InlineLoads::InlineLoads(KernelBuilder& k, const Config& config, kit::TileScheduler& tiles,
                          const StageLoads& loads, Reg warp, Reg depth)
     : k_(k),
       c_(config),
@@ -39,7 +39,7 @@ void InlineLoads::next() {
   k_.if_(more, [&] {
     k_.if_(k_.eq(at_, 0), [&] {
       k_.comment("load: the next tile of this thread block");
-      const TileOrigin tile = tiles_.tile(number_);
+      const kit::TileOrigin tile = tiles_.tile(number_);
       k_.emit("mov.u32", tile_.row, tile.row);
       k_.emit("mov.u32", tile_.column, tile.column);
       if (!tile.batch) return;

@@ -13,8 +13,8 @@ namespace ptxloom::gemm_kernel::wgmma {
 class InlineLoads {
  public:
   /// `warp`: this thread's warp; `depth`: the problem's k.
-  InlineLoads(KernelBuilder& k, const Config& config, TileScheduler& tiles, const StageLoads& loads, Reg warp,
-              Reg depth);
+  InlineLoads(KernelBuilder& k, const Config& config, kit::TileScheduler& tiles, const StageLoads& loads,
+              Reg warp, Reg depth);
 
   /// Both are called by all threads of the first warp together.
   void start(std::optional<kit::Packing>& packing);
@@ -25,13 +25,13 @@ class InlineLoads {
  private:
   KernelBuilder& k_;
   const Config& c_;
-  TileScheduler& tiles_;
+  kit::TileScheduler& tiles_;
   StageLoads loads_;
   Reg depth_;
   Reg chosen_;  // predicate: this thread issues the loads
-  TileNumbers numbers_;
+  kit::TileNumbers numbers_;
   Reg number_, at_;  // tile being loaded; offset along k
-  TileOrigin tile_;
+  kit::TileOrigin tile_;
 };
 
 }  // namespace ptxloom::gemm_kernel::wgmma

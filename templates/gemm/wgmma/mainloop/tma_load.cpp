@@ -23,7 +23,7 @@ StageLoads::StageLoads(KernelBuilder& k, const Config& config, const Plan& plan,
       passing_(policy(k, plan)),
       tiles_(k, config.sharing()) {}
 
-void StageLoads::fill(const TileOrigin& tile, Reg depth) {
+void StageLoads::fill(const kit::TileOrigin& tile, Reg depth) {
   k_.comment("load: wait for the stage to be empty");
   pipeline_.await(pipeline_.empty(cursor_), cursor_);
   k_.comment("load: fill it with the next k-block of A and B");
@@ -45,8 +45,8 @@ void StageLoads::finish() {
   pipeline_.drain(cursor_);
 }
 
-void emit_loads(KernelBuilder& k, const Config& c, TileScheduler& tiles, StageLoads& loads) {
-  tiles.for_each([&](const Portion& portion) {
+void emit_loads(KernelBuilder& k, const Config& c, kit::TileScheduler& tiles, StageLoads& loads) {
+  tiles.for_each([&](const kit::TilePortion& portion) {
     const Reg depth = k.mov(u32, portion.depth.begin);
     k.do_while([&] {
       k.pragma("\"nounroll\"");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gemm/schedule/tile_scheduler.hpp"
 #include "gemm/wgmma/mainloop/staged_scales.hpp"
 #include "ptxloom/kit/pipeline.hpp"
+#include "ptxloom/kit/tile_scheduler.hpp"
 #include "ptxloom/kit/tma_tile.hpp"
 
 // The producer: one thread that fills the pipeline's stages by TMA loads of A, B and block scales as soon as
@@ -23,7 +23,7 @@ class StageLoads {
              const LoadInputs& in);
 
   /// Fills the next stage with a tile's part of A and B from `depth` on.
-  void fill(const TileOrigin& tile, Reg depth);
+  void fill(const kit::TileOrigin& tile, Reg depth);
   /// Call after the last stage; returns when no other thread block accesses this one's shared memory.
   void finish();
 
@@ -39,6 +39,6 @@ class StageLoads {
 };
 
 /// Run by a dedicated thread: loads all tiles of this thread block, or its portions of them.
-void emit_loads(KernelBuilder& k, const Config& config, TileScheduler& tiles, StageLoads& loads);
+void emit_loads(KernelBuilder& k, const Config& config, kit::TileScheduler& tiles, StageLoads& loads);
 
 }  // namespace ptxloom::gemm_kernel::wgmma

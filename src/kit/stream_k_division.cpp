@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gemm/schedule/stream_k_division.hpp"
+#include "ptxloom/kit/stream_k_division.hpp"
 
-namespace ptxloom::gemm_kernel {
+namespace ptxloom::kit {
 
-void StreamDivision::divide(Reg tiles, Reg k_blocks, Reg block, Reg blocks) {
+void StreamKDivision::divide(Reg tiles, Reg k_blocks, Reg block, Reg blocks) {
   k_.comment("stream-K: this thread block's share of the k-blocks of all tiles");
   const Reg whole_rounds = k_.sub(k_.max(k_.div(tiles, blocks), 1), 1);
   const Reg shared_tiles = k_.sub(tiles, k_.mul(whole_rounds, blocks));
@@ -22,14 +22,14 @@ void StreamDivision::divide(Reg tiles, Reg k_blocks, Reg block, Reg blocks) {
 }
 
 // Volatile: otherwise it would be read once and stay in registers.
-StreamDivision::Division StreamDivision::read() {
+StreamKDivision::Division StreamKDivision::read() {
   const std::vector<Reg> own = k_.regs(u32, 4), common = k_.regs(u32, 4);
   k_.emit("ld.volatile.shared.v4.u32", own, k_.at(shared_));
   k_.emit("ld.volatile.shared.v4.u32", common, k_.at(shared_, kBytes / 2));
   return {own[0], own[1], own[2], own[3], common[0], common[1], common[2], common[3]};
 }
 
-void StreamDivision::for_each(const std::function<void(const StreamPortion&)>& body) {
+void StreamKDivision::for_each(const std::function<void(const StreamKPortion&)>& body) {
   const Division start = read();
   const Reg at = k_.mov(u32, k_.select(k_.lt(start.begin, start.end), start.begin, start.whole_at));
   k_.if_(k_.lt(at, start.all), [&] {
@@ -52,7 +52,7 @@ void StreamDivision::for_each(const std::function<void(const StreamPortion&)>& b
   });
 }
 
-void StreamDivision::for_each_shared(const std::function<void(const SharedTile&)>& body) {
+void StreamKDivision::for_each_shared(const std::function<void(const SharedTile&)>& body) {
   const Division d = read();
   const Reg after = k_.add(k_.div(k_.sub(d.end, 1), d.stride), 1);
   k_.for_(k_.div(d.begin, d.stride), after, 1, [&](Reg tile) {
@@ -62,11 +62,11 @@ void StreamDivision::for_each_shared(const std::function<void(const SharedTile&)
   });
 }
 
-SharedTile StreamDivision::shared(Reg tile) {
+SharedTile StreamKDivision::shared(Reg tile) {
   const Division d = read();
   const Reg start = k_.mul(tile, d.stride), first = k_.div(start, d.share);
   const Reg last = k_.div(k_.sub(k_.add(start, d.stride), 1), d.share);
   return {.tile = tile, .first = first, .parts = k_.add(k_.sub(last, first), 1)};
 }
 
-}  // namespace ptxloom::gemm_kernel
+}  // namespace ptxloom::kit

@@ -72,9 +72,9 @@ Semantic lanewise_or_exact(F, Exact) {
 }
 
 /// Calls f.template operator()<T>(), with T the C++ integer of a PTX type name ("u16", "s64", "b32"). f
-/// returns a Semantic; null for other names.
+/// returns a pointer, such as a Semantic; null for other names.
 template <class F>
-Semantic with_integer(std::string_view type, F f) {
+auto with_integer(std::string_view type, F f) -> decltype(f.template operator()<std::uint32_t>()) {
   if (type == "u32" || type == "b32") return f.template operator()<std::uint32_t>();
   if (type == "s32") return f.template operator()<std::int32_t>();
   if (type == "u64" || type == "b64") return f.template operator()<std::uint64_t>();
@@ -86,7 +86,7 @@ Semantic with_integer(std::string_view type, F f) {
 
 /// The same, including byte types.
 template <class F>
-Semantic with_any_integer(std::string_view type, F f) {
+auto with_any_integer(std::string_view type, F f) -> decltype(f.template operator()<std::uint32_t>()) {
   if (type == "u8") return f.template operator()<std::uint8_t>();
   if (type == "s8") return f.template operator()<std::int8_t>();
   return with_integer(type, f);
