@@ -36,8 +36,8 @@ struct TensorPlan {
   std::uint64_t below = 0;           ///< random 32-bit integers are less than this; 0: the whole range
   /// The product of the extents. Throws Error(usage, "too-large") above 2^56.
   std::uint64_t elements() const;
-  /// Size in bytes. Throws as elements().
-  std::uint64_t bytes() const { return elements() * static_cast<std::uint64_t>(type.bytes()); }
+  /// Size in bytes: elements are packed without gaps, and their bits are rounded up. Throws as elements().
+  std::uint64_t bytes() const { return (elements() * type.bits + 7) / 8; }
 };
 
 /// D = alpha * A * B + beta * C on the tensors a, b, c and d, or a batch of such products: a problem as a
