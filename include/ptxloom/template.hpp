@@ -64,9 +64,9 @@ class Template {
   /// The kernel of a problem and a configuration, both with all parameters.
   virtual Emitted emit(std::shared_ptr<const Specs> specs, const Target& target, const Settings& problem,
                        const Settings& config) const = 0;
-  /// What the outputs must hold for these inputs, computed on the host with code that the kernel does not
-  /// share.
-  virtual Expectation expect(const Settings& problem, std::span<const HostTensor> inputs) const = 0;
+  /// What each output must hold for these inputs, computed on the host with code that the kernel does not
+  /// share. An output without an expectation is an error when a run is verified.
+  virtual std::vector<Expectation> expect(const Settings& problem, std::span<const HostTensor> inputs) const = 0;
 };
 
 }  // namespace ptxloom

@@ -216,8 +216,11 @@ RunResult run_template(const Context& context, const Template& kernel_template, 
       .kernel = specialise(context, kernel_template, problem, options.config, {.must_hit = options.must_hit}),
       .tensors = make_tensors(kernel_template, problem, options.inputs, options.seed)};
   api::Stopwatch verifying;
-  Expectation expected;
-  if (options.verify) expected = kernel_template.expect(problem, result.tensors);
+  std::vector<Expectation> expected;
+  if (options.verify) {
+    expected = kernel_template.expect(problem, result.tensors);
+    check_expected(expected, result.tensors);
+  }
   result.verify_ms = verifying.lap();
 
   Buffers buffers(context, result.tensors, result.kernel.launch.workspace_bytes);
@@ -234,13 +237,15 @@ RunResult run_template(const Context& context, const Template& kernel_template, 
   if (!options.verify) return result;
 
   verifying.lap();
-  const HostTensor& output = *find_tensor(result.tensors, expected.tensor);
-  HostTensor again;
-  result.verdict = verify_run(expected, [&](std::byte poison) -> const HostTensor& {
-    if (poison == kPoison) return output;
+  std::vector<HostTensor> again;
+  result.verdict = verify_run(expected, [&](std::byte poison) -> std::span<const HostTensor> {
+    if (poison == kPoison) return result.tensors;
     run(poison, {.judge = options.observer.judge});
-    again = output;
-    buffers.download(output, again.bytes);
+    for (std::size_t i = 0; i < result.tensors.size(); ++i) {
+      if (result.tensors[i].plan.role == TensorPlan::Role::in) continue;
+      again.push_back(result.tensors[i]);
+      buffers.download(result.tensors[i], again.back().bytes);
+    }
     return again;
   });
   result.verify_ms += verifying.lap();

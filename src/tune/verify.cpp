@@ -7,7 +7,6 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <iterator>
 
 #include "base/parts.hpp"
 #include "ptxloom/numeric.hpp"
@@ -164,18 +163,6 @@ Verdict verify(const Expectation& expected, const HostTensor& output, std::byte 
   Verdict verdict = check_points(expected, output);
   check_untouched(expected, output, poison, verdict);
   verdict.unwritten = find_unwritten(expected, output, poison);
-  return verdict;
-}
-
-Verdict verify_run(const Expectation& expected,
-                   const std::function<const HostTensor&(std::byte poison)>& run) {
-  Verdict verdict = verify(expected, run(kPoison));
-  if (verdict.unwritten.empty()) return verdict;
-  constexpr std::byte kOther = ~kPoison;
-  const Verdict second = verify(expected, run(kOther), kOther);
-  std::vector<std::uint64_t> both;
-  std::ranges::set_intersection(verdict.unwritten, second.unwritten, std::back_inserter(both));
-  verdict.unwritten = std::move(both);
   return verdict;
 }
 

@@ -66,7 +66,7 @@ class AddOne : public Template {
                                      {.name = "y", .type = u64, .tensor = "y"},
                                      {.name = "zeros", .type = u64, .tensor = std::string(kWorkspace)}}}};
   }
-  Expectation expect(const Settings& problem, std::span<const HostTensor> inputs) const override {
+  std::vector<Expectation> expect(const Settings& problem, std::span<const HostTensor> inputs) const override {
     const std::uint64_t n = std::stoull(problem.at("n"));
     Expectation expected{.tensor = "y"};
     for (std::uint64_t i = 0; i < n; i += 3) {
@@ -77,7 +77,7 @@ class AddOne : public Template {
       expected.points.push_back({.index = i, .value = static_cast<double>(sum), .tolerance = 0});
     }
     expected.untouched = {n, n + 1};
-    return expected;
+    return {expected};
   }
 };
 

@@ -76,7 +76,7 @@ void check(const Settings& wanted, const Settings& config, std::initializer_list
   INFO("whole configuration " << words(kernel.config));
   REQUIRE(kernel.config.at("stream_k") == "yes");
   Device device(executor(target), kernel);
-  const Expectation expected = gemm_template().expect(problem, device.tensors());
+  const Expectation expected = gemm_template().expect(problem, device.tensors()).at(0);
   for (const int blocks : grids) {
     INFO(blocks << " blocks");
     const HostTensor d = device.run(blocks);

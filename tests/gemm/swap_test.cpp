@@ -37,7 +37,7 @@ const HostTensor& result_of(const RunResult& run) {
 /// Bytes outside D's elements that have lost their poison.
 std::size_t touched(const RunResult& run) {
   const HostTensor& d = result_of(run);
-  const Expectation expected = gemm_template().expect(run.kernel.problem, run.tensors);
+  const Expectation expected = gemm_template().expect(run.kernel.problem, run.tensors).at(0);
   std::set<std::size_t> elements;
   for (const Expectation::Point& point : expected.points) elements.insert(point.index);
   const auto size = static_cast<std::size_t>(d.plan.type.bytes());

@@ -41,7 +41,7 @@ class Counted final : public Template {
     ++emitted;
     return gemm_.emit(std::move(specs), target, problem, config);
   }
-  Expectation expect(const Settings& problem, std::span<const HostTensor> inputs) const override {
+  std::vector<Expectation> expect(const Settings& problem, std::span<const HostTensor> inputs) const override {
     return gemm_.expect(problem, inputs);
   }
 

@@ -17,7 +17,7 @@ tune::Task make_task(bool must_write) {
   const TensorPlan in{.name = "x", .type = f32, .shape = {64}, .role = TensorPlan::Role::in};
   const TensorPlan out{.name = "y", .type = f32, .shape = {64}, .role = TensorPlan::Role::out};
   return {.tensors = {random_tensor(in, 1), poisoned_tensor(out)},
-          .expected = {.tensor = "y", .complete = !must_write}};
+          .expected = {{.tensor = "y", .complete = !must_write}}};
 }
 
 tune::Candidate make_candidate() {

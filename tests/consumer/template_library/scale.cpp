@@ -69,14 +69,15 @@ class Scale final : public pl::Template {
                                      {.name = "x", .type = pl::u64, .tensor = "x"},
                                      {.name = "y", .type = pl::u64, .tensor = "y"}}}};
   }
-  pl::Expectation expect(const pl::Settings& problem, std::span<const pl::HostTensor> inputs) const override {
+  std::vector<pl::Expectation> expect(const pl::Settings& problem,
+                                      std::span<const pl::HostTensor> inputs) const override {
     pl::Expectation expected{.tensor = "y", .complete = true};
     for (std::uint64_t i = 0; i < size(problem); ++i) {
       float x = 0;
       std::memcpy(&x, &inputs[0].bytes[4 * i], sizeof x);
       expected.points.push_back({.index = i, .value = x * factor(problem), .tolerance = 0});
     }
-    return expected;
+    return {expected};
   }
 
  private:

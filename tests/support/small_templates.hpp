@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ptxloom/builder.hpp"
+#include "ptxloom/template.hpp"
+
+// Templates for tests of what works with any template. Their configuration says what goes wrong.
+namespace ptxloom::test {
+
+inline std::int32_t s32_at(const HostTensor& tensor, std::uint64_t index) {
+  std::int32_t value = 0;
+  std::memcpy(&value, tensor.bytes.data() + 4 * index, sizeof value);
+  return value;
+}
+
+/// The rest is for derived classes to say.
+class SmallTemplate : public Template {
+ public:
+  explicit SmallTemplate(std::vector<std::string> faults) : faults_(std::move(faults)) {}
+  std::string_view space() const override { return "{}"; }
+  Settings problem(const Settings& given) const override { return given; }
+  double operations(const Settings&) const override { return 1; }
+  Settings config(const Specs&, const Target&, const Settings&, const Settings& given) const override {
+    Settings whole = {{"fault", "none"}};
+    for (const auto& [name, value] : given) whole[name] = value;
+    return whole;
+  }
+  tune::Space tuning_space(const Specs&, const Target&, const Settings&) const override {
+    return {.parameters = {{"fault", faults_}}};
+  }
+  std::vector<Settings> candidates(const Specs&, const Target&, const Settings&,
+                                   const Settings&) const override {
+    return {};
+  }
+
+ private:
+  std::vector<std::string> faults_;
+};
+
+/// y = x + 1 and z = 5 * x, for n elements of s32.
+class TwoOutputs : public SmallTemplate {
+ public:
+  TwoOutputs() : SmallTemplate({"none", "wrong_y", "wrong_z", "hole_in_z"}) {}
+  std::string_view name() const override { return "two_outputs"; }
+  std::vector<TensorPlan> tensors(const Settings& problem) const override {
+    const std::uint64_t n = std::stoull(problem.at("n"));
+    return {{.name = "x", .type = s32, .shape = {n}, .below = 1000},
+            {.name = "y", .type = s32, .shape = {n}, .role = TensorPlan::Role::out},
+            {.name = "z", .type = s32, .shape = {n}, .role = TensorPlan::Role::out}};
+  }
+  Emitted emit(std::shared_ptr<const Specs> specs, const Target& target, const Settings& problem,
+               const Settings& config) const override {
+    const auto n = static_cast<std::uint32_t>(std::stoul(problem.at("n")));
+    const std::string& fault = config.at("fault");
+    KernelBuilder k(std::move(specs), "two_outputs", target);
+    const Pointer x = k.pointer(s32, "x"), y = k.pointer(s32, "y"), z = k.pointer(s32, "z");
+    const Reg i = k.global_thread_x();
+    k.if_(k.lt(i, n), [&] {
+      const Reg value = k.load(x[i]);
+      k.store(y[i], k.add(value, fault == "wrong_y" ? 2 : 1));
+      k.if_(k.lt(i, fault == "hole_in_z" ? n - 1 : n),
+            [&] { k.store(z[i], k.mul(value, fault == "wrong_z" ? 6 : 5)); });
+    });
+    return {.module = k.finish(),
+            .launch = {.entry = "two_outputs",
+                       .grid = {(n + 31) / 32, 1, 1},
+                       .block = {32, 1, 1},
+                       .arguments = {{.name = "x", .type = u64, .tensor = "x"},
+                                     {.name = "y", .type = u64, .tensor = "y"},
+                                     {.name = "z", .type = u64, .tensor = "z"}}}};
+  }
+  std::vector<Expectation> expect(const Settings& problem,
+                                  std::span<const HostTensor> inputs) const override {
+    Expectation y{.tensor = "y"}, z{.tensor = "z"};
+    for (std::uint64_t i = 0; i < inputs[0].plan.elements(); ++i) {
+      const double x = s32_at(inputs[0], i);
+      y.points.push_back({.index = i, .value = x + 1});
+      z.points.push_back({.index = i, .value = 5 * x});
+    }
+    if (problem.contains("forget_z")) return {y};
+    return {y, z};
+  }
+};
+
+}  // namespace ptxloom::test
