@@ -119,13 +119,13 @@ struct Verdict {
 /// Compares an output that was filled with `poison` first.
 Verdict verify(const Expectation& expected, const HostTensor& output, std::byte poison = kPoison);
 
-/// Throws Error(usage, "missing-expectation") for an output without an expectation, and "missing-tensor" for an
-/// expectation of a tensor that is not an output.
+/// Throws Error(usage, "missing-expectation") for an output without an expectation, and "missing-tensor" for
+/// an expectation of a tensor that is not an output.
 void check_expected(std::span<const Expectation> expected, std::span<const HostTensor> tensors);
 
 /// Compares all outputs of a kernel. `run` runs it on outputs that were filled with `poison`, and returns the
-/// outputs, alone or among the other tensors. A correct value may equal the poison by chance, so elements that
-/// seem unwritten are compared again after a run with another poison. Throws as check_expected().
+/// outputs, alone or among the other tensors. A correct value may equal the poison by chance, so elements
+/// that seem unwritten are compared again after a run with another poison. Throws as check_expected().
 Verdict verify_run(std::span<const Expectation> expected,
                    const std::function<std::span<const HostTensor>(std::byte poison)>& run);
 

@@ -22,24 +22,25 @@
 /// tuner.hpp.
 namespace [[gnu::visibility("default")]] ptxloom {
 
-/// A template's kernel for one problem, loaded.
+/// A template's kernels for one problem, loaded.
 struct Specialised {
-  Settings problem;                 ///< with all parameters
-  Settings config;                  ///< with all parameters
-  std::vector<TensorPlan> tensors;  ///< inputs and outputs
-  LaunchPlan launch;                ///< how the kernel is launched
-  Kernel kernel;                    ///< the kernel
-  bool tuned = false;               ///< whether the configuration is that of a tuning record of this problem
+  Settings problem;                  ///< with all parameters
+  Settings config;                   ///< with all parameters
+  std::vector<TensorPlan> tensors;   ///< inputs and outputs
+  std::vector<LaunchPlan> launches;  ///< at least one, in order
+  std::vector<Kernel> kernels;       ///< that of each launch; all have the same PTX and machine code
+  bool tuned = false;                ///< whether the configuration is that of a tuning record of this problem
   /// Milliseconds for choosing the configuration and building the IR, or for finding its PTX in the cache.
   double emit_ms = 0;
 };
 
-/// Loaded kernels by their text and link options; comments in the text do not count. Kernels for different
-/// sizes are often the same. Thread-safe.
+/// Loaded kernels by their text, name and link options; comments in the text do not count. Kernels for
+/// different sizes are often the same. Thread-safe.
 class KernelPool {
  public:
-  /// The kernel with this text; if there is none, the one that `load` returns.
-  Kernel find(std::string_view ptx, const LinkOptions& link, const std::function<Kernel()>& load);
+  /// The kernel of this name in this text; if there is none, the one that `load` returns.
+  Kernel find(std::string_view ptx, std::string_view entry, const LinkOptions& link,
+              const std::function<Kernel()>& load);
   std::size_t size() const;  ///< number of kernels
 
  private:

@@ -14,15 +14,15 @@
 
 /// \file
 /// Kernel templates. A template is a family of kernels. From a problem (what to compute: sizes, types) and a
-/// configuration (how: tiles, stages) it makes one kernel, with a plan of its launch and a reference of its
-/// results. Problem and configuration are Settings; no parameter is in both. The template's space.json lists
-/// them.
+/// configuration (how: tiles, stages) it makes one kernel or more, with plans of their launches and a
+/// reference of their results. Problem and configuration are Settings; no parameter is in both. The
+/// template's space.json lists them.
 namespace [[gnu::visibility("default")]] ptxloom {
 
 /// What a template emits.
 struct Emitted {
-  ir::Module module;  ///< with one kernel
-  LaunchPlan launch;  ///< how it is launched
+  ir::Module module;                 ///< with all kernels
+  std::vector<LaunchPlan> launches;  ///< at least one, in order; each names its kernel
 };
 
 /// A kernel template. Implement it for kernels of your own; const members must be thread-safe.
@@ -66,7 +66,8 @@ class Template {
                        const Settings& config) const = 0;
   /// What each output must hold for these inputs, computed on the host with code that the kernel does not
   /// share. An output without an expectation is an error when a run is verified.
-  virtual std::vector<Expectation> expect(const Settings& problem, std::span<const HostTensor> inputs) const = 0;
+  virtual std::vector<Expectation> expect(const Settings& problem,
+                                          std::span<const HostTensor> inputs) const = 0;
 };
 
 }  // namespace ptxloom

@@ -80,7 +80,7 @@ using Maker = std::function<Candidate(const Settings& config)>;
 
 /// What all candidates must compute, and on which data.
 struct Task {
-  std::vector<HostTensor> tensors;            ///< inputs with their data, and outputs, whose data is ignored
+  std::vector<HostTensor> tensors;  ///< inputs with their data, and outputs, whose data is ignored
   /// What each output must hold, from a reference that is independent of the candidates.
   std::vector<Expectation> expected;
   double operations = 0;                      ///< operations that every correct kernel needs; 0: not known

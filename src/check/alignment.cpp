@@ -15,7 +15,8 @@ std::uint64_t access_size(std::span<const OperandSpec> places) {
   for (const OperandSpec& place : places) {
     if (place.kind != OperandSpec::Kind::value || !place.wider_allowed) continue;
     if (size != 0) return 0;
-    size = static_cast<std::uint64_t>(place.type.whole_bytes()) * static_cast<std::uint64_t>(place.registers());
+    size =
+        static_cast<std::uint64_t>(place.type.whole_bytes()) * static_cast<std::uint64_t>(place.registers());
   }
   return size;
 }

@@ -79,8 +79,9 @@ Common read_common(TokenStream& in, ir::Linkage linkage) {
   if (common.variable.type == pred)
     fail(type, "syntax", "a predicate can only be a register", "declare it with .reg");
   if (common.vector > 1)
-    common.variable.alignment = std::max(
-        common.variable.alignment, common.vector * static_cast<std::uint32_t>(common.variable.type.whole_bytes()));
+    common.variable.alignment =
+        std::max(common.variable.alignment,
+                 common.vector * static_cast<std::uint32_t>(common.variable.type.whole_bytes()));
   return common;
 }
 

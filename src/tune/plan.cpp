@@ -104,7 +104,8 @@ HostTensor random_tensor(const TensorPlan& plan, std::uint64_t seed) {
   if (plan.type.is_float()) {
     fill_floats(tensor, key);
   } else if (plan.type.bits < 8) {
-    fill_packed(tensor, key, [&](std::uint64_t random) { return plan.below > 0 ? random % plan.below : random; });
+    fill_packed(tensor, key,
+                [&](std::uint64_t random) { return plan.below > 0 ? random % plan.below : random; });
   } else if (plan.below > 0) {
     fill<std::uint32_t>(tensor.bytes, key, [&](std::uint64_t random) {
       return static_cast<std::uint32_t>(random % plan.below);

@@ -48,12 +48,14 @@ void check_expected(std::span<const Expectation> expected, std::span<const HostT
   for (const Expectation& one : expected) {
     const auto found = std::ranges::find(tensors, one.tensor, kName);
     if (found == tensors.end() || found->plan.role == TensorPlan::Role::in)
-      throw Error(ErrorKind::usage, "missing-tensor",
-                  fmt::format("the reference expects an output '{}', but there is none of this name", one.tensor),
-                  "name an output");
+      throw Error(
+          ErrorKind::usage, "missing-tensor",
+          fmt::format("the reference expects an output '{}', but there is none of this name", one.tensor),
+          "name an output");
   }
   for (const HostTensor& tensor : tensors) {
-    if (tensor.plan.role != TensorPlan::Role::in && std::ranges::find(expected, tensor.plan.name, &Expectation::tensor) == expected.end())
+    if (tensor.plan.role != TensorPlan::Role::in &&
+        std::ranges::find(expected, tensor.plan.name, &Expectation::tensor) == expected.end())
       throw Error(ErrorKind::usage, "missing-expectation",
                   fmt::format("the reference does not say what output '{}' must hold", tensor.plan.name),
                   "give an expectation for each output");
@@ -69,8 +71,7 @@ Verdict verify_run(std::span<const Expectation> expected,
     return join(verdicts);
   constexpr std::byte kOther = ~kPoison;
   const std::vector<Verdict> second = verify_each(expected, run(kOther), kOther);
-  for (std::size_t i = 0; i < verdicts.size(); ++i)
-    keep_common(verdicts[i].unwritten, second[i].unwritten);
+  for (std::size_t i = 0; i < verdicts.size(); ++i) keep_common(verdicts[i].unwritten, second[i].unwritten);
   return join(verdicts);
 }
 

@@ -115,7 +115,8 @@ Task read_task(const Json& head, int memory) {
     expected.tensor = one.at("tensor");
     expected.complete = one.at("complete");
     expected.points.resize(one.at("point_count"));
-    mapping.read(one.at("points"), expected.points.data(), expected.points.size() * sizeof(Expectation::Point));
+    mapping.read(one.at("points"), expected.points.data(),
+                 expected.points.size() * sizeof(Expectation::Point));
     expected.untouched.resize(one.at("untouched_count"));
     mapping.read(one.at("untouched"), expected.untouched.data(),
                  expected.untouched.size() * sizeof(std::uint64_t));

@@ -177,7 +177,8 @@ class GemmTemplate final : public Template {
     return c.strategy->emit(std::move(specs), target, p, c);
   }
 
-  std::vector<Expectation> expect(const Settings& settings, std::span<const HostTensor> inputs) const override {
+  std::vector<Expectation> expect(const Settings& settings,
+                                  std::span<const HostTensor> inputs) const override {
     return {reference(Problem(space_, settings), inputs)};
   }
 

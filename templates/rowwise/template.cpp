@@ -98,8 +98,7 @@ class RowwiseTemplate final : public Template {
     return emit_kernel(std::move(specs), target, p, c);
   }
 
-  std::vector<Expectation> expect(const Settings& words,
-                                  std::span<const HostTensor> inputs) const override {
+  std::vector<Expectation> expect(const Settings& words, std::span<const HostTensor> inputs) const override {
     return {reference(Problem(words), inputs)};
   }
 

@@ -11,9 +11,8 @@ namespace ptxloom::test::several_outputs_test {
 namespace {
 
 Verdict run(const std::string& fault, Settings problem = {{"n", "77"}}) {
-  return run_template(
-             Context({.device = "cpu"}), TwoOutputs(),
-             {.problem = std::move(problem), .config = {{"fault", fault}}, .seed = Catch::getSeed()})
+  return run_template(Context({.device = "cpu"}), TwoOutputs(),
+                      {.problem = std::move(problem), .config = {{"fault", fault}}, .seed = Catch::getSeed()})
       .verdict;
 }
 
@@ -33,7 +32,9 @@ TEST_CASE("every output of a run is compared") {
 }
 
 TEST_CASE("an output that the reference forgets is an error, not one that is right") {
-  const auto code = [](Settings problem) { return error_of([&] { run("none", std::move(problem)); }).code(); };
+  const auto code = [](Settings problem) {
+    return error_of([&] { run("none", std::move(problem)); }).code();
+  };
   CHECK(code({{"n", "77"}, {"forget_z", "1"}}) == "missing-expectation");
 }
 

@@ -14,9 +14,8 @@ namespace {
 TuneResult tuned(const Template& kernel_template, const Settings& problem) {
   const TemporaryFolder folder;
   const Context context({.device = "cpu", .records_folder = folder / "records"});
-  return tune_template(
-      context, kernel_template,
-      {.problem = problem, .budget = {}, .seed = Catch::getSeed(), .devices = {"cpu"}});
+  return tune_template(context, kernel_template,
+                       {.problem = problem, .budget = {}, .seed = Catch::getSeed(), .devices = {"cpu"}});
 }
 
 /// What became of each candidate: the code of its problem by its fault.
@@ -30,13 +29,20 @@ std::map<std::string, std::string> outcomes(const TuneResult& result) {
 }  // namespace
 
 TEST_CASE("the tuner compares every output of a template") {
-  const std::map<std::string, std::string> wanted = {{"none", ""},
-                                                     {"wrong_y", "wrong-result"},
-                                                     {"wrong_z", "wrong-result"},
-                                                     {"hole_in_z", "wrong-result"}};
+  const std::map<std::string, std::string> wanted = {
+      {"none", ""}, {"wrong_y", "wrong-result"}, {"wrong_z", "wrong-result"}, {"hole_in_z", "wrong-result"}};
   CHECK(outcomes(tuned(TwoOutputs(), {{"n", "77"}})) == wanted);
   for (const auto& [fault, code] : outcomes(tuned(TwoOutputs(), {{"n", "77"}, {"forget_z", "1"}})))
     CHECK(code == "missing-expectation");
+}
+
+TEST_CASE("the tuner runs all launches of a template, and clears what they say") {
+  const std::map<std::string, std::string> wanted = {{"none", ""},
+                                                     {"first_only", "wrong-result"},
+                                                     {"second_only", "wrong-result"},
+                                                     {"exchanged", "wrong-result"},
+                                                     {"y_not_cleared", "wrong-result"}};
+  CHECK(outcomes(tuned(ColumnSums(), {{"rows", "11"}, {"n", "45"}})) == wanted);
 }
 
 }  // namespace ptxloom::test::template_test

@@ -73,8 +73,8 @@ inline tune::Task make_task(std::uint64_t seed) {
   const TensorPlan x{.name = "x", .type = s32, .shape = {kCount}, .role = TensorPlan::Role::in};
   const TensorPlan y{.name = "y", .type = s32, .shape = {kCount + 2}, .role = TensorPlan::Role::out};
   tune::Task task{.tensors = {random_tensor(x, seed), poisoned_tensor(y)}};
-  Expectation& expected = task.expected.emplace_back(
-      Expectation{.tensor = "y", .untouched = {kCount, kCount + 1}});
+  Expectation& expected =
+      task.expected.emplace_back(Expectation{.tensor = "y", .untouched = {kCount, kCount + 1}});
   for (std::uint64_t i = 0; i < kCount; ++i) {
     std::int32_t value = 0;
     std::memcpy(&value, task.tensors[0].bytes.data() + 4 * i, 4);

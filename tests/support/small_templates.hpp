@@ -69,12 +69,12 @@ class TwoOutputs : public SmallTemplate {
             [&] { k.store(z[i], k.mul(value, fault == "wrong_z" ? 6 : 5)); });
     });
     return {.module = k.finish(),
-            .launch = {.entry = "two_outputs",
-                       .grid = {(n + 31) / 32, 1, 1},
-                       .block = {32, 1, 1},
-                       .arguments = {{.name = "x", .type = u64, .tensor = "x"},
-                                     {.name = "y", .type = u64, .tensor = "y"},
-                                     {.name = "z", .type = u64, .tensor = "z"}}}};
+            .launches = {{.entry = "two_outputs",
+                          .grid = {(n + 31) / 32, 1, 1},
+                          .block = {32, 1, 1},
+                          .arguments = {{.name = "x", .type = u64, .tensor = "x"},
+                                        {.name = "y", .type = u64, .tensor = "y"},
+                                        {.name = "z", .type = u64, .tensor = "z"}}}}};
   }
   std::vector<Expectation> expect(const Settings& problem,
                                   std::span<const HostTensor> inputs) const override {
@@ -86,6 +86,87 @@ class TwoOutputs : public SmallTemplate {
     }
     if (problem.contains("forget_z")) return {y};
     return {y, z};
+  }
+};
+
+/// y = the sums of the columns of x, which is rows x n of s32, in two launches: thread blocks add the sums of
+/// four rows each into the workspace, then a thread for each column adds its sum to y. Both must be cleared.
+class ColumnSums : public SmallTemplate {
+ public:
+  ColumnSums() : SmallTemplate({"none", "first_only", "second_only", "exchanged", "y_not_cleared"}) {}
+  std::string_view name() const override { return "column_sums"; }
+  std::vector<TensorPlan> tensors(const Settings& problem) const override {
+    const std::uint64_t rows = std::stoull(problem.at("rows")), n = std::stoull(problem.at("n"));
+    return {{.name = "x", .type = s32, .shape = {rows, n}, .below = 1000},
+            {.name = "y", .type = s32, .shape = {n}, .role = TensorPlan::Role::out}};
+  }
+  Emitted emit(std::shared_ptr<const Specs> specs, const Target& target, const Settings& problem,
+               const Settings& config) const override {
+    const auto rows = static_cast<std::uint32_t>(std::stoul(problem.at("rows")));
+    const auto n = static_cast<std::uint32_t>(std::stoul(problem.at("n")));
+    const std::string& fault = config.at("fault");
+    const std::string workspace(kWorkspace);
+    const std::uint64_t bytes = std::uint64_t{4} * n;
+    LaunchPlan partial{.entry = "partial_sums",
+                       .grid = {(n + 31) / 32, (rows + kRows - 1) / kRows, 1},
+                       .block = {32, 1, 1},
+                       .workspace_bytes = bytes,
+                       .arguments = {{.name = "x", .type = u64, .tensor = "x"},
+                                     {.name = "sums", .type = u64, .tensor = workspace}},
+                       .clear = {{workspace, 0, bytes}}};
+    LaunchPlan total{.entry = "total",
+                     .grid = {(n + 31) / 32, 1, 1},
+                     .block = {32, 1, 1},
+                     .workspace_bytes = bytes,
+                     .arguments = {{.name = "sums", .type = u64, .tensor = workspace},
+                                   {.name = "y", .type = u64, .tensor = "y"}}};
+    if (fault != "y_not_cleared") total.clear = {{"y", 0, bytes}};
+    Emitted emitted{.module = kernels(std::move(specs), target, rows, n), .launches = {}};
+    if (fault == "exchanged")
+      emitted.launches = {total, partial};
+    else if (fault == "first_only")
+      emitted.launches = {partial};
+    else if (fault == "second_only")
+      emitted.launches = {total};
+    else
+      emitted.launches = {partial, total};
+    return emitted;
+  }
+  std::vector<Expectation> expect(const Settings&, std::span<const HostTensor> inputs) const override {
+    const std::uint64_t n = inputs[0].plan.shape[1];
+    Expectation y{.tensor = "y"};
+    for (std::uint64_t column = 0; column < n; ++column) {
+      double sum = 0;
+      for (std::uint64_t row = 0; row < inputs[0].plan.shape[0]; ++row)
+        sum += s32_at(inputs[0], row * n + column);
+      y.points.push_back({.index = column, .value = sum});
+    }
+    return {y};
+  }
+
+ private:
+  static constexpr std::uint32_t kRows = 4;  // of a thread block
+
+  static ir::Module kernels(std::shared_ptr<const Specs> specs, const Target& target, std::uint32_t rows,
+                            std::uint32_t n) {
+    KernelBuilder k(std::move(specs), "partial_sums", target);
+    {
+      const Pointer x = k.pointer(s32, "x"), sums = k.pointer(s32, "sums");
+      const Reg column = k.global_thread_x(), first = k.mul(k.special("ctaid.y"), kRows);
+      k.if_(k.lt(column, n), [&] {
+        for (std::uint32_t i = 0; i < kRows; ++i) {
+          const Reg row = k.add(first, i);
+          k.if_(k.lt(row, rows), [&] {
+            k.emit("red.global.add.s32", &sums[column], k.load(x[k.add(k.mul(row, n), column)]));
+          });
+        }
+      });
+    }
+    k.next_kernel("total");
+    const Pointer sums = k.pointer(s32, "sums"), y = k.pointer(s32, "y");
+    const Reg column = k.global_thread_x();
+    k.if_(k.lt(column, n), [&] { k.store(y[column], k.add(k.load(y[column]), k.load(sums[column]))); });
+    return k.finish();
   }
 };
 

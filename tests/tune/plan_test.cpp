@@ -160,8 +160,8 @@ TEST_CASE("random elements of less than 8 bits have values of their type, each i
 TEST_CASE("verify finds elements of less than 8 bits that are wrong, unwritten, or written by mistake") {
   for (const Type type : {s4, e2m1, e3m2}) {
     CAPTURE(type.name);
-    HostTensor output = poisoned_tensor(
-        {.name = "d", .type = type, .shape = {3, 7}, .role = TensorPlan::Role::out});
+    HostTensor output =
+        poisoned_tensor({.name = "d", .type = type, .shape = {3, 7}, .role = TensorPlan::Role::out});
     const Expectation expected{.tensor = "d", .points = {{20, 1, 0}}, .untouched = {19}};
     for (std::uint64_t i = 0; i < 21; ++i)
       if (i != 19 && i != 11) store_element(type, output.bytes, i, encode(type, 1));

@@ -224,12 +224,12 @@ Task some_task() {
                    .bytes = bytes(4, 200)},
                   {.plan = {.name = "e", .type = u8, .shape = {4096}, .role = TensorPlan::Role::inout},
                    .bytes = bytes(4096, 13)}};
-  task.expected = {{.tensor = "d",
-                    .points = {{.index = 3, .value = 0.5, .tolerance = 0.25},
-                               {.index = 1, .value = -2, .tolerance = 0}},
-                    .complete = true,
-                    .untouched = {8, 9, 1ULL << 40}},
-                   {.tensor = "e", .points = {{.index = 7, .value = 3, .tolerance = 1}}, .untouched = {5}}};
+  task.expected = {
+      {.tensor = "d",
+       .points = {{.index = 3, .value = 0.5, .tolerance = 0.25}, {.index = 1, .value = -2, .tolerance = 0}},
+       .complete = true,
+       .untouched = {8, 9, 1ULL << 40}},
+      {.tensor = "e", .points = {{.index = 7, .value = 3, .tolerance = 1}}, .untouched = {5}}};
   task.product = some_product();
   task.warm = true;
   return task;

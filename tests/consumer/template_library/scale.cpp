@@ -62,12 +62,12 @@ class Scale final : public pl::Template {
     const auto i = k.global_thread_x();
     k.if_(k.lt(i, count), [&] { k.store(y[i], k.mul(k.load(x[i]), factor(problem))); });
     return {.module = k.finish(),
-            .launch = {.entry = "scale",
-                       .grid = {(n + threads - 1) / threads, 1, 1},
-                       .block = {threads, 1, 1},
-                       .arguments = {{.name = "n", .type = pl::u32, .bits = n},
-                                     {.name = "x", .type = pl::u64, .tensor = "x"},
-                                     {.name = "y", .type = pl::u64, .tensor = "y"}}}};
+            .launches = {{.entry = "scale",
+                          .grid = {(n + threads - 1) / threads, 1, 1},
+                          .block = {threads, 1, 1},
+                          .arguments = {{.name = "n", .type = pl::u32, .bits = n},
+                                        {.name = "x", .type = pl::u64, .tensor = "x"},
+                                        {.name = "y", .type = pl::u64, .tensor = "y"}}}}};
   }
   std::vector<pl::Expectation> expect(const pl::Settings& problem,
                                       std::span<const pl::HostTensor> inputs) const override {
