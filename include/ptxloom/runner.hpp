@@ -69,8 +69,8 @@ Specialised specialise(const Context& context, const Template& kernel_template, 
 struct RunOptions {
   Settings problem;                ///< the problem
   Settings config;                 ///< parameters of the configuration that are fixed
-  std::vector<HostTensor> inputs;  ///< by name; those that are not given are random
-  std::uint64_t seed = 0;          ///< of random inputs
+  std::vector<HostTensor> inputs;  ///< by name; the template makes those that are not given
+  std::uint64_t seed = 0;          ///< of the inputs that the template makes
   bool verify = true;              ///< whether to compare the outputs with the template's reference
   bool must_hit = false;           ///< as SpecialiseOptions::must_hit
   exec::Observer observer = {};    ///< of the run whose outputs are kept; on a GPU it sees nothing
@@ -85,8 +85,9 @@ struct RunResult {
   double verify_ms = 0;             ///< milliseconds of computing the reference and comparing
 };
 
-/// The tensors of a problem: inputs as given or random, outputs poisoned. Throws Error(usage, "wrong-tensor")
-/// for a given tensor that the problem does not have, or that has another size.
+/// The tensors of a problem: inputs as given or as Template::inputs makes them, outputs poisoned. Throws
+/// Error(usage, "wrong-tensor") for a tensor that the problem does not have, that has another size, or that
+/// the template does not make.
 std::vector<HostTensor> make_tensors(const Template& kernel_template, const Settings& problem,
                                      std::span<const HostTensor> given, std::uint64_t seed);
 

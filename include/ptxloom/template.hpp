@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -42,6 +43,15 @@ class Template {
   virtual Settings problem(const Settings& given) const = 0;
   /// The inputs and outputs of a problem.
   virtual std::vector<TensorPlan> tensors(const Settings& problem) const = 0;
+  /// The data of every input, for runs and searches that are not given any; it depends on the seed alone. The
+  /// default draws each by itself (random_tensor). Override it for inputs in a range of their own, or that
+  /// must fit together: sorted rows, sparse matrices, offsets that increase.
+  virtual std::vector<HostTensor> inputs(const Settings& problem, std::uint64_t seed) const {
+    std::vector<HostTensor> all;
+    for (const TensorPlan& plan : tensors(problem))
+      if (plan.role != TensorPlan::Role::out) all.push_back(random_tensor(plan, seed));
+    return all;
+  }
   /// Number of operations of the problem, for rates; a multiply-add counts as two.
   virtual double operations(const Settings& problem) const = 0;
   /// The rate in specs/targets.json that bounds these operations, such as "f16"; empty: not known.

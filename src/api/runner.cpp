@@ -163,6 +163,14 @@ void check_given(const std::vector<TensorPlan>& plans, std::span<const HostTenso
   }
 }
 
+std::vector<std::byte> take_made(std::span<HostTensor> made, const TensorPlan& plan) {
+  const auto found = std::ranges::find(made, plan.name, [](const HostTensor& t) { return t.plan.name; });
+  if (found != made.end()) return std::move(found->bytes);
+  throw Error(ErrorKind::usage, "wrong-tensor",
+              fmt::format("the template makes no data for its input {}", plan.name),
+              "return all inputs from Template::inputs");
+}
+
 void check_memory(const std::vector<TensorPlan>& plans) {
   std::uint64_t bytes = 0;
   for (const TensorPlan& plan : plans) bytes += plan.bytes();
@@ -213,16 +221,21 @@ std::vector<HostTensor> make_tensors(const Template& kernel_template, const Sett
   const std::vector<TensorPlan> plans = kernel_template.tensors(problem);
   check_given(plans, given);
   check_memory(plans);
+  std::vector<HostTensor> made;
+  const bool complete = std::ranges::all_of(plans, [&](const TensorPlan& plan) {
+    return plan.role == TensorPlan::Role::out || find_tensor(given, plan.name) != nullptr;
+  });
+  if (!complete) made = kernel_template.inputs(problem, seed);
+  check_given(plans, made);
   std::vector<HostTensor> tensors;
   for (const TensorPlan& plan : plans) {
     const HostTensor* own = find_tensor(given, plan.name);
-    if (plan.role == TensorPlan::Role::out) {
+    if (plan.role == TensorPlan::Role::out)
       tensors.push_back(poisoned_tensor(plan));
-    } else if (own != nullptr) {
+    else if (own != nullptr)
       tensors.push_back({plan, own->bytes});
-    } else {
-      tensors.push_back(random_tensor(plan, seed));
-    }
+    else
+      tensors.push_back({plan, take_made(made, plan)});
   }
   return tensors;
 }

@@ -45,4 +45,8 @@ TEST_CASE("the tuner runs all launches of a template, and clears what they say")
   CHECK(outcomes(tuned(ColumnSums(), {{"rows", "11"}, {"n", "45"}})) == wanted);
 }
 
+TEST_CASE("inputs that a template makes reach the workers") {
+  CHECK(outcomes(tuned(Gather(), {{"n", "71"}})) == std::map<std::string, std::string>{{"none", ""}});
+}
+
 }  // namespace ptxloom::test::template_test

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ptxloom/builder.hpp"
+#include "ptxloom/numeric.hpp"
 #include "ptxloom/template.hpp"
 
 // Templates for tests of what works with any template. Their configuration says what goes wrong.
@@ -86,6 +87,52 @@ class TwoOutputs : public SmallTemplate {
     }
     if (problem.contains("forget_z")) return {y};
     return {y, z};
+  }
+};
+
+/// y[row] = x[start[row]] for n rows: the starts increase, and are all less than the length of x, 3 * n.
+/// x[start[row]] is 1000 * row, as only inputs that fit together can be.
+class Gather : public SmallTemplate {
+ public:
+  Gather() : SmallTemplate({"none"}) {}
+  std::string_view name() const override { return "gather"; }
+  std::vector<TensorPlan> tensors(const Settings& problem) const override {
+    const std::uint64_t n = std::stoull(problem.at("n"));
+    return {{.name = "start", .type = s32, .shape = {n}},
+            {.name = "x", .type = s32, .shape = {3 * n}},
+            {.name = "y", .type = s32, .shape = {n}, .role = TensorPlan::Role::out}};
+  }
+  std::vector<HostTensor> inputs(const Settings& problem, std::uint64_t seed) const override {
+    const std::vector<TensorPlan> plans = tensors(problem);
+    HostTensor start = random_tensor(plans[0], seed), x = random_tensor(plans[1], seed);
+    for (std::uint64_t row = 0; row < plans[0].shape[0]; ++row) {
+      const std::uint64_t at = 3 * row + static_cast<std::uint32_t>(s32_at(start, row)) % 3;
+      store_element(s32, start.bytes, row, at);
+      store_element(s32, x.bytes, at, 1000 * row);
+    }
+    if (problem.contains("forget_x")) return {start};
+    return {start, x};
+  }
+  Emitted emit(std::shared_ptr<const Specs> specs, const Target& target, const Settings& problem,
+               const Settings&) const override {
+    const auto n = static_cast<std::uint32_t>(std::stoul(problem.at("n")));
+    KernelBuilder k(std::move(specs), "gather", target);
+    const Pointer start = k.pointer(s32, "start"), x = k.pointer(s32, "x"), y = k.pointer(s32, "y");
+    const Reg row = k.global_thread_x();
+    k.if_(k.lt(row, n), [&] { k.store(y[row], k.load(x[k.load(start[row])])); });
+    return {.module = k.finish(),
+            .launches = {{.entry = "gather",
+                          .grid = {(n + 31) / 32, 1, 1},
+                          .block = {32, 1, 1},
+                          .arguments = {{.name = "start", .type = u64, .tensor = "start"},
+                                        {.name = "x", .type = u64, .tensor = "x"},
+                                        {.name = "y", .type = u64, .tensor = "y"}}}}};
+  }
+  std::vector<Expectation> expect(const Settings&, std::span<const HostTensor> inputs) const override {
+    Expectation y{.tensor = "y"};
+    for (std::uint64_t row = 0; row < inputs[0].plan.shape[0]; ++row)
+      y.points.push_back({.index = row, .value = 1000.0 * static_cast<double>(row)});
+    return {y};
   }
 };
 
