@@ -124,7 +124,7 @@ bool run_case(const pl::Context& ctx, const Case& one, const fs::path& folder) {
   if (ctx.is_gpu()) tune(ctx, problem);
   const pl::RunResult result =
       pl::run_template(ctx, pl::gemm_template(), {.problem = problem, .inputs = inputs});
-  const pl::Kernel& kernel = result.kernel.kernel;
+  const pl::Kernel& kernel = result.kernel.kernels.front();
   std::string chosen;
   for (const char* word : {"mma", "tile_m", "tile_n", "tile_k", "stages"}) {
     if (const auto value = result.kernel.config.find(word); value != result.kernel.config.end()) {

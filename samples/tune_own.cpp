@@ -56,11 +56,12 @@ pl::tune::Task axpy_task(std::uint64_t seed) {
                       .operations = 2.0 * kCount,
                       .unit = "f32",
                       .input_bytes = 8.0 * kCount};
-  task.expected.tensor = "out";
+  pl::Expectation out{.tensor = "out"};
   for (std::uint64_t i = 0; i < kCount; ++i) {
     const double value = double{kFactor} * element(task.tensors[0], i) + element(task.tensors[1], i);
-    task.expected.points.push_back({.index = i, .value = value, .tolerance = 1e-6 * (1 + std::abs(value))});
+    out.points.push_back({.index = i, .value = value, .tolerance = 1e-6 * (1 + std::abs(value))});
   }
+  task.expected = {std::move(out)};
   return task;
 }
 

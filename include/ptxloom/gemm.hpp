@@ -194,7 +194,7 @@ class Gemm {
   /// The kernel of the problem itself, and its PTX, problem and configuration.
   ///@{
   const Specialised& specialised() const;
-  const std::string& ptx() const { return specialised().kernel.ptx(); }
+  const std::string& ptx() const { return specialised().kernels.front().ptx(); }
   const Settings& problem() const { return specialised().problem; }
   const Settings& config() const { return specialised().config; }
   ///@}

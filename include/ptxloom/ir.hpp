@@ -192,7 +192,9 @@ struct Parameter {
   std::optional<Register> reg = {};   ///< the register of a function's parameter that is not in .param
   bool unsized = false;               ///< `x[]` of a function: as many elements as the caller passes
   /// Bytes of the parameter.
-  std::uint32_t size() const { return static_cast<std::uint32_t>(type.bytes()) * (count == 0 ? 1U : count); }
+  std::uint32_t size() const {
+    return static_cast<std::uint32_t>(type.whole_bytes()) * (count == 0 ? 1U : count);
+  }
 };
 
 /// How a function is called.

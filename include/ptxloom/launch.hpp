@@ -136,6 +136,10 @@ class DeviceMemory {
   std::shared_ptr<State> state_;
 };
 
+/// Sets bytes of device memory, in stream order.
+void fill_memory(const DeviceContext& context, std::uint64_t address, std::uint64_t bytes, std::byte value,
+                 CUstream_st* stream);
+
 /// The driver's encoding of a tensor map (cuTensorMapEncodeTiled, cuTensorMapEncodeIm2col). Throws
 /// Error(usage, "tensor-map").
 EncodedTensorMap encode(const DeviceContext& context, const TensorMap& map);

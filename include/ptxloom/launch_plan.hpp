@@ -12,8 +12,8 @@
 #include "ptxloom/type.hpp"
 
 /// \file
-/// How a kernel is launched, as plain data: its grid and its arguments, which name tensors instead of
-/// addresses. kit/params.hpp makes the arguments and the kernel's parameters from one declaration.
+/// How kernels are launched, as plain data: their grids and arguments, which name tensors instead
+/// of addresses. kit/params.hpp makes the arguments and the kernel's parameters from one declaration.
 namespace [[gnu::visibility("default")]] ptxloom {
 
 /// One kernel argument: the address of a tensor, a tensor map of it, or the bits of a scalar.
@@ -29,7 +29,16 @@ struct ArgumentPlan {
 /// As ArgumentPlan::tensor: the workspace of the launch.
 inline constexpr std::string_view kWorkspace = "workspace";
 
-/// How a kernel is launched.
+/// A range of a tensor or of the workspace that is set to zero.
+struct ClearPlan {
+  std::string tensor;        ///< its name, or kWorkspace
+  std::uint64_t offset = 0;  ///< first byte
+  std::uint64_t bytes = 0;   ///< size of the range
+};
+
+/// How a kernel is launched. Work of several launches is a list of these, which run one after the other on
+/// one stream and share one workspace. They pass data on through it and through the tensors: a `.global`
+/// variable need not be the same for all.
 struct LaunchPlan {
   std::string entry;                           ///< name of the kernel
   std::array<std::uint32_t, 3> grid{1, 1, 1};  ///< thread blocks; for a persistent kernel one per work item
@@ -45,6 +54,7 @@ struct LaunchPlan {
   /// overlap in time.
   std::uint64_t workspace_bytes = 0;
   std::vector<ArgumentPlan> arguments;  ///< in the order of the parameters
+  std::vector<ClearPlan> clear = {};    ///< set to zero before the launch, in stream order
 };
 
 }  // namespace ptxloom

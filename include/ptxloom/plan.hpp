@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,8 +37,8 @@ struct TensorPlan {
   std::uint64_t below = 0;           ///< random 32-bit integers are less than this; 0: the whole range
   /// The product of the extents. Throws Error(usage, "too-large") above 2^56.
   std::uint64_t elements() const;
-  /// Size in bytes. Throws as elements().
-  std::uint64_t bytes() const { return elements() * static_cast<std::uint64_t>(type.bytes()); }
+  /// Size in bytes: elements are packed without gaps, and their bits are rounded up. Throws as elements().
+  std::uint64_t bytes() const { return (elements() * type.bits + 7) / 8; }
 };
 
 /// D = alpha * A * B + beta * C on the tensors a, b, c and d, or a batch of such products: a problem as a
@@ -103,13 +104,13 @@ HostTensor random_tensor(const TensorPlan& plan, std::uint64_t seed);
 /// A tensor whose bytes are all poison.
 HostTensor poisoned_tensor(const TensorPlan& plan, std::byte poison = kPoison);
 
-/// The comparison of an output.
+/// The comparison of an output, or of all outputs of a run.
 struct Verdict {
   std::uint64_t checked = 0;  ///< points compared
   std::uint64_t wrong = 0;    ///< points that are wrong
   double worst = 0;           ///< the largest error, in tolerances
   std::string first;          ///< the first wrong element: "d[3, 17] is 1.5, expected 1.25 +- 0.01"
-  /// Elements that still hold the poison, but must not.
+  /// Elements that still hold the poison, but must not; of several outputs, those of one after the other.
   std::vector<std::uint64_t> unwritten;
   /// Whether nothing is wrong.
   bool ok() const { return wrong == 0 && unwritten.empty(); }
@@ -118,10 +119,14 @@ struct Verdict {
 /// Compares an output that was filled with `poison` first.
 Verdict verify(const Expectation& expected, const HostTensor& output, std::byte poison = kPoison);
 
-/// The same for runs of a kernel: `run` returns the output of a run whose outputs were filled with `poison`.
-/// A correct value may equal the poison by chance, so elements that seem unwritten are compared again after a
-/// run with another poison.
-Verdict verify_run(const Expectation& expected,
-                   const std::function<const HostTensor&(std::byte poison)>& run);
+/// Throws Error(usage, "missing-expectation") for an output without an expectation, and "missing-tensor" for
+/// an expectation of a tensor that is not an output.
+void check_expected(std::span<const Expectation> expected, std::span<const HostTensor> tensors);
+
+/// Compares all outputs of a kernel. `run` runs it on outputs that were filled with `poison`, and returns the
+/// outputs, alone or among the other tensors. A correct value may equal the poison by chance, so elements
+/// that seem unwritten are compared again after a run with another poison. Throws as check_expected().
+Verdict verify_run(std::span<const Expectation> expected,
+                   const std::function<std::span<const HostTensor>(std::byte poison)>& run);
 
 }  // namespace ptxloom

@@ -22,24 +22,25 @@
 /// tuner.hpp.
 namespace [[gnu::visibility("default")]] ptxloom {
 
-/// A template's kernel for one problem, loaded.
+/// A template's kernels for one problem, loaded.
 struct Specialised {
-  Settings problem;                 ///< with all parameters
-  Settings config;                  ///< with all parameters
-  std::vector<TensorPlan> tensors;  ///< inputs and outputs
-  LaunchPlan launch;                ///< how the kernel is launched
-  Kernel kernel;                    ///< the kernel
-  bool tuned = false;               ///< whether the configuration is that of a tuning record of this problem
+  Settings problem;                  ///< with all parameters
+  Settings config;                   ///< with all parameters
+  std::vector<TensorPlan> tensors;   ///< inputs and outputs
+  std::vector<LaunchPlan> launches;  ///< at least one, in order
+  std::vector<Kernel> kernels;       ///< that of each launch; all have the same PTX and machine code
+  bool tuned = false;                ///< whether the configuration is that of a tuning record of this problem
   /// Milliseconds for choosing the configuration and building the IR, or for finding its PTX in the cache.
   double emit_ms = 0;
 };
 
-/// Loaded kernels by their text and link options; comments in the text do not count. Kernels for different
-/// sizes are often the same. Thread-safe.
+/// Loaded kernels by their text, name and link options; comments in the text do not count. Kernels for
+/// different sizes are often the same. Thread-safe.
 class KernelPool {
  public:
-  /// The kernel with this text; if there is none, the one that `load` returns.
-  Kernel find(std::string_view ptx, const LinkOptions& link, const std::function<Kernel()>& load);
+  /// The kernel of this name in this text; if there is none, the one that `load` returns.
+  Kernel find(std::string_view ptx, std::string_view entry, const LinkOptions& link,
+              const std::function<Kernel()>& load);
   std::size_t size() const;  ///< number of kernels
 
  private:
@@ -68,8 +69,8 @@ Specialised specialise(const Context& context, const Template& kernel_template, 
 struct RunOptions {
   Settings problem;                ///< the problem
   Settings config;                 ///< parameters of the configuration that are fixed
-  std::vector<HostTensor> inputs;  ///< by name; those that are not given are random
-  std::uint64_t seed = 0;          ///< of random inputs
+  std::vector<HostTensor> inputs;  ///< by name; the template makes those that are not given
+  std::uint64_t seed = 0;          ///< of the inputs that the template makes
   bool verify = true;              ///< whether to compare the outputs with the template's reference
   bool must_hit = false;           ///< as SpecialiseOptions::must_hit
   exec::Observer observer = {};    ///< of the run whose outputs are kept; on a GPU it sees nothing
@@ -84,8 +85,9 @@ struct RunResult {
   double verify_ms = 0;             ///< milliseconds of computing the reference and comparing
 };
 
-/// The tensors of a problem: inputs as given or random, outputs poisoned. Throws Error(usage, "wrong-tensor")
-/// for a given tensor that the problem does not have, or that has another size.
+/// The tensors of a problem: inputs as given or as Template::inputs makes them, outputs poisoned. Throws
+/// Error(usage, "wrong-tensor") for a tensor that the problem does not have, that has another size, or that
+/// the template does not make.
 std::vector<HostTensor> make_tensors(const Template& kernel_template, const Settings& problem,
                                      std::span<const HostTensor> given, std::uint64_t seed);
 

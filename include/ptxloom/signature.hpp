@@ -41,7 +41,7 @@ struct KernelSignature {
 
   /// Appends a parameter and fills in its size, its offset and, if it is not given, its natural alignment.
   KernelParameter& append(KernelParameter parameter) {
-    const auto bytes = static_cast<std::uint32_t>(parameter.type.bytes());
+    const auto bytes = static_cast<std::uint32_t>(parameter.type.whole_bytes());
     parameter.size = bytes * std::max(parameter.count, 1U);
     parameter.alignment = std::max({parameter.alignment, bytes, 1U});
     parameter.offset = (size() + parameter.alignment - 1) / parameter.alignment * parameter.alignment;

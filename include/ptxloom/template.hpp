@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,15 +15,15 @@
 
 /// \file
 /// Kernel templates. A template is a family of kernels. From a problem (what to compute: sizes, types) and a
-/// configuration (how: tiles, stages) it makes one kernel, with a plan of its launch and a reference of its
-/// results. Problem and configuration are Settings; no parameter is in both. The template's space.json lists
-/// them.
+/// configuration (how: tiles, stages) it makes one kernel or more, with plans of their launches and a
+/// reference of their results. Problem and configuration are Settings; no parameter is in both. The
+/// template's space.json lists them.
 namespace [[gnu::visibility("default")]] ptxloom {
 
 /// What a template emits.
 struct Emitted {
-  ir::Module module;  ///< with one kernel
-  LaunchPlan launch;  ///< how it is launched
+  ir::Module module;                 ///< with all kernels
+  std::vector<LaunchPlan> launches;  ///< at least one, in order; each names its kernel
 };
 
 /// A kernel template. Implement it for kernels of your own; const members must be thread-safe.
@@ -42,6 +43,15 @@ class Template {
   virtual Settings problem(const Settings& given) const = 0;
   /// The inputs and outputs of a problem.
   virtual std::vector<TensorPlan> tensors(const Settings& problem) const = 0;
+  /// The data of every input, for runs and searches that are not given any; it depends on the seed alone. The
+  /// default draws each by itself (random_tensor). Override it for inputs in a range of their own, or that
+  /// must fit together: sorted rows, sparse matrices, offsets that increase.
+  virtual std::vector<HostTensor> inputs(const Settings& problem, std::uint64_t seed) const {
+    std::vector<HostTensor> all;
+    for (const TensorPlan& plan : tensors(problem))
+      if (plan.role != TensorPlan::Role::out) all.push_back(random_tensor(plan, seed));
+    return all;
+  }
   /// Number of operations of the problem, for rates; a multiply-add counts as two.
   virtual double operations(const Settings& problem) const = 0;
   /// The rate in specs/targets.json that bounds these operations, such as "f16"; empty: not known.
@@ -64,9 +74,10 @@ class Template {
   /// The kernel of a problem and a configuration, both with all parameters.
   virtual Emitted emit(std::shared_ptr<const Specs> specs, const Target& target, const Settings& problem,
                        const Settings& config) const = 0;
-  /// What the outputs must hold for these inputs, computed on the host with code that the kernel does not
-  /// share.
-  virtual Expectation expect(const Settings& problem, std::span<const HostTensor> inputs) const = 0;
+  /// What each output must hold for these inputs, computed on the host with code that the kernel does not
+  /// share. An output without an expectation is an error when a run is verified.
+  virtual std::vector<Expectation> expect(const Settings& problem,
+                                          std::span<const HostTensor> inputs) const = 0;
 };
 
 }  // namespace ptxloom

@@ -80,8 +80,9 @@ using Maker = std::function<Candidate(const Settings& config)>;
 
 /// What all candidates must compute, and on which data.
 struct Task {
-  std::vector<HostTensor> tensors;            ///< inputs with their data, and outputs, whose data is ignored
-  Expectation expected;                       ///< from a reference that is independent of the candidates
+  std::vector<HostTensor> tensors;  ///< inputs with their data, and outputs, whose data is ignored
+  /// What each output must hold, from a reference that is independent of the candidates.
+  std::vector<Expectation> expected;
   double operations = 0;                      ///< operations that every correct kernel needs; 0: not known
   std::string unit = {};                      ///< the rate in specs/targets.json that bounds them: "f16"
   double input_bytes = 0;                     ///< bytes that every correct kernel must read; 0: not known

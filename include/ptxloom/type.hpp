@@ -19,6 +19,9 @@ enum class TypeKind : std::uint8_t {
   predicate,         ///< .pred
 };
 
+/// Throws Error(usage, "sub-byte-type"): values of this type are not whole bytes.
+[[noreturn]] void refuse_sub_byte(std::string_view type);
+
 /// A PTX type.
 struct Type {
   std::string_view name;   ///< "f32"; valid for the rest of the process, for types of a spec overlay too
@@ -26,7 +29,14 @@ struct Type {
   TypeKind kind = TypeKind::bits;  ///< how the bits are interpreted
   std::uint8_t lanes = 1;          ///< elements in a value of a packed type: 2 for f16x2
 
-  constexpr int bytes() const { return (bits + 7) / 8; }  ///< size of one value, rounded up
+  /// Size of one value. Throws Error(usage, "sub-byte-type") for a type of less than 8 bits, whose values are
+  /// packed without gaps: their sizes are counted in bits.
+  constexpr int bytes() const {
+    if (bits != 0 && bits < 8) refuse_sub_byte(name);
+    return whole_bytes();
+  }
+  /// Bytes that hold one value by itself, as a variable or a register: `bits`, rounded up.
+  constexpr int whole_bytes() const { return (bits + 7) / 8; }
   /// What its kind says.
   ///@{
   constexpr bool is_float() const { return kind == TypeKind::floating; }

@@ -186,7 +186,7 @@ pl::Emitted emit_kernel(std::shared_ptr<const pl::Specs> specs, const pl::Target
                         .block = {Config::kThreads, 1, 1},
                         .shared_bytes = static_cast<std::uint32_t>(generator.shared_bytes()),
                         .arguments = params(p).arguments()};
-  return {.module = generator.run(), .launch = std::move(launch)};
+  return {.module = generator.run(), .launches = {std::move(launch)}};
 }
 
 }  // namespace swiglu

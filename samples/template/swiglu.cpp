@@ -98,8 +98,9 @@ class Swiglu final : public pl::Template {
                    const pl::Settings& problem, const pl::Settings& config) const override {
     return emit_kernel(std::move(specs), target, Problem(problem), Config(config));
   }
-  pl::Expectation expect(const pl::Settings& problem, std::span<const pl::HostTensor> inputs) const override {
-    return expected(Problem(problem), inputs);
+  std::vector<pl::Expectation> expect(const pl::Settings& problem,
+                                      std::span<const pl::HostTensor> inputs) const override {
+    return {expected(Problem(problem), inputs)};
   }
 
  private:

@@ -24,7 +24,7 @@ Emission Emitter::emit(const Settings& problem, const Settings& words) const {
   apply_build_words(split.build, emitted.module);
   config.insert(split.build.begin(), split.build.end());
   return {.config = std::move(config),
-          .launch = std::move(emitted.launch),
+          .launches = std::move(emitted.launches),
           .module = std::move(emitted.module),
           .ptx = {}};
 }
@@ -38,8 +38,11 @@ std::optional<Emission> Emitter::find(const Settings& problem, const Settings& w
   if (line == text.npos) return std::nullopt;
   try {
     const auto head = nlohmann::json::parse(text.substr(0, line));
+    std::vector<LaunchPlan> launches;
+    for (const auto& launch : head.at("launches")) launches.push_back(tune::read_launch(launch));
+    if (launches.empty()) return std::nullopt;
     return Emission{.config = head.at("config").get<Settings>(),
-                    .launch = tune::read_launch(head.at("launch")),
+                    .launches = std::move(launches),
                     .module = {},
                     .ptx = std::string(text.substr(line + 1))};
   } catch (const std::exception&) {
@@ -50,8 +53,9 @@ std::optional<Emission> Emitter::find(const Settings& problem, const Settings& w
 void Emitter::keep(const Settings& problem, const Settings& words, const Emission& emission,
                    std::string_view ptx) const {
   if (!cache_.enabled()) return;
-  std::string text =
-      nlohmann::json{{"config", emission.config}, {"launch", tune::to_json(emission.launch)}}.dump();
+  auto launches = nlohmann::json::array();
+  for (const LaunchPlan& launch : emission.launches) launches.push_back(tune::to_json(launch));
+  std::string text = nlohmann::json{{"config", emission.config}, {"launches", std::move(launches)}}.dump();
   text.append("\n").append(ptx);
   cache_.store(key(problem, words), std::as_bytes(std::span(text)));
 }

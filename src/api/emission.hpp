@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ptxloom/context.hpp"
 #include "ptxloom/template.hpp"
@@ -14,7 +15,7 @@ namespace ptxloom::api {
 
 struct Emission {
   Settings config;  // complete, with the given build parameters
-  LaunchPlan launch;
+  std::vector<LaunchPlan> launches;
   std::optional<ir::Module> module;  // if emitted by this process
   std::string ptx;                   // if printed by another process
 };

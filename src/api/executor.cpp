@@ -194,6 +194,12 @@ class Executor : public Machine {
     return encode_for_executor(translated);
   }
 
+  void clear(CUstream_st* stream, std::uint64_t address, std::uint64_t bytes) const override {
+    if (bytes == 0) return;
+    const StreamOrder::Turn turn(*order_, stream);
+    std::memset(memory_->memory().at(memory_->translate(address), bytes), 0, bytes);
+  }
+
   void load(Kernel::State& state, const ir::Module& module, const Linker&) const override {
     Stopwatch watch;
     state.loaded = std::make_unique<HostKernel>(exec::Program(module, state.signature.name), memory_, order_);

@@ -75,6 +75,9 @@ class Gpu : public Machine {
   EncodedTensorMap encode(const TensorMap& map) const override {
     return maps_.find(map, [&] { return ptxloom::encode(device_, map); });
   }
+  void clear(CUstream_st* stream, std::uint64_t address, std::uint64_t bytes) const override {
+    fill_memory(device_, address, bytes, std::byte{0}, stream);
+  }
   void synchronize(CUstream_st* stream) const override {
     stream == nullptr ? device_.synchronize() : device_.synchronize(stream);
   }

@@ -26,7 +26,7 @@ std::vector<KernelVariable> Kernel::variables() const {
       continue;
     all.push_back({.name = variable.name,
                    .constant = constant,
-                   .bytes = variable.count * static_cast<std::uint64_t>(variable.type.bytes())});
+                   .bytes = variable.count * static_cast<std::uint64_t>(variable.type.whole_bytes())});
   }
   return all;
 }

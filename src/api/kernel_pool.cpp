@@ -10,7 +10,7 @@ namespace ptxloom {
 namespace {
 
 /// The lines that are not comments, and the options: everything that the machine code depends on.
-std::string key_of(std::string_view ptx, const LinkOptions& link) {
+std::string key_of(std::string_view ptx, std::string_view entry, const LinkOptions& link) {
   std::string key;
   key.reserve(ptx.size());
   while (!ptx.empty()) {
@@ -18,15 +18,17 @@ std::string key_of(std::string_view ptx, const LinkOptions& link) {
     if (!line.starts_with("//")) key += line;
     ptx.remove_prefix(line.size());
   }
-  key += fmt::format("{} {} {} {}", link.optimisation, link.debug, link.line_info, link.max_registers);
+  key +=
+      fmt::format("{} {} {} {} {}", entry, link.optimisation, link.debug, link.line_info, link.max_registers);
   for (const std::string& option : link.extra) key += ' ' + option;
   return key;
 }
 
 }  // namespace
 
-Kernel KernelPool::find(std::string_view ptx, const LinkOptions& link, const std::function<Kernel()>& load) {
-  std::string key = key_of(ptx, link);
+Kernel KernelPool::find(std::string_view ptx, std::string_view entry, const LinkOptions& link,
+                        const std::function<Kernel()>& load) {
+  std::string key = key_of(ptx, entry, link);
   {
     const std::scoped_lock lock(mutex_);
     if (const auto known = kernels_.find(key); known != kernels_.end()) return known->second;

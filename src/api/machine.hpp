@@ -68,6 +68,8 @@ class Machine {
   /// Equal for two handles only if they mean the same stream (DeviceContext::stream_id).
   virtual std::uint64_t stream_id(CUstream_st* stream) const = 0;
   virtual EncodedTensorMap encode(const TensorMap& map) const = 0;
+  /// Sets memory to zero, in stream order.
+  virtual void clear(CUstream_st* stream, std::uint64_t address, std::uint64_t bytes) const = 0;
 
   /// Turns `state.ptx`, or `module` if the machine runs that, into `state.loaded`, and fills in what becomes
   /// known on the way: machine code, resources, times.

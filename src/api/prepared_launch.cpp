@@ -41,54 +41,96 @@ class ParameterBuffer {
 
 }  // namespace
 
-struct PreparedLaunch::State {
+/// One kernel of the sequence.
+struct PreparedLaunch::Step {
+  struct Clear {
+    std::size_t value = 0;  // index of the value that is its tensor's address
+    std::uint64_t offset = 0, bytes = 0;
+  };
   Kernel kernel;
-  std::shared_ptr<const api::Machine> machine;
   std::unique_ptr<const api::Configured> configured;
-  std::size_t count = 0;  // number of values
   std::vector<std::byte> initial;
   std::vector<Patch> patches;
+  std::vector<Clear> clear;
 
   void add(const ArgumentPlan& argument, const KernelParameter& parameter,
            std::span<const std::string_view> names) {
-    const std::string_view name = argument.tensor.empty() ? argument.name : argument.tensor;
-    const auto found = std::ranges::find(names, name);
-    if (found != names.end()) {
-      patches.push_back({.value = static_cast<std::size_t>(found - names.begin()),
-                         .offset = parameter.offset,
-                         .size = parameter.size,
-                         .map = argument.map});
-    } else if (argument.tensor.empty()) {
+    if (argument.tensor.empty() && std::ranges::find(names, argument.name) == names.end()) {
       std::memcpy(initial.data() + parameter.offset, &argument.bits, parameter.size);
-    } else {
-      throw Error(ErrorKind::usage, "unknown-tensor",
-                  fmt::format("kernel {} reads or writes tensor {}, which is not among the named tensors",
-                              kernel.name(), name),
-                  "name all tensors of the plan");
+      return;
     }
+    patches.push_back({.value = place_of(argument.tensor.empty() ? argument.name : argument.tensor, names),
+                       .offset = parameter.offset,
+                       .size = parameter.size,
+                       .map = argument.map});
+  }
+
+  std::size_t place_of(std::string_view name, std::span<const std::string_view> names) const {
+    const auto found = std::ranges::find(names, name);
+    if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+    throw Error(ErrorKind::usage, "unknown-tensor",
+                fmt::format("kernel {} reads or writes tensor {}, which is not among the named tensors",
+                            kernel.name(), name),
+                "name all tensors of the plan");
+  }
+
+  void run(const api::Machine& machine, CUstream_st* stream, std::span<const std::uint64_t> values) const {
+    for (const Clear& range : clear) machine.clear(stream, values[range.value] + range.offset, range.bytes);
+    ParameterBuffer parameters(initial);
+    for (const Patch& patch : patches) {
+      std::byte* const place = parameters.data() + patch.offset;
+      if (patch.map) {
+        TensorMap map = *patch.map;
+        map.address += values[patch.value];
+        const EncodedTensorMap encoded = machine.encode(map);
+        std::memcpy(place, encoded.bytes.data(), encoded.bytes.size());
+      } else {
+        std::memcpy(place, &values[patch.value], patch.size);
+      }
+    }
+    configured->launch(stream, parameters.bytes());
   }
 };
 
-PreparedLaunch::PreparedLaunch(Kernel kernel, const LaunchPlan& plan, int sms,
-                               std::span<const std::string_view> names) {
+struct PreparedLaunch::State {
+  std::shared_ptr<const api::Machine> machine;
+  std::size_t count = 0;  // number of values
+  std::vector<Step> steps;
+};
+
+PreparedLaunch::Step PreparedLaunch::prepare(const Kernel& kernel, const LaunchPlan& plan, int sms,
+                                             std::span<const std::string_view> names) {
   const Kernel::State& loaded = *kernel.state_;
-  auto state = std::make_shared<State>(
-      State{.kernel = kernel,
-            .machine = loaded.machine,
+  Step step{.kernel = kernel,
             .configured = loaded.loaded->configure(launch_config_of(plan, sms), loaded.signature),
-            .count = names.size(),
             .initial = {},
-            .patches = {}});
-  const KernelSignature& signature = state->configured->signature();
+            .patches = {},
+            .clear = {}};
+  const KernelSignature& signature = step.configured->signature();
   if (signature.parameters.size() != plan.arguments.size()) {
     throw Error(ErrorKind::usage, "argument-count",
                 fmt::format("kernel {} has {} parameters, but its plan has {} arguments", kernel.name(),
                             signature.parameters.size(), plan.arguments.size()),
                 "use the plan that the kernel was emitted with");
   }
-  state->initial.resize(signature.size());
+  step.initial.resize(signature.size());
   for (std::size_t i = 0; i < plan.arguments.size(); ++i)
-    state->add(plan.arguments[i], signature.parameters[i], names);
+    step.add(plan.arguments[i], signature.parameters[i], names);
+  for (const ClearPlan& range : plan.clear)
+    step.clear.push_back({step.place_of(range.tensor, names), range.offset, range.bytes});
+  return step;
+}
+
+PreparedLaunch::PreparedLaunch(std::span<const Kernel> kernels, std::span<const LaunchPlan> plans, int sms,
+                               std::span<const std::string_view> names) {
+  if (kernels.empty() || kernels.size() != plans.size())
+    throw Error(ErrorKind::usage, "launch-count",
+                fmt::format("{} kernels are given for {} launches", kernels.size(), plans.size()),
+                "give one kernel for each launch, and at least one");
+  auto state = std::make_shared<State>(
+      State{.machine = kernels.front().state_->machine, .count = names.size(), .steps = {}});
+  for (std::size_t i = 0; i < kernels.size(); ++i)
+    state->steps.push_back(prepare(kernels[i], plans[i], sms, names));
   state_ = std::move(state);
 }
 
@@ -97,22 +139,10 @@ void PreparedLaunch::launch(CUstream_st* stream, std::span<const std::uint64_t> 
   if (values.size() != state.count) {
     throw Error(ErrorKind::usage, "argument-count",
                 fmt::format("{} values are given for a launch of kernel {}, which was prepared for {}",
-                            values.size(), state.kernel.name(), state.count),
+                            values.size(), state.steps.front().kernel.name(), state.count),
                 "give one for each name, in order");
   }
-  ParameterBuffer parameters(state.initial);
-  for (const Patch& patch : state.patches) {
-    std::byte* const place = parameters.data() + patch.offset;
-    if (patch.map) {
-      TensorMap map = *patch.map;
-      map.address += values[patch.value];
-      const EncodedTensorMap encoded = state.machine->encode(map);
-      std::memcpy(place, encoded.bytes.data(), encoded.bytes.size());
-    } else {
-      std::memcpy(place, &values[patch.value], patch.size);
-    }
-  }
-  state.configured->launch(stream, parameters.bytes());
+  for (const Step& step : state.steps) step.run(*state.machine, stream, values);
 }
 
 }  // namespace ptxloom

@@ -56,14 +56,14 @@ api::Emission emission_of(const api::Emitter& emitter, const Context& context, c
   return emitter.emit(problem, words);
 }
 
-Kernel load(const Context& context, const api::Emission& emission, const LinkOptions& link,
-            KernelPool* pool) {
+Kernel load(const Context& context, const api::Emission& emission, const LaunchPlan& launch,
+            const LinkOptions& link, KernelPool* pool) {
   const auto load_new = [&] {
-    return emission.module ? context.load(*emission.module, emission.launch.entry, link)
-                           : context.load(emission.ptx, signature_of(emission.launch), link);
+    return emission.module ? context.load(*emission.module, launch.entry, link)
+                           : context.load(emission.ptx, signature_of(launch), link);
   };
   if (pool == nullptr) return load_new();
-  return pool->find(emission.module ? print(*emission.module) : emission.ptx, link, load_new);
+  return pool->find(emission.module ? print(*emission.module) : emission.ptx, launch.entry, link, load_new);
 }
 
 const HostTensor* find_tensor(std::span<const HostTensor> tensors, std::string_view name) {
@@ -90,6 +90,16 @@ class Buffers {
     if (name == kWorkspace) return workspace_.address();
     const HostTensor* tensor = find_tensor(tensors_, name);
     return tensor == nullptr ? 0 : buffers_[index_of(*tensor)].address();
+  }
+  void clear(const ClearPlan& range) {
+    const std::vector<std::byte> zeros(range.bytes);
+    if (range.tensor == kWorkspace) return workspace_.write(zeros, range.offset);
+    const HostTensor* tensor = find_tensor(tensors_, range.tensor);
+    if (tensor == nullptr)
+      throw Error(ErrorKind::usage, "unknown-tensor",
+                  fmt::format("a launch clears tensor {}, which the problem does not have", range.tensor),
+                  "name a tensor of the problem, or the workspace");
+    buffers_[index_of(*tensor)].write(zeros, range.offset);
   }
   void upload(std::byte poison) {
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
@@ -121,12 +131,17 @@ class Buffers {
   std::vector<std::vector<std::byte>> initial_;  // initial contents of inout tensors
 };
 
-void launch_once(const Context& context, const Specialised& kernel, const Buffers& buffers,
+void launch_once(const Context& context, const Specialised& specialised, Buffers& buffers,
                  const exec::Observer& observer) {
-  const LaunchArguments arguments(
-      kernel.launch, [&](std::string_view name) { return buffers.address(name); },
-      [&](const TensorMap& map) { return context.encode(map); });
-  kernel.kernel.launch_observed(launch_config_of(kernel.launch, context.device().sms), arguments, observer);
+  for (std::size_t i = 0; i < specialised.launches.size(); ++i) {
+    const LaunchPlan& launch = specialised.launches[i];
+    for (const ClearPlan& range : launch.clear) buffers.clear(range);
+    const LaunchArguments arguments(
+        launch, [&](std::string_view name) { return buffers.address(name); },
+        [&](const TensorMap& map) { return context.encode(map); });
+    specialised.kernels[i].launch_observed(launch_config_of(launch, context.device().sms), arguments,
+                                           observer);
+  }
   context.synchronize();
 }
 
@@ -146,6 +161,14 @@ void check_given(const std::vector<TensorPlan>& plans, std::span<const HostTenso
                             tensor.bytes.size()),
                 "give the size that the problem requires, in C order");
   }
+}
+
+std::vector<std::byte> take_made(std::span<HostTensor> made, const TensorPlan& plan) {
+  const auto found = std::ranges::find(made, plan.name, [](const HostTensor& t) { return t.plan.name; });
+  if (found != made.end()) return std::move(found->bytes);
+  throw Error(ErrorKind::usage, "wrong-tensor",
+              fmt::format("the template makes no data for its input {}", plan.name),
+              "return all inputs from Template::inputs");
 }
 
 void check_memory(const std::vector<TensorPlan>& plans) {
@@ -179,14 +202,16 @@ Specialised specialise(const Context& context, const Template& kernel_template, 
 
   LinkOptions link = link_options(split_build_words(emission->config).build);
   link.cached_only = options.must_hit;
-  const Kernel kernel = load(context, *emission, link, options.pool);
+  std::vector<Kernel> kernels;
+  for (const LaunchPlan& launch : emission->launches)
+    kernels.push_back(load(context, *emission, launch, link, options.pool));
   if (emission->module && context.is_gpu())
-    emitter.keep(whole, tuned ? *recorded : config, *emission, kernel.ptx());
+    emitter.keep(whole, tuned ? *recorded : config, *emission, kernels.front().ptx());
   return {.problem = whole,
           .config = std::move(emission->config),
           .tensors = kernel_template.tensors(whole),
-          .launch = std::move(emission->launch),
-          .kernel = kernel,
+          .launches = std::move(emission->launches),
+          .kernels = std::move(kernels),
           .tuned = tuned,
           .emit_ms = emit_ms};
 }
@@ -196,16 +221,21 @@ std::vector<HostTensor> make_tensors(const Template& kernel_template, const Sett
   const std::vector<TensorPlan> plans = kernel_template.tensors(problem);
   check_given(plans, given);
   check_memory(plans);
+  std::vector<HostTensor> made;
+  const bool complete = std::ranges::all_of(plans, [&](const TensorPlan& plan) {
+    return plan.role == TensorPlan::Role::out || find_tensor(given, plan.name) != nullptr;
+  });
+  if (!complete) made = kernel_template.inputs(problem, seed);
+  check_given(plans, made);
   std::vector<HostTensor> tensors;
   for (const TensorPlan& plan : plans) {
     const HostTensor* own = find_tensor(given, plan.name);
-    if (plan.role == TensorPlan::Role::out) {
+    if (plan.role == TensorPlan::Role::out)
       tensors.push_back(poisoned_tensor(plan));
-    } else if (own != nullptr) {
+    else if (own != nullptr)
       tensors.push_back({plan, own->bytes});
-    } else {
-      tensors.push_back(random_tensor(plan, seed));
-    }
+    else
+      tensors.push_back({plan, take_made(made, plan)});
   }
   return tensors;
 }
@@ -216,11 +246,14 @@ RunResult run_template(const Context& context, const Template& kernel_template, 
       .kernel = specialise(context, kernel_template, problem, options.config, {.must_hit = options.must_hit}),
       .tensors = make_tensors(kernel_template, problem, options.inputs, options.seed)};
   api::Stopwatch verifying;
-  Expectation expected;
-  if (options.verify) expected = kernel_template.expect(problem, result.tensors);
+  std::vector<Expectation> expected;
+  if (options.verify) {
+    expected = kernel_template.expect(problem, result.tensors);
+    check_expected(expected, result.tensors);
+  }
   result.verify_ms = verifying.lap();
 
-  Buffers buffers(context, result.tensors, result.kernel.launch.workspace_bytes);
+  Buffers buffers(context, result.tensors, workspace_bytes(result.kernel.launches));
   const auto run = [&](std::byte poison, const exec::Observer& observer) {
     buffers.upload(poison);
     api::Stopwatch running;
@@ -234,13 +267,15 @@ RunResult run_template(const Context& context, const Template& kernel_template, 
   if (!options.verify) return result;
 
   verifying.lap();
-  const HostTensor& output = *find_tensor(result.tensors, expected.tensor);
-  HostTensor again;
-  result.verdict = verify_run(expected, [&](std::byte poison) -> const HostTensor& {
-    if (poison == kPoison) return output;
+  std::vector<HostTensor> again;
+  result.verdict = verify_run(expected, [&](std::byte poison) -> std::span<const HostTensor> {
+    if (poison == kPoison) return result.tensors;
     run(poison, {.judge = options.observer.judge});
-    again = output;
-    buffers.download(output, again.bytes);
+    for (std::size_t i = 0; i < result.tensors.size(); ++i) {
+      if (result.tensors[i].plan.role == TensorPlan::Role::in) continue;
+      again.push_back(result.tensors[i]);
+      buffers.download(result.tensors[i], again.back().bytes);
+    }
     return again;
   });
   result.verify_ms += verifying.lap();

@@ -57,7 +57,7 @@ Tunable tunable(const Context& context, const Template& kernel_template, const T
     apply_build_words(words.build, emitted.module);
     return tune::Candidate{.ptx = print(emitted.module),
                            .link = link_options(words.build),
-                           .launches = {std::move(emitted.launch)}};
+                           .launches = std::move(emitted.launches)};
   };
   what.flags = [](const Settings& config) { return link_flags(split_build_words(config).build); };
   return what;

@@ -306,7 +306,7 @@ std::string npy_dtype(Type type) {
   }
   const bool is_float = type.is_float() && type.lanes == 1 && type != bf16 && type.bits >= 16;
   const std::string code = (is_float ? "f" : type.is_signed() && type.bits >= 8 ? "i" : "u");
-  return spelled(*find_dtype(code + std::to_string(type.bytes())));
+  return spelled(*find_dtype(code + std::to_string(type.whole_bytes())));
 }
 
 }  // namespace ptxloom

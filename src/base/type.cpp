@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+
+#include "ptxloom/error.hpp"
 
 namespace ptxloom {
 namespace {
@@ -12,6 +15,12 @@ constexpr std::array kTypes{pred,  b1,     b8,   b16,  b32,  b64,  b128, s4,    
                             f16x2, bf16x2, e4m3, e5m2, e3m2, e2m3, e2m1, ue8m0, ue4m3};
 
 }  // namespace
+
+void refuse_sub_byte(std::string_view type) {
+  throw Error(ErrorKind::usage, "sub-byte-type",
+              "a value of type " + std::string(type) + " has less than 8 bits, so it has no size in bytes",
+              "count bits, and round up the size of the whole: packed_bytes(type, count)");
+}
 
 std::optional<Type> find_type(std::string_view name) {
   const auto found = std::ranges::find(kTypes, name, &Type::name);

@@ -24,7 +24,7 @@ std::uint32_t round_up(std::uint32_t bytes, std::uint32_t multiple) {
 Packing packing_of(const std::vector<Type>& results) {
   Packing packing;
   for (const Type& type : results) {
-    const auto size = static_cast<std::uint32_t>(register_type(type).bytes());
+    const auto size = static_cast<std::uint32_t>(register_type(type).whole_bytes());
     const std::uint32_t offset = round_up(packing.bytes, size);
     packing.offsets.push_back(offset);
     packing.bytes = offset + size;

@@ -15,7 +15,8 @@ std::uint64_t access_size(std::span<const OperandSpec> places) {
   for (const OperandSpec& place : places) {
     if (place.kind != OperandSpec::Kind::value || !place.wider_allowed) continue;
     if (size != 0) return 0;
-    size = static_cast<std::uint64_t>(place.type.bytes()) * static_cast<std::uint64_t>(place.registers());
+    size =
+        static_cast<std::uint64_t>(place.type.whole_bytes()) * static_cast<std::uint64_t>(place.registers());
   }
   return size;
 }
@@ -24,7 +25,7 @@ std::uint64_t access_size(std::span<const OperandSpec> places) {
 std::uint64_t alignment_of(const Scope& scope, std::string_view name) {
   const auto of = [](const auto& declared) {
     if (declared.alignment != 0) return std::uint64_t{declared.alignment};
-    return static_cast<std::uint64_t>(declared.type.bytes());
+    return static_cast<std::uint64_t>(declared.type.whole_bytes());
   };
   for (const ir::Variable& variable : scope.kernel.variables)
     if (variable.name == name) return of(variable);

@@ -22,7 +22,7 @@ struct Passed {
 };
 
 std::uint64_t alignment_of(std::uint32_t declared, const Type& type) {
-  return declared != 0 ? declared : static_cast<std::uint64_t>(type.bytes());
+  return declared != 0 ? declared : static_cast<std::uint64_t>(type.whole_bytes());
 }
 
 bool same_class(const Type& given, const Type& wanted) {
@@ -37,7 +37,7 @@ bool type_fits(const Passed& given, const ir::Parameter& wanted) {
   if (!array) return given.type.bits == wanted.type.bits && same_class(given.type, wanted.type);
   const bool bits = given.type.kind == TypeKind::bits || wanted.type.kind == TypeKind::bits;
   const bool size_fits =
-      wanted.unsized || given.count * static_cast<std::uint64_t>(given.type.bytes()) == wanted.size();
+      wanted.unsized || given.count * static_cast<std::uint64_t>(given.type.whole_bytes()) == wanted.size();
   return size_fits && (bits || given.type == wanted.type);
 }
 

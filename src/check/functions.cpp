@@ -11,7 +11,7 @@ namespace {
 
 bool same(const std::vector<ir::Parameter>& a, const std::vector<ir::Parameter>& b) {
   const auto alignment = [](const ir::Parameter& p) {
-    return p.alignment != 0 && !p.pointer ? p.alignment : static_cast<std::uint32_t>(p.type.bytes());
+    return p.alignment != 0 && !p.pointer ? p.alignment : static_cast<std::uint32_t>(p.type.whole_bytes());
   };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [&](const ir::Parameter& x, const ir::Parameter& y) {

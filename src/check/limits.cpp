@@ -24,7 +24,7 @@ std::uint64_t bytes_of(const std::vector<ir::Variable>& variables, ir::Space spa
   std::uint64_t bytes = 0;
   for (const ir::Variable& variable : variables)
     if (variable.space == space && variable.linkage != ir::Linkage::external)
-      bytes += saturated(variable.count, static_cast<std::uint64_t>(variable.type.bytes()));
+      bytes += saturated(variable.count, static_cast<std::uint64_t>(variable.type.whole_bytes()));
   return bytes;
 }
 
@@ -32,8 +32,8 @@ std::uint64_t bytes_of(const std::vector<ir::Variable>& variables, ir::Space spa
 std::uint64_t bytes_of_parameters(const ir::Function& function) {
   std::uint64_t bytes = 0;
   for (const ir::Parameter& parameter : function.parameters)
-    bytes +=
-        std::uint64_t{std::max(parameter.count, 1U)} * static_cast<std::uint64_t>(parameter.type.bytes());
+    bytes += std::uint64_t{std::max(parameter.count, 1U)} *
+             static_cast<std::uint64_t>(parameter.type.whole_bytes());
   return std::max<std::uint64_t>(bytes, ir::signature(function).size());
 }
 

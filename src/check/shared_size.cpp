@@ -18,7 +18,7 @@ class SharedLayout {
  public:
   void place(const ir::Variable& variable) {
     if (variable.space != ir::Space::shared || variable.count == 0) return;
-    const std::uint64_t element = static_cast<std::uint64_t>(variable.type.bytes());
+    const std::uint64_t element = static_cast<std::uint64_t>(variable.type.whole_bytes());
     const std::uint64_t alignment = std::max<std::uint64_t>({variable.alignment, element, 1});
     used_ = (used_ + alignment - 1) / alignment * alignment;
     const std::uint64_t room = kMost - used_;

@@ -122,6 +122,16 @@ class Parser {
 
 RunArgument parse_argument(std::string_view text) { return Parser(text).parse(); }
 
+namespace {
+
+/// Of the array in a file. numpy has no types of less than 8 bits, so their elements lie packed in one axis.
+std::vector<std::size_t> npy_shape(const TensorPlan& plan) {
+  if (plan.type.bits < 8) return {plan.bytes()};
+  return {plan.shape.begin(), plan.shape.end()};
+}
+
+}  // namespace
+
 HostTensor read_tensor(const std::filesystem::path& file, const TensorPlan& plan) {
   NpyArray array = read_npy(file);
   if (const std::string wanted = npy_dtype(plan.type); array.dtype != wanted) {
@@ -133,10 +143,10 @@ HostTensor read_tensor(const std::filesystem::path& file, const TensorPlan& plan
             "convert it: np.save(file, array.astype('{0}')), or array.view('{0}') if the bits are right",
             wanted));
   }
-  if (!std::ranges::equal(array.shape, plan.shape)) {
+  if (const auto shape = npy_shape(plan); !std::ranges::equal(array.shape, shape)) {
     throw Error(ErrorKind::usage, "npy-shape",
                 fmt::format("{} has the shape [{}], but tensor {} is [{}]", file.string(),
-                            fmt::join(array.shape, ", "), plan.name, fmt::join(plan.shape, ", ")),
+                            fmt::join(array.shape, ", "), plan.name, fmt::join(shape, ", ")),
                 "a shape is that of the memory: a layout of 'col' swaps the axes, and a leading dimension is "
                 "the last size");
   }
@@ -145,7 +155,7 @@ HostTensor read_tensor(const std::filesystem::path& file, const TensorPlan& plan
 
 NpyArray to_npy(HostTensor tensor) {
   return {.dtype = npy_dtype(tensor.plan.type),
-          .shape = {tensor.plan.shape.begin(), tensor.plan.shape.end()},
+          .shape = npy_shape(tensor.plan),
           .bytes = std::move(tensor.bytes)};
 }
 

@@ -31,11 +31,12 @@ std::string default_target() {
 /// Describes the kernel: the first line is for `run`, the others are for people who open the file.
 std::vector<std::string> header(const Task& task, const Settings& problem, const Settings& config,
                                 const Emitted& emitted, const Target& target) {
-  return {format_launch_header({.launch = emitted.launch, .tensors = task.kernel_template->tensors(problem)}),
-          fmt::format("{} {}", task.kernel_template->name(), to_words(problem)),
-          fmt::format("configuration {}", to_words(config)),
-          fmt::format("target {}, PTX {}, made by ptxloom {}", target.name(),
-                      to_string(emitted.module.version), library_version())};
+  return {
+      format_launch_header({.launches = emitted.launches, .tensors = task.kernel_template->tensors(problem)}),
+      fmt::format("{} {}", task.kernel_template->name(), to_words(problem)),
+      fmt::format("configuration {}", to_words(config)),
+      fmt::format("target {}, PTX {}, made by ptxloom {}", target.name(), to_string(emitted.module.version),
+                  library_version())};
 }
 
 int run_emit(const Tool& tool, const EmitFlags& options) {

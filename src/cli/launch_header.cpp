@@ -66,58 +66,81 @@ std::uint32_t read_u32(const Json& json) {
   return static_cast<std::uint32_t>(number);
 }
 
-LaunchHeader read(const Json& json) {
-  LaunchHeader header{
-      .launch = {.entry = json.at("entry"),
+void read_argument(const Json& param, LaunchPlan& launch, std::vector<TensorPlan>& tensors) {
+  ArgumentPlan argument{.name = param.at("name"), .type = read_type(param.at("type"))};
+  if (param.contains("bits")) argument.bits = param.at("bits");
+  if (param.contains("map")) {
+    argument.map = tensor_map_from_hex(param.at("map").get<std::string>());
+    if (!argument.map) throw std::invalid_argument("map");
+  }
+  if (param.contains("workspace")) argument.tensor = kWorkspace;
+  if (param.contains("tensor")) {
+    argument.tensor = argument.name;
+    if (std::ranges::find(tensors, argument.name, &TensorPlan::name) == tensors.end())
+      tensors.push_back(read_tensor(argument.name, param.at("tensor")));
+  }
+  launch.arguments.push_back(std::move(argument));
+}
+
+void read_launch(const Json& json, LaunchHeader& header) {
+  LaunchPlan& launch = header.launches.emplace_back(
+      LaunchPlan{.entry = json.at("entry"),
                  .grid = read_extent(json.at("grid")),
                  .blocks_per_sm = json.contains("blocks_per_sm") ? read_u32(json.at("blocks_per_sm")) : 0,
                  .cooperative = json.value("cooperative", false),
                  .block = read_extent(json.at("block")),
                  .cluster = read_extent(json.at("cluster")),
                  .shared_bytes = read_u32(json.at("smem")),
-                 .workspace_bytes = json.value("workspace", std::uint64_t{0})},
-      .tensors = {}};
-  for (const Json& param : json.at("params")) {
-    ArgumentPlan argument{.name = param.at("name"), .type = read_type(param.at("type"))};
-    if (param.contains("bits")) argument.bits = param.at("bits");
-    if (param.contains("map")) {
-      argument.map = tensor_map_from_hex(param.at("map").get<std::string>());
-      if (!argument.map) throw std::invalid_argument("map");
-    }
-    if (param.contains("workspace")) argument.tensor = kWorkspace;
-    if (param.contains("tensor")) {
-      argument.tensor = argument.name;
-      header.tensors.push_back(read_tensor(argument.name, param.at("tensor")));
-    }
-    header.launch.arguments.push_back(std::move(argument));
-  }
+                 .workspace_bytes = json.value("workspace", std::uint64_t{0})});
+  for (const Json& param : json.at("params")) read_argument(param, launch, header.tensors);
+  if (!json.contains("clear")) return;
+  for (const Json& range : json.at("clear"))
+    launch.clear.push_back(
+        {.tensor = range.at("tensor"), .offset = range.at("offset"), .bytes = range.at("bytes")});
+}
+
+LaunchHeader read(const Json& json) {
+  LaunchHeader header;
+  read_launch(json, header);
+  if (json.contains("then"))
+    for (const Json& launch : json.at("then")) read_launch(launch, header);
   return header;
+}
+
+Json param_of(const ArgumentPlan& argument, const std::vector<TensorPlan>& tensors) {
+  Json param = {{"name", argument.name}, {"type", argument.type.name}};
+  const auto tensor = std::ranges::find(tensors, argument.tensor, &TensorPlan::name);
+  if (argument.map) param["map"] = to_hex(*argument.map);
+  if (tensor != tensors.end()) {
+    param["tensor"] = {
+        {"type", tensor->type.name}, {"shape", tensor->shape}, {"role", role_name(tensor->role)}};
+  } else if (argument.tensor == kWorkspace) {
+    param["workspace"] = true;
+  } else {
+    param["bits"] = argument.bits;
+  }
+  return param;
+}
+
+Json json_of(const LaunchPlan& launch, const std::vector<TensorPlan>& tensors) {
+  auto params = Json::array();
+  for (const ArgumentPlan& argument : launch.arguments) params.push_back(param_of(argument, tensors));
+  Json json = {{"entry", launch.entry},       {"grid", launch.grid},       {"block", launch.block},
+               {"smem", launch.shared_bytes}, {"cluster", launch.cluster}, {"params", std::move(params)}};
+  if (launch.blocks_per_sm != 0) json["blocks_per_sm"] = launch.blocks_per_sm;
+  if (launch.cooperative) json["cooperative"] = true;
+  if (launch.workspace_bytes != 0) json["workspace"] = launch.workspace_bytes;
+  for (const ClearPlan& range : launch.clear)
+    json["clear"].push_back({{"tensor", range.tensor}, {"offset", range.offset}, {"bytes", range.bytes}});
+  return json;
 }
 
 }  // namespace
 
 std::string format_launch_header(const LaunchHeader& header) {
-  auto params = Json::array();
-  for (const ArgumentPlan& argument : header.launch.arguments) {
-    Json param = {{"name", argument.name}, {"type", argument.type.name}};
-    const auto tensor = std::ranges::find(header.tensors, argument.tensor, &TensorPlan::name);
-    if (argument.map) param["map"] = to_hex(*argument.map);
-    if (tensor != header.tensors.end()) {
-      param["tensor"] = {
-          {"type", tensor->type.name}, {"shape", tensor->shape}, {"role", role_name(tensor->role)}};
-    } else if (argument.tensor == kWorkspace) {
-      param["workspace"] = true;
-    } else {
-      param["bits"] = argument.bits;
-    }
-    params.push_back(std::move(param));
-  }
-  Json json = {{"entry", header.launch.entry},     {"grid", header.launch.grid},
-               {"block", header.launch.block},     {"smem", header.launch.shared_bytes},
-               {"cluster", header.launch.cluster}, {"params", std::move(params)}};
-  if (header.launch.blocks_per_sm != 0) json["blocks_per_sm"] = header.launch.blocks_per_sm;
-  if (header.launch.cooperative) json["cooperative"] = true;
-  if (header.launch.workspace_bytes != 0) json["workspace"] = header.launch.workspace_bytes;
+  Json json = json_of(header.launches.front(), header.tensors);
+  for (std::size_t i = 1; i < header.launches.size(); ++i)
+    json["then"].push_back(json_of(header.launches[i], header.tensors));
   return std::string(kMark) + json.dump();
 }
 

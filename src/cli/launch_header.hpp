@@ -10,12 +10,13 @@
 #include "ptxloom/plan.hpp"
 
 // The first line of the output of `emit`, `// ptxloom.launch {...}`: how to launch the kernel below it, with
-// which parameters, and what its tensors are. `run FILE.ptx` takes from it what the command line leaves open.
+// which parameters, and what its tensors are. Launches after the first are listed as "then". `run FILE.ptx`
+// takes from it what the command line leaves open.
 namespace ptxloom::cli {
 
 struct LaunchHeader {
-  LaunchPlan launch;
-  std::vector<TensorPlan> tensors;  ///< those that the launch's arguments name
+  std::vector<LaunchPlan> launches;  ///< at least one, in order
+  std::vector<TensorPlan> tensors;   ///< those that the launches' arguments name
 };
 
 /// Without the "//".

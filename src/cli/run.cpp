@@ -103,7 +103,7 @@ int run_template_task(const Context& context, const Template& kernel_template, c
   }
   const RunResult result = run_template(context, *task.kernel_template, options);
   write_outputs(arguments, result.tensors);
-  const StepTimes& times = result.kernel.kernel.times();
+  const StepTimes& times = result.kernel.kernels.front().times();
   const StartTimes& start = context.start_times();
   const FirstLaunch first{
       .device = start.device,
@@ -113,17 +113,17 @@ int run_template_task(const Context& context, const Template& kernel_template, c
                {.run_ms = result.run_ms,
                 .ok = result.verdict.ok(),
                 .first_launch = first,
-                .warnings = result.kernel.kernel.diagnostics(),
+                .warnings = result.kernel.kernels.front().diagnostics(),
                 .rows = {{"problem", to_words(result.kernel.problem)},
                          {"configuration", to_words(result.kernel.config)},
-                         {"device",
-                          fmt::format("{}, {}", context.device().name, result.kernel.kernel.target().name())},
+                         {"device", fmt::format("{}, {}", context.device().name,
+                                                result.kernel.kernels.front().target().name())},
                          {"seed", fmt::format("{}", flags.seed)},
                          {"start", fmt::format("{:.3f} ms, the driver {:.3f} ms", start.rest, start.device)},
                          {"emit", fmt::format("{:.3f} ms", result.kernel.emit_ms)},
                          {"check, print", fmt::format("{:.3f} ms", times.check + times.print)},
                          {"link", fmt::format("{:.3f} ms{}", times.link,
-                                              result.kernel.kernel.cached() ? " (cached)" : "")},
+                                              result.kernel.kernels.front().cached() ? " (cached)" : "")},
                          {"load", fmt::format("{:.3f} ms", times.load)},
                          {"first launch", fmt::format("{:.3f} ms after the driver's own start",
                                                       first.context + first.kernel)},

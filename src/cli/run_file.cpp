@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -35,8 +36,8 @@ std::string describe(const KernelParameter& parameter) {
 class FileRun {
  public:
   FileRun(const Context& context, Kernel kernel, const std::optional<LaunchHeader>& header,
-          const RunFlags& flags)
-      : context_(context), kernel_(std::move(kernel)), header_(header), flags_(flags) {
+          const LaunchPlan* launch, const RunFlags& flags)
+      : context_(context), kernel_(std::move(kernel)), header_(header), launch_(launch), flags_(flags) {
     given_.resize(kernel_.signature().parameters.size());
   }
 
@@ -52,10 +53,10 @@ class FileRun {
   }
 
   void launch() {
-    const LaunchPlan plan = header_ ? header_->launch : LaunchPlan();
+    const LaunchPlan plan = launch_ != nullptr ? *launch_ : LaunchPlan();
     const auto extent = [&](const char* option, const std::string& text,
                             std::array<std::uint32_t, 3> fallback) {
-      if (text.empty() && !header_) {
+      if (text.empty() && launch_ == nullptr) {
         throw Error(ErrorKind::usage, "no-launch-shape",
                     fmt::format("{} is missing, and the file has no launch line", option),
                     "give --grid and --block, such as --grid 4 --block 128");
@@ -69,6 +70,7 @@ class FileRun {
     if (flags_.smem != 0) config.shared_bytes = flags_.smem;
     config.cooperative = config.cooperative || flags_.cooperative;
     if (!flags_.cluster.empty()) config.cluster = cluster();
+    for (const ClearPlan& range : plan.clear) clear(range);
     const auto begin = std::chrono::steady_clock::now();
     exec::Stats stats;
     kernel_.launch_observed(config, arguments_, make_observer(flags_, stats));
@@ -110,8 +112,8 @@ class FileRun {
   }
 
   const ArgumentPlan* planned(std::size_t index) const {
-    if (!header_) return nullptr;
-    const auto& arguments = header_->launch.arguments;
+    if (launch_ == nullptr) return nullptr;
+    const auto& arguments = launch_->arguments;
     const auto found = std::ranges::find(arguments, parameters()[index].name, &ArgumentPlan::name);
     if (found != arguments.end()) return &*found;
     return index < arguments.size() ? &arguments[index] : nullptr;
@@ -218,6 +220,7 @@ class FileRun {
 
   /// The parameter gets the buffer, or the tensor map of it that the header describes.
   void add_buffer(std::size_t index, NpyArray array, const std::filesystem::path& file) {
+    buffer_of_[index] = buffers_.size();
     buffers_.push_back(context_.alloc(array.bytes.size()));
     buffers_.back().write(array.bytes);
     add_memory(index, buffers_.back());
@@ -235,10 +238,18 @@ class FileRun {
     }
   }
 
-  const Buffer& workspace() {
+  /// A tensor that is null is not cleared.
+  void clear(const ClearPlan& range) {
+    const std::vector<std::byte> zeros(range.bytes);
+    if (range.tensor == kWorkspace) return workspace().write(zeros, range.offset);
+    for (const auto& [parameter, buffer] : buffer_of_)
+      if (planned(parameter)->tensor == range.tensor) buffers_[buffer].write(zeros, range.offset);
+  }
+
+  Buffer& workspace() {
     if (workspace_.size() == 0) {
-      take_memory(header_->launch.workspace_bytes);
-      workspace_ = context_.alloc(header_->launch.workspace_bytes);
+      take_memory(launch_->workspace_bytes);
+      workspace_ = context_.alloc(launch_->workspace_bytes);
       workspace_.fill(std::byte{0});
     }
     return workspace_;
@@ -247,10 +258,12 @@ class FileRun {
   const Context& context_;
   Kernel kernel_;
   const std::optional<LaunchHeader>& header_;
+  const LaunchPlan* launch_;  ///< of the header; null: it has none of this kernel
   const RunFlags& flags_;
   std::vector<std::optional<RunArgument>> given_;  // by parameter
   std::vector<Argument> arguments_;
   std::vector<Buffer> buffers_;
+  std::map<std::size_t, std::size_t> buffer_of_;  // by parameter, index into buffers_
   Buffer workspace_;
   std::uint64_t memory_bytes_ = 0;
   std::deque<EncodedTensorMap> maps_;          // arguments refer to them
@@ -258,14 +271,29 @@ class FileRun {
   std::vector<Output> outputs_;
 };
 
+/// The launch in the header that `run` repeats.
+const LaunchPlan* choose(const std::optional<LaunchHeader>& header, const std::string& entry) {
+  if (!header) return nullptr;
+  const std::vector<LaunchPlan>& launches = header->launches;
+  if (launches.size() == 1) return launches.data();
+  if (entry.empty())
+    throw Error(
+        ErrorKind::usage, "several-launches",
+        fmt::format("the file's launch line has {} launches, but `run` of a file runs one", launches.size()),
+        "choose its kernel with --entry NAME, or run the template");
+  const auto found = std::ranges::find(launches, entry, &LaunchPlan::entry);
+  return found == launches.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 int run_file(const Context& context, const RunFlags& flags) {
   const std::string ptx = read_file(flags.what);
   const std::optional<LaunchHeader> header = read_launch_header(ptx);
-  const std::string entry = flags.entry.empty() && header ? header->launch.entry : flags.entry;
+  const LaunchPlan* launch = choose(header, flags.entry);
+  const std::string entry = flags.entry.empty() && launch != nullptr ? launch->entry : flags.entry;
   const Kernel kernel = context.load(ptx, entry);
-  FileRun run(context, kernel, header, flags);
+  FileRun run(context, kernel, header, launch, flags);
   run.assign();
   write_symbols(kernel, flags.symbols);
   run.launch();

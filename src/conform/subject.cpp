@@ -139,7 +139,9 @@ void place_operands(Subject& subject) {
 }  // namespace
 
 void Record::add(int operand, int element, const Type& type) {
-  const int size = type == pred ? 4 : type.bytes() <= 2 ? std::max(type.bytes(), 1) : type.bytes();
+  const int size = type == pred              ? 4
+                   : type.whole_bytes() <= 2 ? std::max(type.whole_bytes(), 1)
+                                             : type.whole_bytes();
   bytes = (bytes + size - 1) / size * size;
   fields.push_back({.operand = operand, .element = element, .type = type, .bytes = size, .offset = bytes});
   bytes += size;

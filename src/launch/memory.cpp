@@ -63,6 +63,17 @@ void DeviceMemory::download(std::span<std::byte> data, std::uint64_t offset) con
   context.check(context.driver.cuMemcpyDtoH(data.data(), from, data.size()), "copying from the device");
 }
 
+namespace {
+
+void fill_range(const DeviceContext::State& context, std::uint64_t address, std::uint64_t bytes,
+                std::byte value, CUstream_st* stream) {
+  const auto current = context.make_current();
+  const auto byte = std::to_integer<unsigned char>(value);
+  context.check(context.driver.cuMemsetD8Async(address, byte, bytes, stream), "filling device memory");
+}
+
+}  // namespace
+
 void DeviceMemory::fill(std::byte value) const {
   fill(value, nullptr);
   if (!state_) return;
@@ -71,11 +82,12 @@ void DeviceMemory::fill(std::byte value) const {
 }
 
 void DeviceMemory::fill(std::byte value, CUstream_st* stream) const {
-  if (size() == 0) return;
-  const DeviceContext::State& context = *state_->context;
-  const auto current = context.make_current();
-  const auto byte = std::to_integer<unsigned char>(value);
-  context.check(context.driver.cuMemsetD8Async(address(), byte, size(), stream), "filling device memory");
+  if (size() != 0) fill_range(*state_->context, address(), size(), value, stream);
+}
+
+void fill_memory(const DeviceContext& context, std::uint64_t address, std::uint64_t bytes, std::byte value,
+                 CUstream_st* stream) {
+  if (bytes != 0) fill_range(*context.state(), address, bytes, value, stream);
 }
 
 void DeviceMemory::copy_from(const DeviceMemory& source, CUstream_st* stream) const {

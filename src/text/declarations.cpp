@@ -79,8 +79,9 @@ Common read_common(TokenStream& in, ir::Linkage linkage) {
   if (common.variable.type == pred)
     fail(type, "syntax", "a predicate can only be a register", "declare it with .reg");
   if (common.vector > 1)
-    common.variable.alignment = std::max(
-        common.variable.alignment, common.vector * static_cast<std::uint32_t>(common.variable.type.bytes()));
+    common.variable.alignment =
+        std::max(common.variable.alignment,
+                 common.vector * static_cast<std::uint32_t>(common.variable.type.whole_bytes()));
   return common;
 }
 
@@ -206,7 +207,7 @@ void read_variables(TokenStream& in, ir::Linkage linkage, const VariableReader& 
     if (variable.count == 0 && linkage != ir::Linkage::external)
       fail(name, "bad-size", std::string(name.text) + "[] needs a size",
            "give a size: only .extern arrays get theirs at launch");
-    const auto bytes = static_cast<std::uint32_t>(variable.type.bytes());  // for vectors too
+    const auto bytes = static_cast<std::uint32_t>(variable.type.whole_bytes());  // for vectors too
     variable.name = reader.declare(name, {variable.space, shape.dimensions.empty() ? 0 : bytes});
     out.push_back(std::move(variable));
   } while (in.accept(","));

@@ -25,7 +25,7 @@ class InitialReader {
       variable_.count = outermost_;
       for (std::size_t i = 1; i < sizes_.size(); ++i) variable_.count *= sizes_[i];
     }
-    const std::size_t all = variable_.count * static_cast<std::size_t>(variable_.type.bytes());
+    const std::size_t all = variable_.count * static_cast<std::size_t>(variable_.type.whole_bytes());
     if (variable_.initial.size() > all) fail(in_.peek(), "bad-size", "more initial values than elements");
   }
 
@@ -115,7 +115,7 @@ class InitialReader {
   }
 
   void append(std::uint64_t bits) {
-    for (int i = 0; i < variable_.type.bytes(); ++i)
+    for (int i = 0; i < variable_.type.whole_bytes(); ++i)
       variable_.initial.push_back(static_cast<std::uint8_t>(i < 8 ? bits >> 8 * i & 0xFF : 0));
   }
 

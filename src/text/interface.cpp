@@ -156,7 +156,7 @@ std::vector<ir::Parameter> read_parameters(TokenStream& in, Scopes& scopes, ir::
       fail(read.name, "syntax", "only the parameters of an .entry can have .ptr");
     if (!read.in_register) {
       const bool array = read.parameter.count != 0 || read.parameter.unsized;
-      const auto bytes = static_cast<std::uint32_t>(read.parameter.type.bytes());
+      const auto bytes = static_cast<std::uint32_t>(read.parameter.type.whole_bytes());
       read.parameter.name = scopes.declare_symbol(read.name, {space, array ? bytes : 0});
     } else if (space == ir::Space::param) {
       fail(read.name, "syntax", "a parameter of an .entry must be in .param, not in a register");

@@ -55,7 +55,7 @@ void write_number(Buffer& out, const Type& type, std::uint64_t bits) {
 bool is_array(const ir::Variable& variable) { return variable.count > 1 || variable.array; }
 
 void write_initial(Buffer& out, const ir::Variable& variable) {
-  const auto bytes = static_cast<std::size_t>(variable.type.bytes());
+  const auto bytes = static_cast<std::size_t>(variable.type.whole_bytes());
   auto address = variable.addresses.begin();
   out << " = " << (is_array(variable) ? "{" : "");
   for (std::size_t at = 0; at + bytes <= variable.initial.size(); at += bytes) {

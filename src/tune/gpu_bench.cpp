@@ -66,16 +66,28 @@ struct GpuLoaded : Bench::Loaded {
   std::size_t passes = 0;  // per replay
 };
 
+/// Device memory that is set to zero before a launch.
+struct Range {
+  std::uint64_t address, bytes;
+};
+
 struct GpuCandidate : GpuLoaded {
+  explicit GpuCandidate(const DeviceContext& on) : device(on) {}
+  const DeviceContext& device;
   std::vector<Function> functions;  // by launch
   std::vector<LaunchConfig> configs;
   Set scratch;
-  DeviceMemory workspace;                         // shared by all launches, which run one after another
-  std::vector<std::vector<Arguments>> arguments;  // by set, then by launch
+  DeviceMemory workspace;  // shared by all launches, which run one after another
+  // By set, then by launch.
+  std::vector<std::vector<Arguments>> arguments;
+  std::vector<std::vector<std::vector<Range>>> clear;
 
   void launch(std::size_t set, CUstream_st* stream) const override {
-    for (std::size_t i = 0; i < functions.size(); ++i)
+    for (std::size_t i = 0; i < functions.size(); ++i) {
+      for (const Range& range : clear[set][i])
+        fill_memory(device, range.address, range.bytes, std::byte{0}, stream);
       functions[i].launch(stream, configs[i], arguments[set][i]);
+    }
   }
 };
 
@@ -105,7 +117,7 @@ class GpuBench : public Bench {
   }
 
   std::unique_ptr<Loaded> load(const Candidate& candidate) override {
-    auto loaded = std::make_unique<GpuCandidate>();
+    auto loaded = std::make_unique<GpuCandidate>(device_);
     const DeviceModule module(device_, candidate.cubin);
     for (const LaunchPlan& launch : candidate.launches) {
       loaded->functions.push_back(module.function(signature_of(launch)));
@@ -127,9 +139,14 @@ class GpuBench : public Bench {
       };
       const auto encode_map = [&](const TensorMap& map) { return encode(device_, map); };
       std::vector<Arguments>& all = loaded->arguments.emplace_back();
-      for (std::size_t i = 0; i < candidate.launches.size(); ++i)
+      std::vector<std::vector<Range>>& clear = loaded->clear.emplace_back();
+      for (std::size_t i = 0; i < candidate.launches.size(); ++i) {
         all.emplace_back(loaded->functions[i].signature(),
                          LaunchArguments(candidate.launches[i], address, encode_map));
+        std::vector<Range>& ranges = clear.emplace_back();
+        for (const ClearPlan& range : candidate.launches[i].clear)
+          ranges.push_back({address(range.tensor) + range.offset, range.bytes});
+      }
     }
     return loaded;
   }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -51,6 +52,17 @@ std::vector<std::uint16_t> sample_table(Type type) {
   return table;
 }
 
+/// Elements of less than 8 bits, by index: `value` gives the bits of one.
+template <typename Value>
+void fill_packed(HostTensor& tensor, std::uint64_t key, const Value& value) {
+  constexpr std::uint64_t kGroup = 8;  // elements that end with a byte, so that threads share none
+  const std::uint64_t count = tensor.plan.elements();
+  base::in_parts((count + kGroup - 1) / kGroup, std::size_t{1} << 19, [&](base::Part part) {
+    for (std::uint64_t i = part.begin * kGroup; i < std::min(part.end * kGroup, count); ++i)
+      store_element(tensor.plan.type, tensor.bytes, i, value(random_bits(key, i)));
+  });
+}
+
 void fill_floats(HostTensor& tensor, std::uint64_t key) {
   const Type type = tensor.plan.type;
   if (type == f64) {
@@ -66,6 +78,7 @@ void fill_floats(HostTensor& tensor, std::uint64_t key) {
     if (type.bits == 16) fill<std::uint16_t>(tensor.bytes, key, value);
     if (type.bits == 8)
       fill<std::uint8_t>(tensor.bytes, key, [&](auto r) { return static_cast<std::uint8_t>(value(r)); });
+    if (type.bits < 8) fill_packed(tensor, key, value);
   }
 }
 
@@ -90,6 +103,9 @@ HostTensor random_tensor(const TensorPlan& plan, std::uint64_t seed) {
   const std::uint64_t key = hash128(fmt::format("{}:{}", seed, plan.name)).low;
   if (plan.type.is_float()) {
     fill_floats(tensor, key);
+  } else if (plan.type.bits < 8) {
+    fill_packed(tensor, key,
+                [&](std::uint64_t random) { return plan.below > 0 ? random % plan.below : random; });
   } else if (plan.below > 0) {
     fill<std::uint32_t>(tensor.bytes, key, [&](std::uint64_t random) {
       return static_cast<std::uint32_t>(random % plan.below);

@@ -43,6 +43,8 @@ Json to_json(const LaunchPlan& plan) {
                          {"bits", argument.bits}});
     if (argument.map) arguments.back()["map"] = to_hex(*argument.map);
   }
+  Json clear = Json::array();
+  for (const ClearPlan& range : plan.clear) clear.push_back({range.tensor, range.offset, range.bytes});
   return {{"entry", plan.entry},
           {"grid", plan.grid},
           {"blocks_per_sm", plan.blocks_per_sm},
@@ -51,7 +53,8 @@ Json to_json(const LaunchPlan& plan) {
           {"cluster", plan.cluster},
           {"shared", plan.shared_bytes},
           {"workspace", plan.workspace_bytes},
-          {"arguments", std::move(arguments)}};
+          {"arguments", std::move(arguments)},
+          {"clear", std::move(clear)}};
 }
 
 LaunchPlan read_launch(const Json& json) {
@@ -63,6 +66,8 @@ LaunchPlan read_launch(const Json& json) {
                   .cluster = json.at("cluster"),
                   .shared_bytes = json.at("shared"),
                   .workspace_bytes = json.at("workspace")};
+  for (const Json& range : json.at("clear"))
+    plan.clear.push_back({.tensor = range.at(0), .offset = range.at(1), .bytes = range.at(2)});
   for (const Json& argument : json.at("arguments")) {
     plan.arguments.push_back({.name = argument.at("name"),
                               .type = type_named(argument.at("type")),

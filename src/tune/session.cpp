@@ -28,20 +28,18 @@ void Session::set_rival(const Candidate* rival) {
 }
 
 std::optional<Diagnostic> Session::check_once(Bench::Loaded& loaded) {
-  const auto wanted = std::ranges::find(task_.tensors, task_.expected.tensor,
-                                        [](const HostTensor& t) { return t.plan.name; });
-  if (wanted == task_.tensors.end())
-    throw Error(
-        ErrorKind::usage, "missing-tensor",
-        fmt::format("the task expects a tensor '{}', but has none of this name", task_.expected.tensor),
-        "name an output of the task");
-  output_.plan = wanted->plan;
-  output_.bytes.resize(wanted->plan.bytes());
-  const Verdict verdict = verify_run(task_.expected, [&](std::byte poison) -> const HostTensor& {
+  check_expected(task_.expected, task_.tensors);
+  const Verdict verdict = verify_run(task_.expected, [&](std::byte poison) -> std::span<const HostTensor> {
     bench_.prepare(poison);
     bench_.run(loaded);
-    bench_.read(static_cast<std::size_t>(wanted - task_.tensors.begin()), output_.bytes);
-    return output_;
+    std::size_t output = 0;
+    for (std::size_t i = 0; i < task_.tensors.size(); ++i) {
+      const TensorPlan& plan = task_.tensors[i].plan;
+      if (plan.role == TensorPlan::Role::in) continue;
+      if (output == outputs_.size()) outputs_.push_back({plan, std::vector<std::byte>(plan.bytes())});
+      bench_.read(i, outputs_[output++].bytes);
+    }
+    return outputs_;
   });
   if (!verdict.ok()) return Diagnostic{.code = "wrong-result", .message = describe(verdict)};
   if (const auto tensor = bench_.damaged())

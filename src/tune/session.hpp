@@ -37,7 +37,8 @@ class Session {
   double rival_us_ = 0;
   Bench::Vendor vendor_;
   std::optional<std::chrono::steady_clock::time_point> looked_;
-  HostTensor output_;  // reused: allocating for each candidate would take longer than comparing
+  // Reused: allocating for each candidate would take longer than comparing.
+  std::vector<HostTensor> outputs_;
 };
 
 }  // namespace ptxloom::tune

@@ -65,10 +65,17 @@ SharedTask share(const Task& task) {
     bytes = aligned(bytes + one["bytes"].get<std::size_t>());
     tensors.push_back(std::move(one));
   }
-  const Expectation& expected = task.expected;
-  const std::size_t points = bytes;
-  const std::size_t untouched = aligned(points + expected.points.size() * sizeof expected.points[0]);
-  bytes = untouched + expected.untouched.size() * sizeof expected.untouched[0];
+  Json expectations = Json::array();
+  for (const Expectation& expected : task.expected) {
+    const std::size_t untouched = aligned(bytes + expected.points.size() * sizeof(Expectation::Point));
+    expectations.push_back({{"tensor", expected.tensor},
+                            {"complete", expected.complete},
+                            {"points", bytes},
+                            {"point_count", expected.points.size()},
+                            {"untouched", untouched},
+                            {"untouched_count", expected.untouched.size()}});
+    bytes = aligned(untouched + expected.untouched.size() * sizeof(std::uint64_t));
+  }
 
   SharedTask shared{.memory = FileDescriptor(::memfd_create("ptxloom-task", MFD_CLOEXEC))};
   if (!shared.memory || ::ftruncate(shared.memory.get(), static_cast<off_t>(bytes)) != 0)
@@ -79,20 +86,17 @@ SharedTask share(const Task& task) {
   const Mapping mapping(shared.memory.get(), bytes, PROT_READ | PROT_WRITE);
   for (std::size_t i = 0; i < task.tensors.size(); ++i)
     mapping.write(tensors[i]["offset"], task.tensors[i].bytes.data(), tensors[i]["bytes"]);
-  mapping.write(points, expected.points.data(), expected.points.size() * sizeof expected.points[0]);
-  mapping.write(untouched, expected.untouched.data(),
-                expected.untouched.size() * sizeof expected.untouched[0]);
+  for (std::size_t i = 0; i < task.expected.size(); ++i) {
+    const auto& points = task.expected[i].points;
+    const auto& untouched = task.expected[i].untouched;
+    mapping.write(expectations[i]["points"], points.data(), points.size() * sizeof(Expectation::Point));
+    mapping.write(expectations[i]["untouched"], untouched.data(), untouched.size() * sizeof(std::uint64_t));
+  }
   shared.head = {{"bytes", bytes},
                  {"tensors", std::move(tensors)},
                  {"warm", task.warm},
                  {"product", task.product ? to_json(*task.product) : Json(nullptr)},
-                 {"expected",
-                  {{"tensor", expected.tensor},
-                   {"complete", expected.complete},
-                   {"points", points},
-                   {"point_count", expected.points.size()},
-                   {"untouched", untouched},
-                   {"untouched_count", expected.untouched.size()}}}};
+                 {"expected", std::move(expectations)}};
   return shared;
 }
 
@@ -106,15 +110,17 @@ Task read_task(const Json& head, int memory) {
     tensor.bytes.resize(one.at("bytes"));
     mapping.read(one.at("offset"), tensor.bytes.data(), tensor.bytes.size());
   }
-  const Json& expected = head.at("expected");
-  task.expected.tensor = expected.at("tensor");
-  task.expected.complete = expected.at("complete");
-  task.expected.points.resize(expected.at("point_count"));
-  mapping.read(expected.at("points"), task.expected.points.data(),
-               task.expected.points.size() * sizeof(Expectation::Point));
-  task.expected.untouched.resize(expected.at("untouched_count"));
-  mapping.read(expected.at("untouched"), task.expected.untouched.data(),
-               task.expected.untouched.size() * sizeof(std::uint64_t));
+  for (const Json& one : head.at("expected")) {
+    Expectation& expected = task.expected.emplace_back();
+    expected.tensor = one.at("tensor");
+    expected.complete = one.at("complete");
+    expected.points.resize(one.at("point_count"));
+    mapping.read(one.at("points"), expected.points.data(),
+                 expected.points.size() * sizeof(Expectation::Point));
+    expected.untouched.resize(one.at("untouched_count"));
+    mapping.read(one.at("untouched"), expected.untouched.data(),
+                 expected.untouched.size() * sizeof(std::uint64_t));
+  }
   return task;
 }
 

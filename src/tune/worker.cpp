@@ -30,7 +30,7 @@ FileDescriptor take_turn(const std::filesystem::path& file) {
 class Worker : public Measurer {
  public:
   Worker(const Task& task, WorkerOptions options) : options_(std::move(options)), task_(share(task)) {
-    check_reference(task.expected);
+    for (const Expectation& expected : task.expected) check_reference(expected);
     options_.program = find_worker(options_.program);
     start();
   }

@@ -48,12 +48,18 @@ class Allocation {
   std::uint64_t address_ = 0;
 };
 
+/// Memory that is set to zero before a launch.
+struct Range {
+  std::uint64_t address, bytes;
+};
+
 struct CpuLoaded : tune::Bench::Loaded {
   ParseResult parsed;  // programs refer to it
   struct Launch {
     exec::Program program;
     LaunchConfig config;
     std::vector<std::byte> parameters;
+    std::vector<Range> clear;
   };
   std::vector<Launch> launches;
   std::vector<std::unique_ptr<Allocation>> scratch;
@@ -88,7 +94,10 @@ class CpuBench : public tune::Bench {
       const Arguments packed(ir::signature(*kernel), LaunchArguments(plan, address, encode_checked));
       loaded->launches.push_back({.program = exec::Program(loaded->parsed.module, plan.entry),
                                   .config = launch_config_of(plan, 0),
-                                  .parameters = {packed.bytes().begin(), packed.bytes().end()}});
+                                  .parameters = {packed.bytes().begin(), packed.bytes().end()},
+                                  .clear = {}});
+      for (const ClearPlan& range : plan.clear)
+        loaded->launches.back().clear.push_back({address(range.tensor) + range.offset, range.bytes});
     }
     return loaded;
   }
@@ -109,6 +118,8 @@ class CpuBench : public tune::Bench {
 
   void run(Loaded& loaded) override {
     for (const CpuLoaded::Launch& launch : static_cast<CpuLoaded&>(loaded).launches) {
+      for (const Range& range : launch.clear)
+        if (range.bytes != 0) std::memset(memory_.at(range.address, range.bytes), 0, range.bytes);
       const LaunchConfig& config = launch.config;
       const bool alone = config.cluster.count() == 1;
       launch.program.run(memory_, {.grid = extent(config.grid),

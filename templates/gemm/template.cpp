@@ -177,8 +177,9 @@ class GemmTemplate final : public Template {
     return c.strategy->emit(std::move(specs), target, p, c);
   }
 
-  Expectation expect(const Settings& settings, std::span<const HostTensor> inputs) const override {
-    return reference(Problem(space_, settings), inputs);
+  std::vector<Expectation> expect(const Settings& settings,
+                                  std::span<const HostTensor> inputs) const override {
+    return {reference(Problem(space_, settings), inputs)};
   }
 
  private:

@@ -63,7 +63,7 @@ Emitted emit_kernel(std::shared_ptr<const Specs> specs, const Target& target, co
   k.min_blocks_per_sm(static_cast<std::uint32_t>(resident_blocks(target.info(), p, c)));
   if (c.blocks > 1) k.require_cluster(static_cast<std::uint32_t>(c.blocks));
   emit_team(k, p, c, params.declare(k));
-  return {.module = k.finish(), .launch = std::move(launch)};
+  return {.module = k.finish(), .launches = {std::move(launch)}};
 }
 
 }  // namespace ptxloom::rowwise_kernel

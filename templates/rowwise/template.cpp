@@ -98,8 +98,8 @@ class RowwiseTemplate final : public Template {
     return emit_kernel(std::move(specs), target, p, c);
   }
 
-  Expectation expect(const Settings& words, std::span<const HostTensor> inputs) const override {
-    return reference(Problem(words), inputs);
+  std::vector<Expectation> expect(const Settings& words, std::span<const HostTensor> inputs) const override {
+    return {reference(Problem(words), inputs)};
   }
 
  private:

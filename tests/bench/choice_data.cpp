@@ -98,17 +98,17 @@ void measure(const Context& ctx, const Settings& given, std::mt19937_64& random)
   double best = 1e30;
   for (const auto& one : made) {
     if (!one) continue;
-    const auto cubin = one->kernel.cubin();
+    const auto cubin = one->kernels.front().cubin();
     try {
       const auto loaded =
-          bench->load({.ptx = {}, .cubin = {cubin.begin(), cubin.end()}, .launches = {one->launch}});
+          bench->load({.ptx = {}, .cubin = {cubin.begin(), cubin.end()}, .launches = one->launches});
       bench->run(*loaded);
       const double glance = bench->glance_us(*loaded);
       best = std::min(best, glance);
       const bool timed = glance < kHopeless * best;
       fmt::print("{}\n", nlohmann::json{{"problem", given},
                                         {"config", one->config},
-                                        {"demand", as_json(space.demand(one->config), one->launch)},
+                                        {"demand", as_json(space.demand(one->config), one->launches.front())},
                                         {"us", timed ? bench->time_us(*loaded) : glance}}
                              .dump());
     } catch (const Error& error) {

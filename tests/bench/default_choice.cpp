@@ -65,11 +65,11 @@ class Case {
   std::size_t add(const Settings& config) {
     const tune::Chip chip = tune::chip_of(ctx_.target(), ctx_.device());
     const Specialised made = specialise(ctx_, gemm_template(), what_.problem, config);
-    const auto cubin = made.kernel.cubin();
+    const auto cubin = made.kernels.front().cubin();
     Entry entry{.config = made.config,
                 .predicted_us = tune::predict(what_.space.demand(made.config), chip).us};
     entry.loaded =
-        bench_->load({.ptx = {}, .cubin = {cubin.begin(), cubin.end()}, .launches = {made.launch}});
+        bench_->load({.ptx = {}, .cubin = {cubin.begin(), cubin.end()}, .launches = made.launches});
     bench_->run(*entry.loaded);
     entries_.push_back(std::move(entry));
     return entries_.size() - 1;

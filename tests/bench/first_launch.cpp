@@ -79,8 +79,8 @@ Times launch_first(const std::vector<std::string>& words, double begin, double l
   const Gemm product = gemm(context, problem, {}, {.must_hit = true});
   const Specialised& kernel = product.specialised();
   times[3] = kernel.emit_ms;
-  times[4] = kernel.kernel.times().link;
-  times[5] = kernel.kernel.times().load;
+  times[4] = kernel.kernels.front().times().link;
+  times[5] = kernel.kernels.front().times().load;
   times[6] = lap() - times[3] - times[4] - times[5];
   // The caller's own: they are there, or take what they take.
   std::vector<Buffer> buffers;

@@ -62,15 +62,15 @@ Entry load(const Context& ctx, tune::Bench& bench, const Settings& problem, cons
   Entry entry{.words = words};
   try {
     const Specialised made = specialise(ctx, gemm_template(), problem, settings_of(words));
-    const auto cubin = made.kernel.cubin();
-    const auto resources = made.kernel.resources();
+    const auto cubin = made.kernels.front().cubin();
+    const auto resources = made.kernels.front().resources();
     if (resources) entry.remark = fmt::format("{} registers", resources->registers);
-    for (const Diagnostic& one : made.kernel.diagnostics()) entry.remark += "; " + one.message;
+    for (const Diagnostic& one : made.kernels.front().diagnostics()) entry.remark += "; " + one.message;
     if (words.empty() || words == "strategy=mma") {
       entry.words = words.empty() ? "chosen:" : "";
       for (const auto& [name, value] : made.config) entry.words += fmt::format(" {}={}", name, value);
     }
-    entry.loaded = bench.load({.ptx = {}, .cubin = {cubin.begin(), cubin.end()}, .launches = {made.launch}});
+    entry.loaded = bench.load({.ptx = {}, .cubin = {cubin.begin(), cubin.end()}, .launches = made.launches});
     bench.run(*entry.loaded);
   } catch (const Error& error) {
     entry.loaded.reset();

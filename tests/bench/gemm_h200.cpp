@@ -150,8 +150,8 @@ void print_rates_of(const Context& ctx, Type type, Type result, const Options& o
   const tune::Task task{.tensors = make_tensors(gemm, problem, {}, 1), .expected = {}};
   const auto bench = tune::make_gpu_bench(ctx.device_context(), task);
   const Specialised best = specialise(ctx, gemm, problem, tuned.record->config);
-  const auto cubin = best.kernel.cubin();
-  const auto lap = bench->load({.ptx = {}, .cubin = {cubin.begin(), cubin.end()}, .launches = {best.launch}});
+  const auto cubin = best.kernels.front().cubin();
+  const auto lap = bench->load({.ptx = {}, .cubin = {cubin.begin(), cubin.end()}, .launches = best.launches});
   RegisterRate registers(ctx, type);
   for (const int pause_ms : {30, 0}) {
     const Rates rates =

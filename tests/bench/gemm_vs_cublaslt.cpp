@@ -139,7 +139,7 @@ tune::Task make_task(const Settings& problem, std::uint64_t seed) {
   for (const TensorPlan& plan : gemm.tensors(problem))
     task.tensors.push_back(plan.role == TensorPlan::Role::out ? HostTensor{plan, {}}
                                                               : random_tensor(plan, seed));
-  task.expected = sampled_reference(problem, task.tensors.at(0), task.tensors.at(1), seed);
+  task.expected = {sampled_reference(problem, task.tensors.at(0), task.tensors.at(1), seed)};
   return task;
 }
 

@@ -277,10 +277,10 @@ Work gemm_of(const std::shared_ptr<const Specs>& specs, const Settings& problem,
   const Emitted emitted = gemm.emit(specs, target, whole, chosen);
   Work work{.name = fmt::format("gemm {}, {} stages", problem.at("a"), chosen.at("stages")),
             .text = print(emitted.module),
-            .entry = emitted.launch.entry,
-            .launch = {.grid = emitted.launch.grid,
-                       .block = emitted.launch.block,
-                       .shared_bytes = emitted.launch.shared_bytes}};
+            .entry = emitted.launches.front().entry,
+            .launch = {.grid = emitted.launches.front().grid,
+                       .block = emitted.launches.front().block,
+                       .shared_bytes = emitted.launches.front().shared_bytes}};
   std::map<std::string, std::size_t> index;
   auto tensors = gemm.tensors(whole);
   std::ranges::stable_partition(tensors, [](const TensorPlan& t) { return t.role == TensorPlan::Role::out; });
@@ -289,7 +289,7 @@ Work gemm_of(const std::shared_ptr<const Specs>& specs, const Settings& problem,
     const bool out = tensor.role == TensorPlan::Role::out;
     work.buffers.push_back(out ? poison(tensor.bytes()) : random_tensor(tensor, seed).bytes);
   }
-  for (const ArgumentPlan& argument : emitted.launch.arguments) {
+  for (const ArgumentPlan& argument : emitted.launches.front().arguments) {
     Work::Argument made{.bits = argument.bits, .bytes = static_cast<std::size_t>(argument.type.bytes())};
     if (const auto tensor = index.find(argument.tensor); tensor != index.end()) made.buffer = tensor->second;
     work.arguments.push_back(made);

@@ -26,18 +26,20 @@ class DirectLaunch {
  public:
   DirectLaunch(const Context& context, const Specialised& kernel, const AddressOf& address)
       : driver_(context.device_context().state()->driver),
-        module_(context.device_context(), kernel.kernel.cubin()) {
-    const LaunchArguments arguments(kernel.launch, address,
+        module_(context.device_context(), kernel.kernels.front().cubin()) {
+    const LaunchArguments arguments(kernel.launches.front(), address,
                                     [&](const TensorMap& map) { return context.encode(map); });
-    const Function function = module_.function(kernel.kernel.signature());
+    const Function function = module_.function(kernel.kernels.front().signature());
     const Arguments packed(function.signature(), arguments);
     bytes_.assign(packed.bytes().begin(), packed.bytes().end());
     for (const KernelParameter& parameter : function.signature().parameters)
       parameters_.push_back(bytes_.data() + parameter.offset);
-    const LaunchConfig config = launch_config_of(kernel.launch, context.device().sms);
-    driver_.check(driver_.cuModuleLoadData(&native_module_, kernel.kernel.cubin().data()), "loading");
-    driver_.check(driver_.cuModuleGetFunction(&function_, native_module_, kernel.launch.entry.c_str()),
-                  "looking");
+    const LaunchConfig config = launch_config_of(kernel.launches.front(), context.device().sms);
+    driver_.check(driver_.cuModuleLoadData(&native_module_, kernel.kernels.front().cubin().data()),
+                  "loading");
+    driver_.check(
+        driver_.cuModuleGetFunction(&function_, native_module_, kernel.launches.front().entry.c_str()),
+        "looking");
     driver_.check(driver_.cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                              static_cast<int>(config.shared_bytes)),
                   "opting in");
@@ -98,8 +100,9 @@ void time(const Context& context, const Case& one, int rounds) {
     Buffer& buffer = buffers[tensor.plan.name] = context.alloc(tensor.bytes.size());
     buffer.write(tensor.bytes);
   }
-  if (kernel.launch.workspace_bytes > 0) {
-    Buffer& workspace = buffers[std::string(kWorkspace)] = context.alloc(kernel.launch.workspace_bytes);
+  if (kernel.launches.front().workspace_bytes > 0) {
+    Buffer& workspace = buffers[std::string(kWorkspace)] =
+        context.alloc(kernel.launches.front().workspace_bytes);
     workspace.fill(std::byte{0});
   }
   DirectLaunch direct(context, kernel,

@@ -95,8 +95,8 @@ void measure(const Context& ctx, const Settings& words, double seconds) {
   if (found.best() == nullptr) throw Error(ErrorKind::refused, "no-correct-candidate", "nothing was correct");
   const auto load = [&](const Settings& config) {
     const Specialised made = specialise(ctx, rowwise, what.problem, config);
-    const auto cubin = made.kernel.cubin();
-    return bench->load({.ptx = {}, .cubin = {cubin.begin(), cubin.end()}, .launches = {made.launch}});
+    const auto cubin = made.kernels.front().cubin();
+    return bench->load({.ptx = {}, .cubin = {cubin.begin(), cubin.end()}, .launches = made.launches});
   };
   std::vector<Runner> runners;
   runners.push_back({"default", load(what.standard)});

@@ -51,7 +51,7 @@ inline void check_others(const Expectation& expected, const RunResult& result) {
 inline RunResult run(const Settings& problem, const Settings& config,
                      const std::vector<HostTensor>& inputs = {}) {
   RunResult result = run_gemm(problem, config, inputs);
-  const Expectation expected = gemm_template().expect(result.kernel.problem, result.tensors);
+  const Expectation expected = gemm_template().expect(result.kernel.problem, result.tensors).at(0);
   CHECK(expected.complete);
   CHECK(result.verdict.checked == expected.points.size());
   check_others(expected, result);

@@ -71,7 +71,7 @@ std::string hashes_of(const EmissionCase& one) {
   const Settings problem = gemm.problem(one.problem);
   const Settings config = one.config.empty() ? gemm.config(*specs(), target, problem, {}) : one.config;
   const Emitted emitted = gemm.emit(specs(), target, problem, config);
-  return short_hash(print(emitted.module)) + " " + short_hash(text_of(emitted.launch));
+  return short_hash(print(emitted.module)) + " " + short_hash(text_of(emitted.launches.front()));
 }
 
 Settings read_words(std::string_view text) {

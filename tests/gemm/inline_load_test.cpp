@@ -23,7 +23,7 @@ void check(const Settings& problem, const Settings& config) {
   const RunResult result = run_gemm(problem, with(kInline, config));
   const Settings& made = result.kernel.config;
   const unsigned warps = static_cast<unsigned>(std::stoi(made.at("warps_m")) * std::stoi(made.at("warps_n")));
-  CHECK(result.kernel.launch.block[0] == 32 * warps);
+  CHECK(result.kernel.launches.front().block[0] == 32 * warps);
 }
 
 }  // namespace

@@ -16,9 +16,9 @@ constexpr const char* kShared[] = {"a", "b"};
 
 void check(const Settings& problem, const Settings& config) {
   const RunResult result = run_gemm(problem, config);
-  CHECK(result.kernel.launch.cluster[0] == 2);
-  CHECK(result.kernel.launch.grid[0] % 2 == 0);
-  CHECK(result.kernel.kernel.ptx().find(".multicast::cluster") != std::string::npos);
+  CHECK(result.kernel.launches.front().cluster[0] == 2);
+  CHECK(result.kernel.launches.front().grid[0] % 2 == 0);
+  CHECK(result.kernel.kernels.front().ptx().find(".multicast::cluster") != std::string::npos);
 }
 
 Settings tiles(const char* m, const char* n, const char* multicast) {

@@ -16,7 +16,7 @@ namespace {
 
 void check(const Settings& problem, const Settings& config, bool packs = true) {
   const RunResult result = run_gemm(problem, with(config, {{"strategy", "wgmma"}}));
-  CHECK((result.kernel.launch.workspace_bytes > 0) == packs);
+  CHECK((result.kernel.launches.front().workspace_bytes > 0) == packs);
 }
 
 const Settings kTiles{{"tile_m", "64"}, {"tile_n", "64"}};
@@ -68,7 +68,7 @@ TEST_CASE("epilogues with packed operands, whose thread blocks wait for each oth
       with(shape(65, 67, 333), {{"a", "bf16"}, {"bias", "bf16"}, {"activation", "silu"}});
   check(problem, kTiles);
   check(problem, with(kTiles, {{"stream_k", "yes"}}));
-  CHECK(run_gemm(problem, with(kTiles, {{"strategy", "wgmma"}})).kernel.launch.cooperative);
+  CHECK(run_gemm(problem, with(kTiles, {{"strategy", "wgmma"}})).kernel.launches.front().cooperative);
   const Error split = error_of([&] { check(problem, with(kTiles, {{"split", "2"}})); });
   CHECK(std::string(split.what()).find("all be resident at once") != std::string::npos);
 }

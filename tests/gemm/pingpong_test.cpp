@@ -16,7 +16,7 @@ const Settings kTurns{{"strategy", "wgmma"}, {"schedule", "pingpong"}, {"warps_m
 
 void check(const Settings& problem, const Settings& config = {}) {
   const RunResult result = run_gemm(problem, with(kTurns, config));
-  CHECK(result.kernel.launch.block[0] == 9 * 32);
+  CHECK(result.kernel.launches.front().block[0] == 9 * 32);
 }
 
 }  // namespace

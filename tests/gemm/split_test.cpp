@@ -15,8 +15,8 @@ namespace {
 
 RunResult run(const Settings& problem, const Settings& config) {
   RunResult result = run_gemm(problem, config);
-  CHECK(result.kernel.launch.cluster[0] == static_cast<unsigned>(std::stoi(config.at("split"))));
-  CHECK(result.kernel.launch.grid[0] % result.kernel.launch.cluster[0] == 0);
+  CHECK(result.kernel.launches.front().cluster[0] == static_cast<unsigned>(std::stoi(config.at("split"))));
+  CHECK(result.kernel.launches.front().grid[0] % result.kernel.launches.front().cluster[0] == 0);
   return result;
 }
 

@@ -26,7 +26,8 @@ class Device {
         tensors_(make_tensors(gemm_template(), kernel.problem, {}, Catch::getSeed())) {
     for (const HostTensor& tensor : tensors_)
       buffers_[tensor.plan.name] = context_.alloc(tensor.plan.bytes());
-    Buffer& workspace = buffers_[std::string(kWorkspace)] = context_.alloc(kernel.launch.workspace_bytes);
+    Buffer& workspace = buffers_[std::string(kWorkspace)] =
+        context_.alloc(kernel.launches.front().workspace_bytes);
     workspace.fill(std::byte{0});
   }
 
@@ -34,12 +35,13 @@ class Device {
   HostTensor run(int blocks) {
     for (const HostTensor& tensor : tensors_) buffers_.at(tensor.plan.name).write(tensor.bytes);
     const LaunchArguments arguments(
-        kernel_.launch, [&](std::string_view name) { return buffers_.find(name)->second.address(); },
+        kernel_.launches.front(),
+        [&](std::string_view name) { return buffers_.find(name)->second.address(); },
         [&](const TensorMap& map) { return context_.encode(map); });
-    const LaunchConfig config = launch_config_of(kernel_.launch, blocks);
+    const LaunchConfig config = launch_config_of(kernel_.launches.front(), blocks);
     const unsigned cluster = config.cluster.x, whole = static_cast<unsigned>(blocks) / cluster * cluster;
-    CHECK(config.grid.x == std::min(std::max(whole, cluster), kernel_.launch.grid[0]));
-    kernel_.kernel.launch(nullptr, config, arguments);
+    CHECK(config.grid.x == std::min(std::max(whole, cluster), kernel_.launches.front().grid[0]));
+    kernel_.kernels.front().launch(nullptr, config, arguments);
     context_.synchronize();
     HostTensor d = tensors_.back();
     buffers_.at("d").read(d.bytes);
@@ -76,7 +78,7 @@ void check(const Settings& wanted, const Settings& config, std::initializer_list
   INFO("whole configuration " << words(kernel.config));
   REQUIRE(kernel.config.at("stream_k") == "yes");
   Device device(executor(target), kernel);
-  const Expectation expected = gemm_template().expect(problem, device.tensors());
+  const Expectation expected = gemm_template().expect(problem, device.tensors()).at(0);
   for (const int blocks : grids) {
     INFO(blocks << " blocks");
     const HostTensor d = device.run(blocks);

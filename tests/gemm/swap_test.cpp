@@ -37,7 +37,7 @@ const HostTensor& result_of(const RunResult& run) {
 /// Bytes outside D's elements that have lost their poison.
 std::size_t touched(const RunResult& run) {
   const HostTensor& d = result_of(run);
-  const Expectation expected = gemm_template().expect(run.kernel.problem, run.tensors);
+  const Expectation expected = gemm_template().expect(run.kernel.problem, run.tensors).at(0);
   std::set<std::size_t> elements;
   for (const Expectation::Point& point : expected.points) elements.insert(point.index);
   const auto size = static_cast<std::size_t>(d.plan.type.bytes());
@@ -49,7 +49,7 @@ std::size_t touched(const RunResult& run) {
 
 std::vector<std::string> arguments(const RunResult& run) {
   std::vector<std::string> names;
-  for (const ArgumentPlan& argument : run.kernel.launch.arguments) names.push_back(argument.name);
+  for (const ArgumentPlan& argument : run.kernel.launches.front().arguments) names.push_back(argument.name);
   return names;
 }
 
@@ -66,7 +66,7 @@ RunResult check(const Settings& problem, const Settings& config, bool same_sums 
                                        {"split", split == config.end() ? "1" : split->second}});
   RunResult swapped = run_gemm(problem, with(config, {{"swap", "yes"}, {"stream_k", "no"}}), inputs);
   CHECK(swapped.kernel.config.at("strategy") == "wgmma");
-  CHECK(swapped.kernel.kernel.ptx().find("D^T = B^T A^T") != std::string::npos);
+  CHECK(swapped.kernel.kernels.front().ptx().find("D^T = B^T A^T") != std::string::npos);
   CHECK(touched(swapped) == 0);
   const RunResult usual = run_gemm(problem, plain, inputs);
   CHECK(arguments(swapped) == arguments(usual));
@@ -182,13 +182,13 @@ TEST_CASE("swap with split k, shared tiles, and more tiles than thread blocks", 
       const RunResult run = check(problem, with(tiles(64, 32), {{"split", split}, {"tile_k", "64"}}),
                                   split == std::string("2"));  // other splits add in an order that depends on
                                                                // columns
-      CHECK(run.kernel.launch.cluster[0] == static_cast<unsigned>(std::stoi(split)));
+      CHECK(run.kernel.launches.front().cluster[0] == static_cast<unsigned>(std::stoi(split)));
     }
   for (const char* shared : {"a", "b"})
     for (const char* a_layout : kLayouts) {
       const Settings problem = with(shape(40, 200, 136), {{"a", "bf16"}, {"a_layout", a_layout}});
       const RunResult run = check(problem, with(tiles(64, 16), {{"multicast", shared}}));
-      CHECK(run.kernel.launch.cluster[0] == 2);
+      CHECK(run.kernel.launches.front().cluster[0] == 2);
     }
   check(with(shape(64, 1500, 40), {{"a", "f16"}, {"d", "f16"}}),
         with(tiles(64, 8), {{"stages", "3"}, {"raster", "2"}}));
@@ -200,7 +200,7 @@ TEST_CASE("swap with packed matrices", "[gemm]") {
       for (const int m : {1, 17}) {
         const Settings layouts{{"a", "bf16"}, {"a_layout", a_layout}, {"b_layout", b_layout}};
         const RunResult run = check(with(shape(m, 131, 93), layouts), tiles(64, 24));
-        CHECK(run.kernel.launch.workspace_bytes > 0);
+        CHECK(run.kernel.launches.front().workspace_bytes > 0);
       }
   for (const char* word : {"lda", "ldb"})  // one of the two operands
     check(with(shape(17, 131, 64), {{"a", "f16"}, {word, "67"}}), tiles(64, 24));

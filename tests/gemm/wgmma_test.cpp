@@ -32,7 +32,7 @@ void check(const Settings& problem, const Settings& config, const std::vector<Ho
   const Settings wanted = with(config, {{"strategy", "wgmma"}});
   const RunResult result = run_gemm(problem, wanted, inputs);
   CHECK(result.kernel.config.at("strategy") == "wgmma");
-  CHECK((result.kernel.launch.blocks_per_sm > 0) == (result.kernel.config.at("split") == "1"));
+  CHECK((result.kernel.launches.front().blocks_per_sm > 0) == (result.kernel.config.at("split") == "1"));
 }
 
 std::string refusal(const Settings& problem, const Settings& config, const char* target = "sm_90a") {
@@ -56,7 +56,7 @@ TEST_CASE("wgmma in every layout, with every result type", "[gemm]") {
 TEST_CASE("the weights of a product with small M are streamed through L2", "[gemm][slow]") {
   const auto hints = [](const Settings& problem, const Settings& config) {
     const RunResult run = run_gemm(with(problem, {{"a", "bf16"}}), with(config, {{"strategy", "wgmma"}}));
-    return run.kernel.kernel.ptx().find(".L2::cache_hint") != std::string::npos;
+    return run.kernel.kernels.front().ptx().find(".L2::cache_hint") != std::string::npos;
   };
   const Settings weights = shape(9, 2100, 2056);
   CHECK(hints(weights, {{"swap", "yes"}}));

@@ -41,7 +41,8 @@ class Counted final : public Template {
     ++emitted;
     return gemm_.emit(std::move(specs), target, problem, config);
   }
-  Expectation expect(const Settings& problem, std::span<const HostTensor> inputs) const override {
+  std::vector<Expectation> expect(const Settings& problem,
+                                  std::span<const HostTensor> inputs) const override {
     return gemm_.expect(problem, inputs);
   }
 
@@ -67,7 +68,7 @@ struct Rig {
     if (!here.libraries().has_nvjitlink()) test::skip_without("nvjitlink", "there is no nvJitLink");
     const Settings config = gemm_template().config(here.specs(), here.target(), problem, {});
     const Emitted emitted = gemm_template().emit(here, here.target(), problem, config);
-    fake.kernel = emitted.launch.entry;
+    fake.kernel = emitted.launches.front().entry;
     for (const auto& parameter : ir::signature(emitted.module.functions.front()).parameters)
       fake.parameters.emplace_back(parameter.offset, parameter.size);
   }
@@ -94,13 +95,14 @@ TEST_CASE("a kernel that one process has emitted is not emitted again by the nex
   const Counted second("1");
   const Specialised found = specialise(rig.context(), second, rig.problem);
   CHECK(second.emitted == 0);
-  CHECK(found.kernel.cached());
-  CHECK(found.kernel.ptx() == made.kernel.ptx());
-  CHECK(std::ranges::equal(found.kernel.cubin(), made.kernel.cubin()));
+  CHECK(found.kernels.front().cached());
+  CHECK(found.kernels.front().ptx() == made.kernels.front().ptx());
+  CHECK(std::ranges::equal(found.kernels.front().cubin(), made.kernels.front().cubin()));
   CHECK(found.config == made.config);
-  CHECK(same(found.launch, made.launch));
-  CHECK(found.kernel.signature().parameters.size() == made.kernel.signature().parameters.size());
-  CHECK(found.kernel.signature().size() == made.kernel.signature().size());
+  CHECK(same(found.launches.front(), made.launches.front()));
+  CHECK(found.kernels.front().signature().parameters.size() ==
+        made.kernels.front().signature().parameters.size());
+  CHECK(found.kernels.front().signature().size() == made.kernels.front().signature().size());
 }
 
 TEST_CASE("a kernel that may differ is emitted anew") {

@@ -30,9 +30,9 @@ void check(const Context& context, const Settings& problem, const Settings& conf
         run_template(context, gemm_template(),
                      {.problem = problem, .config = config, .inputs = {}, .seed = Catch::getSeed()});
     test::check_gemm(problem, result);
-    REQUIRE(result.kernel.kernel.resources());
-    if (chosen) CHECK(result.kernel.kernel.resources()->spill_stores == 0);
-    for (const Diagnostic& remark : result.kernel.kernel.diagnostics()) FAIL_CHECK(remark.message);
+    REQUIRE(result.kernel.kernels.front().resources());
+    if (chosen) CHECK(result.kernel.kernels.front().resources()->spill_stores == 0);
+    for (const Diagnostic& remark : result.kernel.kernels.front().diagnostics()) FAIL_CHECK(remark.message);
   } catch (const Error& error) {
     FAIL_CHECK(error.what());
   }

@@ -64,12 +64,12 @@ TEST_CASE("must_hit returns the recorded kernel from the cache, or an error") {
   const Record records[] = {known};
   prebuild(rig.context, rig.gemm, rig.context.target(), rig.context.linker(), records);
   const Emitted emitted = rig.gemm.emit(rig.context, rig.context.target(), rig.problem, config);
-  rig.fake.kernel = emitted.launch.entry;
+  rig.fake.kernel = emitted.launches.front().entry;
   for (const auto& parameter : ir::signature(emitted.module.functions.front()).parameters)
     rig.fake.parameters.emplace_back(parameter.offset, parameter.size);
   const Gemm hit = gemm(rig.context, {.m = 128, .n = 96, .k = 64, .a = f16}, {}, {.must_hit = true});
   CHECK(hit.specialised().tuned);
-  CHECK(hit.specialised().kernel.cached());
+  CHECK(hit.specialised().kernels.front().cached());
   CHECK(hit.config() == config);
 
   const Settings other{{"stages", config.at("stages") == "2" ? "3" : "2"}};

@@ -24,7 +24,7 @@ Record record_for(const Context& context, Settings problem, Settings config) {
 /// From now on the fake driver has this kernel.
 void expect_kernel(FakeCuda& fake, const Context& context, const Settings& problem, const Settings& config) {
   const Emitted emitted = gemm_template().emit(context, context.target(), problem, config);
-  fake.kernel = emitted.launch.entry;
+  fake.kernel = emitted.launches.front().entry;
   fake.parameters.clear();
   for (const auto& parameter : ir::signature(emitted.module.functions.front()).parameters)
     fake.parameters.emplace_back(parameter.offset, parameter.size);
@@ -64,7 +64,7 @@ TEST_CASE("a kernel linked ahead of time for a record is found in the cache on t
   const Specialised loaded = specialise(context, gemm, problem);
   CHECK(loaded.tuned);
   CHECK(loaded.config == configs[3]);
-  CHECK(loaded.kernel.cached());
+  CHECK(loaded.kernels.front().cached());
 }
 
 TEST_CASE("records of other problems do not change the configuration of an untuned one") {

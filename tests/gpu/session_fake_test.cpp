@@ -17,7 +17,7 @@ tune::Task make_task(bool must_write) {
   const TensorPlan in{.name = "x", .type = f32, .shape = {64}, .role = TensorPlan::Role::in};
   const TensorPlan out{.name = "y", .type = f32, .shape = {64}, .role = TensorPlan::Role::out};
   return {.tensors = {random_tensor(in, 1), poisoned_tensor(out)},
-          .expected = {.tensor = "y", .complete = !must_write}};
+          .expected = {{.tensor = "y", .complete = !must_write}}};
 }
 
 tune::Candidate make_candidate() {
@@ -98,6 +98,26 @@ TEST_CASE("several launches are one pass") {
   CHECK(rig.problem(candidate).empty());
   CHECK(rig.fake.launches.at(0).config.gridDimX == 1);
   CHECK(rig.fake.launches.at(1).config.gridDimX == 5);
+}
+
+TEST_CASE("what a launch clears is cleared before it, in each pass and on its stream") {
+  Rig rig;
+  tune::Candidate candidate = make_candidate();
+  candidate.launches.push_back(candidate.launches.front());
+  candidate.launches.back().clear = {{"y", 64, 128}};
+  CHECK(rig.problem(candidate).empty());
+  std::size_t clears = 0;
+  for (const FakeCuda::Fill& fill : rig.fake.fills) {
+    if (fill.bytes != 128) continue;
+    ++clears;
+    CHECK(fill.value == 0);
+    CHECK(fill.launches % 2 == 1);
+    std::uint64_t y = 0;  // the third parameter
+    std::memcpy(&y, rig.fake.launches.at(fill.launches - 1).parameters.data() + 16, sizeof y);
+    CHECK(fill.to == y + 64);
+    CHECK(fill.stream == rig.fake.launches.at(fill.launches - 1).config.hStream);
+  }
+  CHECK(clears == rig.fake.launches.size() / 2);
 }
 
 TEST_CASE("a candidate that cannot be loaded or launched fails, and the device stays usable") {

@@ -38,12 +38,12 @@ struct Rig {
     const Emitted emitted =
         gemm_kernel.emit(*context, context->target(), problem,
                          gemm_kernel.config(context->specs(), context->target(), problem, words));
-    fake.kernel = emitted.launch.entry;
+    fake.kernel = emitted.launches.front().entry;
     const KernelSignature signature = ir::signature(emitted.module.functions.front());
     for (std::size_t i = 0; i < signature.parameters.size(); ++i) {
       const KernelParameter& parameter = signature.parameters[i];
       fake.parameters.emplace_back(parameter.offset, parameter.size);
-      if (emitted.launch.arguments[i].tensor == kWorkspace) at = parameter.offset;
+      if (emitted.launches.front().arguments[i].tensor == kWorkspace) at = parameter.offset;
     }
     gemm.emplace(*context, specialise(*context, gemm_kernel, problem, words));
   }
@@ -132,7 +132,7 @@ TEST_CASE("copies of a Gemm share its workspaces, and the last one frees them") 
   }
   CHECK(rig.launch(nullptr) == workspace);
   CHECK(rig.fake.live_objects == objects + 1);
-  const Kernel kernel = rig.gemm->specialised().kernel;
+  const Kernel kernel = rig.gemm->specialised().kernels.front();
   rig.gemm.reset();
   CHECK(rig.fake.live_objects == objects);
 }

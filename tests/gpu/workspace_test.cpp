@@ -60,7 +60,7 @@ class Lane {
     gemm.launch(stream_, operands(0));
     stream_.synchronize();
     outputs_[0].read(result.bytes);
-    const Verdict verdict = verify(gemm_template().expect(gemm.problem(), tensors), result);
+    const Verdict verdict = verify(gemm_template().expect(gemm.problem(), tensors).at(0), result);
     INFO(verdict.first);
     CHECK(verdict.ok());
     CHECK(verdict.checked > 0);

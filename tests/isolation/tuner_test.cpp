@@ -266,10 +266,10 @@ TEST_CASE("a reference that disagrees with itself is an error before anything is
   const auto with = [&](double off, double tolerance) {
     what.task = [seed = rig.seed, off, tolerance] {
       tune::Task task = make_task(seed);
-      Expectation::Point twice = task.expected.points.at(7);
+      Expectation::Point twice = task.expected.at(0).points.at(7);
       twice.value += off;
       twice.tolerance = tolerance;
-      task.expected.points.push_back(twice);
+      task.expected.at(0).points.push_back(twice);
       return task;
     };
     return tune_kernel(rig.context, what, {.budget = {}, .devices = {"cpu"}});
@@ -294,7 +294,7 @@ TEST_CASE("records that cannot be read do not stop a search, and nothing of them
 
 TEST_CASE("a reference that does not belong to the task is an error of the task") {
   tune::Task task = make_task(1);
-  task.expected.tensor = "nothing";
+  task.expected.at(0).tensor = "nothing";
   const auto worker = tune::make_worker(task, {.device = "cpu"});
   const tune::Candidate candidate = make_candidate("good");
   const tune::Reading reading = worker->measure({.config = {}, .candidate = candidate});

@@ -39,7 +39,7 @@ std::string operand_text(const OperandSpec& operand, int number, std::size_t sym
 
 std::string register_name(const Type& type, int number) {
   if (type == pred) return "P" + std::to_string(number);
-  return "R" + std::to_string(type.bytes() * 8) + "_" + std::to_string(number);
+  return "R" + std::to_string(type.whole_bytes() * 8) + "_" + std::to_string(number);
 }
 
 std::string immediate(const OperandSpec& operand) {

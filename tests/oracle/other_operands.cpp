@@ -25,7 +25,7 @@ std::string vector_of(const std::string& registers, int count) {
 
 /// "R32" for .b32.
 std::string registers_of(const Type& type) {
-  return type == pred ? "P" : "R" + std::to_string(type.bytes() * 8);
+  return type == pred ? "P" : "R" + std::to_string(type.whole_bytes() * 8);
 }
 
 std::string repeated(const std::string& element, int count) {
@@ -37,9 +37,9 @@ std::string repeated(const std::string& element, int count) {
 /// "F32", "S32", "U32" for a type of 32 bits.
 Texts typed_registers(const Type& type) {
   Texts texts;
-  const std::string bits = std::to_string(type.bytes() * 8);
+  const std::string bits = std::to_string(type.whole_bytes() * 8);
   for (const char* kind : {"F", "S", "U"}) {
-    const bool exists = type.bytes() <= 8 && (kind[0] != 'F' || type.bytes() >= 2);
+    const bool exists = type.whole_bytes() <= 8 && (kind[0] != 'F' || type.whole_bytes() >= 2);
     if (exists && type != pred) texts.push_back(kind + bits);
   }
   return texts;
@@ -88,7 +88,7 @@ Texts vectors(const OperandSpec& operand) {
   for (int count : {operand.count - 1, operand.count + 1, operand.count * 2, operand.count / 2}) {
     if (count > 0) texts.push_back(vector_of(registers, count));
   }
-  for (int bytes : {operand.type.bytes() / 2, operand.type.bytes() * 2}) {
+  for (int bytes : {operand.type.whole_bytes() / 2, operand.type.whole_bytes() * 2}) {
     if (operand.type == pred || bytes == 0 || bytes > 16) continue;
     const std::string other = "R" + std::to_string(bytes * 8);
     texts.push_back(vector_of(other, operand.count));

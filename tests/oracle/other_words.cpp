@@ -195,7 +195,8 @@ class Neighbourhood {
       if (packed)
         operand->count =
             std::max(1, operand->count * static_cast<int>(to.bits) / static_cast<int>(from.bits));
-      if (operand->type.bytes() == from.bytes() && wanted != nullptr && !packed) operand->type = wanted->type;
+      if (operand->type.whole_bytes() == from.whole_bytes() && wanted != nullptr && !packed)
+        operand->type = wanted->type;
     }
     return operands;
   }

@@ -73,12 +73,13 @@ inline tune::Task make_task(std::uint64_t seed) {
   const TensorPlan x{.name = "x", .type = s32, .shape = {kCount}, .role = TensorPlan::Role::in};
   const TensorPlan y{.name = "y", .type = s32, .shape = {kCount + 2}, .role = TensorPlan::Role::out};
   tune::Task task{.tensors = {random_tensor(x, seed), poisoned_tensor(y)}};
-  task.expected = {.tensor = "y", .untouched = {kCount, kCount + 1}};
+  Expectation& expected =
+      task.expected.emplace_back(Expectation{.tensor = "y", .untouched = {kCount, kCount + 1}});
   for (std::uint64_t i = 0; i < kCount; ++i) {
     std::int32_t value = 0;
     std::memcpy(&value, task.tensors[0].bytes.data() + 4 * i, 4);
     const auto sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(value) + 1U);
-    task.expected.points.push_back({.index = i, .value = static_cast<double>(sum), .tolerance = 0});
+    expected.points.push_back({.index = i, .value = static_cast<double>(sum), .tolerance = 0});
   }
   return task;
 }

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "ptxloom/error.hpp"
+#include "ptxloom/numeric.hpp"
 #include "ptxloom/tune.hpp"
 #include "support/errors.hpp"
 #include "support/narrow.hpp"
@@ -117,6 +119,59 @@ TEST_CASE("random data depends on the seed and on the name, and on nothing else"
   CHECK(random_tensor(plan, 1).bytes == random_tensor(plan, 1).bytes);
   CHECK(random_tensor(plan, 1).bytes != random_tensor(plan, 2).bytes);
   CHECK(random_tensor(plan, 1).bytes != random_tensor(other, 1).bytes);
+}
+
+TEST_CASE("a type of less than 8 bits has no size in bytes, but its tensors have") {
+  for (const Type type : {s4, u4, b1, e2m1, e3m2, pred}) {
+    CAPTURE(type.name);
+    CHECK(error_of([&] { (void)type.bytes(); }).code() == "sub-byte-type");
+  }
+  const auto size = [](Type type, std::vector<std::uint64_t> shape) {
+    return TensorPlan{.name = "a", .type = type, .shape = std::move(shape)}.bytes();
+  };
+  CHECK(size(s4, {3, 7}) == 11);
+  CHECK(size(e2m1, {3, 7}) == 11);
+  CHECK(size(e3m2, {5, 3}) == 12);
+  CHECK(size(b1, {17}) == 3);
+  CHECK(size(b128, {3}) == 48);
+}
+
+TEST_CASE("random elements of less than 8 bits have values of their type, each its own") {
+  for (const Type type : {s4, u4, e2m1, e2m3, e3m2}) {
+    CAPTURE(type.name);
+    const HostTensor tensor =
+        random_tensor({.name = "a", .type = type, .shape = {3, 1667}}, Catch::getSeed());
+    REQUIRE(tensor.bytes.size() == (5001U * type.bits + 7) / 8);
+    std::map<double, int> counts;
+    for (std::uint64_t i = 0; i < 5001; ++i) ++counts[decode(type, load_element(type, tensor.bytes, i))];
+    if (type.is_integer())
+      CHECK(counts.size() == 16);
+    else
+      CHECK((counts.begin()->first == -1 && counts.rbegin()->first == 1 && counts.size() > 4));
+    for (const auto& [value, count] : counts) CHECK(count < 3000);
+  }
+  const HostTensor few =
+      random_tensor({.name = "a", .type = u4, .shape = {1001}, .below = 3}, Catch::getSeed());
+  std::set<std::uint64_t> seen;
+  for (std::uint64_t i = 0; i < 1001; ++i) seen.insert(load_element(u4, few.bytes, i));
+  CHECK(seen == std::set<std::uint64_t>{0, 1, 2});
+}
+
+TEST_CASE("verify finds elements of less than 8 bits that are wrong, unwritten, or written by mistake") {
+  for (const Type type : {s4, e2m1, e3m2}) {
+    CAPTURE(type.name);
+    HostTensor output =
+        poisoned_tensor({.name = "d", .type = type, .shape = {3, 7}, .role = TensorPlan::Role::out});
+    const Expectation expected{.tensor = "d", .points = {{20, 1, 0}}, .untouched = {19}};
+    for (std::uint64_t i = 0; i < 21; ++i)
+      if (i != 19 && i != 11) store_element(type, output.bytes, i, encode(type, 1));
+    CHECK(verify(expected, output).unwritten == std::vector<std::uint64_t>{11});
+    store_element(type, output.bytes, 11, encode(type, 1));
+    CHECK(verify(expected, output).ok());
+    store_element(type, output.bytes, 19, encode(type, 1));
+    store_element(type, output.bytes, 20, encode(type, 0));
+    CHECK(verify(expected, output).wrong == 2);
+  }
 }
 
 TEST_CASE("a tensor with more elements than can be counted is refused") {

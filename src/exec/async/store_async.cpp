@@ -81,7 +81,7 @@ void decode_store(Decoder& decoder) {
   const auto space = find_space(address.space);
   if (!space) decoder.unsupported("the executor does not support this state space");
   StorePlan plan{.space = *space,
-                 .element_bytes = static_cast<std::uint32_t>(value.type.bytes()),
+                 .element_bytes = static_cast<std::uint32_t>(value.type.whole_bytes()),
                  .address = static_cast<std::size_t>(decoder.operand("A"))};
   if (counted) plan.barrier = static_cast<std::size_t>(decoder.operand("M"));
   const auto first = op.first[static_cast<std::size_t>(decoder.operand("B"))];

@@ -85,7 +85,7 @@ DataFlow data_flow_of(const Code& code, const Operation& op, const FormFlow& dec
     if (spec.direction != OperandSpec::Direction::out) reader.add(operands[i], spec.type.bits, flow.in);
     if (spec.direction != OperandSpec::Direction::in) reader.add(operands[i], kWhole, flow.out);
     if (spec.name == "D" || spec.name == "B")
-      flow.element_bytes = static_cast<std::uint32_t>(std::min(spec.type.bytes(), 8));
+      flow.element_bytes = static_cast<std::uint32_t>(std::min(spec.type.whole_bytes(), 8));
   }
   if (flow.exact)
     flow.in.resize(static_cast<std::size_t>(instruction.variant.operand("B").registers()) *

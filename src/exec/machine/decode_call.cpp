@@ -35,9 +35,10 @@ Location Decoder::location(const ir::Operand& operand, const ir::Parameter& para
       const std::string& name = function_->symbols[operand.index].name;
       const auto variable = std::ranges::find(function_->variables, name, &ir::Variable::name);
       const Place* place = symbols_.find(index_, name);
-      const std::uint64_t bytes = variable == function_->variables.end()
-                                      ? parameter.size()
-                                      : variable->count * static_cast<std::uint64_t>(variable->type.bytes());
+      const std::uint64_t bytes =
+          variable == function_->variables.end()
+              ? parameter.size()
+              : variable->count * static_cast<std::uint64_t>(variable->type.whole_bytes());
       return {.in_memory = true,
               .offset = static_cast<std::uint32_t>(place->offset),
               .bytes = static_cast<std::uint32_t>(bytes)};

@@ -23,7 +23,7 @@ std::uint32_t align_up(std::uint32_t offset, std::uint32_t alignment) {
 }
 
 std::uint32_t alignment_of(const Type& type, std::uint32_t declared) {
-  return declared != 0 ? declared : static_cast<std::uint32_t>(type.bytes());
+  return declared != 0 ? declared : static_cast<std::uint32_t>(type.whole_bytes());
 }
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;   // of all variables of a space, except .global
@@ -37,7 +37,7 @@ constexpr std::uint64_t kMostGlobal = std::uint64_t{1} << 40;  // of one .global
 }
 
 std::uint64_t size_of(const ir::Variable& variable) {
-  const auto element = static_cast<std::uint64_t>(variable.type.bytes());
+  const auto element = static_cast<std::uint64_t>(variable.type.whole_bytes());
   if (element != 0 && variable.count > kMostGlobal / element) no_room(variable);
   return variable.count * element;
 }
@@ -111,7 +111,7 @@ void Symbols::fill_addresses(Code& code, const ir::Variable& variable) const {
                 : target->second.offset + (value.generic ? window(target->second.space) : 0)) +
         static_cast<std::uint64_t>(value.addend);
     if (value.mask != 0) address = (address & value.mask) >> std::countr_zero(value.mask);
-    std::memcpy(data + value.offset, &address, static_cast<std::size_t>(variable.type.bytes()));
+    std::memcpy(data + value.offset, &address, static_cast<std::size_t>(variable.type.whole_bytes()));
   }
 }
 

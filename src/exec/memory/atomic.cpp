@@ -101,7 +101,7 @@ AtomicPlan plan_of(Decoder& decoder, const Operation& op) {
   const OperandSpec &address = decoder.variant().operand("A"), &value = decoder.variant().operand("B");
   const auto space = find_space(address.space);
   if (!space) decoder.unsupported("the executor does not support this state space");
-  const auto bytes = static_cast<std::uint32_t>(value.type.bytes() * value.registers());
+  const auto bytes = static_cast<std::uint32_t>(value.type.whole_bytes() * value.registers());
   const bool maybe_global = *space == StateSpace::global || *space == StateSpace::generic;
   if (maybe_global) decoder.mark_communicating();
   const bool returns = decoder.operand("D") >= 0;
@@ -113,7 +113,7 @@ AtomicPlan plan_of(Decoder& decoder, const Operation& op) {
                     .alignment = bytes,
                     .manner = manner},
           .address = static_cast<std::size_t>(decoder.operand("A")),
-          .element_bytes = static_cast<std::uint32_t>(value.type.bytes()),
+          .element_bytes = static_cast<std::uint32_t>(value.type.whole_bytes()),
           .yields = returns && maybe_global,
           .result = rows_of_operand(decoder, op, "D"),
           .value = rows_of_operand(decoder, op, "B")};

@@ -103,7 +103,7 @@ void emit_access(Decoder& decoder, Semantic run, const OperandSpec& address, con
   Operation op = decoder.operation(run);
   const auto registers = static_cast<std::size_t>(value.registers());
   const auto first = op.slots.begin() + (access == Access::read ? 0 : 1);
-  const auto bytes = static_cast<std::uint32_t>(value.type.bytes() * value.registers());
+  const auto bytes = static_cast<std::uint32_t>(value.type.whole_bytes() * value.registers());
   auto plan = std::make_shared<AccessPlan>();
   plan->reach = {
       .space = *space, .access = access, .bytes = bytes, .alignment = bytes, .manner = manner_of(decoder)};
@@ -125,7 +125,7 @@ void decode_load(Decoder& decoder) {
   const OperandSpec &value = decoder.variant().operand("D"), &address = decoder.variant().operand("A");
   const bool sign = value.type.is_signed();
   const auto emit = [&](Semantic run) { emit_access(decoder, run, address, value, Access::read); };
-  switch (value.type.bytes()) {
+  switch (value.type.whole_bytes()) {
     case 1:
       return emit(sign ? &run_load<std::int8_t> : &run_load<std::uint8_t>);
     case 2:
@@ -140,7 +140,7 @@ void decode_load(Decoder& decoder) {
 void decode_store(Decoder& decoder) {
   const OperandSpec &value = decoder.variant().operand("B"), &address = decoder.variant().operand("A");
   const auto emit = [&](Semantic run) { emit_access(decoder, run, address, value, Access::write); };
-  switch (value.type.bytes()) {
+  switch (value.type.whole_bytes()) {
     case 1:
       return emit(&run_store<std::uint8_t>);
     case 2:

@@ -36,6 +36,9 @@ void DeviceMemory::upload(std::span<const std::byte>, std::uint64_t) const { thr
 void DeviceMemory::download(std::span<std::byte>, std::uint64_t) const { throw_absence(); }
 void DeviceMemory::fill(std::byte) const { throw_absence(); }
 void DeviceMemory::fill(std::byte, CUstream_st*) const { throw_absence(); }
+void fill_memory(const DeviceContext&, std::uint64_t, std::uint64_t, std::byte, CUstream_st*) {
+  throw_absence();
+}
 void DeviceMemory::copy_from(const DeviceMemory&, CUstream_st*) const { throw_absence(); }
 
 EncodedTensorMap encode(const DeviceContext&, const TensorMap&) { throw_absence(); }

@@ -2,6 +2,7 @@
 #include "ptxloom/gemm.hpp"
 #include "gemm/api/known_gemms.hpp"
 #include "gemm/api/state.hpp"
+#include "ptxloom/tune.hpp"
 
 namespace ptxloom {
 
@@ -22,7 +23,7 @@ void Gemm::prepare(const GemmSizes& sizes) const { state_->kernel_for(context_, 
 bool Gemm::is_prepared(const GemmSizes& sizes) const { return state_->ready(sizes) != nullptr; }
 
 std::uint64_t Gemm::workspace_bytes(const GemmSizes& sizes) const {
-  return state_->kernel_for(context_, sizes)->kernel.launch.workspace_bytes;
+  return ptxloom::workspace_bytes(state_->kernel_for(context_, sizes)->kernel.launches);
 }
 
 const Specialised& Gemm::specialised() const { return state_->base(); }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "gemm/launch/launch.hpp"
+#include "ptxloom/tune.hpp"
 
 namespace ptxloom {
 namespace gemm_kernel {
@@ -53,8 +54,8 @@ std::uint64_t next_layout() {
 SizedKernel::SizedKernel(Specialised specialised, int sms, std::uint64_t number)
     : kernel(std::move(specialised)),
       areas(gemm_kernel::areas(kernel.problem, kernel.config, kernel.tensors)),
-      launch(kernel.kernel, kernel.launch, sms, kGiven),
-      arithmetic(arithmetic_of(kernel.launch)),
+      launch(kernel.kernels, kernel.launches, sms, kGiven),
+      arithmetic(arithmetic_of(kernel.launches.front())),
       layout(number) {}
 
 bool SizedKernel::reads_c() const {
@@ -80,7 +81,7 @@ Gemm::State::State(const Context& context, Settings given, Settings config, bool
       must_hit_(must_hit),
       base_(std::make_shared<const SizedKernel>(std::move(kernel), context.device().sms,
                                                 gemm_kernel::next_layout())),
-      workspaces_(context, base_->kernel.launch.workspace_bytes) {
+      workspaces_(context, ptxloom::workspace_bytes(base_->kernel.launches)) {
   const auto number = [](const Settings& settings, const char* name) {
     const auto found = settings.find(name);
     return found == settings.end() ? 0 : std::stoull(found->second);
@@ -96,7 +97,8 @@ Gemm::State::State(const Context& context, Settings given, Settings config, bool
               .reads_c = base_->reads_c()};
   alpha_ = gemm_kernel::real(whole, "alpha");
   beta_ = gemm_kernel::real(whole, "beta");
-  pool_.find(base_->kernel.kernel.ptx(), {}, [&] { return base_->kernel.kernel; });
+  for (const Kernel& kernel : base_->kernel.kernels)
+    pool_.find(kernel.ptx(), kernel.name(), {}, [&] { return kernel; });
 }
 
 SizeKey Gemm::State::key_of(const GemmSizes& sizes) const {
@@ -183,7 +185,7 @@ void Gemm::State::launch(const Context& context, CUstream_st* stream, const Gemm
   given[gemm_kernel::place_of("alpha")] = gemm_kernel::bits_of(sized->arithmetic, "alpha", alpha);
   given[gemm_kernel::place_of("beta")] = gemm_kernel::bits_of(sized->arithmetic, "beta", beta);
   gemm_kernel::check_operands(sized->areas, given);
-  const std::uint64_t bytes = sized->kernel.launch.workspace_bytes;
+  const std::uint64_t bytes = ptxloom::workspace_bytes(sized->kernel.launches);
   if (bytes == 0) return sized->launch.launch(stream, given);
   if (given[kPlace] != 0) {
     gemm_kernel::check_workspace(sized->areas, given, bytes);

@@ -341,7 +341,7 @@ Emitted emit_kernel(std::shared_ptr<const Specs> specs, const Target& target, co
   std::optional<StreamPlan> stream;
   if (config.stream_k) stream.emplace(problem, config, 0);
   const LaunchPlan launch = launch_plan(problem, config, stream);
-  return {Generator(std::move(specs), target, problem, config, stream).run(), launch};
+  return {Generator(std::move(specs), target, problem, config, stream).run(), {launch}};
 }
 
 }  // namespace ptxloom::gemm_kernel::mma_sync

@@ -315,7 +315,7 @@ Emitted emit_kernel(std::shared_ptr<const Specs> specs, const Target& target, co
   const Problem seen = seen_by(config, problem);
   const Plan plan(target.info(), seen, config);
   const LaunchPlan launch = launch_plan(problem, seen, config, plan);
-  return {Generator(std::move(specs), target, problem, seen, config, plan).run(), launch};
+  return {Generator(std::move(specs), target, problem, seen, config, plan).run(), {launch}};
 }
 
 }  // namespace ptxloom::gemm_kernel::wgmma

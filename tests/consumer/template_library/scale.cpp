@@ -62,21 +62,22 @@ class Scale final : public pl::Template {
     const auto i = k.global_thread_x();
     k.if_(k.lt(i, count), [&] { k.store(y[i], k.mul(k.load(x[i]), factor(problem))); });
     return {.module = k.finish(),
-            .launch = {.entry = "scale",
-                       .grid = {(n + threads - 1) / threads, 1, 1},
-                       .block = {threads, 1, 1},
-                       .arguments = {{.name = "n", .type = pl::u32, .bits = n},
-                                     {.name = "x", .type = pl::u64, .tensor = "x"},
-                                     {.name = "y", .type = pl::u64, .tensor = "y"}}}};
+            .launches = {{.entry = "scale",
+                          .grid = {(n + threads - 1) / threads, 1, 1},
+                          .block = {threads, 1, 1},
+                          .arguments = {{.name = "n", .type = pl::u32, .bits = n},
+                                        {.name = "x", .type = pl::u64, .tensor = "x"},
+                                        {.name = "y", .type = pl::u64, .tensor = "y"}}}}};
   }
-  pl::Expectation expect(const pl::Settings& problem, std::span<const pl::HostTensor> inputs) const override {
+  std::vector<pl::Expectation> expect(const pl::Settings& problem,
+                                      std::span<const pl::HostTensor> inputs) const override {
     pl::Expectation expected{.tensor = "y", .complete = true};
     for (std::uint64_t i = 0; i < size(problem); ++i) {
       float x = 0;
       std::memcpy(&x, &inputs[0].bytes[4 * i], sizeof x);
       expected.points.push_back({.index = i, .value = x * factor(problem), .tolerance = 0});
     }
-    return expected;
+    return {expected};
   }
 
  private:
