@@ -17,6 +17,7 @@ namespace ptxloom::tune {
 struct Chip {
   TargetInfo limits;
   target::ChipRates rates;
+  target::ChipModel model;
   int sms = 0;
   double clock_hz = 0;
   double dram_bytes_per_s = 0;
