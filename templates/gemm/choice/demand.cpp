@@ -3,15 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "gemm/config/rules.hpp"
 #include "gemm/reduction/stream_k_reduction.hpp"
+#include "ptxloom/kit/team.hpp"
 
 namespace ptxloom::gemm_kernel {
 namespace {
 
-constexpr double kSector = 32;        // bytes of L2 that are accessed at once
-constexpr double kHalfLine = 64;      // bytes
+constexpr std::uint64_t kSector = 32;    // bytes of L2 that are accessed at once
+constexpr std::uint64_t kHalfLine = 64;  // bytes
 constexpr double kAcrossLines = 1.6;  // factor on the bytes of rows that straddle half lines (fitted)
 constexpr double kTouchClocks = 0.4;  // of a store that touches one sector (fitted)
 constexpr double kCopyClocks = 4;     // of a warp's load from shared memory and its store (fitted)
@@ -19,11 +21,12 @@ constexpr double kUnaligned = 1.3;    // sectors for each that is full, where ro
 
 /// Bytes of sectors and lines that are read for a byte of the operand.
 double read_factor(const Problem& p, const Config& c, const Matrix& operand) {
-  const double bytes = operand.type.bytes(), row = std::min<double>(p.k, c.tile_k) * bytes;
-  const double pitch = static_cast<double>(operand.ld) * bytes;
   if (!operand.k_contiguous) return 1;
-  const double aligned = std::fmod(pitch, kSector) == 0 ? kSector : std::gcd(std::uint64_t(pitch), std::uint64_t{32});
-  return (row + kSector - aligned) / row * (std::fmod(pitch, kHalfLine) == 0 ? 1 : kAcrossLines);
+  const double row = std::min<double>(p.k, c.tile_k) * operand.type.bytes();
+  const std::uint64_t pitch = operand.ld * static_cast<std::uint64_t>(operand.type.bytes());
+  const auto aligned = static_cast<double>(std::gcd(pitch, kSector));
+  const double across = pitch % kHalfLine == 0 ? 1 : kAcrossLines;
+  return (row + kSector - aligned) / row * across;
 }
 
 /// Each tile of A is read for each column of tiles, or of pairs of tiles that share it.
@@ -90,7 +93,7 @@ tune::Demand demand_of(const Target& target, const Problem& p, const Config& c, 
                  .unit = unit_of(p),
                  .dram_bytes = input_bytes(p) + elements * size,
                  .l2_bytes = operand_bytes(p, c) + elements * size};
-  if (std::fmod(columns * size, kSector) != 0)
+  if (columns * static_cast<std::uint64_t>(p.d.type.bytes()) % kSector != 0)
     d.partial_sectors = 2 * elements / (c.swap ? c.tile_m : c.tile_n);
   c.strategy->demand(target, p, c, d);
   divide(d, p, c, sms);

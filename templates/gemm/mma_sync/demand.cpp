@@ -2,6 +2,7 @@
 #include "gemm/choice/demand.hpp"
 #include "gemm/mma_sync/choice.hpp"
 #include "gemm/reduction/cluster_reduction.hpp"
+#include "ptxloom/kit/team.hpp"
 
 namespace ptxloom::gemm_kernel::mma_sync {
 namespace {
