@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "ptxloom/ir.hpp"
 #include "ptxloom/jit.hpp"
 #include "ptxloom/plan.hpp"
@@ -26,6 +30,8 @@ struct BuildWords {
 };
 /// Splits a configuration. No value is checked.
 BuildWords split_build_words(const Settings& words);
+/// The names of the parameters above.
+std::vector<std::string_view> build_word_names();
 /// Whether this is one of the parameters above.
 bool is_build_word(std::string_view name);
 

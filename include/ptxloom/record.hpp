@@ -4,8 +4,11 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +62,12 @@ std::string to_json(const Record& record);
 /// The record of a line. Throws Error(usage, "bad-record") with what is wrong.
 Record record_from_json(std::string_view line);
 
+/// The parameters of a template, for its records: what they are called now, and were called before.
+struct RecordParameters {
+  std::set<std::string, std::less<>> names;                     ///< of problem and configuration
+  std::map<std::string, std::string, std::less<>> former = {};  ///< the present name, by a former one
+};
+
 /// A folder of records. Reading merges all its files; a line that cannot be read is skipped with a warning.
 /// Writing appends a line to the file of this kind of device and host, or replaces provisional records, under
 /// a lock: concurrent writers lose nothing, and one that is killed loses at most its own line. For each
@@ -72,6 +81,14 @@ class Records {
   static Records from_environment(Log log = {});
 
   const std::filesystem::path& folder() const { return folder_; }  ///< as given
+  /// Tells the parameters of a template, from which on its records are read by their present names. Records
+  /// with parameters that it does not have are ignored, with one warning for each file. `parameters` is
+  /// called once, when a record of the template is read; nullopt: they are not known, and its records are
+  /// read as they are. A second call for the same template has no effect.
+  void know(std::string_view kernel_template,
+            std::function<std::optional<RecordParameters>()> parameters) const;
+  /// Whether know() was called for this template.
+  bool knows(std::string_view kernel_template) const;
   /// The record that counts of each device, template, problem and library version, the fastest first.
   std::vector<Record> all() const;
   /// The record of this library version for a problem; nullopt if there is none.
@@ -102,6 +119,8 @@ class Records {
  private:
   std::filesystem::path folder_;
   Log log_;
+  struct Known;
+  std::shared_ptr<Known> known_;
   std::shared_ptr<std::atomic<std::uint64_t>> generation_ = std::make_shared<std::atomic<std::uint64_t>>(0);
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ptxloom/error.hpp"
+#include "ptxloom/record.hpp"
 #include "ptxloom/template.hpp"
 
 /// \file
@@ -23,6 +24,8 @@ struct TemplateParameter {
   /// The default. "=a" is the value of parameter a; empty: it is required, or the template chooses it.
   std::string fallback;
   std::string doc;  ///< a sentence about it
+  /// Names that it had before ("was": "old|older"), by which tuning records may still know it.
+  std::vector<std::string> former = {};
 };
 
 /// The parameters of a template.
@@ -49,6 +52,9 @@ class ParameterSpace {
     Settings problem;  ///< those of the problem
     Settings config;   ///< those of the configuration, with build parameters (build_words.hpp)
   };
+  /// The parameters as tuning records have them: those of problem and configuration, and of the build
+  /// (build_words.hpp).
+  RecordParameters record_parameters() const;
   /// Splits values into problem and configuration. Throws Error(usage, "unknown-parameter").
   Split split(const Settings& words) const;
 

@@ -36,6 +36,12 @@ std::uint32_t number(const Settings& build, std::string_view name, std::uint32_t
 
 }  // namespace
 
+std::vector<std::string_view> build_word_names() {
+  std::vector<std::string_view> names;
+  for (const Word& word : kWords) names.push_back(word.name);
+  return names;
+}
+
 bool is_build_word(std::string_view name) { return find(name) != nullptr; }
 
 BuildWords split_build_words(const Settings& words) {

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
+#include "ptxloom/space.hpp"
 #include "ptxloom/tuner.hpp"
 
 namespace ptxloom::api {
@@ -23,6 +26,19 @@ Record require_record(const Context& context, std::string_view name, const Setti
                           context.records().folder().string()),
               fmt::format("{}tune this problem, or clear must_hit (TuneOptions, SpecialiseOptions)",
                           near ? fmt::format("the nearest record is of {}; ", words_of(near->problem)) : ""));
+}
+
+void know_parameters(const Context& context, const Template& kernel_template) {
+  if (context.records().knows(kernel_template.name())) return;
+  // The records may outlive the template, and read its space.json only if they need it.
+  context.records().know(kernel_template.name(),
+                         [json = std::string(kernel_template.space())]() -> std::optional<RecordParameters> {
+                           try {
+                             return ParameterSpace(json).record_parameters();
+                           } catch (const Error&) {
+                             return std::nullopt;  // a template need not have one that can be read
+                           }
+                         });
 }
 
 }  // namespace ptxloom::api

@@ -6,6 +6,7 @@
 
 #include "ptxloom/context.hpp"
 #include "ptxloom/plan.hpp"
+#include "ptxloom/template.hpp"
 
 namespace ptxloom::api {
 
@@ -15,5 +16,8 @@ std::string words_of(const Settings& settings);
 /// The record of exactly this problem on the context's device, by this version. Throws Error(refused,
 /// "no-record"), which names the nearest one.
 Record require_record(const Context& context, std::string_view name, const Settings& problem);
+
+/// Tells the context's records what the template's parameters are called, unless they know.
+void know_parameters(const Context& context, const Template& kernel_template);
 
 }  // namespace ptxloom::api

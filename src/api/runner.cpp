@@ -183,6 +183,7 @@ Specialised specialise(const Context& context, const Template& kernel_template, 
                        const Settings& config, const SpecialiseOptions& options) {
   api::Stopwatch watch;
   const Settings whole = kernel_template.problem(problem);
+  api::know_parameters(context, kernel_template);
   const api::Emitter emitter(context, kernel_template, context.target(), context.linker().cache());
   const std::optional<Settings> recorded = options.must_hit
                                                ? required_config(context, kernel_template, whole, config)

@@ -39,6 +39,7 @@ std::vector<TemplateParameter> read_parameters(const Json& list) {
     parameter.values = split_on(entry.value("values", ""), '|');
     parameter.fallback = entry.value("default", "");
     parameter.doc = entry.at("doc");
+    parameter.former = split_on(entry.value("was", ""), '|');
     parameters.push_back(std::move(parameter));
   }
   return parameters;
@@ -89,10 +90,13 @@ void check_names(const std::string& name, const std::vector<TemplateParameter>& 
                     fmt::format("the space of {} has a parameter '{}', which is a build parameter", name,
                                 parameter.name),
                     "rename it");
-      if (!seen.insert(parameter.name).second)
-        throw Error(ErrorKind::usage, "bad-space",
-                    fmt::format("the space of {} has two parameters '{}'", name, parameter.name),
-                    "problem and configuration share no name: rename one of them");
+      std::vector<std::string_view> names{parameter.name};
+      names.insert(names.end(), parameter.former.begin(), parameter.former.end());
+      for (const std::string_view one : names)
+        if (!seen.insert(one).second)
+          throw Error(ErrorKind::usage, "bad-space",
+                      fmt::format("the space of {} has two parameters '{}'", name, one),
+                      "problem and configuration share no name, nor a former one: rename one of them");
     }
   }
 }
@@ -136,6 +140,18 @@ Settings ParameterSpace::complete(const std::vector<TemplateParameter>& part, co
     whole[parameter.name] = found->second;
   }
   return whole;
+}
+
+RecordParameters ParameterSpace::record_parameters() const {
+  RecordParameters parameters;
+  for (const auto* part : {&problem_, &config_}) {
+    for (const TemplateParameter& parameter : *part) {
+      parameters.names.insert(parameter.name);
+      for (const std::string& former : parameter.former) parameters.former[former] = parameter.name;
+    }
+  }
+  for (const std::string_view name : build_word_names()) parameters.names.emplace(name);
+  return parameters;
 }
 
 ParameterSpace::Split ParameterSpace::split(const Settings& words) const {

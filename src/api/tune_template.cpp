@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "api/require_record.hpp"
 #include "ptxloom/build_words.hpp"
 #include "ptxloom/ptx.hpp"
 #include "ptxloom/runner.hpp"
@@ -34,6 +35,7 @@ void add_build_words(tune::Space& space, const Settings& given) {
 
 Tunable tunable(const Context& context, const Template& kernel_template, const TuneOptions& options) {
   const Settings problem = kernel_template.problem(options.problem);
+  api::know_parameters(context, kernel_template);
   Tunable what{.name = std::string(kernel_template.name()),
                .problem = problem,
                .space = kernel_template.tuning_space(context.specs(), context.target(), problem),

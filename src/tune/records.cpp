@@ -13,8 +13,10 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <map>
+#include <mutex>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -179,19 +181,17 @@ std::string file_name(const DeviceKey& device) {
   return name + ".jsonl";
 }
 
-std::vector<Record> read_folder(const fs::path& folder, const Log& log) {
-  std::vector<Record> records;
-  std::error_code failed;  // no folder means no records
-  fs::directory_iterator entry(folder, failed);
-  for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
-    if (entry->path().extension() != ".jsonl") continue;
-    try {
-      for (Record& record : records_of(read_lines(entry->path()), log)) records.push_back(std::move(record));
-    } catch (const Error& error) {
-      log(LogLevel::warning, error.what());
-    }
+/// Renames parameters; false if the template has no such parameter any more, whose name is put in `unknown`.
+bool rename(Settings& settings, const RecordParameters& parameters, std::string& unknown) {
+  Settings renamed;
+  for (auto& [name, value] : settings) {
+    const auto former = parameters.former.find(name);
+    const std::string& present = former == parameters.former.end() ? name : former->second;
+    if (!parameters.names.contains(present)) return unknown = name, false;
+    renamed[present] = std::move(value);
   }
-  return records;
+  settings = std::move(renamed);
+  return true;
 }
 
 fs::path default_folder() {
@@ -208,12 +208,78 @@ fs::path default_folder() {
 
 }  // namespace
 
-Records::Records(std::filesystem::path folder, Log log) : folder_(std::move(folder)), log_(std::move(log)) {}
+/// What know() was told; copies of a Records share it.
+struct Records::Known {
+  struct Template {
+    std::function<std::optional<RecordParameters>()> ask;  // empty: it was asked
+    std::optional<RecordParameters> parameters = {};
+  };
+  std::mutex mutex;
+  std::map<std::string, Template, std::less<>> templates;
+  std::set<fs::path> reported;  // files with records that are ignored
+
+  const RecordParameters* of(std::string_view kernel_template) {
+    const auto found = templates.find(kernel_template);
+    if (found == templates.end()) return nullptr;
+    if (found->second.ask) found->second.parameters = std::exchange(found->second.ask, nullptr)();
+    return found->second.parameters ? &*found->second.parameters : nullptr;
+  }
+
+  /// Gives parameters their present names, and removes records with others.
+  void translate(std::vector<Record>& records, const fs::path& file, const Log& log) {
+    const std::scoped_lock lock(mutex);
+    std::string unknown, kernel_template;
+    const std::size_t ignored = std::erase_if(records, [&](Record& record) {
+      const RecordParameters* parameters = of(record.kernel_template);
+      if (parameters == nullptr) return false;
+      if (rename(record.problem, *parameters, unknown) && rename(record.config, *parameters, unknown))
+        return false;
+      kernel_template = record.kernel_template;
+      return true;
+    });
+    if (ignored == 0 || !log.enabled(LogLevel::warning) || !reported.insert(file).second) return;
+    log(LogLevel::warning,
+        fmt::format("{}: {} records are ignored, because they have parameters that their template does not "
+                    "have: {} has no '{}'",
+                    file.string(), ignored, kernel_template, unknown));
+  }
+
+  std::vector<Record> read(const fs::path& folder, const Log& log) {
+    std::vector<Record> records;
+    std::error_code failed;  // no folder means no records
+    fs::directory_iterator entry(folder, failed);
+    for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
+      if (entry->path().extension() != ".jsonl") continue;
+      try {
+        std::vector<Record> some = records_of(read_lines(entry->path()), log);
+        translate(some, entry->path(), log);
+        std::ranges::move(some, std::back_inserter(records));
+      } catch (const Error& error) {
+        log(LogLevel::warning, error.what());
+      }
+    }
+    return records;
+  }
+};
+
+Records::Records(std::filesystem::path folder, Log log)
+    : folder_(std::move(folder)), log_(std::move(log)), known_(std::make_shared<Known>()) {}
+
+void Records::know(std::string_view kernel_template,
+                   std::function<std::optional<RecordParameters>()> parameters) const {
+  const std::scoped_lock lock(known_->mutex);
+  known_->templates.try_emplace(std::string(kernel_template), Known::Template{.ask = std::move(parameters)});
+}
+
+bool Records::knows(std::string_view kernel_template) const {
+  const std::scoped_lock lock(known_->mutex);
+  return known_->templates.contains(kernel_template);
+}
 
 Records Records::from_environment(Log log) { return Records(default_folder(), std::move(log)); }
 
 std::vector<Record> Records::all() const {
-  std::vector<Record> records = read_folder(folder_, log_);
+  std::vector<Record> records = known_->read(folder_, log_);
   settle(records);
   std::ranges::stable_sort(records, {}, &Record::time_us);
   std::set<std::string> seen;
@@ -270,7 +336,7 @@ void Records::add(const Record& record) const {
     return line.record && of_this_task(*line.record) && is_as_good(*line.record, record);
   });
   // Files of other hosts are not modified: a line here supersedes theirs.
-  std::vector<Record> everywhere = read_folder(folder_, {});
+  std::vector<Record> everywhere = known_->read(folder_, {});
   settle(everywhere);
   const bool stands_for_others = std::ranges::any_of(
       everywhere, [&](const Record& other) { return of_this_task(other) && stands_for(record, other); });

@@ -85,4 +85,19 @@ TEST_CASE("a name means one parameter of a space") {
   CHECK(diagnostic_of("x", "optimise").message.find("build parameter") != std::string::npos);
 }
 
+TEST_CASE("a parameter's former names are those of its records") {
+  const ParameterSpace renamed(R"({"template": "t", "doc": "d",
+    "problem": [{"name": "m", "kind": "size", "doc": "rows", "was": "height|rows"}],
+    "config": [{"name": "tile", "values": "64|128", "doc": "rows of a tile"}]})");
+  const RecordParameters parameters = renamed.record_parameters();
+  CHECK(parameters.names ==
+        std::set<std::string, std::less<>>{"m", "tile", "maxnreg", "minnctapersm", "optimise", "link"});
+  CHECK(parameters.former == std::map<std::string, std::string, std::less<>>{{"height", "m"}, {"rows", "m"}});
+  CHECK(error_of([] {
+          ParameterSpace(R"({"template": "t", "doc": "d",
+            "problem": [{"name": "m", "kind": "size", "doc": "rows", "was": "tile"}],
+            "config": [{"name": "tile", "values": "64|128", "doc": "rows of a tile"}]})");
+        }).code() == "bad-space");
+}
+
 }  // namespace ptxloom::space_test

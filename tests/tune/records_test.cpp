@@ -378,3 +378,42 @@ TEST_CASE("a claim ends with the process that has it, also when that is killed")
   ::waitpid(child, nullptr, 0);
   CHECK(Claim::wait(records, kDevice, "gemm", {{"m", "5"}}, {}));
 }
+
+TEST_CASE("records are read by the present names of parameters, and those with unknown ones are ignored") {
+  const TemporaryFolder folder;
+  std::vector<std::string> warnings;
+  const Log log([&](LogLevel level, std::string_view text) {
+    if (level == LogLevel::warning) warnings.emplace_back(text);
+  });
+  const Records records(folder.path(), log);
+  Record old = record("5", 3), gone = record("6", 4), gone_too = record("7", 5), other = record("5", 1);
+  old.config = {{"rows_of_tile", "32"}, {"loads", "2"}};
+  old.problem = {{"height", "5"}, {"n", "8"}};
+  gone.config["colour"] = "red";
+  gone_too.problem["colour"] = "blue";
+  other.kernel_template = "another";
+  for (const Record& one : {old, gone, gone_too, other}) records.add(one);
+
+  int asked = 0;
+  records.know("gemm", [&] {
+    ++asked;
+    return RecordParameters{.names = {"m", "n", "tile_m", "loads"},
+                            .former = {{"height", "m"}, {"rows_of_tile", "tile_m"}}};
+  });
+  CHECK(records.knows("gemm"));
+  CHECK_FALSE(records.knows("another"));
+  const auto found = records.find(kDevice, "gemm", {{"m", "5"}, {"n", "8"}});
+  REQUIRE(found);
+  CHECK(found->config == Settings{{"loads", "2"}, {"tile_m", "32"}});
+  CHECK(records.all().size() == 2);
+  CHECK(records.find(kDevice, "another", {{"m", "5"}, {"n", "8"}}));
+  CHECK(asked == 1);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].find("2 records are ignored") != std::string::npos);
+  CHECK(warnings[0].find("gemm has no 'colour'") != std::string::npos);
+
+  // A new record of the same task stands next to the old line, and the faster one counts.
+  records.add(record("5", 2));
+  CHECK(records.find(kDevice, "gemm", {{"m", "5"}, {"n", "8"}})->time_us == 2);
+  CHECK(warnings.size() == 1);
+}
