@@ -5,6 +5,7 @@
 #include <ptxloom/kit/activation.hpp>
 #include <ptxloom/kit/epilogue.hpp>
 #include <ptxloom/kit/fragments.hpp>
+#include <ptxloom/kit/mma.hpp>
 #include <ptxloom/kit/params.hpp>
 #include <ptxloom/kit/shared_layout.hpp>
 #include <ptxloom/kit/tile_copy.hpp>
@@ -42,6 +43,7 @@ class Generator {
         p_(p),
         c_(c),
         mma_(k_.specs().match(mma_opcode(p)).front()),
+        products_(k_, mma_, c.warp_m(), c.warp_n()),
         a_tile_(kit::fragment_tile(p.type, true, c.tile_m, Config::kTileK)),
         b_tile_(kit::fragment_tile(p.type, true, c.tile_n, Config::kTileK)) {
     stage_.add("a", a_tile_.bytes(), 128).add("b", b_tile_.bytes(), 128);
@@ -104,12 +106,7 @@ class Generator {
   }
 
   void multiply(Operand& a, Operand& b) {
-    accumulators_.assign(static_cast<std::size_t>(c_.warp_m() / 16), {});
-    for (auto& row : accumulators_)
-      for (int j = 0; j < c_.warp_n() / 8; ++j) {
-        row.emplace_back();
-        for (int r = 0; r < 4; ++r) row.back().push_back(k_.mov(pl::f32, 0.0F));
-      }
+    accumulators_ = products_.zeros();
     for (int stage = 0; stage + 1 < c_.stages; ++stage) {
       const Reg there = k_.mov(u32, stage * stage_.pitch());
       a.copy.issue(there);
@@ -138,11 +135,7 @@ class Generator {
     for (int step = 0; step < Config::kTileK / 16; ++step) {
       a.fragments.load(step, a.registers);
       b.fragments.load(step, b.registers);
-      for (std::size_t i = 0; i < accumulators_.size(); ++i)
-        for (std::size_t j = 0; j < accumulators_[i].size(); ++j) {
-          const std::vector<Reg>& sums = accumulators_[i][j];
-          k_.emit(mma_, sums, a.registers[i], b.registers[j], sums);
-        }
+      products_.multiply(a.registers, b.registers, accumulators_);
     }
   }
 
@@ -163,6 +156,7 @@ class Generator {
   const Problem& p_;
   const Config& c_;
   pl::Variant mma_;
+  kit::MmaTiles products_;
   kit::SwizzledTile a_tile_, b_tile_;
   kit::SharedLayout stage_;
   kit::ParamRegs in_;

@@ -24,8 +24,8 @@ class Reference {
   pl::Expectation::Point point(std::uint64_t row, std::uint64_t column) const {
     const Sum gate = sum(row, 2 * column), value = sum(row, 2 * column + 1);
     const double sigmoid = 1 / (1 + std::exp(-gate.value)), silu = gate.value * sigmoid;
-    // Each of k products may be cut off at 2^-22 of the largest sum; the slope of silu is below 1.1.
-    const double cut = std::ldexp(p_.k + 8.0, -22);
+    // An instruction adds 16 products, and may cut off 2^-22 of their sum; the slope of silu is below 1.1.
+    const double cut = std::ldexp(p_.k / 16 + 2.0, -22);
     const double error =
         cut * (1.1 * gate.of_magnitudes * std::abs(value.value) + std::abs(silu) * value.of_magnitudes +
                1.1 * cut * gate.of_magnitudes * value.of_magnitudes);

@@ -64,10 +64,10 @@ class Swiglu final : public pl::Template {
              "target " + std::string(target.name()) + " has no mma.sync of m16n8k16",
              "choose sm_80 or later");
     if (!c.divides())
-      refuse(pl::ErrorKind::refused, "bad-config", "a warp has less than 16 rows or 8 columns",
+      refuse(pl::ErrorKind::refused, "bad-configuration", "a warp has less than 16 rows or 8 columns",
              "choose fewer warps_m, or a larger tile");
     if (c.shared_bytes() > target.info().shared_per_block)
-      refuse(pl::ErrorKind::refused, "bad-config", "the stages do not fit into shared memory",
+      refuse(pl::ErrorKind::refused, "bad-configuration", "the stages do not fit into shared memory",
              "choose fewer stages");
     return whole;
   }
@@ -108,7 +108,7 @@ class Swiglu final : public pl::Template {
     const std::uint32_t given = number(problem, name);
     if (given != 0 && given < least)
       refuse(
-          pl::ErrorKind::usage, "bad-pitch",
+          pl::ErrorKind::usage, "bad-stride",
           std::string(name) + "=" + std::to_string(given) + " is less than a row, " + std::to_string(least),
           "give 0 for contiguous rows, or at least the length of a row");
     if (given == 0) problem[name] = std::to_string(least);

@@ -253,12 +253,24 @@ class Misreader {
     return needs;
   }
 
-  /// For the form that understands most: what each wrong word could be replaced by.
+  static bool is_type(std::string_view word) {
+    return word.starts_with('.') && find_type(word.substr(1)).has_value();
+  }
+
+  bool is_best(std::size_t form) const {
+    return chosen_[form].laid.understood == chosen_[0].laid.understood &&
+           chosen_[form].missing == chosen_[0].missing;
+  }
+
+  /// For the form that understands most: what each wrong word could be replaced by. Types also come from
+  /// other forms that understand as much: add has one for floats and one for integers.
   void name_exchanges(const std::vector<const Candidate*>& candidates) {
     if (!candidates.empty() && candidates.front()->words == 0) return;  // only the order is wrong
     for (const Candidate* const each : candidates) {
       const Candidate& candidate = *each;
-      if (candidate.elsewhere || candidate.form != 0 || candidate.words != 1) continue;
+      if (candidate.elsewhere || candidate.words != 1) continue;
+      const bool of_types = is_type(candidate.lost) && is_type(candidate.gained);
+      if (candidate.form != 0 && !(of_types && is_best(candidate.form))) continue;
       auto exchange = std::find_if(result_.legal.begin(), result_.legal.end(),
                                    [&](const Exchange& known) { return known.from == candidate.lost; });
       if (exchange == result_.legal.end())

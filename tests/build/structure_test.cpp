@@ -248,6 +248,8 @@ TEST_CASE("invalid arrays and values are refused") {
   check_place([](auto& k) { k.variable("local", u32, 1, "c"); }, "bad-space", ".local");
   check_place([](auto& k) { k.constant("a b", {1U}); }, "bad-name", "a b");
   check_place([](auto& k) { k.constant("twice", {1U}), k.global("twice", {1U}); }, "duplicate-name", "twice");
+  check_place([](auto& k) { k.param(u32, "size"), k.shared(u32, 4, "size"); }, "duplicate-name", "size");
+  check_place([](auto& k) { k.pointer(f32, "x"), k.param(u32, "x"); }, "duplicate-name", "x");
   check_place([](auto& k) { k.variable("const", e2m1, 1, "c"); }, "type-without-storage", "constant");
   check_place([](auto& k) { k.mbarriers(0, "b"); }, "bad-size", "mbarriers");
   check_place([](auto& k) { k.load(k.shared(u32, 4, "s")[k.reg(u64)]); }, "operand-type", "32-bit indices");

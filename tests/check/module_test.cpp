@@ -152,7 +152,6 @@ TEST_CASE("declarations beyond what a launch or a linker can take are refused") 
   CHECK(codes(".entry k() { .local .b8 x[524288]; .local .b8 y; ret; }") == data);
   CHECK(codes(".func f() { .local .b64 x[65537]; ret; }") == data);
   CHECK(codes(".entry k() { .local .b32 x[0x40000001]; ret; }") == data);  // 4 modulo 2^32
-  CHECK(codes(".entry k(.param .b32 x[0x40000001]) { ret; }") == data);
 }
 
 TEST_CASE("an alignment that a linker pads for minutes is refused, read or made") {
@@ -172,6 +171,10 @@ TEST_CASE("an alignment that a linker pads for minutes is refused, read or made"
     *alignment = 1 << 20;
     CHECK(check(made).empty());
   }
+  made.functions[0].parameters[0].type = b64;
+  made.functions[0].parameters[0].count = 0x2000'0001;  // 8 bytes modulo 2^32
+  REQUIRE(check(made).size() == 1);
+  CHECK(check(made)[0].code == "too-much-data");
 }
 
 TEST_CASE("a function that disables the ABI is warned of") {

@@ -66,7 +66,7 @@ std::pair<int, int> place_of(const LayoutElement& e, bool is_a, kit::FragmentOrd
   return {order.origin(number * mma_extent + row / 8 * 8) + row % 8 * order.step(), k_origin + depth};
 }
 
-void check(const FragmentCase& c, std::string_view operand, bool k_contiguous) {
+void check_fragments(const FragmentCase& c, std::string_view operand, bool k_contiguous) {
   INFO(fmt::format("{}, {} {}, tile {} x {}, rows {} to {}, seed {}", c.mma, operand,
                    k_contiguous ? "along k" : "across k", c.extent, c.depth, c.warp, c.warp + c.warp_part,
                    Catch::getSeed()));
@@ -116,7 +116,7 @@ TEST_CASE("fragments hold what the fragment map says") {
       {"mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64", f64, 16, 16, 0, 16}};
   for (const FragmentCase& c : cases)
     for (const char* operand : {"A", "B"})
-      for (const bool k_contiguous : {true, false}) check(c, operand, k_contiguous);
+      for (const bool k_contiguous : {true, false}) check_fragments(c, operand, k_contiguous);
 }
 
 TEST_CASE("the order of rows on the host and in a kernel is the same") {

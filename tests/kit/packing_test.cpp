@@ -49,7 +49,7 @@ void check_rows(const MatrixBatches& given, const PackedMatrix& to, const std::v
   CHECK(compared == to.batches * given.matrix.rows * given.matrix.row_bytes());
 }
 
-void check(const std::vector<MatrixBatches>& given, std::uint32_t blocks, int warps) {
+void check_packing(const std::vector<MatrixBatches>& given, std::uint32_t blocks, int warps) {
   const PackPlan plan(given);
   REQUIRE(plan.any());
   kit::Params params;
@@ -79,17 +79,18 @@ void check(const std::vector<MatrixBatches>& given, std::uint32_t blocks, int wa
 }  // namespace
 
 TEST_CASE("rows of any pitch are packed") {
-  check({{{bf16, true, 37, 45, 45, 0}}}, 3, 2);
-  check({{{s8, true, 61, 33, 35, 0}}}, 2, 1);
-  check({{{f32, true, 5, 1, 3, 0}}}, 1, 4);
-  check({{{e4m3, true, 1, 3, 3, 0}}}, 2, 2);
-  check({{{f16, true, 300, 130, 131, 0}}}, 4, 2);
+  check_packing({{{bf16, true, 37, 45, 45, 0}}}, 3, 2);
+  check_packing({{{s8, true, 61, 33, 35, 0}}}, 2, 1);
+  check_packing({{{f32, true, 5, 1, 3, 0}}}, 1, 4);
+  check_packing({{{e4m3, true, 1, 3, 3, 0}}}, 2, 2);
+  check_packing({{{f16, true, 300, 130, 131, 0}}}, 4, 2);
 }
 
 TEST_CASE("several matrices, some of which TMA takes, and batches") {
-  check({{{bf16, true, 37, 45, 45, 0}}, {{bf16, false, 40, 64, 64, 0}}, {{s8, true, 19, 50, 51, 0}}}, 3, 2);
-  check({{{f16, true, 9, 20, 24, 9 * 24 + 1}, 3}, {{f16, true, 70, 20, 21, 70 * 21}, 2}}, 2, 3);
-  check({{{s8, true, 17, 30, 31, 0}}, {{s8, true, 23, 41, 41, 0}}, {{s8, true, 5, 7, 9, 0}}}, 1, 2);
+  check_packing({{{bf16, true, 37, 45, 45, 0}}, {{bf16, false, 40, 64, 64, 0}}, {{s8, true, 19, 50, 51, 0}}},
+                3, 2);
+  check_packing({{{f16, true, 9, 20, 24, 9 * 24 + 1}, 3}, {{f16, true, 70, 20, 21, 70 * 21}, 2}}, 2, 3);
+  check_packing({{{s8, true, 17, 30, 31, 0}}, {{s8, true, 23, 41, 41, 0}}, {{s8, true, 5, 7, 9, 0}}}, 1, 2);
 }
 
 TEST_CASE("what TMA takes stays where it is") {

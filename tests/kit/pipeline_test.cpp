@@ -82,28 +82,36 @@ TEST_CASE("producers that write to the stages") {
     CAPTURE(stages, consumers, items);
     PipelineKernel made(stages, consumers);
     KernelBuilder& k = made.k;
+    const Reg warp = made.warp, lane = made.lane, count = made.in["items"], zero = k.mov(u32, 0);
+    const Reg leads = made.is_first_lane(), barriers = made.barriers;
+    const int number = consumers;
+    const auto write_to = [&](const Pipeline::Cursor& at, Reg item) {
+      const Reg value = k.load(made.in.pointer("in")[k.fma(item, kWords, lane)]);
+      k.store("shared", u32, k.at(k.fma(lane, 4, made.stage_of(at))), value);
+    };
+    const auto read_from = [&](const Pipeline::Cursor& at, Reg item) { made.store_item(item, at, warp); };
     // guide pipeline {
-    kit::Pipeline pipeline(k, stages, made.barriers);
-    made.start(pipeline);  // one thread calls pipeline.initialise(consumers); then a barrier
+    kit::Pipeline pipeline(k, stages, barriers);
+    k.if_(k.eq(k.special("tid.x"), 0), [&] { pipeline.initialise(number); });
+    k.barrier();
     const kit::Pipeline::Cursor writes = pipeline.producer(), reads = pipeline.consumer();
     k.if_(
-        k.eq(made.warp, consumers),
+        k.eq(warp, number),
         [&] {  // the producer warp
-          k.for_(k.mov(u32, 0), made.in["items"], 1, [&](Reg item) {
+          k.for_(zero, count, 1, [&](Reg item) {
             pipeline.await(pipeline.empty(writes), writes);
-            const Reg value = k.load(made.in.pointer("in")[k.fma(item, kWords, made.lane)]);
-            k.store("shared", u32, k.at(k.fma(made.lane, 4, made.stage_of(writes))), value);
+            write_to(writes, item);
             k.warp_barrier();
-            k.if_(made.is_first_lane(), [&] { pipeline.arrive(pipeline.full(writes)); });
+            k.if_(leads, [&] { pipeline.arrive(pipeline.full(writes)); });
             pipeline.advance(writes);
           });
         },
         [&] {  // the consumer warps
-          k.for_(k.mov(u32, 0), made.in["items"], 1, [&](Reg item) {
+          k.for_(zero, count, 1, [&](Reg item) {
             pipeline.await(pipeline.full(reads), reads);
-            made.store_item(item, reads, made.warp);
+            read_from(reads, item);
             k.warp_barrier();
-            k.if_(made.is_first_lane(), [&] { pipeline.release(pipeline.empty(reads)); });
+            k.if_(leads, [&] { pipeline.release(pipeline.empty(reads)); });
             pipeline.advance(reads);
           });
         });

@@ -97,7 +97,7 @@ std::vector<std::byte> expected_tiles(const CopyCase& c, const std::vector<std::
   return all;
 }
 
-void check(const CopyCase& c, std::optional<kit::CopyAccess> given = {}) {
+void check_copy(const CopyCase& c, std::optional<kit::CopyAccess> given = {}) {
   const kit::CopyAccess access =
       given ? *given : kit::copy_access(*kit_test::specs(), Target(c.target), c.matrix());
   INFO(
@@ -123,27 +123,27 @@ void check(const CopyCase& c, std::optional<kit::CopyAccess> given = {}) {
 TEST_CASE("tiles of any alignment are copied") {
   for (const char* target : {"sm_90a", "sm_75"}) {
     // The widest accesses, k and extent both partial.
-    check({f16, true, 45, 88, 96, 32, 32, 64, 128, target});
-    check({f16, false, 72, 45, 80, 32, 32, 64, 64, target});
-    check({f64, true, 19, 22, 24, 0, 32, 128, 128, target});
-    check({f64, false, 18, 21, 20, 16, 16, 128, 32, target});
+    check_copy({f16, true, 45, 88, 96, 32, 32, 64, 128, target});
+    check_copy({f16, false, 72, 45, 80, 32, 32, 64, 64, target});
+    check_copy({f64, true, 19, 22, 24, 0, 32, 128, 128, target});
+    check_copy({f64, false, 18, 21, 20, 16, 16, 128, 32, target});
     // Narrower ones.
-    check({bf16, true, 33, 36, 36, 0, 64, 32, 128, target});
-    check({f32, false, 35, 13, 37, 32, 8, 128, 64, target});
-    check({f16, true, 21, 23, 25, 16, 16, 32, 32, target});
-    check({s8, true, 40, 77, 77, 32, 16, 64, 64, target});
-    check({e4m3, false, 67, 33, 71, 64, 32, 64, 128, target});
-    check({s8, false, 64, 40, 66, 0, 16, 64, 64, target});
+    check_copy({bf16, true, 33, 36, 36, 0, 64, 32, 128, target});
+    check_copy({f32, false, 35, 13, 37, 32, 8, 128, 64, target});
+    check_copy({f16, true, 21, 23, 25, 16, 16, 32, 32, target});
+    check_copy({s8, true, 40, 77, 77, 32, 16, 64, 64, target});
+    check_copy({e4m3, false, 67, 33, 71, 64, 32, 64, 128, target});
+    check_copy({s8, false, 64, 40, 66, 0, 16, 64, 64, target});
   }
 }
 
 TEST_CASE("more threads than units, and tiles that end where the matrix ends") {
-  check({f16, true, 20, 40, 40, 0, 16, 32, 256, "sm_90a"});  // some threads have no unit
-  check({f16, true, 64, 96, 96, 32, 32, 64, 64, "sm_90a", true});
-  check({f16, false, 64, 96, 72, 32, 32, 64, 64, "sm_80", true});
-  check({f32, true, 32, 64, 64, 0, 32, 128, 128, "sm_75", true});
-  check({f16, true, 40, 40, 48, 8, 32, 64, 64, "sm_90a"}, kit::CopyAccess{8, true});
-  check({f16, true, 40, 40, 48, 8, 32, 64, 64, "sm_90a"}, kit::CopyAccess{4, false});
+  check_copy({f16, true, 20, 40, 40, 0, 16, 32, 256, "sm_90a"});  // some threads have no unit
+  check_copy({f16, true, 64, 96, 96, 32, 32, 64, 64, "sm_90a", true});
+  check_copy({f16, false, 64, 96, 72, 32, 32, 64, 64, "sm_80", true});
+  check_copy({f32, true, 32, 64, 64, 0, 32, 128, 128, "sm_75", true});
+  check_copy({f16, true, 40, 40, 48, 8, 32, 64, 64, "sm_90a"}, kit::CopyAccess{8, true});
+  check_copy({f16, true, 40, 40, 48, 8, 32, 64, 64, "sm_90a"}, kit::CopyAccess{4, false});
 }
 
 TEST_CASE("the access that rows allow") {

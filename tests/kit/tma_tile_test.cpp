@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles that TMA loads: where each element lies in shared memory, what wgmma makes of it, and TMA stores.
+// Tiles that TMA loads: where each element lies in shared memory. TMA stores.
 #include "ptxloom/kit/tma_tile.hpp"
 
 #include <fmt/format.h>
@@ -8,7 +8,6 @@
 #include "ptxloom/error.hpp"
 #include "ptxloom/kit/params.hpp"
 #include "ptxloom/kit/pipeline.hpp"
-#include "ptxloom/numeric.hpp"
 
 using namespace ptxloom;
 
@@ -21,7 +20,7 @@ int swizzled(int address, int row_bytes) {
   return address ^ (line & mask) << 4;
 }
 
-struct TileCase {
+struct TmaCase {
   Type type;
   bool k_contiguous;
   std::uint32_t extent, k, ld;  // of the matrix
@@ -37,7 +36,7 @@ struct TileCase {
 };
 
 /// Each thread block loads the tile, and writes its shared memory as it is.
-ir::Module load_kernel(const TileCase& c, const kit::TmaTile& tile, const kit::Params& params) {
+ir::Module tma_kernel(const TmaCase& c, const kit::TmaTile& tile, const kit::Params& params) {
   KernelBuilder k = kit_test::builder();
   k.require_block(64);
   if (c.sharing > 1) k.require_cluster(static_cast<std::uint32_t>(c.sharing));
@@ -68,7 +67,7 @@ ir::Module load_kernel(const TileCase& c, const kit::TmaTile& tile, const kit::P
 }
 
 /// A byte of the tile in shared memory: 0 outside the matrix.
-std::byte expected_byte(const TileCase& c, const kit::TmaTile& tile, const std::vector<std::byte>& data,
+std::byte expected_byte(const TmaCase& c, const kit::TmaTile& tile, const std::vector<std::byte>& data,
                         int box, int row, int byte) {
   const int size = c.type.bytes(), column = box * tile.box().width + byte / size;
   const std::uint64_t y = static_cast<std::uint64_t>(row) + (c.k_contiguous ? c.origin : c.from_k);
@@ -79,7 +78,7 @@ std::byte expected_byte(const TileCase& c, const kit::TmaTile& tile, const std::
   return data[element * static_cast<std::uint64_t>(size) + static_cast<std::uint64_t>(byte % size)];
 }
 
-void check(const TileCase& c, int row_bytes) {
+void check_load(const TmaCase& c, int row_bytes) {
   const kit::TmaTile tile(c.matrix(), c.tile, c.part, c.depth, c.sharing);
   INFO(fmt::format("{} {}, {} x {} by {}, tile {} x {} from {}, {}, {} blocks, seed {}", c.type.name,
                    c.k_contiguous ? "along k" : "across k", c.extent, c.k, c.ld, c.tile, c.depth, c.origin,
@@ -94,7 +93,7 @@ void check(const TileCase& c, int row_bytes) {
   std::vector<std::byte> data = kit_test::random_bytes(bytes);
   const auto tile_bytes = static_cast<std::size_t>(tile.bytes());
   std::vector<std::byte> out(tile_bytes * static_cast<std::size_t>(c.sharing), std::byte{0xa5});
-  kit_test::run(load_kernel(c, tile, params),
+  kit_test::run(tma_kernel(c, tile, params),
                 {.grid = {static_cast<std::uint32_t>(c.sharing), 1, 1}, .block = {64, 1, 1}},
                 params.arguments(), {{"matrix", data}, {"out", out}});
   for (std::size_t block = 0; block < static_cast<std::size_t>(c.sharing); ++block)
@@ -107,106 +106,28 @@ void check(const TileCase& c, int row_bytes) {
         }
 }
 
-float as_float(std::span<const std::byte> data, std::size_t element) {
-  return static_cast<float>(decode(bf16, load_element(bf16, data, element)));
-}
-
 }  // namespace
 
 TEST_CASE("TMA loads tiles in every swizzle") {
-  check({bf16, true, 50, 200, 208, 64, 64, 64, 8, 136}, 128);
-  check({f16, true, 40, 90, 96, 24, 24, 32, 16, 64}, 64);
-  check({s8, true, 40, 70, 80, 16, 16, 32, 32, 48}, 32);
-  check({bf16, true, 20, 24, 24, 8, 8, 8, 8, 16}, 16);
-  check({tf32, true, 35, 61, 64, 16, 16, 64, 24, 8}, 128);
-  check({bf16, false, 200, 50, 208, 192, 64, 32, 64, 24}, 128);
-  check({f16, false, 88, 40, 88, 64, 32, 16, 16, 32}, 64);
-  check({bf16, false, 50, 18, 56, 8, 8, 16, 40, 8}, 16);
+  check_load({bf16, true, 50, 200, 208, 64, 64, 64, 8, 136}, 128);
+  check_load({f16, true, 40, 90, 96, 24, 24, 32, 16, 64}, 64);
+  check_load({s8, true, 40, 70, 80, 16, 16, 32, 32, 48}, 32);
+  check_load({bf16, true, 20, 24, 24, 8, 8, 8, 8, 16}, 16);
+  check_load({tf32, true, 35, 61, 64, 16, 16, 64, 24, 8}, 128);
+  check_load({bf16, false, 200, 50, 208, 192, 64, 32, 64, 24}, 128);
+  check_load({f16, false, 88, 40, 88, 64, 32, 16, 16, 32}, 64);
+  check_load({bf16, false, 50, 18, 56, 8, 8, 16, 40, 8}, 16);
 }
 
 TEST_CASE("TMA loads tiles of batches") {
-  check({bf16, true, 30, 72, 72, 32, 32, 64, 0, 32, 3, 2}, 128);
-  check({f16, false, 72, 30, 72, 64, 64, 16, 32, 0, 4, 1}, 128);
+  check_load({bf16, true, 30, 72, 72, 32, 32, 64, 0, 32, 3, 2}, 128);
+  check_load({f16, false, 72, 30, 72, 64, 64, 16, 32, 0, 4, 1}, 128);
 }
 
 TEST_CASE("thread blocks of a cluster load a tile together") {
-  check({bf16, true, 60, 200, 200, 32, 32, 128, 40, 24, 1, 0, 2}, 128);
-  check({bf16, false, 136, 60, 136, 128, 128, 32, 72, 16, 1, 0, 2}, 128);
-  check({s8, true, 100, 64, 64, 64, 64, 64, 0, 0, 1, 0, 4}, 64);
-}
-
-// D = A * B^T by one warpgroup: 64 rows, `n` columns.
-TEST_CASE("wgmma reads tiles as their descriptors say") {
-  for (const auto& [a_along_k, b_along_k, n, depth] : {std::tuple{true, true, 24, 64},
-                                                       {true, false, 40, 32},
-                                                       {false, true, 16, 48},
-                                                       {false, false, 72, 16}}) {
-    CAPTURE(a_along_k, b_along_k, n, depth, Catch::getSeed());
-    const auto columns = static_cast<std::uint64_t>(n), deep = static_cast<std::uint64_t>(depth);
-    const auto operand = [&](bool along_k, std::uint64_t extent) {
-      const std::uint64_t cols = along_k ? deep : extent;
-      return kit::MatrixOperand{bf16, along_k, along_k ? extent : deep, cols, (cols + 7) / 8 * 8, 0};
-    };
-    const kit::MatrixOperand a = operand(a_along_k, 64), b = operand(b_along_k, columns);
-    const kit::TmaTile tile_a(a, 64, 64, depth), tile_b(b, n, n, depth);
-    const int b_at = (tile_a.bytes() + 1023) / 1024 * 1024;
-    kit::Params params;
-    params.map("a", "a", tile_a.map()).map("b", "b", tile_b.map()).pointer("d", f32);
-    KernelBuilder k = kit_test::builder();
-    k.require_block(128);
-    const kit::ParamRegs in = params.declare(k);
-    const Reg thread = k.special("tid.x"), zero = k.mov(u32, 0);
-    const Reg shared =
-        k.address_of(k.shared(b8, static_cast<std::uint64_t>(b_at + tile_b.bytes()), "tiles", 1024));
-    kit::Pipeline pipeline(k, 1, k.address_of(k.mbarriers(2, "barriers")));
-    k.if_(k.eq(thread, 0), [&] { pipeline.initialise(1); });
-    k.barrier();
-    const kit::Pipeline::Cursor at = pipeline.consumer();
-    k.if_(k.eq(thread, 0), [&] {
-      kit::TmaTileLoads loads(k, 1);
-      pipeline.expect(pipeline.full(at), tile_a.bytes() + tile_b.bytes());
-      loads.load(tile_a, in["a"], {zero, zero}, shared, pipeline.full(at));
-      loads.load(tile_b, in["b"], {zero, zero}, k.add(shared, b_at), pipeline.full(at));
-    });
-    pipeline.await(pipeline.full(at), at);
-    const std::vector<Reg> sums = k.regs(f32, n / 2);
-    for (const Reg& sum : sums) k.set(sum, 0.0F);
-    const auto descriptor = [&](const kit::TmaTile& tile, Reg begin, int step) {
-      const Reg address = k.convert(u64, k.shr(k.add(begin, tile.offset(0, 16 * step)), 4));
-      return KernelBuilder::as(u64, k.or_(address, static_cast<std::int64_t>(tile.descriptor())));
-    };
-    k.emit("wgmma.fence.sync.aligned");
-    for (int step = 0; step < depth / 16; ++step)
-      k.emit(fmt::format("wgmma.mma_async.sync.aligned.m64n{}k16.f32.bf16.bf16", n), sums,
-             descriptor(tile_a, shared, step), descriptor(tile_b, k.add(shared, b_at), step),
-             k.eq(zero, zero), 1, 1, tile_a.transposed() ? 1 : 0, tile_b.transposed() ? 1 : 0);
-    k.emit("wgmma.commit_group.sync.aligned");
-    k.emit("wgmma.wait_group.sync.aligned", 0);
-    const Reg row = k.add(k.mul(k.shr(thread, 5), 16), k.shr(k.and_(thread, 31), 2));
-    const Reg first = k.fma(row, n, k.mul(k.and_(thread, 3), 2));
-    for (int i = 0; i < n / 2; ++i)
-      k.store(in.pointer("d")[k.add(first, i / 4 * 8 + i % 4 / 2 * 8 * n + i % 2)],
-              sums[static_cast<std::size_t>(i)]);
-
-    const auto random_matrix = [](const kit::MatrixOperand& m) {
-      std::vector<std::byte> data(m.rows * m.ld * 2);
-      for (std::uint64_t i = 0; i < m.rows * m.ld; ++i)
-        store_element(bf16, data, i, encode(bf16, static_cast<int>(kit_test::random_word() % 17) - 8));
-      return data;
-    };
-    std::vector<std::byte> of_a = random_matrix(a), of_b = random_matrix(b);
-    std::vector<float> d(64 * columns, -1e30F);
-    kit_test::run(k.finish(), {.block = {128, 1, 1}}, params.arguments(),
-                  {{"a", of_a}, {"b", of_b}, kit_test::tensor("d", d)});
-    for (std::size_t i = 0; i < 64; ++i)
-      for (std::size_t j = 0; j < columns; ++j) {
-        float expected = 0;  // exact: integers
-        for (std::size_t l = 0; l < deep; ++l)
-          expected += as_float(of_a, a_along_k ? i * a.ld + l : l * a.ld + i) *
-                      as_float(of_b, b_along_k ? j * b.ld + l : l * b.ld + j);
-        REQUIRE(d[i * columns + j] == expected);
-      }
-  }
+  check_load({bf16, true, 60, 200, 200, 32, 32, 128, 40, 24, 1, 0, 2}, 128);
+  check_load({bf16, false, 136, 60, 136, 128, 128, 32, 72, 16, 1, 0, 2}, 128);
+  check_load({s8, true, 100, 64, 64, 64, 64, 64, 0, 0, 1, 0, 4}, 64);
 }
 
 // Threads write boxes as tiles; TMA stores them, and clips what lies outside the matrix.

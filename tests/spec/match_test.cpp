@@ -284,6 +284,14 @@ TEST_CASE("explain says what is wrong with a modifier, where, and what may stand
         "legal: .relu or nothing instead of .ftz; nearest: min.s32, ");
 }
 
+TEST_CASE("a hint lists the types of all forms that understand as much: floats and integers") {
+  const std::string hint = specs().explain("add.b32", Target("sm_90a")).hint;
+  for (const char* type : {".f32", ".f64", ".u32", ".s32"}) {
+    CAPTURE(type, hint);
+    CHECK(hint.substr(0, hint.find(" instead of .b32")).find(type) != std::string::npos);
+  }
+}
+
 TEST_CASE("an operand's index is found by its name and by its alias") {
   const Variant mma = only("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32");
   CHECK(mma.operand_index("D") == 0);

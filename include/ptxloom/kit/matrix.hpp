@@ -20,7 +20,7 @@ namespace kit {
 
 /// A or B of a product, or any other matrix.
 struct MatrixOperand {
-  Type type = {};
+  Type type = {};            ///< of an element
   bool k_contiguous = true;  ///< a stored row runs along k; else along m (A) or n (B)
   std::uint64_t rows = 0;    ///< stored rows
   std::uint64_t cols = 0;    ///< elements of a row

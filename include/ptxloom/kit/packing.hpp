@@ -27,7 +27,7 @@ bool takes_tma_loads(const MatrixOperand& matrix);
 
 /// A matrix in a number of batches.
 struct MatrixBatches {
-  MatrixOperand matrix;
+  MatrixOperand matrix;       ///< as it lies in memory
   std::uint64_t batches = 1;  ///< only those that are in memory: 1 if all share one matrix
 };
 

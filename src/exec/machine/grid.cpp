@@ -19,7 +19,6 @@ namespace {
               std::move(hint));
 }
 
-using target::describe;
 
 // Limits for every launch, with the errors that the driver reports on a GPU.
 void check_limits(const Code& code, const Launch& launch, const std::optional<Index3>& asked_cluster) {
@@ -40,10 +39,10 @@ void check_limits(const Code& code, const Launch& launch, const std::optional<In
 void check_block(const Code& code, const Launch& launch) {
   const auto &required = code.kernel.reqntid, &largest = code.kernel.maxntid;
   if (required && *required != launch.block)
-    refuse(code, "launch-size", "the thread block is " + describe(launch.block),
-           fmt::format("use {}, as .reqntid of the kernel requires", describe(*required)));
+    refuse(code, "launch-size", "the thread block is " + target::describe(launch.block),
+           fmt::format("use {}, as .reqntid of the kernel requires", target::describe(*required)));
   if (largest && size_of(launch.block) > size_of(*largest))
-    refuse(code, "launch-size", "the thread block is " + describe(launch.block),
+    refuse(code, "launch-size", "the thread block is " + target::describe(launch.block),
            fmt::format("use at most {} threads, as .maxntid of the kernel requires", size_of(*largest)));
 }
 
@@ -61,7 +60,7 @@ void check_cluster(const Code& code, const std::optional<Index3>& asked) {
     refuse(code, "launch-cluster", "the launch has no cluster size",
            "give one: the kernel has .explicitcluster");
   if (asked && kernel.maxclusterrank && size_of(*asked) > *kernel.maxclusterrank)
-    refuse(code, "launch-cluster", "the cluster is " + describe(*asked),
+    refuse(code, "launch-cluster", "the cluster is " + target::describe(*asked),
            fmt::format("use at most {} thread blocks, as .maxclusterrank of the kernel requires",
                        *kernel.maxclusterrank));
 }

@@ -12,6 +12,7 @@
 #include "gemm/reduction/stream_k_reduction.hpp"
 #include "gemm/schedule/tile_scheduler.hpp"
 #include "ptxloom/kit/fragments.hpp"
+#include "ptxloom/kit/mma.hpp"
 #include "ptxloom/kit/tile_copy.hpp"
 
 namespace ptxloom::gemm_kernel::mma_sync {
@@ -244,8 +245,9 @@ class Generator {
 
   void accumulate(Operand& a, Operand& b, Reg depth) {
     k_.section("accumulators");
-    accumulators_ = zeroed_accumulators();
-    if (scales_) scaled_ = zeroed_accumulators();
+    kit::MmaTiles tiles(k_, c_.mma, c_.warp_m(), c_.warp_n());
+    accumulators_ = tiles.zeros();
+    if (scales_) scaled_ = tiles.zeros();
     k_.section("fill the pipeline");
     const Reg writing = fill(a, b), reading = k_.mov(u32, 0);
     const Reg tiles_left = k_.mov(s32, k_.div(k_.add(depth, c_.tile_k - 1), c_.tile_k));
@@ -268,8 +270,8 @@ class Generator {
           load_step(a, b, 0);
         if (step == 0) a.copy.issue(writing);
         if (step == std::min(1, steps - 2)) b.copy.issue(writing);
-        multiply(a.sets[static_cast<std::size_t>(step % 2)], b.sets[static_cast<std::size_t>(step % 2)],
-                 scales_ && step == 0);
+        tiles.multiply(a.sets[static_cast<std::size_t>(step % 2)], b.sets[static_cast<std::size_t>(step % 2)],
+                       accumulators_, scales_ && step == 0);
         if (step != steps - 2) continue;
         finish_copies(a, b);
         await_stage(a, b);
@@ -282,41 +284,6 @@ class Generator {
       return k_.gt(tiles_left, 0);
     });
     if (a.copy.asynchronous() || b.copy.asynchronous()) k_.emit("cp.async.wait_all");
-  }
-
-  Accumulators zeroed_accumulators() {
-    Accumulators made;
-    const Type type = p_.accumulator == s32 ? b32 : p_.accumulator;
-    const int registers = c_.mma.operand("D").registers();
-    for (int i = 0; i < c_.warp_m() / c_.mma_m; ++i) {
-      auto& row = made.emplace_back();
-      for (int j = 0; j < c_.warp_n() / c_.mma_n; ++j) {
-        row.push_back(k_.regs(type, registers));
-        for (const Reg& r : row.back())
-          k_.emit(type == b32 ? "mov.b32" : type == f32 ? "mov.f32" : "mov.f64", r, Arg::zero(type));
-      }
-    }
-    return made;
-  }
-
-  // Back and forth along n, so that consecutive instructions share a fragment. `anew`: overwrites the
-  // accumulators.
-  void multiply(const kit::Fragments::Tiles& a, const kit::Fragments::Tiles& b, bool anew) {
-    const bool scalar_a = is_scalar("A"), scalar_b = is_scalar("B"), scalar_sum = is_scalar("D");
-    std::vector<Reg> zeros;
-    if (anew) zeros.assign(accumulators_[0][0].size(), k_.mov(f32, Arg::zero(f32)));
-    for (std::size_t i = 0; i < a.size(); ++i)
-      for (std::size_t step = 0; step < b.size(); ++step) {
-        const std::size_t j = i % 2 == 0 ? step : b.size() - 1 - step;
-        const std::vector<Reg>& sum = accumulators_[i][j];
-        const Arg d = operand_of(sum, scalar_sum);
-        k_.emit(c_.mma, d, operand_of(a[i], scalar_a), operand_of(b[j], scalar_b), anew ? Arg(zeros) : d);
-      }
-  }
-
-  bool is_scalar(std::string_view name) const { return c_.mma.operand(name).count == 0; }
-  static Arg operand_of(const std::vector<Reg>& registers, bool scalar) {
-    return scalar ? Arg(registers.front()) : Arg(registers);
   }
 
   /// What the epilogues of a tile have in common.

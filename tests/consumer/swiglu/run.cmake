@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the build in ${build} into a fresh folder, builds samples/template against it, and uses that family with the
-# installed tool: emitted, run, judged, tuned and refused.
+# installed tool: emitted, run in the executor, which judges it, tuned and refused.
 # -D build=<folder> -D source=<checkout> -D generator=<CMake generator> -D compiler=<C++ compiler>
 include("${CMAKE_CURRENT_LIST_DIR}/../run.cmake")
 set(work "${build}/swiglu")
@@ -30,9 +30,8 @@ says(0 "correct: 8415 elements compared" run swiglu --set m=33 n=255 k=300 lda=3
 says(0 "correct: 12288 elements compared" run swiglu --set type=f16 m=128 n=96 k=128 tile_m=128 tile_n=128 stages=2 --device cpu)
 says(0 "correct: 7000 elements compared" run swiglu --set type=f16 d=f32 m=100 n=70 k=33 lda=36 tile_m=32 warps_m=2 --device cpu)
 says(0 "correct" run swiglu --set m=200 n=300 k=1000 --device cpu)
-says(0 "" sanitize swiglu --set m=40 n=24 k=70 ldb=72)
 says(0 "tile_m=" tune swiglu --set m=70 n=40 k=64 --device cpu --budget 4evals)
 says(2 "missing-size" run swiglu --set m=64 n=64 --device cpu)
-says(2 "bad-pitch.*contiguous" run swiglu --set m=64 n=64 k=64 ldd=63 --device cpu)
+says(2 "bad-stride.*contiguous" run swiglu --set m=64 n=64 k=64 ldd=63 --device cpu)
 says(2 "bad-value" run swiglu --set m=0 n=64 k=64 --device cpu)
-says(2 "bad-config.*fewer warps_m" run swiglu --set m=64 n=64 k=64 tile_m=32 warps_m=4 --device cpu)
+says(1 "bad-configuration.*fewer warps_m" run swiglu --set m=64 n=64 k=64 tile_m=32 warps_m=4 --device cpu)

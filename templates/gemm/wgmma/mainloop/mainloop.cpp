@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gemm/wgmma/mainloop/mainloop.hpp"
 
-#include <array>
-
 namespace ptxloom::gemm_kernel::wgmma {
-namespace {
-
-constexpr int kAddressUnit = 16;  // bytes, of addresses in matrix descriptors
-
-}  // namespace
 
 MainLoop::MainLoop(KernelBuilder& k, const Config& config, const Plan& plan, kit::Pipeline& pipeline,
                    const MainLoopInputs& in)
@@ -18,15 +11,12 @@ MainLoop::MainLoop(KernelBuilder& k, const Config& config, const Plan& plan, kit
       pipeline_(pipeline),
       in_(in),
       cursor_(pipeline.consumer()),
-      a_(operand(plan.a, k.fma(in.row, plan.a.offset(kWgmmaRows, 0) / kWgmmaRows, in.stages))),
-      b_(operand(plan.b, plan.stage.address(k, in.stages, "b"))),
+      a_(k, plan.a, k.fma(in.row, plan.a.offset(kWgmmaRows, 0) / kWgmmaRows, in.stages)),
+      b_(k, plan.b, plan.stage.address(k, in.stages, "b")),
       overwrite_(k.ne(in.stages, in.stages)),
       add_(k.eq(in.stages, in.stages)),
       released_(k.reg(u32)) {
-  if (c_.warps_n > 1) {
-    const int step = plan.b.offset(c_.warpgroup_n(), 0) / kAddressUnit;
-    k.emit("mad.lo.u32", b_.low, k.div(in.column, c_.warpgroup_n()), step, b_.low);
-  }
+  if (c_.warps_n > 1) b_.move(k, k.div(in.column, c_.warpgroup_n()), plan.b.offset(c_.warpgroup_n(), 0));
   accumulators_ = allocate();
   if (plan.promotes) promoted_ = allocate();
   if (!in.turn) return;
@@ -35,26 +25,10 @@ MainLoop::MainLoop(KernelBuilder& k, const Config& config, const Plan& plan, kit
 }
 
 Accumulators MainLoop::allocate() {
-  const OperandSpec& d = c_.mma.operand("D");
   Accumulators made;
-  for (int i = 0; i < c_.warpgroup_m() / kWgmmaRows; ++i) made.push_back({k_.regs(d.type, d.registers())});
+  for (int i = 0; i < c_.warpgroup_m() / kWgmmaRows; ++i)
+    made.push_back({kit::wgmma_accumulators(k_, c_.mma)});
   return made;
-}
-
-// Descriptors differ only in the address, the low 14 bits; the rest is constant. Adding to the low half moves
-// the address, because shared memory is smaller than 14 bits can address. In a cluster an address may have
-// the thread block's rank above them.
-MainLoop::Operand MainLoop::operand(const kit::TmaTile& tile, Reg start) {
-  const std::uint64_t bits = tile.descriptor();
-  const Reg address = k_.and_(k_.shr(start, 4), 0x3fff);
-  const Reg low = k_.or_(address, static_cast<std::int64_t>(bits & 0xffff'ffff));
-  return {tile, KernelBuilder::as(u32, low), k_.mov(u32, static_cast<std::int64_t>(bits >> 32))};
-}
-
-Reg MainLoop::descriptor(const Operand& operand, Reg stage_low, int extent, int depth) {
-  const int offset = operand.tile.offset(extent, depth) / kAddressUnit;
-  const std::array halves{offset == 0 ? stage_low : k_.add(stage_low, offset), operand.high};
-  return k_.pack(u64, halves);
 }
 
 void MainLoop::await_stage() {
@@ -64,29 +38,18 @@ void MainLoop::await_stage() {
 
 void MainLoop::multiply_stage(bool first) {
   k_.comment("multiply: its k-block, as one wgmma group");
-  const Reg stage = k_.mul(cursor_.stage, plan_.stage_bytes / kAddressUnit);
-  const Reg a = k_.add(a_.low, stage), b = k_.add(b_.low, stage);
-  k_.emit("wgmma.fence.sync.aligned");
+  const Reg stage = k_.mul(cursor_.stage, plan_.stage_bytes / kit::WgmmaOperand::kUnit);
+  const Reg a = a_.low(k_, stage), b = b_.low(k_, stage);
+  kit::wgmma_fence(k_);
   for (int step = 0; step < c_.k_steps(); ++step)
     for (std::size_t i = 0; i < accumulators_.size(); ++i) {
       const int depth = step * c_.mma_k;
-      const Reg of_a = descriptor(a_, a, static_cast<int>(i) * kWgmmaRows, depth);
-      const Reg of_b = descriptor(b_, b, 0, depth);
-      multiply(accumulators_[i][0], of_a, of_b, first && step == 0 ? overwrite_ : add_);
+      const Reg of_a = a_.descriptor(k_, a, static_cast<int>(i) * kWgmmaRows, depth);
+      const Reg of_b = b_.descriptor(k_, b, 0, depth);
+      kit::wgmma(k_, c_.mma, accumulators_[i][0], of_a, of_b, first && step == 0 ? overwrite_ : add_,
+                 a_.transposed(), b_.transposed());
     }
-  k_.emit("wgmma.commit_group.sync.aligned");
-}
-
-// The immediates that follow depend on the type: integers have no sign flips, and only 16-bit types
-// transpose.
-void MainLoop::multiply(const std::vector<Reg>& sums, Reg a, Reg b, Reg add) {
-  const auto has = [&](std::string_view operand) { return c_.mma.operand_index(operand) >= 0; };
-  if (has("TA"))
-    k_.emit(c_.mma, sums, a, b, add, 1, 1, plan_.a.transposed() ? 1 : 0, plan_.b.transposed() ? 1 : 0);
-  else if (has("NA"))
-    k_.emit(c_.mma, sums, a, b, add, 1, 1);
-  else
-    k_.emit(c_.mma, sums, a, b, add);
+  kit::wgmma_commit(k_);
 }
 
 // The stage's products are in flight: it is released when they are done.
@@ -136,7 +99,7 @@ void MainLoop::run_promoted(Reg steps) {
     load_ahead();
     k_.comment("multiply: test whether the next stage is full while the products are in flight");
     pipeline_.test(full, pipeline_.full(cursor_), cursor_);
-    k_.emit("wgmma.wait_group.sync.aligned", 0);
+    kit::wgmma_wait(k_);
     release(released_);
     promote();
   });
@@ -161,14 +124,14 @@ void MainLoop::run_plain(Reg steps) {
     await_stage();
     multiply_stage(false);
     k_.comment("multiply: release the previous stage, whose products are done");
-    k_.emit("wgmma.wait_group.sync.aligned", 1);
+    kit::wgmma_wait(k_, 1);
     release(released_);
     leave_stage();
     load_ahead();
   });
   pass_turn();
   k_.comment("multiply: the last products of the tile");
-  k_.emit("wgmma.wait_group.sync.aligned", 0);
+  kit::wgmma_wait(k_);
   release(released_);
   if (in_.turn) pipeline_.skip(cursor_, in_.turn->stages);
 }

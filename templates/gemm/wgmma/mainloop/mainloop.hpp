@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gemm/wgmma/mainloop/inline_load.hpp"
+#include "ptxloom/kit/wgmma.hpp"
 
 // The main loop of a consumer warpgroup: accumulates its rows and columns of a tile of D over the stages of
 // the pipeline. One wgmma group is always in flight: meanwhile the warpgroup waits for the next stage and
@@ -38,13 +39,6 @@ class MainLoop {
   const Accumulators& accumulators() const { return plan_.promotes ? promoted_ : accumulators_; }
 
  private:
-  struct Operand {
-    const kit::TmaTile& tile;
-    Reg low;   ///< low half of the matrix descriptor for this warpgroup's part of stage 0
-    Reg high;  ///< high half
-  };
-  Operand operand(const kit::TmaTile& tile, Reg start);
-  Reg descriptor(const Operand& operand, Reg stage_low, int extent, int depth);
   Accumulators allocate();
   void await_turn();
   void pass_turn();
@@ -53,7 +47,6 @@ class MainLoop {
   void promote();
   void await_stage();
   void multiply_stage(bool first);
-  void multiply(const std::vector<Reg>& sums, Reg a, Reg b, Reg add);
   void leave_stage();
   void release(Reg barrier);
   void load_ahead();
@@ -64,9 +57,9 @@ class MainLoop {
   kit::Pipeline& pipeline_;
   const MainLoopInputs& in_;
   kit::Pipeline::Cursor cursor_;
-  Operand a_, b_;
-  Reg overwrite_, add_;  // predicates: whether a wgmma overwrites its accumulators or adds to them
-  Reg released_;         // barrier of the stage that is still being read
+  kit::WgmmaOperand a_, b_;  // this warpgroup's parts
+  Reg overwrite_, add_;      // predicates: whether a wgmma overwrites its accumulators or adds to them
+  Reg released_;             // barrier of the stage that is still being read
   Accumulators accumulators_, promoted_;
 };
 

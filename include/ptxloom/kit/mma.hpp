@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "ptxloom/kit/accumulators.hpp"
+#include "ptxloom/kit/fragments.hpp"
+
+/// \file
+/// Products by mma.sync of a warp's part of a tile: `m` x `n` elements by as many instructions as fit into
+/// it. The fragments of A and B (fragments.hpp) are reused in registers:
+///
+///                 B 0   B 1   B 2
+///     A 0       | 0,0 | 0,1 | 0,2 |     accumulators of each instruction; they are computed back and
+///     A 1       | 1,0 | 1,1 | 1,2 |     forth along n, so that consecutive ones share a fragment
+///
+/// A thread holds elements of D as accumulator_places() says.
+namespace [[gnu::visibility("default")]] ptxloom {
+namespace kit {
+
+/// The position in D of a register of lane 0.
+struct AccumulatorPlace {
+  int row = 0;     ///< along m
+  int column = 0;  ///< along n
+};
+/// The positions of the accumulators of an mma.sync, or of the first warp of a wgmma (the others follow 16
+/// rows apart). Lane l holds elements l / 4 rows and l % 4 * 2 columns further. Accumulators of 16 bits,
+/// two to a register, are not supported. Throws Error(refused, "fragment-map") if lanes do not follow this
+/// pattern.
+std::vector<AccumulatorPlace> accumulator_places(Variant mma);
+
+/// The products of a warp.
+class MmaTiles {
+ public:
+  /// `m`, `n`: extents of the warp's part. Throws Error(usage, "bad-fragments") unless they are multiples of
+  /// the instruction's.
+  MmaTiles(KernelBuilder& k, Variant mma, int m, int n);
+
+  /// New accumulators, zero.
+  Accumulators zeros();
+  /// d += a * b for one k-step; with `anew` d = a * b.
+  void multiply(const Fragments::Tiles& a, const Fragments::Tiles& b, const Accumulators& d,
+                bool anew = false);
+
+ private:
+  Arg operand(std::string_view name, const std::vector<Reg>& registers) const;
+
+  KernelBuilder& k_;
+  Variant mma_;
+  int rows_ = 0, columns_ = 0;  // of instructions
+};
+
+}  // namespace kit
+}  // namespace ptxloom

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of a warpgroup: wgmma reads tiles as their descriptors say, contiguous along k and not.
+#include "ptxloom/kit/wgmma.hpp"
+
+#include <fmt/format.h>
+
+#include "kit/running.hpp"
+#include "ptxloom/error.hpp"
+#include "ptxloom/kit/mma.hpp"
+#include "ptxloom/kit/params.hpp"
+#include "ptxloom/kit/pipeline.hpp"
+#include "ptxloom/kit/shared_layout.hpp"
+#include "ptxloom/numeric.hpp"
+
+using namespace ptxloom;
+
+namespace {
+
+struct WarpgroupCase {
+  Type type;
+  const char* types;  // of D, A and B, as in the opcode
+  bool a_along_k, b_along_k;
+  int n, depth;  // of a tile; it has 64 rows
+  int mma_k;
+
+  kit::MatrixOperand operand(bool along_k, int extent) const {
+    const auto deep = static_cast<std::uint64_t>(2 * depth), wide = static_cast<std::uint64_t>(extent);
+    const std::uint64_t cols = along_k ? deep : wide;
+    return {type, along_k, along_k ? wide : deep, cols, (cols + 15) / 16 * 16, 0};
+  }
+  kit::MatrixOperand a() const { return operand(a_along_k, 64); }
+  kit::MatrixOperand b() const { return operand(b_along_k, n); }
+};
+
+Variant wgmma_variant(const std::string& opcode) {
+  const std::vector<Variant> found = kit_test::specs()->match(opcode);
+  REQUIRE(!found.empty());
+  return found.front();
+}
+
+/// D = A * B^T, over two stages that are filled at once.
+ir::Module wgmma_kernel(const WarpgroupCase& c, const kit::TmaTile& tile_a, const kit::TmaTile& tile_b,
+                        const kit::Params& params) {
+  const Variant mma =
+      wgmma_variant(fmt::format("wgmma.mma_async.sync.aligned.m64n{}k{}.{}", c.n, c.mma_k, c.types));
+  kit::SharedLayout stage;
+  stage.add("a", tile_a.bytes(), 1024).add("b", tile_b.bytes(), 1024);
+  KernelBuilder k = kit_test::builder();
+  k.require_block(128);
+  const kit::ParamRegs in = params.declare(k);
+  const Reg thread = k.special("tid.x"), zero = k.mov(u32, 0);
+  const Reg stages =
+      k.address_of(k.shared(b8, 2 * static_cast<std::uint64_t>(stage.pitch()), "stages", 1024));
+  kit::Pipeline pipeline(k, 2, k.address_of(k.mbarriers(4, "barriers")));
+  k.if_(k.eq(thread, 0), [&] { pipeline.initialise(1); });
+  k.barrier();
+  const kit::Pipeline::Cursor writes = pipeline.producer(), reads = pipeline.consumer();
+  k.if_(k.eq(thread, 0), [&] {
+    kit::TmaTileLoads loads(k, 1);
+    for (int i = 0; i < 2; ++i) {
+      const Reg begin = k.add(stages, i * stage.pitch()), from = k.mov(u32, i * c.depth);
+      pipeline.expect(pipeline.full(writes), tile_a.bytes() + tile_b.bytes());
+      loads.load(tile_a, in["a"], {zero, from}, stage.address(k, begin, "a"), pipeline.full(writes));
+      loads.load(tile_b, in["b"], {zero, from}, stage.address(k, begin, "b"), pipeline.full(writes));
+      pipeline.advance(writes);
+    }
+  });
+  const std::vector<Reg> sums = kit::wgmma_accumulators(k, mma);
+  // guide wgmma {
+  const kit::WgmmaOperand a(k, tile_a, stages), b(k, tile_b, stage.address(k, stages, "b"));
+  const Reg add = k.reg(pred);
+  for (int i = 0; i < 2; ++i) {
+    pipeline.await(pipeline.full(reads), reads);
+    const Reg distance = k.mul(reads.stage, stage.pitch() / kit::WgmmaOperand::kUnit);
+    const Reg low_a = a.low(k, distance), low_b = b.low(k, distance);
+    kit::wgmma_fence(k);
+    for (int depth = 0; depth < c.depth; depth += c.mma_k) {
+      k.emit("setp.ne.u32", add, i + depth, 0);  // the first instruction overwrites the accumulators
+      kit::wgmma(k, mma, sums, a.descriptor(k, low_a, 0, depth), b.descriptor(k, low_b, 0, depth), add,
+                 a.transposed(), b.transposed());
+    }
+    kit::wgmma_commit(k);
+    pipeline.advance(reads);
+  }
+  kit::wgmma_wait(k);
+  // }
+  const Reg lane = k.and_(thread, 31);
+  const Reg row = k.fma(k.shr(thread, 5), 16, k.shr(lane, 2)), column = k.mul(k.and_(lane, 3), 2);
+  const std::vector<kit::AccumulatorPlace> places = kit::accumulator_places(mma);
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const Reg at = k.fma(k.add(row, places[i].row), c.n, k.add(column, places[i].column));
+    k.store(in.pointer("d")[at], sums[i]);
+  }
+  return k.finish();
+}
+
+std::vector<std::byte> small_integers(const kit::MatrixOperand& m) {
+  std::vector<std::byte> data(m.rows * m.pitch_bytes());
+  for (std::uint64_t i = 0; i < m.rows * m.ld; ++i)
+    store_element(m.type, data, i, encode(m.type, static_cast<int>(kit_test::random_word() % 17) - 8));
+  return data;
+}
+
+double element(const kit::MatrixOperand& m, const std::vector<std::byte>& data, std::uint64_t extent,
+               std::uint64_t depth) {
+  const std::uint64_t at = m.k_contiguous ? extent * m.ld + depth : depth * m.ld + extent;
+  return static_cast<double>(decode(m.type, load_element(m.type, data, at)));
+}
+
+template <class Sum>
+void check_wgmma(const WarpgroupCase& c) {
+  INFO(fmt::format("{}, {} and {}, 64 x {} x {}, seed {}", c.types, c.a_along_k ? "along k" : "across k",
+                   c.b_along_k ? "along k" : "across k", c.n, 2 * c.depth, Catch::getSeed()));
+  const kit::MatrixOperand a = c.a(), b = c.b();
+  const kit::TmaTile tile_a(a, 64, 64, c.depth), tile_b(b, c.n, c.n, c.depth);
+  kit::Params params;
+  params.map("a", "a", tile_a.map()).map("b", "b", tile_b.map()).pointer("d", type_of<Sum>());
+  std::vector<std::byte> of_a = small_integers(a), of_b = small_integers(b);
+  std::vector<Sum> d(64 * static_cast<std::size_t>(c.n), Sum{-123456});
+  kit_test::run(wgmma_kernel(c, tile_a, tile_b, params), {.block = {128, 1, 1}}, params.arguments(),
+                {{"a", of_a}, {"b", of_b}, kit_test::tensor("d", d)});
+  for (std::size_t i = 0; i < 64; ++i)
+    for (std::size_t j = 0; j < static_cast<std::size_t>(c.n); ++j) {
+      double expected = 0;  // exact: integers
+      for (std::size_t l = 0; l < static_cast<std::size_t>(2 * c.depth); ++l)
+        expected += element(a, of_a, i, l) * element(b, of_b, j, l);
+      REQUIRE(static_cast<double>(d[i * static_cast<std::size_t>(c.n) + j]) == expected);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("wgmma reads tiles as their descriptors say") {
+  check_wgmma<float>({bf16, "f32.bf16.bf16", true, true, 24, 64, 16});
+  check_wgmma<float>({bf16, "f32.bf16.bf16", true, false, 40, 32, 16});
+  check_wgmma<float>({f16, "f32.f16.f16", false, true, 16, 48, 16});
+  check_wgmma<float>({bf16, "f32.bf16.bf16", false, false, 72, 16, 16});
+  check_wgmma<float>({e4m3, "f32.e4m3.e4m3", true, true, 32, 64, 32});
+  check_wgmma<std::int32_t>({s8, "s32.s8.s8", true, true, 48, 128, 32});
+}
+
+TEST_CASE("an operand that wgmma cannot transpose is refused") {
+  KernelBuilder k = kit_test::builder();
+  const Variant mma = wgmma_variant("wgmma.mma_async.sync.aligned.m64n16k32.s32.s8.s8");
+  const std::vector<Reg> sums = kit::wgmma_accumulators(k, mma);
+  const Reg none = k.mov(u64, 0), add = k.eq(none, 0);
+  CHECK_THROWS_AS(kit::wgmma(k, mma, sums, none, none, add, false, true), Error);
+  CHECK_NOTHROW(kit::wgmma(k, mma, sums, none, none, add));
+}
