@@ -97,8 +97,8 @@ Gemm::State::State(const Context& context, Settings given, Settings config, bool
               .reads_c = base_->reads_c()};
   alpha_ = gemm_kernel::real(whole, "alpha");
   beta_ = gemm_kernel::real(whole, "beta");
-  for (const Kernel& one : base_->kernel.kernels)
-    pool_.find(one.ptx(), one.name(), {}, [&] { return one; });
+  for (const Kernel& loaded : base_->kernel.kernels)
+    pool_.find(loaded.ptx(), loaded.name(), {}, [&] { return loaded; });
 }
 
 SizeKey Gemm::State::key_of(const GemmSizes& sizes) const {
