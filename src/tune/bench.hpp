@@ -20,6 +20,8 @@ class Bench {
   class Loaded {
    public:
     virtual ~Loaded() = default;
+    /// Its workspace becomes zeros, as it was before the first run.
+    virtual void reset() {}
   };
 
   virtual ~Bench() = default;

@@ -82,6 +82,7 @@ struct GpuCandidate : GpuLoaded {
   std::vector<std::vector<Arguments>> arguments;
   std::vector<std::vector<std::vector<Range>>> clear;
 
+  void reset() override { workspace.fill(std::byte{0}); }
   void launch(std::size_t set, CUstream_st* stream) const override {
     for (std::size_t i = 0; i < functions.size(); ++i) {
       for (const Range& range : clear[set][i])

@@ -54,6 +54,7 @@ std::optional<Diagnostic> Session::check_once(Bench::Loaded& loaded) {
 std::optional<Diagnostic> Session::check(Bench::Loaded& loaded) {
   if (!check_once(loaded)) return std::nullopt;
   bench_.restore();
+  loaded.reset();  // the wrong run may have left the right result there
   std::optional<Diagnostic> wrong = check_once(loaded);
   if (wrong) bench_.restore();
   return wrong;

@@ -34,7 +34,7 @@ std::array<std::uint32_t, 3> extent(const Dim3& dim) { return {dim.x, dim.y, dim
 /// Owns an allocation.
 class Allocation {
  public:
-  Allocation(exec::Memory& memory, const TensorPlan& plan) : memory_(memory) {
+  Allocation(exec::Memory& memory, const TensorPlan& plan) : memory_(memory), bytes_(plan.bytes()) {
     check_memory(plan.bytes());
     address_ = memory.allocate(plan.bytes(), plan.name);
   }
@@ -42,9 +42,11 @@ class Allocation {
   Allocation(const Allocation&) = delete;
   Allocation& operator=(const Allocation&) = delete;
   std::uint64_t address() const { return address_; }
+  void clear() const { std::memset(memory_.at(address_, bytes_), 0, bytes_); }
 
  private:
   exec::Memory& memory_;
+  std::uint64_t bytes_;
   std::uint64_t address_ = 0;
 };
 
@@ -64,6 +66,10 @@ struct CpuLoaded : tune::Bench::Loaded {
   std::vector<Launch> launches;
   std::vector<std::unique_ptr<Allocation>> scratch;
   std::unique_ptr<Allocation> workspace;
+
+  void reset() override {
+    if (workspace) workspace->clear();
+  }
 };
 
 class CpuBench : public tune::Bench {
@@ -84,7 +90,7 @@ class CpuBench : public tune::Bench {
     if (const std::uint64_t bytes = workspace_bytes(candidate.launches); bytes != 0) {
       const TensorPlan plan{.name = std::string(kWorkspace), .type = b8, .shape = {bytes}};
       loaded->workspace = std::make_unique<Allocation>(memory_, plan);
-      std::memset(memory_.at(loaded->workspace->address(), bytes), 0, bytes);
+      loaded->workspace->clear();
     }
     const auto address = [&](std::string_view name) { return find(name, candidate, *loaded); };
     for (const LaunchPlan& plan : candidate.launches) {
