@@ -52,7 +52,7 @@ void Walk::descend(std::size_t depth, Config& config, const Visit& visit) const 
 }
 
 bool offers_stream_k(const Problem& p, const Settings& given) {
-  return !given.contains("stream_k") && may_stream_k(p);
+  return !given.contains("stream_k") && p.m > kSmallM && may_stream_k(p);
 }
 
 }  // namespace ptxloom::gemm_kernel
