@@ -67,7 +67,7 @@ struct Demand {
   double stored_sectors = 0;   ///< sectors of 32 bytes that stores touch in L2; each counts for each access
   double partial_sectors = 0;  ///< those that two thread blocks write parts of
   double summed_bytes = 0;     ///< bytes of accumulators that a thread block reads from others of its cluster
-  int grid_waits = 0;          ///< how often all thread blocks wait for each other
+  int grid_waits = 0;          ///< how often thread blocks wait for each other, all or those of a cluster
   double prologue_bytes = 0;   ///< bytes that are rearranged before the first k-block, read and written
 };
 

@@ -34,7 +34,10 @@ void add_demand(const Problem& p, const Config& c, tune::Demand& d) {
   d.loads = c.a.asynchronous && c.b.asynchronous ? tune::Loads::threads : tune::Loads::registers;
   d.in_flight = c.stages - 1;
   add_stores(d, p, c, c.staged ? Stores::row_by_row : Stores::from_registers);
-  if (c.split > 1) d.summed_bytes = cluster_reduction_bytes(p, c) * (c.split - 1.0);
+  if (c.split > 1) {
+    d.summed_bytes = cluster_reduction_bytes(p, c) * (c.split - 1.0);
+    ++d.grid_waits;
+  }
 }
 
 }  // namespace ptxloom::gemm_kernel::mma_sync

@@ -16,9 +16,14 @@ constexpr int kLeastRowBytes = 32;   // the shortest
 
 // The most stages that fit, unless given.
 void fill_shared_memory(const Target& target, const Problem& p, Config& c, const std::vector<int>& stages) {
+  const int limit = target.info().shared_per_block;
+  c.stages = stages.back();
+  const Plan least(target.info(), p, c);
+  const int most = c.stages + (limit - least.shared_bytes) / least.stage_bytes;
   for (const int depth : stages) {
+    if (depth > most) continue;
     c.stages = depth;
-    if (Plan(target.info(), p, c).shared_bytes <= target.info().shared_per_block) return;
+    if (Plan(target.info(), p, c).shared_bytes <= limit) return;
   }
 }
 

@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kLeastWidth = 32;     // a narrower wgmma takes as long: it reads 64 rows of A
 constexpr double kStoredBytes = 210;     // per clock, of D by TMA stores (fitted)
+constexpr double kOwnLoads = 1.1;         // factor when a consumer thread issues the loads
 constexpr double kTwoStore = 1.5;        // how much faster two warpgroups store a tile (fitted)
 
 /// Of all instructions for a k-block, at the width that they take the time of.
@@ -18,7 +19,7 @@ double operations_of(const Problem& p, const Config& c, const Plan& plan) {
   const double wgmmas = 2.0 * c.tile_m * c.tile_k * c.warps_n * std::max<double>(kLeastWidth, c.warpgroup_n());
   // With two warpgroups, one multiplies while the other promotes its accumulators.
   const double promotion = plan.promotes ? 1.0 / (c.k_steps() * c.warpgroups()) : 0;
-  return wgmmas * (1 + promotion) * k_blocks_of(p, c);
+  return wgmmas * (1 + promotion) * (c.producer_warp() ? 1 : kOwnLoads) * k_blocks_of(p, c);
 }
 
 }  // namespace
@@ -41,7 +42,10 @@ void add_demand(const Target& target, const Problem& p, const Config& c, tune::D
     add_stores(d, p, c, c.staged ? Stores::row_by_row : Stores::from_registers);
   }
   if (c.tile_warpgroups() == 2) d.epilogue /= kTwoStore;
-  if (c.split > 1) d.summed_bytes = cluster_reduction_bytes(p, c) * (c.split - 1.0) / c.split;
+  if (c.split > 1) {
+    d.summed_bytes = cluster_reduction_bytes(p, c) * (c.split - 1.0) / c.split;
+    ++d.grid_waits;
+  }
   if (plan.pack.any()) {
     ++d.grid_waits;
     d.prologue_bytes = 2.0 * static_cast<double>(plan.pack.workspace_bytes());
