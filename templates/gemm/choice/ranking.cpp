@@ -9,11 +9,13 @@ namespace ptxloom::gemm_kernel {
 
 std::vector<RankedConfig> ranked_configs(const ParameterSpace& space, const Specs& specs,
                                          const Target& target, const Problem& problem, const Settings& given,
-                                         std::span<const std::string> shapes) {
+                                         std::span<const std::string> shapes, Shapes which) {
   const tune::CostModel model(target);
   const Problem transpose = transposed(problem);
   std::vector<RankedConfig> ranked;
   for (const std::string& shape : shapes) {
+    const auto of_strategy = [&](const RankedConfig& one) { return one.config.strategy->owns(shape); };
+    if (which == Shapes::first && std::ranges::any_of(ranked, of_strategy)) continue;
     const Config base = base_config(specs, target, problem, given, shape);
     for (Config& c : base.strategy->choose(space, target, problem, given, base)) {
       const double us = model.us(demand_of(target, c.swap ? transpose : problem, c, model.sms()));
