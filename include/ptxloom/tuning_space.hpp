@@ -63,7 +63,8 @@ struct Demand {
   int in_flight = 1;          ///< k-blocks whose data are loaded at the same time
   Loads loads = Loads::registers;  ///< how
 
-  double epilogue = 0;  ///< clocks of a thread block to store the results of one piece of work, alone on an SM
+  double epilogue =
+      0;  ///< clocks of a thread block to store the results of one piece of work, alone on an SM
   double stored_sectors = 0;   ///< sectors of 32 bytes that stores touch in L2; each counts for each access
   double partial_sectors = 0;  ///< those that two thread blocks write parts of
   double summed_bytes = 0;     ///< bytes of accumulators that a thread block reads from others of its cluster

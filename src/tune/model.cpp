@@ -20,17 +20,22 @@ double busy_clocks(const Demand& d, const Chip& chip, double at_once) {
   const double warps = at_once * std::max(d.threads, 32) / 32;
   // Few warps cannot keep a unit busy, because each waits for its own results.
   const double filled = warps / (warps + chip.model.warps);
-  const double rate = chip.rates.operations(d.unit) * (d.asynchronous ? 1 : filled * kPercent * chip.model.warp_mma);
+  const double rate =
+      chip.rates.operations(d.unit) * (d.asynchronous ? 1 : filled * kPercent * chip.model.warp_mma);
   return std::max({over(d.operations * share, rate), d.instructions * share / kSchedulers / filled,
-                   over(d.shared_traffic * share, chip.model.shared), over(d.l2_bytes * share, chip.model.l2)});
+                   over(d.shared_traffic * share, chip.model.shared),
+                   over(d.l2_bytes * share, chip.model.l2)});
 }
 
 double latency(const Demand& d, const target::ChipModel& model) {
   const int in_flight = std::max(d.in_flight, 1);
   switch (d.loads) {
-    case Loads::registers: return model.load_latency;
-    case Loads::threads: return double(model.async_latency) / in_flight;
-    case Loads::bulk: return double(model.bulk_latency) / in_flight;
+    case Loads::registers:
+      return model.load_latency;
+    case Loads::threads:
+      return double(model.async_latency) / in_flight;
+    case Loads::bulk:
+      return double(model.bulk_latency) / in_flight;
   }
   return 0;
 }
@@ -65,7 +70,8 @@ double other_clocks(const Demand& d, const Chip& chip) {
 
 /// Seconds for device memory, and for L2 to take the results.
 double memory_seconds(const Demand& d, const Chip& chip) {
-  const double stores = kThousandth * (d.stored_sectors * chip.model.sector + d.partial_sectors * chip.model.partial);
+  const double stores =
+      kThousandth * (d.stored_sectors * chip.model.sector + d.partial_sectors * chip.model.partial);
   return std::max(over(d.dram_bytes, chip.dram_bytes_per_s * kPercent * chip.model.memory),
                   stores / chip.sms / chip.clock_hz);
 }
@@ -130,7 +136,8 @@ Prediction predict(const Demand& d, const Chip& chip) {
   return result;
 }
 
-CostModel::CostModel(const Target& target) : chip_(std::make_unique<const Chip>(chip_of(target, std::nullopt))) {}
+CostModel::CostModel(const Target& target)
+    : chip_(std::make_unique<const Chip>(chip_of(target, std::nullopt))) {}
 CostModel::~CostModel() = default;
 double CostModel::us(const Demand& demand) const { return predict(demand, *chip_).us; }
 int CostModel::sms() const { return chip_->sms; }

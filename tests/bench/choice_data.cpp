@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times many configurations of random GEMM problems: what the constants of the cost model are fitted to.
 //   choice_data TYPES COUNT SEED SECONDS
-//     TYPES: "bf16,e4m3,s8". Draws COUNT problems and stops after SECONDS. Needs a GPU. Prints one JSON object
-//     a line: the problem, a configuration, and its time in microseconds.
+//     TYPES: "bf16,e4m3,s8". Draws COUNT problems and stops after SECONDS. Needs a GPU. Prints one JSON
+//     object a line: the problem, a configuration, and its time in microseconds.
 // Of each problem the first configurations of each strategy, with and without swap and stream_k, are timed,
 // and some at random among those that follow. Random data, graph replays over rotating buffers.
 #include <fmt/format.h>
@@ -137,7 +137,11 @@ int main(int argc, char** argv) try {
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
     if (passed.count() > std::stod(argv[4])) break;
     const std::string& type = types[static_cast<std::size_t>(i) % types.size()];
-    measure(ctx, suite_problem(shape, {type, type == "s8" ? "s32" : type == "tf32" ? "f32" : "bf16"}), random);
+    measure(ctx,
+            suite_problem(shape, {type, type == "s8"     ? "s32"
+                                        : type == "tf32" ? "f32"
+                                                         : "bf16"}),
+            random);
     fmt::print(stderr, "{} {}x{}x{} {:.0f} s\n", type, shape[0], shape[1], shape[2], passed.count());
   }
   return 0;

@@ -64,8 +64,9 @@ void print_regret(const std::map<Settings, std::vector<Measured>>& problems) {
   }
   const double count = static_cast<double>(problems.size());
   fmt::print("{} problems, {} configurations\n", problems.size(), lines);
-  fmt::print("rate of the choice: {:.3f} of the best (geometric mean); at least 0.9: {:.0f} %; below 0.7: {}\n",
-             std::exp(logs / count), 100 * static_cast<double>(good) / count, bad);
+  fmt::print(
+      "rate of the choice: {:.3f} of the best (geometric mean); at least 0.9: {:.0f} %; below 0.7: {}\n",
+      std::exp(logs / count), 100 * static_cast<double>(good) / count, bad);
   fmt::print("mean error of a time: {:.0f} %\n", 100 * error / static_cast<double>(lines));
 }
 
@@ -89,14 +90,22 @@ int main(int argc, char** argv) try {
     const Settings given = line.at("problem").get<Settings>();
     auto space = spaces.find(given);
     if (space == spaces.end())
-      space = spaces.emplace(given, gemm_template().tuning_space(specs, target, gemm_template().problem(given))).first;
+      space =
+          spaces.emplace(given, gemm_template().tuning_space(specs, target, gemm_template().problem(given)))
+              .first;
     const tune::Demand demand = space->second.demand(line.at("config").get<Settings>());
     const double us = line.at("us"), predicted = tune::predict(demand, chip).us;
     problems[given].push_back({us, predicted});
     if (demands.is_open())
-      demands << nlohmann::json{{"problem", given}, {"us", us}, {"predicted", predicted}, {"demand", as_json(demand, chip)}} << '\n';
+      demands << nlohmann::json{{"problem", given},
+                                {"us", us},
+                                {"predicted", predicted},
+                                {"demand", as_json(demand, chip)}}
+              << '\n';
   }
-  if (problems.empty()) throw Error(ErrorKind::usage, "no-measurements", "the file has no measurements", "choice_data prints some");
+  if (problems.empty())
+    throw Error(ErrorKind::usage, "no-measurements", "the file has no measurements",
+                "choice_data prints some");
   print_regret(problems);
   return 0;
 } catch (const Error& error) {

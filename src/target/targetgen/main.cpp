@@ -59,32 +59,32 @@ void print_rates(std::ostream& out, const ptxloom::target::ChipRates& rates) {
 }
 
 void print_device(std::ostream& out, const ptxloom::target::ChipDevice& device) {
-  out << "    {" << device.chip << ", " << device.sms << ", " << device.clock << ", " << device.memory << "},\n";
+  out << "    {" << device.chip << ", " << device.sms << ", " << device.clock << ", " << device.memory
+      << "},\n";
 }
 
 void print_model(std::ostream& out, const ptxloom::target::ChipModel& model) {
   out << "    {.chip = " << model.chip;
-  const std::pair<const char*, int> fields[] = {
-      {"launch", model.launch},
-      {"memory", model.memory},
-      {"l2", model.l2},
-      {"shared", model.shared},
-      {"warp_mma", model.warp_mma},
-      {"warps", model.warps},
-      {"bulk_latency", model.bulk_latency},
-      {"async_latency", model.async_latency},
-      {"load_latency", model.load_latency},
-      {"bulk_step", model.bulk_step},
-      {"step", model.step},
-      {"fill", model.fill},
-      {"block", model.block},
-      {"sector", model.sector},
-      {"partial", model.partial},
-      {"overlap", model.overlap},
-      {"cluster", model.cluster},
-      {"summed", model.summed},
-      {"grid_wait", model.grid_wait},
-      {"prologue", model.prologue}};
+  const std::pair<const char*, int> fields[] = {{"launch", model.launch},
+                                                {"memory", model.memory},
+                                                {"l2", model.l2},
+                                                {"shared", model.shared},
+                                                {"warp_mma", model.warp_mma},
+                                                {"warps", model.warps},
+                                                {"bulk_latency", model.bulk_latency},
+                                                {"async_latency", model.async_latency},
+                                                {"load_latency", model.load_latency},
+                                                {"bulk_step", model.bulk_step},
+                                                {"step", model.step},
+                                                {"fill", model.fill},
+                                                {"block", model.block},
+                                                {"sector", model.sector},
+                                                {"partial", model.partial},
+                                                {"overlap", model.overlap},
+                                                {"cluster", model.cluster},
+                                                {"summed", model.summed},
+                                                {"grid_wait", model.grid_wait},
+                                                {"prologue", model.prologue}};
   for (const auto& [name, value] : fields) out << ", ." << name << " = " << value;
   out << "},\n";
 }
@@ -116,7 +116,8 @@ void generate(const nlohmann::json& file, std::ostream& out) {
   out << "};\n\nconstexpr ChipRates kRates[] = {\n";
   for (const auto& rates : ptxloom::target::read_rates(lines(file.at("rates")))) print_rates(out, rates);
   out << "};\n\nconstexpr ChipDevice kDevices[] = {\n";
-  for (const auto& device : ptxloom::target::read_devices(lines(file.at("devices")))) print_device(out, device);
+  for (const auto& device : ptxloom::target::read_devices(lines(file.at("devices"))))
+    print_device(out, device);
   out << "};\n\nconstexpr ChipModel kModel[] = {\n";
   for (const auto& model : ptxloom::target::read_model(lines(file.at("model")))) print_model(out, model);
   out << "};\n\nconstexpr ChipMma kMma[] = {\n";

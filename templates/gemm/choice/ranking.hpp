@@ -11,8 +11,8 @@ struct RankedConfig {
   Config config;
 };
 
-/// Which of the shapes are ranked: all, or for each strategy the first one that has a configuration. Strategies
-/// are compared by what they do best with, and a deeper instruction is never slower.
+/// Which of the shapes are ranked: all, or for each strategy the first one that has a configuration.
+/// Strategies are compared by what they do best with, and a deeper instruction is never slower.
 enum class Shapes { all, first };
 
 /// Configurations with an instruction of these shapes that agree with the given parameters, the fastest

@@ -9,14 +9,15 @@
 namespace ptxloom::gemm_kernel::wgmma {
 namespace {
 
-constexpr double kLeastWidth = 32;     // a narrower wgmma takes as long: it reads 64 rows of A
-constexpr double kStoredBytes = 210;     // per clock, of D by TMA stores (fitted)
-constexpr double kOwnLoads = 1.1;         // factor when a consumer thread issues the loads
-constexpr double kTwoStore = 1.5;        // how much faster two warpgroups store a tile (fitted)
+constexpr double kLeastWidth = 32;    // a narrower wgmma takes as long: it reads 64 rows of A
+constexpr double kStoredBytes = 210;  // per clock, of D by TMA stores (fitted)
+constexpr double kOwnLoads = 1.1;     // factor when a consumer thread issues the loads
+constexpr double kTwoStore = 1.5;     // how much faster two warpgroups store a tile (fitted)
 
 /// Of all instructions for a k-block, at the width that they take the time of.
 double operations_of(const Problem& p, const Config& c, const Plan& plan) {
-  const double wgmmas = 2.0 * c.tile_m * c.tile_k * c.warps_n * std::max<double>(kLeastWidth, c.warpgroup_n());
+  const double wgmmas =
+      2.0 * c.tile_m * c.tile_k * c.warps_n * std::max<double>(kLeastWidth, c.warpgroup_n());
   // With two warpgroups, one multiplies while the other promotes its accumulators.
   const double promotion = plan.promotes ? 1.0 / (c.k_steps() * c.warpgroups()) : 0;
   return wgmmas * (1 + promotion) * (c.producer_warp() ? 1 : kOwnLoads) * k_blocks_of(p, c);
