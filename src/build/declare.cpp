@@ -75,7 +75,8 @@ std::uint32_t BuilderCore::symbol(std::string name, Caller at, ir::Space space) 
   require_name(name, "bad-name", at);
   if (std::ranges::find(kernel(at).symbols, name, &ir::Symbol::name) != kernel(at).symbols.end())
     operation("declare", at)
-        .refuse("duplicate-name", "the kernel already has a parameter or an array " + name, "use another name");
+        .refuse("duplicate-name", "the kernel already has a parameter or an array " + name,
+                "use another name");
   return own_symbol(std::move(name), at, space);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <optional>
-#include <ranges>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -123,7 +122,8 @@ std::uint64_t static_shared(const CallGraph& graph, const ir::Function& entry) {
     for (const ir::Variable& variable : module.functions[function].variables) layout.place(variable);
   };
   for (const std::size_t i : reach.functions) place_own(i, forward);
-  for (const std::size_t i : std::views::reverse(reach.functions)) place_own(i, backward);
+  std::for_each(reach.functions.rbegin(), reach.functions.rend(),
+                [&](std::size_t i) { place_own(i, backward); });
   return std::min(forward.bytes(), backward.bytes());
 }
 

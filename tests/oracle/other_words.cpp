@@ -188,7 +188,7 @@ class Neighbourhood {
   /// Registers of the old type's size become as wide as the new one; of packed vectors, more or fewer.
   Operands retyped(Operands operands, const Type& from, const Type& to) const {
     const spec::TypeData* const wanted =
-        form_.vocabulary().type("b" + std::to_string(std::max<int>(8, to.bytes() * 8)));
+        form_.vocabulary().type("b" + std::to_string(std::max<int>(8, to.whole_bytes() * 8)));
     for (std::optional<OperandSpec>& operand : operands) {
       if (!operand || operand->kind != OperandSpec::Kind::value || !operand->registers_allowed) continue;
       const bool packed = operand->count > 0 && operand->type.bits == 32 && from.bits < 32 && to.bits <= 32;

@@ -45,8 +45,9 @@ struct FormFlow {
   FormFlow (*of_variant)(const Variant&) = nullptr;  ///< if variants differ
 };
 
-/// `function`, or FlowRule::smear if it is null.
-constexpr FormFlow computed_by(FlowFunction function) {
+/// `function`, or FlowRule::smear if it is null. Not for constant tables: gcc with sanitizers does not
+/// compare addresses of functions there.
+inline FormFlow computed_by(FlowFunction function) {
   return {.rule = function == nullptr ? FlowRule::smear : FlowRule::computed, .function = function};
 }
 

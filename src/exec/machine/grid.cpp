@@ -19,7 +19,6 @@ namespace {
               std::move(hint));
 }
 
-
 // Limits for every launch, with the errors that the driver reports on a GPU.
 void check_limits(const Code& code, const Launch& launch, const std::optional<Index3>& asked_cluster) {
   const auto problem = target::find_problem({.grid = launch.grid,
