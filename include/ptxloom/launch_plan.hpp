@@ -36,9 +36,9 @@ struct ClearPlan {
   std::uint64_t bytes = 0;   ///< size of the range
 };
 
-/// How a kernel is launched. Work of several launches is a list of these, which run one after the other on
-/// one stream and share one workspace. They pass data on through it and through the tensors: a `.global`
-/// variable need not be the same for all.
+/// How a kernel is launched. Several launches are a list of these: they run in order on one stream, share one
+/// workspace, and pass data through it or through the tensors. Do not pass data through a `.global` variable:
+/// each kernel may have a copy of its own.
 struct LaunchPlan {
   std::string entry;                           ///< name of the kernel
   std::array<std::uint32_t, 3> grid{1, 1, 1};  ///< thread blocks; for a persistent kernel one per work item

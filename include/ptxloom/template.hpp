@@ -71,7 +71,7 @@ class Template {
   /// Some admissible configurations that agree with `given`, the most promising first.
   virtual std::vector<Settings> candidates(const Specs& specs, const Target& target, const Settings& problem,
                                            const Settings& given) const = 0;
-  /// The kernel of a problem and a configuration, both with all parameters.
+  /// The kernels and launches of a problem and a configuration, both with all parameters.
   virtual Emitted emit(std::shared_ptr<const Specs> specs, const Target& target, const Settings& problem,
                        const Settings& config) const = 0;
   /// What each output must hold for these inputs, computed on the host with code that the kernel does not

@@ -45,9 +45,9 @@ struct ClusterReductionInputs {
   int barrier;  ///< a barrier of the thread block that is free, 0 to 15
 };
 
-/// Emits the reduction, and `store` once for each slice: it gets the sums, and the number of the slice.
-/// Throws Error(usage, "bad-reduction") if accumulators of a slice are no multiple of 16 bytes, or `slices`
-/// is neither 1 nor `blocks`.
+/// Emits the reduction, and `store` once for each slice, with the reduced accumulators and the slice's
+/// number. It overwrites `accumulators`. Throws Error(usage, "bad-reduction") if accumulators of a slice are
+/// no multiple of 16 bytes, or `slices` is neither 1 nor `blocks`.
 void reduce_in_cluster(KernelBuilder& k, const ClusterTile& tile, const Accumulators& accumulators,
                        const ClusterReductionInputs& in,
                        const std::function<void(const Accumulators& slice, int number)>& store);

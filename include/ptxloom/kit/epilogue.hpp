@@ -29,6 +29,9 @@
 /// accumulator. For one outside it gets the row or column of the last element inside, so it may read
 /// memory at (row, column) without a test; its result is dropped.
 ///
+/// The operands must be in the order of the fragment map. An operand whose fragment_order() is interleaved
+/// (8-bit, not contiguous along k) is not supported: its rows or columns of D would be stored elsewhere.
+///
 /// Not all threads reach the code of an epilogue: producer warps, thread blocks without a tile, threads of a
 /// portion do not. So a callback that emits a barrier of the thread block or the cluster is refused.
 namespace [[gnu::visibility("default")]] ptxloom {
@@ -49,7 +52,7 @@ struct EpilogueMatrix {
   Reg rows;        ///< u32, at least 1
   Reg columns;     ///< u32, at least 1; for store_pairs those of the results
   Reg pitch;       ///< elements from a row to the next, u32
-  int vector = 1;  ///< adjacent elements that one store may have, 1 or 2: vector_of()
+  int vector = 1;  ///< elements of a store, 1 or 2: vector_of(); store_pairs stores one at a time
 
   /// 2 if pairs of adjacent elements never lie across the end of a row, and are aligned: the address is a
   /// multiple of two elements, and so are `pitch` and `columns`. Else 1.
@@ -70,7 +73,8 @@ using PairEpilogue = std::function<Reg(KernelBuilder& k, Reg first, Reg second, 
 /// Emits the epilogue and the stores. Without a callback accumulators are converted as they are. Throws
 /// Error(usage): "epilogue-type" for a callback that returns another type than result_type(), and for
 /// accumulators that cannot be converted without one; "no-barrier-here" for one that emits a barrier;
-/// "fragment-layout" for an instruction whose D is not held in pairs of adjacent columns.
+/// "fragment-layout" for an instruction whose D is not held in pairs of adjacent columns; "bad-epilogue" if
+/// d.vector is neither 1 nor 2, or store_pairs has no callback; "operand-type" as result_type().
 ///@{
 void store_tile(KernelBuilder& k, const EpiloguePart& part, const EpilogueMatrix& d,
                 const Epilogue& epilogue = {});

@@ -75,10 +75,12 @@ struct PackSource {
 /// The copies of a kernel.
 class Packing {
  public:
-  /// `sources`: all packed matrices of the plan. `workspace`: its address (u64).
+  /// `plan` must outlive this object and have a packed matrix. `sources`: all of them, in the plan's order.
+  /// `workspace`: the address (u64) of PackPlan::workspace_bytes() bytes, a multiple of 256.
   Packing(KernelBuilder& k, const PackPlan& plan, std::vector<PackSource> sources, Reg workspace);
 
-  /// Copies, and counts this thread block. Called by all threads of thread blocks of this many warps.
+  /// Copies, and counts this thread block. Called by all threads. `thread`: tid.x (u32); `warps`: of a thread
+  /// block.
   void run(Reg thread, int warps);
   /// Waits for all thread blocks. Called by one thread of each, before its first TMA load.
   void await();

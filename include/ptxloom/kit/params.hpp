@@ -46,13 +46,13 @@ class ParamRegs {
 };
 
 /// A list of parameters, in the kernel's order. The functions that add one throw Error(usage,
-/// "bad-parameter") if there is one of this name, or if its value does not fit its type.
+/// "bad-parameter") if the name is taken; size() also if its type is not an integer or cannot hold the value.
 class Params {
  public:
   /// An integer, such as an extent or a stride. `baked`: the kernel uses the value as a constant and ignores
   /// the argument, so that kernels with and without constants are launched alike.
   Params& size(std::string name, Type type, std::uint64_t value, bool baked = false);
-  /// A number of any type, rounded to it.
+  /// A number of any type; the value is rounded to the type.
   Params& scalar(std::string name, Type type, double value);
   /// The address of a tensor; the first function is for a tensor of the parameter's own name.
   ///@{

@@ -27,7 +27,8 @@ struct SoftmaxSum {
   Reg max;  ///< f32
   Reg sum;  ///< f32, relative to max
 };
-/// exp(x - max) for f32. It is 0 for x = -inf even if max is -inf, too; see finite_max().
+/// exp(x - max) for f32. If max may be -inf, pass finite_max(k, max): the result is then 0 for x = -inf.
+/// With max = -inf itself it is NaN.
 Reg exp_below(KernelBuilder& k, Reg x, Reg max);
 /// The maximum, or 0 in place of -inf, which cannot be subtracted from itself.
 Reg finite_max(KernelBuilder& k, Reg max);
@@ -47,12 +48,13 @@ class Reducer {
 
   Reg sum(Reg x);  ///< the sum over the team
   Reg max(Reg x);  ///< the largest value of the team; NaN is ignored
-  /// Several sums, with one barrier.
+  /// Several sums, with one barrier. Throws as reduce().
   std::vector<Reg> sums(std::vector<Reg> x);
   /// All parts of a softmax.
   SoftmaxSum softmax(const SoftmaxSum& part);
-  /// Any other reduction. `neutral` is what changes no other value. Throws Error(usage, "bad-reduction") for
-  /// more values than the constructor was told.
+  /// Any other reduction. `neutral`: for each value, the one that changes no other. Throws Error(usage,
+  /// "bad-reduction") if `x` has more values than the constructor's `values`, or another length than
+  /// `neutral`.
   std::vector<Reg> reduce(std::vector<Reg> x, std::span<const float> neutral, const Combine& combine);
 
  private:
