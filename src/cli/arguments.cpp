@@ -124,7 +124,7 @@ RunArgument parse_argument(std::string_view text) { return Parser(text).parse();
 
 namespace {
 
-/// Of the array in a file. numpy has no types of less than 8 bits, so their elements lie packed in one axis.
+/// The shape of the array in a file. numpy has no types of less than 8 bits: their elements are packed bytes.
 std::vector<std::size_t> npy_shape(const TensorPlan& plan) {
   if (plan.type.bits < 8) return {plan.bytes()};
   return {plan.shape.begin(), plan.shape.end()};

@@ -9,7 +9,7 @@ namespace ptxloom::kit {
 
 inline bool power_of_two(int x) { return x > 0 && std::has_single_bit(static_cast<unsigned>(x)); }
 
-/// Of a power of two.
+/// The binary logarithm; `x` must be a power of two.
 inline int log2(int x) { return std::countr_zero(static_cast<unsigned>(x)); }
 
 /// The next multiple of `to`.

@@ -6,9 +6,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
 
-#include "ptxloom/builder.hpp"
 #include "ptxloom/tuner.hpp"
 #include "support/errors.hpp"
+#include "support/small_templates.hpp"
 
 using namespace ptxloom;
 
@@ -16,28 +16,14 @@ namespace {
 
 /// y[i] = x[i] + 1 for the first n of n + 2 elements; `fault` in the configuration makes it go wrong. The
 /// workspace, which is zeros, is added too.
-class AddOne : public Template {
+class AddOne : public test::SmallTemplate {
  public:
+  AddOne() : SmallTemplate({"none", "wrong", "hole", "spill"}) {}
   std::string_view name() const override { return "add_one"; }
-  std::string_view space() const override { return "{}"; }
-  Settings problem(const Settings& given) const override { return given; }
   std::vector<TensorPlan> tensors(const Settings& problem) const override {
     const std::uint64_t n = std::stoull(problem.at("n"));
     return {{.name = "x", .type = s32, .shape = {n}, .role = TensorPlan::Role::in},
             {.name = "y", .type = s32, .shape = {n + 2}, .role = TensorPlan::Role::out}};
-  }
-  double operations(const Settings&) const override { return 1; }
-  Settings config(const Specs&, const Target&, const Settings&, const Settings& given) const override {
-    Settings whole = {{"fault", "none"}};
-    for (const auto& [name, value] : given) whole[name] = value;
-    return whole;
-  }
-  tune::Space tuning_space(const Specs&, const Target&, const Settings&) const override {
-    return {.parameters = {{"fault", {"none", "wrong", "hole", "spill"}}}};
-  }
-  std::vector<Settings> candidates(const Specs&, const Target&, const Settings&,
-                                   const Settings&) const override {
-    return {};
   }
   Emitted emit(std::shared_ptr<const Specs> specs, const Target& target, const Settings& problem,
                const Settings& config) const override {

@@ -398,9 +398,8 @@ constexpr std::array kForms{
     Semantics{"bfind", decode_bfind, {FlowRule::smear}},
     Semantics{"bfe", decode_bfe, {.of_variant = extract_flow}},
     Semantics{"bfi", decode_bfi, {.of_variant = insert_flow}},
-    Semantics{"lop3", decode_lop3, {.rule = FlowRule::computed, .function = kTableFlow}},
-    Semantics{
-        "lop3.bool", decode_lop3_bool, {.rule = FlowRule::computed, .function = table_and_predicate_flow}},
+    Semantics{"lop3", decode_lop3, computed_by(kTableFlow)},
+    Semantics{"lop3.bool", decode_lop3_bool, computed_by(table_and_predicate_flow)},
     Semantics{"prmt", decode_permute, {.of_variant = permute_flow}},
     Semantics{"szext", decode_szext, {.of_variant = extend_flow}},
     Semantics{"bmsk", decode_bmsk, {FlowRule::smear}},

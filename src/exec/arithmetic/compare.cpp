@@ -249,7 +249,7 @@ FormFlow sign_selection_flow(const Variant& variant) {
 constexpr std::array kForms{
     Semantics{"setp", decode_setp, {FlowRule::smear}},
     Semantics{"set", decode_set, {FlowRule::smear}},
-    Semantics{"selp", decode_selp, {.rule = FlowRule::computed, .function = selection_flow}},
+    Semantics{"selp", decode_selp, computed_by(selection_flow)},
     Semantics{"slct", decode_slct, {.of_variant = sign_selection_flow}},
     Semantics{"testp", decode_testp, {FlowRule::smear}},
 };

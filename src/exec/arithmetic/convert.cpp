@@ -154,7 +154,7 @@ FormFlow conversion_flow(const Variant& variant) {
   }));
 }
 
-// Of a pair, each element comes from one operand.
+// Each element of a pair is converted from an operand of its own.
 FormFlow pair_flow(const Variant& variant) {
   std::string_view name = variant.slot("d").value_or("ue8m0x2");
   if (!name.ends_with("x2")) return {FlowRule::smear};
@@ -179,11 +179,9 @@ constexpr std::array kForms{
     Semantics{"cvt.tf32", decode_tf32, {FlowRule::smear}},
     Semantics{"cvt.fp8.f32", decode_narrow_from_f32, {.of_variant = pair_flow}},
     Semantics{"cvt.fp8.f16x2", decode_narrow_from_f16x2, {.of_variant = narrowed_pair_flow}},
-    Semantics{
-        "cvt.f16x2.fp8", decode_f16x2_from_narrow, {.rule = FlowRule::computed, .function = halves<16>()}},
+    Semantics{"cvt.f16x2.fp8", decode_f16x2_from_narrow, computed_by(halves<16>())},
     Semantics{"cvt.ue8m0", decode_scale, {.of_variant = scale_flow}},
-    Semantics{
-        "cvt.bf16x2.ue8m0", decode_bf16x2_from_scale, {.rule = FlowRule::computed, .function = halves<16>()}},
+    Semantics{"cvt.bf16x2.ue8m0", decode_bf16x2_from_scale, computed_by(halves<16>())},
     Semantics{"cvt.pack", decode_pack, {FlowRule::smear}},
 };
 

@@ -57,7 +57,8 @@ DataFlow data_flow_of(const Code& code, const Operation& op, const FormFlow& dec
   const ir::Function& function = code.function_of(op);
   const ir::Instruction& instruction = function.instructions[op.instruction];
   const FormFlow form = declared.of_variant != nullptr ? declared.of_variant(instruction.variant) : declared;
-  DataFlow flow{.rule = form.rule,
+  const bool smears = form.rule == FlowRule::computed && form.function == nullptr;
+  DataFlow flow{.rule = smears ? FlowRule::smear : form.rule,
                 .function = form.function,
                 .in = {},
                 .out = {},

@@ -15,7 +15,7 @@ enum class FlowRule : std::uint8_t {
   undeclared,  ///< the family does not say: an error
   smear,       ///< all, if any operand of the lane has some
   pack,        ///< the operands' bits side by side
-  computed,    ///< those that FormFlow::function returns
+  computed,    ///< those that FormFlow::function returns; without a function as smear
   collective,  ///< all in all lanes, if any lane has some
   loaded,      ///< those in memory
   update,      ///< atomic operation: all, if memory has any; memory keeps them
@@ -45,10 +45,8 @@ struct FormFlow {
   FormFlow (*of_variant)(const Variant&) = nullptr;  ///< if variants differ
 };
 
-/// `function`, or FlowRule::smear if it is null. Not for constant tables: gcc with sanitizers does not
-/// compare addresses of functions there.
-inline FormFlow computed_by(FlowFunction function) {
-  return {.rule = function == nullptr ? FlowRule::smear : FlowRule::computed, .function = function};
+constexpr FormFlow computed_by(FlowFunction function) {
+  return {.rule = FlowRule::computed, .function = function};
 }
 
 }  // namespace ptxloom::exec

@@ -3,23 +3,13 @@
 # installed tool.
 # -D build=<folder> -D generator=<CMake generator> -D compiler=<C++ compiler>
 include("${CMAKE_CURRENT_LIST_DIR}/../run.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/../says.cmake")
 set(work "${build}/template_library")
 file(REMOVE_RECURSE "${work}")
 run(${CMAKE_COMMAND} --install "${build}" --prefix "${work}/installed")
 run(${CMAKE_COMMAND} -S "${CMAKE_CURRENT_LIST_DIR}" -B "${work}/build" -G "${generator}"
     "-DCMAKE_CXX_COMPILER=${compiler}" "-DCMAKE_PREFIX_PATH=${work}/installed")
 run(${CMAKE_COMMAND} --build "${work}/build")
-
-# says(<library> <exit code> <regular expression> <argument>...): what the tool prints with a library.
-function(says library code expected)
-  execute_process(COMMAND ${CMAKE_COMMAND} -E env "PTXLOOM_TEMPLATES=${library}" "PTXLOOM_CACHE_DIR=${work}/cache"
-                          "PTXLOOM_RECORDS=${work}/records" "${work}/installed/bin/ptxloom" ${ARGN}
-                  RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  if(NOT result STREQUAL code OR NOT output MATCHES "${expected}")
-    list(JOIN ARGN " " arguments)
-    message(FATAL_ERROR "ptxloom ${arguments}: exit code ${result}, not ${code} with '${expected}': ${output}")
-  endif()
-endfunction()
 
 set(scale "${work}/build/libscale.so")
 says("${scale}" 0 "gemm.*, scale [(]" doctor)
