@@ -2,16 +2,18 @@
 # The layers of src/. Each is a library target whose link list holds the only edges allowed; the test
 # "layering" reads the same list (layers.txt) and fails on an #include that goes elsewhere.
 
-# ptxloom_layer(<name> [PUBLIC <header>...] [USES <layer>...] [LIBS <library>...] [SOURCES <file>...] [CUDA] [EXACT_FLOATS])
+# ptxloom_layer(<name> [PUBLIC <header>...] [USES <layer>...] [LIBS <library>...] [SOURCES <file>...] [CUDA] [EXACT_FLOATS] [HOT])
 #   PUBLIC   the headers of include/ptxloom/ that this layer implements
 #   USES     the layers it may use, directly and through them
 #   LIBS     third-party libraries
 #   SOURCES  files besides src/<name>/*.cpp, e.g. generated ones
+#   HOT      its loops are what users wait for, so it is compiled at the build type's level; others at -O1, for a build
+#            that is a sixth shorter
 #   EXACT_FLOATS  its floating arithmetic is what is written, see ptxloom_exact_floats
 #   CUDA     with PTXLOOM_CUDA=OFF, src/<name>/absent/*.cpp is compiled in place of src/<name>/*.cpp
 # Makes the target ptxloom_<name>; a layer without sources is an INTERFACE library.
 function(ptxloom_layer name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "CUDA;EXACT_FLOATS" "" "PUBLIC;USES;LIBS;SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CUDA;EXACT_FLOATS;HOT" "" "PUBLIC;USES;LIBS;SOURCES")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "ptxloom_layer(${name}): what is '${arg_UNPARSED_ARGUMENTS}'?")
   endif()
@@ -36,6 +38,9 @@ function(ptxloom_layer name)
     set(scope PUBLIC)
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_BINARY_DIR}/generated")
     target_link_libraries(${target} PRIVATE ptxloom_options)
+    if(NOT arg_HOT)
+      target_compile_options(${target} PRIVATE ${PTXLOOM_OPTIMISE_COLD})
+    endif()
     if(arg_EXACT_FLOATS) # options of its own, so that it cannot share precompiled headers
       ptxloom_exact_floats(${name})
     else()

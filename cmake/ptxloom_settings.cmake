@@ -28,12 +28,14 @@ endif()
 
 set(PTXLOOM_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=; empty for none")
 
-# Of code that takes longer to compile than it ever runs: the tool and the tests. Sanitized, -O0 takes half of -O1.
+# Of layers without loops that users wait for (see ptxloom_layer), and of code that takes longer to compile than it ever
+# runs: the tool and the tests. Sanitized, -O0 takes half of -O1.
 if(PTXLOOM_SANITIZE)
   set(PTXLOOM_OPTIMISE_TOOL -O0)
   set(PTXLOOM_OPTIMISE_TESTS -O0)
 else()
-  set(PTXLOOM_OPTIMISE_TOOL $<$<CONFIG:Release>:-O1>)
+  set(PTXLOOM_OPTIMISE_COLD $<$<CONFIG:Release>:-O1>)
+  set(PTXLOOM_OPTIMISE_TOOL $<$<CONFIG:Release>:-Og>)
   set(PTXLOOM_OPTIMISE_TESTS $<$<CONFIG:Release>:-Og>)
 endif()
 
@@ -48,8 +50,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(ptxloom_options INTERFACE -Wno-subobject-linkage) # takes each file for a header
   endif()
   # False alarms of g++ 12 and 13 inside std::string and std::vector when optimising.
-  target_compile_options(ptxloom_options INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds
-                         -Wno-maybe-uninitialized)
+  target_compile_options(ptxloom_options INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread
+                         -Wno-array-bounds -Wno-maybe-uninitialized)
   if(CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
     target_compile_options(ptxloom_options INTERFACE -Wno-dangling-reference)
   endif()

@@ -46,7 +46,7 @@ std::set<std::string> open_forms() {
 
 }  // namespace
 
-TEST_CASE("the conformance kernels run in the executor, twice with the same result") {
+TEST_CASE("the conformance kernels run in the executor, twice with the same result", "[slow]") {
   const Context cpu({.device = "cpu", .cpu_target = "sm_90a"});
   for (const char* family : {"add",
                              "cvt",
@@ -80,7 +80,7 @@ TEST_CASE("the conformance kernels run in the executor, twice with the same resu
   }
 }
 
-TEST_CASE("the kernels of conformance link") {
+TEST_CASE("the kernels of conformance link", "[slow]") {
   const Context cpu({.device = "cpu", .cpu_target = "sm_90a"});
   const Linker linker{Libraries()};
   try {

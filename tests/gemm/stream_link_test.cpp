@@ -31,7 +31,7 @@ Settings tiles(const char* m, const char* n, const char* warps_m, const char* wa
 
 }  // namespace
 
-TEST_CASE("linked mma.sync stream-K kernels do not spill, on any target", "[gemm]") {
+TEST_CASE("linked mma.sync stream-K kernels do not spill, on any target", "[gemm][slow]") {
   const Settings sizes = shape(512, 520, 8192);
   for (const char* target : {"sm_75", "sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120a"}) {
     check_link(target, with(sizes, {{"a", "f16"}}), {});
@@ -41,7 +41,7 @@ TEST_CASE("linked mma.sync stream-K kernels do not spill, on any target", "[gemm
     for (const char* target : {"sm_80", "sm_90a"}) check_link(target, with(sizes, {{"a", a}}), {});
 }
 
-TEST_CASE("linked mma.sync stream-K kernels with typical tiles do not spill", "[gemm]") {
+TEST_CASE("linked mma.sync stream-K kernels with typical tiles do not spill", "[gemm][slow]") {
   const Settings sizes = with(shape(512, 520, 8192), {{"a", "bf16"}});
   const Settings function{{"bias", "f32"},    {"activation", "gelu"}, {"scale_a", "row"},
                           {"scale_b", "col"}, {"beta", "1"},          {"add_c", "after"}};

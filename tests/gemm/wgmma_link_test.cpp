@@ -32,7 +32,7 @@ void check_link(const Settings& wanted, const Settings& config) {
 
 }  // namespace
 
-TEST_CASE("linked wgmma kernels neither spill nor give remarks", "[gemm]") {
+TEST_CASE("linked wgmma kernels neither spill nor give remarks", "[gemm][slow]") {
   const Settings large{{"m", "4096"}, {"n", "4096"}, {"k", "4096"}, {"a", "bf16"}};
   // The most accumulators that two warpgroups can hold, and one.
   check_link(large, {{"tile_m", "256"}, {"tile_n", "136"}, {"warps_m", "8"}});
@@ -98,7 +98,7 @@ TEST_CASE("linked wgmma kernels neither spill nor give remarks", "[gemm]") {
   }
 }
 
-TEST_CASE("linked wgmma kernels with batches and groups do not spill", "[gemm]") {
+TEST_CASE("linked wgmma kernels with batches and groups do not spill", "[gemm][slow]") {
   const Settings sizes{{"m", "4096"}, {"n", "4096"}, {"k", "4096"}, {"a", "bf16"}, {"batch", "8"}};
   const Settings function{{"bias", "f32"},    {"activation", "gelu"}, {"scale_a", "row"},
                           {"scale_b", "col"}, {"beta", "1"},          {"add_c", "after"}};
@@ -125,7 +125,7 @@ TEST_CASE("linked wgmma kernels with batches and groups do not spill", "[gemm]")
   }
 }
 
-TEST_CASE("linked wgmma kernels with split k do not spill", "[gemm]") {
+TEST_CASE("linked wgmma kernels with split k do not spill", "[gemm][slow]") {
   const auto tiles = [](const char* m, const char* n, const char* warps_m, const char* warps_n,
                         const char* split) {
     return Settings{{"strategy", "wgmma"}, {"tile_m", m},        {"tile_n", n},
@@ -146,7 +146,7 @@ TEST_CASE("linked wgmma kernels with split k do not spill", "[gemm]") {
                config);
 }
 
-TEST_CASE("linked wgmma stream-K kernels do not spill", "[gemm]") {
+TEST_CASE("linked wgmma stream-K kernels do not spill", "[gemm][slow]") {
   const auto tiles = [](const char* m, const char* n, const char* warps_m, const char* warps_n) {
     return Settings{{"strategy", "wgmma"}, {"tile_m", m},        {"tile_n", n},
                     {"warps_m", warps_m},  {"warps_n", warps_n}, {"stream_k", "yes"}};
@@ -187,7 +187,7 @@ TEST_CASE("linked wgmma stream-K kernels do not spill", "[gemm]") {
     check_link(test::with(sizes, odd), config);
 }
 
-TEST_CASE("linked wgmma kernels that store D row by row with C do not spill", "[gemm]") {
+TEST_CASE("linked wgmma kernels that store D row by row with C do not spill", "[gemm][slow]") {
   const Settings problem{{"m", "512"}, {"n", "362"}, {"k", "4096"}, {"a", "bf16"}, {"beta", "2"}};
   const Settings staged{{"strategy", "wgmma"}, {"epilogue", "staged"}};
   check_link(problem, test::with(staged, {{"tile_m", "256"}, {"tile_n", "96"}, {"warps_m", "8"}}));
@@ -207,7 +207,7 @@ TEST_CASE("linked wgmma kernels that store D row by row with C do not spill", "[
       test::with(staged, {{"loads", "thread"}, {"tile_m", "256"}, {"tile_n", "160"}, {"warps_m", "8"}}));
 }
 
-TEST_CASE("linked wgmma kernels with swap do not spill", "[gemm]") {
+TEST_CASE("linked wgmma kernels with swap do not spill", "[gemm][slow]") {
   const auto tiles = [](const char* m, const char* n, const char* warps_m, const char* split) {
     return Settings{{"swap", "yes"}, {"tile_m", m}, {"tile_n", n}, {"warps_m", warps_m}, {"split", split}};
   };
@@ -230,7 +230,7 @@ TEST_CASE("linked wgmma kernels with swap do not spill", "[gemm]") {
   for (const char* a : {"tf32", "e4m3", "s8"}) check_link(test::with(few, {{"a", a}}), {{"swap", "yes"}});
 }
 
-TEST_CASE("linked wgmma kernels with loads=thread do not spill", "[gemm]") {
+TEST_CASE("linked wgmma kernels with loads=thread do not spill", "[gemm][slow]") {
   const auto tiles = [](const char* m, const char* n) {
     return Settings{
         {"strategy", "wgmma"}, {"loads", "thread"}, {"tile_m", m}, {"tile_n", n}, {"warps_m", "8"}};

@@ -36,7 +36,7 @@ void check_link(const char* target_name, const Settings& wanted, const Settings&
 
 }  // namespace
 
-TEST_CASE("linked rowwise kernels of the default choice do not spill") {
+TEST_CASE("linked rowwise kernels of the default choice do not spill", "[slow]") {
   for (const char* target : kTargets)
     for (const char* op : kLinkedOps)
       for (const auto& [rows, n] : {std::pair{"32768", "4096"}, {"4096", "50257"}, {"2", "1000003"}}) {
@@ -50,7 +50,7 @@ TEST_CASE("linked rowwise kernels of the default choice do not spill") {
       }
 }
 
-TEST_CASE("linked rowwise kernels of random configurations spill little") {
+TEST_CASE("linked rowwise kernels of random configurations spill little", "[slow]") {
   std::mt19937 random(Catch::getSeed());
   const auto below = [&](std::size_t n) { return static_cast<int>(random() % n); };
   constexpr const char* kTypes[] = {"f32", "f16", "bf16"};
