@@ -32,7 +32,11 @@ RowTensor::RowTensor(KernelBuilder& k, const RowWindow& window, Pointer base, st
       width_(access_width(window.shape(), base.element, pitch)) {
   const Reg offset = k.convert(s64, k.mul(window.position(), base.element.bytes()));
   first_ = k.add(base.base, offset);
-  if (pitch == 0) return;
+  if (pitch == 0) {
+    const int vector = window.shape().vector;
+    if (width_ < vector && vector * base.element.bytes() <= kWidestAccess) shift_ = shift();
+    return;
+  }
   const auto row_bytes = static_cast<std::int64_t>(pitch) * base.element.bytes();
   first_ = row_bytes <= 0xffff'ffff ? k.mad_wide(window.row_, row_bytes, first_)
                                     : k.fma(k.convert(u64, window.row_), row_bytes, first_);
@@ -74,7 +78,44 @@ std::vector<std::vector<Reg>> RowTensor::load_all(double fill) const {
   return slots;
 }
 
+RowTensor::Shift RowTensor::shift() const {
+  const int vector = window_.shape().vector, bytes = type().bytes(), per_word = 4 / bytes;
+  const Reg elements = KernelBuilder::as(u32, k_.and_(window_.position(), vector - 1));
+  Shift shift{.first = k_.sub(first_, k_.convert(u64, k_.mul(elements, bytes))), .moves = {}, .rest = {}};
+  for (int half = vector / 2; half >= per_word; half /= 2)
+    shift.moves.push_back(k_.ne(k_.and_(elements, half), 0));
+  shift.rest = k_.mul(k_.and_(elements, per_word - 1), 8 * bytes);
+  return shift;
+}
+
+// The second vector has elements after the chunk, and is not read where the row may end before them.
+int RowTensor::beyond() const { return shift_ ? window_.shape().vector : 0; }
+
+void RowTensor::load_shifted(int slot, std::span<const Reg> packed) const {
+  const int vector = window_.shape().vector;
+  const std::size_t count = packed.size();
+  std::vector<Reg> words = k_.regs(b32, static_cast<int>(2 * count));
+  for (std::size_t half = 0; half < 2; ++half) {
+    const std::int64_t elements = std::int64_t{slot} * window_.stride() + static_cast<int>(half) * vector;
+    const Address from = KernelBuilder::at(shift_->first, elements * type().bytes());
+    const std::string load = opcode("ld", static_cast<int>(count), b32);
+    count == 1 ? k_.emit(load, words[half], from)
+               : k_.emit(load, Arg(std::span(words).subspan(half * count, count)), from);
+  }
+  std::size_t step = count;
+  for (const Reg& move : shift_->moves) {
+    step /= 2;
+    for (std::size_t i = 0; i + step < words.size(); ++i)
+      words[i] = k_.select(move, words[i + step], words[i]);
+    words.resize(count + step);
+  }
+  for (std::size_t i = 0; i < count; ++i)
+    k_.set(packed[i], type() == f32 ? KernelBuilder::as(f32, words[i])
+                                    : k_.op("shf.r.wrap.b32", words[i], words[i + 1], shift_->rest));
+}
+
 void RowTensor::load_whole(int slot, std::span<const Reg> packed) const {
+  if (shift_) return window_.whole(slot, [&] { load_shifted(slot, packed); }, beyond());
   const int vector = window_.shape().vector;
   const bool as_packed = packed_type(type(), width_) == packed_type(type(), vector);
   const auto each = static_cast<std::size_t>(packed_registers(type(), width_));
@@ -99,17 +140,23 @@ void RowTensor::load_whole(int slot, std::span<const Reg> packed) const {
 
 void RowTensor::load_ends(int slot, std::span<const Reg> packed) const {
   const int vector = window_.shape().vector;
-  window_.ends(slot, [&] {
-    const std::vector<Reg> elements = split_packed(k_, type(), vector, packed);
-    for (int i = 0; i < vector; ++i) {
-      const std::string load = opcode("ld", 1, packed_type(type(), 1));
-      k_.guarded(*window_.inside(slot, i),
-                 [&] { k_.emit(load, elements[static_cast<std::size_t>(i)], address(slot, i)); });
-    }
-    const std::vector<Reg> joined = join_packed(k_, type(), elements);
-    for (std::size_t i = 0; i < joined.size(); ++i)
-      if (vector > 1 && type() != f32) k_.set(packed[i], joined[i]);
-  });
+  window_.ends(
+      slot,
+      [&] {
+        const std::vector<Reg> elements = split_packed(k_, type(), vector, packed);
+        for (int i = 0; i < vector; ++i) {
+          const std::string load = opcode("ld", 1, packed_type(type(), 1));
+          const auto load_element = [&] {
+            k_.emit(load, elements[static_cast<std::size_t>(i)], address(slot, i));
+          };
+          const std::optional<Reg> inside = window_.inside(slot, i);
+          inside ? k_.guarded(*inside, load_element) : load_element();
+        }
+        const std::vector<Reg> joined = join_packed(k_, type(), elements);
+        for (std::size_t i = 0; i < joined.size(); ++i)
+          if (vector > 1 && type() != f32) k_.set(packed[i], joined[i]);
+      },
+      beyond());
 }
 
 void RowTensor::store(int slot, std::span<const Reg> values) const {

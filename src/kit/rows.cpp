@@ -36,8 +36,8 @@ RowWindow RowWindow::part(Reg part, int slots) const {
 // Only slot 0 of the first part has chunk 0.
 bool RowWindow::has_begin(int slot) const { return shape_.shifted() && slot == 0; }
 
-bool RowWindow::has_end(int slot) const {
-  return dynamic_ || std::int64_t{slot + 1} * stride() > std::int64_t{shape_.length};
+bool RowWindow::has_end(int slot, int beyond) const {
+  return dynamic_ || std::int64_t{slot + 1} * stride() + beyond > std::int64_t{shape_.length};
 }
 
 bool RowWindow::splits_chunks() const {
@@ -53,16 +53,16 @@ Reg RowWindow::at(int slot, int element) const {
   return after == 0 ? position_ : k_->add(position_, after);
 }
 
-Reg RowWindow::is_inner(int slot) const {
+Reg RowWindow::is_inner(int slot, int beyond) const {
   const Reg first = at(slot, 0);
-  if (!has_end(slot)) return if_present(k_->ge(first, 0));
-  const Reg ends_inside = if_present(k_->le(first, std::int64_t{shape_.length} - shape_.vector));
+  if (!has_end(slot, beyond)) return if_present(k_->ge(first, 0));
+  const Reg ends_inside = if_present(k_->le(first, std::int64_t{shape_.length} - shape_.vector - beyond));
   return has_begin(slot) ? k_->and_(k_->ge(first, 0), ends_inside) : ends_inside;
 }
 
-Reg RowWindow::is_partial(int slot) const {
-  if (!has_end(slot)) return if_present(k_->lt(at(slot, 0), 0));
-  return if_present(k_->and_(k_->lt(at(slot, 0), shape_.length), k_->not_(is_inner(slot))));
+Reg RowWindow::is_partial(int slot, int beyond) const {
+  if (!has_end(slot, beyond)) return if_present(k_->lt(at(slot, 0), 0));
+  return if_present(k_->and_(k_->lt(at(slot, 0), shape_.length), k_->not_(is_inner(slot, beyond))));
 }
 
 std::optional<Reg> RowWindow::inside(int slot, int element) const {
@@ -72,13 +72,14 @@ std::optional<Reg> RowWindow::inside(int slot, int element) const {
   return if_present(k_->lt(KernelBuilder::as(u32, at(slot, element)), shape_.length));
 }
 
-void RowWindow::whole(int slot, const std::function<void()>& body) const {
-  if (has_begin(slot) || has_end(slot)) return k_->guarded(is_inner(slot), body);
+void RowWindow::whole(int slot, const std::function<void()>& body, int beyond) const {
+  if (has_begin(slot) || has_end(slot, beyond)) return k_->guarded(is_inner(slot, beyond), body);
   present_ ? k_->guarded(*present_, body) : body();
 }
 
-void RowWindow::ends(int slot, const std::function<void()>& body) const {
-  if (splits_chunks() && (has_begin(slot) || has_end(slot))) k_->if_(is_partial(slot), body);
+void RowWindow::ends(int slot, const std::function<void()>& body, int beyond) const {
+  if ((splits_chunks() || beyond > 0) && (has_begin(slot) || has_end(slot, beyond)))
+    k_->if_(is_partial(slot, beyond), body);
 }
 
 }  // namespace ptxloom::kit

@@ -24,6 +24,7 @@ struct Copy {
   Team team;
   int block_threads;
   int slots = 0;  // of a part; 0: the row as a whole
+  Type w = f32;
 };
 
 constexpr std::uint16_t kPoison = 0xa5a5;
@@ -32,14 +33,14 @@ std::vector<std::byte> buffer(Type type, std::uint64_t elements) {
   return {elements * static_cast<std::size_t>(type.bytes()), std::byte{0xa5}};
 }
 
-/// y = x + w, for w a vector of f32.
+/// y = x + w, for w a vector that all rows share.
 void emit_row(KernelBuilder& k, const Copy& c, const kit::RowWindow& window, const kit::ParamRegs& in) {
   const kit::RowTensor x(k, window, in.pointer("x"), c.pitch_x), y(k, window, in.pointer("y"), c.pitch_y);
   const kit::RowTensor w(k, window, in.pointer("w"), 0, kit::RowCaching::kept, true);
   const auto all = x.load_all();
   for (int slot = 0; slot < window.slots(); ++slot) {
     const auto a = kit::unpack_values(k, c.x, c.vector, all[static_cast<std::size_t>(slot)]);
-    const std::vector<Reg> b = w.load(slot);
+    const auto b = kit::unpack_values(k, c.w, c.vector, w.load(slot));
     std::vector<Reg> sums;
     for (std::size_t i = 0; i < a.size(); ++i) sums.push_back(k.add(a[i], b[i]));
     y.store(slot, sums);
@@ -58,12 +59,12 @@ void emit_rows(KernelBuilder& k, const Copy& c, const kit::ParamRegs& in) {
 }
 
 void check(const Copy& c, const char* target = "sm_90a") {
-  INFO(
-      fmt::format("{} rows of {}, pitches {} and {}, {} to {}, vector {}, {} x {} x {}, parts of {}, seed {}",
-                  c.rows, c.length, c.pitch_x, c.pitch_y, c.x.name, c.y.name, c.vector, c.team.lanes,
-                  c.team.warps, c.team.blocks, c.slots, Catch::getSeed()));
+  INFO(fmt::format(
+      "{} rows of {}, pitches {} and {}, {} and {} to {}, vector {}, {} x {} x {}, parts of {}, seed {}",
+      c.rows, c.length, c.pitch_x, c.pitch_y, c.x.name, c.w.name, c.y.name, c.vector, c.team.lanes,
+      c.team.warps, c.team.blocks, c.slots, Catch::getSeed()));
   kit::Params params;
-  params.size("rows", u32, c.rows).pointer("x", c.x).pointer("y", c.y).pointer("w", f32);
+  params.size("rows", u32, c.rows).pointer("x", c.x).pointer("y", c.y).pointer("w", c.w);
   KernelBuilder k = kit_test::builder(target);
   k.require_block(static_cast<std::uint32_t>(c.block_threads));
   if (c.team.blocks > 1) k.require_cluster(static_cast<std::uint32_t>(c.team.blocks));
@@ -73,15 +74,16 @@ void check(const Copy& c, const char* target = "sm_90a") {
   const std::uint64_t x_elements = (c.rows - 1) * c.pitch_x + c.length,
                       y_elements = (c.rows - 1) * c.pitch_y + c.length;
   std::vector<std::byte> x = buffer(c.x, x_elements), y = buffer(c.y, y_elements);
-  std::vector<float> w(c.length);
-  for (float& value : w) value = kit_test::random_value();
+  std::vector<std::byte> w = buffer(c.w, c.length);
+  for (std::uint64_t i = 0; i < c.length; ++i)
+    store_element(c.w, w, i, encode(c.w, kit_test::random_value()));
   for (std::uint64_t i = 0; i < x_elements; ++i)
     if (i % c.pitch_x < c.length) store_element(c.x, x, i, encode(c.x, kit_test::random_value()));
   const std::uint64_t threads = std::uint64_t{c.rows} * static_cast<std::uint64_t>(c.team.threads());
   const auto block = static_cast<std::uint64_t>(c.block_threads);
   const exec::Launch launch{.grid = {static_cast<std::uint32_t>((threads + block - 1) / block), 1, 1},
                             .block = {static_cast<std::uint32_t>(block), 1, 1}};
-  kit_test::run(k.finish(), launch, params.arguments(), {{"x", x}, {"y", y}, kit_test::tensor("w", w)});
+  kit_test::run(k.finish(), launch, params.arguments(), {{"x", x}, {"y", y}, {"w", w}});
 
   for (std::uint64_t i = 0; i < y_elements; ++i) {
     const std::uint64_t row = i / c.pitch_y, column = i % c.pitch_y;
@@ -91,7 +93,8 @@ void check(const Copy& c, const char* target = "sm_90a") {
       continue;
     }
     const auto from = static_cast<float>(decode(c.x, load_element(c.x, x, row * c.pitch_x + column)));
-    REQUIRE(got == encode(c.y, from + w[column]));
+    const auto added = static_cast<float>(decode(c.w, load_element(c.w, w, column)));
+    REQUIRE(got == encode(c.y, from + added));
   }
 }
 
@@ -140,7 +143,7 @@ TEST_CASE("rows of random shapes are copied") {
   constexpr Type kTypes[] = {f32, f16, bf16};
   for (int i = 0; i < 60; ++i) {
     Copy c{};
-    c.x = kTypes[random() % 3], c.y = kTypes[random() % 3];
+    c.x = kTypes[random() % 3], c.y = kTypes[random() % 3], c.w = kTypes[random() % 3];
     c.vector = c.x == f32 ? pick({1, 2, 4}) : pick({1, 2, 4, 8});
     const int kind = pick({0, 1, 2, 3});
     c.block_threads = 32 * pick({1, 2, 3, 8});

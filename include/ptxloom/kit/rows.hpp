@@ -29,7 +29,13 @@
 /// kernel is made, except what differs from row to row.
 ///
 /// Other tensors have rows of the same length, divided in the same way: their accesses are as wide as their
-/// own pitch allows. Sizes are in elements. Tensors begin at multiples of 16 bytes.
+/// own pitch allows. A single row that all share, such as weights, lies at another offset from the chunks in
+/// each row. It is loaded in aligned vectors all the same, two for a chunk, and shifted in registers:
+///
+///     weights  |0 1 2 3|4 5 6 7|8 . . .|     two aligned vectors hold
+///     chunk        |2 3 4 5|                 this chunk; shift = 2
+///
+/// Sizes are in elements. Tensors begin at multiples of 16 bytes.
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace kit {
 
@@ -64,20 +70,20 @@ class RowWindow {
   /// Whether an element of a slot is in the row; nullopt: it always is.
   std::optional<Reg> inside(int slot, int element) const;
 
-  /// Emits `body` for the threads whose chunk is inside the row. It may be guarded, so it must be a few
-  /// instructions without branches.
-  void whole(int slot, const std::function<void()>& body) const;
-  /// Emits `body` for the threads whose chunk is at an end of the row, if there can be any.
-  void ends(int slot, const std::function<void()>& body) const;
+  /// Emits `body` for the threads whose chunk is inside the row, with `beyond` elements after it. It may be
+  /// guarded, so it must be a few instructions without branches.
+  void whole(int slot, const std::function<void()>& body, int beyond = 0) const;
+  /// Emits `body` for the threads whose chunk is neither whole nor outside the row, if there can be any.
+  void ends(int slot, const std::function<void()>& body, int beyond = 0) const;
 
  private:
   friend class RowTensor;
   bool has_begin(int slot) const;
-  bool has_end(int slot) const;
+  bool has_end(int slot, int beyond = 0) const;
   bool splits_chunks() const;
   Reg at(int slot, int element) const;
-  Reg is_inner(int slot) const;
-  Reg is_partial(int slot) const;
+  Reg is_inner(int slot, int beyond = 0) const;
+  Reg is_partial(int slot, int beyond) const;
   Reg if_present(Reg predicate) const;
 
   KernelBuilder* k_;
@@ -112,10 +118,20 @@ class RowTensor {
   void store(int slot, std::span<const Reg> values) const;
 
  private:
+  // How a chunk lies in two aligned vectors.
+  struct Shift {
+    Reg first;               // address of the first vector of slot 0
+    std::vector<Reg> moves;  // whether words move by half of a vector, by a quarter, ...
+    Reg rest;                // and then all bits by the size of an element, or 0
+  };
+
   Address address(int slot, int element) const;
+  Shift shift() const;
   std::string opcode(std::string_view mnemonic, int registers, Type type) const;
   std::vector<Reg> filled(double fill) const;
   void load_whole(int slot, std::span<const Reg> packed) const;
+  int beyond() const;
+  void load_shifted(int slot, std::span<const Reg> packed) const;
   void load_ends(int slot, std::span<const Reg> packed) const;
   void store_whole(int slot, std::span<const Reg> packed) const;
 
@@ -126,6 +142,7 @@ class RowTensor {
   bool read_only_;
   int width_;  // elements of an access
   Reg first_;  // address of slot 0
+  std::optional<Shift> shift_;
 };
 
 }  // namespace kit
