@@ -34,7 +34,10 @@ RowTensor::RowTensor(KernelBuilder& k, const RowWindow& window, Pointer base, st
   first_ = k.add(base.base, offset);
   if (pitch == 0) {
     const int vector = window.shape().vector;
-    if (width_ < vector && vector * base.element.bytes() <= kWidestAccess) shift_ = shift();
+    // In a part every chunk may be at an end: the accesses of both kinds, for each slot, take too many
+    // registers.
+    if (!window.dynamic_ && width_ < vector && vector * base.element.bytes() <= kWidestAccess)
+      shift_ = shift();
     return;
   }
   const auto row_bytes = static_cast<std::int64_t>(pitch) * base.element.bytes();

@@ -17,7 +17,8 @@ constexpr double kLatency = 900;  // of a load from device memory
 constexpr double kWarpReduction = 150, kBarrier = 60, kClusterBarrier = 1000;
 constexpr double kStart = 400;     // of a thread block
 constexpr double kAlways = 0.05;   // of all work, what nothing hides
-constexpr double kCluster = 1.15;  // how much longer all takes if several SMs must be free at once
+constexpr double kAlone = 0.4;     // of all work, what a team alone on its SM does not hide
+constexpr double kCluster = 0.15;  // how much longer all takes if twice as many SMs must be free at once
 constexpr double kSector = 64;     // bytes that DRAM reads and writes at once
 
 /// How often a row is read.
@@ -40,8 +41,8 @@ double reduction_clocks(const Config& c) {
 /// Instructions for each element that a thread has, elements beyond the row included.
 double instructions_of(const Problem& p, const Config& c) {
   const double arithmetic = p.is_norm() ? 8 : 12, accesses = 6.0 / c.vector;
-  const bool scalar_vectors = c.shape(p).shifted() && (p.weight || p.bias);
-  return (arithmetic + accesses + (scalar_vectors ? 4 : 0)) * reads_of(p, c);
+  const bool shifted_vectors = c.shape(p).shifted() && (p.weight || p.bias);
+  return (arithmetic + accesses + (shifted_vectors ? 2 : 0)) * reads_of(p, c);
 }
 
 /// Instructions of a thread for all of its elements, and for the ends of a row within vectors.
@@ -67,8 +68,8 @@ double clocks_of(const Target& target, const Problem& p, const Config& c) {
   const double alone = one + thread_instructions(p, c);
   // With few teams on an SM, one that loads often has no other beside it that computes.
   const double most = std::max({bytes, work, alone}), others = bytes + work + alone - most;
-  return rounds * (c.blocks > 1 ? kCluster : 1) *
-         (most + others * (kAlways + 1 / (at_once * c.teams_per_block())));
+  return rounds * (1 + kCluster * std::log2(double(c.blocks))) *
+         (most + others * (kAlways + kAlone / (at_once * c.teams_per_block())));
 }
 
 std::vector<std::string> values_of(const TemplateParameter& parameter, const Settings& given) {

@@ -24,6 +24,7 @@ constexpr std::array<Number, 5> kNumbers = {{{"lanes", &Config::lanes},
 constexpr int kMostRegisters = 255;  // of a thread, on every target
 constexpr int kOtherRegisters = 28;  // addresses, positions, partial results
 constexpr int kOfTensor = 6;         // more for each tensor besides x and y
+constexpr int kOfShift = 22;         // more for each vector of n, if it is at another offset in each row
 constexpr int kOfEnds = 12;          // more if each part of a row may be at its end, and one for each slot
 constexpr int kMostOfPart = 32;      // elements that are enough to hide the latency of memory
 constexpr std::uint64_t kMostBlocks = (std::uint64_t{1} << 31) - 1;
@@ -83,9 +84,10 @@ Settings words_of(const Config& c) {
 int estimated_registers(const Problem& p, const Config& c) {
   const int held = c.slots(p) * slot_registers(p, c.vector);
   const int vectors = (p.residual ? 1 : 0) + (p.weight ? 1 : 0) + (p.bias ? 1 : 0);
+  const int shifts = c.shape(p).shifted() && c.keeps_row(p) ? (p.weight ? 1 : 0) + (p.bias ? 1 : 0) : 0;
   const int sums = p.residual ? c.slots(p) * c.vector / 2 : 0;
   const int ends = c.keeps_row(p) ? 0 : kOfEnds + c.slots(p) + sums;
-  return kOtherRegisters + held + ends + vectors * kOfTensor + (2 + vectors) * c.vector;
+  return kOtherRegisters + held + ends + vectors * kOfTensor + shifts * kOfShift + (2 + vectors) * c.vector;
 }
 
 int resident_blocks(const TargetInfo& chip, const Problem& p, const Config& c) {

@@ -30,7 +30,8 @@
 ///
 /// Other tensors have rows of the same length, divided in the same way: their accesses are as wide as their
 /// own pitch allows. A single row that all share, such as weights, lies at another offset from the chunks in
-/// each row. It is loaded in aligned vectors all the same, two for a chunk, and shifted in registers:
+/// each row. If the window is the whole row, it is loaded in aligned vectors all the same, two for a chunk of
+/// at most 16 bytes, and shifted in registers:
 ///
 ///     weights  |0 1 2 3|4 5 6 7|8 . . .|     two aligned vectors hold
 ///     chunk        |2 3 4 5|                 this chunk; shift = 2
