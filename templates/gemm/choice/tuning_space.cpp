@@ -62,8 +62,7 @@ tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) 
   const double all_k_blocks = double(k_blocks_of(p, c)) * double(blocks);
   const double a_bytes = double(c.tile_k) * c.tile_m * p.a.type.bytes(),
                b_bytes = double(c.tile_k) * c.tile_n * p.b.type.bytes(), tile_bytes = a_bytes + b_bytes;
-  const double brought_bytes = a_bytes / (c.multicast == Multicast::a ? c.sharing() : 1) +
-                               b_bytes / (c.multicast == Multicast::b ? c.sharing() : 1);
+  const double brought_bytes = a_bytes / c.sharing_a() + b_bytes / c.sharing_b();
   const double fragment_bytes = c.strategy->fragment_bytes(p, c);
   const double result_bytes = double(p.m) * p.n * p.d.type.bytes() * p.results();
   const double sum_bytes = double(c.split - 1) * cluster_reduction_bytes(p, c) * double(blocks);

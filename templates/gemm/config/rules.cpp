@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gemm/config/rules.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include "gemm/config/parameters.hpp"
 #include "gemm/launch/batch.hpp"
 #include "gemm/reduction/stream_k_reduction.hpp"
 
@@ -57,13 +58,13 @@ std::vector<Rule> shape_rules() {
        [](const Target&, const Problem& p, const Config& c) { return !c.swap || !p.terms.by_block(); }},
       {"with groups=contiguous all rows of a tile must be in one group: tile_m must divide 128, or 64 with "
        "multicast=b",
-       {"tile_m", "multicast"},
+       {"tile_m", "strategy", "multicast"},
        [](const Target&, const Problem& p, const Config& c) {
          return c.swap || p.groups != GemmGroups::contiguous || kGroupRows % c.cluster_m() == 0;
        }},
       {"with groups=contiguous and swap=yes all rows of D in a tile must be in one group: tile_n must "
        "divide 128, or 64 with multicast=a",
-       {"tile_n", "multicast"},
+       {"tile_n", "strategy", "multicast"},
        [](const Target&, const Problem& p, const Config& c) {
          return !c.swap || p.groups != GemmGroups::contiguous || kGroupRows % c.cluster_n() == 0;
        }},
@@ -80,6 +81,20 @@ std::vector<Rule> shape_rules() {
        }}};
 }
 
+/// Parameters of other strategies have their defaults.
+std::vector<Rule> foreign_rules(const Strategy& strategy) {
+  std::vector<Rule> rules;
+  for (const Parameter& parameter : parameters()) {
+    if (parameter.strategy == nullptr || parameter.strategy == &strategy) continue;
+    rules.push_back(
+        {fmt::format("with strategy={} {} must be {}: only strategy={} has others", strategy.name(),
+                     parameter.name, parameter.print(Config{}), parameter.strategy->name()),
+         {std::string(parameter.name)},
+         [&parameter](const Target&, const Problem&, const Config& c) { return parameter.has_default(c); }});
+  }
+  return rules;
+}
+
 const std::vector<Rule>& table() {
   static const std::vector<Rule> all = [] {
     std::vector<Rule> list;
@@ -91,7 +106,10 @@ const std::vector<Rule>& table() {
     };
     append(shape_rules(), nullptr);
     append(scheduling_rules(), nullptr);
-    for (const Strategy* strategy : strategies()) append(strategy->rules(), strategy);
+    for (const Strategy* strategy : strategies()) {
+      append(foreign_rules(*strategy), strategy);
+      append(strategy->rules(), strategy);
+    }
     return list;
   }();
   return all;

@@ -33,7 +33,7 @@ class Generator {
     kit::TileScheduler tiles = tile_scheduler(k_, seen_, c_, m_, n_, depth_, batches_, division());
     start(pipeline, tiles);
     std::optional<kit::Packing> packing = pack();
-    if (c_.producer_warp())
+    if (c_.wgmma.producer_warp())
       k_.if_(
           k_.eq(warp_, c_.warps()), [&] { load(tiles, pipeline, packing); },
           [&] { multiply(tiles, pipeline, nullptr); });
@@ -62,7 +62,7 @@ class Generator {
         "consumer warpgroups: {} of {} x {}{}{}; D is stored {}; {} issues the loads", c_.warpgroups(),
         c_.warpgroup_m(), c_.warpgroup_n(), plan_.promotes ? ", accumulators promoted" : "",
         c_.tiles_in_flight() > 1 ? ", each with its own tiles" : "", store_text(box(plan_.store)),
-        c_.producer_warp() ? "a producer warp" : "one of their threads"));
+        c_.wgmma.producer_warp() ? "a producer warp" : "one of their threads"));
     if (plan_.stream)
       k_.header(fmt::format("stream-K: up to {} thread blocks{} share the {} k-blocks of all tiles",
                             plan_.stream->blocks, c_.sharing() > 1 ? ", in pairs," : "",

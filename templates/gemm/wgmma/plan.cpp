@@ -54,7 +54,7 @@ kit::SharedLayout shared_layout(const Config& c, int stage_bytes, const kit::Tma
 }
 
 int other_registers(const Problem& p, const Config& c) {
-  return kOtherRegisters + (p.terms.none() ? 0 : kOfTerms) + (c.producer_warp() ? 0 : kOfLoads);
+  return kOtherRegisters + (p.terms.none() ? 0 : kOfTerms) + (c.wgmma.producer_warp() ? 0 : kOfLoads);
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ int accumulator_registers(const Problem& p, const Config& c) {
 }
 
 bool leaves_registers(const TargetInfo& chip, const Problem& p, const Config& c) {
-  const int others = kBesideAccumulators + (c.producer_warp() ? 0 : kOfLoads);
+  const int others = kBesideAccumulators + (c.wgmma.producer_warp() ? 0 : kOfLoads);
   return accumulator_registers(p, c) + others <= registers_with(1, chip, c);
 }
 
@@ -79,8 +79,8 @@ PackPlan::PackPlan(const Problem& p)
 
 Plan::Plan(const TargetInfo& chip, const Problem& p, const Config& c)
     : pack(p),
-      a(pack.a().matrix, c.tile_m, c.warpgroup_m(), c.tile_k, c.multicast == Multicast::a ? c.sharing() : 1),
-      b(pack.b().matrix, c.tile_n, c.warpgroup_n(), c.tile_k, c.multicast == Multicast::b ? c.sharing() : 1),
+      a(pack.a().matrix, c.tile_m, c.warpgroup_m(), c.tile_k, c.sharing_a()),
+      b(pack.b().matrix, c.tile_n, c.warpgroup_n(), c.tile_k, c.sharing_b()),
       a_passes(passes(p, p.a, p.b, p.n, c.tile_n)),
       b_passes(passes(p, p.b, p.a, p.m, c.tile_m)),
       scales(p, c),

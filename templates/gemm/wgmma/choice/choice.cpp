@@ -114,7 +114,7 @@ double stage_clocks(const Problem& p, const Config& c, const Plan& plan) {
   const double taken = plan.a.bytes() + plan.b.bytes();
   const double copies = std::max(brought / kCopiedBytes, taken / kTakenBytes) + outside / kTakenBytes;
   const double releases = c.sharing() > 1 ? kReleaseClocks * std::max(0, plan.readers - kHiddenReaders) : 0;
-  return (std::max(products + promotion, copies) + releases) * (c.producer_warp() ? 1 : kOwnLoads);
+  return (std::max(products + promotion, copies) + releases) * (c.wgmma.producer_warp() ? 1 : kOwnLoads);
 }
 
 /// The fraction of memory latency that the stages hide.
@@ -167,7 +167,7 @@ void fill_shared_memory(const Target& target, const Problem& p, Config& c, const
 
 // Whether D's small M would fit into a narrower tile.
 bool wider_than_small_m(const Config& c, const Problem& p) {
-  return c.swap && static_cast<unsigned>(c.tile_n) >= p.n + (c.every_width ? 8 : 16);
+  return c.swap && static_cast<unsigned>(c.tile_n) >= p.n + (c.wgmma.every_width ? 8 : 16);
 }
 
 // tile_k is one longest swizzled row or, where memory is the bottleneck, also two.
@@ -194,16 +194,16 @@ void append_configs(const ParameterSpace& space, const Target& target, const Pro
   const bool open_static = !given.contains("static"), open_epilogue = !given.contains("epilogue"),
              open_loads = !given.contains("loads");
   const std::vector<Multicast> multicasts = given.contains("multicast")
-                                                ? std::vector{base.multicast}
+                                                ? std::vector{base.wgmma.multicast}
                                                 : std::vector{Multicast::none, Multicast::b, Multicast::a};
   const std::vector<Schedule> schedules = given.contains("schedule")
-                                              ? std::vector{base.schedule}
+                                              ? std::vector{base.wgmma.schedule}
                                               : std::vector{Schedule::cooperative, Schedule::pingpong};
   const auto consider = [&](Config& c) {
     if (open_static) c.bake = Bake::mnk;
     c.staged = open_epilogue || base.staged;
-    c.loads = base.loads;
-    if (open_loads && !leaves_registers(target.info(), problem, c)) c.loads = Loads::thread;
+    c.wgmma.loads = base.wgmma.loads;
+    if (open_loads && !leaves_registers(target.info(), problem, c)) c.wgmma.loads = Loads::thread;
     for (int tries = open_epilogue ? 2 : 1; tries > 0; --tries, c.staged = false) {
       fill_shared_memory(target, problem, c, stages);
       if (!inadmissible(target, problem, c).empty()) continue;
@@ -215,8 +215,8 @@ void append_configs(const ParameterSpace& space, const Target& target, const Pro
     if (wider_than_small_m(c, problem) && !given.contains("tile_n")) return;
     for (const Multicast multicast : multicasts)
       for (const Schedule schedule : schedules) {
-        c.multicast = multicast;
-        c.schedule = schedule;
+        c.wgmma.multicast = multicast;
+        c.wgmma.schedule = schedule;
         consider(c);
       }
   };

@@ -31,7 +31,7 @@ std::vector<Rule> shape_rules() {
       {"with integers a warpgroup must compute 8, 24 or a multiple of 16 columns of the tile",
        {"tile_n", "warps_n", "mma"},
        [](const Target&, const Problem&, const Config& c) {
-         return c.every_width || c.warpgroup_n() % 16 == 0 || c.warpgroup_n() < 32;
+         return c.wgmma.every_width || c.warpgroup_n() % 16 == 0 || c.warpgroup_n() < 32;
        }},
       {"with split each thread block stores its own columns: a warpgroup's columns divided by split must be "
        "a multiple of 8",
