@@ -41,11 +41,9 @@ struct Config {
   bool clusters = false;  ///< the target has them
 
   Cooperation cooperation() const { return strategy->cooperation(*this); }
-  /// Consumer warps. With wgmma four along m form a warpgroup, and a producer warp may come on top.
-  int warps() const { return tile_warps() * tiles_in_flight(); }
-  int tile_warps() const { return warps_m * warps_n; }  ///< consumer warps of one tile
-  /// Tiles in progress at once.
   int tiles_in_flight() const { return cooperation().tiles_in_flight; }
+  int warps() const { return tile_warps() * tiles_in_flight(); }  ///< consumer warps
+  int tile_warps() const { return warps_m * warps_n; }            ///< consumer warps of one tile
   int threads() const { return (warps() + cooperation().producer_warps) * 32; }
   /// Thread blocks of a cluster; thread blocks that share an operand's tiles; that share tiles of A, and of
   /// B; rows and columns these compute.
@@ -63,12 +61,6 @@ struct Config {
   std::pair<T, T> places(T first, T second) const {
     return swap ? std::pair(second, first) : std::pair(first, second);
   }
-
-  int warpgroups_m() const { return warps_m / 4; }
-  int warpgroups() const { return tile_warpgroups() * tiles_in_flight(); }
-  int tile_warpgroups() const { return warpgroups_m() * warps_n; }
-  int warpgroup_m() const { return tile_m / warpgroups_m(); }
-  int warpgroup_n() const { return warp_n(); }
 };
 
 /// The product that the kernel of a configuration computes.

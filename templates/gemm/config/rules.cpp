@@ -46,39 +46,37 @@ std::vector<Rule> scheduling_rules() {
 
 /// Instructions, tiles and scale blocks.
 std::vector<Rule> shape_rules() {
-  return {
-      {"strategy=wgmma needs mma=m64nNk8, m64nNk16 or m64nNk32, and these need strategy=wgmma",
-       {"strategy", "mma"},
-       [](const Target&, const Problem&, const Config& c) { return c.strategy->owns(c.shape); }},
-      {"with swap=yes epilogue must be direct",
-       {"swap", "epilogue"},
-       [](const Target&, const Problem&, const Config& c) { return !c.swap || !c.staged; }},
-      {"with block scales swap must be no",
-       {"swap"},
-       [](const Target&, const Problem& p, const Config& c) { return !c.swap || !p.terms.by_block(); }},
-      {"with groups=contiguous all rows of a tile must be in one group: tile_m must divide 128, or 64 with "
-       "multicast=b",
-       {"tile_m", "strategy", "multicast"},
-       [](const Target&, const Problem& p, const Config& c) {
-         return c.swap || p.groups != GemmGroups::contiguous || kGroupRows % c.cluster_m() == 0;
-       }},
-      {"with groups=contiguous and swap=yes all rows of D in a tile must be in one group: tile_n must "
-       "divide 128, or 64 with multicast=a",
-       {"tile_n", "strategy", "multicast"},
-       [](const Target&, const Problem& p, const Config& c) {
-         return !c.swap || p.groups != GemmGroups::contiguous || kGroupRows % c.cluster_n() == 0;
-       }},
-      {"with block scales, which change every 128 elements of k, tile_k must be at most 128",
-       {"tile_k"},
-       [](const Target&, const Problem& p, const Config& c) {
-         return !p.terms.by_block() || c.tile_k <= kScaleBlock;
-       }},
-      {"with scale_b=block the columns of a warp or warpgroup must be in one block of 128: tile_n / "
-       "warps_n must divide 128",
-       {"tile_n", "warps_n"},
-       [](const Target&, const Problem& p, const Config& c) {
-         return p.terms.scale_b != GemmScale::block || kScaleBlock % c.warp_n() == 0;
-       }}};
+  return {{"strategy=wgmma needs mma=m64nNk8, m64nNk16 or m64nNk32, and these need strategy=wgmma",
+           {"strategy", "mma"},
+           [](const Target&, const Problem&, const Config& c) { return c.strategy->owns(c.shape); }},
+          {"with swap=yes epilogue must be direct",
+           {"swap", "epilogue"},
+           [](const Target&, const Problem&, const Config& c) { return !c.swap || !c.staged; }},
+          {"with block scales swap must be no",
+           {"swap"},
+           [](const Target&, const Problem& p, const Config& c) { return !c.swap || !p.terms.by_block(); }},
+          {"with groups=contiguous all rows of a tile must be in one group: tile_m must divide 128",
+           {"tile_m"},
+           [](const Target&, const Problem& p, const Config& c) {
+             return c.swap || p.groups != GemmGroups::contiguous || kGroupRows % c.tile_m == 0;
+           }},
+          {"with groups=contiguous and swap=yes all rows of D in a tile must be in one group: tile_n must "
+           "divide 128",
+           {"tile_n"},
+           [](const Target&, const Problem& p, const Config& c) {
+             return !c.swap || p.groups != GemmGroups::contiguous || kGroupRows % c.tile_n == 0;
+           }},
+          {"with block scales, which change every 128 elements of k, tile_k must be at most 128",
+           {"tile_k"},
+           [](const Target&, const Problem& p, const Config& c) {
+             return !p.terms.by_block() || c.tile_k <= kScaleBlock;
+           }},
+          {"with scale_b=block the columns of a warp or warpgroup must be in one block of 128: tile_n / "
+           "warps_n must divide 128",
+           {"tile_n", "warps_n"},
+           [](const Target&, const Problem& p, const Config& c) {
+             return p.terms.scale_b != GemmScale::block || kScaleBlock % c.warp_n() == 0;
+           }}};
 }
 
 /// Parameters of other strategies have their defaults.

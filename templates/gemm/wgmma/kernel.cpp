@@ -59,8 +59,8 @@ class Generator {
                           plan_.stage_bytes, seen_.a.name, plan_.a.boxes(), box(plan_.a.box()), seen_.b.name,
                           plan_.b.boxes(), box(plan_.b.box())));
     k_.header(fmt::format(
-        "consumer warpgroups: {} of {} x {}{}{}; D is stored {}; {} issues the loads", c_.warpgroups(),
-        c_.warpgroup_m(), c_.warpgroup_n(), plan_.promotes ? ", accumulators promoted" : "",
+        "consumer warpgroups: {} of {} x {}{}{}; D is stored {}; {} issues the loads", warpgroups(c_),
+        warpgroup_m(c_), warpgroup_n(c_), plan_.promotes ? ", accumulators promoted" : "",
         c_.tiles_in_flight() > 1 ? ", each with its own tiles" : "", store_text(box(plan_.store)),
         c_.wgmma.producer_warp() ? "a producer warp" : "one of their threads"));
     if (plan_.stream)
@@ -175,8 +175,8 @@ class Generator {
     const std::optional<Turn> turn = turn_of(group);
     const Reg none = k_.mov(u32, 0);
     leads_ = k_.eq(k_.and_(thread_, kWarpgroupThreads - 1), 0);
-    row_ = c_.warpgroups_m() > 1 ? k_.mul(group, c_.warpgroup_m()) : none;
-    column_ = c_.warps_n > 1 ? k_.mul(group, c_.warpgroup_n()) : none;
+    row_ = warpgroups_m(c_) > 1 ? k_.mul(group, warpgroup_m(c_)) : none;
+    column_ = c_.warps_n > 1 ? k_.mul(group, warpgroup_n(c_)) : none;
     warp_row_ = k_.fma(k_.and_(warp_, kWarpsOfWarpgroup - 1), 16, row_);
     std::optional<StagedScales> scales = staged_scales();
     const MainLoopInputs in{.stages = shared_,
@@ -266,7 +266,7 @@ class Generator {
   }
 
   /// The first barrier number that no warpgroup uses.
-  int own_barrier() const { return c_.warpgroups() + 1; }
+  int own_barrier() const { return warpgroups(c_) + 1; }
 
   // ---- stream-K
 

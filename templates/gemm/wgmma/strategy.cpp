@@ -62,7 +62,7 @@ class Wgmma final : public Strategy {
     c.wgmma.every_width = has(specs, target, p, c.shape, kOddN);
   }
   void complete(const Specs& specs, const Target& target, const Problem& p, Config& c) const override {
-    c.mma_n = c.warpgroup_n();
+    c.mma_n = warpgroup_n(c);
     c.mma = select(specs, target, p, c.shape, std::to_string(c.mma_n));
   }
 
@@ -77,7 +77,7 @@ class Wgmma final : public Strategy {
             .producer_warps = c.wgmma.producer_warp() ? 1 : 0};
   }
   AccumulatorPart part(const Config& c) const override {
-    return {kWarpgroupThreads, kWgmmaRows, c.warpgroup_m()};
+    return {kWarpgroupThreads, kWgmmaRows, warpgroup_m(c)};
   }
   int registers(const Target& target, const Problem& p, const Config& c) const override {
     return Plan(target.info(), p, c).needed_registers;

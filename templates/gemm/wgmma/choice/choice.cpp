@@ -57,7 +57,7 @@ double direct_clocks(int unit, double bytes) { return bytes / std::min(kDirectBy
 /// Clocks before a tile's first product and after its last.
 double tile_clocks(const Problem& p, const Config& c, const Plan& plan) {
   const double bytes = double(c.tile_m) * c.tile_n * p.d.type.bytes();
-  const int unit = result_unit(p, c), groups = c.tile_warpgroups();
+  const int unit = result_unit(p, c), groups = tile_warpgroups(c);
   const double result = c.staged ? stored_clocks(plan, groups, unit, bytes) : direct_clocks(unit, bytes);
   return kTileClocks + result / (groups == 2 ? 1.5 : 1) + (groups - 1) * kWarpgroupClocks;
 }
@@ -103,10 +103,10 @@ double read_again(const kit::TmaTile& tile, double bytes, double stages) {
 /// Clocks from one stage to the next if every load has arrived in time.
 double stage_clocks(const Problem& p, const Config& c, const Plan& plan) {
   const double products =
-      c.k_steps() * (c.tile_m / kWgmmaRows) * c.warps_n * std::max(kLeastClocks, c.warpgroup_n() / 2);
+      c.k_steps() * (c.tile_m / kWgmmaRows) * c.warps_n * std::max(kLeastClocks, warpgroup_n(c) / 2);
   // With two warpgroups, one multiplies while the other promotes its accumulators.
   const double promotion =
-      plan.promotes ? c.warpgroup_m() * c.warpgroup_n() / kWarpgroupThreads / c.warpgroups() : 0;
+      plan.promotes ? warpgroup_m(c) * warpgroup_n(c) / kWarpgroupThreads / warpgroups(c) : 0;
   const double brought =
       brought_bytes(plan.a, plan.pack.a().matrix) + brought_bytes(plan.b, plan.pack.b().matrix);
   const double outside =

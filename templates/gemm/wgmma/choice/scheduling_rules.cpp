@@ -41,6 +41,14 @@ std::vector<Rule> scheduling_rules() {
            [](const Target&, const Problem& p, const Config& c) {
              return c.wgmma.producer_warp() || p.groups == GemmGroups::none;
            }},
+          {"with groups=contiguous two tiles that share an operand must be in one group: tile_m must divide "
+           "64 with "
+           "multicast=b; with swap=yes tile_n must divide 64 with multicast=a",
+           {"tile_m", "tile_n", "multicast"},
+           [](const Target&, const Problem& p, const Config& c) {
+             return p.groups != GemmGroups::contiguous ||
+                    kGroupRows % (c.swap ? c.cluster_n() : c.cluster_m()) == 0;
+           }},
           {"with multicast split must be 1",
            {"multicast", "split"},
            [](const Target&, const Problem&, const Config& c) { return c.sharing() == 1 || c.split == 1; }},
