@@ -62,10 +62,9 @@ double tile_clocks(const Problem& p, const Config& c, const Plan& plan) {
   return kTileClocks + result / (groups == 2 ? 1.5 : 1) + (groups - 1) * kWarpgroupClocks;
 }
 
-double packing_clocks(const PackPlan& pack) {
-  return pack.any()
-             ? kPackClocks + 2.0 * static_cast<double>(pack.workspace_bytes()) / kTypicalSms / kPackedBytes
-             : 0;
+double packing_clocks(const PackPlan& pack, double sms) {
+  return pack.any() ? kPackClocks + 2.0 * static_cast<double>(pack.workspace_bytes()) / sms / kPackedBytes
+                    : 0;
 }
 
 /// A thread block has a part of one or two shared tiles, writes it, and reads as much back; more if a tile
@@ -123,38 +122,40 @@ double hidden_part(const Config& c, const Plan& plan) {
 }
 
 /// Clocks of each thread block, overlapped with the time that memory and L2 need for all of them.
-double beside_memory(const Problem& p, const Config& c, const Plan& plan, double clocks) {
-  const double once = input_bytes(p) / kTypicalSms / kMemoryBytes / hidden_part(c, plan);
+double beside_memory(const Problem& p, const Config& c, const Plan& plan, double sms, double clocks) {
+  const double once = input_bytes(p) / sms / kMemoryBytes / hidden_part(c, plan);
   const double stages = stream_k_blocks(p, c);
   const double again =
       read_again(plan.a, bytes_of(p, p.a), stages) + read_again(plan.b, bytes_of(p, p.b), stages);
-  return std::max(beside(clocks, once), once + again / kTypicalSms / kAgainBytes);
+  return std::max(beside(clocks, once), once + again / sms / kAgainBytes);
 }
 
 double estimate(const Target& target, const Problem& p, const Config& c) {
   const Plan plan(target.info(), p, c);
+  const double chip_sms = target.info().sms;
   const double stages = std::ceil(std::ceil(double(p.k) / c.tile_k) / c.split);
   const double stage = stage_clocks(p, c, plan) / hidden_part(c, plan);
   const double latency = tile_clocks(p, c, plan);
   const double others =
-      stages * kStepClocks + (c.sharing() > 1 ? kPairClocks : 0) + packing_clocks(plan.pack);
+      stages * kStepClocks + (c.sharing() > 1 ? kPairClocks : 0) + packing_clocks(plan.pack, chip_sms);
   if (c.stream_k) {
-    const double whole = std::floor(tiles_of(p, c) / kTypicalSms);
-    const StreamShare share(*plan.stream, p, c, kTypicalSms);
-    return beside_memory(p, c, plan, share.k_blocks * stage) + whole * latency +
+    const double whole = std::floor(tiles_of(p, c) / chip_sms);
+    const StreamShare share(*plan.stream, p, c, chip_sms);
+    return beside_memory(p, c, plan, chip_sms, share.k_blocks * stage) + whole * latency +
            shared_clocks(p, c, plan, share.parts) + others;
   }
-  const double blocks = tiles_of(p, c) * c.split, sms = c.split > 2 ? kClusterSms : kTypicalSms;
+  const double blocks = tiles_of(p, c) * c.split, sms = c.split > 2 ? kClusterSms : chip_sms;
   const double resident = std::min<double>(plan.blocks_per_sm, std::max(1.0, blocks / sms));
   const double rounds = std::ceil(blocks / (sms * resident));
   const double tile = stages * stage;
   // With two warpgroups in alternation, one multiplies while the other stores.
   if (c.tiles_in_flight() > 1)
-    return beside_memory(p, c, plan, rounds * std::max(tile, (tile + latency) / c.tiles_in_flight())) +
+    return beside_memory(p, c, plan, chip_sms,
+                         rounds * std::max(tile, (tile + latency) / c.tiles_in_flight())) +
            latency + others;
   const double read = cluster_reduction_bytes(p, c) * (c.split - 1.0) / c.split;
   const double sums = c.split == 1 ? 0 : kSplitClocks + read / kSummedBytes;
-  return beside_memory(p, c, plan, rounds * resident * tile) + rounds * (latency + sums) + others;
+  return beside_memory(p, c, plan, chip_sms, rounds * resident * tile) + rounds * (latency + sums) + others;
 }
 
 // The most stages that fit, unless given.
