@@ -32,6 +32,7 @@ struct TargetInfo {
   char suffix = '\0';         ///< '\0', 'a' or 'f'
   int family = 0;             ///< chips of one family number are one family (100 and 103)
   Version since;              ///< the PTX version that introduced it
+  int sms = 0;                ///< SMs of the largest product of the chip
   int shared_per_block = 0;   ///< bytes of shared memory that a thread block can have, with the opt-in
   int shared_static = 0;      ///< bytes of .shared that an entry may declare; the rest is dynamic
   int shared_per_sm = 0;      ///< bytes of shared memory of an SM

@@ -83,6 +83,7 @@ std::map<int, TargetInfo> read_chips(std::span<const std::string_view> lines) {
     TargetInfo info;
     info.number = read.number("chip");
     info.family = read.number("family");
+    info.sms = read.number("sms");
     info.shared_per_block = read.number("shared_per_block");
     info.shared_per_sm = read.number("shared_per_sm");
     info.threads_per_sm = read.number("threads_per_sm");

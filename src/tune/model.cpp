@@ -8,7 +8,6 @@ namespace ptxloom::tune {
 namespace {
 
 // A data-center chip; only for targets without a device at hand.
-constexpr int kTypicalSms = 128;
 constexpr double kTypicalClock = 1.7e9;
 constexpr double kTypicalMemory = 3e12;
 
@@ -63,7 +62,7 @@ Chip chip_of(const Target& target, const std::optional<DeviceInfo>& device) {
   const target::ChipRates* rates = target::rates_of(target.number());
   Chip chip{.limits = target.info(),
             .rates = rates == nullptr ? target::ChipRates() : *rates,
-            .sms = kTypicalSms,
+            .sms = target.info().sms,
             .clock_hz = kTypicalClock,
             .dram_bytes_per_s = kTypicalMemory};
   if (!device || device->sms == 0) return chip;

@@ -129,8 +129,8 @@ TEST_CASE(
   const TemporaryFolder folder;
   write_text(folder / "targets.json",
              R"({"ptx": ["9.1"],
-                 "chips": ["chip family shared_per_block shared_per_sm threads_per_sm blocks_per_sm registers_per_sm mma_fraction_bits mma_halves",
-                           "130 13 232448 233472 2048 32 65536 25 no"],
+                 "chips": ["chip family sms shared_per_block shared_per_sm threads_per_sm blocks_per_sm registers_per_sm mma_fraction_bits mma_halves",
+                           "130 13 64 232448 233472 2048 32 65536 25 no"],
                  "targets": ["target since", "sm_130a 9.1"]})");
   write_text(folder / "types.json", R"({"types": ["name bits kind lanes literals", "q9 32 float 1 no"]})");
   write_text(

@@ -56,8 +56,9 @@ TEST_CASE("all blocks of a cooperative grid run at once") {
 }
 
 TEST_CASE("a cooperative grid of more blocks than run at once is refused") {
-  const Program program = program_of(kOutIn, "", {}, "sm_90a");
-  const auto fault = [&](std::uint32_t blocks, std::uint32_t threads, std::uint32_t shared) {
+  const Program h200 = program_of(kOutIn, "", {}, "sm_90a"), a100 = program_of(kOutIn, "", {}, "sm_80");
+  const auto fault_on = [&](const Program& program, std::uint32_t blocks, std::uint32_t threads,
+                            std::uint32_t shared) {
     return fault_of([&] {
       Memory memory;
       const auto parameters = pack({0, 0});
@@ -69,6 +70,11 @@ TEST_CASE("a cooperative grid of more blocks than run at once is refused") {
       throw Error(ErrorKind::usage, "ran", "");
     });
   };
+  const auto fault = [&](std::uint32_t blocks, std::uint32_t threads, std::uint32_t shared) {
+    return fault_on(h200, blocks, threads, shared);
+  };
+  CHECK(fault_on(a100, 216, 1024, 0).code == "ran");
+  CHECK(fault_on(a100, 217, 1024, 0).code == "launch-cooperative");
   CHECK(fault(264, 1024, 0).code == "ran");
   CHECK(fault(265, 1024, 0).code == "launch-cooperative");
   CHECK(fault(4224, 64, 0).code == "ran");

@@ -2,8 +2,10 @@
 // The table of the parameters of a configuration has those of space.json, and reads what it prints.
 #include "gemm/config/parameters.hpp"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 
+#include "gemm/executor.hpp"
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/space.hpp"
 
@@ -26,6 +28,36 @@ TEST_CASE("gemm's parameters are those of space.json, and each value is read and
     }
   }
   CHECK_THROWS_AS(parameter_named("tile_x"), Error);
+}
+
+TEST_CASE("no two parameters of gemm have one name", "[gemm]") {
+  CHECK(std::ranges::adjacent_find(parameters(), std::ranges::greater_equal{}, &Parameter::name) ==
+        parameters().end());
+}
+
+TEST_CASE("a parameter of one strategy of gemm is refused with every other unless it has its default",
+          "[gemm]") {
+  const Settings problem = gemm_template().problem({{"m", "256"}, {"n", "384"}, {"k", "512"}});
+  const ParameterSpace space(gemm_template().space());
+  int refused = 0;
+  for (const TemplateParameter& listed : space.config())
+    for (const Strategy* other : strategies()) {
+      const Parameter& parameter = parameter_named(listed.name);
+      if (parameter.strategy == nullptr || parameter.strategy == other) continue;
+      const std::string unset = parameter.print(Config{});
+      for (const std::string& value : listed.values) {
+        const std::string text =
+            config_refusal(problem, {{"strategy", std::string(other->name())}, {listed.name, value}});
+        INFO(other->name() << ' ' << listed.name << '=' << value << ": " << text);
+        const std::string reason = "with strategy=" + std::string(other->name()) + ' ' + listed.name +
+                                   " must be " + unset +
+                                   ": only strategy=" + std::string(parameter.strategy->name());
+        CHECK((value == unset) == (text == "it was accepted"));
+        CHECK((value == unset) != (text.find(reason) != std::string::npos));
+        refused += value == unset ? 0 : 1;
+      }
+    }
+  CHECK(refused > 0);
 }
 
 TEST_CASE("a partial configuration has the largest tiles and the smallest counts", "[gemm]") {

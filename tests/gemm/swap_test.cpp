@@ -261,7 +261,7 @@ TEST_CASE("swap is refused with a reason where it is impossible", "[gemm]") {
   says({}, {{"strategy", "mma"}}, "with strategy=mma swap must be no");
   const Settings contiguous{{"batch", "2"}, {"groups", "contiguous"}};
   says(contiguous, with(tiles(64, 24), {{"multicast", "none"}}), "tile_n must divide 128");
-  says(contiguous, with(tiles(64, 128), {{"multicast", "a"}}), "64 with multicast=a");
+  says(contiguous, with(tiles(64, 128), {{"strategy", "wgmma"}, {"multicast", "a"}}), "64 with multicast=a");
   says({{"a", "e4m3"}, {"scale_a", "block"}}, {}, "with block scales swap must be no");
   says({{"a", "e4m3"}, {"scale_b", "block"}}, {}, "with block scales swap must be no");
   says({}, {{"strategy", "wgmma"}, {"tile_m", "16"}, {"warps_m", "4"}}, "64 or 128 rows");

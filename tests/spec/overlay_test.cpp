@@ -83,8 +83,8 @@ TEST_CASE("an overlay may add types and targets") {
   std::ofstream(folder / "a_types.json")
       << R"({"types": ["name bits kind lanes literals", "f24 24 float 1 no"]})";
   std::ofstream(folder / "b_targets.json") << R"({
-    "chips": ["chip family shared_per_block shared_per_sm threads_per_sm blocks_per_sm registers_per_sm mma_fraction_bits mma_halves",
-              "130 13 1000 2000 1024 16 65536 25 no"],
+    "chips": ["chip family sms shared_per_block shared_per_sm threads_per_sm blocks_per_sm registers_per_sm mma_fraction_bits mma_halves",
+              "130 13 64 1000 2000 1024 16 65536 25 no"],
     "targets": ["target since", "sm_130a 9.0"]})";
   std::ofstream(folder / "c_form.json") << form(kAdd + R"(, "mods": {"t": "f24"}, "need": "sm_130a")");
   const std::filesystem::path folders[] = {folder.path()};

@@ -18,8 +18,8 @@ class ProbeOverlay {
     std::ofstream(folder_ / "a_types.json")
         << R"({"types": ["name bits kind lanes literals", "f24 24 float 1 no", "g16 16 float 1 no"]})";
     std::ofstream(folder_ / "b_targets.json") << R"({
-      "chips": ["chip family shared_per_block shared_per_sm threads_per_sm blocks_per_sm registers_per_sm mma_fraction_bits mma_halves",
-                "130 13 1000 2000 1024 16 65536 25 no"],
+      "chips": ["chip family sms shared_per_block shared_per_sm threads_per_sm blocks_per_sm registers_per_sm mma_fraction_bits mma_halves",
+                "130 13 64 1000 2000 1024 16 65536 25 no"],
       "targets": ["target since", "sm_130a 9.0"]})";
     std::ofstream(folder_ / "c_form.json") << R"({"form": "probe", "family": "probes", "doc": "A probe.",
       "text": "probe.<t> D, A, S;", "ops": {"D": "out b32[2]", "A": "in <t>", "S": "in b32"},

@@ -104,34 +104,43 @@ TEST_CASE("every chip's limits are those of NVIDIA's table of compute capabiliti
   }
 }
 
+TEST_CASE("every chip has SMs, and an H200 as many as its driver says") {
+  for (const TargetInfo& info : targets()) {
+    INFO(info.name);
+    CHECK((info.sms >= 16 && info.sms <= 192));
+  }
+  CHECK(Target("sm_90a").info().sms == 132);
+  CHECK(Target("sm_80").info().sms == 108);
+}
+
 TEST_CASE("a malformed targets table is refused with its row") {
   const std::string chips =
-      "chip family shared_per_block shared_per_sm threads_per_sm blocks_per_sm registers_per_sm "
+      "chip family sms shared_per_block shared_per_sm threads_per_sm blocks_per_sm registers_per_sm "
       "mma_fraction_bits mma_halves";
   const auto error = [&](std::vector<std::string_view> chip_rows, std::vector<std::string_view> target_rows) {
     const Error caught =
         error_of([&] { target::read_targets({std::move(chip_rows), std::move(target_rows)}); });
     return caught.diagnostics().front();
   };
-  const std::string_view chip = "90 9 1 1 1 1 1 25 no";
+  const std::string_view chip = "90 9 1 1 1 1 1 1 25 no";
   CHECK_THAT(error({chips, chip}, {"target since", "sm_91 8.0"}).message, ContainsSubstring("sm_91 8.0"));
   CHECK_THAT(error({chips, chip}, {"target since", "sm_90"}).message, ContainsSubstring("1 cells"));
   CHECK_THAT(error({chips, chip}, {"target since", "gfx90 8.0"}).message, ContainsSubstring("gfx90"));
   CHECK_THAT(error({chips, chip}, {"target", "sm_90"}).message, ContainsSubstring("'since'"));
   CHECK_THAT(error({chips, chip, chip}, {"target since"}).message, ContainsSubstring("twice"));
-  CHECK_THAT(error({chips, "90 9 x 1 1 1 1 25 no"}, {"target since"}).message, ContainsSubstring("'x'"));
+  CHECK_THAT(error({chips, "90 9 1 x 1 1 1 1 25 no"}, {"target since"}).message, ContainsSubstring("'x'"));
   CHECK(error({chips, chip}, {"target since", "sm_90 8"}).code == "bad-version");
 }
 
 TEST_CASE("limits that an overlay leaves out are the chip's, and there is one row of launch limits") {
   const std::string chips =
-      "chip family shared_per_block shared_per_sm threads_per_sm blocks_per_sm registers_per_sm "
+      "chip family sms shared_per_block shared_per_sm threads_per_sm blocks_per_sm registers_per_sm "
       "mma_fraction_bits mma_halves";
-  const std::string_view chip = "90 9 7000 1 1 1 1 25 no", row = "sm_90 8.0";
+  const std::string_view chip = "90 9 1 7000 1 1 1 1 25 no", row = "sm_90 8.0";
   const std::vector<TargetInfo> read = target::read_targets({{chips, chip}, {"target since", row}});
   CHECK(read.at(0).shared_static == 7000);
   CHECK(read.at(0).cluster_blocks == 0);
-  const std::string_view wide = "90 9 7000 1 1 1 1 25 no 4", narrow = "sm_90 8.0 99";
+  const std::string_view wide = "90 9 1 7000 1 1 1 1 25 no 4", narrow = "sm_90 8.0 99";
   const std::string with_clusters = chips + " cluster_blocks";
   const std::vector<TargetInfo> said =
       target::read_targets({{with_clusters, wide}, {"target since shared_static", narrow}});

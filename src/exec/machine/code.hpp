@@ -73,6 +73,7 @@ struct Code {
   mutable std::vector<GlobalVariable> globals;
   std::vector<NamedVariable> variables;
   SmLimits sm;
+  std::uint64_t sms = 0;
   std::vector<Slot> shared_addresses;  // registers that hold one; a thread block adds its window to them
   /// Thread blocks may communicate through global memory, so they run alternately, in a fixed order.
   bool communicates = false;

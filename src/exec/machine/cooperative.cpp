@@ -11,20 +11,20 @@
 namespace ptxloom::exec {
 
 void check_cooperative(const Code& code, const Launch& launch) {
-  constexpr std::uint64_t sms = 132;  // of an H200
   const SmLimits& sm = code.sm;
   const std::uint64_t threads = (size_of(launch.block) + kLanes - 1) / kLanes * kLanes;
   const std::uint64_t shared = std::uint64_t{code.dynamic_shared_offset} + launch.shared_bytes;
   std::uint64_t blocks = std::min(sm.blocks, sm.threads / threads);
   if (shared != 0) blocks = std::min(blocks, sm.shared / (shared + sm.shared_reserved));
-  const std::uint64_t most = std::max<std::uint64_t>(blocks, 1) * sms;
+  const std::uint64_t most = std::max<std::uint64_t>(blocks, 1) * code.sms;
   if (size_of(launch.grid) <= most) return;
   throw Error(
       ErrorKind::usage, "launch-cooperative",
       fmt::format("kernel {}: a cooperative grid of {} thread blocks, each with {} threads and {} bytes of "
                   "shared memory, cannot be resident at once",
                   code.kernel.name, size_of(launch.grid), size_of(launch.block), shared),
-      fmt::format("{} SMs hold {} of them at once: launch fewer thread blocks that each do more", sms, most));
+      fmt::format("{} SMs hold {} of them at once: launch fewer thread blocks that each do more", code.sms,
+                  most));
 }
 
 GridWorkspace::GridWorkspace(Memory& memory, const Launch& launch) : memory_(memory) {

@@ -40,6 +40,7 @@ Decoder::Decoder(const ir::Module& module, Code& code)
   code.cluster_limit = static_cast<std::uint32_t>(target_.cluster_blocks);
   const auto per_sm = static_cast<std::uint64_t>(target_.shared_per_sm);
   const auto per_block = static_cast<std::uint64_t>(target_.shared_per_block);
+  code.sms = static_cast<std::uint64_t>(target_.sms);
   code.sm = {.threads = static_cast<std::uint64_t>(target_.threads_per_sm),
              .blocks = static_cast<std::uint64_t>(target_.blocks_per_sm),
              .shared = per_sm,

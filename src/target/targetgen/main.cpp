@@ -42,7 +42,7 @@ void print_target(std::ostream& out, const TargetInfo& info) {
   out << "    {.name = \"" << info.name << "\", .number = " << info.number << ", .suffix = '" << suffix
       << "', .family = " << info.family << ", .since = ";
   print_version(out, info.since);
-  out << ",\n     .shared_per_block = " << info.shared_per_block
+  out << ",\n     .sms = " << info.sms << ", .shared_per_block = " << info.shared_per_block
       << ", .shared_static = " << info.shared_static << ", .shared_per_sm = " << info.shared_per_sm
       << ", .threads_per_sm = " << info.threads_per_sm << ", .blocks_per_sm = " << info.blocks_per_sm
       << ",\n     .registers_per_sm = " << info.registers_per_sm

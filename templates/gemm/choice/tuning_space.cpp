@@ -46,12 +46,12 @@ struct Shares {
   double left_bytes = 0;  ///< to the workspace, written and read
 };
 
-Shares shares_of(const Problem& p, const Config& c) {
+Shares shares_of(const Target& target, const Problem& p, const Config& c) {
   const auto tiles = static_cast<std::uint64_t>(tiles_of(p, c)), split = static_cast<std::uint64_t>(c.split);
   const std::uint64_t k_blocks = k_blocks_of(p, c);
   if (!c.stream_k) return {.blocks = tiles * split, .k_blocks = (k_blocks + split - 1) / split};
   const StreamPlan plan(p, c, 0);
-  const StreamShare share(plan, p, c, kTypicalSms);
+  const StreamShare share(plan, p, c, target.info().sms);
   return {.blocks = static_cast<std::uint64_t>(share.blocks),
           .k_blocks = static_cast<std::uint64_t>(share.k_blocks),
           .left_bytes = 2 * share.blocks * plan.workspace.slot_bytes};
@@ -62,12 +62,11 @@ tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) 
   const double all_k_blocks = double(k_blocks_of(p, c)) * double(blocks);
   const double a_bytes = double(c.tile_k) * c.tile_m * p.a.type.bytes(),
                b_bytes = double(c.tile_k) * c.tile_n * p.b.type.bytes(), tile_bytes = a_bytes + b_bytes;
-  const double brought_bytes = a_bytes / (c.multicast == Multicast::a ? c.sharing() : 1) +
-                               b_bytes / (c.multicast == Multicast::b ? c.sharing() : 1);
+  const double brought_bytes = a_bytes / c.sharing_a() + b_bytes / c.sharing_b();
   const double fragment_bytes = c.strategy->fragment_bytes(p, c);
   const double result_bytes = double(p.m) * p.n * p.d.type.bytes() * p.results();
   const double sum_bytes = double(c.split - 1) * cluster_reduction_bytes(p, c) * double(blocks);
-  const Shares shares = shares_of(p, c);
+  const Shares shares = shares_of(target, p, c);
   return {.threads = c.threads(),
           .registers = c.strategy->registers(target, p, c),
           .shared_bytes = static_cast<std::uint64_t>(c.strategy->shared_bytes(target, p, c)),

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "gemm/config/strategy.hpp"
+#include "gemm/mma_sync/options.hpp"
 #include "gemm/problem/problem.hpp"
+#include "gemm/wgmma/options.hpp"
 #include "ptxloom/kit/tile_copy.hpp"
 
 // A configuration as typed data. Its parameters are in parameters.hpp. With `swap` the kernel
@@ -16,14 +18,9 @@
 namespace ptxloom::gemm_kernel {
 
 enum class Bake { none, nk, mnk };
-/// The operand that the two thread blocks of a cluster share and load for each other.
-enum class Multicast { none, a, b };
 
-/// How warpgroups divide tiles of D: all compute one tile, or each its own, in alternation.
-enum class Schedule { cooperative, pingpong };
-/// Who issues TMA loads: a producer warp, or a thread of a consumer warp.
-enum class Loads { warp, thread };
-
+/// The common parameters, those of each strategy, and what follows from them. A configuration keeps the
+/// defaults of the strategies that it does not have (rules.hpp).
 struct Config {
   const Strategy* strategy = nullptr;
   bool swap = false;  ///< D^T = B^T A^T
@@ -32,32 +29,30 @@ struct Config {
   int stages = 0;
   int split = 1;          ///< thread blocks of a cluster that share a tile of D, each with a part of k
   bool stream_k = false;  ///< thread blocks share the k-blocks of all tiles evenly
-  Multicast multicast = Multicast::none;
-  Schedule schedule = Schedule::cooperative;
-  Loads loads = Loads::warp;
   int raster = 8;
-  bool staged = false;        ///< epilogue through shared memory; with wgmma by TMA stores
-  bool across_tiles = false;  ///< the first fragments of a tile are read during the previous tile
+  bool staged = false;  ///< epilogue through shared memory; with wgmma by TMA stores
   Bake bake = Bake::none;
+  mma_sync::Options mma_sync;
+  wgmma::Options wgmma;
   kit::CopyAccess a, b;
   Variant mma;        ///< for wgmma the narrowest, until Strategy::complete
   std::string shape;  ///< "m16n8k16"
   int mma_m = 0, mma_n = 0, mma_k = 0;
-  bool clusters = false;     ///< the target has them
-  bool every_width = false;  ///< for wgmma: N is any multiple of 8; else 8, 24 or a multiple of 16
+  bool clusters = false;  ///< the target has them
 
-  /// Consumer warps. With wgmma four along m form a warpgroup, and a producer warp may come on top.
-  int warps() const { return tile_warps() * tiles_in_flight(); }
-  int tile_warps() const { return warps_m * warps_n; }  ///< consumer warps of one tile
-  /// Tiles in progress at once.
-  int tiles_in_flight() const { return schedule == Schedule::pingpong ? 2 : 1; }
-  bool producer_warp() const { return strategy->loads_by_tma() && loads == Loads::warp; }
-  int threads() const { return (producer_warp() ? warps() + 1 : warps()) * 32; }
-  /// Thread blocks of a cluster; thread blocks that share an operand's tiles; rows and columns these compute.
+  Cooperation cooperation() const { return strategy->cooperation(*this); }
+  int tiles_in_flight() const { return cooperation().tiles_in_flight; }
+  int warps() const { return tile_warps() * tiles_in_flight(); }  ///< consumer warps
+  int tile_warps() const { return warps_m * warps_n; }            ///< consumer warps of one tile
+  int threads() const { return (warps() + cooperation().producer_warps) * 32; }
+  /// Thread blocks of a cluster; thread blocks that share an operand's tiles; that share tiles of A, and of
+  /// B; rows and columns these compute.
   int cluster() const { return split * sharing(); }
-  int sharing() const { return multicast == Multicast::none ? 1 : 2; }
-  int cluster_m() const { return tile_m * (multicast == Multicast::b ? 2 : 1); }
-  int cluster_n() const { return tile_n * (multicast == Multicast::a ? 2 : 1); }
+  int sharing() const { return sharing_a() * sharing_b(); }
+  int sharing_a() const { return cooperation().pair == kit::TilePair::beside ? 2 : 1; }
+  int sharing_b() const { return cooperation().pair == kit::TilePair::below ? 2 : 1; }
+  int cluster_m() const { return tile_m * sharing_b(); }
+  int cluster_n() const { return tile_n * sharing_a(); }
   int warp_m() const { return tile_m / warps_m; }
   int warp_n() const { return tile_n / warps_n; }
   int k_steps() const { return tile_k / mma_k; }
@@ -66,12 +61,6 @@ struct Config {
   std::pair<T, T> places(T first, T second) const {
     return swap ? std::pair(second, first) : std::pair(first, second);
   }
-
-  int warpgroups_m() const { return warps_m / 4; }
-  int warpgroups() const { return tile_warpgroups() * tiles_in_flight(); }
-  int tile_warpgroups() const { return warpgroups_m() * warps_n; }
-  int warpgroup_m() const { return tile_m / warpgroups_m(); }
-  int warpgroup_n() const { return warp_n(); }
 };
 
 /// The product that the kernel of a configuration computes.

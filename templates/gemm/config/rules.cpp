@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gemm/config/rules.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include "gemm/config/parameters.hpp"
 #include "gemm/launch/batch.hpp"
 #include "gemm/reduction/stream_k_reduction.hpp"
 
@@ -45,39 +46,51 @@ std::vector<Rule> scheduling_rules() {
 
 /// Instructions, tiles and scale blocks.
 std::vector<Rule> shape_rules() {
-  return {
-      {"strategy=wgmma needs mma=m64nNk8, m64nNk16 or m64nNk32, and these need strategy=wgmma",
-       {"strategy", "mma"},
-       [](const Target&, const Problem&, const Config& c) { return c.strategy->owns(c.shape); }},
-      {"with swap=yes epilogue must be direct",
-       {"swap", "epilogue"},
-       [](const Target&, const Problem&, const Config& c) { return !c.swap || !c.staged; }},
-      {"with block scales swap must be no",
-       {"swap"},
-       [](const Target&, const Problem& p, const Config& c) { return !c.swap || !p.terms.by_block(); }},
-      {"with groups=contiguous all rows of a tile must be in one group: tile_m must divide 128, or 64 with "
-       "multicast=b",
-       {"tile_m", "multicast"},
-       [](const Target&, const Problem& p, const Config& c) {
-         return c.swap || p.groups != GemmGroups::contiguous || kGroupRows % c.cluster_m() == 0;
-       }},
-      {"with groups=contiguous and swap=yes all rows of D in a tile must be in one group: tile_n must "
-       "divide 128, or 64 with multicast=a",
-       {"tile_n", "multicast"},
-       [](const Target&, const Problem& p, const Config& c) {
-         return !c.swap || p.groups != GemmGroups::contiguous || kGroupRows % c.cluster_n() == 0;
-       }},
-      {"with block scales, which change every 128 elements of k, tile_k must be at most 128",
-       {"tile_k"},
-       [](const Target&, const Problem& p, const Config& c) {
-         return !p.terms.by_block() || c.tile_k <= kScaleBlock;
-       }},
-      {"with scale_b=block the columns of a warp or warpgroup must be in one block of 128: tile_n / "
-       "warps_n must divide 128",
-       {"tile_n", "warps_n"},
-       [](const Target&, const Problem& p, const Config& c) {
-         return p.terms.scale_b != GemmScale::block || kScaleBlock % c.warp_n() == 0;
-       }}};
+  return {{"strategy=wgmma needs mma=m64nNk8, m64nNk16 or m64nNk32, and these need strategy=wgmma",
+           {"strategy", "mma"},
+           [](const Target&, const Problem&, const Config& c) { return c.strategy->owns(c.shape); }},
+          {"with swap=yes epilogue must be direct",
+           {"swap", "epilogue"},
+           [](const Target&, const Problem&, const Config& c) { return !c.swap || !c.staged; }},
+          {"with block scales swap must be no",
+           {"swap"},
+           [](const Target&, const Problem& p, const Config& c) { return !c.swap || !p.terms.by_block(); }},
+          {"with groups=contiguous all rows of a tile must be in one group: tile_m must divide 128",
+           {"tile_m"},
+           [](const Target&, const Problem& p, const Config& c) {
+             return c.swap || p.groups != GemmGroups::contiguous || kGroupRows % c.tile_m == 0;
+           }},
+          {"with groups=contiguous and swap=yes all rows of D in a tile must be in one group: tile_n must "
+           "divide 128",
+           {"tile_n"},
+           [](const Target&, const Problem& p, const Config& c) {
+             return !c.swap || p.groups != GemmGroups::contiguous || kGroupRows % c.tile_n == 0;
+           }},
+          {"with block scales, which change every 128 elements of k, tile_k must be at most 128",
+           {"tile_k"},
+           [](const Target&, const Problem& p, const Config& c) {
+             return !p.terms.by_block() || c.tile_k <= kScaleBlock;
+           }},
+          {"with scale_b=block the columns of a warp or warpgroup must be in one block of 128: tile_n / "
+           "warps_n must divide 128",
+           {"tile_n", "warps_n"},
+           [](const Target&, const Problem& p, const Config& c) {
+             return p.terms.scale_b != GemmScale::block || kScaleBlock % c.warp_n() == 0;
+           }}};
+}
+
+/// Parameters of other strategies have their defaults.
+std::vector<Rule> foreign_rules(const Strategy& strategy) {
+  std::vector<Rule> rules;
+  for (const Parameter& parameter : parameters()) {
+    if (parameter.strategy == nullptr || parameter.strategy == &strategy) continue;
+    rules.push_back(
+        {fmt::format("with strategy={} {} must be {}: only strategy={} has others", strategy.name(),
+                     parameter.name, parameter.print(Config{}), parameter.strategy->name()),
+         {std::string(parameter.name)},
+         [&parameter](const Target&, const Problem&, const Config& c) { return parameter.has_default(c); }});
+  }
+  return rules;
 }
 
 const std::vector<Rule>& table() {
@@ -91,7 +104,10 @@ const std::vector<Rule>& table() {
     };
     append(shape_rules(), nullptr);
     append(scheduling_rules(), nullptr);
-    for (const Strategy* strategy : strategies()) append(strategy->rules(), strategy);
+    for (const Strategy* strategy : strategies()) {
+      append(foreign_rules(*strategy), strategy);
+      append(strategy->rules(), strategy);
+    }
     return list;
   }();
   return all;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+
 #include <span>
 
 #include "gemm/config/config.hpp"
@@ -11,9 +13,9 @@
 namespace ptxloom::gemm_kernel {
 
 struct Rule {
-  std::string_view says;
+  std::string says;
   std::vector<std::string> reads;  ///< parameters; `strategy` comes to them
-  bool (*holds)(const Target&, const Problem&, const Config&);
+  std::function<bool(const Target&, const Problem&, const Config&)> holds;
   const Strategy* strategy = nullptr;  ///< the only one it is about
 
   bool allows(const Target& target, const Problem& problem, const Config& config) const {

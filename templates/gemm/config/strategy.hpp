@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gemm/problem/problem.hpp"
+#include "ptxloom/kit/tile_scheduler.hpp"
 #include "ptxloom/template.hpp"
 
 // A strategy: the instruction that multiplies, and all that follows from it. Each lives in a folder of its
@@ -16,6 +17,7 @@
 namespace ptxloom::gemm_kernel {
 
 struct Config;
+struct Parameter;
 struct Rule;
 
 /// Threads that hold a part of the tile together, a warp or a warpgroup.
@@ -23,6 +25,14 @@ struct AccumulatorPart {
   int threads;
   int mma_rows;  ///< rows of one instruction
   int rows;      ///< rows of the part
+};
+
+/// How warps and thread blocks divide the tiles of D.
+struct Cooperation {
+  kit::TilePair pair =
+      kit::TilePair::none;  ///< tiles of thread blocks that share an operand and load it together
+  int tiles_in_flight = 1;  ///< of a thread block, each with consumers of its own
+  int producer_warps = 0;   ///< that only load
 };
 
 class Strategy {
@@ -51,10 +61,14 @@ class Strategy {
 
   // ---- what configurations it has
 
+  /// The rows of its own parameters, which are fields of its Options. With other strategies these keep their
+  /// defaults, which no rule has to say.
+  virtual std::span<const Parameter> parameters() const = 0;
   virtual std::vector<Rule> rules() const = 0;
   virtual bool can_swap() const = 0;           ///< can compute the transpose
-  virtual bool loads_by_tma() const = 0;       ///< and so may have a producer warp
+  virtual bool loads_by_tma() const = 0;       ///< instead of cp.async
   virtual bool reduces_in_slices() const = 0;  ///< with `split` each thread block stores a slice of the tile
+  virtual Cooperation cooperation(const Config& config) const = 0;
   virtual AccumulatorPart part(const Config& config) const = 0;
   /// Registers that a thread needs, roughly: decides whether a configuration can be good.
   virtual int registers(const Target& target, const Problem& problem, const Config& config) const = 0;

@@ -20,8 +20,9 @@ std::string kernel_name(const Problem& p, const Config& c) {
                       c.strategy->name(), c.stages);
   if (c.split > 1) name += fmt::format("_split{}", c.split);
   if (c.stream_k) name += "_streamk";
-  if (c.schedule == Schedule::pingpong) name += "_pingpong";
-  if (c.multicast != Multicast::none) name += c.multicast == Multicast::a ? "_multicast_a" : "_multicast_b";
+  if (c.tiles_in_flight() > 1) name += "_pingpong";
+  if (c.sharing_a() > 1) name += "_multicast_a";
+  if (c.sharing_b() > 1) name += "_multicast_b";
   if (c.swap) name += "_swap";
   return name;
 }

@@ -77,7 +77,7 @@ std::vector<Config> admissible_configs(const ParameterSpace& space, const Target
   const Walk walk(space, target, problem, given, kAxes);
   const auto visit = [&](Config c) {
     // Large warp tiles leave room for few warps, which must hide latency themselves.
-    if (open_prefetch) c.across_tiles = c.warp_m() * c.warp_n() >= 64 * 32;
+    if (open_prefetch) c.mma_sync.across_k_blocks = c.warp_m() * c.warp_n() >= 64 * 32;
     if (open_static) c.bake = divides(problem, c) ? Bake::mnk : Bake::none;
     if (open_epilogue) c.staged = problem.d.type.bits == 16;
     if (consider(c) || !c.staged || !open_epilogue) return;

@@ -251,7 +251,7 @@ class Generator {
     k_.section("fill the pipeline");
     const Reg writing = fill(a, b), reading = k_.mov(u32, 0);
     const Reg tiles_left = k_.mov(s32, k_.div(k_.add(depth, c_.tile_k - 1), c_.tile_k));
-    if (c_.across_tiles) {
+    if (c_.mma_sync.across_k_blocks) {
       read_from(a, b, reading);
       load_step(a, b, 0);
     }
@@ -260,13 +260,13 @@ class Generator {
     k_.do_while([&] {
       k_.pragma("\"nounroll\"");
       read_from(a, b, reading);
-      if (!c_.across_tiles) load_step(a, b, 0);
+      if (!c_.mma_sync.across_k_blocks) load_step(a, b, 0);
       const int steps = c_.k_steps();
       for (int step = 0; step < steps; ++step) {
         k_.comment(fmt::format("k step {} of {}", step + 1, steps));
         if (step + 1 < steps)
           load_step(a, b, step + 1);
-        else if (c_.across_tiles)
+        else if (c_.mma_sync.across_k_blocks)
           load_step(a, b, 0);
         if (step == 0) a.copy.issue(writing);
         if (step == std::min(1, steps - 2)) b.copy.issue(writing);
@@ -277,7 +277,7 @@ class Generator {
         await_stage(a, b);
         next_stage(reading);
         next_stage(writing);
-        if (c_.across_tiles) read_from(a, b, reading);
+        if (c_.mma_sync.across_k_blocks) read_from(a, b, reading);
       }
       if (scales_) scales_->add(accumulators_, scaled_);
       k_.emit("sub.s32", tiles_left, tiles_left, 1);

@@ -38,22 +38,13 @@ bool divides_among_threads(const Side& side, const Config& c) {
   return step <= 0 || rows <= step || rows % step == 0;
 }
 
-/// What only other strategies have.
+/// How products are accumulated, and of which product.
 std::vector<Rule> scheduling_rules() {
   return {{"mma.sync of sm_89 accumulates 8-bit floats with 13 bits: sums must be plain",
            {},
            [](const Target& target, const Problem& p, const Config&) {
              return !p.promoted || p.terms.by_block() || target.info().number != 89;
            }},
-          {"with strategy=mma there is no multicast",
-           {"multicast"},
-           [](const Target&, const Problem&, const Config& c) { return c.multicast == Multicast::none; }},
-          {"with strategy=mma schedule must be cooperative",
-           {"schedule"},
-           [](const Target&, const Problem&, const Config& c) { return c.tiles_in_flight() == 1; }},
-          {"with strategy=mma there are no TMA loads: loads must be warp",
-           {"loads"},
-           [](const Target&, const Problem&, const Config& c) { return c.loads == Loads::warp; }},
           {"with strategy=mma swap must be no", {"swap"}, [](const Target&, const Problem&, const Config& c) {
              return !c.swap;
            }}};

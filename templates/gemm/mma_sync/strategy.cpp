@@ -4,7 +4,7 @@
 #include <array>
 #include <tuple>
 
-#include "gemm/config/config.hpp"
+#include "gemm/config/parameter_rows.hpp"
 #include "gemm/config/rules.hpp"
 #include "gemm/mma_sync/choice.hpp"
 #include "gemm/mma_sync/kernel.hpp"
@@ -15,6 +15,12 @@ namespace {
 std::array<Choice, 4> choices_of(const Problem& p, std::string_view shape) {
   return {{{"shape", shape}, {"a", p.a.type.name}, {"b", p.b.type.name}, {"d", p.accumulator.name}}};
 }
+
+constexpr std::string_view kPrefetches[] = {"step", "tile"};
+
+constexpr Parameter kParameters[] = {
+    rows::choice<kPrefetches, &Config::mma_sync, &Options::across_k_blocks>("prefetch"),
+};
 
 class MmaSync final : public Strategy {
  public:
@@ -32,10 +38,12 @@ class MmaSync final : public Strategy {
   }
   void complete(const Specs&, const Target&, const Problem&, Config&) const override {}
 
+  std::span<const Parameter> parameters() const override { return kParameters; }
   std::vector<Rule> rules() const override { return mma_sync::rules(); }
   bool can_swap() const override { return false; }
   bool loads_by_tma() const override { return false; }
   bool reduces_in_slices() const override { return false; }
+  Cooperation cooperation(const Config&) const override { return {}; }
   AccumulatorPart part(const Config& c) const override { return {32, c.mma_m, c.warp_m()}; }
   int registers(const Target&, const Problem& p, const Config& c) const override {
     return needed_registers(p, c);

@@ -4,23 +4,11 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-kit::TilePair pair_of(Multicast multicast) {
-  switch (multicast) {
-    case Multicast::none:
-      return kit::TilePair::none;
-    case Multicast::a:
-      return kit::TilePair::beside;
-    case Multicast::b:
-      return kit::TilePair::below;
-  }
-  return kit::TilePair::none;
-}
-
 kit::TileSchedule schedule_of(const Problem& p, const Config& c) {
   kit::TileSchedule schedule{.tile_m = c.tile_m,
                              .tile_n = c.tile_n,
                              .tile_k = c.tile_k,
-                             .pair = pair_of(c.multicast),
+                             .pair = c.cooperation().pair,
                              .split = c.split,
                              .raster = c.raster,
                              .in_flight = c.tiles_in_flight()};

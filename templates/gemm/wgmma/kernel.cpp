@@ -33,7 +33,7 @@ class Generator {
     kit::TileScheduler tiles = tile_scheduler(k_, seen_, c_, m_, n_, depth_, batches_, division());
     start(pipeline, tiles);
     std::optional<kit::Packing> packing = pack();
-    if (c_.producer_warp())
+    if (c_.wgmma.producer_warp())
       k_.if_(
           k_.eq(warp_, c_.warps()), [&] { load(tiles, pipeline, packing); },
           [&] { multiply(tiles, pipeline, nullptr); });
@@ -59,10 +59,10 @@ class Generator {
                           plan_.stage_bytes, seen_.a.name, plan_.a.boxes(), box(plan_.a.box()), seen_.b.name,
                           plan_.b.boxes(), box(plan_.b.box())));
     k_.header(fmt::format(
-        "consumer warpgroups: {} of {} x {}{}{}; D is stored {}; {} issues the loads", c_.warpgroups(),
-        c_.warpgroup_m(), c_.warpgroup_n(), plan_.promotes ? ", accumulators promoted" : "",
+        "consumer warpgroups: {} of {} x {}{}{}; D is stored {}; {} issues the loads", warpgroups(c_),
+        warpgroup_m(c_), warpgroup_n(c_), plan_.promotes ? ", accumulators promoted" : "",
         c_.tiles_in_flight() > 1 ? ", each with its own tiles" : "", store_text(box(plan_.store)),
-        c_.producer_warp() ? "a producer warp" : "one of their threads"));
+        c_.wgmma.producer_warp() ? "a producer warp" : "one of their threads"));
     if (plan_.stream)
       k_.header(fmt::format("stream-K: up to {} thread blocks{} share the {} k-blocks of all tiles",
                             plan_.stream->blocks, c_.sharing() > 1 ? ", in pairs," : "",
@@ -175,8 +175,8 @@ class Generator {
     const std::optional<Turn> turn = turn_of(group);
     const Reg none = k_.mov(u32, 0);
     leads_ = k_.eq(k_.and_(thread_, kWarpgroupThreads - 1), 0);
-    row_ = c_.warpgroups_m() > 1 ? k_.mul(group, c_.warpgroup_m()) : none;
-    column_ = c_.warps_n > 1 ? k_.mul(group, c_.warpgroup_n()) : none;
+    row_ = warpgroups_m(c_) > 1 ? k_.mul(group, warpgroup_m(c_)) : none;
+    column_ = c_.warps_n > 1 ? k_.mul(group, warpgroup_n(c_)) : none;
     warp_row_ = k_.fma(k_.and_(warp_, kWarpsOfWarpgroup - 1), 16, row_);
     std::optional<StagedScales> scales = staged_scales();
     const MainLoopInputs in{.stages = shared_,
@@ -266,7 +266,7 @@ class Generator {
   }
 
   /// The first barrier number that no warpgroup uses.
-  int own_barrier() const { return c_.warpgroups() + 1; }
+  int own_barrier() const { return warpgroups(c_) + 1; }
 
   // ---- stream-K
 

@@ -33,7 +33,7 @@ bool passes(const Problem& p, const Matrix& operand, const Matrix& other, std::u
 int aligned(int bytes) { return (bytes + kSwizzlePattern - 1) / kSwizzlePattern * kSwizzlePattern; }
 
 kit::TmaBox store_box(const Problem& p, const Config& c) {
-  const int row = kit::dividing_row(c.warpgroup_n() / reduction_slices(c) * p.d.type.bytes());
+  const int row = kit::dividing_row(warpgroup_n(c) / reduction_slices(c) * p.d.type.bytes());
   return {.width = row / p.d.type.bytes(), .row_bytes = row, .rows = kWgmmaRows};
 }
 
@@ -44,7 +44,7 @@ kit::SharedLayout stage_layout(const kit::TmaTile& a, const kit::TmaTile& b, con
 }
 
 kit::SharedLayout shared_layout(const Config& c, int stage_bytes, const kit::TmaBox& store) {
-  const int buffers = c.staged ? kStoreBuffers * c.warpgroups() : 0;
+  const int buffers = c.staged ? kStoreBuffers * warpgroups(c) : 0;
   kit::SharedLayout shared;
   shared.add("stages", c.stages * stage_bytes, kSwizzlePattern);
   shared.add("stores", buffers * aligned(store.bytes()), kSwizzlePattern);
@@ -54,7 +54,7 @@ kit::SharedLayout shared_layout(const Config& c, int stage_bytes, const kit::Tma
 }
 
 int other_registers(const Problem& p, const Config& c) {
-  return kOtherRegisters + (p.terms.none() ? 0 : kOfTerms) + (c.producer_warp() ? 0 : kOfLoads);
+  return kOtherRegisters + (p.terms.none() ? 0 : kOfTerms) + (c.wgmma.producer_warp() ? 0 : kOfLoads);
 }
 
 }  // namespace
@@ -66,11 +66,11 @@ int registers_with(int blocks, const TargetInfo& chip, const Config& c) {
 }
 
 int accumulator_registers(const Problem& p, const Config& c) {
-  return c.warpgroup_m() * c.warpgroup_n() / kWarpgroupThreads * (p.promoted ? 2 : 1);
+  return warpgroup_m(c) * warpgroup_n(c) / kWarpgroupThreads * (p.promoted ? 2 : 1);
 }
 
 bool leaves_registers(const TargetInfo& chip, const Problem& p, const Config& c) {
-  const int others = kBesideAccumulators + (c.producer_warp() ? 0 : kOfLoads);
+  const int others = kBesideAccumulators + (c.wgmma.producer_warp() ? 0 : kOfLoads);
   return accumulator_registers(p, c) + others <= registers_with(1, chip, c);
 }
 
@@ -79,8 +79,8 @@ PackPlan::PackPlan(const Problem& p)
 
 Plan::Plan(const TargetInfo& chip, const Problem& p, const Config& c)
     : pack(p),
-      a(pack.a().matrix, c.tile_m, c.warpgroup_m(), c.tile_k, c.multicast == Multicast::a ? c.sharing() : 1),
-      b(pack.b().matrix, c.tile_n, c.warpgroup_n(), c.tile_k, c.multicast == Multicast::b ? c.sharing() : 1),
+      a(pack.a().matrix, c.tile_m, warpgroup_m(c), c.tile_k, c.sharing_a()),
+      b(pack.b().matrix, c.tile_n, warpgroup_n(c), c.tile_k, c.sharing_b()),
       a_passes(passes(p, p.a, p.b, p.n, c.tile_n)),
       b_passes(passes(p, p.b, p.a, p.m, c.tile_m)),
       scales(p, c),
@@ -92,7 +92,7 @@ Plan::Plan(const TargetInfo& chip, const Problem& p, const Config& c)
       shared(shared_layout(c, stage_bytes, store)),
       shared_bytes(shared.size()),
       promotes(p.promoted),
-      readers(scales.any() ? c.tile_warps() : c.tile_warpgroups()),
+      readers(scales.any() ? c.tile_warps() : tile_warpgroups(c)),
       needed_registers(accumulator_registers(p, c) + other_registers(p, c)) {
   if (c.stream_k) stream.emplace(p, c, pack.workspace_bytes());
   const auto fits = [&](int blocks) {

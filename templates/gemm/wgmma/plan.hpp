@@ -4,6 +4,7 @@
 #include "gemm/launch/batch.hpp"
 #include "gemm/reduction/stream_k_reduction.hpp"
 #include "gemm/wgmma/scale_tile.hpp"
+#include "gemm/wgmma/warpgroups.hpp"
 #include "ptxloom/kit/packing.hpp"
 #include "ptxloom/kit/shared_layout.hpp"
 #include "ptxloom/kit/tma_tile.hpp"
@@ -15,8 +16,6 @@
 // registers per thread, one has 255. With loads=thread there is no producer warp, and two have 255.
 namespace ptxloom::gemm_kernel::wgmma {
 
-inline constexpr int kWarpsOfWarpgroup = 4;
-inline constexpr int kWarpgroupThreads = 128;
 inline constexpr int kWgmmaRows = 64;
 inline constexpr int kStoreBuffers = 2;  // one being filled while the other is stored
 

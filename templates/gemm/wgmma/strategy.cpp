@@ -4,7 +4,7 @@
 #include <array>
 #include <tuple>
 
-#include "gemm/config/config.hpp"
+#include "gemm/config/parameter_rows.hpp"
 #include "gemm/wgmma/choice/choice.hpp"
 #include "gemm/wgmma/choice/rules.hpp"
 #include "gemm/wgmma/kernel.hpp"
@@ -30,6 +30,23 @@ std::array<Choice, 7> choices_of(const Problem& p, std::string_view shape, std::
 /// "m64nNk16" with this N.
 std::string with_n(std::string shape, std::string_view n) { return shape.replace(shape.find('N'), 1, n); }
 
+constexpr std::string_view kLoads[] = {"warp", "thread"}, kMulticasts[] = {"none", "a", "b"},
+                           kSchedules[] = {"cooperative", "pingpong"};
+
+bool never(const Problem&, std::span<const Strategy* const>) { return false; }
+
+constexpr Parameter kParameters[] = {
+    // loads=thread has never won.
+    rows::searched_if(rows::choice<kLoads, &Config::wgmma, &Options::loads>("loads"), never),
+    rows::choice<kMulticasts, &Config::wgmma, &Options::multicast>("multicast"),
+    rows::choice<kSchedules, &Config::wgmma, &Options::schedule>("schedule"),
+};
+
+kit::TilePair pair_of(Multicast multicast) {
+  if (multicast == Multicast::none) return kit::TilePair::none;
+  return multicast == Multicast::a ? kit::TilePair::beside : kit::TilePair::below;
+}
+
 class Wgmma final : public Strategy {
  public:
   std::string_view name() const override { return "wgmma"; }
@@ -42,19 +59,25 @@ class Wgmma final : public Strategy {
   }
   void select(const Specs& specs, const Target& target, const Problem& p, Config& c) const override {
     c.mma = select(specs, target, p, c.shape, kLeastN);
-    c.every_width = has(specs, target, p, c.shape, kOddN);
+    c.wgmma.every_width = has(specs, target, p, c.shape, kOddN);
   }
   void complete(const Specs& specs, const Target& target, const Problem& p, Config& c) const override {
-    c.mma_n = c.warpgroup_n();
+    c.mma_n = warpgroup_n(c);
     c.mma = select(specs, target, p, c.shape, std::to_string(c.mma_n));
   }
 
+  std::span<const Parameter> parameters() const override { return kParameters; }
   std::vector<Rule> rules() const override { return wgmma::rules(); }
   bool can_swap() const override { return true; }
   bool loads_by_tma() const override { return true; }
   bool reduces_in_slices() const override { return true; }
+  Cooperation cooperation(const Config& c) const override {
+    return {.pair = pair_of(c.wgmma.multicast),
+            .tiles_in_flight = c.wgmma.schedule == Schedule::pingpong ? 2 : 1,
+            .producer_warps = c.wgmma.producer_warp() ? 1 : 0};
+  }
   AccumulatorPart part(const Config& c) const override {
-    return {kWarpgroupThreads, kWgmmaRows, c.warpgroup_m()};
+    return {kWarpgroupThreads, kWgmmaRows, warpgroup_m(c)};
   }
   int registers(const Target& target, const Problem& p, const Config& c) const override {
     return Plan(target.info(), p, c).needed_registers;

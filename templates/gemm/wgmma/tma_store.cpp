@@ -27,7 +27,7 @@ class TensorStores {
     const bool matrices = p_.d.type.bits == 16;
     const Reg first = matrices ? matrix_address() : pair_address();
     const std::vector<Run> runs = part_.pair_runs();
-    const int across = c_.warpgroup_n() / plan_.store.width, down = c_.warpgroup_m() / plan_.store.rows;
+    const int across = warpgroup_n(c_) / plan_.store.width, down = warpgroup_m(c_) / plan_.store.rows;
     for (int number = 0; number < down * across; ++number) {
       const int row = number / across * plan_.store.rows, column = number % across * plan_.store.width;
       const int buffer = number % kStoreBuffers;

@@ -57,15 +57,14 @@ double direct_clocks(int unit, double bytes) { return bytes / std::min(kDirectBy
 /// Clocks before a tile's first product and after its last.
 double tile_clocks(const Problem& p, const Config& c, const Plan& plan) {
   const double bytes = double(c.tile_m) * c.tile_n * p.d.type.bytes();
-  const int unit = result_unit(p, c), groups = c.tile_warpgroups();
+  const int unit = result_unit(p, c), groups = tile_warpgroups(c);
   const double result = c.staged ? stored_clocks(plan, groups, unit, bytes) : direct_clocks(unit, bytes);
   return kTileClocks + result / (groups == 2 ? 1.5 : 1) + (groups - 1) * kWarpgroupClocks;
 }
 
-double packing_clocks(const PackPlan& pack) {
-  return pack.any()
-             ? kPackClocks + 2.0 * static_cast<double>(pack.workspace_bytes()) / kTypicalSms / kPackedBytes
-             : 0;
+double packing_clocks(const PackPlan& pack, double sms) {
+  return pack.any() ? kPackClocks + 2.0 * static_cast<double>(pack.workspace_bytes()) / sms / kPackedBytes
+                    : 0;
 }
 
 /// A thread block has a part of one or two shared tiles, writes it, and reads as much back; more if a tile
@@ -103,10 +102,10 @@ double read_again(const kit::TmaTile& tile, double bytes, double stages) {
 /// Clocks from one stage to the next if every load has arrived in time.
 double stage_clocks(const Problem& p, const Config& c, const Plan& plan) {
   const double products =
-      c.k_steps() * (c.tile_m / kWgmmaRows) * c.warps_n * std::max(kLeastClocks, c.warpgroup_n() / 2);
+      c.k_steps() * (c.tile_m / kWgmmaRows) * c.warps_n * std::max(kLeastClocks, warpgroup_n(c) / 2);
   // With two warpgroups, one multiplies while the other promotes its accumulators.
   const double promotion =
-      plan.promotes ? c.warpgroup_m() * c.warpgroup_n() / kWarpgroupThreads / c.warpgroups() : 0;
+      plan.promotes ? warpgroup_m(c) * warpgroup_n(c) / kWarpgroupThreads / warpgroups(c) : 0;
   const double brought =
       brought_bytes(plan.a, plan.pack.a().matrix) + brought_bytes(plan.b, plan.pack.b().matrix);
   const double outside =
@@ -114,7 +113,7 @@ double stage_clocks(const Problem& p, const Config& c, const Plan& plan) {
   const double taken = plan.a.bytes() + plan.b.bytes();
   const double copies = std::max(brought / kCopiedBytes, taken / kTakenBytes) + outside / kTakenBytes;
   const double releases = c.sharing() > 1 ? kReleaseClocks * std::max(0, plan.readers - kHiddenReaders) : 0;
-  return (std::max(products + promotion, copies) + releases) * (c.producer_warp() ? 1 : kOwnLoads);
+  return (std::max(products + promotion, copies) + releases) * (c.wgmma.producer_warp() ? 1 : kOwnLoads);
 }
 
 /// The fraction of memory latency that the stages hide.
@@ -123,38 +122,40 @@ double hidden_part(const Config& c, const Plan& plan) {
 }
 
 /// Clocks of each thread block, overlapped with the time that memory and L2 need for all of them.
-double beside_memory(const Problem& p, const Config& c, const Plan& plan, double clocks) {
-  const double once = input_bytes(p) / kTypicalSms / kMemoryBytes / hidden_part(c, plan);
+double beside_memory(const Problem& p, const Config& c, const Plan& plan, double sms, double clocks) {
+  const double once = input_bytes(p) / sms / kMemoryBytes / hidden_part(c, plan);
   const double stages = stream_k_blocks(p, c);
   const double again =
       read_again(plan.a, bytes_of(p, p.a), stages) + read_again(plan.b, bytes_of(p, p.b), stages);
-  return std::max(beside(clocks, once), once + again / kTypicalSms / kAgainBytes);
+  return std::max(beside(clocks, once), once + again / sms / kAgainBytes);
 }
 
 double estimate(const Target& target, const Problem& p, const Config& c) {
   const Plan plan(target.info(), p, c);
+  const double chip_sms = target.info().sms;
   const double stages = std::ceil(std::ceil(double(p.k) / c.tile_k) / c.split);
   const double stage = stage_clocks(p, c, plan) / hidden_part(c, plan);
   const double latency = tile_clocks(p, c, plan);
   const double others =
-      stages * kStepClocks + (c.sharing() > 1 ? kPairClocks : 0) + packing_clocks(plan.pack);
+      stages * kStepClocks + (c.sharing() > 1 ? kPairClocks : 0) + packing_clocks(plan.pack, chip_sms);
   if (c.stream_k) {
-    const double whole = std::floor(tiles_of(p, c) / kTypicalSms);
-    const StreamShare share(*plan.stream, p, c, kTypicalSms);
-    return beside_memory(p, c, plan, share.k_blocks * stage) + whole * latency +
+    const double whole = std::floor(tiles_of(p, c) / chip_sms);
+    const StreamShare share(*plan.stream, p, c, chip_sms);
+    return beside_memory(p, c, plan, chip_sms, share.k_blocks * stage) + whole * latency +
            shared_clocks(p, c, plan, share.parts) + others;
   }
-  const double blocks = tiles_of(p, c) * c.split, sms = c.split > 2 ? kClusterSms : kTypicalSms;
+  const double blocks = tiles_of(p, c) * c.split, sms = c.split > 2 ? kClusterSms : chip_sms;
   const double resident = std::min<double>(plan.blocks_per_sm, std::max(1.0, blocks / sms));
   const double rounds = std::ceil(blocks / (sms * resident));
   const double tile = stages * stage;
   // With two warpgroups in alternation, one multiplies while the other stores.
   if (c.tiles_in_flight() > 1)
-    return beside_memory(p, c, plan, rounds * std::max(tile, (tile + latency) / c.tiles_in_flight())) +
+    return beside_memory(p, c, plan, chip_sms,
+                         rounds * std::max(tile, (tile + latency) / c.tiles_in_flight())) +
            latency + others;
   const double read = cluster_reduction_bytes(p, c) * (c.split - 1.0) / c.split;
   const double sums = c.split == 1 ? 0 : kSplitClocks + read / kSummedBytes;
-  return beside_memory(p, c, plan, rounds * resident * tile) + rounds * (latency + sums) + others;
+  return beside_memory(p, c, plan, chip_sms, rounds * resident * tile) + rounds * (latency + sums) + others;
 }
 
 // The most stages that fit, unless given.
@@ -167,7 +168,7 @@ void fill_shared_memory(const Target& target, const Problem& p, Config& c, const
 
 // Whether D's small M would fit into a narrower tile.
 bool wider_than_small_m(const Config& c, const Problem& p) {
-  return c.swap && static_cast<unsigned>(c.tile_n) >= p.n + (c.every_width ? 8 : 16);
+  return c.swap && static_cast<unsigned>(c.tile_n) >= p.n + (c.wgmma.every_width ? 8 : 16);
 }
 
 // tile_k is one longest swizzled row or, where memory is the bottleneck, also two.
@@ -194,16 +195,16 @@ void append_configs(const ParameterSpace& space, const Target& target, const Pro
   const bool open_static = !given.contains("static"), open_epilogue = !given.contains("epilogue"),
              open_loads = !given.contains("loads");
   const std::vector<Multicast> multicasts = given.contains("multicast")
-                                                ? std::vector{base.multicast}
+                                                ? std::vector{base.wgmma.multicast}
                                                 : std::vector{Multicast::none, Multicast::b, Multicast::a};
   const std::vector<Schedule> schedules = given.contains("schedule")
-                                              ? std::vector{base.schedule}
+                                              ? std::vector{base.wgmma.schedule}
                                               : std::vector{Schedule::cooperative, Schedule::pingpong};
   const auto consider = [&](Config& c) {
     if (open_static) c.bake = Bake::mnk;
     c.staged = open_epilogue || base.staged;
-    c.loads = base.loads;
-    if (open_loads && !leaves_registers(target.info(), problem, c)) c.loads = Loads::thread;
+    c.wgmma.loads = base.wgmma.loads;
+    if (open_loads && !leaves_registers(target.info(), problem, c)) c.wgmma.loads = Loads::thread;
     for (int tries = open_epilogue ? 2 : 1; tries > 0; --tries, c.staged = false) {
       fill_shared_memory(target, problem, c, stages);
       if (!inadmissible(target, problem, c).empty()) continue;
@@ -215,8 +216,8 @@ void append_configs(const ParameterSpace& space, const Target& target, const Pro
     if (wider_than_small_m(c, problem) && !given.contains("tile_n")) return;
     for (const Multicast multicast : multicasts)
       for (const Schedule schedule : schedules) {
-        c.multicast = multicast;
-        c.schedule = schedule;
+        c.wgmma.multicast = multicast;
+        c.wgmma.schedule = schedule;
         consider(c);
       }
   };

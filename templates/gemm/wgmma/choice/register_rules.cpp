@@ -13,12 +13,12 @@ constexpr int kOfOthers = 32;        // with `split`: to read another thread blo
 
 // The configuration with the most registers per thread.
 Config without_producer_warp(Config c) {
-  c.loads = Loads::thread;
+  c.wgmma.loads = Loads::thread;
   return as_cooperative(c);
 }
 
 int of_rows(const Problem& p, const Config& c) {
-  if (!c.producer_warp()) return kOfRows;
+  if (!c.wgmma.producer_warp()) return kOfRows;
   if (!p.reads_c()) return 0;
   return p.d.type.bytes() < 4 ? kOfNarrowRows : kOfRows;
 }

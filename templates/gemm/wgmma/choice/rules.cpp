@@ -4,7 +4,7 @@
 namespace ptxloom::gemm_kernel::wgmma {
 
 Config as_cooperative(Config c) {
-  c.schedule = Schedule::cooperative;
+  c.wgmma.schedule = Schedule::cooperative;
   return c;
 }
 

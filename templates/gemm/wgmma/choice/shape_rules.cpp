@@ -21,7 +21,7 @@ std::vector<Rule> shape_rules() {
       {"a warpgroup must compute 64 or 128 rows of the tile",
        {"tile_m", "warps_m"},
        [](const Target&, const Problem&, const Config& c) {
-         return c.warpgroup_m() == 64 || c.warpgroup_m() == 128;
+         return warpgroup_m(c) == 64 || warpgroup_m(c) == 128;
        }},
       {"a warpgroup must compute a multiple of 8 columns of the tile",
        {"tile_n", "warps_n"},
@@ -31,13 +31,13 @@ std::vector<Rule> shape_rules() {
       {"with integers a warpgroup must compute 8, 24 or a multiple of 16 columns of the tile",
        {"tile_n", "warps_n", "mma"},
        [](const Target&, const Problem&, const Config& c) {
-         return c.every_width || c.warpgroup_n() % 16 == 0 || c.warpgroup_n() < 32;
+         return c.wgmma.every_width || warpgroup_n(c) % 16 == 0 || warpgroup_n(c) < 32;
        }},
       {"with split each thread block stores its own columns: a warpgroup's columns divided by split must be "
        "a multiple of 8",
        {"tile_n", "warps_n", "split"},
        [](const Target&, const Problem&, const Config& c) {
-         return c.warpgroup_n() % (kLeastColumns * c.split) == 0;
+         return warpgroup_n(c) % (kLeastColumns * c.split) == 0;
        }},
       {"tile_k must be at least the k of the wgmma (32 bytes) and at most 256",
        {"tile_k", "mma"},

@@ -27,7 +27,7 @@ std::vector<Rule> shared_memory_rules() {
        {"tile_n", "warps_n", "split", "epilogue"},
        [](const Target&, const Problem& p, const Config& c) {
          return !c.staged ||
-                aligned_row(p.d.type, static_cast<std::uint64_t>(c.warpgroup_n() / reduction_slices(c)));
+                aligned_row(p.d.type, static_cast<std::uint64_t>(warpgroup_n(c) / reduction_slices(c)));
        }},
       {"a stage needs more than 16 TMA loads: an operand that is contiguous along m or n needs a tile that "
        "larger boxes divide, such as a multiple of 64",

@@ -16,7 +16,7 @@ MainLoop::MainLoop(KernelBuilder& k, const Config& config, const Plan& plan, kit
       overwrite_(k.ne(in.stages, in.stages)),
       add_(k.eq(in.stages, in.stages)),
       released_(k.reg(u32)) {
-  if (c_.warps_n > 1) b_.move(k, k.div(in.column, c_.warpgroup_n()), plan.b.offset(c_.warpgroup_n(), 0));
+  if (c_.warps_n > 1) b_.move(k, k.div(in.column, warpgroup_n(c_)), plan.b.offset(warpgroup_n(c_), 0));
   accumulators_ = allocate();
   if (plan.promotes) promoted_ = allocate();
   if (!in.turn) return;
@@ -26,7 +26,7 @@ MainLoop::MainLoop(KernelBuilder& k, const Config& config, const Plan& plan, kit
 
 Accumulators MainLoop::allocate() {
   Accumulators made;
-  for (int i = 0; i < c_.warpgroup_m() / kWgmmaRows; ++i)
+  for (int i = 0; i < warpgroup_m(c_) / kWgmmaRows; ++i)
     made.push_back({kit::wgmma_accumulators(k_, c_.mma)});
   return made;
 }

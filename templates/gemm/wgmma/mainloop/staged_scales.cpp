@@ -24,7 +24,7 @@ StagedScales::StagedScales(KernelBuilder& k, const Config& c, const Plan& plan, 
       c_(c),
       plan_(plan),
       places_(places),
-      factors_(k, c, c.warpgroup_m() / kWgmmaRows, {}, plan.scales.a.any()),
+      factors_(k, c, warpgroup_m(c) / kWgmmaRows, {}, plan.scales.a.any()),
       depth_(k.reg(u32)) {
   const Reg of_a = plan.stage.address(k, in.stages, "scales"), of_b = k.add(of_a, plan.scales.a.bytes());
   a_of_lane_ = k.fma(k.add(in.row, k.shr(in.lane, 2)), f32.bytes(), of_a);
