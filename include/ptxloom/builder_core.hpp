@@ -173,7 +173,9 @@ class BuilderCore {
   std::uint32_t symbol(std::string name, Caller at, ir::Space space = ir::Space::shared);
   std::uint32_t own_symbol(std::string name, Caller at, ir::Space space);
   std::uint32_t symbol_of_variable(std::uint32_t variable);
-  Address resolve(const Operation& operation, const Address& address);
+  Address resolve(const Operation& operation, const Address& address, std::int64_t elements = 1);
+  void require_inside(const Operation& operation, const Address& address, std::int64_t elements) const;
+  const ir::Variable* array_of(const Address& address) const;
   Reg base_of(const Operation& operation, const Address& address);
 
   Target target_;

@@ -8,8 +8,9 @@
 
 /// \file
 /// Arrays in shared, constant and global memory, loads and stores. A store to a narrower integer keeps the
-/// low bits. A vector access moves 2, 4 or, where the target has it, 8 adjacent elements; its address is a
-/// multiple of its size.
+/// low bits. An element of a shared, constant or global array whose index is a literal must lie in the array:
+/// else Error(usage, "outside-array"). A vector access moves 2, 4 or, where the target has it, 8 adjacent
+/// elements; its address is a multiple of its size.
 namespace [[gnu::visibility("default")]] ptxloom {
 
 /// The PTX type of a C++ arithmetic type: s32 for int, f32 for float.

@@ -16,7 +16,7 @@ struct Problem {
   pl::Type type, d;
   std::uint32_t lda = 0, ldb = 0, ldd = 0;
 
-  explicit Problem(const pl::Settings& complete);
+  explicit Problem(const pl::Settings& settings);
   std::uint32_t columns() const { return 2 * n; }  ///< of A * B
   pl::kit::MatrixOperand a() const { return {.type = type, .rows = m, .cols = k, .ld = lda}; }
   pl::kit::MatrixOperand b() const { return {.type = type, .rows = columns(), .cols = k, .ld = ldb}; }
@@ -28,7 +28,7 @@ struct Config {
 
   static constexpr int kWarps = 4, kThreads = 32 * kWarps;
   static constexpr int kTileK = 32;
-  explicit Config(const pl::Settings& complete);
+  explicit Config(const pl::Settings& settings);
   int warp_m() const { return tile_m / warps_m; }  ///< rows of a warp
   int warp_n() const { return tile_n / (kWarps / warps_m); }
   int shared_bytes() const { return stages * (tile_m + tile_n) * kTileK * 2; }

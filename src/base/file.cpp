@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <system_error>
@@ -20,6 +21,15 @@ namespace {
                               const char* hint) {
   const std::string reason = std::generic_category().message(errno);
   throw Error(ErrorKind::usage, code, std::string(doing) + " " + path.string() + ": " + reason, hint);
+}
+
+[[noreturn]] void refuse_input(const std::filesystem::path& path, std::size_t most) {
+  if (errno != EFBIG)
+    throw_errno("unreadable-file", "cannot read", path, "check the path and its permissions");
+  const std::string limit = std::to_string(most >> 20) + " MiB";
+  throw Error(
+      ErrorKind::usage, "input-too-large", path.string() + " has more than " + limit,
+      "name a file of at most " + limit + ", and split a larger one; a device such as /dev/zero has no end");
 }
 
 [[noreturn]] void refuse_output(const std::filesystem::path& path) {
@@ -94,14 +104,17 @@ FileDescriptor::~FileDescriptor() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-bool read_all(int fd, std::string& content) {
+bool read_all(int fd, std::string& content, std::size_t most) {
   struct stat status = {};
   if (::fstat(fd, &status) != 0) return false;
+  const auto too_large = [] { return errno = EFBIG, false; };
+  if (status.st_size > 0 && static_cast<std::size_t>(status.st_size) > most) return too_large();
   // A pipe has no size, and a file may grow meanwhile, so this reads to the end.
   std::size_t size = 0;
   content.resize(static_cast<std::size_t>(status.st_size > 0 ? status.st_size + 1 : 65536));
   for (;;) {
-    if (size == content.size()) content.resize(2 * size);
+    if (size > most) return too_large();
+    if (size == content.size()) content.resize(size < most / 2 ? 2 * size : most + 1);
     const ssize_t got = ::read(fd, content.data() + size, content.size() - size);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return false;
@@ -122,12 +135,16 @@ bool write_all(int fd, std::string_view content) {
   return true;
 }
 
-std::string read_file(const std::filesystem::path& path) {
+std::string read_file(const std::filesystem::path& path, std::size_t most) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string content;
-  if (!file || !read_all(file.get(), content)) {
-    throw_errno("unreadable-file", "cannot read", path, "check the path and its permissions");
-  }
+  if (!file || !read_all(file.get(), content, most)) refuse_input(path, most);
+  return content;
+}
+
+std::string read_stdin() {
+  std::string content;
+  if (!read_all(STDIN_FILENO, content, kMostText)) refuse_input("stdin", kMostText);
   return content;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,8 +14,15 @@
 // (/dev/stdout, a pipe, a symbolic link) is written to and never replaced.
 namespace ptxloom {
 
-/// Throws Error(usage, "unreadable-file"), which names the file and the reason.
-std::string read_file(const std::filesystem::path& path);
+/// The most bytes of PTX, records and other text that are read. A device such as /dev/zero has no end.
+inline constexpr std::size_t kMostText = std::size_t{256} << 20;
+inline constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
+
+/// Throws Error(usage, "unreadable-file"), which names the file and the reason; "input-too-large" if there
+/// are more than `most` bytes.
+std::string read_file(const std::filesystem::path& path, std::size_t most = kMostText);
+/// Reads what is left of stdin, as read_file does.
+std::string read_stdin();
 /// Throws Error(usage, "unwritable-file").
 void write_file(const std::filesystem::path& path, std::string_view content);
 void write_file(const std::filesystem::path& path, std::span<const std::byte> content);
@@ -44,8 +52,9 @@ class FileDescriptor {
 /// 16 random digits, for the name of a temporary file.
 std::string unique_suffix();
 
-/// Reads everything that is left. False, with errno set, if the system reports an error.
-bool read_all(int fd, std::string& content);
+/// Reads everything that is left. False, with errno set, if the system reports an error; errno is EFBIG if
+/// there are more than `most` bytes.
+bool read_all(int fd, std::string& content, std::size_t most = kUnlimited);
 bool write_all(int fd, std::string_view content);
 
 }  // namespace ptxloom

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Addresses of elements: base + index * size. The multiplication widens a 32-bit index, signed or unsigned;
 // shared memory has 32-bit addresses.
+#include <algorithm>
+
 #include "build/operation.hpp"
 
 namespace ptxloom {
+
 std::uint32_t BuilderCore::symbol_of_variable(std::uint32_t variable) {
   if (scope_.globals.size() <= variable) scope_.globals.resize(variable + 1, 0);
   std::uint32_t& known = scope_.globals[variable];
@@ -37,7 +40,39 @@ Reg BuilderCore::base_of(const Operation& here, const Address& address) {
   return base;
 }
 
-Address BuilderCore::resolve(const Operation& here, const Address& address) {
+// The array that an address lies in: of this function, or of the module.
+const ir::Variable* BuilderCore::array_of(const Address& address) const {
+  const std::uint32_t index = address.operand.index;
+  if (address.builder == module_number_) return &module_.variables[index];
+  const ir::Function& function = module_.functions[scope_.function];
+  for (const std::vector<ir::Variable>* variables : {&function.variables, &module_.variables}) {
+    const auto found = std::ranges::find(*variables, function.symbols[index].name, &ir::Variable::name);
+    if (found != variables->end()) return &*found;
+  }
+  return nullptr;
+}
+
+// Refuses elements at a literal index that do not lie in their array. The size of dynamic shared memory is
+// unknown.
+void BuilderCore::require_inside(const Operation& here, const Address& address, std::int64_t elements) const {
+  if (address.operand.kind != ir::Operand::Kind::address_symbol) return;
+  const ir::Variable* array = array_of(address);
+  if (array == nullptr) return;
+  const std::int64_t size = stored_type(here, address.index.element).bytes();
+  const auto bytes = static_cast<std::int64_t>(array->count) * array->type.bytes();
+  const std::int64_t index = address.index.operand.value, begin = address.operand.value;
+  const bool unknown = array->count == 0;
+  if (index >= 0 && (unknown || index <= (bytes - begin) / size - elements)) return;
+  const std::string what = elements == 1
+                               ? "element " + std::to_string(index)
+                               : std::to_string(elements) + " elements from " + std::to_string(index) + " on";
+  here.refuse("outside-array",
+              what + " of " + array->name + ", which has " +
+                  (unknown ? "none before 0" : std::to_string((bytes - begin) / size) + " elements"),
+              "use an index inside the array; at(array, bytes) is an address that is not checked");
+}
+
+Address BuilderCore::resolve(const Operation& here, const Address& address, std::int64_t elements) {
   if (!address.is_indexed()) return address;
   if (address.builder != module_number_) here.require_own("address", address.builder);
   const Address::Index& index = address.index;
@@ -49,6 +84,8 @@ Address BuilderCore::resolve(const Operation& here, const Address& address) {
       here.refuse("operand-range",
                   "operand index is " + std::to_string(index.operand.value) + ", which is beyond any address",
                   "use an index whose offset in bytes fits in 64 bits");
+    kernel(here.at);  // refuses a builder that was moved from
+    require_inside(here, address, elements);
     return made + offset;
   }
   here.require_own("index", index.builder);

@@ -11,14 +11,15 @@ Reg MemoryBuilder::load(const Element& element, Caller at) {
 std::vector<Reg> MemoryBuilder::load(const Element& first, int count, Caller at) {
   const Operation here = operation("load", at);
   const Type stored = stored_type(here, first.type);
-  const Address address = resolve(here, first.address);
+  const Address address = resolve(here, first.address, count);
   std::vector<Reg> values = regs(first.type, count, at);
   emit({word({"ld.", first.space, ".v", std::to_string(count), ".", stored.name}), at}, {values, address});
   return values;
 }
 
 void MemoryBuilder::store(const Element& element, Arg value, Caller at) {
-  const Address address = resolve(operation("store", at), element.address);
+  const std::int64_t elements = value.is_vector() ? static_cast<std::int64_t>(value.count()) : 1;
+  const Address address = resolve(operation("store", at), element.address, elements);
   store(element.space, element.type, address, value, at);
 }
 

@@ -4,16 +4,16 @@
 
 #include "check/rules.hpp"
 #include "ir/storage.hpp"
+#include "target/launch_limits.hpp"
 
 // How much a module may declare: .const per module, parameters per entry (PTX ISA, "State Spaces"), .local
-// per thread (CUDA programming guide, "Technical Specifications"), and how far it may be aligned.
+// per thread (specs/targets.json, "launch"), and how far it may be aligned. Of .local ptxas accepts more,
+// which no launch can have, and counts modulo 2^32.
 namespace ptxloom::check_rules {
 namespace {
 
 constexpr std::uint64_t kMostConstant = 65536;
 constexpr std::uint32_t kMostParameters = 32764, kMostParametersBefore81 = 4352;
-// ptxas accepts more, which no launch can have, and counts modulo 2^32.
-constexpr std::uint64_t kMostLocal = 524'288;
 
 std::uint64_t saturated(std::uint64_t a, std::uint64_t b) {
   constexpr std::uint64_t most = std::uint64_t{1} << 40;  // enough for any sum
@@ -43,7 +43,7 @@ class LimitsCheck {
 
   void run() {
     limit("the module", bytes_of(module_.variables, ir::Space::constant), "of .const", kMostConstant);
-    limit("the module", bytes_of(module_.variables, ir::Space::local), "of .local", kMostLocal);
+    limit_local("the module", module_.variables);
     for (const ir::Variable& variable : module_.variables) align("", variable);
     for (const ir::Function& function : module_.functions) check(function);
   }
@@ -51,7 +51,7 @@ class LimitsCheck {
  private:
   void check(const ir::Function& function) {
     const std::string name = (function.entry ? "kernel " : "function ") + function.name;
-    limit(name, bytes_of(function.variables, ir::Space::local), "of .local", kMostLocal);
+    limit_local(name, function.variables);
     const std::uint32_t parameters =
         module_.version < Version{8, 1} ? kMostParametersBefore81 : kMostParameters;
     if (function.entry) limit(name, bytes_of_parameters(function), "of parameters", parameters);
@@ -65,6 +65,10 @@ class LimitsCheck {
                     .message = where + " has " + std::to_string(bytes) + " bytes " + what +
                                ", but the most is " + std::to_string(most),
                     .hint = "keep the data in .global, and pass a pointer to it"});
+  }
+
+  void limit_local(const std::string& where, const std::vector<ir::Variable>& variables) {
+    limit(where, bytes_of(variables, ir::Space::local), "of .local", target::launch_limits().local);
   }
 
   void align(const std::string& where, const auto& declared) {

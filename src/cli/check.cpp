@@ -2,7 +2,6 @@
 #include "ptxloom/check.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
@@ -25,13 +24,6 @@ struct CheckFlags {
   bool jsonl = false;
   bool json = false;
 };
-
-std::string read_input(const std::filesystem::path& file) {
-  if (file != "-") return read_file(file);
-  std::string text;
-  if (read_all(STDIN_FILENO, text)) return text;
-  throw Error(ErrorKind::usage, "unreadable-file", "cannot read stdin", "name a file, or pipe PTX in");
-}
 
 /// The lines of a text by their numbers.
 class Lines {
@@ -83,7 +75,7 @@ void print_text(const std::string& file, const Lines& lines, std::vector<Diagnos
 }
 
 int check_file(const Tool& tool, const CheckFlags& options) {
-  const std::string ptx = read_input(options.file);
+  const std::string ptx = options.file == "-" ? read_stdin() : read_file(options.file);
   const auto specs = tool.specs();
   if (!options.target.empty()) specs->target(options.target);
   ParseResult parsed = parse(ptx, specs, options.target);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/check_lines.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -100,11 +102,26 @@ bool check_line(const std::string& text, const std::shared_ptr<const Specs>& spe
   return ok;
 }
 
+constexpr std::size_t kMostLine = std::size_t{16} << 20;
+
 /// A part of the input, and the output for it.
 struct Batch {
   std::vector<std::string> lines, verdicts;
+  std::vector<char> buffer = std::vector<char>(kMostLine + 1);  ///< holds a line and its end
   std::atomic<bool> all_legal = true;
+  bool too_long = false;  ///< the line after these has more than kMostLine bytes
 };
+
+/// Appends the next line; false if there is none, or if it is too long.
+bool read_line(std::istream& in, Batch& batch) {
+  if (!in.getline(batch.buffer.data(), static_cast<std::streamsize>(batch.buffer.size()))) {
+    batch.too_long = !in.eof() && !in.bad();
+    return false;
+  }
+  const auto size = static_cast<std::size_t>(in.gcount()) - (in.eof() ? 0 : 1);  // without the line break
+  batch.lines.emplace_back(batch.buffer.data(), size);
+  return true;
+}
 
 /// Reads as many lines as are available at once: whoever waits for an answer before sending the next line
 /// gets it.
@@ -112,10 +129,8 @@ bool read(std::istream& in, Batch& batch) {
   constexpr std::size_t kLines = 1024, kBytes = 1 << 22;
   batch.lines.clear();
   std::size_t bytes = 0;
-  std::string line;
-  while (batch.lines.size() < kLines && bytes < kBytes && std::getline(in, line)) {
-    bytes += line.size();
-    batch.lines.push_back(std::move(line));
+  while (batch.lines.size() < kLines && bytes < kBytes && read_line(in, batch)) {
+    bytes += batch.lines.back().size();
     if (in.rdbuf()->in_avail() <= 0) break;
   }
   batch.verdicts.assign(batch.lines.size(), {});
@@ -156,9 +171,13 @@ int check_lines(const std::shared_ptr<const Specs>& specs, const CheckLines& opt
     for (const std::string& verdict : batch.verdicts) std::fwrite(verdict.data(), 1, verdict.size(), stdout);
     if (std::fflush(stdout) != 0) break;  // reported at the end
   }
+  const std::string name = options.file == "-" ? "stdin" : options.file.string();
+  if (batch.too_long)
+    throw Error(ErrorKind::usage, "input-too-large",
+                fmt::format("a line of {} has more than {} MiB", name, kMostLine >> 20),
+                "split its statements among several lines of JSON");
   if (in.bad())
-    throw Error(ErrorKind::usage, "unreadable-file",
-                (options.file == "-" ? "stdin" : options.file.string()) + " cannot be read",
+    throw Error(ErrorKind::usage, "unreadable-file", name + " cannot be read",
                 "name a file of JSON lines, or pipe them in");
   return batch.all_legal ? 0 : 1;
 }

@@ -103,6 +103,9 @@ std::vector<Pair> pairs_of(const EpiloguePart& part, const Layout& map) {
   return pairs;
 }
 
+bool is_fp8(Type type) { return type == e4m3 || type == e5m2; }
+std::string fp8_conversion(Type type) { return fmt::format("cvt.rn.satfinite.{}x2.f32", type.name); }
+
 /// Stores results by their place in D.
 class Stores {
  public:
@@ -123,7 +126,7 @@ class Stores {
     const Reg inside = k_.and_(this->row(row).inside, this->column(column).inside);
     const Address to = k_.at(k_.mad_wide(this->column(column).position, d_.d.element.bytes(), address(row)));
     const std::vector<Reg> packed = converted(results);
-    const Type type = packed_type(d_.d.element, static_cast<int>(results.size()));
+    const Type type = stored_type(d_.d.element, static_cast<int>(results.size()));
     k_.guarded(inside, [&] {
       if (packed.size() == 1)
         k_.emit("st.global." + std::string(type.name), to, packed[0]);
@@ -151,10 +154,18 @@ class Stores {
   }
 
   std::vector<Reg> converted(const std::vector<Reg>& results) {
-    return result_type(d_.d.element) == f32 ? pack_values(k_, d_.d.element, results) : results;
+    const Type element = d_.d.element;
+    if (is_fp8(element)) return {packed_fp8(results)};
+    return result_type(element) == f32 ? pack_values(k_, element, results) : results;
   }
-  static Type packed_type(Type element, int count) {
-    return result_type(element) == f32 ? kit::packed_type(element, count) : element;
+  // One or two elements in a b16; a store of 8 bits takes the low one.
+  Reg packed_fp8(const std::vector<Reg>& results) {
+    const Arg second = results.size() == 2 ? Arg(results[1]) : Arg(0.0F);
+    return k_.op(fp8_conversion(d_.d.element), second, results[0]);
+  }
+  static Type stored_type(Type element, int count) {
+    if (is_fp8(element)) return count == 2 ? b16 : b8;
+    return result_type(element) == f32 ? packed_type(element, count) : element;
   }
 
   KernelBuilder& k_;
@@ -182,10 +193,22 @@ Reg without_callback(KernelBuilder& k, Type d, Reg accumulator) {
               "give a callback that converts them");
 }
 
-void require_vector(const EpilogueMatrix& d) {
+void require_layout(const EpiloguePart& part, const EpilogueMatrix& d) {
+  if (part.row_order.interleaved || part.column_order.interleaved)
+    throw Error(ErrorKind::usage, "fragment-layout",
+                fmt::format("an epilogue: the fragments of {} are interleaved",
+                            part.row_order.interleaved ? "A" : "B"),
+                "load operands of 8 bits from tiles that are contiguous along k");
   if (d.vector != 1 && d.vector != 2)
     throw Error(ErrorKind::usage, "bad-epilogue", fmt::format("an epilogue: stores of {} elements", d.vector),
                 "set EpilogueMatrix::vector to vector_of(pitch, columns)");
+}
+
+void require_target(KernelBuilder& k, Type d) {
+  if (is_fp8(d) && !k.has(fp8_conversion(d)))
+    throw Error(ErrorKind::usage, "operand-type",
+                fmt::format("an epilogue: {} has no conversion from f32 to {}", k.target().name(), d.name),
+                "choose sm_89 or later, or a D of 16 or 32 bits");
 }
 
 }  // namespace
@@ -195,15 +218,16 @@ int EpilogueMatrix::vector_of(std::uint64_t pitch, std::uint64_t columns) {
 }
 
 Type result_type(Type d) {
-  if (d == f32 || d == f16 || d == bf16) return f32;
+  if (d == f32 || d == f16 || d == bf16 || is_fp8(d)) return f32;
   if (d == s32 || d == f64) return d;
   throw Error(ErrorKind::usage, "operand-type", fmt::format("an epilogue: a D of {}", d.name),
-              "a D is f32, f16, bf16, s32 or f64");
+              "a D is f32, f16, bf16, e4m3, e5m2, s32 or f64");
 }
 
 void store_tile(KernelBuilder& k, const EpiloguePart& part, const EpilogueMatrix& d,
                 const Epilogue& epilogue) {
-  require_vector(d);
+  require_target(k, d.d.element);
+  require_layout(part, d);
   const Layout map = layout(part.mma, "D");
   const ThreadPlace thread(map);
   Stores stores(k, d, k.add(part.row, thread.row(k, part.thread)),
@@ -232,7 +256,8 @@ void store_pairs(KernelBuilder& k, const EpiloguePart& part, const EpilogueMatri
   if (!epilogue)
     throw Error(ErrorKind::usage, "bad-epilogue", "an epilogue: pairs without a callback",
                 "give one that makes one result of two accumulators, or use store_tile");
-  require_vector(d);
+  require_target(k, d.d.element);
+  require_layout(part, d);
   const Layout map = layout(part.mma, "D");
   const ThreadPlace thread(map);
   const Reg column = k.shr(k.add(part.column, thread.column(k, part.thread)), 1);

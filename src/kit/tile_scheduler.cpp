@@ -145,7 +145,8 @@ Reg TileScheduler::all_tiles() {
   return of_batches() ? k_.mul(tiles, *batches_) : tiles;
 }
 
-void TileScheduler::for_each(const std::function<void(const TilePortion&)>& body, std::optional<Reg> turn) {
+void TileScheduler::for_each(const std::function<void(const TilePortion&)>& body,
+                             std::optional<Reg> consumer) {
   if (stream_)
     return stream_->for_each([&](const StreamKPortion& portion) {
       const Reg begin = k_.mul(portion.begin, schedule_.tile_k), end = k_.mul(portion.end, schedule_.tile_k);
@@ -156,17 +157,17 @@ void TileScheduler::for_each(const std::function<void(const TilePortion&)>& body
     visit(number, [&](const TileOrigin& tile) { body({tile, depth}); });
   };
   if (schedule_.split > 1) return visit_whole(own_number());
-  const TileNumbers own = numbers(turn);
+  const TileNumbers own = numbers(consumer);
   k_.for_(own.first, own.end, own.step, [&](Reg number) {
-    k_.comment(turn ? "the next tile of this warpgroup" : "the next tile of this thread block");
+    k_.comment(consumer ? "the next tile of this warpgroup" : "the next tile of this thread block");
     visit_whole(number);
   });
 }
 
-TileNumbers TileScheduler::numbers(std::optional<Reg> turn) {
+TileNumbers TileScheduler::numbers(std::optional<Reg> consumer) {
   Reg first = of_clusters("ctaid.x"), step = of_clusters("nctaid.x");
-  if (turn) {
-    first = k_.fma(*turn, step, first);
+  if (consumer) {
+    first = k_.fma(*consumer, step, first);
     step = k_.mul(step, schedule_.in_flight);
   }
   return {first, step, all_tiles()};

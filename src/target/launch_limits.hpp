@@ -18,6 +18,7 @@ struct LaunchLimits {
                                        ///< axis
   std::uint32_t threads = 0;           ///< per thread block
   std::uint32_t cluster_portable = 0;  ///< thread blocks per cluster that every chip with clusters supports
+  std::uint32_t local = 0;             ///< bytes of .local per thread
 };
 const LaunchLimits& launch_limits();
 

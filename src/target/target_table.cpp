@@ -152,7 +152,8 @@ LaunchLimits read_launch_limits(std::span<const std::string_view> lines) {
   return {.grid = {number("grid_x"), number("grid_y"), number("grid_z")},
           .block = {number("block_x"), number("block_y"), number("block_z")},
           .threads = number("threads"),
-          .cluster_portable = number("cluster_portable")};
+          .cluster_portable = number("cluster_portable"),
+          .local = number("local")};
 }
 
 int ChipRates::operations(std::string_view unit) const {

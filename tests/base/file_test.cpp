@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cerrno>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -117,6 +118,34 @@ TEST_CASE("a file that cannot be read or written is named with the reason") {
   CHECK(unwritten.diagnostics()[0].code == "unwritable-file");
   CHECK(error_of([&] { write_file(folder.path(), "x"); }).diagnostics()[0].code == "unwritable-file");
   CHECK(files_in(folder.path()) == 0);
+}
+
+TEST_CASE("more than the limit is refused, from a file, a pipe and a device without end") {
+  const TemporaryFolder folder;
+  std::string text(100000, 'x');
+  write_file(folder / "f", text);
+  CHECK(read_file(folder / "f", text.size()) == text);
+  const Error large = error_of([&] { read_file(folder / "f", text.size() - 1); });
+  CHECK(large.diagnostics()[0].code == "input-too-large");
+  const Error endless = error_of([] { read_file("/dev/zero", std::size_t{3} << 20); });
+  CHECK(endless.diagnostics()[0].code == "input-too-large");
+  CHECK(endless.diagnostics()[0].message == "/dev/zero has more than 3 MiB");
+  CHECK(endless.diagnostics()[0].hint.find("at most 3 MiB") != std::string::npos);
+
+  int ends[2];
+  for (const std::size_t most : {text.size(), text.size() - 1}) {
+    REQUIRE(::pipe(ends) == 0);
+    const FileDescriptor reader(ends[0]);
+    std::jthread writer([&text, end = ends[1]] { write_all(FileDescriptor(end).get(), text); });
+    std::string content;
+    const bool read = read_all(reader.get(), content, most);
+    const int reason = errno;
+    CHECK(read == (most == text.size()));
+    if (read) CHECK(content == text);
+    if (!read) CHECK(reason == EFBIG);
+    std::string rest;
+    read_all(reader.get(), rest);
+  }
 }
 
 TEST_CASE("a device is written to and stays a device") {

@@ -25,6 +25,43 @@ TEST_CASE("operands of two types are refused on the caller's line") {
   check_place([](auto& k) { k.emit("add.u33", k.reg(u32)); }, "unknown-modifier", "add.u33");
 }
 
+TEST_CASE("an element outside its array is refused, if its index is a literal") {
+  const std::string code = "outside-array";
+  const auto in_shared = [](auto use) {
+    return [use](KernelBuilder& k) { use(k, k.shared(u16, 12, "tile")); };
+  };
+  check_place(in_shared([](auto& k, auto tile) { k.load(tile[12]); }), code,
+              "load: element 12 of tile, which has 12 elements");
+  check_place(in_shared([](auto& k, auto tile) { k.store(tile[-1], k.reg(u16)); }), code,
+              "store: element -1 of tile");
+  check_place(in_shared([](auto& k, auto tile) { k.load(tile[10], 4); }), code,
+              "load: 4 elements from 10 on of tile");
+  check_place(in_shared([](auto& k, auto tile) { k.store(tile[11], Vector{k.reg(u16), k.reg(u16)}); }), code,
+              "store: 2 elements from 11 on of tile");
+  check_place(in_shared([](auto& k, auto tile) { k.load(tile.as(u32, 8)[4]); }), code,
+              "load: element 4 of tile, which has 4 elements");
+  check_place(in_shared([](auto& k, auto tile) { k.emit("ld.shared.u16", k.reg(u16), &tile[13]); }), code,
+              "ld.shared.u16: element 13 of tile");
+  check_place([](auto& k) { k.load(k.constant("table", {1U, 2U, 3U})[3]); }, code,
+              "load: element 3 of table, which has 3 elements");
+  check_place([](auto& k) { k.load(k.dynamic_shared("rest")[-1]); }, code, "load: element -1 of rest");
+}
+
+TEST_CASE("the last element of an array is inside it") {
+  KernelBuilder k = builder();
+  const Shared tile = k.shared(u16, 12, "tile", 8);
+  k.load(tile[11]);
+  k.load(tile[8], 4);
+  k.load(tile.as(u32, 8)[3]);
+  k.load(k.dynamic_shared("rest")[100000]);
+  k.load(k.constant("table", {1U, 2U, 3U})[2]);
+  k.function("f", {}, {}, [&](auto) {
+    k.load(k.shared(u32, 2, "own")[1]);
+    return std::vector<Reg>{};
+  });
+  for (const Diagnostic& found : check(k.finish())) FAIL_CHECK(found.message);
+}
+
 TEST_CASE("a comment stays a comment, whatever is in it") {
   KernelBuilder k = builder();
   k.header("made by\nret;");
@@ -162,7 +199,7 @@ TEST_CASE("hints about types name calls that work") {
   k.add(k.reg(f16), k.bit_cast(f16, k.mov(b16, 0x3c00)));
   CHECK_THAT(hint([&] { k.mov(e4m3, 0x38); }), ContainsSubstring(": as(e4m3, mov(b16, bits))"));
   k.store(k.pointer(e4m3, "x")[0], k.as(e4m3, k.mov(b16, 0x38)));
-  CHECK(check(k.finish()).empty());
+  for (const Diagnostic& found : check(k.finish())) FAIL_CHECK(found.message);
 }
 
 TEST_CASE("a missing instruction is named once, with the targets that have it in the hint") {

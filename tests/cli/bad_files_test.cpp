@@ -182,6 +182,20 @@ TEST_CASE("files that cannot be read or written are named") {
   check_refused(on_gemm("tune", {"--budget", "soon"}), 2, "bad-budget", {"soon", "200evals"});
 }
 
+TEST_CASE("an input without end is refused") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> large{"/dev/zero", "256 MiB", "split"};
+  check_refused({"check", "/dev/zero"}, 2, "input-too-large", large);
+  check_refused({"compile", "/dev/zero"}, 2, "input-too-large", large);
+  check_refused({"tune", "--merge", "/dev/zero"}, 2, "input-too-large", large,
+                {{"PTXLOOM_RECORDS", folder / "records"}});
+  const ToolResult lines = run_tool({"check", "--jsonl", "/dev/zero"});
+  CHECK(lines.code == 2);
+  CHECK(nlohmann::json::parse(lines.out)["error"]["code"] == "input-too-large");
+  CHECK(lines.err.find("a line of /dev/zero has more than 16 MiB") != std::string::npos);
+  check_refused(on_gemm("run", {"--device", "cpu", "--arg", "a=in=/dev/zero"}), 2, "input-too-large", large);
+}
+
 TEST_CASE("every output is tried before the work begins") {
   const TemporaryFolder folder;
   write_text(folder / "scale.ptx", kScalePtx);

@@ -96,6 +96,22 @@ TEST_CASE("check --jsonl answers who waits for it before the next line") {
   CHECK(rest.out.empty());
 }
 
+TEST_CASE("check --jsonl answers the lines before one that is too long, and the last without a line break") {
+  const std::string legal = R"({"id":1,"ptx":"ret;","target":"sm_80"})";
+  const ToolResult result =
+      run_tool({"check", "--jsonl", "-"}, {}, legal + "\n" + std::string((16 << 20) + 1, ' ') + "\n" + legal);
+  CHECK(result.code == 2);
+  CHECK(result.out.starts_with(
+      "{\"id\":1,\"ok\":true,\"errors\":[],\"warnings\":[]}\n{\"schema\":1,\"error\":"));
+  CHECK(result.err.find("[input-too-large]") != std::string::npos);
+
+  const std::string spaces((16 << 20) - legal.size(), ' ');  // as long as a line may be
+  const ToolResult most = run_tool({"check", "--jsonl", "-"}, {}, legal + spaces + "\n\n" + legal);
+  CHECK(most.code == 1);
+  CHECK(std::ranges::count(most.out, '\n') == 3);
+  CHECK(most.out.ends_with("{\"id\":1,\"ok\":true,\"errors\":[],\"warnings\":[]}\n"));
+}
+
 TEST_CASE("check --jsonl keeps the order of thousands of lines") {
   std::string input;
   for (int i = 0; i < 5000; ++i)

@@ -2,6 +2,7 @@
 // Accumulators with random values become a matrix: the host places them by the instruction's layout.
 #include "ptxloom/kit/epilogue.hpp"
 
+#include <algorithm>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <string>
@@ -21,7 +22,7 @@ constexpr const char* kWarpF32 = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf1
 constexpr const char* kWarpF64 = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64";
 constexpr const char* kWarpS32 = "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32";
 constexpr const char* kWarpgroupF32 = "wgmma.mma_async.sync.aligned.m64n24k16.f32.bf16.bf16";
-constexpr double kNotStored = -77;
+constexpr double kNotStored = -80;  // which every type has
 
 /// Two warps, or warpgroups, side by side; each has `down` x `across` instructions.
 struct Stored {
@@ -125,6 +126,12 @@ std::vector<double> stored(const Stored& c, const Product& product, const Operan
   return values;
 }
 
+/// The nearest value of the type; of 8 bits, its largest for those beyond its range.
+double rounded(Type type, double value) {
+  const double most = type == e4m3 ? 448 : type == e5m2 ? 57344 : INFINITY;
+  return decode(type, encode(type, std::clamp(value, -most, most)));
+}
+
 std::vector<double> poisoned(const Stored& c) {
   return std::vector<double>(std::size_t{c.rows - 1} * c.pitch + c.columns, kNotStored);
 }
@@ -148,15 +155,17 @@ TEST_CASE("a tile is stored as the instruction holds it") {
         Stored{kWarpF32, f32, bf16, 32, 48, 48, 0, 0, 1, 2}, Stored{kWarpF64, f64, f64, 9, 30, 33, 3, 8},
         Stored{kWarpS32, s32, s32, 50, 47, 60, 20, 8}, Stored{kWarpS32, s32, f32, 11, 40, 40, 2, 0, 1, 5},
         Stored{kWarpgroupF32, f32, bf16, 111, 70, 72, 8, 0, 2, 1},
-        Stored{kWarpgroupF32, f32, f32, 70, 119, 121, 10, 24, 1, 2}}) {
+        Stored{kWarpgroupF32, f32, f32, 70, 119, 121, 10, 24, 1, 2},
+        Stored{kWarpF32, f32, e4m3, 27, 42, 44, 3, 6}, Stored{kWarpF32, f32, e5m2, 19, 41, 45, 0, 5},
+        Stored{kWarpS32, s32, e4m3, 50, 47, 60, 20, 8},
+        Stored{kWarpgroupF32, f32, e5m2, 70, 38, 40, 0, 0, 1, 2}}) {
     CAPTURE(c.opcode, c.d.name, c.rows, c.columns);
     const Product product = random_product(c);
     std::vector<double> expected = poisoned(c);
     std::size_t outside = 0;
     product.each(c, [&](std::size_t row, std::size_t column, double value) {
       if (row < c.rows && column < c.columns)
-        expected[row * c.pitch + column] =
-            decode(c.d, encode(c.d, decode(c.accumulator, encode(c.accumulator, value))));
+        expected[row * c.pitch + column] = rounded(c.d, decode(c.accumulator, encode(c.accumulator, value)));
       else
         ++outside;
     });
@@ -258,8 +267,8 @@ TEST_CASE("callbacks that cannot be an epilogue are refused") {
   CHECK(barrier([](KernelBuilder& k) { k.warp_barrier(); }) == "nothing was thrown");
   CHECK_THAT(refusal_by({kWarpS32, s32, f64, 9, 9, 9, 0, 0}, with({})),
              ContainsSubstring("accumulators of s32 for a D of f64"));
-  CHECK_THAT(refusal_by({kWarpF32, f32, e4m3, 9, 9, 9, 0, 0}, with({})),
-             ContainsSubstring("a D is f32, f16, bf16, s32 or f64"));
+  CHECK_THAT(refusal_by({kWarpF32, f32, s8, 9, 9, 9, 0, 0}, with({})),
+             ContainsSubstring("a D is f32, f16, bf16, e4m3, e5m2, s32 or f64"));
   CHECK_THAT(refusal_by(kSmall, [](KernelBuilder& k, const kit::ParamRegs&, const kit::EpiloguePart& part,
                                    const kit::EpilogueMatrix& d) { kit::store_pairs(k, part, d, {}); }),
              ContainsSubstring("pairs without a callback"));
@@ -271,6 +280,37 @@ TEST_CASE("callbacks that cannot be an epilogue are refused") {
                           kit::store_tile(k, part, d);
                         }),
              ContainsSubstring("not held in pairs of adjacent columns"));
+}
+
+TEST_CASE("interleaved fragments are refused by the epilogue") {
+  const kit::FragmentOrder interleaved = kit::fragment_order(s8, false);
+  for (const bool of_a : {false, true})
+    for (const bool pairs : {false, true})
+      CHECK_THAT(refusal_by(kSmall,
+                            [&](KernelBuilder& k, const kit::ParamRegs&, kit::EpiloguePart part,
+                                const kit::EpilogueMatrix& d) {
+                              (of_a ? part.row_order : part.column_order) = interleaved;
+                              if (!pairs) return kit::store_tile(k, part, d);
+                              kit::store_pairs(k, part, d,
+                                               [](KernelBuilder&, Reg x, Reg, Reg, Reg) { return x; });
+                            }),
+                 ContainsSubstring(of_a ? "the fragments of A are interleaved"
+                                        : "the fragments of B are interleaved") &&
+                     ContainsSubstring("contiguous along k"));
+}
+
+TEST_CASE("a D of 8 bits needs a target that converts to it") {
+  KernelBuilder k = kit_test::builder("sm_86");
+  const kit::EpilogueMatrix d{
+      .d = k.pointer(e4m3, "d"), .rows = k.mov(u32, 1), .columns = k.mov(u32, 1), .pitch = k.mov(u32, 1)};
+  const kit::EpiloguePart part{.mma = variant_of(kWarpF32),
+                               .accumulators = {{k.regs(f32, 4)}},
+                               .row = k.mov(u32, 0),
+                               .column = k.mov(u32, 0),
+                               .thread = k.special("laneid")};
+  CHECK_THROWS_WITH(
+      kit::store_tile(k, part, d),
+      ContainsSubstring("sm_86 has no conversion from f32 to e4m3") && ContainsSubstring("sm_89"));
 }
 
 TEST_CASE("pairs of elements are stored together only where they are aligned") {

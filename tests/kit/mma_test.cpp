@@ -55,13 +55,13 @@ ir::Module product_kernel(const WarpCase& c, const kit::Params& params) {
   kit::Fragments b(k, {mma, "B", c.type, c.b_along_k, c.n}, tile_b, {at_b, zero, lane});
   const kit::Fragments::Tiles of_a = a.allocate(), of_b = b.allocate();
   kit::MmaTiles products(k, mma, c.m, c.n);
-  const kit::Accumulators sums = products.zeros();
+  const kit::Accumulators accumulators = products.zeros();
   a.set_stage(zero);
   b.set_stage(zero);
   for (int step = 0; step < c.depth / layout(mma, "A").cols; ++step) {
     a.load(step, of_a);
     b.load(step, of_b);
-    products.multiply(of_a, of_b, sums);
+    products.multiply(of_a, of_b, accumulators);
   }
   // }
   const kit::FragmentOrder rows = kit::fragment_order(c.type, c.a_along_k),
@@ -69,14 +69,14 @@ ir::Module product_kernel(const WarpCase& c, const kit::Params& params) {
   const Reg row = k.mul(k.shr(lane, 2), rows.step()), column = k.mul(k.and_(lane, 3), 2 * columns.step());
   const Layout map = layout(mma, "D");
   const std::vector<kit::AccumulatorPlace> places = kit::accumulator_places(mma);
-  for (std::size_t i = 0; i < sums.size(); ++i)
-    for (std::size_t j = 0; j < sums[i].size(); ++j)
-      for (std::size_t reg = 0; reg < sums[i][j].size(); ++reg) {
+  for (std::size_t i = 0; i < accumulators.size(); ++i)
+    for (std::size_t j = 0; j < accumulators[i].size(); ++j)
+      for (std::size_t reg = 0; reg < accumulators[i][j].size(); ++reg) {
         const int pair = places[reg].column % 2;
         const int y = rows.origin(static_cast<int>(i) * map.rows + places[reg].row);
         const int x = columns.origin(static_cast<int>(j) * map.cols + places[reg].column - pair) +
                       pair * columns.step();
-        k.store(in.pointer("d")[k.fma(k.add(row, y), c.n, k.add(column, x))], sums[i][j][reg]);
+        k.store(in.pointer("d")[k.fma(k.add(row, y), c.n, k.add(column, x))], accumulators[i][j][reg]);
       }
   return k.finish();
 }
@@ -134,14 +134,14 @@ TEST_CASE("a product of one k-step overwrites or adds") {
   const Reg ones = k.mov(b32, 0x3c003c00);  // two halves of 1
   const kit::Fragments::Tiles a = {{ones, ones}}, b = {{ones}};
   kit::MmaTiles products(k, mma, 16, 8);
-  const kit::Accumulators sums = products.zeros();
-  products.multiply(a, b, sums);
-  products.multiply(a, b, sums);  // 16
-  const Reg twice = k.mov(f32, sums[0][0][3]);
-  products.multiply(a, b, sums, true);  // 8
+  const kit::Accumulators accumulators = products.zeros();
+  products.multiply(a, b, accumulators);
+  products.multiply(a, b, accumulators);  // 16
+  const Reg twice = k.mov(f32, accumulators[0][0][3]);
+  products.multiply(a, b, accumulators, true);  // 8
   const Reg at = k.mul(k.special("tid.x"), 2);
   k.store(in.pointer("d")[at], twice);
-  k.store(in.pointer("d")[k.add(at, 1)], sums[0][0][0]);
+  k.store(in.pointer("d")[k.add(at, 1)], accumulators[0][0][0]);
   std::vector<float> d(64);
   kit_test::run(k.finish(), {.block = {32, 1, 1}}, params.arguments(), {kit_test::tensor("d", d)});
   for (std::size_t i = 0; i < 64; ++i) CHECK(d[i] == (i % 2 == 0 ? 16 : 8));

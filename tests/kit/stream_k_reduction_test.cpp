@@ -64,10 +64,10 @@ class SharedTiles {
     const Reg rows = KernelBuilder::as(s32, rows_), none = k_.mov(u32, 0);
     // guide stream_k {
     division.for_each([&](const kit::StreamKPortion& portion) {
-      const kit::Accumulators sums = sums_of(portion);
+      const kit::Accumulators accumulators = accumulators_of(portion);
       k_.if_(
-          portion.whole, [&] { store(portion.tile, sums, none, none); },
-          [&] { reduction.write_part(sums, division.shared(portion.tile), rows); });
+          portion.whole, [&] { store(portion.tile, accumulators, none, none); },
+          [&] { reduction.write_part(accumulators, division.shared(portion.tile), rows); });
     });
     division.for_each_shared([&](const kit::SharedTile& tile) {
       reduction.add(tile, rows, [&](const kit::Accumulators& unit, Reg row, Reg column) {
@@ -99,32 +99,33 @@ class SharedTiles {
   }
 
   // Element (row, column) of tile t gets (1 + (5 t + 3 row + 7 column) % 64) * (i + 1) from k-block i.
-  kit::Accumulators sums_of(const kit::StreamKPortion& portion) {
+  kit::Accumulators accumulators_of(const kit::StreamKPortion& portion) {
     const auto until = [&](Reg end) { return k_.shr(k_.mul(end, k_.add(end, 1)), 1); };
     const Reg weight = k_.sub(until(portion.end), until(portion.begin));
-    kit::Accumulators sums(static_cast<std::size_t>(c_.down));
-    for (std::size_t i = 0; i < sums.size(); ++i)
+    kit::Accumulators accumulators(static_cast<std::size_t>(c_.down));
+    for (std::size_t i = 0; i < accumulators.size(); ++i)
       for (std::size_t j = 0; j < static_cast<std::size_t>(c_.across); ++j) {
-        auto& registers = sums[i].emplace_back();
+        auto& registers = accumulators[i].emplace_back();
         for (std::size_t r = 0; r < static_cast<std::size_t>(map_.registers); ++r) {
           const auto [row, column] = place_of(i, j, r);
           const Reg mixed = k_.fma(column, 7, k_.fma(row, 3, k_.mul(portion.tile, 5)));
           registers.push_back(k_.convert(c_.type, k_.mul(k_.add(k_.and_(mixed, 63), 1), weight)));
         }
       }
-    return sums;
+    return accumulators;
   }
 
-  void store(Reg tile, const kit::Accumulators& sums, Reg down, Reg across) {
-    for (std::size_t i = 0; i < sums.size(); ++i)
-      for (std::size_t j = 0; j < sums[i].size(); ++j)
-        for (std::size_t r = 0; r < sums[i][j].size(); ++r) {
+  void store(Reg tile, const kit::Accumulators& accumulators, Reg down, Reg across) {
+    for (std::size_t i = 0; i < accumulators.size(); ++i)
+      for (std::size_t j = 0; j < accumulators[i].size(); ++j)
+        for (std::size_t r = 0; r < accumulators[i][j].size(); ++r) {
           const auto [row, column] = place_of(i, j, r);
           const Reg of_d = k_.add(row, down);
           const Reg at = k_.fma(k_.fma(tile, rows_, of_d), columns(), k_.add(column, across));
           const Reg to = k_.mad_wide(at, c_.type.bytes(), d_), inside = k_.lt(of_d, rows_);
-          k_.guarded(inside,
-                     [&] { k_.emit("st.global." + std::string(c_.type.name), k_.at(to), sums[i][j][r]); });
+          k_.guarded(inside, [&] {
+            k_.emit("st.global." + std::string(c_.type.name), k_.at(to), accumulators[i][j][r]);
+          });
         }
   }
 

@@ -213,14 +213,15 @@ TEST_CASE("consumers that take turns have every other tile") {
   TileCase c{.schedule = schedule(16, 8, 4, 3), .m = 90, .n = 41, .k = 9, .grid = 4};
   c.schedule.in_flight = 2;
   const std::vector<Work> tiles = numbered(c);
-  for (std::uint32_t turn = 0; turn < 2; ++turn) {
+  for (std::uint32_t consumer = 0; consumer < 2; ++consumer) {
     const Works works =
         tiles_computed(c, [&](KernelBuilder& k, kit::TileScheduler& scheduler, const Note& note) {
-          scheduler.for_each(note, k.mov(u32, turn));
+          scheduler.for_each(note, k.mov(u32, consumer));
         });
     for (std::uint32_t block = 0; block < c.grid; ++block) {
       std::vector<Work> own;
-      for (std::size_t i = turn * c.grid + block; i < tiles.size(); i += 2 * c.grid) own.push_back(tiles[i]);
+      for (std::size_t i = consumer * c.grid + block; i < tiles.size(); i += 2 * c.grid)
+        own.push_back(tiles[i]);
       CHECK(works[block] == own);
     }
   }

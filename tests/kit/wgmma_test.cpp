@@ -65,7 +65,7 @@ ir::Module wgmma_kernel(const WarpgroupCase& c, const kit::TmaTile& tile_a, cons
       pipeline.advance(writes);
     }
   });
-  const std::vector<Reg> sums = kit::wgmma_accumulators(k, mma);
+  const std::vector<Reg> accumulators = kit::wgmma_accumulators(k, mma);
   // guide wgmma {
   const kit::WgmmaOperand a(k, tile_a, stages), b(k, tile_b, stage.address(k, stages, "b"));
   const Reg add = k.reg(pred);
@@ -76,8 +76,8 @@ ir::Module wgmma_kernel(const WarpgroupCase& c, const kit::TmaTile& tile_a, cons
     kit::wgmma_fence(k);
     for (int depth = 0; depth < c.depth; depth += c.mma_k) {
       k.emit("setp.ne.u32", add, i + depth, 0);  // the first instruction overwrites the accumulators
-      kit::wgmma(k, mma, sums, a.descriptor(k, low_a, 0, depth), b.descriptor(k, low_b, 0, depth), add,
-                 a.transposed(), b.transposed());
+      kit::wgmma(k, mma, accumulators, a.descriptor(k, low_a, 0, depth), b.descriptor(k, low_b, 0, depth),
+                 add, a.transposed(), b.transposed());
     }
     kit::wgmma_commit(k);
     pipeline.advance(reads);
@@ -87,9 +87,9 @@ ir::Module wgmma_kernel(const WarpgroupCase& c, const kit::TmaTile& tile_a, cons
   const Reg lane = k.and_(thread, 31);
   const Reg row = k.fma(k.shr(thread, 5), 16, k.shr(lane, 2)), column = k.mul(k.and_(lane, 3), 2);
   const std::vector<kit::AccumulatorPlace> places = kit::accumulator_places(mma);
-  for (std::size_t i = 0; i < sums.size(); ++i) {
+  for (std::size_t i = 0; i < accumulators.size(); ++i) {
     const Reg at = k.fma(k.add(row, places[i].row), c.n, k.add(column, places[i].column));
-    k.store(in.pointer("d")[at], sums[i]);
+    k.store(in.pointer("d")[at], accumulators[i]);
   }
   return k.finish();
 }
@@ -142,8 +142,8 @@ TEST_CASE("wgmma reads tiles as their descriptors say") {
 TEST_CASE("an operand that wgmma cannot transpose is refused") {
   KernelBuilder k = kit_test::builder();
   const Variant mma = wgmma_variant("wgmma.mma_async.sync.aligned.m64n16k32.s32.s8.s8");
-  const std::vector<Reg> sums = kit::wgmma_accumulators(k, mma);
+  const std::vector<Reg> accumulators = kit::wgmma_accumulators(k, mma);
   const Reg none = k.mov(u64, 0), add = k.eq(none, 0);
-  CHECK_THROWS_AS(kit::wgmma(k, mma, sums, none, none, add, false, true), Error);
-  CHECK_NOTHROW(kit::wgmma(k, mma, sums, none, none, add));
+  CHECK_THROWS_AS(kit::wgmma(k, mma, accumulators, none, none, add, false, true), Error);
+  CHECK_NOTHROW(kit::wgmma(k, mma, accumulators, none, none, add));
 }

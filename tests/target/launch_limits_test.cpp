@@ -24,6 +24,7 @@ TEST_CASE("the limits of launches are those of NVIDIA's table") {
   CHECK(limits.block == Size3{1024, 1024, 64});
   CHECK(limits.threads == 1024);
   CHECK(limits.cluster_portable == 8);
+  CHECK(limits.local == 512 * 1024);
 }
 
 TEST_CASE("a launch is legal up to each limit, and refused one beyond it with both numbers") {

@@ -146,16 +146,18 @@ TEST_CASE("limits that an overlay leaves out are the chip's, and there is one ro
       target::read_targets({{with_clusters, wide}, {"target since shared_static", narrow}});
   CHECK(said.at(0).shared_static == 99);
   CHECK(said.at(0).cluster_blocks == 4);
-  const std::string_view header = "grid_x grid_y grid_z block_x block_y block_z threads cluster_portable";
+  const std::string_view header =
+      "grid_x grid_y grid_z block_x block_y block_z threads cluster_portable local";
   const auto code = [](std::vector<std::string_view> lines) {
     return error_of([&] { target::read_launch_limits(lines); }).diagnostics().front().code;
   };
-  CHECK(target::read_launch_limits(std::vector{header, std::string_view("1 2 3 4 5 6 7 8")}).block ==
+  CHECK(target::read_launch_limits(std::vector{header, std::string_view("1 2 3 4 5 6 7 8 9")}).block ==
         target::Size3{4, 5, 6});
   CHECK(code({}) == "bad-targets");
   CHECK(code({header}) == "bad-targets");
-  CHECK(code({header, "1 2 3 4 5 6 7 8", "1 2 3 4 5 6 7 8"}) == "bad-targets");
-  CHECK(code({header, "1 2 3 4 5 6 7 x"}) == "bad-targets");
+  CHECK(code({header, "1 2 3 4 5 6 7 8 9", "1 2 3 4 5 6 7 8 9"}) == "bad-targets");
+  CHECK(code({header, "1 2 3 4 5 6 7 x 9"}) == "bad-targets");
+  CHECK(code({header, "1 2 3 4 5 6 7 8"}) == "bad-targets");
 }
 
 TEST_CASE("a chip's tensor cores are those of its row, or of the chip before it") {

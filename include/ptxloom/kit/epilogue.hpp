@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "ptxloom/kit/accumulators.hpp"
+#include "ptxloom/kit/fragments.hpp"
 #include "ptxloom/layout.hpp"
 
 /// \file
@@ -29,8 +30,8 @@
 /// accumulator. For one outside it gets the row or column of the last element inside, so it may read
 /// memory at (row, column) without a test; its result is dropped.
 ///
-/// The operands must be in the order of the fragment map. An operand whose fragment_order() is interleaved
-/// (8-bit, not contiguous along k) is not supported: its rows or columns of D would be stored elsewhere.
+/// The operands must be in the order of the fragment map. One whose fragment_order() is interleaved (8-bit,
+/// not contiguous along k) is refused: its rows or columns of D would be stored elsewhere.
 ///
 /// Not all threads reach the code of an epilogue: producer warps, thread blocks without a tile, threads of a
 /// portion do not. So a callback that emits a barrier of the thread block or the cluster is refused.
@@ -44,11 +45,15 @@ struct EpiloguePart {
   Reg row;                    ///< of the part's first accumulator, u32
   Reg column;                 ///< its column, u32; for store_pairs in columns of accumulators, and even
   Reg thread;                 ///< the lane of the warp, or the thread of the warpgroup, u32
+  /// fragment_order() of A and of B, if they are loaded by Fragments.
+  ///@{
+  FragmentOrder row_order = {}, column_order = {};
+  ///@}
 };
 
 /// The matrix that results are stored to.
 struct EpilogueMatrix {
-  Pointer d;       ///< its first element: f32, f16, bf16, s32 or f64
+  Pointer d;       ///< its first element: f32, f16, bf16, s32 or f64; from sm_89 on also e4m3 or e5m2
   Reg rows;        ///< u32, at least 1
   Reg columns;     ///< u32, at least 1; for store_pairs those of the results
   Reg pitch;       ///< elements from a row to the next, u32
@@ -59,8 +64,9 @@ struct EpilogueMatrix {
   static int vector_of(std::uint64_t pitch, std::uint64_t columns);
 };
 
-/// The type that a callback returns: f32 if D is f32, f16 or bf16, to which the kit then rounds to nearest
-/// even; else D's type. Throws Error(usage, "operand-type") for a D that has no epilogue.
+/// The type that a callback returns: f32 if D is f32, f16, bf16, e4m3 or e5m2, to which the kit then rounds
+/// to nearest even; values beyond the range of an 8-bit type become its largest. Else D's type. Throws
+/// Error(usage, "operand-type") for a D that has no epilogue.
 Type result_type(Type d);
 
 /// Emits the result for one accumulator. Its registers: the accumulator in its own type, the row and the
@@ -73,8 +79,10 @@ using PairEpilogue = std::function<Reg(KernelBuilder& k, Reg first, Reg second, 
 /// Emits the epilogue and the stores. Without a callback accumulators are converted as they are. Throws
 /// Error(usage): "epilogue-type" for a callback that returns another type than result_type(), and for
 /// accumulators that cannot be converted without one; "no-barrier-here" for one that emits a barrier;
-/// "fragment-layout" for an instruction whose D is not held in pairs of adjacent columns; "bad-epilogue" if
-/// d.vector is neither 1 nor 2, or store_pairs has no callback; "operand-type" as result_type().
+/// "fragment-layout" for an instruction whose D is not held in pairs of adjacent columns, and for
+/// interleaved fragments; "bad-epilogue" if
+/// d.vector is neither 1 nor 2, or store_pairs has no callback; "operand-type" as result_type(), and for a D
+/// that the target cannot convert to.
 ///@{
 void store_tile(KernelBuilder& k, const EpiloguePart& part, const EpilogueMatrix& d,
                 const Epilogue& epilogue = {});

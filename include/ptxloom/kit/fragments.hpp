@@ -38,8 +38,8 @@ enum class FragmentPath {
 /// The path for a matrix of this type.
 FragmentPath fragment_path(Type type, bool k_contiguous);
 
-/// A tile of `extent` x `depth` elements in the swizzle that suits its path. Throws Error(usage, "bad-tile")
-/// if its rows are not a power of two of bytes.
+/// A tile of `extent` (m or n) x `depth` (k) elements in the swizzle that suits its path. Throws Error(usage,
+/// "bad-tile") if its rows are not a power of two of bytes.
 SwizzledTile fragment_tile(Type type, bool k_contiguous, int extent, int depth);
 
 /// The position of lane 0's first element of a register: along the operand's extent (m or n) and along k.
@@ -72,16 +72,16 @@ struct FragmentShape {
   std::string_view operand = {};  ///< "A" or "B"
   Type type = {};                 ///< of an element in the tile
   bool k_contiguous = true;       ///< see MatrixOperand
-  int extent = 0;                 ///< of the warp's part: m or n of several mma tiles
+  int extent = 0;                 ///< of the warp's part, in elements: m or n of several mma tiles
 };
 
 /// Registers that the loads start from, u32.
 struct FragmentInputs {
-  Reg shared;  ///< address of the tile in stage 0, in shared memory
+  Reg shared;  ///< address of the tile in stage 0, in shared memory; a multiple of 128
   /// First row (or column of B) of this warp in the tile. Where the tile is not contiguous along k, it is a
   /// multiple of the extent of the warp's part, rounded up to a power of two, or of 128 bytes.
   Reg warp_origin;
-  Reg lane;  ///< lane of this thread
+  Reg lane;  ///< lane of this thread, 0 to 31
 };
 
 /// Loads the fragments of a warp's part of a tile, k-step by k-step. All lanes call its functions together.
@@ -98,7 +98,7 @@ class Fragments {
   Tiles allocate();
   /// Selects the stage at this byte offset (u32) for the loads that follow.
   void set_stage(Reg offset);
-  /// Loads the fragments of one k-step of the stage.
+  /// Loads the fragments of one k-step of the stage, counted from 0, into registers of allocate().
   void load(int step, const Tiles& into);
 
  private:

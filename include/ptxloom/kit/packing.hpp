@@ -36,7 +36,7 @@ struct PackedMatrix {
   MatrixOperand matrix;         ///< as it lies there
   std::uint64_t batches = 1;    ///< of it, in memory
   bool packed = false;          ///< in the workspace
-  std::uint64_t at = 0;         ///< there, in bytes
+  std::uint64_t at = 0;         ///< offset in the workspace, in bytes
   std::uint32_t row_units = 0;  ///< units of a row, of 16 bytes
   /// Units of all rows.
   std::uint32_t units() const { return row_units * static_cast<std::uint32_t>(matrix.rows * batches); }
@@ -50,7 +50,7 @@ class PackPlan {
 
   const std::vector<PackedMatrix>& matrices() const { return matrices_; }  ///< in the order given
   bool any() const;                                                        ///< whether one is packed
-  /// For the counter and all packed matrices; 0 if there are none.
+  /// Bytes of the counter and of all packed matrices; 0 if there are none.
   std::uint64_t workspace_bytes() const { return any() ? bytes_ : 0; }
   /// A warp copies this many rounds of units at a time, a piece.
   std::uint32_t rounds() const;
@@ -69,7 +69,7 @@ class PackPlan {
 struct PackSource {
   MatrixOperand from;      ///< as it is given
   const PackedMatrix& to;  ///< one that is packed, of the plan
-  Reg pointer;             ///< u64, where it is
+  Reg pointer;             ///< its address in global memory, u64
 };
 
 /// The copies of a kernel.
@@ -79,8 +79,8 @@ class Packing {
   /// `workspace`: the address (u64) of PackPlan::workspace_bytes() bytes, a multiple of 256.
   Packing(KernelBuilder& k, const PackPlan& plan, std::vector<PackSource> sources, Reg workspace);
 
-  /// Copies, and counts this thread block. Called by all threads. `thread`: tid.x (u32); `warps`: of a thread
-  /// block.
+  /// Copies, and counts this thread block. Called by all threads of the grid, once. `thread`: tid.x (u32);
+  /// `warps`: of a thread block.
   void run(Reg thread, int warps);
   /// Waits for all thread blocks. Called by one thread of each, before its first TMA load.
   void await();

@@ -66,14 +66,14 @@ class Pipeline {
 
   /// Waits for the phase of a barrier at the cursor.
   void await(Reg barrier, const Cursor& cursor);
-  /// Sets the predicate `ended` to whether that phase has ended, ahead of a later wait, to hide the latency
+  /// Sets `ended` (a predicate) to whether that phase has ended, ahead of a later wait, to hide the latency
   /// of the test.
   void test(Reg ended, Reg barrier, const Cursor& cursor);
   /// Waits unless the test has succeeded.
   void await_unless(Reg ended, Reg barrier, const Cursor& cursor);
 
-  /// A producer arrives, and the stage expects this many bytes more. Asynchronous copies that signal `full`
-  /// follow.
+  /// A producer arrives, and the stage expects this many bytes more, at most 2^20 - 1. Asynchronous copies
+  /// that signal `full` follow.
   void expect(Reg full, int bytes);
   /// A producer arrives that has written to the stage itself.
   void arrive(Reg full);

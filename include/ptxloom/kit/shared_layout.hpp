@@ -8,7 +8,7 @@
 #include "ptxloom/builder.hpp"
 
 /// \file
-/// How a block of shared memory is divided into named parts. They follow each other in the order in which
+/// How an area of shared memory is divided into named parts. They follow each other in the order in which
 /// they are added, each at a multiple of its alignment:
 ///
 ///     kit::SharedLayout layout;
@@ -25,8 +25,8 @@ namespace kit {
 /// A list of parts.
 class SharedLayout {
  public:
-  /// Adds a part. Throws Error(usage, "bad-shared-layout") if there is one of this name, if its size is
-  /// negative, or if the alignment is no power of two.
+  /// Adds a part. Throws Error(usage, "bad-shared-layout") if there is one of this name, if its size in
+  /// bytes is negative, or if the alignment is no power of two.
   SharedLayout& add(std::string name, int bytes, int alignment = 16);
 
   /// Where a part begins, and its size. Throw Error(usage, "bad-shared-layout") if there is none of this
@@ -37,13 +37,14 @@ class SharedLayout {
   ///@}
   /// The end of the last part.
   int size() const;
-  /// The distance between several of these blocks that follow each other: the size, rounded up to the largest
+  /// The distance between several of these areas that follow each other: the size, rounded up to the largest
   /// alignment.
   int pitch() const;
-  /// The largest alignment of a part, to which the block must be aligned.
+  /// The largest alignment of a part, to which the area must be aligned.
   int alignment() const;
 
-  /// The address (u32) of a part, in the block that begins at the address `base`.
+  /// The address (u32) of a part, in the area that begins at the address `base` (u32), a multiple of
+  /// alignment(), in shared memory.
   Reg address(KernelBuilder& k, Reg base, std::string_view name) const;
 
  private:

@@ -74,21 +74,23 @@ struct StreamKReads {
 
 /// The layout of the workspace.
 struct StreamKWorkspace {
-  /// For `tiles` tiles and up to `blocks` thread blocks, after the first `at` bytes.
+  /// For `tiles` tiles (or pairs) and up to `blocks` thread blocks (or clusters). It begins `at` bytes after
+  /// the start of the launch's workspace, a multiple of 16.
   StreamKWorkspace(const StreamKUnits& units, double tiles, std::uint32_t blocks, std::uint64_t at);
 
   std::uint64_t counters = 0;  ///< where the counters of tiles start, in bytes
-  std::uint64_t slots = 0;     ///< where slots start; slot t + b has tile (or pair) t by block (or cluster) b
+  std::uint64_t slots = 0;     ///< where slots start; slot t + b: tile or pair t by thread block or cluster b
   std::uint32_t slot_bytes = 0;  ///< the accumulators of a tile
   std::uint64_t bytes = 0;       ///< where it ends; zero before the first launch
 };
 
 /// What the reduction needs of a thread block.
 struct StreamKReductionInputs {
-  Reg workspace;  ///< its address, u64
-  Reg shared;     ///< address of StreamKUnits::slice_bytes of shared memory, unused after the last portion
-  Reg thread;     ///< index among the threads that have accumulators, u32
-  int barrier;    ///< a barrier of the thread block that is free, 0 to 15
+  Reg workspace;  ///< address of the launch's workspace, u64, a multiple of 256
+  Reg shared;   ///< u32, a multiple of 16: StreamKUnits::slice_bytes() of shared memory, free after the last
+                ///< portion
+  Reg thread;   ///< index among the threads that have accumulators, u32
+  int barrier;  ///< a barrier of the thread block that is free, 0 to 15
 };
 
 /// Emits the reduction.
@@ -102,7 +104,9 @@ class StreamKReduction {
   /// part on, s32; rows past them are not written.
   void write_part(const Accumulators& accumulators, const SharedTile& tile, Reg rows);
   /// Waits, adds up this thread block's slice, and calls `store` in a loop over the slice's units. It passes
-  /// the sums of a unit, and its first row and column in the part.
+  /// the accumulators of a unit, summed over all parts, and its first row and column in the part (u32).
+  /// `rows` as in write_part(). Called after the last write_part(), once for each tile that the thread block
+  /// shares.
   void add(const SharedTile& tile, Reg rows,
            const std::function<void(const Accumulators& unit, Reg row, Reg column)>& store);
 
@@ -136,7 +140,7 @@ class StreamKReduction {
   StreamKUnits units_;
   Layout map_;  // of an instruction's accumulators
   Type bits_;
-  Reg block_;  // or cluster
+  Reg block_;  // number of the thread block, or of its cluster
   Reg rank_;   // in the cluster
   Reg leads_;  // predicate: this thread counts for its thread block
   Reg own_;    // this thread's address in the stages for the first unit of a slice

@@ -47,7 +47,7 @@ struct TileSchedule {
   TilePair pair = TilePair::none;  ///< with clusters of two thread blocks
   int split = 1;                   ///< thread blocks of a cluster that compute one tile, each a part of k
   int raster = 8;                  ///< rows of tiles, or pairs, in a band
-  int in_flight = 1;               ///< consumers of a thread block that take turns, each with its own tile
+  int in_flight = 1;               ///< consumer warpgroups of a thread block, each with its own tile
   /// The extents of D.
   struct Extents {
     std::uint32_t m = 0;  ///< rows
@@ -126,13 +126,13 @@ class TileScheduler {
   /// belongs to no group exit.
   TileOrigin own();
   /// A loop over this thread block's tiles in a persistent grid: with a split its only tile, with stream-K
-  /// its portions. `turn`: the number of the consumer, if several take turns; each has every in_flight-th
-  /// tile, starting with its own number.
-  void for_each(const std::function<void(const TilePortion&)>& body, std::optional<Reg> turn = {});
+  /// its portions. `consumer` (u32): the number of the consumer warpgroup, if several have tiles of their own
+  /// in flight (TileSchedule::in_flight); each has every in_flight-th tile, starting with its own number.
+  void for_each(const std::function<void(const TilePortion&)>& body, std::optional<Reg> consumer = {});
   /// For code that walks the tiles of a persistent grid at its own pace: the numbers of its tiles, and a tile
   /// by its number. It skips no tiles of groups.
   ///@{
-  TileNumbers numbers(std::optional<Reg> turn = {});
+  TileNumbers numbers(std::optional<Reg> consumer = {});
   TileOrigin tile(Reg number) { return in_pair(origin(number)); }
   ///@}
   /// With stream-K: who shares a tile that is not whole.

@@ -37,21 +37,21 @@ struct TmaBox {
   TensorSwizzle swizzle() const;
   /// The box as a tile that threads access, too.
   SwizzledTile tile() const { return {rows, row_bytes, matrix_swizzle(row_bytes)}; }
-  /// The tensor map of a matrix of `rows` rows of `cols` elements, `ld` elements apart. A nonzero `stride`
-  /// adds a dimension of `batches` matrices.
+  /// The tensor map of a matrix of `rows` rows of `cols` elements, `ld` elements apart; a row has a multiple
+  /// of 16 bytes. A nonzero `stride`, in elements, adds a dimension of `batches` matrices.
   TensorMap map(Type type, std::uint64_t cols, std::uint64_t rows, std::uint64_t ld, std::uint64_t stride,
                 std::uint64_t batches) const;
 };
 
-/// The widest row of a box, up to 128 bytes, that divides `bytes`.
+/// The widest row of a box in bytes, 16 to 128, that divides `bytes`, a multiple of 16.
 int dividing_row(int bytes);
 
 /// A tile of a matrix operand, divided into boxes.
 class TmaTile {
  public:
-  /// `extent` rows of A (columns of B) by `depth` elements of k, of which a warpgroup reads `part` rows.
-  /// `sharing` thread blocks load it together. Throws Error(usage, "bad-tile") unless `sharing` divides the
-  /// rows of a box.
+  /// `extent` rows of A (columns of B) by `depth` elements of k, of which a warpgroup reads `part` rows
+  /// (columns). The matrix must take TMA loads (takes_tma_loads() in packing.hpp). `sharing` thread blocks
+  /// load it together. Throws Error(usage, "bad-tile") unless `sharing` divides the rows of a box.
   TmaTile(const MatrixOperand& matrix, int extent, int part, int depth, int sharing = 1);
 
   /// The tensor map for the loads, for a matrix in this many batches.
@@ -96,7 +96,9 @@ class TmaTileLoads {
   TmaTileLoads(KernelBuilder& k, int sharing);
 
   /// Loads a tile to the shared address `to` (u32), and signals the mbarrier at `barrier`: bytes() in each
-  /// thread block. `map`: generic address of its tensor map. `policy`: see BulkOptions.
+  /// thread block. `map`: generic address (u64) of its tensor map. `to` is a multiple of 1024, `barrier`
+  /// (u32) one of 8, both in shared memory. `policy`: see BulkOptions. Called by one thread of each thread
+  /// block.
   void load(const TmaTile& tile, Reg map, const TmaTileOrigin& origin, Reg to, Reg barrier,
             std::optional<Reg> policy = {});
 

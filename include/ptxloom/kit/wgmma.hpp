@@ -33,11 +33,13 @@ class WgmmaOperand {
   /// TmaTile::offset().
   WgmmaOperand(KernelBuilder& k, const TmaTile& tile, Reg start);
 
-  /// Moves the start by `count` (u32) times `bytes`, a multiple of kUnit.
+  /// Moves the start by `count` (u32) times `bytes`, a multiple of kUnit. What low() has returned before
+  /// stays where it was.
   void move(KernelBuilder& k, Reg count, int bytes);
   /// The low half of the descriptor for a stage `units` (u32), in kUnit, from stage 0.
   Reg low(KernelBuilder& k, Reg units) const { return k.add(low_, units); }
-  /// The descriptor (u64) of what begins at row `extent` and k `depth` of the tile.
+  /// The descriptor (u64) of what begins at row `extent` and k `depth` of the tile, in elements. `low`: of
+  /// low().
   Reg descriptor(KernelBuilder& k, Reg low, int extent, int depth) const;
   bool transposed() const { return tile_.transposed(); }  ///< the instruction transposes it
 
@@ -46,21 +48,23 @@ class WgmmaOperand {
   Reg low_, high_;
 };
 
-/// Registers for the accumulators of one instruction, undefined.
+/// Registers for the accumulators of one instruction in each thread of the warpgroup: f32, s32, or b32 with
+/// two f16. Their values are undefined.
 std::vector<Reg> wgmma_accumulators(KernelBuilder& k, Variant mma);
 
-/// One instruction: d = A * B + d, or A * B where the predicate `add` does not hold. `a` and `b`:
-/// descriptors. Only forms of 16-bit types transpose; others take operands that are contiguous along k.
-/// Throws Error(usage, "bad-wgmma") if an operand would have to be transposed and cannot.
+/// One instruction, by all threads of a warpgroup: d = A * B + d, or A * B where the predicate `add` does not
+/// hold. `d`: of wgmma_accumulators(). `a` and `b`: descriptors (u64). Only forms of 16-bit types transpose;
+/// others take operands that are contiguous along k. Throws Error(usage, "bad-wgmma") if an operand would
+/// have to be transposed and cannot.
 void wgmma(KernelBuilder& k, Variant mma, const std::vector<Reg>& d, Reg a, Reg b, Reg add,
            bool transposed_a = false, bool transposed_b = false);
 
 /// Before the first instruction of a group, by all threads of the warpgroup: orders it after their accesses
 /// to the accumulators.
 void wgmma_fence(KernelBuilder& k);
-/// Closes a group.
+/// Closes a group, by all threads of the warpgroup.
 void wgmma_commit(KernelBuilder& k);
-/// Waits until at most `pending` groups are in flight.
+/// Waits until at most `pending` groups are in flight; 0: none. Called by all threads of the warpgroup.
 void wgmma_wait(KernelBuilder& k, int pending = 0);
 
 }  // namespace kit

@@ -71,7 +71,8 @@ void print_launch_limits(std::ostream& out, const ptxloom::target::LaunchLimits&
   print_size(out, limits.grid);
   out << ", .block = ";
   print_size(out, limits.block);
-  out << ", .threads = " << limits.threads << ", .cluster_portable = " << limits.cluster_portable << "};\n\n";
+  out << ", .threads = " << limits.threads << ", .cluster_portable = " << limits.cluster_portable
+      << ", .local = " << limits.local << "};\n\n";
 }
 
 void generate(const nlohmann::json& file, std::ostream& out) {
