@@ -12,7 +12,7 @@
 namespace ptxloom::gemm_kernel::mma_sync {
 namespace {
 
-constexpr int kAssumedSms = 128;  // a data-center chip; the tuner corrects what this gets wrong
+constexpr int kAssumedSms = 128;  // of every chip; the other factors were found with it
 constexpr double kSumDepth = 80;  // adding a tile of another thread block takes as long as this much k
 constexpr double kReductionCost =
     16e6;  // cost of a split in multiply-adds: only chosen where it won on an H200

@@ -8,7 +8,7 @@
 // workspace for the reduction (kit/stream_k_reduction.hpp).
 namespace ptxloom::gemm_kernel {
 
-inline constexpr std::uint32_t kTypicalSms = 132;  // of a chip that has wgmma
+inline constexpr std::uint32_t kTypicalSms = 132;  // kernels are divided for an H200 on every chip
 
 /// The accumulators of a thread block's tile.
 kit::StreamKTile stream_tile(const Problem& problem, const Config& config);
