@@ -103,9 +103,6 @@ std::vector<Pair> pairs_of(const EpiloguePart& part, const Layout& map) {
   return pairs;
 }
 
-bool is_fp8(Type type) { return type == e4m3 || type == e5m2; }
-std::string fp8_conversion(Type type) { return fmt::format("cvt.rn.satfinite.{}x2.f32", type.name); }
-
 /// Stores results by their place in D.
 class Stores {
  public:
@@ -154,17 +151,9 @@ class Stores {
   }
 
   std::vector<Reg> converted(const std::vector<Reg>& results) {
-    const Type element = d_.d.element;
-    if (is_fp8(element)) return {packed_fp8(results)};
-    return result_type(element) == f32 ? pack_values(k_, element, results) : results;
-  }
-  // One or two elements in a b16; a store of 8 bits takes the low one.
-  Reg packed_fp8(const std::vector<Reg>& results) {
-    const Arg second = results.size() == 2 ? Arg(results[1]) : Arg(0.0F);
-    return k_.op(fp8_conversion(d_.d.element), second, results[0]);
+    return result_type(d_.d.element) == f32 ? pack_values(k_, d_.d.element, results) : results;
   }
   static Type stored_type(Type element, int count) {
-    if (is_fp8(element)) return count == 2 ? b16 : b8;
     return result_type(element) == f32 ? packed_type(element, count) : element;
   }
 
@@ -204,13 +193,6 @@ void require_layout(const EpiloguePart& part, const EpilogueMatrix& d) {
                 "set EpilogueMatrix::vector to vector_of(pitch, columns)");
 }
 
-void require_target(KernelBuilder& k, Type d) {
-  if (is_fp8(d) && !k.has(fp8_conversion(d)))
-    throw Error(ErrorKind::usage, "operand-type",
-                fmt::format("an epilogue: {} has no conversion from f32 to {}", k.target().name(), d.name),
-                "choose sm_89 or later, or a D of 16 or 32 bits");
-}
-
 }  // namespace
 
 int EpilogueMatrix::vector_of(std::uint64_t pitch, std::uint64_t columns) {
@@ -218,7 +200,7 @@ int EpilogueMatrix::vector_of(std::uint64_t pitch, std::uint64_t columns) {
 }
 
 Type result_type(Type d) {
-  if (d == f32 || d == f16 || d == bf16 || is_fp8(d)) return f32;
+  if (d == f32 || d == f16 || d == bf16 || d == e4m3 || d == e5m2) return f32;
   if (d == s32 || d == f64) return d;
   throw Error(ErrorKind::usage, "operand-type", fmt::format("an epilogue: a D of {}", d.name),
               "a D is f32, f16, bf16, e4m3, e5m2, s32 or f64");
@@ -226,7 +208,6 @@ Type result_type(Type d) {
 
 void store_tile(KernelBuilder& k, const EpiloguePart& part, const EpilogueMatrix& d,
                 const Epilogue& epilogue) {
-  require_target(k, d.d.element);
   require_layout(part, d);
   const Layout map = layout(part.mma, "D");
   const ThreadPlace thread(map);
@@ -256,7 +237,6 @@ void store_pairs(KernelBuilder& k, const EpiloguePart& part, const EpilogueMatri
   if (!epilogue)
     throw Error(ErrorKind::usage, "bad-epilogue", "an epilogue: pairs without a callback",
                 "give one that makes one result of two accumulators, or use store_tile");
-  require_target(k, d.d.element);
   require_layout(part, d);
   const Layout map = layout(part.mma, "D");
   const ThreadPlace thread(map);

@@ -13,13 +13,28 @@ namespace ptxloom::kit {
 namespace {
 
 constexpr std::uint32_t kHighHalf = 0xffff'0000;
-constexpr std::string_view kToBf16 = "cvt.rn.bf16.f32";
+
+bool is_fp8(Type type) { return type == e4m3 || type == e5m2; }
+
+/// The conversion to a type that not all targets have; empty for others.
+std::string conversion_to(Type type) {
+  if (type == bf16) return "cvt.rn.bf16.f32";
+  return is_fp8(type) ? fmt::format("cvt.rn.satfinite.{}x2.f32", type.name) : "";
+}
 
 void require(bool has, Type type, const Target& target) {
   if (!has)
     throw Error(ErrorKind::usage, "operand-type",
                 fmt::format("{} has no conversion between {} and f32", target.name(), type.name),
-                "use f32, f16, or, from sm_80 on, bf16");
+                "use f32, f16, from sm_80 on bf16, or, for results from sm_89 on, e4m3 or e5m2");
+}
+
+std::vector<Reg> pack_fp8(KernelBuilder& k, Type element, std::span<const Reg> values) {
+  std::vector<Reg> packed;
+  for (std::size_t i = 0; i < values.size(); i += 2)
+    packed.push_back(
+        k.op(conversion_to(element), i + 1 < values.size() ? Arg(values[i + 1]) : Arg(0.0F), values[i]));
+  return packed;
 }
 
 // A bf16 is the upper half of an f32.
@@ -48,13 +63,15 @@ std::vector<Reg> unpack_halves(KernelBuilder& k, Type element, int count, std::s
 bool can_unpack(Type type) { return type == f32 || type == f16 || type == bf16; }
 
 bool can_pack(const Specs& specs, const Target& target, Type type) {
-  if (type != bf16) return can_unpack(type);
-  return std::ranges::any_of(specs.match(kToBf16),
+  const std::string conversion = conversion_to(type);
+  if (conversion.empty()) return can_unpack(type);
+  return std::ranges::any_of(specs.match(conversion),
                              [&](const Variant& variant) { return variant.since(target).has_value(); });
 }
 
 Type packed_type(Type element, int count) {
   if (element == f32) return f32;
+  if (is_fp8(element)) return count == 1 ? b8 : b16;
   return count == 1 ? b16 : b32;
 }
 
@@ -74,8 +91,10 @@ std::vector<Reg> unpack_values(KernelBuilder& k, Type element, int count, std::s
 }
 
 std::vector<Reg> pack_values(KernelBuilder& k, Type element, std::span<const Reg> values) {
-  require(can_unpack(element) && (element != bf16 || k.has(kToBf16)), element, k.target());
+  const std::string conversion = conversion_to(element);
+  require(conversion.empty() ? can_unpack(element) : k.has(conversion), element, k.target());
   if (element == f32) return {values.begin(), values.end()};
+  if (is_fp8(element)) return pack_fp8(k, element, values);
   const std::string pair = fmt::format("cvt.rn.{}x2.f32", element.name);
   std::vector<Reg> packed;
   if (values.size() > 1 && k.has(pair)) {
@@ -90,8 +109,14 @@ std::vector<Reg> pack_values(KernelBuilder& k, Type element, std::span<const Reg
 std::vector<Reg> split_packed(KernelBuilder& k, Type element, int count, std::span<const Reg> packed) {
   if (element == f32 || count == 1) return {packed.begin(), packed.end()};
   std::vector<Reg> elements;
-  for (const Reg& word : packed)
-    for (const Reg& half : k.unpack(b16, word)) elements.push_back(half);
+  for (const Reg& word : packed) {
+    if (!is_fp8(element)) {
+      for (const Reg& half : k.unpack(b16, word)) elements.push_back(half);
+    } else {
+      elements.push_back(word);
+      elements.push_back(KernelBuilder::as(b16, k.shr(KernelBuilder::as(u16, word), 8)));
+    }
+  }
   return elements;
 }
 

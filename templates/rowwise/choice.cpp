@@ -24,13 +24,15 @@ constexpr double kSector = 64;     // bytes that DRAM reads and writes at once
 /// How often a row is read.
 double reads_of(const Problem& p, const Config& c) {
   if (c.keeps_row(p)) return 1;
-  return p.op == Op::layer_norm ? 3 : 2;
+  return (p.op == Op::layer_norm ? 3 : 2) + (p.quantised() ? 1 : 0);
 }
 
 /// Loads of a row that wait for what came before: those of each part, each time it is read.
 double waits_of(const Problem& p, const Config& c) {
   return reads_of(p, c) * std::ceil(double(c.shape(p).slots()) / c.slots(p));
 }
+
+double reductions_of(const Problem& p) { return (p.op == Op::layer_norm ? 2 : 1) + (p.quantised() ? 1 : 0); }
 
 double reduction_clocks(const Config& c) {
   if (c.kind == TeamKind::warp) return kWarpReduction * std::log2(double(c.lanes)) / 5;
@@ -61,8 +63,7 @@ double clocks_of(const Target& target, const Problem& p, const Config& c) {
   const double rows = double(c.teams_per_block()) / c.blocks;                   // of a thread block
   const double together = double(c.team().threads()) * c.vector * p.x.bytes();  // bytes of one access
   const double scattered = std::max(1.0, std::min(kSector, double(p.n) * p.x.bytes()) / together);
-  const double one =
-      waits_of(p, c) * kLatency + reduction_clocks(c) * (p.op == Op::layer_norm ? 2 : 1) + kStart;
+  const double one = waits_of(p, c) * kLatency + reduction_clocks(c) * reductions_of(p) + kStart;
   const double bytes = at_once * rows * row_bytes * scattered / kBytesPerClock;
   const double work = at_once * c.threads * thread_instructions(p, c) / kLanesPerClock;
   const double alone = one + thread_instructions(p, c);

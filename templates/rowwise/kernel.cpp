@@ -23,6 +23,7 @@ kit::Params params_of(const Problem& p) {
   if (p.weight) params.pointer("weight", *p.weight);
   if (p.bias) params.pointer("bias", *p.bias);
   params.pointer("y", p.y);
+  if (p.quantised()) params.pointer("scale", f32);
   if (p.is_norm()) params.scalar("eps", f32, p.eps);
   return params;
 }
@@ -39,7 +40,7 @@ void emit_row(KernelBuilder& k, const Problem& p, const Config& c, const kit::Pa
               std::optional<Reg> present) {
   kit::Reducer reducer(k, c.team());
   const kit::RowWindow window(k, c.shape(p), row, present);
-  const RowKernel kernel{k, p, c, in, window, reducer};
+  const RowKernel kernel{k, p, c, in, window, reducer, row, present};
   p.is_norm() ? emit_norm(kernel) : emit_softmax(kernel);
 }
 

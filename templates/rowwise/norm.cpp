@@ -6,6 +6,9 @@
 namespace ptxloom::rowwise_kernel {
 namespace {
 
+// The scale of a row of zeros is not zero, and its inverse is finite.
+constexpr float kLargestE4m3 = 448, kLeastMagnitude = 0x1p-100F;
+
 /// Sums of a thread, one for each element of a vector, so that additions need not wait for each other.
 class Sums {
  public:
@@ -44,26 +47,64 @@ class Norm {
   Moments moments() { return kernel_.p.op == Op::rms_norm ? root_mean_square() : mean_and_variance(); }
 
   void store(const Moments& moments) {
+    row_.store([&](const Part& part, int slot) { return results(moments, part, slot); });
+  }
+
+  /// Divides the results by their scale, which makes the largest magnitude of the row that of e4m3.
+  void store_quantised(const Moments& moments) {
+    const Reg largest = k_.max(kernel_.reducer.max(largest_magnitude(moments)), kLeastMagnitude);
+    row_.convert_again_after(largest);
+    store_scale(k_.mul(largest, 1 / kLargestE4m3));
+    const Reg factor = k_.mul(k_.rcp(largest), kLargestE4m3);
     row_.store([&](const Part& part, int slot) {
-      if (slot == 0) open(part);
-      const std::vector<Reg> weight = load(weight_, slot), bias = load(bias_, slot);
-      std::vector<Reg> results;
-      for (const Reg& value : part.values(slot)) {
-        const std::size_t i = results.size();
-        Reg y = moments.apply(k_, value);
-        if (weight_ && bias_)
-          y = k_.fma(y, weight[i], bias[i]);
-        else if (weight_)
-          y = k_.mul(y, weight[i]);
-        else if (bias_)
-          y = k_.add(y, bias[i]);
-        results.push_back(y);
-      }
-      return results;
+      std::vector<Reg> values = results(moments, part, slot);
+      for (Reg& value : values) value = k_.mul(value, factor);
+      return values;
     });
   }
 
  private:
+  std::vector<Reg> results(const Moments& moments, const Part& part, int slot) {
+    if (slot == 0) open(part);
+    const std::vector<Reg> weight = load(weight_, slot), bias = load(bias_, slot);
+    std::vector<Reg> results;
+    for (const Reg& value : part.values(slot)) {
+      const std::size_t i = results.size();
+      Reg y = moments.apply(k_, value);
+      if (weight_ && bias_)
+        y = k_.fma(y, weight[i], bias[i]);
+      else if (weight_)
+        y = k_.mul(y, weight[i]);
+      else if (bias_)
+        y = k_.add(y, bias[i]);
+      results.push_back(y);
+    }
+    return results;
+  }
+
+  // Of this thread's elements; NaN is ignored.
+  Reg largest_magnitude(const Moments& moments) {
+    const Reg largest = k_.mov(f32, 0.0F);
+    row_.each_part([&](const Part& part) {
+      for (int slot = 0; slot < part.slots(); ++slot) {
+        const std::vector<Reg> values = results(moments, part, slot);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          Reg magnitude = k_.abs(values[i]);
+          if (const auto inside = part.window().inside(slot, static_cast<int>(i)))
+            magnitude = k_.select(*inside, magnitude, 0.0F);
+          k_.set(largest, k_.max(largest, magnitude));
+        }
+      }
+    });
+    return largest;
+  }
+
+  void store_scale(Reg scale) {
+    Reg stores = k_.eq(kit::thread_in_team(k_, kernel_.c.team()), 0);
+    if (kernel_.present) stores = k_.and_(stores, *kernel_.present);
+    k_.if_(stores, [&] { k_.store(kernel_.in.pointer("scale")[kernel_.row], scale); });
+  }
+
   Reg factor_of(Reg mean_square) { return k_.rsqrt(k_.add(mean_square, kernel_.in["eps"])); }
 
   Moments root_mean_square() {
@@ -127,7 +168,8 @@ class Norm {
 
 void emit_norm(const RowKernel& kernel) {
   Norm norm(kernel);
-  norm.store(norm.moments());
+  const Moments moments = norm.moments();
+  kernel.p.quantised() ? norm.store_quantised(moments) : norm.store(moments);
 }
 
 }  // namespace ptxloom::rowwise_kernel

@@ -58,6 +58,9 @@ void check_norm_parameters(const ParameterSpace& space, const Settings& words) {
                   fmt::format("rowwise: {} cannot be used with op={}", parameter.name, op),
                   "leave it out, or use op=rms_norm or op=layer_norm");
   }
+  if (!norm && words.at("y") == "e4m3")
+    throw Error(ErrorKind::usage, "bad-value", fmt::format("rowwise: y=e4m3 cannot be used with op={}", op),
+                "use y=f32, f16 or bf16, or op=rms_norm or op=layer_norm");
   if (real(words, "eps") < 0)
     throw Error(ErrorKind::usage, "bad-value", fmt::format("rowwise: eps={} is negative", words.at("eps")),
                 "give 0 or a small positive number");
@@ -111,6 +114,8 @@ std::vector<TensorPlan> tensors_of(const Problem& p) {
   if (p.weight) plans.push_back({.name = "weight", .type = *p.weight, .shape = {p.n}});
   if (p.bias) plans.push_back({.name = "bias", .type = *p.bias, .shape = {p.n}});
   plans.push_back({.name = "y", .type = p.y, .shape = {p.rows, p.pitch_y}, .role = TensorPlan::Role::out});
+  if (p.quantised())
+    plans.push_back({.name = "scale", .type = f32, .shape = {p.rows}, .role = TensorPlan::Role::out});
   return plans;
 }
 
@@ -123,6 +128,8 @@ double input_bytes(const Problem& p) {
   return bytes;
 }
 
-double output_bytes(const Problem& p) { return double(p.rows) * p.n * p.y.bytes(); }
+double output_bytes(const Problem& p) {
+  return double(p.rows) * p.n * p.y.bytes() + (p.quantised() ? double(p.rows) * f32.bytes() : 0);
+}
 
 }  // namespace ptxloom::rowwise_kernel

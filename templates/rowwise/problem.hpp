@@ -25,15 +25,18 @@ struct Problem {
   /// From the settings that complete_problem() returns.
   explicit Problem(const Settings& words);
 
+  /// Whether each row of y is divided by a scale of its own, the second output, so that its largest value is
+  /// 448.
+  bool quantised() const { return y == e4m3; }
   bool is_norm() const { return op == Op::rms_norm || op == Op::layer_norm; }
 };
 
 /// The parameters of a problem, checked and complete. Throws Error(usage) for values that do not go together.
 Settings complete_problem(const ParameterSpace& space, const Settings& given);
 
-/// Inputs, then the output.
+/// Inputs, then the outputs.
 std::vector<TensorPlan> tensors_of(const Problem& problem);
-/// Bytes of all inputs without padding, and of the output.
+/// Bytes of all inputs without padding, and of the outputs.
 ///@{
 double input_bytes(const Problem& problem);
 double output_bytes(const Problem& problem);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -51,6 +52,7 @@ struct Grid {
 
 Grid grid_of(Type type) {
   if (type == f16) return {0x1p-10, 0x1p-24, 65520};
+  if (type == e4m3) return {0x1p-3, 0x1p-9, kInfinity};  // what is beyond 448 becomes 448
   if (type == bf16) return {0x1p-7, kSmallest, 0x1.ffp127};
   return {0x1p-23, kSmallest, 0x1.ffffffp127};
 }
@@ -153,6 +155,24 @@ class ReferenceRow {
   double mean_ = 0, first_error_ = 0, mean_error_ = 0, factor_ = 1, factor_error_ = 0;  // of a norm
 };
 
+/// The scale that makes the largest magnitude of a row 448; a row of zeros has that of 2^-100.
+Result scale_of(const Problem& p, const ReferenceRow& row, const std::vector<double>& weight,
+                const std::vector<double>& bias) {
+  double largest = 0x1p-100, most = largest;
+  for (std::uint32_t i = 0; i < p.n; ++i) {
+    const Result one = row.at(i, weight[i], bias[i]);
+    largest = std::fmax(largest, std::abs(one.value));
+    most = std::fmax(most, std::abs(one.value) + one.error);
+  }
+  return {largest / 448, (most - largest + 2 * kUnit * largest) / 448};
+}
+
+Result divided(const Result& result, const Result& scale) {
+  const double value = result.value / scale.value;
+  return {value, result.error / scale.value +
+                     std::abs(value) * (scale.error / scale.value + 2 * kApproximate + 4 * kUnit)};
+}
+
 /// All of them, or one out of each of `count` parts, and the first and the last.
 std::vector<std::uint32_t> sample(std::uint32_t extent, std::uint64_t count, std::mt19937_64& random) {
   std::vector<std::uint32_t> places;
@@ -177,12 +197,12 @@ bool list_padding(const Problem& p, std::vector<std::uint64_t>& untouched) {
 
 }  // namespace
 
-Expectation reference(const Problem& p, std::span<const HostTensor> inputs) {
+std::vector<Expectation> reference(const Problem& p, std::span<const HostTensor> inputs) {
   const HostTensor *x = find(inputs, "x"), *residual = find(inputs, "residual");
   const std::vector<double> weight = values_of(find(inputs, "weight"), 0, p.n, 1),
                             bias = values_of(find(inputs, "bias"), 0, p.n, 0);
   std::mt19937_64 random(p.rows * 7919ULL + p.n);
-  Expectation expected{.tensor = "y"};
+  Expectation expected{.tensor = "y"}, scales{.tensor = "scale"};
   for (const std::uint32_t row : sample(p.rows, kBudget / p.n, random)) {
     std::vector<double> values = values_of(x, row * p.pitch_x, p.n, 0), errors(p.n, 0);
     const std::vector<double> added = values_of(residual, row * p.pitch_x, p.n, 0);
@@ -191,13 +211,22 @@ Expectation reference(const Problem& p, std::span<const HostTensor> inputs) {
       errors[i] = std::abs(values[i]) * kUnit;
     }
     const ReferenceRow one(p, std::move(values), std::move(errors));
-    for (const std::uint32_t i : sample(p.n, kBudget, random))
-      expected.points.push_back(point(p.y, row * p.pitch_y + i, one.at(i, weight[i], bias[i])));
+    std::optional<Result> scale;
+    if (p.quantised()) {
+      scale = scale_of(p, one, weight, bias);
+      scales.points.push_back(point(f32, row, *scale));
+    }
+    for (const std::uint32_t i : sample(p.n, kBudget, random)) {
+      const Result result = one.at(i, weight[i], bias[i]);
+      expected.points.push_back(point(p.y, row * p.pitch_y + i, scale ? divided(result, *scale) : result));
+    }
   }
   const bool all = std::uint64_t{p.rows} <= kBudget / p.n && p.n <= kBudget;
   const bool padding_known = list_padding(p, expected.untouched);
   expected.complete = all || !padding_known;
-  return expected;
+  scales.complete = scales.points.size() == p.rows;
+  if (!p.quantised()) return {expected};
+  return {expected, scales};
 }
 
 }  // namespace ptxloom::rowwise_kernel

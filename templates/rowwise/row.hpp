@@ -72,6 +72,8 @@ struct RowKernel {
   const kit::ParamRegs& in;
   const kit::RowWindow& window;
   kit::Reducer& reducer;
+  Reg row;                     // its number
+  std::optional<Reg> present;  // whether there is such a row; nullopt: there always is
 };
 void emit_softmax(const RowKernel& kernel);
 void emit_norm(const RowKernel& kernel);

@@ -310,7 +310,7 @@ TEST_CASE("a D of 8 bits needs a target that converts to it") {
                                .thread = k.special("laneid")};
   CHECK_THROWS_WITH(
       kit::store_tile(k, part, d),
-      ContainsSubstring("sm_86 has no conversion from f32 to e4m3") && ContainsSubstring("sm_89"));
+      ContainsSubstring("sm_86 has no conversion between e4m3 and f32") && ContainsSubstring("sm_89"));
 }
 
 TEST_CASE("pairs of elements are stored together only where they are aligned") {
