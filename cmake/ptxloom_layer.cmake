@@ -7,8 +7,8 @@
 #   USES     the layers it may use, directly and through them
 #   LIBS     third-party libraries
 #   SOURCES  files besides src/<name>/*.cpp, e.g. generated ones
-#   HOT      its loops are what users wait for, so it is compiled at the build type's level; others at -O1, for a build
-#            that is a sixth shorter
+#   HOT      its loops are what users wait for, so it is compiled at the build type's level even in a quick build
+#            (PTXLOOM_QUICK_BUILD)
 #   EXACT_FLOATS  its floating arithmetic is what is written, see ptxloom_exact_floats
 #   CUDA     with PTXLOOM_CUDA=OFF, src/<name>/absent/*.cpp is compiled in place of src/<name>/*.cpp
 # Makes the target ptxloom_<name>; a layer without sources is an INTERFACE library.

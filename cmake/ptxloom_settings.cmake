@@ -28,13 +28,18 @@ endif()
 
 set(PTXLOOM_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=; empty for none")
 
+option(PTXLOOM_QUICK_BUILD "Compile what is not HOT (see ptxloom_layer) at -O1; ./dev does, for shorter builds" OFF)
+mark_as_advanced(PTXLOOM_QUICK_BUILD)
+
 # Of layers without loops that users wait for (see ptxloom_layer), and of code that takes longer to compile than it ever
 # runs: the tool and the tests. Sanitized, -O0 takes half of -O1.
 if(PTXLOOM_SANITIZE)
   set(PTXLOOM_OPTIMISE_TOOL -O0)
   set(PTXLOOM_OPTIMISE_TESTS -O0)
 else()
-  set(PTXLOOM_OPTIMISE_COLD $<$<CONFIG:Release>:-O1>)
+  if(PTXLOOM_QUICK_BUILD)
+    set(PTXLOOM_OPTIMISE_COLD $<$<CONFIG:Release>:-O1>)
+  endif()
   set(PTXLOOM_OPTIMISE_TOOL $<$<CONFIG:Release>:-Og>)
   set(PTXLOOM_OPTIMISE_TESTS $<$<CONFIG:Release>:-Og>)
 endif()

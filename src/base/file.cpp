@@ -27,9 +27,8 @@ namespace {
   if (errno != EFBIG)
     throw_errno("unreadable-file", "cannot read", path, "check the path and its permissions");
   const std::string limit = std::to_string(most >> 20) + " MiB";
-  throw Error(
-      ErrorKind::usage, "input-too-large", path.string() + " has more than " + limit,
-      "name a file of at most " + limit + ", and split a larger one; a device such as /dev/zero has no end");
+  throw Error(ErrorKind::usage, "input-too-large", path.string() + " has more than " + limit,
+              "name a smaller file; a device such as /dev/zero has no end");
 }
 
 [[noreturn]] void refuse_output(const std::filesystem::path& path) {
@@ -140,6 +139,11 @@ std::string read_file(const std::filesystem::path& path, std::size_t most) {
   std::string content;
   if (!file || !read_all(file.get(), content, most)) refuse_input(path, most);
   return content;
+}
+
+std::string read_data(const std::filesystem::path& path) {
+  std::error_code ignored;  // read_file says why a file cannot be read
+  return read_file(path, std::filesystem::is_character_file(path, ignored) ? kMostText : kUnlimited);
 }
 
 std::string read_stdin() {

@@ -14,13 +14,16 @@
 // (/dev/stdout, a pipe, a symbolic link) is written to and never replaced.
 namespace ptxloom {
 
-/// The most bytes of PTX, records and other text that are read. A device such as /dev/zero has no end.
+/// The most bytes of PTX and other text that are read. A device such as /dev/zero has no end.
 inline constexpr std::size_t kMostText = std::size_t{256} << 20;
 inline constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
 /// Throws Error(usage, "unreadable-file"), which names the file and the reason; "input-too-large" if there
 /// are more than `most` bytes.
 std::string read_file(const std::filesystem::path& path, std::size_t most = kMostText);
+/// As read_file, but of data, which may be larger than any text: only a device is limited, which may have no
+/// end.
+std::string read_data(const std::filesystem::path& path);
 /// Reads what is left of stdin, as read_file does.
 std::string read_stdin();
 /// Throws Error(usage, "unwritable-file").

@@ -263,9 +263,7 @@ NpyArray parse_npy(std::span<const std::byte> content, std::string_view name) {
 }
 
 NpyArray read_npy(const std::filesystem::path& path) {
-  // A matrix may be larger than any text, but a device has no end.
-  const std::size_t most = std::filesystem::is_character_file(path) ? kMostText : kUnlimited;
-  return parse(read_file(path, most), Complaint(path.string()));
+  return parse(read_data(path), Complaint(path.string()));
 }
 
 std::vector<std::byte> format_npy(const NpyArray& array) {

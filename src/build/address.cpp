@@ -62,14 +62,16 @@ void BuilderCore::require_inside(const Operation& here, const Address& address, 
   const auto bytes = static_cast<std::int64_t>(array->count) * array->type.bytes();
   const std::int64_t index = address.index.operand.value, begin = address.operand.value;
   const bool unknown = array->count == 0;
-  if (index >= 0 && (unknown || index <= (bytes - begin) / size - elements)) return;
+  const std::int64_t first = begin + index * size;  // resolve() has looked at the product
+  if (first >= 0 && (unknown || first <= bytes - elements * size)) return;
   const std::string what = elements == 1
                                ? "element " + std::to_string(index)
                                : std::to_string(elements) + " elements from " + std::to_string(index) + " on";
-  here.refuse("outside-array",
-              what + " of " + array->name + ", which has " +
-                  (unknown ? "none before 0" : std::to_string((bytes - begin) / size) + " elements"),
-              "use an index inside the array; at(array, bytes) is an address that is not checked");
+  here.refuse(
+      "outside-array",
+      what + " of " + array->name + ", which has " +
+          (index < 0 ? "none before its first" : std::to_string((bytes - begin) / size) + " elements"),
+      "use an index inside the array");
 }
 
 Address BuilderCore::resolve(const Operation& here, const Address& address, std::int64_t elements) {

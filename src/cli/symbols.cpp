@@ -16,7 +16,7 @@ namespace {
 
 std::vector<std::byte> read_bytes(const std::filesystem::path& file) {
   if (file.extension() == ".npy") return read_npy(file).bytes;
-  const std::string content = read_file(file);
+  const std::string content = read_data(file);
   const auto* const first = reinterpret_cast<const std::byte*>(content.data());
   return {first, first + content.size()};
 }

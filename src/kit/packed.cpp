@@ -78,6 +78,7 @@ Type packed_type(Type element, int count) {
 int packed_registers(Type element, int count) { return element == f32 ? count : (count + 1) / 2; }
 
 Reg packed_constant(KernelBuilder& k, Type element, int count, double value) {
+  require(can_unpack(element), element, k.target());
   const Type type = packed_type(element, count);
   if (type == f32) return k.mov(f32, static_cast<float>(value));
   const std::uint64_t one = encode(element, value);
@@ -121,6 +122,7 @@ std::vector<Reg> split_packed(KernelBuilder& k, Type element, int count, std::sp
 }
 
 std::vector<Reg> join_packed(KernelBuilder& k, Type element, std::span<const Reg> elements) {
+  require(can_unpack(element), element, k.target());
   if (element == f32 || elements.size() == 1) return {elements.begin(), elements.end()};
   std::vector<Reg> packed;
   for (std::size_t i = 0; i < elements.size(); i += 2) packed.push_back(k.pack(b32, elements.subspan(i, 2)));

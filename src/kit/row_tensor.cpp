@@ -34,7 +34,7 @@ RowTensor::RowTensor(KernelBuilder& k, const RowWindow& window, Pointer base, st
   first_ = k.add(base.base, offset);
   if (pitch == 0) {
     const int vector = window.shape().vector;
-    // In a part every chunk may be at an end: the accesses of both kinds, for each slot, take too many
+    // Not in a part: each of its slots may be at an end, and code for both kinds of access takes too many
     // registers.
     if (!window.dynamic_ && width_ < vector && vector * base.element.bytes() <= kWidestAccess)
       shift_ = shift();

@@ -78,8 +78,7 @@ void RowWindow::whole(int slot, const std::function<void()>& body, int beyond) c
 }
 
 void RowWindow::ends(int slot, const std::function<void()>& body, int beyond) const {
-  if ((splits_chunks() || beyond > 0) && (has_begin(slot) || has_end(slot, beyond)))
-    k_->if_(is_partial(slot, beyond), body);
+  if (splits_chunks() && (has_begin(slot) || has_end(slot, beyond))) k_->if_(is_partial(slot, beyond), body);
 }
 
 }  // namespace ptxloom::kit

@@ -39,7 +39,7 @@ struct Line {
 
 std::vector<Line> read_lines(const fs::path& file) {
   std::vector<Line> lines;
-  const std::string content = read_file(file);
+  const std::string content = read_data(file);
   std::string_view rest = content;
   for (int number = 1; !rest.empty(); ++number) {
     Line line{.text = std::string(rest.substr(0, rest.find('\n')))};

@@ -164,11 +164,13 @@ Result scale_of(const Problem& p, const ReferenceRow& row, const std::vector<dou
     largest = std::fmax(largest, std::abs(one.value));
     most = std::fmax(most, std::abs(one.value) + one.error);
   }
+  if (std::isinf(largest)) return {largest, 0};
   return {largest / 448, (most - largest + 2 * kUnit * largest) / 448};
 }
 
 Result divided(const Result& result, const Result& scale) {
   const double value = result.value / scale.value;
+  if (std::isinf(scale.value)) return {value, 0};
   return {value, result.error / scale.value +
                      std::abs(value) * (scale.error / scale.value + 2 * kApproximate + 4 * kUnit)};
 }
@@ -224,7 +226,7 @@ std::vector<Expectation> reference(const Problem& p, std::span<const HostTensor>
   const bool all = std::uint64_t{p.rows} <= kBudget / p.n && p.n <= kBudget;
   const bool padding_known = list_padding(p, expected.untouched);
   expected.complete = all || !padding_known;
-  scales.complete = scales.points.size() == p.rows;
+  scales.complete = p.rows <= std::max<std::uint64_t>(kBudget / p.n, 1);
   if (!p.quantised()) return {expected};
   return {expected, scales};
 }

@@ -53,6 +53,7 @@ TEST_CASE("the last element of an array is inside it") {
   k.load(tile[11]);
   k.load(tile[8], 4);
   k.load(tile.as(u32, 8)[3]);
+  k.load(tile.as(u32, 8)[-1]);  // before the view, inside the array
   k.load(k.dynamic_shared("rest")[100000]);
   k.load(k.constant("table", {1U, 2U, 3U})[2]);
   k.function("f", {}, {}, [&](auto) {

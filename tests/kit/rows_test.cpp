@@ -135,6 +135,8 @@ TEST_CASE("targets without packed conversions copy rows, too") {
   CHECK(kit::can_pack(*kit_test::specs(), Target("sm_80"), bf16));
   CHECK_THROWS_AS(kit::pack_values(k, bf16, std::vector{k.mov(f32, 1.0F)}), Error);
   CHECK_THROWS_AS(kit::unpack_values(k, e4m3, 1, std::vector{k.mov(b16, 1)}), Error);
+  CHECK_THROWS_AS(kit::packed_constant(k, e4m3, 2, 1), Error);
+  CHECK_THROWS_AS(kit::join_packed(k, e4m3, std::vector{k.mov(b16, 1), k.mov(b16, 1)}), Error);
 }
 
 TEST_CASE("rows of random shapes are copied") {

@@ -112,6 +112,24 @@ TEST_CASE("rowwise: a NaN stays in its column of e4m3, and does not count for th
   }
 }
 
+TEST_CASE("rowwise: an infinite result makes the scale of its row infinite, itself NaN and the others 0") {
+  const Settings problem = norm("rms_norm", 3, 45, {{"weight", "f32"}});
+  std::vector<double> weight(45, 2);
+  weight[7] = INFINITY;
+  const RunResult result = run_template(
+      rowwise_executor("sm_90a"), rowwise(),
+      {.problem = problem, .inputs = {rowwise_tensor(problem, "weight", weight)}, .seed = Catch::getSeed()});
+  CHECK(result.verdict.ok());
+  for (const long double scale : numbers_of(result, "scale")) CHECK(std::isinf(scale));
+  const Numbers y = numbers_of(result, "y");
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    if (i % 45 == 7)
+      CHECK(std::isnan(y[i]));
+    else
+      CHECK(y[i] == 0);
+  }
+}
+
 TEST_CASE("rowwise: e4m3 is refused for a softmax, and where the target cannot round to it") {
   CHECK(error_of([] { rowwise().problem(norm("softmax", 3, 4)); }).code() == "bad-value");
   const Specs specs;

@@ -30,8 +30,8 @@
 /// accumulator. For one outside it gets the row or column of the last element inside, so it may read
 /// memory at (row, column) without a test; its result is dropped.
 ///
-/// The operands must be in the order of the fragment map. One whose fragment_order() is interleaved (8-bit,
-/// not contiguous along k) is refused: its rows or columns of D would be stored elsewhere.
+/// Give `row_order` and `column_order` of operands that Fragments loads: interleaved ones (8-bit, not
+/// contiguous along k) are refused. Without them, rows or columns of D would be stored elsewhere.
 ///
 /// Not all threads reach the code of an epilogue: producer warps, thread blocks without a tile, threads of a
 /// portion do not. So a callback that emits a barrier of the thread block or the cluster is refused.
@@ -80,9 +80,8 @@ using PairEpilogue = std::function<Reg(KernelBuilder& k, Reg first, Reg second, 
 /// Error(usage): "epilogue-type" for a callback that returns another type than result_type(), and for
 /// accumulators that cannot be converted without one; "no-barrier-here" for one that emits a barrier;
 /// "fragment-layout" for an instruction whose D is not held in pairs of adjacent columns, and for
-/// interleaved fragments; "bad-epilogue" if
-/// d.vector is neither 1 nor 2, or store_pairs has no callback; "operand-type" as result_type(), and for a D
-/// that the target cannot convert to.
+/// interleaved fragments; "bad-epilogue" if d.vector is neither 1 nor 2, or store_pairs has no callback;
+/// "operand-type" as result_type(), and for a D that the target cannot convert to.
 ///@{
 void store_tile(KernelBuilder& k, const EpiloguePart& part, const EpilogueMatrix& d,
                 const Epilogue& epilogue = {});

@@ -74,7 +74,8 @@ class RowWindow {
   /// Emits `body` for the threads whose chunk is inside the row, with `beyond` elements after it. It may be
   /// guarded, so it must be a few instructions without branches.
   void whole(int slot, const std::function<void()>& body, int beyond = 0) const;
-  /// Emits `body` for the threads whose chunk is neither whole nor outside the row, if there can be any.
+  /// Emits `body` for the threads whose chunk is neither whole, with the same `beyond`, nor outside the row,
+  /// if there can be any.
   void ends(int slot, const std::function<void()>& body, int beyond = 0) const;
 
  private:

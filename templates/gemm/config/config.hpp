@@ -19,8 +19,8 @@ namespace ptxloom::gemm_kernel {
 
 enum class Bake { none, nk, mnk };
 
-/// The common parameters, those of each strategy, and what follows from them. A configuration keeps the
-/// defaults of the strategies that it does not have (rules.hpp).
+/// The common parameters, those of each strategy, and what follows from them. The parameters
+/// of other strategies keep their defaults (foreign_rules in rules.cpp).
 struct Config {
   const Strategy* strategy = nullptr;
   bool swap = false;  ///< D^T = B^T A^T

@@ -38,8 +38,8 @@ bool divides_among_threads(const Side& side, const Config& c) {
   return step <= 0 || rows <= step || rows % step == 0;
 }
 
-/// How products are accumulated, and of which product.
-std::vector<Rule> scheduling_rules() {
+/// What the strategy cannot do: accumulate in 13 bits, and compute the transpose.
+std::vector<Rule> capability_rules() {
   return {{"mma.sync of sm_89 accumulates 8-bit floats with 13 bits: sums must be plain",
            {},
            [](const Target& target, const Problem& p, const Config&) {

@@ -8,7 +8,8 @@
 // workspace for the reduction (kit/stream_k_reduction.hpp).
 namespace ptxloom::gemm_kernel {
 
-inline constexpr std::uint32_t kTypicalSms = 132;  // kernels are divided for an H200 on every chip
+inline constexpr std::uint32_t kTypicalSms =
+    132;  // of an H200, assumed for every target: only there was stream-K measured
 
 /// The accumulators of a thread block's tile.
 kit::StreamKTile stream_tile(const Problem& problem, const Config& config);
