@@ -79,8 +79,9 @@ TEST_CASE("a launch may have a step limit, and be cooperative") {
   CHECK(error.kind() == ErrorKind::device_fault);
   CHECK(error.diagnostics()[0].code == "step-limit");
   const Kernel empty = context.load(head + "ret;\n}\n");
-  empty.launch(nullptr, {.grid = {264}, .block = {1024}, .cooperative = true}, {});
-  CHECK(error_of([&] { empty.launch(nullptr, {.grid = {265}, .block = {1024}, .cooperative = true}, {}); })
+  // sm_80 is an A100: 108 SMs with 2 thread blocks each.
+  empty.launch(nullptr, {.grid = {216}, .block = {1024}, .cooperative = true}, {});
+  CHECK(error_of([&] { empty.launch(nullptr, {.grid = {217}, .block = {1024}, .cooperative = true}, {}); })
             .diagnostics()[0]
             .code == "launch-cooperative");
 }

@@ -54,7 +54,8 @@ TEST_CASE("run of a file of several launches asks for one, and clears what that 
   const std::string file = folder / "sums.ptx", y = folder / "y.npy";
   write_text(file, on_sums("emit").out);
   check_refused({"run", file, "--device", "cpu"}, 2, "several-launches", {"2 launches", "--entry"});
-  check_refused({"run", file, "--device", "cpu", "--entry", "no_such"}, 2, "unknown-kernel", {"no_such", "total"});
+  check_refused({"run", file, "--device", "cpu", "--entry", "no_such"}, 2, "unknown-kernel",
+                {"no_such", "total"});
 
   const ToolResult result =
       run_tool({"run", file, "--device", "cpu", "--entry", "total", "--arg", "y=out=" + y});

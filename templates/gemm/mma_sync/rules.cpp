@@ -108,7 +108,7 @@ std::vector<Rule> resource_rules() {
 
 std::vector<Rule> rules() {
   std::vector<Rule> all;
-  for (const auto group : {scheduling_rules, shape_rules, resource_rules})
+  for (const auto group : {capability_rules, shape_rules, resource_rules})
     for (const Rule& rule : group()) all.push_back(rule);
   return all;
 }
