@@ -8,6 +8,9 @@
 namespace ptxloom::rowwise_kernel {
 namespace {
 
+// SMs assumed for every target: the estimate was fitted with this number. They matter only where there are
+// about as many rows as teams at once.
+constexpr double kSms = 128;
 constexpr double kBytesPerClock = 16;   // of device memory, for each SM
 constexpr double kLanesPerClock = 128;  // of an SM
 // In clocks.
@@ -54,9 +57,8 @@ double thread_instructions(const Problem& p, const Config& c) {
 
 double clocks_of(const Target& target, const Problem& p, const Config& c) {
   const double resident = resident_blocks(target.info(), p, c);
-  const double sms = target.info().sms;
-  const double blocks = double(c.grid(p)), at_once = std::min(resident, std::ceil(blocks / sms));
-  const double rounds = std::ceil(blocks / (sms * resident));
+  const double blocks = double(c.grid(p)), at_once = std::min(resident, std::ceil(blocks / kSms));
+  const double rounds = std::ceil(blocks / (kSms * resident));
   const double row_bytes = double(p.n) * (p.x.bytes() * reads_of(p, c) + p.y.bytes() +
                                           (p.residual ? p.residual->bytes() * reads_of(p, c) : 0));
   const double rows = double(c.teams_per_block()) / c.blocks;                   // of a thread block

@@ -184,7 +184,7 @@ TEST_CASE("files that cannot be read or written are named") {
 
 TEST_CASE("an input without end is refused") {
   const TemporaryFolder folder;
-  const std::vector<std::string> large{"/dev/zero", "256 MiB", "split"};
+  const std::vector<std::string> large{"/dev/zero", "256 MiB", "smaller file"};
   check_refused({"check", "/dev/zero"}, 2, "input-too-large", large);
   check_refused({"compile", "/dev/zero"}, 2, "input-too-large", large);
   check_refused({"tune", "--merge", "/dev/zero"}, 2, "input-too-large", large,
