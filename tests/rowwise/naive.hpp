@@ -90,6 +90,19 @@ inline void check_row(const Settings& problem, const Numbers& got, const Numbers
   }
 }
 
+/// A configuration.
+inline Settings team(const char* kind, int lanes, int threads, int blocks, int vector, int elements) {
+  return {{"team", kind},
+          {"lanes", std::to_string(lanes)},
+          {"threads", std::to_string(threads)},
+          {"blocks", std::to_string(blocks)},
+          {"vector", std::to_string(vector)},
+          {"elements", std::to_string(elements)}};
+}
+
+/// A residual, a weight and a bias of three types.
+inline const Settings kAffine{{"residual", "bf16"}, {"weight", "f32"}, {"bias", "f16"}};
+
 /// Runs a problem, and compares every element with the template's reference and with this one.
 inline RunResult run_rowwise(const Settings& given, const Settings& config = {},
                              const std::vector<HostTensor>& inputs = {},

@@ -49,17 +49,6 @@ RunResult run(const Settings& given, const Settings& config = {}, const std::vec
   return run;
 }
 
-Settings team(const char* kind, int lanes, int threads, int blocks, int vector, int elements) {
-  return {{"team", kind},
-          {"lanes", std::to_string(lanes)},
-          {"threads", std::to_string(threads)},
-          {"blocks", std::to_string(blocks)},
-          {"vector", std::to_string(vector)},
-          {"elements", std::to_string(elements)}};
-}
-
-const Settings kAffine{{"residual", "bf16"}, {"weight", "f32"}, {"bias", "f16"}};
-
 }  // namespace
 
 TEST_CASE("rowwise: norms in e4m3 with a scale for each row, by the default choice") {

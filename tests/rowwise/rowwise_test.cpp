@@ -7,6 +7,8 @@
 
 using namespace ptxloom;
 using test::run_rowwise;
+using test::kAffine;
+using test::team;
 using test::with;
 
 namespace {
@@ -17,23 +19,12 @@ Settings rows_of(const char* op, int rows, int n) {
   return {{"op", op}, {"rows", std::to_string(rows)}, {"n", std::to_string(n)}};
 }
 
-Settings team(const char* kind, int lanes, int threads, int blocks, int vector, int elements) {
-  return {{"team", kind},
-          {"lanes", std::to_string(lanes)},
-          {"threads", std::to_string(threads)},
-          {"blocks", std::to_string(blocks)},
-          {"vector", std::to_string(vector)},
-          {"elements", std::to_string(elements)}};
-}
-
 /// Values of rows with NaN in their padding.
 std::vector<double> nan_behind_rows(std::size_t rows, std::size_t n, std::size_t pitch) {
   std::vector<double> values;
   for (std::size_t i = 0; i < rows * pitch; ++i) values.push_back(i % pitch < n ? double(i % 13) / 3 : NAN);
   return values;
 }
-
-const Settings kAffine{{"residual", "bf16"}, {"weight", "f32"}, {"bias", "f16"}};
 
 }  // namespace
 

@@ -13,7 +13,7 @@ namespace ptxloom::record_test {
 
 inline const DeviceKey kDevice{.name = "NVIDIA Test 1/2", .sm = "sm_90a", .sms = 132, .memory_mhz = 3201};
 
-/// Of the gemm m x 8.
+/// A record of the gemm with this m and 8 columns.
 inline Record record(const std::string& m, double time_us) {
   return {.device = kDevice,
           .kernel_template = "gemm",
