@@ -6,8 +6,8 @@
 #include "rowwise/naive.hpp"
 
 using namespace ptxloom;
-using test::run_rowwise;
 using test::kAffine;
+using test::run_rowwise;
 using test::team;
 using test::with;
 
