@@ -40,10 +40,10 @@ std::vector<Diagnostic> check(const ir::Module& module);
 
 /// Statements of a kernel's body, without the kernel around them.
 struct Snippet {
-  std::string_view ptx;           ///< the statements
-  std::string_view declarations;  ///< declarations that precede them, such as ".reg .b32 a, b;"
-  std::string_view target;        ///< "sm_90a"
-  Version version{9, 0};          ///< of PTX
+  std::string_view ptx;                     ///< the statements
+  std::string_view declarations;            ///< declarations that precede them, such as ".reg .b32 a, b;"
+  std::string_view target;                  ///< "sm_90a"
+  Version version = default_ptx_version();  ///< of PTX
 };
 /// Reads and checks the statements. Lines and columns count from 1 within `ptx`. An error elsewhere, in the
 /// declarations or the target, has line 0.

@@ -298,18 +298,18 @@ struct Section {
 /// first, then variables, then functions with a body. A copy of a function or an instruction must not outlive
 /// `specs`.
 struct Module {
-  std::shared_ptr<const Specs> specs;     ///< keeps the instructions' variants alive
-  Version version{9, 0};                  ///< .version
-  std::string target = "sm_90a";          ///< .target
-  std::vector<std::string> modes = {};    ///< options of .target: "debug", "texmode_independent"
-  std::vector<std::string> header;        ///< comment lines at the top, without the slashes
-  std::vector<std::string> pragmas = {};  ///< arguments of .pragma, with the quotes
-  std::vector<Variable> variables;        ///< variables of the module
-  std::vector<Function> functions;        ///< entries and functions
-  std::vector<Alias> aliases = {};        ///< aliases of functions
-  std::vector<File> files = {};           ///< source files
-  std::vector<Section> sections = {};     ///< debug information
-  std::vector<std::string> footer = {};   ///< comment lines after the last function and variable
+  std::shared_ptr<const Specs> specs;       ///< keeps the instructions' variants alive
+  Version version = default_ptx_version();  ///< .version
+  std::string target = "sm_90a";            ///< .target
+  std::vector<std::string> modes = {};      ///< options of .target: "debug", "texmode_independent"
+  std::vector<std::string> header;          ///< comment lines at the top, without the slashes
+  std::vector<std::string> pragmas = {};    ///< arguments of .pragma, with the quotes
+  std::vector<Variable> variables;          ///< variables of the module
+  std::vector<Function> functions;          ///< entries and functions
+  std::vector<Alias> aliases = {};          ///< aliases of functions
+  std::vector<File> files = {};             ///< source files
+  std::vector<Section> sections = {};       ///< debug information
+  std::vector<std::string> footer = {};     ///< comment lines after the last function and variable
 
   /// The function of this name; the one with a body if it is also declared. Null if there is none.
   const Function* find(std::string_view name) const;

@@ -76,6 +76,23 @@ class Target {
 std::span<const TargetInfo> targets();
 /// All known PTX versions, in ascending order.
 std::span<const Version> ptx_versions();
+/// The PTX version of a module or statement that names none (9.0; "default_ptx" of specs/targets.json).
+Version default_ptx_version();
+
+/// A release of CUDA: one row of "toolkits" in specs/targets.json.
+struct ToolkitInfo {
+  Version cuda;          ///< of the release: 13.1
+  Version ptx;           ///< the newest that its assembler and its linker read
+  int driver = 0;        ///< branch of the driver that comes with it, and compiles its PTX; 0: unknown
+  int cubin_driver = 0;  ///< oldest branch that loads its cubins, for chips that this driver knows
+};
+/// All known releases, in ascending order.
+std::span<const ToolkitInfo> toolkits();
+/// The release, or the last known one before it; null if it is older than all of them.
+const ToolkitInfo* find_toolkit(Version cuda);
+/// The first release that reads this PTX version; null if none is known.
+const ToolkitInfo* toolkit_for_ptx(Version ptx);
+
 /// The most specific target for a compute capability: sm_90a for 9, 0. Throws Error(usage, "unknown-target").
 Target target_of_device(int major, int minor);
 

@@ -21,10 +21,10 @@ using Json = nlohmann::ordered_json;
 
 /// An error in an input line itself, independent of its statements.
 Diagnostic bad_line(std::string code, std::string message) {
-  return {
-      .code = std::move(code),
-      .message = std::move(message),
-      .hint = R"(a line is {"id": ..., "ptx": "...", "decls": "...", "target": "sm_90a", "version": "9.0"})"};
+  return {.code = std::move(code),
+          .message = std::move(message),
+          .hint = R"(a line is {"id": ..., "ptx": "...", "decls": "...", "target": "sm_90a", "version": ")" +
+                  to_string(default_ptx_version()) + "\"}"};
 }
 
 /// A text field of a line; `otherwise` if the line lacks it. Throws Error if it is not text, or is required
@@ -46,11 +46,11 @@ std::vector<Diagnostic> judge(const Json& line, const std::shared_ptr<const Spec
     if (!line.is_object()) return {bad_line("bad-json", "the line is JSON, but not an object")};
     std::optional<std::string_view> default_target;
     if (!target.empty()) default_target = target;
-    return check({.ptx = text_field(line, "ptx", std::nullopt),
-                  .declarations = text_field(line, "decls", ""),
-                  .target = text_field(line, "target", default_target),
-                  .version = parse_version(text_field(line, "version", "9.0"))},
-                 specs);
+    Snippet snippet{.ptx = text_field(line, "ptx", std::nullopt),
+                    .declarations = text_field(line, "decls", ""),
+                    .target = text_field(line, "target", default_target)};
+    if (line.contains("version")) snippet.version = parse_version(text_field(line, "version", std::nullopt));
+    return check(snippet, specs);
   } catch (const Error& error) {
     return error.diagnostics();
   }

@@ -28,6 +28,25 @@ std::span<const TargetInfo> targets() { return target::compiled_targets(); }
 
 std::span<const Version> ptx_versions() { return target::compiled_versions(); }
 
+Version default_ptx_version() { return target::compiled_default_version(); }
+
+std::span<const ToolkitInfo> toolkits() { return target::compiled_toolkits(); }
+
+const ToolkitInfo* find_toolkit(Version cuda) {
+  const ToolkitInfo* last = nullptr;
+  for (const ToolkitInfo& toolkit : toolkits()) {
+    if (toolkit.cuda <= cuda) last = &toolkit;
+  }
+  return last;
+}
+
+const ToolkitInfo* toolkit_for_ptx(Version ptx) {
+  for (const ToolkitInfo& toolkit : toolkits()) {
+    if (toolkit.ptx >= ptx) return &toolkit;
+  }
+  return nullptr;
+}
+
 Target::Target(std::string_view name) : info_(nullptr) {
   std::string known;
   for (const TargetInfo& info : targets()) {

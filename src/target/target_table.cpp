@@ -125,6 +125,21 @@ std::vector<TargetInfo> read_targets(const TableText& text) {
   return result;
 }
 
+std::vector<ToolkitInfo> read_toolkits(std::span<const std::string_view> lines) {
+  std::vector<ToolkitInfo> result;
+  for (const auto& [line, row] : rows(lines)) {
+    const RowReader read{line, row};
+    const ToolkitInfo info{.cuda = parse_version(read.text("cuda")),
+                           .ptx = parse_version(read.text("ptx")),
+                           .driver = read.number_if_any("driver"),
+                           .cubin_driver = read.number("cubin_driver")};
+    if (!result.empty() && (info.cuda <= result.back().cuda || info.ptx < result.back().ptx))
+      fail(line, "the releases and their PTX versions must be in ascending order");
+    result.push_back(info);
+  }
+  return result;
+}
+
 std::vector<ChipRates> read_rates(std::span<const std::string_view> lines) {
   std::vector<ChipRates> result;
   for (const auto& [line, row] : rows(lines)) {

@@ -78,7 +78,8 @@ class ModuleParser {
     report_.add(
         {.code = "syntax",
          .message = "expected " + std::string(word) + (at == 0 ? " first" : "") + ", found " + quoted(token),
-         .hint = "a module starts with .version 9.0, .target sm_90a and .address_size 64",
+         .hint = "a module starts with .version " + to_string(default_ptx_version()) +
+                 ", .target sm_90a and .address_size 64",
          .line = token.line,
          .column = token.column});
   }
@@ -149,7 +150,8 @@ class ModuleParser {
     try {
       module_.version = parse_version(number.text);
     } catch (const Error&) {
-      fail(number, "syntax", "expected a version of PTX, found " + quoted(number), "such as 9.0");
+      fail(number, "syntax", "expected a version of PTX, found " + quoted(number),
+           "such as " + to_string(default_ptx_version()));
     }
   }
 

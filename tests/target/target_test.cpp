@@ -223,5 +223,43 @@ TEST_CASE("the rates of a chip give what its maker publishes for it") {
   for (const TargetInfo& info : targets()) CHECK(target::rates_of(info.number) != nullptr);
 }
 
+TEST_CASE("every PTX version belongs to a release of CUDA, and the default is one of them") {
+  for (const Version version : ptx_versions()) {
+    CAPTURE(to_string(version));
+    const ToolkitInfo* const first = toolkit_for_ptx(version);
+    REQUIRE(first != nullptr);
+    CHECK(first->ptx == version);
+  }
+  CHECK(default_ptx_version() == Version{9, 0});
+  const auto versions = ptx_versions();
+  CHECK(std::ranges::find(versions, default_ptx_version()) != versions.end());
+}
+
+TEST_CASE(
+    "a release of CUDA knows PTX up to a version, and one that is not listed is taken as the one before") {
+  REQUIRE(find_toolkit({13, 1}) != nullptr);
+  CHECK(find_toolkit({13, 1})->ptx == Version{9, 1});
+  CHECK(find_toolkit({13, 1})->driver == 590);
+  CHECK(find_toolkit({13, 1})->cubin_driver == 580);
+  CHECK(find_toolkit({12, 6})->ptx == Version{8, 5});
+  CHECK(toolkit_for_ptx({8, 5})->cuda == Version{12, 5});  // the first that has it
+  CHECK(find_toolkit({99, 0}) == &toolkits().back());
+  CHECK(find_toolkit({9, 2}) == nullptr);
+  CHECK(toolkit_for_ptx({99, 0}) == nullptr);
+}
+
+TEST_CASE("a malformed table of releases is refused with its row") {
+  const std::string_view header = "cuda ptx driver cubin_driver";
+  const auto message = [&](std::vector<std::string_view> lines) {
+    lines.insert(lines.begin(), header);
+    return error_of([&] { target::read_toolkits(lines); }).diagnostics().front().message;
+  };
+  CHECK(target::read_toolkits(std::vector{header, std::string_view("14.0 10.0 - 700")}).at(0).driver == 0);
+  CHECK_THAT(message({"13.0 9.0 580 580", "13.0 9.1 590 580"}), ContainsSubstring("ascending"));
+  CHECK_THAT(message({"13.1 9.1 590 580", "13.2 9.0 595 580"}), ContainsSubstring("ascending"));
+  CHECK_THAT(message({"13.0 9.0 x 580"}), ContainsSubstring("'x'"));
+  CHECK_THAT(message({"13 9.0 580 580"}), ContainsSubstring("'13'"));
+}
+
 }  // namespace
 }  // namespace ptxloom

@@ -13,6 +13,8 @@ namespace ptxloom::target {
 /// targetgen generates the tables, so it has none itself.
 std::span<const TargetInfo> compiled_targets() { return {}; }
 std::span<const Version> compiled_versions() { return {}; }
+Version compiled_default_version() { return {}; }
+std::span<const ToolkitInfo> compiled_toolkits() { return {}; }
 std::span<const ChipRates> compiled_rates() { return {}; }
 std::span<const ChipMma> compiled_mma() { return {}; }
 const LaunchLimits& compiled_launch_limits() {
@@ -62,6 +64,14 @@ void print_mma(std::ostream& out, const ptxloom::target::ChipMma& mma) {
       << mma.m8n8k4_scalar << ", " << mma.wmma_f16_k << ", " << mma.wmma_tf32_k << "},\n";
 }
 
+void print_toolkit(std::ostream& out, const ptxloom::ToolkitInfo& toolkit) {
+  out << "    {.cuda = ";
+  print_version(out, toolkit.cuda);
+  out << ", .ptx = ";
+  print_version(out, toolkit.ptx);
+  out << ", .driver = " << toolkit.driver << ", .cubin_driver = " << toolkit.cubin_driver << "},\n";
+}
+
 void print_size(std::ostream& out, const ptxloom::target::Size3& size) {
   out << '{' << size[0] << ", " << size[1] << ", " << size[2] << '}';
 }
@@ -85,6 +95,9 @@ void generate(const nlohmann::json& file, std::ostream& out) {
   for (const auto& rates : ptxloom::target::read_rates(lines(file.at("rates")))) print_rates(out, rates);
   out << "};\n\nconstexpr ChipMma kMma[] = {\n";
   for (const auto& mma : ptxloom::target::read_mma(lines(file.at("mma")))) print_mma(out, mma);
+  out << "};\n\nconstexpr ToolkitInfo kToolkits[] = {\n";
+  for (const auto& toolkit : ptxloom::target::read_toolkits(lines(file.at("toolkits"))))
+    print_toolkit(out, toolkit);
   out << "};\n\n";
   print_launch_limits(out, ptxloom::target::read_launch_limits(lines(file.at("launch"))));
   out << "constexpr Version kVersions[] = {";
@@ -92,8 +105,12 @@ void generate(const nlohmann::json& file, std::ostream& out) {
     print_version(out, ptxloom::parse_version(version));
     out << ", ";
   }
-  out << "};\n\n}  // namespace\n\nstd::span<const TargetInfo> compiled_targets() { return kTargets; }\n"
+  out << "};\n\nconstexpr Version kDefaultVersion = ";
+  print_version(out, ptxloom::parse_version(file.at("default_ptx").get_ref<const std::string&>()));
+  out << ";\n\n}  // namespace\n\nstd::span<const TargetInfo> compiled_targets() { return kTargets; }\n"
       << "std::span<const Version> compiled_versions() { return kVersions; }\n"
+      << "Version compiled_default_version() { return kDefaultVersion; }\n"
+      << "std::span<const ToolkitInfo> compiled_toolkits() { return kToolkits; }\n"
       << "std::span<const ChipRates> compiled_rates() { return kRates; }\n"
       << "std::span<const ChipMma> compiled_mma() { return kMma; }\n"
       << "const LaunchLimits& compiled_launch_limits() { return kLaunchLimits; }\n\n}  // namespace "
