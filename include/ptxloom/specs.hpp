@@ -161,8 +161,11 @@ struct Choice {
 class Specs {
  public:
   /// Reads every *.json of the folders, in order, over the forms that are compiled in. Throws Error(usage),
-  /// with file and form, for a malformed one; the codes begin with "spec-".
-  explicit Specs(std::span<const std::filesystem::path> overlays = {});
+  /// with file and form, for a malformed one; the codes begin with "spec-". Assemblers differ in what they
+  /// take beyond the manual, and in what they wrongly refuse: what any known one takes is accepted. With
+  /// `assembler`, a release of CUDA such as 13.0, only what that one takes is, in PTX versions that it reads.
+  explicit Specs(std::span<const std::filesystem::path> overlays = {},
+                 std::optional<Version> assembler = std::nullopt);
   ~Specs();
   Specs(const Specs&) = delete;
   Specs& operator=(const Specs&) = delete;

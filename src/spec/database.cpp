@@ -20,6 +20,15 @@ bool may_have(const FormData& form, std::string_view opcode) {
   return true;
 }
 
+/// The PTX versions that an assembler reads; without one all that are known.
+std::span<const Version> versions_read_by(std::optional<Version> assembler) {
+  const std::span<const Version> all = ptx_versions();
+  if (!assembler) return all;
+  const ToolkitInfo* const toolkit = find_toolkit(*assembler);
+  const auto end = toolkit == nullptr ? all.begin() : std::ranges::upper_bound(all, toolkit->ptx);
+  return all.first(static_cast<std::size_t>(end - all.begin()));
+}
+
 }  // namespace
 
 bool has_word(std::string_view words, std::string_view word) {
@@ -32,10 +41,12 @@ bool has_word(std::string_view words, std::string_view word) {
 
 std::string_view mnemonic_of(std::string_view opcode) { return opcode.substr(0, opcode.find('.')); }
 
-Database::Database(const SpecData& compiled, std::span<const std::filesystem::path> overlays) {
+Database::Database(const SpecData& compiled, std::span<const std::filesystem::path> overlays,
+                   std::optional<Version> assembler) {
+  vocabulary_.restrict_to(assembler);
   vocabulary_.add(targets());
   vocabulary_.add(compiled.types);
-  vocabulary_.add(ptx_versions());
+  vocabulary_.add(versions_read_by(assembler));
   vocabulary_.add(compiled.words);
   vocabulary_.add(compiled.surroundings);
   forms_.reserve(compiled.forms.size());

@@ -31,7 +31,9 @@ struct StringHash {
 class Database {
  public:
   /// Overlay forms are compiled, joined and linted at once, so that a malformed one is rejected here.
-  Database(const SpecData& compiled, std::span<const std::filesystem::path> overlays);
+  /// With an assembler, only what that of this release of CUDA knows.
+  Database(const SpecData& compiled, std::span<const std::filesystem::path> overlays,
+           std::optional<Version> assembler = std::nullopt);
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
   std::span<const FormData* const> forms() const { return forms_; }

@@ -15,12 +15,15 @@ bool holds(const Need& need, const Target& target, Version version) {
   });
 }
 
-Version version_of(std::string_view text, std::string_view need, Place place) {
+/// What `parse` makes of the text of a version, or of several.
+template <class Parse>
+auto versions_of(Parse parse, std::string_view text, std::string_view need, Place place) {
   try {
-    return parse_version(text);
+    return parse(text);
   } catch (const Error&) {
-    fail("spec-need", place, quote(text) + " in the need " + quote(need) + " is not a PTX version",
-         "write target:version, a target or a version; separate alternatives by |");
+    fail("spec-need", place, quote(text) + " in the need " + quote(need) + " is not a version",
+         "write target:version, a target or a version, and /release for a fact about one assembler; separate "
+         "alternatives by |");
   }
 }
 
@@ -35,6 +38,10 @@ Need parse_need(std::string_view text, const Sets& sets, const Vocabulary& vocab
       continue;
     }
     NeedAlternative any;
+    const std::size_t slash = std::min(word.find('/'), word.size());
+    if (slash < word.size())
+      any.assemblers = versions_of(target::parse_releases, word.substr(slash + 1), text, place);
+    word = word.substr(0, slash);
     std::string_view version = word;
     if (word.starts_with("sm_")) {
       const std::size_t colon = std::min(word.find(':'), word.size());
@@ -46,12 +53,12 @@ Need parse_need(std::string_view text, const Sets& sets, const Vocabulary& vocab
       }
       version = colon == word.size() ? std::string_view{} : word.substr(colon + 1);
     }
-    if (!version.empty() || any.target == nullptr) {
+    if (!version.empty() || (any.target == nullptr && slash != 0)) {
       const std::size_t dash = version.find('-');
-      any.from = version_of(version.substr(0, dash), text, place);
-      if (dash != version.npos) any.until = version_of(version.substr(dash + 1), text, place);
+      any.from = versions_of(parse_version, version.substr(0, dash), text, place);
+      if (dash != version.npos) any.until = versions_of(parse_version, version.substr(dash + 1), text, place);
     }
-    need.push_back(any);
+    if (!vocabulary.assembler() || any.assemblers.contains(*vocabulary.assembler())) need.push_back(any);
   }
   return need;
 }

@@ -148,8 +148,8 @@ std::string Variant::conform(std::string_view what) const {
   return spec::conform_text(*data_->form, data_->values, what);
 }
 
-Specs::Specs(std::span<const std::filesystem::path> overlays)
-    : database_(std::make_shared<const spec::Database>(spec::compiled_specs(), overlays)) {
+Specs::Specs(std::span<const std::filesystem::path> overlays, std::optional<Version> assembler)
+    : database_(std::make_shared<const spec::Database>(spec::compiled_specs(), overlays, assembler)) {
   for (const std::filesystem::path& folder : overlays) overlays_.push_back(std::filesystem::absolute(folder));
 }
 

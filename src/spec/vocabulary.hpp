@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,8 @@ class Vocabulary {
   void add(std::span<const Version> versions) {
     versions_.insert(versions_.end(), versions.begin(), versions.end());
   }
+  /// Restricts facts about assemblers to those of this release of CUDA.
+  void restrict_to(std::optional<Version> assembler) { assembler_ = assembler; }
 
   const TypeData* type(std::string_view name) const;
   /// All types, unordered.
@@ -42,6 +45,8 @@ class Vocabulary {
   const Surrounding* surrounding(std::string_view name) const;
   /// PTX versions: the built-in ones, then those of overlays.
   std::span<const Version> versions() const { return versions_; }
+  /// The release of CUDA whose assembler is meant; nullopt: what any of them knows.
+  std::optional<Version> assembler() const { return assembler_; }
 
  private:
   std::unordered_map<std::string_view, const TypeData*> types_;
@@ -51,6 +56,7 @@ class Vocabulary {
   int last_order_ = 0;  // types
   std::vector<WordClass> classes_;
   std::vector<Version> versions_;
+  std::optional<Version> assembler_;
   std::unordered_set<std::string_view> repeatable_;
   std::unordered_map<std::string_view, const Surrounding*> surroundings_;
 };

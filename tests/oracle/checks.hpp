@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <span>
@@ -37,19 +38,29 @@ struct Outcome {
   std::size_t stricter = 0;  // cases that we refuse on purpose
   std::size_t expanded = 0;  // cases that it refused for what it made of them
   std::size_t taken = 0;     // cases that it took
+  std::size_t allowed = 0;   // cases that the specs allow
   std::size_t barren = 0;    // forms of which it took no case, so that nothing was seen of their legality
   Recalled recalled = {};
 
   void add(Outcome other);
 };
 
+/// The PTX versions that are tried, in ascending order: those that the specs' assembler reads.
+std::span<const Version> versions_of(const Specs& specs);
+/// The targets that the last of them has.
+std::vector<Target> targets_of(const Specs& specs);
+
 /// Words that ptxas takes on an instruction and does not look at, by form; read from a reviewed list, so that
 /// a modifier missing from the specs cannot hide among them. A form without an entry takes all words that its
-/// family does not know for foreign.
+/// family does not know for foreign. A line is "FORM: WORD..." for all assemblers, or "FORM 13.0-13.2:
+/// WORD..." for those of some releases of CUDA, as target::parse_releases reads them.
 class ForeignWords {
  public:
-  static ForeignWords read(const std::filesystem::path& file);
-  void write(const std::filesystem::path& file) const;
+  /// Those that the assembler of this release takes; without one, those that any takes.
+  static ForeignWords read(const std::filesystem::path& file,
+                           std::optional<Version> assembler = std::nullopt);
+  /// Writes these as the words that this assembler takes into the file, which keeps those of others.
+  void bless(const std::filesystem::path& file, Version assembler) const;
   bool contains(std::string_view form, std::string_view word) const;
   std::set<std::string> of(std::string_view form) const;
   void set(std::string_view form, std::set<std::string> words);
@@ -68,6 +79,14 @@ struct Question {
   std::mt19937& random;
 };
 
+struct Where {
+  Target target;
+  Version version;
+};
+/// All targets with all versions; or with the last, and a few where another version makes a difference to
+/// these variants.
+std::vector<Where> places_of(const Question& question, std::span<const Variant> variants);
+
 /// Each of these variants assembles with each target and PTX version that has it, and with no other. Without
 /// Options::all a sample of them.
 Outcome check_legality(const Question& question, std::span<const Variant> variants);
@@ -85,6 +104,11 @@ struct Case {
   std::string foreign = {};  // an added word that no form of the family knows, or "twice:" and a repeated one
 };
 
+/// What is tried next to the variants of a form.
+std::vector<Case> neighbours(const Question& question);
+/// The targets that neighbours are tried on.
+std::vector<Target> neighbour_targets(const Question& question);
+
 /// Other words in the slots, and in the fixed parts of the text.
 std::vector<Case> other_words(const Question& question, std::span<const Variant> sources);
 /// Words added, written twice, and in another order.
@@ -92,8 +116,9 @@ std::vector<Case> other_spellings(const Question& question, std::span<const Vari
 /// Operands of other widths, classes, counts and values; one less, one more.
 std::vector<Case> other_operands(const Question& question, std::span<const Variant> sources);
 
-/// Instructions of real code with ptxas's verdict on many targets: `check` says the same.
-Outcome check_uses(const Ours& ours, const std::filesystem::path& file);
+/// Instructions of real code with the verdict of one ptxas, which the file names, on many targets: `check`
+/// says the same of that one.
+Outcome check_uses(std::span<const std::filesystem::path> overlays, const std::filesystem::path& file);
 
 /// Every name in the manual's list of instructions begins an opcode of some form.
 Outcome check_manual(const Specs& specs, const std::filesystem::path& names);
@@ -101,8 +126,10 @@ Outcome check_manual(const Specs& specs, const std::filesystem::path& names);
 /// Counts of variants by form against the golden file; with `bless` the file is written anew.
 Outcome check_counts(const Specs& specs, const std::filesystem::path& golden, bool bless);
 
-/// What an outcome leaves unjudged beyond the limits of its kind in the file; those of a tenth are others.
-std::vector<std::string> beyond_limits(const Outcome& outcome, const std::filesystem::path& file, bool tenth);
+/// What an outcome leaves unjudged beyond the limits of its kind in the file; those of a tenth are others,
+/// and an assembler may have its own.
+std::vector<std::string> beyond_limits(const Outcome& outcome, const std::filesystem::path& file, bool tenth,
+                                       std::optional<Version> assembler = std::nullopt);
 
 /// A number for what the form, and those that share its mnemonics, say of every line, target and version: two
 /// forms with the same one are the same to whoever uses them.

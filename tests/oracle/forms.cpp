@@ -32,6 +32,7 @@ void Outcome::add(Outcome other) {
   expanded += other.expanded;
   stricter += other.stricter;
   taken += other.taken;
+  allowed += other.allowed;
   barren += other.barren;
   recalled.add(std::move(other.recalled));
   for (std::string& text : other.disagreements) disagreements.push_back(std::move(text));
@@ -60,10 +61,12 @@ FormsCheck::FormsCheck(std::shared_ptr<const Specs> specs, FormsOptions options,
     : specs_(std::move(specs)),
       options_(std::move(options)),
       ptxas_(std::move(ptxas)),
-      foreign_(ForeignWords::read(options_.foreign)),
-      unread_(ForeignWords::read(options_.unread)),
-      stricter_(ForeignWords::read(options_.stricter)),
-      records_(options_.records.empty() ? Records() : Records(options_.records)) {}
+      foreign_(ForeignWords::read(options_.foreign, options_.assembler)),
+      unread_(ForeignWords::read(options_.unread, options_.assembler)),
+      stricter_(ForeignWords::read(options_.stricter, options_.assembler)),
+      records_(options_.records.empty()
+                   ? Records()
+                   : Records(options_.records, options_.assembler ? to_string(*options_.assembler) : "")) {}
 
 Outcome FormsCheck::run() {
   for (const Piece& piece : pieces()) {
@@ -140,7 +143,10 @@ Outcome FormsCheck::check(const Piece& piece, const Ours& ours) const try {
       check_legality(question, std::span(variants).subspan(piece.begin, piece.end - piece.begin));
   const bool enough = options_.options.until_first && !outcome.disagreements.empty();
   if (piece.neighbours && !enough) outcome.add(check_neighbours(question));
-  if (outcome.taken == 0 && piece.begin < piece.end) outcome.barren = 1;
+  // An assembler that is not the newest may lack a form, as the specs say.
+  const bool expected =
+      outcome.allowed > 0 || !options_.assembler || *options_.assembler >= toolkits().back().cuda;
+  if (outcome.taken == 0 && expected && piece.begin < piece.end) outcome.barren = 1;
   outcome.recalled = ptxas.recalled();
   for (const std::string& wrong : outcome.recalled.wrong) outcome.disagreements.push_back(wrong);
   return outcome;

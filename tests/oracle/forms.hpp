@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,8 +17,9 @@ namespace ptxloom::oracle {
 
 struct FormsOptions {
   Options options;
-  std::string form;    // only this one
-  bool tenth = false;  // a tenth of the forms, drawn by the seed
+  std::string form;                       // only this one
+  bool tenth = false;                     // a tenth of the forms, drawn by the seed
+  std::optional<Version> assembler = {};  // release of CUDA that ptxas is of
   Memory memory = {};
   unsigned jobs = 1;
   std::filesystem::path foreign, unread, stricter;  // lists of words by form
@@ -31,7 +33,9 @@ class FormsCheck {
   Outcome run();
 
   /// The list of foreign words, with those found by `run` instead of those read.
-  void bless() const { found_.write(options_.foreign); }
+  void bless() const {
+    if (options_.assembler) found_.bless(options_.foreign, *options_.assembler);
+  }
 
  private:
   /// What one thread does at a time: some variants of a form, or its neighbours, or both.

@@ -7,8 +7,9 @@ arguments read from memory; templates are filled in with the types and values be
 usage: harvest.py [-o FILE] [--work FOLDER] [HEADER ...]      (all headers; FOLDER keeps the sources and
 the PTX, which a later run reads instead of compiling again)
 """
-import argparse, collections, itertools, os, pathlib, re, subprocess, tempfile
+import argparse, collections, itertools, json, os, pathlib, re, subprocess, tempfile
 
+SPECS = pathlib.Path(__file__).resolve().parents[2] / 'specs'
 ARCHS = ['sm_75', 'sm_90a', 'sm_100a', 'sm_120a']
 TARGETS = ('sm_75 sm_80 sm_86 sm_87 sm_88 sm_89 sm_90 sm_90a sm_100 sm_100a sm_100f sm_103 sm_103a sm_103f '
            'sm_110 sm_110a sm_110f sm_120 sm_120a sm_120f sm_121 sm_121a sm_121f').split()
@@ -301,9 +302,16 @@ def normal(line, types):
     return None if missing else f'{opcode} {rest}'.strip() + ';'
 
 
-def verdicts(lines, target, work):
+def assembler():
+    """The release of CUDA that ptxas is of, and the newest PTX version that it reads."""
+    release = re.search(r'release (\d+\.\d+)', subprocess.run(['ptxas', '--version'], capture_output=True, text=True).stdout)[1]
+    rows = [row.split() for row in json.loads((SPECS / 'targets.json').read_text())['toolkits'][1:]]
+    return release, next(row[1] for row in rows if row[0] == release)
+
+
+def verdicts(lines, target, version, work):
     """Those of the lines that ptxas takes on the target, up to generated code."""
-    head = ['.version 9.0', f'.target {target}', '.address_size 64', '.visible .entry k() {',
+    head = [f'.version {version}', f'.target {target}', '.address_size 64', '.visible .entry k() {',
             ' '.join(f'.reg .{kind} {prefix}<256>;' for kind, prefix in PREFIX.items())]
     def judge(live, arch):
         while live:
@@ -355,12 +363,13 @@ def main():
                     if use: uses.add(use)
         print(f'{header}: {len(kernels)} calls, {called - kernels_before} kernels, {len(uses) - before} new instructions', flush=True)
     lines = sorted(uses)
-    taken = {target: verdicts(lines, target, work) for target in TARGETS}
+    release, version = assembler()
+    taken = {target: verdicts(lines, target, version, work) for target in TARGETS}
     groups = collections.defaultdict(list)
     for line in lines: groups[''.join(str(int(line in taken[t])) for t in TARGETS)].append(line)
     with open(options.o, 'w') as out:
-        out.write('# Instructions that nvcc 13.0 makes of the intrinsics in CUDA\'s headers, by ptxas 13.0\'s verdict on these targets.\n'
-                  '# Written by harvest.py.\n')
+        out.write(f'# Instructions that nvcc {release} makes of the intrinsics in CUDA\'s headers, by ptxas {release}\'s verdict on these '
+                  f'targets.\n# Written by harvest.py.\nassembler {release}\n')
         out.write('targets ' + ' '.join(TARGETS) + '\n')
         for verdict, members in sorted(groups.items()):
             out.write(f'verdict {verdict}\n' + '\n'.join(members) + '\n')

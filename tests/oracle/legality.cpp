@@ -57,42 +57,47 @@ std::vector<Subject> subjects(const Question& question, std::span<const Variant>
   return result;
 }
 
-struct Where {
-  Target target;
-  Version version;
-};
+using Chosen = std::set<std::pair<std::size_t, Version>>;  // index into a Scope's targets
 
-using Chosen = std::set<std::pair<std::size_t, Version>>;  // index into targets()
+/// All that may be tried.
+struct Scope {
+  std::vector<Target> targets;
+  std::span<const Version> versions;
+};
 
 constexpr std::size_t kNear = 3;  // targets on which a version that a need names is tried
 
 /// A few targets that an alternative of a need admits, at its versions and at those next to them.
-void add_near(const spec::NeedAlternative& alternative, std::mt19937& random, Chosen& into) {
-  const auto versions = ptx_versions();
+void add_near(const spec::NeedAlternative& alternative, const Scope& scope, std::mt19937& random,
+              Chosen& into) {
+  const std::span<const Version> versions = scope.versions;
   const spec::Need anywhen{{.target = alternative.target, .from = {}}};
   for (Version edge : {alternative.from, alternative.until}) {
     const auto at = std::lower_bound(versions.begin(), versions.end(), edge);
-    for (const auto version : {at - (at == versions.begin() ? 0 : 1), at, at + 1}) {
-      if (version >= versions.end()) continue;
+    const auto index = static_cast<std::size_t>(at - versions.begin());
+    for (const std::size_t near : {index == 0 ? 0 : index - 1, index, index + 1}) {
+      if (near >= versions.size()) continue;
+      const Version version = versions[near];
       std::vector<std::size_t> admitted;
-      for (std::size_t i = 0; i < targets().size(); ++i) {
-        const Target target(targets()[i]);
-        if (target.since() <= *version && spec::allowed({&anywhen}, target, *version)) admitted.push_back(i);
+      for (std::size_t i = 0; i < scope.targets.size(); ++i) {
+        const Target& target = scope.targets[i];
+        if (target.since() <= version && spec::allowed({&anywhen}, target, version)) admitted.push_back(i);
       }
       std::shuffle(admitted.begin(), admitted.end(), random);
-      for (std::size_t i = 0; i < std::min(kNear, admitted.size()); ++i) into.emplace(admitted[i], *version);
+      for (std::size_t i = 0; i < std::min(kNear, admitted.size()); ++i) into.emplace(admitted[i], version);
     }
   }
 }
 
 /// All targets with all versions; or with the last, and a few where another version makes a difference to
 /// these subjects.
-std::vector<Where> places(const std::vector<Subject>& subjects, bool all, std::mt19937& random) {
+std::vector<Where> places(const std::vector<Subject>& subjects, const Question& question) {
+  const Scope scope{.targets = targets_of(question.specs), .versions = versions_of(question.specs)};
   Chosen chosen;
-  for (std::size_t i = 0; i < targets().size(); ++i) {
-    chosen.emplace(i, ptx_versions().back());
-    for (Version version : ptx_versions()) {
-      if (all && version >= targets()[i].since) chosen.emplace(i, version);
+  for (std::size_t i = 0; i < scope.targets.size(); ++i) {
+    chosen.emplace(i, scope.versions.back());
+    for (Version version : scope.versions) {
+      if (question.options.all && version >= scope.targets[i].since()) chosen.emplace(i, version);
     }
   }
   std::vector<const spec::Need*> needs;  // in the order of the variants, which is the same in every build
@@ -105,10 +110,11 @@ std::vector<Where> places(const std::vector<Subject>& subjects, bool all, std::m
     }
   }
   for (const spec::Need* need : needs) {
-    for (const spec::NeedAlternative& alternative : *need) add_near(alternative, random, chosen);
+    for (const spec::NeedAlternative& alternative : *need)
+      add_near(alternative, scope, question.random, chosen);
   }
   std::vector<Where> result;
-  for (const auto& [target, version] : chosen) result.push_back({Target(targets()[target]), version});
+  for (const auto& [target, version] : chosen) result.push_back({scope.targets[target], version});
   return result;
 }
 
@@ -171,7 +177,7 @@ std::vector<Verdict> verdicts_at(const Question& question, const std::vector<Sub
                                  std::span<const std::string> lines, const Where& where) {
   const Surroundings around = surroundings(question.form);
   const Place place{where.target, where.version, around};
-  const Depth depth = where.version == ptx_versions().back() ? Depth::code : Depth::check;
+  const Depth depth = where.version == versions_of(question.specs).back() ? Depth::code : Depth::check;
   std::vector<Verdict> verdicts = question.ptxas.judge(lines, place, depth);
   std::vector<std::size_t> doubtful;
   std::vector<std::string> asked;
@@ -188,10 +194,14 @@ std::vector<Verdict> verdicts_at(const Question& question, const std::vector<Sub
 
 }  // namespace
 
+std::vector<Where> places_of(const Question& question, std::span<const Variant> variants) {
+  return places(subjects(question, variants), question);
+}
+
 Outcome check_legality(const Question& question, std::span<const Variant> variants) {
   Outcome outcome;
   std::vector<Subject> all = subjects(question, variants);
-  const std::vector<Where> where = places(all, question.options.all, question.random);
+  const std::vector<Where> where = places(all, question);
   const std::size_t limit = question.options.alone ? kAlone : kSome;
   const std::vector<Subject> tried = question.options.all || all.size() <= kFew * limit
                                          ? std::move(all)
@@ -210,6 +220,7 @@ Outcome check_legality(const Question& question, std::span<const Variant> varian
         continue;
       }
       if (verdicts[i].accepted) ++outcome.taken;
+      if (wanted) ++outcome.allowed;
       if (wanted != verdicts[i].accepted) differences.add(tried[i].line, wanted, one, verdicts[i].message);
     }
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The specs against ptxas. Exit 0: no disagreement; 1: some; 2: bad usage; 77: no ptxas, nothing was checked.
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <functional>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <thread>
 
+#include "oracle/compare.hpp"
 #include "oracle/forms.hpp"
 #include "support/components.hpp"
 #include "support/folders.hpp"
@@ -49,6 +51,8 @@ struct Arguments {
   bool digest = false;  // prints the digest of the form, and checks nothing
   bool daily = false;   // a tenth of the forms, with the day as seed
   bool learn = false;   // writes what ptxas says of the sample of seed 1
+  std::string toolkit;  // whose ptxas in build/toolkits is asked; "": the one that is installed
+  std::array<std::string, 2> compared;  // toolkits whose ptxas are compared with each other; or none
 
   bool uses() const { return with_uses || forms.form.empty(); }
   /// Whether limits are known for what is left unjudged.
@@ -65,6 +69,9 @@ int usage() {
          "  --learn        the sample of seed 1, and ptxas's verdicts on it to tests/oracle/verdicts.bin\n"
          "  --day YYYYMMDD instead of today: the seed of that tenth, and of what ptxas must repeat\n"
          "  --ask          ptxas is asked everything, whatever verdicts.bin knows\n"
+         "  --toolkit V    ptxas of this release of CUDA (13.5), or of the newest that is in build/toolkits\n"
+         "  --compare V W  ptxas of two releases with each other, by form and target; says nothing of the "
+         "specs\n"
          "  --form NAME    one form, without the counts; with --uses the instructions of real code too\n"
          "  --jobs N, --show N  threads; disagreements shown of each form\n"
          "  --specs DIR    an overlay\n"
@@ -95,6 +102,7 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       {"--jobs", number(forms.jobs)},
       {"--show", number(forms.options.shown)},
       {"--form", [&](const char* text) { forms.form = text; }},
+      {"--toolkit", [&](const char* text) { arguments.toolkit = text; }},
       {"--records", [&](const char* text) { forms.records = text; }},
       {"--specs", [&](const char* text) { arguments.overlays.emplace_back(text); }},
   };
@@ -104,6 +112,8 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       *flag->second = true;
     } else if (const auto value = values.find(word); value != values.end() && i + 1 < argc) {
       value->second(argv[++i]);
+    } else if (word == "--compare" && i + 2 < argc) {
+      for (std::string& toolkit : arguments.compared) toolkit = argv[++i];
     } else if (word == "--ask") {
       arguments.memory.clear();
     } else if (!word.starts_with("--")) {
@@ -149,7 +159,7 @@ Outcome check_ourselves(const Arguments& arguments, const std::shared_ptr<const 
   }
   if (arguments.uses()) {
     for (const char* file : {"real_uses.txt", "header_uses.txt"})
-      total.add(timed(file, shown, [&] { return check_uses(Ours(specs), file_of_test(file)); }));
+      total.add(timed(file, shown, [&] { return check_uses(arguments.overlays, file_of_test(file)); }));
   }
   return total;
 }
@@ -157,13 +167,13 @@ Outcome check_ourselves(const Arguments& arguments, const std::shared_ptr<const 
 /// The verdicts to start from; null where there are none of this ptxas.
 std::unique_ptr<const Verdicts> recall(const Arguments& arguments, const std::string& assembler) {
   if (arguments.learn || arguments.memory.empty()) return nullptr;
-  auto known = std::make_unique<const Verdicts>(arguments.memory);
-  if (known->assembler() == assembler) {
+  auto known = std::make_unique<const Verdicts>(arguments.memory, assembler);
+  if (known->has_assembler()) {
     std::printf("memory: verdicts on %zu lines; a tenth of what is used is proven again, seed %u\n",
                 known->lines(), arguments.forms.memory.seed);
     return known;
   }
-  std::printf("memory: unused, for this ptxas is not the one of %s\n", arguments.memory.c_str());
+  std::printf("memory: unused, for %s has no verdicts of this ptxas\n", arguments.memory.c_str());
   return nullptr;
 }
 
@@ -186,7 +196,8 @@ Outcome check_forms(const FormsOptions& options, const Arguments& arguments,
             << " of them proven again (" << total.recalled.wrong.size() << " wrong, "
             << total.recalled.unproven << " without an answer), " << total.recalled.asked << " asked\n";
   if (arguments.limited()) {
-    for (std::string& text : beyond_limits(total, file_of_test("limits.txt"), options.tenth)) {
+    for (std::string& text :
+         beyond_limits(total, file_of_test("limits.txt"), options.tenth, options.assembler)) {
       std::cout << text << '\n';
       total.disagreements.push_back(std::move(text));
     }
@@ -197,37 +208,94 @@ Outcome check_forms(const FormsOptions& options, const Arguments& arguments,
   return total;
 }
 
-int run(const Arguments& arguments) {
-  const auto specs = std::make_shared<const Specs>(arguments.overlays);
-  if (arguments.digest) {
-    const spec::FormData* const form = specs->database().find_form(arguments.forms.form);
-    if (form == nullptr) return usage();
-    std::cout << digest(*specs, *form) << '\n';
-    return 0;
+int print_digest(const Arguments& arguments) {
+  const Specs specs(arguments.overlays);
+  const spec::FormData* const form = specs.database().find_form(arguments.forms.form);
+  if (form == nullptr) return usage();
+  std::cout << digest(specs, *form) << '\n';
+  return 0;
+}
+
+int without_ptxas(const std::string& toolkit, const Outcome& total) {
+  const bool required = test::requires_component("ptxas");
+  std::cout << (required ? "PTXLOOM_REQUIRE names ptxas, but" : "SKIP:") << " there is no ptxas: none "
+            << (toolkit.empty() || toolkit == "newest"
+                    ? "in PTXLOOM_PTXAS, on PATH, or in /usr/local/cuda/bin"
+                    : "of CUDA " + toolkit + " in build/toolkits; ./dev oracle --toolkit " + toolkit +
+                          " fetches it")
+            << '\n';
+  return total.disagreements.empty() && !required ? kSkip : 1;
+}
+
+/// Says which ptxas is asked, and how it stands to what specs/targets.json knows.
+void print_assembler(const std::filesystem::path& ptxas, const std::optional<Version>& release) {
+  std::printf("ptxas: %s", ptxas.c_str());
+  if (!release) {
+    std::printf(", of an unknown release of CUDA\n");
+    return;
   }
+  const ToolkitInfo* const toolkit = find_toolkit(*release);
+  const std::string ptx = toolkit == nullptr ? "none that the specs know" : to_string(toolkit->ptx);
+  std::printf(", of CUDA %s; PTX up to %s\n", to_string(*release).c_str(), ptx.c_str());
+  if (*release > toolkits().back().cuda)
+    std::printf(
+        "it is newer than specs/targets.json, which ends at CUDA %s: what is new in it is not asked\n",
+        to_string(toolkits().back().cuda).c_str());
+}
+
+/// Exit code 0: the comparison was made, whatever it found.
+int compare(const Arguments& arguments) {
+  CompareOptions options{.options = arguments.forms.options,
+                         .form = arguments.forms.form,
+                         .jobs = arguments.forms.jobs,
+                         .assemblers = {}};
+  std::vector<Verdicts> known;
+  known.reserve(options.assemblers.size());
+  for (std::size_t i = 0; i < options.assemblers.size(); ++i) {
+    const auto ptxas = find_ptxas(arguments.compared[i]);
+    if (!ptxas) return without_ptxas(arguments.compared[i], {});
+    const std::string version = version_of(*ptxas);
+    const std::optional<Version> release = release_of(version);
+    const ToolkitInfo* const toolkit = release ? find_toolkit(*release) : nullptr;
+    if (toolkit == nullptr)
+      throw std::runtime_error(ptxas->string() + " is of no release that the specs know");
+    print_assembler(*ptxas, release);
+    known.emplace_back(arguments.memory, version);
+    options.assemblers[i] = {*ptxas, *release, toolkit, &known.back()};
+  }
+  if (options.assemblers[1].release < options.assemblers[0].release)
+    std::swap(options.assemblers[0], options.assemblers[1]);
+  const std::size_t lines = compare_assemblers(std::make_shared<const Specs>(arguments.overlays), options);
+  std::printf("\n%zu lines differ; seed %u\n", lines, options.options.seed);
+  return 0;
+}
+
+int run(const Arguments& arguments) {
+  if (arguments.digest) return print_digest(arguments);
+  if (!arguments.compared.front().empty()) return compare(arguments);
+  const auto ptxas = find_ptxas(arguments.toolkit);
+  const std::string assembler = ptxas ? version_of(*ptxas) : std::string();
+  const std::optional<Version> release = release_of(assembler);
+  const auto specs = std::make_shared<const Specs>(arguments.overlays, release);
   Outcome total = check_ourselves(arguments, specs);
   if (arguments.forms.options.until_first && !total.disagreements.empty()) return 1;
-  const auto ptxas = find_ptxas();
-  if (!ptxas) {
-    const bool required = test::requires_component("ptxas");
-    std::cout << (required ? "PTXLOOM_REQUIRE names ptxas, but" : "SKIP:")
-              << " there is no ptxas: none in PTXLOOM_PTXAS, on PATH, or in /usr/local/cuda/bin\n";
-    return total.disagreements.empty() && !required ? kSkip : 1;
-  }
-  std::printf("ptxas: %s\n", ptxas->c_str());
-  const std::string assembler = version_of(*ptxas);
+  if (!ptxas) return without_ptxas(arguments.toolkit, total);
+  print_assembler(*ptxas, release);
   const auto known = recall(arguments, assembler);
-  VerdictsWriter learned;
+  VerdictsWriter learned(assembler);
+  if (arguments.learn) learned.keep_others(Verdicts(arguments.memory, assembler));
   FormsOptions forms = arguments.forms;
+  forms.assembler = release;
   forms.memory.known = known.get();
   forms.memory.learned = arguments.learn ? &learned : nullptr;
   const std::string seed = " --seed " + std::to_string(forms.options.seed);
   const std::string day = " --day " + std::to_string(arguments.day);
   const std::string form = forms.form.empty() ? "" : " " + forms.form;
-  total.add(check_forms(forms, arguments, specs, *ptxas,
-                        "test_oracle" + form + (forms.options.all ? " --all" : "") +
-                            (forms.tenth ? " --tenth" : "") + seed + day));
-  if (arguments.learn) learned.write(arguments.memory, assembler);
+  total.add(check_forms(
+      forms, arguments, specs, *ptxas,
+      "test_oracle" + form + (arguments.toolkit.empty() ? "" : " --toolkit " + arguments.toolkit) +
+          (forms.options.all ? " --all" : "") + (forms.tenth ? " --tenth" : "") + seed + day));
+  if (arguments.learn) learned.write(arguments.memory);
   return total.disagreements.empty() ? 0 : 1;
 }
 

@@ -43,9 +43,9 @@ std::vector<bool> accepted(const std::vector<Verdict>& verdicts) {
 }
 
 void learn(const Assembler& assembler) {
-  VerdictsWriter writer;
+  VerdictsWriter writer("version 1");
   Judge(assembler.program, {.learned = &writer}).judge(kLines, kPlace);
-  writer.write(assembler.file, "version 1");
+  writer.write(assembler.file);
 }
 
 constexpr unsigned kNever = ~0U;  // one of so many is proven
@@ -56,8 +56,8 @@ TEST_CASE("the oracle does not ask what it knows, but for what is to be proven a
   const Assembler assembler;
   assembler.refuse("two");
   learn(assembler);
-  const Verdicts known(assembler.file);
-  CHECK(known.assembler() == "version 1");
+  const Verdicts known(assembler.file, "version 1");
+  CHECK(known.has_assembler());
   CHECK(known.lines() == kLines.size());
   const std::size_t before = assembler.times_run();
 
@@ -83,7 +83,7 @@ TEST_CASE("the oracle names a line that ptxas judges otherwise than when it was 
   const Assembler assembler;
   assembler.refuse("two");
   learn(assembler);
-  const Verdicts known(assembler.file);
+  const Verdicts known(assembler.file, "version 1");
   Judge steady(assembler.program, {.known = &known, .proven = 1});
   steady.judge(kLines, kPlace);
   CHECK(steady.recalled().proven == kLines.size());
@@ -100,13 +100,13 @@ TEST_CASE("the oracle names a line that ptxas judges otherwise than when it was 
 TEST_CASE("a tenth of the questions is proven again, another each day") {
   const Assembler assembler;
   assembler.refuse("two");
-  VerdictsWriter writer;
+  VerdictsWriter writer("version 1");
   Judge learner(assembler.program, {.learned = &writer});
   std::vector<std::string> lines;
   for (int i = 0; i < 200; ++i) lines.push_back("add.l" + std::to_string(i) + ";");
   learner.judge(lines, kPlace);
-  writer.write(assembler.file, "version 1");
-  const Verdicts known(assembler.file);
+  writer.write(assembler.file);
+  const Verdicts known(assembler.file, "version 1");
   const auto proven = [&](unsigned day) {
     Judge judge(assembler.program, {.known = &known, .seed = day});
     std::vector<std::size_t> drawn;
@@ -139,11 +139,65 @@ TEST_CASE("a damaged file of verdicts is refused, and the same verdicts make the
     std::string broken = content;
     broken[at] = static_cast<char>(broken[at] ^ 1);
     std::ofstream(assembler.file, std::ios::binary) << broken;
-    CHECK_THROWS_AS(Verdicts(assembler.file), std::runtime_error);
+    CHECK_THROWS_AS(Verdicts(assembler.file, "version 1"), std::runtime_error);
   }
   std::ofstream(assembler.file, std::ios::binary) << content.substr(0, content.size() - 1);
-  CHECK_THROWS_AS(Verdicts(assembler.file), std::runtime_error);
-  CHECK(Verdicts(assembler.folder / "absent").lines() == 0);
+  CHECK_THROWS_AS(Verdicts(assembler.file, "version 1"), std::runtime_error);
+  CHECK(Verdicts(assembler.folder / "absent", "version 1").lines() == 0);
+}
+
+TEST_CASE("a file of verdicts has those of several assemblers, and each serves its own alone") {
+  const Assembler assembler;
+  const auto version = [](const std::string& number) {
+    return "ptxas: NVIDIA (R) Ptx optimizing assembler\nCuda compilation tools, release 13.0, V" + number +
+           "\n";
+  };
+  const auto learn_as = [&](const std::string& name, const std::string& refused) {
+    assembler.refuse(refused);
+    VerdictsWriter writer(name);
+    writer.keep_others(Verdicts(assembler.file, name));
+    Judge(assembler.program, {.learned = &writer}).judge(kLines, kPlace);
+    writer.write(assembler.file);
+  };
+  learn_as(version("13.0.88"), "two");
+  learn_as(version("13.5.37"), "three");
+  const auto known_to = [&](const std::string& name) {
+    const Verdicts known(assembler.file, name);
+    return accepted(Judge(assembler.program, {.known = &known, .proven = kNever}).judge(kLines, kPlace));
+  };
+  const std::size_t before = assembler.times_run();
+  CHECK(known_to(version("13.0.88")) == std::vector{true, false, true});
+  CHECK(known_to(version("13.5.37")) == std::vector{true, true, false});
+  CHECK(assembler.times_run() == before);
+  CHECK(Verdicts(assembler.file, version("13.5.37")).lines() == kLines.size());
+
+  const Verdicts other(assembler.file, version("13.5.99"));  // another build: nothing is known of it
+  CHECK_FALSE(other.has_assembler());
+  CHECK(other.lines() == 0);
+  learn_as(version("13.5.37"), "one");  // learned again, it replaces its own verdicts alone
+  CHECK(known_to(version("13.0.88")) == std::vector{true, false, true});
+  CHECK(known_to(version("13.5.37")) == std::vector{false, true, true});
+}
+
+TEST_CASE("a list of words names the assemblers that take them, and blessing keeps those of others") {
+  const TemporaryFolder folder;
+  const auto file = folder / "words.txt";
+  std::ofstream(file) << "# Assemblers: 13.0\nadd: a b\nsub:\nadd 13.0-13.1: c\n";
+  const Version v13{13, 0}, v131{13, 1}, v135{13, 5};
+  CHECK(ForeignWords::read(file, v13).of("add") == std::set<std::string>{"a", "b", "c"});
+  CHECK(ForeignWords::read(file, v135).of("add") == std::set<std::string>{"a", "b"});
+  CHECK(ForeignWords::read(file).of("add").size() == 3);
+  CHECK(ForeignWords::read(file, v13).contains("mul", "anything"));  // a form without an entry
+  CHECK_FALSE(ForeignWords::read(file, v13).contains("sub", "anything"));
+
+  ForeignWords found;
+  found.set("add", {"a", "d"});
+  found.set("sub", {});
+  found.bless(file, v135);
+  CHECK(ForeignWords::read(file, v13).of("add") == std::set<std::string>{"a", "b", "c"});
+  CHECK(ForeignWords::read(file, v131).of("add") == std::set<std::string>{"a"});  // never blessed
+  CHECK(ForeignWords::read(file, v135).of("add") == std::set<std::string>{"a", "d"});
+  CHECK_FALSE(ForeignWords::read(file, v135).contains("sub", "anything"));
 }
 
 TEST_CASE("what the oracle leaves unjudged has limits, for a sample and for a tenth") {
@@ -159,6 +213,9 @@ TEST_CASE("what the oracle leaves unjudged has limits, for a sample and for a te
   CHECK(beyond_limits(outcome, folder / "limits.txt", true).size() == 2);
   outcome.unjudged = 11;
   CHECK(beyond_limits(outcome, folder / "limits.txt", false).size() == 2);
+  std::ofstream(folder / "limits.txt", std::ios::app) << "crashes/13.5 11 2\n";
+  CHECK(beyond_limits(outcome, folder / "limits.txt", false, Version{13, 5}).size() == 1);
+  CHECK(beyond_limits(outcome, folder / "limits.txt", false, Version{13, 4}).size() == 2);
 }
 
 }  // namespace ptxloom::oracle

@@ -7,7 +7,7 @@ shifted, a target changed, an operand's type, count or flag changed. One that sa
 version as the form it came from (test_oracle --digest) is equivalent, and not counted. The others are to be noticed by
 the lint of the reader, or by `test_oracle --form NAME --uses`: variants, neighbours, instructions of real code.
 
-usage: mutate.py TEST_ORACLE [--count N] [--seed N] [--jobs N] [--only FORM,...] [--missed FILE]
+usage: mutate.py TEST_ORACLE [--count N] [--seed N] [--jobs N] [--only FORM,...] [--missed FILE] [--toolkit V]
 """
 import argparse
 import collections
@@ -170,7 +170,7 @@ def own_sets(form, file):
 
 
 def run(program, folder, form, *more):
-    return subprocess.run([program, '--specs', folder, '--form', form, '--jobs', '1', '--show', '1', '--until-first', *more],
+    return subprocess.run([*program, '--specs', folder, '--form', form, '--jobs', '1', '--show', '1', '--until-first', *more],
                           capture_output=True, text=True)
 
 
@@ -209,6 +209,7 @@ def main():
     parser.add_argument('--jobs', type=int, default=2)
     parser.add_argument('--only', default='')
     parser.add_argument('--missed', type=pathlib.Path)
+    parser.add_argument('--toolkit', default='newest', help='whose ptxas judges: a release of CUDA that is in build/toolkits')
     options = parser.parse_args()
     rng = random.Random(options.seed)
     forms = [own_sets(form, file) for path in sorted((ROOT / 'specs/insn').glob('*.json'))
@@ -221,7 +222,7 @@ def main():
         if what: work.append((kind, form, mutant, what))
     results, missed = collections.defaultdict(collections.Counter), []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        futures = {pool.submit(judge, options.program, form, mutant, options.seed): (kind, form, what)
+        futures = {pool.submit(judge, (options.program, '--toolkit', options.toolkit), form, mutant, options.seed): (kind, form, what)
                    for kind, form, mutant, what in work}
         for future in concurrent.futures.as_completed(futures):
             (kind, form, what), verdict = futures[future], future.result()

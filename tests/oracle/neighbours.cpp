@@ -20,7 +20,8 @@ constexpr Limits kAlone{.words = 40, .spellings = 8, .operands = 6, .cases = 250
 constexpr Limits kAll{.words = 600, .spellings = 15, .operands = 12, .cases = 5000};
 
 /// Targets that between them have every instruction; the others have nothing that these lack.
-constexpr std::string_view kTargets[] = {"sm_75", "sm_80", "sm_90a", "sm_100a", "sm_110a", "sm_120a"};
+constexpr std::string_view kTargets[] = {"sm_75",   "sm_80",   "sm_90a", "sm_100a",
+                                         "sm_107a", "sm_110a", "sm_120a"};
 
 void append(std::vector<Case>& to, std::vector<Case> from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
@@ -40,6 +41,8 @@ void remove_known(std::vector<Case>& cases, std::span<const Variant> variants) {
   std::erase_if(cases, [&](const Case& one) { return !seen.insert(one.line).second; });
 }
 
+}  // namespace
+
 std::vector<Case> neighbours(const Question& question) {
   const std::vector<Variant> variants = question.specs.variants(question.form.name);
   const Limits& limits = question.options.all ? kAll : question.options.alone ? kAlone : kSome;
@@ -55,6 +58,17 @@ std::vector<Case> neighbours(const Question& question) {
   remove_known(cases, variants);
   return cases;
 }
+
+std::vector<Target> neighbour_targets(const Question& question) {
+  std::vector<Target> chosen = targets_of(question.specs);
+  if (question.options.all) return chosen;
+  std::erase_if(chosen, [](const Target& target) {
+    return std::ranges::find(kTargets, target.name()) == std::end(kTargets);
+  });
+  return chosen;
+}
+
+namespace {
 
 /// As stricter.txt spells a change, with `_` for spaces.
 std::string in_one_word(std::string change) {
@@ -76,7 +90,7 @@ class Comparison {
 
   void at(const Target& target) {
     const Surroundings around = surroundings(question_.form);
-    const Place place{target, ptx_versions().back(), around};
+    const Place place{target, versions_of(question_.specs).back(), around};
     const std::vector<Verdict> ours = question_.ours.judge(lines_, place);
     std::vector<Verdict> theirs = judge(place, ours);
     outcome_.cases += lines_.size();
@@ -198,9 +212,8 @@ class Comparison {
 
 Outcome check_neighbours(const Question& question) {
   Comparison comparison(question);
-  for (const TargetInfo& info : targets()) {
-    const bool wanted = std::find(std::begin(kTargets), std::end(kTargets), info.name) != std::end(kTargets);
-    if (wanted || question.options.all) comparison.at(Target(info));
+  for (const Target& target : neighbour_targets(question)) {
+    comparison.at(target);
     if (question.options.until_first && comparison.differs()) break;
   }
   return comparison.finish();

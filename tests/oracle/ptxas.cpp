@@ -115,7 +115,44 @@ std::string version_of(const std::filesystem::path& ptxas) {
   return output_of("'" + ptxas.string() + "' --version 2>&1");
 }
 
-std::optional<std::filesystem::path> find_ptxas() {
+std::optional<Version> release_of(const std::string& version) {
+  constexpr std::string_view kName = "release ";
+  const std::size_t at = version.find(kName);
+  if (at == version.npos) return std::nullopt;
+  const std::size_t begin = at + kName.size();
+  return parse_version(std::string_view(version).substr(begin, version.find(',', begin) - begin));
+}
+
+namespace {
+
+std::filesystem::path in_toolkit(const std::string& release) {
+  return std::filesystem::path(test::build_folder()) / "toolkits" / release / "nvidia/cu13/bin/ptxas";
+}
+
+/// The newest release whose ptxas is in build/toolkits; "" if there is none.
+std::string newest_toolkit() {
+  std::optional<Version> newest;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(test::build_folder() + "/toolkits", none)) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789.") != name.npos || ::access(in_toolkit(name).c_str(), X_OK) != 0)
+      continue;
+    if (const Version version = parse_version(name); !newest || version > *newest) newest = version;
+  }
+  return newest ? to_string(*newest) : std::string();
+}
+
+}  // namespace
+
+std::optional<std::filesystem::path> find_ptxas(const std::string& toolkit) {
+  const std::string release = toolkit == "newest" ? newest_toolkit() : toolkit;
+  if (!release.empty()) {
+    const std::filesystem::path ptxas = in_toolkit(release);
+    if (::access(ptxas.c_str(), X_OK) == 0) return ptxas;
+    const auto installed = find_ptxas();
+    return installed && release_of(version_of(*installed)) == parse_version(release) ? installed
+                                                                                     : std::nullopt;
+  }
   std::vector<std::filesystem::path> places;
   if (const char* given = std::getenv("PTXLOOM_PTXAS")) places.emplace_back(given);
   std::istringstream path(std::getenv("PATH") == nullptr ? "" : std::getenv("PATH"));

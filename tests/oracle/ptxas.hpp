@@ -14,11 +14,16 @@
 // refuses.
 namespace ptxloom::oracle {
 
-/// PTXLOOM_PTXAS, else the one on PATH or in an installed toolkit; nullopt if there is none.
-std::optional<std::filesystem::path> find_ptxas();
+/// PTXLOOM_PTXAS, else the one on PATH or in an installed toolkit; nullopt if there is none. With `toolkit`,
+/// that which `./dev oracle --toolkit` put into build/toolkits: of a release, "13.5", or of the "newest" that
+/// is there. Where that is missing, the installed one counts if it is of this release, or if any will do.
+std::optional<std::filesystem::path> find_ptxas(const std::string& toolkit = {});
 
 /// What `ptxas --version` prints.
 std::string version_of(const std::filesystem::path& ptxas);
+
+/// The release of CUDA in it; nullopt if it names none.
+std::optional<Version> release_of(const std::string& version);
 
 /// How far ptxas goes with a line.
 enum class Depth {

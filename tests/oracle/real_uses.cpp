@@ -21,6 +21,7 @@ struct Group {
 };
 
 struct Uses {
+  Version assembler;  // a release of CUDA
   std::vector<std::string> targets;
   std::vector<Group> groups;
 };
@@ -29,7 +30,9 @@ Uses read_uses(const std::filesystem::path& file) {
   Uses uses;
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
-    if (line.starts_with("targets ")) {
+    if (line.starts_with("assembler ")) {
+      uses.assembler = parse_version(std::string_view(line).substr(10));
+    } else if (line.starts_with("targets ")) {
       for (std::string_view target : spec::split(std::string_view(line).substr(8), ' '))
         uses.targets.emplace_back(target);
     } else if (line.starts_with("verdict ")) {
@@ -43,8 +46,10 @@ Uses read_uses(const std::filesystem::path& file) {
 
 }  // namespace
 
-Outcome check_uses(const Ours& ours, const std::filesystem::path& file) {
+Outcome check_uses(std::span<const std::filesystem::path> overlays, const std::filesystem::path& file) {
   const Uses uses = read_uses(file);
+  const auto specs = std::make_shared<const Specs>(overlays, uses.assembler);
+  const Ours ours(specs);
   Outcome outcome;
   if (uses.groups.empty()) outcome.disagreements.push_back("there are no uses in " + file.string());
   for (const Group& group : uses.groups) {
@@ -53,7 +58,7 @@ Outcome check_uses(const Ours& ours, const std::filesystem::path& file) {
     for (std::size_t t = 0; t < uses.targets.size(); ++t) {
       const bool expected = group.verdict[t] == '1';
       const auto verdicts =
-          ours.judge(group.lines, {Target(uses.targets[t]), ptx_versions().back(), kAround});
+          ours.judge(group.lines, {Target(uses.targets[t]), versions_of(*specs).back(), kAround});
       outcome.cases += verdicts.size();
       for (std::size_t i = 0; i < verdicts.size(); ++i) {
         if (verdicts[i].accepted == expected) continue;

@@ -2,6 +2,7 @@
 #include "oracle/verdicts.hpp"
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 
 #include "base/file.hpp"
@@ -10,7 +11,7 @@
 namespace ptxloom::oracle {
 namespace {
 
-constexpr std::string_view kTitle = "ptxloom: verdicts of ptxas, 1\n";
+constexpr std::string_view kTitle = "ptxloom: verdicts of ptxas, 2\n";
 constexpr std::size_t kHash = 32;  // digits, and a newline behind them
 constexpr int kKeyBytes =
     5;  // of a line's hash: among the lines of a mnemonic one in 100 million is met by chance
@@ -132,10 +133,16 @@ std::string name_of(const Place& place, Depth depth) {
 
 std::uint64_t context_of(const Surroundings& around) {
   const Target target(targets().front());
-  return hash128(Source({}, {}, {target, ptx_versions().back(), around}).text()).low;
+  return hash128(Source({}, {}, {target, default_ptx_version(), around}).text()).low;
 }
 
-Verdicts::Verdicts(const std::filesystem::path& file) {
+std::string name_of_assembler(const std::string& version) {
+  const std::size_t at = version.find(", V");
+  if (at == version.npos) return version;
+  return version.substr(at + 2, version.find_first_of(" \n", at + 2) - (at + 2));
+}
+
+Verdicts::Verdicts(const std::filesystem::path& file, const std::string& assembler) : assembler_(assembler) {
   if (!std::filesystem::exists(file)) return;
   const std::string content = read_file(file);
   const auto damaged = [&](const std::string& why) {
@@ -149,7 +156,8 @@ Verdicts::Verdicts(const std::filesystem::path& file) {
   if (content.substr(kTitle.size(), kHash) != to_hex(hash128(body))) throw damaged("its hash is another");
   try {
     Reader in(body);
-    assembler_ = in.text();
+    assemblers_.resize(in.number());
+    for (std::string& each : assemblers_) each = in.text();
     places_.resize(in.number());
     for (std::string& place : places_) place = in.text();
     while (!in.done()) {
@@ -168,15 +176,27 @@ Verdicts::Verdicts(const std::filesystem::path& file) {
   }
 }
 
+bool Verdicts::has_assembler() const {
+  return std::ranges::find(assemblers_, assembler_) != assemblers_.end();
+}
+
 std::size_t Verdicts::lines() const {
+  const std::string prefix = name_of_assembler(assembler_) + ' ';
+  const auto ours = [&](const auto& answer) { return places_[answer.first].starts_with(prefix); };
   std::size_t count = 0;
-  for (const auto& [name, section] : sections_) count += section.lines.size();
+  for (const auto& [name, section] : sections_) {
+    std::vector<bool> known;
+    for (const Answers& answers : section.lists) known.push_back(std::ranges::any_of(answers, ours));
+    for (const auto& [key, list] : section.lines) count += known[list] ? 1 : 0;
+  }
   return count;
 }
 
 std::optional<std::uint16_t> Verdicts::place(const std::string& name) const {
-  const auto found = std::lower_bound(places_.begin(), places_.end(), name);
-  if (found == places_.end() || *found != name) return std::nullopt;
+  if (!has_assembler()) return std::nullopt;
+  const std::string whole = name_of_assembler(assembler_) + ' ' + name;
+  const auto found = std::lower_bound(places_.begin(), places_.end(), whole);
+  if (found == places_.end() || *found != whole) return std::nullopt;
   return static_cast<std::uint16_t>(found - places_.begin());
 }
 
@@ -192,12 +212,31 @@ std::optional<Verdict> Verdicts::find(const std::string& line, std::uint64_t con
   return unpacked(answer->second);
 }
 
+std::uint16_t VerdictsWriter::number_of(const std::string& place) {
+  return places_.emplace(place, static_cast<std::uint16_t>(places_.size())).first->second;
+}
+
+void VerdictsWriter::keep_others(const Verdicts& file) {
+  const std::string mine = name_of_assembler(assembler_);
+  for (const std::string& each : file.assemblers_) {
+    if (name_of_assembler(each) != mine) others_.push_back(each);
+  }
+  std::vector<std::optional<std::uint16_t>> numbers;  // by the file's
+  for (const std::string& place : file.places_)
+    numbers.push_back(place.starts_with(mine + ' ') ? std::nullopt : std::optional(number_of(place)));
+  for (const auto& [name, section] : file.sections_) {
+    for (const auto& [key, list] : section.lines) {
+      for (const auto& [place, answer] : section.lists[list])
+        if (numbers[place]) sections_[name][key][*numbers[place]] = answer;
+    }
+  }
+}
+
 void VerdictsWriter::add(std::span<const std::string> lines, std::span<const Verdict> verdicts,
                          const Place& place, Depth depth) {
   const std::uint64_t context = context_of(place.around);
   const std::lock_guard lock(mutex_);
-  const std::uint16_t number =
-      places_.emplace(name_of(place, depth), static_cast<std::uint16_t>(places_.size())).first->second;
+  const std::uint16_t number = number_of(name_of_assembler(assembler_) + ' ' + name_of(place, depth));
   for (std::size_t i = 0; i < lines.size(); ++i) {
     Answers& answers = sections_[std::string(section_of(lines[i]))][key_of(lines[i], context)];
     const auto [entry, added] = answers.emplace(number, packed(verdicts[i]));
@@ -205,9 +244,12 @@ void VerdictsWriter::add(std::span<const std::string> lines, std::span<const Ver
   }
 }
 
-void VerdictsWriter::write(const std::filesystem::path& file, const std::string& assembler) const {
+void VerdictsWriter::write(const std::filesystem::path& file) const {
   std::string body;
-  put(body, assembler);
+  std::set<std::string> assemblers(others_.begin(), others_.end());
+  assemblers.insert(assembler_);
+  put(body, assemblers.size());
+  for (const std::string& each : assemblers) put(body, each);
   put(body, places_.size());
   std::vector<std::uint64_t> ranks(places_.size());  // of the places in the order of arrival, by their names
   std::uint64_t rank = 0;
