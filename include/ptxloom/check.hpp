@@ -38,6 +38,10 @@ Resolution resolve(const ir::Kernel& kernel, std::span<const Variant> candidates
 /// that the module was read from. Empty: it is legal.
 std::vector<Diagnostic> check(const ir::Module& module);
 
+/// What a legal module takes: the lowest PTX version that has all its instructions on its target, and what
+/// reads and loads that. Throws Error(usage, "unknown-target").
+Requirement requirement_of(const ir::Module& module);
+
 /// Statements of a kernel's body, without the kernel around them.
 struct Snippet {
   std::string_view ptx;                     ///< the statements

@@ -107,8 +107,9 @@ class Linker {
   explicit Linker(Libraries libraries, Cache cache = {});
 
   /// Links PTX text, unless the cache has the result. Throws Error(link_failure, "link-failed") with the
-  /// linker's errors and their lines, Error(usage, "bad-link-option"), Error(refused, "not-cached") or
-  /// Error(missing, "no-nvjitlink").
+  /// linker's errors and their lines, Error(usage, "bad-link-option"), Error(refused, "not-cached"),
+  /// Error(missing, "no-nvjitlink"), or Error(missing, "linker-too-old") where the target or the text's
+  /// .version is of a later release of CUDA than nvJitLink.
   LinkResult link(std::string_view ptx, const LinkOptions& options) const;
   /// The version of nvJitLink, which is that of its CUDA release. Throws Error(missing, "no-nvjitlink").
   Version version() const;

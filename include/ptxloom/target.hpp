@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -92,6 +93,18 @@ std::span<const ToolkitInfo> toolkits();
 const ToolkitInfo* find_toolkit(Version cuda);
 /// The first release that reads this PTX version; null if none is known.
 const ToolkitInfo* toolkit_for_ptx(Version ptx);
+
+/// What using a PTX version on a target takes.
+struct Requirement {
+  Version ptx;                  ///< that of the target if it is later
+  std::optional<Version> cuda;  ///< the first release whose ptxas and nvJitLink read it; none: not known
+  int driver = 0;               ///< oldest branch that loads the machine code on such a chip; 0: not known
+  friend bool operator==(const Requirement&, const Requirement&) = default;
+};
+/// The requirement for PTX of this version on the target.
+Requirement requirement_of(const Target& target, Version ptx);
+/// "CUDA 13.1, driver 580", what is not known left out.
+std::string to_string(const Requirement& requirement);
 
 /// The most specific target for a compute capability: sm_90a for 9, 0. Throws Error(usage, "unknown-target").
 Target target_of_device(int major, int minor);

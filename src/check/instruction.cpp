@@ -44,10 +44,11 @@ void check_version(const Scope& scope, const ir::Instruction& instruction, Versi
   const std::string says = "but the module has .version " + to_string(scope.module.version);
   const std::string needs =
       "needs PTX " + to_string(since) + " on " + std::string(scope.target.name()) + ", ";
-  out.push_back(
-      located(instruction, {.code = low ? "version-too-low" : "version-too-high",
-                            .message = (low ? needs : "newer versions of PTX do not have it, ") + says,
-                            .hint = "write .version " + to_string(since)}));
+  out.push_back(located(instruction,
+                        {.code = low ? "version-too-low" : "version-too-high",
+                         .message = (low ? needs : "newer versions of PTX do not have it, ") + says,
+                         .hint = "write .version " + to_string(since) +
+                                 (low ? " (" + to_string(requirement_of(scope.target, since)) + ")" : "")}));
 }
 
 }  // namespace

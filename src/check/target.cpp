@@ -13,7 +13,8 @@ void check_version(const ir::Module& module, const Target& target, Diagnostics& 
     out.push_back({.code = "version-too-low",
                    .message = ".target " + module.target + " needs PTX " + to_string(target.since()) +
                               ", but the module has .version " + version,
-                   .hint = "write .version " + to_string(target.since())});
+                   .hint = "write .version " + to_string(target.since()) + " (" +
+                           to_string(requirement_of(target, target.since())) + ")"});
     return;
   }
   if (!module.specs) return;

@@ -13,6 +13,8 @@
 #include "cli/check_lines.hpp"
 #include "cli/command.hpp"
 #include "cli/diagnostics_json.hpp"
+#include "cli/requirement_json.hpp"
+#include "cli/say.hpp"
 #include "ptxloom/ptx.hpp"
 
 namespace ptxloom::cli {
@@ -74,6 +76,13 @@ void print_text(const std::string& file, const Lines& lines, std::vector<Diagnos
   for (const std::string& line : one_line_a_kind(kinds, file)) fmt::print("{}\n", line);
 }
 
+/// What it takes to link and load the module; null where the target is not known.
+nlohmann::ordered_json needs_json(const ir::Module& module) try {
+  return requirement_json(requirement_of(module));
+} catch (const Error&) {
+  return nullptr;
+}
+
 int check_file(const Tool& tool, const CheckFlags& options) {
   const std::string ptx = options.file == "-" ? read_stdin() : read_file(options.file);
   const auto specs = tool.specs();
@@ -87,12 +96,17 @@ int check_file(const Tool& tool, const CheckFlags& options) {
   if (options.json)
     fmt::print("{}\n", nlohmann::ordered_json{{"schema", 1},
                                               {"ok", legal},
+                                              {"needs", legal ? needs_json(parsed.module) : nullptr},
                                               {"errors", diagnostics_json(found, Severity::error)},
                                               {"warnings", diagnostics_json(found, Severity::warning)}}
                            .dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   else
     print_text(options.file == "-" ? "stdin" : options.file.string(), Lines(ptx), std::move(found),
                tool.verbose);
+  if (legal && tool.verbose) {
+    const Requirement needs = requirement_of(parsed.module);
+    say("needs PTX {} on {}: {}\n", to_string(needs.ptx), parsed.module.target, to_string(needs));
+  }
   return legal ? 0 : 1;
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
@@ -10,6 +8,7 @@
 #include "cli/command.hpp"
 #include "cli/diagnostics_json.hpp"
 #include "cli/say.hpp"
+#include "jit/ptx_header.hpp"
 #include "ptxloom/jit.hpp"
 
 namespace ptxloom::cli {
@@ -22,25 +21,8 @@ struct CompileFlags {
   bool json = false;
 };
 
-/// The first word after `.target`, outside comments.
 std::string target_of(std::string_view ptx, const std::filesystem::path& file) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  constexpr std::string_view kDirective = ".target";
-  while (!ptx.empty()) {
-    ptx.remove_prefix(std::min(ptx.find_first_not_of(kSpace), ptx.size()));
-    if (ptx.starts_with("//")) {
-      ptx.remove_prefix(std::min(ptx.find('\n'), ptx.size()));
-    } else if (ptx.starts_with("/*")) {
-      const std::size_t end = ptx.find("*/");
-      ptx.remove_prefix(end == std::string_view::npos ? ptx.size() : end + 2);
-    } else if (ptx.starts_with(kDirective)) {
-      ptx.remove_prefix(kDirective.size());
-      ptx.remove_prefix(std::min(ptx.find_first_not_of(kSpace), ptx.size()));
-      return std::string(ptx.substr(0, ptx.find_first_of(" \t\r\n,;/")));
-    } else {
-      ptx.remove_prefix(std::min(ptx.find_first_of(kSpace), ptx.size()));
-    }
-  }
+  if (auto target = jit::directive_argument(ptx, ".target")) return *std::move(target);
   throw Error(ErrorKind::usage, "no-target", fmt::format("{} has no .target", file.string()),
               "give one with --target, and check that the file is PTX");
 }

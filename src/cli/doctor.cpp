@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "cli/command.hpp"
 #include "cli/table.hpp"
+#include "jit/ptx_header.hpp"
 #include "ptxloom/context.hpp"
 #include "ptxloom/templates.hpp"
 
@@ -22,6 +25,7 @@ struct DoctorFlags {
 
 struct Report {
   std::vector<LibraryStatus> libraries;
+  std::map<std::string, Version> ptx;         ///< the newest that a library reads or makes, by its name
   std::vector<std::string> linker_targets;    ///< tested, not assumed
   std::vector<std::string> compiler_targets;  ///< of NVRTC
   std::vector<DeviceInfo> devices;
@@ -41,19 +45,65 @@ std::vector<std::string> served(const std::function<void(const TargetInfo&)>& at
       attempt(target);
       names.emplace_back(target.name);
     } catch (const Error& error) {
-      if (error.kind() == ErrorKind::missing) break;
+      if (error.kind() == ErrorKind::missing && error.code() != "linker-too-old") break;
     }
   }
   return names;
 }
 
+void link_probe(const Linker& linker, std::string_view target, Version ptx) {
+  linker.link(fmt::format(".version {}\n.target {}\n.address_size 64\n.visible .entry probe() {{ ret; }}\n",
+                          to_string(ptx), target),
+              {.target = std::string(target)});
+}
+
 std::vector<std::string> linker_targets(const Libraries& libraries) {
   const Linker linker(libraries);
-  return served([&](const TargetInfo& target) {
-    linker.link(fmt::format(".version {}\n.target {}\n.address_size 64\n.visible .entry probe() {{ ret; }}\n",
-                            to_string(target.since), target.name),
-                {.target = std::string(target.name)});
-  });
+  return served([&](const TargetInfo& target) { link_probe(linker, target.name, target.since); });
+}
+
+/// The newest known PTX version that the linker reads, tested on one of its targets.
+std::optional<Version> linker_ptx(const Libraries& libraries, const std::vector<std::string>& targets) {
+  if (targets.empty()) return std::nullopt;
+  const Linker linker(libraries);
+  for (const Version version : ptx_versions() | std::views::reverse) {
+    try {
+      link_probe(linker, targets.front(), version);
+      return version;
+    } catch (const Error&) {
+    }
+  }
+  return std::nullopt;
+}
+
+/// The PTX version that the compiler writes.
+std::optional<Version> compiler_ptx(const Libraries& libraries, const std::vector<std::string>& targets) {
+  if (targets.empty()) return std::nullopt;
+  const NvrtcCompiler compiler(libraries);
+  return jit::ptx_version_of(compiler.compile("__global__ void probe() {}", {.target = targets.front()}).ptx);
+}
+
+/// The release of CUDA that a library is of; nullopt if it is missing, or versioned otherwise.
+std::optional<Version> release_of(const LibraryStatus& library) {
+  if (library.version.empty() || library.name == "NVML") return std::nullopt;
+  return parse_version(library.version);
+}
+
+bool is_newer_than_known(const LibraryStatus& library) {
+  const std::optional<Version> release = release_of(library);
+  return release && *release > toolkits().back().cuda;
+}
+
+std::map<std::string, Version> ptx_of_libraries(const Libraries& libraries, const Report& report) {
+  std::map<std::string, Version> ptx;
+  for (const LibraryStatus& library : report.libraries) {
+    const std::optional<Version> release = release_of(library);
+    const ToolkitInfo* const toolkit = release ? find_toolkit(*release) : nullptr;
+    if (library.name == "driver" && toolkit != nullptr) ptx[library.name] = toolkit->ptx;
+  }
+  if (const auto version = linker_ptx(libraries, report.linker_targets)) ptx["nvJitLink"] = *version;
+  if (const auto version = compiler_ptx(libraries, report.compiler_targets)) ptx["NVRTC"] = *version;
+  return ptx;
 }
 
 std::vector<std::string> compiler_targets(const Libraries& libraries) {
@@ -68,6 +118,7 @@ Report examine(const Tool& tool) {
   Report report{.libraries = libraries.status(),
                 .linker_targets = linker_targets(libraries),
                 .compiler_targets = compiler_targets(libraries)};
+  report.ptx = ptx_of_libraries(libraries, report);
   try {
     report.devices = devices(libraries);
   } catch (const Error& error) {
@@ -104,9 +155,12 @@ Json problem_json(const std::optional<Diagnostic>& problem) {
 void print_json(const Report& report) {
   auto libraries = Json::array();
   for (const LibraryStatus& library : report.libraries) {
+    const auto ptx = report.ptx.find(library.name);
     libraries.push_back({{"name", library.name},
                          {"path", library.path},
                          {"version", library.version},
+                         {"ptx", ptx == report.ptx.end() ? "" : to_string(ptx->second)},
+                         {"newer_than_known", is_newer_than_known(library)},
                          {"problem", problem_json(library.problem)}});
   }
   auto devices = Json::array();
@@ -152,6 +206,45 @@ std::string list_templates(const Templates& templates) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// "sm_107a sm_107f need CUDA 13.4", for targets that this release lacks.
+std::vector<std::string> lacking(const LibraryStatus& library, const std::vector<std::string>& served) {
+  std::map<Version, std::string> targets_by_release;
+  for (const TargetInfo& target : targets()) {
+    const ToolkitInfo* const toolkit = toolkit_for_ptx(target.since);
+    if (std::ranges::find(served, target.name) != served.end() || toolkit == nullptr) continue;
+    if (toolkit->cuda > release_of(library))
+      targets_by_release[toolkit->cuda].append(target.name).append(" ");
+  }
+  std::vector<std::string> lines;
+  for (const auto& [release, names] : targets_by_release)
+    lines.push_back(fmt::format("{}need CUDA {}", names, to_string(release)));
+  return lines;
+}
+
+/// What a library can serve.
+void add_service(std::vector<std::vector<std::string>>& rows, const Report& report,
+                 const LibraryStatus& library) {
+  const auto ptx = report.ptx.find(library.name);
+  if (ptx != report.ptx.end()) {
+    const std::string version = to_string(ptx->second);
+    const bool links = library.name == "nvJitLink", compiles = library.name == "NVRTC";
+    rows.push_back(
+        {library.name + " serves", compiles ? "makes PTX " + version
+                                   : links  ? "PTX up to " + version
+                                            : fmt::format("PTX up to {}; machine code of CUDA {} and before",
+                                                          version, release_of(library)->major)});
+    const auto& targets = links ? report.linker_targets : report.compiler_targets;
+    if (links || compiles) {
+      rows.push_back({"", fmt::format("{}", fmt::join(targets, " "))});
+      for (std::string& line : lacking(library, targets)) rows.push_back({"", std::move(line)});
+    }
+  }
+  if (is_newer_than_known(library))
+    rows.push_back(
+        {"", fmt::format("newer than CUDA {}, the last that ptxloom knows: what is new in it is not used",
+                         to_string(toolkits().back().cuda))});
+}
+
 void print_text(const Report& report) {
   std::vector<std::vector<std::string>> rows = {
       {"ptxloom", fmt::format("{}, {} instruction forms", library_version(), report.forms)},
@@ -161,9 +254,8 @@ void print_text(const Report& report) {
     rows.push_back({library.name,
                     library.path.empty() ? "missing" : fmt::format("{}  {}", library.version, library.path)});
     add_problem(rows, library.problem);
+    add_service(rows, report, library);
   }
-  rows.push_back({"nvJitLink serves", fmt::format("{}", fmt::join(report.linker_targets, " "))});
-  rows.push_back({"NVRTC serves", fmt::format("{}", fmt::join(report.compiler_targets, " "))});
   for (const DeviceInfo& device : report.devices) {
     rows.push_back({fmt::format("gpu:{}", device.ordinal),
                     fmt::format("{}, {}, {} SMs, {} GiB", device.name, target_of(device), device.sms,

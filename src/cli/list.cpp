@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "base/dotted.hpp"
 #include "base/nearest.hpp"
 #include "cli/command.hpp"
+#include "cli/requirement_json.hpp"
 #include "cli/table.hpp"
 #include "spec/database.hpp"
 #include "spec/join.hpp"
@@ -86,15 +88,31 @@ Presence presence_of(const Specs& specs, std::string_view form, const std::optio
           .undocumented = spec::exists(compiled, {.target = on, .documented = false})};
 }
 
+/// "PTX 8.0", "CUDA 12.0, driver 525": since when it is there, and what that takes; empty without a target.
+std::vector<std::string> requirement_cells(const std::optional<Version>& since,
+                                           const std::optional<Target>& target) {
+  if (!since || !target) return {"", ""};
+  return {"PTX " + to_string(*since), to_string(requirement_of(*target, *since))};
+}
+
+std::optional<Version> earliest(const Specs& specs, std::string_view form,
+                                const std::optional<Target>& target) {
+  if (!target) return std::nullopt;
+  return spec::earliest(specs.database().form(*specs.database().find_form(form)), *target);
+}
+
 void print_opcodes(const Specs& specs, const std::vector<Specs::FormInfo>& forms,
                    const std::optional<Target>& target) {
   Opcodes opcodes;
   for (const Specs::FormInfo& form : forms)
     for (const Variant& variant : variants_of(specs, form.name, target)) opcodes.add(variant, target);
   std::vector<std::vector<std::string>> rows;
-  for (const auto& [text, opcode] : opcodes.all())
-    rows.push_back({std::string(text), opcode.since ? "PTX " + to_string(*opcode.since) : "",
-                    opcode.undocumented ? "undocumented" : ""});
+  for (const auto& [text, opcode] : opcodes.all()) {
+    std::vector<std::string>& row = rows.emplace_back();
+    row.emplace_back(text);
+    std::ranges::move(requirement_cells(opcode.since, target), std::back_inserter(row));
+    row.emplace_back(opcode.undocumented ? "undocumented" : "");
+  }
   fmt::print("{}", format_table(rows));
 }
 
@@ -110,7 +128,12 @@ void print_text(const Specs& specs, const std::vector<Specs::FormInfo>& forms, c
     const char* const mark = !presence.documented    ? "undocumented: "
                              : presence.undocumented ? "partly undocumented: "
                                                      : "";
-    rows.push_back({std::string(form.family), std::string(form.name), mark + std::string(form.doc)});
+    std::vector<std::string>& row = rows.emplace_back();
+    row = {std::string(form.family), std::string(form.name)};
+    if (target)
+      std::ranges::move(requirement_cells(earliest(specs, form.name, target), target),
+                        std::back_inserter(row));
+    row.push_back(mark + std::string(form.doc));
   }
   fmt::print("{}", format_table(rows));
 }
@@ -141,6 +164,8 @@ void print_json(const Specs& specs, const std::vector<Specs::FormInfo>& forms, c
       }
       entry["count"] = opcodes.all().size();
     }
+    if (const auto since = earliest(specs, form.name, target))
+      entry.update(requirement_json(*target, *since));
     list.push_back(std::move(entry));
   }
   fmt::print("{}\n", nlohmann::ordered_json{{"schema", 1}, {"forms", list}}.dump(1));

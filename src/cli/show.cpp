@@ -57,7 +57,9 @@ void print_text(const Specs& specs, Variant variant, const std::optional<Target>
     rows.push_back({"   ", modifier.name, line_of(modifier.values)});
   }
   if (!rows.empty()) fmt::print("  modifiers of the form {}\n{}", form.text, format_table(rows));
-  fmt::print("  targets (from PTX)\n    {}\n", to_text(targets_of(specs, variant)));
+  const Places places = targets_of(specs, variant);
+  fmt::print("  targets (from PTX)\n    {}\n", to_text(places));
+  fmt::print("  to assemble and to load it (or later)\n{}", requirements_text(places));
 }
 
 Json operand_json(Variant variant, const OperandSpec& operand) {

@@ -35,11 +35,13 @@ std::vector<Modifier> modifiers(const Specs& specs, std::string_view form,
 std::string line_of(const std::vector<std::string>& values);
 
 /// Each target that has the variant, or any of the form's, with the lowest PTX version.
-using Places = std::vector<std::pair<std::string_view, Version>>;
+using Places = std::vector<std::pair<Target, Version>>;
 Places targets_of(const Specs& specs, Variant variant);
 Places targets_of(const Specs& specs, std::string_view form);
 /// "sm_80 (7.0) sm_86 (7.1)"
 std::string to_text(const Places& places);
+/// What these PTX versions take on these targets: a line each of a version, CUDA, driver and its targets.
+std::string requirements_text(const Places& places);
 nlohmann::ordered_json to_json(const Places& places);
 
 std::string_view direction_name(OperandSpec::Direction direction);

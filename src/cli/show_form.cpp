@@ -87,7 +87,9 @@ void print_form(const Specs& specs, std::string_view form, const std::optional<T
   for (const Modifier& modifier : modifiers(specs, form, target))
     rows.push_back({"   ", modifier.name, line_of(modifier.values)});
   if (!rows.empty()) fmt::print("  modifiers\n{}", format_table(rows));
-  fmt::print("  targets (from PTX)\n    {}\n", to_text(targets_of(specs, form)));
+  const Places places = targets_of(specs, form);
+  fmt::print("  targets (from PTX)\n    {}\n", to_text(places));
+  fmt::print("  to assemble and to load it (or later)\n{}", requirements_text(places));
 }
 
 Json form_json(const Specs& specs, std::string_view form, const std::optional<Target>& target) {

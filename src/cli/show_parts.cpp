@@ -7,7 +7,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "cli/requirement_json.hpp"
 #include "cli/show.hpp"
+#include "cli/table.hpp"
 #include "spec/variant.hpp"
 
 namespace ptxloom::cli {
@@ -77,7 +79,7 @@ std::string line_of(const std::vector<std::string>& values) {
 Places targets_of(const Specs& specs, Variant variant) {
   Places all;
   for (const Target& target : specs.targets()) {
-    if (const auto since = variant.since(target)) all.emplace_back(target.name(), *since);
+    if (const auto since = variant.since(target)) all.emplace_back(target, *since);
   }
   return all;
 }
@@ -92,21 +94,37 @@ Places targets_of(const Specs& specs, std::string_view form) {
       const auto since = variant.since(target);
       if (since && (!lowest || *since < *lowest)) lowest = since;
     }
-    if (lowest) all.emplace_back(target.name(), *lowest);
+    if (lowest) all.emplace_back(target, *lowest);
   }
   return all;
 }
 
 std::string to_text(const Places& places) {
   std::string text;
-  for (const auto& [name, since] : places)
-    text += fmt::format("{}{} ({})", text.empty() ? "" : " ", name, to_string(since));
+  for (const auto& [target, since] : places)
+    text += fmt::format("{}{} ({})", text.empty() ? "" : " ", target.name(), to_string(since));
   return text;
+}
+
+std::string requirements_text(const Places& places) {
+  std::map<std::pair<Version, std::string>, std::string> targets;  // by PTX version and what it takes
+  for (const auto& [target, since] : places) {
+    std::string& names = targets[{since, to_string(requirement_of(target, since))}];
+    names += fmt::format("{}{}", names.empty() ? "" : " ", target.name());
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [needs, names] : targets)
+    rows.push_back({"   ", "PTX " + to_string(needs.first), needs.second, names});
+  return format_table(rows);
 }
 
 nlohmann::ordered_json to_json(const Places& places) {
   auto json = nlohmann::ordered_json::array();
-  for (const auto& [name, since] : places) json.push_back({{"target", name}, {"since", to_string(since)}});
+  for (const auto& [target, since] : places) {
+    nlohmann::ordered_json& place = json.emplace_back();
+    place["target"] = target.name();
+    place.update(requirement_json(target, since));
+  }
   return json;
 }
 

@@ -11,6 +11,7 @@
 #include "cuda/driver.hpp"
 #include "cuda/nvjitlink.hpp"
 #include "jit/compiler_log.hpp"
+#include "jit/ptx_header.hpp"
 #include "ptxloom/jit.hpp"
 #include "ptxloom/version.hpp"
 
@@ -189,14 +190,49 @@ std::optional<LinkResult> find_by_any(const Cache& cache, const Libraries& libra
               "(LinkOptions::cached_only)");
 }
 
-void check_created(const LinkHandle& handle, const LinkOptions& options) {
+std::string name_of(const cuda::NvJitLink& library) {
+  return fmt::format("nvJitLink {}.{} ({})", library.major, library.minor, library.library.path());
+}
+
+/// For an nvJitLink that reads PTX up to `newest` and is asked for `wanted`, which `what` needs.
+[[noreturn]] void throw_too_old(const cuda::NvJitLink& library, Version newest, Version wanted,
+                                const std::string& what) {
+  const ToolkitInfo* const toolkit = toolkit_for_ptx(wanted);
+  const std::string release = toolkit == nullptr ? std::string() : to_string(toolkit->cuda);
+  throw Error(
+      ErrorKind::missing, "linker-too-old",
+      fmt::format("{} reads PTX up to {}, but {}, which is of {}", name_of(library), to_string(newest), what,
+                  release.empty() ? "no release of CUDA that ptxloom knows" : "CUDA " + release),
+      release.empty()
+          ? "write a lower .version, or install a newer nvJitLink"
+          : fmt::format("install nvJitLink {0} or later (`pip install 'nvidia-nvjitlink>={0}'`) and "
+                        "name its lib folder in PTXLOOM_CUDA_PATH",
+                        release));
+}
+
+/// Refuses what this nvJitLink is too old for, in words that say so. One of a release that the specs do not
+/// know is asked itself.
+void check_release(const cuda::NvJitLink& library, const LinkOptions& options, std::string_view ptx) {
+  const Version release{static_cast<int>(library.major), static_cast<int>(library.minor)};
+  const ToolkitInfo* const toolkit = find_toolkit(release);
+  if (toolkit == nullptr || release > toolkits().back().cuda) return;
+  const auto target = std::ranges::find(targets(), options.target, &TargetInfo::name);
+  if (target != targets().end() && target->since > toolkit->ptx)
+    throw_too_old(library, toolkit->ptx, target->since,
+                  fmt::format("{} needs PTX {}", target->name, to_string(target->since)));
+  const std::optional<Version> version = jit::ptx_version_of(ptx);
+  if (version && *version > toolkit->ptx)
+    throw_too_old(library, toolkit->ptx, *version, "this text has .version " + to_string(*version));
+}
+
+void check_created(const LinkHandle& handle, const cuda::NvJitLink& library, const LinkOptions& options) {
   if (handle.created() == NVJITLINK_SUCCESS) return;
   const std::string log = handle.error_log();
   const std::string first = log.substr(0, log.find('\n'));
   if (handle.created() == NVJITLINK_ERROR_UNRECOGNIZED_ARCH ||
       handle.created() == NVJITLINK_ERROR_UNSUPPORTED_ARCH) {
     throw Error(ErrorKind::usage, "bad-link-option",
-                fmt::format("this nvJitLink does not know the target {}: {}", options.target, first),
+                fmt::format("{} does not know the target {}: {}", name_of(library), options.target, first),
                 "see which targets it supports with ptxloom doctor; a newer CUDA release may know this one");
   }
   throw Error(ErrorKind::usage, "bad-link-option", fmt::format("nvJitLink refused its options: {}", first),
@@ -234,8 +270,9 @@ LinkResult Linker::link(std::string_view ptx, const LinkOptions& options) const 
     if (auto result = unpack(*value)) return std::move(*result);
   }
   if (options.cached_only) throw_not_cached(cache_, options);
+  check_release(library, options, ptx);
   LinkHandle handle(library, arguments);
-  check_created(handle, options);
+  check_created(handle, library, options);
   const nvJitLinkResult linked = handle.link(ptx);
   if (linked != NVJITLINK_SUCCESS) throw_link_failed(handle, linked);
   std::vector<std::byte> cubin = handle.cubin();

@@ -2,6 +2,7 @@
 #include "spec/join.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace ptxloom::spec {
 namespace {
@@ -10,6 +11,7 @@ namespace {
 struct Sieve {
   bool lax = false;                                     ///< all lax rows
   std::optional<std::size_t> documented_of_table = {};  ///< the undocumented rows of this table
+  std::optional<Version> by = {};                       ///< what the target has only in later PTX versions
 };
 
 /// Depth-first search over tables, rows and cells; bindings of a step are undone afterwards.
@@ -126,7 +128,11 @@ class Joiner {
     return known_.empty() || allows(form_, known_[static_cast<Index>(slot)], slot, value);
   }
 
-  bool on_target(const Needs& needs) const { return target_ == nullptr || lowest_version(needs, *target_); }
+  bool on_target(const Needs& needs) const {
+    if (target_ == nullptr) return true;
+    const std::optional<Version> lowest = lowest_version(needs, *target_);
+    return lowest && (!sieve_.by || *lowest <= *sieve_.by);
+  }
 
   std::string_view value_of(int slot) const { return state_.values[static_cast<Index>(slot)]; }
 
@@ -210,6 +216,7 @@ std::vector<Joined> join(const Form& form, std::span<const Known> known, std::si
 bool exists(const Form& form, const Wanted& wanted) {
   const JoinVisitor none = [](const Joined&) {};
   const auto found = [&](Sieve sieve) {
+    sieve.by = wanted.by;
     return Joiner(form, wanted.known, 1, none, wanted.target, sieve).run() > 0;
   };
   if (!wanted.documented || *wanted.documented) return found({.lax = wanted.documented.has_value()});
@@ -218,6 +225,15 @@ bool exists(const Form& form, const Wanted& wanted) {
     if (any && found({.documented_of_table = table})) return true;
   }
   return false;
+}
+
+std::optional<Version> earliest(const Form& form, const Target& target) {
+  const std::span<const Version> known = form.vocabulary().versions();  // those of overlays come last
+  const std::set<Version> sorted(known.begin(), known.end());
+  const std::vector<Version> versions(sorted.begin(), sorted.end());
+  const auto lacks = [&](Version by) { return !exists(form, {.target = &target, .known = {}, .by = by}); };
+  const auto first = std::partition_point(versions.begin(), versions.end(), lacks);
+  return first == versions.end() ? std::nullopt : std::optional(*first);
 }
 
 bool allows(const Form& form, const Known& known, int slot, std::string_view value) {

@@ -42,8 +42,12 @@ struct Wanted {
   const Target* target = nullptr;       ///< must have the row
   std::optional<bool> documented = {};  ///< whether the manual documents the row
   std::vector<Known> known = {};        ///< as for `join`
+  std::optional<Version> by = {};  ///< with a target: it must have the row in this PTX version or before it
 };
 bool exists(const Form& form, const Wanted& wanted);
+
+/// The lowest PTX version in which the target has a row of the form; nullopt if it has none.
+std::optional<Version> earliest(const Form& form, const Target& target);
 
 /// Whether the known information allows the value for the slot.
 bool allows(const Form& form, const Known& known, int slot, std::string_view value);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ptxloom/target.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "ptxloom/error.hpp"
@@ -45,6 +46,23 @@ const ToolkitInfo* toolkit_for_ptx(Version ptx) {
     if (toolkit.ptx >= ptx) return &toolkit;
   }
   return nullptr;
+}
+
+Requirement requirement_of(const Target& target, Version ptx) {
+  Requirement requirement{.ptx = std::max(ptx, target.since()), .cuda = {}};
+  const ToolkitInfo* const reads = toolkit_for_ptx(requirement.ptx);
+  if (reads == nullptr) return requirement;
+  requirement.cuda = reads->cuda;
+  // A driver older than the chip does not know it.
+  const ToolkitInfo* const chip = toolkit_for_ptx(target.since());
+  if (chip != nullptr && chip->driver > 0) requirement.driver = std::max(reads->cubin_driver, chip->driver);
+  return requirement;
+}
+
+std::string to_string(const Requirement& requirement) {
+  if (!requirement.cuda) return "a release of CUDA that is not known";
+  return "CUDA " + to_string(*requirement.cuda) +
+         (requirement.driver > 0 ? ", driver " + std::to_string(requirement.driver) : "");
 }
 
 Target::Target(std::string_view name) : info_(nullptr) {

@@ -248,6 +248,16 @@ TEST_CASE(
   CHECK(toolkit_for_ptx({99, 0}) == nullptr);
 }
 
+TEST_CASE("what a PTX version takes on a target: a release of CUDA, and a driver that knows the chip") {
+  CHECK(to_string(requirement_of(Target("sm_80"), {7, 0})) == "CUDA 11.0, driver 450");
+  CHECK(to_string(requirement_of(Target("sm_80"), {9, 0})) == "CUDA 13.0, driver 580");
+  CHECK(to_string(requirement_of(Target("sm_80"), {9, 1})) == "CUDA 13.1, driver 580");
+  // Cubins of CUDA 12 load on driver 525, which is older than the chip; so is the PTX version asked for.
+  CHECK(requirement_of(Target("sm_100a"), {8, 0}) ==
+        Requirement{.ptx = {8, 6}, .cuda = Version{12, 7}, .driver = 565});
+  CHECK(to_string(requirement_of(Target("sm_80"), {99, 0})) == "a release of CUDA that is not known");
+}
+
 TEST_CASE("a malformed table of releases is refused with its row") {
   const std::string_view header = "cuda ptx driver cubin_driver";
   const auto message = [&](std::vector<std::string_view> lines) {
