@@ -131,24 +131,48 @@ void Form::compile_tables() {
   for (const TableData& table : data_.lax) add_lax(table.lines);
 }
 
+OperandTemplate Form::operand_template(std::string_view name, std::string_view text) {
+  OperandTemplate operand;
+  operand.name = name;
+  if (const std::size_t mark = text.rfind(" ?"); mark != text.npos) {
+    operand.present_if = slots_.add(text.substr(mark + 2));
+    text = text.substr(0, mark);
+  }
+  operand.text = Template::parse(text, slots_, place());
+  operand.literal = text.starts_with("lit ");
+  return operand;
+}
+
+/// "A B": "in b32[-2] /13.0-13.1"
+void Form::compile_lax_operands() {
+  for (const Entry& op : data_.lax_ops) {
+    const std::size_t mark = op.value.rfind(" /");
+    if (mark == op.value.npos)
+      fail("spec-operand", place(), "the lax operand " + quote(op.key) + " names no assemblers",
+           "end it with the releases of CUDA that take it: in b32[-2] /13.0-13.1");
+    const std::string_view releases = op.value.substr(mark + 1);
+    auto group = std::ranges::find(lax_operands_, releases, &LaxOperands::releases);
+    if (group == lax_operands_.end())
+      group = lax_operands_.insert(group, {.releases = releases, .need = need_of(releases), .operands = {}});
+    for (std::string_view name : split(op.key, ' ')) {
+      if (std::ranges::find(operand_names_, name) == operand_names_.end())
+        fail("spec-operand", place(), "the lax operand " + quote(name) + " is not one of the form's");
+      group->operands.push_back(operand_template(name, op.value.substr(0, mark)));
+    }
+  }
+}
+
 void Form::compile_text() {
   const auto [opcode, rest] = split_text(data_.text);
   opcode_.parse(opcode, slots_, place());
   operand_text_ = rest;
   for (const Entry& op : data_.ops) {
     for (std::string_view name : split(op.key, ' ')) {
-      std::string_view text = op.value;
-      OperandTemplate& operand = operands_.emplace_back();
-      operand.name = name;
-      if (const std::size_t mark = text.rfind(" ?"); mark != text.npos) {
-        operand.present_if = slots_.add(text.substr(mark + 2));
-        text = text.substr(0, mark);
-      }
-      operand.text = Template::parse(text, slots_, place());
-      operand.literal = text.starts_with("lit ");
+      operands_.push_back(operand_template(name, op.value));
       operand_names_.push_back(name);
     }
   }
+  compile_lax_operands();
   for (const FragmentData& map : data_.frags) fragments_.emplace_back(map, slots_, place());
   for (const Entry& entry : data_.select) Template::parse(entry.value, slots_, place());
   for (const Entry& entry : data_.conform) {

@@ -31,6 +31,13 @@ struct Table {
   std::vector<Row> rows;
 };
 
+/// Operands as some assemblers take them beyond the manual, in place of those of the same names.
+struct LaxOperands {
+  std::string_view releases;  // "13.0-13.1"
+  const Need* need = nullptr;
+  std::vector<OperandTemplate> operands;
+};
+
 class Form {
  public:
   /// Throws Error(usage, "spec-...") for malformed data.
@@ -47,6 +54,8 @@ class Form {
   std::string_view operand_text() const { return operand_text_; }
   const std::vector<OperandTemplate>& operands() const { return operands_; }
   std::span<const std::string_view> operand_names() const { return operand_names_; }
+  /// One entry for each set of releases.
+  const std::vector<LaxOperands>& lax_operands() const { return lax_operands_; }
   std::span<const FragmentTemplate> fragments() const { return fragments_; }
   /// How the form is tried on hardware: by operand, plus `before` and `after`.
   const std::vector<std::pair<std::string_view, Template>>& conform() const { return conform_; }
@@ -68,6 +77,8 @@ class Form {
   std::vector<std::string_view> header(std::string_view line) const;
   Row parse_row(std::string_view line, std::span<const std::string_view> header);
   void compile_text();
+  void compile_lax_operands();
+  OperandTemplate operand_template(std::string_view name, std::string_view text);
   void compile_needs();
   void gather_domains();
   void check_slots() const;
@@ -83,6 +94,7 @@ class Form {
   std::string_view operand_text_;
   std::vector<OperandTemplate> operands_;
   std::vector<std::string_view> operand_names_;
+  std::vector<LaxOperands> lax_operands_;
   std::vector<FragmentTemplate> fragments_;
   std::vector<std::pair<std::string_view, Template>> conform_;
   std::vector<std::vector<Alternative>> domains_;

@@ -43,6 +43,7 @@ struct FormData {
   std::span<const Entry> ops, alias, mods, sets, needs, select;
   std::span<const TableData> tables;
   std::span<const TableData> lax;
+  std::span<const Entry> lax_ops;
   std::span<const FragmentData> frags;
   std::span<const Entry> conform;             // how it is tried on hardware
   std::string_view module_decls, body_decls;  // "" = those of the file

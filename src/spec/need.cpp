@@ -27,6 +27,15 @@ auto versions_of(Parse parse, std::string_view text, std::string_view need, Plac
   }
 }
 
+/// Whether the alternative is for the vocabulary's assembler. Where none is meant, it ends with the last PTX
+/// version that its assemblers read: only they can be asked about a text, and later ones read later versions.
+bool is_meant(NeedAlternative& any, const Vocabulary& vocabulary) {
+  if (vocabulary.assembler()) return any.assemblers.contains(*vocabulary.assembler());
+  const ToolkitInfo* const last = find_toolkit(any.assemblers.until);
+  if (last != nullptr && last != &toolkits().back()) any.until = std::min(any.until, last->ptx);
+  return true;
+}
+
 }  // namespace
 
 Need parse_need(std::string_view text, const Sets& sets, const Vocabulary& vocabulary, Place place) {
@@ -58,7 +67,7 @@ Need parse_need(std::string_view text, const Sets& sets, const Vocabulary& vocab
       any.from = versions_of(parse_version, version.substr(0, dash), text, place);
       if (dash != version.npos) any.until = versions_of(parse_version, version.substr(dash + 1), text, place);
     }
-    if (!vocabulary.assembler() || any.assemblers.contains(*vocabulary.assembler())) need.push_back(any);
+    if (is_meant(any, vocabulary)) need.push_back(any);
   }
   return need;
 }

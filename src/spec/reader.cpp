@@ -151,7 +151,7 @@ FormData Reader::form(const Json& json, const FileData* file) {
   place_.form = json.is_object() && json.contains("form") ? text(json, "form") : std::string_view{};
   expect_fields(json, "a form",
                 {"form", "family", "doc", "text", "ops", "alias", "need", "needs", "mods", "tables", "lax",
-                 "sets", "select", "frags", "conform", "mode", "test"});
+                 "lax_ops", "sets", "select", "frags", "conform", "mode", "test"});
   if (place_.form.empty()) fail("spec-field", place_, "a form lacks its name, the field 'form'");
   FormData form{.file = file, .name = place_.form};
   form.family = text(json, "family");
@@ -168,6 +168,7 @@ FormData Reader::form(const Json& json, const FileData* file) {
   form.select = entries(json, "select");
   form.tables = tables(json, "tables");
   form.lax = tables(json, "lax");
+  form.lax_ops = entries(json, "lax_ops");
   form.frags = fragments(json);
   form.conform = statements(json, "conform");
   std::tie(form.module_decls, form.body_decls) = declarations(json);

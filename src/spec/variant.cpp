@@ -100,17 +100,38 @@ std::vector<FormVariants::Draft> FormVariants::drafts_of(const Group& rows) cons
     auto operands = operand_texts(form_, *row);
     std::string key = key_without_immediates(operands);
     const auto similar = std::find_if(drafts.begin(), drafts.end(), [&](const Draft& draft) {
-      return draft.key == key && draft.row->lax == row->lax && draft.row->needs == row->needs;
+      return draft.key == key && draft.lax == row->lax && draft.needs == row->needs;
     });
     if (similar == drafts.end()) {
-      drafts.push_back({row, &entry.second, std::move(operands), std::move(key)});
+      drafts.push_back({row, &entry.second, std::move(operands), std::move(key), row->needs, row->lax});
       continue;
     }
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (operands[i].starts_with(kImmediate)) add_choices(similar->operands[i], operands[i]);
     }
   }
+  add_lax_operands(rows, drafts);
   return drafts;
+}
+
+/// A further draft of each row with the operands that only some assemblers take.
+void FormVariants::add_lax_operands(const Group& rows, std::vector<Draft>& drafts) const {
+  for (const LaxOperands& lax : form_.lax_operands()) {
+    for (const auto& [row, hidden] : rows) {
+      std::vector<std::string> operands = operand_texts(form_, *row);
+      const std::vector<std::string> usual = operands;
+      for (const OperandTemplate& operand : lax.operands) {
+        const auto at =
+            std::ranges::find(form_.operand_names(), operand.name) - form_.operand_names().begin();
+        std::string& text = operands[static_cast<std::size_t>(at)];
+        if (!text.empty()) text = operand.fill(row->values);
+      }
+      if (operands == usual) continue;
+      Needs needs = row->needs;
+      needs.push_back(lax.need);
+      drafts.push_back({row, &hidden, operands, key_without_immediates(operands), std::move(needs), true});
+    }
+  }
 }
 
 std::vector<Variant> FormVariants::make(const std::string& opcode, const Group& rows) {
@@ -119,10 +140,10 @@ std::vector<Variant> FormVariants::make(const std::string& opcode, const Group& 
   for (const Draft& draft : drafts_of(rows)) {
     const LazyOperands* const operands = operand_list(draft.operands);
     const auto same = std::find_if(made.begin(), made.end(), [&](const VariantData* data) {
-      return data->operands == operands && data->lax == draft.row->lax;
+      return data->operands == operands && data->lax == draft.lax;
     });
     if (same != made.end()) {
-      (*same)->needs.push_back(draft.row->needs);
+      (*same)->needs.push_back(draft.needs);
       continue;
     }
     made.push_back(&data_.emplace_back(VariantData{.form = &form_,
@@ -130,8 +151,8 @@ std::vector<Variant> FormVariants::make(const std::string& opcode, const Group& 
                                                    .values = draft.row->values,
                                                    .hidden = *draft.hidden,
                                                    .operands = operands,
-                                                   .needs = {draft.row->needs},
-                                                   .lax = draft.row->lax}));
+                                                   .needs = {draft.needs},
+                                                   .lax = draft.lax}));
   }
   std::stable_sort(made.begin(), made.end(), [](const auto* a, const auto* b) { return a->lax < b->lax; });
   std::vector<Variant> variants;

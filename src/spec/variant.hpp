@@ -79,11 +79,14 @@ class FormVariants {
     const std::vector<bool>* hidden;
     std::vector<std::string> operands;
     std::string key;  // of the operands without immediates
+    Needs needs;
+    bool lax = false;
   };
 
   const std::vector<Variant>& of_bindings(const std::vector<Binding>& bindings);
   std::vector<Variant> make(const std::string& opcode, const Group& rows);
   std::vector<Draft> drafts_of(const Group& rows) const;
+  void add_lax_operands(const Group& rows, std::vector<Draft>& drafts) const;
   void check_one_meaning(const std::string& opcode, const Group& rows) const;
   const LazyOperands* operand_list(const std::vector<std::string>& texts);
 

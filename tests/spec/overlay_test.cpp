@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ptxloom/specs.hpp"
+#include "spec/database.hpp"
 #include "support/errors.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -24,6 +25,7 @@ class Overlay {
     const std::filesystem::path folders[] = {folder_.path()};
     return Specs(folders);
   }
+  std::filesystem::path folder() const { return folder_.path(); }
 
  private:
   TemporaryFolder folder_;
@@ -55,6 +57,61 @@ TEST_CASE("an overlay's form is matched, selected and listed like any other") {
   CHECK(specs.select("probes", {{"t", "f64"}}, Target("sm_90a")).opcode() == "probe.f64");
   CHECK(specs.variants("probe").size() == 2);
   CHECK(specs.match("add.s32").size() == 1);
+}
+
+TEST_CASE("a need may hold for the assemblers of some releases only") {
+  const Overlay overlay(form(kAdd + R"(, "tables": [
+    ["t   need",
+     "f32 7.0",
+     "f64 sm_80:7.0/13.0-13.1|8.0/13.2",
+     "b32 /13.0-13.0"]])"));
+  const std::filesystem::path folders[] = {overlay.folder()};
+  const auto allowed = [&](const char* opcode, Version version, std::optional<Version> assembler) {
+    return Specs(folders, assembler).match(opcode).front().allowed(Target("sm_80"), version);
+  };
+  CHECK(allowed("probe.f32", {7, 0}, Version{13, 0}));
+  CHECK(allowed("probe.f64", {7, 0}, Version{13, 0}));
+  CHECK_FALSE(allowed("probe.f64", {7, 0}, Version{13, 2}));
+  CHECK(allowed("probe.f64", {8, 0}, Version{13, 2}));
+  CHECK(allowed("probe.b32", {7, 0}, Version{13, 0}));
+  CHECK_FALSE(allowed("probe.b32", {7, 0}, Version{13, 1}));
+  // Without an assembler: what any of them takes that reads this PTX version.
+  CHECK(allowed("probe.f64", {7, 0}, std::nullopt));
+  CHECK(allowed("probe.b32", {9, 0}, std::nullopt));
+  CHECK_FALSE(allowed("probe.b32", {9, 1}, std::nullopt));
+}
+
+TEST_CASE("operands that some assemblers take beyond the manual make undocumented variants of them") {
+  const Overlay overlay(R"({"form": "probe", "text": "probe.b32 D, A;", "need": "7.0",
+    "ops": {"D": "out b32", "A": "in b32."}, "lax_ops": {"A": "in b32[-2] /13.0-13.1"}})");
+  const std::filesystem::path folders[] = {overlay.folder()};
+  const Specs specs(folders);
+  const auto variants = specs.match("probe.b32");
+  REQUIRE(variants.size() == 2);
+  CHECK_FALSE(variants[0].undocumented());
+  CHECK(variants[0].operand("A").braces == 0);
+  CHECK(variants[1].undocumented());
+  CHECK(variants[1].operand("A").braces == 2);
+  CHECK(variants[1].since(Target("sm_80")) == Version{7, 0});
+  const auto of_13_2 = Specs(folders, Version{13, 2}).match("probe.b32");
+  REQUIRE(of_13_2.size() == 2);
+  CHECK_FALSE(of_13_2[1].since(Target("sm_80")));
+  CHECK(refusal(R"({"form": "probe", "text": "probe.b32 A;", "ops": {"A": "in b32"},
+    "lax_ops": {"A": "in b32[-]"}})")
+            .code == "spec-operand");
+  CHECK(refusal(R"({"form": "probe", "text": "probe.b32 A;", "ops": {"A": "in b32"},
+    "lax_ops": {"B": "in b32[-] /13.0-13.1"}})")
+            .code == "spec-operand");
+  CHECK(refusal(form(kAdd + R"(, "mods": {"t": "f32"}, "need": "7.0/new")")).code == "spec-need");
+}
+
+TEST_CASE("specs of one assembler know the PTX versions that it reads") {
+  const Specs all, of_12_8({}, Version{12, 8});
+  const auto newest = [](const Specs& specs) { return specs.database().vocabulary().versions().back(); };
+  CHECK(newest(all) == ptx_versions().back());
+  CHECK(newest(of_12_8) == Version{8, 7});
+  CHECK(newest(Specs({}, Version{99, 0})) == ptx_versions().back());
+  CHECK(Specs({}, Version{9, 0}).database().vocabulary().versions().empty());
 }
 
 TEST_CASE("an overlay's form of the same name replaces the one compiled in") {

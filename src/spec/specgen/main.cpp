@@ -102,16 +102,18 @@ class Generator {
     const std::string mnemonics = texts(form.mnemonics), ops = entries(form.ops), alias = entries(form.alias),
                       mods = entries(form.mods), sets = entries(form.sets), needs = entries(form.needs),
                       chosen = entries(form.select), rows = tables(form.tables), lax = tables(form.lax),
-                      frags = fragments(form.frags), conform = entries(form.conform);
+                      lax_ops = entries(form.lax_ops), frags = fragments(form.frags),
+                      conform = entries(form.conform);
     return "    {.file = &" + files_.at(form.file) + ", .name = " + literal(form.name) +
            ", .family = " + literal(form.family) + ", .doc = " + literal(form.doc) +
            ",\n     .text = " + literal(form.text) + ", .need = " + literal(form.need) +
            ", .mode = " + literal(form.mode) + ",\n     .mnemonics = " + mnemonics +
            ", .words = " + literal(form.words) + ", .ops = " + ops + ", .alias = " + alias +
            ", .mods = " + mods + ", .sets = " + sets + ", .needs = " + needs + ", .select = " + chosen +
-           ",\n     .tables = " + rows + ", .lax = " + lax + ", .frags = " + frags +
-           ", .conform = " + conform + ", .module_decls = " + literal(form.module_decls) +
-           ", .body_decls = " + literal(form.body_decls) + "},\n";
+           ",\n     .tables = " + rows + ", .lax = " + lax + ", .lax_ops = " + lax_ops +
+           ", .frags = " + frags + ", .conform = " + conform +
+           ", .module_decls = " + literal(form.module_decls) + ", .body_decls = " + literal(form.body_decls) +
+           "},\n";
   }
 
   std::string word_classes(std::span<const WordClass> classes) {
