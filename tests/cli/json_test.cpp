@@ -72,7 +72,8 @@ TEST_CASE("show --json follows its schema") {
   CHECK(operands[1]["name"] == "A");
   CHECK(operands[1]["registers"] == 4);
   CHECK(operands[1]["fragment"]["lane"] == "4*k2 8*m1");
-  CHECK(shown["variants"][0]["targets"][0] == json{{"target", "sm_80"}, {"since", "7.0"}});
+  CHECK(shown["variants"][0]["targets"][0] ==
+        json{{"target", "sm_80"}, {"since", "7.0"}, {"cuda", "11.0"}, {"driver", 450}});
 }
 
 TEST_CASE("layout --format json follows its schema and is the manual's map") {
@@ -138,7 +139,9 @@ TEST_CASE("check --json is laid out for people, too") {
   write_text(file, ".version 9.0\n.target sm_80\n.address_size 64\n");
   const ToolResult result = run_tool({"check", file, "--json"});
   CHECK(result.code == 0);
-  CHECK(result.out == "{\n \"schema\": 1,\n \"ok\": true,\n \"errors\": [],\n \"warnings\": []\n}\n");
+  CHECK(result.out ==
+        "{\n \"schema\": 1,\n \"ok\": true,\n \"needs\": {\n  \"ptx\": \"7.0\",\n  \"cuda\": \"11.0\",\n  "
+        "\"driver\": 450\n },\n \"errors\": [],\n \"warnings\": []\n}\n");
 }
 
 TEST_CASE("conform that is interrupted prints what it has, and says so by its exit code") {

@@ -179,6 +179,13 @@ TEST_CASE("a file of verdicts has those of several assemblers, and each serves i
   CHECK(known_to(version("13.5.37")) == std::vector{false, true, true});
 }
 
+TEST_CASE("an assembler says its release, also one that nobody knows yet") {
+  CHECK(release_of("Cuda compilation tools, release 13.5, V13.5.37\nBuild x\n") == Version{13, 5});
+  CHECK(release_of("Cuda compilation tools, release 99.0, V99.0.1\n") == Version{99, 0});
+  CHECK_FALSE(release_of("no ptxas at all"));
+  CHECK(name_of_assembler("release 13.5, V13.5.37\nBuild x\n") == "V13.5.37");
+}
+
 TEST_CASE("a list of words names the assemblers that take them, and blessing keeps those of others") {
   const TemporaryFolder folder;
   const auto file = folder / "words.txt";

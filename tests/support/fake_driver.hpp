@@ -11,6 +11,9 @@
 #include "support/folders.hpp"
 
 inline std::filesystem::path fake_driver_folder() { return ptxloom::test::build_folder() + "/fake_cuda"; }
+inline std::filesystem::path newer_linker_folder() {
+  return ptxloom::test::build_folder() + "/fake_newer_linker";
+}
 inline std::filesystem::path old_driver_folder() { return ptxloom::test::build_folder() + "/fake_old_cuda"; }
 
 /// Libraries whose driver is the fake one; nvJitLink and the others are the machine's own.
