@@ -16,7 +16,7 @@ struct ChipMma {
   int wmma_f16_k = 0, wmma_tf32_k = 0;  ///< k of the steps of a wmma, by element type; 0: as mma.sync
 };
 
-/// A chip without a row (from an overlay) uses that of the previous chip.
+/// A chip without a row, of which nothing is known, is treated as the previous one.
 const ChipMma& mma_of(int chip);
 
 }  // namespace ptxloom::target

@@ -76,10 +76,27 @@ struct RowReader {
   int number_if_any(std::string_view column) const { return text(column) == "-" ? 0 : number(column); }
 };
 
+/// A cell "=103" is what nobody has published, and stands for that of chip 103, which is an earlier row.
+Row without_assumptions(std::string_view line, Row row, const std::map<int, Row>& earlier) {
+  for (auto& [column, cell] : row) {
+    if (!cell.starts_with('=')) continue;
+    int number = 0;
+    std::from_chars(cell.data() + 1, cell.data() + cell.size(), number);
+    const auto other = earlier.find(number);
+    if (other == earlier.end())
+      fail(line, "no earlier row is that of the chip in '" + std::string(cell) + "'");
+    cell = other->second.at(column);
+  }
+  return row;
+}
+
 std::map<int, TargetInfo> read_chips(std::span<const std::string_view> lines) {
   std::map<int, TargetInfo> chips;
-  for (const auto& [line, row] : rows(lines)) {
+  std::map<int, Row> complete;
+  for (auto& [line, cells_of_line] : rows(lines)) {
+    const Row row = without_assumptions(line, std::move(cells_of_line), complete);
     const RowReader read{line, row};
+    complete.emplace(read.number("chip"), row);
     TargetInfo info;
     info.number = read.number("chip");
     info.family = read.number("family");
