@@ -9,6 +9,8 @@ namespace ptxloom::oracle {
 namespace {
 
 constexpr int kSpread = 5;  // register numbers between operands
+// Of an instruction with several vectors longer than this no two operands share a register.
+constexpr int kLong = 8;
 
 std::vector<std::string_view> symbols(const OperandSpec& operand) { return spec::split(operand.text, '|'); }
 
@@ -48,9 +50,13 @@ std::string immediate(const OperandSpec& operand) {
 }
 
 std::vector<std::string> operand_texts(std::span<const OperandSpec> operands, std::size_t symbol) {
+  const bool apart = std::ranges::count_if(operands, [](const auto& any) { return any.count > kLong; }) > 1;
   std::vector<std::string> texts;
-  for (const OperandSpec& operand : operands)
-    texts.push_back(operand_text(operand, 1 + kSpread * static_cast<int>(texts.size()), symbol));
+  int number = 1;
+  for (const OperandSpec& operand : operands) {
+    texts.push_back(operand_text(operand, number, symbol));
+    number += apart ? std::max(kSpread, operand.count) : kSpread;
+  }
   return texts;
 }
 
