@@ -112,7 +112,7 @@ TEST_CASE("show takes the name of a form") {
   CHECK(form["operands"][0]["direction"] == "out");
   CHECK(form["operands"][0]["choices"].size() >= 3);
   CHECK(form["modifiers"]["shape"] == json{"m8n8", "m8n16", "m16n16"});
-  CHECK(form["targets"][0] == json{{"target", "sm_75"}, {"since", "6.5"}});
+  CHECK(form["targets"][0] == json{{"target", "sm_75"}, {"since", "6.5"}, {"cuda", "10.2"}, {"driver", 440}});
   // What ptxloom list calls a form, show takes, all of them.
   const json conversions = run_json({"list", "cvt", "--json"}, "list");
   for (const json& one : conversions["forms"])
