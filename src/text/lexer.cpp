@@ -148,13 +148,18 @@ Lexer::Scan Lexer::scan() const {
   return {Token::Kind::punctuation, is_pair(c, next) ? 2U : 1U};
 }
 
+// A modifier can be of two words, `shared::cta`, and the second one a ratio, `sp::2:4`.
 std::size_t Lexer::word_length() const {
   std::size_t n = 1;
-  for (;; ++n) {
+  for (bool two_words = false;; ++n) {
     const char c = peek(n);
     if (is(c, letter | digit | dot)) continue;
-    if (c != ':' || peek(n + 1) != ':' || !is(peek(n + 2), letter | digit)) return n;
-    ++n;
+    if (c == ':' && peek(n + 1) == ':' && is(peek(n + 2), letter | digit)) {
+      two_words = true;
+      ++n;
+    } else if (c != ':' || !two_words || !is(peek(n - 1), digit) || !is(peek(n + 1), digit)) {
+      return n;
+    }
   }
 }
 
