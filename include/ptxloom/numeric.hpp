@@ -41,6 +41,7 @@ struct Modifiers {
   Saturation saturation = Saturation::none;  ///< `.sat` or `.satfinite`
   bool ftz = false;   ///< subnormal f32 inputs and results become zeros with their sign
   bool relu = false;  ///< negative results become zero
+  bool pzo = false;   ///< a result that is zero has no minus sign
 };
 
 /// The value of one element. Bits and predicates count as unsigned. It is exact, except that a 64-bit integer
@@ -48,8 +49,8 @@ struct Modifiers {
 double decode(Type type, std::uint64_t bits);
 
 /// The bits of `value`, rounded to the type. Integers are clamped to their range, and NaN becomes what cvt
-/// from f64 gives. Scale factors have no sign: ue8m0 takes the magnitude, and in ue4m3 negative values become
-/// 0.
+/// from f64 gives. Scale factors have no sign: ue8m0 and ue5m3 take the magnitude, and in ue4m3 negative
+/// values become 0.
 std::uint64_t encode(Type type, double value, Rounding rounding = Rounding::rn,
                      Saturation saturation = Saturation::none);
 

@@ -70,7 +70,7 @@ inline constexpr Type f16x2{"f16x2", 32, TypeKind::floating, 2}, bf16x2{"bf16x2"
 inline constexpr Type e4m3{"e4m3", 8, TypeKind::floating}, e5m2{"e5m2", 8, TypeKind::floating},
     e3m2{"e3m2", 6, TypeKind::floating}, e2m3{"e2m3", 6, TypeKind::floating},
     e2m1{"e2m1", 4, TypeKind::floating}, ue8m0{"ue8m0", 8, TypeKind::floating},
-    ue4m3{"ue4m3", 8, TypeKind::floating};
+    ue4m3{"ue4m3", 8, TypeKind::floating}, ue5m3{"ue5m3", 8, TypeKind::floating};
 ///@}
 
 /// Handles of textures, samplers and surfaces.

@@ -18,7 +18,7 @@ const FloatFormat* find_format(Type type) {
     Type type;
     const FloatFormat* format;
   };
-  static constexpr std::array<Entry, 12> kFormats{{{f16, &kF16},
+  static constexpr std::array<Entry, 13> kFormats{{{f16, &kF16},
                                                    {bf16, &kBf16},
                                                    {f32, &kF32},
                                                    {tf32, &kTf32},
@@ -29,7 +29,8 @@ const FloatFormat* find_format(Type type) {
                                                    {e2m3, &kE2m3},
                                                    {e3m2, &kE3m2},
                                                    {ue8m0, &kUe8m0},
-                                                   {ue4m3, &kUe4m3}}};
+                                                   {ue4m3, &kUe4m3},
+                                                   {ue5m3, &kUe5m3}}};
   if (!type.is_float()) return nullptr;
   const auto found = std::ranges::find(kFormats, type, &Entry::type);
   return found == kFormats.end() ? nullptr : found->format;

@@ -59,6 +59,7 @@ std::uint64_t finish(const FloatFormat& format, const Number& result, Modifiers 
   if (result.negative && !result.is_nan() && (saturate || modifiers.relu)) return 0;
   if (modifiers.ftz && is_tiny(format, result, modifiers.rounding)) return format.sign(result.negative);
   const std::uint64_t bits = round(format, result, modifiers.rounding, modifiers.saturation);
+  if (modifiers.pzo && bits == format.sign(true)) return 0;
   return saturate ? std::min(bits, format.one()) : bits;
 }
 

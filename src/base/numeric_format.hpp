@@ -23,7 +23,8 @@ struct FloatFormat {
   std::uint64_t nan = 0;  ///< the NaN that conversions give; without one, what they give instead
   int padding = 0;        ///< ignored low bits
   bool has_sign = true;
-  bool has_zero = true;  ///< if not, exponent field 0 is like any other: no zero, no subnormals
+  bool drops_sign = false;  ///< without a sign: negative values become their magnitude, not 0
+  bool has_zero = true;     ///< if not, exponent field 0 is like any other: no zero, no subnormals
 
   constexpr bool is_f64() const { return mantissa_bits == 52; }
   constexpr int min_exponent() const { return (has_zero ? 1 : 0) - bias; }  ///< of normal numbers
@@ -70,6 +71,7 @@ inline constexpr FloatFormat kUe8m0{.exponent_bits = 8,
                                     .specials = Specials::nan_only,
                                     .nan = 0xff,
                                     .has_sign = false,
+                                    .drops_sign = true,
                                     .has_zero = false};
 inline constexpr FloatFormat kUe4m3{.exponent_bits = 4,
                                     .mantissa_bits = 3,
@@ -77,6 +79,13 @@ inline constexpr FloatFormat kUe4m3{.exponent_bits = 4,
                                     .specials = Specials::nan_only,
                                     .nan = 0x7f,
                                     .has_sign = false};
+inline constexpr FloatFormat kUe5m3{.exponent_bits = 5,
+                                    .mantissa_bits = 3,
+                                    .bias = 15,
+                                    .specials = Specials::nan_only,
+                                    .nan = 0xff,
+                                    .has_sign = false,
+                                    .drops_sign = true};
 
 /// The format of a type; nullptr for types that are not floats or have several lanes.
 const FloatFormat* find_format(Type type);

@@ -189,7 +189,7 @@ Number to_integral(const Number& number, Rounding rounding) {
 std::uint64_t round(const FloatFormat& format, Number number, Rounding rounding, Saturation saturation) {
   if (number.is_nan()) return format.nan;
   if (!format.has_sign) {
-    if (number.negative && format.has_zero) return 0;
+    if (number.negative && !format.drops_sign) return 0;
     number.negative = false;
   }
   std::uint64_t magnitude = 0;

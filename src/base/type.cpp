@@ -10,9 +10,9 @@
 namespace ptxloom {
 namespace {
 
-constexpr std::array kTypes{pred,  b1,     b8,   b16,  b32,  b64,  b128, s4,    s8,   s16, s32,
-                            s64,   u4,     u8,   u16,  u32,  u64,  f16,  bf16,  tf32, f32, f64,
-                            f16x2, bf16x2, e4m3, e5m2, e3m2, e2m3, e2m1, ue8m0, ue4m3};
+constexpr std::array kTypes{pred,  b1,     b8,   b16,  b32,  b64,  b128, s4,    s8,    s16,  s32,
+                            s64,   u4,     u8,   u16,  u32,  u64,  f16,  bf16,  tf32,  f32,  f64,
+                            f16x2, bf16x2, e4m3, e5m2, e3m2, e2m3, e2m1, ue8m0, ue4m3, ue5m3};
 
 }  // namespace
 

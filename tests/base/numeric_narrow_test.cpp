@@ -16,7 +16,7 @@
 namespace ptxloom::test::numeric_narrow_test {
 namespace {
 
-constexpr Type kTypes[] = {f16, bf16, e4m3, e5m2, e3m2, e2m3, e2m1, ue4m3, ue8m0};
+constexpr Type kTypes[] = {f16, bf16, e4m3, e5m2, e3m2, e2m3, e2m1, ue4m3, ue5m3, ue8m0};
 
 bool same(double a, double b) {
   return std::isnan(a) ? std::isnan(b) : std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);

@@ -335,6 +335,23 @@ TEST_CASE("ue4m3 scales are unsigned e4m3") {
   for (std::uint64_t bits = 0; bits < 0x7f; ++bits) REQUIRE(encode(ue4m3, decode(ue4m3, bits)) == bits);
 }
 
+TEST_CASE("ue5m3 takes magnitudes") {
+  CHECK(decode(ue5m3, 0xfe) == 114688.0);
+  CHECK(decode(ue5m3, 0x78) == 1.0);
+  CHECK(std::isnan(decode(ue5m3, 0xff)));
+  CHECK(encode(ue5m3, -1.0) == 0x78);
+  CHECK(encode(ue5m3, 1e6) == 0xff);
+  CHECK(encode(ue5m3, -1e6, Rounding::rn, Saturation::satfinite) == 0xfe);
+  for (std::uint64_t bits = 0; bits < 0xff; ++bits) REQUIRE(encode(ue5m3, decode(ue5m3, bits)) == bits);
+}
+
+TEST_CASE(".pzo takes the sign of zeros, of rounded ones too") {
+  CHECK(convert(e4m3, f32, 0x8000'0000, {.pzo = true}) == 0);
+  CHECK(convert(e4m3, f32, 0x8000'0001, {.pzo = true}) == 0);
+  CHECK(convert(e4m3, f32, 0xbf80'0000, {.pzo = true}) == 0xb8);
+  CHECK(convert(f16, f32, 0x8000'0000) == 0x8000);
+}
+
 TEST_CASE("encode inverts decode for every pattern of the narrow types") {
   for (const Type type : {e2m1, e2m3, e3m2, e4m3, e5m2, ue8m0, f16, bf16, s4, u4, s8, u8, b1}) {
     INFO(type.name);

@@ -2,6 +2,7 @@
 // cvt between narrow formats as whole instructions, against the host functions of the CUDA headers: all
 // inputs of 16 bits and less, a stride over those of 32.
 #include "exec/harness.hpp"
+#include "support/narrow.hpp"
 #include "support/require.hpp"
 
 #if __has_include(<cuda_fp8.h>) && __has_include(<cuda_fp4.h>)
@@ -27,24 +28,30 @@ struct Narrow {
   int stride;  // bits from one element of a pair to the next
   U32 (*of_float)(float);
   U32 (*of_half)(__half_raw);
+  U32 (*of_brain)(__nv_bfloat16_raw);
   U16 (*to_half)(U32);
 };
 
 const Narrow kNarrow[] = {
     {"e4m3", 8, [](float x) { return U32{__nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E4M3)}; },
      [](__half_raw x) { return U32{__nv_cvt_halfraw_to_fp8(x, __NV_SATFINITE, __NV_E4M3)}; },
+     [](__nv_bfloat16_raw x) { return U32{__nv_cvt_bfloat16raw_to_fp8(x, __NV_SATFINITE, __NV_E4M3)}; },
      [](U32 x) { return __nv_cvt_fp8_to_halfraw(static_cast<__nv_fp8_storage_t>(x), __NV_E4M3).x; }},
     {"e5m2", 8, [](float x) { return U32{__nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E5M2)}; },
      [](__half_raw x) { return U32{__nv_cvt_halfraw_to_fp8(x, __NV_SATFINITE, __NV_E5M2)}; },
+     [](__nv_bfloat16_raw x) { return U32{__nv_cvt_bfloat16raw_to_fp8(x, __NV_SATFINITE, __NV_E5M2)}; },
      [](U32 x) { return __nv_cvt_fp8_to_halfraw(static_cast<__nv_fp8_storage_t>(x), __NV_E5M2).x; }},
     {"e2m3", 8, [](float x) { return U32{__nv_cvt_float_to_fp6(x, __NV_E2M3, cudaRoundNearest)}; },
      [](__half_raw x) { return U32{__nv_cvt_halfraw_to_fp6(x, __NV_E2M3, cudaRoundNearest)}; },
+     [](__nv_bfloat16_raw x) { return U32{__nv_cvt_bfloat16raw_to_fp6(x, __NV_E2M3, cudaRoundNearest)}; },
      [](U32 x) { return __nv_cvt_fp6_to_halfraw(static_cast<__nv_fp6_storage_t>(x), __NV_E2M3).x; }},
     {"e3m2", 8, [](float x) { return U32{__nv_cvt_float_to_fp6(x, __NV_E3M2, cudaRoundNearest)}; },
      [](__half_raw x) { return U32{__nv_cvt_halfraw_to_fp6(x, __NV_E3M2, cudaRoundNearest)}; },
+     [](__nv_bfloat16_raw x) { return U32{__nv_cvt_bfloat16raw_to_fp6(x, __NV_E3M2, cudaRoundNearest)}; },
      [](U32 x) { return __nv_cvt_fp6_to_halfraw(static_cast<__nv_fp6_storage_t>(x), __NV_E3M2).x; }},
     {"e2m1", 4, [](float x) { return U32{__nv_cvt_float_to_fp4(x, __NV_E2M1, cudaRoundNearest)}; },
      [](__half_raw x) { return U32{__nv_cvt_halfraw_to_fp4(x, __NV_E2M1, cudaRoundNearest)}; },
+     [](__nv_bfloat16_raw x) { return U32{__nv_cvt_bfloat16raw_to_fp4(x, __NV_E2M1, cudaRoundNearest)}; },
      [](U32 x) { return __nv_cvt_fp4_to_halfraw(static_cast<__nv_fp4_storage_t>(x), __NV_E2M1).x; }},
 };
 
@@ -72,8 +79,9 @@ U32 relu(U32 bits, int width) { return (bits >> (width - 1) & 1) != 0 ? 0 : bits
 bool negative_number(float x) { return std::signbit(x) && x == x; }
 
 template <class In, class F>
-void compare(const std::string& statements, const std::vector<In>& in, F reference) {
-  const auto out = each_thread<U32>(statements, in);
+void compare(const std::string& statements, const std::vector<In>& in, F reference,
+             const std::string& target = "sm_100a") {
+  const auto out = each_thread_on<U32>(target, statements, in);
   for (std::size_t i = 0; i < in.size(); ++i) {
     const U32 expected = reference(in[i]);
     if (out[i] == expected) continue;
@@ -123,7 +131,6 @@ TEST_CASE("cvt between f16 pairs and fp8, fp6 and fp4 is what the CUDA headers g
                 };
                 return half(bits >> type.stride) << 16 | half(bits);
               });
-      if (mask == 63) continue;  // from f16: fp8, and what ptxas takes of fp4
       compare(".reg " + narrow + " %h; cvt.rn.satfinite" + words + type.name + "x2.f16x2 %h, %a; " +
                   (type.stride == 4 ? "cvt.u32.u8 %d, %h;" : "cvt.u32.u16 %d, %h;"),
               in, [&](U32 bits) {
@@ -134,6 +141,55 @@ TEST_CASE("cvt between f16 pairs and fp8, fp6 and fp4 is what the CUDA headers g
                 return element(bits >> 16) << type.stride | element(bits & 0xffff);
               });
     }
+  }
+}
+
+TEST_CASE("cvt between bf16 pairs and fp8, fp6 and fp4 is what the CUDA headers give") {
+  const auto in = all_16();
+  for (const Narrow& type : kNarrow) {
+    const std::string narrow = type.stride == 4 ? ".b8" : ".b16", size = type.stride == 4 ? "u8" : "u16";
+    compare(".reg " + narrow + " %h; cvt.rn.satfinite." + type.name + "x2.bf16x2 %h, %a; cvt.u32." + size +
+                " %d, %h;",
+            in, [&](U32 bits) {
+              const auto element = [&](U32 raw) {
+                return type.of_brain(__nv_bfloat16_raw{static_cast<U16>(raw)});
+              };
+              return element(bits >> 16) << type.stride | element(bits & 0xffff);
+            });
+    // To bf16, all values are exact.
+    const Type element = *find_type(type.name);
+    compare(".reg " + narrow + " %h; cvt." + size + ".u32 %h, %a; cvt.rn.bf16x2." + type.name + "x2 %d, %h;",
+            in, [&](U32 bits) {
+              const auto wide = [&](U32 low) {
+                const double value = narrow::decode(element, low & ((1U << element.bits) - 1));
+                return static_cast<U32>(narrow::encode(bf16, value));
+              };
+              return wide(bits >> type.stride) << 16 | wide(bits);
+            });
+  }
+}
+
+TEST_CASE("cvt to ue5m3 rounds magnitudes, and pzo takes the sign of zeros") {
+  const auto in = all_16();
+  const auto scale = [](Type from, U32 bits) {
+    return static_cast<U32>(narrow::encode(ue5m3, std::fabs(narrow::decode(from, bits & 0xffff))));
+  };
+  for (const Type from : {f16, bf16}) {
+    const std::string pair = std::string(from.name) + "x2";
+    compare(
+        ".reg .b16 %h; cvt.rn.ue5m3x2." + pair + " %h, %a; cvt.u32.u16 %d, %h;", in,
+        [&](U32 bits) { return scale(from, bits >> 16) << 8 | scale(from, bits); }, "sm_107a");
+    compare(
+        ".reg .b16 %h; cvt.rn.satfinite.pzo.e4m3x2." + pair + " %h, %a; cvt.u32.u16 %d, %h;", in,
+        [&](U32 bits) {
+          const auto element = [&](U32 raw) {
+            const U32 signed_one = from == f16 ? kNarrow[0].of_half(__half_raw{static_cast<U16>(raw)})
+                                               : kNarrow[0].of_brain({static_cast<U16>(raw)});
+            return signed_one == 0x80 ? 0 : signed_one;
+          };
+          return element(bits >> 16) << 8 | element(bits & 0xffff);
+        },
+        "sm_107a");
   }
 }
 

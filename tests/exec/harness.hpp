@@ -50,7 +50,7 @@ inline ir::Module module_of(const std::string& ptx) {
 /// A kernel `k` with these parameters and body; `outside` stands before it.
 inline std::string kernel_text(const std::string& parameters, const std::string& body,
                                const std::string& outside = {}, const std::string& target = "sm_90a") {
-  return ".version 9.0\n.target " + target + "\n.address_size 64\n" + outside + "\n.visible .entry k(" +
+  return ".version 9.5\n.target " + target + "\n.address_size 64\n" + outside + "\n.visible .entry k(" +
          parameters + ")\n{\n" + body + "\nret;\n}\n";
 }
 
@@ -106,7 +106,8 @@ std::string bits_type() {
 
 /// What `statements` leave in %d in each thread i, with %a, %b, %c set to element i of the inputs.
 template <class D, class... In>
-std::vector<D> each_thread(const std::string& statements, const std::vector<In>&... in) {
+std::vector<D> each_thread_on(const std::string& target, const std::string& statements,
+                              const std::vector<In>&... in) {
   const std::string names = "abcef";
   Memory memory;
   std::string parameters = ".param .u64 out",
@@ -129,7 +130,7 @@ std::vector<D> each_thread(const std::string& statements, const std::vector<In>&
   (add(in), ...);
   body += statements + "\nld.param.u64 %to, [out]; mad.wide.u32 %to, %t, " + std::to_string(sizeof(D)) +
           ", %to; st.global" + bits_type<D>() + " [%to], %d;\n";
-  const Program program = program_of(parameters, body, {}, "sm_100a");
+  const Program program = program_of(parameters, body, {}, target);
 
   std::vector<D> out(count);
   addresses.insert(addresses.begin(), memory.map(out.data(), count * sizeof(D), "out"));
@@ -143,6 +144,11 @@ std::vector<D> each_thread(const std::string& statements, const std::vector<In>&
                        .parameters = buffer,
                        .judge = !divides});
   return out;
+}
+
+template <class D, class... In>
+std::vector<D> each_thread(const std::string& statements, const std::vector<In>&... in) {
+  return each_thread_on<D>("sm_100a", statements, in...);
 }
 
 inline constexpr std::size_t kSamples = 4096;

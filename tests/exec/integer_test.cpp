@@ -127,6 +127,63 @@ TEST_CASE("packed pairs are two sums that do not meet") {
       integers<std::uint32_t>(random), integers<std::uint32_t>(random));
 }
 
+TEST_CASE("packed bytes are four values that do not meet") {
+  Random random;
+  INFO("seed " << random.seed);
+  const auto a = integers<std::uint32_t>(random), b = integers<std::uint32_t>(random);
+  const auto compare = [&](const std::string& opcode, auto type, auto f) {
+    using T = decltype(type);
+    const auto out = each_thread_on<std::uint32_t>("sm_120f", opcode + " %d, %a, %b;", a, b);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      for (int shift = 0; shift < 32; shift += 8) {
+        const int expected = f(int{static_cast<T>(a[i] >> shift)}, int{static_cast<T>(b[i] >> shift)});
+        CAPTURE(opcode, a[i], b[i], out[i], shift);
+        REQUIRE((out[i] >> shift & 0xff) == (static_cast<std::uint32_t>(expected) & 0xff));
+      }
+    }
+  };
+  compare("add.u8x4", std::uint8_t{}, [](int x, int y) { return x + y; });
+  compare("sub.s8x4", std::int8_t{}, [](int x, int y) { return x - y; });
+  compare("add.sat.u8x4", std::uint8_t{}, [](int x, int y) { return std::min(x + y, 255); });
+  compare("sub.sat.u8x4", std::uint8_t{}, [](int x, int y) { return std::max(x - y, 0); });
+  compare("add.sat.s8x4", std::int8_t{}, [](int x, int y) { return std::clamp(x + y, -128, 127); });
+  compare("sub.sat.s8x4", std::int8_t{}, [](int x, int y) { return std::clamp(x - y, -128, 127); });
+  compare("min.s8x4", std::int8_t{}, [](int x, int y) { return std::min(x, y); });
+  compare("max.u8x4", std::uint8_t{}, [](int x, int y) { return std::max(x, y); });
+  compare("max.relu.s8x4", std::int8_t{}, [](int x, int y) { return std::max({x, y, 0}); });
+  const auto negated = each_thread_on<std::uint32_t>("sm_120f", "neg.s8x4 %d, %a;", a);
+  for (std::size_t i = 0; i < a.size(); ++i) REQUIRE(((negated[i] + (a[i] & 0xff)) & 0xff) == 0);
+}
+
+TEST_CASE("saturated sums of other types stop at the ends of theirs") {
+  const std::vector<std::uint32_t> a(64, 0xfff0'7ff0), b(64, 0x0020'0020);
+  const auto first = [&](const std::string& opcode) {
+    return each_thread_on<std::uint32_t>("sm_120f", opcode + " %d, %a, %b;", a, b)[0];
+  };
+  CHECK(first("add.sat.u32") == 0xffff'ffff);
+  CHECK(first("add.sat.u16x2") == 0xffff'8010);
+  CHECK(first("add.sat.s16x2") == 0x0010'7fff);
+}
+
+TEST_CASE("clmad multiplies without carries") {
+  Random random;
+  INFO("seed " << random.seed);
+  const auto a = integers<std::uint64_t>(random), b = integers<std::uint64_t>(random),
+             c = integers<std::uint64_t>(random);
+  const auto low = each_thread<std::uint64_t>("clmad.lo.u64 %d, %a, %b, %c;", a, b, c);
+  const auto high = each_thread<std::uint64_t>("clmad.hi.u64 %d, %a, %b, %c;", a, b, c);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::uint64_t bottom = c[i], top = c[i];
+    for (int bit = 0; bit < 64; ++bit) {
+      if ((a[i] >> bit & 1) == 0) continue;
+      bottom ^= b[i] << bit;
+      if (bit > 0) top ^= b[i] >> (64 - bit);
+    }
+    REQUIRE(low[i] == bottom);
+    REQUIRE(high[i] == top);
+  }
+}
+
 TEST_CASE("signs, and dot products of bytes") {
   Random random;
   INFO("seed " << random.seed);

@@ -41,6 +41,7 @@ constexpr std::array kFormats{
     Format{"e2m3", true, 2, 3, 1, Top::numbers, 0x1f},
     Format{"e2m1", true, 2, 1, 1, Top::numbers, 0x7},
     Format{"ue4m3", false, 4, 3, 7, Top::nan, 0x7f},
+    Format{"ue5m3", false, 5, 3, 15, Top::nan, 0xff},
     Format{"ue8m0", false, 8, 0, 127, Top::nan, 0xff, 0, false},
 };
 

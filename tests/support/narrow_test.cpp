@@ -66,6 +66,8 @@ TEST_CASE("narrow types: what their definitions give as examples", "[support]") 
       {ue8m0, 0xfe, 0x1p127},
       {ue4m3, 0x7e, 448},
       {ue4m3, 0x01, 0x1p-9},
+      {ue5m3, 0xfe, 114688},
+      {ue5m3, 0x01, 0x1p-17},
       {f16, 0x7bff, 65504},
       {f16, 0x0001, 0x1p-24},
       {f16, 0xfc00, -kInfinity},
@@ -93,6 +95,7 @@ TEST_CASE("narrow types: what their definitions give as examples", "[support]") 
                                    {e5m2, 0x7d},
                                    {ue8m0, 0xff},
                                    {ue4m3, 0x7f},
+                                   {ue5m3, 0xff},
                                    {f16, 0x7c01},
                                    {bf16, 0xffff},
                                    {tf32, 0x7fc0'0000}})

@@ -91,20 +91,34 @@ void decode_from_f32(Decoder& decoder) {
                  modifiers_of(decoder));
 }
 
-void decode_narrow_from_f32(Decoder& decoder) {
-  Modifiers modifiers = modifiers_of(decoder);
-  modifiers.saturation = Saturation::satfinite;
-  emit_narrowing(decoder, type_of(decoder, decoder.word("d")), f32, {.inputs = 2}, modifiers);
+void refuse_scaled(const Decoder& decoder) {
+  if (decoder.has("scaled")) decoder.unsupported("the executor does not support scaled conversions");
 }
 
-void decode_narrow_from_f16x2(Decoder& decoder) {
+/// To a pair of narrow values, from two f32 or from a pair of f16 or bf16.
+void emit_pair(Decoder& decoder, const Type& to, const Modifiers& modifiers) {
+  refuse_scaled(decoder);
+  const std::string_view from = decoder.word("a");
+  if (from.ends_with("x2"))
+    return emit_narrowing(decoder, to, type_of(decoder, from), {.elements = 2}, modifiers);
+  emit_narrowing(decoder, to, f32, {.inputs = 2}, modifiers);
+}
+
+void decode_to_narrow(Decoder& decoder) {
   Modifiers modifiers = modifiers_of(decoder);
   modifiers.saturation = Saturation::satfinite;
-  emit_narrowing(decoder, type_of(decoder, decoder.word("d")), f16, {.elements = 2}, modifiers);
+  emit_pair(decoder, type_of(decoder, decoder.word("d")), modifiers);
 }
+
+void decode_to_unsigned(Decoder& decoder) { emit_pair(decoder, ue5m3, modifiers_of(decoder)); }
 
 void decode_f16x2_from_narrow(Decoder& decoder) {
   emit_widening(decoder, f16, type_of(decoder, decoder.word("a")), modifiers_of(decoder));
+}
+
+void decode_bf16x2_from_narrow(Decoder& decoder) {
+  refuse_scaled(decoder);
+  emit_widening(decoder, bf16, type_of(decoder, decoder.word("a")), modifiers_of(decoder));
 }
 
 void decode_tf32(Decoder& decoder) { emit_narrowing(decoder, tf32, f32, {}, modifiers_of(decoder)); }
@@ -177,9 +191,11 @@ constexpr std::array kForms{
     Semantics{"cvt", decode_cvt, {.of_variant = conversion_flow}},
     Semantics{"cvt.f16.f32", decode_from_f32, {.of_variant = pair_flow}},
     Semantics{"cvt.tf32", decode_tf32, {FlowRule::smear}},
-    Semantics{"cvt.fp8.f32", decode_narrow_from_f32, {.of_variant = pair_flow}},
-    Semantics{"cvt.fp8.f16x2", decode_narrow_from_f16x2, {.of_variant = narrowed_pair_flow}},
+    Semantics{"cvt.fp8.f32", decode_to_narrow, {.of_variant = pair_flow}},
+    Semantics{"cvt.fp8.f16x2", decode_to_narrow, {.of_variant = narrowed_pair_flow}},
+    Semantics{"cvt.ue5m3", decode_to_unsigned, {FlowRule::smear}},
     Semantics{"cvt.f16x2.fp8", decode_f16x2_from_narrow, computed_by(halves<16>())},
+    Semantics{"cvt.bf16x2.fp8", decode_bf16x2_from_narrow, computed_by(halves<16>())},
     Semantics{"cvt.ue8m0", decode_scale, {.of_variant = scale_flow}},
     Semantics{"cvt.bf16x2.ue8m0", decode_bf16x2_from_scale, computed_by(halves<16>())},
     Semantics{"cvt.pack", decode_pack, {FlowRule::smear}},

@@ -73,6 +73,7 @@ void decode_copysign(Decoder& decoder) { decoder.emit(host_copysign(decoder.word
 void decode_approximation(Decoder& decoder) {
   const std::string_view op = decoder.word("op"), type = decoder.word("type");
   const bool ftz = decoder.has("ftz");
+  if (decoder.has("turns")) decoder.unsupported("the executor does not support angles in turns");
   decoder.emit(type == "f64" && ftz ? host_upper_word(op) : host_approximation(op, type, ftz));
 }
 

@@ -141,8 +141,10 @@ bool emit_to_half(Decoder& decoder, const Type& to, const Type& from, const Modi
 
 void emit_narrowing(Decoder& decoder, const Type& to, const Type& from, const PackedShape& shape,
                     const Modifiers& modifiers) {
-  if (to == f16 && emit_to_f16(decoder, from, shape.inputs, modifiers)) return;
-  if (from == f32 && to == bf16 && emit_brain(decoder, shape.inputs == 2, modifiers)) return;
+  if (!modifiers.pzo) {
+    if (to == f16 && emit_to_f16(decoder, from, shape.inputs, modifiers)) return;
+    if (from == f32 && to == bf16 && emit_brain(decoder, shape.inputs == 2, modifiers)) return;
+  }
   const Narrowing narrowing = narrowing_to(*base::find_format(to), modifiers);
   if (shape.inputs == 1 && shape.elements == 1) {
     const Semantic run = with_narrowing(narrowing, []<class N>() { return from_single<N>(); });

@@ -55,22 +55,27 @@ T clamp_to(std::int64_t value) {
       std::clamp<std::int64_t>(value, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
 }
 
-// f on both halves of a packed pair.
+// f on each element of packed values.
 template <class T, class F>
-Semantic on_pairs(F) {
+Semantic on_elements(F) {
   return lanewise<std::uint32_t, std::uint32_t>([](std::uint32_t a, std::uint32_t b) {
-    const auto low = static_cast<std::uint16_t>(F{}(static_cast<T>(a), static_cast<T>(b)));
-    const auto high = static_cast<std::uint16_t>(F{}(static_cast<T>(a >> 16), static_cast<T>(b >> 16)));
-    return std::uint32_t{low} | std::uint32_t{high} << 16;
+    std::uint32_t result = 0;
+    for (unsigned shift = 0; shift < 32; shift += 8 * sizeof(T)) {
+      const T element = F{}(static_cast<T>(a >> shift), static_cast<T>(b >> shift));
+      result |= std::uint32_t{static_cast<std::make_unsigned_t<T>>(element)} << shift;
+    }
+    return result;
   });
 }
 
-// f(a, b) for integers of the slot `type`, including packed pairs. f is generic in the type.
+// f(a, b) for integers of the slot `type`, including packed ones. f is generic in the type.
 template <class F>
 Semantic binary(const Decoder& decoder, F f) {
   const std::string_view type = decoder.word("type");
-  if (type == "u16x2") return on_pairs<std::uint16_t>(f);
-  if (type == "s16x2") return on_pairs<std::int16_t>(f);
+  if (type == "u16x2") return on_elements<std::uint16_t>(f);
+  if (type == "s16x2") return on_elements<std::int16_t>(f);
+  if (type == "u8x4") return on_elements<std::uint8_t>(f);
+  if (type == "s8x4") return on_elements<std::int8_t>(f);
   return with_integer(type, [&]<class T>() { return lanewise<T, T>(f); });
 }
 
@@ -79,11 +84,18 @@ void decode_add(Decoder& decoder) {
                                            : binary(decoder, [](auto a, auto b) { return sub(a, b); }));
 }
 
+// Of at most 32 bits.
+template <class T>
+T add_saturated(T a, T b, bool subtract) {
+  if constexpr (sizeof(T) > 4) return a;
+  const auto other = static_cast<std::int64_t>(b);
+  return clamp_to<T>(static_cast<std::int64_t>(a) + (subtract ? -other : other));
+}
+
 void decode_add_saturated(Decoder& decoder) {
-  using T = std::int32_t;
-  const bool is_add = decoder.word("op") == "add";
-  decoder.emit(is_add ? lanewise<T, T>([](T a, T b) { return clamp_to<T>(std::int64_t{a} + b); })
-                      : lanewise<T, T>([](T a, T b) { return clamp_to<T>(std::int64_t{a} - b); }));
+  const bool is_add = decoder.word("op").starts_with("add");
+  decoder.emit(is_add ? binary(decoder, [](auto a, auto b) { return add_saturated(a, b, false); })
+                      : binary(decoder, [](auto a, auto b) { return add_saturated(a, b, true); }));
 }
 
 // The carry flag of a lane is its bit in Warp::carry: the carry out of the adder. A difference is computed as
@@ -191,6 +203,13 @@ void decode_minmax(Decoder& decoder) {
 
 void decode_sign(Decoder& decoder) {
   const bool is_abs = decoder.word("op") == "abs";
+  if (decoder.word("type") == "s8x4") {
+    return decoder.emit(lanewise<std::uint32_t>([](std::uint32_t bytes) {
+      std::uint32_t result = 0;
+      for (unsigned shift = 0; shift < 32; shift += 8) result |= ((0 - (bytes >> shift)) & 0xff) << shift;
+      return result;
+    }));
+  }
   decoder.emit(with_integer(decoder.word("type"), [&]<class T>() {
     return is_abs ? lanewise<T>([](T a) { return a < 0 ? sub(T{0}, a) : a; })
                   : lanewise<T>([](T a) { return sub(T{0}, a); });
@@ -321,12 +340,28 @@ void decode_dot4(Decoder& decoder) {
   decoder.emit(signed_b ? dot4<std::uint8_t, std::int8_t>() : dot4<std::uint8_t, std::uint8_t>());
 }
 
+// A product without carries, plus C without carries.
+template <bool high>
+Semantic carryless() {
+  using T = std::uint64_t;
+  return lanewise<T, T, T>([](T a, T b, T c) {
+    uint128 product = 0;
+    for (unsigned i = 0; i < 64; ++i) product ^= (a >> i & 1) != 0 ? uint128{b} << i : uint128{0};
+    return static_cast<T>(high ? product >> 64 : product) ^ c;
+  });
+}
+
+void decode_carryless(Decoder& decoder) {
+  decoder.emit(decoder.word("part") == "hi" ? carryless<true>() : carryless<false>());
+}
+
 constexpr std::array kForms{
     Semantics{"add.int", decode_add, {.of_variant = packed_flow}},
     Semantics{"add.sat", decode_add_saturated, {FlowRule::smear}},
     Semantics{"add.carry", decode_add_carry, {FlowRule::smear}},
     Semantics{"mul.int", decode_mul, {FlowRule::smear}},
     Semantics{"mad.int", decode_mad, {FlowRule::smear}},
+    Semantics{"clmad", decode_carryless, {FlowRule::smear}},
     Semantics{"mad.sat", decode_mad_hi_saturated, {FlowRule::smear}},
     Semantics{"mad.carry", decode_mad_carry, {FlowRule::smear}},
     Semantics{"div.int", decode_div, {.rule = FlowRule::smear, .divides = true}},

@@ -77,6 +77,7 @@ Narrowing narrowing_to(const base::FloatFormat& format, const Modifiers& modifie
   n.sign_shift = static_cast<Word>(31 - format.sign_bit());
   n.signs = format.has_sign ? Word{1} << format.sign_bit() : 0;
   if (modifiers.relu) n.kept_negative = 0;
+  if (modifiers.pzo) n.zero_signs = 0;
   if (modifiers.ftz) n.subnormal = 0x8000'0000;
   return n;
 }

@@ -30,6 +30,7 @@ struct Narrowing {
   Word beyond = 0, beyond_negative = 0, infinity = 0;
   Word nan = 0, nan_kept = 0;  ///< `nan`, added to these bits of the NaN
   Word sign_shift = 16, signs = 0;
+  Word zero_signs = ~Word{0};     ///< 0: zeros have no minus sign
   Word kept_negative = ~Word{0};  ///< 0: negative values become 0
   Word subnormal = ~Word{0};      ///< the bits that are kept of a subnormal input
 
@@ -57,7 +58,8 @@ struct Narrowing {
     }
     result = select(result > most, by_sign(beyond, beyond_negative), result);
     result = select(magnitude == f32_infinity, infinity, result);
-    result = (result | (bits >> sign_shift & signs)) & (kept_negative | ~negative);
+    const Word sign = bits >> sign_shift & signs & (zero_signs | when(result != 0, ~Word{0}));
+    result = (result | sign) & (kept_negative | ~negative);
     return select(magnitude > f32_infinity, nan + (bits & nan_kept), result << padding);
   }
 };

@@ -25,7 +25,8 @@ inline Modifiers modifiers_of(const Decoder& decoder) {
                         : sat == "sat" ? Saturation::sat
                                        : Saturation::satfinite,
           .ftz = decoder.has("ftz"),
-          .relu = decoder.has("relu")};
+          .relu = decoder.has("relu"),
+          .pzo = decoder.has("pzo")};
 }
 
 }  // namespace ptxloom::exec

@@ -150,7 +150,7 @@ BulkPlan plan_of(Decoder& decoder) {
   plan.barrier = decoder.operand("M");
   plan.mask = decoder.operand("MASK");
   if (decoder.has("op")) {
-    plan.reduction = find_reduction(decoder.word("op"), decoder.word("type"));
+    plan.reduction = find_reduction(decoder.word("op"), decoder.word("type"), decoder.has("noftz"));
     if (plan.reduction == nullptr) decoder.emit(nullptr);
     if (plan.to == StateSpace::global) decoder.mark_communicating();
   }
@@ -172,7 +172,7 @@ void decode_wait(Decoder& decoder) {
   const auto pending = [](Warp& warp, const Operation& op) {
     return Lanes<std::uint32_t>(warp.registers(), op.slots[0])[0];
   };
-  if (decoder.has("read")) {
+  if (decoder.word("only").ends_with("read")) {
     return decoder.emit([](Warp& warp, const Operation& op, Mask mask) {
       warp.state<BulkCopies>().for_covered(mask, decltype(pending){}(warp, op),
                                            [](Transfer& copy) { copy.take(); });

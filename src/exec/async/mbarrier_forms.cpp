@@ -166,6 +166,8 @@ void run_pending(Warp& warp, const Operation& op, Mask mask) {
 }
 
 void decode_init(Decoder& decoder) {
+  if (decoder.word("layout") == "layout::v1")
+    decoder.unsupported("the executor does not support mbarriers of this layout");
   BarrierUse use = use_of(decoder);
   use.manner = Manner::apart;
   use.own = true;
@@ -207,6 +209,8 @@ void decode_copies_arrive(Decoder& decoder) {
   emit(decoder, &run_copies_arrive, use);
 }
 void decode_wait(Decoder& decoder) {
+  if (decoder.word("phase") == "phase_type::conditional")
+    decoder.unsupported("the executor does not support conditional phases");
   BarrierUse use = use_of(decoder);
   use.own = true;
   use.returns = false;

@@ -80,15 +80,16 @@ void decode_store(Decoder& decoder) {
   const OperandSpec &address = decoder.variant().operand("A"), &value = decoder.variant().operand("B");
   const auto space = find_space(address.space);
   if (!space) decoder.unsupported("the executor does not support this state space");
+  const bool halves = value.type.bits == 128;
   StorePlan plan{.space = *space,
-                 .element_bytes = static_cast<std::uint32_t>(value.type.whole_bytes()),
+                 .element_bytes = static_cast<std::uint32_t>(halves ? 8 : value.type.whole_bytes()),
                  .address = static_cast<std::size_t>(decoder.operand("A"))};
   if (counted) plan.barrier = static_cast<std::size_t>(decoder.operand("M"));
   const auto first = op.first[static_cast<std::size_t>(decoder.operand("B"))];
   plan.values =
-      rows_of(std::span(op.slots).subspan(first, static_cast<std::size_t>(value.registers())), false);
+      rows_of(std::span(op.slots).subspan(first, static_cast<std::size_t>(value.registers())), halves);
   if (decoder.has("op")) {
-    plan.reduction = find_reduction(decoder.word("op"), decoder.word("type"));
+    plan.reduction = find_reduction(decoder.word("op"), decoder.word("type"), decoder.has("noftz"));
     if (plan.reduction == nullptr) decoder.emit(nullptr);
   }
   if (!counted) decoder.mark_communicating();

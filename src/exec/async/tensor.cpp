@@ -134,7 +134,7 @@ const Reduction* reduction_of(const TensorCopy& copy) {
   const bool bitwise = op == "and" || op == "or" || op == "xor";
   std::string_view type = copy.map.ftz && element == "f32" ? "f32.ftz" : element;
   if (bitwise) type = element == "u32" || element == "s32" ? "b32" : element == "u64" ? "b64" : "";
-  const Reduction* reduction = find_reduction(op, type);
+  const Reduction* reduction = find_reduction(op, type, false);
   if (reduction == nullptr) {
     fault(copy.actor, "tensor-map", fmt::format("tensors of this type cannot be reduced by .{}", op),
           "use a type that cp.reduce.async.bulk.tensor supports");

@@ -136,7 +136,7 @@ void decode_reduction(Decoder& decoder) {
   const bool exchange = decoder.word("op") == "exch";
   Operation op = decoder.operation(exchange ? &run_swap : &run_reduction);
   AtomicPlan plan = plan_of(decoder, op);
-  plan.reduction = find_reduction(decoder.word("op"), decoder.word("type"));
+  plan.reduction = find_reduction(decoder.word("op"), decoder.word("type"), decoder.has("noftz"));
   if (!exchange && plan.reduction == nullptr) decoder.emit(nullptr);
   emit(decoder, std::move(op), std::move(plan));
 }

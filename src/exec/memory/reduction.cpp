@@ -93,6 +93,7 @@ constexpr Reduction kReductions[] = {
     {"max", "u64", 8, of<U64>(kMax)},
     {"max", "s64", 8, of<S64>(kMax)},
     {"add", "f32", 4, add_float<base::kF32>, add_float<base::kF32, true>, add_float<base::kF32>},
+    {"add", "f32.noftz", 4, add_float<base::kF32>},
     {"add", "f32.ftz", 4, add_float<base::kF32, true>},
     {"add", "f64", 8, add_f64_on_shared, add_f64_on_global},
     {"add", "f16", 2, add_float<base::kF16>},
@@ -122,7 +123,8 @@ void Reduction::apply(std::byte* to, const std::byte* from, std::size_t count) c
   }
 }
 
-const Reduction* find_reduction(std::string_view op, std::string_view type) {
+const Reduction* find_reduction(std::string_view op, std::string_view type, bool noftz) {
+  if (noftz && type == "f32") type = "f32.noftz";
   const auto found =
       std::ranges::find_if(kReductions, [&](const Reduction& r) { return r.op == op && r.type == type; });
   return found == std::end(kReductions) ? nullptr : found;

@@ -28,7 +28,8 @@ struct Reduction {
   void apply(std::byte* to, const std::byte* from, std::size_t count) const;
 };
 
-/// By the instruction's modifiers: "add", "f16x2". Null if there is none.
-const Reduction* find_reduction(std::string_view op, std::string_view type);
+/// By the instruction's modifiers: "add", "f16x2"; with .noftz an f32 sum keeps subnormals. Null if there is
+/// none.
+const Reduction* find_reduction(std::string_view op, std::string_view type, bool noftz);
 
 }  // namespace ptxloom::exec
