@@ -11,12 +11,23 @@
 namespace ptxloom {
 namespace {
 
+/// Declarations can begin with the kernel's parameters, "(.param .b16 p)"; 0 if they do not.
+std::size_t end_of_parameters(std::string_view declarations) {
+  const std::size_t begin = declarations.find_first_not_of(" \t\r\n");
+  if (begin == declarations.npos || declarations[begin] != '(') return 0;
+  const std::size_t end = declarations.find(')', begin);
+  return end == declarations.npos ? declarations.size() : end + 1;
+}
+
 std::string module_of(const Snippet& snippet) {
   std::string text = ".version ";
   text.reserve(snippet.declarations.size() + snippet.ptx.size() + 128);
   text.append(to_string(snippet.version)).append("\n.target ").append(snippet.target);
-  text.append("\n.address_size 64\n.visible .entry k()\n{\n");
-  return text.append(snippet.declarations).append("\n").append(snippet.ptx).append("\n}\n");
+  const std::size_t after = end_of_parameters(snippet.declarations);
+  const std::string_view parameters = snippet.declarations.substr(0, after);
+  text.append("\n.address_size 64\n.visible .entry k").append(after == 0 ? "()" : parameters);
+  text.append("\n{\n").append(snippet.declarations.substr(after));
+  return text.append("\n").append(snippet.ptx).append("\n}\n");
 }
 
 // A surplus `}` would end the kernel, and put what follows outside it.

@@ -7,12 +7,13 @@ namespace ptxloom::ir {
 namespace {
 
 // Addresses of tensor memory have 32 bits, generic and global ones 64. For the other spaces, which are small,
-// ptxas also accepts narrower registers.
-bool holds_address(const Type& type, std::string_view space) {
+// ptxas also accepts narrower registers, though in some instructions none of 16 bits.
+bool holds_address(const Type& type, const OperandSpec& place) {
+  const std::string_view space = place.space;
   if (type.is_float() || type.kind == TypeKind::predicate) return false;
   if (space == "tmem") return type.bits == 32;
   const bool wide = space.empty() || space == "global" || is_opaque(space);
-  return type.bits == 64 || (type.bits < 64 && !wide);
+  return type.bits == 64 || (type.bits < 64 && !wide && (type.bits == 32 || !place.long_base));
 }
 
 }  // namespace
@@ -23,7 +24,7 @@ Misfit address_misfit(const Kernel& kernel, const OperandSpec& place, const Oper
   switch (operand.kind) {
     case Operand::Kind::address:
       if (operand.index >= kernel.registers.size()) return Misfit::dangling;
-      if (holds_address(kernel.registers[operand.index].type, place.space)) return Misfit::none;
+      if (holds_address(kernel.registers[operand.index].type, place)) return Misfit::none;
       return place.any_class ? Misfit::undocumented : Misfit::address_type;
     case Operand::Kind::address_symbol:
       if (operand.index >= kernel.symbols.size()) return Misfit::dangling;

@@ -66,12 +66,14 @@ class OperandParser {
     return spec_.kind = Kind::address, parse_address(rest), true;
   }
 
-  /// "shared", "param kp", "/shared", "shared/generic", "%".
+  /// "shared", "param kp", "/shared", "shared/generic", "shared+", "%".
   void parse_address(std::string_view text) {
     std::string_view space = text.substr(0, text.find(' '));
     if (space.size() < text.size()) spec_.text = text.substr(space.size() + 1);
     spec_.any_class = space == "%";
     if (spec_.any_class) space = {};
+    spec_.long_base = space.ends_with('+');
+    if (spec_.long_base) space.remove_suffix(1);
     const std::size_t slash = space.find('/');
     if (const std::string_view named = space.substr(0, slash); named != kAbsent) spec_.space = named;
     spec_.variables = slash == space.npos ? spec_.space : std::string(space.substr(slash + 1));

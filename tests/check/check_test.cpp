@@ -97,6 +97,25 @@ TEST_CASE("each way not to fit has its code") {
   CHECK(code("@r1 ret;") == "operand-type");
 }
 
+TEST_CASE("an address in 16 bits fits where ptxas takes it") {
+  const Where where{.target = "sm_100a"};
+  const auto code = [&](const std::string& body) { return only(body, where).code; };
+  CHECK(code("stmatrix.sync.aligned.m8n8.x1.b16 [h1], {r1};") == "address-type");
+  CHECK(code("ldmatrix.sync.aligned.m8n8.x1.b16 {r1}, [h1];") == "address-type");
+  CHECK(code("tensormap.replace.tile.rank.shared::cta.b1024.b32 [h1], 2;") == "address-type");
+  CHECK(code("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [h1], 32;") == "address-type");
+  CHECK(code("st.bulk.weak.shared::cta [h1], d2, 0;") == "address-type");
+  CHECK(check_body("stmatrix.sync.aligned.m8n8.x1.shared.b16 [h1], {r1};\nret;", where).empty());
+  CHECK(check_body("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [r1], 32;\nret;", where).empty());
+}
+
+TEST_CASE("a directed rounding that flushes goes to a register of its own width") {
+  CHECK(only("cvt.rp.ftz.f32.f64 d1, d2;").code == "operand-type");
+  CHECK(only("cvt.rz.ftz.sat.f32.f64 d1, d2;").code == "operand-type");
+  CHECK(check_body("cvt.rp.ftz.f32.f64 f1, d2;\ncvt.rn.ftz.f32.f64 d1, d2;\ncvt.rp.f32.f64 d1, d2;\nret;")
+            .empty());
+}
+
 TEST_CASE("an element of a vector is named by its place") {
   CHECK_THAT(only("st.shared.v4.b32 [sv], {r1, r2, h1, r3};").message,
              ContainsSubstring("operand B[2] is h1, a .b16"));

@@ -70,6 +70,16 @@ TEST_CASE("errors in declarations or the target have no line") {
   CHECK(only(check_lines("ret;", "", "sm_90a\n.address_size 64")).code == "unknown-target");
 }
 
+TEST_CASE("parameters of the kernel come first among the declarations, in parentheses") {
+  const char* const declarations =
+      "(.param .b16 prm,\n .param .b64 .ptr .global .align 16 q)\n.reg .b16 h; .reg .b64 d;";
+  CHECK(check_lines("ld.param.b16 h, [prm];\nld.param::entry.b64 d, [q];", declarations).empty());
+  const Diagnostic wrong = only(check_lines("ld.param.b64 d, [q];\nst.param.b16 [prm], h;", declarations));
+  CHECK(wrong.line == 2);
+  CHECK(wrong.code == "parameter-direction");
+  CHECK_FALSE(check_lines("ret;", "(.param .b16 prm").empty());
+}
+
 TEST_CASE("statements cannot leave the body they stand in") {
   for (const char* ptx :
        {"} .entry k2() {", "ret; }", "{ ret;", "} {", "/* ret;", "ret; \"", "}\n.entry x(){"}) {

@@ -9,7 +9,8 @@ namespace ptxloom::oracle {
 namespace {
 
 constexpr int kSpread = 5;  // register numbers between operands
-// Of an instruction with several vectors longer than this no two operands share a register.
+// Of an instruction with several vectors longer than this, or with one and another result, no two operands
+// share a register.
 constexpr int kLong = 8;
 
 std::vector<std::string_view> symbols(const OperandSpec& operand) { return spec::split(operand.text, '|'); }
@@ -49,8 +50,16 @@ std::string immediate(const OperandSpec& operand) {
   return std::to_string(operand.range ? operand.range->first : 0);
 }
 
+bool is_apart(std::span<const OperandSpec> operands) {
+  const auto count = [&](auto holds) { return std::ranges::count_if(operands, holds); };
+  if (count([](const OperandSpec& any) { return any.count > kLong; }) > 1) return true;
+  const auto is_result = [](const OperandSpec& any) { return any.direction == OperandSpec::Direction::out; };
+  return count(is_result) > 1 &&
+         count([&](const OperandSpec& any) { return is_result(any) && any.count > kSpread; }) > 0;
+}
+
 std::vector<std::string> operand_texts(std::span<const OperandSpec> operands, std::size_t symbol) {
-  const bool apart = std::ranges::count_if(operands, [](const auto& any) { return any.count > kLong; }) > 1;
+  const bool apart = is_apart(operands);
   std::vector<std::string> texts;
   int number = 1;
   for (const OperandSpec& operand : operands) {
