@@ -60,6 +60,7 @@ struct OperandSpec {
   bool wider_allowed = false;           ///< a register wider than the type is allowed (ld, st, cvt)
   bool exact = false;                   ///< only `.b` registers of exactly this size are allowed
   int braces = 0;  ///< number of registers in braces that are allowed for a scalar: {r}, {r, s}
+  Version braces_until{9999, 0};  ///< the last PTX version in which they are
   /// A predicate or a 0f literal is allowed, since ptxas does not check the class; for an address, any base
   /// is.
   bool any_class = false;

@@ -51,6 +51,22 @@ void check_version(const Scope& scope, const ir::Instruction& instruction, Versi
                                  (low ? " (" + to_string(requirement_of(scope.target, since)) + ")" : "")}));
 }
 
+/// Braces around a scalar that only assemblers of earlier PTX versions take.
+void check_braces(const Scope& scope, const ir::Instruction& instruction,
+                  std::span<const ir::Operand> operands, Diagnostics& out) {
+  const std::span<const OperandSpec> places = instruction.variant.operands();
+  for (std::size_t i = 0; i < std::min(places.size(), operands.size()); ++i) {
+    const bool braces = places[i].kind == OperandSpec::Kind::value && places[i].count == 0 &&
+                        operands[i].kind == ir::Operand::Kind::vector;
+    if (!braces || scope.module.version <= places[i].braces_until) continue;
+    out.push_back(located(instruction, {.code = "operand-length",
+                                        .message = "operand " + places[i].name +
+                                                   " is in braces, which assemblers take up to PTX " +
+                                                   to_string(places[i].braces_until) + " only",
+                                        .hint = "write it without braces"}));
+  }
+}
+
 }  // namespace
 
 Standing standing_of(const ir::Module& module, const Target& target, Variant variant) {
@@ -72,6 +88,7 @@ void check_instruction(const Scope& scope, const ir::Instruction& instruction, c
     const bool fit = !found || found->severity == Severity::warning;
     if (fit && !standing.usual) check_version(scope, instruction, *standing.since, out);
     if (fit && (found || variant.undocumented())) out.push_back(located(instruction, undocumented()));
+    if (fit && found) check_braces(scope, instruction, operands, out);
     if (fit) return;
   }
   // An error: let it be reported with the other meanings that the opcode could have.

@@ -285,9 +285,7 @@ Mismatch elements_mismatch(const Kernel& kernel, std::span<const OperandSpec> pl
 
 // The number of registers in braces that may stand for a scalar; of two, ptxas uses the first.
 int in_braces(const OperandSpec& place) {
-  const bool bfloat = place.type == bf16 || place.type == bf16x2;
-  if (place.needed || !place.registers_allowed) return 0;
-  return bfloat ? 2 : place.braces;
+  return place.needed || !place.registers_allowed ? 0 : place.braces;
 }
 
 Mismatch vector_mismatch(const Kernel& kernel, const OperandSpec& place, const Operand& operand) {

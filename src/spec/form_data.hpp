@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "ptxloom/type.hpp"
+#include "target/releases.hpp"
 
 // The contents of specs/*.json, as views: the tables compiled in by specgen are constexpr, those of an
 // overlay point into its Arena; code after the reader sees no difference. Cells are not parsed yet; see
@@ -53,6 +54,8 @@ struct FormData {
 struct TypeData {
   Type type;
   bool literals = false;  // an operand of this type may be a literal
+  int braces = 0;         // registers in braces that assemblers of these releases take for a scalar
+  target::Releases braces_of = {};
 };
 
 /// A class of interchangeable modifier words: what the oracle tries in place of a word.

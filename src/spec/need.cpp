@@ -31,12 +31,16 @@ auto versions_of(Parse parse, std::string_view text, std::string_view need, Plac
 /// version that its assemblers read: only they can be asked about a text, and later ones read later versions.
 bool is_meant(NeedAlternative& any, const Vocabulary& vocabulary) {
   if (vocabulary.assembler()) return any.assemblers.contains(*vocabulary.assembler());
-  const ToolkitInfo* const last = find_toolkit(any.assemblers.until);
-  if (last != nullptr && last != &toolkits().back()) any.until = std::min(any.until, last->ptx);
+  any.until = std::min(any.until, last_version_of(any.assemblers));
   return true;
 }
 
 }  // namespace
+
+Version last_version_of(const target::Releases& releases) {
+  const ToolkitInfo* const last = find_toolkit(releases.until);
+  return last == nullptr || last == &toolkits().back() ? target::Releases{}.until : last->ptx;
+}
 
 Need parse_need(std::string_view text, const Sets& sets, const Vocabulary& vocabulary, Place place) {
   Need need;

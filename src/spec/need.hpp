@@ -26,6 +26,10 @@ using Need = std::vector<NeedAlternative>;
 /// All must hold.
 using Needs = std::vector<const Need*>;
 
+/// The last PTX version of a fact about these assemblers, where no assembler is meant: later ones they do not
+/// read. Without an end, none.
+Version last_version_of(const target::Releases& releases);
+
 class Sets;  // cell.hpp
 /// Without the alternatives that the vocabulary's assembler does not know; none left: nothing meets the need.
 Need parse_need(std::string_view text, const Sets& sets, const Vocabulary& vocabulary, Place place);

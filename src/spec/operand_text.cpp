@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "spec/cell.hpp"
+#include "spec/need.hpp"
 
 namespace ptxloom::spec {
 namespace {
@@ -116,6 +117,14 @@ class OperandParser {
     return value;
   }
 
+  /// Those that some assemblers take around a scalar of the type.
+  void add_braces(const TypeData& type) {
+    const std::optional<Version> assembler = vocabulary_.assembler();
+    if (type.braces == 0 || spec_.braces > 0 || (assembler && !type.braces_of.contains(*assembler))) return;
+    spec_.braces = type.braces;
+    if (!assembler) spec_.braces_until = last_version_of(type.braces_of);
+  }
+
   /// "[!]type[count][=range][+][_]", " .selectors"
   void parse_value(std::string_view text, OperandSpec::Direction direction, bool literals) {
     spec_.direction = direction;
@@ -168,6 +177,7 @@ class OperandParser {
     const TypeData* const type = vocabulary_.type(text);
     if (type == nullptr) bad("unknown type " + quote(text));
     spec_.type = type->type;
+    add_braces(*type);
     spec_.literal_allowed = literals && (type->literals || !range.empty());
     // The manual shows `!` only for some predicates; ptxas accepts it on all that are read.
     spec_.negation_allowed = negatable || (literals && spec_.type == pred);

@@ -223,17 +223,25 @@ void Reader::read_types(const Json& json, ReadSpecs& into) {
   const auto rows = lines(json["types"], "'types'");
   for (std::string_view line : rows.subspan(std::min<std::size_t>(1, rows.size()))) {
     const auto cell = cells(line);
-    const auto kind = cell.size() == 5 ? kinds.find(cell[2]) : kinds.end();
+    const auto kind = cell.size() == 5 || cell.size() == 6 ? kinds.find(cell[2]) : kinds.end();
     const auto number = [](std::string_view digits) { return std::atoi(std::string(digits).c_str()); };
     if (kind == kinds.end() || number(cell[1]) <= 0 || number(cell[3]) <= 0) {
-      fail("spec-type", place_, "row " + quote(line) + " is not a row of: name bits kind lanes literals",
-           "kinds: bits signed unsigned float predicate; literals: yes no");
+      fail("spec-type", place_,
+           "row " + quote(line) + " is not a row of: name bits kind lanes literals braces",
+           "kinds: bits signed unsigned float predicate; literals: yes no; braces may be left out");
     }
+    // "2/13.0-13.0": that many, in these releases.
+    const std::string_view braces = cell.size() == 6 ? cell[5] : std::string_view{};
+    const std::size_t slash = std::min(braces.find('/'), braces.size());
     into.types.push_back({.type = {.name = permanent(cell[0]),
                                    .bits = static_cast<std::uint16_t>(number(cell[1])),
                                    .kind = kind->second,
                                    .lanes = static_cast<std::uint8_t>(number(cell[3]))},
-                          .literals = cell[4] == "yes"});
+                          .literals = cell[4] == "yes",
+                          .braces = number(braces.substr(0, slash)),
+                          .braces_of = slash < braces.size()
+                                           ? target::parse_releases(braces.substr(slash + 1))
+                                           : target::Releases{}});
   }
 }
 

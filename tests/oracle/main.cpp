@@ -54,7 +54,7 @@ struct Arguments {
   std::string toolkit;  // whose ptxas in build/toolkits is asked; "": the one that is installed
   std::array<std::string, 2> compared;  // toolkits whose ptxas are compared with each other; or none
 
-  bool uses() const { return with_uses || forms.form.empty(); }
+  bool uses() const { return with_uses || (forms.form.empty() && !no_counts); }
   /// Whether limits are known for what is left unjudged.
   bool limited() const { return forms.form.empty() && !forms.options.all && overlays.empty(); }
 };
@@ -75,7 +75,8 @@ int usage() {
          "  --form NAME    one form, without the counts; with --uses the instructions of real code too\n"
          "  --jobs N, --show N  threads; disagreements shown of each form\n"
          "  --specs DIR    an overlay\n"
-         "  --no-counts, --until-first\n"
+         "  --no-counts    only what ptxas is asked, not what needs none\n"
+         "  --until-first  stops at the first disagreement\n"
          "  --digest       prints a number for all that the form says, for mutate.py\n"
          "  --records FILE keeps the outcome of each piece of work; a run that was stopped goes on from "
          "there\n"

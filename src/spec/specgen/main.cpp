@@ -132,6 +132,10 @@ class Generator {
     return items;
   }
 
+  static std::string version(Version version) {
+    return "{" + std::to_string(version.major) + ", " + std::to_string(version.minor) + "}";
+  }
+
   void types(std::span<const TypeData> types) {
     static constexpr const char* kinds[] = {"bits", "signed_integer", "unsigned_integer", "floating",
                                             "predicate"};
@@ -139,7 +143,8 @@ class Generator {
     for (const TypeData& data : types) {
       out_ << "    {{" << literal(data.type.name) << ", " << data.type.bits
            << ", TypeKind::" << kinds[static_cast<int>(data.type.kind)] << ", " << int{data.type.lanes}
-           << "}, " << (data.literals ? "true" : "false") << "},\n";
+           << "}, " << (data.literals ? "true" : "false") << ", " << data.braces << ", {"
+           << version(data.braces_of.from) << ", " << version(data.braces_of.until) << "}},\n";
     }
     out_ << "};\n";
   }
