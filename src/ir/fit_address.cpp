@@ -10,6 +10,7 @@ namespace {
 // ptxas also accepts narrower registers, though in some instructions none of 16 bits.
 bool holds_address(const Type& type, const OperandSpec& place) {
   const std::string_view space = place.space;
+  if (place.variables == "function") return false;  // arguments and results of calls are named
   if (type.is_float() || type.kind == TypeKind::predicate) return false;
   if (space == "tmem") return type.bits == 32;
   const bool wide = space.empty() || space == "global" || is_opaque(space);
@@ -67,8 +68,9 @@ bool space_fits(std::string_view wanted, Space space) {
     case Space::constant:
       return wanted == "const";
     case Space::param:
+      return wanted.starts_with("param") || wanted == "entry";
     case Space::function:
-      return wanted.starts_with("param");
+      return wanted.starts_with("param") || wanted == "function";
     case Space::code:
       return wanted == "code";
   }

@@ -17,6 +17,7 @@ void check_sets_used(const Form& form) {
     const auto mentions = [&](std::string_view text) {
       for (std::string_view line : split(text, ' ')) {
         for (std::string_view word : split(line, '|')) {
+          word = word.substr(0, word.find('/'));  // without the releases of a need
           if (word == name || (word.starts_with('!') && word.substr(1) == name)) return true;
         }
       }

@@ -45,16 +45,18 @@ Version last_version_of(const target::Releases& releases) {
 Need parse_need(std::string_view text, const Sets& sets, const Vocabulary& vocabulary, Place place) {
   Need need;
   for (std::string_view word : split(text, '|')) {
-    if (word.starts_with('@')) {
-      const Need set = parse_need(sets.text(word.substr(1)), sets, vocabulary, place);
-      need.insert(need.end(), set.begin(), set.end());
-      continue;
-    }
     NeedAlternative any;
     const std::size_t slash = std::min(word.find('/'), word.size());
     if (slash < word.size())
       any.assemblers = versions_of(target::parse_releases, word.substr(slash + 1), text, place);
     word = word.substr(0, slash);
+    if (word.starts_with('@')) {
+      for (NeedAlternative each : parse_need(sets.text(word.substr(1)), sets, vocabulary, place)) {
+        if (any.assemblers != target::Releases{}) each.assemblers = any.assemblers;
+        if (is_meant(each, vocabulary)) need.push_back(each);
+      }
+      continue;
+    }
     std::string_view version = word;
     if (word.starts_with("sm_")) {
       const std::size_t colon = std::min(word.find(':'), word.size());
