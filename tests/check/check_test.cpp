@@ -143,7 +143,7 @@ TEST_CASE("an instruction newer than the version is reported with the version th
       {.target = "sm_90a", .version = "8.0"});
   CHECK(d.code == "version-too-low");
   CHECK_THAT(d.message, ContainsSubstring("needs PTX 8.4 on sm_90a, but the module has .version 8.0"));
-  CHECK(d.hint == "write .version 8.4");
+  CHECK(d.hint == "write .version 8.4 (CUDA 12.4, driver 525)");
   const std::vector<Diagnostic> old = check_body("ret;", {.target = "sm_90a", .version = "7.0"});
   REQUIRE(old.size() == 1);
   CHECK(old[0].code == "version-too-low");

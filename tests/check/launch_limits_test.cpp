@@ -20,7 +20,8 @@ std::shared_ptr<const Specs> shared_specs() {
 }
 
 std::string start(std::string_view target) {
-  return ".version 9.0\n.target " + std::string(target) + "\n.address_size 64\n";
+  const Version version = std::max(Version{9, 0}, Target(target).since());
+  return ".version " + to_string(version) + "\n.target " + std::string(target) + "\n.address_size 64\n";
 }
 
 std::vector<Diagnostic> found_in(const std::string& ptx) {
@@ -180,7 +181,7 @@ TEST_CASE("the limit of static shared memory is that of ptxas, for every target"
   const std::optional<std::string> path = find_cuda_tool("ptxas");
   if (!path) test::skip_without("ptxas", "ptxas is not installed");
   const Ptxas ptxas(*path);
-  for (const TargetInfo& target : targets()) {
+  for (const TargetInfo& target : targets_of_ptxas(*path)) {
     const std::string name(target.name);
     int least = 1, beyond = 1 << 20;  // assembled, refused
     while (beyond - least > 1) {
@@ -238,7 +239,7 @@ TEST_CASE("ptxas has no clusters exactly where the check has none", "[oracle]") 
   const std::optional<std::string> path = find_cuda_tool("ptxas");
   if (!path) test::skip_without("ptxas", "ptxas is not installed");
   const Ptxas ptxas(*path);
-  for (const TargetInfo& target : targets()) {
+  for (const TargetInfo& target : targets_of_ptxas(*path)) {
     const Bounds one{".reqnctapercluster 2", std::string(target.name), {}};
     CAPTURE(target.name);
     CHECK((ptxas.assemble(bounds_text(one), one.target).status == 0) == (target.cluster_blocks != 0));

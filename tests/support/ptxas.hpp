@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "ptxloom/target.hpp"
 #include "support/temporary_folder.hpp"
 
 // NVIDIA's compilers as independent judges of PTX. Tests that need one are skipped without it.
@@ -50,6 +51,25 @@ inline std::optional<std::string> find_cuda_tool(const std::string& name) {
   for (const std::filesystem::path& folder : folders)
     if (std::filesystem::exists(folder / name)) return (folder / name).string();
   return std::nullopt;
+}
+
+/// The release of CUDA that ptxas is of; the oldest one that is known if it does not say it.
+inline ptxloom::Version release_of_ptxas(const std::string& path) {
+  static const std::regex kRelease(R"(release (\d+\.\d+))");
+  const std::string output = run_command("'" + path + "' --version").output;
+  std::smatch found;
+  return std::regex_search(output, found, kRelease) ? ptxloom::parse_version(found[1].str())
+                                                    : ptxloom::toolkits().front().cuda;
+}
+
+/// The targets that this ptxas has.
+inline std::vector<ptxloom::TargetInfo> targets_of_ptxas(const std::string& path) {
+  const ptxloom::ToolkitInfo* const toolkit = ptxloom::find_toolkit(release_of_ptxas(path));
+  std::vector<ptxloom::TargetInfo> known(ptxloom::targets().begin(), ptxloom::targets().end());
+  std::erase_if(known, [&](const ptxloom::TargetInfo& target) {
+    return toolkit == nullptr || target.since > toolkit->ptx;
+  });
+  return known;
 }
 
 class Ptxas {

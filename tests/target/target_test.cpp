@@ -75,7 +75,7 @@ TEST_CASE("versions are read, compared as numbers and printed") {
 TEST_CASE("PTX versions ascend and every target begins with one of them") {
   const auto versions = ptx_versions();
   CHECK(std::is_sorted(versions.begin(), versions.end()));
-  CHECK(versions.back() == Version{9, 0});
+  CHECK(versions.back() == toolkits().back().ptx);
   for (const TargetInfo& info : targets()) {
     INFO(info.name);
     CHECK(std::find(versions.begin(), versions.end(), info.since) != versions.end());
@@ -220,7 +220,9 @@ TEST_CASE("the rates of a chip give what its maker publishes for it") {
   CHECK(target::rates_of(75)->operations("tf32") == 0);
   CHECK(target::rates_of(90)->operations("no such unit") == 0);
   CHECK(target::rates_of(1) == nullptr);
-  for (const TargetInfo& info : targets()) CHECK(target::rates_of(info.number) != nullptr);
+  for (const TargetInfo& info : targets()) {
+    if (info.number != 107) CHECK(target::rates_of(info.number) != nullptr);  // nothing is published of it
+  }
 }
 
 TEST_CASE("every PTX version belongs to a release of CUDA, and the default is one of them") {
