@@ -4,6 +4,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
 #include <string>
 
 #include "jit/ptx_header.hpp"
@@ -86,4 +87,22 @@ TEST_CASE("a linker of a release that is not known yet is asked itself") {
   CHECK(linker.version() == Version{99, 0});
   CHECK(linker.link(kernel({99, 0}, "sm_80"), {.target = "sm_80"}).cubin.size() == 4);
   CHECK(linker.link(kernel({99, 0}, "sm_999a"), {.target = "sm_999a"}).cubin.size() == 4);
+}
+
+TEST_CASE(
+    "the newest nvJitLink that ./dev fetched links for every target, and what needs nothing new likewise") {
+  const ToolkitInfo& newest = toolkits().back();
+  const std::filesystem::path folder =
+      ptxloom::test::build_folder() + "/toolkits/" + to_string(newest.cuda) + "/nvidia/cu13/lib";
+  if (!std::filesystem::exists(folder)) SKIP("./dev test fetches it");
+  const Linker linker{Libraries({.folders = {folder}, .system = false})};
+  CHECK(linker.version() == newest.cuda);
+  for (const TargetInfo& target : targets()) {
+    CAPTURE(target.name);
+    const std::string name(target.name);
+    CHECK(linker.serves(name));
+    CHECK(linker.link(kernel(newest.ptx, name), {.target = name}).cubin.size() > 4);
+    CHECK(linker.link(kernel(target.since, name), {.target = name}).cubin.size() > 4);
+  }
+  CHECK(link_error(linker, {newest.ptx.major, newest.ptx.minor + 1}, "sm_80").code() == "linker-too-old");
 }
