@@ -83,22 +83,24 @@ class Assembler:
 
 
 def specs_words():
-    """All words in specs/, and the beginnings of those that a slot ends, `kind::<kind>`."""
+    """All words in specs/, the beginnings of those that a slot ends, `kind::<kind>`, and those of forms."""
     words, beginnings, heads = set(), set(), set()
     for path in SPECS.rglob('*.json'):
         text = path.read_text()
         words.update(re.findall(r'%?[A-Za-z0-9_]+(?:::[A-Za-z0-9_]+)*(?::\d+)?', text))
         beginnings.update(re.findall(r'([A-Za-z0-9_:]+::)\s*<', text))
         beginnings.update(re.findall(r'<\.([A-Za-z0-9_:]+::) ', text))
+        beginnings.update(re.findall(r'\.([a-z_]+)<', text))
+        beginnings.update(re.findall(r'([A-Za-z0-9_]+)<:: ', text))
         for form in json.loads(text).get('forms', []):
-            heads.add(form['text'])
+            heads.add(re.match(r'[a-z0-9_.]*', form['text'])[0])
     return words, beginnings, heads
 
 
 def is_in_specs(word, words, beginnings):
-    if word in words:
+    if word in words or word.lstrip('%') in words:
         return True
-    return any(word.startswith(begin) and word[len(begin):] in words for begin in beginnings)
+    return any(word.startswith(begin) and word[len(begin):].removeprefix('::') in words for begin in beginnings)
 
 
 def explained():
@@ -122,9 +124,11 @@ def main():
     for folder in options.headers:
         texts.extend(assembly_of(folder))
     modifiers, names, registers = candidates(texts)
-    words, beginnings, _ = specs_words()
+    words, beginnings, heads = specs_words()
     new = [{word for word in found if not is_in_specs(word, words, beginnings)} for found in (modifiers, registers)]
-    names = {name for name in names if any(part not in words for part in name.split('.'))}
+    heads.discard('')
+    names = {name for name in names if not all(is_in_specs(part, words, beginnings) for part in name.split('.'))
+             and not any(name.startswith(head) for head in heads)}
     assembler = Assembler(str(options.ptxas))
     found = assembler.known(sorted(new[0]), lambda word: f'add.{word}.s32 r1, r2, r3;',
                             'Unknown modifier|Parsing error')
