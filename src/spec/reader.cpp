@@ -247,7 +247,7 @@ void Reader::read_words(const Json& json, ReadSpecs& into) {
 }
 
 void Reader::read_targets(const Json& json, ReadSpecs& into) {
-  expect_fields(json, "the file", {"doc", "ptx", "chips", "launch", "rates", "mma", "targets"});
+  expect_fields(json, "the file", {"doc", "ptx", "chips", "launch", "rates", "devices", "model", "mma", "targets"});
   const auto list = [&](const char* field) {
     const auto rows =
         json.contains(field) ? lines(json[field], quote(field)) : std::span<const std::string_view>{};
@@ -258,6 +258,8 @@ void Reader::read_targets(const Json& json, ReadSpecs& into) {
   }
   // The built-in ones are used; this only validates them.
   target::read_rates(list("rates"));
+  target::read_devices(list("devices"));
+  target::read_model(list("model"));
   target::read_mma(list("mma"));
   if (json.contains("launch")) target::read_launch_limits(list("launch"));
   for (const std::string_view version : list("ptx")) into.versions.push_back(parse_version(version));

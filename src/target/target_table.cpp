@@ -142,6 +142,46 @@ std::vector<ChipRates> read_rates(std::span<const std::string_view> lines) {
   return result;
 }
 
+std::vector<ChipDevice> read_devices(std::span<const std::string_view> lines) {
+  std::vector<ChipDevice> result;
+  for (const auto& [line, row] : rows(lines)) {
+    const RowReader read{line, row};
+    result.push_back({.chip = read.number("chip"),
+                      .clock = read.number("clock"),
+                      .memory = read.number("memory")});
+  }
+  return result;
+}
+
+std::vector<ChipModel> read_model(std::span<const std::string_view> lines) {
+  std::vector<ChipModel> result;
+  for (const auto& [line, row] : rows(lines)) {
+    const RowReader read{line, row};
+    result.push_back({.chip = read.number("chip"),
+                      .launch = read.number("launch"),
+                      .memory = read.number("memory"),
+                      .l2 = read.number("l2"),
+                      .shared = read.number("shared"),
+                      .warp_mma = read.number("warp_mma"),
+                      .warps = read.number("warps"),
+                      .bulk_latency = read.number("bulk_latency"),
+                      .async_latency = read.number("async_latency"),
+                      .load_latency = read.number("load_latency"),
+                      .bulk_step = read.number("bulk_step"),
+                      .step = read.number("step"),
+                      .fill = read.number("fill"),
+                      .block = read.number("block"),
+                      .sector = read.number("sector"),
+                      .partial = read.number("partial"),
+                      .overlap = read.number("overlap"),
+                      .cluster = read.number("cluster"),
+                      .summed = read.number("summed"),
+                      .grid_wait = read.number("grid_wait"),
+                      .prologue = read.number("prologue")});
+  }
+  return result;
+}
+
 LaunchLimits read_launch_limits(std::span<const std::string_view> lines) {
   const auto read_rows = rows(lines);
   if (read_rows.size() != 1) fail(lines.empty() ? "" : lines.front(), "the table 'launch' must have one row");
@@ -196,6 +236,19 @@ const ChipRates* rates_of(int chip) {
     if (rates.chip == chip) return &rates;
   }
   return nullptr;
+}
+
+const ChipDevice& device_of(int chip) {
+  constexpr int kMeasured = 90;
+  const std::span<const ChipDevice> all = compiled_devices();
+  const auto row = std::ranges::find(all, chip, &ChipDevice::chip);
+  return row != all.end() ? *row : *std::ranges::find(all, kMeasured, &ChipDevice::chip);
+}
+
+const ChipModel& model_of(int chip) {
+  const std::span<const ChipModel> all = compiled_model();
+  const auto row = std::ranges::find(all, chip, &ChipModel::chip);
+  return row != all.end() ? *row : all.front();
 }
 
 }  // namespace ptxloom::target

@@ -14,6 +14,8 @@ namespace ptxloom::target {
 std::span<const TargetInfo> compiled_targets() { return {}; }
 std::span<const Version> compiled_versions() { return {}; }
 std::span<const ChipRates> compiled_rates() { return {}; }
+std::span<const ChipDevice> compiled_devices() { return {}; }
+std::span<const ChipModel> compiled_model() { return {}; }
 std::span<const ChipMma> compiled_mma() { return {}; }
 const LaunchLimits& compiled_launch_limits() {
   static constexpr LaunchLimits none;
@@ -56,6 +58,37 @@ void print_rates(std::ostream& out, const ptxloom::target::ChipRates& rates) {
       << "},\n";
 }
 
+void print_device(std::ostream& out, const ptxloom::target::ChipDevice& device) {
+  out << "    {" << device.chip << ", " << device.clock << ", " << device.memory << "},\n";
+}
+
+void print_model(std::ostream& out, const ptxloom::target::ChipModel& model) {
+  out << "    {.chip = " << model.chip;
+  const std::pair<const char*, int> fields[] = {
+      {"launch", model.launch},
+      {"memory", model.memory},
+      {"l2", model.l2},
+      {"shared", model.shared},
+      {"warp_mma", model.warp_mma},
+      {"warps", model.warps},
+      {"bulk_latency", model.bulk_latency},
+      {"async_latency", model.async_latency},
+      {"load_latency", model.load_latency},
+      {"bulk_step", model.bulk_step},
+      {"step", model.step},
+      {"fill", model.fill},
+      {"block", model.block},
+      {"sector", model.sector},
+      {"partial", model.partial},
+      {"overlap", model.overlap},
+      {"cluster", model.cluster},
+      {"summed", model.summed},
+      {"grid_wait", model.grid_wait},
+      {"prologue", model.prologue}};
+  for (const auto& [name, value] : fields) out << ", ." << name << " = " << value;
+  out << "},\n";
+}
+
 void print_mma(std::ostream& out, const ptxloom::target::ChipMma& mma) {
   out << std::boolalpha << "    {" << mma.chip << ", " << mma.least_f32 << ", " << mma.least_f16 << ", "
       << mma.fp8_bits << ", " << mma.fp8_as_f16 << ", " << mma.fp4_bits << ", " << mma.fp4_least << ", "
@@ -83,6 +116,10 @@ void generate(const nlohmann::json& file, std::ostream& out) {
   for (const TargetInfo& info : targets) print_target(out, info);
   out << "};\n\nconstexpr ChipRates kRates[] = {\n";
   for (const auto& rates : ptxloom::target::read_rates(lines(file.at("rates")))) print_rates(out, rates);
+  out << "};\n\nconstexpr ChipDevice kDevices[] = {\n";
+  for (const auto& device : ptxloom::target::read_devices(lines(file.at("devices")))) print_device(out, device);
+  out << "};\n\nconstexpr ChipModel kModel[] = {\n";
+  for (const auto& model : ptxloom::target::read_model(lines(file.at("model")))) print_model(out, model);
   out << "};\n\nconstexpr ChipMma kMma[] = {\n";
   for (const auto& mma : ptxloom::target::read_mma(lines(file.at("mma")))) print_mma(out, mma);
   out << "};\n\n";
@@ -95,6 +132,8 @@ void generate(const nlohmann::json& file, std::ostream& out) {
   out << "};\n\n}  // namespace\n\nstd::span<const TargetInfo> compiled_targets() { return kTargets; }\n"
       << "std::span<const Version> compiled_versions() { return kVersions; }\n"
       << "std::span<const ChipRates> compiled_rates() { return kRates; }\n"
+      << "std::span<const ChipDevice> compiled_devices() { return kDevices; }\n"
+      << "std::span<const ChipModel> compiled_model() { return kModel; }\n"
       << "std::span<const ChipMma> compiled_mma() { return kMma; }\n"
       << "const LaunchLimits& compiled_launch_limits() { return kLaunchLimits; }\n\n}  // namespace "
          "ptxloom::target\n";

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gemm/config/config.hpp"
+
+// The choice without measurements: what each strategy offers, ranked by the cost model.
+namespace ptxloom::gemm_kernel {
+
+struct RankedConfig {
+  double us;  ///< by the cost model
+  Config config;
+};
+
+/// Configurations with an instruction of these shapes that agree with the given parameters, the fastest
+/// first; of equal ones those of the first shape.
+std::vector<RankedConfig> ranked_configs(const ParameterSpace& space, const Specs& specs,
+                                         const Target& target, const Problem& problem, const Settings& given,
+                                         std::span<const std::string> shapes);
+
+}  // namespace ptxloom::gemm_kernel
