@@ -157,27 +157,8 @@ std::vector<ChipModel> read_model(std::span<const std::string_view> lines) {
   std::vector<ChipModel> result;
   for (const auto& [line, row] : rows(lines)) {
     const RowReader read{line, row};
-    result.push_back({.chip = read.number("chip"),
-                      .launch = read.number("launch"),
-                      .memory = read.number("memory"),
-                      .l2 = read.number("l2"),
-                      .shared = read.number("shared"),
-                      .warp_mma = read.number("warp_mma"),
-                      .warps = read.number("warps"),
-                      .bulk_latency = read.number("bulk_latency"),
-                      .async_latency = read.number("async_latency"),
-                      .load_latency = read.number("load_latency"),
-                      .bulk_step = read.number("bulk_step"),
-                      .step = read.number("step"),
-                      .fill = read.number("fill"),
-                      .block = read.number("block"),
-                      .sector = read.number("sector"),
-                      .partial = read.number("partial"),
-                      .overlap = read.number("overlap"),
-                      .cluster = read.number("cluster"),
-                      .summed = read.number("summed"),
-                      .grid_wait = read.number("grid_wait"),
-                      .prologue = read.number("prologue")});
+    ChipModel& model = result.emplace_back();
+    for (const ModelColumn& column : kModelColumns) model.*column.field = read.number(column.name);
   }
   return result;
 }

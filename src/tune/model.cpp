@@ -20,16 +20,18 @@ double busy_clocks(const Demand& d, const Chip& chip, double at_once) {
   const double warps = at_once * std::max(d.threads, 32) / 32;
   // Few warps cannot keep a unit busy, because each waits for its own results.
   const double filled = warps / (warps + chip.model.warps);
-  const double rate = chip.rates.operations(d.unit) * (d.asynchronous ? 1 : filled * kPercent * chip.model.warp_mma);
+  const double rate = chip.rates.operations(d.unit) * (d.asynchronous ? 1 : filled);
+  const int shared = d.asynchronous ? chip.rates.shared : chip.model.shared;
   return std::max({over(d.operations * share, rate), d.instructions * share / kSchedulers / filled,
-                   over(d.shared_traffic * share, chip.model.shared), over(d.l2_bytes * share, chip.model.l2)});
+                   over(d.shared_traffic * share, shared), over(d.l2_bytes * share, chip.model.l2)});
 }
 
 double latency(const Demand& d, const target::ChipModel& model) {
   const int in_flight = std::max(d.in_flight, 1);
+  const double issue = d.load_instructions / kSchedulers;
   switch (d.loads) {
-    case Loads::registers: return model.load_latency;
-    case Loads::threads: return double(model.async_latency) / in_flight;
+    case Loads::registers: return model.load_latency + issue;
+    case Loads::threads: return (model.async_latency + issue) / in_flight;
     case Loads::bulk: return double(model.bulk_latency) / in_flight;
   }
   return 0;
@@ -37,7 +39,12 @@ double latency(const Demand& d, const target::ChipModel& model) {
 
 /// Clocks until the first k-block can be computed.
 double fill(const Demand& d, const target::ChipModel& model) {
-  return d.loads == Loads::registers ? double(model.load_latency) * std::max(d.in_flight, 1) : model.fill;
+  switch (d.loads) {
+    case Loads::registers: return double(model.load_latency) * std::max(d.in_flight, 1);
+    case Loads::threads: return model.async_fill;
+    case Loads::bulk: return model.bulk_fill;
+  }
+  return 0;
 }
 
 /// Clocks of an SM for `at_once` thread blocks, and for how many of these its busiest unit works.
@@ -49,7 +56,7 @@ Round round(const Demand& d, const Chip& chip, double at_once) {
   const bool bulk = d.loads == Loads::bulk;
   const double steps = std::max<double>(static_cast<double>(d.steps), 1);
   const double busy = busy_clocks(d, chip, at_once) + (bulk ? steps * chip.model.bulk_step : 0);
-  const double step = std::max(busy / steps, latency(d, chip.model)) + (bulk ? 0 : chip.model.step);
+  const double step = std::max(busy / steps, latency(d, chip.model));
   const double alone = steps * step + d.epilogue + (d.persistent ? 0 : fill(d, chip.model));
   return {.clocks = std::max(at_once * busy, alone / d.in_turn), .busy = at_once * busy};
 }
@@ -60,6 +67,7 @@ double other_clocks(const Demand& d, const Chip& chip) {
   const double per_sm = static_cast<double>(d.blocks) / chip.sms;
   return (d.persistent ? fill(d, model) : model.block * per_sm) + (d.in_turn > 1 ? d.epilogue : 0) +
          (d.cluster > 1 ? model.cluster : 0) + over(d.summed_bytes, model.summed) +
+         over(d.exchanged_bytes, model.exchanged) +
          d.grid_waits * model.grid_wait + over(d.prologue_bytes / chip.sms, model.prologue);
 }
 

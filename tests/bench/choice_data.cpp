@@ -3,6 +3,8 @@
 //   choice_data candidates TYPES COUNT SEED
 //     TYPES: "bf16,e4m3,s8". Draws COUNT random GEMM problems and prints a line of JSON for each: the problem,
 //     the configurations among which the default choice decides on sm_90a, and their demands. Needs no GPU.
+//   choice_data candidates TYPES suite
+//     The same for the shapes of the suite, each in all types.
 //   choice_data time FILE SECONDS
 //     FILE: lines {"problem": {...}, "configs": [{...}, ...]}. Prints them with "us": the time of each
 //     configuration in microseconds, null if it could not be run. Stops after SECONDS. Needs a GPU. Random
@@ -54,44 +56,61 @@ nlohmann::json demand_json(const tune::Demand& d, const tune::Chip& chip) {
           {"stored_sectors", d.stored_sectors},
           {"partial_sectors", d.partial_sectors},
           {"summed_bytes", d.summed_bytes},
+          {"exchanged_bytes", d.exchanged_bytes},
           {"grid_waits", d.grid_waits},
           {"prologue_bytes", d.prologue_bytes},
           {"predicted_us", tune::predict(d, chip).us}};
+}
+
+nlohmann::json names_of(const nlohmann::json& row) {
+  nlohmann::json names = nlohmann::json::array();
+  for (const auto& [name, value] : row.items()) names.push_back(name);
+  return names;
+}
+
+nlohmann::json values_of(const nlohmann::json& row) {
+  nlohmann::json values = nlohmann::json::array();
+  for (const auto& [name, value] : row.items()) values.push_back(value);
+  return values;
 }
 
 void print_candidates(const Specs& specs, const Target& target, const tune::Chip& chip,
                       const Settings& given) {
   const Settings problem = gemm_template().problem(given);
   const tune::Space space = gemm_template().tuning_space(specs, target, problem);
-  nlohmann::json configs = nlohmann::json::array(), demands = nlohmann::json::array();
+  nlohmann::json rows = nlohmann::json::array();
+  nlohmann::json names;
   for (const Settings& config : gemm_template().candidates(specs, target, problem, {{"raster", "8"}})) {
-    configs.push_back(config);
-    const nlohmann::json demand = demand_json(space.demand(config), chip);
-    nlohmann::json values = nlohmann::json::array();
-    for (const auto& [name, value] : demand.items()) values.push_back(value);
-    demands.push_back(values);
+    nlohmann::json row = demand_json(space.demand(config), chip);
+    for (const auto& [name, value] : config) row["config." + name] = value;
+    if (names.is_null()) names = names_of(row);
+    rows.push_back(values_of(row));
   }
-  nlohmann::json names = nlohmann::json::array();
-  for (const auto& [name, value] : demand_json({}, chip).items()) names.push_back(name);
-  fmt::print("{}\n",
-             nlohmann::json{{"problem", given}, {"configs", configs}, {"names", names}, {"demands", demands}}
-                 .dump());
+  fmt::print("{}\n", nlohmann::json{{"problem", given}, {"names", names}, {"rows", rows}}.dump());
 }
 
-void draw(const std::string& types_line, int count, std::uint64_t seed) {
+void print_candidates_of(const std::string& types_line, const std::vector<Shape>& shapes, bool each) {
   std::vector<std::string> types;
   std::istringstream words(types_line);
   for (std::string type; std::getline(words, type, ',');) types.push_back(type);
   const Specs specs;
   const Target target("sm_90a");
   const tune::Chip chip = tune::chip_of(target, std::nullopt);
-  std::mt19937_64 random(seed);
-  for (int i = 0; i < count; ++i) {
-    const Shape shape = draw_shape(random);
-    const std::string& type = types[static_cast<std::size_t>(i) % types.size()];
-    const std::string_view result = type == "s8" ? "s32" : type == "tf32" ? "f32" : "bf16";
-    print_candidates(specs, target, chip, suite_problem(shape, {type, std::string(result)}));
+  const auto print = [&](const Shape& shape, const std::string& type) {
+    const char* result = type == "s8" ? "s32" : type == "tf32" ? "f32" : "bf16";
+    print_candidates(specs, target, chip, suite_problem(shape, {type, result}));
+  };
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    if (!each) print(shapes[i], types[i % types.size()]);
+    for (const std::string& type : each ? types : std::vector<std::string>()) print(shapes[i], type);
   }
+}
+
+std::vector<Shape> draw(int count, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<Shape> shapes;
+  for (int i = 0; i < count; ++i) shapes.push_back(draw_shape(random));
+  return shapes;
 }
 
 std::vector<std::optional<Specialised>> make_all(const Context& ctx, const Settings& problem,
@@ -157,11 +176,13 @@ void time_all(const std::string& file, double seconds) {
 int main(int argc, char** argv) try {
   const std::string mode = argc > 1 ? argv[1] : "";
   if (mode == "candidates" && argc == 5)
-    draw(argv[2], std::stoi(argv[3]), std::stoull(argv[4]));
+    print_candidates_of(argv[2], draw(std::stoi(argv[3]), std::stoull(argv[4])), false);
+  else if (mode == "candidates" && argc == 4 && std::string(argv[3]) == "suite")
+    print_candidates_of(argv[2], {kSuite.begin(), kSuite.end()}, true);
   else if (mode == "time" && argc == 4)
     time_all(argv[2], std::stod(argv[3]));
   else
-    fmt::print("choice_data candidates TYPES COUNT SEED | time FILE SECONDS\n");
+    fmt::print("choice_data candidates TYPES (COUNT SEED | suite) | time FILE SECONDS\n");
   return 0;
 } catch (const Error& error) {
   fmt::print(stderr, "{}\n", error.what());

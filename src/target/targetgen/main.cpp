@@ -63,29 +63,9 @@ void print_device(std::ostream& out, const ptxloom::target::ChipDevice& device) 
 }
 
 void print_model(std::ostream& out, const ptxloom::target::ChipModel& model) {
-  out << "    {.chip = " << model.chip;
-  const std::pair<const char*, int> fields[] = {
-      {"launch", model.launch},
-      {"memory", model.memory},
-      {"l2", model.l2},
-      {"shared", model.shared},
-      {"warp_mma", model.warp_mma},
-      {"warps", model.warps},
-      {"bulk_latency", model.bulk_latency},
-      {"async_latency", model.async_latency},
-      {"load_latency", model.load_latency},
-      {"bulk_step", model.bulk_step},
-      {"step", model.step},
-      {"fill", model.fill},
-      {"block", model.block},
-      {"sector", model.sector},
-      {"partial", model.partial},
-      {"overlap", model.overlap},
-      {"cluster", model.cluster},
-      {"summed", model.summed},
-      {"grid_wait", model.grid_wait},
-      {"prologue", model.prologue}};
-  for (const auto& [name, value] : fields) out << ", ." << name << " = " << value;
+  out << "    {";
+  for (const auto& [name, field] : ptxloom::target::kModelColumns)
+    out << "." << name << " = " << model.*field << ", ";
   out << "},\n";
 }
 

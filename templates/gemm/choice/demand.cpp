@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::uint64_t kSector = 32;    // bytes of L2 that are accessed at once
 constexpr std::uint64_t kHalfLine = 64;  // bytes
-constexpr double kAcrossLines = 1.6;  // factor on the bytes of rows that straddle half lines (fitted)
-constexpr double kTouchClocks = 0.4;  // of a store that touches one sector (fitted)
+constexpr double kAcrossLines = 3.9;  // factor on the bytes of rows that straddle half lines (fitted)
+constexpr double kTouchClocks = 1;  // of a store that touches one sector (fitted)
 constexpr double kCopyClocks = 4;     // of a warp's load from shared memory and its store (fitted)
-constexpr double kUnaligned = 1.3;    // sectors for each that is full, where rows are not aligned (fitted)
+constexpr double kUnaligned = 1.75;    // sectors for each that is full, where rows are not aligned (fitted)
 
 /// Bytes of sectors and lines that are read for a byte of the operand.
 double read_factor(const Problem& p, const Config& c, const Matrix& operand) {
@@ -50,7 +50,12 @@ void divide(tune::Demand& d, const Problem& p, const Config& c, int sms) {
   const StreamShare share(plan, p, c, sms);
   d.blocks = static_cast<std::uint64_t>(share.blocks);
   d.steps = static_cast<std::uint64_t>(share.k_blocks);
-  d.l2_bytes += 2 * share.blocks * static_cast<double>(plan.workspace.slot_bytes);
+  // A thread block has parts of one or two shared tiles; it writes them, and reads as much back, or more if a
+  // tile has more parts than units to deal out.
+  const double rows = std::min(1.0, std::ceil(p.m / 16.0) * 16 / c.tile_m);
+  const double left = rows * static_cast<double>(plan.workspace.slot_bytes);
+  d.exchanged_bytes =
+      (share.parts > 1 ? 1 : 2) * left * (1 + std::max(1.0, share.parts / stream_units(p, c).count));
   d.epilogue *= tiles / share.blocks;
   d.most_per_sm = 1;
   ++d.grid_waits;

@@ -9,9 +9,10 @@
 namespace ptxloom::gemm_kernel::wgmma {
 namespace {
 
-constexpr double kLeastWidth = 32;     // a narrower wgmma takes as long: it reads 64 rows of A
-constexpr double kStoredBytes = 210;     // per clock, of D by TMA stores (fitted)
-constexpr double kTwoStore = 1.5;        // how much faster two warpgroups store a tile (fitted)
+// Fitted, like the constants of the cost model (specs/README.md):
+constexpr double kLeastWidth = 29;     // a narrower wgmma takes as long: it reads 64 rows of A
+constexpr double kStoredBytes = 350;   // per clock, of D by TMA stores
+constexpr double kBoxClocks = 270;     // of each TMA store of a warpgroup
 
 /// Of all instructions for a k-block, at the width that they take the time of.
 double operations_of(const Problem& p, const Config& c, const Plan& plan) {
@@ -31,16 +32,17 @@ void add_demand(const Target& target, const Problem& p, const Config& c, tune::D
   d.persistent = true;
   d.asynchronous = true;
   d.operations = operations_of(p, c, plan);
+  d.shared_traffic = stage_bytes_of(p, c) * k_blocks_of(p, c);
   d.loads = tune::Loads::bulk;
   d.in_flight = c.stages;
   if (c.staged && plan.tma_stores_d) {
     const double bytes = double(p.m) * p.n * p.results() * p.d.type.bytes();
-    d.epilogue = bytes / tiles_of(p, c) / kStoredBytes;
+    const double tile_bytes = bytes / tiles_of(p, c);
+    d.epilogue = tile_bytes / kStoredBytes + tile_bytes / plan.store.bytes() / tile_warpgroups(c) * kBoxClocks;
     d.stored_sectors = bytes / 32;
   } else {
     add_stores(d, p, c, c.staged ? Stores::row_by_row : Stores::from_registers);
   }
-  if (tile_warpgroups(c) == 2) d.epilogue /= kTwoStore;
   if (c.split > 1) d.summed_bytes = cluster_reduction_bytes(p, c) * (c.split - 1.0) / c.split;
   if (plan.pack.any()) {
     ++d.grid_waits;
