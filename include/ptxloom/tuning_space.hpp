@@ -58,19 +58,22 @@ struct Demand {
   double instructions = 0;    ///< instructions of warps that are not hidden behind the operations
   double dram_bytes = 0;      ///< bytes that must be moved to or from device memory
   double l2_bytes = 0;        ///< bytes that move between L2 and the SMs
-  double shared_traffic = 0;  ///< bytes that move between shared memory and registers, or that bulk loads bring
-  std::uint64_t steps = 0;    ///< k-blocks of a thread block: each waits for its data, one after the other
-  int in_flight = 1;          ///< k-blocks whose data are loaded at the same time
+  double shared_traffic =
+      0;                    ///< bytes that move between shared memory and registers, or that bulk loads bring
+  std::uint64_t steps = 0;  ///< k-blocks of a thread block: each waits for its data, one after the other
+  int in_flight = 1;        ///< k-blocks whose data are loaded at the same time
   Loads loads = Loads::registers;  ///< how
   double load_instructions = 0;    ///< instructions of a thread block that load a k-block
 
-  double epilogue = 0;  ///< clocks of a thread block to store the results of one piece of work, alone on an SM
+  double epilogue =
+      0;  ///< clocks of a thread block to store the results of one piece of work, alone on an SM
   double stored_sectors = 0;   ///< sectors of 32 bytes that stores touch in L2; each counts for each access
   double partial_sectors = 0;  ///< those that two thread blocks write parts of
   double summed_bytes = 0;     ///< bytes of accumulators that a thread block reads from others of its cluster
-  double exchanged_bytes = 0;  ///< bytes of accumulators that a thread block writes to the workspace and reads
-  int grid_waits = 0;          ///< how often all thread blocks wait for each other
-  double prologue_bytes = 0;   ///< bytes that are rearranged before the first k-block, read and written
+  double exchanged_bytes =
+      0;                      ///< bytes of accumulators that a thread block writes to the workspace and reads
+  int grid_waits = 0;         ///< how often all thread blocks wait for each other
+  double prologue_bytes = 0;  ///< bytes that are rearranged before the first k-block, read and written
 };
 
 struct Chip;

@@ -32,9 +32,11 @@ const ChipDevice& device_of(int chip);
 struct ChipModel {
   int chip = 0;
   int launch = 0, memory = 0, l2 = 0, shared = 0, warps = 0;
-  int bulk_latency = 0, async_latency = 0, load_latency = 0, bulk_step = 0, bulk_fill = 0, async_fill = 0;
+  int bulk_latency = 0, async_latency = 0, load_latency = 0, transfer = 0, bulk_step = 0, bulk_fill = 0,
+      async_fill = 0;
   int block = 0;
-  int sector = 0, partial = 0, overlap = 0, cluster = 0, summed = 0, exchanged = 0, grid_wait = 0, prologue = 0;
+  int sector = 0, partial = 0, overlap = 0, cluster = 0, summed = 0, exchanged = 0, grid_wait = 0,
+      prologue = 0;
 };
 
 struct ModelColumn {
@@ -51,6 +53,7 @@ inline constexpr ModelColumn kModelColumns[] = {
     {"bulk_latency", &ChipModel::bulk_latency},
     {"async_latency", &ChipModel::async_latency},
     {"load_latency", &ChipModel::load_latency},
+    {"transfer", &ChipModel::transfer},
     {"bulk_step", &ChipModel::bulk_step},
     {"bulk_fill", &ChipModel::bulk_fill},
     {"async_fill", &ChipModel::async_fill},

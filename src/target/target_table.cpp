@@ -146,9 +146,8 @@ std::vector<ChipDevice> read_devices(std::span<const std::string_view> lines) {
   std::vector<ChipDevice> result;
   for (const auto& [line, row] : rows(lines)) {
     const RowReader read{line, row};
-    result.push_back({.chip = read.number("chip"),
-                      .clock = read.number("clock"),
-                      .memory = read.number("memory")});
+    result.push_back(
+        {.chip = read.number("chip"), .clock = read.number("clock"), .memory = read.number("memory")});
   }
   return result;
 }

@@ -26,13 +26,19 @@ double busy_clocks(const Demand& d, const Chip& chip, double at_once) {
                    over(d.shared_traffic * share, shared), over(d.l2_bytes * share, chip.model.l2)});
 }
 
+/// Clocks from one k-block to the next for which a thread block waits at least: those until all data of a
+/// k-block are there, divided by the number of k-blocks in flight.
 double latency(const Demand& d, const target::ChipModel& model) {
+  const double steps = static_cast<double>(d.blocks) * std::max<double>(static_cast<double>(d.steps), 1);
+  const double moved = d.load_instructions / kSchedulers + over(d.l2_bytes / steps, model.transfer);
   const int in_flight = std::max(d.in_flight, 1);
-  const double issue = d.load_instructions / kSchedulers;
   switch (d.loads) {
-    case Loads::registers: return model.load_latency + issue;
-    case Loads::threads: return (model.async_latency + issue) / in_flight;
-    case Loads::bulk: return double(model.bulk_latency) / in_flight;
+    case Loads::registers:
+      return model.load_latency + moved;
+    case Loads::threads:
+      return (model.async_latency + moved) / in_flight;
+    case Loads::bulk:
+      return (model.bulk_latency + moved) / in_flight;
   }
   return 0;
 }
@@ -40,9 +46,12 @@ double latency(const Demand& d, const target::ChipModel& model) {
 /// Clocks until the first k-block can be computed.
 double fill(const Demand& d, const target::ChipModel& model) {
   switch (d.loads) {
-    case Loads::registers: return double(model.load_latency) * std::max(d.in_flight, 1);
-    case Loads::threads: return model.async_fill;
-    case Loads::bulk: return model.bulk_fill;
+    case Loads::registers:
+      return double(model.load_latency) * std::max(d.in_flight, 1);
+    case Loads::threads:
+      return model.async_fill;
+    case Loads::bulk:
+      return model.bulk_fill;
   }
   return 0;
 }
@@ -67,13 +76,14 @@ double other_clocks(const Demand& d, const Chip& chip) {
   const double per_sm = static_cast<double>(d.blocks) / chip.sms;
   return (d.persistent ? fill(d, model) : model.block * per_sm) + (d.in_turn > 1 ? d.epilogue : 0) +
          (d.cluster > 1 ? model.cluster : 0) + over(d.summed_bytes, model.summed) +
-         over(d.exchanged_bytes, model.exchanged) +
-         d.grid_waits * model.grid_wait + over(d.prologue_bytes / chip.sms, model.prologue);
+         over(d.exchanged_bytes, model.exchanged) + d.grid_waits * model.grid_wait +
+         over(d.prologue_bytes / chip.sms, model.prologue);
 }
 
 /// Seconds for device memory, and for L2 to take the results.
 double memory_seconds(const Demand& d, const Chip& chip) {
-  const double stores = kThousandth * (d.stored_sectors * chip.model.sector + d.partial_sectors * chip.model.partial);
+  const double stores =
+      kThousandth * (d.stored_sectors * chip.model.sector + d.partial_sectors * chip.model.partial);
   return std::max(over(d.dram_bytes, chip.dram_bytes_per_s * kPercent * chip.model.memory),
                   stores / chip.sms / chip.clock_hz);
 }
@@ -138,7 +148,8 @@ Prediction predict(const Demand& d, const Chip& chip) {
   return result;
 }
 
-CostModel::CostModel(const Target& target) : chip_(std::make_unique<const Chip>(chip_of(target, std::nullopt))) {}
+CostModel::CostModel(const Target& target)
+    : chip_(std::make_unique<const Chip>(chip_of(target, std::nullopt))) {}
 CostModel::~CostModel() = default;
 double CostModel::us(const Demand& demand) const { return predict(demand, *chip_).us; }
 int CostModel::sms() const { return chip_->sms; }

@@ -7,13 +7,14 @@
 #include "ptxloom/tuning_space.hpp"
 #include "target/rates.hpp"
 
-// Estimates the time of a configuration from its demand and the chip's capabilities (specs/README.md, "model").
+// Estimates the time of a configuration from its demand and the chip's capabilities (specs/README.md,
+// "model").
 //   Thread blocks run in rounds, as many at once as an SM holds. A round takes as long as its busiest unit
-//   (operations, issue of instructions, shared memory, L2), or as long as one thread block alone: its k-blocks,
-//   each at least as long as the latency that its stages do not hide, and its epilogue.
-//   To all rounds come the start, waits of the whole grid, and what is rearranged or summed up.
-//   Beside them device memory moves what must be moved, and L2 takes the stores. The longer one of the two
-//   hides only a part of the shorter one.
+//   (operations, issue of instructions, shared memory, L2), or as long as one thread block alone: its
+//   k-blocks, each at least as long as the latency that its stages do not hide, and its epilogue. To all
+//   rounds come the start, waits of the whole grid, and what is rearranged or summed up. Beside them device
+//   memory moves what must be moved, and L2 takes the stores. The longer one of the two hides only a part of
+//   the shorter one.
 // The default choice takes the configuration with the least time. The tuner learns from measurements what the
 // model misses (surrogate.hpp).
 namespace ptxloom::tune {

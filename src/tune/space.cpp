@@ -132,7 +132,8 @@ class Admission {
  private:
   void assign(std::size_t axis, std::size_t value) {
     // A rule sees no value of the parameters that follow.
-    for (std::size_t later = axis + 1; later < depth_; ++later) config_.erase(result_.parameters_[later].name);
+    for (std::size_t later = axis + 1; later < depth_; ++later)
+      config_.erase(result_.parameters_[later].name);
     depth_ = axis + 1;
     const Parameter& parameter = result_.parameters_[axis];
     config_[parameter.name] = parameter.values[value];

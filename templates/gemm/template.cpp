@@ -132,7 +132,8 @@ class GemmTemplate final : public Template {
     const Strategy& first = strategy_of(shapes.front());
     if (std::ranges::all_of(shapes, [&](const std::string& shape) { return first.owns(shape); }))
       wanted.try_emplace("strategy", first.name());
-    const std::vector<RankedConfig> ranked = ranked_configs(space_, specs, target, p, wanted, shapes);
+    const std::vector<RankedConfig> ranked =
+        ranked_configs(space_, specs, target, p, wanted, shapes, Shapes::first);
     if (!ranked.empty()) return print_parameters(ranked.front().config);
     throw Error(ErrorKind::refused, "no-configuration",
                 settings_line("gemm: no configuration is admissible with", wanted) + " on " +
@@ -145,7 +146,8 @@ class GemmTemplate final : public Template {
     const Problem p(space_, settings);
     const Settings wanted = space_.complete(space_.config(), given);
     const std::vector<std::string> shapes = shapes_for(specs, target, p, wanted);
-    const std::vector<RankedConfig> ranked = ranked_configs(space_, specs, target, p, wanted, shapes);
+    const std::vector<RankedConfig> ranked =
+        ranked_configs(space_, specs, target, p, wanted, shapes, Shapes::all);
     // Those of the strategy with the best one first.
     std::vector<const Strategy*> order;
     for (const auto& [us, config] : ranked)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Data for the cost model: fit_model.py fits its constants to them, and says what to time next.
 //   choice_data candidates TYPES COUNT SEED
-//     TYPES: "bf16,e4m3,s8". Draws COUNT random GEMM problems and prints a line of JSON for each: the problem,
-//     the configurations among which the default choice decides on sm_90a, and their demands. Needs no GPU.
+//     TYPES: "bf16,e4m3,s8". Draws COUNT random GEMM problems and prints a line of JSON for each: the
+//     problem, the configurations among which the default choice decides on sm_90a, and their demands. Needs
+//     no GPU.
 //   choice_data candidates TYPES suite
 //     The same for the shapes of the suite, each in all types.
 //   choice_data time FILE SECONDS
@@ -164,8 +165,8 @@ void time_all(const std::string& file, double seconds) {
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
     if (passed.count() > seconds) break;
     nlohmann::json line = nlohmann::json::parse(text);
-    line["us"] = measure(ctx, line.at("problem").get<Settings>(),
-                         line.at("configs").get<std::vector<Settings>>());
+    line["us"] =
+        measure(ctx, line.at("problem").get<Settings>(), line.at("configs").get<std::vector<Settings>>());
     fmt::print("{}\n", line.dump());
     std::fflush(stdout);
   }

@@ -97,7 +97,8 @@ void generate(const nlohmann::json& file, std::ostream& out) {
   out << "};\n\nconstexpr ChipRates kRates[] = {\n";
   for (const auto& rates : ptxloom::target::read_rates(lines(file.at("rates")))) print_rates(out, rates);
   out << "};\n\nconstexpr ChipDevice kDevices[] = {\n";
-  for (const auto& device : ptxloom::target::read_devices(lines(file.at("devices")))) print_device(out, device);
+  for (const auto& device : ptxloom::target::read_devices(lines(file.at("devices"))))
+    print_device(out, device);
   out << "};\n\nconstexpr ChipModel kModel[] = {\n";
   for (const auto& model : ptxloom::target::read_model(lines(file.at("model")))) print_model(out, model);
   out << "};\n\nconstexpr ChipMma kMma[] = {\n";

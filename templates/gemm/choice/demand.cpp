@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::uint64_t kSector = 32;    // bytes of L2 that are accessed at once
 constexpr std::uint64_t kHalfLine = 64;  // bytes
-constexpr double kAcrossLines = 3.9;  // factor on the bytes of rows that straddle half lines (fitted)
-constexpr double kTouchClocks = 1;  // of a store that touches one sector (fitted)
-constexpr double kCopyClocks = 4;     // of a warp's load from shared memory and its store (fitted)
-constexpr double kUnaligned = 1.75;    // sectors for each that is full, where rows are not aligned (fitted)
+constexpr double kAcrossLines = 3.9;     // factor on the bytes of rows that straddle half lines (fitted)
+constexpr double kTouchClocks = 0.9;     // of a store that touches one sector (fitted)
+constexpr double kCopyClocks = 2.3;      // of a warp's load from shared memory and its store (fitted)
+constexpr double kUnaligned = 1.77;      // sectors for each that is full, where rows are not aligned (fitted)
 
 /// Bytes of sectors and lines that are read for a byte of the operand.
 double read_factor(const Problem& p, const Config& c, const Matrix& operand) {
@@ -33,8 +33,10 @@ double read_factor(const Problem& p, const Config& c, const Matrix& operand) {
 double operand_bytes(const Problem& p, const Config& c) {
   const bool packed = c.strategy->packs(p);
   const auto factor = [&](const Matrix& operand) { return packed ? 1 : read_factor(p, c, operand); };
-  const double a = double(p.m) * p.k * p.a.type.bytes() * factor(p.a) * std::ceil(double(p.n) / c.cluster_n());
-  const double b = double(p.n) * p.k * p.b.type.bytes() * factor(p.b) * std::ceil(double(p.m) / c.cluster_m());
+  const double a =
+      double(p.m) * p.k * p.a.type.bytes() * factor(p.a) * std::ceil(double(p.n) / c.cluster_n());
+  const double b =
+      double(p.n) * p.k * p.b.type.bytes() * factor(p.b) * std::ceil(double(p.m) / c.cluster_m());
   return (a + b) * p.results();
 }
 

@@ -11,10 +11,14 @@ struct RankedConfig {
   Config config;
 };
 
+/// Which of the shapes are ranked: all, or for each strategy the first one that has a configuration.
+/// Strategies are compared by what they do best with, and a deeper instruction is never slower.
+enum class Shapes { all, first };
+
 /// Configurations with an instruction of these shapes that agree with the given parameters, the fastest
 /// first; of equal ones those of the first shape.
 std::vector<RankedConfig> ranked_configs(const ParameterSpace& space, const Specs& specs,
                                          const Target& target, const Problem& problem, const Settings& given,
-                                         std::span<const std::string> shapes);
+                                         std::span<const std::string> shapes, Shapes which);
 
 }  // namespace ptxloom::gemm_kernel

@@ -35,9 +35,10 @@ void walk(const ParameterSpace& space, const Target& target, const Problem& prob
   for (std::size_t i = 0; i < rules().size(); ++i)
     if (known(rules()[i], axes, given)) search.add_rule(i, rules()[i].reads);
   Config config = partial_config(base, given);
-  search.run({.assign = [&](std::size_t axis, std::size_t value) { config.*fields[axis] = values[axis][value]; },
-              .allows = [&](std::size_t rule) { return rules()[rule].allows(target, problem, config); },
-              .visit = [&] { visit(config); }});
+  search.run(
+      {.assign = [&](std::size_t axis, std::size_t value) { config.*fields[axis] = values[axis][value]; },
+       .allows = [&](std::size_t rule) { return rules()[rule].allows(target, problem, config); },
+       .visit = [&] { visit(config); }});
 }
 
 bool offers_stream_k(const Problem& p, const Settings& given) {

@@ -11,8 +11,8 @@
 namespace ptxloom::gemm_kernel::wgmma {
 namespace {
 
-constexpr int kRowBytes = 128;       // of a tile of A: the longest swizzled row
-constexpr int kLeastRowBytes = 32;   // the shortest
+constexpr int kRowBytes = 128;      // of a tile of A: the longest swizzled row
+constexpr int kLeastRowBytes = 32;  // the shortest
 
 // The most stages that fit, unless given.
 void fill_shared_memory(const Target& target, const Problem& p, Config& c, const std::vector<int>& stages) {
@@ -98,8 +98,7 @@ std::vector<Config> admissible_configs(const ParameterSpace& space, const Target
   if (!given.contains("swap")) offer_too(&Config::swap);
   if (offers_stream_k(problem, given)) offer_too(&Config::stream_k);
   std::vector<Config> configs;
-  for (const Config& one : bases)
-    append_configs(space, target, seen_by(one, problem), given, one, configs);
+  for (const Config& one : bases) append_configs(space, target, seen_by(one, problem), given, one, configs);
   return configs;
 }
 

@@ -10,9 +10,9 @@ namespace ptxloom::gemm_kernel::wgmma {
 namespace {
 
 // Fitted, like the constants of the cost model (specs/README.md):
-constexpr double kLeastWidth = 29;     // a narrower wgmma takes as long: it reads 64 rows of A
-constexpr double kStoredBytes = 350;   // per clock, of D by TMA stores
-constexpr double kBoxClocks = 270;     // of each TMA store of a warpgroup
+constexpr double kLeastWidth = 31;    // a narrower wgmma takes as long: it reads 64 rows of A
+constexpr double kStoredBytes = 700;  // per clock, of D by TMA stores
+constexpr double kBoxClocks = 286;    // of each TMA store of a warpgroup
 
 /// Of all instructions for a k-block, at the width that they take the time of.
 double operations_of(const Problem& p, const Config& c, const Plan& plan) {
@@ -38,7 +38,8 @@ void add_demand(const Target& target, const Problem& p, const Config& c, tune::D
   if (c.staged && plan.tma_stores_d) {
     const double bytes = double(p.m) * p.n * p.results() * p.d.type.bytes();
     const double tile_bytes = bytes / tiles_of(p, c);
-    d.epilogue = tile_bytes / kStoredBytes + tile_bytes / plan.store.bytes() / tile_warpgroups(c) * kBoxClocks;
+    d.epilogue =
+        tile_bytes / kStoredBytes + tile_bytes / plan.store.bytes() / tile_warpgroups(c) * kBoxClocks;
     d.stored_sectors = bytes / 32;
   } else {
     add_stores(d, p, c, c.staged ? Stores::row_by_row : Stores::from_registers);
