@@ -52,6 +52,7 @@ namespace ptxloom {}
 #include "ptxloom/numeric.hpp"
 #include "ptxloom/plan.hpp"
 #include "ptxloom/prepared_launch.hpp"
+#include "ptxloom/pruned_search.hpp"
 #include "ptxloom/ptx.hpp"
 #include "ptxloom/record.hpp"
 #include "ptxloom/runner.hpp"

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,22 +33,65 @@ struct Rule {
   std::function<bool(const Settings&)> allows;  ///< whether a configuration meets it
 };
 
+/// How operands reach the place where they are computed with.
+enum class Loads {
+  registers,  ///< by ordinary loads: a thread waits for each before it goes on
+  threads,    ///< by the threads, asynchronously, into shared memory (cp.async)
+  bulk,       ///< as whole tiles into shared memory, by the TMA unit
+};
+
 /// The demand of a configuration on an SM and on the chip. 0: not known; it then removes nothing, and the
-/// model ignores it.
+/// model ignores it. Amounts are those of all thread blocks together unless another unit is given.
 struct Demand {
   int threads = 0;                 ///< threads of a thread block
   int registers = 0;               ///< registers of a thread, estimated
   std::uint64_t shared_bytes = 0;  ///< static and dynamic shared memory of a thread block
   int cluster = 1;                 ///< thread blocks of a cluster
-  std::uint64_t blocks = 0;        ///< thread blocks of the grid
+  std::uint64_t blocks = 0;        ///< thread blocks of the grid; of a persistent grid, its pieces of work
+  int most_per_sm = 0;             ///< thread blocks of an SM that are launched at most; 0: all that fit
+  bool persistent = false;  ///< a thread block computes one piece of work after another, in one pipeline
+  int in_turn = 1;          ///< pieces of work of a thread block in progress: one computes, others store
 
   std::string unit = {};      ///< the rate in specs/targets.json that bounds the operations: "f16"
-  double operations = 0;      ///< operations of all thread blocks, padding included
+  double operations = 0;      ///< operations, padding included
+  bool asynchronous = false;  ///< the operations read shared memory and leave the warps free (wgmma)
+  double instructions = 0;    ///< instructions of warps that are not hidden behind the operations
   double dram_bytes = 0;      ///< bytes that must be moved to or from device memory
-  double l2_bytes = 0;        ///< bytes that all thread blocks move between L2 and the SMs
-  double shared_traffic = 0;  ///< bytes that all thread blocks move between shared memory and registers
-  std::uint64_t steps = 0;    ///< k-blocks of a thread block: each waits for its data, one after the other
-  int in_flight = 1;          ///< pipeline stages: k-blocks whose data are loaded at the same time
+  double l2_bytes = 0;        ///< bytes that move between L2 and the SMs
+  double shared_traffic =
+      0;                    ///< bytes that move between shared memory and registers, or that bulk loads bring
+  std::uint64_t steps = 0;  ///< k-blocks of a thread block: each waits for its data, one after the other
+  int in_flight = 1;        ///< k-blocks whose data are loaded at the same time
+  Loads loads = Loads::registers;  ///< how
+  double load_instructions = 0;    ///< instructions of a thread block that load a k-block
+
+  double epilogue =
+      0;  ///< clocks of a thread block to store the results of one piece of work, alone on an SM
+  double stored_sectors = 0;   ///< sectors of 32 bytes that stores touch in L2; each counts for each access
+  double partial_sectors = 0;  ///< those that two thread blocks write parts of
+  double summed_bytes = 0;     ///< bytes of accumulators that a thread block reads from others of its cluster
+  double exchanged_bytes =
+      0;                      ///< bytes of accumulators that a thread block writes to the workspace and reads
+  int grid_waits = 0;         ///< how often all thread blocks wait for each other
+  double prologue_bytes = 0;  ///< bytes that are rearranged before the first k-block, read and written
+};
+
+struct Chip;
+
+/// The time that a configuration takes on a typical device of a target, as specs/targets.json names it.
+/// `Tuner` corrects the same model by measurements.
+class CostModel {
+ public:
+  explicit CostModel(const Target& target);
+  ~CostModel();
+  CostModel(const CostModel&) = delete;
+  CostModel& operator=(const CostModel&) = delete;
+
+  double us(const Demand& demand) const;  ///< microseconds; 0 if the demand is not known
+  int sms() const;                        ///< SMs of the device
+
+ private:
+  std::unique_ptr<const Chip> chip_;
 };
 
 /// A space to search.

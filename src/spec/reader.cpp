@@ -257,7 +257,8 @@ void Reader::read_words(const Json& json, ReadSpecs& into) {
 
 void Reader::read_targets(const Json& json, ReadSpecs& into) {
   expect_fields(json, "the file",
-                {"doc", "ptx", "default_ptx", "toolkits", "chips", "launch", "rates", "mma", "targets"});
+                {"doc", "ptx", "default_ptx", "toolkits", "chips", "launch", "rates", "devices", "model", "mma",
+                 "targets"});
   const auto list = [&](const char* field) {
     const auto rows =
         json.contains(field) ? lines(json[field], quote(field)) : std::span<const std::string_view>{};
@@ -268,6 +269,8 @@ void Reader::read_targets(const Json& json, ReadSpecs& into) {
   }
   // The built-in ones are used; this only validates them.
   target::read_rates(list("rates"));
+  target::read_devices(list("devices"));
+  target::read_model(list("model"));
   target::read_mma(list("mma"));
   target::read_toolkits(list("toolkits"));
   if (json.contains("launch")) target::read_launch_limits(list("launch"));

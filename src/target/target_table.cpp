@@ -174,6 +174,26 @@ std::vector<ChipRates> read_rates(std::span<const std::string_view> lines) {
   return result;
 }
 
+std::vector<ChipDevice> read_devices(std::span<const std::string_view> lines) {
+  std::vector<ChipDevice> result;
+  for (const auto& [line, row] : rows(lines)) {
+    const RowReader read{line, row};
+    result.push_back(
+        {.chip = read.number("chip"), .clock = read.number("clock"), .memory = read.number("memory")});
+  }
+  return result;
+}
+
+std::vector<ChipModel> read_model(std::span<const std::string_view> lines) {
+  std::vector<ChipModel> result;
+  for (const auto& [line, row] : rows(lines)) {
+    const RowReader read{line, row};
+    ChipModel& model = result.emplace_back();
+    for (const ModelColumn& column : kModelColumns) model.*column.field = read.number(column.name);
+  }
+  return result;
+}
+
 LaunchLimits read_launch_limits(std::span<const std::string_view> lines) {
   const auto read_rows = rows(lines);
   if (read_rows.size() != 1) fail(lines.empty() ? "" : lines.front(), "the table 'launch' must have one row");
@@ -228,6 +248,19 @@ const ChipRates* rates_of(int chip) {
     if (rates.chip == chip) return &rates;
   }
   return nullptr;
+}
+
+const ChipDevice& device_of(int chip) {
+  constexpr int kMeasured = 90;
+  const std::span<const ChipDevice> all = compiled_devices();
+  const auto row = std::ranges::find(all, chip, &ChipDevice::chip);
+  return row != all.end() ? *row : *std::ranges::find(all, kMeasured, &ChipDevice::chip);
+}
+
+const ChipModel& model_of(int chip) {
+  const std::span<const ChipModel> all = compiled_model();
+  const auto row = std::ranges::find(all, chip, &ChipModel::chip);
+  return row != all.end() ? *row : all.front();
 }
 
 }  // namespace ptxloom::target

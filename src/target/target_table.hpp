@@ -30,6 +30,8 @@ std::span<const Version> compiled_versions();
 Version compiled_default_version();
 std::span<const ToolkitInfo> compiled_toolkits();
 std::span<const ChipRates> compiled_rates();
+std::span<const ChipDevice> compiled_devices();
+std::span<const ChipModel> compiled_model();
 std::span<const ChipMma> compiled_mma();
 const LaunchLimits& compiled_launch_limits();
 
@@ -37,6 +39,9 @@ const LaunchLimits& compiled_launch_limits();
 std::vector<ToolkitInfo> read_toolkits(std::span<const std::string_view> lines);
 /// The rows of "rates". Throws like read_targets.
 std::vector<ChipRates> read_rates(std::span<const std::string_view> lines);
+/// The rows of "devices" and of "model". Throw like read_targets.
+std::vector<ChipDevice> read_devices(std::span<const std::string_view> lines);
+std::vector<ChipModel> read_model(std::span<const std::string_view> lines);
 /// The single row of "launch". Throws like read_targets.
 LaunchLimits read_launch_limits(std::span<const std::string_view> lines);
 

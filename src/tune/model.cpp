@@ -7,44 +7,92 @@
 namespace ptxloom::tune {
 namespace {
 
-// A data-center chip; only for targets without a device at hand.
-constexpr double kTypicalClock = 1.7e9;
-constexpr double kTypicalMemory = 3e12;
-
-constexpr double kStepLatency = 800;     // clocks for a load from global to shared memory
-constexpr double kBlockOverhead = 1500;  // clocks to start a thread block and to write its results
-constexpr double kLaunch = 2e-6;         // seconds
-constexpr int kReservedShared = 1024;    // per thread block, by the system
-constexpr double kOverlap = 0.25;        // the fraction of the other units' time that is not hidden behind
-                                         // the busiest
+constexpr int kReservedShared = 1024;  // per thread block, by the system
+constexpr int kSchedulers = 4;         // of an SM: instructions a clock
+constexpr double kPercent = 0.01, kThousandth = 0.001;
 
 double over(double amount, double rate) { return rate > 0 ? amount / rate : 0; }
 
-/// Clocks of an SM for `blocks` thread blocks at once, and for how many of these its busiest unit works.
-struct Wave {
+/// Clocks for which a thread block's k-blocks keep the SM's busiest unit busy, with `at_once` thread blocks
+/// on the SM.
+double busy_clocks(const Demand& d, const Chip& chip, double at_once) {
+  const double share = 1.0 / static_cast<double>(d.blocks);
+  const double warps = at_once * std::max(d.threads, 32) / 32;
+  // Few warps cannot keep a unit busy, because each waits for its own results.
+  const double filled = warps / (warps + chip.model.warps);
+  const double rate = chip.rates.operations(d.unit) * (d.asynchronous ? 1 : filled);
+  const int shared = d.asynchronous ? chip.rates.shared : chip.model.shared;
+  return std::max({over(d.operations * share, rate), d.instructions * share / kSchedulers / filled,
+                   over(d.shared_traffic * share, shared), over(d.l2_bytes * share, chip.model.l2)});
+}
+
+/// Clocks from one k-block to the next for which a thread block waits at least: those until all data of a
+/// k-block are there, divided by the number of k-blocks in flight.
+double latency(const Demand& d, const target::ChipModel& model) {
+  const double steps = static_cast<double>(d.blocks) * std::max<double>(static_cast<double>(d.steps), 1);
+  const double moved = d.load_instructions / kSchedulers + over(d.l2_bytes / steps, model.transfer);
+  const int in_flight = std::max(d.in_flight, 1);
+  switch (d.loads) {
+    case Loads::registers:
+      return model.load_latency + moved;
+    case Loads::threads:
+      return (model.async_latency + moved) / in_flight;
+    case Loads::bulk:
+      return (model.bulk_latency + moved) / in_flight;
+  }
+  return 0;
+}
+
+/// Clocks until the first k-block can be computed.
+double fill(const Demand& d, const target::ChipModel& model) {
+  switch (d.loads) {
+    case Loads::registers:
+      return double(model.load_latency) * std::max(d.in_flight, 1);
+    case Loads::threads:
+      return model.async_fill;
+    case Loads::bulk:
+      return model.bulk_fill;
+  }
+  return 0;
+}
+
+/// Clocks of an SM for `at_once` thread blocks, and for how many of these its busiest unit works.
+struct Round {
   double clocks = 0, busy = 0;
 };
 
-Wave wave(const Demand& d, const Chip& chip, double blocks) {
-  const double share = blocks / static_cast<double>(d.blocks);
-  const double warps = blocks * std::max(d.threads, 32) / 32;
-  // Few warps cannot keep a unit busy, because each waits for its own results.
-  const double filled = warps / (warps + 2);
-  const double units[] = {over(d.operations * share, chip.rates.operations(d.unit) * filled),
-                          over(d.shared_traffic * share, chip.rates.shared),
-                          over(d.l2_bytes * share, chip.rates.l2)};
-  double most = 0, all = 0;
-  for (const double clocks : units) most = std::max(most, clocks), all += clocks;
-  const double busy = most + kOverlap * (all - most);
+Round round(const Demand& d, const Chip& chip, double at_once) {
+  const bool bulk = d.loads == Loads::bulk;
   const double steps = std::max<double>(static_cast<double>(d.steps), 1);
-  const double step = std::max(busy / steps, kStepLatency / std::max(d.in_flight, 1));
-  return {.clocks = steps * step + kBlockOverhead, .busy = busy};
+  const double busy = busy_clocks(d, chip, at_once) + (bulk ? steps * chip.model.bulk_step : 0);
+  const double step = std::max(busy / steps, latency(d, chip.model));
+  const double alone = steps * step + d.epilogue + (d.persistent ? 0 : fill(d, chip.model));
+  return {.clocks = std::max(at_once * busy, alone / d.in_turn), .busy = at_once * busy};
+}
+
+/// Clocks for what happens once, or once for each thread block, beside its k-blocks.
+double other_clocks(const Demand& d, const Chip& chip) {
+  const target::ChipModel& model = chip.model;
+  const double per_sm = static_cast<double>(d.blocks) / chip.sms;
+  return (d.persistent ? fill(d, model) : model.block * per_sm) + (d.in_turn > 1 ? d.epilogue : 0) +
+         (d.cluster > 1 ? model.cluster : 0) + over(d.summed_bytes, model.summed) +
+         over(d.exchanged_bytes, model.exchanged) + d.grid_waits * model.grid_wait +
+         over(d.prologue_bytes / chip.sms, model.prologue);
+}
+
+/// Seconds for device memory, and for L2 to take the results.
+double memory_seconds(const Demand& d, const Chip& chip) {
+  const double stores =
+      kThousandth * (d.stored_sectors * chip.model.sector + d.partial_sectors * chip.model.partial);
+  return std::max(over(d.dram_bytes, chip.dram_bytes_per_s * kPercent * chip.model.memory),
+                  stores / chip.sms / chip.clock_hz);
 }
 
 }  // namespace
 
 int resident_blocks(const Demand& d, const TargetInfo& chip) {
   int blocks = chip.blocks_per_sm;
+  if (d.most_per_sm > 0) blocks = std::min(blocks, d.most_per_sm);
   if (d.threads > 0) blocks = std::min(blocks, chip.threads_per_sm / d.threads);
   if (d.threads > 0 && d.registers > 0)
     blocks = std::min(blocks, chip.registers_per_sm / (d.threads * ((d.registers + 7) / 8 * 8)));
@@ -60,11 +108,13 @@ double dram_rate(const DeviceInfo& device) {
 
 Chip chip_of(const Target& target, const std::optional<DeviceInfo>& device) {
   const target::ChipRates* rates = target::rates_of(target.number());
+  const target::ChipDevice& typical = target::device_of(target.number());
   Chip chip{.limits = target.info(),
             .rates = rates == nullptr ? target::ChipRates() : *rates,
+            .model = target::model_of(target.number()),
             .sms = target.info().sms,
-            .clock_hz = kTypicalClock,
-            .dram_bytes_per_s = kTypicalMemory};
+            .clock_hz = typical.clock * 1e6,
+            .dram_bytes_per_s = typical.memory * 1e9};
   if (!device || device->sms == 0) return chip;
   chip.sms = device->sms;
   if (device->clock_mhz > 0) chip.clock_hz = device->clock_mhz * 1e6;
@@ -81,19 +131,27 @@ Prediction predict(const Demand& d, const Chip& chip) {
   result.waves = blocks / slots;
   const double whole = std::floor(result.waves);
   const double rest = std::ceil((blocks - whole * slots) / chip.sms);
-  double clocks = 0, busy = 0;
-  const auto add = [&](double waves, double at_once) {
-    if (waves <= 0 || at_once <= 0) return;
-    const Wave one = wave(d, chip, at_once);
-    clocks += waves * one.clocks;
-    busy += waves * one.busy;
+  double clocks = other_clocks(d, chip), busy = 0;
+  const auto add = [&](double rounds, double at_once) {
+    if (rounds <= 0 || at_once <= 0) return;
+    const Round one = round(d, chip, at_once);
+    clocks += rounds * one.clocks;
+    busy += rounds * one.busy;
   };
   add(whole, result.resident);
   add(1, rest);
-  const double seconds = std::max(clocks / chip.clock_hz, over(d.dram_bytes, chip.dram_bytes_per_s));
-  result.us = 1e6 * (seconds + kLaunch);
+  const double seconds = clocks / chip.clock_hz, memory = memory_seconds(d, chip);
+  const double together =
+      std::max(seconds, memory) + kPercent * chip.model.overlap * std::min(seconds, memory);
+  result.us = 1e6 * (together + chip.model.launch / chip.clock_hz);
   result.waiting = std::max(0.0, 1 - busy / std::max(clocks, 1.0));
   return result;
 }
+
+CostModel::CostModel(const Target& target)
+    : chip_(std::make_unique<const Chip>(chip_of(target, std::nullopt))) {}
+CostModel::~CostModel() = default;
+double CostModel::us(const Demand& demand) const { return predict(demand, *chip_).us; }
+int CostModel::sms() const { return chip_->sms; }
 
 }  // namespace ptxloom::tune

@@ -7,16 +7,23 @@
 #include "ptxloom/tuning_space.hpp"
 #include "target/rates.hpp"
 
-// Estimates the time of a configuration from its demands and the chip's capabilities. Thread blocks run in
-// waves. A wave takes as long as its busiest unit (matrix or vector units, shared memory, L2), or as the
-// latency of its k-blocks in sequence; the total is at least the time that device memory needs. What the
-// model misses is learned from measurements (surrogate.hpp), so its order matters, its unit does not.
+// Estimates the time of a configuration from its demand and the chip's capabilities (specs/README.md,
+// "model").
+//   Thread blocks run in rounds, as many at once as an SM holds. A round takes as long as its busiest unit
+//   (operations, issue of instructions, shared memory, L2), or as long as one thread block alone: its
+//   k-blocks, each at least as long as the latency that its stages do not hide, and its epilogue. To all
+//   rounds come the start, waits of the whole grid, and what is rearranged or summed up. Beside them device
+//   memory moves what must be moved, and L2 takes the stores. The longer one of the two hides only a part of
+//   the shorter one.
+// The default choice takes the configuration with the least time. The tuner learns from measurements what the
+// model misses (surrogate.hpp).
 namespace ptxloom::tune {
 
 /// The chip's properties that the model uses.
 struct Chip {
   TargetInfo limits;
   target::ChipRates rates;
+  target::ChipModel model;
   int sms = 0;
   double clock_hz = 0;
   double dram_bytes_per_s = 0;

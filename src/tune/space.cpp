@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "ptxloom/error.hpp"
+#include "ptxloom/pruned_search.hpp"
 #include "ptxloom/tuning_space.hpp"
 
 namespace ptxloom::tune {
@@ -89,60 +90,54 @@ std::vector<Parameter> narrowed(const Space& space, const Settings& fixed) {
   return parameters;
 }
 
+/// The search over the parameters. Throws for a rule that reads anything else.
+PrunedSearch search_of(const Space& space, const std::vector<Parameter>& parameters) {
+  std::vector<PrunedSearch::Axis> axes;
+  for (const Parameter& parameter : parameters) axes.push_back({parameter.name, parameter.values.size()});
+  PrunedSearch search(axes);
+  for (std::size_t i = 0; i < space.rules.size(); ++i) {
+    const Rule& rule = space.rules[i];
+    for (const std::string& name : rule.reads)
+      if (std::ranges::find(parameters, name, &Parameter::name) == parameters.end())
+        bad_space(fmt::format("rule '{}' reads '{}', which is not a parameter", rule.name, name));
+    // A rule that reads nothing is a limit of whole configurations.
+    search.add_rule(i, rule.reads.empty() ? std::vector{parameters.back().name} : rule.reads);
+  }
+  return search;
+}
+
 }  // namespace
 
-/// Assigns the parameters values one after another. A rule is evaluated at the first depth where everything
-/// it reads is known, and prunes all that would follow.
+/// Collects the configurations that the rules and the chip's limits admit.
 class Admission {
  public:
   Admission(const Space& space, const TargetInfo& chip, const Settings& fixed) : space_(space), chip_(chip) {
     result_.parameters_ = narrowed(space, fixed);
-    const std::size_t depth = result_.parameters_.size();
-    behind_.assign(depth + 1, 1);
-    for (std::size_t i = depth; i > 0; --i)
-      behind_[i - 1] = behind_[i] * result_.parameters_[i - 1].values.size();
-    result_.configurations_ = behind_[0];
-    at_depth_.resize(depth);
-    for (std::size_t rule = 0; rule < space.rules.size(); ++rule) {
-      at_depth_[depth_of(space.rules[rule])].push_back(rule);
-      result_.removed_.push_back({.rule = space.rules[rule].name});
-    }
+    for (const Rule& rule : space.rules) result_.removed_.push_back({.rule = rule.name});
     for (const Limit& limit : kLimits) result_.removed_.push_back({.rule = limit.name});
-    point_.resize(depth);
+    point_.resize(result_.parameters_.size());
   }
 
   Admissible run() {
-    descend(0);
+    const PrunedSearch search = search_of(space_, result_.parameters_);
+    result_.configurations_ = search.combinations();
+    search.run({.assign = [this](std::size_t axis, std::size_t value) { assign(axis, value); },
+                .allows = [this](std::size_t rule) { return space_.rules[rule].allows(config_); },
+                .visit = [this] { admit_point(); },
+                .removed = [this](std::size_t rule,
+                                  std::uint64_t count) { result_.removed_[rule].count += count; }});
     return std::move(result_);
   }
 
  private:
-  std::size_t depth_of(const Rule& rule) const {
-    std::size_t deepest = 0;
-    for (const std::string& name : rule.reads) {
-      const auto found = std::ranges::find(result_.parameters_, name, &Parameter::name);
-      if (found == result_.parameters_.end())
-        bad_space(fmt::format("rule '{}' reads '{}', which is not a parameter", rule.name, name));
-      deepest = std::max(deepest, static_cast<std::size_t>(found - result_.parameters_.begin()));
-    }
-    return rule.reads.empty() ? result_.parameters_.size() - 1 : deepest;
-  }
-
-  void descend(std::size_t depth) {
-    if (depth == point_.size()) return admit_point();
-    const Parameter& parameter = result_.parameters_[depth];
-    std::string& word = config_[parameter.name];
-    for (std::size_t value = 0; value < parameter.values.size(); ++value) {
-      word = parameter.values[value];
-      point_[depth] = static_cast<std::uint8_t>(value);
-      const auto broken = std::ranges::find_if(
-          at_depth_[depth], [&](std::size_t rule) { return !space_.rules[rule].allows(config_); });
-      if (broken == at_depth_[depth].end())
-        descend(depth + 1);
-      else
-        result_.removed_[*broken].count += behind_[depth + 1];
-    }
-    config_.erase(parameter.name);
+  void assign(std::size_t axis, std::size_t value) {
+    // A rule sees no value of the parameters that follow.
+    for (std::size_t later = axis + 1; later < depth_; ++later)
+      config_.erase(result_.parameters_[later].name);
+    depth_ = axis + 1;
+    const Parameter& parameter = result_.parameters_[axis];
+    config_[parameter.name] = parameter.values[value];
+    point_[axis] = static_cast<std::uint8_t>(value);
   }
 
   void admit_point() {
@@ -159,8 +154,7 @@ class Admission {
   const Space& space_;
   const TargetInfo& chip_;
   Admissible result_;
-  std::vector<std::uint64_t> behind_;               // configurations below each depth
-  std::vector<std::vector<std::size_t>> at_depth_;  // rules to evaluate there
+  std::size_t depth_ = 0;  // parameters that have values
   std::vector<std::uint8_t> point_;
   Settings config_;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "gemm/choice/ranking.hpp"
 #include "gemm/config/config.hpp"
 #include "gemm/config/parameters.hpp"
 #include "gemm/config/rules.hpp"
@@ -131,10 +132,9 @@ class GemmTemplate final : public Template {
     const Strategy& first = strategy_of(shapes.front());
     if (std::ranges::all_of(shapes, [&](const std::string& shape) { return first.owns(shape); }))
       wanted.try_emplace("strategy", first.name());
-    for (const std::string& shape : shapes) {
-      const std::vector<Config> fitting = fitting_configs(specs, target, p, wanted, shape);
-      if (!fitting.empty()) return print_parameters(fitting.front());
-    }
+    const std::vector<RankedConfig> ranked =
+        ranked_configs(space_, specs, target, p, wanted, shapes, Shapes::first);
+    if (!ranked.empty()) return print_parameters(ranked.front().config);
     throw Error(ErrorKind::refused, "no-configuration",
                 settings_line("gemm: no configuration is admissible with", wanted) + " on " +
                     std::string(target.name()),
@@ -146,13 +146,17 @@ class GemmTemplate final : public Template {
     const Problem p(space_, settings);
     const Settings wanted = space_.complete(space_.config(), given);
     const std::vector<std::string> shapes = shapes_for(specs, target, p, wanted);
+    const std::vector<RankedConfig> ranked =
+        ranked_configs(space_, specs, target, p, wanted, shapes, Shapes::all);
+    // Those of the strategy with the best one first.
+    std::vector<const Strategy*> order;
+    for (const auto& [us, config] : ranked)
+      if (std::ranges::find(order, config.strategy) == order.end()) order.push_back(config.strategy);
     std::vector<Settings> all;
-    for (const Strategy* strategy : strategies()) {
+    for (const Strategy* strategy : order) {
       std::vector<Settings> list;
-      for (const std::string& shape : shapes)
-        if (strategy->owns(shape))
-          for (const Config& fitting : fitting_configs(specs, target, p, wanted, shape))
-            list.push_back(print_parameters(fitting));
+      for (const auto& [us, config] : ranked)
+        if (config.strategy == strategy) list.push_back(print_parameters(config));
       vary(list, wanted, strategy->variations());
       all.insert(all.end(), list.begin(), list.end());
     }
@@ -201,12 +205,6 @@ class GemmTemplate final : public Template {
     return shapes;
   }
 
-  std::vector<Config> fitting_configs(const Specs& specs, const Target& target, const Problem& p,
-                                      const Settings& wanted, const std::string& shape) const {
-    const Config base = base_config(specs, target, p, wanted, shape);
-    return base.strategy->choose(space_, target, p, wanted, base);
-  }
-
   // After the best few, the same again with other values.
   static void vary(std::vector<Settings>& list, const Settings& wanted,
                    std::span<const Strategy::Variation> changes) {
@@ -226,7 +224,8 @@ class GemmTemplate final : public Template {
 
   bool fits(const Specs& specs, const Target& target, const Problem& p, const Settings& wanted) const {
     return std::ranges::any_of(shapes_for(specs, target, p, wanted), [&](const std::string& shape) {
-      return !fitting_configs(specs, target, p, wanted, shape).empty();
+      const Config base = base_config(specs, target, p, wanted, shape);
+      return !base.strategy->choose(space_, target, p, wanted, base).empty();
     });
   }
 

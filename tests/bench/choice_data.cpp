@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times many configurations of random GEMM problems: what the constants of the cost model are fitted to.
-//   choice_data TYPES COUNT SEED SECONDS
-//     TYPES: "bf16,e4m3,s8". Draws COUNT problems and stops after SECONDS. Needs a GPU. Prints one JSON
-//     object a line: the problem, a configuration, and its time in microseconds.
-// Of each problem the first configurations of each strategy, with and without swap and stream_k, are timed,
-// and some at random among those that follow. Random data, graph replays over rotating buffers.
+// Data for the cost model: fit_model.py fits its constants to them, and says what to time next.
+//   choice_data candidates TYPES COUNT SEED
+//     TYPES: "bf16,e4m3,s8". Draws COUNT random GEMM problems and prints a line of JSON for each: the
+//     problem, the configurations among which the default choice decides on sm_90a, and their demands. Needs
+//     no GPU.
+//   choice_data candidates TYPES suite
+//     The same for the shapes of the suite, each in all types.
+//   choice_data time FILE SECONDS
+//     FILE: lines {"problem": {...}, "configs": [{...}, ...]}. Prints them with "us": the time of each
+//     configuration in microseconds, null if it could not be run. Stops after SECONDS. Needs a GPU. Random
+//     data, graph replays over rotating buffers.
 #include <fmt/format.h>
 
 #include <atomic>
 #include <cmath>
+#include <fstream>
 #include <random>
-#include <set>
 #include <sstream>
 #include <thread>
 
@@ -19,6 +24,7 @@
 #include "random_shapes.hpp"
 #include "support/temporary_folder.hpp"
 #include "tune/bench.hpp"
+#include "tune/model.hpp"
 #include "versus_table.hpp"
 
 using namespace ptxloom;
@@ -26,34 +32,86 @@ using namespace ptxloom::bench;
 
 namespace {
 
-constexpr std::size_t kFirst = 10, kOthers = 8, kAmong = 200;
-constexpr double kHopeless = 6;  // times as long as the fastest at first sight
+constexpr double kHopeless = 4;  // times as long as the fastest at first sight: not timed again
 
-void add_family(const Context& ctx, const Settings& problem, const Settings& family, std::mt19937_64& random,
-                std::set<Settings>& configs) {
-  std::vector<Settings> list;
-  try {
-    list = gemm_template().candidates(ctx.specs(), ctx.target(), problem, family);
-  } catch (const Error&) {
-    return;  // the problem does not admit it
-  }
-  const std::size_t first = std::min(kFirst, list.size());
-  configs.insert(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(first));
-  const std::size_t end = std::min(kAmong, list.size());
-  if (end > first)
-    for (std::size_t i = 0; i < kOthers; ++i)
-      configs.insert(list[std::uniform_int_distribution<std::size_t>(first, end - 1)(random)]);
+nlohmann::json demand_json(const tune::Demand& d, const tune::Chip& chip) {
+  return {{"threads", d.threads},
+          {"registers", d.registers},
+          {"shared_bytes", d.shared_bytes},
+          {"resident", tune::resident_blocks(d, chip.limits)},
+          {"cluster", d.cluster},
+          {"blocks", d.blocks},
+          {"persistent", int(d.persistent)},
+          {"in_turn", d.in_turn},
+          {"rate", chip.rates.operations(d.unit)},
+          {"operations", d.operations},
+          {"asynchronous", int(d.asynchronous)},
+          {"instructions", d.instructions},
+          {"dram_bytes", d.dram_bytes},
+          {"l2_bytes", d.l2_bytes},
+          {"shared_traffic", d.shared_traffic},
+          {"steps", d.steps},
+          {"in_flight", d.in_flight},
+          {"loads", static_cast<int>(d.loads)},
+          {"epilogue", d.epilogue},
+          {"stored_sectors", d.stored_sectors},
+          {"partial_sectors", d.partial_sectors},
+          {"summed_bytes", d.summed_bytes},
+          {"exchanged_bytes", d.exchanged_bytes},
+          {"grid_waits", d.grid_waits},
+          {"prologue_bytes", d.prologue_bytes},
+          {"predicted_us", tune::predict(d, chip).us}};
 }
 
-std::vector<Settings> configs_of(const Context& ctx, const Settings& problem, std::mt19937_64& random) {
-  std::set<Settings> configs;
-  for (const char* stream_k : {"no", "yes"}) {
-    add_family(ctx, problem, {{"strategy", "mma"}, {"stream_k", stream_k}}, random, configs);
-    for (const char* swap : {"no", "yes"})
-      add_family(ctx, problem, {{"strategy", "wgmma"}, {"stream_k", stream_k}, {"swap", swap}}, random,
-                 configs);
+nlohmann::json names_of(const nlohmann::json& row) {
+  nlohmann::json names = nlohmann::json::array();
+  for (const auto& [name, value] : row.items()) names.push_back(name);
+  return names;
+}
+
+nlohmann::json values_of(const nlohmann::json& row) {
+  nlohmann::json values = nlohmann::json::array();
+  for (const auto& [name, value] : row.items()) values.push_back(value);
+  return values;
+}
+
+void print_candidates(const Specs& specs, const Target& target, const tune::Chip& chip,
+                      const Settings& given) {
+  const Settings problem = gemm_template().problem(given);
+  const tune::Space space = gemm_template().tuning_space(specs, target, problem);
+  nlohmann::json rows = nlohmann::json::array();
+  nlohmann::json names;
+  for (const Settings& config : gemm_template().candidates(specs, target, problem, {{"raster", "8"}})) {
+    nlohmann::json row = demand_json(space.demand(config), chip);
+    for (const auto& [name, value] : config) row["config." + name] = value;
+    if (names.is_null()) names = names_of(row);
+    rows.push_back(values_of(row));
   }
-  return {configs.begin(), configs.end()};
+  fmt::print("{}\n", nlohmann::json{{"problem", given}, {"names", names}, {"rows", rows}}.dump());
+}
+
+void print_candidates_of(const std::string& types_line, const std::vector<Shape>& shapes, bool each) {
+  std::vector<std::string> types;
+  std::istringstream words(types_line);
+  for (std::string type; std::getline(words, type, ',');) types.push_back(type);
+  const Specs specs;
+  const Target target("sm_90a");
+  const tune::Chip chip = tune::chip_of(target, std::nullopt);
+  const auto print = [&](const Shape& shape, const std::string& type) {
+    const char* result = type == "s8" ? "s32" : type == "tf32" ? "f32" : "bf16";
+    print_candidates(specs, target, chip, suite_problem(shape, {type, result}));
+  };
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    if (!each) print(shapes[i], types[i % types.size()]);
+    for (const std::string& type : each ? types : std::vector<std::string>()) print(shapes[i], type);
+  }
+}
+
+std::vector<Shape> draw(int count, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<Shape> shapes;
+  for (int i = 0; i < count; ++i) shapes.push_back(draw_shape(random));
+  return shapes;
 }
 
 std::vector<std::optional<Specialised>> make_all(const Context& ctx, const Settings& problem,
@@ -73,30 +131,15 @@ std::vector<std::optional<Specialised>> make_all(const Context& ctx, const Setti
   return made;
 }
 
-nlohmann::json as_json(const tune::Demand& d, const LaunchPlan& launch) {
-  return {{"threads", d.threads},
-          {"registers", d.registers},
-          {"shared_bytes", d.shared_bytes},
-          {"blocks", d.blocks},
-          {"operations", d.operations},
-          {"dram_bytes", d.dram_bytes},
-          {"l2_bytes", d.l2_bytes},
-          {"shared_traffic", d.shared_traffic},
-          {"steps", d.steps},
-          {"in_flight", d.in_flight},
-          {"grid", launch.grid},
-          {"blocks_per_sm", launch.blocks_per_sm},
-          {"workspace_bytes", launch.workspace_bytes}};
-}
-
-void measure(const Context& ctx, const Settings& given, std::mt19937_64& random) {
+nlohmann::json measure(const Context& ctx, const Settings& given, const std::vector<Settings>& configs) {
   const Settings problem = gemm_template().problem(given);
-  const auto made = make_all(ctx, problem, configs_of(ctx, problem, random));
-  const tune::Space space = gemm_template().tuning_space(ctx.specs(), ctx.target(), problem);
+  const auto made = make_all(ctx, problem, configs);
   const tune::Task task{.tensors = make_tensors(gemm_template(), problem, {}, 1), .expected = {}};
   const auto bench = tune::make_gpu_bench(ctx.device_context(), task);
   double best = 1e30;
+  nlohmann::json times = nlohmann::json::array();
   for (const auto& one : made) {
+    times.push_back(nullptr);
     if (!one) continue;
     const auto cubin = one->kernels.front().cubin();
     try {
@@ -105,45 +148,42 @@ void measure(const Context& ctx, const Settings& given, std::mt19937_64& random)
       bench->run(*loaded);
       const double glance = bench->glance_us(*loaded);
       best = std::min(best, glance);
-      const bool timed = glance < kHopeless * best;
-      fmt::print("{}\n", nlohmann::json{{"problem", given},
-                                        {"config", one->config},
-                                        {"demand", as_json(space.demand(one->config), one->launches.front())},
-                                        {"us", timed ? bench->time_us(*loaded) : glance}}
-                             .dump());
+      times.back() = glance < kHopeless * best ? bench->time_us(*loaded) : glance;
     } catch (const Error& error) {
       fmt::print(stderr, "{}\n", error.what());
     }
   }
-  std::fflush(stdout);
+  return times;
+}
+
+void time_all(const std::string& file, double seconds) {
+  const TemporaryFolder no_records;
+  const Context ctx({.device = "gpu", .records_folder = no_records.path()});
+  std::ifstream in(file);
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::string text; std::getline(in, text);) {
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+    if (passed.count() > seconds) break;
+    nlohmann::json line = nlohmann::json::parse(text);
+    line["us"] =
+        measure(ctx, line.at("problem").get<Settings>(), line.at("configs").get<std::vector<Settings>>());
+    fmt::print("{}\n", line.dump());
+    std::fflush(stdout);
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc != 5) {
-    fmt::print("choice_data TYPES COUNT SEED SECONDS\n");
-    return 0;
-  }
-  std::vector<std::string> types;
-  std::istringstream words(argv[1]);
-  for (std::string type; std::getline(words, type, ',');) types.push_back(type);
-  const TemporaryFolder no_records;
-  const Context ctx({.device = "gpu", .records_folder = no_records.path()});
-  std::mt19937_64 random(std::stoull(argv[3]));
-  const auto begin = std::chrono::steady_clock::now();
-  for (int i = 0; i < std::stoi(argv[2]); ++i) {
-    const Shape shape = draw_shape(random);
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
-    if (passed.count() > std::stod(argv[4])) break;
-    const std::string& type = types[static_cast<std::size_t>(i) % types.size()];
-    measure(ctx,
-            suite_problem(shape, {type, type == "s8"     ? "s32"
-                                        : type == "tf32" ? "f32"
-                                                         : "bf16"}),
-            random);
-    fmt::print(stderr, "{} {}x{}x{} {:.0f} s\n", type, shape[0], shape[1], shape[2], passed.count());
-  }
+  const std::string mode = argc > 1 ? argv[1] : "";
+  if (mode == "candidates" && argc == 5)
+    print_candidates_of(argv[2], draw(std::stoi(argv[3]), std::stoull(argv[4])), false);
+  else if (mode == "candidates" && argc == 4 && std::string(argv[3]) == "suite")
+    print_candidates_of(argv[2], {kSuite.begin(), kSuite.end()}, true);
+  else if (mode == "time" && argc == 4)
+    time_all(argv[2], std::stod(argv[3]));
+  else
+    fmt::print("choice_data candidates TYPES (COUNT SEED | suite) | time FILE SECONDS\n");
   return 0;
 } catch (const Error& error) {
   fmt::print(stderr, "{}\n", error.what());

@@ -279,7 +279,7 @@ TEST_CASE("impossible batches are refused", "[gemm]") {
       gemm_template().problem(with(shape(512, 64, 64), {{"batch", "2"}, {"groups", "contiguous"}}));
   const Error tall = error_of([&] {
     gemm_template().config(executor().specs(), Target("sm_90a"), contiguous,
-                           {{"strategy", "wgmma"}, {"tile_m", "256"}, {"multicast", "none"}});
+                           {{"strategy", "wgmma"}, {"tile_m", "256"}, {"multicast", "none"}, {"swap", "no"}});
   });
   CHECK(std::string(tall.what()).find("tile_m must divide 128") != std::string::npos);
 }

@@ -144,9 +144,11 @@ TEST_CASE("gemm's default choices for the suite are those of the golden file", "
 }
 
 TEST_CASE("the golden files of gemm are written anew", "[.bless]") {
+  std::vector<EmissionCase> cases;
+  for (const std::string& line : lines_of(kEmissions)) cases.push_back(read_emission(line).one);
+  if (cases.empty()) cases = draw_emissions(specs(), kCases, kSeed);
   std::ofstream emissions(source_folder() + kEmissions), defaults(source_folder() + kDefaults);
-  for (const EmissionCase& one : draw_emissions(specs(), kCases, kSeed))
-    emissions << line_of(one) << "| " << hashes_of(one) << "\n";
+  for (const EmissionCase& one : cases) emissions << line_of(one) << "| " << hashes_of(one) << "\n";
   for (const std::string& line : default_choices()) defaults << line << "\n";
   CHECK(emissions.good());
   CHECK(defaults.good());

@@ -69,7 +69,7 @@ TEST_CASE("tiles after a group's rows cost no products", "[gemm]") {
       exec::Stats stats;
       run_template(executor(), gemm_template(),
                    {.problem = problem,
-                    .config = with(tiles(strategy), {{"multicast", "none"}}),
+                    .config = with(tiles(strategy), {{"multicast", "none"}, {"swap", "no"}}),
                     .inputs = {numbers(problem, "group_rows", rows)},
                     .observer = {.stats = &stats}});
       std::uint64_t sum = 0;

@@ -86,7 +86,15 @@ TEST_CASE("one Gemm serves random sizes, leading dimensions, alpha and beta of e
 
 TEST_CASE("sizes with the same requirements share a Gemm's kernels", "[gemm]") {
   const GemmProblem largest{.m = 512, .n = 128, .k = 64, .a = bf16};
-  const Gemm made = gemm(executor(), largest, {{"strategy", "mma"}, {"tile_m", "32"}, {"tile_n", "32"}});
+  const Gemm made = gemm(executor(), largest,
+                         {{"strategy", "mma"},
+                          {"tile_m", "32"},
+                          {"tile_n", "32"},
+                          {"tile_k", "64"},
+                          {"stages", "2"},
+                          {"warps_m", "2"},
+                          {"warps_n", "1"},
+                          {"split", "1"}});
   CHECK(made.kernels() == 1);
   for (std::uint64_t m = 1; m <= 512; m += 73) made.prepare({.m = m});
   CHECK(made.kernels() == 2);  // one with the problem's sizes as constants, and one for all other sizes

@@ -297,14 +297,13 @@ TEST_CASE("a stream-K Gemm is launched again, on its own workspace and on anothe
         gemm(executor(), {.m = 60, .n = 136, .k = 712, .a = bf16}, with(config, {{"stream_k", "yes"}})));
 }
 
-TEST_CASE("stream-K is considered for few tiles and a deep k, with small M only by the tuner",
-          "[gemm][slow]") {
+TEST_CASE("stream-K is considered for few tiles and a deep k", "[gemm][slow]") {
   using Values = std::vector<std::string>;
   const std::tuple<Settings, Values, Values> problems[] = {
       {shape(256, 256, 65536), {"no", "yes"}, {"no", "yes"}},
       {shape(256, 256, 512), {"no"}, {"no"}},
       {shape(8192, 8192, 65536), {"no"}, {"no"}},
-      {shape(40, 256, 65536), {"no"}, {"no", "yes"}},
+      {shape(40, 256, 65536), {"no", "yes"}, {"no", "yes"}},
   };
   const Target target("sm_90a");
   for (const auto& [sizes, unasked, searched] : problems)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune/model.hpp"
 
-#include <algorithm>
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 
@@ -29,7 +28,25 @@ namespace {
 // A chip whose figures are easy to reckon with: at most 16 blocks of 128 threads on each of 10 SMs.
 tune::Chip round_chip() {
   return {.limits = Target("sm_90a").info(),
-          .rates = {.f16 = 1000, .shared = 128, .l2 = 64},
+          .rates = {.f16 = 1000, .shared = 128},
+          .model = {.launch = 2000,
+                    .memory = 100,
+                    .l2 = 64,
+                    .shared = 128,
+                    .warps = 2,
+                    .bulk_latency = 1200,
+                    .async_latency = 800,
+                    .load_latency = 700,
+                    .bulk_step = 3,
+                    .bulk_fill = 1500,
+                    .async_fill = 1500,
+                    .sector = 2000,
+                    .partial = 5000,
+                    .cluster = 100,
+                    .summed = 16,
+                    .exchanged = 32,
+                    .grid_wait = 4000,
+                    .prologue = 10},
           .sms = 10,
           .clock_hz = 1e9,
           .dram_bytes_per_s = 1e12};
@@ -44,16 +61,12 @@ Demand of_blocks(std::uint64_t blocks) {
           .l2_bytes = 1600 * n,
           .shared_traffic = 6400 * n,
           .steps = 10,
-          .in_flight = 2};
+          .in_flight = 2,
+          .loads = tune::Loads::threads};
 }
 
-// Clocks of the units of one SM that has `blocks` of these: operations at what 4 warps a block can keep busy.
-double busy(double blocks) {
-  const double operations = 25 * blocks * (4 * blocks + 2) / (4 * blocks), shared = 50 * blocks,
-               l2 = 25 * blocks;
-  const double most = std::max({operations, shared, l2});
-  return most + 0.25 * (operations + shared + l2 - most);
-}
+// Clocks for which the busiest unit of an SM that has `blocks` of these works: shared memory.
+double busy(double blocks) { return 50 * blocks; }
 
 }  // namespace
 
@@ -73,7 +86,7 @@ TEST_CASE("a time is predicted from waves of thread blocks, their busiest unit a
   Demand deep = of_blocks(160);
   deep.in_flight = 100;
   CHECK(tune::predict(deep, round_chip()).waves == Approx(1));
-  CHECK(tune::predict(deep, round_chip()).us == Approx(2 + (busy(16) + 1500) * 1e-3));
+  CHECK(tune::predict(deep, round_chip()).us == Approx(2 + (10 * 8 + 1500) * 1e-3));
 
   const tune::Prediction one = tune::predict(of_blocks(1), round_chip());
   CHECK(one.waves == Approx(1 / 160.0));
@@ -95,12 +108,65 @@ TEST_CASE("a demand that says little is predicted by what it says") {
   // One step that waits, and no unit that works.
   const tune::Prediction idle = tune::predict({.blocks = 10, .in_flight = 0}, round_chip());
   CHECK(idle.resident == 32);
-  CHECK(idle.us == Approx(2 + (800 + 1500) * 1e-3));
+  CHECK(idle.us == Approx(2 + (700 + 700) * 1e-3));
   CHECK(idle.waiting == 1);
   // Fewer threads than a warp are one: 1 warp keeps a third of the unit busy.
   const Demand narrow{
       .threads = 8, .blocks = 10, .unit = "f16", .operations = 1e7, .steps = 1, .in_flight = 1};
-  CHECK(tune::predict(narrow, round_chip()).us == Approx(2 + (3000 + 1500) * 1e-3));
+  CHECK(tune::predict(narrow, round_chip()).us == Approx(2 + (3000 + 700) * 1e-3));
+}
+
+TEST_CASE("the rarer demands of a configuration have their times") {
+  const Demand plain = of_blocks(40);
+  const auto longer = [&](const Demand& demand) {
+    return 1e3 * (tune::predict(demand, round_chip()).us - tune::predict(plain, round_chip()).us);
+  };
+  Demand one = plain;
+  one.grid_waits = 2;
+  CHECK(longer(one) == Approx(8000));
+  one = plain;
+  one.cluster = 2;
+  CHECK(longer(one) == Approx(100));
+  one = plain;
+  one.summed_bytes = 1600;
+  CHECK(longer(one) == Approx(100));
+  one = plain;
+  one.exchanged_bytes = 3200;
+  CHECK(longer(one) == Approx(100));
+  one = plain;
+  one.prologue_bytes = 1e4;
+  CHECK(longer(one) == Approx(100));
+  one = plain;
+  one.epilogue = 300;
+  CHECK(longer(one) == Approx(300));
+  one = plain;
+  one.stored_sectors = 5e4;
+  one.partial_sectors = 1e4;
+  CHECK(longer(one) == Approx(15000 - 5500));  // 10,000 and 5,000 clocks of an SM, beside 5,500
+  one = plain;
+  one.most_per_sm = 1;
+  CHECK(longer(one) == Approx(3 * 5500));
+}
+
+TEST_CASE("a persistent kernel fills its pipeline once, and stores one tile while it computes another") {
+  Demand demand = of_blocks(40);
+  demand.most_per_sm = 1;
+  demand.persistent = true;
+  demand.loads = tune::Loads::bulk;
+  demand.epilogue = 400;
+  // Four rounds of ten k-blocks, each waiting for half of the latency.
+  CHECK(tune::predict(demand, round_chip()).us == Approx(2 + (1500 + 4 * (10 * 600 + 400)) * 1e-3));
+  demand.in_turn = 2;
+  CHECK(tune::predict(demand, round_chip()).us == Approx(2 + (1500 + 4 * 3200 + 400) * 1e-3));
+}
+
+TEST_CASE("operations on shared memory need no warps to hold operands") {
+  Demand demand = of_blocks(40);
+  demand.operations = 25e6 * 40;  // 25,000 clocks for a thread block
+  demand.asynchronous = true;
+  CHECK(tune::predict(demand, round_chip()).us == Approx(2 + 4 * 25));
+  demand.asynchronous = false;
+  CHECK(tune::predict(demand, round_chip()).us == Approx(2 + 4 * 25 * 18 / 16.0));
 }
 
 TEST_CASE("a chip is the device's, and a typical one where there is none") {

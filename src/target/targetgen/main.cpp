@@ -16,6 +16,8 @@ std::span<const Version> compiled_versions() { return {}; }
 Version compiled_default_version() { return {}; }
 std::span<const ToolkitInfo> compiled_toolkits() { return {}; }
 std::span<const ChipRates> compiled_rates() { return {}; }
+std::span<const ChipDevice> compiled_devices() { return {}; }
+std::span<const ChipModel> compiled_model() { return {}; }
 std::span<const ChipMma> compiled_mma() { return {}; }
 const LaunchLimits& compiled_launch_limits() {
   static constexpr LaunchLimits none;
@@ -58,6 +60,17 @@ void print_rates(std::ostream& out, const ptxloom::target::ChipRates& rates) {
       << "},\n";
 }
 
+void print_device(std::ostream& out, const ptxloom::target::ChipDevice& device) {
+  out << "    {" << device.chip << ", " << device.clock << ", " << device.memory << "},\n";
+}
+
+void print_model(std::ostream& out, const ptxloom::target::ChipModel& model) {
+  out << "    {";
+  for (const auto& [name, field] : ptxloom::target::kModelColumns)
+    out << "." << name << " = " << model.*field << ", ";
+  out << "},\n";
+}
+
 void print_mma(std::ostream& out, const ptxloom::target::ChipMma& mma) {
   out << std::boolalpha << "    {" << mma.chip << ", " << mma.least_f32 << ", " << mma.least_f16 << ", "
       << mma.fp8_bits << ", " << mma.fp8_as_f16 << ", " << mma.fp4_bits << ", " << mma.fp4_least << ", "
@@ -93,6 +106,11 @@ void generate(const nlohmann::json& file, std::ostream& out) {
   for (const TargetInfo& info : targets) print_target(out, info);
   out << "};\n\nconstexpr ChipRates kRates[] = {\n";
   for (const auto& rates : ptxloom::target::read_rates(lines(file.at("rates")))) print_rates(out, rates);
+  out << "};\n\nconstexpr ChipDevice kDevices[] = {\n";
+  for (const auto& device : ptxloom::target::read_devices(lines(file.at("devices"))))
+    print_device(out, device);
+  out << "};\n\nconstexpr ChipModel kModel[] = {\n";
+  for (const auto& model : ptxloom::target::read_model(lines(file.at("model")))) print_model(out, model);
   out << "};\n\nconstexpr ChipMma kMma[] = {\n";
   for (const auto& mma : ptxloom::target::read_mma(lines(file.at("mma")))) print_mma(out, mma);
   out << "};\n\nconstexpr ToolkitInfo kToolkits[] = {\n";
@@ -112,6 +130,8 @@ void generate(const nlohmann::json& file, std::ostream& out) {
       << "Version compiled_default_version() { return kDefaultVersion; }\n"
       << "std::span<const ToolkitInfo> compiled_toolkits() { return kToolkits; }\n"
       << "std::span<const ChipRates> compiled_rates() { return kRates; }\n"
+      << "std::span<const ChipDevice> compiled_devices() { return kDevices; }\n"
+      << "std::span<const ChipModel> compiled_model() { return kModel; }\n"
       << "std::span<const ChipMma> compiled_mma() { return kMma; }\n"
       << "const LaunchLimits& compiled_launch_limits() { return kLaunchLimits; }\n\n}  // namespace "
          "ptxloom::target\n";

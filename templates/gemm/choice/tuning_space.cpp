@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 #include <memory>
 
+#include "gemm/choice/demand.hpp"
 #include "gemm/config/parameters.hpp"
 #include "gemm/config/rules.hpp"
-#include "gemm/reduction/cluster_reduction.hpp"
-#include "gemm/reduction/stream_k_reduction.hpp"
 
 namespace ptxloom::gemm_kernel {
 namespace {
@@ -34,51 +32,6 @@ class Reader {
   Problem problem_, transposed_;
   std::map<std::string, Config, std::less<>> bases_;
 };
-
-std::uint64_t k_blocks_of(const Problem& p, const Config& c) {
-  const auto depth = static_cast<std::uint64_t>(c.tile_k);
-  return (p.k + depth - 1) / depth;
-}
-
-/// A thread block's share of all k-blocks.
-struct Shares {
-  std::uint64_t blocks, k_blocks;
-  double left_bytes = 0;  ///< to the workspace, written and read
-};
-
-Shares shares_of(const Target& target, const Problem& p, const Config& c) {
-  const auto tiles = static_cast<std::uint64_t>(tiles_of(p, c)), split = static_cast<std::uint64_t>(c.split);
-  const std::uint64_t k_blocks = k_blocks_of(p, c);
-  if (!c.stream_k) return {.blocks = tiles * split, .k_blocks = (k_blocks + split - 1) / split};
-  const StreamPlan plan(p, c, 0);
-  const StreamShare share(plan, p, c, target.info().sms);
-  return {.blocks = static_cast<std::uint64_t>(share.blocks),
-          .k_blocks = static_cast<std::uint64_t>(share.k_blocks),
-          .left_bytes = 2 * share.blocks * plan.workspace.slot_bytes};
-}
-
-tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) {
-  const auto blocks = static_cast<std::uint64_t>(tiles_of(p, c));
-  const double all_k_blocks = double(k_blocks_of(p, c)) * double(blocks);
-  const double a_bytes = double(c.tile_k) * c.tile_m * p.a.type.bytes(),
-               b_bytes = double(c.tile_k) * c.tile_n * p.b.type.bytes(), tile_bytes = a_bytes + b_bytes;
-  const double brought_bytes = a_bytes / c.sharing_a() + b_bytes / c.sharing_b();
-  const double fragment_bytes = c.strategy->fragment_bytes(p, c);
-  const double result_bytes = double(p.m) * p.n * p.d.type.bytes() * p.results();
-  const double sum_bytes = double(c.split - 1) * cluster_reduction_bytes(p, c) * double(blocks);
-  const Shares shares = shares_of(target, p, c);
-  return {.threads = c.threads(),
-          .registers = c.strategy->registers(target, p, c),
-          .shared_bytes = static_cast<std::uint64_t>(c.strategy->shared_bytes(target, p, c)),
-          .blocks = shares.blocks,
-          .unit = unit_of(p),
-          .operations = 2.0 * c.tile_m * c.tile_n * c.tile_k * all_k_blocks,
-          .dram_bytes = input_bytes(p) + result_bytes,
-          .l2_bytes = brought_bytes * all_k_blocks + result_bytes + shares.left_bytes,
-          .shared_traffic = (tile_bytes + fragment_bytes) * all_k_blocks + 2 * sum_bytes,
-          .steps = shares.k_blocks,
-          .in_flight = c.stages - 1};
-}
 
 using AvailableStrategies = std::vector<const Strategy*>;
 
@@ -130,9 +83,9 @@ tune::Space tuning_space(const ParameterSpace& space, const Specs& specs, const 
            return rule.allows(read->target(), read->seen_by(c), c);
          }});
   }
-  result.demand = [read](const Settings& settings) {
+  result.demand = [read, sms = tune::CostModel(target).sms()](const Settings& settings) {
     const Config c = (*read)(settings);
-    return demand_of(read->target(), read->seen_by(c), c);
+    return demand_of(read->target(), read->seen_by(c), c, sms);
   };
   return result;
 }

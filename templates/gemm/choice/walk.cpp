@@ -2,57 +2,47 @@
 #include "gemm/choice/walk.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include "gemm/config/parameters.hpp"
 #include "gemm/reduction/stream_k_reduction.hpp"
+#include "ptxloom/pruned_search.hpp"
 
 namespace ptxloom::gemm_kernel {
 namespace {
 
-/// The axis after which all that a rule reads is known; none if some of it stays unknown.
-std::optional<std::size_t> depth_of(const Rule& rule, std::span<const std::string_view> axes,
-                                    const Settings& given) {
-  std::size_t deepest = 0;
-  for (const std::string& name : rule.reads) {
-    const auto axis = std::ranges::find(axes, name);
-    if (axis != axes.end())
-      deepest = std::max(deepest, static_cast<std::size_t>(axis - axes.begin()));
-    else if (!given.contains(name) && !parameter_named(name).of_base)
-      return std::nullopt;
-  }
-  return deepest;
+/// Whether all that a rule reads is known at the end of a walk.
+bool known(const Rule& rule, std::span<const std::string_view> axes, const Settings& given) {
+  return std::ranges::all_of(rule.reads, [&](const std::string& name) {
+    return std::ranges::find(axes, name) != axes.end() || given.contains(name) ||
+           parameter_named(name).of_base;
+  });
 }
 
 }  // namespace
 
-Walk::Walk(const ParameterSpace& space, const Target& target, const Problem& problem, const Settings& given,
-           std::span<const std::string_view> axes)
-    : target_(target), problem_(problem), given_(given) {
-  for (const std::string_view name : axes)
-    steps_.push_back(
-        {.number = parameter_named(name).number, .values = integers(space, given, name), .rules = {}});
-  for (const Rule& rule : rules())
-    if (const auto depth = depth_of(rule, axes, given)) steps_[*depth].rules.push_back(&rule);
-}
-
-void Walk::run(const Config& base, const Visit& visit) const {
-  Config config = partial_config(base, given_);
-  descend(0, config, visit);
-}
-
-void Walk::descend(std::size_t depth, Config& config, const Visit& visit) const {
-  if (depth == steps_.size()) return visit(config);
-  const Step& step = steps_[depth];
-  for (const int value : step.values) {
-    config.*step.number = value;
-    const auto allows = [&](const Rule* rule) { return rule->allows(target_, problem_, config); };
-    if (std::ranges::all_of(step.rules, allows)) descend(depth + 1, config, visit);
+void walk(const ParameterSpace& space, const Target& target, const Problem& problem, const Settings& given,
+          std::span<const std::string_view> axes, const Config& base,
+          const std::function<void(const Config&)>& visit) {
+  std::vector<int Config::*> fields;
+  std::vector<std::vector<int>> values;
+  std::vector<tune::PrunedSearch::Axis> sizes;
+  for (const std::string_view name : axes) {
+    fields.push_back(parameter_named(name).number);
+    values.push_back(integers(space, given, name));
+    sizes.push_back({name, values.back().size()});
   }
+  tune::PrunedSearch search(sizes);
+  for (std::size_t i = 0; i < rules().size(); ++i)
+    if (known(rules()[i], axes, given)) search.add_rule(i, rules()[i].reads);
+  Config config = partial_config(base, given);
+  search.run(
+      {.assign = [&](std::size_t axis, std::size_t value) { config.*fields[axis] = values[axis][value]; },
+       .allows = [&](std::size_t rule) { return rules()[rule].allows(target, problem, config); },
+       .visit = [&] { visit(config); }});
 }
 
 bool offers_stream_k(const Problem& p, const Settings& given) {
-  return !given.contains("stream_k") && p.m > kSmallM && may_stream_k(p);
+  return !given.contains("stream_k") && may_stream_k(p);
 }
 
 }  // namespace ptxloom::gemm_kernel

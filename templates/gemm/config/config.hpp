@@ -65,7 +65,7 @@ struct Config {
 
 /// The product that the kernel of a configuration computes.
 Problem seen_by(const Config& config, const Problem& problem);
-/// Small M: up to this many rows `swap` is considered.
+/// Small M or N: up to this many rows or columns a stage may be deeper.
 inline constexpr std::uint32_t kSmallM = 64;
 
 /// A or B as the configuration divides it; extents are along m or n.

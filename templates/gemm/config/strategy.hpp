@@ -70,14 +70,14 @@ class Strategy {
   virtual bool reduces_in_slices() const = 0;  ///< with `split` each thread block stores a slice of the tile
   virtual Cooperation cooperation(const Config& config) const = 0;
   virtual AccumulatorPart part(const Config& config) const = 0;
-  /// Registers that a thread needs, roughly: decides whether a configuration can be good.
-  virtual int registers(const Target& target, const Problem& problem, const Config& config) const = 0;
-  /// Shared memory of a thread block, in bytes.
-  virtual int shared_bytes(const Target& target, const Problem& problem, const Config& config) const = 0;
-  /// Bytes of A and B that instructions or warps read from shared memory for a k-block.
-  virtual double fragment_bytes(const Problem& problem, const Config& config) const = 0;
-  /// Configurations that agree with the given parameters and have the instruction of `base`, the most
-  /// promising first. They still have to be completed.
+  /// Whether operands are rearranged before they are loaded.
+  virtual bool packs(const Problem& problem) const = 0;
+  /// Adds what it knows of the demand of a configuration: registers (roughly), shared memory, operations, how
+  /// data are loaded and stored.
+  virtual void demand(const Target& target, const Problem& problem, const Config& config,
+                      tune::Demand& demand) const = 0;
+  /// Configurations that are worth considering, agree with the given parameters and have the instruction of
+  /// `base`. They still have to be completed.
   virtual std::vector<Config> choose(const ParameterSpace& space, const Target& target,
                                      const Problem& problem, const Settings& given,
                                      const Config& base) const = 0;

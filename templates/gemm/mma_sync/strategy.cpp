@@ -45,14 +45,9 @@ class MmaSync final : public Strategy {
   bool reduces_in_slices() const override { return false; }
   Cooperation cooperation(const Config&) const override { return {}; }
   AccumulatorPart part(const Config& c) const override { return {32, c.mma_m, c.warp_m()}; }
-  int registers(const Target&, const Problem& p, const Config& c) const override {
-    return needed_registers(p, c);
-  }
-  int shared_bytes(const Target&, const Problem& p, const Config& c) const override {
-    return mma_sync::shared_bytes(p, c);
-  }
-  double fragment_bytes(const Problem& p, const Config& c) const override {
-    return double(c.tile_k) * c.warps() * (c.warp_m() * p.a.type.bytes() + c.warp_n() * p.b.type.bytes());
+  bool packs(const Problem&) const override { return false; }
+  void demand(const Target&, const Problem& p, const Config& c, tune::Demand& d) const override {
+    mma_sync::add_demand(p, c, d);
   }
   std::vector<Config> choose(const ParameterSpace& space, const Target& target, const Problem& problem,
                              const Settings& given, const Config& base) const override {

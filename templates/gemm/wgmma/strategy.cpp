@@ -79,16 +79,9 @@ class Wgmma final : public Strategy {
   AccumulatorPart part(const Config& c) const override {
     return {kWarpgroupThreads, kWgmmaRows, warpgroup_m(c)};
   }
-  int registers(const Target& target, const Problem& p, const Config& c) const override {
-    return Plan(target.info(), p, c).needed_registers;
-  }
-  int shared_bytes(const Target& target, const Problem& p, const Config& c) const override {
-    return Plan(target.info(), p, c).shared_bytes;
-  }
-  // An instruction reads 64 rows of A and all columns of B.
-  double fragment_bytes(const Problem& p, const Config& c) const override {
-    return double(c.tile_k) * (c.tile_m / c.mma_m * c.warps_n) *
-           (c.mma_m * p.a.type.bytes() + c.warp_n() * p.b.type.bytes());
+  bool packs(const Problem& p) const override { return PackPlan(p).any(); }
+  void demand(const Target& target, const Problem& p, const Config& c, tune::Demand& d) const override {
+    add_demand(target, p, c, d);
   }
   std::vector<Config> choose(const ParameterSpace& space, const Target& target, const Problem& problem,
                              const Settings& given, const Config& base) const override {

@@ -3,14 +3,14 @@
 
 #include "gemm/config/config.hpp"
 
-// Which configurations of wgmma a problem admits, ranked by estimated time: waves of tiles over the chip,
-// each as long as its products or its loads take, whichever is longer, plus an epilogue; with stream-K a
-// share of all k-blocks.
+// Which configurations of wgmma a problem admits, and what they demand of the chip.
 namespace ptxloom::gemm_kernel::wgmma {
 
-/// Configurations with the wgmma of `base` that fit and agree with the given parameters, most promising
-/// first.
+/// Configurations with the wgmma of `base` that are worth considering and agree with the given parameters.
 std::vector<Config> admissible_configs(const ParameterSpace& space, const Target& target,
                                        const Problem& problem, const Settings& given, const Config& base);
+
+/// The part of a configuration's demand that Strategy::demand is about.
+void add_demand(const Target& target, const Problem& problem, const Config& config, tune::Demand& demand);
 
 }  // namespace ptxloom::gemm_kernel::wgmma

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gemm/config/config.hpp"
+
+// The choice without measurements: what each strategy offers, ranked by the cost model.
+namespace ptxloom::gemm_kernel {
+
+struct RankedConfig {
+  double us;  ///< by the cost model
+  Config config;
+};
+
+/// Which of the shapes are ranked: all, or for each strategy the first one that has a configuration.
+/// Strategies are compared by what they do best with, and a deeper instruction is never slower.
+enum class Shapes { all, first };
+
+/// Configurations with an instruction of these shapes that agree with the given parameters, the fastest
+/// first; of equal ones those of the first shape.
+std::vector<RankedConfig> ranked_configs(const ParameterSpace& space, const Specs& specs,
+                                         const Target& target, const Problem& problem, const Settings& given,
+                                         std::span<const std::string> shapes, Shapes which);
+
+}  // namespace ptxloom::gemm_kernel

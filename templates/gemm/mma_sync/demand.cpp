@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gemm/choice/demand.hpp"
+#include "gemm/mma_sync/choice.hpp"
+#include "gemm/reduction/cluster_reduction.hpp"
+#include "ptxloom/kit/team.hpp"
+
+namespace ptxloom::gemm_kernel::mma_sync {
+namespace {
+
+// Fitted, like the constants of the cost model (specs/README.md):
+constexpr double kOfMma = 3.1;           // instructions for an mma, with its share of the loop
+constexpr double kFragmentBytes = 1730;  // read from shared memory by an instruction
+constexpr double kBounds = 3.4;          // times as many instructions copy where bounds are checked
+
+/// Instructions for a copy of a warp to shared memory, with what they keep the load/store unit busy.
+double of_copy(int bytes) {
+  switch (bytes) {
+    case 16:
+      return 6.3;
+    case 8:
+      return 11.4;
+    case 4:
+      return 9.8;
+    default:
+      return 4.7;  // through registers
+  }
+}
+
+double copy_instructions(const Config& c, double bytes, const kit::CopyAccess& access) {
+  return bytes / (access.bytes * kit::kWarpThreads) * of_copy(access.bytes) *
+         (c.bake == Bake::mnk ? 1 : kBounds);
+}
+
+}  // namespace
+
+void add_demand(const Problem& p, const Config& c, tune::Demand& d) {
+  const double k_blocks = k_blocks_of(p, c), k = c.tile_k;
+  const double mmas = double(c.tile_m) / c.mma_m * c.tile_n / c.mma_n * c.k_steps();
+  const double fragments = k * c.warps() * (c.warp_m() * p.a.type.bytes() + c.warp_n() * p.b.type.bytes());
+  const double copies = copy_instructions(c, k * c.tile_m * p.a.type.bytes(), c.a) +
+                        copy_instructions(c, k * c.tile_n * p.b.type.bytes(), c.b);
+  d.registers = needed_registers(p, c);
+  d.shared_bytes = static_cast<std::uint64_t>(shared_bytes(p, c));
+  d.operations = 2.0 * c.tile_m * c.tile_n * k * k_blocks;
+  d.instructions = (kOfMma * mmas + fragments / kFragmentBytes + copies) * k_blocks;
+  d.shared_traffic = (fragments + stage_bytes_of(p, c)) * k_blocks;
+  d.load_instructions = copies;
+  d.loads = c.a.asynchronous && c.b.asynchronous ? tune::Loads::threads : tune::Loads::registers;
+  d.in_flight = c.stages - 1;
+  add_stores(d, p, c, c.staged ? Stores::row_by_row : Stores::from_registers);
+  if (c.split > 1) d.summed_bytes = cluster_reduction_bytes(p, c) * (c.split - 1.0);
+}
+
+}  // namespace ptxloom::gemm_kernel::mma_sync
