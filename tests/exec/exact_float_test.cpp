@@ -304,7 +304,7 @@ TEST_CASE("every variant of floating arithmetic gives the bits of the exact one"
                                                                        {"approx", 20}}));
   std::size_t variants = 0;
   for (const Variant& variant : specs()->variants(form)) {
-    if (variant.undocumented()) continue;
+    if (variant.undocumented() || variant.slot("turns")) continue;
     const Subject subject = subject_of(variant);
     if (subject.reference == nullptr) continue;
     ++variants;
