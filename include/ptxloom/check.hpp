@@ -44,7 +44,7 @@ Requirement requirement_of(const ir::Module& module);
 
 /// Statements of a kernel's body, without the kernel around them.
 struct Snippet {
-  std::string_view ptx;                     ///< the statements
+  std::string_view ptx;  ///< the statements
   /// Declarations that precede them, such as ".reg .b32 a, b;". Parameters of the kernel come first, in
   /// parentheses: "(.param .b16 p) .reg .b16 h;".
   std::string_view declarations;

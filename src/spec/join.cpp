@@ -220,6 +220,9 @@ bool exists(const Form& form, const Wanted& wanted) {
     return Joiner(form, wanted.known, 1, none, wanted.target, sieve).run() > 0;
   };
   if (!wanted.documented || *wanted.documented) return found({.lax = wanted.documented.has_value()});
+  for (const LaxOperands& lax : form.lax_operands())
+    if ((wanted.target == nullptr || lowest_version(Needs{lax.need}, *wanted.target)) && found({.lax = true}))
+      return true;
   for (std::size_t table = 0; table < form.tables().size(); ++table) {
     const bool any = std::ranges::any_of(form.tables()[table].rows, &Row::lax);
     if (any && found({.documented_of_table = table})) return true;

@@ -257,8 +257,8 @@ void Reader::read_words(const Json& json, ReadSpecs& into) {
 
 void Reader::read_targets(const Json& json, ReadSpecs& into) {
   expect_fields(json, "the file",
-                {"doc", "ptx", "default_ptx", "toolkits", "chips", "launch", "rates", "devices", "model", "mma",
-                 "targets"});
+                {"doc", "ptx", "default_ptx", "toolkits", "chips", "launch", "rates", "devices", "model",
+                 "mma", "targets"});
   const auto list = [&](const char* field) {
     const auto rows =
         json.contains(field) ? lines(json[field], quote(field)) : std::span<const std::string_view>{};

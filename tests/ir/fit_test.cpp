@@ -212,9 +212,9 @@ TEST_CASE("braces around a scalar are undocumented, and hold as many registers a
   CHECK(of_vector({.type = u32, .braces = 1}, {reg(f32)}).why == Misfit::type);
   CHECK(of_vector({.type = u32, .braces = 1, .needed = true}, {reg(u32)}).why == Misfit::length);
   CHECK(of_vector({.type = u32, .registers_allowed = false, .braces = 1}, {reg(u32)}).why == Misfit::length);
-  CHECK(of_vector({.type = bf16x2}, {reg(bf16x2), reg(bf16x2)}).why == Misfit::undocumented);
-  CHECK(of_vector({.type = bf16}, {reg(b16), reg(b16)}).why == Misfit::undocumented);
-  CHECK(of_vector({.type = bf16}, {reg(b16), reg(b16), reg(b16)}).why == Misfit::length);
+  CHECK(of_vector({.type = bf16x2, .braces = 2}, {reg(bf16x2), reg(bf16x2)}).why == Misfit::undocumented);
+  CHECK(of_vector({.type = bf16, .braces = 2}, {reg(b16), reg(b16)}).why == Misfit::undocumented);
+  CHECK(of_vector({.type = bf16, .braces = 2}, {reg(b16), reg(b16), reg(b16)}).why == Misfit::length);
 }
 
 TEST_CASE("elements of one type fit as each of them does, and the first that does not is named") {
