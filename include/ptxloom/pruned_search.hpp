@@ -20,7 +20,7 @@ class PrunedSearch {
  public:
   /// A parameter whose values are tried.
   struct Axis {
-    std::string_view name;   ///< its name
+    std::string_view name;   ///< its name; it must live until the last rule is added
     std::size_t values = 0;  ///< the number of its values
   };
   /// What the search calls.
@@ -32,7 +32,8 @@ class PrunedSearch {
     std::function<void(std::size_t rule, std::uint64_t count)> removed = {};
   };
 
-  explicit PrunedSearch(std::span<const Axis> axes);  ///< without rules
+  /// Without rules. There must be at least one axis.
+  explicit PrunedSearch(std::span<const Axis> axes);
 
   /// Adds a rule, by the number that `allows` gets. Names in `reads` that are not axes are known from the
   /// start. Rules of one axis are evaluated in the order in which they were added.

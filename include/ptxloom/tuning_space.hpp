@@ -137,8 +137,9 @@ class Admissible {
 };
 
 /// The configurations of a space that agree with `fixed` ("64|128" is one of these values), that its rules
-/// admit, and whose demand the chip can meet. The latter counts as rules with the names "threads of a block",
-/// "registers of a thread", "registers of a block", "shared memory of a block" and "blocks of a cluster".
+/// admit, and whose demand the chip can meet. The latter counts as rules with the names "threads of a thread
+/// block", "registers of a thread", "registers of a thread block", "shared memory of a thread block" and
+/// "thread blocks of a cluster".
 ///
 /// Throws Error(usage, "bad-space") for a space without parameters, for a parameter with no values or more
 /// than 255, and for a rule that reads an unknown parameter; Error(usage, "unknown-parameter" or "bad-value")

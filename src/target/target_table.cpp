@@ -251,10 +251,9 @@ const ChipRates* rates_of(int chip) {
 }
 
 const ChipDevice& device_of(int chip) {
-  constexpr int kMeasured = 90;
   const std::span<const ChipDevice> all = compiled_devices();
   const auto row = std::ranges::find(all, chip, &ChipDevice::chip);
-  return row != all.end() ? *row : *std::ranges::find(all, kMeasured, &ChipDevice::chip);
+  return row != all.end() ? *row : *std::ranges::find(all, compiled_model().front().chip, &ChipDevice::chip);
 }
 
 const ChipModel& model_of(int chip) {

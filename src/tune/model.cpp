@@ -67,7 +67,7 @@ Round round(const Demand& d, const Chip& chip, double at_once) {
   const double busy = busy_clocks(d, chip, at_once) + (bulk ? steps * chip.model.bulk_step : 0);
   const double step = std::max(busy / steps, latency(d, chip.model));
   const double alone = steps * step + d.epilogue + (d.persistent ? 0 : fill(d, chip.model));
-  return {.clocks = std::max(at_once * busy, alone / d.in_turn), .busy = at_once * busy};
+  return {.clocks = std::max(at_once * busy, alone / std::max(d.in_turn, 1)), .busy = at_once * busy};
 }
 
 /// Clocks for what happens once, or once for each thread block, beside its k-blocks.

@@ -11,10 +11,10 @@
 // "model").
 //   Thread blocks run in rounds, as many at once as an SM holds. A round takes as long as its busiest unit
 //   (operations, issue of instructions, shared memory, L2), or as long as one thread block alone: its
-//   k-blocks, each at least as long as the latency that its stages do not hide, and its epilogue. To all
-//   rounds come the start, waits of the whole grid, and what is rearranged or summed up. Beside them device
-//   memory moves what must be moved, and L2 takes the stores. The longer one of the two hides only a part of
-//   the shorter one.
+//   k-blocks, each at least as long as the latency that its stages do not hide, and its epilogue.
+//   The start, waits of the whole grid, and rearranging or adding up data take additional time. Meanwhile
+//   device memory moves operands and results, and L2 takes the stores. The shorter of the two times is only
+//   partly hidden by the longer.
 // The default choice takes the configuration with the least time. The tuner learns from measurements what the
 // model misses (surrogate.hpp).
 namespace ptxloom::tune {

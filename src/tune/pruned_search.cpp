@@ -25,7 +25,7 @@ void PrunedSearch::descend(std::size_t axis, const Calls& calls) const {
   if (axis == axes_.size()) return calls.visit();
   for (std::size_t value = 0; value < axes_[axis].values; ++value) {
     calls.assign(axis, value);
-    const auto broken = std::ranges::find_if_not(rules_[axis], calls.allows);
+    const auto broken = std::ranges::find_if_not(rules_[axis], std::cref(calls.allows));
     if (broken == rules_[axis].end())
       descend(axis + 1, calls);
     else if (calls.removed)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data for the cost model: fit_model.py fits its constants to them, and says what to time next.
+// Data for the cost model, whose constants fit_model.py fits.
 //   choice_data candidates TYPES COUNT SEED
 //     TYPES: "bf16,e4m3,s8". Draws COUNT random GEMM problems and prints a line of JSON for each: the
 //     problem, the configurations among which the default choice decides on sm_90a, and their demands. Needs
@@ -12,9 +12,11 @@
 //     data, graph replays over rotating buffers.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
-#include <cmath>
+#include <chrono>
 #include <fstream>
+#include <optional>
 #include <random>
 #include <sstream>
 #include <thread>
@@ -52,6 +54,7 @@ nlohmann::json demand_json(const tune::Demand& d, const tune::Chip& chip) {
           {"shared_traffic", d.shared_traffic},
           {"steps", d.steps},
           {"in_flight", d.in_flight},
+          {"load_instructions", d.load_instructions},
           {"loads", static_cast<int>(d.loads)},
           {"epilogue", d.epilogue},
           {"stored_sectors", d.stored_sectors},

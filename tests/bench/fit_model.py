@@ -159,7 +159,7 @@ def main():
     )
     fitted = {name: round(value) for name, value in constants(fit.x).items()}
     report("fitted", problems, fitted, dram)
-    print("90  ", "  ".join(f"{name} {fitted[name]}" for name in head[1:]))
+    print("  ".join([row[0], *(str(fitted[name]) for name in head[1:])]))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How good the cost model's choices are, by measurements that `choice_data time` has made.
-//   model_error FILE
+//   model_error FILE [DRAM]
 //     FILE: the lines that it printed. The target is sm_90a. Needs no GPU.
-// The regret of a problem is the rate of the configuration that the model expects to be the fastest, relative
-// to the fastest one that was measured.
+//     DRAM: peak bandwidth of the measured device's memory in GB/s; default: that of an H200
+// The rate of a problem's choice is the least measured time, divided by that of the configuration that the
+// model expects to be the fastest.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +25,7 @@ struct Measured {
   double us, predicted;
 };
 
-void print_regret(const std::map<Settings, std::vector<Measured>>& problems) {
+void print_rates(const std::map<Settings, std::vector<Measured>>& problems) {
   double logs = 0, error = 0;
   std::size_t good = 0, bad = 0, lines = 0;
   for (const auto& [problem, measured] : problems) {
@@ -47,12 +48,13 @@ void print_regret(const std::map<Settings, std::vector<Measured>>& problems) {
 
 int main(int argc, char** argv) try {
   if (argc < 2) {
-    fmt::print("model_error FILE\n");
+    fmt::print("model_error FILE [DRAM]\n");
     return 0;
   }
   const Specs specs;
   const Target target("sm_90a");
-  const tune::Chip chip = tune::chip_of(target, std::nullopt);
+  tune::Chip chip = tune::chip_of(target, std::nullopt);
+  if (argc > 2) chip.dram_bytes_per_s = 1e9 * std::stod(argv[2]);
   std::ifstream in(argv[1]);
   std::map<Settings, std::vector<Measured>> problems;
   for (std::string text; std::getline(in, text);) {
@@ -68,7 +70,7 @@ int main(int argc, char** argv) try {
   if (problems.empty())
     throw Error(ErrorKind::usage, "no-measurements", "the file has no measurements",
                 "choice_data prints some");
-  print_regret(problems);
+  print_rates(problems);
   return 0;
 } catch (const Error& error) {
   fmt::print(stderr, "{}\n", error.what());

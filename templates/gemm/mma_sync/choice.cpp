@@ -4,7 +4,6 @@
 #include "gemm/choice/walk.hpp"
 #include "gemm/config/parameters.hpp"
 #include "gemm/config/rules.hpp"
-#include "gemm/reduction/stream_k_reduction.hpp"
 
 namespace ptxloom::gemm_kernel::mma_sync {
 namespace {
