@@ -82,7 +82,7 @@ struct Chip;
 /// `Tuner` corrects the same model by measurements.
 class CostModel {
  public:
-  explicit CostModel(const Target& target);
+  explicit CostModel(const Target& target);  ///< of the device that specs/targets.json names for the target
   ~CostModel();
   CostModel(const CostModel&) = delete;
   CostModel& operator=(const CostModel&) = delete;

@@ -98,7 +98,8 @@ class Batch {
       const std::size_t one[] = {i};
       singles_.emplace(i, DeviceModule(context_.device_context(), link(one)));
     } catch (const Error& error) {
-      result.state = ConformResult::State::failed;
+      const bool missing = error.kind() == ErrorKind::missing;  // the linker is older than the instruction
+      result.state = missing ? ConformResult::State::skipped : ConformResult::State::failed;
       result.note = reason(error);
       parsed_[i].reset();
     }
