@@ -9,8 +9,8 @@ namespace ptxloom::oracle {
 namespace {
 
 constexpr int kSpread = 5;  // register numbers between operands
-// Of an instruction with several vectors longer than this, or with one and another result, no two operands
-// share a register.
+// No two operands share a register if an instruction has several vectors longer than this, or one such vector
+// and another result.
 constexpr int kLong = 8;
 
 std::vector<std::string_view> symbols(const OperandSpec& operand) { return spec::split(operand.text, '|'); }

@@ -65,10 +65,6 @@ void divide(tune::Demand& d, const Problem& p, const Config& c, int sms) {
 
 }  // namespace
 
-double k_blocks_of(const Problem& p, const Config& c) {
-  return tiles_of(p, c) * std::ceil(double(p.k) / c.tile_k);
-}
-
 double stage_bytes_of(const Problem& p, const Config& c) {
   return double(c.tile_k) * (c.tile_m * p.a.type.bytes() + c.tile_n * p.b.type.bytes());
 }

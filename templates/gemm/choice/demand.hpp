@@ -15,8 +15,6 @@ enum class Stores { from_registers, row_by_row };
 /// Adds the stores of D to the demand.
 void add_stores(tune::Demand& demand, const Problem& problem, const Config& config, Stores stores);
 
-/// The k-blocks of all tiles.
-double k_blocks_of(const Problem& problem, const Config& config);
 /// Bytes of A and B in a pipeline stage.
 double stage_bytes_of(const Problem& problem, const Config& config);
 

@@ -2,6 +2,7 @@
 #include "gemm/choice/demand.hpp"
 #include "gemm/mma_sync/choice.hpp"
 #include "gemm/reduction/cluster_reduction.hpp"
+#include "gemm/reduction/stream_k_reduction.hpp"
 #include "ptxloom/kit/team.hpp"
 
 namespace ptxloom::gemm_kernel::mma_sync {
@@ -34,7 +35,7 @@ double copy_instructions(const Config& c, double bytes, const kit::CopyAccess& a
 }  // namespace
 
 void add_demand(const Problem& p, const Config& c, tune::Demand& d) {
-  const double k_blocks = k_blocks_of(p, c), k = c.tile_k;
+  const double k_blocks = stream_k_blocks(p, c), k = c.tile_k;
   const double mmas = double(c.tile_m) / c.mma_m * c.tile_n / c.mma_n * c.k_steps();
   const double fragments = k * c.warps() * (c.warp_m() * p.a.type.bytes() + c.warp_n() * p.b.type.bytes());
   const double copies = copy_instructions(c, k * c.tile_m * p.a.type.bytes(), c.a) +

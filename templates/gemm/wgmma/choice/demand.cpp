@@ -3,6 +3,7 @@
 
 #include "gemm/choice/demand.hpp"
 #include "gemm/reduction/cluster_reduction.hpp"
+#include "gemm/reduction/stream_k_reduction.hpp"
 #include "gemm/wgmma/choice/choice.hpp"
 #include "gemm/wgmma/plan.hpp"
 
@@ -14,12 +15,12 @@ constexpr double kLeastWidth = 31;    // a narrower wgmma takes as long: it read
 constexpr double kStoredBytes = 700;  // per clock, of D by TMA stores
 constexpr double kBoxClocks = 286;    // of each TMA store of a warpgroup
 
-/// Of all instructions for a k-block, at the width that they take the time of.
+/// The operations of all k-blocks. A narrow instruction counts as many as a wider one that takes as long.
 double operations_of(const Problem& p, const Config& c, const Plan& plan) {
   const double wgmmas = 2.0 * c.tile_m * c.tile_k * c.warps_n * std::max<double>(kLeastWidth, warpgroup_n(c));
   // With two warpgroups, one multiplies while the other promotes its accumulators.
   const double promotion = plan.promotes ? 1.0 / (c.k_steps() * warpgroups(c)) : 0;
-  return wgmmas * (1 + promotion) * k_blocks_of(p, c);
+  return wgmmas * (1 + promotion) * stream_k_blocks(p, c);
 }
 
 }  // namespace
@@ -32,7 +33,7 @@ void add_demand(const Target& target, const Problem& p, const Config& c, tune::D
   d.persistent = true;
   d.asynchronous = true;
   d.operations = operations_of(p, c, plan);
-  d.shared_traffic = stage_bytes_of(p, c) * k_blocks_of(p, c);
+  d.shared_traffic = stage_bytes_of(p, c) * stream_k_blocks(p, c);
   d.loads = tune::Loads::bulk;
   d.in_flight = c.stages;
   if (c.staged && plan.tma_stores_d) {
