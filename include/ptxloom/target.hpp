@@ -43,6 +43,11 @@ struct TargetInfo {
   int cluster_blocks = 0;     ///< thread blocks of the largest cluster; 0: the chip has no clusters
   int mma_fraction_bits = 0;  ///< fraction bits that mma.sync keeps when it adds f16, bf16 or tf32 products
   bool mma_halves = false;  ///< whether k of 32-byte rows (k16 f16, k8 tf32, k32 fp8) is added in two halves
+
+  /// Thread blocks that threads and registers let an SM have at once, by the formula of NVIDIA's occupancy
+  /// calculator: registers are given to warps 256 at a time, and each of the SM's 4 partitions has a quarter
+  /// of the registers and of the warps. 0: not even one.
+  int resident_blocks(int threads, int registers_per_thread) const;
 };
 
 /// A target: a handle to its TargetInfo. One that Specs return may outlive them.

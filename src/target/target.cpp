@@ -25,6 +25,16 @@ Version parse_version(std::string_view text) {
               "write major.minor, such as 8.6");
 }
 
+int TargetInfo::resident_blocks(int threads, int registers_per_thread) const {
+  constexpr int kWarpThreads = 32, kPartitions = 4, kRegistersAtOnce = 256;
+  const int blocks = std::min(blocks_per_sm, threads_per_sm / threads);
+  const int warps = (threads + kWarpThreads - 1) / kWarpThreads;
+  const int needed = registers_per_thread * kWarpThreads, rest = needed % kRegistersAtOnce;
+  const int of_warp = rest == 0 ? needed : needed + kRegistersAtOnce - rest;
+  if (of_warp == 0) return blocks;
+  return std::min(blocks, registers_per_sm / kPartitions / of_warp * kPartitions / warps);
+}
+
 std::span<const TargetInfo> targets() { return target::compiled_targets(); }
 
 std::span<const Version> ptx_versions() { return target::compiled_versions(); }

@@ -93,9 +93,7 @@ double memory_seconds(const Demand& d, const Chip& chip) {
 int resident_blocks(const Demand& d, const TargetInfo& chip) {
   int blocks = chip.blocks_per_sm;
   if (d.most_per_sm > 0) blocks = std::min(blocks, d.most_per_sm);
-  if (d.threads > 0) blocks = std::min(blocks, chip.threads_per_sm / d.threads);
-  if (d.threads > 0 && d.registers > 0)
-    blocks = std::min(blocks, chip.registers_per_sm / (d.threads * ((d.registers + 7) / 8 * 8)));
+  if (d.threads > 0) blocks = std::min(blocks, chip.resident_blocks(d.threads, d.registers));
   if (d.shared_bytes > 0)
     blocks = std::min(blocks, static_cast<int>(static_cast<std::uint64_t>(chip.shared_per_sm) /
                                                (d.shared_bytes + kReservedShared)));

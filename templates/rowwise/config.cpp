@@ -91,9 +91,7 @@ int estimated_registers(const Problem& p, const Config& c) {
 }
 
 int resident_blocks(const TargetInfo& chip, const Problem& p, const Config& c) {
-  const int registers = (estimated_registers(p, c) + 7) / 8 * 8;
-  return std::max(1, std::min({chip.blocks_per_sm, chip.threads_per_sm / c.threads,
-                               chip.registers_per_sm / (registers * c.threads)}));
+  return std::max(1, chip.resident_blocks(c.threads, estimated_registers(p, c)));
 }
 
 const std::vector<Rule>& rules() {

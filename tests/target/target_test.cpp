@@ -104,6 +104,22 @@ TEST_CASE("every chip's limits are those of NVIDIA's table of compute capabiliti
   }
 }
 
+TEST_CASE("thread blocks of an SM are limited by the registers of a partition") {
+  // Worked by hand after the occupancy calculator; ptxas gives a kernel of 64 threads with .minnctapersm 5
+  // 168 registers, not 200: 10 warps are 3 in one of the partitions.
+  const TargetInfo& chip = Target("sm_80").info();
+  CHECK(chip.resident_blocks(64, 168) == 6);
+  CHECK(chip.resident_blocks(64, 169) == 4);
+  CHECK(chip.resident_blocks(64, 200) == 4);
+  CHECK(chip.resident_blocks(128, 200) == 2);
+  CHECK(chip.resident_blocks(96, 168) == 4);
+  CHECK(chip.resident_blocks(33, 255) == 4);
+  CHECK(chip.resident_blocks(1024, 64) == 1);
+  CHECK(chip.resident_blocks(1024, 65) == 0);
+  CHECK(chip.resident_blocks(1024, 32) == 2);
+  CHECK(chip.resident_blocks(64, 0) == 32);
+}
+
 TEST_CASE("every chip has SMs, and an H200 as many as its driver says") {
   for (const TargetInfo& info : targets()) {
     INFO(info.name);
