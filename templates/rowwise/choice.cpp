@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ptxloom/pruned_search.hpp"
 #include "rowwise/config.hpp"
 
 namespace ptxloom::rowwise_kernel {
@@ -83,20 +84,23 @@ std::vector<std::string> values_of(const TemplateParameter& parameter, const Set
 
 std::vector<Config> ranked_configs(const ParameterSpace& space, const Target& target, const Problem& p,
                                    const Settings& given) {
-  std::vector<Config> all(1);
+  std::vector<std::vector<std::string>> values;
+  std::vector<tune::PrunedSearch::Axis> axes;
   for (const TemplateParameter& parameter : space.config()) {
-    std::vector<Config> more;
-    for (const Config& c : all)
-      for (const std::string& value : values_of(parameter, given))
-        more.emplace_back(c).set(parameter.name, value);
-    all = std::move(more);
+    values.push_back(values_of(parameter, given));
+    axes.push_back({parameter.name, values.back().size()});
   }
+  tune::PrunedSearch search(axes);
+  for (std::size_t i = 0; i < rules().size(); ++i) search.add_rule(i, rules()[i].reads);
+  Config config;
   std::vector<std::pair<double, Config>> fitting;
-  for (const Config& c : all)
-    if (inadmissible(target, p, c).empty()) fitting.emplace_back(clocks_of(target, p, c), c);
+  search.run({.assign = [&](std::size_t axis,
+                            std::size_t value) { config.set(axes[axis].name, values[axis][value]); },
+              .allows = [&](std::size_t rule) { return rules()[rule].allows(target, p, config); },
+              .visit = [&] { fitting.emplace_back(clocks_of(target, p, config), config); }});
   std::ranges::stable_sort(fitting, {}, [](const auto& one) { return one.first; });
   std::vector<Config> ranked;
-  for (const auto& [clocks, config] : fitting) ranked.push_back(config);
+  for (const auto& [clocks, one] : fitting) ranked.push_back(one);
   return ranked;
 }
 

@@ -52,7 +52,7 @@ TEST_CASE("linked rowwise kernels of the default choice do not spill", "[slow]")
 }
 
 TEST_CASE("few linked rowwise kernels of random configurations spill much", "[slow]") {
-  // The tuner times these configurations, so one that spills loses. Of 520, one spilled more than 256 bytes.
+  // The tuner times these configurations, so one that spills loses. Of 520, two spilled more than 256 bytes.
   constexpr int kConfigurations = 40, kMuch = 256, kMostThatSpill = 2;
   int spilled = 0;
   std::mt19937 random(Catch::getSeed());
