@@ -190,6 +190,8 @@ constexpr std::array kForms{
     Semantics{"cp.async.bulk.prefetch", decode_bulk<&run_prefetch>, {FlowRule::decides}},
     Semantics{"cp.reduce.async.bulk.shared_to_cluster", decode_bulk<&run_to_cluster>, {FlowRule::decides}},
     Semantics{"cp.reduce.async.bulk.shared_to_global", decode_bulk<&run_to_global>, {FlowRule::decides}},
+    Semantics{"multimem.cp.async.bulk", decode_bulk<&run_to_global>, {FlowRule::decides}},
+    Semantics{"multimem.cp.reduce.async.bulk", decode_bulk<&run_to_global>, {FlowRule::decides}},
     Semantics{"cp.async.bulk.commit_group", decode_commit, {FlowRule::none}},
     Semantics{"cp.async.bulk.wait_group", decode_wait, {FlowRule::none}},
 };

@@ -127,6 +127,8 @@ constexpr std::array kForms{
     Semantics{"red.async", decode_store, {FlowRule::none}},
     Semantics{"st.async.global", decode_store, {.rule = FlowRule::none, .stores = true}},
     Semantics{"red.async.global", decode_store, {FlowRule::none}},
+    Semantics{"multimem.st.async", decode_store, {.rule = FlowRule::none, .stores = true}},
+    Semantics{"multimem.red.async", decode_store, {FlowRule::none}},
     Semantics{"st.bulk", decode_bulk, {FlowRule::decides}},
 };
 

@@ -146,6 +146,8 @@ constexpr std::array kForms{
     Semantics{"atom.vector", decode_reduction, {.rule = FlowRule::update, .stores = true}},
     Semantics{"red", decode_reduction, {.rule = FlowRule::update, .stores = true}},
     Semantics{"red.vector", decode_reduction, {.rule = FlowRule::update, .stores = true}},
+    Semantics{"multimem.red", decode_reduction, {.rule = FlowRule::update, .stores = true}},
+    Semantics{"multimem.red.vector", decode_reduction, {.rule = FlowRule::update, .stores = true}},
     Semantics{"atom.cas", decode_compare_and_swap, {.rule = FlowRule::update, .stores = true}},
 };
 

@@ -162,6 +162,11 @@ constexpr std::array kForms{
     Semantics{"ld.nc", decode_load, {FlowRule::loaded}},
     Semantics{"st", decode_store, {.rule = FlowRule::none, .stores = true, .exact = true}},
     Semantics{"st.mmio", decode_store, {.rule = FlowRule::none, .stores = true, .exact = true}},
+    // With one device, a multimem address is that of its memory.
+    Semantics{"multimem.ld_reduce", decode_load, {FlowRule::loaded}},
+    Semantics{"multimem.ld_reduce.float", decode_load, {FlowRule::loaded}},
+    Semantics{"multimem.st", decode_store, {.rule = FlowRule::none, .stores = true, .exact = true}},
+    Semantics{"multimem.st.float", decode_store, {.rule = FlowRule::none, .stores = true, .exact = true}},
 };
 
 }  // namespace
