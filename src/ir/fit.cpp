@@ -44,7 +44,7 @@ inline bool register_fits(const OperandSpec& place, const Type& given) {
   const Type& wanted = place.type;
   if (given.kind == TypeKind::bits && given.bits == wanted.bits) return wanted.kind != TypeKind::predicate;
   const bool untyped_only = place.exact || (wanted.is_integer() && wanted.lanes > 1);
-  if (untyped_only && given.kind != TypeKind::bits) return false;
+  if (untyped_only && given.kind != TypeKind::bits) return place.exact && given == wanted;
   if (wanted.kind == TypeKind::predicate || given.kind == TypeKind::predicate)
     return wanted.kind == given.kind;
   if (given.bits < wanted.bits || (given.bits > wanted.bits && !place.wider_allowed)) return false;
@@ -133,7 +133,7 @@ Misfit element_misfit(const OperandSpec& place, const Operand& literal, As as) {
     const bool refused = (narrow && !integer) || (place.needed && literal.kind == Kind::f64);
     return refused ? Misfit::literal : Misfit::none;
   }
-  if (place.exact) return Misfit::literal;
+  if (place.exact && place.type.kind == TypeKind::bits) return Misfit::literal;
   if (integer && place.loose && place.type == f64) return Misfit::none;
   if (const Misfit why = literal_misfit(place, literal); why != Misfit::none || place.loose) return why;
   if (integer) return place.type.is_integer() ? Misfit::none : Misfit::literal;

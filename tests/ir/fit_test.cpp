@@ -34,7 +34,8 @@ TEST_CASE("a register fits the types that PTX lets it stand for") {
   CHECK(fitting({.type = f16x2}) == "b32 f16x2");
   CHECK(fitting({.type = {"u16x2", 32, TypeKind::unsigned_integer, 2}}) == "b32");
   CHECK(fitting({.type = b32, .exact = true}) == "b32");
-  CHECK(fitting({.type = u32, .exact = true}) == "b32");
+  CHECK(fitting({.type = u32, .exact = true}) == "b32 u32");
+  CHECK(fitting({.type = s16, .exact = true}) == "b16 s16");
 }
 
 TEST_CASE("loads, stores and conversions take wider registers") {

@@ -112,6 +112,8 @@ TEST_CASE("literals as elements") {
   CHECK(both({.type = u32, .count = 2}, integer(1), integer(2)) == Misfit::kind);
   Place place = vector_of(u32);
   place.exact = true;
+  CHECK(both(place, integer(1), integer(2)) == Misfit::none);
+  place.type = b32;
   CHECK(both(place, integer(1), integer(2)) == Misfit::literal);
   place = vector_of(f32);
   place.loose = true;
