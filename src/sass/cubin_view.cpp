@@ -126,6 +126,8 @@ std::vector<std::string_view> CubinView::ptx_text() const {
   return lines;
 }
 
-bool is_elf(std::string_view bytes) { return bytes.starts_with(std::string_view(ELFMAG, SELFMAG)); }
+bool is_binary(std::string_view bytes) {
+  return bytes.starts_with(std::string_view(ELFMAG, SELFMAG)) || bytes.find('\0') != bytes.npos;
+}
 
 }  // namespace ptxloom::sass

@@ -79,7 +79,7 @@ class CubinView {
   std::vector<CubinFunction> functions_;
 };
 
-/// Whether these bytes begin as an ELF file does, and so are no PTX.
-bool is_elf(std::string_view bytes);
+/// Whether these bytes begin as an ELF file or a fatbin does, or are no text at all, and so are no PTX.
+bool is_binary(std::string_view bytes);
 
 }  // namespace ptxloom::sass
