@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Derives specs/sass/encodings.json from machine code and its text.
+"""Derives specs/sass/encodings.json from machine code and the text that nvdisasm gives it.
 
     sass_learn.py --nvdisasm PATH -o specs/sass/encodings.json CUBIN|FOLDER...
 
-The cubins are best made of PTX in which one instruction varies at a time: tests/bench/sass_corpus.cpp writes it. All
-instructions with the same low 12 bits are looked at together. Of the places where chips keep the number of a register,
-those are taken that hold, in every instruction, the number that the text has in one place, or that of a register that
-texts leave out. Where no choice of places explains all instructions, they are divided by one more bit, or by chip.
+The cubins are best made of PTX in which one instruction varies at a time: tests/bench/sass_corpus.cpp writes it. Of each
+instruction that they have, copies are made in which single bits differ. All instructions with the same low 12 bits are
+then looked at together. Of the places where chips keep the number of a register, those are taken that hold, in every
+instruction, the number that the text has in one place, or that of a register that texts leave out. Where no choice of
+places explains all instructions, they are divided by one more bit, or by chip.
 """
 import argparse
 import collections
@@ -22,32 +23,35 @@ import sass_samples
 
 # Kind, first bit, bits; all bits set: the register that is always 0, or the predicate that is always true.
 PLACES = ([('R', at, 8) for at in (16, 24, 32, 64, 40)] +
-          [('UR', at, width) for at in (16, 24, 32, 64, 40, 48) for width in (6, 8)] +
+          [('UR', at, width) for at in (24, 32, 64, 16, 40, 48) for width in (6, 8)] +
           [('P', at, 3) for at in (81, 84, 87, 77, 68, 16, 24, 32, 64, 91)] +
           [('UP', at, 3) for at in (81, 84, 87, 77, 68, 16, 24, 32, 64, 91)] +
           [('B', at, width) for at in (16, 24) for width in (4, 5)] + [('SB', at, 3) for at in (44, 32, 24, 16)])
 # Bits that tell encodings apart: not those of registers, guard, immediates and control codes.
 SPLITS = list(range(72, 105))
-MOST_KEPT = 60  # samples of one shape of text
-DEEPEST = 7
+CHANGED = list(range(12, 40)) + list(range(64, 105))
+REAL, COPIES = 24, 40  # of each shape of text: instructions, and copies with a changed bit
+MOST = 700             # samples of an opcode
+DEEPEST = 6
+TRIED = 8              # bits of those that best tell what is explained from what is not
 
 
-def value(bits, place):
-    kind, at, width = place
-    return bits >> at & (1 << width) - 1
-
-
-def nothing(place):
-    return (1 << place[2]) - 1
+def look(sample):
+    """What each place holds; None: a register that texts leave out."""
+    sample.held = []
+    for kind, at, width in PLACES:
+        value = sample.bits >> at & (1 << width) - 1
+        sample.held.append(None if value == (1 << width) - 1 else (kind, value))
 
 
 def shown(sample, places):
-    """The registers that these places give."""
-    return tuple((place[0], v) for place in places if (v := value(sample.bits, place)) != nothing(place))
+    held = sample.held
+    return tuple(held[place] for place in places if held[place] is not None)
 
 
 def distinct(places):
-    return len({(p[0] in ('P', 'UP'), p[1]) for p in places}) == len(places)
+    """Whether no two places are the same bits; a predicate may lie in the bits of a register."""
+    return len({(PLACES[p][0] in ('P', 'UP'), PLACES[p][1]) for p in places}) == len(places)
 
 
 def explained(samples, places):
@@ -58,7 +62,9 @@ def assign(samples):
     """Places, in the order of the text, that give the registers of as many samples as possible; and of how many."""
     places, good = from_longest(samples)
     while good < len(samples):  # the longest text has left out a register that others have
-        tried = [places[:at] + [place] + places[at:] for place in PLACES for at in range(len(places) + 1)]
+        kinds = {kind for s in samples if shown(s, places) != s.registers for kind, _ in s.registers}
+        tried = [places[:at] + [place] + places[at:] for place in range(len(PLACES)) if PLACES[place][0] in kinds
+                 for at in range(len(places) + 1)]
         better = max((t for t in tried if distinct(t)), key=lambda t: explained(samples, t), default=places)
         if explained(samples, better) <= good: break
         places, good = better, explained(samples, better)
@@ -68,17 +74,16 @@ def assign(samples):
 def from_longest(samples):
     longest = max(samples, key=lambda s: len(s.registers))
     choices = []
-    for kind, number in longest.registers:
+    for register in longest.registers:
         fit = []
-        for place in PLACES:
-            if place[0] != kind or value(longest.bits, place) != number: continue
-            good = sum(value(s.bits, place) == nothing(place) or (kind, value(s.bits, place)) in s.registers
-                       for s in samples)
-            if good >= len(samples) * 0.5: fit.append((-good, PLACES.index(place), place))
-        if not fit: return [], 0
-        choices.append([place for _, _, place in sorted(fit)[:4]])
+        for place in range(len(PLACES)):
+            if longest.held[place] != register: continue
+            good = sum(s.held[place] is None or s.held[place] in s.registers for s in samples)
+            if good >= len(samples) * 0.4: fit.append((-good, place))
+        if not fit: return [], explained(samples, [])
+        choices.append([place for _, place in sorted(fit)[:3]])
     best, most = [], -1
-    for places in itertools.islice(itertools.product(*choices), 3000):
+    for places in itertools.islice(itertools.product(*choices), 200):
         if not distinct(places): continue
         good = explained(samples, places)
         if good > most: best, most = list(places), good
@@ -86,78 +91,113 @@ def from_longest(samples):
     return best, max(most, 0)
 
 
-def score(samples):
-    """How many samples one row would explain; and the row."""
+def best_row(samples):
+    """How many samples one row would explain, and the row: its name, its places."""
     name = collections.Counter(s.name for s in samples).most_common(1)[0][0]
-    own = [s for s in samples if s.name == name]
-    places, good = assign(own)
+    places, good = assign([s for s in samples if s.name == name])
     return good, name, places
 
 
-def halves(samples, split):
+def is_high(sample, split):
     kind, at = split
-    test = (lambda s: s.bits >> at & 1) if kind == 'bit' else (lambda s: s.chip >= at)
-    return [s for s in samples if not test(s)], [s for s in samples if test(s)]
+    return sample.bits >> at & 1 if kind == 'bit' else sample.chip >= at
+
+
+def telling(samples, name, places):
+    """Splits, those first whose high half has most of what the row explains, or least."""
+    well = [s.name == name and shown(s, places) == s.registers for s in samples]
+    bad, good = well.count(False), well.count(True)
+    found = []
+    for split in [('bit', at) for at in SPLITS] + [('chip', chip) for chip in sorted({s.chip for s in samples})[1:]]:
+        high = [bool(is_high(s, split)) for s in samples]
+        if all(high) or not any(high): continue
+        share = sum(h and w for h, w in zip(high, well)) / max(1, good)
+        found.append((-abs(share - sum(h and not w for h, w in zip(high, well)) / max(1, bad)), split))
+    return [split for _, split in sorted(found)[:TRIED]]
 
 
 def divide(samples, conditions, rows, depth=0):
     """Adds rows that explain these samples, which fulfil the conditions."""
-    good, name, places = score(samples)
+    good, name, places = best_row(samples)
     if good < len(samples) and depth < DEEPEST:
-        chips = sorted({s.chip for s in samples})[1:]
         best = None
-        for split in [('bit', at) for at in SPLITS] + [('chip', chip) for chip in chips]:
-            low, high = halves(samples, split)
-            if not low or not high: continue
-            gain = score(low)[0] + score(high)[0] - good
-            if gain > 0 and (best is None or gain > best[0]): best = gain, split, low, high
+        for split in telling(samples, name, places):
+            halves = [[s for s in samples if bool(is_high(s, split)) == half] for half in (False, True)]
+            gain = sum(best_row(half)[0] for half in halves) - good
+            if gain > 0 and (best is None or gain > best[0]): best = gain, split, halves
             if best and best[0] + good == len(samples): break
         if best:
-            _, split, low, high = best
-            divide(low, conditions + [(split, 0)], rows, depth + 1)
-            divide(high, conditions + [(split, 1)], rows, depth + 1)
+            for half in (0, 1): divide(best[2][half], conditions + [(best[1], half)], rows, depth + 1)
             return
     rows.append((conditions, name, places, samples, good))
 
 
 def guard_of(name, samples):
     """The kind of predicate that guards it; where none was seen to, that of other instructions of its unit."""
-    kinds = collections.Counter(s.guard[0] for s in samples if s.guard[0])
+    kinds = collections.Counter(s.guard for s in samples if s.guard)
     if kinds: return kinds.most_common(1)[0][0]
     return 'UP' if name.startswith('U') else 'P'
 
 
 def reuses(samples):
     """Whether bits 122 to 125 are what they are in most instructions."""
-    return all((s.bits >> 122 & 15).bit_count() == s.reuse for s in samples)
+    real = [s for s in samples if s.real] or samples
+    return sum((s.bits >> 122 & 15).bit_count() == s.reuse for s in real) > len(real) * 0.9
 
 
 def text_of(key, row):
     conditions, name, places, samples, _ = row
     first, last, bits = 0, 999, []
     for (kind, at), high in conditions:
-        if kind == 'chip':
-            if high: first = max(first, at)
-            else: last = min(last, at - 1)
-        else:
-            bits.append(f'{at}={high}')
+        if kind == 'bit': bits.append(f'{at}={high}')
+        elif high: first = max(first, at)
+        else: last = min(last, at - 1)
     chips = '-' if (first, last) == (0, 999) else f'{first or ""}..{last if last < 999 else ""}'
-    registers = ' '.join(f'{kind}{at}:{width}' for kind, at, width in places)
+    registers = ' '.join(f'{kind}{at}:{width}' for kind, at, width in (PLACES[p] for p in places))
     return (f'{key:03x} {chips} {",".join(bits) or "-"} {name} {guard_of(name, samples)} '
             f'{"reuse" if reuses(samples) else "-"} {registers}').rstrip()
 
 
-def kept(cubins, nvdisasm):
-    """By the low 12 bits: some samples of each shape of text and each chip."""
-    groups, seen, total = collections.defaultdict(list), collections.Counter(), 0
+def shape_of(sample):
+    return (sample.bits & 0xfff, sample.chip, sample.name, sample.modifiers, sample.guard,
+            sass_samples.REGISTER.sub(r'\1#', sample.operands)[:60])
+
+
+def some_of_each_shape(samples, most):
+    kept = collections.defaultdict(list)
+    for sample in random.sample(samples, len(samples)):
+        if len(kept[shape_of(sample)]) < most: kept[shape_of(sample)].append(sample)
+    return [sample for some in kept.values() for sample in some]
+
+
+def changed(samples):
+    """Copies in which a bit or two differ."""
+    copies = []
+    for sample in samples:
+        for bit in random.sample(CHANGED, 4):
+            copies.append(sample.bits ^ 1 << bit ^ (1 << random.choice(CHANGED) if random.random() < 0.3 else 0))
+    return copies
+
+
+def gather(cubins, nvdisasm):
+    """Samples by the low 12 bits, and how many instructions the cubins have."""
+    words, total = collections.defaultdict(dict), 0
     for cubin in cubins:
-        for sample in sass_samples.samples_of(cubin, nvdisasm):
-            total += 1
-            if not sample.known: continue
-            shape = (sample.bits & 0xfff, sample.chip, sample.name, sample.modifiers, sample.guard[0],
-                     sass_samples.REGISTER.sub(r'\1#', sample.operands)[:60])
-            seen[shape] += 1
-            if seen[shape] <= MOST_KEPT: groups[sample.bits & 0xfff].append(sample)
+        chip, code = sass_samples.code_of(cubin)
+        total += len(code)
+        words[chip].update(dict.fromkeys(code))
+    groups = collections.defaultdict(list)
+    for chip in sorted(words):
+        real = some_of_each_shape(sass_samples.samples_of(words[chip], chip, nvdisasm), REAL)
+        copies = some_of_each_shape(sass_samples.samples_of(changed(real), chip, nvdisasm), COPIES)
+        opcodes = {s.bits & 0xfff for s in real}
+        for sample in real + [s for s in copies if s.bits & 0xfff in opcodes]:
+            look(sample)
+            groups[sample.bits & 0xfff].append(sample)
+        for sample in real: sample.real = True
+        for sample in copies: sample.real = False
+        print(f'chip {chip}: {len(words[chip])} different instructions, {len(real)} of them and {len(copies)} '
+              'changed ones are kept', flush=True)
     return groups, total
 
 
@@ -167,19 +207,22 @@ def main():
     parser.add_argument('-o', '--output', required=True)
     parser.add_argument('paths', nargs='+', type=pathlib.Path)
     arguments = parser.parse_args()
-    cubins = [cubin for path in arguments.paths for cubin in (sorted(path.rglob('*.cubin')) if path.is_dir() else [path])]
-    groups, total = kept(cubins, arguments.nvdisasm)
     random.seed(1)
+    cubins = [cubin for path in arguments.paths for cubin in (sorted(path.rglob('*.cubin')) if path.is_dir() else [path])]
+    groups, total = gather(cubins, arguments.nvdisasm)
     lines, good, all_kept = [], 0, 0
     for key in sorted(groups):
         samples = groups[key]
-        if len(samples) > 1500: samples = random.sample(samples, 1500)
+        if len(samples) > MOST:  # instructions of real code first
+            samples = sorted(random.sample(samples, len(samples)), key=lambda s: not s.real)
+            real = sum(s.real for s in samples)
+            samples = random.sample(samples[:real], min(real, MOST * 2 // 3)) + samples[real:][:MOST // 3]
         rows = []
         divide(samples, [], rows)
         lines += [text_of(key, row) for row in rows]
         good += sum(row[4] for row in rows)
         all_kept += len(samples)
-    document = {'about': 'Made by tests/bench/sass_learn.py; see README.md of this folder.',
+    document = {'about': 'Made by tests/bench/sass_learn.py; README.md of this folder explains the columns.',
                 'encodings': ['opcode chips bits name guard reuse registers'] + lines}
     pathlib.Path(arguments.output).write_text(json.dumps(document, indent=1) + '\n')
     print(f'{len(cubins)} cubins, {total} instructions, {len(groups)} opcodes, {len(lines)} rows; '
