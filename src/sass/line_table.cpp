@@ -7,6 +7,8 @@
 namespace ptxloom::sass {
 namespace {
 
+constexpr std::uint16_t kNewestVersion = 3;  // ptxas writes 2; later ones have other headers
+
 // Numbers of DWARF 2, section 6.2.5.
 enum : std::uint8_t {
   kExtended = 0,
@@ -191,7 +193,7 @@ LineTable lines_of(const ElfView& file, const ElfSection& table, std::uint32_t c
     const auto version = unit.next<std::uint16_t>();
     const std::uint64_t header_size = unit.next<std::uint32_t>();
     const std::uint64_t header_start = unit.position();
-    if (!unit.ok() || version > 4 || header_size > bytes.size() - header_start) break;
+    if (!unit.ok() || version > kNewestVersion || header_size > bytes.size() - header_start) break;
     const UnitHeader header = read_header(unit);
     const std::uint64_t program = header_start + header_size;
     Program(header, places, lines).run(ByteReader(bytes.subspan(program)), start + program);

@@ -15,8 +15,10 @@ std::string shortened(std::string_view line) {
   const std::size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
   line.remove_prefix(begin);
   line = line.substr(0, line.find_last_not_of(" \t") + 1);
-  if (line.size() <= kWidest) return std::string(line);
-  return std::string(line.substr(0, kWidest - 3)) + "...";
+  std::string text(line);
+  std::ranges::replace(text, '\t', ' ');
+  if (text.size() <= kWidest) return text;
+  return text.substr(0, kWidest - 3) + "...";
 }
 
 std::string left_of(const Listing& listing, const ListedInstruction& one) {

@@ -26,14 +26,16 @@ PLACES = ([('R', at, 8) for at in (16, 24, 32, 64, 40)] +
           [('UR', at, width) for at in (24, 32, 64, 16, 40, 48) for width in (6, 8)] +
           [('P', at, 3) for at in (81, 84, 87, 77, 68, 16, 24, 32, 64, 91)] +
           [('UP', at, 3) for at in (81, 84, 87, 77, 68, 16, 24, 32, 64, 91)] +
-          [('B', at, width) for at in (16, 24) for width in (4, 5)] + [('SB', at, 3) for at in (44, 32, 24, 16)])
+          [('B', at, width) for at in (16, 24) for width in (4, 5)] + [('SB', at, 3) for at in range(16, 64)])
 # Bits that tell encodings apart: not those of registers, guard, immediates and control codes.
 SPLITS = list(range(72, 105))
 CHANGED = list(range(12, 40)) + list(range(64, 105))
-REAL, COPIES = 24, 40  # of each shape of text: instructions, and copies with a changed bit
-MOST = 700             # samples of an opcode
-DEEPEST = 6
-TRIED = 8              # bits of those that best tell what is explained from what is not
+REAL, FORM_COPIES, COPIES = 24, 8, 12  # of each shape of text: instructions, those with another form, those with a changed bit
+MOST = 900             # samples of an opcode
+REAL_WEIGHT = 8        # a real instruction counts as many changed ones
+DEEPEST = 7
+TRIED = 10             # bits of those that best tell what is explained from what is not
+FORMS = 9              # the first of three bits of the opcode that say where its operands come from
 
 
 def look(sample):
@@ -54,14 +56,33 @@ def distinct(places):
     return len({(PLACES[p][0] in ('P', 'UP'), PLACES[p][1]) for p in places}) == len(places)
 
 
+def weight(samples):
+    return sum(s.weight for s in samples)
+
+
 def explained(samples, places):
-    return sum(shown(s, places) == s.registers for s in samples)
+    return sum(s.weight for s in samples if shown(s, places) == s.registers)
 
 
 def assign(samples):
     """Places, in the order of the text, that give the registers of as many samples as possible; and of how many."""
-    places, good = from_longest(samples)
-    while good < len(samples):  # the longest text has left out a register that others have
+    kinds = collections.Counter()
+    for sample in samples: kinds[tuple(kind for kind, _ in sample.registers)] += sample.weight
+    usual = [kind for kind, _ in kinds.most_common(3)]
+    if (longest := max(kinds, key=len)) not in usual: usual.append(longest)
+    best = [], -1
+    for kind in usual:
+        alike = [s for s in samples if tuple(k for k, _ in s.registers) == kind]
+        places = extended(samples, from_one(samples, max(alike, key=lambda s: (s.weight, len(set(s.registers))))))
+        if places[1] > best[1]: best = places
+        if best[1] == weight(samples): break
+    return best
+
+
+def extended(samples, places):
+    """With the registers that the sample's text has left out, for which places were chosen first."""
+    good, most = explained(samples, places), weight(samples)
+    while good < most:
         kinds = {kind for s in samples if shown(s, places) != s.registers for kind, _ in s.registers}
         tried = [places[:at] + [place] + places[at:] for place in range(len(PLACES)) if PLACES[place][0] in kinds
                  for at in range(len(places) + 1)]
@@ -71,29 +92,31 @@ def assign(samples):
     return places, good
 
 
-def from_longest(samples):
-    longest = max(samples, key=lambda s: len(s.registers))
+def from_one(samples, one):
+    """Places that give the registers of one sample, and of most others with them."""
     choices = []
-    for register in longest.registers:
+    for register in one.registers:
         fit = []
         for place in range(len(PLACES)):
-            if longest.held[place] != register: continue
-            good = sum(s.held[place] is None or s.held[place] in s.registers for s in samples)
-            if good >= len(samples) * 0.4: fit.append((-good, place))
-        if not fit: return [], explained(samples, [])
+            if one.held[place] != register: continue
+            good = sum(s.weight for s in samples if s.held[place] is None or s.held[place] in s.registers)
+            fit.append((-good, place))
+        if not fit: return []
         choices.append([place for _, place in sorted(fit)[:3]])
-    best, most = [], -1
-    for places in itertools.islice(itertools.product(*choices), 200):
+    best, most, all_weight = [], -1, weight(samples)
+    for places in itertools.islice(itertools.product(*choices), 100):
         if not distinct(places): continue
         good = explained(samples, places)
         if good > most: best, most = list(places), good
-        if good == len(samples): break
-    return best, max(most, 0)
+        if good == all_weight: break
+    return best
 
 
 def best_row(samples):
     """How many samples one row would explain, and the row: its name, its places."""
-    name = collections.Counter(s.name for s in samples).most_common(1)[0][0]
+    names = collections.Counter()
+    for sample in samples: names[sample.name] += sample.weight
+    name = names.most_common(1)[0][0]
     places, good = assign([s for s in samples if s.name == name])
     return good, name, places
 
@@ -105,27 +128,27 @@ def is_high(sample, split):
 
 def telling(samples, name, places):
     """Splits, those first whose high half has most of what the row explains, or least."""
-    well = [s.name == name and shown(s, places) == s.registers for s in samples]
-    bad, good = well.count(False), well.count(True)
+    well = [s.weight * (s.name == name and shown(s, places) == s.registers) for s in samples]
+    bad = [0 if w else s.weight for s, w in zip(samples, well)]
     found = []
     for split in [('bit', at) for at in SPLITS] + [('chip', chip) for chip in sorted({s.chip for s in samples})[1:]]:
         high = [bool(is_high(s, split)) for s in samples]
         if all(high) or not any(high): continue
-        share = sum(h and w for h, w in zip(high, well)) / max(1, good)
-        found.append((-abs(share - sum(h and not w for h, w in zip(high, well)) / max(1, bad)), split))
+        shares = [sum(w for h, w in zip(high, weights) if h) / max(1, sum(weights)) for weights in (well, bad)]
+        found.append((-abs(shares[0] - shares[1]), split))
     return [split for _, split in sorted(found)[:TRIED]]
 
 
 def divide(samples, conditions, rows, depth=0):
     """Adds rows that explain these samples, which fulfil the conditions."""
     good, name, places = best_row(samples)
-    if good < len(samples) and depth < DEEPEST:
+    if good < weight(samples) and depth < DEEPEST:
         best = None
         for split in telling(samples, name, places):
             halves = [[s for s in samples if bool(is_high(s, split)) == half] for half in (False, True)]
             gain = sum(best_row(half)[0] for half in halves) - good
             if gain > 0 and (best is None or gain > best[0]): best = gain, split, halves
-            if best and best[0] + good == len(samples): break
+            if best and best[0] + good == weight(samples): break
         if best:
             for half in (0, 1): divide(best[2][half], conditions + [(best[1], half)], rows, depth + 1)
             return
@@ -141,7 +164,7 @@ def guard_of(name, samples):
 
 def reuses(samples):
     """Whether bits 122 to 125 are what they are in most instructions."""
-    real = [s for s in samples if s.real] or samples
+    real = [s for s in samples if s.weight > 1] or samples
     return sum((s.bits >> 122 & 15).bit_count() == s.reuse for s in real) > len(real) * 0.9
 
 
@@ -179,6 +202,14 @@ def changed(samples):
     return copies
 
 
+def other_forms(samples):
+    """Copies with operands from other places: registers, immediates, constants."""
+    some = collections.defaultdict(list)
+    for sample in random.sample(samples, len(samples)):
+        if len(some[sample.bits & 0x1ff]) < 40: some[sample.bits & 0x1ff].append(sample.bits)
+    return [bits & ~(7 << FORMS) | form << FORMS for words in some.values() for bits in words for form in range(8)]
+
+
 def gather(cubins, nvdisasm):
     """Samples by the low 12 bits, and how many instructions the cubins have."""
     words, total = collections.defaultdict(dict), 0
@@ -189,15 +220,15 @@ def gather(cubins, nvdisasm):
     groups = collections.defaultdict(list)
     for chip in sorted(words):
         real = some_of_each_shape(sass_samples.samples_of(words[chip], chip, nvdisasm), REAL)
-        copies = some_of_each_shape(sass_samples.samples_of(changed(real), chip, nvdisasm), COPIES)
-        opcodes = {s.bits & 0xfff for s in real}
-        for sample in real + [s for s in copies if s.bits & 0xfff in opcodes]:
+        forms = some_of_each_shape(sass_samples.samples_of(other_forms(real), chip, nvdisasm), FORM_COPIES)
+        copies = some_of_each_shape(sass_samples.samples_of(changed(real + forms), chip, nvdisasm), COPIES)
+        for sample in real + forms + copies:
+            sample.weight = 1
             look(sample)
             groups[sample.bits & 0xfff].append(sample)
-        for sample in real: sample.real = True
-        for sample in copies: sample.real = False
-        print(f'chip {chip}: {len(words[chip])} different instructions, {len(real)} of them and {len(copies)} '
-              'changed ones are kept', flush=True)
+        for sample in real: sample.weight = REAL_WEIGHT
+        print(f'chip {chip}: {len(words[chip])} different instructions, {len(real)} of them and '
+              f'{len(forms) + len(copies)} changed ones are kept', flush=True)
     return groups, total
 
 
@@ -214,19 +245,20 @@ def main():
     for key in sorted(groups):
         samples = groups[key]
         if len(samples) > MOST:  # instructions of real code first
-            samples = sorted(random.sample(samples, len(samples)), key=lambda s: not s.real)
-            real = sum(s.real for s in samples)
-            samples = random.sample(samples[:real], min(real, MOST * 2 // 3)) + samples[real:][:MOST // 3]
+            real = [s for s in samples if s.weight > 1]
+            other = [s for s in samples if s.weight == 1]
+            real = random.sample(real, min(len(real), MOST * 2 // 3))
+            samples = real + random.sample(other, min(len(other), MOST - len(real)))
         rows = []
         divide(samples, [], rows)
         lines += [text_of(key, row) for row in rows]
         good += sum(row[4] for row in rows)
-        all_kept += len(samples)
+        all_kept += weight(samples)
     document = {'about': 'Made by tests/bench/sass_learn.py; README.md of this folder explains the columns.',
                 'encodings': ['opcode chips bits name guard reuse registers'] + lines}
     pathlib.Path(arguments.output).write_text(json.dumps(document, indent=1) + '\n')
     print(f'{len(cubins)} cubins, {total} instructions, {len(groups)} opcodes, {len(lines)} rows; '
-          f'of {all_kept} samples {100 * good / all_kept:.2f} % are explained')
+          f'{100 * good / all_kept:.2f} % of the samples by weight are explained')
 
 
 if __name__ == '__main__':
