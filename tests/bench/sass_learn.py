@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Derives specs/sass/encodings.json from machine code and the text that nvdisasm gives it.
 
-    sass_learn.py --nvdisasm PATH -o specs/sass/encodings.json CUBIN|FOLDER...
+    sass_learn.py --nvdisasm PATH [--keep FILE] -o specs/sass/encodings.json CUBIN|FOLDER...
 
 The cubins are best made of PTX in which one instruction varies at a time: tests/bench/sass_corpus.cpp writes it. Of each
 instruction that they have, copies are made in which single bits differ. All instructions with the same low 12 bits are
@@ -36,6 +36,8 @@ REAL_WEIGHT = 8        # a real instruction counts as many changed ones
 DEEPEST = 7
 TRIED = 10             # bits of those that best tell what is explained from what is not
 FORMS = 9              # the first of three bits of the opcode that say where its operands come from
+OPCODE = (1 << FORMS) - 1
+UNIFORM = 91           # most instructions with a uniform register have this bit
 
 
 def look(sample):
@@ -202,15 +204,20 @@ def changed(samples):
     return copies
 
 
-def other_forms(samples):
-    """Copies with operands from other places: registers, immediates, constants."""
-    some = collections.defaultdict(list)
+def other_forms(samples, known):
+    """Copies with other opcodes and with operands from other places: registers, uniform registers, immediates."""
+    some, copies = collections.defaultdict(list), []
     for sample in random.sample(samples, len(samples)):
-        if len(some[sample.bits & 0x1ff]) < 40: some[sample.bits & 0x1ff].append(sample.bits)
-    return [bits & ~(7 << FORMS) | form << FORMS for words in some.values() for bits in words for form in range(8)]
+        if len(some[sample.bits & OPCODE]) < 40: some[sample.bits & OPCODE].append(sample.bits)
+    for opcode in range(OPCODE + 1):
+        bodies = some[opcode] or [sample.bits for sample in random.sample(samples, min(len(samples), 12))]
+        for form in range(8):
+            key = form << FORMS | opcode
+            if key not in known: copies += [bits & ~0xfff | key for body in bodies for bits in (body, body ^ 1 << UNIFORM)]
+    return copies
 
 
-def gather(cubins, nvdisasm):
+def gather(cubins, nvdisasm, known):
     """Samples by the low 12 bits, and how many instructions the cubins have."""
     words, total = collections.defaultdict(dict), 0
     for cubin in cubins:
@@ -220,9 +227,10 @@ def gather(cubins, nvdisasm):
     groups = collections.defaultdict(list)
     for chip in sorted(words):
         real = some_of_each_shape(sass_samples.samples_of(words[chip], chip, nvdisasm), REAL)
-        forms = some_of_each_shape(sass_samples.samples_of(other_forms(real), chip, nvdisasm), FORM_COPIES)
+        forms = some_of_each_shape(sass_samples.samples_of(other_forms(real, known), chip, nvdisasm), FORM_COPIES)
         copies = some_of_each_shape(sass_samples.samples_of(changed(real + forms), chip, nvdisasm), COPIES)
         for sample in real + forms + copies:
+            if sample.bits & 0xfff in known: continue
             sample.weight = 1
             look(sample)
             groups[sample.bits & 0xfff].append(sample)
@@ -236,12 +244,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--nvdisasm', required=True)
     parser.add_argument('-o', '--output', required=True)
+    parser.add_argument('--keep', type=pathlib.Path, help='a file made before: its opcodes are not looked at again')
     parser.add_argument('paths', nargs='+', type=pathlib.Path)
     arguments = parser.parse_args()
     random.seed(1)
     cubins = [cubin for path in arguments.paths for cubin in (sorted(path.rglob('*.cubin')) if path.is_dir() else [path])]
-    groups, total = gather(cubins, arguments.nvdisasm)
-    lines, good, all_kept = [], 0, 0
+    lines = json.loads(arguments.keep.read_text())['encodings'][1:] if arguments.keep else []
+    groups, total = gather(cubins, arguments.nvdisasm, {int(line[:3], 16) for line in lines})
+    good, all_kept = 0, 0
     for key in sorted(groups):
         samples = groups[key]
         if len(samples) > MOST:  # instructions of real code first
@@ -255,7 +265,7 @@ def main():
         good += sum(row[4] for row in rows)
         all_kept += weight(samples)
     document = {'about': 'Made by tests/bench/sass_learn.py; README.md of this folder explains the columns.',
-                'encodings': ['opcode chips bits name guard reuse registers'] + lines}
+                'encodings': ['opcode chips bits name guard reuse registers'] + sorted(lines, key=lambda l: l[:3])}
     pathlib.Path(arguments.output).write_text(json.dumps(document, indent=1) + '\n')
     print(f'{len(cubins)} cubins, {total} instructions, {len(groups)} opcodes, {len(lines)} rows; '
           f'{100 * good / all_kept:.2f} % of the samples by weight are explained')
