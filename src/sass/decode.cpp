@@ -62,6 +62,7 @@ Decoder::Parsed Decoder::parse(std::string_view line, int chip, bool& serves) {
     place.remove_prefix(digits);
     const unsigned at = number(take(place, ":"));
     row.places.push_back({.kind = kind,
+                          .has_zero = kind != "B" && kind != "SB",
                           .at = static_cast<std::uint8_t>(at),
                           .count = static_cast<std::uint8_t>(number(place))});
   }
@@ -92,7 +93,8 @@ Decoded Decoder::decode(const Word& word) const {
     decoded.reuse = row.reuse;
     for (const Place& place : row.places) {
       const auto value = static_cast<unsigned>(word.bits(place.at, place.count));
-      if (value != (1U << place.count) - 1) decoded.registers.push_back({place.kind, value});
+      if (!place.has_zero || value != (1U << place.count) - 1)
+        decoded.registers.push_back({place.kind, value});
     }
     break;
   }

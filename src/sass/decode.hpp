@@ -42,6 +42,7 @@ class Decoder {
  private:
   struct Place {
     std::string_view kind;
+    bool has_zero = true;  ///< all bits set: reads as zero, or is true; barriers and scoreboards have none
     std::uint8_t at = 0, count = 0;
   };
   struct Row {

@@ -43,8 +43,7 @@ void compare(const Word& word, const std::string& text, const Decoder& decoder, 
   counts.guard += ours.guard == theirs.guard;
   counts.registers += ours.registers == theirs.registers;
   counts.reuse += ours.reuse == theirs.reuse;
-  const bool same = ours.opcode == theirs.opcode && ours.guard == theirs.guard &&
-                    ours.registers == theirs.registers && ours.reuse == theirs.reuse;
+  const bool same = ours == theirs;
   counts.all += same;
   if (same) return;
   auto& [count, example] = tally.wrong[fmt::format("{:03x} {}", word.bits(0, 12), theirs.opcode)];

@@ -21,7 +21,8 @@ import sys
 sys.dont_write_bytecode = True
 import sass_samples
 
-# Kind, first bit, bits; all bits set: the register that is always 0, or the predicate that is always true.
+# Kind, first bit, bits; all bits set: the register that is always 0, or the predicate that is always true, if the kind
+# has one.
 PLACES = ([('R', at, 8) for at in (16, 24, 32, 64, 40)] +
           [('UR', at, width) for at in (24, 32, 64, 16, 40, 48) for width in (6, 8)] +
           [('P', at, 3) for at in (81, 84, 87, 77, 68, 16, 24, 32, 64, 91)] +
@@ -45,7 +46,9 @@ def look(sample):
     sample.held = []
     for kind, at, width in PLACES:
         value = sample.bits >> at & (1 << width) - 1
-        sample.held.append(None if value == (1 << width) - 1 else (kind, value))
+        # Barriers and scoreboards have none that reads as zero.
+        zero = value == (1 << width) - 1 and kind not in ('B', 'SB')
+        sample.held.append(None if zero else (kind, value))
 
 
 def shown(sample, places):
@@ -208,9 +211,9 @@ def other_forms(samples, known):
     """Copies with other opcodes and with operands from other places: registers, uniform registers, immediates."""
     some, copies = collections.defaultdict(list), []
     for sample in random.sample(samples, len(samples)):
-        if len(some[sample.bits & OPCODE]) < 40: some[sample.bits & OPCODE].append(sample.bits)
+        if len(some[sample.bits & OPCODE]) < 8: some[sample.bits & OPCODE].append(sample.bits)
     for opcode in range(OPCODE + 1):
-        bodies = some[opcode] or [sample.bits for sample in random.sample(samples, min(len(samples), 12))]
+        bodies = some[opcode] or [sample.bits for sample in random.sample(samples, min(len(samples), 8))]
         for form in range(8):
             key = form << FORMS | opcode
             if key not in known: copies += [bits & ~0xfff | key for body in bodies for bits in (body, body ^ 1 << UNIFORM)]
@@ -228,7 +231,8 @@ def gather(cubins, nvdisasm, known):
     for chip in sorted(words):
         real = some_of_each_shape(sass_samples.samples_of(words[chip], chip, nvdisasm), REAL)
         forms = some_of_each_shape(sass_samples.samples_of(other_forms(real, known), chip, nvdisasm), FORM_COPIES)
-        copies = some_of_each_shape(sass_samples.samples_of(changed(real + forms), chip, nvdisasm), COPIES)
+        fresh = [s for s in real + forms if s.bits & 0xfff not in known]
+        copies = some_of_each_shape(sass_samples.samples_of(changed(fresh), chip, nvdisasm), COPIES)
         for sample in real + forms + copies:
             if sample.bits & 0xfff in known: continue
             sample.weight = 1

@@ -17,6 +17,7 @@ struct TextFacts {
   std::string guard;                   ///< "@!P0"; empty: none
   std::vector<std::string> registers;  ///< in the order of the text
   int reuse = 0;                       ///< operands that are marked as kept
+  friend bool operator==(const TextFacts&, const TextFacts&) = default;
 };
 
 inline bool is_word(char c) {
