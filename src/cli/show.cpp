@@ -93,7 +93,7 @@ Json variant_json(const Specs& specs, Variant variant, const std::optional<Targe
   for (const Modifier& modifier : modifiers(specs, variant.form(), target))
     slots[modifier.name] = modifier.values;
   auto emulated = Json::array();
-  for (const Target& target : emulating(specs, variant)) emulated.push_back(target.name());
+  for (const Target& other : emulating(specs, variant)) emulated.push_back(other.name());
   return {{"opcode", variant.opcode()},
           {"example", example(variant)},
           {"form", form.name},
