@@ -48,6 +48,7 @@ namespace ptxloom {}
 #include "ptxloom/layout.hpp"
 #include "ptxloom/libraries.hpp"
 #include "ptxloom/log.hpp"
+#include "ptxloom/lower.hpp"
 #include "ptxloom/npy.hpp"
 #include "ptxloom/numeric.hpp"
 #include "ptxloom/plan.hpp"
