@@ -111,6 +111,7 @@ struct Location {
     std::uint32_t column = 0;  ///< from 1
   };
   Place place;                           ///< the source
+  bool intermediate = false;             ///< `.loc_intermediate`: of a text between the source and PTX
   std::string function = {};             ///< name of the inlined function in .debug_str: "label" or "label+8"
   std::optional<Place> inlined_at = {};  ///< where it is called
 };
@@ -229,9 +230,10 @@ struct Function : Interface {
   /// The directive of this name.
   ///@{
   std::optional<std::array<std::uint32_t, 3>> reqntid, maxntid, reqnctapercluster;
-  std::optional<std::uint32_t> minnctapersm, maxnreg, maxclusterrank;
+  std::optional<std::uint32_t> minnctapersm, maxnreg, maxclusterrank, minperctamemory;
   bool explicitcluster = false, blocksareclusters = false;
   ///@}
+  std::vector<std::string> languages;  ///< what .language names: `5`, or `"CUDA C++"`, with the quotes
   std::vector<std::string>
       header_pragmas;  ///< .pragma directives of the whole body: `"nounroll"`, with the quotes
 

@@ -53,6 +53,7 @@ std::vector<Diagnostic> check(const ir::Module& module) {
   if (!target) return found;
   check_shared_size(module, *target, found);
   check_launch_bounds(module, *target, found);
+  check_directive_needs(module, *target, found);
   ByVariant<Standing> standings;
   const auto standing = [&](Variant variant) { return standing_of(module, *target, variant); };
   for (const ir::Kernel& kernel : module.functions) {
@@ -66,7 +67,9 @@ std::vector<Diagnostic> check(const ir::Module& module) {
       const Naming naming = naming_of(kernel, instruction);
       if (naming.label) check_jump(scope, instruction, placed, found);
       const std::size_t before = found.size();
-      check_instruction(scope, instruction, standings.of(instruction.variant, standing), found);
+      const Standing& as = standings.of(instruction.variant, standing);
+      check_instruction(scope, instruction, as, found);
+      if (as.directive) check_required_directive(scope, instruction, found);
       if (!naming.symbol) continue;
       check_symbols(scope, instruction, found);
       check_parameters(scope, instruction, found);

@@ -73,7 +73,8 @@ Standing standing_of(const ir::Module& module, const Target& target, Variant var
   return {
       .places = variant.operands(),
       .since = variant.since(target),
-      .usual = variant.mode().empty() && !variant.undocumented() && variant.allowed(target, module.version)};
+      .usual = variant.mode().empty() && !variant.undocumented() && variant.allowed(target, module.version),
+      .directive = variant.slot("directive").has_value()};
 }
 
 void check_instruction(const Scope& scope, const ir::Instruction& instruction, const Standing& standing,

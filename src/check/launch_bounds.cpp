@@ -59,13 +59,7 @@ class BoundsCheck {
   void clusters() {
     const std::uint64_t most = static_cast<std::uint64_t>(target_.info().cluster_blocks);
     const auto& required = kernel_.reqnctapercluster;
-    if (most == 0) {
-      if (required || kernel_.maxclusterrank || kernel_.explicitcluster || kernel_.blocksareclusters)
-        add(Severity::error,
-            "it has a directive for clusters, which " + std::string(target_.name()) + " does not have",
-            "clusters need sm_90");
-      return;
-    }
+    if (most == 0) return;  // check_directive_needs reports the directives
     if (required && product(*required) > most)
       add(Severity::error,
           ".reqnctapercluster " + describe(*required) + " has " + std::to_string(product(*required)) +

@@ -23,6 +23,7 @@ struct Standing {
   std::optional<Version> since;  ///< on the target
   bool usual = false;            ///< documented, in this version, and valid with any option: nothing to
                                  ///< report
+  bool directive = false;        ///< a kernel needs a directive to have it
 };
 
 /// A kernel in its module, and everything that its symbols can name.
@@ -72,6 +73,10 @@ void check_shared_size(const ir::Module& module, const Target& target, Diagnosti
 void check_launch_bounds(const ir::Module& module, const Target& target, Diagnostics& out);
 /// Directives of a kernel do not exclude each other.
 void check_directives(const Scope& scope, Diagnostics& out);
+/// The target and the module's version have the directives, and the pragmas are where they may be.
+void check_directive_needs(const ir::Module& module, const Target& target, Diagnostics& out);
+/// A kernel has the directive that a special register needs.
+void check_required_directive(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out);
 /// No `.aligned` instruction is under a predicate that may diverge within the warp (a warning).
 void check_divergence(const Scope& scope, Diagnostics& out);
 

@@ -49,6 +49,7 @@ Database::Database(const SpecData& compiled, std::span<const std::filesystem::pa
   vocabulary_.add(versions_read_by(assembler));
   vocabulary_.add(compiled.words);
   vocabulary_.add(compiled.surroundings);
+  directives_.add(compiled.directives, vocabulary_);
   forms_.reserve(compiled.forms.size());
   by_name_.reserve(compiled.forms.size());
   for (const FormData& form : compiled.forms) {
@@ -70,6 +71,7 @@ void Database::read_overlays(std::span<const std::filesystem::path> overlays) {
     vocabulary_.add(read.types);
     vocabulary_.add(read.words);
     vocabulary_.add(read.surroundings);
+    directives_.add(read.directives, vocabulary_);
     for (FormData& form : read.forms) {
       FormVariants& variants = compiled_form(form);
       lint(variants);

@@ -14,6 +14,7 @@
 
 #include "ptxloom/specs.hpp"
 #include "spec/arena.hpp"
+#include "spec/directives.hpp"
 #include "spec/reader.hpp"
 #include "spec/variant.hpp"
 #include "spec/vocabulary.hpp"
@@ -36,6 +37,7 @@ class Database {
            std::optional<Version> assembler = std::nullopt);
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
+  const Directives& directives() const { return directives_; }
   std::span<const FormData* const> forms() const { return forms_; }
   const FormData* find_form(std::string_view name) const;
   /// The form with this name, else the forms of this family.
@@ -70,6 +72,7 @@ class Database {
   Arena arena_;
   std::vector<std::unique_ptr<ReadSpecs>> overlays_;
   Vocabulary vocabulary_;
+  Directives directives_;
   std::vector<const FormData*> forms_;
   std::unordered_map<std::string_view, std::size_t> by_name_;
   std::unordered_map<std::string_view, std::vector<const FormData*>> by_mnemonic_;

@@ -53,6 +53,7 @@ class Reader {
   void read_words(const Json& json, ReadSpecs& into);
   void read_targets(const Json& json, ReadSpecs& into);
   void read_surroundings(const Json& json, ReadSpecs& into);
+  void read_directives(const Json& json, ReadSpecs& into);
 
   Place place_;
   Arena& arena_;
@@ -282,11 +283,19 @@ void Reader::read_surroundings(const Json& json, ReadSpecs& into) {
   for (const Entry& entry : statements(json, "around")) into.surroundings.push_back({entry.key, entry.value});
 }
 
+void Reader::read_directives(const Json& json, ReadSpecs& into) {
+  expect_fields(json, "the file", {"doc", "directives", "pragmas", "languages"});
+  into.directives.directives = entries(json, "directives");
+  into.directives.pragmas = entries(json, "pragmas");
+  if (json.contains("languages")) into.directives.languages = lines(json["languages"], "'languages'");
+}
+
 void Reader::read(const Json& json, ReadSpecs& into) {
   if (!json.is_object()) fail("spec-json", place_, "must be a JSON object");
   if (json.contains("types")) return read_types(json, into);
   if (json.contains("classes")) return read_words(json, into);
   if (json.contains("around")) return read_surroundings(json, into);
+  if (json.contains("directives")) return read_directives(json, into);
   if (json.contains("targets") || json.contains("ptx")) return read_targets(json, into);
   read_forms(json, into);
 }

@@ -14,12 +14,14 @@
 namespace ptxloom::spec {
 
 /// The contents of a folder of spec files. A file is classified by its fields: "forms" (insn/*.json, or one
-/// form on its own), "types", "classes" (words), "around" (surroundings), "targets" or "ptx" (versions).
+/// form on its own), "types", "classes" (words), "around" (surroundings), "directives", "targets" or "ptx"
+/// (versions).
 struct ReadSpecs {
   std::vector<FormData> forms;
   std::vector<TypeData> types;
   std::vector<WordClass> words;
   std::vector<Surrounding> surroundings;
+  DirectivesData directives;
   std::vector<TargetInfo> targets;
   std::vector<Version> versions;  // of PTX
 };

@@ -71,9 +71,10 @@ ir::File read_file(TokenStream& in) {
 }
 
 ir::Location read_location(TokenStream& in) {
-  in.expect(".loc");
-  ir::Location location{.place = read_place(in)};
-  if (!in.accept(",")) return location;
+  ir::Location location{.intermediate = in.accept(".loc_intermediate")};
+  if (!location.intermediate) in.expect(".loc");
+  location.place = read_place(in);
+  if (location.intermediate || !in.accept(",")) return location;
   in.expect("function_name");
   location.function = in.expect_name("a label of .debug_str").text;
   if (in.accept("+")) location.function += "+" + std::to_string(read_u32(in));

@@ -133,6 +133,8 @@ bool read_launch_directive(TokenStream& in, ir::Function& function) {
     function.maxnreg = read_positive(in);
   } else if (in.accept(".maxclusterrank")) {
     function.maxclusterrank = read_u32(in);
+  } else if (in.accept(".minperctamemory")) {
+    function.minperctamemory = read_u32(in);  // 0 is accepted, and is as if it were absent
   } else if (in.accept(".explicitcluster")) {
     function.explicitcluster = true;
   } else if (in.accept(".blocksareclusters")) {
@@ -141,6 +143,25 @@ bool read_launch_directive(TokenStream& in, ir::Function& function) {
     return false;
   }
   return true;
+}
+
+// `.language 5, "CUDA C++"`: the last of several directives counts. That of a function ends its directives.
+bool read_language(TokenStream& in, ir::Function& function) {
+  if (!function.entry && !function.languages.empty()) return false;
+  if (!in.accept(".language")) return false;
+  function.languages.clear();
+  do {
+    const bool name = in.peek().kind == Token::Kind::string;
+    function.languages.push_back(name ? std::string(in.next().text) : std::to_string(read_u32(in)));
+  } while (in.accept(","));
+  return true;
+}
+
+// Directives of a function after its `.language` would be.
+bool read_directive(TokenStream& in, ir::Function& function) {
+  if (read_language(in, function)) return true;
+  if (function.entry) return read_launch_directive(in, function);
+  return function.languages.empty() && read_call_directive(in, function);
 }
 
 }  // namespace
@@ -192,18 +213,22 @@ ir::Prototype read_prototype(TokenStream& in) {
 }
 
 void read_directives(TokenStream& in, ir::Function& function) {
+  bool of_body = false;  // there are directives that only a function with a body has
   while (!in.peek().is("{") && !in.peek().is(";")) {
     const Token& token = in.peek();
     if (function.entry && in.accept(".pragma")) {
       function.header_pragmas.push_back(read_pragmas(in));
       in.expect(";");
-    } else if (!(function.entry ? read_launch_directive(in, function) : read_call_directive(in, function))) {
+    } else if (!read_directive(in, function)) {
       fail(token, "syntax", "expected '{' or a directive of the function, found " + quoted(token),
            function.entry ? ".maxntid .reqntid .minnctapersm .maxnreg .reqnctapercluster .maxclusterrank "
-                            ".explicitcluster .blocksareclusters .pragma"
-                          : ".noreturn .abi_preserve .abi_preserve_control");
+                            ".minperctamemory .explicitcluster .blocksareclusters .language .pragma"
+                          : ".noreturn .abi_preserve .abi_preserve_control .language");
     }
+    of_body = function.entry || !function.languages.empty();
   }
+  if (of_body && in.peek().is(";"))
+    fail(in.peek(), "syntax", "expected '{', for a declaration has no such directive, found ';'");
 }
 
 std::string read_pragmas(TokenStream& in) {

@@ -137,7 +137,7 @@ class FunctionParser {
   void directive(const Token& token) {
     if (in_.accept(".reg")) {
       read_registers(in_, scopes_);
-    } else if (token.is(".loc")) {
+    } else if (token.is(".loc") || token.is(".loc_intermediate")) {
       append(ir::Statement::Kind::location, function_.locations, read_location(in_));
     } else if (in_.accept(".pragma")) {
       append(ir::Statement::Kind::pragma, function_.pragmas, read_pragmas(in_));
@@ -145,7 +145,8 @@ class FunctionParser {
     } else {
       if (!starts_variable(token))
         fail(token, "syntax", "expected a statement, found " + quoted(token),
-             "directives in a function: .reg .local .shared .param .global .const .pragma .loc");
+             "directives in a function: .reg .local .shared .param .global .const .pragma .loc "
+             ".loc_intermediate");
       const VariableReader reader{.globals = around_.globals, .declare = [&](const Token& name, Place place) {
                                     return scopes_.declare_symbol(name, place);
                                   }};

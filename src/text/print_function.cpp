@@ -33,8 +33,12 @@ void write_directives(Buffer& out, const ir::Function& function) {
   single(".minnctapersm", function.minnctapersm);
   single(".maxnreg", function.maxnreg);
   single(".maxclusterrank", function.maxclusterrank);
+  single(".minperctamemory", function.minperctamemory);
   if (function.explicitcluster) out << ".explicitcluster\n";
   if (function.blocksareclusters) out << ".blocksareclusters\n";
+  for (std::size_t i = 0; i < function.languages.size(); ++i)
+    out << (i == 0 ? ".language " : ", ") << std::string_view(function.languages[i]);
+  if (!function.languages.empty()) out << '\n';
   for (const std::string& pragma : function.header_pragmas)
     out << ".pragma " << std::string_view(pragma) << ";\n";
 }
@@ -73,7 +77,7 @@ void write_place(Buffer& out, const ir::Location::Place& place) {
 }
 
 void write_location(Buffer& out, const ir::Location& location) {
-  out << kIndent << ".loc";
+  out << kIndent << (location.intermediate ? ".loc_intermediate" : ".loc");
   write_place(out, location.place);
   if (!location.function.empty()) out << ", function_name " << std::string_view(location.function);
   if (!location.inlined_at) return;

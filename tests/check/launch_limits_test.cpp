@@ -134,10 +134,6 @@ const Bounds kBounds[] = {
     {".reqnctapercluster 0", "sm_90", ""},
     {".maxclusterrank 16", "sm_90", ""},
     {".maxclusterrank 17", "sm_90", "a cluster has at most 16 thread blocks"},
-    {".reqnctapercluster 2", "sm_80", "!clusters, which sm_80 does not have"},
-    {".maxclusterrank 2", "sm_89", "!clusters, which sm_89 does not have"},
-    {".explicitcluster", "sm_75", "!clusters, which sm_75 does not have"},
-    {".blocksareclusters .reqntid 32 .reqnctapercluster 2", "sm_80", "!clusters"},
     {".explicitcluster", "sm_100", ""},
 };
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "oracle/source.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <set>
+
+#include "spec/database.hpp"
 
 namespace ptxloom::oracle {
 namespace {
@@ -27,6 +30,19 @@ std::string type_of(std::string_view registers) {
   return type;
 }
 
+/// The directive of a kernel that special registers need, if a line names one, where the place has it.
+std::string directives_for(std::span<const std::string> lines, std::span<const std::size_t> live,
+                           const Place& place) {
+  constexpr std::string_view kDirective = ".minperctamemory";
+  static const Specs specs;
+  const spec::Need* const need = specs.database().directives().need(kDirective);
+  const auto names = [&](std::size_t index) {
+    return lines[index].find("%perctamemory") != std::string::npos;
+  };
+  if (!std::ranges::any_of(live, names) || !spec::allowed({need}, place.target, place.version)) return {};
+  return std::string(kDirective) + " 16 ";
+}
+
 }  // namespace
 
 Source::Source(std::span<const std::string> lines, std::span<const std::size_t> live, const Place& place) {
@@ -37,8 +53,8 @@ Source::Source(std::span<const std::string> lines, std::span<const std::size_t> 
   text_ = ".version " + to_string(place.version) + "\n.target " + std::string(place.target.name()) +
           (place.around.mode.empty() ? "" : ", " + place.around.mode) + "\n.address_size 64\n" +
           place.around.module_decls + "\n.global .b64 v_global; .const .b64 v_const;\n" +
-          ".visible .entry k(.param .b64 kp) {\n.shared .b64 v_shared; .local .b64 v_local;\n.reg .pred P" +
-          count;
+          ".visible .entry k(.param .b64 kp) " + directives_for(lines, live, place) +
+          "{\n.shared .b64 v_shared; .local .b64 v_local;\n.reg .pred P" + count;
   for (const std::string& name : registers_) text_ += ".reg ." + type_of(name) + " " + name + "_" + count;
   text_ += place.around.body_decls + "\n";
   for (std::size_t index : live) text_ += lines[index] + "\n";

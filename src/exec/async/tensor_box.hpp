@@ -15,7 +15,8 @@ enum class TensorMode : std::uint8_t {
   tile,
   rows,        ///< tile::gather4 and tile::scatter4: coordinates are a column and four rows
   image,       ///< im2col
-  wide_image,  ///< im2col::w and im2col::w::128, whose pixel order the manual only draws: refused
+  wide_image,  ///< im2col::w and im2col::w::128, whose pixel order the manual only draws, and
+               ///< im2col_no_offs::w: refused
 };
 
 struct TensorBox {

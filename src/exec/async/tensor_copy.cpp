@@ -31,7 +31,8 @@ TensorMap read_map(const Actor& actor, const TensorPlan& plan) {
 
 void check_use(const TensorCopy& copy) {
   if (copy.plan.mode == TensorMode::wide_image) {
-    fault(copy.actor, "exec-unsupported", "the executor does not support the modes im2col::w",
+    fault(copy.actor, "exec-unsupported",
+          "the executor does not support the modes im2col::w and im2col_no_offs::w",
           "run the kernel on a GPU, or use im2col");
   }
   const TensorMap& map = copy.map;

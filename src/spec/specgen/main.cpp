@@ -7,6 +7,7 @@
 #include <string>
 
 #include "spec/database.hpp"
+#include "spec/directives.hpp"
 #include "spec/lint.hpp"
 #include "spec/reader.hpp"
 
@@ -35,6 +36,9 @@ class Generator {
     std::string forms;
     for (const FormData& form : specs.forms) forms += form_text(form);
     const std::string words = word_classes(specs.words);
+    const std::string directives = "{.directives = " + entries(specs.directives.directives) +
+                                   ", .pragmas = " + entries(specs.directives.pragmas) +
+                                   ", .languages = " + texts(specs.directives.languages) + "}";
     types(specs.types);
     out_ << "constexpr FormData kForms[] = {\n"
          << forms << "};\n"
@@ -43,7 +47,8 @@ class Generator {
          << "constexpr Surrounding kSurroundings[] = {\n"
          << surroundings(specs.surroundings) << "};\n"
          << "constexpr SpecData kSpecs{.forms = kForms, .types = kTypes, .words = kWords, .surroundings = "
-            "kSurroundings};\n\n}  // namespace\n\n"
+            "kSurroundings,\n    .directives = "
+         << directives << "};\n\n}  // namespace\n\n"
          << "const SpecData& compiled_specs() { return kSpecs; }\n\n}  // namespace ptxloom::spec\n";
   }
 
@@ -180,6 +185,7 @@ int run(const std::filesystem::path& folder, const std::filesystem::path& output
   vocabulary.add(specs.types);
   vocabulary.add(specs.words);
   vocabulary.add(specs.surroundings);
+  Directives().add(specs.directives, vocabulary);
   lint_all(specs, vocabulary, arena);
   std::ofstream out(output);
   Generator(out).generate(specs);

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check/directives.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <string>
+
+#include "check/rules.hpp"
+#include "spec/database.hpp"
+
+// What specs/directives.json says of directives: the targets and PTX versions that have them, where pragmas
+// may stand, and the languages that .language names.
+namespace ptxloom::check_rules {
+namespace {
+
+void add_of_interface(const ir::Interface& interface, std::vector<std::string_view>& names) {
+  if (interface.noreturn) names.emplace_back(".noreturn");
+  if (interface.abi_preserve) names.emplace_back(".abi_preserve");
+  if (interface.abi_preserve_control) names.emplace_back(".abi_preserve_control");
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), [](unsigned char c) { return std::tolower(c); });
+  return result;
+}
+
+class DirectivesCheck {
+ public:
+  DirectivesCheck(const ir::Module& module, const Target& target, Diagnostics& out)
+      : module_(module), target_(target), directives_(module.specs->database().directives()), out_(out) {}
+
+  void check() {
+    for (const std::string& pragmas : module_.pragmas) pragma_outside("the module", pragmas, true);
+    for (const ir::Variable& variable : module_.variables)
+      if (variable.unified) needs(variable.name, ".unified", directives_.need(".unified"));
+    for (const ir::Function& function : module_.functions) check(function);
+  }
+
+ private:
+  void check(const ir::Function& function) {
+    const std::string where = (function.entry ? "kernel " : "function ") + function.name;
+    for (const std::string_view name : directives_of(function)) needs(where, name, directives_.need(name));
+    for (const std::string& language : function.languages) known_language(where, language);
+    for (const std::string& pragmas : function.header_pragmas) pragma_outside(where, pragmas, false);
+    for (const std::string& pragmas : function.pragmas) {
+      for_pragmas(pragmas, [&](std::string_view name) {
+        needs(where, "the pragma " + std::string(name), directives_.need_of_pragma(name));
+      });
+    }
+  }
+
+  void add(std::string code, std::string message, std::string hint) {
+    out_.push_back({.code = std::move(code), .message = std::move(message), .hint = std::move(hint)});
+  }
+
+  void needs(const std::string& where, std::string_view name, const spec::Need* need) {
+    if (need == nullptr || spec::allowed({need}, target_, module_.version)) return;
+    if (module_.version < target_.since()) return;  // reported once, by check_target
+    const std::string what = where + ": " + std::string(name);
+    const std::optional<Version> since = spec::lowest_version({need}, target_);
+    if (!since) {
+      add("not-on-target", what + " is not on " + std::string(target_.name()),
+          "`ptxloom list --target` shows the targets; specs/directives.json has what it needs");
+    } else {
+      add("version-too-low",
+          what + " needs PTX " + to_string(*since) + ", but the module has .version " +
+              to_string(module_.version),
+          "write .version " + to_string(*since));
+    }
+  }
+
+  /// Calls `use` with the first word of each string in `"nounroll", "frequency 4"`.
+  template <class F>
+  static void for_pragmas(std::string_view pragmas, F use) {
+    for (std::size_t open = pragmas.find('"'); open != pragmas.npos;) {
+      const std::size_t close = std::min(pragmas.find('"', open + 1), pragmas.size());
+      const std::string_view text = pragmas.substr(open + 1, close - open - 1);
+      use(text.substr(0, text.find_first_of(" =")));
+      open = pragmas.find('"', std::min(close + 1, pragmas.size()));
+    }
+  }
+
+  void pragma_outside(const std::string& where, std::string_view pragmas, bool of_module) {
+    for_pragmas(pragmas, [&](std::string_view name) {
+      if (directives_.need_of_pragma(name) != nullptr) {
+        add("bad-pragma",
+            where + ": the pragma " + std::string(name) + " stands in the body of a function only",
+            "move it behind '{'");
+      } else if (of_module && !directives_.knows_pragma(name)) {
+        add("bad-pragma", where + ": ptxas has no pragma " + std::string(name), "leave it out");
+      }
+    });
+  }
+
+  void known_language(const std::string& where, std::string_view language) {
+    const std::span<const std::string_view> names = directives_.languages();
+    std::size_t number = names.size();
+    if (language.starts_with('"')) {
+      const std::string name = lower(language.substr(1, language.size() - 2));
+      number = static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+    } else {
+      std::from_chars(language.data(), language.data() + language.size(), number);
+    }
+    if (number < names.size()) return;
+    std::string known;
+    for (const std::string_view name : names) known += (known.empty() ? "" : ", ") + std::string(name);
+    add("bad-language", where + ": .language does not know " + std::string(language),
+        "write a number from 0 to " + std::to_string(names.size() - 1) + ", or one of these names: " + known);
+  }
+
+  const ir::Module& module_;
+  const Target& target_;
+  const spec::Directives& directives_;
+  Diagnostics& out_;
+};
+
+}  // namespace
+
+std::vector<std::string_view> directives_of(const ir::Function& function) {
+  std::vector<std::string_view> names;
+  add_of_interface(function, names);
+  for (const ir::Prototype& prototype : function.prototypes) add_of_interface(prototype, names);
+  if (function.unified) names.emplace_back(".unified");
+  if (function.reqnctapercluster) names.emplace_back(".reqnctapercluster");
+  if (function.maxclusterrank) names.emplace_back(".maxclusterrank");
+  if (function.explicitcluster) names.emplace_back(".explicitcluster");
+  if (function.blocksareclusters) names.emplace_back(".blocksareclusters");
+  if (function.minperctamemory) names.emplace_back(".minperctamemory");
+  if (!function.languages.empty()) names.emplace_back(".language");
+  if (std::ranges::any_of(function.locations, &ir::Location::intermediate))
+    names.emplace_back(".loc_intermediate");
+  return names;
+}
+
+void check_directive_needs(const ir::Module& module, const Target& target, Diagnostics& out) {
+  if (module.specs) DirectivesCheck(module, target, out).check();
+}
+
+void check_required_directive(const Scope& scope, const ir::Instruction& instruction, Diagnostics& out) {
+  const auto wanted = instruction.variant.slot("directive");
+  if (!wanted || !scope.kernel.entry) return;
+  const std::string name = "." + std::string(*wanted);
+  const std::vector<std::string_view> names = directives_of(scope.kernel);
+  const bool empty = scope.kernel.minperctamemory == 0U && name == ".minperctamemory";
+  if (std::ranges::find(names, name) != names.end() && !empty) return;
+  out.push_back(located(instruction, {.code = "missing-directive",
+                                      .message = "in a kernel it needs the directive " + name +
+                                                 (empty ? ", of more than 0" : ""),
+                                      .hint = "write " + name + " behind the parameters of the kernel"}));
+}
+
+}  // namespace ptxloom::check_rules

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch_test_macros.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ptxloom/check.hpp"
+#include "ptxloom/ptx.hpp"
+#include "support/ptxas.hpp"
+#include "support/require.hpp"
+
+// Directives and pragmas: the targets and PTX versions that have them, and what they name.
+namespace ptxloom::directives_test {
+namespace {
+
+struct Case {
+  std::string version, target, text, code;  // code: of the first error; "" if it is legal
+};
+
+// Those of PTX 9.2 and later were tried with ptxas 13.5.
+const std::vector<Case> kCases{
+    {"6.3", "sm_75", ".func f() .noreturn { trap; }", "version-too-low"},
+    {"6.4", "sm_75", ".func f() .noreturn { trap; }", ""},
+    {"6.3", "sm_75", ".entry k() { p: .callprototype _ () .noreturn; ret; }", "version-too-low"},
+    {"8.8", "sm_90", ".func f() .abi_preserve 3 { ret; }", "version-too-low"},
+    {"9.0", "sm_90", ".func f() .abi_preserve 3 { ret; }", ""},
+    {"9.0", "sm_75", ".func f() .abi_preserve_control 3 { ret; }", "not-on-target"},
+    {"7.8", "sm_90", ".entry k() .explicitcluster { ret; }", ""},
+    {"9.0", "sm_80", ".entry k() .explicitcluster { ret; }", "not-on-target"},
+    {"9.0", "sm_89", ".entry k() .maxclusterrank 2 { ret; }", "not-on-target"},
+    {"9.0", "sm_75", ".entry k() .reqnctapercluster 2 { ret; }", "not-on-target"},
+    {"8.8", "sm_90", ".entry k() .reqntid 32 .reqnctapercluster 2 .blocksareclusters { ret; }",
+     "version-too-low"},
+    {"9.0", "sm_75", ".global .attribute(.unified(1, 2)) .b32 x;", "not-on-target"},
+    {"8.2", "sm_75", ".entry k() { .pragma \"used_bytes_mask 0xf\"; ret; }", "version-too-low"},
+    {"8.3", "sm_75", ".entry k() { .pragma \"used_bytes_mask 0xf\"; ret; }", ""},
+    {"9.0", "sm_75", ".entry k() .pragma \"frequency 4\"; { ret; }", "bad-pragma"},
+    {"9.0", "sm_75", ".entry k() .pragma \"nounroll\"; { .pragma \"nounroll\", \"frequency 4\"; ret; }", ""},
+    {"9.0", "sm_75", ".pragma \"unheard_of\";", "bad-pragma"},
+    {"9.0", "sm_75", ".pragma \"nounroll\";", ""},
+    {"9.0", "sm_75", ".entry k() { .pragma \"mma_throughput\"; ret; }", ""},
+    {"9.3", "sm_75", ".entry k() { .pragma \"mma_throughput\"; ret; }", ""},
+    {"9.3", "sm_75", ".pragma \"mma_throughput\";", "bad-pragma"},
+    {"9.1", "sm_75", ".entry k() .language 5 { ret; }", "version-too-low"},
+    {"9.2", "sm_75", ".entry k() .language 5, \"Cuda C++ Tile\" { ret; }", ""},
+    {"9.2", "sm_75", ".func f() .noreturn .language \"PTX\" { trap; }", ""},
+    {"9.2", "sm_75", ".entry k() .language 11 { ret; }", "bad-language"},
+    {"9.2", "sm_75", ".entry k() .language \"C\" { ret; }", "bad-language"},
+    {"9.2", "sm_75", ".entry k() .language 1 .language 2 .maxntid 8 { ret; }", ""},
+    {"9.2", "sm_75", ".func f() .language 1 .language 2 { ret; }", "syntax"},
+    {"9.2", "sm_75", ".extern .func f() .language 1;", "syntax"},
+    {"9.0", "sm_75", ".extern .entry k() .maxntid 8;", "syntax"},
+    {"9.3", "sm_80", ".entry k() .minperctamemory 16 { ret; }", "version-too-low"},
+    {"9.4", "sm_75", ".entry k() .minperctamemory 16 { ret; }", "not-on-target"},
+    {"9.4", "sm_80", ".entry k() .minperctamemory 16 { .reg .b32 r; mov.b32 r, %perctamemorysize; ret; }",
+     ""},
+    {"9.4", "sm_80", ".entry k() .minperctamemory 0 { .reg .b32 r; mov.b32 r, %perctamemorysize; ret; }",
+     "missing-directive"},
+    {"9.4", "sm_80", ".entry k() { .reg .b64 r; cvt.u64.u64 r, %perctamemoryoffset; ret; }",
+     "missing-directive"},
+    {"9.4", "sm_80", ".func f() { .reg .b64 r; mov.b64 r, %perctamemoryoffset; ret; }", ""},
+    {"9.3", "sm_75", ".entry k() { .loc_intermediate 1 2 3 ret; }", "version-too-low"},
+    {"9.4", "sm_75", ".entry k() { .loc_intermediate 1 2 3 ret; }", ""},
+    {"9.4", "sm_75", ".entry k() { .loc_intermediate 1 2 3, function_name f, inlined_at 1 2 3 ret; }",
+     "syntax"},
+};
+
+std::shared_ptr<const Specs> shared_specs() {
+  static const auto specs = std::make_shared<const Specs>();
+  return specs;
+}
+
+std::string module_of(const Case& one) {
+  return ".version " + one.version + "\n.target " + one.target + "\n.address_size 64\n" + one.text + "\n";
+}
+
+std::string first_code(const std::string& text) {
+  ParseResult read = parse(text, shared_specs());
+  std::vector<Diagnostic> found = read.diagnostics;
+  if (read.ok()) found = check(read.module);
+  for (const Diagnostic& each : found)
+    if (each.severity == Severity::error) return each.code;
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("directives and pragmas are judged, each with its code") {
+  for (const Case& one : kCases) {
+    CAPTURE(one.version, one.target, one.text);
+    CHECK(first_code(module_of(one)) == one.code);
+  }
+}
+
+TEST_CASE("directives and pragmas are judged as ptxas does", "[oracle]") {
+  const std::optional<std::string> path = find_cuda_tool("ptxas");
+  if (!path) test::skip_without("ptxas", "ptxas is not installed");
+  const Ptxas ptxas(*path);
+  for (const Case& one : kCases) {
+    if (parse_version(one.version) > Version{9, 0}) continue;  // the installed one reads no later version
+    const CommandResult result = ptxas.assemble(module_of(one), one.target);
+    CAPTURE(one.version, one.target, one.text, result.output);
+    CHECK((result.status == 0) == one.code.empty());
+  }
+}
+
+TEST_CASE("new directives are printed as they were read, and the module needs their version") {
+  const std::string text =
+      module_of({"9.4", "sm_90a",
+                 ".visible .entry k()\n.minperctamemory 16\n.language 5, \"tile IR\"\n{\n"
+                 "  .pragma \"mma_throughput 1\";\n  .loc_intermediate 1 2 3\n  ret;\n}",
+                 ""});
+  const ParseResult read = parse(text, shared_specs());
+  REQUIRE(read.ok());
+  const std::string printed = print(read.module);
+  for (const char* line :
+       {".minperctamemory 16\n", ".language 5, \"tile IR\"\n", ".loc_intermediate 1 2 3\n"})
+    CHECK(printed.find(line) != std::string::npos);
+  CHECK(print(parse(printed, shared_specs()).module) == printed);
+  CHECK(requirement_of(read.module).ptx == Version{9, 4});
+}
+
+}  // namespace ptxloom::directives_test
