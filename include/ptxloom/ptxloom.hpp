@@ -26,6 +26,7 @@ namespace ptxloom {}
 #include "ptxloom/kit/fragments.hpp"
 #include "ptxloom/kit/grid_rendezvous.hpp"
 #include "ptxloom/kit/matrix.hpp"
+#include "ptxloom/kit/matrix_store.hpp"
 #include "ptxloom/kit/mma.hpp"
 #include "ptxloom/kit/packed.hpp"
 #include "ptxloom/kit/packing.hpp"
