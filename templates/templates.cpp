@@ -9,6 +9,7 @@
 
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/space.hpp"
+#include "quantize/template.hpp"
 #include "rowwise/template.hpp"
 
 namespace ptxloom {
@@ -49,7 +50,8 @@ const TemplateLibrary& open(const std::filesystem::path& file) {
 
 }  // namespace
 
-Templates::Templates() : entries_{{&gemm_template(), {}}, {&rowwise_template(), {}}} {}
+Templates::Templates()
+    : entries_{{&gemm_template(), {}}, {&rowwise_template(), {}}, {&quantize_template(), {}}} {}
 
 Templates Templates::from_environment() {
   Templates templates;

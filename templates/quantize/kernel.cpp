@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quantize/kernel.hpp"
+
+#include <fmt/format.h>
+
+#include "ptxloom/kit/narrow.hpp"
+#include "ptxloom/kit/packed.hpp"
+#include "quantize/quantiser.hpp"
+
+namespace ptxloom::quantize_kernel {
+namespace {
+
+/// What a profiler shows: quantize_bf16_mxfp8_e4m3_4096_lanes32x8.
+std::string kernel_name(const Problem& p, const Config& c) {
+  const std::string team =
+      c.kind == TeamKind::warp ? fmt::format("lanes{}", c.lanes) : fmt::format("block{}", c.threads);
+  return fmt::format("quantize_{}_{}_{}_{}x{}", p.x.name, p.format->name, p.n, team, c.elements);
+}
+
+kit::Params params_of(const Problem& p) {
+  kit::Params params;
+  params.size("rows", u32, p.rows).pointer("x", p.x);
+  if (p.format->tensor_scale) params.value("tensor_scale", f32);
+  if (p.scales == Scales::tensor) params.value("scale", f32);
+  params.pointer("y", b8);
+  if (p.scales != Scales::tensor) params.pointer("scale", p.format->scale == f32 ? f32 : b8);
+  return params;
+}
+
+LaunchPlan launch_of(const Problem& p, const Config& c, const kit::Params& params) {
+  LaunchPlan launch{.entry = kernel_name(p, c), .arguments = params.arguments()};
+  launch.grid[0] = static_cast<std::uint32_t>(c.grid(p));
+  launch.block[0] = static_cast<std::uint32_t>(c.threads);
+  return launch;
+}
+
+// A warp may have rows beyond the last one. Their lanes still take part in shuffles.
+void emit_team(KernelBuilder& k, const Problem& p, const Config& c, const kit::ParamRegs& in) {
+  const Reg item = team_in_grid(k, c.team(), c.threads);
+  const int parts = p.scales == Scales::row ? 1 : c.parts(p);
+  const Reg row = parts == 1 ? item : k.div(item, parts);
+  std::optional<Reg> present;
+  if (c.kind == TeamKind::warp) present = k.lt(row, in["rows"]);
+  const kit::RowWindow window(k, c.shape(p), row, present);
+  Quantiser quantiser(k, p, c, in, row, present);
+  if (p.scales == Scales::row) return quantiser.whole_row(window);
+  if (parts == 1) return quantiser.part(window);
+  quantiser.part(window.part(k.rem(item, parts), c.slots(p)));
+}
+
+}  // namespace
+
+bool can_quantise(const Specs& specs, const Target& target, const kit::ScaledFormat& format) {
+  return kit::can_narrow(specs, target, format.element) && can_scale(specs, target, format);
+}
+
+Emitted emit_kernel(std::shared_ptr<const Specs> specs, const Target& target, const Problem& p,
+                    const Config& c) {
+  const kit::Params params = params_of(p);
+  LaunchPlan launch = launch_of(p, c, params);
+  KernelBuilder k(std::move(specs), launch.entry, target);
+  k.require_block(static_cast<std::uint32_t>(c.threads));
+  emit_team(k, p, c, params.declare(k));
+  return {.module = k.finish(), .launches = {std::move(launch)}};
+}
+
+}  // namespace ptxloom::quantize_kernel

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ptxloom/kit/scaled_format.hpp"
+#include "ptxloom/plan.hpp"
+#include "ptxloom/space.hpp"
+
+// The problem as typed data.
+namespace ptxloom::quantize_kernel {
+
+/// Which elements share a scale.
+enum class Scales { tensor, row, group };
+std::string_view name(Scales scales);  ///< as the parameter `scales` spells it
+
+struct Problem {
+  std::uint32_t rows = 0, n = 0;
+  Type x;
+  const kit::ScaledFormat* format = nullptr;
+  Scales scales = Scales::row;
+  std::uint32_t group = 0;                 // elements that share a scale; of a row or of all: n
+  bool scales_up = false;                  // scales that are powers of two are rounded up
+  std::uint64_t pitch_x = 0, pitch_y = 0;  // in elements
+
+  /// From the settings that complete_problem() returns.
+  explicit Problem(const Settings& words);
+
+  /// Scales of a row of y; they are contiguous.
+  std::uint32_t scales_per_row() const { return (n + group - 1) / group; }
+};
+
+/// The parameters of a problem, checked and complete. Throws Error(usage) for values that do not go together.
+Settings complete_problem(const ParameterSpace& space, const Settings& given);
+
+/// Inputs, then the outputs.
+std::vector<TensorPlan> tensors_of(const Problem& problem);
+/// Bytes of all inputs without padding, and of the outputs.
+///@{
+double input_bytes(const Problem& problem);
+double output_bytes(const Problem& problem);
+///@}
+
+}  // namespace ptxloom::quantize_kernel
