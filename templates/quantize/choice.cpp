@@ -22,6 +22,7 @@ constexpr double kPerElement = 6;  // instructions: convert, magnitude, scale, r
 constexpr double kPerGroup = 24;   // instructions of a chunk: its scale and the store of it
 constexpr double kPerEdge = 12;    // instructions of a chunk that may be at the end of its row
 constexpr double kSector = 64;     // bytes that DRAM reads and writes at once
+constexpr double kWide = 0.02;     // how much longer half as many adjacent lanes take for a row
 constexpr int kMostResident = 16;
 
 /// How often a row is read.
@@ -55,7 +56,8 @@ double clocks_of(const Target& target, const Problem& p, const Config& c) {
   const double elements = chunks * c.vector * c.threads;  // of a thread block, those beyond the row included
   const double together = double(c.team().threads()) * c.vector * p.x.bytes();
   const double scattered = std::max(1.0, std::min(kSector, double(p.n) * p.x.bytes()) / together);
-  const double bytes = at_once * elements * (p.x.bytes() * reads_of(p, c) + p.format->element.bits / 8.0) *
+  const double narrow = 1 + kWide * std::log2(double(kit::kWarpThreads) / c.lanes);
+  const double bytes = narrow * at_once * elements * (p.x.bytes() * reads_of(p, c) + p.format->element.bits / 8.0) *
                        scattered / kBytesPerClock;
   const double work = at_once * c.threads * chunks * chunk_instructions(p, c) / kLanesPerClock;
   const double waits = reads_of(p, c) * (p.scales == Scales::row ? c.parts(p) : 1);

@@ -20,7 +20,21 @@ std::vector<Reg> Quantiser::values(const std::vector<Reg>& chunk) const {
   return kit::unpack_values(k_, p_.x, c_.vector, chunk);
 }
 
+// The magnitudes of 16-bit floats are ordered as their bits, too, so two are compared at once.
+Reg Quantiser::magnitude_of_pairs(const std::vector<Reg>& chunk) const {
+  std::optional<Reg> largest;
+  for (const Reg& pair : chunk) {
+    const Reg both = k_.and_(pair, 0x7fff'7fff);
+    largest = largest ? k_.op("max.u16x2", *largest, both) : both;
+  }
+  const std::vector<Reg> halves = k_.unpack(u16, KernelBuilder::as(b32, *largest));
+  const Reg one = k_.max(halves[0], halves[1]);
+  if (p_.x == f16) return k_.bit_cast(u32, k_.convert(f32, KernelBuilder::as(f16, one)));
+  return k_.shl(k_.convert(u32, one), 16);
+}
+
 Reg Quantiser::magnitude(const std::vector<Reg>& chunk) const {
+  if (p_.x != f32 && c_.vector > 1 && k_.has("max.u16x2")) return magnitude_of_pairs(chunk);
   std::optional<Reg> largest;
   for (const Reg& value : values(chunk)) {
     const Reg one = magnitude_of(k_, value);

@@ -29,6 +29,7 @@ class Quantiser {
   Chunks load(const kit::RowWindow& window, kit::RowCaching caching) const;
   std::vector<Reg> values(const std::vector<Reg>& chunk) const;
   Reg magnitude(const std::vector<Reg>& chunk) const;
+  Reg magnitude_of_pairs(const std::vector<Reg>& chunk) const;
   Reg magnitude_of_group(const std::vector<Reg>& chunk) const;
   Reg magnitude_of_row(const kit::RowWindow& window, const std::optional<Chunks>& kept) const;
   void store(const kit::RowWindow& window, int slot, const std::vector<Reg>& chunk, Reg factor) const;
