@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "dequantize/template.hpp"
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/space.hpp"
 #include "quantize/template.hpp"
@@ -51,7 +52,10 @@ const TemplateLibrary& open(const std::filesystem::path& file) {
 }  // namespace
 
 Templates::Templates()
-    : entries_{{&gemm_template(), {}}, {&rowwise_template(), {}}, {&quantize_template(), {}}} {}
+    : entries_{{&gemm_template(), {}},
+               {&rowwise_template(), {}},
+               {&quantize_template(), {}},
+               {&dequantize_template(), {}}} {}
 
 Templates Templates::from_environment() {
   Templates templates;

@@ -99,6 +99,13 @@ void NarrowRows::store(int slot, std::span<const Reg> words) const {
   });
 }
 
+// Loads less than a word, into the word at this bit.
+void NarrowRows::load_bits(Reg word, const std::string& load, const Address& from, int bit) const {
+  const Reg loaded = k_.reg(b32);
+  k_.emit(load, loaded, from);
+  k_.set(word, k_.or_(word, bit == 0 ? loaded : k_.shl(loaded, bit)));
+}
+
 void NarrowRows::load_whole(int slot, std::span<const Reg> words) const {
   const auto each = static_cast<std::size_t>(std::max(width_ / kNarrowWordBytes, 1));
   window_.whole(slot, [&] {
@@ -110,8 +117,7 @@ void NarrowRows::load_whole(int slot, std::span<const Reg> words) const {
       else if (width_ == kNarrowWordBytes)
         k_.emit(narrow_access("ld", width_), words[word], from);
       else
-        k_.set(words[word], k_.or_(words[word], k_.shl(k_.op(narrow_access("ld", width_), from),
-                                                       8 * (byte % kNarrowWordBytes))));
+        load_bits(words[word], narrow_access("ld", width_), from, 8 * (byte % kNarrowWordBytes));
     }
   });
 }
@@ -123,11 +129,10 @@ std::vector<Reg> NarrowRows::load(int slot) const {
   window_.ends(slot, [&] {
     const Reg bits = bits_inside(slot);
     for (int byte = 0; byte < bytes_; ++byte) {
-      const Reg loaded = k_.mov(b32, 0);
-      k_.guarded(k_.gt(bits, first_bit_of_unit(type_, byte)),
-                 [&] { k_.emit("ld.global.b8", loaded, address(slot, byte)); });
-      const Reg& word = words[static_cast<std::size_t>(byte / kNarrowWordBytes)];
-      k_.set(word, k_.or_(word, k_.shl(loaded, 8 * (byte % kNarrowWordBytes))));
+      k_.guarded(k_.gt(bits, first_bit_of_unit(type_, byte)), [&] {
+        load_bits(words[static_cast<std::size_t>(byte / kNarrowWordBytes)], "ld.global.b8",
+                  address(slot, byte), 8 * (byte % kNarrowWordBytes));
+      });
     }
     const std::vector<Reg> inside = clipped(bits, words);
     for (std::size_t i = 0; i < words.size(); ++i) k_.set(words[i], inside[i]);

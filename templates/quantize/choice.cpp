@@ -57,8 +57,9 @@ double clocks_of(const Target& target, const Problem& p, const Config& c) {
   const double together = double(c.team().threads()) * c.vector * p.x.bytes();
   const double scattered = std::max(1.0, std::min(kSector, double(p.n) * p.x.bytes()) / together);
   const double narrow = 1 + kWide * std::log2(double(kit::kWarpThreads) / c.lanes);
-  const double bytes = narrow * at_once * elements * (p.x.bytes() * reads_of(p, c) + p.format->element.bits / 8.0) *
-                       scattered / kBytesPerClock;
+  const double bytes = narrow * at_once * elements *
+                       (p.x.bytes() * reads_of(p, c) + p.format->element.bits / 8.0) * scattered /
+                       kBytesPerClock;
   const double work = at_once * c.threads * chunks * chunk_instructions(p, c) / kLanesPerClock;
   const double waits = reads_of(p, c) * (p.scales == Scales::row ? c.parts(p) : 1);
   const double reduction =

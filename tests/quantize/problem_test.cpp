@@ -55,7 +55,8 @@ TEST_CASE("quantize: problems that make no sense are refused in words that say w
   CHECK_THAT(refused_matrix("mxfp6_e2m3", {{"pitch_y", "102"}}), ContainsSubstring("give a multiple of 4"));
   CHECK_THAT(refused_matrix("mxfp4", {{"group", "16"}}), ContainsSubstring("use group=32"));
   CHECK_THAT(refused_matrix("nvfp4", {{"scales", "row"}}), ContainsSubstring("use scales=group"));
-  CHECK_THAT(refused_matrix("nvfp4", {{"scale_round", "down"}}), ContainsSubstring("use scale_round=nearest"));
+  CHECK_THAT(refused_matrix("nvfp4", {{"scale_round", "down"}}),
+             ContainsSubstring("use scale_round=nearest"));
   CHECK_THAT(refused_matrix("mxfp4", {{"scale_round", "nearest"}}), ContainsSubstring("use down or up"));
   CHECK_THAT(refused_matrix("s8", {{"scale_round", "up"}}), ContainsSubstring("use scale_round=nearest"));
   CHECK_THAT(refused_matrix("s8", {{"group", "64"}}), ContainsSubstring("use scales=group"));
@@ -64,7 +65,8 @@ TEST_CASE("quantize: problems that make no sense are refused in words that say w
              ContainsSubstring("give rows, n and format"));
 }
 
-TEST_CASE("quantize: a target without conversions to the format is refused, with the targets that have them") {
+TEST_CASE(
+    "quantize: a target without conversions to the format is refused, with the targets that have them") {
   CHECK_THAT(refused_target("e4m3", "sm_86"), ContainsSubstring("sm_86 cannot round to e4m3"));
   CHECK_THAT(refused_target("mxfp8_e5m2", "sm_80"), ContainsSubstring("from sm_89 on"));
   for (const char* format : {"mxfp6_e2m3", "mxfp6_e3m2", "mxfp4", "nvfp4"})
@@ -84,7 +86,8 @@ TEST_CASE("quantize: configurations that do not fit are refused with the rule th
              ContainsSubstring("in the lanes of one team"));
 }
 
-TEST_CASE("quantize: the reference notices a wrong element, a missing one, a wrong scale and written padding") {
+TEST_CASE(
+    "quantize: the reference notices a wrong element, a missing one, a wrong scale and written padding") {
   for (const char* format : {"s8", "s4", "e4m3", "mxfp8_e5m2", "mxfp6_e2m3", "mxfp4", "nvfp4"}) {
     INFO(format);
     const RunResult run = test::run_quantize(
@@ -111,9 +114,9 @@ TEST_CASE("quantize: the reference notices a wrong element, a missing one, a wro
 }
 
 TEST_CASE("quantize: of a large problem rows are compared as a sample, and all must be written") {
-  const RunResult run = run_template(
-      test::quantize_executor("sm_100a"), test::quantize(),
-      {.problem = {{"format", "mxfp8_e4m3"}, {"rows", "5003"}, {"n", "1001"}}, .seed = 1});
+  const RunResult run =
+      run_template(test::quantize_executor("sm_100a"), test::quantize(),
+                   {.problem = {{"format", "mxfp8_e4m3"}, {"rows", "5003"}, {"n", "1001"}}, .seed = 1});
   CHECK(run.verdict.ok());
   CHECK(run.verdict.checked > 4'000'000);
   for (const std::size_t row : {1, 2500, 5002}) {

@@ -2,8 +2,8 @@
 // Kernels of the default choice link without a remark and do not spill, says nvJitLink.
 #include <catch2/catch_test_macros.hpp>
 
-#include "ptxloom/ptx.hpp"
 #include "ptxloom/jit.hpp"
+#include "ptxloom/ptx.hpp"
 #include "ptxloom/templates.hpp"
 #include "support/settings.hpp"
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "ptxloom/builder.hpp"
@@ -52,6 +53,7 @@ class NarrowRows {
   Reg bits_inside(int slot) const;
   void store_whole(int slot, std::span<const Reg> words) const;
   void load_whole(int slot, std::span<const Reg> words) const;
+  void load_bits(Reg word, const std::string& load, const Address& from, int bit) const;
 
   KernelBuilder& k_;
   RowWindow window_;

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ptxloom/kit/scaled_format.hpp"
+#include "ptxloom/plan.hpp"
+#include "ptxloom/space.hpp"
+
+// The problem as typed data.
+namespace ptxloom::dequantize_kernel {
+
+/// Which elements share a scale.
+enum class Scales { tensor, row, group };
+
+struct Problem {
+  std::uint32_t rows = 0, n = 0;
+  const kit::ScaledFormat* format = nullptr;
+  Type y;
+  Scales scales = Scales::row;
+  std::uint32_t group = 0;                 // elements that share a scale; of a row or of all: n
+  std::uint64_t pitch_x = 0, pitch_y = 0;  // in elements
+
+  /// From the settings that complete_problem() returns.
+  explicit Problem(const Settings& words);
+
+  /// Scales of a row of x; they are contiguous.
+  std::uint32_t scales_per_row() const { return (n + group - 1) / group; }
+};
+
+/// The parameters of a problem, checked and complete. Throws Error(usage) for values that do not go together.
+Settings complete_problem(const ParameterSpace& space, const Settings& given);
+
+/// Inputs, then the output.
+std::vector<TensorPlan> tensors_of(const Problem& problem);
+/// Bytes of all inputs without padding, and of the output.
+///@{
+double input_bytes(const Problem& problem);
+double output_bytes(const Problem& problem);
+///@}
+
+}  // namespace ptxloom::dequantize_kernel
