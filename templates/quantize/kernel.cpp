@@ -24,6 +24,7 @@ kit::Params params_of(const Problem& p) {
   if (p.scales == Scales::tensor) params.value("scale", f32);
   params.pointer("y", b8);
   if (p.scales != Scales::tensor) params.pointer("scale", p.format->scale == f32 ? f32 : b8);
+  if (p.stochastic) params.size("seed", u64, p.seed);
   return params;
 }
 
@@ -31,6 +32,7 @@ LaunchPlan launch_of(const Problem& p, const Config& c, const kit::Params& param
   LaunchPlan launch{.entry = kernel_name(p, c), .arguments = params.arguments()};
   launch.grid[0] = static_cast<std::uint32_t>(c.grid(p));
   launch.block[0] = static_cast<std::uint32_t>(c.threads);
+  if (p.tiled_scales && p.tiles().padded()) launch.clear = {{.tensor = "scale", .bytes = p.tiles().bytes()}};
   return launch;
 }
 

@@ -56,6 +56,15 @@ void complete_scales(Settings& words, const kit::ScaledFormat& format) {
                     "its scales are powers of two: use down or up");
 }
 
+void check_layout(const Settings& words, const kit::ScaledFormat& format) {
+  if (words.at("scale_layout") == "tiles" && format.scale.bits != 8)
+    throw bad_value(fmt::format("scale_layout=tiles cannot be used with format={}", format.name),
+                    "its scales are f32: tiles are for scales of 8 bits, those of MX and NV formats");
+  if (words.at("round") == "nearest" && words.at("seed") != "0")
+    throw bad_value(fmt::format("seed={} cannot be used with round=nearest", words.at("seed")),
+                    "leave it out, or use round=stochastic");
+}
+
 /// Elements that end at a whole byte.
 std::uint64_t whole_bytes(Type type) { return 8 / std::gcd(8U, unsigned{type.bits}); }
 
@@ -95,6 +104,7 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   require_given(words);
   const kit::ScaledFormat& format = *kit::find_scaled_format(words.at("format"));
   complete_scales(words, format);
+  check_layout(words, format);
   complete_pitch(words, "pitch_x", 1);
   complete_pitch(words, "pitch_y", whole_bytes(format.element));
   check_size(words);
@@ -108,6 +118,9 @@ Problem::Problem(const Settings& words)
       format(kit::find_scaled_format(words.at("format"))),
       group(words.contains("group") ? static_cast<std::uint32_t>(number(words, "group")) : n),
       scales_up(words.at("scale_round") == "up"),
+      tiled_scales(words.at("scale_layout") == "tiles"),
+      stochastic(words.at("round") == "stochastic"),
+      seed(number(words, "seed")),
       pitch_x(number(words, "pitch_x")),
       pitch_y(number(words, "pitch_y")) {
   for (const auto& [name, value] : kScales)
@@ -124,6 +137,7 @@ std::vector<TensorPlan> tensors_of(const Problem& p) {
   if (!scale_given)
     plans.push_back(
         {.name = "scale", .type = p.format->scale, .shape = {p.rows, p.scales_per_row()}, .role = Role::out});
+  if (p.tiled_scales) plans.back().shape = p.tiles().shape();
   return plans;
 }
 

@@ -5,6 +5,7 @@
 
 #include "ptxloom/kit/narrow.hpp"
 #include "ptxloom/kit/reduce.hpp"
+#include "quantize/rounding.hpp"
 
 namespace ptxloom::quantize_kernel {
 
@@ -55,18 +56,25 @@ void Quantiser::store(const kit::RowWindow& window, int slot, const std::vector<
                       Reg factor) const {
   std::vector<Reg> scaled;
   for (const Reg& value : values(chunk)) scaled.push_back(k_.mul(value, factor));
+  if (p_.stochastic) scaled = StochasticRounding(k_, p_, in_, row_).round(scaled, position(window, slot));
   const Type element = p_.format->element;
   kit::NarrowRows(k_, window, row_, in_.pointer("y"), p_.pitch_y, element)
       .store(slot, kit::narrow_values(k_, element, scaled));
 }
 
+// The place of a chunk in its row.
+Reg Quantiser::position(const kit::RowWindow& window, int slot) const {
+  return k_.add(window.position(), std::int64_t{slot} * window.stride());
+}
+
 void Quantiser::store_scale(const kit::RowWindow& window, int slot, Reg stored) const {
-  const Reg position = k_.add(window.position(), std::int64_t{slot} * window.stride());
+  const Reg position = this->position(window, slot);
   Reg stores = k_.eq(k_.and_(position, static_cast<std::int64_t>(p_.group) - 1), 0);
   stores = k_.and_(stores, k_.lt(position, p_.n));
   if (present_) stores = k_.and_(stores, *present_);
-  const Reg first = k_.mul_wide(row_, p_.scales_per_row());
-  const Reg index = k_.add(first, k_.convert(u64, KernelBuilder::as(u32, k_.div(position, p_.group))));
+  const Reg column = KernelBuilder::as(u32, k_.div(position, p_.group));
+  const Reg index = p_.tiled_scales ? p_.tiles().offset(k_, row_, column)
+                                    : k_.add(k_.mul_wide(row_, p_.scales_per_row()), k_.convert(u64, column));
   k_.guarded(stores, [&] {
     if (p_.format->scale == f32)
       k_.store(in_.pointer("scale")[index], stored);

@@ -33,6 +33,7 @@ class Quantiser {
   Reg magnitude_of_group(const std::vector<Reg>& chunk) const;
   Reg magnitude_of_row(const kit::RowWindow& window, const std::optional<Chunks>& kept) const;
   void store(const kit::RowWindow& window, int slot, const std::vector<Reg>& chunk, Reg factor) const;
+  Reg position(const kit::RowWindow& window, int slot) const;
   void store_scale(const kit::RowWindow& window, int slot, Reg stored) const;
   void each_part(const kit::RowWindow& window,
                  const std::function<void(const kit::RowWindow& part)>& body) const;

@@ -60,6 +60,14 @@ class Values {
     return std::copysign(up < down || (up == down && even) ? *above : *(above - 1), x);
   }
 
+  /// The multiple of the distance between neighbours that is below or above x.
+  double stochastic(double x, double fraction) const {
+    if (!std::isfinite(x)) return x;
+    const int least = 1 - numbers_.bias, exponent = x == 0 ? least : std::max(std::ilogb(x), least);
+    const double distance = is_integer() ? 1 : std::ldexp(1.0, exponent - numbers_.mantissa_bits);
+    return distance * std::floor(x / distance + fraction);
+  }
+
  private:
   double value_of(int code) const {
     if (is_integer()) return code;
@@ -131,6 +139,20 @@ float given_scale(std::span<const HostTensor> inputs, std::string_view name) {
   return static_cast<float>(decode(f32, load_element(f32, find_input(inputs, name)->bytes, 0)));
 }
 
+/// Word i % 4 of Philox 4x32-10 for element i of a row: the counter is (i / 4, row, 0, 0), the key the seed.
+std::uint32_t random_word(std::uint64_t seed, std::uint32_t row, std::uint32_t i) {
+  std::array<std::uint64_t, 4> c{i / 4, row, 0, 0};
+  std::uint32_t key0 = static_cast<std::uint32_t>(seed), key1 = static_cast<std::uint32_t>(seed >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t product0 = c[0] * 0xd2511f53, product1 = c[2] * 0xcd9e8d57;
+    c = {(product1 >> 32) ^ c[1] ^ key0, product1 & 0xffffffff, (product0 >> 32) ^ c[3] ^ key1,
+         product0 & 0xffffffff};
+    key0 += 0x9e3779b9;
+    key1 += 0xbb67ae85;
+  }
+  return static_cast<std::uint32_t>(c[i % 4]);
+}
+
 class Reference {
  public:
   Reference(const Problem& p, std::span<const HostTensor> inputs)
@@ -153,6 +175,7 @@ class Reference {
     const bool padding_known = list_padding();
     y_.complete = all || !padding_known;
     scales_.complete = all;
+    if (p_.tiled_scales) pad_scales();
     if (p_.scales == Scales::tensor) return {std::move(y_)};
     return {std::move(y_), std::move(scales_)};
   }
@@ -167,10 +190,31 @@ class Reference {
     }
     const Scale scale = scale_for(largest);
     for (std::uint32_t i = 0; i < count; ++i)
-      y_.points.push_back({row * p_.pitch_y + begin + i, values_.nearest(scaled(x[i], scale)), 0});
+      y_.points.push_back({row * p_.pitch_y + begin + i, rounded(scaled(x[i], scale), row, begin + i), 0});
     if (p_.scales != Scales::tensor)
-      scales_.points.push_back(
-          {std::uint64_t{row} * p_.scales_per_row() + begin / p_.group, scale.stored, 0});
+      scales_.points.push_back({scale_index(row, begin / p_.group), scale.stored, 0});
+  }
+
+  double rounded(double x, std::uint32_t row, std::uint32_t i) const {
+    if (!p_.stochastic) return values_.nearest(x);
+    const double fraction = double(random_word(p_.seed, row, i) >> 8) / 0x1p24;
+    return values_.nearest(values_.stochastic(x, fraction));
+  }
+
+  // In tiles of 128 rows and 4 columns row r follows 4 (r / 32) + 16 (r % 32) bytes after the first one.
+  std::uint64_t scale_index(std::uint64_t row, std::uint64_t column) const {
+    if (!p_.tiled_scales) return row * p_.scales_per_row() + column;
+    const std::uint64_t across = (p_.scales_per_row() + 3U) / 4, in_tile = row % 128;
+    return (row / 128 * across + column / 4) * 512 + in_tile % 32 * 16 + in_tile / 32 * 4 + column % 4;
+  }
+
+  /// Scales outside the matrix in tiles.
+  void pad_scales() {
+    const double zero = p_.format->scale == ue8m0 ? 0x1p-127 : 0;  // the value of the code 0
+    for (std::uint64_t row = 0; row < (p_.rows + 127U) / 128 * 128; ++row)
+      for (std::uint64_t column = 0; column < (p_.scales_per_row() + 3U) / 4 * 4; ++column)
+        if (row >= p_.rows || column >= p_.scales_per_row())
+          scales_.points.push_back({scale_index(row, column), zero, 0});
   }
 
   Scale scale_for(double largest) const {

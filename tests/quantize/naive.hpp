@@ -107,6 +107,17 @@ inline bool same_bits(Type type, std::uint64_t a, std::uint64_t b) {
                     std::isnan(narrow::decode(type, b)));
 }
 
+/// Whether an element is next to a value, above or below it: none of the format's values is between them.
+inline void check_neighbour(const NaiveFormat& format, double value, double got) {
+  const double clamped = std::fmin(std::fmax(value, -format.largest), format.largest);
+  if (got == clamped || std::isnan(value) || (value < -format.largest && got < -format.largest)) return;
+  for (std::uint64_t code = 0; code < std::uint64_t{1} << format.element.bits; ++code) {
+    const double other = narrow::decode(format.element, code);
+    if ((got < other && other <= clamped) || (clamped <= other && other < got))
+      FAIL("y is " << got << " for " << value << ", but " << other << " is nearer on the same side");
+  }
+}
+
 inline void check_block(const RunResult& run, const NaiveFormat& format, std::size_t row, std::size_t begin,
                         std::size_t group) {
   const Settings& problem = run.kernel.problem;
@@ -128,7 +139,12 @@ inline void check_block(const RunResult& run, const NaiveFormat& format, std::si
     block.factor = 1 / static_cast<float>(first_value(run, "scale"));
   } else {
     const HostTensor& scale = tensor_of(run, "scale");
-    const std::size_t index = row * ((size("n") + group - 1) / group) + begin / group;
+    const std::size_t columns = (size("n") + group - 1) / group, column = begin / group;
+    // A tile has 128 rows of 4 scales: 32 rows after the other, each with those 32, 64 and 96 rows below.
+    const std::size_t tile = row / 128 * ((columns + 3) / 4) + column / 4;
+    const std::size_t index = problem.at("scale_layout") == "tiles"
+                                  ? ((tile * 32 + row % 32) * 4 + row % 128 / 32) * 4 + column % 4
+                                  : row * columns + column;
     const std::uint64_t got = narrow::load(format.scale, scale.bytes, index);
     if (!same_bits(format.scale, got, block.scale))
       FAIL("scale[" << index << "] is " << got << " in place of " << block.scale);
@@ -139,6 +155,10 @@ inline void check_block(const RunResult& run, const NaiveFormat& format, std::si
     const std::uint64_t wanted =
         integer && std::isnan(scaled) ? 0 : narrow::encode(format.element, scaled, narrow::Overflow::finite);
     const std::uint64_t got = narrow::load(format.element, y.bytes, row * size("pitch_y") + i);
+    if (problem.at("round") == "stochastic") {
+      check_neighbour(format, scaled, narrow::decode(format.element, got));
+      continue;
+    }
     if (!same_bits(format.element, got, wanted))
       FAIL("y[" << row << ", " << i << "] is " << got << " in place of " << wanted << " for "
                 << values[i - begin] << " times " << block.factor);

@@ -83,6 +83,8 @@ TEST_CASE("quantize: random configurations of random problems") {
       problem["scales"] = std::array{"tensor", "row", "group"}[static_cast<std::size_t>(below(3))];
       if (problem["scales"] == "group") problem["group"] = std::to_string(16 << below(6));
     }
+    if (problem.contains("scale_round") && below(2) == 0) problem["scale_layout"] = "tiles";
+    if (below(3) == 0) problem["round"] = "stochastic", problem["seed"] = std::to_string(generator()());
     if (below(2) == 0) problem["pitch_x"] = std::to_string(n + below(9));
     if (below(2) == 0) problem["pitch_y"] = std::to_string((n + unit - 1 + below(9) * unit) / unit * unit);
     const tune::Admissible all =

@@ -22,6 +22,8 @@ struct ScaledFormat {
   Type element;           ///< type of an element
   double largest;         ///< the magnitude that the largest value of a block is scaled to, at most
   int largest_exponent;   ///< the exponent of `largest`: the spec's emax
+  int least_exponent;     ///< the exponent of the least normal element; of integers it has no meaning
+  int mantissa_bits;      ///< of an element, behind the point; of integers it has no meaning
   int block;              ///< elements that share a scale; 0: any number
   Type scale;             ///< type of a scale
   bool tensor_scale;      ///< whether all scales are multiplied by one more, an f32
