@@ -64,7 +64,8 @@ class Dequantiser {
     const Reg scale = p_.format->scale == f32 ? k_.mov(f32, 0.0F) : k_.mov(u32, 0);
     const Reg position = k_.add(window_.position(), std::int64_t{slot} * window_.stride());
     const Reg block = k_.div(KernelBuilder::as(u32, position), p_.group);
-    const Reg index = k_.mad_wide(row_, p_.scales_per_row(), k_.convert(u64, block));
+    const Reg index = p_.tiled_scales ? p_.tiles().offset(k_, row_, block)
+                                      : k_.mad_wide(row_, p_.scales_per_row(), k_.convert(u64, block));
     const auto load = [&] {
       if (p_.format->scale == f32)
         k_.emit("ld.global.f32", scale, &in_.pointer("scale")[index]);

@@ -47,6 +47,12 @@ void complete_scales(Settings& words, const kit::ScaledFormat& format) {
         "leave it out, or use scales=group");
 }
 
+void check_layout(const Settings& words, const kit::ScaledFormat& format) {
+  if (words.at("scale_layout") == "tiles" && format.scale.bits != 8)
+    throw bad_value(fmt::format("scale_layout=tiles cannot be used with format={}", format.name),
+                    "its scales are f32: tiles are for scales of 8 bits, those of MX and NV formats");
+}
+
 /// Elements that end at a whole byte.
 std::uint64_t whole_bytes(Type type) { return 8 / std::gcd(8U, unsigned{type.bits}); }
 
@@ -86,6 +92,7 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   require_given(words);
   const kit::ScaledFormat& format = *kit::find_scaled_format(words.at("format"));
   complete_scales(words, format);
+  check_layout(words, format);
   complete_pitch(words, "pitch_x", whole_bytes(format.element));
   complete_pitch(words, "pitch_y", 1);
   check_size(words);
@@ -99,6 +106,7 @@ Problem::Problem(const Settings& words)
       y(*find_type(words.at("y"))),
       scales(scales_named(words.at("scales"))),
       group(words.contains("group") ? static_cast<std::uint32_t>(number(words, "group")) : n),
+      tiled_scales(words.at("scale_layout") == "tiles"),
       pitch_x(number(words, "pitch_x")),
       pitch_y(number(words, "pitch_y")) {}
 
@@ -107,6 +115,7 @@ std::vector<TensorPlan> tensors_of(const Problem& p) {
       {.name = "x", .type = p.format->element, .shape = {p.rows, p.pitch_x}},
       {.name = "scale", .type = p.format->scale, .shape = {p.rows, p.scales_per_row()}}};
   if (p.scales == Scales::tensor) plans.back().shape = {1};
+  if (p.tiled_scales) plans.back().shape = p.tiles().shape();
   if (p.format->tensor_scale) plans.push_back({.name = "tensor_scale", .type = f32, .shape = {1}});
   plans.push_back({.name = "y", .type = p.y, .shape = {p.rows, p.pitch_y}, .role = TensorPlan::Role::out});
   return plans;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "ptxloom/kit/scale_tiles.hpp"
 #include "ptxloom/kit/scaled_format.hpp"
 #include "ptxloom/plan.hpp"
 #include "ptxloom/space.hpp"
@@ -20,13 +21,15 @@ struct Problem {
   Type y;
   Scales scales = Scales::row;
   std::uint32_t group = 0;                 // elements that share a scale; of a row or of all: n
+  bool tiled_scales = false;               // in tiles of 128 rows and 4 scales
   std::uint64_t pitch_x = 0, pitch_y = 0;  // in elements
 
   /// From the settings that complete_problem() returns.
   explicit Problem(const Settings& words);
 
-  /// Scales of a row of x; they are contiguous.
+  /// Scales of a row of x.
   std::uint32_t scales_per_row() const { return (n + group - 1) / group; }
+  kit::ScaleTiles tiles() const { return {rows, scales_per_row()}; }
 };
 
 /// The parameters of a problem, checked and complete. Throws Error(usage) for values that do not go together.

@@ -111,9 +111,16 @@ class Reference {
   }
 
  private:
+  // In tiles of 128 rows and 4 columns row r follows 4 (r / 32) + 16 (r % 32) bytes after the first one.
+  std::uint64_t scale_index(std::uint64_t row, std::uint64_t column) const {
+    if (p_.scales == Scales::tensor) return 0;
+    if (!p_.tiled_scales) return row * p_.scales_per_row() + column;
+    const std::uint64_t across = (p_.scales_per_row() + 3U) / 4, in_tile = row % 128;
+    return (row / 128 * across + column / 4) * 512 + in_tile % 32 * 16 + in_tile / 32 * 4 + column % 4;
+  }
+
   double scale(std::uint32_t row, std::uint32_t i) const {
-    const std::uint64_t index =
-        p_.scales == Scales::tensor ? 0 : std::uint64_t{row} * p_.scales_per_row() + i / p_.group;
+    const std::uint64_t index = scale_index(row, i / p_.group);
     if (p_.format->scale == f32) return f32_at(scale_, index);
     const auto code = std::to_integer<unsigned>(scale_[index]);
     if (p_.format->scale == ue8m0) return code == 255 ? kNan : std::ldexp(1.0, static_cast<int>(code) - 127);

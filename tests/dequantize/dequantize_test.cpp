@@ -62,8 +62,12 @@ void check_value(const RunResult& run, std::size_t row, std::size_t i) {
   const auto size = [&](const char* name) { return static_cast<std::size_t>(std::stoull(problem.at(name))); };
   const HostTensor &x = named(run, "x"), &y = named(run, "y"), &scale = named(run, "scale");
   const std::size_t group = problem.at("scales") == "group" ? size("group") : size("n");
-  const std::size_t index =
-      problem.at("scales") == "tensor" ? 0 : row * ((size("n") + group - 1) / group) + i / group;
+  const std::size_t columns = (size("n") + group - 1) / group, column = i / group;
+  const std::size_t tile = row / 128 * ((columns + 3) / 4) + column / 4;
+  const std::size_t index = problem.at("scales") == "tensor" ? 0
+                            : problem.at("scale_layout") == "tiles"
+                                ? ((tile * 32 + row % 32) * 4 + row % 128 / 32) * 4 + column % 4
+                                : row * columns + column;
   namespace narrow = test::narrow;
   const auto element = static_cast<float>(
       narrow::decode(x.plan.type, narrow::load(x.plan.type, x.bytes, row * size("pitch_x") + i)));
@@ -124,6 +128,12 @@ TEST_CASE("dequantize: scales of a tensor, of rows and of groups") {
     run_dequantize(codes("s4", 3, 1031, {{"scales", "group"}, {"group", group}}));
 }
 
+TEST_CASE("dequantize: scales in tiles of 128 rows and 4 columns") {
+  for (const char* format : {"mxfp8_e4m3", "mxfp6_e3m2", "mxfp4", "nvfp4"})
+    for (const auto& [rows, n] : {std::pair{1, 1}, {128, 128}, {300, 97}, {31, 513}})
+      run_dequantize(codes(format, rows, n, {{"scale_layout", "tiles"}}));
+}
+
 TEST_CASE("dequantize: every target, with the formats that it converts") {
   for (const char* target : {"sm_80", "sm_90a", "sm_120a"}) run_dequantize(codes("s8", 3, 333), {}, target);
   run_dequantize(codes("s4", 3, 333, {{"y", "f16"}}), {}, "sm_75");
@@ -160,6 +170,9 @@ TEST_CASE("dequantize: what cannot be is refused before anything is launched") {
     return refusal_of([&] { dequantize().problem(with(codes("mxfp4", 3, 101), more)); });
   };
   CHECK(problem({{"pitch_x", "103"}}).find("give a multiple of 2") != std::string::npos);
+  CHECK(refusal_of([] {
+          dequantize().problem(codes("s8", 3, 101, {{"scale_layout", "tiles"}}));
+        }).find("scales of 8 bits") != std::string::npos);
   CHECK(problem({{"group", "16"}}).find("use group=32") != std::string::npos);
   CHECK(problem({{"n", "2000000000"}}).find("at most 2^30") != std::string::npos);
   const auto target = [&](const char* format, const char* name, const char* y) {
