@@ -81,10 +81,11 @@ const std::vector<Rule>& rules() {
       {"a vector must have at most 64 bytes of y",
        {"vector"},
        [](const Target&, const Problem& p, const Config& c) { return c.vector * p.y.bytes() <= 64; }},
-      {"a vector must not have more elements than a group",
+      {"a vector must not have more elements than share a scale",
        {"vector"},
        [](const Target&, const Problem& p, const Config& c) {
-         return p.scales != Scales::group || static_cast<std::uint32_t>(c.vector) <= p.group;
+         return p.scales == Scales::row || p.scales == Scales::tensor ||
+                static_cast<std::uint32_t>(c.vector) <= p.group;
        }},
       {"elements must be at least vector",
        {"vector", "elements"},

@@ -65,7 +65,7 @@ class Dequantiser {
     const Reg position = k_.add(window_.position(), std::int64_t{slot} * window_.stride());
     const Reg block = k_.div(KernelBuilder::as(u32, position), p_.group);
     const Reg index = p_.tiled_scales ? p_.tiles().offset(k_, row_, block)
-                                      : k_.mad_wide(row_, p_.scales_per_row(), k_.convert(u64, block));
+                                      : k_.mad_wide(scale_row(), p_.scales_per_row(), k_.convert(u64, block));
     const auto load = [&] {
       if (p_.format->scale == f32)
         k_.emit("ld.global.f32", scale, &in_.pointer("scale")[index]);
@@ -76,6 +76,8 @@ class Dequantiser {
     inside ? k_.guarded(*inside, load) : load();
     return scale;
   }
+
+  Reg scale_row() { return p_.scales == Scales::block ? k_.div(row_, kBlock) : row_; }
 
   /// The scale in f32, with that of the tensor.
   Reg factor_of(Reg stored) {

@@ -82,6 +82,7 @@ void check_size(const Settings& words) {
 }
 
 Scales scales_named(const std::string& name) {
+  if (name == "block") return Scales::block;
   return name == "tensor" ? Scales::tensor : name == "row" ? Scales::row : Scales::group;
 }
 
@@ -108,12 +109,14 @@ Problem::Problem(const Settings& words)
       group(words.contains("group") ? static_cast<std::uint32_t>(number(words, "group")) : n),
       tiled_scales(words.at("scale_layout") == "tiles"),
       pitch_x(number(words, "pitch_x")),
-      pitch_y(number(words, "pitch_y")) {}
+      pitch_y(number(words, "pitch_y")) {
+  if (scales == Scales::block) group = kBlock;
+}
 
 std::vector<TensorPlan> tensors_of(const Problem& p) {
   std::vector<TensorPlan> plans = {
       {.name = "x", .type = p.format->element, .shape = {p.rows, p.pitch_x}},
-      {.name = "scale", .type = p.format->scale, .shape = {p.rows, p.scales_per_row()}}};
+      {.name = "scale", .type = p.format->scale, .shape = {p.scale_rows(), p.scales_per_row()}}};
   if (p.scales == Scales::tensor) plans.back().shape = {1};
   if (p.tiled_scales) plans.back().shape = p.tiles().shape();
   if (p.format->tensor_scale) plans.push_back({.name = "tensor_scale", .type = f32, .shape = {1}});
@@ -122,7 +125,7 @@ std::vector<TensorPlan> tensors_of(const Problem& p) {
 }
 
 double input_bytes(const Problem& p) {
-  const double scales = p.scales == Scales::tensor ? 1 : double(p.rows) * p.scales_per_row();
+  const double scales = p.scales == Scales::tensor ? 1 : double(p.scale_rows()) * p.scales_per_row();
   return double(p.rows) * p.n * p.format->element.bits / 8 + scales * p.format->scale.bytes();
 }
 

@@ -13,14 +13,16 @@
 namespace ptxloom::dequantize_kernel {
 
 /// Which elements share a scale.
-enum class Scales { tensor, row, group };
+enum class Scales { tensor, row, group, block };
+inline constexpr std::uint32_t kBlock =
+    128;  // rows and elements of a row that share a scale, with Scales::block
 
 struct Problem {
   std::uint32_t rows = 0, n = 0;
   const kit::ScaledFormat* format = nullptr;
   Type y;
   Scales scales = Scales::row;
-  std::uint32_t group = 0;                 // elements that share a scale; of a row or of all: n
+  std::uint32_t group = 0;                 // elements of a row that share a scale; of a row or of all: n
   bool tiled_scales = false;               // in tiles of 128 rows and 4 scales
   std::uint64_t pitch_x = 0, pitch_y = 0;  // in elements
 
@@ -29,6 +31,8 @@ struct Problem {
 
   /// Scales of a row of x.
   std::uint32_t scales_per_row() const { return (n + group - 1) / group; }
+  /// Rows of scales.
+  std::uint32_t scale_rows() const { return scales == Scales::block ? (rows + kBlock - 1) / kBlock : rows; }
   kit::ScaleTiles tiles() const { return {rows, scales_per_row()}; }
 };
 

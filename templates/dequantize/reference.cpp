@@ -114,6 +114,7 @@ class Reference {
   // In tiles of 128 rows and 4 columns row r follows 4 (r / 32) + 16 (r % 32) bytes after the first one.
   std::uint64_t scale_index(std::uint64_t row, std::uint64_t column) const {
     if (p_.scales == Scales::tensor) return 0;
+    if (p_.scales == Scales::block) row /= 128;
     if (!p_.tiled_scales) return row * p_.scales_per_row() + column;
     const std::uint64_t across = (p_.scales_per_row() + 3U) / 4, in_tile = row % 128;
     return (row / 128 * across + column / 4) * 512 + in_tile % 32 * 16 + in_tile / 32 * 4 + column % 4;

@@ -40,7 +40,7 @@ double access_bytes(const Problem& p, const Config& c) {
 double chunk_instructions(const Problem& p, const Config& c) {
   const double accesses = c.vector * p.x.bytes() / access_bytes(p, c);
   const double shuffles = p.scales == Scales::group ? std::log2(c.lanes_per_group(p)) : 0;
-  const double group = p.scales == Scales::row ? 0 : kPerGroup;
+  const double group = p.scales == Scales::group ? kPerGroup : 0;
   return (kPerElement * c.vector + 2 * accesses) * reads_of(p, c) + 3 * shuffles + group + kPerEdge;
 }
 
@@ -54,7 +54,7 @@ double clocks_of(const Target& target, const Problem& p, const Config& c) {
   const double rounds = std::ceil(blocks / (kSms * resident));
   const double chunks = double(c.slots(p)) * (p.scales == Scales::row ? c.parts(p) : 1);  // of a thread
   const double elements = chunks * c.vector * c.threads;  // of a thread block, those beyond the row included
-  const double together = double(c.team().threads()) * c.vector * p.x.bytes();
+  const double together = double(c.row_team(p).threads()) * c.vector * p.x.bytes();
   const double scattered = std::max(1.0, std::min(kSector, double(p.n) * p.x.bytes()) / together);
   const double narrow = 1 + kWide * std::log2(double(kit::kWarpThreads) / c.lanes);
   const double bytes = narrow * at_once * elements *
@@ -99,7 +99,8 @@ std::vector<Config> ranked_configs(const ParameterSpace& space, const Target& ta
 
 tune::Demand demand_of(const Problem& p, const Config& c) {
   const double once = input_bytes(p) + output_bytes(p);
-  const double chunks = double(p.rows) * c.shape(p).slots() * c.team().threads();
+  const double chunks =
+      double(c.items(p)) * c.slots(p) * (p.scales == Scales::row ? c.parts(p) : 1) * c.team().threads();
   return {.threads = c.threads,
           .registers = estimated_registers(p, c),
           .shared_bytes = c.kind == TeamKind::warp ? 0 : static_cast<std::uint64_t>(c.threads),

@@ -38,26 +38,38 @@ kit::Team Config::team() const {
   return kind == TeamKind::warp ? kit::Team::part_of_warp(lanes) : kit::Team::block(threads);
 }
 
+kit::Team Config::row_team(const Problem& p) const {
+  return p.scales == Scales::block ? kit::Team::part_of_warp(lanes) : team();
+}
+
 // Chunks begin with the row, whatever the pitch of x: of the pitch only its remainder counts.
 kit::RowShape Config::shape(const Problem& p) const {
   const auto chunk = static_cast<std::uint64_t>(vector);
-  return {
-      .length = p.n, .pitch = divide_up<std::uint64_t>(p.n, chunk) * chunk, .vector = vector, .team = team()};
+  return {.length = p.n,
+          .pitch = divide_up<std::uint64_t>(p.n, chunk) * chunk,
+          .vector = vector,
+          .team = row_team(p)};
 }
 
-bool Config::keeps_row(const Problem& p) const { return shape(p).slots() * vector <= elements; }
+bool Config::keeps_row(const Problem& p) const {
+  return p.scales == Scales::block || shape(p).slots() * vector <= elements;
+}
 
 int Config::slots(const Problem& p) const {
+  if (p.scales == Scales::block) return std::max(elements / vector, 1);
   return keeps_row(p) ? shape(p).slots() : std::max(elements / vector, 1);
 }
 
-int Config::parts(const Problem& p) const { return divide_up(shape(p).slots(), slots(p)); }
+int Config::parts(const Problem& p) const {
+  return p.scales == Scales::block ? 1 : divide_up(shape(p).slots(), slots(p));
+}
 
 int Config::lanes_per_group(const Problem& p) const {
   return std::max(static_cast<int>(p.group) / vector, 1);
 }
 
 std::uint64_t Config::items(const Problem& p) const {
+  if (p.scales == Scales::block) return std::uint64_t{p.scale_rows()} * p.scales_per_row();
   return std::uint64_t{p.rows} * (p.scales == Scales::row ? 1U : static_cast<std::uint64_t>(parts(p)));
 }
 
@@ -92,15 +104,25 @@ int estimated_registers(const Problem& p, const Config& c) {
 
 const std::vector<Rule>& rules() {
   static const std::vector<Rule> all = {
-      {"team=block is for scales=row",
+      {"team=block is for scales=row and scales=block, which needs it",
        {"team"},
        [](const Target&, const Problem& p, const Config& c) {
-         return c.kind == TeamKind::warp || p.scales == Scales::row;
+         return p.scales == Scales::row || (c.kind == TeamKind::block) == (p.scales == Scales::block);
        }},
-      {"with team=block lanes must be 32",
+      {"with team=block and scales=row lanes must be 32",
        {"team", "lanes"},
-       [](const Target&, const Problem&, const Config& c) {
-         return c.kind == TeamKind::warp || c.lanes == kit::kWarpThreads;
+       [](const Target&, const Problem& p, const Config& c) {
+         return c.kind == TeamKind::warp || p.scales != Scales::row || c.lanes == kit::kWarpThreads;
+       }},
+      {"with scales=block lanes times vector must be 128",
+       {"lanes", "vector"},
+       [](const Target&, const Problem& p, const Config& c) {
+         return p.scales != Scales::block || c.lanes * c.vector == int{kBlock};
+       }},
+      {"with scales=block threads times elements must be 128 x 128",
+       {"threads", "elements"},
+       [](const Target&, const Problem& p, const Config& c) {
+         return p.scales != Scales::block || c.threads * c.elements == int{kBlock * kBlock};
        }},
       {"with team=warp threads must be at most 256",
        {"team", "threads"},
@@ -136,6 +158,7 @@ const std::vector<Rule>& rules() {
       {"the row has too few elements for so many threads",
        {"team", "lanes", "threads", "vector"},
        [](const Target&, const Problem& p, const Config& c) {
+         if (p.scales == Scales::block) return true;
          const int least = p.scales == Scales::group ? c.lanes_per_group(p) : 1;
          if (c.kind == TeamKind::warp && c.lanes <= least) return true;
          const int others = c.team().threads() / 2;
@@ -144,6 +167,7 @@ const std::vector<Rule>& rules() {
       {"half as many elements of a thread would hold the row",
        {"team", "lanes", "threads", "vector", "elements"},
        [](const Target&, const Problem& p, const Config& c) {
+         if (p.scales == Scales::block) return true;
          Config half = c;
          half.elements = c.elements / 2;
          return half.elements < c.vector || !half.keeps_row(p);
@@ -151,7 +175,8 @@ const std::vector<Rule>& rules() {
       {"elements must be at most 32 where they are not the whole row",
        {"team", "lanes", "threads", "vector", "elements"},
        [](const Target&, const Problem& p, const Config& c) {
-         return c.elements <= kMostOfPart || (p.scales == Scales::row && c.keeps_row(p));
+         return c.elements <= kMostOfPart || p.scales == Scales::block ||
+                (p.scales == Scales::row && c.keeps_row(p));
        }},
       {"the elements need more registers than a thread has",
        {"team", "lanes", "threads", "vector", "elements"},

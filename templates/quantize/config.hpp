@@ -11,9 +11,9 @@
 #include "quantize/problem.hpp"
 
 // The configuration as typed data: how rows are divided among threads. A team of threads works on an item:
-// with scales of whole rows this is a row, else a part of a row. A chunk of `vector` adjacent elements
-// belongs to one thread; adjacent lanes have adjacent chunks, so the elements of a group are in adjacent
-// lanes.
+// with scales of whole rows this is a row, with blocks a block, else a part of a row. A chunk of `vector`
+// adjacent elements belongs to one thread; adjacent lanes have adjacent chunks, so the elements of a group
+// are in adjacent lanes.
 namespace ptxloom::quantize_kernel {
 
 enum class TeamKind { warp, block };
@@ -26,6 +26,8 @@ struct Config {
   /// Sets a parameter by its name and value.
   void set(std::string_view name, std::string_view value);
   kit::Team team() const;
+  /// The threads that share a row: the team, or of a block some lanes.
+  kit::Team row_team(const Problem& problem) const;
   /// The row in chunks that begin with it.
   kit::RowShape shape(const Problem& problem) const;
   /// Chunks of a thread that are in registers at once, and whether they are the whole row.

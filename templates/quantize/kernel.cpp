@@ -39,6 +39,7 @@ LaunchPlan launch_of(const Problem& p, const Config& c, const kit::Params& param
 // A warp may have rows beyond the last one. Their lanes still take part in shuffles.
 void emit_team(KernelBuilder& k, const Problem& p, const Config& c, const kit::ParamRegs& in) {
   const Reg item = team_in_grid(k, c.team(), c.threads);
+  if (p.scales == Scales::block) return BlockQuantiser(k, p, c, in, item).run();
   const int parts = p.scales == Scales::row ? 1 : c.parts(p);
   const Reg row = parts == 1 ? item : k.div(item, parts);
   std::optional<Reg> present;

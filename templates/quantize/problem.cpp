@@ -14,8 +14,8 @@ constexpr std::uint64_t kMostElements = std::uint64_t{1} << 30;  // of a row: po
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
 constexpr const char* kDefaultGroup = "128";
 
-constexpr std::array<std::pair<std::string_view, Scales>, 3> kScales = {
-    {{"tensor", Scales::tensor}, {"row", Scales::row}, {"group", Scales::group}}};
+constexpr std::array<std::pair<std::string_view, Scales>, 4> kScales = {
+    {{"tensor", Scales::tensor}, {"row", Scales::row}, {"group", Scales::group}, {"block", Scales::block}}};
 
 std::uint64_t number(const Settings& words, const std::string& name) { return std::stoull(words.at(name)); }
 
@@ -125,6 +125,7 @@ Problem::Problem(const Settings& words)
       pitch_y(number(words, "pitch_y")) {
   for (const auto& [name, value] : kScales)
     if (name == words.at("scales")) scales = value;
+  if (scales == Scales::block) group = kBlock;
 }
 
 std::vector<TensorPlan> tensors_of(const Problem& p) {
@@ -135,8 +136,10 @@ std::vector<TensorPlan> tensors_of(const Problem& p) {
   if (scale_given) plans.push_back({.name = "scale", .type = f32, .shape = {1}});
   plans.push_back({.name = "y", .type = p.format->element, .shape = {p.rows, p.pitch_y}, .role = Role::out});
   if (!scale_given)
-    plans.push_back(
-        {.name = "scale", .type = p.format->scale, .shape = {p.rows, p.scales_per_row()}, .role = Role::out});
+    plans.push_back({.name = "scale",
+                     .type = p.format->scale,
+                     .shape = {p.scale_rows(), p.scales_per_row()},
+                     .role = Role::out});
   if (p.tiled_scales) plans.back().shape = p.tiles().shape();
   return plans;
 }
@@ -144,7 +147,7 @@ std::vector<TensorPlan> tensors_of(const Problem& p) {
 double input_bytes(const Problem& p) { return double(p.rows) * p.n * p.x.bytes(); }
 
 double output_bytes(const Problem& p) {
-  const double scales = p.scales == Scales::tensor ? 0 : double(p.rows) * p.scales_per_row();
+  const double scales = p.scales == Scales::tensor ? 0 : double(p.scale_rows()) * p.scales_per_row();
   return double(p.rows) * p.n * p.format->element.bits / 8 + scales * p.format->scale.bytes();
 }
 

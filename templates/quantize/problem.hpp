@@ -13,7 +13,9 @@
 namespace ptxloom::quantize_kernel {
 
 /// Which elements share a scale.
-enum class Scales { tensor, row, group };
+enum class Scales { tensor, row, group, block };
+inline constexpr std::uint32_t kBlock =
+    128;                               // rows and elements of a row that share a scale, with Scales::block
 std::string_view name(Scales scales);  ///< as the parameter `scales` spells it
 
 struct Problem {
@@ -21,7 +23,7 @@ struct Problem {
   Type x;
   const kit::ScaledFormat* format = nullptr;
   Scales scales = Scales::row;
-  std::uint32_t group = 0;    // elements that share a scale; of a row or of all: n
+  std::uint32_t group = 0;    // elements of a row that share a scale; of a row or of all: n
   bool scales_up = false;     // scales that are powers of two are rounded up
   bool tiled_scales = false;  // in tiles of 128 rows and 4 scales
   bool stochastic = false;    // elements are rounded at random
@@ -33,6 +35,8 @@ struct Problem {
 
   /// Scales of a row of y.
   std::uint32_t scales_per_row() const { return (n + group - 1) / group; }
+  /// Rows of scales.
+  std::uint32_t scale_rows() const { return scales == Scales::block ? (rows + kBlock - 1) / kBlock : rows; }
   kit::ScaleTiles tiles() const { return {rows, scales_per_row()}; }
 };
 

@@ -105,6 +105,17 @@ void Quantiser::each_part(const kit::RowWindow& window,
   k_.for_(k_.mov(u32, 0), c_.parts(p_), 1, [&](Reg number) { body(window.part(number, c_.slots(p_))); });
 }
 
+// The largest one that a thread of the team has.
+Reg Quantiser::magnitude_of_team(Reg own) const {
+  // The reducer carries the bits as those of an f32.
+  kit::Reducer reducer(k_, c_.team(), 1);
+  const std::array<float, 1> neutral{0};
+  const auto combine = [&](std::span<const Reg> a, std::span<const Reg> b) {
+    return std::vector{k_.bit_cast(f32, larger(k_, k_.bit_cast(u32, a[0]), k_.bit_cast(u32, b[0])))};
+  };
+  return k_.bit_cast(u32, reducer.reduce({k_.bit_cast(f32, own)}, neutral, combine)[0]);
+}
+
 Reg Quantiser::magnitude_of_row(const kit::RowWindow& window, const std::optional<Chunks>& kept) const {
   const Reg largest = k_.mov(u32, 0);
   const auto include = [&](const Chunks& chunks) {
@@ -114,13 +125,7 @@ Reg Quantiser::magnitude_of_row(const kit::RowWindow& window, const std::optiona
     include(*kept);
   else
     each_part(window, [&](const kit::RowWindow& part) { include(load(part, kit::RowCaching::kept)); });
-  // The reducer carries the bits as those of an f32.
-  kit::Reducer reducer(k_, c_.team(), 1);
-  const std::array<float, 1> neutral{0};
-  const auto combine = [&](std::span<const Reg> a, std::span<const Reg> b) {
-    return std::vector{k_.bit_cast(f32, larger(k_, k_.bit_cast(u32, a[0]), k_.bit_cast(u32, b[0])))};
-  };
-  return k_.bit_cast(u32, reducer.reduce({k_.bit_cast(f32, largest)}, neutral, combine)[0]);
+  return magnitude_of_team(largest);
 }
 
 void Quantiser::whole_row(const kit::RowWindow& window) {

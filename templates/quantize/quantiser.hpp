@@ -24,6 +24,7 @@ class Quantiser {
   void whole_row(const kit::RowWindow& window);
 
  private:
+  friend class BlockQuantiser;
   using Chunks = std::vector<std::vector<Reg>>;
 
   Chunks load(const kit::RowWindow& window, kit::RowCaching caching) const;
@@ -32,6 +33,7 @@ class Quantiser {
   Reg magnitude_of_pairs(const std::vector<Reg>& chunk) const;
   Reg magnitude_of_group(const std::vector<Reg>& chunk) const;
   Reg magnitude_of_row(const kit::RowWindow& window, const std::optional<Chunks>& kept) const;
+  Reg magnitude_of_team(Reg own) const;
   void store(const kit::RowWindow& window, int slot, const std::vector<Reg>& chunk, Reg factor) const;
   Reg position(const kit::RowWindow& window, int slot) const;
   void store_scale(const kit::RowWindow& window, int slot, Reg stored) const;
@@ -44,6 +46,23 @@ class Quantiser {
   const kit::ParamRegs& in_;
   Reg row_;
   std::optional<Reg> present_;
+};
+
+/// A block of 128 x 128 with one scale. Some lanes share a row of it; the chunks of a thread are in different
+/// rows.
+class BlockQuantiser {
+ public:
+  BlockQuantiser(KernelBuilder& k, const Problem& p, const Config& c, const kit::ParamRegs& in, Reg block);
+
+  void run();
+
+ private:
+  KernelBuilder& k_;
+  const Problem& p_;
+  const kit::ParamRegs& in_;
+  Reg block_;
+  std::vector<Quantiser> rows_;          // of this thread
+  std::vector<kit::RowWindow> windows_;  // the chunk in each of them
 };
 
 }  // namespace ptxloom::quantize_kernel

@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <random>
 
 #include "ptxloom/numeric.hpp"
@@ -181,18 +182,42 @@ class Reference {
   }
 
  private:
-  void block(std::uint32_t row, std::uint32_t begin, std::uint32_t count) {
-    std::vector<double> x(count);
+  double x_at(std::uint64_t row, std::uint32_t i) const {
+    return decode(p_.x, load_element(p_.x, x_.bytes, row * p_.pitch_x + i));
+  }
+
+  /// The largest magnitude of elements of a row; NaN if there is one.
+  double largest_of(std::uint64_t row, std::uint32_t begin, std::uint32_t count) const {
     double largest = 0;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      x[i] = decode(p_.x, load_element(p_.x, x_.bytes, row * p_.pitch_x + begin + i));
-      if (!(std::abs(x[i]) <= largest) && !std::isnan(largest)) largest = std::abs(x[i]);
+    for (std::uint32_t i = begin; i < begin + count; ++i) {
+      const double size = std::abs(x_at(row, i));
+      if (!(size <= largest) && !std::isnan(largest)) largest = size;
     }
-    const Scale scale = scale_for(largest);
+    return largest;
+  }
+
+  /// The same of the 128 rows of a block. Rows come in order, so those of the last band are remembered.
+  double largest_of_block(std::uint32_t row, std::uint32_t begin, std::uint32_t count) {
+    const std::uint32_t band = row / 128;
+    if (band != band_) of_band_.clear();
+    band_ = band;
+    const auto [place, fresh] = of_band_.try_emplace(begin, 0);
+    for (std::uint32_t r = band * 128; fresh && r < std::min(band * 128 + 128, p_.rows); ++r) {
+      const double size = largest_of(r, begin, count);
+      if (!(size <= place->second) && !std::isnan(place->second)) place->second = size;
+    }
+    return place->second;
+  }
+
+  void block(std::uint32_t row, std::uint32_t begin, std::uint32_t count) {
+    const bool blocks = p_.scales == Scales::block;
+    const Scale scale =
+        scale_for(blocks ? largest_of_block(row, begin, count) : largest_of(row, begin, count));
     for (std::uint32_t i = 0; i < count; ++i)
-      y_.points.push_back({row * p_.pitch_y + begin + i, rounded(scaled(x[i], scale), row, begin + i), 0});
+      y_.points.push_back(
+          {row * p_.pitch_y + begin + i, rounded(scaled(x_at(row, begin + i), scale), row, begin + i), 0});
     if (p_.scales != Scales::tensor)
-      scales_.points.push_back({scale_index(row, begin / p_.group), scale.stored, 0});
+      scales_.points.push_back({scale_index(blocks ? row / 128 : row, begin / p_.group), scale.stored, 0});
   }
 
   double rounded(double x, std::uint32_t row, std::uint32_t i) const {
@@ -239,6 +264,8 @@ class Reference {
   Values values_;
   const HostTensor& x_;
   float tensor_scale_, scale_;
+  std::uint32_t band_ = 0;                   // the 128 rows whose blocks are in
+  std::map<std::uint32_t, double> of_band_;  // by their first column
   Expectation y_{.tensor = "y"}, scales_{.tensor = "scale"};
 };
 

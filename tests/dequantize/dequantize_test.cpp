@@ -61,13 +61,14 @@ void check_value(const RunResult& run, std::size_t row, std::size_t i) {
   const Settings& problem = run.kernel.problem;
   const auto size = [&](const char* name) { return static_cast<std::size_t>(std::stoull(problem.at(name))); };
   const HostTensor &x = named(run, "x"), &y = named(run, "y"), &scale = named(run, "scale");
-  const std::size_t group = problem.at("scales") == "group" ? size("group") : size("n");
+  const bool blocks = problem.at("scales") == "block";
+  const std::size_t group = problem.at("scales") == "group" ? size("group") : blocks ? 128 : size("n");
   const std::size_t columns = (size("n") + group - 1) / group, column = i / group;
   const std::size_t tile = row / 128 * ((columns + 3) / 4) + column / 4;
   const std::size_t index = problem.at("scales") == "tensor" ? 0
                             : problem.at("scale_layout") == "tiles"
                                 ? ((tile * 32 + row % 32) * 4 + row % 128 / 32) * 4 + column % 4
-                                : row * columns + column;
+                                : (blocks ? row / 128 : row) * columns + column;
   namespace narrow = test::narrow;
   const auto element = static_cast<float>(
       narrow::decode(x.plan.type, narrow::load(x.plan.type, x.bytes, row * size("pitch_x") + i)));
@@ -122,8 +123,11 @@ TEST_CASE("dequantize: all codes of all formats in all types, by the default cho
 
 TEST_CASE("dequantize: scales of a tensor, of rows and of groups") {
   for (const char* format : {"s8", "s4", "e4m3", "e5m2"})
-    for (const char* scales : {"tensor", "row", "group"})
-      for (const int n : {7, 130, 777}) run_dequantize(codes(format, 4, n, {{"scales", scales}}));
+    for (const char* scales : {"tensor", "row", "group", "block"})
+      for (const int n : {7, 130, 777}) {
+        run_dequantize(codes(format, 4, n, {{"scales", scales}}));
+        run_dequantize(codes(format, 131, n, {{"scales", scales}}));
+      }
   for (const char* group : {"16", "64", "512"})
     run_dequantize(codes("s4", 3, 1031, {{"scales", "group"}, {"group", group}}));
 }
@@ -153,7 +157,7 @@ TEST_CASE("dequantize: random configurations of random problems") {
     const int n = 1 + below(std::size_t{1} << (2 + below(11)));
     Settings problem = codes(format.c_str(), 1 + below(9), n, {{"y", kResults[below(3)]}});
     if (!format.starts_with("mx") && format != "nvfp4")
-      problem["scales"] = std::array{"tensor", "row", "group"}[static_cast<std::size_t>(below(3))];
+      problem["scales"] = std::array{"tensor", "row", "group", "block"}[static_cast<std::size_t>(below(4))];
     if (below(2) == 0) problem["pitch_y"] = std::to_string(n + below(9));
     if (below(2) == 0) problem["pitch_x"] = std::to_string((n + 3 + 4 * below(9)) / 4 * 4);
     const tune::Admissible all =

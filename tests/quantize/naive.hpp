@@ -118,6 +118,24 @@ inline void check_neighbour(const NaiveFormat& format, double value, double got)
   }
 }
 
+/// The largest magnitude of a part of a row, or of the 128 rows around it; NaN if there is one.
+inline double naive_largest(const RunResult& run, std::size_t row, std::size_t begin, std::size_t end) {
+  const Settings& problem = run.kernel.problem;
+  const auto size = [&](const char* name) { return static_cast<std::size_t>(std::stoull(problem.at(name))); };
+  const HostTensor& x = tensor_of(run, "x");
+  const bool blocks = problem.at("scales") == "block";
+  const std::size_t first = blocks ? row / 128 * 128 : row,
+                    last = blocks ? std::min(first + 128, size("rows")) : row + 1;
+  double largest = 0;
+  for (std::size_t r = first; r < last; ++r)
+    for (std::size_t i = begin; i < end; ++i) {
+      const double one =
+          std::abs(narrow::decode(x.plan.type, narrow::load(x.plan.type, x.bytes, r * size("pitch_x") + i)));
+      if (!(one <= largest) && !std::isnan(largest)) largest = one;
+    }
+  return largest;
+}
+
 inline void check_block(const RunResult& run, const NaiveFormat& format, std::size_t row, std::size_t begin,
                         std::size_t group) {
   const Settings& problem = run.kernel.problem;
@@ -125,13 +143,10 @@ inline void check_block(const RunResult& run, const NaiveFormat& format, std::si
   const HostTensor &x = tensor_of(run, "x"), &y = tensor_of(run, "y");
   const std::size_t end = std::min(begin + group, size("n"));
   std::vector<double> values;
-  double largest = 0;
-  for (std::size_t i = begin; i < end; ++i) {
+  for (std::size_t i = begin; i < end; ++i)
     values.push_back(
         narrow::decode(x.plan.type, narrow::load(x.plan.type, x.bytes, row * size("pitch_x") + i)));
-    const double one = std::abs(values.back());
-    if (!(one <= largest) && !std::isnan(largest)) largest = one;
-  }
+  const double largest = naive_largest(run, row, begin, end);
   const bool given = problem.at("scales") == "tensor";
   const double tensor_scale = problem.at("format") == "nvfp4" ? first_value(run, "tensor_scale") : 0;
   NaiveBlock block = naive_block(format, problem.at("scale_round") == "up", largest, tensor_scale);
@@ -144,7 +159,7 @@ inline void check_block(const RunResult& run, const NaiveFormat& format, std::si
     const std::size_t tile = row / 128 * ((columns + 3) / 4) + column / 4;
     const std::size_t index = problem.at("scale_layout") == "tiles"
                                   ? ((tile * 32 + row % 32) * 4 + row % 128 / 32) * 4 + column % 4
-                                  : row * columns + column;
+                                  : (problem.at("scales") == "block" ? row / 128 : row) * columns + column;
     const std::uint64_t got = narrow::load(format.scale, scale.bytes, index);
     if (!same_bits(format.scale, got, block.scale))
       FAIL("scale[" << index << "] is " << got << " in place of " << block.scale);
@@ -181,7 +196,9 @@ inline RunResult run_quantize(const Settings& given, const Settings& config = {}
   const auto size = [&](const char* name) { return static_cast<std::size_t>(std::stoull(problem.at(name))); };
   CHECK(run.verdict.checked >= size("rows") * size("n"));
   const NaiveFormat format = naive_format(problem.at("format"));
-  const std::size_t group = problem.at("scales") == "group" ? size("group") : size("n");
+  const std::size_t group = problem.at("scales") == "group"   ? size("group")
+                            : problem.at("scales") == "block" ? 128
+                                                              : size("n");
   for (std::size_t row = 0; row < size("rows"); ++row)
     for (std::size_t begin = 0; begin < size("n"); begin += group)
       check_block(run, format, row, begin, group);
@@ -232,8 +249,9 @@ inline HostTensor boundary_x(const Settings& given, std::mt19937& random) {
     unsigned kind = 0;
     for (std::size_t i = 0; i < size("pitch_x"); ++i) {
       if (i % 32 == 0 || (i % 16 == 0 && random() % 4 == 0)) kind = static_cast<unsigned>(random() % 10);
-      // Scales of whole rows would be NaN nearly always.
-      if (problem.at("scales") == "row" && row % 4 != 0 && (kind == 2 || kind == 3)) kind = 9;
+      // Scales of whole rows and blocks would be NaN nearly always.
+      const bool rare = problem.at("scales") == "block" || (problem.at("scales") == "row" && row % 4 != 0);
+      if (rare && (kind == 2 || kind == 3) && random() % 64 != 0) kind = 9;
       values.push_back(i < size("n") ? boundary_value(random, kind, format, i % 32)
                                      : std::numeric_limits<double>::quiet_NaN());
     }

@@ -52,6 +52,21 @@ TEST_CASE("quantize: scales of a tensor, of rows and of groups") {
       run_boundaries(matrix("s8", 3, 1031, {{"scales", "group"}, {"group", group}, {"x", x}}));
 }
 
+TEST_CASE("quantize: scales of blocks of 128 x 128, in every configuration") {
+  const Specs specs;
+  for (const char* format : {"s8", "s4", "e4m3", "e5m2"}) {
+    for (const auto& [rows, n] : {std::pair{1, 1}, {128, 128}, {129, 257}, {300, 97}})
+      run_boundaries(matrix(format, rows, n, {{"scales", "block"}}));
+    const Settings problem =
+        matrix(format, 130, 333, {{"scales", "block"}, {"x", "f16"}, {"pitch_x", "335"}});
+    const tune::Admissible all =
+        admit(test::quantize().tuning_space(specs, Target("sm_100a"), test::quantize().problem(problem)),
+              Target("sm_100a"));
+    CHECK(all.size() >= 4);
+    for (std::size_t i = 0; i < all.size(); ++i) run_boundaries(problem, all.settings(i));
+  }
+}
+
 TEST_CASE("quantize: scales rounded up clamp nothing") {
   for (const char* format : {"mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e2m3", "mxfp6_e3m2", "mxfp4"})
     for (const char* x : kSources) run_boundaries(matrix(format, 5, 777, {{"scale_round", "up"}, {"x", x}}));
@@ -80,7 +95,7 @@ TEST_CASE("quantize: random configurations of random problems") {
     Settings problem = matrix(format.c_str(), 1 + below(9), n, {{"x", kSources[below(3)]}});
     if (format.starts_with("mx")) problem["scale_round"] = below(2) == 0 ? "down" : "up";
     if (!format.starts_with("mx") && format != "nvfp4") {
-      problem["scales"] = std::array{"tensor", "row", "group"}[static_cast<std::size_t>(below(3))];
+      problem["scales"] = std::array{"tensor", "row", "group", "block"}[static_cast<std::size_t>(below(4))];
       if (problem["scales"] == "group") problem["group"] = std::to_string(16 << below(6));
     }
     if (problem.contains("scale_round") && below(2) == 0) problem["scale_layout"] = "tiles";
