@@ -32,6 +32,7 @@ double reads_of(const Problem& p, const Config& c) {
 
 /// Bytes of an access, given where rows begin.
 double access_bytes(const Problem& p, const Config& c) {
+  if (p.transposed) return p.x.bytes();
   const auto common = std::gcd(p.pitch_x, static_cast<std::uint64_t>(c.vector));
   return std::min(16.0, double(common) * p.x.bytes());
 }
@@ -44,19 +45,27 @@ double chunk_instructions(const Problem& p, const Config& c) {
   return (kPerElement * c.vector + 2 * accesses) * reads_of(p, c) + 3 * shuffles + group + kPerEdge;
 }
 
+/// Elements that threads read at once and that are adjacent in memory.
+double adjacent_elements(const Problem& p, const Config& c) {
+  if (p.transposed) return double(kit::kWarpThreads) / c.lanes;
+  return double(c.row_team(p).threads()) * c.vector;
+}
+
 double clocks_of(const Target& target, const Problem& p, const Config& c) {
   const int registers = (estimated_registers(p, c) + 7) / 8 * 8;
   const TargetInfo& chip = target.info();
   const double resident =
       std::max(1, std::min({chip.blocks_per_sm, chip.threads_per_sm / c.threads,
                             chip.registers_per_sm / (registers * c.threads), kMostResident}));
-  const double blocks = double(c.grid(p)), at_once = std::min(resident, std::ceil(blocks / kSms));
+  const double blocks = double(c.grid_x(p) * c.grid_y(p)),
+               at_once = std::min(resident, std::ceil(blocks / kSms));
   const double rounds = std::ceil(blocks / (kSms * resident));
   const double chunks = double(c.slots(p)) * (p.scales == Scales::row ? c.parts(p) : 1);  // of a thread
   const double elements = chunks * c.vector * c.threads;  // of a thread block, those beyond the row included
-  const double together = double(c.row_team(p).threads()) * c.vector * p.x.bytes();
-  const double scattered = std::max(1.0, std::min(kSector, double(p.n) * p.x.bytes()) / together);
-  const double narrow = 1 + kWide * std::log2(double(kit::kWarpThreads) / c.lanes);
+  const double length = p.transposed ? p.rows : p.n;      // of a row in memory
+  const double together = adjacent_elements(p, c) * p.x.bytes();
+  const double scattered = std::max(1.0, std::min(kSector, length * p.x.bytes()) / together);
+  const double narrow = p.transposed ? 1 : 1 + kWide * std::log2(double(kit::kWarpThreads) / c.lanes);
   const double bytes = narrow * at_once * elements *
                        (p.x.bytes() * reads_of(p, c) + p.format->element.bits / 8.0) * scattered /
                        kBytesPerClock;
@@ -105,7 +114,7 @@ tune::Demand demand_of(const Problem& p, const Config& c) {
           .registers = estimated_registers(p, c),
           .shared_bytes = c.kind == TeamKind::warp ? 0 : static_cast<std::uint64_t>(c.threads),
           .cluster = 1,
-          .blocks = c.grid(p),
+          .blocks = c.grid_x(p) * c.grid_y(p),
           .unit = "f32",
           .operations = chunks * chunk_instructions(p, c),
           .dram_bytes = once,

@@ -25,7 +25,7 @@ constexpr std::array<Number, 4> kNumbers = {{{"lanes", &Config::lanes},
 constexpr int kMostRegisters = 255;  // of a thread, on every target
 constexpr int kOtherRegisters = 32;  // addresses, positions, scales
 constexpr int kMostOfPart = 32;      // elements that are enough to hide the latency of memory
-constexpr std::uint64_t kMostBlocks = (std::uint64_t{1} << 31) - 1;
+constexpr std::uint64_t kMostBlocks = (std::uint64_t{1} << 31) - 1, kMostAlongY = 65535;
 
 template <class T>
 T divide_up(T a, T b) {
@@ -73,8 +73,12 @@ std::uint64_t Config::items(const Problem& p) const {
   return std::uint64_t{p.rows} * (p.scales == Scales::row ? 1U : static_cast<std::uint64_t>(parts(p)));
 }
 
-std::uint64_t Config::grid(const Problem& p) const {
-  return divide_up(items(p), static_cast<std::uint64_t>(teams_per_block()));
+std::uint64_t Config::grid_x(const Problem& p) const {
+  return divide_up(items(p) / grid_y(p), static_cast<std::uint64_t>(teams_per_block()));
+}
+
+std::uint64_t Config::grid_y(const Problem& p) const {
+  return p.transposed ? static_cast<std::uint64_t>(parts(p)) : 1;
 }
 
 void Config::set(std::string_view name, std::string_view value) {
@@ -184,6 +188,9 @@ const std::vector<Rule>& rules() {
          const int registers = estimated_registers(p, c);
          return registers <= kMostRegisters && registers * c.threads <= target.info().registers_per_sm;
        }},
+      {"a grid has at most 65535 thread blocks along y, which are the parts of a row if x is transposed",
+       {"lanes", "vector", "elements"},
+       [](const Target&, const Problem& p, const Config& c) { return c.grid_y(p) <= kMostAlongY; }},
       {"a grid has at most 2^31 - 1 thread blocks, and as many teams",
        {"team", "lanes", "threads", "vector", "elements"},
        [](const Target&, const Problem& p, const Config& c) { return c.items(p) <= kMostBlocks; }}};

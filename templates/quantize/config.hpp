@@ -41,10 +41,12 @@ struct Config {
   int lanes_per_group(const Problem& problem) const;
   /// Teams of a thread block; 1 for larger teams.
   int teams_per_block() const { return kind == TeamKind::warp ? threads / lanes : 1; }
-  /// What the teams of the grid work on, and its thread blocks.
+  /// What the teams of the grid work on, and its thread blocks. The teams of one y work on one part of all
+  /// rows if x is transposed: so adjacent teams read adjacent elements. Else y is 1.
   ///@{
   std::uint64_t items(const Problem& problem) const;
-  std::uint64_t grid(const Problem& problem) const;
+  std::uint64_t grid_x(const Problem& problem) const;
+  std::uint64_t grid_y(const Problem& problem) const;
   ///@}
 };
 

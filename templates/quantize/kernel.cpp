@@ -12,9 +12,10 @@ namespace {
 
 /// What a profiler shows: quantize_bf16_mxfp8_e4m3_4096_lanes32x8.
 std::string kernel_name(const Problem& p, const Config& c) {
+  const char* order = p.transposed ? "_transposed" : "";
   const std::string team =
       c.kind == TeamKind::warp ? fmt::format("lanes{}", c.lanes) : fmt::format("block{}", c.threads);
-  return fmt::format("quantize_{}_{}_{}_{}x{}", p.x.name, p.format->name, p.n, team, c.elements);
+  return fmt::format("quantize_{}_{}_{}{}_{}x{}", p.x.name, p.format->name, p.n, order, team, c.elements);
 }
 
 kit::Params params_of(const Problem& p) {
@@ -30,7 +31,8 @@ kit::Params params_of(const Problem& p) {
 
 LaunchPlan launch_of(const Problem& p, const Config& c, const kit::Params& params) {
   LaunchPlan launch{.entry = kernel_name(p, c), .arguments = params.arguments()};
-  launch.grid[0] = static_cast<std::uint32_t>(c.grid(p));
+  launch.grid[0] = static_cast<std::uint32_t>(c.grid_x(p));
+  launch.grid[1] = static_cast<std::uint32_t>(c.grid_y(p));
   launch.block[0] = static_cast<std::uint32_t>(c.threads);
   if (p.tiled_scales && p.tiles().padded()) launch.clear = {{.tensor = "scale", .bytes = p.tiles().bytes()}};
   return launch;
@@ -41,14 +43,16 @@ void emit_team(KernelBuilder& k, const Problem& p, const Config& c, const kit::P
   const Reg item = team_in_grid(k, c.team(), c.threads);
   if (p.scales == Scales::block) return BlockQuantiser(k, p, c, in, item).run();
   const int parts = p.scales == Scales::row ? 1 : c.parts(p);
-  const Reg row = parts == 1 ? item : k.div(item, parts);
+  const bool by_y = parts == 1 || p.transposed;  // whether the item is a row
+  const Reg row = by_y ? item : k.div(item, parts);
   std::optional<Reg> present;
   if (c.kind == TeamKind::warp) present = k.lt(row, in["rows"]);
   const kit::RowWindow window(k, c.shape(p), row, present);
   Quantiser quantiser(k, p, c, in, row, present);
   if (p.scales == Scales::row) return quantiser.whole_row(window);
   if (parts == 1) return quantiser.part(window);
-  quantiser.part(window.part(k.rem(item, parts), c.slots(p)));
+  const Reg number = by_y ? k.special("ctaid.y") : k.rem(item, parts);
+  quantiser.part(window.part(number, c.slots(p)));
 }
 
 }  // namespace

@@ -60,6 +60,9 @@ void check_layout(const Settings& words, const kit::ScaledFormat& format) {
   if (words.at("scale_layout") == "tiles" && format.scale.bits != 8)
     throw bad_value(fmt::format("scale_layout=tiles cannot be used with format={}", format.name),
                     "its scales are f32: tiles are for scales of 8 bits, those of MX and NV formats");
+  if (words.at("transpose") == "yes" && words.at("scales") != "tensor" && words.at("scales") != "group")
+    throw bad_value(fmt::format("transpose=yes cannot be used with scales={}", words.at("scales")),
+                    "use scales=tensor or scales=group");
   if (words.at("round") == "nearest" && words.at("seed") != "0")
     throw bad_value(fmt::format("seed={} cannot be used with round=nearest", words.at("seed")),
                     "leave it out, or use round=stochastic");
@@ -68,13 +71,13 @@ void check_layout(const Settings& words, const kit::ScaledFormat& format) {
 /// Elements that end at a whole byte.
 std::uint64_t whole_bytes(Type type) { return 8 / std::gcd(8U, unsigned{type.bits}); }
 
-void complete_pitch(Settings& words, const std::string& name, std::uint64_t unit) {
-  const std::uint64_t pitch = number(words, name), n = number(words, "n");
+void complete_pitch(Settings& words, const std::string& name, std::uint64_t n, std::uint64_t unit) {
+  const std::uint64_t pitch = number(words, name);
   if (pitch == 0) words[name] = std::to_string((n + unit - 1) / unit * unit);
   if (pitch != 0 && pitch < n)
     throw Error(ErrorKind::usage, "bad-stride",
                 fmt::format("quantize: {}={} is shorter than a row of {} elements", name, pitch, n),
-                "give at least n, or 0 for the shortest one");
+                "give at least as many, or 0 for the shortest one");
   if (pitch % unit != 0)
     throw Error(ErrorKind::usage, "bad-stride",
                 fmt::format("quantize: with {}={} rows of {} do not begin at whole bytes", name, pitch,
@@ -82,14 +85,19 @@ void complete_pitch(Settings& words, const std::string& name, std::uint64_t unit
                 fmt::format("give a multiple of {}, or 0 for the shortest one", unit));
 }
 
+/// Rows in memory of the matrix with this pitch.
+std::uint64_t rows_of(const Settings& words, std::string_view pitch) {
+  return number(words, pitch == "pitch_x" && words.at("transpose") == "yes" ? "n" : "rows");
+}
+
 void check_size(const Settings& words) {
   if (number(words, "n") > kMostElements)
     throw Error(ErrorKind::usage, "shape-too-large", fmt::format("quantize: n={}", words.at("n")),
                 "a row can have at most 2^30 elements");
   for (const char* pitch : {"pitch_x", "pitch_y"})
-    if (number(words, "rows") > kMostBytes / sizeof(float) / number(words, pitch))
+    if (rows_of(words, pitch) > kMostBytes / sizeof(float) / number(words, pitch))
       throw Error(ErrorKind::usage, "shape-too-large",
-                  fmt::format("quantize: {} rows with {}={}", words.at("rows"), pitch, words.at(pitch)),
+                  fmt::format("quantize: {} rows with {}={}", rows_of(words, pitch), pitch, words.at(pitch)),
                   "a matrix can have at most 2^44 elements, padding included");
 }
 
@@ -105,8 +113,8 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   const kit::ScaledFormat& format = *kit::find_scaled_format(words.at("format"));
   complete_scales(words, format);
   check_layout(words, format);
-  complete_pitch(words, "pitch_x", 1);
-  complete_pitch(words, "pitch_y", whole_bytes(format.element));
+  complete_pitch(words, "pitch_x", number(words, words.at("transpose") == "yes" ? "rows" : "n"), 1);
+  complete_pitch(words, "pitch_y", number(words, "n"), whole_bytes(format.element));
   check_size(words);
   return words;
 }
@@ -119,6 +127,7 @@ Problem::Problem(const Settings& words)
       group(words.contains("group") ? static_cast<std::uint32_t>(number(words, "group")) : n),
       scales_up(words.at("scale_round") == "up"),
       tiled_scales(words.at("scale_layout") == "tiles"),
+      transposed(words.at("transpose") == "yes"),
       stochastic(words.at("round") == "stochastic"),
       seed(number(words, "seed")),
       pitch_x(number(words, "pitch_x")),
@@ -130,7 +139,8 @@ Problem::Problem(const Settings& words)
 
 std::vector<TensorPlan> tensors_of(const Problem& p) {
   using Role = TensorPlan::Role;
-  std::vector<TensorPlan> plans = {{.name = "x", .type = p.x, .shape = {p.rows, p.pitch_x}}};
+  std::vector<TensorPlan> plans = {
+      {.name = "x", .type = p.x, .shape = {p.transposed ? p.n : p.rows, p.pitch_x}}};
   const bool scale_given = p.scales == Scales::tensor;
   if (p.format->tensor_scale) plans.push_back({.name = "tensor_scale", .type = f32, .shape = {1}});
   if (scale_given) plans.push_back({.name = "scale", .type = f32, .shape = {1}});

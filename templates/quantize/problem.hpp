@@ -26,6 +26,7 @@ struct Problem {
   std::uint32_t group = 0;    // elements of a row that share a scale; of a row or of all: n
   bool scales_up = false;     // scales that are powers of two are rounded up
   bool tiled_scales = false;  // in tiles of 128 rows and 4 scales
+  bool transposed = false;    // x has n rows of `rows` elements in memory
   bool stochastic = false;    // elements are rounded at random
   std::uint64_t seed = 0;
   std::uint64_t pitch_x = 0, pitch_y = 0;  // in elements

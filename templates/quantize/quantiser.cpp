@@ -6,6 +6,7 @@
 #include "ptxloom/kit/narrow.hpp"
 #include "ptxloom/kit/reduce.hpp"
 #include "quantize/rounding.hpp"
+#include "quantize/transposed.hpp"
 
 namespace ptxloom::quantize_kernel {
 
@@ -14,6 +15,7 @@ Quantiser::Quantiser(KernelBuilder& k, const Problem& p, const Config& c, const 
     : k_(k), p_(p), c_(c), in_(in), row_(row), present_(present) {}
 
 Quantiser::Chunks Quantiser::load(const kit::RowWindow& window, kit::RowCaching caching) const {
+  if (p_.transposed) return TransposedRows(k_, window, row_, in_.pointer("x"), p_.pitch_x).load_all();
   return kit::RowTensor(k_, window, in_.pointer("x"), p_.pitch_x, caching).load_all(0);
 }
 

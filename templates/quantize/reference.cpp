@@ -183,7 +183,8 @@ class Reference {
 
  private:
   double x_at(std::uint64_t row, std::uint32_t i) const {
-    return decode(p_.x, load_element(p_.x, x_.bytes, row * p_.pitch_x + i));
+    const std::uint64_t place = p_.transposed ? i * p_.pitch_x + row : row * p_.pitch_x + i;
+    return decode(p_.x, load_element(p_.x, x_.bytes, place));
   }
 
   /// The largest magnitude of elements of a row; NaN if there is one.

@@ -58,6 +58,12 @@ struct NaiveBlock {
   double factor = 0;
 };
 
+/// The place of an element of x in memory.
+inline std::size_t place_in_x(const Settings& problem, std::size_t row, std::size_t i) {
+  const auto pitch = static_cast<std::size_t>(std::stoull(problem.at("pitch_x")));
+  return problem.at("transpose") == "yes" ? i * pitch + row : row * pitch + i;
+}
+
 struct NaiveFormat {
   Type element, scale;
   int block;
@@ -129,8 +135,8 @@ inline double naive_largest(const RunResult& run, std::size_t row, std::size_t b
   double largest = 0;
   for (std::size_t r = first; r < last; ++r)
     for (std::size_t i = begin; i < end; ++i) {
-      const double one =
-          std::abs(narrow::decode(x.plan.type, narrow::load(x.plan.type, x.bytes, r * size("pitch_x") + i)));
+      const double one = std::abs(
+          narrow::decode(x.plan.type, narrow::load(x.plan.type, x.bytes, place_in_x(problem, r, i))));
       if (!(one <= largest) && !std::isnan(largest)) largest = one;
     }
   return largest;
@@ -145,7 +151,7 @@ inline void check_block(const RunResult& run, const NaiveFormat& format, std::si
   std::vector<double> values;
   for (std::size_t i = begin; i < end; ++i)
     values.push_back(
-        narrow::decode(x.plan.type, narrow::load(x.plan.type, x.bytes, row * size("pitch_x") + i)));
+        narrow::decode(x.plan.type, narrow::load(x.plan.type, x.bytes, place_in_x(problem, row, i))));
   const double largest = naive_largest(run, row, begin, end);
   const bool given = problem.at("scales") == "tensor";
   const double tensor_scale = problem.at("format") == "nvfp4" ? first_value(run, "tensor_scale") : 0;
@@ -244,16 +250,17 @@ inline HostTensor boundary_x(const Settings& given, std::mt19937& random) {
   const Settings problem = quantize().problem(given);
   const auto size = [&](const char* name) { return static_cast<std::size_t>(std::stoull(problem.at(name))); };
   const NaiveFormat format = naive_format(problem.at("format"));
-  std::vector<double> values;
+  const bool transposed = problem.at("transpose") == "yes";
+  std::vector<double> values(size(transposed ? "n" : "rows") * size("pitch_x"),
+                             std::numeric_limits<double>::quiet_NaN());
   for (std::size_t row = 0; row < size("rows"); ++row) {
     unsigned kind = 0;
-    for (std::size_t i = 0; i < size("pitch_x"); ++i) {
+    for (std::size_t i = 0; i < size("n"); ++i) {
       if (i % 32 == 0 || (i % 16 == 0 && random() % 4 == 0)) kind = static_cast<unsigned>(random() % 10);
       // Scales of whole rows and blocks would be NaN nearly always.
       const bool rare = problem.at("scales") == "block" || (problem.at("scales") == "row" && row % 4 != 0);
       if (rare && (kind == 2 || kind == 3) && random() % 64 != 0) kind = 9;
-      values.push_back(i < size("n") ? boundary_value(random, kind, format, i % 32)
-                                     : std::numeric_limits<double>::quiet_NaN());
+      values[place_in_x(problem, row, i)] = boundary_value(random, kind, format, i % 32);
     }
   }
   return quantize_tensor(given, "x", values);

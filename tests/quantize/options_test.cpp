@@ -60,7 +60,27 @@ TEST_CASE("quantize: tiles and seeds are refused where they have no meaning") {
   };
   using Catch::Matchers::ContainsSubstring;
   CHECK_THAT(refusal({{"format", "s8"}, {"scale_layout", "tiles"}}), ContainsSubstring("scales of 8 bits"));
+  CHECK_THAT(refusal({{"format", "s8"}, {"transpose", "yes"}}), ContainsSubstring("use scales=tensor or"));
+  CHECK_THAT(refusal({{"format", "mxfp4"}, {"transpose", "yes"}, {"pitch_x", "3"}}),
+             ContainsSubstring("shorter than a row of 4"));
   CHECK_THAT(refusal({{"format", "s8"}, {"seed", "3"}}), ContainsSubstring("use round=stochastic"));
+}
+
+TEST_CASE("quantize: the transpose of x, in every type and format") {
+  std::mt19937 random(Catch::getSeed());
+  for (const char* format : {"s8", "s4", "e5m2", "mxfp8_e4m3", "mxfp6_e2m3", "mxfp4", "nvfp4"})
+    for (const char* x : {"f32", "f16", "bf16"})
+      for (const auto& [rows, n] : {std::pair{1, 1}, {64, 128}, {37, 333}, {100, 31}}) {
+        Settings problem{{"format", format},
+                         {"x", x},
+                         {"rows", std::to_string(rows)},
+                         {"n", std::to_string(n)},
+                         {"transpose", "yes"}};
+        if (*format == 's' || *format == 'e') problem["scales"] = n == 333 ? "tensor" : "group";
+        run_quantize(problem, {}, {test::boundary_x(problem, random)});
+        problem["pitch_x"] = std::to_string(rows + 3);
+        run_quantize(problem, {}, {test::boundary_x(problem, random)});
+      }
 }
 
 TEST_CASE("quantize: stochastic rounding is the same in every configuration") {

@@ -40,5 +40,9 @@ TEST_CASE("linked quantize kernels of the default choice do not spill", "[slow]"
       for (const char* target : {"sm_100a", "sm_120a"})
         for (const char* format : {"mxfp6_e2m3", "mxfp6_e3m2", "mxfp4", "nvfp4"})
           check_linked(target, test::with(size, {{"format", format}}));
+      check_linked("sm_90a", test::with(size, {{"format", "mxfp8_e4m3"}, {"transpose", "yes"}}));
+      check_linked("sm_90a", test::with(size, {{"format", "e4m3"}, {"scales", "block"}}));
+      check_linked("sm_100a", test::with(size, {{"format", "nvfp4"}, {"scale_layout", "tiles"}}));
+      check_linked("sm_100a", test::with(size, {{"format", "mxfp4"}, {"round", "stochastic"}}));
     }
 }

@@ -100,7 +100,11 @@ TEST_CASE("quantize: random configurations of random problems") {
     }
     if (problem.contains("scale_round") && below(2) == 0) problem["scale_layout"] = "tiles";
     if (below(3) == 0) problem["round"] = "stochastic", problem["seed"] = std::to_string(generator()());
-    if (below(2) == 0) problem["pitch_x"] = std::to_string(n + below(9));
+    const bool along_n =
+        problem.contains("scales") && (problem["scales"] == "row" || problem["scales"] == "block");
+    const bool transposed = !along_n && below(3) == 0;
+    if (transposed) problem["transpose"] = "yes";
+    if (below(2) == 0) problem["pitch_x"] = std::to_string((transposed ? 9 : n) + below(9));
     if (below(2) == 0) problem["pitch_y"] = std::to_string((n + unit - 1 + below(9) * unit) / unit * unit);
     const tune::Admissible all =
         admit(test::quantize().tuning_space(specs, Target("sm_100a"), test::quantize().problem(problem)),
