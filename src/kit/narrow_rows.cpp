@@ -10,14 +10,7 @@ namespace ptxloom::kit {
 namespace {
 
 constexpr int kNarrowWordBytes = 4, kWidestNarrow = 16;
-
-int narrow_bytes(std::uint64_t elements, Type type) { return static_cast<int>(elements * type.bits / 8); }
-
-/// Where the unit of whole elements and bytes begins that has this byte of a chunk.
-int first_bit_of_unit(Type type, int byte) {
-  const int unit = type.bits / std::gcd(8, int{type.bits});
-  return byte / unit * unit * 8;
-}
+constexpr std::size_t kPaddedWords = 4;  // of 16 elements of 6 bits, the last one empty
 
 /// "st.global.v2.b32" for 8 bytes.
 std::string narrow_access(std::string_view mnemonic, int bytes) {
@@ -27,41 +20,65 @@ std::string narrow_access(std::string_view mnemonic, int bytes) {
 
 }  // namespace
 
+NarrowUnit narrow_unit(Type type, NarrowPacking packing) {
+  if (packing == NarrowPacking::padded) return {16, 16};
+  const int common = std::gcd(8, int{type.bits});
+  return {8 / common, type.bits / common};
+}
+
 NarrowRows::NarrowRows(KernelBuilder& k, const RowWindow& window, Reg row, Pointer base, std::uint64_t pitch,
-                       Type type)
+                       Type type, NarrowPacking packing)
     : k_(k),
       window_(window),
       type_(type),
-      bytes_(narrow_bytes(static_cast<std::uint64_t>(window.shape().vector), type)),
+      unit_(narrow_unit(type, packing)),
+      bytes_(bytes_of(static_cast<std::uint64_t>(window.shape().vector))),
       width_(kWidestNarrow) {
-  const std::uint64_t row_bytes = pitch * type.bits / 8;
+  const auto elements = static_cast<std::uint64_t>(unit_.elements);
+  const std::uint64_t row_bytes = pitch / elements * static_cast<std::uint64_t>(unit_.bytes);
   width_ = static_cast<int>(
       std::gcd(std::gcd(row_bytes, std::uint64_t{kWidestNarrow}), static_cast<std::uint64_t>(bytes_)));
-  const Reg bits = k.mul(window.position(), int{type.bits});
-  first_ = k.add(base.base, k.convert(s64, k.shr(bits, 3)));
+  const Reg units = k.div(KernelBuilder::as(u32, window.position()), unit_.elements);
+  first_ = k.mad_wide(units, unit_.bytes, base.base);
   first_ = row_bytes <= 0xffff'ffff ? k.mad_wide(row, row_bytes, first_)
                                     : k.fma(k.convert(u64, row), row_bytes, first_);
 }
 
+int NarrowRows::bytes_of(std::uint64_t elements) const {
+  return static_cast<int>(elements / static_cast<std::uint64_t>(unit_.elements)) * unit_.bytes;
+}
+
 Address NarrowRows::address(int slot, int byte) const {
-  return KernelBuilder::at(first_, std::int64_t{slot} * window_.stride() * type_.bits / 8 + byte);
+  const auto elements = static_cast<std::uint64_t>(slot) * static_cast<std::uint64_t>(window_.stride());
+  return KernelBuilder::at(first_, bytes_of(elements) + byte);
 }
 
-// Bits of a chunk that are in the row; of a whole chunk they may be more than it has, outside the row fewer
-// than none.
-Reg NarrowRows::bits_inside(int slot) const {
+// Elements of a chunk that are in the row; of a whole chunk they may be more than it has, outside the row
+// fewer than none.
+Reg NarrowRows::elements_inside(int slot) const {
   const std::int64_t after = std::int64_t{slot} * window_.stride();
-  return k_.mul(k_.sub(std::int64_t{window_.shape().length} - after, window_.position()), int{type_.bits});
+  return k_.sub(std::int64_t{window_.shape().length} - after, window_.position());
 }
 
-std::vector<Reg> NarrowRows::clipped(Reg bits, std::span<const Reg> words) const {
-  std::vector<Reg> inside;
+// Dense words, with zeros in place of elements outside the row.
+std::vector<Reg> NarrowRows::clipped(Reg inside, std::span<const Reg> words) const {
+  const Reg bits = k_.mul(inside, int{type_.bits});
+  std::vector<Reg> result;
   for (const Reg& word : words) {
-    const Reg keep = k_.max(k_.sub(bits, static_cast<int>(inside.size()) * 8 * kNarrowWordBytes), 0);
+    const Reg keep = k_.max(k_.sub(bits, static_cast<int>(result.size()) * 8 * kNarrowWordBytes), 0);
     const Reg outside = k_.shl(k_.mov(b32, 0xffff'ffff), KernelBuilder::as(u32, keep));
-    inside.push_back(k_.and_(word, k_.not_(outside)));
+    result.push_back(k_.and_(word, k_.not_(outside)));
   }
-  return inside;
+  return result;
+}
+
+// Words as they lie in memory.
+std::vector<Reg> NarrowRows::with_gaps(std::vector<Reg> words) const {
+  if (!has_gaps()) return words;
+  const Reg zero = k_.mov(b32, 0);
+  for (std::size_t i = kPaddedWords - 1; i <= words.size(); i += kPaddedWords)
+    words.insert(words.begin() + static_cast<std::ptrdiff_t>(i), zero);
+  return words;
 }
 
 void NarrowRows::store_whole(int slot, std::span<const Reg> words) const {
@@ -86,14 +103,14 @@ void NarrowRows::store_whole(int slot, std::span<const Reg> words) const {
 }
 
 void NarrowRows::store(int slot, std::span<const Reg> words) const {
-  store_whole(slot, words);
+  store_whole(slot, with_gaps({words.begin(), words.end()}));
   window_.ends(slot, [&] {
-    const Reg bits = bits_inside(slot);
-    const std::vector<Reg> inside = clipped(bits, words);
+    const Reg count = elements_inside(slot);
+    const std::vector<Reg> inside = with_gaps(clipped(count, words));
     for (int byte = 0; byte < bytes_; ++byte) {
       const Reg word = KernelBuilder::as(u32, inside[static_cast<std::size_t>(byte / kNarrowWordBytes)]);
       const Reg shifted = byte % kNarrowWordBytes == 0 ? word : k_.shr(word, 8 * (byte % kNarrowWordBytes));
-      k_.guarded(k_.gt(bits, first_bit_of_unit(type_, byte)),
+      k_.guarded(k_.gt(count, byte / unit_.bytes * unit_.elements),
                  [&] { k_.emit("st.global.b8", address(slot, byte), shifted); });
     }
   });
@@ -124,17 +141,23 @@ void NarrowRows::load_whole(int slot, std::span<const Reg> words) const {
 
 std::vector<Reg> NarrowRows::load(int slot) const {
   std::vector<Reg> words;
-  for (int i = 0; i < narrow_words(type_, window_.shape().vector); ++i) words.push_back(k_.mov(b32, 0));
+  for (int byte = 0; byte < bytes_; byte += kNarrowWordBytes) words.push_back(k_.mov(b32, 0));
   load_whole(slot, words);
   window_.ends(slot, [&] {
-    const Reg bits = bits_inside(slot);
+    const Reg count = elements_inside(slot);
     for (int byte = 0; byte < bytes_; ++byte) {
-      k_.guarded(k_.gt(bits, first_bit_of_unit(type_, byte)), [&] {
+      k_.guarded(k_.gt(count, byte / unit_.bytes * unit_.elements), [&] {
         load_bits(words[static_cast<std::size_t>(byte / kNarrowWordBytes)], "ld.global.b8",
                   address(slot, byte), 8 * (byte % kNarrowWordBytes));
       });
     }
-    const std::vector<Reg> inside = clipped(bits, words);
+  });
+  if (has_gaps())
+    for (std::size_t i = words.size() / kPaddedWords; i > 0; --i)
+      words.erase(words.begin() + static_cast<std::ptrdiff_t>(i * kPaddedWords - 1));
+  // What is behind the row in its last unit is no data.
+  window_.ends(slot, [&] {
+    const std::vector<Reg> inside = clipped(elements_inside(slot), words);
     for (std::size_t i = 0; i < words.size(); ++i) k_.set(words[i], inside[i]);
   });
   return words;

@@ -73,10 +73,10 @@ int estimated_registers(const Problem& p, const Config& c) {
 
 const std::vector<Rule>& rules() {
   static const std::vector<Rule> all = {
-      {"a vector must be whole bytes of x",
+      {"a vector must be whole bytes of x, and padded 16 elements or more",
        {"vector"},
        [](const Target&, const Problem& p, const Config& c) {
-         return c.vector * p.format->element.bits % 8 == 0;
+         return c.vector % kit::narrow_unit(p.format->element, p.packing).elements == 0;
        }},
       {"a vector must have at most 64 bytes of y",
        {"vector"},

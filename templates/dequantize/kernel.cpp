@@ -10,6 +10,7 @@
 namespace ptxloom::dequantize_kernel {
 namespace {
 
+constexpr std::uint32_t kAlignment = 16;  // bytes of the widest access
 constexpr int kMantissaBits = 23;
 constexpr std::uint32_t kNanBits = 0x7fc0'0000;
 constexpr std::uint32_t kLeastScale = 0x0040'0000;  // 2^-127, a subnormal f32
@@ -21,14 +22,15 @@ std::string kernel_name(const Problem& p, const Config& c) {
 }
 
 kit::Params params_of(const Problem& p) {
+  const auto scale_bytes = static_cast<std::uint32_t>(p.format->scale.bytes());
   kit::Params params;
-  params.size("rows", u32, p.rows).pointer("x", b8);
+  params.size("rows", u32, p.rows).pointer("x", b8).aligned(kAlignment);
   if (p.scales == Scales::tensor)
-    params.value("scale", f32);
+    params.value("scale", f32).aligned(scale_bytes);
   else
-    params.pointer("scale", p.format->scale == f32 ? f32 : b8);
-  if (p.format->tensor_scale) params.value("tensor_scale", f32);
-  return params.pointer("y", p.y);
+    params.pointer("scale", p.format->scale == f32 ? f32 : b8).aligned(scale_bytes);
+  if (p.format->tensor_scale) params.value("tensor_scale", f32).aligned(sizeof(float));
+  return params.pointer("y", p.y).aligned(kAlignment);
 }
 
 /// A team's part of a row.
@@ -40,7 +42,7 @@ class Dequantiser {
 
   void run() {
     const Type element = p_.format->element;
-    const kit::NarrowRows x(k_, window_, row_, in_.pointer("x"), p_.pitch_x, element);
+    const kit::NarrowRows x(k_, window_, row_, in_.pointer("x"), p_.pitch_x, element, p_.packing);
     const kit::RowTensor y(k_, window_, in_.pointer("y"), p_.pitch_y);
     std::vector<std::vector<Reg>> chunks;
     std::vector<Reg> scales;

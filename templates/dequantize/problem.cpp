@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
-
 namespace ptxloom::dequantize_kernel {
 namespace {
 
@@ -48,13 +46,17 @@ void complete_scales(Settings& words, const kit::ScaledFormat& format) {
 }
 
 void check_layout(const Settings& words, const kit::ScaledFormat& format) {
+  if (words.at("packing") == "padded" && format.element.bits != 6)
+    throw bad_value(fmt::format("packing=padded cannot be used with format={}", format.name),
+                    "it is for elements of 6 bits: use packing=dense");
   if (words.at("scale_layout") == "tiles" && format.scale.bits != 8)
     throw bad_value(fmt::format("scale_layout=tiles cannot be used with format={}", format.name),
                     "its scales are f32: tiles are for scales of 8 bits, those of MX and NV formats");
 }
 
-/// Elements that end at a whole byte.
-std::uint64_t whole_bytes(Type type) { return 8 / std::gcd(8U, unsigned{type.bits}); }
+kit::NarrowPacking packing_of(const Settings& words) {
+  return words.at("packing") == "padded" ? kit::NarrowPacking::padded : kit::NarrowPacking::dense;
+}
 
 void complete_pitch(Settings& words, const std::string& name, std::uint64_t unit) {
   const std::uint64_t pitch = number(words, name), n = number(words, "n");
@@ -65,7 +67,7 @@ void complete_pitch(Settings& words, const std::string& name, std::uint64_t unit
                 "give at least n, or 0 for the shortest one");
   if (pitch % unit != 0)
     throw Error(ErrorKind::usage, "bad-stride",
-                fmt::format("dequantize: with {}={} rows of {} do not begin at whole bytes", name, pitch,
+                fmt::format("dequantize: with {}={} rows of {} do not begin at whole units", name, pitch,
                             words.at("format")),
                 fmt::format("give a multiple of {}, or 0 for the shortest one", unit));
 }
@@ -94,7 +96,8 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   const kit::ScaledFormat& format = *kit::find_scaled_format(words.at("format"));
   complete_scales(words, format);
   check_layout(words, format);
-  complete_pitch(words, "pitch_x", whole_bytes(format.element));
+  const auto unit = static_cast<std::uint64_t>(kit::narrow_unit(format.element, packing_of(words)).elements);
+  complete_pitch(words, "pitch_x", unit);
   complete_pitch(words, "pitch_y", 1);
   check_size(words);
   return words;
@@ -107,6 +110,7 @@ Problem::Problem(const Settings& words)
       y(*find_type(words.at("y"))),
       scales(scales_named(words.at("scales"))),
       group(words.contains("group") ? static_cast<std::uint32_t>(number(words, "group")) : n),
+      packing(packing_of(words)),
       tiled_scales(words.at("scale_layout") == "tiles"),
       pitch_x(number(words, "pitch_x")),
       pitch_y(number(words, "pitch_y")) {
@@ -115,7 +119,7 @@ Problem::Problem(const Settings& words)
 
 std::vector<TensorPlan> tensors_of(const Problem& p) {
   std::vector<TensorPlan> plans = {
-      {.name = "x", .type = p.format->element, .shape = {p.rows, p.pitch_x}},
+      {.name = "x", .type = p.stored_element(), .shape = {p.rows, p.pitch_x}},
       {.name = "scale", .type = p.format->scale, .shape = {p.scale_rows(), p.scales_per_row()}}};
   if (p.scales == Scales::tensor) plans.back().shape = {1};
   if (p.tiled_scales) plans.back().shape = p.tiles().shape();
@@ -126,7 +130,7 @@ std::vector<TensorPlan> tensors_of(const Problem& p) {
 
 double input_bytes(const Problem& p) {
   const double scales = p.scales == Scales::tensor ? 1 : double(p.scale_rows()) * p.scales_per_row();
-  return double(p.rows) * p.n * p.format->element.bits / 8 + scales * p.format->scale.bytes();
+  return double(p.rows) * p.n * p.stored_element().bits / 8 + scales * p.format->scale.bytes();
 }
 
 double output_bytes(const Problem& p) { return double(p.rows) * p.n * p.y.bytes(); }

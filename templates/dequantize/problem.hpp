@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "ptxloom/kit/narrow.hpp"
 #include "ptxloom/kit/scale_tiles.hpp"
 #include "ptxloom/kit/scaled_format.hpp"
 #include "ptxloom/plan.hpp"
@@ -22,7 +23,8 @@ struct Problem {
   const kit::ScaledFormat* format = nullptr;
   Type y;
   Scales scales = Scales::row;
-  std::uint32_t group = 0;                 // elements of a row that share a scale; of a row or of all: n
+  std::uint32_t group = 0;  // elements of a row that share a scale; of a row or of all: n
+  kit::NarrowPacking packing = kit::NarrowPacking::dense;
   bool tiled_scales = false;               // in tiles of 128 rows and 4 scales
   std::uint64_t pitch_x = 0, pitch_y = 0;  // in elements
 
@@ -31,6 +33,8 @@ struct Problem {
 
   /// Scales of a row of x.
   std::uint32_t scales_per_row() const { return (n + group - 1) / group; }
+  /// What holds an element of x in memory: a byte, on average, if it is padded.
+  Type stored_element() const { return packing == kit::NarrowPacking::padded ? b8 : format->element; }
   /// Rows of scales.
   std::uint32_t scale_rows() const { return scales == Scales::block ? (rows + kBlock - 1) / kBlock : rows; }
   kit::ScaleTiles tiles() const { return {rows, scales_per_row()}; }

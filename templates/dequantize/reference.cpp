@@ -94,7 +94,7 @@ class Reference {
   void row(std::uint32_t row) {
     const Codes& codes = codes_of(p_.format->element);
     for (std::uint32_t i = 0; i < p_.n; ++i) {
-      const std::uint64_t first = (row * p_.pitch_x + i) * static_cast<std::uint64_t>(codes.bits);
+      const std::uint64_t first = first_bit(row, i, static_cast<std::uint64_t>(codes.bits));
       // The product of an element and a scale is rounded to f32, and then to the type of y.
       const double product = rounded_to(f32, value_of(codes, bits_at(x_, first, codes.bits)) * scale(row, i));
       expected_.points.push_back({row * p_.pitch_y + i, rounded_to(p_.y, product), 0});
@@ -111,6 +111,12 @@ class Reference {
   }
 
  private:
+  std::uint64_t first_bit(std::uint64_t row, std::uint64_t i, std::uint64_t bits) const {
+    const std::uint64_t place = row * p_.pitch_x + i;
+    if (p_.packing == kit::NarrowPacking::dense) return place * bits;
+    return place / 16 * 128 + place % 16 * bits;  // 16 elements in 16 bytes
+  }
+
   // In tiles of 128 rows and 4 columns row r follows 4 (r / 32) + 16 (r % 32) bytes after the first one.
   std::uint64_t scale_index(std::uint64_t row, std::uint64_t column) const {
     if (p_.scales == Scales::tensor) return 0;

@@ -138,10 +138,10 @@ const std::vector<Rule>& rules() {
        [](const Target&, const Problem&, const Config& c) {
          return c.kind != TeamKind::block || c.threads > kit::kWarpThreads;
        }},
-      {"a vector must be whole bytes of y",
+      {"a vector must be whole bytes of y, and padded 16 elements or more",
        {"vector"},
        [](const Target&, const Problem& p, const Config& c) {
-         return c.vector * p.format->element.bits % 8 == 0;
+         return c.vector % kit::narrow_unit(p.format->element, p.packing).elements == 0;
        }},
       {"a vector must have at most 64 bytes of x",
        {"vector"},

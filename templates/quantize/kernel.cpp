@@ -18,13 +18,17 @@ std::string kernel_name(const Problem& p, const Config& c) {
   return fmt::format("quantize_{}_{}_{}{}_{}x{}", p.x.name, p.format->name, p.n, order, team, c.elements);
 }
 
+constexpr std::uint32_t kAlignment = 16;  // bytes of the widest access
+
 kit::Params params_of(const Problem& p) {
+  const auto scale_bytes = static_cast<std::uint32_t>(p.format->scale.bytes());
   kit::Params params;
-  params.size("rows", u32, p.rows).pointer("x", p.x);
-  if (p.format->tensor_scale) params.value("tensor_scale", f32);
-  if (p.scales == Scales::tensor) params.value("scale", f32);
-  params.pointer("y", b8);
-  if (p.scales != Scales::tensor) params.pointer("scale", p.format->scale == f32 ? f32 : b8);
+  params.size("rows", u32, p.rows).pointer("x", p.x).aligned(kAlignment);
+  if (p.format->tensor_scale) params.value("tensor_scale", f32).aligned(sizeof(float));
+  if (p.scales == Scales::tensor) params.value("scale", f32).aligned(scale_bytes);
+  params.pointer("y", b8).aligned(kAlignment);
+  if (p.scales != Scales::tensor)
+    params.pointer("scale", p.format->scale == f32 ? f32 : b8).aligned(scale_bytes);
   if (p.stochastic) params.size("seed", u64, p.seed);
   return params;
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 namespace ptxloom::quantize_kernel {
 namespace {
@@ -57,6 +56,9 @@ void complete_scales(Settings& words, const kit::ScaledFormat& format) {
 }
 
 void check_layout(const Settings& words, const kit::ScaledFormat& format) {
+  if (words.at("packing") == "padded" && format.element.bits != 6)
+    throw bad_value(fmt::format("packing=padded cannot be used with format={}", format.name),
+                    "it is for elements of 6 bits: use packing=dense");
   if (words.at("scale_layout") == "tiles" && format.scale.bits != 8)
     throw bad_value(fmt::format("scale_layout=tiles cannot be used with format={}", format.name),
                     "its scales are f32: tiles are for scales of 8 bits, those of MX and NV formats");
@@ -68,8 +70,9 @@ void check_layout(const Settings& words, const kit::ScaledFormat& format) {
                     "leave it out, or use round=stochastic");
 }
 
-/// Elements that end at a whole byte.
-std::uint64_t whole_bytes(Type type) { return 8 / std::gcd(8U, unsigned{type.bits}); }
+kit::NarrowPacking packing_of(const Settings& words) {
+  return words.at("packing") == "padded" ? kit::NarrowPacking::padded : kit::NarrowPacking::dense;
+}
 
 void complete_pitch(Settings& words, const std::string& name, std::uint64_t n, std::uint64_t unit) {
   const std::uint64_t pitch = number(words, name);
@@ -80,7 +83,7 @@ void complete_pitch(Settings& words, const std::string& name, std::uint64_t n, s
                 "give at least as many, or 0 for the shortest one");
   if (pitch % unit != 0)
     throw Error(ErrorKind::usage, "bad-stride",
-                fmt::format("quantize: with {}={} rows of {} do not begin at whole bytes", name, pitch,
+                fmt::format("quantize: with {}={} rows of {} do not begin at whole units", name, pitch,
                             words.at("format")),
                 fmt::format("give a multiple of {}, or 0 for the shortest one", unit));
 }
@@ -113,8 +116,9 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   const kit::ScaledFormat& format = *kit::find_scaled_format(words.at("format"));
   complete_scales(words, format);
   check_layout(words, format);
+  const auto unit = static_cast<std::uint64_t>(kit::narrow_unit(format.element, packing_of(words)).elements);
   complete_pitch(words, "pitch_x", number(words, words.at("transpose") == "yes" ? "rows" : "n"), 1);
-  complete_pitch(words, "pitch_y", number(words, "n"), whole_bytes(format.element));
+  complete_pitch(words, "pitch_y", number(words, "n"), unit);
   check_size(words);
   return words;
 }
@@ -126,6 +130,7 @@ Problem::Problem(const Settings& words)
       format(kit::find_scaled_format(words.at("format"))),
       group(words.contains("group") ? static_cast<std::uint32_t>(number(words, "group")) : n),
       scales_up(words.at("scale_round") == "up"),
+      packing(packing_of(words)),
       tiled_scales(words.at("scale_layout") == "tiles"),
       transposed(words.at("transpose") == "yes"),
       stochastic(words.at("round") == "stochastic"),
@@ -144,7 +149,7 @@ std::vector<TensorPlan> tensors_of(const Problem& p) {
   const bool scale_given = p.scales == Scales::tensor;
   if (p.format->tensor_scale) plans.push_back({.name = "tensor_scale", .type = f32, .shape = {1}});
   if (scale_given) plans.push_back({.name = "scale", .type = f32, .shape = {1}});
-  plans.push_back({.name = "y", .type = p.format->element, .shape = {p.rows, p.pitch_y}, .role = Role::out});
+  plans.push_back({.name = "y", .type = p.stored_element(), .shape = {p.rows, p.pitch_y}, .role = Role::out});
   if (!scale_given)
     plans.push_back({.name = "scale",
                      .type = p.format->scale,
@@ -158,7 +163,7 @@ double input_bytes(const Problem& p) { return double(p.rows) * p.n * p.x.bytes()
 
 double output_bytes(const Problem& p) {
   const double scales = p.scales == Scales::tensor ? 0 : double(p.scale_rows()) * p.scales_per_row();
-  return double(p.rows) * p.n * p.format->element.bits / 8 + scales * p.format->scale.bytes();
+  return double(p.rows) * p.n * p.stored_element().bits / 8 + scales * p.format->scale.bytes();
 }
 
 }  // namespace ptxloom::quantize_kernel

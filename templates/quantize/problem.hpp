@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "ptxloom/kit/narrow.hpp"
 #include "ptxloom/kit/scale_tiles.hpp"
 #include "ptxloom/kit/scaled_format.hpp"
 #include "ptxloom/plan.hpp"
@@ -23,8 +24,9 @@ struct Problem {
   Type x;
   const kit::ScaledFormat* format = nullptr;
   Scales scales = Scales::row;
-  std::uint32_t group = 0;    // elements of a row that share a scale; of a row or of all: n
-  bool scales_up = false;     // scales that are powers of two are rounded up
+  std::uint32_t group = 0;  // elements of a row that share a scale; of a row or of all: n
+  bool scales_up = false;   // scales that are powers of two are rounded up
+  kit::NarrowPacking packing = kit::NarrowPacking::dense;
   bool tiled_scales = false;  // in tiles of 128 rows and 4 scales
   bool transposed = false;    // x has n rows of `rows` elements in memory
   bool stochastic = false;    // elements are rounded at random
@@ -36,6 +38,8 @@ struct Problem {
 
   /// Scales of a row of y.
   std::uint32_t scales_per_row() const { return (n + group - 1) / group; }
+  /// What holds an element of y in memory: a byte, on average, if it is padded.
+  Type stored_element() const { return packing == kit::NarrowPacking::padded ? b8 : format->element; }
   /// Rows of scales.
   std::uint32_t scale_rows() const { return scales == Scales::block ? (rows + kBlock - 1) / kBlock : rows; }
   kit::ScaleTiles tiles() const { return {rows, scales_per_row()}; }

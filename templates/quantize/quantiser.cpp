@@ -60,7 +60,7 @@ void Quantiser::store(const kit::RowWindow& window, int slot, const std::vector<
   for (const Reg& value : values(chunk)) scaled.push_back(k_.mul(value, factor));
   if (p_.stochastic) scaled = StochasticRounding(k_, p_, in_, row_).round(scaled, position(window, slot));
   const Type element = p_.format->element;
-  kit::NarrowRows(k_, window, row_, in_.pointer("y"), p_.pitch_y, element)
+  kit::NarrowRows(k_, window, row_, in_.pointer("y"), p_.pitch_y, element, p_.packing)
       .store(slot, kit::narrow_values(k_, element, scaled));
 }
 

@@ -61,12 +61,21 @@ class Values {
     return std::copysign(up < down || (up == down && even) ? *above : *(above - 1), x);
   }
 
+  /// The code of a value of the format.
+  unsigned code(double value) const {
+    const auto place = std::ranges::lower_bound(values_, std::abs(value)) - values_.begin();
+    const int sign_bit = numbers_.exponent_bits + numbers_.mantissa_bits;
+    return static_cast<unsigned>(place) | (std::signbit(value) ? 1U << sign_bit : 0U);
+  }
+
   /// The multiple of the distance between neighbours that is below or above x.
   double stochastic(double x, double fraction) const {
     if (!std::isfinite(x)) return x;
     const int least = 1 - numbers_.bias, exponent = x == 0 ? least : std::max(std::ilogb(x), least);
     const double distance = is_integer() ? 1 : std::ldexp(1.0, exponent - numbers_.mantissa_bits);
-    return distance * std::floor(x / distance + fraction);
+    const double sum = x / distance + fraction;
+    // Of two numbers that cancel, the sum that is rounded down has a minus sign.
+    return sum == 0 && std::signbit(x) ? -0.0 : distance * std::floor(sum);
   }
 
  private:
@@ -166,6 +175,7 @@ class Reference {
   void row(std::uint32_t row) {
     for (std::uint32_t begin = 0; begin < p_.n; begin += p_.group)
       block(row, begin, std::min(p_.group, p_.n - begin));
+    if (padded()) return add_padded_row(row);
     // The byte in which the row ends is filled up with zeros, or the three bytes of four elements of 6 bits.
     const unsigned bits = p_.format->element.bits;
     for (std::uint64_t i = p_.n; i * bits % 8 != 0 && i < p_.pitch_y; ++i)
@@ -182,6 +192,27 @@ class Reference {
   }
 
  private:
+  bool padded() const { return p_.packing == kit::NarrowPacking::padded; }
+
+  void add(std::uint32_t row, std::uint32_t i, double value) {
+    if (padded())
+      codes_.push_back(values_.code(value));
+    else
+      y_.points.push_back({row * p_.pitch_y + i, value, 0});
+  }
+
+  /// The bytes of a row: 16 elements of 6 bits, lowest bit first, in the first 12 of 16.
+  void add_padded_row(std::uint32_t row) {
+    std::vector<unsigned> bytes((codes_.size() + 15) / 16 * 16);
+    for (std::size_t bit = 0; bit < codes_.size() * 6; ++bit) {
+      const std::size_t element = bit / 6, in_unit = element % 16 * 6 + bit % 6;
+      bytes[element / 16 * 16 + in_unit / 8] |= (codes_[element] >> (bit % 6) & 1U) << (in_unit % 8);
+    }
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      y_.points.push_back({row * p_.pitch_y + i, double(bytes[i]), 0});
+    codes_.clear();
+  }
+
   double x_at(std::uint64_t row, std::uint32_t i) const {
     const std::uint64_t place = p_.transposed ? i * p_.pitch_x + row : row * p_.pitch_x + i;
     return decode(p_.x, load_element(p_.x, x_.bytes, place));
@@ -215,8 +246,7 @@ class Reference {
     const Scale scale =
         scale_for(blocks ? largest_of_block(row, begin, count) : largest_of(row, begin, count));
     for (std::uint32_t i = 0; i < count; ++i)
-      y_.points.push_back(
-          {row * p_.pitch_y + begin + i, rounded(scaled(x_at(row, begin + i), scale), row, begin + i), 0});
+      add(row, begin + i, rounded(scaled(x_at(row, begin + i), scale), row, begin + i));
     if (p_.scales != Scales::tensor)
       scales_.points.push_back({scale_index(blocks ? row / 128 : row, begin / p_.group), scale.stored, 0});
   }
@@ -253,7 +283,7 @@ class Reference {
   bool list_padding() {
     const unsigned bits = p_.format->element.bits;
     std::uint64_t first = p_.n;
-    while (first * bits % 8 != 0) ++first;
+    while (padded() ? first % 16 != 0 : first * bits % 8 != 0) ++first;
     const std::uint64_t padding = p_.pitch_y - first;
     for (std::uint64_t row = 0; row < p_.rows && y_.untouched.size() < kUntouched; ++row)
       for (std::uint64_t i = 0; i < std::min<std::uint64_t>(padding, kBehindRow); ++i)
@@ -265,6 +295,7 @@ class Reference {
   Values values_;
   const HostTensor& x_;
   float tensor_scale_, scale_;
+  std::vector<unsigned> codes_;              // of the row so far, if it is padded
   std::uint32_t band_ = 0;                   // the 128 rows whose blocks are in
   std::map<std::uint32_t, double> of_band_;  // by their first column
   Expectation y_{.tensor = "y"}, scales_{.tensor = "scale"};

@@ -70,8 +70,15 @@ void check_value(const RunResult& run, std::size_t row, std::size_t i) {
                                 ? ((tile * 32 + row % 32) * 4 + row % 128 / 32) * 4 + column % 4
                                 : (blocks ? row / 128 : row) * columns + column;
   namespace narrow = test::narrow;
-  const auto element = static_cast<float>(
-      narrow::decode(x.plan.type, narrow::load(x.plan.type, x.bytes, row * size("pitch_x") + i)));
+  const std::size_t place = row * size("pitch_x") + i;
+  const Type type = problem.at("format") == "mxfp6_e2m3"   ? e2m3
+                    : problem.at("format") == "mxfp6_e3m2" ? e3m2
+                                                           : x.plan.type;
+  const std::uint64_t code =
+      problem.at("packing") == "dense"
+          ? narrow::load(type, x.bytes, place)
+          : narrow::load(type, std::span(x.bytes).subspan(place / 16 * 16, 16), place % 16);
+  const auto element = static_cast<float>(narrow::decode(type, code));
   auto factor =
       static_cast<float>(narrow::decode(scale.plan.type, narrow::load(scale.plan.type, scale.bytes, index)));
   if (scale.plan.type == ue4m3)
@@ -136,6 +143,14 @@ TEST_CASE("dequantize: scales in tiles of 128 rows and 4 columns") {
   for (const char* format : {"mxfp8_e4m3", "mxfp6_e3m2", "mxfp4", "nvfp4"})
     for (const auto& [rows, n] : {std::pair{1, 1}, {128, 128}, {300, 97}, {31, 513}})
       run_dequantize(codes(format, rows, n, {{"scale_layout", "tiles"}}));
+}
+
+TEST_CASE("dequantize: elements of 6 bits, 16 of them in 16 bytes") {
+  for (const char* format : {"mxfp6_e2m3", "mxfp6_e3m2"})
+    for (const int n : {1, 16, 31, 333}) {
+      run_dequantize(codes(format, 3, n, {{"packing", "padded"}}));
+      run_dequantize(codes(format, 3, n, {{"packing", "padded"}, {"pitch_x", "352"}}));
+    }
 }
 
 TEST_CASE("dequantize: every target, with the formats that it converts") {

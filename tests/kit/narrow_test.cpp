@@ -170,6 +170,51 @@ TEST_CASE("kit: rows of narrow elements, and nothing around them") {
   }
 }
 
+TEST_CASE("kit: 16 elements of 6 bits in 16 bytes") {
+  for (const Type type : {e2m3, e3m2})
+    for (const std::uint32_t length : {1U, 16U, 40U, 333U})
+      for (const int vector : {16, 32}) {
+        const std::uint64_t pitch = (length + 15) / 16 * 16 + 32;
+        std::vector<std::byte> x = kit_test::random_bytes(3 * pitch * 6 / 8),
+                               padded(3 * pitch, std::byte{0xa5}), y(x.size(), std::byte{0xa5});
+        kit::Params params;
+        params.size("rows", u32, 3).pointer("x", b8).pointer("padded", b8).pointer("y", b8);
+        KernelBuilder k = kit_test::builder();
+        const kit::ParamRegs in = params.declare(k);
+        const kit::Team team = kit::Team::part_of_warp(4);
+        const auto chunk = static_cast<std::uint32_t>(vector);
+        const kit::RowShape shape{length, (length + chunk - 1) / chunk * chunk, vector, team};
+        const Reg row = kit::team_in_grid(k, team, 32);
+        const kit::RowWindow window(k, shape, row, k.lt(row, in["rows"]));
+        const auto rows = [&](const char* name, kit::NarrowPacking packing) {
+          return kit::NarrowRows(k, window, row, in.pointer(name), pitch, type, packing);
+        };
+        for (int slot = 0; slot < window.slots(); ++slot) {
+          rows("padded", kit::NarrowPacking::padded)
+              .store(slot, rows("x", kit::NarrowPacking::dense).load(slot));
+          rows("y", kit::NarrowPacking::dense)
+              .store(slot, rows("padded", kit::NarrowPacking::padded).load(slot));
+        }
+        exec::Launch launch;
+        launch.block = {32, 1, 1};
+        kit_test::run(
+            k.finish(), launch, params.arguments(),
+            {kit_test::tensor("x", x), kit_test::tensor("padded", padded), kit_test::tensor("y", y)});
+        for (std::size_t r = 0; r < 3; ++r)
+          for (std::size_t i = 0; i < pitch; ++i) {
+            CAPTURE(type.name, length, vector, r, i);
+            const std::uint64_t wanted = i < length ? narrow::load(type, x, r * pitch + i) : 0;
+            if (i < length) REQUIRE(narrow::load(type, y, r * pitch + i) == wanted);
+            const auto unit = std::span(padded).subspan(r * pitch + i / 16 * 16, 16);
+            if (i < (length + 15) / 16 * 16)
+              REQUIRE(narrow::load(type, unit, i % 16) == wanted);
+            else
+              REQUIRE(padded[r * pitch + i] == std::byte{0xa5});
+            if (i < (length + 15) / 16 * 16 && i % 16 >= 12) REQUIRE(padded[r * pitch + i] == std::byte{0});
+          }
+      }
+}
+
 TEST_CASE("kit: the table of formats agrees with the types") {
   for (const kit::ScaledFormat& format : kit::scaled_formats()) {
     INFO(format.name);

@@ -107,6 +107,15 @@ inline NaiveBlock naive_block(const NaiveFormat& format, bool up, double largest
   return {code, both == 0 ? 0.0 : 1 / both};
 }
 
+/// The code of an element of y.
+inline std::uint64_t code_at(const RunResult& run, Type element, std::size_t row, std::size_t i) {
+  const Settings& problem = run.kernel.problem;
+  const HostTensor& y = tensor_of(run, "y");
+  const std::size_t place = row * static_cast<std::size_t>(std::stoull(problem.at("pitch_y"))) + i;
+  if (problem.at("packing") == "dense") return narrow::load(element, y.bytes, place);
+  return narrow::load(element, std::span(y.bytes).subspan(place / 16 * 16, 16), place % 16);
+}
+
 /// Whether two patterns are the same, or both NaN.
 inline bool same_bits(Type type, std::uint64_t a, std::uint64_t b) {
   return a == b || (type != s8 && type != s4 && std::isnan(narrow::decode(type, a)) &&
@@ -146,7 +155,7 @@ inline void check_block(const RunResult& run, const NaiveFormat& format, std::si
                         std::size_t group) {
   const Settings& problem = run.kernel.problem;
   const auto size = [&](const char* name) { return static_cast<std::size_t>(std::stoull(problem.at(name))); };
-  const HostTensor &x = tensor_of(run, "x"), &y = tensor_of(run, "y");
+  const HostTensor& x = tensor_of(run, "x");
   const std::size_t end = std::min(begin + group, size("n"));
   std::vector<double> values;
   for (std::size_t i = begin; i < end; ++i)
@@ -175,7 +184,7 @@ inline void check_block(const RunResult& run, const NaiveFormat& format, std::si
     const bool integer = format.element == s8 || format.element == s4;
     const std::uint64_t wanted =
         integer && std::isnan(scaled) ? 0 : narrow::encode(format.element, scaled, narrow::Overflow::finite);
-    const std::uint64_t got = narrow::load(format.element, y.bytes, row * size("pitch_y") + i);
+    const std::uint64_t got = code_at(run, format.element, row, i);
     if (problem.at("round") == "stochastic") {
       check_neighbour(format, scaled, narrow::decode(format.element, got));
       continue;

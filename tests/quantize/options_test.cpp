@@ -60,10 +60,28 @@ TEST_CASE("quantize: tiles and seeds are refused where they have no meaning") {
   };
   using Catch::Matchers::ContainsSubstring;
   CHECK_THAT(refusal({{"format", "s8"}, {"scale_layout", "tiles"}}), ContainsSubstring("scales of 8 bits"));
+  CHECK_THAT(refusal({{"format", "mxfp4"}, {"packing", "padded"}}), ContainsSubstring("elements of 6 bits"));
+  CHECK_THAT(refusal({{"format", "mxfp6_e2m3"}, {"packing", "padded"}, {"pitch_y", "104"}}),
+             ContainsSubstring("give a multiple of 16"));
   CHECK_THAT(refusal({{"format", "s8"}, {"transpose", "yes"}}), ContainsSubstring("use scales=tensor or"));
   CHECK_THAT(refusal({{"format", "mxfp4"}, {"transpose", "yes"}, {"pitch_x", "3"}}),
              ContainsSubstring("shorter than a row of 4"));
   CHECK_THAT(refusal({{"format", "s8"}, {"seed", "3"}}), ContainsSubstring("use round=stochastic"));
+}
+
+TEST_CASE("quantize: elements of 6 bits, 16 of them in 16 bytes") {
+  std::mt19937 random(Catch::getSeed());
+  for (const char* format : {"mxfp6_e2m3", "mxfp6_e3m2"})
+    for (const int n : {1, 16, 31, 333})
+      for (const char* pitch : {"0", "352"}) {
+        const Settings problem{{"format", format},
+                               {"rows", "3"},
+                               {"n", std::to_string(n)},
+                               {"pitch_y", pitch},
+                               {"packing", "padded"}};
+        run_quantize(problem, {}, {test::boundary_x(problem, random)});
+        run_quantize(with(problem, kRandomly));
+      }
 }
 
 TEST_CASE("quantize: the transpose of x, in every type and format") {

@@ -91,7 +91,8 @@ TEST_CASE("quantize: random configurations of random problems") {
   const Specs specs;
   for (int i = 0; i < 300; ++i) {
     const std::string format = kFormats[below(10)];
-    const int n = 1 + below(std::size_t{1} << (2 + below(11))), unit = unit_of(format);
+    const int n = 1 + below(std::size_t{1} << (2 + below(11))),
+              unit = format.starts_with("mxfp6") ? 16 : unit_of(format);
     Settings problem = matrix(format.c_str(), 1 + below(9), n, {{"x", kSources[below(3)]}});
     if (format.starts_with("mx")) problem["scale_round"] = below(2) == 0 ? "down" : "up";
     if (!format.starts_with("mx") && format != "nvfp4") {
@@ -99,6 +100,8 @@ TEST_CASE("quantize: random configurations of random problems") {
       if (problem["scales"] == "group") problem["group"] = std::to_string(16 << below(6));
     }
     if (problem.contains("scale_round") && below(2) == 0) problem["scale_layout"] = "tiles";
+    const bool padded = format.starts_with("mxfp6") && below(2) == 0;
+    if (padded) problem["packing"] = "padded";
     if (below(3) == 0) problem["round"] = "stochastic", problem["seed"] = std::to_string(generator()());
     const bool along_n =
         problem.contains("scales") && (problem["scales"] == "row" || problem["scales"] == "block");

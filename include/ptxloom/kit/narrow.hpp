@@ -33,13 +33,26 @@ std::vector<Reg> narrow_values(KernelBuilder& k, Type type, std::span<const Reg>
 /// The values of `count` elements in f32, exactly. Throws as narrow_values().
 std::vector<Reg> widen_values(KernelBuilder& k, Type type, int count, std::span<const Reg> words);
 
+/// How elements lie in memory.
+enum class NarrowPacking {
+  dense,   ///< without gaps
+  padded,  ///< elements of 6 bits only: 16 of them in 16 bytes, of which the last four are zero
+};
+
+/// The fewest elements that are whole bytes in memory, and those bytes.
+struct NarrowUnit {
+  int elements = 1, bytes = 1;
+};
+/// One or two elements in a byte, or four elements of 6 bits in three; padded 16 in 16.
+NarrowUnit narrow_unit(Type type, NarrowPacking packing = NarrowPacking::dense);
+
 /// Rows of narrow elements, seen through the window of a leading tensor whose chunks begin with the row. Rows
-/// and chunks are whole units: a byte of one or two elements, or three bytes of four elements of 6 bits.
+/// and chunks are whole units.
 class NarrowRows {
  public:
   /// `row`: its number, a u32. `pitch`: elements from one row to the next.
-  NarrowRows(KernelBuilder& k, const RowWindow& window, Reg row, Pointer base, std::uint64_t pitch,
-             Type type);
+  NarrowRows(KernelBuilder& k, const RowWindow& window, Reg row, Pointer base, std::uint64_t pitch, Type type,
+             NarrowPacking packing = NarrowPacking::dense);
 
   /// The words of a chunk. Elements outside the row are zero.
   std::vector<Reg> load(int slot) const;
@@ -49,8 +62,11 @@ class NarrowRows {
 
  private:
   Address address(int slot, int byte) const;
-  std::vector<Reg> clipped(Reg bits, std::span<const Reg> words) const;
-  Reg bits_inside(int slot) const;
+  int bytes_of(std::uint64_t elements) const;
+  bool has_gaps() const { return unit_.bytes == 16; }
+  std::vector<Reg> clipped(Reg inside, std::span<const Reg> words) const;
+  std::vector<Reg> with_gaps(std::vector<Reg> words) const;
+  Reg elements_inside(int slot) const;
   void store_whole(int slot, std::span<const Reg> words) const;
   void load_whole(int slot, std::span<const Reg> words) const;
   void load_bits(Reg word, const std::string& load, const Address& from, int bit) const;
@@ -58,6 +74,7 @@ class NarrowRows {
   KernelBuilder& k_;
   RowWindow window_;
   Type type_;
+  NarrowUnit unit_;
   int bytes_;  // of a chunk
   int width_;  // bytes of an access
   Reg first_;  // address of slot 0
