@@ -125,3 +125,16 @@ TEST_CASE("quantize: of a large problem rows are compared as a sample, and all m
     CHECK_FALSE(verdict_of(run, "y", wrong).ok());
   }
 }
+
+TEST_CASE("quantize: a launch says how its tensors are aligned") {
+  const auto specs = std::make_shared<const Specs>();
+  const Settings problem = test::quantize().problem(with(kSmallMatrix, {{"format", "nvfp4"}}));
+  const Target target("sm_100a");
+  const Emitted emitted =
+      test::quantize().emit(specs, target, problem, test::quantize().config(*specs, target, problem, {}));
+  std::map<std::string, std::uint32_t> alignments;
+  for (const ArgumentPlan& argument : emitted.launches.at(0).arguments)
+    if (!argument.tensor.empty()) alignments[argument.tensor] = argument.alignment;
+  CHECK(alignments ==
+        std::map<std::string, std::uint32_t>{{"x", 16}, {"y", 16}, {"scale", 1}, {"tensor_scale", 4}});
+}
