@@ -152,7 +152,7 @@ inline double naive_largest(const RunResult& run, std::size_t row, std::size_t b
 }
 
 inline void check_block(const RunResult& run, const NaiveFormat& format, std::size_t row, std::size_t begin,
-                        std::size_t group) {
+                        std::size_t group, double largest) {
   const Settings& problem = run.kernel.problem;
   const auto size = [&](const char* name) { return static_cast<std::size_t>(std::stoull(problem.at(name))); };
   const HostTensor& x = tensor_of(run, "x");
@@ -161,7 +161,6 @@ inline void check_block(const RunResult& run, const NaiveFormat& format, std::si
   for (std::size_t i = begin; i < end; ++i)
     values.push_back(
         narrow::decode(x.plan.type, narrow::load(x.plan.type, x.bytes, place_in_x(problem, row, i))));
-  const double largest = naive_largest(run, row, begin, end);
   const bool given = problem.at("scales") == "tensor";
   const double tensor_scale = problem.at("format") == "nvfp4" ? first_value(run, "tensor_scale") : 0;
   NaiveBlock block = naive_block(format, problem.at("scale_round") == "up", largest, tensor_scale);
@@ -214,9 +213,15 @@ inline RunResult run_quantize(const Settings& given, const Settings& config = {}
   const std::size_t group = problem.at("scales") == "group"   ? size("group")
                             : problem.at("scales") == "block" ? 128
                                                               : size("n");
-  for (std::size_t row = 0; row < size("rows"); ++row)
-    for (std::size_t begin = 0; begin < size("n"); begin += group)
-      check_block(run, format, row, begin, group);
+  const bool blocks = problem.at("scales") == "block";
+  for (std::size_t begin = 0; begin < size("n"); begin += group) {
+    double largest = 0;
+    for (std::size_t row = 0; row < size("rows"); ++row) {
+      if (!blocks || row % 128 == 0)
+        largest = naive_largest(run, row, begin, std::min(begin + group, size("n")));
+      check_block(run, format, row, begin, group, largest);
+    }
+  }
   return run;
 }
 
