@@ -7,8 +7,10 @@
 #include <cstdlib>
 #include <string>
 
+#include "dequantize/template.hpp"
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/space.hpp"
+#include "quantize/template.hpp"
 #include "rowwise/template.hpp"
 
 namespace ptxloom {
@@ -49,7 +51,11 @@ const TemplateLibrary& open(const std::filesystem::path& file) {
 
 }  // namespace
 
-Templates::Templates() : entries_{{&gemm_template(), {}}, {&rowwise_template(), {}}} {}
+Templates::Templates()
+    : entries_{{&gemm_template(), {}},
+               {&rowwise_template(), {}},
+               {&quantize_template(), {}},
+               {&dequantize_template(), {}}} {}
 
 Templates Templates::from_environment() {
   Templates templates;
