@@ -10,6 +10,7 @@
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/space.hpp"
 #include "rowwise/template.hpp"
+#include "scaled_gemm/template.hpp"
 
 namespace ptxloom {
 namespace {
@@ -49,7 +50,8 @@ const TemplateLibrary& open(const std::filesystem::path& file) {
 
 }  // namespace
 
-Templates::Templates() : entries_{{&gemm_template(), {}}, {&rowwise_template(), {}}} {}
+Templates::Templates()
+    : entries_{{&gemm_template(), {}}, {&rowwise_template(), {}}, {&scaled_gemm_template(), {}}} {}
 
 Templates Templates::from_environment() {
   Templates templates;
