@@ -12,6 +12,7 @@
 #include "ptxloom/space.hpp"
 #include "quantize/template.hpp"
 #include "rowwise/template.hpp"
+#include "scaled_gemm/template.hpp"
 
 namespace ptxloom {
 namespace {
@@ -55,7 +56,8 @@ Templates::Templates()
     : entries_{{&gemm_template(), {}},
                {&rowwise_template(), {}},
                {&quantize_template(), {}},
-               {&dequantize_template(), {}}} {}
+               {&dequantize_template(), {}},
+               {&scaled_gemm_template(), {}}} {}
 
 Templates Templates::from_environment() {
   Templates templates;
