@@ -78,6 +78,15 @@ void functions(pl::KernelBuilder& k, pl::Pointer out) {
   // }
 }
 
+void fallbacks(pl::KernelBuilder& k, pl::Pointer out) {
+  auto i = k.special("tid.x");
+  // guide fallbacks {
+  auto upper = k.convert(pl::f32, i), lower = k.mul(upper, -0.25F);
+  auto pair = pl::lower::op(k, "cvt.rn.satfinite.e4m3x2.f32", upper, lower);
+  // }
+  k.store(out[i], k.op("cvt.u32.u16", pair));
+}
+
 std::string refused() {
   std::string message;
   const auto specs = std::make_shared<const pl::Specs>();
@@ -131,6 +140,9 @@ int run() {
   wrong += count_wrong(ctx, "warps", warps, [](std::uint32_t) { return 31U + 496U + 0xAAAAAAAAU; });
   wrong += count_wrong(ctx, "functions", functions,
                        [](std::uint32_t i) { return (i + 1000) / 7 * 10 + (i + 1000) % 7; });
+  wrong += count_wrong(ctx, "fallbacks", fallbacks, [](std::uint32_t i) {
+    return static_cast<std::uint32_t>(pl::encode(pl::e4m3, i) << 8 | pl::encode(pl::e4m3, -0.25 * i));
+  });
   const std::string message = refused();
   fmt::print("{}\n", message);
   return wrong == 0 && message.find("builder_tour.cpp:") != std::string::npos ? 0 : 1;

@@ -7,9 +7,12 @@
 #include <cstdlib>
 #include <string>
 
+#include "dequantize/template.hpp"
 #include "ptxloom/gemm.hpp"
 #include "ptxloom/space.hpp"
+#include "quantize/template.hpp"
 #include "rowwise/template.hpp"
+#include "scaled_gemm/template.hpp"
 
 namespace ptxloom {
 namespace {
@@ -49,7 +52,12 @@ const TemplateLibrary& open(const std::filesystem::path& file) {
 
 }  // namespace
 
-Templates::Templates() : entries_{{&gemm_template(), {}}, {&rowwise_template(), {}}} {}
+Templates::Templates()
+    : entries_{{&gemm_template(), {}},
+               {&rowwise_template(), {}},
+               {&quantize_template(), {}},
+               {&dequantize_template(), {}},
+               {&scaled_gemm_template(), {}}} {}
 
 Templates Templates::from_environment() {
   Templates templates;

@@ -24,6 +24,7 @@ struct ArgumentPlan {
   std::uint64_t bits = 0;   ///< of a scalar
   std::optional<TensorMap> map =
       {};  ///< passed in place of the address; its own address is relative to the tensor's
+  std::uint32_t alignment = 0;  ///< the tensor's address must be a multiple of it, in bytes; 0: of anything
 };
 
 /// As ArgumentPlan::tensor: the workspace of the launch.

@@ -32,7 +32,8 @@ class PreparedLaunch {
 
   /// Queues the launches as Kernel::launch does, and what is cleared before them. `values` are in the order
   /// of the names: the address of a tensor, or the bits of a scalar. Throws Error(usage, "tensor-map") for an
-  /// address that TMA cannot read or write, and "argument-count" for a wrong number of values.
+  /// address that TMA cannot read or write, "misaligned-operand" for one that is not aligned as its plan
+  /// says, and "argument-count" for a wrong number of values.
   void launch(CUstream_st* stream, std::span<const std::uint64_t> values) const;
 
  private:

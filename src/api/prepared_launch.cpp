@@ -21,6 +21,8 @@ struct Patch {
   std::size_t value = 0;  ///< index of the value that the launch passes
   std::uint32_t offset = 0, size = 0;
   std::optional<TensorMap> map = {};  ///< written instead of the address, which is added to the map's own
+  std::uint32_t alignment = 0;        ///< what the address must be a multiple of; 0: of anything
+  std::string name = {};              ///< of the tensor
 };
 
 /// On the stack if it fits, which it nearly always does.
@@ -62,7 +64,9 @@ struct PreparedLaunch::Step {
     patches.push_back({.value = place_of(argument.tensor.empty() ? argument.name : argument.tensor, names),
                        .offset = parameter.offset,
                        .size = parameter.size,
-                       .map = argument.map});
+                       .map = argument.map,
+                       .alignment = argument.alignment,
+                       .name = argument.tensor});
   }
 
   std::size_t place_of(std::string_view name, std::span<const std::string_view> names) const {
@@ -72,6 +76,16 @@ struct PreparedLaunch::Step {
                 fmt::format("kernel {} reads or writes tensor {}, which is not among the named tensors",
                             kernel.name(), name),
                 "name all tensors of the plan");
+  }
+
+  void check(std::span<const std::uint64_t> values) const {
+    for (const Patch& patch : patches) {
+      if (patch.alignment == 0 || values[patch.value] % patch.alignment == 0) continue;
+      throw Error(ErrorKind::usage, "misaligned-operand",
+                  fmt::format("tensor {} of kernel {} begins at address {:#x}, which is no multiple of {}",
+                              patch.name, kernel.name(), values[patch.value], patch.alignment),
+                  fmt::format("let it begin at a multiple of {} bytes", patch.alignment));
+    }
   }
 
   void run(const api::Machine& machine, CUstream_st* stream, std::span<const std::uint64_t> values) const {
@@ -142,6 +156,7 @@ void PreparedLaunch::launch(CUstream_st* stream, std::span<const std::uint64_t> 
                             values.size(), state.steps.front().kernel.name(), state.count),
                 "give one for each name, in order");
   }
+  for (const Step& step : state.steps) step.check(values);
   for (const Step& step : state.steps) step.run(*state.machine, stream, values);
 }
 

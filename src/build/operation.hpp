@@ -21,9 +21,10 @@ std::string place_of(const Caller& at);
 Variant held(const Variant& variant, const Specs& specs);
 
 /// The type with which the registers of values of a type are declared. No instruction computes on 8 bits:
-/// such values are held in 16.
+/// such values are held in 16. A pair of e2m1 is one of 8 bits, because cvt takes no other register.
 inline const Type& register_type(const Type& type) {
-  return ir::kRegisterClasses[ir::register_class(type.bits < 16 && type != pred ? b16 : type)].type;
+  const bool pair = type.bits == 8 && type.lanes > 1, narrow = type.bits < 16 && type != pred;
+  return ir::kRegisterClasses[ir::register_class(pair ? b8 : narrow ? b16 : type)].type;
 }
 
 struct BuilderCore::Operation {

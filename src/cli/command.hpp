@@ -59,5 +59,6 @@ void add_tune(Tool& tool);
 void add_bench(Tool& tool);
 void add_conform(Tool& tool);
 void add_cache(Tool& tool);
+void add_sass(Tool& tool);
 
 }  // namespace ptxloom::cli

@@ -58,7 +58,7 @@ void declare(Tool& tool) {
       ->type_name("DIR");
   tool.app.add_flag("-v,--verbose", tool.verbose, "print every warning, not one line for each code");
   for (const auto add : {add_doctor, add_list, add_show, add_check, add_emit, add_compile, add_layout,
-                         add_run, add_tune, add_bench, add_conform, add_cache}) {
+                         add_run, add_tune, add_bench, add_conform, add_cache, add_sass}) {
     add(tool);
   }
 }

@@ -40,6 +40,12 @@ std::string fragment_text(const Variant::FragmentMap& map) {
   return text;
 }
 
+std::string names_of(const std::vector<Target>& targets) {
+  std::string names;
+  for (const Target& target : targets) names += " " + std::string(target.name());
+  return names;
+}
+
 void print_text(const Specs& specs, Variant variant, const std::optional<Target>& target) {
   const Specs::FormInfo form = specs.info(variant.form());
   fmt::print("{}\n", example(variant));
@@ -58,7 +64,9 @@ void print_text(const Specs& specs, Variant variant, const std::optional<Target>
   }
   if (!rows.empty()) fmt::print("  modifiers of the form {}\n{}", form.text, format_table(rows));
   const Places places = targets_of(specs, variant);
-  fmt::print("  targets (from PTX)\n    {}\n", to_text(places));
+  const std::vector<Target> emulated = emulating(specs, variant);
+  fmt::print("  targets{} (from PTX)\n    {}\n", emulated.empty() ? "" : ", native", to_text(places));
+  if (!emulated.empty()) fmt::print("  targets, emulated by lower::op\n   {}\n", names_of(emulated));
   fmt::print("  to assemble and to load it (or later)\n{}", requirements_text(places));
 }
 
@@ -84,6 +92,8 @@ Json variant_json(const Specs& specs, Variant variant, const std::optional<Targe
   Json slots = Json::object();
   for (const Modifier& modifier : modifiers(specs, variant.form(), target))
     slots[modifier.name] = modifier.values;
+  auto emulated = Json::array();
+  for (const Target& other : emulating(specs, variant)) emulated.push_back(other.name());
   return {{"opcode", variant.opcode()},
           {"example", example(variant)},
           {"form", form.name},
@@ -93,7 +103,8 @@ Json variant_json(const Specs& specs, Variant variant, const std::optional<Targe
           {"undocumented", variant.undocumented()},
           {"operands", std::move(operands)},
           {"modifiers", std::move(slots)},
-          {"targets", to_json(targets_of(specs, variant))}};
+          {"targets", to_json(targets_of(specs, variant))},
+          {"emulated", std::move(emulated)}};
 }
 
 /// A type by its name, with or without the dot, also a packed one and those of overlays.

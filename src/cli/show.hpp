@@ -44,6 +44,9 @@ std::string to_text(const Places& places);
 std::string requirements_text(const Places& places);
 nlohmann::ordered_json to_json(const Places& places);
 
+/// The targets that lack the variant and get it by a fallback of src/lower.
+std::vector<Target> emulating(const Specs& specs, const Variant& variant);
+
 std::string_view direction_name(OperandSpec::Direction direction);
 
 }  // namespace ptxloom::cli

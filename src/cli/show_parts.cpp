@@ -10,6 +10,7 @@
 #include "cli/requirement_json.hpp"
 #include "cli/show.hpp"
 #include "cli/table.hpp"
+#include "ptxloom/lower.hpp"
 #include "spec/variant.hpp"
 
 namespace ptxloom::cli {
@@ -126,6 +127,14 @@ nlohmann::ordered_json to_json(const Places& places) {
     place.update(requirement_json(target, since));
   }
   return json;
+}
+
+std::vector<Target> emulating(const Specs& specs, const Variant& variant) {
+  std::vector<Target> targets = specs.targets();
+  std::erase_if(targets, [&](const Target& target) {
+    return lower::support(specs, variant.opcode(), target) != lower::Support::emulated;
+  });
+  return targets;
 }
 
 std::string_view direction_name(OperandSpec::Direction direction) {

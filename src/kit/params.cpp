@@ -66,6 +66,11 @@ Params& Params::pointer(std::string name, Type element, std::string tensor) {
   return add({.name = std::move(name), .type = u64, .tensor = std::move(tensor)}, {.element = element});
 }
 
+Params& Params::aligned(std::uint32_t bytes) {
+  arguments_.back().alignment = bytes;
+  return *this;
+}
+
 Params& Params::value(std::string name, Type type) {
   return add({.name = name, .type = u64, .tensor = name}, {.element = type, .loaded = true});
 }

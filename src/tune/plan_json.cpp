@@ -41,6 +41,7 @@ Json to_json(const LaunchPlan& plan) {
                          {"type", argument.type.name},
                          {"tensor", argument.tensor},
                          {"bits", argument.bits}});
+    if (argument.alignment != 0) arguments.back()["alignment"] = argument.alignment;
     if (argument.map) arguments.back()["map"] = to_hex(*argument.map);
   }
   Json clear = Json::array();
@@ -73,6 +74,7 @@ LaunchPlan read_launch(const Json& json) {
                               .type = type_named(argument.at("type")),
                               .tensor = argument.at("tensor"),
                               .bits = argument.at("bits")});
+    plan.arguments.back().alignment = argument.value("alignment", std::uint32_t{0});
     if (!argument.contains("map")) continue;
     plan.arguments.back().map = tensor_map_from_hex(argument["map"].get<std::string>());
     if (!plan.arguments.back().map)

@@ -67,6 +67,27 @@ TEST_CASE("an invalid prepared launch is refused") {
   CHECK(code([&] { prepared.launch(nullptr, std::vector<std::uint64_t>{1}); }) == "argument-count");
 }
 
+TEST_CASE("an address that is not aligned as the plan says is refused before anything is launched") {
+  const Context context({.device = "cpu"});
+  const Kernel kernel = scale(context);
+  const std::vector<std::string_view> names{"x", "y"};
+  LaunchPlan aligned = plan();
+  aligned.arguments[2].alignment = 16;
+  Buffer x = context.alloc(256), y = context.alloc(256);
+  const std::vector<float> before(64, 7.5F);
+  y.copy_from(before);
+  // The second of two launches has the alignment: the first one does not run either.
+  const PreparedLaunch prepared(std::vector{kernel, kernel}, std::vector{plan(), aligned}, 0, names);
+  const Error error =
+      error_of([&] { prepared.launch(nullptr, std::vector<std::uint64_t>{x.address(), y.address() + 8}); });
+  CHECK(error.code() == "misaligned-operand");
+  CHECK(std::string(error.what()).find("tensor y of kernel scale") != std::string::npos);
+  std::vector<float> after(64);
+  y.copy_to(after);
+  CHECK(after == before);
+  prepared.launch(nullptr, std::vector<std::uint64_t>{x.address() + 4, y.address() + 16});
+}
+
 TEST_CASE("a tensor map is encoded once for an address, sizes and a pitch") {
   api::TensorMapCache cache;
   int encoded = 0;

@@ -102,4 +102,19 @@ TEST_CASE("every type as the builder stores it is assembled", "[oracle]") {
   }
 }
 
+TEST_CASE("a pair of e2m1 is in a register of 8 bits, as cvt requires, and four of them are packed") {
+  KernelBuilder k(shared_specs(), "pairs", Target("sm_100a"));
+  const Pointer out = k.pointer(b32, "out");
+  const Reg one = k.mov(f32, 1.0F);
+  const Reg pair = k.op("cvt.rn.satfinite.e2m1x2.f32", one, one);
+  CHECK(pair.type.name == "e2m1x2");
+  const Reg word = k.pack(b32, std::vector{pair, pair, pair, pair});
+  const std::vector<Reg> again = k.unpack(pair.type, word);
+  REQUIRE(again.size() == 4);
+  k.store(out[0], k.op("cvt.rn.f16x2.e2m1x2", again[3]));
+  const ir::Module module = k.finish();
+  CHECK(check(module).empty());
+  CHECK_THAT(print(module), ContainsSubstring(".reg .b8") && ContainsSubstring("mov.b32 {"));
+}
+
 }  // namespace ptxloom::storage_test

@@ -54,6 +54,16 @@ TEST_CASE("list --variants names each opcode once, and marks those that the manu
   CHECK(!marked.empty());
 }
 
+TEST_CASE("show names the targets that get an instruction by a fallback") {
+  const std::string opcode = "cvt.rn.satfinite.e4m3x2.f32";
+  const ToolResult result = run_tool({"show", opcode});
+  CHECK_THAT(result.out,
+             ContainsSubstring("targets, emulated by lower::op\n    sm_75 sm_80 sm_86 sm_87 sm_88\n"));
+  const json shown = json::parse(run_tool({"show", opcode, "--json"}).out).at("variants").at(0);
+  CHECK(shown.at("emulated") == json({"sm_75", "sm_80", "sm_86", "sm_87", "sm_88"}));
+  CHECK_THAT(run_tool({"show", "add.u32"}).out, !ContainsSubstring("emulated"));
+}
+
 TEST_CASE("list: no line stands twice, of all targets too") {
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"list", "--variants"}, {"list"}, {"list", "mov", "--variants"}}) {

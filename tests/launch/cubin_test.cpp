@@ -20,7 +20,7 @@ TEST_CASE("a whole cubin is sound, and every truncation of it is told") {
 TEST_CASE("what is no GPU code is told") {
   std::vector<std::byte> bytes = fake_cubin();
   bytes[EI_CLASS] = std::byte{ELFCLASS32};
-  CHECK(damage_of_cubin(bytes) == "it is not GPU code");
+  CHECK(damage_of_cubin(bytes) == "it is not a 64-bit ELF file");
   bytes = fake_cubin(EM_X86_64);
   CHECK(damage_of_cubin(bytes) == "it is not GPU code");
   bytes[0] = std::byte{'#'};

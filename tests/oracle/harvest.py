@@ -148,7 +148,7 @@ def split_arguments(text):
 
 def functions(text):
     """(template parameters, name, arguments) of each function declared for the device."""
-    pattern = re.compile(r'(?:template\s*<(?P<template>[^{};]*?)>\s*)?(?P<decl>(?:(?:static|extern|[A-Z_0-9]*DECL__|_CCCL_DEVICE|'
+    pattern = re.compile(r'(?:template\s*<(?P<template>[^{};]*?)>\s*)?(?P<decl>(?:(?:static|extern|[A-Z_0-9]*DECL__|_CCCL_DEVICE_API|_CCCL_DEVICE|'
                          r'__device__|__forceinline__|__inline__|inline|__device_builtin__|__cudart_builtin__)\s+)+)'
                          r'(?P<ret>[\w:<>\s*&,]+?)\b(?P<name>\w+)\s*\((?P<args>[^{};]*?)\)\s*(?:__DEF_IF\w*\([^;{]*\))?\s*[;{]')
     for m in pattern.finditer(without_comments(text)):
@@ -217,7 +217,7 @@ def header_calls(header, include):
         enums = {m[1]: re.findall(r'\w+', m[2]) for m in
                  re.finditer(r'enum class (dot_\w+)\s*\{(.*?)\}', (folder / 'ptx_dot_variants.h').read_text(), re.S)}
         for file in sorted((folder / 'instructions').rglob('*.h')):
-            yield from calls(file.read_text(), 'cuda::ptx::', enums)
+            yield from calls(re.sub(r'(?<!\w)::cuda::', 'cuda::', file.read_text()), 'cuda::ptx::', enums)
         return
     for variant in (header, header + 'pp'):
         if (include / variant).exists(): yield from calls((include / variant).read_text(errors='replace'), '', {})

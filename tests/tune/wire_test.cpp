@@ -41,6 +41,7 @@ void check_same(const LaunchPlan& a, const LaunchPlan& b) {
     CHECK(one.type == other.type);
     CHECK(one.tensor == other.tensor);
     CHECK(one.bits == other.bits);
+    CHECK(one.alignment == other.alignment);
     REQUIRE(one.map.has_value() == other.map.has_value());
     if (!one.map) continue;
     CHECK(one.map->type == other.map->type);
@@ -61,7 +62,7 @@ LaunchPlan some_launch() {
           .cluster = {9, 10, 11},
           .shared_bytes = 12,
           .workspace_bytes = 1ULL << 33,
-          .arguments = {{.name = "a", .type = u64, .tensor = "A"},
+          .arguments = {{.name = "a", .type = u64, .tensor = "A", .alignment = 32},
                         {.name = "n", .type = u32, .bits = 0xFFFFFFFFFFFFFFFF},
                         {.name = "map",
                          .type = b8,

@@ -59,6 +59,9 @@ class Params {
   Params& pointer(std::string name, Type element);
   Params& pointer(std::string name, Type element, std::string tensor);
   ///@}
+  /// The tensor of the parameter that was added last begins at a multiple of this many bytes. A
+  /// PreparedLaunch checks that before it launches anything.
+  Params& aligned(std::uint32_t bytes);
   /// The address of a tensor of one value. The kernel loads it: its register holds the value.
   Params& value(std::string name, Type type);
   /// The address of the launch's workspace; the parameter's name is kWorkspace.

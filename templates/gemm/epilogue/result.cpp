@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "ptxloom/kit/mma.hpp"
+
 namespace ptxloom::gemm_kernel {
 namespace {
 
@@ -16,15 +18,15 @@ Reg columns_of_lane(KernelBuilder& k, const EpilogueInputs& in) {
 }
 
 std::vector<Run> elements_of(const Config& c, const EpilogueInputs& in) {
-  const Layout map = layout(c.mma, "D");
+  const std::vector<kit::AccumulatorPlace> places = kit::accumulator_places(c.mma);
   std::vector<Run> elements;
   for (std::size_t i = 0; i < in.accumulators.size(); ++i)
     for (std::size_t j = 0; j < in.accumulators[i].size(); ++j)
       for (std::size_t reg = 0; reg < in.accumulators[i][j].size(); ++reg) {
-        const LayoutElement& place = map.at(0, static_cast<int>(reg));
+        const kit::AccumulatorPlace& place = places.at(reg);
         const int row = static_cast<int>(i) * c.mma_m + place.row;
         // The two columns of a lane's pair are as far apart as adjacent lanes.
-        const int pair = place.col & 1, column = static_cast<int>(j) * c.mma_n + place.col - pair;
+        const int pair = place.column & 1, column = static_cast<int>(j) * c.mma_n + place.column - pair;
         elements.push_back({in.row_order.origin(row),
                             in.column_order.origin(column) + pair * in.column_order.step(),
                             {in.accumulators[i][j][reg]}});

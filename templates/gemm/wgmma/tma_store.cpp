@@ -5,6 +5,7 @@
 #include <map>
 
 #include "gemm/epilogue/row_copy.hpp"
+#include "ptxloom/kit/matrix_store.hpp"
 
 namespace ptxloom::gemm_kernel::wgmma {
 namespace {
@@ -120,10 +121,7 @@ class TensorStores {
     std::map<std::pair<int, int>, Reg> matrices;
     for (const Run& pair : pairs) matrices[{pair.column - column, pair.row - row}] = pack(pair.values);
     for (const auto& [place, value] : matrices) groups[{place.first / wide * wide, 0}].push_back(value);
-    for (const auto& [place, values] : groups) {
-      k_.emit("stmatrix.sync.aligned.m8n8.x" + std::to_string(values.size()) + ".shared.b16",
-              place_of(base, 0, place.first), values);
-    }
+    for (const auto& [place, values] : groups) kit::stmatrix(k_, place_of(base, 0, place.first), values);
   }
 
   // Two results in one register, the first in the low half.

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "base/file.hpp"
+#include "cli/command.hpp"
+#include "cli/say.hpp"
+#include "jit/ptx_header.hpp"
+#include "ptxloom/jit.hpp"
+#include "sass/listing.hpp"
+
+namespace ptxloom::cli {
+namespace {
+
+struct SassFlags {
+  std::filesystem::path file;
+  std::string target;
+  std::string format = "text";
+  bool no_nvdisasm = false;
+};
+
+/// The cubin of a PTX file, with line tables.
+std::string link_file(const Tool& tool, const SassFlags& options, std::string_view ptx) {
+  std::string name = options.target;
+  if (name.empty()) name = jit::directive_argument(ptx, ".target").value_or("");
+  if (name.empty())
+    throw Error(ErrorKind::usage, "no-target",
+                fmt::format("{} is no cubin, and has no .target as PTX has", options.file.string()),
+                "give a cubin, or a PTX file");
+  const Target target = tool.specs()->target(name);
+  const Linker linker(Libraries(), Cache::from_environment(tool.log()));
+  const LinkResult result = linker.link(ptx, {.target = std::string(target.name()), .line_info = true});
+  return {reinterpret_cast<const char*>(result.cubin.data()), result.cubin.size()};
+}
+
+/// What the user should know, on stderr.
+void print_notes(const sass::Listing& listing, const std::optional<Diagnostic>& problem) {
+  if (problem) say("{}\n", to_string(*problem));
+  if (listing.relocatable)
+    say("note: {} is an object file (ptxas -c): the linker may still change it\n", listing.file);
+  if (listing.ptx.empty())
+    say("note: {} has no line table, so no PTX is shown: assemble with -lineinfo, or give the PTX file\n",
+        listing.file);
+  if (listing.functions.empty()) say("note: {} has no code\n", listing.file);
+}
+
+int run_sass(const Tool& tool, const SassFlags& options) {
+  const std::string content = read_data(options.file);
+  const bool ptx = !sass::is_binary(content);
+  if (!ptx && !options.target.empty())
+    throw Error(ErrorKind::usage, "bad-usage", "--target is for PTX: a cubin has its target", "leave it out");
+  const std::string linked = ptx ? link_file(tool, options, content) : "";
+  const auto bytes = std::as_bytes(std::span(ptx ? linked : content));
+  const std::string name = options.file.string();
+  const sass::CubinView cubin(bytes, name);
+  sass::Disassembly disassembly;
+  if (!options.no_nvdisasm) disassembly = sass::disassemble(bytes);
+  const sass::Listing listing =
+      sass::list({.cubin = cubin,
+                  .name = name,
+                  .ptx = ptx ? std::optional<std::string_view>(content) : std::nullopt,
+                  .disassembly = options.no_nvdisasm ? nullptr : &disassembly});
+  print_notes(listing, disassembly.problem);
+  const auto print = options.format == "json"   ? sass::listing_json
+                     : options.format == "html" ? sass::listing_html
+                                                : sass::listing_text;
+  const std::string text = print(listing);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return 0;
+}
+
+}  // namespace
+
+void add_sass(Tool& tool) {
+  tool.command<SassFlags>(
+      "sass", "show machine code beside the PTX it was made of",
+      [](CLI::App& command, SassFlags& options) {
+        command.add_option("file", options.file, "a cubin, or PTX, which is linked")
+            ->required()
+            ->type_name("FILE");
+        command.add_option("--target", options.target, "target to link PTX for; default: the file's .target")
+            ->type_name("T");
+        command.add_option("--format", options.format, "text, html or json (docs/json/sass.json)")
+            ->check(CLI::IsMember({"text", "html", "json"}));
+        command.add_flag("--no-nvdisasm", options.no_nvdisasm,
+                         "show opcodes and registers as specs/sass has them, even if nvdisasm is installed");
+      },
+      run_sass);
+}
+
+}  // namespace ptxloom::cli

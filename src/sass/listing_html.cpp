@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "sass/listing.hpp"
+
+namespace ptxloom::sass {
+namespace {
+
+constexpr std::string_view kStyle = R"(
+ body { font: 13px/1.5 monospace; margin: 1em; color: #1b1f24; background: #fff }
+ h1, h2 { font: bold 15px sans-serif } p { font: 14px sans-serif }
+ table { border-collapse: collapse; width: 100% } td { padding: 0 .6em; white-space: pre; vertical-align: top }
+ td.number, td.offset { color: #6a737d; text-align: right } td.ptx { border-right: 1px solid #d0d7de }
+ td.control { color: #8250df } tr.at td { background: #fff8c5 } tr.label td { color: #0550ae }
+ @media (prefers-color-scheme: dark) { body { color: #e6edf3; background: #0d1117 } tr.at td { background: #3b2e00 }
+  td.control { color: #d2a8ff } tr.label td { color: #79c0ff } }
+)";
+
+constexpr std::string_view kScript = R"(
+ for (const table of document.querySelectorAll('table')) {
+  const mark = on => event => {
+   const line = event.target.closest('tr')?.dataset.line
+   if (line) for (const row of table.querySelectorAll(`tr[data-line="${line}"]`)) row.classList.toggle('at', on)
+  }
+  table.addEventListener('mouseover', mark(true))
+  table.addEventListener('mouseout', mark(false))
+ }
+)";
+
+std::string escaped(std::string_view text) {
+  std::string html;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        html += "&amp;";
+        break;
+      case '<':
+        html += "&lt;";
+        break;
+      case '>':
+        html += "&gt;";
+        break;
+      case '"':
+        html += "&quot;";
+        break;
+      default:
+        html += c;
+    }
+  }
+  return html;
+}
+
+void add_label(std::string& to, std::string_view name) {
+  to += fmt::format(
+      "<tr class=\"label\"><td></td><td class=\"ptx\"></td><td></td><td colspan=\"2\">{}:</td></tr>\n",
+      escaped(name));
+}
+
+void add_function(std::string& to, const Listing& listing, const ListedFunction& function) {
+  to += fmt::format("<h2>{}</h2>\n<p>{}</p>\n<table>\n", escaped(function.facts.name),
+                    escaped(summary(function.facts)));
+  int before = 0;
+  for (const ListedInstruction& one : function.instructions) {
+    for (const CodeLabel& label : function.facts.labels)
+      if (label.offset == one.offset && label.name != function.facts.name) add_label(to, label.name);
+    if (!one.label.empty()) add_label(to, one.label);
+    const bool starts = one.ptx_line > 0 && one.ptx_line != before;
+    before = one.ptx_line;
+    to += one.ptx_line > 0 ? fmt::format("<tr data-line=\"{}\">", one.ptx_line) : "<tr>";
+    to += fmt::format("<td class=\"number\">{}</td><td class=\"ptx\">{}</td>",
+                      starts ? std::to_string(one.ptx_line) : "",
+                      starts ? escaped(listing.ptx_line(one.ptx_line)) : "");
+    to += fmt::format("<td class=\"offset\">{:04x}</td><td class=\"control\">{}</td><td>{}</td></tr>\n",
+                      one.offset, to_string(one.control), escaped(one.text));
+  }
+  to += "</table>\n";
+}
+
+}  // namespace
+
+std::string listing_html(const Listing& listing) {
+  const std::string title = fmt::format("{} for {}", listing.file, listing.target);
+  std::string html = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{0}</title>\n"
+      "<style>{1}</style>\n<h1>{0}</h1>\n<p>PTX on the left, machine code on the right; text by {2}. The "
+      "control code: reuse of operands, scoreboards waited for (B), set for reading (R) and writing (W), "
+      "yield "
+      "(Y), stall count (S).</p>\n",
+      escaped(title), kStyle,
+      listing.nvdisasm.empty() ? "ptxloom: opcodes and registers" : "nvdisasm " + listing.nvdisasm);
+  for (const ListedFunction& function : listing.functions) add_function(html, listing, function);
+  return html + fmt::format("<script>{}</script>\n</html>\n", kScript);
+}
+
+}  // namespace ptxloom::sass

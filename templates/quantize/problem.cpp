@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quantize/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace ptxloom::quantize_kernel {
+namespace {
+
+constexpr std::uint64_t kMostElements = std::uint64_t{1} << 30;  // of a row: positions are 32-bit integers
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 46;
+constexpr const char* kDefaultGroup = "128";
+
+constexpr std::array<std::pair<std::string_view, Scales>, 4> kScales = {
+    {{"tensor", Scales::tensor}, {"row", Scales::row}, {"group", Scales::group}, {"block", Scales::block}}};
+
+std::uint64_t number(const Settings& words, const std::string& name) { return std::stoull(words.at(name)); }
+
+Error bad_value(std::string message, std::string hint) {
+  return Error(ErrorKind::usage, "bad-value", "quantize: " + std::move(message), std::move(hint));
+}
+
+void require_given(const Settings& words) {
+  for (const char* name : {"rows", "n", "format"})
+    if (!words.contains(name))
+      throw Error(ErrorKind::usage, "missing-parameter", fmt::format("quantize needs {}", name),
+                  "give rows, n and format");
+}
+
+/// Sets a parameter that only one value is possible for.
+void complete_fixed(Settings& words, const std::string& name, const std::string& value) {
+  const auto [word, added] = words.try_emplace(name, value);
+  if (!added && word->second != value)
+    throw bad_value(
+        fmt::format("{}={} cannot be used with format={}", name, word->second, words.at("format")),
+        fmt::format("leave it out, or use {}={}", name, value));
+}
+
+void complete_scales(Settings& words, const kit::ScaledFormat& format) {
+  if (format.block != 0) {
+    complete_fixed(words, "scales", "group");
+    complete_fixed(words, "group", std::to_string(format.block));
+  }
+  words.try_emplace("scales", "row");
+  if (words.at("scales") == "group") words.try_emplace("group", kDefaultGroup);
+  if (words.at("scales") != "group" && words.contains("group"))
+    throw bad_value(
+        fmt::format("group={} cannot be used with scales={}", words.at("group"), words.at("scales")),
+        "leave it out, or use scales=group");
+  if (!format.power_of_two_scales()) return complete_fixed(words, "scale_round", "nearest");
+  if (words.try_emplace("scale_round", "down").first->second == "nearest")
+    throw bad_value(fmt::format("scale_round=nearest cannot be used with format={}", format.name),
+                    "its scales are powers of two: use down or up");
+}
+
+void check_layout(const Settings& words, const kit::ScaledFormat& format) {
+  if (words.at("packing") == "padded" && format.element.bits != 6)
+    throw bad_value(fmt::format("packing=padded cannot be used with format={}", format.name),
+                    "it is for elements of 6 bits: use packing=dense");
+  if (words.at("scale_layout") == "tiles" && format.scale.bits != 8)
+    throw bad_value(fmt::format("scale_layout=tiles cannot be used with format={}", format.name),
+                    "its scales are f32: tiles are for scales of 8 bits, those of MX and NV formats");
+  if (words.at("transpose") == "yes" && words.at("scales") != "tensor" && words.at("scales") != "group")
+    throw bad_value(fmt::format("transpose=yes cannot be used with scales={}", words.at("scales")),
+                    "use scales=tensor or scales=group");
+  if (words.at("round") == "nearest" && words.at("seed") != "0")
+    throw bad_value(fmt::format("seed={} cannot be used with round=nearest", words.at("seed")),
+                    "leave it out, or use round=stochastic");
+}
+
+kit::NarrowPacking packing_of(const Settings& words) {
+  return words.at("packing") == "padded" ? kit::NarrowPacking::padded : kit::NarrowPacking::dense;
+}
+
+void complete_pitch(Settings& words, const std::string& name, std::uint64_t n, std::uint64_t unit) {
+  const std::uint64_t pitch = number(words, name);
+  if (pitch == 0) words[name] = std::to_string((n + unit - 1) / unit * unit);
+  if (pitch != 0 && pitch < n)
+    throw Error(ErrorKind::usage, "bad-stride",
+                fmt::format("quantize: {}={} is shorter than a row of {} elements", name, pitch, n),
+                "give at least as many, or 0 for the shortest one");
+  if (pitch % unit != 0)
+    throw Error(ErrorKind::usage, "bad-stride",
+                fmt::format("quantize: with {}={} rows of {} do not begin at whole units", name, pitch,
+                            words.at("format")),
+                fmt::format("give a multiple of {}, or 0 for the shortest one", unit));
+}
+
+/// Rows in memory of the matrix with this pitch.
+std::uint64_t rows_of(const Settings& words, std::string_view pitch) {
+  return number(words, pitch == "pitch_x" && words.at("transpose") == "yes" ? "n" : "rows");
+}
+
+void check_size(const Settings& words) {
+  if (number(words, "n") > kMostElements)
+    throw Error(ErrorKind::usage, "shape-too-large", fmt::format("quantize: n={}", words.at("n")),
+                "a row can have at most 2^30 elements");
+  for (const char* pitch : {"pitch_x", "pitch_y"})
+    if (rows_of(words, pitch) > kMostBytes / sizeof(float) / number(words, pitch))
+      throw Error(ErrorKind::usage, "shape-too-large",
+                  fmt::format("quantize: {} rows with {}={}", rows_of(words, pitch), pitch, words.at(pitch)),
+                  "a matrix can have at most 2^44 elements, padding included");
+}
+
+}  // namespace
+
+std::string_view name(Scales scales) {
+  return std::ranges::find(kScales, scales, &std::pair<std::string_view, Scales>::second)->first;
+}
+
+Settings complete_problem(const ParameterSpace& space, const Settings& given) {
+  Settings words = space.complete(space.problem(), given);
+  require_given(words);
+  const kit::ScaledFormat& format = *kit::find_scaled_format(words.at("format"));
+  complete_scales(words, format);
+  check_layout(words, format);
+  const auto unit = static_cast<std::uint64_t>(kit::narrow_unit(format.element, packing_of(words)).elements);
+  complete_pitch(words, "pitch_x", number(words, words.at("transpose") == "yes" ? "rows" : "n"), 1);
+  complete_pitch(words, "pitch_y", number(words, "n"), unit);
+  check_size(words);
+  return words;
+}
+
+Problem::Problem(const Settings& words)
+    : rows(static_cast<std::uint32_t>(number(words, "rows"))),
+      n(static_cast<std::uint32_t>(number(words, "n"))),
+      x(*find_type(words.at("x"))),
+      format(kit::find_scaled_format(words.at("format"))),
+      group(words.contains("group") ? static_cast<std::uint32_t>(number(words, "group")) : n),
+      scales_up(words.at("scale_round") == "up"),
+      packing(packing_of(words)),
+      tiled_scales(words.at("scale_layout") == "tiles"),
+      transposed(words.at("transpose") == "yes"),
+      stochastic(words.at("round") == "stochastic"),
+      seed(number(words, "seed")),
+      pitch_x(number(words, "pitch_x")),
+      pitch_y(number(words, "pitch_y")) {
+  for (const auto& [name, value] : kScales)
+    if (name == words.at("scales")) scales = value;
+  if (scales == Scales::block) group = kBlock;
+}
+
+std::vector<TensorPlan> tensors_of(const Problem& p) {
+  using Role = TensorPlan::Role;
+  std::vector<TensorPlan> plans = {
+      {.name = "x", .type = p.x, .shape = {p.transposed ? p.n : p.rows, p.pitch_x}}};
+  const bool scale_given = p.scales == Scales::tensor;
+  if (p.format->tensor_scale) plans.push_back({.name = "tensor_scale", .type = f32, .shape = {1}});
+  if (scale_given) plans.push_back({.name = "scale", .type = f32, .shape = {1}});
+  plans.push_back({.name = "y", .type = p.stored_element(), .shape = {p.rows, p.pitch_y}, .role = Role::out});
+  if (!scale_given)
+    plans.push_back({.name = "scale",
+                     .type = p.format->scale,
+                     .shape = {p.scale_rows(), p.scales_per_row()},
+                     .role = Role::out});
+  if (p.tiled_scales) plans.back().shape = p.tiles().shape();
+  return plans;
+}
+
+double input_bytes(const Problem& p) { return double(p.rows) * p.n * p.x.bytes(); }
+
+double output_bytes(const Problem& p) {
+  const double scales = p.scales == Scales::tensor ? 0 : double(p.scale_rows()) * p.scales_per_row();
+  return double(p.rows) * p.n * p.stored_element().bits / 8 + scales * p.format->scale.bytes();
+}
+
+}  // namespace ptxloom::quantize_kernel

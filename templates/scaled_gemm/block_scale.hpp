@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "ptxloom/template.hpp"
+#include "scaled_gemm/config.hpp"
+
+// The strategy block_scale: mma.sync with .block_scale multiplies the codes and applies the scales.
+namespace ptxloom::scaled_gemm {
+
+/// The instruction's opcode.
+std::string mma_opcode(const Problem& problem);
+Emitted emit_kernel(std::shared_ptr<const Specs> specs, const Target& target, const Problem& problem,
+                    const Config& config);
+
+}  // namespace ptxloom::scaled_gemm

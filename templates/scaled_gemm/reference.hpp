@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include "ptxloom/plan.hpp"
+#include "scaled_gemm/problem.hpp"
+
+namespace ptxloom::scaled_gemm {
+
+/// What D must hold, in double precision: all of it, or some elements of large problems.
+Expectation expected(const Problem& problem, std::span<const HostTensor> inputs);
+
+}  // namespace ptxloom::scaled_gemm

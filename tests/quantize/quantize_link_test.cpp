@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels of the default choice link without a remark and do not spill, says nvJitLink.
+#include <catch2/catch_test_macros.hpp>
+
+#include "ptxloom/jit.hpp"
+#include "ptxloom/ptx.hpp"
+#include "ptxloom/templates.hpp"
+#include "support/settings.hpp"
+
+using namespace ptxloom;
+
+namespace {
+
+void check_linked(const char* target_name, const Settings& wanted) {
+  const auto specs = std::make_shared<const Specs>();
+  const Template& quantize = Templates().find("quantize");
+  const Target target(target_name);
+  const Settings problem = quantize.problem(wanted), config = quantize.config(*specs, target, problem, {});
+  INFO(target_name << ": " << test::words(problem) << test::words(config));
+  const LinkResult linked = Linker(Libraries())
+                                .link(print(quantize.emit(specs, target, problem, config).module),
+                                      {.target = std::string(target.name())});
+  for (const Diagnostic& remark : linked.diagnostics) FAIL_CHECK(remark.message);
+  REQUIRE(linked.resources.size() == 1);
+  CHECK(linked.resources[0].registers > 0);
+  CHECK(linked.resources[0].spill_stores == 0);
+}
+
+}  // namespace
+
+TEST_CASE("linked quantize kernels of the default choice do not spill", "[slow]") {
+  for (const char* n : {"4096", "50257"})
+    for (const char* x : {"bf16", "f32"}) {
+      const Settings size{{"rows", "4096"}, {"n", n}, {"x", x}};
+      for (const char* target : {"sm_75", "sm_90a", "sm_120a"})
+        for (const char* format : {"s8", "s4"}) check_linked(target, test::with(size, {{"format", format}}));
+      for (const char* target : {"sm_89", "sm_90a", "sm_100a"})
+        for (const char* format : {"e5m2", "mxfp8_e4m3"})
+          check_linked(target, test::with(size, {{"format", format}}));
+      for (const char* target : {"sm_100a", "sm_120a"})
+        for (const char* format : {"mxfp6_e2m3", "mxfp6_e3m2", "mxfp4", "nvfp4"})
+          check_linked(target, test::with(size, {{"format", format}}));
+      check_linked("sm_90a", test::with(size, {{"format", "mxfp8_e4m3"}, {"transpose", "yes"}}));
+      check_linked("sm_90a", test::with(size, {{"format", "e4m3"}, {"scales", "block"}}));
+      check_linked("sm_100a", test::with(size, {{"format", "nvfp4"}, {"scale_layout", "tiles"}}));
+      check_linked("sm_100a", test::with(size, {{"format", "mxfp4"}, {"round", "stochastic"}}));
+    }
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// scaled_gemm in the executor: shapes that no tile divides, the tests' own decoding, special codes, refusals.
+#include <catch2/catch_get_random_seed.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ptxloom/context.hpp"
+#include "ptxloom/ptx.hpp"
+#include "ptxloom/runner.hpp"
+#include "ptxloom/templates.hpp"
+#include "support/narrow.hpp"
+#include "support/settings.hpp"
+
+using namespace ptxloom;
+using Catch::Matchers::ContainsSubstring;
+using test::shape;
+using test::with;
+
+namespace {
+
+const Template& scaled_gemm() {
+  static const Templates all;
+  return all.find("scaled_gemm");
+}
+
+const Context& executor() {
+  static const Context context({.device = "cpu", .cpu_target = "sm_120a"});
+  return context;
+}
+
+std::vector<double> values_of(const HostTensor& tensor) {
+  return test::narrow::values(tensor.plan.type, tensor.bytes);
+}
+
+/// D by the textbook, with the tests' own decoding. Each group of k has a scale of A and one of B.
+double product(const RunResult& run, std::size_t row, std::size_t column) {
+  const auto size = [&](const char* name) { return std::stoull(run.kernel.problem.at(name)); };
+  const std::size_t groups = (size("k") + 31) / 32;
+  static thread_local std::vector<double> a, b, scale_a, scale_b;
+  if (row == 0 && column == 0) {
+    a = values_of(run.tensors[0]), b = values_of(run.tensors[1]);
+    scale_a = values_of(run.tensors[2]), scale_b = values_of(run.tensors[3]);
+  }
+  double sum = 0;
+  for (std::size_t group = 0; group < groups; ++group) {
+    double part = 0;
+    for (std::size_t i = 32 * group; i < std::min<std::size_t>(size("k"), 32 * group + 32); ++i)
+      part += a[row * size("lda") + i] * b[column * size("ldb") + i];
+    sum += part * scale_a[row * groups + group] * scale_b[column * groups + group];
+  }
+  return sum;
+}
+
+RunResult run(const Settings& problem, const Settings& config = {}, const std::vector<HostTensor>& in = {}) {
+  INFO("problem " << test::words(problem) << ", config " << test::words(config) << ", seed "
+                  << Catch::getSeed());
+  RunResult result =
+      run_template(executor(), scaled_gemm(),
+                   {.problem = problem, .config = config, .inputs = in, .seed = Catch::getSeed()});
+  INFO("all parameters " << test::words(result.kernel.config));
+  CHECK(result.verdict.first.empty());
+  REQUIRE(result.verdict.ok());
+  const auto size = [&](const char* name) { return std::stoull(result.kernel.problem.at(name)); };
+  CHECK(result.verdict.checked >= size("m") * size("n"));
+  const std::vector<double> d = values_of(result.tensors[4]);
+  const double precision = result.kernel.problem.at("d") == "f32" ? 1e-5 : 1e-2;
+  for (std::size_t row = 0; row < size("m"); ++row)
+    for (std::size_t column = 0; column < size("n"); ++column) {
+      const double got = d[row * size("ldd") + column], wanted = product(result, row, column);
+      INFO("d[" << row << ", " << column << "]");
+      if (std::isnan(wanted))
+        REQUIRE(std::isnan(got));
+      else
+        REQUIRE(std::abs(got - wanted) <= precision * (std::abs(wanted) + double(size("k"))));
+    }
+  return result;
+}
+
+/// A tensor of a problem whose codes are `code(row, column)`.
+HostTensor tensor(const Settings& problem, std::string_view name,
+                  const std::function<unsigned(std::uint64_t, std::uint64_t)>& code) {
+  for (const TensorPlan& plan : scaled_gemm().tensors(scaled_gemm().problem(problem))) {
+    if (plan.name != name) continue;
+    HostTensor made{plan, std::vector<std::byte>(plan.bytes())};
+    for (std::uint64_t i = 0; i < plan.elements(); ++i)
+      made.bytes[i] = std::byte(code(i / plan.shape[1], i % plan.shape[1]));
+    return made;
+  }
+  FAIL("no tensor " << name);
+  return {};
+}
+
+/// A scale of 2^exponent.
+unsigned power(int exponent) { return static_cast<unsigned>(127 + exponent); }
+
+std::string refusal(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "it was accepted";
+}
+
+}  // namespace
+
+TEST_CASE("scaled_gemm: shapes that no tile divides, and rows of any length and pitch") {
+  run(shape(1, 1, 1));
+  run(with(shape(33, 75, 301), {{"d", "f32"}}));
+  run(with(shape(130, 9, 128), {{"d", "f16"}}));
+  run(with(shape(17, 40, 544), {{"d", "f32"}}));
+  run(with(shape(19, 50, 100), {{"lda", "112"}, {"ldb", "101"}, {"ldd", "53"}}));
+}
+
+TEST_CASE("scaled_gemm: both formats of 8 bits on either side") {
+  for (const char* a : {"mxfp8_e4m3", "mxfp8_e5m2"})
+    for (const char* b : {"mxfp8_e4m3", "mxfp8_e5m2"})
+      run(with(shape(20, 36, 200), {{"format_a", a}, {"format_b", b}, {"d", "f32"}}));
+}
+
+TEST_CASE("scaled_gemm: divisions among warps, and stages") {
+  const auto config = [](const char* m, const char* n, const char* wm, const char* wn, const char* stages) {
+    return Settings{{"tile_m", m}, {"tile_n", n}, {"warps_m", wm}, {"warps_n", wn}, {"stages", stages}};
+  };
+  for (const Settings& c : {config("16", "32", "1", "1", "2"), config("16", "32", "1", "4", "4"),
+                            config("64", "32", "4", "4", "3"), config("128", "64", "2", "1", "2"),
+                            config("32", "128", "1", "4", "4")})
+    run(with(shape(70, 131, 410), {{"d", "f32"}}), c);
+}
+
+TEST_CASE("scaled_gemm: each scale reaches its own row and group only") {
+  const Settings problem = with(shape(37, 43, 330), {{"d", "f32"}});
+  run(problem, {},
+      {tensor(problem, "scale_a",
+              [](auto row, auto group) { return power(static_cast<int>((row * 5 + group * 3) % 7) - 3); }),
+       tensor(problem, "scale_b",
+              [](auto row, auto group) { return power(static_cast<int>((row * 3 + group * 2) % 5) - 2); })});
+}
+
+TEST_CASE("scaled_gemm: a scale that is NaN reaches its row alone, also that of a short last group") {
+  const Settings problem = with(shape(21, 35, 130), {{"d", "f32"}});
+  const RunResult result =
+      run(problem, {},
+          {tensor(problem, "scale_a",
+                  [](auto row, auto group) { return row == 11 && group == 4 ? 0xFFU : power(0); }),
+           tensor(problem, "scale_b",
+                  [](auto row, auto group) { return row == 34 && group == 0 ? 0xFFU : power(0); })});
+  const std::vector<double> d = values_of(result.tensors[4]);
+  std::size_t not_numbers = 0;
+  for (const double value : d) not_numbers += std::isnan(value) ? 1 : 0;
+  CHECK(not_numbers == 35 + 21 - 1);
+}
+
+TEST_CASE("scaled_gemm: the smallest and the largest scales, and the largest codes") {
+  const Settings problem = with(shape(18, 20, 96), {{"d", "f32"}});
+  const auto all = [&](const char* name, unsigned code) {
+    return tensor(problem, name, [code](auto, auto) { return code; });
+  };
+  // 2^-127 * 2^127, and the other way round; then products that overflow, and zeros.
+  run(problem, {}, {all("scale_a", 0x00), all("scale_b", 0xFE)});
+  run(problem, {}, {all("a", 0x7E), all("b", 0xFE), all("scale_a", 0xFE), all("scale_b", 0x00)});
+  run(problem, {}, {all("a", 0x00), all("b", 0x80), all("scale_a", 0xFE), all("scale_b", 0xFE)});
+  const Settings half = with(problem, {{"d", "f16"}});
+  const RunResult result = run_template(
+      executor(), scaled_gemm(),
+      {.problem = half,
+       .inputs = {all("a", 0x7E), all("b", 0x7E), all("scale_a", power(0)), all("scale_b", power(0))}});
+  CHECK(result.verdict.ok());
+  for (const double value : values_of(result.tensors[4])) REQUIRE(std::isinf(value));
+}
+
+TEST_CASE("scaled_gemm: the reference notices a wrong element, a missing one and written padding") {
+  const RunResult result = run(with(shape(5, 9, 64), {{"ldd", "12"}, {"d", "f32"}}));
+  const auto inputs = std::span(result.tensors).first(4);
+  const auto verdict = [&](std::size_t index, float value) {
+    HostTensor d = result.tensors[4];
+    std::memcpy(d.bytes.data() + 4 * index, &value, 4);
+    return verify(scaled_gemm().expect(result.kernel.problem, inputs).at(0), d).ok();
+  };
+  float right = 0;
+  std::memcpy(&right, result.tensors[4].bytes.data() + 4 * 13, 4);
+  CHECK(verdict(13, right));
+  CHECK_FALSE(verdict(13, right + 0.25F));
+  CHECK_FALSE(verdict(11, 0.0F));
+}
+
+TEST_CASE("scaled_gemm: what cannot be served is refused, and the hint says what can") {
+  const Specs specs;
+  const auto refused = [&](const Settings& problem, const Settings& config, const char* target) {
+    return refusal(
+        [&] { scaled_gemm().config(specs, Target(target), scaled_gemm().problem(problem), config); });
+  };
+  CHECK_THAT(refused(shape(16, 16, 32), {}, "sm_90a"), ContainsSubstring("sm_120a"));
+  CHECK(refused(shape(16, 16, 32), {}, "sm_121a") == "it was accepted");
+  CHECK_THAT(refused(shape(16, 16, 32), {{"tile_m", "16"}, {"warps_m", "2"}}, "sm_120a"),
+             ContainsSubstring("16 rows"));
+  CHECK_THAT(refused({{"m", "4"}, {"n", "5"}}, {}, "sm_120a"), ContainsSubstring("give m, n and k"));
+  CHECK_THAT(refused(with(shape(16, 16, 64), {{"lda", "63"}}), {}, "sm_120a"),
+             ContainsSubstring("at least k"));
+}
