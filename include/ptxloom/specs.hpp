@@ -58,8 +58,8 @@ struct OperandSpec {
   bool registers_allowed = true;        ///< false: only a literal is allowed
   bool literal_allowed = false;         ///< an immediate (in its range) is allowed
   bool wider_allowed = false;           ///< a register wider than the type is allowed (ld, st, cvt)
-  bool exact = false;                   ///< only registers of this type, or `.b` ones of its size, are allowed
-  int braces = 0;  ///< number of registers in braces that are allowed for a scalar: {r}, {r, s}
+  bool exact = false;  ///< only registers of this type, or `.b` ones of its size, are allowed
+  int braces = 0;      ///< number of registers in braces that are allowed for a scalar: {r}, {r, s}
   Version braces_until{9999, 0};  ///< the last PTX version in which they are
   /// A predicate or a 0f literal is allowed, since ptxas does not check the class; for an address, any base
   /// is.

@@ -98,7 +98,7 @@ class Comparison {
       if (!theirs[i].judged) ++outcome_.unjudged;
       if (theirs[i].judged && theirs[i].accepted) taken_[i] = true;
       if (!theirs[i].judged || ours[i].accepted == theirs[i].accepted) continue;
-      if (theirs[i].accepted && stricter_.contains(in_one_word(cases_[i].change))) {
+      if (stricter_.contains(in_one_word(cases_[i].change))) {
         ++outcome_.stricter;
         continue;
       }

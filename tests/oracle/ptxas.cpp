@@ -86,15 +86,14 @@ std::string end_of_opcode(const std::string& line) {
 /// Whether a refusal is about what ptxas made of the line: it names an instruction that does not stand there,
 /// or a function of its own.
 bool names_its_own(std::string_view message, std::string_view line) {
-  std::string_view before = "instruction '";
+  constexpr std::string_view kName = "instruction '";
   for (const char* own : {"__cuda", "formal parameter", "Sink '_' not allowed as a source operand",
                           "scalar-vector mov instruction"}) {
     if (message.find(own) != message.npos) return true;
   }
-  std::size_t at = message.find(before);
-  if (at == message.npos) at = message.find(before = "specified for '");
+  const std::size_t at = message.find(kName);
   if (at == message.npos) return false;
-  const std::string_view rest = message.substr(at + before.size());
+  const std::string_view rest = message.substr(at + kName.size());
   const std::string_view name = rest.substr(0, rest.find_first_of("'."));
   const auto words = spec::split(line.substr(0, line.find_first_of(" ;")), '.');
   return std::find(words.begin(), words.end(), name) == words.end();
