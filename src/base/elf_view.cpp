@@ -92,7 +92,7 @@ std::vector<ElfSymbol> ElfView::symbols() const {
   for (std::size_t at = 0; table->data.size() - at >= sizeof(Elf64_Sym); at += sizeof(Elf64_Sym)) {
     const auto from = load<Elf64_Sym>(table->data, at);
     symbols.push_back({.name = text_at(names, from.st_name).value_or(""),
-                       .type = ELF64_ST_TYPE(from.st_info),
+                       .type = static_cast<std::uint8_t>(ELF64_ST_TYPE(from.st_info)),
                        .other = from.st_other,
                        .section = from.st_shndx,
                        .value = from.st_value,

@@ -99,10 +99,11 @@ struct Scale {
 };
 
 Scale power_of_two(const Values& values, bool up, double largest) {
+  if (!std::isfinite(largest)) return {kNan, kNan};
   int exponent = largest == 0 ? -127 : std::ilogb(largest) - values.emax();
   if (up && largest > std::ldexp(values.largest(), exponent)) ++exponent;
   exponent = std::max(exponent, -127);
-  if (!std::isfinite(largest) || exponent > 127) return {kNan, kNan};
+  if (exponent > 127) return {kNan, kNan};
   return {std::ldexp(1.0, exponent), std::ldexp(1.0, exponent)};
 }
 
