@@ -252,7 +252,6 @@ class Arguments(unittest.TestCase):
         self.assertIn("'4'", self.refused('base', '3', '4'))
         self.assertIn('--many', self.refused('--many'))
         self.assertIn('no folder', self.refused('--record', '/nowhere/r.jsonl', '--report'))
-        self.assertIn('no C++ sources', self.refused('lower', '1'))
         self.assertIn('--again', self.refused('--again', '3'))
 
     def test_the_draw_is_that_of_its_seed(self):
