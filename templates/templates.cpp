@@ -36,18 +36,19 @@ const TemplateLibrary& open(const std::filesystem::path& file) {
         "template-library", "cannot load the template library " + file.string() + ": " + loading_failure(),
         "PTXLOOM_TEMPLATES names shared libraries, separated by colons; an undefined symbol means that "
         "it was compiled against another ptxloom");
+  const auto version = static_cast<const char*>(::dlsym(handle, "ptxloom_template_library_version"));
   using Entry = const TemplateLibrary* (*)();
   const auto entry = reinterpret_cast<Entry>(::dlsym(handle, "ptxloom_template_library"));
   if (entry == nullptr)
     throw refuse("template-library", file.string() + " is not a template library",
-                 "its source must have PTXLOOM_TEMPLATE_LIBRARY(&my_template), from ptxloom/templates.hpp");
-  const TemplateLibrary& library = *entry();
-  if (library.version != std::string_view(PTXLOOM_VERSION))
-    throw refuse(
-        "template-version",
-        file.string() + " was compiled with ptxloom " + library.version + ", and this is " + PTXLOOM_VERSION,
-        "compile it with the headers of this version");
-  return library;
+                 "its source must have PTXLOOM_TEMPLATE_LIBRARY(&my_template()), from ptxloom/templates.hpp");
+  if (version == nullptr || version != std::string_view(PTXLOOM_VERSION))
+    throw refuse("template-version",
+                 file.string() + " was compiled with " +
+                     (version == nullptr ? "an earlier ptxloom" : std::string("ptxloom ") + version) +
+                     ", and this is " + PTXLOOM_VERSION,
+                 "compile it with the headers of this version");
+  return *entry();
 }
 
 }  // namespace
@@ -71,9 +72,13 @@ Templates Templates::from_environment() {
   return templates;
 }
 
-void Templates::load(const std::filesystem::path& file) {
+void Templates::load(const std::filesystem::path& file) try {
   const TemplateLibrary& library = open(file);
   for (const Template* const one : std::span(library.templates, library.count)) add(*one, file);
+} catch (const Error& error) {
+  if (error.code() != "bad-space") throw;
+  const Diagnostic& what = error.diagnostics().front();
+  throw refuse("bad-space", file.string() + ": " + what.message, what.hint);
 }
 
 void Templates::add(const Template& added) { add(added, {}); }

@@ -67,6 +67,9 @@ class MemoryBuilder : public ArithmeticBuilder {
   Reg address_of(Shared array, Caller at = Caller::current());
   Reg address_of(Global array, Caller at = Caller::current());
   ///@}
+  /// An address as a number in a register: base and offset, added. It has the size of its base: 32 bits in
+  /// shared memory, unless the base is a 64-bit register.
+  Reg address_of(const Address& address, Caller at = Caller::current());
   /// The address `base + offset` as an operand. `offset` is in bytes.
   ///@{
   static Address at(Reg base, std::int64_t offset = 0);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "ptxloom/findings.hpp"
 #include "ptxloom/ir.hpp"
 
 /// \file
@@ -43,7 +44,8 @@ class Memory {
   /// Frees an allocation or a mapping. Its addresses are not used again, so that later accesses are found.
   /// Throws Error(usage, "unknown-allocation").
   void release(std::uint64_t address);
-  /// The host's bytes at [address, address + bytes). Throws Error(device_fault, "out-of-bounds").
+  /// The host's bytes at [address, address + bytes), which then count as written. Throws Error(device_fault,
+  /// "out-of-bounds").
   std::byte* at(std::uint64_t address, std::size_t bytes) const;
 
   /// An allocation or a mapping.
@@ -60,6 +62,11 @@ class Memory {
   ///@}
   /// Used by launches whose thread blocks communicate.
   Turns& turns() const;
+  /// Used by the judge: for each byte of the allocation at this address the bits that nobody has written;
+  /// null if all have been.
+  std::byte* undefined_bits(std::uint64_t address) const;
+  /// A launch has written what the judge did not see: all memory counts as written.
+  void count_as_written() const;
 
  private:
   struct State;
@@ -87,6 +94,15 @@ struct Step {
 /// Called for every step.
 using Trace = std::function<void(const Step&)>;
 
+/// What a thread prints with one printf.
+struct Printed {
+  std::array<std::uint32_t, 3> block;   ///< thread block: "%ctaid"
+  std::array<std::uint32_t, 3> thread;  ///< "%tid"
+  std::string text;                     ///< formatted
+};
+/// Called for every printf, in the order of clusters, and for each thread in its order.
+using Print = std::function<void(const Printed&)>;
+
 /// Default limit of instructions per warp. An endless loop reaches it within minutes.
 inline constexpr std::uint64_t kStepLimit = 1'000'000'000;
 
@@ -108,10 +124,21 @@ struct Launch {
   /// Whether to look for misuse that may give correct results by chance: data races, missing fences,
   /// undefined values.
   bool judge = true;
+  /// Whether the judge also reports where NaN, infinities and underflow begin ("arithmetic-nan" ...).
+  bool arithmetic = false;
+  /// Collects what is found. The run goes on after a finding where that has a meaning; after other faults the
+  /// thread blocks of the cluster stop and the rest runs, or the whole launch ends if thread blocks
+  /// communicate. `run` then throws for neither. Null: `run` throws at the first.
+  Findings* findings = nullptr;
+  /// The order in which warps and clusters run: 0 is the fixed one, any other number is the seed of a random
+  /// one, in which turns are short. Only one host thread is then used.
+  std::uint64_t schedule = 0;
   /// Called for every step. Thread blocks then run one after the other.
   Trace trace = {};
   /// Whether to trace a warp; empty: all are traced.
   std::function<bool(const std::array<std::uint32_t, 3>& block, std::uint32_t warp)> traced = {};
+  /// Where threads print to; empty: the standard output.
+  Print print = {};
 };
 
 /// Counts of one instruction of the kernel, over all warps. A request is one memory access of a warp. Shared
@@ -142,7 +169,11 @@ struct Observer {
   Trace trace = {};                       ///< as Launch::trace
   decltype(Launch::traced) traced = {};   ///< as Launch::traced
   bool judge = true;                      ///< as Launch::judge
+  bool arithmetic = false;                ///< as Launch::arithmetic
+  Findings* findings = nullptr;           ///< as Launch::findings
+  std::uint64_t schedule = 0;             ///< as Launch::schedule
   std::uint64_t step_limit = kStepLimit;  ///< as Launch::step_limit
+  Print print = {};                       ///< as Launch::print
 };
 
 struct Code;  // src/exec/machine/code.hpp

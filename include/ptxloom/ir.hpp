@@ -294,6 +294,10 @@ struct File {
 struct Section {
   std::string name;  ///< ".debug_info"
   std::string body;  ///< the text between the braces, as it was read
+  /// What the body has, which older PTX versions lack: `label:`, `label-label`, `-1`.
+  ///@{
+  bool labels = false, distances = false, negatives = false;
+  ///@}
 };
 
 /// A module. PTX requires that a name is declared before it is used: functions without a body are printed

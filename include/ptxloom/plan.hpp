@@ -101,6 +101,8 @@ struct Expectation {
 /// A tensor of random values that depend on the seed and the tensor's name. Floats are uniform in [-1, 1],
 /// rounded to the type; integers cover the whole range of the type, or [0, TensorPlan::below).
 HostTensor random_tensor(const TensorPlan& plan, std::uint64_t seed);
+/// The random tensors of those that a kernel reads.
+std::vector<HostTensor> random_inputs(std::span<const TensorPlan> tensors, std::uint64_t seed);
 /// A tensor whose bytes are all poison.
 HostTensor poisoned_tensor(const TensorPlan& plan, std::byte poison = kPoison);
 

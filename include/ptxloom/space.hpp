@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +55,29 @@ class ParameterSpace {
     Settings problem;  ///< those of the problem
     Settings config;   ///< those of the configuration, with build parameters (build_words.hpp)
   };
+  /// Throws Error(usage, "missing-parameter") unless all of these are among the settings.
+  void require(const Settings& settings, std::initializer_list<std::string_view> names) const;
+  /// What the beginnings of rows are multiples of.
+  struct RowUnit {
+    int elements = 1;  ///< as elements
+    int bytes = 1;     ///< the same in bytes, for the message
+  };
+  /// Completes a row pitch or leading dimension, in elements. 0 becomes that of the shortest rows: `length`
+  /// elements, rounded up to whole units. Throws Error(usage, "bad-stride") for a shorter one, and for one
+  /// that is not whole units.
+  void complete_pitch(Settings& settings, const std::string& name, std::uint64_t length, RowUnit unit) const;
+  /// The same for rows that may begin at any element.
+  void complete_pitch(Settings& settings, const std::string& name, std::uint64_t length) const {
+    complete_pitch(settings, name, length, RowUnit());
+  }
+  /// Throws Error(usage, "bad-space") unless the parameters of the configuration are these; a parameter
+  /// `strategy` may come to them.
+  void require_config(std::span<const std::string_view> names) const;
+  /// The error for values of the configuration that no admissible configuration has: Error(refused,
+  /// "no-configuration"). `why` is its hint, such as the rule that they break; empty: none alone is to blame.
+  Error no_configuration(const Settings& wanted, const Target& target, std::string why) const;
+  /// The error for a whole configuration that breaks a rule: Error(refused, "bad-configuration").
+  Error inadmissible(std::string_view rule) const;
   /// The parameters as tuning records have them: those of problem and configuration, and of the build
   /// (build_words.hpp).
   RecordParameters record_parameters() const;

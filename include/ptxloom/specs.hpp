@@ -58,6 +58,7 @@ struct OperandSpec {
   bool registers_allowed = true;        ///< false: only a literal is allowed
   bool literal_allowed = false;         ///< an immediate (in its range) is allowed
   bool wider_allowed = false;           ///< a register wider than the type is allowed (ld, st, cvt)
+  bool wider_integers = false;          ///< and such a register is one of integers or bits, of 64 at most
   bool exact = false;  ///< only registers of this type, or `.b` ones of its size, are allowed
   int braces = 0;      ///< number of registers in braces that are allowed for a scalar: {r}, {r, s}
   Version braces_until{9999, 0};  ///< the last PTX version in which they are
@@ -209,10 +210,11 @@ class Specs {
   std::vector<Variant> variants(std::string_view form) const;
   /// What a form says of itself.
   struct FormInfo {
-    std::string_view name;    ///< its name
-    std::string_view family;  ///< its family: "mma.sync"
-    std::string_view text;    ///< its text with slots
-    std::string_view doc;     ///< a sentence about it
+    std::string_view name;          ///< its name
+    std::string_view family;        ///< its family: "mma.sync"
+    std::string_view text;          ///< its text with slots
+    std::string_view doc;           ///< a sentence about it
+    std::string_view undocumented;  ///< how it was found, if no manual describes any of it; else empty
   };
   FormInfo info(std::string_view form) const;  ///< throws as variants()
 

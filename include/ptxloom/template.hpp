@@ -47,10 +47,7 @@ class Template {
   /// default draws each by itself (random_tensor). Override it for inputs in a range of their own, or that
   /// must fit together: sorted rows, sparse matrices, offsets that increase.
   virtual std::vector<HostTensor> inputs(const Settings& problem, std::uint64_t seed) const {
-    std::vector<HostTensor> all;
-    for (const TensorPlan& plan : tensors(problem))
-      if (plan.role != TensorPlan::Role::out) all.push_back(random_tensor(plan, seed));
-    return all;
+    return random_inputs(tensors(problem), seed);
   }
   /// Number of operations of the problem, for rates; a multiply-add counts as two.
   virtual double operations(const Settings& problem) const = 0;

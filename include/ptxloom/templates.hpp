@@ -14,8 +14,11 @@
 /// Templates by name: those of this library, and those of template libraries. A template library is a shared
 /// library that someone else has compiled against these headers. With
 ///
-///     static const Scale scale;  // derived from ptxloom::Template
-///     PTXLOOM_TEMPLATE_LIBRARY(&scale)
+///     const pl::Template& scale() {
+///       static const Scale instance;  // derived from ptxloom::Template
+///       return instance;
+///     }
+///     PTXLOOM_TEMPLATE_LIBRARY(&scale())
 ///
 /// in libscale.so and PTXLOOM_TEMPLATES=./libscale.so in the environment, `ptxloom run scale`, `emit scale`
 /// and `tune scale` work as they do for gemm. The library must not link ptxloom itself: it uses the copy in
@@ -25,7 +28,6 @@ namespace [[gnu::visibility("default")]] ptxloom {
 
 /// What a template library has. PTXLOOM_TEMPLATE_LIBRARY defines the function that returns it.
 struct TemplateLibrary {
-  const char* version;  ///< PTXLOOM_VERSION of its headers; first, so that every version reads it
   const Template* const* templates;  ///< which live as long as the process
   std::size_t count;                 ///< number of templates
 };
@@ -65,14 +67,19 @@ class Templates {
   std::vector<Entry> entries_;
 };
 
-/// Defines the entry point of a template library. The arguments are addresses of templates that live as long
-/// as the process.
-#define PTXLOOM_TEMPLATE_LIBRARY(...)                                                                    \
-  extern "C" [[gnu::visibility("default")]] const ptxloom::TemplateLibrary* ptxloom_template_library() { \
-    static const ptxloom::Template* const templates[] = {__VA_ARGS__};                                   \
-    static const ptxloom::TemplateLibrary library{PTXLOOM_VERSION, templates,                            \
-                                                  sizeof(templates) / sizeof(templates[0])};             \
-    return &library;                                                                                     \
+/// Defines the entry point of a template library, and the version of its headers, which is read before
+/// anything is called. The arguments are addresses of templates that live as long as the process. Give them
+/// as above, by functions that make them: the constructor of a global object runs before the version has been
+/// compared, and what it throws ends the program.
+#define PTXLOOM_TEMPLATE_LIBRARY(...)                                                                   \
+  extern "C" {                                                                                          \
+  [[gnu::visibility("default")]] extern const char ptxloom_template_library_version[];                  \
+  const char ptxloom_template_library_version[] = PTXLOOM_VERSION;                                      \
+  [[gnu::visibility("default")]] const ptxloom::TemplateLibrary* ptxloom_template_library() {           \
+    static const ptxloom::Template* const templates[] = {__VA_ARGS__};                                  \
+    static const ptxloom::TemplateLibrary library{templates, sizeof(templates) / sizeof(templates[0])}; \
+    return &library;                                                                                    \
+  }                                                                                                     \
   }
 
 }  // namespace ptxloom

@@ -72,6 +72,7 @@ struct Demand {
   double summed_bytes = 0;     ///< bytes of accumulators that a thread block reads from others of its cluster
   double exchanged_bytes =
       0;                      ///< bytes of accumulators that a thread block writes to the workspace and reads
+  double tail = 0;            ///< clocks after the last k-block that nothing hides
   int grid_waits = 0;         ///< how often all thread blocks wait for each other
   double prologue_bytes = 0;  ///< bytes that are rearranged before the first k-block, read and written
 };

@@ -164,10 +164,6 @@ class Generator {
   kit::Accumulators accumulators_;
 };
 
-std::uint64_t divided(std::uint64_t x, int by) {
-  return (x + static_cast<std::uint64_t>(by) - 1) / static_cast<std::uint64_t>(by);
-}
-
 }  // namespace
 
 std::string mma_opcode(const Problem& p) {
@@ -177,12 +173,9 @@ std::string mma_opcode(const Problem& p) {
 
 pl::Emitted emit_kernel(std::shared_ptr<const pl::Specs> specs, const pl::Target& target, const Problem& p,
                         const Config& c) {
-  const std::uint64_t blocks = divided(p.m, c.tile_m) * divided(p.columns(), c.tile_n);
-  if (blocks >= std::uint64_t{1} << 31)
-    throw pl::Error(pl::ErrorKind::usage, "too-large", "swiglu: more than 2^31 - 1 tiles", "divide m or n");
   Generator generator(std::move(specs), target, p, c);
   pl::LaunchPlan launch{.entry = "swiglu",
-                        .grid = {static_cast<std::uint32_t>(blocks), 1, 1},
+                        .grid = {static_cast<std::uint32_t>(c.grid(p)), 1, 1},
                         .block = {Config::kThreads, 1, 1},
                         .shared_bytes = static_cast<std::uint32_t>(generator.shared_bytes()),
                         .arguments = params(p).arguments()};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ptxloom/numeric.hpp>
+#include <ptxloom/sampling.hpp>
 #include <random>
 
 #include "swiglu.hpp"
@@ -58,31 +59,24 @@ class Reference {
 
 }  // namespace
 
-pl::Expectation expected(const Problem& p, std::span<const pl::HostTensor> inputs) {
-  const Reference reference(p, inputs);
+std::vector<pl::Expectation> reference(const Problem& p, std::span<const pl::HostTensor> inputs) {
+  const Reference d(p, inputs);
   pl::Expectation expected;
   expected.tensor = "d";
-  for (std::uint64_t row = 0; row + 1 < p.m; ++row)
-    for (std::uint64_t column = p.n; column < p.ldd; ++column)
-      expected.untouched.push_back(row * p.ldd + column);
+  // The last row has no padding behind it.
+  const bool padding_known = pl::list_padding(p.m - 1, p.n, p.ldd, expected.untouched);
   const std::uint64_t elements = std::uint64_t{p.m} * p.n;
-  expected.complete = elements * p.k <= kMostProducts;
-  if (expected.complete) {
-    for (std::uint64_t i = 0; i < elements; ++i) expected.points.push_back(reference.point(i / p.n, i % p.n));
-    return expected;
+  const bool all = elements * p.k <= kMostProducts;
+  expected.complete = all || !padding_known;
+  if (all) {
+    for (std::uint64_t i = 0; i < elements; ++i) expected.points.push_back(d.point(i / p.n, i % p.n));
+    return {expected};
   }
-  // A random element of each 16 x 16 elements, but no more than the products allow.
   std::mt19937_64 random(elements);
   const std::uint64_t most = std::max<std::uint64_t>(kMostProducts / p.k, 64);
-  const std::uint64_t down = (p.m + 15) / 16, across = (p.n + 15) / 16;
-  const std::uint64_t step = (down * across + most - 1) / most;
-  for (std::uint64_t tile = 0; tile < down * across; tile += step) {
-    const std::uint64_t row = std::min<std::uint64_t>(tile / across * 16 + random() % 16, p.m - 1);
-    const std::uint64_t column = std::min<std::uint64_t>(tile % across * 16 + random() % 16, p.n - 1);
-    expected.points.push_back(reference.point(row, column));
-  }
-  expected.points.push_back(reference.point(p.m - 1, p.n - 1));
-  return expected;
+  for (const auto& [row, column] : pl::sampled_elements(p.m, p.n, most, random))
+    expected.points.push_back(d.point(row, column));
+  return {expected};
 }
 
 }  // namespace swiglu

@@ -136,8 +136,12 @@ class HostKernel : public Loaded {
                   .parameters = parameters,
                   .step_limit = observer.step_limit,
                   .judge = observer.judge,
+                  .arithmetic = observer.arithmetic,
+                  .findings = observer.findings,
+                  .schedule = observer.schedule,
                   .trace = observer.trace,
-                  .traced = observer.traced},
+                  .traced = observer.traced,
+                  .print = observer.print},
                  observer.stats);
   }
   /// 1, 1, 1 leaves it to the kernel, as on a GPU; for the program that is all 0.

@@ -2,15 +2,14 @@
 #include "api/host_memory.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include "base/host_memory.hpp"
 #include "ptxloom/error.hpp"
 
 namespace ptxloom::api {
 
 void check_host_memory(std::uint64_t bytes) {
-  const std::uint64_t whole = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-                              static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t whole = host_memory_bytes();
   if (bytes < whole / 3) return;  // each tensor has a copy on the device and one to compare with
   throw Error(
       ErrorKind::usage, "too-large",

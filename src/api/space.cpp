@@ -75,6 +75,16 @@ std::string expected(const TemplateParameter& parameter, const std::string& valu
   return listed ? "" : fmt::format("one of {}", fmt::join(parameter.values, ", "));
 }
 
+constexpr const char* kLeaveOut = "leave parameters out to have them chosen";
+
+/// "m, n and k".
+std::string listed(std::initializer_list<std::string_view> names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : i + 1 < names.size() ? ", " : " and ", names.begin()[i]);
+  return text;
+}
+
 bool has(const std::vector<TemplateParameter>& part, const std::string& name) {
   return std::ranges::find(part, name, &TemplateParameter::name) != part.end();
 }
@@ -118,6 +128,59 @@ ParameterSpace::ParameterSpace(std::string_view json) {
                 "write it like templates/gemm/space.json");
   }
   check_names(name_, problem_, config_);
+}
+
+void ParameterSpace::require(const Settings& settings, std::initializer_list<std::string_view> names) const {
+  for (const std::string_view one : names)
+    if (!settings.contains(one))
+      throw Error(ErrorKind::usage, "missing-parameter", fmt::format("{} needs {}", name_, one),
+                  fmt::format("give the parameters {}", listed(names)));
+}
+
+void ParameterSpace::complete_pitch(Settings& settings, const std::string& name, std::uint64_t length,
+                                    RowUnit unit) const {
+  const auto elements = static_cast<std::uint64_t>(unit.elements);
+  const std::uint64_t pitch = std::stoull(settings.at(name)),
+                      least = (length + elements - 1) / elements * elements;
+  const std::string_view zero = elements == 1 ? "0 for contiguous rows" : "0 for the shortest rows";
+  if (pitch == 0) settings[name] = std::to_string(least);
+  if (pitch != 0 && pitch < length)
+    throw Error(ErrorKind::usage, "bad-stride",
+                fmt::format("{}: {}={} is shorter than a row of {} elements", name_, name, pitch, length),
+                fmt::format("give at least {}, or {}", least, zero));
+  if (pitch % elements != 0)
+    throw Error(
+        ErrorKind::usage, "bad-stride",
+        fmt::format("{}: with {}={} rows do not begin at {}", name_, name, pitch,
+                    unit.bytes == 1 ? "whole bytes" : fmt::format("multiples of {} bytes", unit.bytes)),
+        fmt::format("give a multiple of {}, or {}", elements, zero));
+}
+
+void ParameterSpace::require_config(std::span<const std::string_view> names) const {
+  for (const std::string_view one : names)
+    if (!has(config_, std::string(one)))
+      throw Error(ErrorKind::usage, "bad-space",
+                  fmt::format("the space of {} lacks the parameter '{}' of its configuration", name_, one),
+                  "add it to space.json, or remove its row from the table of parameters");
+  for (const TemplateParameter& parameter : config_)
+    if (parameter.name != "strategy" && std::ranges::find(names, parameter.name) == names.end())
+      throw Error(ErrorKind::usage, "bad-space",
+                  fmt::format("the configuration of {} has no field for the parameter '{}' of its space",
+                              name_, parameter.name),
+                  "add a row to the table of parameters, or remove it from space.json");
+}
+
+Error ParameterSpace::inadmissible(std::string_view rule) const {
+  return {ErrorKind::refused, "bad-configuration",
+          fmt::format("{}: this configuration is not admissible: {}", name_, rule), kLeaveOut};
+}
+
+Error ParameterSpace::no_configuration(const Settings& wanted, const Target& target, std::string why) const {
+  std::string values = wanted.empty() ? "" : " with";
+  for (const auto& [name, value] : wanted) values += fmt::format(" {}={}", name, value);
+  return {ErrorKind::refused, "no-configuration",
+          fmt::format("{}: no configuration is admissible{} on {}", name_, values, target.name()),
+          why.empty() ? kLeaveOut : std::move(why)};
 }
 
 Settings ParameterSpace::complete(const std::vector<TemplateParameter>& part, const Settings& given) const {

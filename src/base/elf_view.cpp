@@ -22,6 +22,15 @@ T load(std::span<const std::byte> bytes, std::uint64_t offset) {
   return value;
 }
 
+/// Variables of shared or global memory that start without a value have no bytes in a cubin: their sections
+/// may reach beyond its end.
+bool has_contents(const Elf64_Ehdr& header, std::uint32_t type) {
+  constexpr std::uint16_t kCuda = 190;                                           // EM_CUDA
+  constexpr std::uint32_t kCudaGlobal = 0x7000'0007, kCudaShared = 0x7000'000A;  // as ptxas writes them
+  if (type == SHT_NOBITS || type == SHT_NULL) return false;
+  return header.e_machine != kCuda || (type != kCudaGlobal && type != kCudaShared);
+}
+
 /// nullopt if it lies outside of the table, or does not end in it.
 std::optional<std::string_view> text_at(std::span<const std::byte> table, std::uint64_t offset) {
   if (offset >= table.size()) return std::nullopt;
@@ -63,7 +72,7 @@ std::optional<std::string> ElfView::read(std::span<const std::byte> bytes) {
                                                             .link = from.sh_link,
                                                             .info = from.sh_info});
     names.push_back(from.sh_name);
-    if (from.sh_type == SHT_NOBITS || from.sh_type == SHT_NULL) continue;
+    if (!has_contents(header, from.sh_type)) continue;
     if (!within(bytes, from.sh_offset, from.sh_size, 1)) return "it is truncated";
     section.data = bytes.subspan(from.sh_offset, from.sh_size);
   }

@@ -86,6 +86,20 @@ Reg MemoryBuilder::address_of(Shared array, Caller at) { return mov(u32, array, 
 
 Reg MemoryBuilder::address_of(Global array, Caller at) { return mov(u64, array, at); }
 
+Reg MemoryBuilder::address_of(const Address& address, Caller at) {
+  const Operation here = operation("address_of", at);
+  const Address found = resolve(here, address);
+  const ir::Operand& operand = found.operand;
+  if (operand.kind != ir::Operand::Kind::address) return add(base_of(here, found), operand.value, at);
+  here.require_own("address", found.builder);
+  const Type declared = kernel(at).registers[operand.index].type;
+  if (declared.bits != 32 && declared.bits != 64)
+    here.refuse("operand-type",
+                "the base of operand address is a ." + std::string(declared.name) + " register",
+                "use a register of type u32 or u64");
+  return add(Reg{declared.bits == 64 ? u64 : u32, {operand.index}, found.builder}, operand.value, at);
+}
+
 Address MemoryBuilder::at(Reg base, std::int64_t offset) {
   return {{.kind = ir::Operand::Kind::address, .index = base.id.id, .value = offset}, base.builder};
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "build/operation.hpp"
+#include "check/needs.hpp"
 
 namespace ptxloom {
 
@@ -35,7 +36,7 @@ ir::Module KernelBuilder::finish(Caller at) {
   require_kernel("finish", at);
   close_scope("finish", at);
   finished_ = true;
-  module_.version = version_;
+  module_.version = std::max(version_, check_rules::lowest_beside_instructions(module_, target_));
   std::ranges::stable_partition(module_.functions, [](const ir::Function& f) { return !f.entry; });
   ir::Module made = std::move(module_);
   module_ = {};

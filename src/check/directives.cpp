@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "check/directives.hpp"
-
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <string>
 
+#include "check/needs.hpp"
 #include "check/rules.hpp"
 #include "spec/database.hpp"
 
@@ -13,12 +12,6 @@
 // may stand, and the languages that .language names.
 namespace ptxloom::check_rules {
 namespace {
-
-void add_of_interface(const ir::Interface& interface, std::vector<std::string_view>& names) {
-  if (interface.noreturn) names.emplace_back(".noreturn");
-  if (interface.abi_preserve) names.emplace_back(".abi_preserve");
-  if (interface.abi_preserve_control) names.emplace_back(".abi_preserve_control");
-}
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -33,33 +26,25 @@ class DirectivesCheck {
 
   void check() {
     for (const std::string& pragmas : module_.pragmas) pragma_outside("the module", pragmas, true);
-    for (const ir::Variable& variable : module_.variables)
-      if (variable.unified) needs(variable.name, ".unified", directives_.need(".unified"));
-    for (const ir::Function& function : module_.functions) check(function);
-  }
-
- private:
-  void check(const ir::Function& function) {
-    const std::string where = (function.entry ? "kernel " : "function ") + function.name;
-    for (const std::string_view name : directives_of(function)) needs(where, name, directives_.need(name));
-    for (const std::string& language : function.languages) known_language(where, language);
-    for (const std::string& pragmas : function.header_pragmas) pragma_outside(where, pragmas, false);
-    for (const std::string& pragmas : function.pragmas) {
-      for_pragmas(pragmas, [&](std::string_view name) {
-        needs(where, "the pragma " + std::string(name), directives_.need_of_pragma(name));
-      });
+    for_each_need(module_, directives_, [&](const ModuleNeed& one) { judge(one); });
+    for (const ir::Function& function : module_.functions) {
+      const std::string where = std::string(kind_of(function)) + function.name;
+      for (const std::string& language : function.languages) known_language(where, language);
+      for (const std::string& pragmas : function.header_pragmas) pragma_outside(where, pragmas, false);
     }
   }
 
+ private:
   void add(std::string code, std::string message, std::string hint) {
     out_.push_back({.code = std::move(code), .message = std::move(message), .hint = std::move(hint)});
   }
 
-  void needs(const std::string& where, std::string_view name, const spec::Need* need) {
-    if (need == nullptr || spec::allowed({need}, target_, module_.version)) return;
+  void judge(const ModuleNeed& one) {
+    if (spec::allowed({&one.need}, target_, module_.version)) return;
     if (module_.version < target_.since()) return;  // reported once, by check_target
-    const std::string what = where + ": " + std::string(name);
-    const std::optional<Version> since = spec::lowest_version({need}, target_);
+    std::string what(one.kind);
+    what.append(one.owner).append(": ").append(one.prefix).append(one.what);
+    const std::optional<Version> since = spec::lowest_version({&one.need}, target_);
     if (!since) {
       add("not-on-target", what + " is not on " + std::string(target_.name()),
           "`ptxloom list --target` shows the targets; specs/directives.json has what it needs");
@@ -67,23 +52,12 @@ class DirectivesCheck {
       add("version-too-low",
           what + " needs PTX " + to_string(*since) + ", but the module has .version " +
               to_string(module_.version),
-          "write .version " + to_string(*since));
-    }
-  }
-
-  /// Calls `use` with the first word of each string in `"nounroll", "frequency 4"`.
-  template <class F>
-  static void for_pragmas(std::string_view pragmas, F use) {
-    for (std::size_t open = pragmas.find('"'); open != pragmas.npos;) {
-      const std::size_t close = std::min(pragmas.find('"', open + 1), pragmas.size());
-      const std::string_view text = pragmas.substr(open + 1, close - open - 1);
-      use(text.substr(0, text.find_first_of(" =")));
-      open = pragmas.find('"', std::min(close + 1, pragmas.size()));
+          "write .version " + to_string(*since) + " (" + to_string(requirement_of(target_, *since)) + ")");
     }
   }
 
   void pragma_outside(const std::string& where, std::string_view pragmas, bool of_module) {
-    for_pragmas(pragmas, [&](std::string_view name) {
+    for_each_pragma(pragmas, [&](std::string_view name) {
       if (directives_.need_of_pragma(name) != nullptr) {
         add("bad-pragma",
             where + ": the pragma " + std::string(name) + " stands in the body of a function only",
@@ -117,22 +91,6 @@ class DirectivesCheck {
 };
 
 }  // namespace
-
-std::vector<std::string_view> directives_of(const ir::Function& function) {
-  std::vector<std::string_view> names;
-  add_of_interface(function, names);
-  for (const ir::Prototype& prototype : function.prototypes) add_of_interface(prototype, names);
-  if (function.unified) names.emplace_back(".unified");
-  if (function.reqnctapercluster) names.emplace_back(".reqnctapercluster");
-  if (function.maxclusterrank) names.emplace_back(".maxclusterrank");
-  if (function.explicitcluster) names.emplace_back(".explicitcluster");
-  if (function.blocksareclusters) names.emplace_back(".blocksareclusters");
-  if (function.minperctamemory) names.emplace_back(".minperctamemory");
-  if (!function.languages.empty()) names.emplace_back(".language");
-  if (std::ranges::any_of(function.locations, &ir::Location::intermediate))
-    names.emplace_back(".loc_intermediate");
-  return names;
-}
 
 void check_directive_needs(const ir::Module& module, const Target& target, Diagnostics& out) {
   if (module.specs) DirectivesCheck(module, target, out).check();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "check/needs.hpp"
 #include "check/rules.hpp"
 #include "ir/storage.hpp"
 #include "target/launch_limits.hpp"
@@ -13,7 +14,7 @@ namespace ptxloom::check_rules {
 namespace {
 
 constexpr std::uint64_t kMostConstant = 65536;
-constexpr std::uint32_t kMostParameters = 32764, kMostParametersBefore81 = 4352;
+constexpr std::uint32_t kMostParameters = 32764;
 
 std::uint64_t saturated(std::uint64_t a, std::uint64_t b) {
   constexpr std::uint64_t most = std::uint64_t{1} << 40;  // enough for any sum
@@ -26,15 +27,6 @@ std::uint64_t bytes_of(const std::vector<ir::Variable>& variables, ir::Space spa
     if (variable.space == space && variable.linkage != ir::Linkage::external)
       bytes += saturated(variable.count, static_cast<std::uint64_t>(variable.type.whole_bytes()));
   return bytes;
-}
-
-// Sizes that signature(), which counts in 32 bits, does not wrap.
-std::uint64_t bytes_of_parameters(const ir::Function& function) {
-  std::uint64_t bytes = 0;
-  for (const ir::Parameter& parameter : function.parameters)
-    bytes += std::uint64_t{std::max(parameter.count, 1U)} *
-             static_cast<std::uint64_t>(parameter.type.whole_bytes());
-  return std::max<std::uint64_t>(bytes, ir::signature(function).size());
 }
 
 class LimitsCheck {
@@ -52,9 +44,7 @@ class LimitsCheck {
   void check(const ir::Function& function) {
     const std::string name = (function.entry ? "kernel " : "function ") + function.name;
     limit_local(name, function.variables);
-    const std::uint32_t parameters =
-        module_.version < Version{8, 1} ? kMostParametersBefore81 : kMostParameters;
-    if (function.entry) limit(name, bytes_of_parameters(function), "of parameters", parameters);
+    if (function.entry) limit(name, bytes_of_parameters(function), "of parameters", kMostParameters);
     for (const ir::Variable& variable : function.variables) align(name + ": ", variable);
     for (const ir::Parameter& parameter : function.parameters) align(name + ": ", parameter);
   }

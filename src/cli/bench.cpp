@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/nearest.hpp"
+#include "cli/bench_insn.hpp"
 #include "cli/command.hpp"
 #include "cli/number.hpp"
 #include "cli/table.hpp"
@@ -22,6 +23,7 @@ struct BenchFlags {
   std::string name;
   int count = 0;
   bool json = false;
+  InsnFlags insn;
 };
 
 struct Timing {
@@ -144,6 +146,11 @@ constexpr Benchmark kBenchmarks[] = {
     {"cache", "the same, from the disk cache", 100, cache}};
 
 int run_bench(const Tool& tool, const BenchFlags& options) {
+  if (options.name == "insn") {
+    InsnFlags insn = options.insn;
+    if (options.json) insn.format = "json";
+    return run_bench_insn(tool, insn);
+  }
   const auto benchmark = std::ranges::find(kBenchmarks, options.name, &Benchmark::name);
   if (benchmark == std::end(kBenchmarks)) {
     std::vector<std::string> names;
@@ -178,10 +185,25 @@ void add_bench(Tool& tool) {
       [](CLI::App& app, BenchFlags& options) {
         app.add_option("name", options.name, "one of those below")->required();
         add_number(app, "--count", options.count, 1, 1'000'000, "rounds");
-        app.add_flag("--json", options.json, "print JSON (docs/json/bench.json)");
+        app.add_option("selection", options.insn.selection,
+                       "insn: a form, a family, an opcode or its beginning");
+        app.add_flag("--all", options.insn.all, "insn: every form");
+        app.add_flag("--dry-run", options.insn.dry_run,
+                     "insn: link the kernels and show what they became; needs no GPU");
+        app.add_option("--target", options.insn.target, "insn --dry-run: the target")->type_name("T");
+        app.add_option("--device", options.insn.device, "insn: gpu or gpu:N");
+        app.add_option("--records", options.insn.records,
+                       "insn: file of records; default: insn/DEVICE.jsonl beside the tuning records")
+            ->type_name("FILE");
+        app.add_option("--from", options.insn.from, "insn: show the records of these files; needs no GPU")
+            ->type_name("FILE");
+        app.add_flag("--again", options.insn.again, "insn: measure again what is recorded");
+        app.add_option("--format", options.insn.format, "insn: text, json (docs/json/insn.json) or html")
+            ->check(CLI::IsMember({"text", "json", "html"}));
+        app.add_flag("--json", options.json, "print JSON (docs/json/bench.json; insn: docs/json/insn.json)");
       },
       run_bench);
-  std::string names;
+  std::string names = "insn         latency and throughput of the GPU's instructions (docs/insn.md)\n";
   for (const Benchmark& benchmark : kBenchmarks)
     names += fmt::format("{:<12} {}\n", benchmark.name, benchmark.does);
   command.footer(names);

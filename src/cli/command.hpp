@@ -55,10 +55,12 @@ void add_emit(Tool& tool);
 void add_compile(Tool& tool);
 void add_layout(Tool& tool);
 void add_run(Tool& tool);
+void add_sanitize(Tool& tool);
 void add_tune(Tool& tool);
 void add_bench(Tool& tool);
 void add_conform(Tool& tool);
 void add_cache(Tool& tool);
 void add_sass(Tool& tool);
+void add_peak(Tool& tool);
 
 }  // namespace ptxloom::cli

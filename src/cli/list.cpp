@@ -11,6 +11,7 @@
 #include "base/nearest.hpp"
 #include "cli/command.hpp"
 #include "cli/requirement_json.hpp"
+#include "cli/say.hpp"
 #include "cli/table.hpp"
 #include "spec/database.hpp"
 #include "spec/join.hpp"
@@ -177,6 +178,14 @@ int run_list(const Tool& tool, const ListFlags& options) {
   if (!options.target.empty()) target = specs->target(options.target);
   const std::vector<Specs::FormInfo> forms = chosen_forms(*specs, options.family);
   options.json ? print_json(*specs, forms, options, target) : print_text(*specs, forms, options, target);
+  const auto absent = [&](const Specs::FormInfo& form) {
+    const Presence presence = presence_of(*specs, form.name, target);
+    return !presence.documented && !presence.undocumented;
+  };
+  if (target && std::ranges::all_of(forms, absent))
+    say("nothing of {0} is on {1}; `ptxloom show` of an instruction of `ptxloom list {0}` names its "
+        "targets\n",
+        options.family, target->name());
   return 0;
 }
 

@@ -57,8 +57,9 @@ void declare(Tool& tool) {
       ->allow_extra_args(false)
       ->type_name("DIR");
   tool.app.add_flag("-v,--verbose", tool.verbose, "print every warning, not one line for each code");
-  for (const auto add : {add_doctor, add_list, add_show, add_check, add_emit, add_compile, add_layout,
-                         add_run, add_tune, add_bench, add_conform, add_cache, add_sass}) {
+  for (const auto add :
+       {add_doctor, add_list, add_show, add_check, add_emit, add_compile, add_layout, add_run, add_sanitize,
+        add_tune, add_bench, add_conform, add_cache, add_sass, add_peak}) {
     add(tool);
   }
 }

@@ -23,11 +23,12 @@ void check_flags(const RunFlags& flags, bool is_file) {
     if (!given) return;
     throw Error(ErrorKind::usage, "bad-usage",
                 fmt::format("{} cannot be used when running a {}", flag, is_file ? "PTX file" : "template"),
-                is_file ? "a PTX file has no problem or configuration"
+                is_file ? "it is for a template: a PTX file has no parameters, and names its target itself"
                         : "leave it out: a template sets how its kernel is launched");
   };
   if (is_file) {
     refuse("--set", !flags.sets.empty());
+    refuse("--target", !flags.target.empty());
     return refuse("--must-hit", flags.must_hit);
   }
   refuse("--entry", !flags.entry.empty());
@@ -94,6 +95,7 @@ int run_template_task(const Context& context, const Template& kernel_template, c
   RunOptions options{.problem = problem,
                      .config = task.settings.config,
                      .seed = flags.seed,
+                     .verify = flags.findings == nullptr,
                      .must_hit = flags.must_hit,
                      .observer = make_observer(flags, stats)};
   for (const RunArgument& argument : arguments) {
@@ -130,7 +132,7 @@ int run_template_task(const Context& context, const Template& kernel_template, c
                          {"run", fmt::format("{:.3f} ms (one launch, cold)", result.run_ms)},
                          {"result", verdict_text(result.verdict)}}},
                stats);
-  return result.verdict.ok() ? 0 : 1;
+  return flags.findings != nullptr || result.verdict.ok() ? 0 : 1;
 }
 
 bool is_regular_file(const std::string& path) {
@@ -138,16 +140,19 @@ bool is_regular_file(const std::string& path) {
   return std::filesystem::is_regular_file(path, none);
 }
 
-int run_run(const Tool& tool, const RunFlags& flags) {
+}  // namespace
+
+int run_what(const Tool& tool, const RunFlags& flags) {
   const bool is_file = std::filesystem::path(flags.what).extension() == ".ptx" || is_regular_file(flags.what);
   // Names that are neither are reported before anything else.
   const Template* const kernel_template = is_file ? nullptr : &Templates::from_environment().find(flags.what);
   check_flags(flags, is_file);
-  const Context context = open_device(tool, flags.device);
+  const Context context = open_device(tool, flags);
   const auto refuse_on_gpu = [&](const char* flag, bool given, const char* why) {
     if (given && context.is_gpu())
       throw Error(ErrorKind::usage, "bad-usage", fmt::format("{}: {}", flag, why), "use --device cpu");
   };
+  refuse_on_gpu("--target", !flags.target.empty(), "a GPU runs kernels for its own target");
   refuse_on_gpu("--trace", !flags.trace.empty(), "only the executor can trace a kernel");
   if (flags.must_hit && !context.is_gpu())
     throw Error(ErrorKind::missing, "no-device",
@@ -157,13 +162,13 @@ int run_run(const Tool& tool, const RunFlags& flags) {
   return is_file ? run_file(context, flags) : run_template_task(context, *kernel_template, flags);
 }
 
-}  // namespace
-
-Context open_device(const Tool& tool, const std::string& device) {
-  Context context({.device = device, .specs = tool.spec_folders, .log = tool.log()});
-  const bool fell_back = device.empty() && !context.is_gpu();
+Context open_device(const Tool& tool, const RunFlags& flags) {
+  ContextOptions options{.device = flags.device, .specs = tool.spec_folders, .log = tool.log()};
+  if (!flags.target.empty()) options.cpu_target = flags.target;
+  Context context(options);
+  const bool fell_back = flags.device.empty() && !context.is_gpu();
   say("running on {}{}\n", fell_back ? "the CPU executor, as there is no GPU" : context.device().name,
-      context.is_gpu() ? fmt::format(" ({})", context.target().name()) : "");
+      context.is_gpu() || !flags.target.empty() ? fmt::format(" ({})", context.target().name()) : "");
   return context;
 }
 
@@ -172,52 +177,59 @@ exec::Observer make_observer(const RunFlags& flags, exec::Stats& stats) {
           .trace = flags.trace.empty() ? exec::Trace() : trace_to_stderr(flags.json),
           .traced = flags.trace.empty() || flags.trace == "all" ? nullptr : parse_warps(flags.trace),
           .judge = !flags.no_judge,
-          .step_limit = flags.step_limit.value_or(exec::kStepLimit)};
+          .arithmetic = flags.arithmetic,
+          .findings = flags.findings,
+          .schedule = flags.schedule,
+          .step_limit = flags.step_limit.value_or(exec::kStepLimit),
+          .print = flags.json ? &print_to_stderr : flags.print};
+}
+
+void add_launch_options(CLI::App& app, RunFlags& flags) {
+  flags.seed = fresh_seed();
+  app.add_option("what", flags.what, "a template or a PTX file")->required()->type_name("TEMPLATE|FILE.ptx");
+  app.add_option("--set", flags.sets, "set a parameter of the problem or the configuration")
+      ->allow_extra_args(false)
+      ->type_name("NAME=VALUE");
+  app.add_option("--arg", flags.args,
+                 "a tensor of the template (a=in=A.npy), or the next parameter of the kernel")
+      ->allow_extra_args(false)
+      ->type_name("A");
+  app.add_option("--entry", flags.entry, "the kernel to run, if the file has several")->type_name("NAME");
+  app.add_option("--grid", flags.grid, "thread blocks in the grid")->type_name("x,y,z");
+  app.add_option("--block", flags.block, "threads in a thread block")->type_name("x,y,z");
+  app.add_option("--cluster", flags.cluster, "thread blocks in a cluster; default: what the kernel requires")
+      ->type_name("x,y,z");
+  add_number(app, "--smem", flags.smem, 0, UINT32_MAX, "bytes of dynamic shared memory");
+  app.add_flag("--cooperative", flags.cooperative,
+               "launch a cooperative grid, whose thread blocks may wait for each other (grid.sync); a "
+               "grid that cannot be resident at once is refused");
+  app.add_option("--symbol", flags.symbols,
+                 "fill a .const or .global variable of the file from an .npy file or raw bytes")
+      ->allow_extra_args(false)
+      ->type_name("NAME=FILE");
+  app.add_option_function<std::string>(
+         "--step-limit",
+         [&flags](const std::string& text) {
+           flags.step_limit = parse_number<std::uint64_t>("--step-limit", text, 0, UINT64_MAX);
+         },
+         fmt::format("stop with exit code 1 when a warp has executed this many instructions; 0: no "
+                     "limit; default: {} (executor)",
+                     exec::kStepLimit))
+      ->type_name("N");
+  app.add_option("--target", flags.target,
+                 fmt::format("make the template's kernel for this target (executor); default: {}",
+                             ContextOptions().cpu_target))
+      ->type_name("T");
+  add_number(app, "--seed", flags.seed, 0, UINT64_MAX, "seed of the random inputs; default: a fresh one");
 }
 
 void add_run(Tool& tool) {
   CLI::App& command = tool.command<RunFlags>(
       "run", "run a template's kernel and verify its result, or run a PTX file",
       [](CLI::App& app, RunFlags& flags) {
-        flags.seed = fresh_seed();
-        app.add_option("what", flags.what, "a template or a PTX file")
-            ->required()
-            ->type_name("TEMPLATE|FILE.ptx");
-        app.add_option("--set", flags.sets, "set a parameter of the problem or the configuration")
-            ->allow_extra_args(false)
-            ->type_name("NAME=VALUE");
-        app.add_option("--arg", flags.args,
-                       "a tensor of the template (a=in=A.npy), or the next parameter of the kernel")
-            ->allow_extra_args(false)
-            ->type_name("A");
-        app.add_option("--entry", flags.entry, "the kernel to run, if the file has several")
-            ->type_name("NAME");
-        app.add_option("--grid", flags.grid, "thread blocks in the grid")->type_name("x,y,z");
-        app.add_option("--block", flags.block, "threads in a thread block")->type_name("x,y,z");
-        app.add_option("--cluster", flags.cluster,
-                       "thread blocks in a cluster; default: what the kernel requires")
-            ->type_name("x,y,z");
-        add_number(app, "--smem", flags.smem, 0, UINT32_MAX, "bytes of dynamic shared memory");
-        app.add_flag("--cooperative", flags.cooperative,
-                     "launch a cooperative grid, whose thread blocks may wait for each other (grid.sync); a "
-                     "grid that cannot be resident at once is refused");
-        app.add_option("--symbol", flags.symbols,
-                       "fill a .const or .global variable of the file from an .npy file or raw bytes")
-            ->allow_extra_args(false)
-            ->type_name("NAME=FILE");
-        app.add_option_function<std::string>(
-               "--step-limit",
-               [&flags](const std::string& text) {
-                 flags.step_limit = parse_number<std::uint64_t>("--step-limit", text, 0, UINT64_MAX);
-               },
-               fmt::format("stop with exit code 1 when a warp has executed this many instructions; 0: no "
-                           "limit; default: {} (executor)",
-                           exec::kStepLimit))
-            ->type_name("N");
+        add_launch_options(app, flags);
         app.add_option("--device", flags.device, "where to run; default: the GPU if there is one, else cpu")
             ->type_name("gpu|gpu:N|cpu");
-        add_number(app, "--seed", flags.seed, 0, UINT64_MAX,
-                   "seed of the random inputs; default: a fresh one");
         app.add_flag("--must-hit", flags.must_hit,
                      "use the record of this problem and the cached kernel, or fail: never link");
         app.add_flag("--trace{all}", flags.trace,
@@ -231,7 +243,7 @@ void add_run(Tool& tool) {
         app.add_flag("--json", flags.json,
                      "print JSON (docs/json/run.json); the trace too (docs/json/trace.json)");
       },
-      run_run);
+      run_what);
   command.footer(
       "--arg: in=A.npy  out=f32[128,64]:D.npy  inout=A.npy:D.npy  null  u32=5  s32=-5  f32=1.5  "
       "bytes=HEX\nAn integer fits any integer parameter of its size. NAME=... sets the parameter of that "

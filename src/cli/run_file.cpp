@@ -156,7 +156,8 @@ class FileRun {
     if (const TensorPlan* tensor = planned_tensor(index)) {
       const bool input = tensor->role != TensorPlan::Role::out;
       take_memory(tensor->bytes());
-      add_buffer(index, to_npy(input ? random_tensor(*tensor, flags_.seed) : poisoned_tensor(*tensor)), {});
+      if (input) return add_buffer(index, to_npy(random_tensor(*tensor, flags_.seed)), {});
+      add_unwritten(index, to_npy(poisoned_tensor(*tensor)), {});
     } else if (plan->tensor == kWorkspace) {
       add_memory(index, workspace());
     } else {
@@ -194,7 +195,7 @@ class FileRun {
   void add_output(std::size_t index, const RunArgument& argument) {
     const TensorPlan plan = output_plan(index, argument);
     take_memory(plan.bytes());
-    add_buffer(index, to_npy(poisoned_tensor(plan)), argument.destination);
+    add_unwritten(index, to_npy(poisoned_tensor(plan)), argument.destination);
   }
 
   void take_memory(std::uint64_t bytes) { api::check_host_memory(memory_bytes_ += bytes); }
@@ -220,9 +221,20 @@ class FileRun {
 
   /// The parameter gets the buffer, or the tensor map of it that the header describes.
   void add_buffer(std::size_t index, NpyArray array, const std::filesystem::path& file) {
-    buffer_of_[index] = buffers_.size();
     buffers_.push_back(context_.alloc(array.bytes.size()));
     buffers_.back().write(array.bytes);
+    add_last(index, std::move(array), file);
+  }
+
+  /// The executor poisons memory itself, and knows that nobody has written it.
+  void add_unwritten(std::size_t index, NpyArray array, const std::filesystem::path& file) {
+    if (context_.is_gpu()) return add_buffer(index, std::move(array), file);
+    buffers_.push_back(context_.alloc(array.bytes.size()));
+    add_last(index, std::move(array), file);
+  }
+
+  void add_last(std::size_t index, NpyArray array, const std::filesystem::path& file) {
+    buffer_of_[index] = buffers_.size() - 1;
     add_memory(index, buffers_.back());
     if (!file.empty()) outputs_.push_back({buffers_.size() - 1, file, std::move(array)});
   }

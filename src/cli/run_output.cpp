@@ -181,8 +181,11 @@ exec::Trace trace_to_stderr(bool json) {
   };
 }
 
+void print_to_stderr(const exec::Printed& printed) { write_to_stderr(printed.text); }
+
 void print_report(const Context& context, const RunFlags& flags, const RunReport& report,
                   const exec::Stats& stats) {
+  if (flags.findings != nullptr) return;
   if (flags.stats && context.is_gpu())
     say("--stats: only the executor counts instructions: use --device cpu\n");
   const bool counted = flags.stats && !context.is_gpu();

@@ -36,6 +36,8 @@ void print_report(const Context& context, const RunFlags& flags, const RunReport
                   const exec::Stats& stats);
 
 exec::Trace trace_to_stderr(bool json);
+/// For what threads print while stdout has JSON.
+void print_to_stderr(const exec::Printed& printed);
 /// Parses --trace=WARPS: "0", "0,2-3"; "1@5" or "1@5,0,2" for the thread block with this index. Throws
 /// Error(usage, "bad-warps").
 decltype(exec::Launch::traced) parse_warps(const std::string& text);

@@ -6,6 +6,7 @@
 #include "cli/say.hpp"
 #include "jit/ptx_header.hpp"
 #include "ptxloom/jit.hpp"
+#include "sass/lint.hpp"
 #include "sass/listing.hpp"
 
 namespace ptxloom::cli {
@@ -16,6 +17,7 @@ struct SassFlags {
   std::string target;
   std::string format = "text";
   bool no_nvdisasm = false;
+  bool lint = false;
 };
 
 /// The cubin of a PTX file, with line tables.
@@ -43,7 +45,29 @@ void print_notes(const sass::Listing& listing, const std::optional<Diagnostic>& 
   if (listing.functions.empty()) say("note: {} has no code\n", listing.file);
 }
 
+void check_flags(const SassFlags& options) {
+  if (!options.lint) return;
+  if (options.format == "html")
+    throw Error(ErrorKind::usage, "bad-usage", "--lint has no --format html", "use text or json");
+  if (options.no_nvdisasm)
+    throw Error(ErrorKind::usage, "bad-usage", "--lint reads the text of nvdisasm",
+                "leave --no-nvdisasm out");
+}
+
+/// 1 if the lint found an error.
+int print_lint(const sass::Listing& listing, const sass::CubinView& cubin,
+               const sass::Disassembly& disassembly, const SassFlags& options) {
+  if (disassembly.problem)
+    throw Error(ErrorKind::missing, disassembly.problem->code, disassembly.problem->message,
+                disassembly.problem->hint);
+  const sass::Lint lint = sass::lint(listing, cubin.chip(), true);
+  const std::string text = options.format == "json" ? sass::lint_json(lint) : sass::lint_text(lint);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return lint.count(sass::LintSeverity::error) > 0 ? 1 : 0;
+}
+
 int run_sass(const Tool& tool, const SassFlags& options) {
+  check_flags(options);
   const std::string content = read_data(options.file);
   const bool ptx = !sass::is_binary(content);
   if (!ptx && !options.target.empty())
@@ -59,6 +83,7 @@ int run_sass(const Tool& tool, const SassFlags& options) {
                   .name = name,
                   .ptx = ptx ? std::optional<std::string_view>(content) : std::nullopt,
                   .disassembly = options.no_nvdisasm ? nullptr : &disassembly});
+  if (options.lint) return print_lint(listing, cubin, disassembly, options);
   print_notes(listing, disassembly.problem);
   const auto print = options.format == "json"   ? sass::listing_json
                      : options.format == "html" ? sass::listing_html
@@ -81,6 +106,10 @@ void add_sass(Tool& tool) {
             ->type_name("T");
         command.add_option("--format", options.format, "text, html or json (docs/json/sass.json)")
             ->check(CLI::IsMember({"text", "html", "json"}));
+        command.add_flag(
+            "--lint", options.lint,
+            "check the control codes instead: stall counts and scoreboards against the registers "
+            "that are read and written (docs/json/sass_lint.json)");
         command.add_flag("--no-nvdisasm", options.no_nvdisasm,
                          "show opcodes and registers as specs/sass has them, even if nvdisasm is installed");
       },

@@ -51,7 +51,8 @@ void print_text(const Specs& specs, Variant variant, const std::optional<Target>
   fmt::print("{}\n", example(variant));
   fmt::print("  form {}: {}\n", form.name, form.doc);
   if (variant.undocumented())
-    fmt::print("  undocumented: ptxas accepts it, but the manual does not document it\n");
+    fmt::print("  undocumented: ptxas accepts it, but the manual does not document it{}{}\n",
+               form.undocumented.empty() ? "" : "; ", form.undocumented);
   std::vector<std::vector<std::string>> rows;
   for (const OperandSpec& operand : variant.operands()) {
     rows.push_back({"   ", operand.name, std::string(direction_name(operand.direction)), operand.describe(),
@@ -66,7 +67,7 @@ void print_text(const Specs& specs, Variant variant, const std::optional<Target>
   const Places places = targets_of(specs, variant);
   const std::vector<Target> emulated = emulating(specs, variant);
   fmt::print("  targets{} (from PTX)\n    {}\n", emulated.empty() ? "" : ", native", to_text(places));
-  if (!emulated.empty()) fmt::print("  targets, emulated by lower::op\n   {}\n", names_of(emulated));
+  if (!emulated.empty()) fmt::print("  targets, emulated by ptxloom/lower.hpp\n   {}\n", names_of(emulated));
   fmt::print("  to assemble and to load it (or later)\n{}", requirements_text(places));
 }
 
@@ -101,6 +102,7 @@ Json variant_json(const Specs& specs, Variant variant, const std::optional<Targe
           {"doc", form.doc},
           {"text", form.text},
           {"undocumented", variant.undocumented()},
+          {"found", form.undocumented.empty() ? Json(nullptr) : Json(form.undocumented)},
           {"operands", std::move(operands)},
           {"modifiers", std::move(slots)},
           {"targets", to_json(targets_of(specs, variant))},

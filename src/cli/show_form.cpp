@@ -73,6 +73,7 @@ void print_form(const Specs& specs, std::string_view form, const std::optional<T
                        ", {} of them undocumented: ptxas accepts them, but the manual does not document them",
                        facts.undocumented),
              info.name);
+  if (!info.undocumented.empty()) fmt::print("  undocumented: {}\n", info.undocumented);
   std::vector<std::vector<std::string>> rows;
   for (const OperandPlace& place : facts.operands) {
     const std::span<const std::string> shown(place.choices.data(), std::min(place.choices.size(), most));
@@ -107,6 +108,7 @@ Json form_json(const Specs& specs, std::string_view form, const std::optional<Ta
           {"text", info.text},
           {"opcodes", facts.opcodes},
           {"undocumented", facts.undocumented},
+          {"found", info.undocumented.empty() ? Json(nullptr) : Json(info.undocumented)},
           {"operands", std::move(operands)},
           {"modifiers", std::move(slots)},
           {"targets", to_json(targets_of(specs, form))}};

@@ -132,7 +132,7 @@ nlohmann::ordered_json to_json(const Places& places) {
 std::vector<Target> emulating(const Specs& specs, const Variant& variant) {
   std::vector<Target> targets = specs.targets();
   std::erase_if(targets, [&](const Target& target) {
-    return lower::support(specs, variant.opcode(), target) != lower::Support::emulated;
+    return lower::support(specs, variant, target) != lower::Support::emulated;
   });
   return targets;
 }

@@ -11,7 +11,7 @@ struct Words {
 };
 
 constexpr Words kWords[] = {
-    {"give m, n and k", "give m, n and k: --set m=4096 n=4096 k=4096"},
+    {"give the parameters", "give with --set NAME=VALUE the parameters"},
     {"see LinkOptions::extra", "check --set link=OPTION"},
     {"clear must_hit (TuneOptions, SpecialiseOptions)", "leave out --must-hit"},
     {"allow linking (LinkOptions::cached_only)", "leave out --must-hit"},

@@ -20,6 +20,13 @@
 namespace ptxloom::cli {
 namespace {
 
+/// "a,b" as "a, b".
+std::string spaced(std::string list) {
+  for (std::size_t comma = list.find(','); comma != std::string::npos; comma = list.find(',', comma + 2))
+    list.insert(comma + 1, " ");
+  return list;
+}
+
 /// The subcommand that the arguments name, with its parents: "cache stat".
 const CLI::App& innermost(const CLI::App& app, std::string& name) {
   const CLI::App* at = &app;
@@ -94,6 +101,12 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& error) {
     if (said.find("At Most") != std::string::npos)
       return bad_usage(fmt::format("{} is given more than once", option), "give it once");
     return bad_usage(fmt::format("{} needs a value", option), help);
+  }
+  if (const std::size_t at = said.find(" not in {");
+      at != std::string::npos) {  // "--format: pdf not in {text,json}"
+    const std::size_t value = option.size() + 2, values = said.find('{', at) + 1;
+    return bad_usage(fmt::format("{} does not accept '{}'", option, said.substr(value, at - value)),
+                     "give one of " + spaced(said.substr(values, said.find('}', values) - values)));
   }
   return bad_usage(fmt::format("{} does not accept this value", option), help);
 }

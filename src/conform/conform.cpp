@@ -98,11 +98,20 @@ class Batch {
       const std::size_t one[] = {i};
       singles_.emplace(i, DeviceModule(context_.device_context(), link(one)));
     } catch (const Error& error) {
-      const bool missing = error.kind() == ErrorKind::missing;  // the linker is older than the instruction
+      const bool missing = error.kind() == ErrorKind::missing || !linker_has(subjects_[i]);
       result.state = missing ? ConformResult::State::skipped : ConformResult::State::failed;
       result.note = reason(error);
       parsed_[i].reset();
     }
+  }
+
+  // Some instructions of earlier PTX versions are known to later assemblers alone.
+  bool linker_has(const Subject& subject) const {
+    const Version release = context_.linker().version();
+    if (find_toolkit(release) == nullptr) return true;
+    const Specs specs(context_.specs().overlays(), release);
+    return std::ranges::any_of(specs.match(subject.variant.opcode()),
+                               [&](Variant v) { return v.since(context_.target()).has_value(); });
   }
 
   void run_one(std::size_t i, ConformResult& result) {

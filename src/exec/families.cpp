@@ -4,8 +4,10 @@
 #include <vector>
 
 #include "exec/machine/operation.hpp"
+#include "exec/machine/system_call.hpp"
 
-// The families of instructions. Each file of semantics has one, and the machine knows no other way to them.
+// The families of instructions, and the system calls. Each file of semantics has some, and the machine knows
+// no other way to them.
 namespace ptxloom::exec {
 
 std::span<const Semantics> integer_semantics();
@@ -37,6 +39,22 @@ std::span<const Semantics> mma_semantics();
 std::span<const Semantics> matrix_semantics();
 std::span<const Semantics> wmma_semantics();
 std::span<const Semantics> wgmma_semantics();
+
+std::span<const SystemFunction> print_functions();
+std::span<const SystemFunction> assert_functions();
+std::span<const SystemFunction> lacking_functions();
+
+const SystemFunction* find_system_function(std::string_view name) {
+  for (const auto functions : {print_functions(), assert_functions(), lacking_functions()}) {
+    for (const SystemFunction& function : functions) {
+      const bool is_beginning = function.name.ends_with('*');
+      if (is_beginning ? name.starts_with(function.name.substr(0, function.name.size() - 1))
+                       : name == function.name)
+        return &function;
+    }
+  }
+  return nullptr;
+}
 
 std::vector<std::span<const Semantics>> semantics_families() {
   return {integer_semantics(),     bit_semantics(),        float_semantics(),      compare_semantics(),

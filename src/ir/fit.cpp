@@ -48,6 +48,7 @@ inline bool register_fits(const OperandSpec& place, const Type& given) {
   if (wanted.kind == TypeKind::predicate || given.kind == TypeKind::predicate)
     return wanted.kind == given.kind;
   if (given.bits < wanted.bits || (given.bits > wanted.bits && !place.wider_allowed)) return false;
+  if (given.bits > wanted.bits && place.wider_integers && (given.bits > 64 || given.is_float())) return false;
   if (given.kind == TypeKind::bits || wanted.kind == TypeKind::bits) return true;
   if (wanted.is_integer()) return given.is_integer() || given.lanes > 1;
   return given == wanted;

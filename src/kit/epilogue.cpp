@@ -13,6 +13,7 @@
 
 #include "ptxloom/error.hpp"
 #include "ptxloom/kit/packed.hpp"
+#include "ptxloom/kit/vector_access.hpp"
 
 namespace ptxloom::kit {
 namespace {
@@ -124,12 +125,7 @@ class Stores {
     const Address to = k_.at(k_.mad_wide(this->column(column).position, d_.d.element.bytes(), address(row)));
     const std::vector<Reg> packed = converted(results);
     const Type type = stored_type(d_.d.element, static_cast<int>(results.size()));
-    k_.guarded(inside, [&] {
-      if (packed.size() == 1)
-        k_.emit("st.global." + std::string(type.name), to, packed[0]);
-      else
-        k_.emit(fmt::format("st.global.v{}.{}", packed.size(), type.name), to, packed);
-    });
+    k_.guarded(inside, [&] { store_vector(k_, "st.global", type, to, packed); });
   }
 
  private:
@@ -168,6 +164,9 @@ class Stores {
 /// The result of a callback, which must be of the result's type.
 Reg checked(Type d, Reg result) {
   const Type type = result_type(d);
+  if (result.builder == 0)
+    refuse_type("the callback returns no register",
+                fmt::format("return the result in a register of type {}", type.name));
   if (result.type == type) return result;
   refuse_type(
       fmt::format("the callback returns {}, and a D of {} needs {}", result.type.name, d.name, type.name),

@@ -44,7 +44,7 @@ FragmentPath fragment_path(Type type, bool k_contiguous) {
 
 SwizzledTile fragment_tile(Type type, bool k_contiguous, int extent, int depth) {
   const int rows = k_contiguous ? extent : depth;
-  const int row_bytes = (k_contiguous ? depth : extent) * type.bytes();
+  const int row_bytes = (k_contiguous ? depth : extent) * type.bits / 8;
   return {rows, row_bytes, swizzle_of(fragment_path(type, k_contiguous), row_bytes)};
 }
 
@@ -88,6 +88,12 @@ Fragments::Fragments(KernelBuilder& k, const FragmentShape& shape, const Swizzle
       places_(register_places(shape.mma, shape.operand)),
       base_(in.shared) {
   const Layout map = layout(shape.mma, shape.operand);
+  tile_bits_ = map.register_bits * map.registers / static_cast<int>(map.lane(0).size());
+  shift_ = map.at(0, 0).bit;
+  if (type_.bits < 8 && !k_contiguous_)
+    throw Error(ErrorKind::usage, "bad-fragments",
+                fmt::format("{} of a tile that is not contiguous along k", type_.name),
+                "elements below 8 bits are loaded from rows that run along k");
   std::tie(mma_extent_, mma_k_) =
       shape.operand == "A" ? std::pair(map.rows, map.cols) : std::pair(map.cols, map.rows);
   tiles_ = shape.extent / mma_extent_;
@@ -146,10 +152,10 @@ void Fragments::prepare_ldmatrix(Reg warp_origin, Reg lane) {
     if (apart.extent != 0) extent = k_.fma(chosen, apart.extent, extent);
     if (apart.k != 0) depth = k_.fma(chosen, apart.k, depth);
   }
-  const int size = type_.bytes();
   const bool along_k = k_contiguous_;
   const Reg row = k_.add(along_k ? extent : depth, row_in_matrix);
-  const Reg byte = k_.mul(along_k ? depth : extent, size);
+  const Reg position = along_k ? depth : extent;
+  const Reg byte = tile_bits_ < 8 ? k_.div(position, 8 / tile_bits_) : k_.mul(position, tile_bits_ / 8);
   base_ = k_.add(base_, tile_.address(k_, row, byte));
 }
 
@@ -166,9 +172,8 @@ void Fragments::set_stage(Reg offset) {
 }
 
 Address Fragments::address(FragmentPlace place) {
-  const int size = type_.bytes();
-  const Distance there = k_contiguous_ ? tile_.distance(place.extent, place.k * size)
-                                       : tile_.distance(place.k, place.extent * size);
+  const Distance there = k_contiguous_ ? tile_.distance(place.extent, place.k * tile_bits_ / 8)
+                                       : tile_.distance(place.k, place.extent * tile_bits_ / 8);
   if (there.flip == 0) return KernelBuilder::at(stage_, there.add);
   const auto known = flipped_.find(there.flip);
   const Reg base =
@@ -188,29 +193,30 @@ void Fragments::load(int step, const Tiles& into) {
   }
 }
 
-namespace {
-
-std::string ldmatrix_opcode(int matrices, bool transposed) {
-  return "ldmatrix.sync.aligned.m8n8.x" + std::to_string(matrices) + (transposed ? ".trans" : "") +
-         ".shared.b16";
+std::string Fragments::ldmatrix_opcode() const {
+  if (type_.bits < tile_bits_)
+    return fmt::format("ldmatrix.sync.aligned.m8n16.x{}.shared.b8x16.b{}x16_p{}", group_, type_.bits,
+                       128 - 16 * type_.bits);
+  const bool transposed = path_ != FragmentPath::ldmatrix;
+  return fmt::format("ldmatrix.sync.aligned.m8n8.x{}{}.shared.b16", group_, transposed ? ".trans" : "");
 }
 
-}  // namespace
-
 void Fragments::load_ldmatrix(int k_origin, const std::vector<Block>& list) {
-  const std::string opcode = ldmatrix_opcode(group_, path_ == FragmentPath::ldmatrix_trans);
+  const std::string opcode = ldmatrix_opcode();
   std::vector<Reg> group;
   for (std::size_t i = 0; i < list.size(); i += group.size()) {
     group.clear();
     for (int j = 0; j < group_; ++j) group.push_back(list[i + static_cast<std::size_t>(j)].into);
     const FragmentPlace first = list[i].place;
     k_.emit(opcode, group, address({first.extent, first.k + k_origin}));
+    if (shift_ != 0)  // ldmatrix widens to the low bits of a byte
+      for (const Reg& each : group) k_.emit("shl.b32", each, each, shift_);
   }
 }
 
 void Fragments::load_bytes(int k_origin, const std::vector<Block>& list) {
   const std::vector<FragmentPlace> matrices = matrix_places();
-  const std::string opcode = ldmatrix_opcode(group_, true);
+  const std::string opcode = ldmatrix_opcode();
   std::map<std::pair<int, int>, Reg> fetched;  // by extent and k
   for (std::size_t i = 0; i < matrices.size(); i += static_cast<std::size_t>(group_)) {
     const std::vector<Reg> group = k_.regs(b32, group_);

@@ -3,10 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "kit/integers.hpp"
 #include "ptxloom/error.hpp"
+#include "ptxloom/lower.hpp"
 
 namespace ptxloom::kit {
 namespace {
@@ -27,8 +26,7 @@ std::string widening(Type type) {
 ///@}
 
 bool target_has(const Specs& specs, const Target& target, const std::string& opcode) {
-  return std::ranges::any_of(specs.match(opcode),
-                             [&](const Variant& variant) { return variant.since(target).has_value(); });
+  return lower::support(specs, opcode, target) != lower::Support::none;
 }
 
 bool is_narrow(Type type) {
@@ -39,8 +37,7 @@ void require_narrow(bool holds, Type type, const Target& target) {
   if (!holds)
     throw Error(ErrorKind::usage, "operand-type",
                 fmt::format("{} has no conversion between {} and f32", target.name(), type.name),
-                "s8 and s4 are on all targets, e4m3 and e5m2 from sm_89 on, and smaller floats on targets "
-                "such as sm_100a and sm_120a");
+                "the types are s8, s4, e4m3, e5m2, e2m3, e3m2 and e2m1");
 }
 
 /// The values, with zeros up to a multiple of `to`.
@@ -72,7 +69,7 @@ std::vector<Reg> narrow_integers(KernelBuilder& k, Type type, std::span<const Re
 std::vector<Reg> pairs_of(KernelBuilder& k, Type type, std::span<const Reg> values) {
   std::vector<Reg> pairs;
   for (std::size_t i = 0; i < values.size(); i += 2)
-    pairs.push_back(k.op(narrowing(type), values[i + 1], values[i]));
+    pairs.push_back(lower::op(k, narrowing(type), values[i + 1], values[i]));
   return pairs;
 }
 
@@ -147,7 +144,7 @@ bool can_widen(const Specs& specs, const Target& target, Type type) {
 int narrow_words(Type type, int count) { return (count * type.bits + kWordBits - 1) / kWordBits; }
 
 std::vector<Reg> narrow_values(KernelBuilder& k, Type type, std::span<const Reg> values) {
-  require_narrow(is_narrow(type) && k.has(narrowing(type)), type, k.target());
+  require_narrow(can_narrow(k.specs(), k.target(), type), type, k.target());
   if (type.is_integer()) return narrow_integers(k, type, values);
   const std::size_t in_pair_word = type.bits == 4 ? 8 : 4;
   const std::vector<Reg> pairs = pairs_of(k, type, filled_up(k, values, in_pair_word));
@@ -158,7 +155,7 @@ std::vector<Reg> narrow_values(KernelBuilder& k, Type type, std::span<const Reg>
 }
 
 std::vector<Reg> widen_values(KernelBuilder& k, Type type, int count, std::span<const Reg> words) {
-  require_narrow(is_narrow(type) && k.has(widening(type)), type, k.target());
+  require_narrow(can_widen(k.specs(), k.target(), type), type, k.target());
   std::vector<Reg> values, spread(words.begin(), words.end());
   if (type.is_integer()) values = widen_integers(k, type, words);
   if (type.bits == 6) {
@@ -168,7 +165,7 @@ std::vector<Reg> widen_values(KernelBuilder& k, Type type, int count, std::span<
   }
   for (std::size_t i = 0; type.is_float() && i < spread.size(); ++i)
     for (const Reg& pair : k.unpack(type.bits == 4 ? kPairOfE2m1 : b16, spread[i]))
-      for (const Reg& half : k.unpack(b16, KernelBuilder::as(b32, k.op(widening(type), pair))))
+      for (const Reg& half : k.unpack(b16, KernelBuilder::as(b32, lower::op(k, widening(type), pair))))
         values.push_back(k.convert(f32, KernelBuilder::as(f16, half)));
   values.resize(static_cast<std::size_t>(count));
   return values;

@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string_view>
 
 #include "ptxloom/error.hpp"
+#include "ptxloom/lower.hpp"
 #include "ptxloom/numeric.hpp"
 
 namespace ptxloom::kit {
@@ -26,14 +26,14 @@ void require(bool has, Type type, const Target& target) {
   if (!has)
     throw Error(ErrorKind::usage, "operand-type",
                 fmt::format("{} has no conversion between {} and f32", target.name(), type.name),
-                "use f32, f16, from sm_80 on bf16, or, for results from sm_89 on, e4m3 or e5m2");
+                "use f32, f16 or bf16, or, for results, e4m3 or e5m2");
 }
 
 std::vector<Reg> pack_fp8(KernelBuilder& k, Type element, std::span<const Reg> values) {
   std::vector<Reg> packed;
   for (std::size_t i = 0; i < values.size(); i += 2)
-    packed.push_back(
-        k.op(conversion_to(element), i + 1 < values.size() ? Arg(values[i + 1]) : Arg(0.0F), values[i]));
+    packed.push_back(lower::op(k, conversion_to(element),
+                               i + 1 < values.size() ? values[i + 1] : k.mov(f32, 0.0F), values[i]));
   return packed;
 }
 
@@ -65,8 +65,7 @@ bool can_unpack(Type type) { return type == f32 || type == f16 || type == bf16; 
 bool can_pack(const Specs& specs, const Target& target, Type type) {
   const std::string conversion = conversion_to(type);
   if (conversion.empty()) return can_unpack(type);
-  return std::ranges::any_of(specs.match(conversion),
-                             [&](const Variant& variant) { return variant.since(target).has_value(); });
+  return lower::support(specs, conversion, target) != lower::Support::none;
 }
 
 Type packed_type(Type element, int count) {
@@ -92,8 +91,7 @@ std::vector<Reg> unpack_values(KernelBuilder& k, Type element, int count, std::s
 }
 
 std::vector<Reg> pack_values(KernelBuilder& k, Type element, std::span<const Reg> values) {
-  const std::string conversion = conversion_to(element);
-  require(conversion.empty() ? can_unpack(element) : k.has(conversion), element, k.target());
+  require(can_pack(k.specs(), k.target(), element), element, k.target());
   if (element == f32) return {values.begin(), values.end()};
   if (is_fp8(element)) return pack_fp8(k, element, values);
   const std::string pair = fmt::format("cvt.rn.{}x2.f32", element.name);
@@ -103,7 +101,9 @@ std::vector<Reg> pack_values(KernelBuilder& k, Type element, std::span<const Reg
     return packed;
   }
   std::vector<Reg> halves;
-  for (const Reg& value : values) halves.push_back(KernelBuilder::as(b16, k.convert(element, value)));
+  for (const Reg& value : values)
+    halves.push_back(KernelBuilder::as(
+        b16, element == bf16 ? lower::op(k, conversion_to(bf16), value) : k.convert(element, value)));
   return join_packed(k, element, halves);
 }
 

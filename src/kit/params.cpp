@@ -67,6 +67,9 @@ Params& Params::pointer(std::string name, Type element, std::string tensor) {
 }
 
 Params& Params::aligned(std::uint32_t bytes) {
+  if (arguments_.empty() || arguments_.back().tensor.empty())
+    throw Error(ErrorKind::usage, "bad-parameter", "an alignment that follows no pointer",
+                "call aligned() right after pointer() or value()");
   arguments_.back().alignment = bytes;
   return *this;
 }

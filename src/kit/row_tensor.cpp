@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <numeric>
 
 #include "ptxloom/kit/rows.hpp"
+#include "ptxloom/kit/vector_access.hpp"
 
 namespace ptxloom::kit {
 namespace {
@@ -29,9 +28,9 @@ RowTensor::RowTensor(KernelBuilder& k, const RowWindow& window, Pointer base, st
       base_(base),
       caching_(caching),
       read_only_(read_only),
+      pitch_(pitch),
       width_(access_width(window.shape(), base.element, pitch)) {
-  const Reg offset = k.convert(s64, k.mul(window.position(), base.element.bytes()));
-  first_ = k.add(base.base, offset);
+  first_ = k.add(base.base, k.mul_wide(window.position(), base.element.bytes()));
   if (pitch == 0) {
     const int vector = window.shape().vector;
     // Not in a part: each of its slots may be at an end, and code for both kinds of access takes too many
@@ -50,12 +49,11 @@ Address RowTensor::address(int slot, int element) const {
   return KernelBuilder::at(first_, elements * base_.element.bytes());
 }
 
-std::string RowTensor::opcode(std::string_view mnemonic, int registers, Type type) const {
-  std::string opcode = fmt::format("{}.global", mnemonic);
-  if (mnemonic == "ld" && read_only_) opcode += ".nc";
-  if (mnemonic == "ld" && caching_ == RowCaching::streamed) opcode += ".L1::no_allocate";
-  if (registers > 1) opcode += fmt::format(".v{}", registers);
-  return opcode + "." + std::string(type.name);
+std::string RowTensor::load_opcode() const {
+  std::string opcode = "ld.global";
+  if (read_only_) opcode += ".nc";
+  if (caching_ == RowCaching::streamed) opcode += ".L1::no_allocate";
+  return opcode;
 }
 
 std::vector<Reg> RowTensor::filled(double fill) const {
@@ -81,6 +79,44 @@ std::vector<std::vector<Reg>> RowTensor::load_all(double fill) const {
   return slots;
 }
 
+bool RowTensor::realigns() const {
+  constexpr int kSmallAccess = 4;
+  const RowShape& shape = window_.shape();
+  return pitch_ != 0 && !shape.shifted() && shape.team.in_warp() && shape.team.lanes == kWarpThreads &&
+         width_ < shape.vector && width_ * type().bytes() <= kSmallAccess &&
+         shape.vector * type().bytes() <= kWidestAccess;
+}
+
+Realigned RowTensor::realigned() const {
+  const RowShape& shape = window_.shape();
+  const auto vector = static_cast<std::uint64_t>(shape.vector);
+  const Reg row = KernelBuilder::as(u32, window_.row_);
+  return {k_,
+          {.element = type().bytes() == 4 ? b32 : b16,
+           .vector = shape.vector,
+           .slots = window_.slots(),
+           .length = shape.length,
+           .position = window_.position(),
+           .offset = k_.and_(k_.mul(row, pitch_ % vector), vector - 1),
+           .first = first_,
+           .present = window_.present_ ? *window_.present_ : k_.eq(row, row)}};
+}
+
+std::vector<std::vector<Reg>> RowTensor::load_realigned() const {
+  std::vector<std::vector<Reg>> slots = realigned().load_all();
+  if (type() == f32)
+    for (std::vector<Reg>& words : slots)
+      for (Reg& word : words) word = KernelBuilder::as(f32, word);
+  return slots;
+}
+
+void RowTensor::store_realigned(std::span<const std::vector<Reg>> packed) const {
+  std::vector<std::vector<Reg>> slots(packed.begin(), packed.end());
+  for (std::vector<Reg>& words : slots)
+    for (Reg& word : words) word = KernelBuilder::as(b32, word);
+  realigned().store_all(slots);
+}
+
 RowTensor::Shift RowTensor::shift() const {
   const int vector = window_.shape().vector, bytes = type().bytes(), per_word = 4 / bytes;
   const Reg elements = KernelBuilder::as(u32, k_.and_(window_.position(), vector - 1));
@@ -101,9 +137,7 @@ void RowTensor::load_shifted(int slot, std::span<const Reg> packed) const {
   for (std::size_t half = 0; half < 2; ++half) {
     const std::int64_t elements = std::int64_t{slot} * window_.stride() + static_cast<int>(half) * vector;
     const Address from = KernelBuilder::at(shift_->first, elements * type().bytes());
-    const std::string load = opcode("ld", static_cast<int>(count), b32);
-    count == 1 ? k_.emit(load, words[half], from)
-               : k_.emit(load, Arg(std::span(words).subspan(half * count, count)), from);
+    load_vector(k_, load_opcode(), b32, from, std::span(words).subspan(half * count, count));
   }
   std::size_t step = count;
   for (const Reg& move : shift_->moves) {
@@ -122,19 +156,15 @@ void RowTensor::load_whole(int slot, std::span<const Reg> packed) const {
   const int vector = window_.shape().vector;
   const bool as_packed = packed_type(type(), width_) == packed_type(type(), vector);
   const auto each = static_cast<std::size_t>(packed_registers(type(), width_));
+  // Each register has a value in any case: ptxas 13.0 merges guarded loads of one address (narrow_rows.cpp).
+  std::vector<Reg> elements;
+  for (int element = 0; !as_packed && element < vector; element += width_)
+    elements.push_back(packed_constant(k_, type(), width_, 0));
   window_.whole(slot, [&] {
-    std::vector<Reg> elements;
-    for (int element = 0; element < vector; element += width_) {
-      const Address from = address(slot, element);
-      const std::string load = opcode("ld", static_cast<int>(each), packed_type(type(), width_));
-      if (!as_packed)
-        elements.push_back(k_.op(load, from));
-      else if (const auto part = packed.subspan(static_cast<std::size_t>(element / width_) * each, each);
-               each == 1)
-        k_.emit(load, part[0], from);
-      else
-        k_.emit(load, Arg(part), from);
-    }
+    const std::span<const Reg> all = as_packed ? packed : std::span<const Reg>(elements);
+    for (int element = 0; element < vector; element += width_)
+      load_vector(k_, load_opcode(), packed_type(type(), width_), address(slot, element),
+                  all.subspan(static_cast<std::size_t>(element / width_) * each, each));
     if (as_packed) return;
     const std::vector<Reg> joined = join_packed(k_, type(), elements);
     for (std::size_t i = 0; i < joined.size(); ++i) k_.set(packed[i], joined[i]);
@@ -148,9 +178,9 @@ void RowTensor::load_ends(int slot, std::span<const Reg> packed) const {
       [&] {
         const std::vector<Reg> elements = split_packed(k_, type(), vector, packed);
         for (int i = 0; i < vector; ++i) {
-          const std::string load = opcode("ld", 1, packed_type(type(), 1));
           const auto load_element = [&] {
-            k_.emit(load, elements[static_cast<std::size_t>(i)], address(slot, i));
+            load_vector(k_, load_opcode(), packed_type(type(), 1), address(slot, i),
+                        std::span(elements).subspan(static_cast<std::size_t>(i), 1));
           };
           const std::optional<Reg> inside = window_.inside(slot, i);
           inside ? k_.guarded(*inside, load_element) : load_element();
@@ -168,11 +198,11 @@ void RowTensor::store(int slot, std::span<const Reg> values) const {
   window_.ends(slot, [&] {
     const int vector = window_.shape().vector;
     const std::vector<Reg> elements = split_packed(k_, type(), vector, packed);
-    for (int i = 0; i < vector; ++i) {
-      const std::string store = opcode("st", 1, packed_type(type(), 1));
-      k_.guarded(*window_.inside(slot, i),
-                 [&] { k_.emit(store, address(slot, i), elements[static_cast<std::size_t>(i)]); });
-    }
+    for (int i = 0; i < vector; ++i)
+      k_.guarded(*window_.inside(slot, i), [&] {
+        store_vector(k_, "st.global", packed_type(type(), 1), address(slot, i),
+                     std::span(elements).subspan(static_cast<std::size_t>(i), 1));
+      });
   });
 }
 
@@ -182,17 +212,10 @@ void RowTensor::store_whole(int slot, std::span<const Reg> packed) const {
   const auto each = static_cast<std::size_t>(packed_registers(type(), width_));
   const std::vector<Reg> elements = as_packed ? std::vector<Reg>{} : split_packed(k_, type(), vector, packed);
   window_.whole(slot, [&] {
-    for (int element = 0; element < vector; element += width_) {
-      const Address to = address(slot, element);
-      const std::string store = opcode("st", static_cast<int>(each), packed_type(type(), width_));
-      const std::size_t access = static_cast<std::size_t>(element / width_);
-      if (!as_packed)
-        k_.emit(store, to, elements[access]);
-      else if (each == 1)
-        k_.emit(store, to, packed[access]);
-      else
-        k_.emit(store, to, Arg(packed.subspan(access * each, each)));
-    }
+    const std::span<const Reg> all = as_packed ? packed : std::span<const Reg>(elements);
+    for (int element = 0; element < vector; element += width_)
+      store_vector(k_, "st.global", packed_type(type(), width_), address(slot, element),
+                   all.subspan(static_cast<std::size_t>(element / width_) * each, each));
   });
 }
 

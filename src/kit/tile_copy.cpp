@@ -59,20 +59,24 @@ TileCopy::TileCopy(KernelBuilder& k, const TileCopyShape& shape, const SwizzledT
       k_contiguous_(shape.k_contiguous),
       threads_(shape.threads),
       access_(shape.access.bytes),
+      spread_(std::max(shape.slot / access_, 1)),
       asynchronous_(shape.access.asynchronous),
       whole_k_(shape.whole_k),
       whole_rows_(k_contiguous_ ? shape.whole_extent : shape.whole_k),
       whole_columns_(k_contiguous_ ? shape.whole_k : shape.whole_extent),
-      depth_(k_contiguous_ ? tile.row_bytes() / size_ : tile.rows()) {
+      depth_(k_contiguous_ ? tile.row_bytes() / spread_ / size_ : tile.rows()) {
   if (!power_of_two(threads_) || !power_of_two(access_) || access_ > 16 || access_ < size_ ||
-      (asynchronous_ && access_ < kSmallestCopy))
+      (asynchronous_ && access_ < kSmallestCopy) ||
+      (shape.slot != 0 &&
+       (!power_of_two(shape.slot) || shape.slot < access_ || shape.slot > tile.row_bytes())))
     throw Error(
         ErrorKind::usage, "bad-tile-copy",
         fmt::format("a copy by {} threads in units of {} bytes, of elements of {}", threads_, access_, size_),
-        "threads and bytes are powers of two, a unit is at least an element and at most 16 bytes, "
-        "and by cp.async at least 4 bytes");
+        "threads, bytes and slots are powers of two; a unit is at least an element, at most 16 bytes and its "
+        "slot; by cp.async it is at least 4 bytes; a slot is at most a row of the tile");
   deal(in.thread);
-  shared_ = k.add(in.shared, tile_.address(k, first_row_, first_byte_));
+  shared_ = k.add(in.shared,
+                  tile_.address(k, first_row_, spread_ == 1 ? first_byte_ : k.mul(first_byte_, spread_)));
 
   // Bytes from one stored row to the next, and from one tile to the next along k.
   const Reg row_stride = k.mul_wide(in.ld, size_);
@@ -94,7 +98,7 @@ TileCopy::TileCopy(KernelBuilder& k, const TileCopyShape& shape, const SwizzledT
 // Adjacent threads take adjacent units of a row; the remaining threads take the next rows. The last rows may
 // be too few for all threads.
 void TileCopy::deal(Reg thread) {
-  const int per_row = tile_.row_bytes() / access_;
+  const int per_row = tile_.row_bytes() / (access_ * spread_);
   const int across = std::min(per_row, threads_);
   const int rows_at_once = threads_ / across;
   first_row_ = k_.shr(thread, log2(across));
@@ -151,7 +155,7 @@ void TileCopy::issue(Reg stage_offset) {
   Reg row_pointer = pointer_;
   for (const Unit& unit : units_) {
     if (unit.row > 0 && unit.byte == 0) row_pointer = k_.add(row_pointer, rows_stride_);
-    const Distance there = tile_.distance(unit.row, unit.byte);
+    const Distance there = tile_.distance(unit.row, unit.byte * spread_);
     pending_.push_back(
         {.row = unit.row, .values = {}, .destination = destination(stage, there.flip), .add = there.add});
     const Address source = KernelBuilder::at(row_pointer, unit.byte);

@@ -45,6 +45,17 @@ void wgmma(KernelBuilder& k, Variant mma, const std::vector<Reg>& d, Reg a, Reg 
   k.emit(mma, d, a, b, add);
 }
 
+void wgmma(KernelBuilder& k, Variant mma, const std::vector<Reg>& d, std::span<const Reg> a, Reg b, Reg add,
+           bool transposed_b) {
+  const auto has = [&](std::string_view operand) { return mma.operand_index(operand) >= 0; };
+  if (has("TB")) return k.emit(mma, d, a, b, add, 1, 1, transposed_b ? 1 : 0);
+  if (transposed_b)
+    throw Error(ErrorKind::usage, "bad-wgmma", std::string(mma.opcode()) + " cannot transpose an operand",
+                "give it operands that are contiguous along k, or use 16-bit types");
+  if (has("NA")) return k.emit(mma, d, a, b, add, 1, 1);
+  k.emit(mma, d, a, b, add);
+}
+
 void wgmma_fence(KernelBuilder& k) { k.emit("wgmma.fence.sync.aligned"); }
 
 void wgmma_commit(KernelBuilder& k) { k.emit("wgmma.commit_group.sync.aligned"); }

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "generated/encodings.hpp"
+#include "sass/table_text.hpp"
 
 namespace ptxloom::sass {
 namespace {
@@ -26,13 +27,6 @@ unsigned number(std::string_view text, int base = 10) {
   return value;
 }
 
-/// Whether a chip is one of "-" (all), "90" or "80..90", where either end may be left out.
-bool has_chip(std::string_view chips, unsigned chip) {
-  if (chips == "-") return true;
-  const std::string_view first = take(chips, "..");
-  return (first.empty() || chip >= number(first)) && (chips.empty() || chip <= number(chips));
-}
-
 void set_bit(Word& word, unsigned at, bool value) {
   (at < 64 ? word.low : word.high) |= std::uint64_t{value} << (at % 64);
 }
@@ -45,7 +39,7 @@ Decoder::Parsed Decoder::parse(std::string_view line, int chip, bool& serves) {
   Parsed parsed;
   Row& row = parsed.row;
   parsed.opcode = number(take(line, " "), 16);
-  serves = has_chip(take(line, " "), static_cast<unsigned>(chip));
+  serves = has_chip(take(line, " "), chip);
   for (std::string_view bits = take(line, " "); !bits.empty() && bits != "-";) {
     std::string_view bit = take(bits, ",");
     const unsigned at = number(take(bit, "="));

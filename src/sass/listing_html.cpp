@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "base/html.hpp"
 #include "sass/listing.hpp"
 
 namespace ptxloom::sass {
@@ -27,38 +28,15 @@ constexpr std::string_view kScript = R"(
  }
 )";
 
-std::string escaped(std::string_view text) {
-  std::string html;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        html += "&amp;";
-        break;
-      case '<':
-        html += "&lt;";
-        break;
-      case '>':
-        html += "&gt;";
-        break;
-      case '"':
-        html += "&quot;";
-        break;
-      default:
-        html += c;
-    }
-  }
-  return html;
-}
-
 void add_label(std::string& to, std::string_view name) {
   to += fmt::format(
       "<tr class=\"label\"><td></td><td class=\"ptx\"></td><td></td><td colspan=\"2\">{}:</td></tr>\n",
-      escaped(name));
+      escape_html(name));
 }
 
 void add_function(std::string& to, const Listing& listing, const ListedFunction& function) {
-  to += fmt::format("<h2>{}</h2>\n<p>{}</p>\n<table>\n", escaped(function.facts.name),
-                    escaped(summary(function.facts)));
+  to += fmt::format("<h2>{}</h2>\n<p>{}</p>\n<table>\n", escape_html(function.facts.name),
+                    escape_html(summary(function.facts)));
   int before = 0;
   for (const ListedInstruction& one : function.instructions) {
     for (const CodeLabel& label : function.facts.labels)
@@ -69,9 +47,9 @@ void add_function(std::string& to, const Listing& listing, const ListedFunction&
     to += one.ptx_line > 0 ? fmt::format("<tr data-line=\"{}\">", one.ptx_line) : "<tr>";
     to += fmt::format("<td class=\"number\">{}</td><td class=\"ptx\">{}</td>",
                       starts ? std::to_string(one.ptx_line) : "",
-                      starts ? escaped(listing.ptx_line(one.ptx_line)) : "");
+                      starts ? escape_html(listing.ptx_line(one.ptx_line)) : "");
     to += fmt::format("<td class=\"offset\">{:04x}</td><td class=\"control\">{}</td><td>{}</td></tr>\n",
-                      one.offset, to_string(one.control), escaped(one.text));
+                      one.offset, to_string(one.control), escape_html(one.text));
   }
   to += "</table>\n";
 }
@@ -86,7 +64,7 @@ std::string listing_html(const Listing& listing) {
       "control code: reuse of operands, scoreboards waited for (B), set for reading (R) and writing (W), "
       "yield "
       "(Y), stall count (S).</p>\n",
-      escaped(title), kStyle,
+      escape_html(title), kStyle,
       listing.nvdisasm.empty() ? "ptxloom: opcodes and registers" : "nvdisasm " + listing.nvdisasm);
   for (const ListedFunction& function : listing.functions) add_function(html, listing, function);
   return html + fmt::format("<script>{}</script>\n</html>\n", kScript);

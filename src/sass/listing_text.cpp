@@ -32,7 +32,7 @@ std::size_t width_of(const Listing& listing, const ListedFunction& function) {
   return width;
 }
 
-void add_function(std::string& to, const Listing& listing, const ListedFunction& function) {
+void add_function_text(std::string& to, const Listing& listing, const ListedFunction& function) {
   to += fmt::format("\n{}\n", summary(function.facts));
   const std::size_t width = width_of(listing, function);
   const std::string margin = width == 0 ? "" : fmt::format("{:{}} | ", "", width);
@@ -57,7 +57,7 @@ std::string listing_text(const Listing& listing) {
       "{} for {}{}, text by {}\n", listing.file, listing.target,
       listing.relocatable ? " (an object file: addresses are not final)" : "",
       listing.nvdisasm.empty() ? "ptxloom: opcodes and registers" : "nvdisasm " + listing.nvdisasm);
-  for (const ListedFunction& function : listing.functions) add_function(text, listing, function);
+  for (const ListedFunction& function : listing.functions) add_function_text(text, listing, function);
   return text;
 }
 

@@ -48,18 +48,25 @@ class TemporaryCubin {
                   fmt::format("cannot make a temporary folder {}: {}", pattern,
                               std::generic_category().message(errno)));
     folder_ = pattern;
-    write_file(path(), bytes);
+    try {
+      write_file(path(), bytes);
+    } catch (...) {
+      remove();
+      throw;
+    }
   }
-  ~TemporaryCubin() {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
+  ~TemporaryCubin() { remove(); }
   TemporaryCubin(const TemporaryCubin&) = delete;
   TemporaryCubin& operator=(const TemporaryCubin&) = delete;
 
   fs::path path() const { return folder_ / "kernel.cubin"; }
 
  private:
+  void remove() const {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+
   fs::path folder_;
 };
 

@@ -21,6 +21,7 @@ void Directives::add(const DirectivesData& data, const Vocabulary& vocabulary) {
     return text.empty() ? Need{} : parse_need(text, none, vocabulary, place);
   };
   for (const Entry& entry : data.directives) directives_[entry.key] = need(entry.value);
+  for (const Entry& entry : data.features) directives_[entry.key] = need(entry.value);
   for (const Entry& entry : data.pragmas) pragmas_[entry.key] = need(entry.value);
   if (!data.languages.empty()) languages_ = data.languages;
 }

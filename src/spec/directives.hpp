@@ -17,7 +17,7 @@ class Directives {
   /// Throws Error(usage, "spec-need") for a need that cannot be read.
   void add(const DirectivesData& data, const Vocabulary& vocabulary);
 
-  /// The need of a directive, ".language"; nullptr if it has none.
+  /// The need of a directive, ".language", or of a feature, "the type .b128"; nullptr if it has none.
   const Need* need(std::string_view directive) const;
   /// The need of a pragma, "frequency"; nullptr if it has none.
   const Need* need_of_pragma(std::string_view pragma) const;

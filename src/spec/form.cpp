@@ -85,7 +85,10 @@ void Form::add_table(std::span<const std::string_view> lines) {
     if (name != "need") table.columns.push_back(slots_.add(name));
   }
   table.rows.reserve(lines.size());
-  for (std::string_view line : lines.subspan(1)) table.rows.push_back(parse_row(line, names));
+  for (std::string_view line : lines.subspan(1)) {
+    table.rows.push_back(parse_row(line, names));
+    table.rows.back().lax = !data_.undocumented.empty();
+  }
 }
 
 void Form::add_lax(std::span<const std::string_view> lines) {
@@ -120,7 +123,9 @@ void Form::add_mods() {
   for (const Entry& mod : data_.mods) {
     Table& table = tables_.emplace_back();
     table.columns.push_back(slots_.add(mod.key));
-    table.rows.push_back({.cells = {arena_.keep_one(parse_cell(mod.value, sets_)), 1}, .text = mod.value});
+    table.rows.push_back({.cells = {arena_.keep_one(parse_cell(mod.value, sets_)), 1},
+                          .lax = !data_.undocumented.empty(),
+                          .text = mod.value});
   }
 }
 

@@ -22,7 +22,7 @@ namespace ptxloom::spec {
 struct Row {
   std::span<const Cell> cells;  // one per column of the table
   const Need* need = nullptr;
-  bool lax = false;  // from a `lax` table: undocumented, but accepted by ptxas
+  bool lax = false;  // undocumented, but accepted by ptxas: of a `lax` table or a form that is so
   std::string_view text;
 };
 

@@ -39,6 +39,7 @@ struct FormData {
   const FileData* file = nullptr;
   std::string_view name, family, doc, text, need;
   std::string_view mode;                        // the .target option it needs; "!...": must be absent
+  std::string_view undocumented;                // how it was found, if no manual describes any of it
   std::span<const std::string_view> mnemonics;  // the first words of its opcodes, up to the first dot
   std::string_view words;                       // all words of its opcodes, between dots: ".add.rn.f32."
   std::span<const Entry> ops, alias, mods, sets, needs, select;
@@ -73,6 +74,7 @@ struct Surrounding {
 /// What directives.json says.
 struct DirectivesData {
   std::span<const Entry> directives;            // their needs
+  std::span<const Entry> features;              // of declarations and debug information: their needs
   std::span<const Entry> pragmas;               // those without a need stand anywhere
   std::span<const std::string_view> languages;  // in the order of their numbers
 };

@@ -24,6 +24,7 @@ class Joiner {
     state_.values.resize(form.slots().size());
     state_.spellings.resize(form.slots().size(), Spelling::written);
     if (form.need() != nullptr) state_.needs.push_back(form.need());
+    state_.lax = !form.data().undocumented.empty();
   }
 
   /// Returns the number of rows found.
@@ -219,6 +220,7 @@ bool exists(const Form& form, const Wanted& wanted) {
     sieve.by = wanted.by;
     return Joiner(form, wanted.known, 1, none, wanted.target, sieve).run() > 0;
   };
+  if (!form.data().undocumented.empty()) return !wanted.documented.value_or(false) && found({});
   if (!wanted.documented || *wanted.documented) return found({.lax = wanted.documented.has_value()});
   for (const LaxOperands& lax : form.lax_operands())
     if ((wanted.target == nullptr || lowest_version(Needs{lax.need}, *wanted.target)) && found({.lax = true}))

@@ -142,6 +142,8 @@ class OperandParser {
     for (; !text.empty(); text.remove_suffix(1)) {
       if (text.back() == '+') {
         spec_.wider_allowed = true;
+      } else if (text.back() == '&') {
+        spec_.wider_integers = true;
       } else if (text.back() == '_') {
         spec_.sink_allowed = true;
       } else if (text.back() == '^') {

@@ -152,7 +152,7 @@ FormData Reader::form(const Json& json, const FileData* file) {
   place_.form = json.is_object() && json.contains("form") ? text(json, "form") : std::string_view{};
   expect_fields(json, "a form",
                 {"form", "family", "doc", "text", "ops", "alias", "need", "needs", "mods", "tables", "lax",
-                 "lax_ops", "sets", "select", "frags", "conform", "mode", "test"});
+                 "lax_ops", "sets", "select", "frags", "conform", "mode", "test", "undocumented"});
   if (place_.form.empty()) fail("spec-field", place_, "a form lacks its name, the field 'form'");
   FormData form{.file = file, .name = place_.form};
   form.family = text(json, "family");
@@ -161,6 +161,9 @@ FormData Reader::form(const Json& json, const FileData* file) {
   if (form.text.empty()) fail("spec-field", place_, "the field 'text' is missing");
   form.need = text(json, "need");
   form.mode = text(json, "mode");
+  form.undocumented = text(json, "undocumented");
+  if (json.contains("undocumented") && form.undocumented.empty())
+    fail("spec-field", place_, "the field 'undocumented' is empty", "say how the form was found");
   form.ops = entries(json, "ops");
   form.alias = entries(json, "alias");
   form.mods = entries(json, "mods");
@@ -258,8 +261,8 @@ void Reader::read_words(const Json& json, ReadSpecs& into) {
 
 void Reader::read_targets(const Json& json, ReadSpecs& into) {
   expect_fields(json, "the file",
-                {"doc", "ptx", "default_ptx", "toolkits", "chips", "launch", "rates", "devices", "model",
-                 "mma", "targets"});
+                {"doc", "ptx", "default_ptx", "toolkits", "chips", "launch", "rates", "products", "devices",
+                 "model", "mma", "targets"});
   const auto list = [&](const char* field) {
     const auto rows =
         json.contains(field) ? lines(json[field], quote(field)) : std::span<const std::string_view>{};
@@ -270,7 +273,8 @@ void Reader::read_targets(const Json& json, ReadSpecs& into) {
   }
   // The built-in ones are used; this only validates them.
   target::read_rates(list("rates"));
-  target::read_devices(list("devices"));
+  const std::vector<std::string_view> products = list("products");
+  target::read_devices(list("devices"), target::read_products(products));
   target::read_model(list("model"));
   target::read_mma(list("mma"));
   target::read_toolkits(list("toolkits"));
@@ -284,8 +288,9 @@ void Reader::read_surroundings(const Json& json, ReadSpecs& into) {
 }
 
 void Reader::read_directives(const Json& json, ReadSpecs& into) {
-  expect_fields(json, "the file", {"doc", "directives", "pragmas", "languages"});
+  expect_fields(json, "the file", {"doc", "directives", "features", "pragmas", "languages"});
   into.directives.directives = entries(json, "directives");
+  into.directives.features = entries(json, "features");
   into.directives.pragmas = entries(json, "pragmas");
   if (json.contains("languages")) into.directives.languages = lines(json["languages"], "'languages'");
 }

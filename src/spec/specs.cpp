@@ -190,7 +190,11 @@ std::vector<Variant> Specs::variants(std::string_view form) const {
 Specs::FormInfo Specs::info(std::string_view form) const {
   const spec::FormData* const data = database_->find_form(form);
   if (data == nullptr) unknown_form(form);
-  return {.name = data->name, .family = data->family, .text = data->text, .doc = data->doc};
+  return {.name = data->name,
+          .family = data->family,
+          .text = data->text,
+          .doc = data->doc,
+          .undocumented = data->undocumented};
 }
 
 }  // namespace ptxloom

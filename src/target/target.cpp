@@ -27,6 +27,7 @@ Version parse_version(std::string_view text) {
 
 int TargetInfo::resident_blocks(int threads, int registers_per_thread) const {
   constexpr int kWarpThreads = 32, kPartitions = 4, kRegistersAtOnce = 256;
+  if (threads < 1) return 0;
   const int blocks = std::min(blocks_per_sm, threads_per_sm / threads);
   const int warps = (threads + kWarpThreads - 1) / kWarpThreads;
   const int needed = registers_per_thread * kWarpThreads, rest = needed % kRegistersAtOnce;

@@ -161,25 +161,39 @@ std::vector<ChipRates> read_rates(std::span<const std::string_view> lines) {
   std::vector<ChipRates> result;
   for (const auto& [line, row] : rows(lines)) {
     const RowReader read{line, row};
-    result.push_back({.chip = read.number("chip"),
-                      .f64 = read.number("f64"),
-                      .f32 = read.number("f32"),
-                      .tf32 = read.number("tf32"),
-                      .f16 = read.number("f16"),
-                      .b8 = read.number("b8"),
-                      .b4 = read.number("b4"),
-                      .shared = read.number("shared"),
-                      .l2 = read.number("l2")});
+    ChipRates& rates = result.emplace_back();
+    for (const RateColumn& column : kRateColumns) rates.*column.field = read.number_if_any(column.name);
+    if (rates.sparse == 0) fail(line, "'sparse' must be at least 1");
   }
   return result;
 }
 
-std::vector<ChipDevice> read_devices(std::span<const std::string_view> lines) {
+std::vector<Product> read_products(std::span<const std::string_view> lines) {
+  std::vector<Product> result;
+  for (const auto& [line, row] : rows(lines)) {
+    const RowReader read{line, row};
+    const int chip = read.number("chip");
+    if (!result.empty() && chip < result.back().chip) fail(line, "the chips must not descend");
+    result.push_back({.name = read.text("name"),
+                      .chip = chip,
+                      .sms = read.number("sms"),
+                      .clock = read.number("clock"),
+                      .mma_clock = read.number("mma_clock"),
+                      .memory = read.number("memory"),
+                      .f32_sums = read.number("f32_sums")});
+    if (result.back().f32_sums == 0) fail(line, "'f32_sums' must be at least 1");
+  }
+  return result;
+}
+
+std::vector<ChipDevice> read_devices(std::span<const std::string_view> lines,
+                                     std::span<const Product> products) {
   std::vector<ChipDevice> result;
   for (const auto& [line, row] : rows(lines)) {
     const RowReader read{line, row};
-    result.push_back(
-        {.chip = read.number("chip"), .clock = read.number("clock"), .memory = read.number("memory")});
+    const auto product = std::ranges::find(products, read.text("product"), &Product::name);
+    if (product == products.end()) fail(line, "there is no such row in 'products'");
+    result.push_back({.chip = read.number("chip"), .product = static_cast<int>(product - products.begin())});
   }
   return result;
 }
@@ -209,8 +223,13 @@ LaunchLimits read_launch_limits(std::span<const std::string_view> lines) {
 }
 
 int ChipRates::operations(std::string_view unit) const {
-  const std::pair<std::string_view, int> units[] = {{"f64", f64}, {"f32", f32}, {"tf32", tf32},
-                                                    {"f16", f16}, {"b8", b8},   {"b4", b4}};
+  const int eight = std::max(mma_s8, mma_fp8);
+  const std::pair<std::string_view, int> units[] = {{"f64", std::max(f64, mma_f64)},
+                                                    {"f32", f32},
+                                                    {"tf32", mma_tf32},
+                                                    {"f16", mma_f16},
+                                                    {"b8", eight},
+                                                    {"b4", std::max({mma_s4, mma_fp4, eight})}};
   for (const auto& [name, rate] : units) {
     if (name == unit) return rate;
   }
@@ -250,10 +269,13 @@ const ChipRates* rates_of(int chip) {
   return nullptr;
 }
 
-const ChipDevice& device_of(int chip) {
+std::span<const Product> products() { return compiled_products(); }
+
+const Product& device_of(int chip) {
   const std::span<const ChipDevice> all = compiled_devices();
-  const auto row = std::ranges::find(all, chip, &ChipDevice::chip);
-  return row != all.end() ? *row : *std::ranges::find(all, compiled_model().front().chip, &ChipDevice::chip);
+  auto row = std::ranges::find(all, chip, &ChipDevice::chip);
+  if (row == all.end()) row = std::ranges::find(all, compiled_model().front().chip, &ChipDevice::chip);
+  return products()[static_cast<std::size_t>(row->product)];
 }
 
 const ChipModel& model_of(int chip) {

@@ -20,30 +20,32 @@ ir::Location::Place read_place(TokenStream& in) {
 }
 
 // `a`, `a+8`, `a-b`, `-3`: a number, or labels and distances between them.
-void read_value(TokenStream& in) {
+void read_value(TokenStream& in, ir::Section& section) {
   if (!in.peek().is_word()) {
-    in.accept("-");
+    if (in.accept("-")) section.negatives = true;
     read_count(in);
     return;
   }
   in.next();
-  const bool plus = in.accept("+");
-  if (!plus && !in.accept("-")) return;
-  if (!plus && in.peek().is_word()) {
-    in.next();
-  } else {
+  if (in.accept("+")) {
     read_count(in);
+  } else if (in.accept("-")) {
+    in.expect_word("a label, for a distance ends at one");
+    section.distances = true;
   }
 }
 
 // `.b8 1, 2` or `label:`
-void read_line(TokenStream& in) {
+void read_line(TokenStream& in, ir::Section& section) {
   static constexpr std::array<std::string_view, 4> kSizes{".b8", ".b16", ".b32", ".b64"};
   const Token& first = in.expect_word("a label, or data of a section");
-  if (!first.is_directive()) return in.expect(":");
+  if (!first.is_directive()) {
+    section.labels = true;
+    return in.expect(":");
+  }
   if (std::find(kSizes.begin(), kSizes.end(), first.text) == kSizes.end())
     fail(first, "syntax", "expected data of a section, found " + quoted(first), ".b8, .b16, .b32 or .b64");
-  do read_value(in);
+  do read_value(in, section);
   while (in.accept(","));
 }
 
@@ -90,7 +92,7 @@ ir::Section read_section(TokenStream& in) {
   const Token& open = in.peek();
   in.expect("{");
   const char* const begin = open.text.data() + 1;
-  while (!in.peek().is("}")) read_line(in);
+  while (!in.peek().is("}")) read_line(in, section);
   std::string_view body(begin, static_cast<std::size_t>(in.next().text.data() - begin));
   const std::size_t first = body.find_first_not_of(kBlanks);
   if (first != body.npos) section.body = body.substr(first, body.find_last_not_of(kBlanks) - first + 1);

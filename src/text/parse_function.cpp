@@ -69,7 +69,9 @@ class FunctionParser {
         recover(in_, start);
       }
     }
-    if (!report_.full()) fail(in_.peek(), "syntax", "expected '}' to close the function " + function_.name);
+    if (!report_.full())
+      fail(in_.peek(), "syntax", "expected '}' to close the function " + function_.name,
+           "the end of the text is missing: is the file complete?");
   }
 
   // Labels may be used before they are placed, so the labels of a scope are declared when it opens.

@@ -76,7 +76,7 @@ double other_clocks(const Demand& d, const Chip& chip) {
   const double per_sm = static_cast<double>(d.blocks) / chip.sms;
   return (d.persistent ? fill(d, model) : model.block * per_sm) + (d.in_turn > 1 ? d.epilogue : 0) +
          (d.cluster > 1 ? model.cluster : 0) + over(d.summed_bytes, model.summed) +
-         over(d.exchanged_bytes, model.exchanged) + d.grid_waits * model.grid_wait +
+         over(d.exchanged_bytes, model.exchanged) + d.grid_waits * model.grid_wait + d.tail +
          over(d.prologue_bytes / chip.sms, model.prologue);
 }
 
@@ -106,7 +106,7 @@ double dram_rate(const DeviceInfo& device) {
 
 Chip chip_of(const Target& target, const std::optional<DeviceInfo>& device) {
   const target::ChipRates* rates = target::rates_of(target.number());
-  const target::ChipDevice& typical = target::device_of(target.number());
+  const target::Product& typical = target::device_of(target.number());
   Chip chip{.limits = target.info(),
             .rates = rates == nullptr ? target::ChipRates() : *rates,
             .model = target::model_of(target.number()),

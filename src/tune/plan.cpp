@@ -117,6 +117,13 @@ HostTensor random_tensor(const TensorPlan& plan, std::uint64_t seed) {
   return tensor;
 }
 
+std::vector<HostTensor> random_inputs(std::span<const TensorPlan> tensors, std::uint64_t seed) {
+  std::vector<HostTensor> all;
+  for (const TensorPlan& plan : tensors)
+    if (plan.role != TensorPlan::Role::out) all.push_back(random_tensor(plan, seed));
+  return all;
+}
+
 HostTensor poisoned_tensor(const TensorPlan& plan, std::byte poison) {
   return {plan, std::vector<std::byte>(plan.bytes(), poison)};
 }

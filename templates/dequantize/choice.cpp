@@ -5,12 +5,11 @@
 #include <numeric>
 
 #include "dequantize/config.hpp"
-#include "ptxloom/pruned_search.hpp"
 
 namespace ptxloom::dequantize_kernel {
 namespace {
 
-// As in quantize: clocks on an assumed number of SMs, not fitted to measurements yet.
+// As in quantize: clocks on an assumed number of SMs.
 constexpr double kSms = 128;
 constexpr double kBytesPerClock = 16, kLanesPerClock = 128;  // of an SM
 constexpr double kLatency = 900;                             // of a load from device memory
@@ -20,9 +19,22 @@ constexpr double kPerChunk = 16;  // instructions: its scale, and the end of the
 constexpr double kSector = 64;    // bytes that DRAM reads and writes at once
 constexpr double kWide = 0.02;    // how much longer half as many adjacent lanes take for a row
 constexpr int kMostResident = 16;
+constexpr int kRealigned = 8;  // bytes of the smallest chunk that goes through aligned vectors
+
+/// How much longer all takes where lanes store more than 16 adjacent bytes, so that their accesses are apart:
+/// on an H200 1.6 times with 32 bytes, 1.85 with 64 (docs/results/narrow-h200.md).
+double apart(const Problem& p, const Config& c) {
+  const int bytes = c.vector * p.y.bytes();
+  return bytes <= 16 ? 1 : bytes <= 32 ? 1.6 : 1.85;
+}
 
 /// Bytes of an access to y, given where rows begin.
 double access_bytes(const Problem& p, const Config& c) {
+  if (p.chunks_may_shift(c.vector)) return std::min(16.0, double(c.vector) * p.y.bytes());
+  const int chunk = c.vector * p.y.bytes();
+  if (c.lanes == kit::kWarpThreads && chunk >= kRealigned && chunk <= 16 &&
+      p.pitch_y % static_cast<std::uint64_t>(c.vector) != 0)
+    return chunk / 2.0;  // two vectors take part in a chunk
   const auto common = std::gcd(p.pitch_y, static_cast<std::uint64_t>(c.vector));
   return std::min(16.0, double(common) * p.y.bytes());
 }
@@ -43,44 +55,22 @@ double clocks_of(const Target& target, const Problem& p, const Config& c) {
   const double together = double(c.lanes) * c.vector * p.y.bytes();
   const double scattered = std::max(1.0, std::min(kSector, double(p.n) * p.y.bytes()) / together) *
                            (1 + kWide * std::log2(double(kit::kWarpThreads) / c.lanes));
-  const double bytes =
-      at_once * elements * (p.y.bytes() + p.format->element.bits / 8.0) * scattered / kBytesPerClock;
+  const double bytes = at_once * elements * (p.y.bytes() + p.format->element.bits / 8.0) * scattered *
+                       apart(p, c) / kBytesPerClock;
   const double instructions = c.slots(p) * chunk_instructions(p, c);
   const double work = at_once * c.threads * instructions / kLanesPerClock;
   const double alone = kLatency + kStart + instructions;
   return rounds * (std::max({bytes, work, alone}) + 0.05 * (bytes + work + alone));
 }
 
-std::vector<std::string> values_of(const TemplateParameter& parameter, const Settings& given) {
-  const auto word = given.find(parameter.name);
-  return word == given.end() ? parameter.values : std::vector{word->second};
-}
-
 }  // namespace
 
-std::vector<Config> ranked_configs(const ParameterSpace& space, const Target& target, const Problem& p,
-                                   const Settings& given) {
-  std::vector<std::vector<std::string>> values;
-  std::vector<tune::PrunedSearch::Axis> axes;
-  for (const TemplateParameter& parameter : space.config()) {
-    values.push_back(values_of(parameter, given));
-    axes.push_back({parameter.name, values.back().size()});
-  }
-  tune::PrunedSearch search(axes);
-  for (std::size_t i = 0; i < rules().size(); ++i) search.add_rule(i, rules()[i].reads);
-  Config config;
-  std::vector<std::pair<double, Config>> fitting;
-  search.run({.assign = [&](std::size_t axis,
-                            std::size_t value) { config.set(axes[axis].name, values[axis][value]); },
-              .allows = [&](std::size_t rule) { return rules()[rule].allows(target, p, config); },
-              .visit = [&] { fitting.emplace_back(clocks_of(target, p, config), config); }});
-  std::ranges::stable_sort(fitting, {}, [](const auto& one) { return one.first; });
-  std::vector<Config> ranked;
-  for (const auto& [clocks, one] : fitting) ranked.push_back(one);
-  return ranked;
+std::vector<double> order_of(const tune::CostModel&, const Target& target, const Problem& p,
+                             const Config& c) {
+  return {clocks_of(target, p, c)};
 }
 
-tune::Demand demand_of(const Problem& p, const Config& c) {
+tune::Demand demand_of(const Target&, const Problem& p, const Config& c) {
   const double bytes = input_bytes(p) + output_bytes(p);
   const double chunks = double(p.rows) * c.shape(p).slots() * c.lanes;
   return {.threads = c.threads,

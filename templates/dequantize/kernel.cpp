@@ -44,19 +44,24 @@ class Dequantiser {
     const Type element = p_.format->element;
     const kit::NarrowRows x(k_, window_, row_, in_.pointer("x"), p_.pitch_x, element, p_.packing);
     const kit::RowTensor y(k_, window_, in_.pointer("y"), p_.pitch_y);
-    std::vector<std::vector<Reg>> chunks;
+    std::vector<std::vector<Reg>> chunks, packed;
+    if (x.realigns()) chunks = x.load_realigned();
     std::vector<Reg> scales;
     for (int slot = 0; slot < window_.slots(); ++slot) {
-      chunks.push_back(x.load(slot));
-      scales.push_back(load_scale(slot));
+      if (!x.realigns()) chunks.push_back(x.load(slot));
+      scales.push_back(slot > 0 && p_.scales == Scales::row ? scales[0] : load_scale(slot));
     }
     for (int slot = 0; slot < window_.slots(); ++slot) {
       const auto i = static_cast<std::size_t>(slot);
       const Reg factor = factor_of(scales[i]);
       std::vector<Reg> values = kit::widen_values(k_, element, c_.vector, chunks[i]);
       for (Reg& value : values) value = k_.mul(value, factor);
-      y.store(slot, values);
+      if (y.realigns())
+        packed.push_back(kit::pack_values(k_, p_.y, values));
+      else
+        y.store(slot, values);
     }
+    if (y.realigns()) y.store_realigned(packed);
   }
 
  private:
@@ -64,6 +69,11 @@ class Dequantiser {
   Reg load_scale(int slot) {
     if (p_.scales == Scales::tensor) return in_["scale"];
     const Reg scale = p_.format->scale == f32 ? k_.mov(f32, 0.0F) : k_.mov(u32, 0);
+    if (p_.scales == Scales::row) {
+      k_.guarded(k_.lt(row_, in_["rows"]),
+                 [&] { k_.emit("ld.global.f32", scale, &in_.pointer("scale")[row_]); });
+      return scale;
+    }
     const Reg position = k_.add(window_.position(), std::int64_t{slot} * window_.stride());
     const Reg block = k_.div(KernelBuilder::as(u32, position), p_.group);
     const Reg index = p_.tiled_scales ? p_.tiles().offset(k_, row_, block)

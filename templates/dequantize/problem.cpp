@@ -16,13 +16,6 @@ Error bad_value(std::string message, std::string hint) {
   return Error(ErrorKind::usage, "bad-value", "dequantize: " + std::move(message), std::move(hint));
 }
 
-void require_given(const Settings& words) {
-  for (const char* name : {"rows", "n", "format"})
-    if (!words.contains(name))
-      throw Error(ErrorKind::usage, "missing-parameter", fmt::format("dequantize needs {}", name),
-                  "give rows, n and format");
-}
-
 /// Sets a parameter that only one value is possible for.
 void complete_fixed(Settings& words, const std::string& name, const std::string& value) {
   const auto [word, added] = words.try_emplace(name, value);
@@ -58,20 +51,6 @@ kit::NarrowPacking packing_of(const Settings& words) {
   return words.at("packing") == "padded" ? kit::NarrowPacking::padded : kit::NarrowPacking::dense;
 }
 
-void complete_pitch(Settings& words, const std::string& name, std::uint64_t unit) {
-  const std::uint64_t pitch = number(words, name), n = number(words, "n");
-  if (pitch == 0) words[name] = std::to_string((n + unit - 1) / unit * unit);
-  if (pitch != 0 && pitch < n)
-    throw Error(ErrorKind::usage, "bad-stride",
-                fmt::format("dequantize: {}={} is shorter than a row of {} elements", name, pitch, n),
-                "give at least n, or 0 for the shortest one");
-  if (pitch % unit != 0)
-    throw Error(ErrorKind::usage, "bad-stride",
-                fmt::format("dequantize: with {}={} rows of {} do not begin at whole units", name, pitch,
-                            words.at("format")),
-                fmt::format("give a multiple of {}, or 0 for the shortest one", unit));
-}
-
 void check_size(const Settings& words) {
   if (number(words, "n") > kMostElements)
     throw Error(ErrorKind::usage, "shape-too-large", fmt::format("dequantize: n={}", words.at("n")),
@@ -92,13 +71,13 @@ Scales scales_named(const std::string& name) {
 
 Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   Settings words = space.complete(space.problem(), given);
-  require_given(words);
+  space.require(words, {"rows", "n", "format"});
   const kit::ScaledFormat& format = *kit::find_scaled_format(words.at("format"));
   complete_scales(words, format);
   check_layout(words, format);
-  const auto unit = static_cast<std::uint64_t>(kit::narrow_unit(format.element, packing_of(words)).elements);
-  complete_pitch(words, "pitch_x", unit);
-  complete_pitch(words, "pitch_y", 1);
+  const kit::NarrowUnit unit = kit::narrow_unit(format.element, packing_of(words));
+  space.complete_pitch(words, "pitch_x", number(words, "n"), {unit.elements, unit.bytes});
+  space.complete_pitch(words, "pitch_y", number(words, "n"));
   check_size(words);
   return words;
 }

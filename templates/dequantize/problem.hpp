@@ -31,6 +31,13 @@ struct Problem {
   /// From the settings that complete_problem() returns.
   explicit Problem(const Settings& words);
 
+  /// Whether chunks of this many elements may begin where x is aligned, before the row begins: they are then
+  /// aligned in y, too. Groups belong to chunks that begin with the row.
+  bool chunks_may_shift(int vector) const {
+    const bool one_scale = scales == Scales::tensor || scales == Scales::row;
+    return one_scale && format->element.bits == 8 &&
+           pitch_x % static_cast<std::uint64_t>(vector) == pitch_y % static_cast<std::uint64_t>(vector);
+  }
   /// Scales of a row of x.
   std::uint32_t scales_per_row() const { return (n + group - 1) / group; }
   /// What holds an element of x in memory: a byte, on average, if it is padded.

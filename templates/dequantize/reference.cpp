@@ -10,13 +10,14 @@
 #include <limits>
 #include <random>
 
+#include "ptxloom/sampling.hpp"
+
 namespace ptxloom::dequantize_kernel {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::uint64_t kBudget = std::uint64_t{1} << 22;  // elements that are compared
-constexpr std::size_t kUntouched = 4096, kBehindRow = 16;  // elements that must keep the poison
 
 /// A format of codes with a sign; integers have no exponent.
 struct Codes {
@@ -102,11 +103,8 @@ class Reference {
   }
 
   std::vector<Expectation> finish(bool all) {
-    const std::uint64_t padding = p_.pitch_y - p_.n;
-    for (std::uint64_t row = 0; row < p_.rows && expected_.untouched.size() < kUntouched; ++row)
-      for (std::uint64_t i = 0; i < std::min<std::uint64_t>(padding, kBehindRow); ++i)
-        expected_.untouched.push_back(row * p_.pitch_y + p_.n + i);
-    expected_.complete = all || expected_.untouched.size() != padding * p_.rows;
+    const bool padding_known = list_padding(p_.rows, p_.n, p_.pitch_y, expected_.untouched);
+    expected_.complete = all || !padding_known;
     return {std::move(expected_)};
   }
 
@@ -140,25 +138,12 @@ class Reference {
   Expectation expected_{.tensor = "y"};
 };
 
-/// All rows, or one out of each part of them, and the first and the last.
-std::vector<std::uint32_t> sampled_rows(std::uint32_t rows, std::uint64_t count, std::mt19937_64& random) {
-  std::vector<std::uint32_t> places;
-  const std::uint64_t parts = std::clamp<std::uint64_t>(count, 1, rows);
-  if (parts < rows) places.push_back(0);
-  for (std::uint64_t part = 0; part < parts; ++part) {
-    const std::uint64_t begin = part * rows / parts, end = (part + 1) * rows / parts;
-    places.push_back(static_cast<std::uint32_t>(begin + random() % (end - begin)));
-  }
-  if (parts < rows) places.push_back(rows - 1);
-  return places;
-}
-
 }  // namespace
 
 std::vector<Expectation> reference(const Problem& p, std::span<const HostTensor> inputs) {
   std::mt19937_64 random(p.rows * 7919ULL + p.n);
   Reference expected(p, inputs);
-  for (const std::uint32_t row : sampled_rows(p.rows, kBudget / p.n, random)) expected.row(row);
+  for (const std::uint32_t row : sampled_places(p.rows, kBudget / p.n, random)) expected.row(row);
   return expected.finish(p.rows <= std::max<std::uint64_t>(kBudget / p.n, 1));
 }
 

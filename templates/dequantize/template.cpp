@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -11,6 +10,7 @@
 #include "dequantize/kernel.hpp"
 #include "dequantize/reference.hpp"
 #include "ptxloom/numeric.hpp"
+#include "ptxloom/typed_template.hpp"
 #include "templates/dequantize/digest.hpp"
 #include "templates/dequantize/space.json.hpp"
 
@@ -22,15 +22,15 @@ using spaces::dequantize::kSpaceJson;
 
 constexpr double kOperations = 4;        // for each element, about
 constexpr unsigned kScaleExponents = 9;  // of random scales
-constexpr std::size_t kCandidates = 256;
 
-void require_conversions(const Specs& specs, const Target& target, const Problem& p) {
-  if (!can_dequantise(specs, target, p))
-    throw Error(
-        ErrorKind::refused, "no-configuration",
-        fmt::format("dequantize: {} cannot convert {} to {}", target.name(), p.format->name, p.y.name),
-        "s8 and s4 are on all targets, e4m3, e5m2 and mxfp8 from sm_89 on, the others on targets such as "
-        "sm_100a and sm_120a; bf16 is from sm_80 on");
+using Strategy = TypedStrategy<Problem, Config>;
+
+const Strategy& strategy_for(const Specs& specs, const Target& target, const Problem& p, const Settings&) {
+  static const Strategy only{.rules = rules(), .order = order_of, .demand = demand_of, .emit = emit_kernel};
+  if (can_dequantise(specs, target, p)) return only;
+  throw Error(ErrorKind::refused, "no-configuration",
+              fmt::format("dequantize: {} cannot convert {} to {}", target.name(), p.format->name, p.y.name),
+              "use y=f32, f16 or bf16");
 }
 
 /// All codes, with scales around 1.
@@ -47,111 +47,33 @@ HostTensor drawn(const TensorPlan& plan, std::mt19937_64& random) {
   return tensor;
 }
 
-class DequantizeTemplate final : public Template {
- public:
-  DequantizeTemplate() : space_(kSpaceJson) {}
+std::vector<HostTensor> inputs_of(const Problem& p, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<HostTensor> all;
+  for (const TensorPlan& plan : tensors_of(p))
+    if (plan.role != TensorPlan::Role::out) all.push_back(drawn(plan, random));
+  return all;
+}
 
-  std::string_view name() const override { return space_.name(); }
-  std::string_view space() const override { return kSpaceJson; }
-  std::string_view digest() const override { return spaces::dequantize::digest(); }
-  Settings problem(const Settings& given) const override { return complete_problem(space_, given); }
-  std::vector<TensorPlan> tensors(const Settings& words) const override { return tensors_of(Problem(words)); }
-
-  std::vector<HostTensor> inputs(const Settings& words, std::uint64_t seed) const override {
-    std::mt19937_64 random(seed);
-    std::vector<HostTensor> all;
-    for (const TensorPlan& plan : tensors(words))
-      if (plan.role != TensorPlan::Role::out) all.push_back(drawn(plan, random));
-    return all;
-  }
-
-  double operations(const Settings& words) const override {
-    const Problem p(words);
-    return kOperations * p.rows * p.n;
-  }
-  std::string unit(const Settings& /*words*/) const override { return "f32"; }
-  double input_bytes(const Settings& words) const override {
-    return dequantize_kernel::input_bytes(Problem(words));
-  }
-
-  Settings config(const Specs& specs, const Target& target, const Settings& words,
-                  const Settings& given) const override {
-    const Problem p(words);
-    require_conversions(specs, target, p);
-    const Settings wanted = space_.complete(space_.config(), given);
-    const std::vector<Config> fitting = ranked_configs(space_, target, p, wanted);
-    if (!fitting.empty()) return words_of(fitting.front());
-    std::string line;
-    for (const auto& [name, value] : wanted) line += fmt::format(" {}={}", name, value);
-    throw Error(ErrorKind::refused, "no-configuration",
-                fmt::format("dequantize: no configuration is admissible with{} on {}", line, target.name()),
-                reason(target, p, wanted));
-  }
-
-  tune::Space tuning_space(const Specs& specs, const Target& target, const Settings& words) const override {
-    const auto p = std::make_shared<const Problem>(words);
-    require_conversions(specs, target, *p);
-    tune::Space result;
-    for (const TemplateParameter& parameter : space_.config())
-      result.parameters.push_back({parameter.name, parameter.values});
-    for (const Rule& rule : rules())
-      result.rules.push_back({.name = std::string(rule.says),
-                              .reads = rule.reads,
-                              .allows = [p, target, &rule](const Settings& w) {
-                                return rule.allows(target, *p, read_config(w));
-                              }});
-    result.demand = [p](const Settings& w) { return demand_of(*p, read_config(w)); };
-    return result;
-  }
-
-  std::vector<Settings> candidates(const Specs& specs, const Target& target, const Settings& words,
-                                   const Settings& given) const override {
-    const Problem p(words);
-    require_conversions(specs, target, p);
-    std::vector<Settings> list;
-    const Settings wanted = space_.complete(space_.config(), given);
-    for (const Config& c : ranked_configs(space_, target, p, wanted)) {
-      if (list.size() == kCandidates) break;
-      list.push_back(words_of(c));
-    }
-    return list;
-  }
-
-  Emitted emit(std::shared_ptr<const Specs> specs, const Target& target, const Settings& words,
-               const Settings& config) const override {
-    const Problem p(words);
-    const Config c = read_config(config);
-    if (const std::string_view why = inadmissible(target, p, c); !why.empty())
-      throw Error(ErrorKind::refused, "bad-configuration",
-                  "dequantize: this configuration is not admissible: " + std::string(why),
-                  "leave parameters out to have them chosen");
-    return emit_kernel(std::move(specs), target, p, c);
-  }
-
-  std::vector<Expectation> expect(const Settings& words, std::span<const HostTensor> inputs) const override {
-    return reference(Problem(words), inputs);
-  }
-
- private:
-  /// The first rule that the given parameters break by themselves.
-  static std::string reason(const Target& target, const Problem& p, const Settings& wanted) {
-    const Config c = read_config(wanted);
-    for (const Rule& rule : rules()) {
-      const bool decided =
-          std::ranges::all_of(rule.reads, [&](const auto& name) { return wanted.contains(name); });
-      if (decided && !rule.allows(target, p, c)) return std::string(rule.says);
-    }
-    return "leave parameters out to have them chosen";
-  }
-
-  ParameterSpace space_;
-};
+double operations_of(const Problem& p) { return kOperations * p.rows * p.n; }
+std::string unit_of(const Problem&) { return "f32"; }
 
 }  // namespace
 }  // namespace dequantize_kernel
 
 const Template& dequantize_template() {
-  static const dequantize_kernel::DequantizeTemplate instance;
+  using namespace dequantize_kernel;
+  static const TypedTemplate<Problem, Config> instance({.space = kSpaceJson,
+                                                        .digest = spaces::dequantize::digest(),
+                                                        .parameters = kParameters,
+                                                        .problem = complete_problem,
+                                                        .tensors = tensors_of,
+                                                        .inputs = inputs_of,
+                                                        .operations = operations_of,
+                                                        .unit = unit_of,
+                                                        .input_bytes = dequantize_kernel::input_bytes,
+                                                        .strategy = strategy_for,
+                                                        .expect = reference});
   return instance;
 }
 

@@ -22,12 +22,6 @@ using spaces::gemm::kSpaceJson;
 
 namespace {
 
-std::string settings_line(const char* title, const Settings& settings) {
-  std::string line = title;
-  for (const auto& [name, value] : settings) line += fmt::format(" {}={}", name, value);
-  return line;
-}
-
 // If batches do not follow each other in whole rows, the gap after a batch counts as part of it.
 std::vector<std::uint64_t> tensor_shape(const Problem& p, const auto& matrix, std::uint64_t rows,
                                         std::uint64_t cols) {
@@ -50,7 +44,8 @@ void require_any(const Specs& specs, const Target& target, std::initializer_list
   throw Error(ErrorKind::illegal_ptx, {specs.explain(missing, target)});
 }
 
-// The epilogue's conversions from and to narrow floats, which not every target has.
+// The epilogue's conversions from and to floats of 16 bits, which not every target has. To 8 bits every
+// target converts, by a fallback if need be.
 void require_conversions(const Specs& specs, const Target& target, const Problem& p) {
   const auto require = [&](const Type& to, const Type& from) {
     if (to == from || (to.bits != 16 && from.bits != 16)) return;
@@ -60,8 +55,6 @@ void require_conversions(const Specs& specs, const Target& target, const Problem
   require(p.d.type, p.arithmetic);
   if (p.reads_c()) require(p.arithmetic, p.c.type);
   if (p.terms.bias) require(p.arithmetic, *p.terms.bias);
-  if (p.d.type.is_float() && p.d.type.bits == 8)
-    require_any(specs, target, {fmt::format("cvt.rn.satfinite.{}x2.f32", p.d.type.name)});
 }
 
 class GemmTemplate final : public Template {
@@ -135,10 +128,7 @@ class GemmTemplate final : public Template {
     const std::vector<RankedConfig> ranked =
         ranked_configs(space_, specs, target, p, wanted, shapes, Shapes::first);
     if (!ranked.empty()) return print_parameters(ranked.front().config);
-    throw Error(ErrorKind::refused, "no-configuration",
-                settings_line("gemm: no configuration is admissible with", wanted) + " on " +
-                    std::string(target.name()),
-                reason(specs, target, p, wanted, shapes.front()));
+    throw space_.no_configuration(wanted, target, reason(specs, target, p, wanted, shapes.front()));
   }
 
   std::vector<Settings> candidates(const Specs& specs, const Target& target, const Settings& settings,
@@ -175,9 +165,7 @@ class GemmTemplate final : public Template {
     const Problem p(space_, settings);
     const Config c = read_config(*specs, target, p, config);
     if (const std::string_view why = inadmissible(target, seen_by(c, p), c); !why.empty())
-      throw Error(ErrorKind::refused, "bad-configuration",
-                  "gemm: this configuration is not admissible: " + std::string(why),
-                  "leave parameters out to have them chosen");
+      throw space_.inadmissible(why);
     return c.strategy->emit(std::move(specs), target, p, c);
   }
 
@@ -234,12 +222,8 @@ class GemmTemplate final : public Template {
                      const std::string& shape) const {
     const Config c = partial_config(base_config(specs, target, p, wanted, shape), wanted);
     const Problem seen = seen_by(c, p);
-    const auto given = [&](const std::string& word) { return wanted.contains(word); };
-    for (const Rule& rule : rules()) {
-      if (rule.strategy != nullptr && !given("strategy")) continue;
-      if (std::ranges::all_of(rule.reads, given) && !rule.allows(target, seen, c))
-        return std::string(rule.says);
-    }
+    if (const std::string_view rule = rule_broken_by(wanted, rules(), target, seen, c); !rule.empty())
+      return std::string(rule);
     std::string without;
     for (const auto& [word, value] : wanted) {
       Settings others = wanted;
@@ -248,7 +232,7 @@ class GemmTemplate final : public Template {
         without += fmt::format("{}{}={}", without.empty() ? "it is admissible without " : ", or without ",
                                word, value);
     }
-    return without.empty() ? "leave parameters out to have them chosen" : without;
+    return without;
   }
 
   ParameterSpace space_;

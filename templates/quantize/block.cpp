@@ -26,7 +26,8 @@ void BlockQuantiser::run() {
   for (std::size_t i = 1; i < rows_.size(); ++i) largest = larger(k_, largest, rows_[i].magnitude(chunks[i]));
   const BlockScale scale = scale_of(k_, p_, rows_[0].magnitude_of_team(largest), {});
   k_.if_(k_.eq(k_.special("tid.x"), 0), [&] { k_.store(in_.pointer("scale")[block_], scale.stored); });
-  for (std::size_t i = 0; i < rows_.size(); ++i) rows_[i].store(windows_[i], 0, chunks[i], scale.factor);
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    rows_[i].store(windows_[i], {chunks[i]}, [&](int) { return scale.factor; });
 }
 
 }  // namespace ptxloom::quantize_kernel

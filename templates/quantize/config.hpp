@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 
+#include "ptxloom/config_parameter.hpp"
+#include "ptxloom/config_rule.hpp"
 #include "ptxloom/kit/rows.hpp"
-#include "ptxloom/target.hpp"
 #include "ptxloom/tuning_space.hpp"
 #include "quantize/problem.hpp"
 
@@ -17,18 +17,17 @@
 namespace ptxloom::quantize_kernel {
 
 enum class TeamKind { warp, block };
+inline constexpr std::string_view kTeamKinds[] = {"warp", "block"};
 
 struct Config {
   TeamKind kind = TeamKind::warp;
   int lanes = 32, threads = 128;
   int vector = 1, elements = 1;
 
-  /// Sets a parameter by its name and value.
-  void set(std::string_view name, std::string_view value);
   kit::Team team() const;
   /// The threads that share a row: the team, or of a block some lanes.
   kit::Team row_team(const Problem& problem) const;
-  /// The row in chunks that begin with it.
+  /// The row in chunks, which begin with it or where x is aligned.
   kit::RowShape shape(const Problem& problem) const;
   /// Chunks of a thread that are in registers at once, and whether they are the whole row.
   ///@{
@@ -50,26 +49,21 @@ struct Config {
   ///@}
 };
 
-/// Parameters that are left out keep their defaults.
-Config read_config(const Settings& words);
-Settings words_of(const Config& config);
-
-/// A condition on a configuration; it is for people, too.
-struct Rule {
-  std::string_view says;
-  std::vector<std::string> reads;
-  bool (*allows)(const Target&, const Problem&, const Config&);
+/// A new parameter is a field, a row here and one in space.json.
+inline constexpr ConfigParameter<Config> kParameters[] = {
+    parameter::choice<kTeamKinds, &Config::kind>("team"), parameter::number<&Config::lanes>("lanes"),
+    parameter::number<&Config::threads>("threads"),       parameter::number<&Config::vector>("vector"),
+    parameter::number<&Config::elements>("elements"),
 };
-const std::vector<Rule>& rules();
-/// The rule that a configuration breaks; empty if it is admissible.
-std::string_view inadmissible(const Target& target, const Problem& problem, const Config& config);
+
+using Rule = ConfigRule<Problem, Config>;
+std::vector<Rule> rules();
 
 /// Registers of a thread, estimated.
 int estimated_registers(const Problem& problem, const Config& config);
-tune::Demand demand_of(const Problem& problem, const Config& config);
-
-/// The admissible configurations that agree with `given`, the fastest by estimate first.
-std::vector<Config> ranked_configs(const ParameterSpace& space, const Target& target, const Problem& problem,
-                                   const Settings& given);
+tune::Demand demand_of(const Target& target, const Problem& problem, const Config& config);
+/// The time that a configuration takes, estimated in clocks.
+std::vector<double> order_of(const tune::CostModel& model, const Target& target, const Problem& problem,
+                             const Config& config);
 
 }  // namespace ptxloom::quantize_kernel

@@ -22,13 +22,6 @@ Error bad_value(std::string message, std::string hint) {
   return Error(ErrorKind::usage, "bad-value", "quantize: " + std::move(message), std::move(hint));
 }
 
-void require_given(const Settings& words) {
-  for (const char* name : {"rows", "n", "format"})
-    if (!words.contains(name))
-      throw Error(ErrorKind::usage, "missing-parameter", fmt::format("quantize needs {}", name),
-                  "give rows, n and format");
-}
-
 /// Sets a parameter that only one value is possible for.
 void complete_fixed(Settings& words, const std::string& name, const std::string& value) {
   const auto [word, added] = words.try_emplace(name, value);
@@ -62,9 +55,10 @@ void check_layout(const Settings& words, const kit::ScaledFormat& format) {
   if (words.at("scale_layout") == "tiles" && format.scale.bits != 8)
     throw bad_value(fmt::format("scale_layout=tiles cannot be used with format={}", format.name),
                     "its scales are f32: tiles are for scales of 8 bits, those of MX and NV formats");
-  if (words.at("transpose") == "yes" && words.at("scales") != "tensor" && words.at("scales") != "group")
-    throw bad_value(fmt::format("transpose=yes cannot be used with scales={}", words.at("scales")),
-                    "use scales=tensor or scales=group");
+  if (words.at("scale_of_tensor") == "computed" && words.at("scales") != "tensor" && !format.tensor_scale)
+    throw bad_value(fmt::format("scale_of_tensor=computed cannot be used with format={} scales={}",
+                                format.name, words.at("scales")),
+                    "it is for scales=tensor and format=nvfp4: leave it out");
   if (words.at("round") == "nearest" && words.at("seed") != "0")
     throw bad_value(fmt::format("seed={} cannot be used with round=nearest", words.at("seed")),
                     "leave it out, or use round=stochastic");
@@ -72,20 +66,6 @@ void check_layout(const Settings& words, const kit::ScaledFormat& format) {
 
 kit::NarrowPacking packing_of(const Settings& words) {
   return words.at("packing") == "padded" ? kit::NarrowPacking::padded : kit::NarrowPacking::dense;
-}
-
-void complete_pitch(Settings& words, const std::string& name, std::uint64_t n, std::uint64_t unit) {
-  const std::uint64_t pitch = number(words, name);
-  if (pitch == 0) words[name] = std::to_string((n + unit - 1) / unit * unit);
-  if (pitch != 0 && pitch < n)
-    throw Error(ErrorKind::usage, "bad-stride",
-                fmt::format("quantize: {}={} is shorter than a row of {} elements", name, pitch, n),
-                "give at least as many, or 0 for the shortest one");
-  if (pitch % unit != 0)
-    throw Error(ErrorKind::usage, "bad-stride",
-                fmt::format("quantize: with {}={} rows of {} do not begin at whole units", name, pitch,
-                            words.at("format")),
-                fmt::format("give a multiple of {}, or 0 for the shortest one", unit));
 }
 
 /// Rows in memory of the matrix with this pitch.
@@ -112,13 +92,13 @@ std::string_view name(Scales scales) {
 
 Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   Settings words = space.complete(space.problem(), given);
-  require_given(words);
+  space.require(words, {"rows", "n", "format"});
   const kit::ScaledFormat& format = *kit::find_scaled_format(words.at("format"));
   complete_scales(words, format);
   check_layout(words, format);
-  const auto unit = static_cast<std::uint64_t>(kit::narrow_unit(format.element, packing_of(words)).elements);
-  complete_pitch(words, "pitch_x", number(words, words.at("transpose") == "yes" ? "rows" : "n"), 1);
-  complete_pitch(words, "pitch_y", number(words, "n"), unit);
+  const kit::NarrowUnit unit = kit::narrow_unit(format.element, packing_of(words));
+  space.complete_pitch(words, "pitch_x", number(words, words.at("transpose") == "yes" ? "rows" : "n"));
+  space.complete_pitch(words, "pitch_y", number(words, "n"), {unit.elements, unit.bytes});
   check_size(words);
   return words;
 }
@@ -133,6 +113,7 @@ Problem::Problem(const Settings& words)
       packing(packing_of(words)),
       tiled_scales(words.at("scale_layout") == "tiles"),
       transposed(words.at("transpose") == "yes"),
+      computed(words.at("scale_of_tensor") == "computed"),
       stochastic(words.at("round") == "stochastic"),
       seed(number(words, "seed")),
       pitch_x(number(words, "pitch_x")),
@@ -146,8 +127,10 @@ std::vector<TensorPlan> tensors_of(const Problem& p) {
   using Role = TensorPlan::Role;
   std::vector<TensorPlan> plans = {
       {.name = "x", .type = p.x, .shape = {p.transposed ? p.n : p.rows, p.pitch_x}}};
-  const bool scale_given = p.scales == Scales::tensor;
-  if (p.format->tensor_scale) plans.push_back({.name = "tensor_scale", .type = f32, .shape = {1}});
+  const bool scale_given = p.scales == Scales::tensor && !p.computed;
+  TensorPlan tensor_scale{.name = "tensor_scale", .type = f32, .shape = {1}};
+  if (p.computed) tensor_scale.role = Role::out;
+  if (p.format->tensor_scale) plans.push_back(tensor_scale);
   if (scale_given) plans.push_back({.name = "scale", .type = f32, .shape = {1}});
   plans.push_back({.name = "y", .type = p.stored_element(), .shape = {p.rows, p.pitch_y}, .role = Role::out});
   if (!scale_given)
@@ -155,6 +138,7 @@ std::vector<TensorPlan> tensors_of(const Problem& p) {
                      .type = p.format->scale,
                      .shape = {p.scale_rows(), p.scales_per_row()},
                      .role = Role::out});
+  if (p.scales == Scales::tensor && p.computed) plans.back().shape = {1};
   if (p.tiled_scales) plans.back().shape = p.tiles().shape();
   return plans;
 }

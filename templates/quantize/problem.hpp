@@ -29,6 +29,7 @@ struct Problem {
   kit::NarrowPacking packing = kit::NarrowPacking::dense;
   bool tiled_scales = false;  // in tiles of 128 rows and 4 scales
   bool transposed = false;    // x has n rows of `rows` elements in memory
+  bool computed = false;      // the scale of the tensor is computed; else it is given
   bool stochastic = false;    // elements are rounded at random
   std::uint64_t seed = 0;
   std::uint64_t pitch_x = 0, pitch_y = 0;  // in elements
@@ -36,6 +37,26 @@ struct Problem {
   /// From the settings that complete_problem() returns.
   explicit Problem(const Settings& words);
 
+  /// Whether a team has all elements that share a scale: of a row, or of a block.
+  ///@{
+  bool whole_rows() const { return scales == Scales::row && !transposed; }
+  bool whole_blocks() const { return scales == Scales::block && !transposed; }
+  ///@}
+  /// Whether a launch before finds the largest magnitudes, for scales of more elements than a team has; and
+  /// how many magnitudes there are.
+  ///@{
+  bool measures_first() const {
+    return computed || (transposed && (scales == Scales::row || scales == Scales::block));
+  }
+  std::uint64_t magnitudes() const { return computed ? 1 : std::uint64_t{scale_rows()} * scales_per_row(); }
+  ///@}
+  /// Whether chunks of this many elements may begin where x is aligned, before the row begins: they are then
+  /// aligned in y, too. Groups and random numbers belong to chunks that begin with the row.
+  bool chunks_may_shift(int vector) const {
+    const bool one_scale = scales == Scales::tensor || whole_rows();
+    return one_scale && format->element.bits == 8 && !transposed && !stochastic &&
+           pitch_x % static_cast<std::uint64_t>(vector) == pitch_y % static_cast<std::uint64_t>(vector);
+  }
   /// Scales of a row of y.
   std::uint32_t scales_per_row() const { return (n + group - 1) / group; }
   /// What holds an element of y in memory: a byte, on average, if it is padded.

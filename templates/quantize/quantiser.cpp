@@ -5,6 +5,7 @@
 
 #include "ptxloom/kit/narrow.hpp"
 #include "ptxloom/kit/reduce.hpp"
+#include "quantize/magnitudes.hpp"
 #include "quantize/rounding.hpp"
 #include "quantize/transposed.hpp"
 
@@ -16,7 +17,8 @@ Quantiser::Quantiser(KernelBuilder& k, const Problem& p, const Config& c, const 
 
 Quantiser::Chunks Quantiser::load(const kit::RowWindow& window, kit::RowCaching caching) const {
   if (p_.transposed) return TransposedRows(k_, window, row_, in_.pointer("x"), p_.pitch_x).load_all();
-  return kit::RowTensor(k_, window, in_.pointer("x"), p_.pitch_x, caching).load_all(0);
+  const kit::RowTensor x(k_, window, in_.pointer("x"), p_.pitch_x, caching);
+  return x.realigns() ? x.load_realigned() : x.load_all(0);
 }
 
 std::vector<Reg> Quantiser::values(const std::vector<Reg>& chunk) const {
@@ -54,14 +56,27 @@ Reg Quantiser::magnitude_of_group(const std::vector<Reg>& chunk) const {
   return largest;
 }
 
-void Quantiser::store(const kit::RowWindow& window, int slot, const std::vector<Reg>& chunk,
-                      Reg factor) const {
+kit::NarrowRows Quantiser::narrow_rows(const kit::RowWindow& window) const {
+  return {k_, window, row_, in_.pointer("y"), p_.pitch_y, p_.format->element, p_.packing};
+}
+
+std::vector<Reg> Quantiser::narrowed(const kit::RowWindow& window, int slot, const std::vector<Reg>& chunk,
+                                     Reg factor) const {
   std::vector<Reg> scaled;
   for (const Reg& value : values(chunk)) scaled.push_back(k_.mul(value, factor));
   if (p_.stochastic) scaled = StochasticRounding(k_, p_, in_, row_).round(scaled, position(window, slot));
-  const Type element = p_.format->element;
-  kit::NarrowRows(k_, window, row_, in_.pointer("y"), p_.pitch_y, element, p_.packing)
-      .store(slot, kit::narrow_values(k_, element, scaled));
+  return kit::narrow_values(k_, p_.format->element, scaled);
+}
+
+void Quantiser::store(const kit::RowWindow& window, const Chunks& chunks,
+                      const std::function<Reg(int slot)>& factor) const {
+  const kit::NarrowRows y = narrow_rows(window);
+  Chunks words;
+  for (int slot = 0; slot < window.slots(); ++slot) {
+    words.push_back(narrowed(window, slot, chunks[static_cast<std::size_t>(slot)], factor(slot)));
+    if (!y.realigns()) y.store(slot, words.back());
+  }
+  if (y.realigns()) y.store_realigned(words);
 }
 
 // The place of a chunk in its row.
@@ -85,21 +100,66 @@ void Quantiser::store_scale(const kit::RowWindow& window, int slot, Reg stored) 
   });
 }
 
+void Quantiser::measure(const kit::RowWindow& window) {
+  std::vector<Reg> magnitudes;
+  for (const std::vector<Reg>& chunk : load(window, kit::RowCaching::kept))
+    magnitudes.push_back(magnitude(chunk));
+  Magnitudes(k_, p_, c_, in_).include(window, row_, magnitudes, present_);
+}
+
+// Scales that a launch before has measured are stored by the thread that has the first of their elements.
+void Quantiser::store_measured(Reg position, std::string_view name, Reg scale) const {
+  Reg stores = Magnitudes(k_, p_, c_, in_).is_first(row_, position);
+  stores = k_.and_(stores, k_.lt(position, p_.n));
+  if (present_) stores = k_.and_(stores, *present_);
+  Reg index = k_.mov(u32, 0);
+  if (p_.scales == Scales::row) index = row_;
+  if (p_.scales == Scales::block)
+    index =
+        k_.fma(k_.div(row_, kBlock), p_.scales_per_row(), k_.div(KernelBuilder::as(u32, position), kBlock));
+  k_.if_(stores, [&] { k_.store(in_.pointer(name)[index], scale); });
+}
+
+// The scale of the tensor, of a row or of a block.
+BlockScale Quantiser::measured_scale(Reg position) const {
+  const Reg inside = KernelBuilder::as(s32, k_.min(position, static_cast<int>(p_.n) - 1));
+  Reg row = row_;
+  if (present_) row = k_.min(row_, k_.sub(in_["rows"], 1));
+  const BlockScale scale = scale_of(k_, p_, Magnitudes(k_, p_, c_, in_).load(row, inside), {});
+  store_measured(position, "scale", scale.stored);
+  return scale;
+}
+
+// Of the chunks of a thread. Only blocks may be different ones.
+void Quantiser::part_with_one_scale(const kit::RowWindow& window, const Chunks& chunks) {
+  std::optional<Reg> factor;
+  if (!p_.measures_first()) factor = k_.op("rcp.rn.f32", in_["scale"]);
+  store(window, chunks, [&](int slot) {
+    if (p_.measures_first() && (slot == 0 || p_.scales == Scales::block))
+      factor = measured_scale(position(window, slot)).factor;
+    return *factor;
+  });
+}
+
+// What the scales of a tensor's groups are multiplied by.
+Reg Quantiser::tensor_scale(const kit::RowWindow& window) const {
+  if (!p_.computed) return in_["tensor_scale"];
+  const Reg scale = scale_of_tensor(k_, p_, Magnitudes(k_, p_, c_, in_).load(row_, window.position()));
+  store_measured(window.position(), "tensor_scale", scale);
+  return scale;
+}
+
 void Quantiser::part(const kit::RowWindow& window) {
   const Chunks chunks = load(window, kit::RowCaching::streamed);
-  std::optional<Reg> tensor_scale, given;
-  if (p_.format->tensor_scale) tensor_scale = in_["tensor_scale"];
-  if (p_.scales == Scales::tensor) given = k_.op("rcp.rn.f32", in_["scale"]);
-  for (int slot = 0; slot < window.slots(); ++slot) {
+  if (p_.scales != Scales::group) return part_with_one_scale(window, chunks);
+  std::optional<Reg> of_tensor;
+  if (p_.format->tensor_scale) of_tensor = tensor_scale(window);
+  store(window, chunks, [&](int slot) {
     const std::vector<Reg>& chunk = chunks[static_cast<std::size_t>(slot)];
-    if (given) {
-      store(window, slot, chunk, *given);
-      continue;
-    }
-    const BlockScale scale = scale_of(k_, p_, magnitude_of_group(chunk), tensor_scale);
-    store(window, slot, chunk, scale.factor);
+    const BlockScale scale = scale_of(k_, p_, magnitude_of_group(chunk), of_tensor);
     store_scale(window, slot, scale.stored);
-  }
+    return scale.factor;
+  });
 }
 
 void Quantiser::each_part(const kit::RowWindow& window,
@@ -138,8 +198,7 @@ void Quantiser::whole_row(const kit::RowWindow& window) {
   if (present_) stores = k_.and_(stores, *present_);
   k_.if_(stores, [&] { k_.store(in_.pointer("scale")[row_], scale.stored); });
   const auto finish = [&](const kit::RowWindow& part, const Chunks& chunks) {
-    for (int slot = 0; slot < part.slots(); ++slot)
-      store(part, slot, chunks[static_cast<std::size_t>(slot)], scale.factor);
+    store(part, chunks, [&](int) { return scale.factor; });
   };
   if (kept) return finish(window, *kept);
   each_part(window, [&](const kit::RowWindow& part) { finish(part, load(part, kit::RowCaching::kept)); });

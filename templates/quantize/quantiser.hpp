@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
+#include "ptxloom/kit/narrow.hpp"
 #include "ptxloom/kit/params.hpp"
 #include "ptxloom/kit/rows.hpp"
 #include "quantize/config.hpp"
@@ -18,7 +20,9 @@ class Quantiser {
   Quantiser(KernelBuilder& k, const Problem& p, const Config& c, const kit::ParamRegs& in, Reg row,
             std::optional<Reg> present);
 
-  /// One part of the row, with a scale for each group, or with the scale that is given.
+  /// Includes the magnitudes of one part of the row in those that are measured first.
+  void measure(const kit::RowWindow& window);
+  /// One part of the row, with a scale for each group, or with scales that are given or measured.
   void part(const kit::RowWindow& window);
   /// The whole row with one scale.
   void whole_row(const kit::RowWindow& window);
@@ -34,9 +38,17 @@ class Quantiser {
   Reg magnitude_of_group(const std::vector<Reg>& chunk) const;
   Reg magnitude_of_row(const kit::RowWindow& window, const std::optional<Chunks>& kept) const;
   Reg magnitude_of_team(Reg own) const;
-  void store(const kit::RowWindow& window, int slot, const std::vector<Reg>& chunk, Reg factor) const;
+  kit::NarrowRows narrow_rows(const kit::RowWindow& window) const;
+  std::vector<Reg> narrowed(const kit::RowWindow& window, int slot, const std::vector<Reg>& chunk,
+                            Reg factor) const;
+  void store(const kit::RowWindow& window, const Chunks& chunks,
+             const std::function<Reg(int slot)>& factor) const;
   Reg position(const kit::RowWindow& window, int slot) const;
+  void part_with_one_scale(const kit::RowWindow& window, const Chunks& chunks);
+  BlockScale measured_scale(Reg position) const;
+  Reg tensor_scale(const kit::RowWindow& window) const;
   void store_scale(const kit::RowWindow& window, int slot, Reg stored) const;
+  void store_measured(Reg position, std::string_view name, Reg scale) const;
   void each_part(const kit::RowWindow& window,
                  const std::function<void(const kit::RowWindow& part)>& body) const;
 

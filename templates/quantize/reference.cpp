@@ -13,13 +13,13 @@
 #include <random>
 
 #include "ptxloom/numeric.hpp"
+#include "ptxloom/sampling.hpp"
 
 namespace ptxloom::quantize_kernel {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::uint64_t kBudget = std::uint64_t{1} << 22;  // elements that are compared
-constexpr std::size_t kUntouched = 4096, kBehindRow = 16;  // elements that must keep the poison
 
 /// A format's numbers: those of a float, or integers if it has no exponent.
 struct Numbers {
@@ -115,7 +115,7 @@ Scale in_f32(const Values& values, double largest) {
 }
 
 Scale in_e4m3(const Values& values, double largest, float tensor_scale) {
-  if (!std::isfinite(largest)) return {kNan, kNan};
+  if (!std::isfinite(largest) || std::isnan(tensor_scale)) return {kNan, kNan};
   const float wanted = static_cast<float>(largest) / (tensor_scale * static_cast<float>(values.largest()));
   const double stored = Values("e4m3").nearest(wanted);
   const float both = static_cast<float>(stored) * tensor_scale;
@@ -125,19 +125,6 @@ Scale in_e4m3(const Values& values, double largest, float tensor_scale) {
 double scaled(double x, const Scale& scale) {
   if (scale.divisor != 0 || std::isnan(scale.divisor)) return x / scale.divisor;
   return static_cast<float>(x) * scale.factor;
-}
-
-/// All rows, or one out of each part of them, and the first and the last.
-std::vector<std::uint32_t> sampled_rows(std::uint32_t rows, std::uint64_t count, std::mt19937_64& random) {
-  std::vector<std::uint32_t> places;
-  const std::uint64_t parts = std::clamp<std::uint64_t>(count, 1, rows);
-  if (parts < rows) places.push_back(0);
-  for (std::uint64_t part = 0; part < parts; ++part) {
-    const std::uint64_t begin = part * rows / parts, end = (part + 1) * rows / parts;
-    places.push_back(static_cast<std::uint32_t>(begin + random() % (end - begin)));
-  }
-  if (parts < rows) places.push_back(rows - 1);
-  return places;
 }
 
 const HostTensor* find_input(std::span<const HostTensor> inputs, std::string_view name) {
@@ -170,8 +157,19 @@ class Reference {
       : p_(p),
         values_(p.format->element.name),
         x_(*find_input(inputs, "x")),
-        tensor_scale_(p.format->tensor_scale ? given_scale(inputs, "tensor_scale") : 0),
-        scale_(p.scales == Scales::tensor ? given_scale(inputs, "scale") : 0) {}
+        tensor_scale_(p.format->tensor_scale && !p.computed ? given_scale(inputs, "tensor_scale") : 0),
+        scale_(p.scales == Scales::tensor && !p.computed ? given_scale(inputs, "scale") : 0) {
+    if (!p.computed) return;
+    for (std::uint32_t row = 0; row < p.rows; ++row) {
+      const double largest = largest_of(row, 0, p.n);
+      if (!(largest <= of_tensor_) && !std::isnan(of_tensor_)) of_tensor_ = largest;
+    }
+    // The largest group then has the largest scale of its format, 448.
+    const auto size = std::max(static_cast<float>(of_tensor_), 0x1p-100F);
+    if (p.format->tensor_scale)
+      tensor_scale_ = std::isfinite(of_tensor_) ? size / static_cast<float>(values_.largest() * 448)
+                                                : std::numeric_limits<float>::quiet_NaN();
+  }
 
   void row(std::uint32_t row) {
     for (std::uint32_t begin = 0; begin < p_.n; begin += p_.group)
@@ -188,8 +186,13 @@ class Reference {
     y_.complete = all || !padding_known;
     scales_.complete = all;
     if (p_.tiled_scales) pad_scales();
-    if (p_.scales == Scales::tensor) return {std::move(y_)};
-    return {std::move(y_), std::move(scales_)};
+    if (p_.scales == Scales::tensor && !p_.computed) return {std::move(y_)};
+    if (p_.scales == Scales::tensor) scales_.points = {{0, scale_for(0).stored, 0}};
+    scales_.complete |= p_.scales == Scales::tensor;
+    if (!p_.computed || !p_.format->tensor_scale) return {std::move(y_), std::move(scales_)};
+    const Expectation of_tensor{
+        .tensor = "tensor_scale", .points = {{0, tensor_scale_, 0}}, .complete = true};
+    return {of_tensor, std::move(y_), std::move(scales_)};
   }
 
  private:
@@ -275,7 +278,8 @@ class Reference {
   }
 
   Scale scale_for(double largest) const {
-    if (p_.scales == Scales::tensor) return {0, 0, 1 / scale_};
+    if (p_.scales == Scales::tensor && !p_.computed) return {0, 0, 1 / scale_};
+    if (p_.scales == Scales::tensor) return in_f32(values_, of_tensor_);
     if (p_.format->scale == ue8m0) return power_of_two(values_, p_.scales_up, largest);
     return p_.format->scale == f32 ? in_f32(values_, largest) : in_e4m3(values_, largest, tensor_scale_);
   }
@@ -285,17 +289,14 @@ class Reference {
     const unsigned bits = p_.format->element.bits;
     std::uint64_t first = p_.n;
     while (padded() ? first % 16 != 0 : first * bits % 8 != 0) ++first;
-    const std::uint64_t padding = p_.pitch_y - first;
-    for (std::uint64_t row = 0; row < p_.rows && y_.untouched.size() < kUntouched; ++row)
-      for (std::uint64_t i = 0; i < std::min<std::uint64_t>(padding, kBehindRow); ++i)
-        y_.untouched.push_back(row * p_.pitch_y + first + i);
-    return y_.untouched.size() == padding * p_.rows;
+    return ptxloom::list_padding(p_.rows, first, p_.pitch_y, y_.untouched);
   }
 
   const Problem& p_;
   Values values_;
   const HostTensor& x_;
   float tensor_scale_, scale_;
+  double of_tensor_ = 0;                     // the largest magnitude, if the scale of the tensor is computed
   std::vector<unsigned> codes_;              // of the row so far, if it is padded
   std::uint32_t band_ = 0;                   // the 128 rows whose blocks are in
   std::map<std::uint32_t, double> of_band_;  // by their first column
@@ -307,7 +308,7 @@ class Reference {
 std::vector<Expectation> reference(const Problem& p, std::span<const HostTensor> inputs) {
   std::mt19937_64 random(p.rows * 7919ULL + p.n);
   Reference expected(p, inputs);
-  for (const std::uint32_t row : sampled_rows(p.rows, kBudget / p.n, random)) expected.row(row);
+  for (const std::uint32_t row : sampled_places(p.rows, kBudget / p.n, random)) expected.row(row);
   return expected.finish(p.rows <= std::max<std::uint64_t>(kBudget / p.n, 1));
 }
 

@@ -18,6 +18,9 @@ struct BlockScale {
 
 /// `tensor_scale`: the f32 that all scales of the tensor are multiplied by, where the format has one.
 BlockScale scale_of(KernelBuilder& k, const Problem& p, Reg magnitude, std::optional<Reg> tensor_scale);
+/// The scale that all scales of a tensor are multiplied by, from the largest magnitude of the tensor: with it
+/// the largest group has the largest scale.
+Reg scale_of_tensor(KernelBuilder& k, const Problem& p, Reg magnitude);
 /// Whether the target can make such scales.
 bool can_scale(const Specs& specs, const Target& target, const kit::ScaledFormat& format);
 

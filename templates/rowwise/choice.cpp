@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ptxloom/pruned_search.hpp"
 #include "rowwise/config.hpp"
 
 namespace ptxloom::rowwise_kernel {
@@ -75,36 +74,14 @@ double clocks_of(const Target& target, const Problem& p, const Config& c) {
          (most + others * (kAlways + kAlone / (at_once * c.teams_per_block())));
 }
 
-std::vector<std::string> values_of(const TemplateParameter& parameter, const Settings& given) {
-  const auto word = given.find(parameter.name);
-  return word == given.end() ? parameter.values : std::vector{word->second};
-}
-
 }  // namespace
 
-std::vector<Config> ranked_configs(const ParameterSpace& space, const Target& target, const Problem& p,
-                                   const Settings& given) {
-  std::vector<std::vector<std::string>> values;
-  std::vector<tune::PrunedSearch::Axis> axes;
-  for (const TemplateParameter& parameter : space.config()) {
-    values.push_back(values_of(parameter, given));
-    axes.push_back({parameter.name, values.back().size()});
-  }
-  tune::PrunedSearch search(axes);
-  for (std::size_t i = 0; i < rules().size(); ++i) search.add_rule(i, rules()[i].reads);
-  Config config;
-  std::vector<std::pair<double, Config>> fitting;
-  search.run({.assign = [&](std::size_t axis,
-                            std::size_t value) { config.set(axes[axis].name, values[axis][value]); },
-              .allows = [&](std::size_t rule) { return rules()[rule].allows(target, p, config); },
-              .visit = [&] { fitting.emplace_back(clocks_of(target, p, config), config); }});
-  std::ranges::stable_sort(fitting, {}, [](const auto& one) { return one.first; });
-  std::vector<Config> ranked;
-  for (const auto& [clocks, one] : fitting) ranked.push_back(one);
-  return ranked;
+std::vector<double> order_of(const tune::CostModel&, const Target& target, const Problem& p,
+                             const Config& c) {
+  return {clocks_of(target, p, c)};
 }
 
-tune::Demand demand_of(const Problem& p, const Config& c) {
+tune::Demand demand_of(const Target&, const Problem& p, const Config& c) {
   const double reads = reads_of(p, c);
   const double once = input_bytes(p) + output_bytes(p);
   const double elements = double(p.rows) * c.shape(p).slots() * c.vector * c.team().threads();

@@ -31,22 +31,6 @@ std::optional<Type> optional_type(const Settings& words, const std::string& name
   return words.at(name) == "none" ? std::nullopt : find_type(words.at(name));
 }
 
-void require_given(const Settings& words) {
-  for (const char* name : {"op", "rows", "n"})
-    if (!words.contains(name))
-      throw Error(ErrorKind::usage, "missing-parameter", fmt::format("rowwise needs {}", name),
-                  "give op, rows and n");
-}
-
-void complete_pitch(Settings& words, const std::string& name) {
-  const std::uint64_t pitch = number(words, name), n = number(words, "n");
-  if (pitch == 0) words[name] = std::to_string(n);
-  if (pitch != 0 && pitch < n)
-    throw Error(ErrorKind::usage, "bad-stride",
-                fmt::format("rowwise: {}={} is shorter than a row of {} elements", name, pitch, n),
-                "give at least n, or 0 for contiguous rows");
-}
-
 void check_norm_parameters(const ParameterSpace& space, const Settings& words) {
   const std::string& op = words.at("op");
   const bool norm = op == "rms_norm" || op == "layer_norm";
@@ -85,9 +69,9 @@ std::string_view name(Op op) {
 
 Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   Settings words = space.complete(space.problem(), given);
-  require_given(words);
-  complete_pitch(words, "pitch_x");
-  complete_pitch(words, "pitch_y");
+  space.require(words, {"op", "rows", "n"});
+  space.complete_pitch(words, "pitch_x", number(words, "n"));
+  space.complete_pitch(words, "pitch_y", number(words, "n"));
   check_norm_parameters(space, words);
   check_size(words);
   return words;

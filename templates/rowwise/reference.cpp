@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "ptxloom/numeric.hpp"
+#include "ptxloom/sampling.hpp"
 
 namespace ptxloom::rowwise_kernel {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kBudget = std::uint64_t{1} << 22;  // elements that are compared
-constexpr std::size_t kUntouched = 4096, kBehindRow = 16;  // elements that must keep the poison
 constexpr double kUnit = 0x1p-24;                          // the rounding error of f32
 constexpr double kApproximate = 0x1p-21;                   // of ex2, lg2, rcp and rsqrt, with a margin
 constexpr double kSmallest = 0x1p-126;                     // f32 below it may be flushed
@@ -175,28 +175,6 @@ Result divided(const Result& result, const Result& scale) {
                      std::abs(value) * (scale.error / scale.value + 2 * kApproximate + 4 * kUnit)};
 }
 
-/// All of them, or one out of each of `count` parts, and the first and the last.
-std::vector<std::uint32_t> sample(std::uint32_t extent, std::uint64_t count, std::mt19937_64& random) {
-  std::vector<std::uint32_t> places;
-  const std::uint64_t parts = std::clamp<std::uint64_t>(count, 1, extent), last = extent - 1;
-  if (parts < extent) places.push_back(0);
-  for (std::uint64_t part = 0; part < parts; ++part) {
-    const std::uint64_t begin = part * extent / parts, end = (part + 1) * extent / parts;
-    places.push_back(static_cast<std::uint32_t>(begin + random() % (end - begin)));
-  }
-  if (parts < extent) places.push_back(static_cast<std::uint32_t>(last));
-  return places;
-}
-
-/// The padding of y, or some of it. Whether it is all.
-bool list_padding(const Problem& p, std::vector<std::uint64_t>& untouched) {
-  const std::uint64_t padding = p.pitch_y - p.n;
-  for (std::uint64_t row = 0; row < p.rows && untouched.size() < kUntouched; ++row)
-    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(padding, kBehindRow); ++i)
-      untouched.push_back(row * p.pitch_y + p.n + i);
-  return untouched.size() == padding * p.rows;
-}
-
 }  // namespace
 
 std::vector<Expectation> reference(const Problem& p, std::span<const HostTensor> inputs) {
@@ -205,7 +183,7 @@ std::vector<Expectation> reference(const Problem& p, std::span<const HostTensor>
                             bias = values_of(find(inputs, "bias"), 0, p.n, 0);
   std::mt19937_64 random(p.rows * 7919ULL + p.n);
   Expectation expected{.tensor = "y"}, scales{.tensor = "scale"};
-  for (const std::uint32_t row : sample(p.rows, kBudget / p.n, random)) {
+  for (const std::uint32_t row : sampled_places(p.rows, kBudget / p.n, random)) {
     std::vector<double> values = values_of(x, row * p.pitch_x, p.n, 0), errors(p.n, 0);
     const std::vector<double> added = values_of(residual, row * p.pitch_x, p.n, 0);
     for (std::uint32_t i = 0; residual != nullptr && i < p.n; ++i) {
@@ -218,13 +196,13 @@ std::vector<Expectation> reference(const Problem& p, std::span<const HostTensor>
       scale = scale_of(p, one, weight, bias);
       scales.points.push_back(point(f32, row, *scale));
     }
-    for (const std::uint32_t i : sample(p.n, kBudget, random)) {
+    for (const std::uint32_t i : sampled_places(p.n, kBudget, random)) {
       const Result result = one.at(i, weight[i], bias[i]);
       expected.points.push_back(point(p.y, row * p.pitch_y + i, scale ? divided(result, *scale) : result));
     }
   }
   const bool all = std::uint64_t{p.rows} <= kBudget / p.n && p.n <= kBudget;
-  const bool padding_known = list_padding(p, expected.untouched);
+  const bool padding_known = list_padding(p.rows, p.n, p.pitch_y, expected.untouched);
   expected.complete = all || !padding_known;
   scales.complete = p.rows <= std::max<std::uint64_t>(kBudget / p.n, 1);
   if (!p.quantised()) return {expected};

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "ptxloom/typed_template.hpp"
 #include "rowwise/config.hpp"
 #include "rowwise/kernel.hpp"
 #include "rowwise/reference.hpp"
@@ -16,112 +17,35 @@ namespace {
 using spaces::rowwise::kSpaceJson;
 
 constexpr double kOperations = 8;  // for each element, about
-constexpr std::size_t kCandidates = 256;
 
-void require_conversions(const Specs& specs, const Target& target, const Problem& p) {
-  if (!kit::can_pack(specs, target, p.y))
-    throw Error(ErrorKind::refused, "no-configuration",
-                fmt::format("rowwise: {} cannot round to {}", target.name(), p.y.name),
-                "use y=f32 or y=f16; bf16 is from sm_80 on, e4m3 from sm_89 on");
+using Strategy = TypedStrategy<Problem, Config>;
+
+const Strategy& strategy_for(const Specs& specs, const Target& target, const Problem& p, const Settings&) {
+  static const Strategy only{.rules = rules(), .order = order_of, .demand = demand_of, .emit = emit_kernel};
+  if (kit::can_pack(specs, target, p.y)) return only;
+  throw Error(ErrorKind::refused, "no-configuration",
+              fmt::format("rowwise: {} cannot round to {}", target.name(), p.y.name),
+              "use y=f32, f16 or bf16");
 }
 
-class RowwiseTemplate final : public Template {
- public:
-  RowwiseTemplate() : space_(kSpaceJson) {}
-
-  std::string_view name() const override { return space_.name(); }
-  std::string_view space() const override { return kSpaceJson; }
-  std::string_view digest() const override { return spaces::rowwise::digest(); }
-  Settings problem(const Settings& given) const override { return complete_problem(space_, given); }
-  std::vector<TensorPlan> tensors(const Settings& words) const override { return tensors_of(Problem(words)); }
-
-  double operations(const Settings& words) const override {
-    const Problem p(words);
-    return kOperations * p.rows * p.n;
-  }
-  std::string unit(const Settings& /*words*/) const override { return "f32"; }
-  double input_bytes(const Settings& words) const override {
-    return rowwise_kernel::input_bytes(Problem(words));
-  }
-
-  Settings config(const Specs& specs, const Target& target, const Settings& words,
-                  const Settings& given) const override {
-    const Problem p(words);
-    require_conversions(specs, target, p);
-    const Settings wanted = space_.complete(space_.config(), given);
-    const std::vector<Config> fitting = ranked_configs(space_, target, p, wanted);
-    if (!fitting.empty()) return words_of(fitting.front());
-    std::string line;
-    for (const auto& [name, value] : wanted) line += fmt::format(" {}={}", name, value);
-    throw Error(ErrorKind::refused, "no-configuration",
-                fmt::format("rowwise: no configuration is admissible with{} on {}", line, target.name()),
-                reason(target, p, wanted));
-  }
-
-  tune::Space tuning_space(const Specs& specs, const Target& target, const Settings& words) const override {
-    const auto p = std::make_shared<const Problem>(words);
-    require_conversions(specs, target, *p);
-    tune::Space result;
-    for (const TemplateParameter& parameter : space_.config())
-      result.parameters.push_back({parameter.name, parameter.values});
-    for (const Rule& rule : rules())
-      result.rules.push_back({.name = std::string(rule.says),
-                              .reads = rule.reads,
-                              .allows = [p, target, &rule](const Settings& w) {
-                                return rule.allows(target, *p, read_config(w));
-                              }});
-    result.demand = [p](const Settings& w) { return demand_of(*p, read_config(w)); };
-    return result;
-  }
-
-  std::vector<Settings> candidates(const Specs& specs, const Target& target, const Settings& words,
-                                   const Settings& given) const override {
-    const Problem p(words);
-    require_conversions(specs, target, p);
-    std::vector<Settings> list;
-    const Settings wanted = space_.complete(space_.config(), given);
-    for (const Config& c : ranked_configs(space_, target, p, wanted)) {
-      if (list.size() == kCandidates) break;
-      list.push_back(words_of(c));
-    }
-    return list;
-  }
-
-  Emitted emit(std::shared_ptr<const Specs> specs, const Target& target, const Settings& words,
-               const Settings& config) const override {
-    const Problem p(words);
-    const Config c = read_config(config);
-    if (const std::string_view why = inadmissible(target, p, c); !why.empty())
-      throw Error(ErrorKind::refused, "bad-configuration",
-                  "rowwise: this configuration is not admissible: " + std::string(why),
-                  "leave parameters out to have them chosen");
-    return emit_kernel(std::move(specs), target, p, c);
-  }
-
-  std::vector<Expectation> expect(const Settings& words, std::span<const HostTensor> inputs) const override {
-    return reference(Problem(words), inputs);
-  }
-
- private:
-  /// The first rule that the given parameters break by themselves.
-  static std::string reason(const Target& target, const Problem& p, const Settings& wanted) {
-    const Config c = read_config(wanted);
-    for (const Rule& rule : rules()) {
-      const bool decided =
-          std::ranges::all_of(rule.reads, [&](const auto& name) { return wanted.contains(name); });
-      if (decided && !rule.allows(target, p, c)) return std::string(rule.says);
-    }
-    return "leave parameters out to have them chosen";
-  }
-
-  ParameterSpace space_;
-};
+double operations_of(const Problem& p) { return kOperations * p.rows * p.n; }
+std::string unit_of(const Problem&) { return "f32"; }
 
 }  // namespace
 }  // namespace rowwise_kernel
 
 const Template& rowwise_template() {
-  static const rowwise_kernel::RowwiseTemplate instance;
+  using namespace rowwise_kernel;
+  static const TypedTemplate<Problem, Config> instance({.space = kSpaceJson,
+                                                        .digest = spaces::rowwise::digest(),
+                                                        .parameters = kParameters,
+                                                        .problem = complete_problem,
+                                                        .tensors = tensors_of,
+                                                        .operations = operations_of,
+                                                        .unit = unit_of,
+                                                        .input_bytes = rowwise_kernel::input_bytes,
+                                                        .strategy = strategy_for,
+                                                        .expect = reference});
   return instance;
 }
 

@@ -1,47 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string_view>
+#include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
-#include "ptxloom/specs.hpp"
-#include "ptxloom/target.hpp"
-#include "ptxloom/tuning_space.hpp"
+#include "ptxloom/config_parameter.hpp"
+#include "ptxloom/config_rule.hpp"
 #include "scaled_gemm/problem.hpp"
 
-// The configuration as typed data: how D is divided among thread blocks and warps.
+// The configuration as typed data: how D and k are divided among thread blocks and warps. What the numbers
+// mean beyond that is the strategy's (strategy.hpp).
 namespace ptxloom::scaled_gemm {
 
 struct Config {
-  int tile_m = 128, tile_n = 128, warps_m = 2, warps_n = 2, stages = 2;
-
-  static constexpr int kTileK = 128;  // elements of a k-block
-  int threads() const { return 32 * warps_m * warps_n; }
-  int warp_m() const { return tile_m / warps_m; }
-  int warp_n() const { return tile_n / warps_n; }
-  /// Thread blocks of the grid.
-  std::uint64_t grid(const Problem& problem) const;
-  std::uint64_t stage_bytes(const Problem& problem) const;
+  int tile_m = 128, tile_n = 128, tile_k = 128;  // of a thread block; tile_k is a k-block
+  int warps_m = 2, warps_n = 2;                  // that multiply
+  int stages = 2;                                // k-blocks in shared memory
+  int split = 1;                                 // thread blocks of a cluster that divide k among them
+  int share = 1;  // thread blocks of a cluster that load rows of A for each other
 };
 
-/// Parameters that are left out keep their defaults.
-Config read_config(const Settings& words);
-Settings words_of(const Config& config);
-
-/// A condition on a configuration; it is for people, too.
-struct Rule {
-  std::string_view says;
-  std::vector<std::string> reads;
-  bool (*allows)(const Target&, const Problem&, const Config&);
+/// A new parameter is a field, a row here and one in space.json.
+inline constexpr ConfigParameter<Config> kParameters[] = {
+    parameter::number<&Config::tile_m>("tile_m"),   parameter::number<&Config::tile_n>("tile_n"),
+    parameter::number<&Config::tile_k>("tile_k"),   parameter::number<&Config::warps_m>("warps_m"),
+    parameter::number<&Config::warps_n>("warps_n"), parameter::number<&Config::stages>("stages"),
+    parameter::number<&Config::split>("split"),     parameter::number<&Config::share>("share"),
 };
-const std::vector<Rule>& rules();
-/// The rule that a configuration breaks; empty if it is admissible.
-std::string_view inadmissible(const Target& target, const Problem& problem, const Config& config);
 
-int estimated_registers(const Config& config);
-tune::Demand demand_of(const Problem& problem, const Config& config);
-/// The admissible configurations that agree with `given`, those with the tiles that suit the shape first.
-std::vector<Config> ranked_configs(const ParameterSpace& space, const Target& target, const Problem& problem,
-                                   const Settings& given);
+using Rule = ConfigRule<Problem, Config>;
+
+/// "strategy wgmma has warps_m=1"
+template <int Config::* kField>
+Rule fixed_rule(const std::string& strategy, const std::string& parameter) {
+  return {"strategy " + strategy + " has " + parameter + "=1",
+          {parameter},
+          [](const Target&, const Problem&, const Config& c) { return c.*kField == 1; }};
+}
+
+/// `grid`: thread blocks of the grid, which these parameters decide.
+template <std::uint64_t (*kGrid)(const Problem&, const Config&)>
+Rule grid_rule(std::vector<std::string> reads) {
+  constexpr std::uint64_t kMostBlocks = (std::uint64_t{1} << 31) - 1;
+  return {"a grid has at most 2^31 - 1 thread blocks", std::move(reads),
+          [](const Target&, const Problem& p, const Config& c) { return kGrid(p, c) <= kMostBlocks; }};
+}
+
+/// A rule of all strategies: no tile has rows of two groups.
+inline Rule group_rule() {
+  return {"with groups=contiguous tile_m must divide 128 rows",
+          {"tile_m"},
+          [](const Target&, const Problem& p, const Config& c) {
+            return p.groups != Groups::contiguous || kGroupRows % c.tile_m == 0;
+          }};
+}
 
 }  // namespace ptxloom::scaled_gemm

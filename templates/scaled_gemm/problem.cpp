@@ -4,84 +4,236 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <string>
 
 #include "ptxloom/error.hpp"
+#include "ptxloom/kit/scaled_format.hpp"
 
 namespace ptxloom::scaled_gemm {
 namespace {
 
-constexpr std::array<Format, 2> kFormats = {
-    {{"mxfp8_e4m3", e4m3, ue8m0, 32}, {"mxfp8_e5m2", e5m2, ue8m0, 32}}};
+constexpr const char* kDefaultGroup = "128";
 constexpr std::uint64_t kMostExtent = std::uint64_t{1} << 30;  // positions are 32-bit integers
+constexpr int kTmaBytes = 16;                                  // rows begin at multiples of it
+constexpr int kPacked = 2;                                     // elements of 4 bits in a byte
+constexpr int kPadded = 16;                                    // elements of 6 bits in 16 bytes
 
 std::uint32_t number(const Settings& words, const std::string& name) {
   return static_cast<std::uint32_t>(std::stoull(words.at(name)));
 }
 
+/// Whether there are kernels for these formats of A and B.
+bool multiplies(const Format& a, const Format& b) {
+  if (a.block != 0) return a.scale == b.scale;  // both MX formats, or both NVFP4
+  return b.element == s4 || b.element == u4 || (a.element == bf16 && b.element == e2m1);
+}
+
+/// Beside numbers of 16 bits, B holds weights in the kit's layout.
+bool shuffles(const Format& a, const Format& b) { return a.element.bits == 16 && b.element.bits == 4; }
+/// Beside wider elements of B or A, those of 6 and 4 bits become bytes.
+bool widens(const Format& one, const Format& other) {
+  return one.element.bits < 8 && (one.element.bits == 6 || other.element.bits > 4);
+}
+
+/// The kit's formats with blocks of their own; else the type of this name. Of integers the parameter `group`
+/// gives the block, and A the type of scales.
+Format format_named(const std::string& name) {
+  const kit::ScaledFormat* const format = kit::find_scaled_format(name);
+  if (format != nullptr && format->block != 0)
+    return {format->name, format->element, format->scale, static_cast<std::uint32_t>(format->block),
+            format->tensor_scale};
+  const Type type = *find_type(name);  // ParameterSpace admits no other
+  return {.name = type.name, .element = type};
+}
+
 void check_sizes(const Settings& words) {
-  for (const char* name : {"m", "n", "k"}) {
-    if (!words.contains(name))
-      throw Error(ErrorKind::usage, "missing-parameter", fmt::format("scaled_gemm needs {}", name),
-                  "give m, n and k");
+  for (const char* name : {"m", "n", "k"})
     if (std::stoull(words.at(name)) > kMostExtent)
       throw Error(ErrorKind::usage, "shape-too-large",
                   fmt::format("scaled_gemm: {}={}", name, words.at(name)), "a size is at most 2^30");
+}
+
+void check_products(const Settings& words) {
+  const std::uint64_t batch = std::stoull(words.at("batch"));
+  const auto check = [&](const char* size, const char* what) {
+    if (batch * std::stoull(words.at(size)) > kMostExtent)
+      throw Error(ErrorKind::usage, "shape-too-large",
+                  fmt::format("scaled_gemm: batch={} of {}={}", batch, size, words.at(size)),
+                  fmt::format("all batches together have at most 2^30 {}", what));
+  };
+  if (words.at("groups") != "contiguous") check("m", "rows");
+  check("n", "columns of B");
+}
+
+void check_gates(const Settings& words) {
+  if (words.at("swiglu") == "no" || number(words, "n") % (2 * kGateColumns) == 0) return;
+  throw Error(ErrorKind::usage, "bad-value",
+              fmt::format("scaled_gemm: n={} cannot be used with swiglu=yes", words.at("n")),
+              fmt::format("B has groups of {} columns: give a multiple", 2 * kGateColumns));
+}
+
+void check_formats(const ParameterSpace& space, const Settings& words) {
+  const Format a = format_named(words.at("format_a")), b = format_named(words.at("format_b"));
+  if (multiplies(a, b)) return;
+  const auto& of_b = *std::ranges::find(space.problem(), "format_b", &TemplateParameter::name);
+  std::string served;
+  for (const std::string& name : of_b.values)
+    if (multiplies(a, format_named(name))) served += (served.empty() ? "" : ", ") + name;
+  throw Error(ErrorKind::usage, "bad-value",
+              fmt::format("scaled_gemm: format_b={} cannot be used with format_a={}", b.name, a.name),
+              fmt::format("with format_a={} give format_b one of {}", a.name, served));
+}
+
+void complete_group(Settings& words) {
+  const Format b = format_named(words.at("format_b"));
+  words.try_emplace("group", b.block == 0 ? kDefaultGroup : std::to_string(b.block));
+  if (b.block != 0 && number(words, "group") != b.block)
+    throw Error(
+        ErrorKind::usage, "bad-value",
+        fmt::format("scaled_gemm: group={} cannot be used with format_b={}", words.at("group"), b.name),
+        fmt::format("its scales are for {} elements: leave group out", b.block));
+}
+
+/// Rows begin where TMA loads them, at a whole byte, or where the padding of 6-bit elements ends.
+ParameterSpace::RowUnit row_unit(const Format& one, const Format& other) {
+  if (shuffles(one, other)) return {kTmaBytes * 8 / one.element.bits, kTmaBytes};
+  if (widens(one, other)) return {kPadded, one.element.bits == 6 ? kPadded : kPadded * one.element.bits / 8};
+  return one.element.bits == 4 ? ParameterSpace::RowUnit{kPacked, 1} : ParameterSpace::RowUnit{};
+}
+
+/// Rows of narrow elements have whole units of them.
+void check_depth(const Settings& words, const Format& format) {
+  const int unit = format.element.bits == 6 ? kPadded : format.element.bits == 4 ? kPacked : 1;
+  if (number(words, "k") % static_cast<std::uint32_t>(unit) == 0) return;
+  throw Error(ErrorKind::usage, "bad-value",
+              fmt::format("scaled_gemm: k={} cannot be used with {}", words.at("k"), format.name),
+              fmt::format("its rows have multiples of {} elements: fill A and B up with zeros", unit));
+}
+
+void complete_strides(const ParameterSpace& space, Settings& words) {
+  const Format a = format_named(words.at("format_a")), b = format_named(words.at("format_b"));
+  space.complete_pitch(words, "lda", number(words, "k"), row_unit(a, b));
+  space.complete_pitch(words, "ldd", number(words, "n") / (words.at("swiglu") == "yes" ? 2 : 1));
+  if (!shuffles(a, b)) {
+    check_depth(words, a);
+    check_depth(words, b);
+    return space.complete_pitch(words, "ldb", number(words, "k"), row_unit(b, a));
   }
-}
-
-void complete_stride(Settings& words, const std::string& name, const std::string& size) {
-  const std::uint64_t given = std::stoull(words.at(name)), least = std::stoull(words.at(size));
-  if (given == 0) words[name] = words.at(size);
-  if (given != 0 && given < least)
+  if (words.at("ldb") != "0")
     throw Error(ErrorKind::usage, "bad-stride",
-                fmt::format("scaled_gemm: {}={} is shorter than a row of {} elements", name, given, least),
-                fmt::format("give at least {}, or 0 for contiguous rows", size));
+                fmt::format("scaled_gemm: ldb={} cannot be used with format_b={}", words.at("ldb"), b.name),
+                "these weights are in a layout of tiles, without rows: leave ldb out");
 }
 
-TensorPlan scales_of(std::string name, const Operand& operand) {
-  return {.name = std::move(name), .type = operand.format.scale, .shape = {operand.extent, operand.scales()}};
+/// The shape of a tensor that each batch has, if there are several.
+std::vector<std::uint64_t> over(const Operand& operand, std::uint32_t batch,
+                                std::vector<std::uint64_t> shape) {
+  if (operand.batched) shape.insert(shape.begin(), batch);
+  return shape;
+}
+
+TensorPlan scales_of(std::string name, const Operand& operand, std::uint32_t batch) {
+  TensorPlan plan{.name = std::move(name), .type = operand.format.scale};
+  if (!operand.shuffled) {
+    plan.shape = over(operand, batch, {operand.extent, operand.scales()});
+    return plan;
+  }
+  const kit::WeightLayout layout = operand.weights();
+  plan.shape = over(operand, batch,
+                    {layout.row_tiles(), layout.groups(operand.format.block), kit::WeightLayout::kTileRows});
+  return plan;
+}
+
+TensorPlan elements_of(std::string name, const Operand& operand, std::uint32_t batch) {
+  if (!operand.shuffled) {
+    const Type type = operand.format.element.bits == 6 ? u8 : operand.format.element;  // padded
+    return {
+        .name = std::move(name), .type = type, .shape = over(operand, batch, {operand.extent, operand.ld})};
+  }
+  const kit::WeightLayout layout = operand.weights();
+  return {.name = std::move(name),
+          .type = u8,
+          .shape = over(operand, batch,
+                        {layout.row_tiles(), layout.depth_tiles(), kit::WeightLayout::kTileBytes})};
 }
 
 }  // namespace
-
-const Format& find_format(std::string_view name) {
-  return *std::ranges::find(kFormats, name, &Format::name);  // ParameterSpace admits no other
-}
 
 Problem::Problem(const Settings& words)
     : m(number(words, "m")),
       n(number(words, "n")),
       k(number(words, "k")),
-      a{find_format(words.at("format_a")), m, k, number(words, "lda")},
-      b{find_format(words.at("format_b")), n, k, number(words, "ldb")},
+      a{.format = format_named(words.at("format_a")), .extent = m, .k = k, .ld = number(words, "lda")},
+      b{.format = format_named(words.at("format_b")), .extent = n, .k = k, .ld = number(words, "ldb")},
       d(*find_type(words.at("d"))),
-      ldd(number(words, "ldd")) {}
+      ldd(number(words, "ldd")) {
+  batch = number(words, "batch");
+  groups = words.at("groups") == "masked"       ? Groups::masked
+           : words.at("groups") == "contiguous" ? Groups::contiguous
+                                                : Groups::none;
+  row_weights = words.at("row_weights") == "yes";
+  swiglu = words.at("swiglu") == "yes";
+  a.batched = separate();
+  b.batched = batch > 1;
+  b.shuffled = shuffles(a.format, b.format);
+  if (!b.shuffled) {
+    a.widened = widens(a.format, b.format);
+    b.widened = widens(b.format, a.format);
+  }
+  b.format.block = number(words, "group");
+  if (b.integers()) b.format.scale = a.format.element;
+}
 
 Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   Settings words = space.complete(space.problem(), given);
+  space.require(words, {"m", "n", "k"});
   check_sizes(words);
-  complete_stride(words, "lda", "k");
-  complete_stride(words, "ldb", "k");
-  complete_stride(words, "ldd", "n");
+  check_products(words);
+  check_gates(words);
+  check_formats(space, words);
+  complete_group(words);
+  complete_strides(space, words);
   return words;
 }
 
+std::optional<TensorPlan> group_tensor(const Problem& p) {
+  if (p.groups == Groups::masked)
+    return TensorPlan{.name = "group_rows", .type = s32, .shape = {p.batch}, .below = std::uint64_t{p.m} + 1};
+  if (p.groups == Groups::contiguous)
+    return TensorPlan{
+        .name = "group_of_rows", .type = s32, .shape = {parts_of(p.m, kGroupRows)}, .below = p.batch};
+  return std::nullopt;
+}
+
 std::vector<TensorPlan> tensors_of(const Problem& p) {
-  return {{.name = "a", .type = p.a.format.element, .shape = {p.m, p.a.ld}},
-          {.name = "b", .type = p.b.format.element, .shape = {p.n, p.b.ld}},
-          scales_of("scale_a", p.a),
-          scales_of("scale_b", p.b),
-          {.name = "d", .type = p.d, .shape = {p.m, p.ldd}, .role = TensorPlan::Role::out}};
+  std::vector<TensorPlan> all{elements_of("a", p.a, p.batch), elements_of("b", p.b, p.batch)};
+  if (p.a.scaled()) all.push_back(scales_of("scale_a", p.a, p.batch));
+  all.push_back(scales_of("scale_b", p.b, p.batch));
+  if (p.b.zero_points()) {
+    all.push_back(scales_of("zero_b", p.b, p.batch));
+    all.back().type = u8;
+  }
+  const std::uint64_t of_a = p.separate() ? p.batch : 1;
+  if (p.a.format.tensor_scale) all.push_back({.name = "tensor_scale_a", .type = f32, .shape = {of_a}});
+  if (p.b.format.tensor_scale) all.push_back({.name = "tensor_scale_b", .type = f32, .shape = {p.batch}});
+  if (const auto tensor = group_tensor(p)) all.push_back(*tensor);
+  if (p.row_weights) all.push_back({.name = "row_weights", .type = f32, .shape = {p.all_rows()}});
+  all.push_back(
+      {.name = "d", .type = p.d, .shape = over(p.a, p.batch, {p.m, p.ldd}), .role = TensorPlan::Role::out});
+  return all;
 }
 
 double input_bytes(const Problem& p) {
   double bytes = 0;
-  for (const Operand& operand : {p.a, p.b})
-    bytes +=
-        double(operand.extent) * (double(p.k) * operand.format.element.bits + operand.scales() * 8.0) / 8;
+  for (const Operand& operand : {p.a, p.b}) {
+    const int bits = operand.format.scale.bits + (operand.zero_points() ? u8.bits : 0);
+    const double scales = operand.scaled() ? double(operand.scales()) * bits : 0;
+    bytes += (operand.batched ? p.batch : 1.0) * operand.extent *
+             (double(p.k) * operand.format.element.bits + scales) / 8;
+  }
   return bytes;
 }
+
+double output_bytes(const Problem& p) { return double(p.all_rows()) * p.columns() * p.d.bytes(); }
 
 }  // namespace ptxloom::scaled_gemm

@@ -2,47 +2,102 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "ptxloom/kit/matrix.hpp"
+#include "ptxloom/kit/tile_scheduler.hpp"
+#include "ptxloom/kit/weight_layout.hpp"
 #include "ptxloom/plan.hpp"
 #include "ptxloom/space.hpp"
 
 // The problem as typed data.
 namespace ptxloom::scaled_gemm {
 
-/// What a matrix holds: elements, and a scale for each `block` of them along k.
+/// What a matrix holds: elements, and a scale for each `block` of them along k; 0: no scales.
 struct Format {
   std::string_view name;
   Type element, scale;
   std::uint32_t block = 0;
+  bool tensor_scale = false;  ///< all scales are multiplied by one more, an f32
 };
-const Format& find_format(std::string_view name);
 
 /// A or B: `extent` (m or n) stored rows of k elements, and as many rows of scales.
 struct Operand {
   Format format;
   std::uint32_t extent = 0, k = 0, ld = 0;
+  bool batched = false;   ///< one matrix for each batch
+  bool shuffled = false;  ///< elements and scales are in the kit's weight layout
+  bool widened = false;  ///< elements below 8 bits become bytes in fragments: the other operand has more bits
 
+  bool scaled() const { return format.block != 0; }
+  bool integers() const { return format.element == s4 || format.element == u4; }
+  /// Unsigned integers have zero points, one where there is a scale.
+  bool zero_points() const { return format.element == u4; }
+  kit::WeightLayout weights() const { return {format.element, extent, k}; }
   /// Scales of a row; the last one may be for fewer elements than the others.
   std::uint32_t scales() const { return (k + format.block - 1) / format.block; }
-  kit::MatrixOperand matrix() const { return {.type = format.element, .rows = extent, .cols = k, .ld = ld}; }
+  /// Bits of an element in shared memory.
+  int tile_bits() const { return widened ? 8 : format.element.bits; }
+  /// Elements of one number of matrix(), which has bytes for elements below 8 bits: two elements of 4 bits in
+  /// one, and 16 elements of 6 bits in 16, the last four of which are padding.
+  std::uint32_t packed() const { return format.element.bits == 4 ? 2 : 1; }
+  kit::MatrixOperand matrix() const {
+    return {.type = format.element.bits < 8 ? u8 : format.element,
+            .rows = extent,
+            .cols = k / packed(),
+            .ld = ld / packed(),
+            .stride = batched ? std::uint64_t{extent} * ld / packed() : 0};
+  }
 };
+
+/// Products whose sizes are in device memory: the first rows of each batch, or runs of kGroupRows rows of one
+/// matrix.
+using Groups = kit::TileGroups::Kind;
+inline constexpr int kGroupRows = 128;  ///< rows of a contiguous group are multiples of it
+inline constexpr int kGateColumns = 8;  ///< adjacent columns of gates, and of values
 
 struct Problem {
   std::uint32_t m = 0, n = 0, k = 0;
+  std::uint32_t batch = 1;  ///< matrices B, and A and D if they are separate()
+  Groups groups = Groups::none;
+  bool row_weights = false;  ///< rows of D are multiplied by a number each
+  bool swiglu = false;       ///< columns of the product are gates and values, in turns of kGateColumns
   Operand a, b;
   Type d;
   std::uint32_t ldd = 0;
 
   explicit Problem(const Settings& words);
+  std::uint32_t columns() const { return swiglu ? n / 2 : n; }  ///< of D
+  /// Whether there are several B, or can be: a tile then has the number of its own.
+  bool several() const { return batch > 1 || groups == Groups::contiguous; }
+  /// Whether each batch has an A and a D of its own.
+  bool separate() const { return batch > 1 && groups != Groups::contiguous; }
+  std::uint64_t all_rows() const { return separate() ? std::uint64_t{batch} * m : m; }  ///< of A and D
+  /// The type whose arithmetic the tensor cores do: widened elements count as fp8.
+  Type multiplied() const { return a.widened ? e4m3 : a.format.element; }
 };
 
 /// All parameters, checked.
 Settings complete_problem(const ParameterSpace& space, const Settings& given);
-/// a, b, scale_a, scale_b and d, in this order.
+/// A zero point is the low bits of a byte.
+inline constexpr std::uint32_t kZeroPointMask = 0x7f;
+
+/// The vector that tells groups, if there are any.
+std::optional<TensorPlan> group_tensor(const Problem& problem);
+/// a, b, scale_a if A has scales, scale_b, zero_b if B has zero points, tensor_scale_a and tensor_scale_b if
+/// the formats have them, the vector of groups, row_weights, and d, in this order.
 std::vector<TensorPlan> tensors_of(const Problem& problem);
+/// Bytes that are read and written at least, if all rows are computed.
+///@{
 double input_bytes(const Problem& problem);
+double output_bytes(const Problem& problem);
+///@}
+
+/// Parts of `size` elements that cover `extent`.
+inline std::uint64_t parts_of(std::uint64_t extent, int size) {
+  return (extent + static_cast<std::uint64_t>(size) - 1) / static_cast<std::uint64_t>(size);
+}
 
 }  // namespace ptxloom::scaled_gemm

@@ -4,96 +4,207 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <random>
 
 #include "ptxloom/numeric.hpp"
+#include "ptxloom/sampling.hpp"
 
 namespace ptxloom::scaled_gemm {
 namespace {
 
 constexpr std::uint64_t kMostProducts = 1 << 22;  // for all elements of D; of larger problems some are tried
+constexpr std::size_t kMostKept = 1 << 22;        // elements of rows that are not computed
 constexpr double kStep = 32;                      // products that an instruction adds at once
 
-/// A or B with its scales applied.
+/// A or B with its scales applied. Rows are counted over all batches.
 class Matrix {
  public:
-  Matrix(const Operand& operand, const HostTensor& codes, const HostTensor& scales)
-      : operand_(operand), codes_(codes.plan.elements()), scales_(scales.plan.elements()) {
-    decode(codes.plan.type, codes.bytes, codes_);
-    decode(scales.plan.type, scales.bytes, scales_);
+  /// `scales` and `zeros` may be null. `rounded`: the type that products of codes and scales are rounded to,
+  /// if any.
+  Matrix(const Operand& operand, const HostTensor& codes, const HostTensor* scales,
+         const HostTensor* zeros = nullptr, std::optional<Type> rounded = {})
+      : operand_(operand), codes_(codes), scales_(scales), zeros_(zeros), rounded_(rounded) {
+    if (operand.shuffled) layout_.emplace(operand.weights());
   }
   double at(std::uint64_t row, std::uint64_t column) const {
-    return codes_[row * operand_.ld + column] *
-           scales_[row * operand_.scales() + column / operand_.format.block];
+    double code = decode(operand_.format.element, code_at(row, column));
+    if (scales_ == nullptr) return code;
+    if (zeros_ != nullptr)
+      code -= double(load_element(u8, zeros_->bytes, scale_at(row, column)) & kZeroPointMask);
+    const Type type = operand_.format.scale;
+    const double value = code * decode(type, load_element(type, scales_->bytes, scale_at(row, column)));
+    return rounded_ ? decode(*rounded_, encode(*rounded_, value)) : value;
   }
 
  private:
+  std::uint64_t code_at(std::uint64_t row, std::uint64_t column) const {
+    if (operand_.format.element.bits == 6) return padded(row * operand_.ld + column);
+    if (!layout_) return load_element(operand_.format.element, codes_.bytes, row * operand_.ld + column);
+    std::uint64_t code = 0;
+    const std::uint64_t of_batch = row / operand_.extent * layout_->bytes() * 8;
+    for (int bit = 0; bit < operand_.format.element.bits; ++bit)
+      code |= load_element(b1, codes_.bytes, of_batch + layout_->bit(row % operand_.extent, column, bit))
+              << bit;
+    return code;
+  }
+  // 16 elements lie in the first 12 of 16 bytes.
+  std::uint64_t padded(std::uint64_t index) const {
+    std::uint64_t code = 0;
+    for (std::uint64_t bit = 0; bit < 6; ++bit)
+      code |= load_element(b1, codes_.bytes, index / 16 * 128 + index % 16 * 6 + bit) << bit;
+    return code;
+  }
+  std::uint64_t scale_at(std::uint64_t row, std::uint64_t column) const {
+    const std::uint64_t group = operand_.format.block;
+    if (layout_)
+      return row / operand_.extent * layout_->group_values(group) +
+             layout_->group_position(row % operand_.extent, column / group, group);
+    return row * operand_.scales() + column / group;
+  }
+
   const Operand& operand_;
-  std::vector<double> codes_, scales_;
+  const HostTensor& codes_;
+  const HostTensor *scales_, *zeros_;
+  std::optional<Type> rounded_;
+  std::optional<kit::WeightLayout> layout_;
 };
+
+/// Integers times their scales are rounded to the type of A.
+std::optional<Type> rounded_to(const Problem& p) {
+  if (p.b.integers()) return p.a.format.element;
+  return std::nullopt;
+}
+
+/// The input of this name; null if there is none.
+const HostTensor* find(std::span<const HostTensor> inputs, std::string_view name) {
+  for (const HostTensor& tensor : inputs)
+    if (tensor.plan.name == name) return &tensor;
+  return nullptr;
+}
+
+/// An element of a tensor of f32; 1 if there is none.
+double factor(const HostTensor* tensor, std::uint64_t index) {
+  return tensor == nullptr ? 1 : decode(f32, load_element(f32, tensor->bytes, index));
+}
 
 class Reference {
  public:
   Reference(const Problem& p, std::span<const HostTensor> in)
-      : p_(p), a_(p.a, in[0], in[2]), b_(p.b, in[1], in[3]) {}
+      : p_(p),
+        a_(p.a, in[0], find(in, "scale_a")),
+        b_(p.b, in[1], find(in, "scale_b"), find(in, "zero_b"), rounded_to(p)),
+        tensor_a_(find(in, "tensor_scale_a")),
+        tensor_b_(find(in, "tensor_scale_b")),
+        row_weights_(find(in, "row_weights")),
+        groups_(p.groups == Groups::none ? nullptr : find(in, group_tensor(p)->name)) {}
 
+  /// The B that a row of D is a product with, rows counted over all batches; nullopt: it is not computed.
+  std::optional<std::uint64_t> batch_of(std::uint64_t row) const {
+    const std::uint64_t batch = row / p_.m, own = row % p_.m;
+    if (groups_ == nullptr) return batch;
+    const bool masked = p_.groups == Groups::masked;
+    const auto value =
+        static_cast<std::int32_t>(load_element(s32, groups_->bytes, masked ? batch : own / kGroupRows));
+    if (masked) return static_cast<std::int64_t>(own) < value ? std::optional(batch) : std::nullopt;
+    if (value < 0 || static_cast<std::uint32_t>(value) >= p_.batch) return std::nullopt;
+    return static_cast<std::uint64_t>(value);
+  }
+
+  /// `row`: counted over all batches; it is computed.
   Expectation::Point point(std::uint64_t row, std::uint64_t column) const {
-    double sum = 0, magnitudes = 0;
-    for (std::uint64_t i = 0; i < p_.k; ++i) {
-      const double product = a_.at(row, i) * b_.at(column, i);
-      sum += product;
-      magnitudes += std::abs(product);
-    }
+    const Sum result = p_.swiglu ? gated(row, column) : sum_of(row, column);
+    const double weight = factor(row_weights_, row), value = result.value * weight;
     const std::uint64_t index = row * p_.ldd + column;
-    if (!std::isfinite(sum)) return {.index = index, .value = sum, .tolerance = 0};
-    // Each instruction cuts its products and the accumulator off 24 bits below the largest of them.
-    const double steps = std::ceil(p_.k / kStep);
-    const double error = steps * (kStep + 2) * (std::ldexp(magnitudes, -24) + std::ldexp(1.0, -149));
+    if (!std::isfinite(value)) return {.index = index, .value = value, .tolerance = 0};
     const double precision = p_.d == bf16 ? 0x1p-8 : p_.d == f16 ? 0x1p-11 : 0x1p-24;
     const double smallest = p_.d == f16 ? 0x1p-25 : 0x1p-133;
-    const double tolerance = error + std::abs(sum) * precision + smallest;
-    if (std::abs(sum) - tolerance > largest())
-      return {.index = index, .value = std::copysign(HUGE_VAL, sum), .tolerance = 0};
-    return {.index = index, .value = sum, .tolerance = tolerance};
+    const double weighing = weight == 1 ? 0 : std::ldexp(std::abs(value), -23) + kLeast;
+    const double tolerance =
+        result.error * std::abs(weight) + weighing + std::abs(value) * precision + smallest;
+    if (std::abs(value) - tolerance >= infinite())
+      return {.index = index, .value = std::copysign(HUGE_VAL, value), .tolerance = 0};
+    if (std::abs(value) + tolerance >= infinite())  // a finite number may be right, too
+      return {.index = index, .value = value, .tolerance = HUGE_VAL};
+    return {.index = index, .value = value, .tolerance = tolerance};
   }
 
  private:
-  double largest() const {
-    if (p_.d == f16) return 65504;
-    return p_.d == bf16 ? 0x1.fep127 : double(std::numeric_limits<float>::max());
+  static constexpr double kLeast = 0x1p-147;
+
+  struct Sum {
+    double value = 0, error = 0;
+  };
+
+  /// An element of the product, with the scales of tensors.
+  Sum sum_of(std::uint64_t row, std::uint64_t column) const {
+    const std::uint64_t batch = *batch_of(row);
+    double sum = 0, magnitudes = 0;
+    for (std::uint64_t i = 0; i < p_.k; ++i) {
+      const double product = a_.at(row, i) * b_.at(batch * p_.n + column, i);
+      sum += product;
+      magnitudes += std::abs(product);
+    }
+    // Each instruction cuts its products and the accumulator off 24 bits below the largest of them.
+    const double steps = std::ceil(p_.k / kStep);
+    const double error = steps * (kStep + 2) * (std::ldexp(magnitudes, -24) + std::ldexp(1.0, -149));
+    const double scale = factor(tensor_a_, p_.separate() ? batch : 0) * factor(tensor_b_, batch);
+    const double scaling = scale == 1 ? 0 : std::ldexp(std::abs(sum * scale), -22) + kLeast;
+    return {sum * scale, error * std::abs(scale) + scaling};
+  }
+
+  /// silu(gate) * value. The slope of silu is at most 1.1; the approximations that it is made of are good to
+  /// about 2^-22, and subnormal ones of them count as zero.
+  Sum gated(std::uint64_t row, std::uint64_t column) const {
+    const std::uint64_t first = column / kGateColumns * 2 * kGateColumns + column % kGateColumns;
+    const Sum gate = sum_of(row, first), value = sum_of(row, first + kGateColumns);
+    const double bent = gate.value / (1 + std::exp(-gate.value)), product = bent * value.value;
+    const double bending = 1.1 * gate.error + std::abs(gate.value) * 0x1p-125;
+    return {product, bending * (std::abs(value.value) + value.error) + std::abs(bent) * value.error +
+                         std::ldexp(std::abs(product), -19) + kLeast};
+  }
+
+  /// What is rounded to infinity: from half a unit in the last place above the largest number on.
+  double infinite() const {
+    if (p_.d == f16) return 65520;
+    return p_.d == bf16 ? 0x1.ffp127 : 0x1.ffffffp127;
   }
 
   const Problem& p_;
   Matrix a_, b_;
+  const HostTensor *tensor_a_, *tensor_b_, *row_weights_, *groups_;  // null: there is none
 };
 
 }  // namespace
 
-Expectation expected(const Problem& p, std::span<const HostTensor> inputs) {
-  const Reference reference(p, inputs);
-  Expectation expected;
-  expected.tensor = "d";
-  for (std::uint64_t row = 0; row < p.m; ++row)
-    for (std::uint64_t column = p.n; column < p.ldd; ++column)
+std::vector<Expectation> reference(const Problem& p, std::span<const HostTensor> inputs) {
+  const Reference d(p, inputs);
+  Expectation expected{.tensor = "d"};
+  const std::uint64_t columns = p.columns();
+  bool padding_known = list_padding(p.all_rows(), columns, p.ldd, expected.untouched);
+  std::vector<std::uint64_t> rows;  // that are computed
+  for (std::uint64_t row = 0; row < p.all_rows(); ++row) {
+    if (d.batch_of(row)) {
+      rows.push_back(row);
+      continue;
+    }
+    if (expected.untouched.size() > kMostKept) padding_known = false;
+    for (std::uint64_t column = 0; padding_known && column < columns; ++column)
       expected.untouched.push_back(row * p.ldd + column);
-  const std::uint64_t elements = std::uint64_t{p.m} * p.n;
-  expected.complete = elements * p.k <= kMostProducts;
-  if (expected.complete) {
-    for (std::uint64_t i = 0; i < elements; ++i) expected.points.push_back(reference.point(i / p.n, i % p.n));
-    return expected;
   }
-  // A random element of each 16 x 16 elements, but no more than the products allow.
+  const std::uint64_t elements = rows.size() * columns;
+  const bool all = elements * p.k <= kMostProducts;
+  expected.complete = all || !padding_known;
+  if (all) {
+    for (std::uint64_t i = 0; i < elements; ++i)
+      expected.points.push_back(d.point(rows[i / columns], i % columns));
+    return {std::move(expected)};
+  }
   std::mt19937_64 random(elements);
   const std::uint64_t most = std::max<std::uint64_t>(kMostProducts / p.k, 64);
-  const std::uint64_t down = (p.m + 15) / 16, across = (p.n + 15) / 16;
-  const std::uint64_t step = (down * across + most - 1) / most;
-  for (std::uint64_t tile = 0; tile < down * across; tile += step) {
-    const std::uint64_t row = std::min<std::uint64_t>(tile / across * 16 + random() % 16, p.m - 1);
-    const std::uint64_t column = std::min<std::uint64_t>(tile % across * 16 + random() % 16, p.n - 1);
-    expected.points.push_back(reference.point(row, column));
-  }
-  expected.points.push_back(reference.point(p.m - 1, p.n - 1));
-  return expected;
+  for (const auto& [row, column] : sampled_elements(rows.size(), columns, most, random))
+    expected.points.push_back(d.point(rows[row], column));
+  return {std::move(expected)};
 }
 
 }  // namespace ptxloom::scaled_gemm

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "ptxloom/plan.hpp"
 #include "scaled_gemm/problem.hpp"
@@ -9,6 +10,6 @@
 namespace ptxloom::scaled_gemm {
 
 /// What D must hold, in double precision: all of it, or some elements of large problems.
-Expectation expected(const Problem& problem, std::span<const HostTensor> inputs);
+std::vector<Expectation> reference(const Problem& problem, std::span<const HostTensor> inputs);
 
 }  // namespace ptxloom::scaled_gemm

@@ -100,4 +100,37 @@ TEST_CASE("a parameter's former names are those of its records") {
         }).code() == "bad-space");
 }
 
+TEST_CASE("what a problem needs is said with all that it needs") {
+  space().require({{"m", "1"}, {"ld", "2"}, {"a", "f16"}}, {"m", "ld", "a"});
+  const Error error = error_of([] { space().require({{"m", "1"}}, {"m", "ld", "a"}); });
+  CHECK(error.code() == "missing-parameter");
+  CHECK(error.diagnostics()[0].message == "t needs ld");
+  CHECK(error.diagnostics()[0].hint == "give the parameters m, ld and a");
+}
+
+TEST_CASE("a pitch of 0 is that of the shortest rows, which begin at whole units") {
+  const auto completed = [](const char* pitch, std::uint64_t length, ParameterSpace::RowUnit unit) {
+    Settings settings{{"ld", pitch}};
+    space().complete_pitch(settings, "ld", length, unit);
+    return settings.at("ld");
+  };
+  CHECK(completed("0", 13, {}) == "13");
+  CHECK(completed("0", 13, {4, 3}) == "16");
+  CHECK(completed("20", 13, {4, 3}) == "20");
+  const auto refused = [&](const char* pitch, ParameterSpace::RowUnit unit) {
+    const Error error = error_of([&] { completed(pitch, 13, unit); });
+    CHECK(error.code() == "bad-stride");
+    return error.diagnostics()[0].message + "; " + error.diagnostics()[0].hint;
+  };
+  CHECK(refused("12", {}) ==
+        "t: ld=12 is shorter than a row of 13 elements; give at least 13, or 0 for contiguous rows");
+  CHECK(refused("12", {4, 3}) ==
+        "t: ld=12 is shorter than a row of 13 elements; give at least 16, or 0 for the shortest rows");
+  CHECK(refused("18", {4, 3}) ==
+        "t: with ld=18 rows do not begin at multiples of 3 bytes; give a multiple of 4, or 0 for the "
+        "shortest rows");
+  CHECK(refused("15", {2, 1}) ==
+        "t: with ld=15 rows do not begin at whole bytes; give a multiple of 2, or 0 for the shortest rows");
+}
+
 }  // namespace ptxloom::space_test

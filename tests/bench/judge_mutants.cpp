@@ -273,13 +273,16 @@ Work gemm_of(const std::shared_ptr<const Specs>& specs, const Settings& problem,
   const Target target("sm_90a");
   const Template& gemm = gemm_template();
   const Settings whole = gemm.problem(problem);
-  const Settings chosen = gemm.config(*specs, target, whole, config);
+  Settings fixed = config;
+  fixed["strategy"] = "mma";  // its parameters are plain pointers
+  const Settings chosen = gemm.config(*specs, target, whole, fixed);
   const Emitted emitted = gemm.emit(specs, target, whole, chosen);
   Work work{.name = fmt::format("gemm {}, {} stages", problem.at("a"), chosen.at("stages")),
             .text = print(emitted.module),
             .entry = emitted.launches.front().entry,
             .launch = {.grid = emitted.launches.front().grid,
                        .block = emitted.launches.front().block,
+                       .cluster = emitted.launches.front().cluster,
                        .shared_bytes = emitted.launches.front().shared_bytes}};
   std::map<std::string, std::size_t> index;
   auto tensors = gemm.tensors(whole);

@@ -8,10 +8,8 @@
 // elements.
 #include <fmt/format.h>
 
-#include <functional>
-
 #include "bench.hpp"
-#include "ptxloom/builder.hpp"
+#include "copy_kernel.hpp"
 #include "ptxloom/runner.hpp"
 #include "ptxloom/templates.hpp"
 #include "ptxloom/tuner.hpp"
@@ -24,48 +22,6 @@ using namespace ptxloom::bench;
 namespace {
 
 constexpr int kTurns = 11;
-constexpr std::uint32_t kThreads = 512, kVector = 16;
-constexpr std::uint32_t kLoads[] = {1, 2, 4};  // 16-byte vectors that a thread has in flight
-
-/// Copies `count` vectors.
-ir::Module copy_kernel(std::shared_ptr<const Specs> specs, const Target& target, std::uint32_t loads) {
-  KernelBuilder k(std::move(specs), "copy", target);
-  const Pointer x = k.pointer(b32, "x"), y = k.pointer(b32, "y");
-  const Reg count = k.param(u32, "count");
-  const Reg block = k.mul(k.special("ctaid.x"), kThreads * loads);
-  const Reg first = k.add(block, k.special("tid.x"));
-  std::vector<std::vector<Reg>> words;
-  const auto each = [&](const std::function<void(std::uint32_t, Reg)>& body) {
-    for (std::uint32_t i = 0; i < loads; ++i) {
-      const Reg index = i == 0 ? first : k.add(first, i * kThreads);
-      k.guarded(k.lt(index, count), [&] { body(i, index); });
-    }
-  };
-  std::vector<Reg> from, to;
-  for (std::uint32_t i = 0; i < loads; ++i) {
-    words.push_back(k.regs(b32, 4));
-    const Reg index = i == 0 ? first : k.add(first, i * kThreads);
-    from.push_back(k.mad_wide(index, kVector, x.base));
-    to.push_back(k.mad_wide(index, kVector, y.base));
-  }
-  each([&](std::uint32_t i, Reg) { k.emit("ld.global.nc.L1::no_allocate.v4.b32", words[i], k.at(from[i])); });
-  each([&](std::uint32_t i, Reg) { k.emit("st.global.v4.b32", k.at(to[i]), words[i]); });
-  return k.finish();
-}
-
-tune::Candidate copy_candidate(const Context& ctx, std::uint64_t bytes, std::uint32_t loads) {
-  const Kernel kernel = ctx.load(copy_kernel(ctx, ctx.target(), loads));
-  const std::uint64_t count = (bytes + kVector - 1) / kVector;
-  const std::uint64_t of_block = std::uint64_t{kThreads} * loads;
-  return {.ptx = {},
-          .cubin = {kernel.cubin().begin(), kernel.cubin().end()},
-          .launches = {{.entry = kernel.name(),
-                        .grid = {static_cast<std::uint32_t>((count + of_block - 1) / of_block), 1, 1},
-                        .block = {kThreads, 1, 1},
-                        .arguments = {{.name = "x", .type = u64, .tensor = "x"},
-                                      {.name = "y", .type = u64, .tensor = "y"},
-                                      {.name = "count", .type = u32, .bits = count}}}}};
-}
 
 struct Runner {
   std::string name;
@@ -102,7 +58,7 @@ void measure(const Context& ctx, const Settings& words, double seconds) {
   runners.push_back({"default", load(what.standard)});
   runners.push_back({"tuned", load(found.best()->config)});
   const std::uint64_t bytes = task.tensors.front().plan.bytes();
-  for (const std::uint32_t loads : kLoads)
+  for (const std::uint32_t loads : kCopyLoads)
     runners.push_back({"copy", bench->load(copy_candidate(ctx, bytes, loads))});
   for (int turn = 0; turn < kTurns; ++turn)
     for (Runner& runner : runners) runner.us.push_back(bench->time_us(*runner.loaded));

@@ -44,6 +44,11 @@ TEST_CASE("a kernel reads as PTX with the lowest version that has all its instru
   newer.emit("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", newer.regs(f32, 4), newer.regs(b32, 2),
              newer.regs(b32, 1), newer.regs(f32, 4));
   CHECK_THAT(print(newer.finish()), ContainsSubstring(".version 6.5\n.target sm_75"));
+
+  // So does what is no instruction: a pragma.
+  KernelBuilder hinted = builder("sm_75");
+  hinted.pragma("\"frequency 4\"");
+  CHECK_THAT(print(hinted.finish()), ContainsSubstring(".version 9.0\n.target sm_75"));
 }
 
 TEST_CASE("an operand that does not fit is refused on the line that emits it, with what would fit") {

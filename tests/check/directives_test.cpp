@@ -17,6 +17,14 @@ struct Case {
   std::string version, target, text, code;  // code: of the first error; "" if it is legal
 };
 
+// A section with a label, which .loc names.
+const std::string kLabelled = ".section .debug_str\n{\n$n:\n.b8 0\n}\n";
+const std::string kInlined =
+    ".file 1 \"a\"\n.entry k() { .loc 1 2 3\n.loc 1 2 3, function_name $n, inlined_at 1 2 3\nret; }\n";
+const std::string kMasks =
+    ".global .b32 y; .global .u8 x[8] = {0xff(y), 0xff00(y), 0xff0000(y), 0xff000000(y), 0xff00000000(y), "
+    "0xff0000000000(y), 0xff000000000000(y), 0xff00000000000000(y)};";
+
 // Those of PTX 9.2 and later were tried with ptxas 13.5.
 const std::vector<Case> kCases{
     {"6.3", "sm_75", ".func f() .noreturn { trap; }", "version-too-low"},
@@ -63,6 +71,31 @@ const std::vector<Case> kCases{
     {"9.4", "sm_75", ".entry k() { .loc_intermediate 1 2 3 ret; }", ""},
     {"9.4", "sm_75", ".entry k() { .loc_intermediate 1 2 3, function_name f, inlined_at 1 2 3 ret; }",
      "syntax"},
+    // features of declarations and of debug information
+    {"8.2", "sm_75", ".global .b128 q;", "version-too-low"},
+    {"8.3", "sm_75", ".global .b128 q;", ""},
+    {"8.2", "sm_75", ".entry k() { .shared .b128 q; ret; }", "version-too-low"},
+    {"8.2", "sm_75", ".entry k() { .reg .b128 q; ret; }", "version-too-low"},
+    {"8.3", "sm_75", ".entry k() { .reg .b128 q; ret; }", ""},
+    {"8.2", "sm_75", ".entry k(.param .b128 q) { ret; }", "version-too-low"},
+    {"8.3", "sm_75", ".entry k(.param .b128 q) { ret; }", ""},
+    {"8.2", "sm_75", ".entry k() { p: .callprototype _ (.param .b128 _); ret; }", ""},
+    {"8.0", "sm_90", ".entry k(.param .b8 p[4353]) { ret; }", "version-too-low"},
+    {"8.1", "sm_90", ".entry k(.param .b8 p[4353]) { ret; }", ""},
+    {"8.1", "sm_90", ".entry k(.param .b8 p[32765]) { ret; }", "too-much-data"},
+    {"8.0", "sm_90", ".func f(.param .b8 p[4353]) { ret; }", ""},
+    {"7.0", "sm_75", kMasks, "version-too-low"},
+    {"7.1", "sm_75", kMasks, ""},
+    {"6.5", "sm_75", kInlined + kLabelled, "version-too-low"},
+    {"7.0", "sm_75", kInlined + kLabelled, ""},
+    {"6.5", "sm_75", kLabelled, "version-too-low"},
+    {"7.0", "sm_75", kLabelled, ""},
+    {"6.5", "sm_75", ".section .debug_x\n{\n.b8 1\n.b32 .debug_x+4\n}\n", ""},
+    {"7.4", "sm_75", ".section .debug_x\n{\na:\n.b8 1\nb:\n.b32 b-a\n}\n", "version-too-low"},
+    {"7.5", "sm_75", ".section .debug_x\n{\na:\n.b8 1\nb:\n.b32 b-a\n}\n", ""},
+    {"9.0", "sm_75", ".section .debug_x\n{\na:\n.b32 a-4\n}\n", "syntax"},
+    {"7.4", "sm_75", ".section .debug_x\n{\n.b32 -4\n}\n", "version-too-low"},
+    {"7.5", "sm_75", ".section .debug_x\n{\n.b32 -4\n}\n", ""},
 };
 
 std::shared_ptr<const Specs> shared_specs() {
@@ -118,6 +151,45 @@ TEST_CASE("new directives are printed as they were read, and the module needs th
     CHECK(printed.find(line) != std::string::npos);
   CHECK(print(parse(printed, shared_specs()).module) == printed);
   CHECK(requirement_of(read.module).ptx == Version{9, 4});
+}
+
+TEST_CASE("a module needs the lowest version in which the check takes it") {
+  std::size_t tried = 0;
+  for (const Case& one : kCases) {
+    // ptxas 13.0 to 13.2 did not read this pragma, so what they take says nothing about it.
+    if (!one.code.empty() || one.text.find("mma_throughput") != std::string::npos) continue;
+    CAPTURE(one.version, one.target, one.text);
+    const Requirement needs = requirement_of(parse(module_of(one), shared_specs()).module);
+    Case other = one;
+    for (const Version version : ptx_versions()) {
+      other.version = to_string(version);
+      if (!first_code(module_of(other)).empty()) continue;
+      CHECK(other.version == to_string(needs.ptx));
+      ++tried;
+      break;
+    }
+  }
+  CHECK(tried > 20);
+}
+
+TEST_CASE("pragmas and attributes count among what a module needs") {
+  const auto needs = [](const std::string& text) {
+    return to_string(
+        requirement_of(parse(module_of({"9.5", "sm_90a", text, ""}), shared_specs()).module).ptx);
+  };
+  CHECK(needs(".entry k() { ret; }") == "8.0");
+  CHECK(needs(".entry k() { .pragma \"nounroll\"; ret; }") == "8.0");
+  CHECK(needs(".entry k() { .pragma \"nounroll\", \"frequency 4\"; ret; }") == "9.0");
+  CHECK(needs(".entry k() { .pragma \"used_bytes_mask 0xf\"; ret; }") == "8.3");
+  CHECK(needs(".entry k() { .pragma \"mma_throughput 1\"; ret; }") == "9.3");
+  CHECK(needs(".entry k() .language 5 { ret; }") == "9.2");
+  CHECK(needs(".global .b128 q;") == "8.3");
+  // 8.0 is the first version of sm_90a, so older ones do not show there.
+  const auto old_needs = [](const std::string& text) {
+    return requirement_of(parse(module_of({"9.5", "sm_75", text, ""}), shared_specs()).module).ptx;
+  };
+  CHECK(old_needs(kMasks) == Version{7, 1});
+  CHECK(old_needs(".entry k(.param .b8 p[4353]) { ret; }") == Version{8, 1});
 }
 
 }  // namespace ptxloom::directives_test

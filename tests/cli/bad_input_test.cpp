@@ -2,6 +2,7 @@
 // Arguments, values and environments that make no sense, and PTX that is none.
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/bad_input.hpp"
 #include "cli/scale_ptx.hpp"
@@ -74,6 +75,40 @@ TEST_CASE("sizes of zero, negative, fractional and overflowing are refused") {
       {"run", "gemm", "--device", "cpu", "--set", "m=900000", "--set", "n=900000", "--set", "k=900000"}, 2,
       "too-large", {"MiB"});
   check_refused({"emit", "gemm", "--set", "m=8", "--set", "n=8"}, 2, "missing-parameter", {"k"});
+}
+
+TEST_CASE("every template refuses sizes of zero and pitches below a row, with what to give") {
+  struct Problem {
+    std::string name, settings;
+    std::vector<std::string> sizes, pitches;  // one below the shortest row
+    std::vector<std::string> least;
+  };
+  const std::vector<Problem> problems = {
+      {"gemm",
+       "m=8 n=10 k=16",
+       {"m", "n", "k", "batch"},
+       {"lda=15", "ldb=15", "ldc=9", "ldd=9"},
+       {"16", "16", "10", "10"}},
+      {"rowwise", "op=softmax rows=3 n=10", {"rows", "n"}, {"pitch_x=9", "pitch_y=9"}, {"10", "10"}},
+      {"quantize", "format=mxfp4 rows=3 n=11", {"rows", "n"}, {"pitch_x=10", "pitch_y=10"}, {"11", "12"}},
+      {"dequantize", "format=mxfp4 rows=3 n=11", {"rows", "n"}, {"pitch_x=10", "pitch_y=10"}, {"12", "11"}},
+      {"scaled_gemm", "m=3 n=10 k=16", {"m", "n", "k"}, {"lda=15", "ldb=15", "ldd=9"}, {"16", "16", "10"}},
+  };
+  for (const auto& [name, settings, sizes, pitches, least] : problems) {
+    const auto with = [&](const std::string& setting) {
+      std::vector<std::string> arguments{"emit", name, "--set"};
+      std::istringstream words(settings);
+      for (std::string word; words >> word;)
+        if (word.substr(0, word.find('=')) != setting.substr(0, setting.find('='))) arguments.push_back(word);
+      arguments.push_back(setting);
+      return arguments;
+    };
+    for (const std::string& size : sizes)
+      check_refused(with(size + "=0"), 2, "bad-value", {size + "=0 is not an integer from 1 to 2147483647"});
+    for (std::size_t i = 0; i < pitches.size(); ++i)
+      check_refused(with(pitches[i]), 2, "bad-stride",
+                    {pitches[i] + " is shorter than a row of ", "give at least " + least[i] + ", or 0 for "});
+  }
 }
 
 TEST_CASE("an --arg that cannot be understood is refused with how to write it") {
@@ -163,6 +198,8 @@ TEST_CASE("errors in options are phrased for the command line") {
   check_refused({"list", "--target", "sm_80", "--target", "sm_90"}, 2, "bad-usage", {"more than once"});
   check_refused({"list", "--json=maybe"}, 2, "bad-usage", {"--json"});
   check_refused({"layout", "mma.sync", "--operand", "A", "--format", "png"}, 2, "bad-usage", {"png", "svg"});
+  check_refused({"sass", "k.cubin", "--format", "png"}, 2, "bad-usage", {"does not accept 'png'", "text"});
+  check_refused({"sanitize", "k.ptx", "--format", "pdf"}, 2, "bad-usage", {"does not accept 'pdf'", "sarif"});
   check_refused({"list", "--target", ""}, 2, "bad-usage", {"--target is given without a value"});
   check_refused(on_gemm("emit", {"-o", ""}), 2, "bad-usage", {"--output is given without a value"});
   check_refused({"show", ""}, 2, "bad-usage", {"name is empty", "it must be given"});
@@ -229,7 +266,7 @@ TEST_CASE("a hint speaks of options where the library speaks of its interface") 
     for (const char* word : {"::", "pass a value", "pass device", "Context", "must_hit"})
       CHECK(result.err.find(word) == std::string::npos);
   }
-  CHECK(results[4].err.find("--set m=4096") != std::string::npos);
+  CHECK(results[4].err.find("give with --set NAME=VALUE the parameters m, n and k") != std::string::npos);
   CHECK(results[6].err.find("--must-hit") != std::string::npos);
 }
 

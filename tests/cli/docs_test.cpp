@@ -113,6 +113,23 @@ class WorkingFolder {
   fs::path before_;
 };
 
+/// The cells of the column "default" of a guide's tables, by the parameters that the first cell names.
+std::map<std::string, std::string> default_cells(const std::string& guide) {
+  const std::string header = "| parameter | values | default | |\n|---|---|---|---|\n";
+  std::map<std::string, std::string> cells;
+  for (std::size_t at = guide.find(header); at != std::string::npos; at = guide.find(header, at + 1)) {
+    std::istringstream rows(guide.substr(at + header.size()));
+    const std::regex row_form(R"(\| (.*?) \| (.*?) \| (.*?) \|.*)"), name_form("`(\\w+)`");
+    std::smatch row;
+    for (std::string line; std::getline(rows, line) && std::regex_match(line, row, row_form);) {
+      const std::string names = row[1];
+      for (std::sregex_iterator name(names.begin(), names.end(), name_form), end; name != end; ++name)
+        cells[(*name)[1]] = row[3];
+    }
+  }
+  return cells;
+}
+
 }  // namespace
 
 // The mark before a block: <!-- samples/NAME.cpp --> quotes the part NAME of that file, <!-- FILE PART -->
@@ -275,6 +292,29 @@ TEST_CASE("the guide of a template names every parameter of its space, and its t
       CHECK(text.find(row + "|") != std::string::npos);
     }
   }
+}
+
+TEST_CASE("the guide of a template says what the defaults of its problem are") {
+  const Templates known;
+  int defaults = 0;
+  for (const Templates::Entry& entry : known.all()) {
+    const std::string name(entry.value->name());
+    const std::map<std::string, std::string> cells =
+        default_cells(read_text(kRoot / "docs" / (name + ".md")));
+    const ParameterSpace space(entry.value->space());
+    for (const TemplateParameter& parameter : space.problem()) {
+      if (parameter.fallback.empty()) continue;
+      CAPTURE(name, parameter.name, parameter.fallback);
+      const auto cell = cells.find(parameter.name);
+      REQUIRE(cell != cells.end());
+      const bool of_another = parameter.fallback.front() == '=';
+      const std::string value = parameter.fallback.substr(of_another ? 1 : 0);
+      const bool quoted = of_another || parameter.kind == "choice";
+      CHECK(cell->second == (of_another ? "that of " : "") + (quoted ? "`" + value + "`" : value));
+      ++defaults;
+    }
+  }
+  CHECK(defaults >= 40);
 }
 
 TEST_CASE("the --help text names every subcommand of the README") {

@@ -39,6 +39,22 @@ TEST_CASE("doctor --json follows its schema") {
   CHECK(doctor["libraries"].size() >= 3);
 }
 
+TEST_CASE("peak --json follows its schema, and names what it does not know") {
+  const json all = run_json({"peak", "--json"}, "peak");
+  CHECK(all["products"].size() > 20);
+  const json one = run_json({"peak", "h200", "--json"}, "peak")["products"];
+  REQUIRE(one.size() == 1);
+  CHECK(one[0]["sms"] == 132);
+  CHECK(one[0]["mma_clock_mhz"] == 1830);
+  const ToolResult text = run_tool({"peak", "RTX 5090"});
+  CHECK(text.code == 0);
+  CHECK(text.out.find("GeForce_RTX_5090: sm_120, 170 SMs, 2407 MHz, 1792 GB/s\n") == 0);
+  CHECK(text.out.find("1676.0") != std::string::npos);  // fp4
+  const ToolResult none = run_tool({"peak", "RTX 4099"});
+  CHECK(none.code == 2);
+  CHECK(none.err.find("did you mean ") != std::string::npos);
+}
+
 TEST_CASE("list --json follows its schema") {
   CHECK(run_json({"list", "--json"}, "list")["forms"].size() > 50);
   const json mma = run_json({"list", "mma.sync", "--variants", "--target", "sm_80", "--json"}, "list");

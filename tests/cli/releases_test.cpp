@@ -30,6 +30,10 @@ TEST_CASE("list and show name the CUDA release and the driver that a form needs 
   CHECK_THAT(text.out, ContainsSubstring("PTX 7.0  CUDA 11.0, driver 450"));
   const ToolResult variants = run_tool({"list", "add.mixed", "--target", "sm_100a", "--variants"});
   CHECK_THAT(variants.out, ContainsSubstring("PTX 8.6  CUDA 12.7, driver 565"));
+  const ToolResult none = run_tool({"list", "fabric", "--target", "sm_90a"});
+  CHECK(none.code == 0);
+  CHECK(none.out.empty());
+  CHECK_THAT(none.err, ContainsSubstring("nothing of fabric is on sm_90a"));
   // Without a target nothing is said of one.
   CHECK_FALSE(run_json({"list", "mma.sync", "--json"}, "list")["forms"][0].contains("since"));
 
@@ -75,6 +79,73 @@ TEST_CASE("a PTX version and a target that nobody knows are refused in clear wor
     CHECK(target.code == (std::string(command) == "check" ? 1 : 2));
     CHECK_THAT(target.out + target.err, ContainsSubstring("there is no target 'sm_142a'"));
   }
+}
+
+TEST_CASE(
+    "a target that nobody knows is bad usage of every command that takes one, with those that are known") {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder / "k.ptx";
+  write_text(file, kernel("9.0", "sm_80"));
+  const std::vector<std::vector<std::string>> commands{
+      {"list", "--target", "sm_142"},
+      {"show", "mma.sync", "--target", "sm_142"},
+      {"check", file, "--target", "sm_142"},
+      {"compile", file, "--target", "sm_142"},
+      {"emit", "gemm", "--set", "m=8", "n=8", "k=8", "--target", "sm_142"}};
+  for (const std::vector<std::string>& command : commands) {
+    const ToolResult result = run_tool(command);
+    CAPTURE(command, result.out, result.err);
+    CHECK(result.code == 2);
+    CHECK(result.out.empty());
+    CHECK_THAT(result.err, ContainsSubstring("there is no target 'sm_142'") && ContainsSubstring("sm_75 ") &&
+                               ContainsSubstring("sm_107a"));
+  }
+  const ToolResult line =
+      run_tool({"check", "--jsonl", "-"}, {}, R"({"ptx": "ret;", "target": "sm_142"})" + std::string("\n"));
+  CHECK(line.code == 1);
+  CHECK_THAT(line.out, ContainsSubstring("unknown-target"));
+}
+
+TEST_CASE("a pragma and an attribute count among what a file takes") {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder / "k.ptx";
+  const auto needs = [&](const std::string& version, const std::string& text) {
+    write_text(file, ".version " + version + "\n.target sm_90a\n.address_size 64\n" + text + "\n");
+    return run_json({"check", file, "--json"}, "check_file")["needs"];
+  };
+  const std::string pragma = ".visible .entry k() { .pragma \"frequency 4\"; ret; }";
+  CHECK(needs("9.5", pragma) == json{{"ptx", "9.0"}, {"cuda", "13.0"}, {"driver", 580}});
+  CHECK(needs("9.5", ".global .b128 q;")["ptx"] == "8.3");
+  write_text(file, ".version 8.8\n.target sm_90a\n.address_size 64\n" + pragma + "\n");
+  const ToolResult low = run_tool({"check", file});
+  CHECK(low.code == 1);
+  CHECK_THAT(low.out, ContainsSubstring("kernel k: the pragma frequency needs PTX 9.0") &&
+                          ContainsSubstring("write .version 9.0 (CUDA 13.0, driver 580)"));
+}
+
+TEST_CASE("compile for a target of a later release links with its nvJitLink, and names it to an older one") {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder / "k.ptx", cubin = folder / "k.cubin";
+  write_text(file, kernel("9.0", "sm_75"));
+  std::size_t tried = 0;
+  for (const ToolkitInfo& toolkit : toolkits()) {
+    const std::filesystem::path lib =
+        build_folder() + "/toolkits/" + to_string(toolkit.cuda) + "/nvidia/cu13/lib";
+    if (!std::filesystem::exists(lib)) continue;  // ./dev oracle --toolkit fetches it, ./dev test the newest
+    const ToolResult made =
+        run_tool({"compile", file, "--target", "sm_107a", "-o", cubin}, {{"PTXLOOM_CUDA_PATH", lib}});
+    CAPTURE(lib, made.out, made.err);
+    if (made.err.find("no-cuda-support") != std::string::npos) SKIP("this build is without CUDA");
+    ++tried;
+    const bool knows = toolkit.cuda >= Version{13, 4};
+    CHECK(made.code == (knows ? 0 : 3));
+    CHECK(std::filesystem::exists(cubin) == knows);
+    std::filesystem::remove(cubin);
+    if (!knows)
+      CHECK_THAT(made.err, ContainsSubstring("sm_107a needs PTX 9.4, which is of CUDA 13.4") &&
+                               ContainsSubstring("nvidia-nvjitlink>=13.4"));
+  }
+  if (tried == 0) SKIP("./dev test fetches the newest nvJitLink");
 }
 
 TEST_CASE("the default version of check --jsonl is the one that its schema names") {

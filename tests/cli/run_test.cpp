@@ -337,3 +337,24 @@ TEST_CASE("run --json reports the time before the first launch") {
   CHECK(first["context"] > 0);
   CHECK(first["kernel"] > 0);
 }
+
+TEST_CASE("run --target makes a template's kernel for that target, in the executor") {
+  const std::vector<std::string> words = {"run", "scaled_gemm", "--device", "cpu",           "--set",
+                                          "m=9", "n=20",        "k=48",     "format_a=nvfp4"};
+  const auto with_target = [&](const char* target) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), {"--target", target});
+    return run_tool(all);
+  };
+  const ToolResult result = with_target("sm_120a");
+  CAPTURE(result.err);
+  CHECK(result.code == 0);
+  CHECK(result.err.find("(sm_120a)") != std::string::npos);
+  CHECK(with_target("sm_90a").err.find("sm_120a") != std::string::npos);  // the hint
+  CHECK(with_target("sm_12").code == 2);
+  const TemporaryFolder folder;
+  write_text(folder / "scale.ptx", kScalePtx);
+  const ToolResult file = run_tool({"run", folder / "scale.ptx", "--target", "sm_120a"});
+  CHECK(file.code == 2);
+  CHECK(file.err.find("names its target itself") != std::string::npos);
+}

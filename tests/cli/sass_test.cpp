@@ -7,7 +7,8 @@
 #include "cli/tool.hpp"
 #include "support/require.hpp"
 
-using namespace ptxloom::test;
+namespace ptxloom::test::sass_test {
+
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
 
@@ -111,3 +112,5 @@ TEST_CASE("sass refuses what is neither PTX nor a cubin, with exit code 2") {
   CHECK_THAT(refusal(std::string("\x50\xed\x55\xba\0\0", 6)), ContainsSubstring("it is a fatbin"));
   CHECK(run_tool({"sass", compiled(folder), "--target", "sm_90a"}).code == 2);
 }
+
+}  // namespace ptxloom::test::sass_test

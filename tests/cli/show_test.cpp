@@ -57,11 +57,21 @@ TEST_CASE("list --variants names each opcode once, and marks those that the manu
 TEST_CASE("show names the targets that get an instruction by a fallback") {
   const std::string opcode = "cvt.rn.satfinite.e4m3x2.f32";
   const ToolResult result = run_tool({"show", opcode});
-  CHECK_THAT(result.out,
-             ContainsSubstring("targets, emulated by lower::op\n    sm_75 sm_80 sm_86 sm_87 sm_88\n"));
+  CHECK_THAT(result.out, ContainsSubstring(
+                             "targets, emulated by ptxloom/lower.hpp\n    sm_75 sm_80 sm_86 sm_87 sm_88\n"));
   const json shown = json::parse(run_tool({"show", opcode, "--json"}).out).at("variants").at(0);
   CHECK(shown.at("emulated") == json({"sm_75", "sm_80", "sm_86", "sm_87", "sm_88"}));
   CHECK_THAT(run_tool({"show", "add.u32"}).out, !ContainsSubstring("emulated"));
+  for (const char* const turing : {"mma.sync.aligned.m16n8k64.row.col.satfinite.s32.s4.u4.s32",
+                                   "mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.and.popc"})
+    CHECK(json::parse(run_tool({"show", turing, "--json"}).out).at("variants").at(0).at("emulated") ==
+          json({"sm_75"}));
+  const std::string load = "ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b4x16_p64";
+  CHECK(json::parse(run_tool({"show", load, "--json"}).out).at("variants").at(0).at("emulated").size() == 14);
+  const json smallest = json::parse(run_tool({"show", "min.f32", "--json"}).out).at("variants");
+  REQUIRE(smallest.size() == 2);  // with two operands, and with three
+  CHECK(smallest[0].at("emulated").empty());
+  CHECK(smallest[1].at("emulated").at(0) == "sm_75");
 }
 
 TEST_CASE("list: no line stands twice, of all targets too") {

@@ -179,6 +179,8 @@ std::vector<Use> uses_of_all_subcommands(const fs::path& folder) {
       {{"run", ptx, "--device", "cpu", "--grid", "1", "--block", "32", "--arg", "u32=32", "f32=2", "in=" + x,
         "out=f32[32]:" + (folder / "y.npy").string()},
        true},
+      {{"sanitize", ptx, "--grid", "1", "--block", "32", "--arg", "u32=32", "f32=2", "in=" + x,
+        "out=f32[32]:" + (folder / "z.npy").string()}},
       {{"tune", "gemm", "--set", "m=16", "n=8", "k=32", "--device", "cpu", "--budget", "2evals", "--report",
         folder / "report.html"},
        true},

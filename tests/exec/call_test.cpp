@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <functional>
+
 #include "exec/harness.hpp"
 
 // Device functions, jumps by index and the stack.
@@ -97,6 +99,14 @@ TEST_CASE("a function ends its threads, returns early, and is called by address"
         "mov.u64 %f, 16; proto: .callprototype (.reg .u32 _) _ (.reg .u32 _); call (%x), %f, (%t), proto;");
   });
   CHECK(d.code == "call-address");
+  // As many parameters, but no result.
+  const Diagnostic none = fault_of([&] {
+    result_of(functions + ".func silent(.reg .u32 %a) { ret; }\n",
+              "mov.u64 %f, silent; proto: .callprototype (.reg .u32 _) _ (.reg .u32 _); call (%x), %f, (%t), "
+              "proto;");
+  });
+  CHECK(none.code == "call-address");
+  CHECK(none.message.find("1 parameters and 1 results") != std::string::npos);
 }
 
 TEST_CASE("tables hold addresses of functions and variables") {
@@ -139,17 +149,33 @@ TEST_CASE("variables of functions are each thread's own") {
   for (U32 i = 0; i < 64; ++i) CHECK(out[i] == i * 1000 + i + 9);
 }
 
-TEST_CASE("recursion and functions without a body are faults that name the call") {
+TEST_CASE("endless recursion and functions without a body are faults that name the call") {
   const Diagnostic recursion =
       fault_of([&] { result_of(".func f(.reg .u32 %a) { call f, (%a); ret; }\n", "call f, (%t);"); });
-  CHECK(recursion.code == "recursion");
-  CHECK_THAT(recursion.message,
-             ContainsSubstring("call f, (%a)") && ContainsSubstring("function f of kernel k"));
+  CHECK(recursion.code == "stack-overflow");
+  CHECK_THAT(recursion.message, ContainsSubstring("call f, (%a)") &&
+                                    ContainsSubstring("function f of kernel k") &&
+                                    ContainsSubstring("the thread is in 1024 calls"));
   const std::string outside = ".extern .func f(.param .b32 a);\n",
                     call = "{ .param .b32 p; st.param.b32 [p], %t; call f, (p); }";
   CHECK(fault_of([&] { result_of(outside, call); }).code == "no-function");
   CHECK(result_of(outside, "setp.gt.u32 %p, %t, 64; @!%p bra DONE; " + call + " DONE:")[7] ==
         5);  // not reached
+}
+
+TEST_CASE("a function with registers as parameters calls itself, and has its registers back afterwards") {
+  // The parameters change places, and both are needed after the call, as is a predicate.
+  const std::string f =
+      ".func (.reg .u32 %r) f(.reg .u32 %a, .reg .u32 %b) { .reg .pred %p, %q; .reg .u32 %c; .reg .u64 %w;\n"
+      "setp.eq.u32 %p, %b, 0; mov.u32 %r, %a; @%p ret; rem.u32 %c, %a, %b; setp.gt.u32 %q, %c, 3; "
+      "cvt.u64.u32 %w, "
+      "%a; mad.lo.u64 %w, %w, 5, %w;\ncall (%r), f, (%b, %c); mad.lo.u32 %r, %r, 7, %b; add.u32 %r, %r, %a; "
+      "@%q add.u32 %r, %r, 1000; cvt.u32.u64 %c, %w; add.u32 %r, %r, %c; ret; }\n";
+  const std::function<U32(U32, U32)> expected = [&](U32 a, U32 b) -> U32 {
+    return b == 0 ? a : expected(b, a % b) * 7 + b + a + (a % b > 3 ? 1000 : 0) + a * 6;
+  };
+  const auto out = result_of(f, "mad.lo.u32 %x, %t, 37, 11; add.u32 %y, %t, 1; call (%x), f, (%x, %y);");
+  for (U32 i = 0; i < 64; ++i) CHECK(out[i] == expected(i * 37 + 11, i + 1));
 }
 
 TEST_CASE("brx.idx takes each thread to the label of its index") {

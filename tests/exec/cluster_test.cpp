@@ -107,7 +107,7 @@ TEST_CASE("a cluster barrier waits for all threads that have not exited") {
       "%x, 1; "
       "setp.lt.u32 %q, %x, 1000; @%q bra l; setp.eq.u32 %q, %t, 0; add.u32 %x, %x, %i; @%q st.shared.u32 "
       "[s], %x; "
-      "meet: barrier.cluster.arrive.relaxed; barrier.cluster.wait; xor.b32 %peer, %r, 1; "
+      "meet: barrier.cluster.arrive; barrier.cluster.wait; xor.b32 %peer, %r, 1; "
       "mapa.shared::cluster.u32 "
       "%x, s, %peer; ld.shared::cluster.u32 %x, [%x]; barrier.cluster.arrive; barrier.cluster.wait;" +
           kStore,

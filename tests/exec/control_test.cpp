@@ -107,6 +107,24 @@ TEST_CASE("a barrier within a divergent branch is a fault") {
   CHECK_THAT(d.message, ContainsSubstring("bar.sync 0") && ContainsSubstring("lanes 8-31 do not"));
 }
 
+TEST_CASE("threads of a warp may come to the barrier at the head of a loop one after the other") {
+  // Each lane stays longer in the inner loop than the one before, and jumps back to the barrier from there.
+  const auto out = result_of(
+      64,
+      "mov.u32 %w, 0; bra HEAD;\n"
+      "NEXT: add.u32 %w, %w, 1;\n"
+      "HEAD: bar.sync 0; setp.ge.u32 %p, %w, 3; @%p bra DONE; mov.u32 %y, 0;\n"
+      "INNER: add.u32 %y, %y, 1; add.u32 %x, %x, 1; setp.le.u32 %p, %y, %l; @!%p bra NEXT; bra INNER;\n"
+      "DONE:");
+  for (std::uint32_t i = 0; i < 64; ++i) CHECK(out[i] == 3 * (i % 32 + 1));
+}
+
+TEST_CASE("a barrier that part of a warp goes around is a fault, whatever comes then") {
+  const std::string around = "setp.lt.u32 %p, %l, 9; @%p bra OTHER; bar.sync 0;";
+  for (const std::string other : {"bra DONE; OTHER: bar.sync 1; DONE:", "bra DONE; OTHER: exit; DONE:"})
+    CHECK(fault_in(64, around + other).code == "barrier-divergence");
+}
+
 TEST_CASE("threads that wait forever are reported with where they wait") {
   const Diagnostic counted = fault_in(64, "bar.sync 1, 96;");
   CHECK(counted.code == "barrier-deadlock");
@@ -233,7 +251,7 @@ TEST_CASE("a shuffle waits for all its members that live") {
   const auto early = result_of(32,
                                "setp.lt.u32 %p, %t, 20; @!%p bra OUT; shfl.sync.down.b32 %x, %t, 1, 31, "
                                "0xffffffff; bra DONE; OUT: exit; "
-                               "DONE:");
+                               "DONE: setp.eq.u32 %p, %t, 19; @%p mov.u32 %x, 0;");  // from an exited one
   for (std::uint32_t i = 0; i < 19; ++i) CHECK(early[i] == i + 1);
   CHECK(early[20] == 0xa5a5'a5a5);
   CHECK(fault_in(32, "shfl.sync.idx.b32 %x, %t, 0, 31, 0xffff;").code == "member-mask");

@@ -169,6 +169,20 @@ TEST_CASE("cvt between bf16 pairs and fp8, fp6 and fp4 is what the CUDA headers 
   }
 }
 
+TEST_CASE("cvt of fixed-point pairs to bf16 gives 64ths of two's complement") {
+  for (const bool with_relu : {false, true}) {
+    const std::string opcode = std::string("cvt.rn") + (with_relu ? ".relu" : "") + ".bf16x2.s2f6x2";
+    compare(".reg .b16 %h; cvt.u16.u32 %h, %a; " + opcode + " %d, %h;", all_16(), [&](U32 bits) {
+      const auto half = [&](U32 element) {
+        const int fixed =
+            (element & 0x80) != 0 ? static_cast<int>(element & 0xff) - 256 : static_cast<int>(element & 0xff);
+        return static_cast<U32>(narrow::encode(bf16, with_relu && fixed < 0 ? 0.0 : fixed / 64.0));
+      };
+      return half(bits >> 8) << 16 | half(bits);
+    });
+  }
+}
+
 TEST_CASE("cvt to ue5m3 rounds magnitudes, and pzo takes the sign of zeros") {
   const auto in = all_16();
   const auto scale = [](Type from, U32 bits) {

@@ -2,16 +2,12 @@
 // Real code: the block algorithms of the installed CUB headers (cub.cu), compiled by nvcc for two targets,
 // against std::.
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <numeric>
-#include <sstream>
 
 #include "exec/harness.hpp"
-#include "support/folders.hpp"
-#include "support/ptxas.hpp"
-#include "support/require.hpp"
+#include "exec/nvcc.hpp"
 
 namespace ptxloom::exec::test::cub_test {
 namespace {
@@ -23,17 +19,7 @@ const ir::Module& cub(const std::string& target) {
   static std::map<std::string, ir::Module> modules;
   const auto known = modules.find(target);
   if (known != modules.end()) return known->second;
-  const auto nvcc = find_cuda_tool("nvcc");
-  if (!nvcc) ptxloom::test::skip_without("nvcc", "nvcc is not installed");
-  const TemporaryFolder folder;
-  const std::string ptx = (folder / "cub.ptx").string();
-  const CommandResult compiled = run_command("'" + *nvcc + "' -ptx -std=c++17 -arch=" + target + " " +
-                                             ptxloom::test::source_folder() + "/tests/exec/cub.cu -o " + ptx);
-  if (compiled.status != 0)
-    ptxloom::test::skip_without("nvcc", "nvcc cannot compile CUB here: " + compiled.output);
-  std::ostringstream text;
-  text << std::ifstream(ptx).rdbuf();
-  return modules.emplace(target, module_of(text.str())).first->second;
+  return modules.emplace(target, compiled_by_nvcc("cub.cu", target)).first->second;
 }
 
 /// What the kernel makes of `in`, in kBlocks blocks.

@@ -85,11 +85,13 @@ TEST_CASE("a barrier of all threads follows exited ones, a barrier with a count 
   CHECK(fault_in(leave + "bar.sync 1, 64;" + read, 96).code == "data-race");
 }
 
-TEST_CASE("threads of a warp are ordered by the instructions they meet at") {
+TEST_CASE("threads of a warp are ordered by barriers, not by other instructions they meet at") {
   const std::string neighbour = "xor.b32 %b, %t, 1; mov.u32 %x, s; mad.lo.u32 %b, %b, 4, %x;";
-  for (const char* meet : {"bar.warp.sync -1;", "bar.sync 0;", "shfl.sync.bfly.b32 %n, %t, 1, 31, -1;",
-                           "vote.sync.any.pred %p, %q, -1;", "elect.sync _|%p, -1;"})
+  for (const char* meet : {"bar.warp.sync -1;", "bar.sync 0;"})
     check({neighbour + kMine, meet, kOther, "data-race", 32});
+  for (const char* meet :
+       {"shfl.sync.bfly.b32 %n, %t, 1, 31, -1;", "vote.sync.any.pred %p, %q, -1;", "elect.sync _|%p, -1;"})
+    CHECK(fault_in(neighbour + kMine + meet + kOther, 32).code == "data-race");
   check({neighbour + kOther, "bar.warp.sync -1;", kMine, "data-race", 32});
 }
 
@@ -130,8 +132,13 @@ TEST_CASE("atomic accesses do not race with each other, and order others where t
   };
   for (const Way& way :
        {Way{"st.release.cta.shared.u32 [s], 1;", "ld.acquire.cta.shared.u32 %x, [s];", true},
-        Way{"st.volatile.shared.u32 [s], 1;", "ld.volatile.shared.u32 %x, [s];", true},
-        Way{"membar.cta; atom.shared.exch.b32 %x, [s], 1;", "atom.shared.or.b32 %x, [s], 0;", true},
+        Way{"st.volatile.shared.u32 [s], 1;", "ld.volatile.shared.u32 %x, [s];", false},
+        Way{"membar.cta; st.volatile.shared.u32 [s], 1;", "ld.volatile.shared.u32 %x, [s]; membar.cta;",
+            true},
+        Way{"membar.cta; atom.shared.exch.b32 %x, [s], 1;", "atom.shared.or.b32 %x, [s], 0; membar.cta;",
+            true},
+        Way{"membar.cta; atom.shared.exch.b32 %x, [s], 1;", "atom.shared.or.b32 %x, [s], 0;", false},
+        Way{"atom.shared.exch.b32 %x, [s], 1;", "atom.shared.or.b32 %x, [s], 0; membar.cta;", false},
         Way{"atom.release.cta.shared.exch.b32 %x, [s], 1;", "atom.acquire.cta.shared.or.b32 %x, [s], 0;",
             true},
         Way{"atom.shared.exch.b32 %x, [s], 1;", "atom.shared.or.b32 %x, [s], 0;", false},

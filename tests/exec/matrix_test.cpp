@@ -61,6 +61,23 @@ TEST_CASE("ldmatrix gives each lane the elements of its row, or column") {
   }
 }
 
+TEST_CASE("ldmatrix and stmatrix without a state space take generic addresses, and those of shared memory") {
+  const auto program = [](const std::string& address, const std::string& instruction) {
+    return program_of(kOutIn, kAddress +
+                                  ".reg .u64 %g; mov.u32 %in32, s; add.u32 %a, %a, %in32;\n"
+                                  "ld.global.v4.u32 {%r0, %r1, %r2, %r3}, [%in]; st.shared.v4.u32 [%a], "
+                                  "{%r0, %r1, %r2, %r3}; bar.sync 0;\n" +
+                                  address + instruction + " st.global.u32 [%out], %r0;\n");
+  };
+  const std::string generic = "cvt.u64.u32 %g, %a; cvta.shared.u64 %g, %g;\n",
+                    load = "ldmatrix.sync.aligned.m8n8.x1.b16 {%r0}, [%g];",
+                    store = "stmatrix.sync.aligned.m8n8.x1.b16 [%g], {%r0};";
+  CHECK_NOTHROW(run<std::uint16_t>(program(generic, load), 32, 256, memory_image()));
+  CHECK_NOTHROW(run<std::uint16_t>(program(generic, store), 32, 256, memory_image()));
+  for (const std::string& instruction : {load, store})
+    CHECK_NOTHROW(run<std::uint16_t>(program("cvt.u64.u32 %g, %a;\n", instruction), 32, 256, memory_image()));
+}
+
 TEST_CASE("stmatrix writes what ldmatrix would read") {
   for (const std::uint32_t count : {1u, 2u, 4u}) {
     for (const bool trans : {false, true}) {

@@ -328,4 +328,16 @@ TEST_CASE("a launch that does not fit the kernel is refused") {
   CHECK(fault_of([&] { Program(module_of(kernel_text("", "")), "nothing"); }).code == "unknown-kernel");
 }
 
+TEST_CASE("the alignment that a pointer's target has is not that of the parameter") {
+  const Program program =
+      program_of(".param .u32 n, .param .u64 .ptr .global .align 1 out",
+                 ".reg .u64 %o; .reg .u32 %n; ld.param.u64 %o, [out]; ld.param.u32 %n, [n];\n"
+                 "st.global.u32 [%o], %n;");
+  Memory memory;
+  std::uint32_t out = 0;
+  const auto parameters = pack({7, memory.map(&out, sizeof out)});
+  program.run(memory, {.parameters = parameters});
+  CHECK(out == 7);
+}
+
 }  // namespace ptxloom::exec::test::memory_test

@@ -105,6 +105,15 @@ TEST_CASE("every target builds the kernel from the instructions it has", "[gemm]
   for (const char* a : {"bf16", "tf32", "f64"}) check_gemm("sm_80", with(shape(45, 39, 70), {{"a", a}}));
 }
 
+TEST_CASE("a D of e4m3 or e5m2 on targets without the conversion", "[gemm]") {
+  for (const char* target : {"sm_75", "sm_80", "sm_86"})
+    for (const char* d : {"e4m3", "e5m2"}) {
+      check_gemm(target, with(shape(45, 39, 70), {{"a", "f16"}, {"d", d}}));
+      check_gemm(target,
+                 with(shape(37, 66, 50), {{"a", "f16"}, {"d", d}, {"alpha", "90"}, {"activation", "relu"}}));
+    }
+}
+
 TEST_CASE("a row of a tile may have up to 1024 bytes", "[gemm]") {
   check_gemm("sm_80", with(shape(131, 37, 21), {{"a", "f64"}, {"a_layout", "col"}}),
              {{"tile_m", "128"}, {"tile_n", "32"}, {"tile_k", "16"}});

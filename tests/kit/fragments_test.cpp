@@ -7,19 +7,24 @@
 #include "kit/running.hpp"
 #include "ptxloom/error.hpp"
 #include "ptxloom/kit/params.hpp"
+#include "support/narrow.hpp"
 
 using namespace ptxloom;
 
 namespace {
 
 struct FragmentCase {
-  const char* mma;
+  std::string mma;
   Type type;
-  int extent, depth;    // of the tile
-  int warp, warp_part;  // first row of the warp, and its rows
+  int extent, depth;     // of the tile
+  int warp, warp_part;   // first row of the warp, and its rows
+  bool widened = false;  // the tile has a byte for each element, 16 of which lie in the first bytes of 16
+
+  Type tile_type() const { return widened ? u8 : type; }
+  int bits() const { return tile_type().bits; }
 };
 
-Variant variant(const char* opcode) {
+Variant variant(std::string_view opcode) {
   const std::vector<Variant> found = kit_test::specs()->match(opcode);
   REQUIRE(!found.empty());
   return found.front();
@@ -28,12 +33,12 @@ Variant variant(const char* opcode) {
 /// The tile is the second of two stages, filled by threads that write its rows.
 ir::Module load_kernel(const FragmentCase& c, const kit::FragmentShape& shape, const kit::Params& params,
                        int steps) {
-  KernelBuilder k = kit_test::builder();
+  KernelBuilder k = kit_test::builder(c.widened ? "sm_120a" : "sm_90a");
   k.require_block(32);
   const kit::ParamRegs in = params.declare(k);
   const Reg lane = k.special("tid.x");
   // guide fragments {
-  const kit::SwizzledTile tile = kit::fragment_tile(c.type, shape.k_contiguous, c.extent, c.depth);
+  const kit::SwizzledTile tile = kit::fragment_tile(c.tile_type(), shape.k_contiguous, c.extent, c.depth);
   const Reg shared = k.address_of(k.shared(b8, static_cast<std::uint64_t>(2 * tile.bytes()), "tiles", 128));
   kit::Fragments fragments(k, shape, tile, {.shared = shared, .warp_origin = in["origin"], .lane = lane});
   const kit::Fragments::Tiles registers = fragments.allocate();
@@ -66,6 +71,14 @@ std::pair<int, int> place_of(const LayoutElement& e, bool is_a, kit::FragmentOrd
   return {order.origin(number * mma_extent + row / 8 * 8) + row % 8 * order.step(), k_origin + depth};
 }
 
+/// What a register has for the element at this position of the tile.
+std::uint64_t wanted(const FragmentCase& c, const std::vector<std::byte>& tile, const LayoutElement& e,
+                     int index) {
+  const auto i = static_cast<std::size_t>(index);
+  if (!c.widened) return test::narrow::load(c.type, tile, i);
+  return test::narrow::load(c.type, std::span(tile).subspan(i / 16 * 16, 16), i % 16) << (e.bit % 8);
+}
+
 void check_fragments(const FragmentCase& c, std::string_view operand, bool k_contiguous) {
   INFO(fmt::format("{}, {} {}, tile {} x {}, rows {} to {}, seed {}", c.mma, operand,
                    k_contiguous ? "along k" : "across k", c.extent, c.depth, c.warp, c.warp + c.warp_part,
@@ -79,8 +92,9 @@ void check_fragments(const FragmentCase& c, std::string_view operand, bool k_con
   const Layout map = layout(shape.mma, operand);
   const int mma_extent = is_a ? map.rows : map.cols, mma_k = is_a ? map.cols : map.rows;
   const int tiles = c.warp_part / mma_extent, steps = c.depth / mma_k;
-  const int size = c.type.bytes(), register_bytes = map.register_bits / 8;
-  std::vector<std::byte> tile = kit_test::random_bytes(static_cast<std::size_t>(c.extent * c.depth * size));
+  const int register_bytes = map.register_bits / 8;
+  std::vector<std::byte> tile =
+      kit_test::random_bytes(static_cast<std::size_t>(c.extent * c.depth * c.bits() / 8));
   std::vector<std::byte> out(static_cast<std::size_t>(32 * register_bytes * map.registers * tiles * steps));
   kit::Params params;
   params.pointer("tile", u32).pointer("out", u32).size("origin", u32, static_cast<std::uint64_t>(c.warp));
@@ -93,13 +107,14 @@ void check_fragments(const FragmentCase& c, std::string_view operand, bool k_con
         const auto [row, depth] =
             place_of(e, is_a, kit::fragment_order(c.type, k_contiguous), number, mma_extent, step * mma_k);
         const int extent = c.warp + row;
-        const int from = (k_contiguous ? extent * c.depth + depth : depth * c.extent + extent) * size;
+        const int from = k_contiguous ? extent * c.depth + depth : depth * c.extent + extent;
         const int reg = (step * tiles + number) * map.registers + e.reg;
-        const int at = (reg * 32 + e.lane) * register_bytes + e.bit / 8;
-        for (int i = 0; i < size; ++i, ++compared)
-          REQUIRE(out[static_cast<std::size_t>(at + i)] == tile[static_cast<std::size_t>(from + i)]);
+        const int at = ((reg * 32 + e.lane) * map.register_bits + e.bit) / c.bits();
+        REQUIRE(test::narrow::load(c.tile_type(), out, static_cast<std::size_t>(at)) ==
+                wanted(c, tile, e, from));
+        ++compared;
       }
-  CHECK(compared == c.warp_part * c.depth * size);
+  CHECK(compared == c.warp_part * c.depth);
 }
 
 }  // namespace
@@ -117,6 +132,16 @@ TEST_CASE("fragments hold what the fragment map says") {
   for (const FragmentCase& c : cases)
     for (const char* operand : {"A", "B"})
       for (const bool k_contiguous : {true, false}) check_fragments(c, operand, k_contiguous);
+  const std::string scaled =
+      "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.";
+  for (const auto& [types, a, b] :
+       {std::tuple{"e2m1.e3m2", e2m1, e3m2}, std::tuple{"e2m3.e2m1", e2m3, e2m1}}) {
+    const std::string mma = scaled + types + ".f32.ue8m0";
+    check_fragments({mma, a, 64, 64, 16, 32, true}, "A", true);
+    check_fragments({mma, b, 32, 128, 8, 16, true}, "B", true);
+  }
+  const FragmentCase packed{"mma.sync.aligned.m16n8k64.row.col.s32.s4.u4.s32", s4, 64, 256, 16, 32};
+  for (const char* operand : {"A", "B"}) check_fragments(packed, operand, true);
 }
 
 TEST_CASE("the order of rows on the host and in a kernel is the same") {
@@ -149,6 +174,7 @@ TEST_CASE("fragments that cannot be loaded are refused") {
   CHECK_THROWS_AS(load(f16_mma, "A", f16, true, 24), Error);
   CHECK_THROWS_AS(load(f16_mma, "A", f16, true, 0), Error);
   CHECK_THROWS_AS(load(s8_mma, "B", s8, false, 8), Error);
+  CHECK_THROWS_AS(load("mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32", "B", s4, false, 32), Error);
   CHECK_THROWS_AS(kit::register_places(variant("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32"), "A"),
                   Error);
 }

@@ -75,7 +75,8 @@ struct RowsCase {
   std::uint32_t rows, length;
   std::uint64_t pitch_x, pitch_y;  // in elements
   int vector, lanes;
-  int slots = 0;  // of a part; 0: the row as a whole
+  int slots = 0;         // of a part; 0: the row as a whole
+  bool shifted = false;  // chunks begin where x is aligned
 };
 
 /// y = x, from rows to rows.
@@ -92,7 +93,8 @@ void check_rows(const RowsCase& c) {
   const kit::ParamRegs in = params.declare(k);
   const kit::Team team = kit::Team::part_of_warp(c.lanes);
   const auto chunk = static_cast<std::uint64_t>(c.vector);
-  const kit::RowShape shape{c.length, (c.length + chunk - 1) / chunk * chunk, c.vector, team};
+  const kit::RowShape shape{c.length, c.shifted ? c.pitch_x : (c.length + chunk - 1) / chunk * chunk,
+                            c.vector, team};
   const Reg row = kit::team_in_grid(k, team, 32);
   const kit::RowWindow whole(k, shape, row, k.lt(row, in["rows"]));
   const auto copy = [&](const kit::RowWindow& window) {
@@ -170,6 +172,19 @@ TEST_CASE("kit: rows of narrow elements, and nothing around them") {
   }
 }
 
+TEST_CASE("kit: chunks of elements of 8 bits begin where rows are aligned, before the rows begin") {
+  for (const Type type : {s8, e4m3})
+    for (const int vector : {2, 4, 8, 16, 32})
+      for (const std::uint32_t length : {1U, 7U, 100U, 333U})
+        for (const std::uint64_t more : {0U, 1U, 6U}) {
+          const std::uint64_t pitch = length + more;
+          check_rows({type, 7, length, pitch, pitch, vector, 8, 0, true});
+          check_rows({type, 7, length, pitch, pitch + 3, vector, 4, 0, true});
+          check_rows(
+              {type, 5, length, pitch, pitch + static_cast<std::uint64_t>(vector), vector, 32, 2, true});
+        }
+}
+
 TEST_CASE("kit: 16 elements of 6 bits in 16 bytes") {
   for (const Type type : {e2m3, e3m2})
     for (const std::uint32_t length : {1U, 16U, 40U, 333U})
@@ -231,15 +246,15 @@ TEST_CASE("kit: the table of formats agrees with the types") {
   CHECK(kit::find_scaled_format("mxfp5") == nullptr);
 }
 
-TEST_CASE("kit: narrow elements are refused where the target cannot convert them") {
+TEST_CASE("kit: all targets convert narrow elements; scales are no elements") {
   const Specs specs;
-  CHECK(kit::can_narrow(specs, Target("sm_75"), s4));
-  CHECK(kit::can_narrow(specs, Target("sm_89"), e4m3));
-  CHECK_FALSE(kit::can_narrow(specs, Target("sm_86"), e5m2));
-  CHECK_FALSE(kit::can_widen(specs, Target("sm_90a"), e2m1));
-  CHECK(kit::can_widen(specs, Target("sm_120a"), e2m3));
+  for (const char* target : {"sm_75", "sm_86", "sm_89", "sm_90a", "sm_100", "sm_120a"})
+    for (const Type type : {s8, s4, e4m3, e5m2, e2m3, e3m2, e2m1}) {
+      CHECK(kit::can_narrow(specs, Target(target), type));
+      CHECK(kit::can_widen(specs, Target(target), type));
+    }
   CHECK_FALSE(kit::can_narrow(specs, Target("sm_120a"), ue8m0));
   KernelBuilder k = kit_test::builder("sm_90a");
   const std::vector<Reg> values = {k.mov(f32, 1.0F), k.mov(f32, 2.0F)};
-  CHECK(error_of([&] { kit::narrow_values(k, e2m1, values); }).code() == "operand-type");
+  CHECK(error_of([&] { kit::narrow_values(k, ue8m0, values); }).code() == "operand-type");
 }

@@ -3,6 +3,7 @@
 #include "ptxloom/kit/rows.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <cmath>
 
@@ -125,15 +126,51 @@ TEST_CASE("long rows are copied in parts") {
   }
 }
 
+// The largest row of a tensor in f32 has 2^30 elements, whose addresses need more than 32 bits. Only the
+// pages that are touched take memory.
+TEST_CASE("the end of a row of 4 GB is copied") {
+  constexpr std::uint64_t kLength = (std::uint64_t{1} << 30) - 3, kBytes = kLength * sizeof(float);
+  constexpr int kVector = 4, kSlots = 2;
+  void* const memory =
+      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  REQUIRE(memory != MAP_FAILED);
+  const std::span x(static_cast<float*>(memory), kLength);
+  const kit::RowShape shape{.length = kLength, .pitch = kLength, .vector = kVector, .team = Team::warp()};
+  const int each = shape.team.threads() * kVector * kSlots;
+  const std::uint64_t part = kLength / static_cast<std::uint64_t>(each);
+  const std::uint64_t first = part * static_cast<std::uint64_t>(each);
+  REQUIRE(first < kLength);
+  for (std::uint64_t i = first; i < kLength; ++i) x[i] = static_cast<float>(i - first) + 1;
+  kit::Params params;
+  params.pointer("x", f32).pointer("y", f32);
+  KernelBuilder k = kit_test::builder();
+  const kit::ParamRegs in = params.declare(k);
+  const kit::RowWindow row(k, shape, k.mov(u32, 0));
+  const kit::RowWindow end = row.part(k.mov(u32, part), kSlots);
+  const auto chunks = kit::RowTensor(k, end, in.pointer("x"), kLength).load_all();
+  // y is the same place of a row whose first element is at y.
+  const kit::RowWindow begin = row.part(k.mov(u32, 0), kSlots);
+  for (int slot = 0; slot < kSlots; ++slot)
+    kit::RowTensor(k, begin, in.pointer("y"), kLength)
+        .store(slot, kit::unpack_values(k, f32, kVector, chunks[static_cast<std::size_t>(slot)]));
+  std::vector<float> y(static_cast<std::size_t>(each), -1);
+  kit_test::run(k.finish(), {.grid = {1, 1, 1}, .block = {32, 1, 1}}, params.arguments(),
+                {{"x", std::as_writable_bytes(x)}, kit_test::tensor("y", y)});
+  for (std::uint64_t i = 0; i < y.size(); ++i)
+    REQUIRE(y[i] == (first + i < kLength ? static_cast<float>(i) + 1 : 0));
+  munmap(memory, kBytes);
+}
+
 TEST_CASE("targets without packed conversions copy rows, too") {
   check({5, 333, 333, 333, f16, f16, 8, Team::warp(), 64}, "sm_75");
   check({5, 333, 336, 333, bf16, f32, 4, Team::block(64), 64}, "sm_75");
+  check({5, 333, 333, 333, f32, bf16, 4, Team::block(64), 64}, "sm_75");
   check({5, 333, 333, 333, f32, bf16, 4, Team::block(64), 64}, "sm_80");
   KernelBuilder k = kit_test::builder("sm_75");
   CHECK(kit::can_unpack(bf16));
-  CHECK_FALSE(kit::can_pack(*kit_test::specs(), Target("sm_75"), bf16));
-  CHECK(kit::can_pack(*kit_test::specs(), Target("sm_80"), bf16));
-  CHECK_THROWS_AS(kit::pack_values(k, bf16, std::vector{k.mov(f32, 1.0F)}), Error);
+  CHECK(kit::can_pack(*kit_test::specs(), Target("sm_75"), bf16));
+  CHECK_FALSE(kit::can_pack(*kit_test::specs(), Target("sm_75"), u8));
+  CHECK_THROWS_AS(kit::pack_values(k, u8, std::vector{k.mov(f32, 1.0F)}), Error);
   CHECK_THROWS_AS(kit::unpack_values(k, e4m3, 1, std::vector{k.mov(b16, 1)}), Error);
   CHECK_THROWS_AS(kit::packed_constant(k, e4m3, 2, 1), Error);
   CHECK_THROWS_AS(kit::join_packed(k, e4m3, std::vector{k.mov(b16, 1), k.mov(b16, 1)}), Error);

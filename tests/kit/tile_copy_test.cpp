@@ -21,9 +21,10 @@ struct CopyCase {
   int threads;
   const char* target;
   bool whole = false;  // the sizes of the matrix are multiples of the tile's
+  bool gaps = false;   // a unit has twice its bytes in a row of the tile
 
   int size() const { return type.bytes(); }
-  int depth() const { return k_contiguous ? row_bytes / size() : rows; }
+  int depth() const { return k_contiguous ? row_bytes / (gaps ? 2 : 1) / size() : rows; }
   std::uint32_t tiles() const {
     return (k + static_cast<std::uint32_t>(depth()) - 1) / static_cast<std::uint32_t>(depth());
   }
@@ -45,18 +46,23 @@ ir::Module copy_kernel(const CopyCase& c, const kit::Params& params, kit::CopyAc
   const kit::SwizzledTile tile(c.rows, c.row_bytes, kit::matrix_swizzle(c.row_bytes));
   const Reg shared = k.address_of(k.shared(b8, static_cast<std::uint64_t>(2 * tile.bytes()), "stages", 128));
   const Reg stage = k.mov(u32, 0), number = k.mov(u32, 0);
+  const int unit_words = access.bytes / 4;
   const auto write_out = [&] {
     k.for_(thread, tile.bytes() / 4, c.threads, [&](Reg word) {
+      std::optional<Reg> copied;
+      if (c.gaps) copied = k.lt(k.rem(word, 2 * unit_words), unit_words);
       const Reg row = k.div(word, c.row_bytes / 4), byte = k.mul(k.rem(word, c.row_bytes / 4), 4);
       const Reg from = k.add(k.add(shared, stage), tile.address(k, row, byte));
       const Reg to = k.fma(number, tile.bytes() / 4, word);
-      k.store(in.pointer("out")[to], k.load("shared", u32, k.at(from)));
+      const auto write = [&] { k.store(in.pointer("out")[to], k.load("shared", u32, k.at(from))); };
+      copied ? k.guarded(*copied, write) : write();
     });
   };
   const kit::TileCopyShape shape{.type = c.type,
                                  .k_contiguous = c.k_contiguous,
                                  .access = access,
                                  .threads = c.threads,
+                                 .slot = c.gaps ? 2 * access.bytes : 0,
                                  .whole_extent = c.whole,
                                  .whole_k = c.whole};
   const auto matrix = in["matrix"], ld = in["ld"], origin = in["origin"], extent = in["extent"],
@@ -81,18 +87,23 @@ ir::Module copy_kernel(const CopyCase& c, const kit::Params& params, kit::CopyAc
   return k.finish();
 }
 
-std::vector<std::byte> expected_tiles(const CopyCase& c, const std::vector<std::byte>& matrix) {
+constexpr std::byte kUntouched{0xa5};
+
+/// `unit`: bytes.
+std::vector<std::byte> expected_tiles(const CopyCase& c, std::size_t unit,
+                                      const std::vector<std::byte>& matrix) {
   const auto size = static_cast<std::size_t>(c.size()), row_bytes = static_cast<std::size_t>(c.row_bytes);
   std::vector<std::byte> all;
   for (std::uint32_t t = 0; t < c.tiles(); ++t)
     for (std::uint32_t row = 0; row < static_cast<std::uint32_t>(c.rows); ++row)
-      for (std::uint32_t column = 0; column < row_bytes / size; ++column) {
+      for (std::uint32_t column = 0; column < row_bytes / size / (c.gaps ? 2 : 1); ++column) {
         const std::uint32_t along_k = t * static_cast<std::uint32_t>(c.depth());
         const std::uint32_t y = row + (c.k_contiguous ? c.origin : along_k);
         const std::uint32_t x = column + (c.k_contiguous ? along_k : c.origin);
         const bool inside = y < c.matrix().rows && x < c.matrix().cols;
         for (std::size_t i = 0; i < size; ++i)
           all.push_back(inside ? matrix[(std::size_t{y} * c.ld + x) * size + i] : std::byte{0});
+        if (c.gaps && (column + 1) * size % unit == 0) all.insert(all.end(), unit, kUntouched);
       }
   return all;
 }
@@ -112,7 +123,8 @@ void check_copy(const CopyCase& c, std::optional<kit::CopyAccess> given = {}) {
   const kit::MatrixOperand m = c.matrix();
   const std::uint64_t elements = kit::span(m.rows, m.cols, m.ld, 0, 1);  // the buffer ends with the last one
   std::vector<std::byte> matrix = kit_test::random_bytes(elements * static_cast<std::size_t>(c.size()));
-  std::vector<std::byte> expected = expected_tiles(c, matrix), out(expected.size(), std::byte{0xa5});
+  std::vector<std::byte> expected = expected_tiles(c, static_cast<std::size_t>(access.bytes), matrix),
+                         out(expected.size(), kUntouched);
   kit_test::run(copy_kernel(c, params, access), {.block = {static_cast<std::uint32_t>(c.threads), 1, 1}},
                 params.arguments(), {{"matrix", matrix}, {"out", out}});
   CHECK(out == expected);
@@ -144,6 +156,12 @@ TEST_CASE("more threads than units, and tiles that end where the matrix ends") {
   check_copy({f32, true, 32, 64, 64, 0, 32, 128, 128, "sm_75", true});
   check_copy({f16, true, 40, 40, 48, 8, 32, 64, 64, "sm_90a"}, kit::CopyAccess{8, true});
   check_copy({f16, true, 40, 40, 48, 8, 32, 64, 64, "sm_90a"}, kit::CopyAccess{4, false});
+}
+
+TEST_CASE("units in slots of twice their bytes") {
+  check_copy({u8, true, 45, 77, 80, 32, 32, 128, 64, "sm_90a", false, true}, kit::CopyAccess{8, true});
+  check_copy({u8, true, 20, 144, 160, 0, 16, 64, 128, "sm_75", false, true}, kit::CopyAccess{8, false});
+  check_copy({f16, true, 64, 96, 96, 32, 32, 128, 32, "sm_80", true, true}, kit::CopyAccess{8, true});
 }
 
 TEST_CASE("the access that rows allow") {

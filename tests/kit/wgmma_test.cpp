@@ -10,6 +10,7 @@
 #include "ptxloom/kit/params.hpp"
 #include "ptxloom/kit/pipeline.hpp"
 #include "ptxloom/kit/shared_layout.hpp"
+#include "ptxloom/layout.hpp"
 #include "ptxloom/numeric.hpp"
 
 using namespace ptxloom;
@@ -107,6 +108,50 @@ double element(const kit::MatrixOperand& m, const std::vector<std::byte>& data, 
   return static_cast<double>(decode(m.type, load_element(m.type, data, at)));
 }
 
+/// D = A * B^T for one tile of B, with the fragments of A in memory: four words of each thread for each 16 of
+/// k.
+ir::Module register_kernel(Variant mma, const kit::TmaTile& tile_b, int depth, const kit::Params& params) {
+  KernelBuilder k = kit_test::builder();
+  k.require_block(128);
+  const kit::ParamRegs in = params.declare(k);
+  const Reg thread = k.special("tid.x"), zero = k.mov(u32, 0);
+  const Reg stage = k.address_of(k.shared(b8, static_cast<std::uint64_t>(tile_b.bytes()), "stage", 1024));
+  kit::Pipeline pipeline(k, 1, k.address_of(k.mbarriers(2, "barriers")));
+  k.if_(k.eq(thread, 0), [&] { pipeline.initialise(1); });
+  k.barrier();
+  const kit::Pipeline::Cursor reads = pipeline.consumer();
+  k.if_(k.eq(thread, 0), [&] {
+    pipeline.expect(pipeline.full(reads), tile_b.bytes());
+    kit::TmaTileLoads(k, 1).load(tile_b, in["b"], {zero, zero}, stage, pipeline.full(reads));
+  });
+  std::vector<std::vector<Reg>> a;
+  for (int step = 0; step < depth / 16; ++step)
+    a.push_back(k.load(in.pointer("a")[k.mul(k.add(thread, 128 * step), 4)], 4));
+  pipeline.await(pipeline.full(reads), reads);
+  const std::vector<Reg> accumulators = kit::wgmma_accumulators(k, mma);
+  const kit::WgmmaOperand b(k, tile_b, stage);
+  const Reg low = b.low(k, zero), add = k.reg(pred);
+  kit::wgmma_fence(k);
+  for (int step = 0; step < depth / 16; ++step) {
+    k.emit("setp.ne.u32", add, step, 0);
+    kit::wgmma(k, mma, accumulators, std::span<const Reg>(a[static_cast<std::size_t>(step)]),
+               b.descriptor(k, low, 0, 16 * step), add, b.transposed());
+  }
+  kit::wgmma_commit(k);
+  kit::wgmma_wait(k);
+  for (std::size_t i = 0; i < accumulators.size(); ++i)
+    k.store(in.pointer("d")[k.fma(thread, accumulators.size(), i)], accumulators[i]);
+  return k.finish();
+}
+
+/// The form that takes A in registers.
+Variant register_variant(const std::string& opcode) {
+  for (const Variant& one : kit_test::specs()->match(opcode))
+    if (one.operand("A").registers() == 4) return one;
+  FAIL("no form with A in registers");
+  return {};
+}
+
 template <class Sum>
 void check_wgmma(const WarpgroupCase& c) {
   INFO(fmt::format("{}, {} and {}, 64 x {} x {}, seed {}", c.types, c.a_along_k ? "along k" : "across k",
@@ -139,6 +184,38 @@ TEST_CASE("wgmma reads tiles as their descriptors say") {
   check_wgmma<std::int32_t>({s8, "s32.s8.s8", true, true, 48, 128, 32});
 }
 
+TEST_CASE("wgmma takes A from registers, and B in either layout") {
+  for (const bool along_k : {true, false}) {
+    const WarpgroupCase c{bf16, "f32.bf16.bf16", true, along_k, 24, 32, 16};
+    const Variant mma = register_variant("wgmma.mma_async.sync.aligned.m64n24k16.f32.bf16.bf16");
+    const kit::TmaTile tile_b(c.b(), c.n, c.n, c.depth);
+    kit::Params params;
+    params.pointer("a", b32).map("b", "b", tile_b.map()).pointer("d", f32);
+    const std::vector<std::byte> of_a = small_integers(c.a());
+    std::vector<std::byte> of_b = small_integers(c.b());
+    const Layout map = layout(mma, "A"), map_d = layout(mma, "D");
+    std::vector<std::uint32_t> fragments;
+    for (std::uint64_t step = 0; step < 2; ++step) {
+      std::vector<std::uint16_t> part;
+      for (std::uint64_t i = 0; i < 64 * 16; ++i)
+        part.push_back(
+            static_cast<std::uint16_t>(load_element(bf16, of_a, i / 16 * c.a().ld + 16 * step + i % 16)));
+      const std::vector<std::uint32_t> packed = map.pack(part);
+      fragments.insert(fragments.end(), packed.begin(), packed.end());
+    }
+    std::vector<float> d(64 * 24, -123456);
+    kit_test::run(register_kernel(mma, tile_b, c.depth, params), {.block = {128, 1, 1}}, params.arguments(),
+                  {kit_test::tensor("a", fragments), {"b", of_b}, kit_test::tensor("d", d)});
+    for (const LayoutElement& at : map_d.elements()) {
+      double expected = 0;
+      for (std::uint64_t l = 0; l < 32; ++l)
+        expected += element(c.a(), of_a, static_cast<std::uint64_t>(at.row), l) *
+                    element(c.b(), of_b, static_cast<std::uint64_t>(at.col), l);
+      REQUIRE(d[static_cast<std::size_t>(at.lane * map_d.registers + at.reg)] == expected);
+    }
+  }
+}
+
 TEST_CASE("an operand that wgmma cannot transpose is refused") {
   KernelBuilder k = kit_test::builder();
   const Variant mma = wgmma_variant("wgmma.mma_async.sync.aligned.m64n16k32.s32.s8.s8");
@@ -146,4 +223,9 @@ TEST_CASE("an operand that wgmma cannot transpose is refused") {
   const Reg none = k.mov(u64, 0), add = k.eq(none, 0);
   CHECK_THROWS_AS(kit::wgmma(k, mma, accumulators, none, none, add, false, true), Error);
   CHECK_NOTHROW(kit::wgmma(k, mma, accumulators, none, none, add));
+  const std::vector<Reg> registers = k.regs(b32, 4);
+  const Variant in_registers = register_variant("wgmma.mma_async.sync.aligned.m64n16k32.s32.s8.s8");
+  const std::span<const Reg> a(registers);
+  CHECK_THROWS_AS(kit::wgmma(k, in_registers, accumulators, a, none, add, true), Error);
+  CHECK_NOTHROW(kit::wgmma(k, in_registers, accumulators, a, none, add));
 }

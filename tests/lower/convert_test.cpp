@@ -29,26 +29,54 @@ struct Inputs {
   U32 threads = 1 << 16;
 };
 
-/// Stores the result for each thread's input. Of two f32 the lower one is the input with some bits inverted.
+/// The low bits of a word in a register of this type.
+Reg low_bits(KernelBuilder& k, Type type, Reg word) {
+  if (type.bits == 32) return k.bit_cast(type, word);
+  const Reg low = k.reg(type.kind == TypeKind::bits || type.bits == 8 ? type : b16);
+  k.emit(type.bits == 8 ? "cvt.u8.u32" : "cvt.u16.u32", low, word);
+  return low;
+}
+
+Reg word_of(KernelBuilder& k, Reg value) {
+  if (value.type.bits == 32) return k.bit_cast(u32, value);
+  if (value.type.bits == 8) return k.op("cvt.u32.u8", value);
+  const Reg half = k.reg(b16);
+  k.emit("mov.b16", half, value);
+  return k.op("cvt.u32.u16", half);
+}
+
+/// Stores the result for each thread's input: the bits of the first operand. Others have these bits with some
+/// inverted, except that the random bits of cvt.rs are a multiple.
 ir::Module kernel(const std::string& opcode, const std::string& target) {
   KernelBuilder k(specs(), "k", Target(target));
   const Pointer out = k.pointer(u32, "out");
   const Reg first = k.param(u32, "first"), step = k.param(u32, "step");
   const Reg i = k.global_thread_x(), bits = k.add(first, k.mul(i, step));
-  Reg result;
-  if (opcode.ends_with(".f32")) {
-    const Reg upper = k.bit_cast(f32, bits), lower = k.bit_cast(f32, k.xor_(bits, 0x9e37'79b9));
-    result = lower::op(k, opcode, upper, lower);
-  } else if (opcode.find(".f16x2.e") != opcode.npos) {
-    const Reg pair = k.reg(b16);
-    k.emit("cvt.u16.u32", pair, bits);
-    result = lower::op(k, opcode, pair);
-  } else {
-    result = lower::op(k, opcode, BuilderCore::as(b32, bits));
-  }
-  if (result.type.bits == 16) result = k.op("cvt.u32.u16", result);
-  k.store(out[i], BuilderCore::as(u32, result));
+  const Variant variant = specs()->match(opcode).at(0);
+  std::vector<Reg> operands;
+  const auto inputs = variant.operands().subspan(1);
+  U32 inverted = 0;
+  for (const OperandSpec& input : inputs)
+    for (int element = 0; element < std::max(input.count, 1); ++element, inverted += 0x9e37'79b9)
+      operands.push_back(
+          low_bits(k, input.type, input.name == "R" ? k.mul(bits, 0x2c1b'3c6d) : k.xor_(bits, inverted)));
+  const auto emitted = [&]() -> Reg {
+    if (inputs[0].count > 0)
+      return lower::op(k, opcode, std::span<const Reg>(operands).first(4), operands[4]);
+    if (inputs.size() == 1) return lower::op(k, opcode, operands[0]);
+    if (inputs.size() == 2) return lower::op(k, opcode, operands[0], operands[1]);
+    return lower::op(k, opcode, operands[0], operands[1], operands[2]);
+  };
+  k.store(out[i], word_of(k, emitted()));
   return k.finish();
+}
+
+/// A target that has the instruction.
+std::string native_target(const std::string& opcode) {
+  for (const char* const target : {"sm_90", "sm_100a", "sm_107f"})
+    if (lower::support(*specs(), opcode, Target(target)) == lower::Support::native) return target;
+  FAIL("no target has it");
+  return "";
 }
 
 class Conversion {
@@ -74,54 +102,99 @@ class Conversion {
   exec::Program program_;
 };
 
+/// Compares the fallback with the instruction, for the inputs.
 void compare(const std::string& opcode, const std::vector<Inputs>& all, const std::string& target = "sm_75") {
   INFO(opcode << " on " << target);
   REQUIRE(lower::support(*specs(), opcode, Target(target)) == lower::Support::emulated);
-  const std::string has_it = opcode.ends_with(".bf16x2") ? "sm_107f" : "sm_100a";
-  REQUIRE(lower::support(*specs(), opcode, Target(has_it)) == lower::Support::native);
-  const Conversion native(opcode, has_it), emulated(opcode, target);
+  const Conversion native(opcode, native_target(opcode)), emulated(opcode, target);
   for (const Inputs& inputs : all) {
     const std::vector<U32> expected = native(inputs), found = emulated(inputs);
     for (std::size_t i = 0; i < expected.size(); ++i) {
       if (found[i] == expected[i]) continue;
-      CAPTURE(inputs.first + i * inputs.step, found[i], expected[i]);
+      CAPTURE(static_cast<U32>(inputs.first + i * inputs.step), found[i], expected[i]);
       FAIL("the fallback differs");
     }
   }
 }
 
-const std::vector<std::string> kTypes{"e4m3x2", "e5m2x2", "e2m3x2", "e3m2x2"};
+/// Inputs by the bits of the operand that a thread's own: for f32 each bf16 value and its neighbours, which
+/// are all ties and what is beside them, and random ones; for pairs of 16 bits all values in both halves; all
+/// pairs of narrow values.
+std::vector<Inputs> inputs_for(const Variant& variant) {
+  const OperandSpec& source = variant.operands()[1];
+  if (source.type.bits < 32) return {{}};
+  if (variant.slot("a") != "f32" && variant.operands().size() == 2) return {{0, 1 | 40'503U << 16}};
+  static std::mt19937 random(Catch::getSeed());
+  std::vector<Inputs> inputs{{static_cast<U32>(random()), static_cast<U32>(random()) | 1, 1 << 15}};
+  for (const U32 near : {0U, 1U, ~0U}) inputs.push_back({near, 1 << 16});
+  return inputs;
+}
 
-/// In both halves, all values of 16 bits.
-constexpr Inputs kHalves{0, 1 | 40'503U << 16};
+/// Compares each variant of the form that the target has no instruction for, and counts them.
+int compare_form(const char* form, const std::string& target) {
+  int compared = 0;
+  for (const Variant& variant : specs()->variants(form)) {
+    const std::string opcode(variant.opcode());
+    if (variant.undocumented()) continue;
+    if (lower::support(*specs(), opcode, Target(target)) != lower::Support::emulated) continue;
+    compare(opcode, inputs_for(variant), target);
+    ++compared;
+  }
+  return compared;
+}
 
 }  // namespace
 
-TEST_CASE("f32 to narrow types: ties, their neighbours and random values") {
-  std::mt19937 random(Catch::getSeed());
-  std::vector<Inputs> inputs{{static_cast<U32>(random()), static_cast<U32>(random()) | 1, 1 << 15}};
-  for (const U32 near : {0U, 1U, ~0U}) inputs.push_back({near, 1 << 16});
-  for (const std::string& type : kTypes)
-    for (const std::string relu : {"", ".relu"})
-      compare("cvt.rn.satfinite" + relu + "." + type + ".f32", inputs);
+TEST_CASE("fallbacks of conversions give the bits of the instructions") {
+  CHECK(compare_form("cvt.fp8.f32", "sm_75") == 40);
+  CHECK(compare_form("cvt.fp8.f16x2", "sm_75") == 80);
+  CHECK(compare_form("cvt.f16x2.fp8", "sm_75") == 11);
+  CHECK(compare_form("cvt.bf16x2.fp8", "sm_75") == 22);
+  CHECK(compare_form("cvt.ue5m3", "sm_75") == 18);
+  CHECK(compare_form("cvt.ue8m0", "sm_75") == 8);
+  CHECK(compare_form("cvt.bf16x2.ue8m0", "sm_75") == 1);
+  CHECK(compare_form("cvt.rs", "sm_75") == 8);
+  CHECK(compare_form("cvt.rs.x4", "sm_75") == 10);
 }
 
-TEST_CASE("f16 and bf16 to narrow types: all values") {
-  for (const std::string& type : kTypes)
-    for (const std::string relu : {"", ".relu"})
-      for (const std::string from : {".f16x2", ".bf16x2"})
-        compare("cvt.rn.satfinite" + relu + "." + type + from, {kHalves});
+TEST_CASE("fallbacks of conversions to 16 bits and tf32 give the bits of the instructions") {
+  CHECK(compare_form("cvt.f16.f32", "sm_75") == 66);
+  CHECK(compare_form("cvt.f16.f32", "sm_80") == 40);
+  CHECK(compare_form("cvt.tf32", "sm_75") == 18);
+  CHECK(compare_form("cvt.tf32", "sm_80") == 16);
+  CHECK(compare_form("cvt.tf32", "sm_90a") == 12);
+  CHECK(compare_form("cvt", "sm_75") == 9);
 }
 
-TEST_CASE("narrow types to f16: all pairs") {
-  for (const std::string& type : kTypes)
-    for (const std::string relu : {"", ".relu"}) compare("cvt.rn" + relu + ".f16x2." + type, {{}});
+TEST_CASE("fallbacks of conversions on targets with some of the instructions") {
+  CHECK(compare_form("cvt.bf16x2.fp8", "sm_90") == 22);
+  CHECK(compare_form("cvt.fp8.f32", "sm_90") == 36);
+  CHECK(compare_form("cvt.ue5m3", "sm_120a") == 18);
 }
 
-TEST_CASE("f32 to e4m3: all values", "[.long]") {
+// The inputs from 0 on; a second operand has the inverted sign, so both together have all values.
+TEST_CASE("f32 to narrow types, 16 bits and tf32: all values", "[.long]") {
   const U32 chunk = 1U << 24;
-  for (const std::string relu : {"", ".relu"})
-    for (U32 n = 0; n < 256; ++n) compare("cvt.rn.satfinite" + relu + ".e4m3x2.f32", {{n * chunk, 1, chunk}});
+  for (const char* form : {"cvt.fp8.f32", "cvt.ue8m0", "cvt.ue5m3", "cvt.f16.f32", "cvt.tf32", "cvt"})
+    for (const Variant& variant : specs()->variants(form)) {
+      const std::string opcode(variant.opcode());
+      if (variant.undocumented() || !opcode.ends_with(".f32")) continue;
+      if (lower::support(*specs(), opcode, Target("sm_75")) != lower::Support::emulated) continue;
+      DYNAMIC_SECTION(opcode) {
+        const U32 chunks = variant.operands().size() == 2 ? 256 : 128;
+        for (U32 n = 0; n < chunks; ++n) compare(opcode, {{n * chunk, 1, chunk}});
+      }
+    }
+}
+
+TEST_CASE("stochastic rounding: 10^8 random values", "[.long]") {
+  std::mt19937 random(Catch::getSeed());
+  for (const char* form : {"cvt.rs", "cvt.rs.x4"})
+    for (const Variant& variant : specs()->variants(form)) DYNAMIC_SECTION(variant.opcode()) {
+        for (int n = 0; n < 6; ++n)
+          compare(std::string(variant.opcode()),
+                  {{static_cast<U32>(random()), static_cast<U32>(random()) | 1, 1 << 24}});
+      }
 }
 
 TEST_CASE("targets without the conversion get the fallback, and its PTX says so") {
@@ -147,7 +220,7 @@ TEST_CASE("an instruction that is neither there nor emulated is refused, and so 
     }
     return "none";
   };
-  const char* const missing = "cvt.rn.satfinite.pzo.e4m3x2.f32";
+  const char* const missing = "cvt.rn.satfinite.scaled::n1::ue8m0.e4m3x2.f32";
   CHECK(lower::support(*specs(), missing, Target("sm_80")) == lower::Support::none);
   CHECK(code_of([&] { lower::op(k, missing, x, x); }) == code_of([&] { k.op(missing, x, x); }));
   CHECK(code_of([&] { lower::op(k, "cvt.rn.satfinite.e4m3x2.f32", x); }) == "operand-count");

@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "oracle/judge.hpp"
@@ -22,6 +23,7 @@ namespace ptxloom::oracle {
 
 struct Options {
   bool all = false;          // every variant, version and neighbour; else a sample of large forms
+  bool variants = false;     // every variant, each at a part of the places of a sample, and no neighbour
   bool alone = false;        // one form, of which more is tried than of each among all
   unsigned seed = 0;         // of the sample
   std::size_t shown = 8;     // disagreements printed of each piece
@@ -56,7 +58,8 @@ std::vector<Target> targets_of(const Specs& specs);
 /// WORD..." for those of some releases of CUDA, as target::parse_releases reads them.
 class ForeignWords {
  public:
-  /// Those that the assembler of this release takes; without one, those that any takes.
+  /// Those that the assembler of this release takes, or if it did not write the list, the next ones before
+  /// and after it that did; without one, those that any takes.
   static ForeignWords read(const std::filesystem::path& file,
                            std::optional<Version> assembler = std::nullopt);
   /// Writes these as the words that this assembler takes into the file, which keeps those of others.
@@ -136,6 +139,16 @@ std::vector<std::string> beyond_limits(const Outcome& outcome, const std::filesy
 std::size_t digest(const Specs& specs, const spec::FormData& form);
 
 Surroundings surroundings(const spec::FormData& form);
+
+/// The pairs of values that variants have.
+class SeenPairs {
+ public:
+  /// True if the variant has a new one.
+  bool add(const spec::VariantData& data);
+
+ private:
+  std::unordered_set<std::size_t> seen_;
+};
 
 /// At most `limit` of the variants, such that as many pairs of values as possible occur.
 std::vector<Variant> sample(std::vector<Variant> variants, std::size_t limit, std::mt19937& random);

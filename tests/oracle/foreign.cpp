@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "oracle/checks.hpp"
@@ -83,14 +84,27 @@ void write_listing(const std::filesystem::path& file, const std::set<Version>& b
   }
 }
 
+/// The assembler, and if it did not write the list, the next ones before and after it that did: between them
+/// it may take what either takes.
+std::set<Version> stand_ins(Version assembler, const std::set<Version>& blessed) {
+  std::set<Version> result{assembler};
+  if (blessed.contains(assembler)) return result;
+  const auto after = blessed.upper_bound(assembler);
+  if (after != blessed.end()) result.insert(*after);
+  if (after != blessed.begin()) result.insert(*std::prev(after));
+  return result;
+}
+
 }  // namespace
 
 ForeignWords ForeignWords::read(const std::filesystem::path& file, std::optional<Version> assembler) {
   ForeignWords result;
-  for (const ListedWords& entry : read_listing(file).entries) {
+  const Listing listing = read_listing(file);
+  const std::set<Version> asked = assembler ? stand_ins(*assembler, listing.blessed) : std::set<Version>();
+  for (const ListedWords& entry : listing.entries) {
     auto& of_form = result.words_[entry.form];
-    if (!assembler || entry.releases.contains(*assembler))
-      of_form.insert(entry.words.begin(), entry.words.end());
+    const auto has = [&](Version release) { return entry.releases.contains(release); };
+    if (!assembler || std::ranges::any_of(asked, has)) of_form.insert(entry.words.begin(), entry.words.end());
   }
   return result;
 }

@@ -10,6 +10,9 @@
 namespace ptxloom::oracle {
 namespace {
 
+// Variants of a form that the assembler lacks: an unknown mnemonic ends its run, so that it reads them one by
+// one.
+constexpr std::size_t kLacked = 8;
 constexpr std::size_t kPiece = 2000;  // variants of a piece, a minute or two on all targets and versions
 
 /// The sample of a piece depends on no other piece.
@@ -19,6 +22,35 @@ std::mt19937 random_for(const spec::FormData& form, std::size_t begin, unsigned 
   if (begin > 0) words.push_back(static_cast<unsigned>(begin));
   std::seed_seq sequence(words.begin(), words.end());
   return std::mt19937(sequence);
+}
+
+/// Whether the assembler of these specs has none of the variants anywhere.
+bool lacks_all(const Specs& specs, std::span<const Variant> variants) {
+  const std::vector<Target> targets = targets_of(specs);
+  const Version newest = versions_of(specs).back();
+  return std::ranges::none_of(variants, [&](Variant variant) {
+    return std::ranges::any_of(targets, [&](const Target& target) {
+      const std::optional<Version> since = variant.since(target);
+      return since && *since <= newest;
+    });
+  });
+}
+
+/// Whether it needs a PTX version that the oldest release does not read, or has facts of some assemblers
+/// only. `specs` are those for no assembler, which keep the facts of all.
+bool differs(const Specs& specs, const spec::FormData& form) {
+  constexpr Version kOldest{13, 0};  // release of CUDA that the specs are proven against
+  const Version oldest = find_toolkit(kOldest)->ptx;
+  const auto is_new = [&](const spec::NeedAlternative& any) {
+    return any.from > oldest || any.assemblers != target::Releases{};
+  };
+  for (const Variant& variant : specs.variants(form.name)) {
+    for (const spec::Needs& any : variant.data()->needs) {
+      for (const spec::Need* const need : any)
+        if (std::ranges::any_of(*need, is_new)) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -54,6 +86,7 @@ void print(std::string_view what, const Outcome& outcome, double seconds, std::s
 std::string FormsCheck::Piece::name() const {
   std::string text(form->name);
   if (begin == end) return text + " neighbours";
+  if (drawn) text += " drawn";
   return neighbours ? text : text + " " + std::to_string(begin) + "-" + std::to_string(end);
 }
 
@@ -87,6 +120,10 @@ std::vector<const spec::FormData*> FormsCheck::forms() const {
   std::vector<const spec::FormData*> chosen(all.begin(), all.end());
   if (!options_.form.empty())
     std::erase_if(chosen, [&](const spec::FormData* form) { return form->name != options_.form; });
+  if (options_.differing) {
+    const Specs of_no_assembler;
+    std::erase_if(chosen, [&](const spec::FormData* form) { return !differs(of_no_assembler, *form); });
+  }
   if (!options_.tenth) return chosen;
   std::mt19937 random(options_.options.seed);
   std::shuffle(chosen.begin(), chosen.end(), random);
@@ -99,15 +136,18 @@ std::vector<FormsCheck::Piece> FormsCheck::pieces() const {
   std::vector<Piece> result;
   for (const spec::FormData* const form : forms()) {
     const std::size_t variants = specs_->variants(form->name).size();
-    if (!options_.options.all) {
+    if (!options_.options.all && !options_.options.variants) {
       result.push_back({.form = form, .end = variants, .neighbours = true});
       continue;
     }
     for (std::size_t begin = 0; begin < variants; begin += kPiece)
-      result.push_back({.form = form, .begin = begin, .end = std::min(begin + kPiece, variants)});
-    result.push_back({.form = form, .neighbours = true});
+      result.push_back({.form = form,
+                        .begin = begin,
+                        .end = std::min(begin + kPiece, variants),
+                        .drawn = options_.options.variants});
+    if (options_.options.all) result.push_back({.form = form, .neighbours = true});
   }
-  if (options_.options.all)
+  if (options_.options.all || options_.options.variants)
     std::stable_partition(result.begin(), result.end(), [](const Piece& piece) { return piece.begin > 0; });
   return result;
 }
@@ -139,8 +179,9 @@ Outcome FormsCheck::check(const Piece& piece, const Ours& ours) const try {
   const Question question{*specs_, *piece.form, options_.options, foreign_, unread_, stricter_, ptxas,
                           ours,    random};
   const std::vector<Variant> variants = specs_->variants(piece.form->name);
-  Outcome outcome =
-      check_legality(question, std::span(variants).subspan(piece.begin, piece.end - piece.begin));
+  std::span<const Variant> tried = std::span(variants).subspan(piece.begin, piece.end - piece.begin);
+  if (tried.size() > kLacked && options_.assembler && lacks_all(*specs_, tried)) tried = tried.first(kLacked);
+  Outcome outcome = check_legality(question, tried);
   // An assembler that is not the newest may lack a form, as the specs say. It takes minutes to find out that
   // such an assembler, which reads some lines only one at a time, takes none of its neighbours.
   const bool newest = !options_.assembler || *options_.assembler >= toolkits().back().cuda;

@@ -19,6 +19,7 @@ struct FormsOptions {
   Options options;
   std::string form;                       // only this one
   bool tenth = false;                     // a tenth of the forms, drawn by the seed
+  bool differing = false;                 // those that are not the same in all releases of CUDA
   std::optional<Version> assembler = {};  // release of CUDA that ptxas is of
   Memory memory = {};
   unsigned jobs = 1;
@@ -43,6 +44,7 @@ class FormsCheck {
     const spec::FormData* form;
     std::size_t begin = 0, end = 0;  // of its variants
     bool neighbours = false;
+    bool drawn = false;  // each variant at a part of the places
 
     std::string name() const;
   };

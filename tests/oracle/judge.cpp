@@ -41,8 +41,8 @@ std::vector<Verdict> Judge::judge(std::span<const std::string> lines, const Plac
   recalled_.asked += open.size();
   if (open.size() < lines.size() && is_drawn(lines, place, depth)) prove(lines, verdicts, place, depth);
   std::vector<Verdict> answers = ptxas_.judge(asked, place, depth);
-  if (memory_.learned != nullptr) memory_.learned->add(asked, answers, place, depth);
   for (std::size_t i = 0; i < open.size(); ++i) verdicts[open[i]] = std::move(answers[i]);
+  if (memory_.learned != nullptr) memory_.learned->add(lines, verdicts, place, depth);
   return verdicts;
 }
 
@@ -65,14 +65,21 @@ bool Judge::is_drawn(std::span<const std::string> lines, const Place& place, Dep
 }
 
 /// Lines that it crashed on are no part of it: there is no verdict to prove, and each costs many runs.
-void Judge::prove(std::span<const std::string> lines, std::span<const Verdict> verdicts, const Place& place,
+/// What is wrong is learned anew.
+void Judge::prove(std::span<const std::string> lines, std::span<Verdict> verdicts, const Place& place,
                   Depth depth) {
   std::vector<std::string> judged;
+  std::vector<std::size_t> places;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (verdicts[i].stored && verdicts[i].judged) judged.push_back(lines[i]);
+    if (!verdicts[i].stored || !verdicts[i].judged) continue;
+    judged.push_back(lines[i]);
+    places.push_back(i);
   }
   recalled_.proven += judged.size();
-  ask_again(judged, place, depth);
+  std::vector<Verdict> now = ask_again(judged, place, depth);
+  if (memory_.learned == nullptr) return;
+  for (std::size_t i = 0; i < places.size(); ++i)
+    if (now[i].judged) verdicts[places[i]] = std::move(now[i]);
 }
 
 std::vector<Verdict> Judge::ask_again(std::span<const std::string> lines, const Place& place, Depth depth) {

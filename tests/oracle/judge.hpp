@@ -16,7 +16,7 @@ namespace ptxloom::oracle {
 
 struct Memory {
   const Verdicts* known = nullptr;    // of the very ptxas that is asked; none: everything is asked
-  VerdictsWriter* learned = nullptr;  // takes what is asked
+  VerdictsWriter* learned = nullptr;  // takes every verdict that is used
   unsigned seed = 0;                  // of the questions that are asked again
   unsigned proven = 10;               // of so many questions one
 };
@@ -47,7 +47,7 @@ class Judge {
  private:
   std::vector<Verdict> known(std::span<const std::string> lines, const Place& place, Depth depth) const;
   bool is_drawn(std::span<const std::string> lines, const Place& place, Depth depth) const;
-  void prove(std::span<const std::string> lines, std::span<const Verdict> verdicts, const Place& place,
+  void prove(std::span<const std::string> lines, std::span<Verdict> verdicts, const Place& place,
              Depth depth);
 
   Ptxas ptxas_;

@@ -13,8 +13,10 @@ namespace ptxloom::oracle {
 namespace {
 
 // Variants of one set of needs that are tried where not all are: of all forms, of a form by itself.
-constexpr std::size_t kSome = 10, kAlone = 20;
+constexpr std::size_t kSome = 10, kAlone = 60;
 constexpr std::size_t kFew = 20;  // times as many are all tried
+// Of every variant, one in so many places is drawn, where there are more lines than that.
+constexpr std::size_t kPart = 5, kManyLines = 200;
 
 struct Subject {
   std::string line;
@@ -118,10 +120,16 @@ std::vector<Where> places(const std::vector<Subject>& subjects, const Question& 
   return result;
 }
 
-/// Of each group of subjects that are allowed at the same places, a few.
+/// Of each group of subjects that are allowed at the same places, a few; of a form by itself first those with
+/// a pair of values that none before has.
 std::vector<Subject> pick(std::vector<Subject> subjects, const std::vector<Where>& where, std::size_t limit,
-                          std::mt19937& random) {
-  std::shuffle(subjects.begin(), subjects.end(), random);
+                          const Question& question) {
+  std::shuffle(subjects.begin(), subjects.end(), question.random);
+  if (question.options.alone) {
+    SeenPairs seen;
+    std::ranges::stable_partition(
+        subjects, [&](const Subject& subject) { return seen.add(*subject.variants.front().data()); });
+  }
   std::map<std::vector<bool>, std::size_t> taken;
   std::vector<Subject> result;
   for (Subject& subject : subjects) {
@@ -192,6 +200,34 @@ std::vector<Verdict> verdicts_at(const Question& question, const std::vector<Sub
   return verdicts;
 }
 
+/// Those of the subjects that are tried at one place.
+std::vector<Subject> drawn(const Question& question, const std::vector<Subject>& subjects) {
+  if (subjects.size() <= kManyLines) return subjects;
+  std::vector<Subject> result;
+  std::ranges::copy_if(subjects, std::back_inserter(result),
+                       [&](const Subject&) { return question.random() % kPart == 0; });
+  return result;
+}
+
+/// Compares the verdicts at one place.
+void compare_at(const Question& question, const std::vector<Subject>& tried, const Where& where,
+                Outcome& outcome, Differences& differences) {
+  std::vector<std::string> lines;
+  for (const Subject& subject : tried) lines.push_back(subject.line);
+  const std::vector<Verdict> verdicts = verdicts_at(question, tried, lines, where);
+  outcome.cases += lines.size();
+  for (std::size_t i = 0; i < tried.size(); ++i) {
+    const bool wanted = tried[i].allowed(where.target, where.version);
+    if (!verdicts[i].judged) {
+      ++outcome.unjudged;
+      continue;
+    }
+    if (verdicts[i].accepted) ++outcome.taken;
+    if (wanted) ++outcome.allowed;
+    if (wanted != verdicts[i].accepted) differences.add(tried[i].line, wanted, where, verdicts[i].message);
+  }
+}
+
 }  // namespace
 
 std::vector<Where> places_of(const Question& question, std::span<const Variant> variants) {
@@ -203,26 +239,16 @@ Outcome check_legality(const Question& question, std::span<const Variant> varian
   std::vector<Subject> all = subjects(question, variants);
   const std::vector<Where> where = places(all, question);
   const std::size_t limit = question.options.alone ? kAlone : kSome;
-  const std::vector<Subject> tried = question.options.all || all.size() <= kFew * limit
-                                         ? std::move(all)
-                                         : pick(std::move(all), where, limit, question.random);
-  std::vector<std::string> lines;
-  for (const Subject& subject : tried) lines.push_back(subject.line);
-  outcome.lines = lines.size();
+  const bool every = question.options.all || question.options.variants;
+  const std::vector<Subject> tried =
+      every || all.size() <= kFew * limit ? std::move(all) : pick(std::move(all), where, limit, question);
+  outcome.lines = tried.size();
   Differences differences;
   for (const Where& one : where) {
-    const std::vector<Verdict> verdicts = verdicts_at(question, tried, lines, one);
-    outcome.cases += lines.size();
-    for (std::size_t i = 0; i < tried.size(); ++i) {
-      const bool wanted = tried[i].allowed(one.target, one.version);
-      if (!verdicts[i].judged) {
-        ++outcome.unjudged;
-        continue;
-      }
-      if (verdicts[i].accepted) ++outcome.taken;
-      if (wanted) ++outcome.allowed;
-      if (wanted != verdicts[i].accepted) differences.add(tried[i].line, wanted, one, verdicts[i].message);
-    }
+    if (question.options.variants)
+      compare_at(question, drawn(question, tried), one, outcome, differences);
+    else
+      compare_at(question, tried, one, outcome, differences);
   }
   outcome.disagreements = differences.describe();
   return outcome;

@@ -51,22 +51,30 @@ struct Arguments {
   bool digest = false;  // prints the digest of the form, and checks nothing
   bool daily = false;   // a tenth of the forms, with the day as seed
   bool learn = false;   // writes what ptxas says of the sample of seed 1
+  bool ask = false;     // ptxas is asked everything, whatever the memory knows
   std::string toolkit;  // whose ptxas in build/toolkits is asked; "": the one that is installed
   std::array<std::string, 2> compared;  // toolkits whose ptxas are compared with each other; or none
 
   bool uses() const { return with_uses || (forms.form.empty() && !no_counts); }
   /// Whether limits are known for what is left unjudged.
-  bool limited() const { return forms.form.empty() && !forms.options.all && overlays.empty(); }
+  bool limited() const {
+    return forms.form.empty() && !forms.differing && !forms.options.all && !forms.options.variants &&
+           overlays.empty();
+  }
 };
 
 int usage() {
   std::cerr
       << "usage: test_oracle [FORM] [OPTION...]\n"
          "  --all          every variant, version and neighbour; else large forms are sampled\n"
+         "  --variants     every variant, each at a fifth of the targets and versions of a sample, and no "
+         "neighbour\n"
          "  --seed N       of the sample; by default a new one\n"
          "  --tenth        a tenth of the forms, drawn by the seed\n"
+         "  --differing    the forms that are not the same in all releases of CUDA\n"
          "  --daily        a tenth of the forms, drawn with the day as seed\n"
-         "  --learn        the sample of seed 1, and ptxas's verdicts on it to tests/oracle/verdicts.bin\n"
+         "  --learn        the sample of seed 1, and ptxas's verdicts on it to tests/oracle/verdicts.bin: of "
+         "what the\n                 file knows a tenth is asked again; with --ask all\n"
          "  --day YYYYMMDD instead of today: the seed of that tenth, and of what ptxas must repeat\n"
          "  --ask          ptxas is asked everything, whatever verdicts.bin knows\n"
          "  --toolkit V    ptxas of this release of CUDA (13.5), or of the newest that is in build/toolkits\n"
@@ -91,11 +99,12 @@ bool parse(int argc, char** argv, Arguments& arguments) {
     return [&to](const char* text) { to = static_cast<unsigned>(std::stoul(text)); };
   };
   const std::map<std::string_view, bool*> flags{
-      {"--all", &forms.options.all},    {"--bless", &arguments.bless},
-      {"--uses", &arguments.with_uses}, {"--until-first", &forms.options.until_first},
-      {"--digest", &arguments.digest},  {"--no-counts", &arguments.no_counts},
-      {"--tenth", &forms.tenth},        {"--daily", &arguments.daily},
-      {"--learn", &arguments.learn},
+      {"--all", &forms.options.all},     {"--bless", &arguments.bless},
+      {"--uses", &arguments.with_uses},  {"--until-first", &forms.options.until_first},
+      {"--digest", &arguments.digest},   {"--no-counts", &arguments.no_counts},
+      {"--tenth", &forms.tenth},         {"--daily", &arguments.daily},
+      {"--learn", &arguments.learn},     {"--variants", &forms.options.variants},
+      {"--differing", &forms.differing},
   };
   const std::map<std::string_view, std::function<void(const char*)>> values{
       {"--seed", number(arguments.seed)},
@@ -116,7 +125,7 @@ bool parse(int argc, char** argv, Arguments& arguments) {
     } else if (word == "--compare" && i + 2 < argc) {
       for (std::string& toolkit : arguments.compared) toolkit = argv[++i];
     } else if (word == "--ask") {
-      arguments.memory.clear();
+      arguments.ask = true;
     } else if (!word.starts_with("--")) {
       forms.form = word;
     } else {
@@ -128,7 +137,8 @@ bool parse(int argc, char** argv, Arguments& arguments) {
     forms.tenth = true;
     arguments.seed = arguments.day;
   }
-  if (forms.tenth || arguments.learn) forms.options.all = false;  // they are of a sample
+  if (forms.tenth || arguments.learn) forms.options.all = forms.options.variants = false;  // of a sample
+  if (forms.options.variants) forms.options.all = false;
   if (arguments.learn && (arguments.seed.value_or(1) != 1 || !forms.form.empty() || forms.tenth))
     return false;
   const auto clock = std::chrono::system_clock::now().time_since_epoch().count();
@@ -167,7 +177,7 @@ Outcome check_ourselves(const Arguments& arguments, const std::shared_ptr<const 
 
 /// The verdicts to start from; null where there are none of this ptxas.
 std::unique_ptr<const Verdicts> recall(const Arguments& arguments, const std::string& assembler) {
-  if (arguments.learn || arguments.memory.empty()) return nullptr;
+  if (arguments.ask) return nullptr;
   auto known = std::make_unique<const Verdicts>(arguments.memory, assembler);
   if (known->has_assembler()) {
     std::printf("memory: verdicts on %zu lines; a tenth of what is used is proven again, seed %u\n",
@@ -186,7 +196,7 @@ Outcome check_forms(const FormsOptions& options, const Arguments& arguments,
   std::fflush(stdout);
   FormsCheck forms(specs, options, ptxas);
   Outcome total = forms.run();
-  if (arguments.bless && options.form.empty()) forms.bless();
+  if (arguments.bless && options.form.empty() && !options.differing) forms.bless();
   std::cout << "total: " << total.lines << " lines, " << total.cases << " cases, "
             << total.disagreements.size() << " disagreements, " << total.foreign
             << " words that ptxas does not look at, " << total.unjudged << " cases that ptxas crashes on, "
@@ -261,7 +271,7 @@ int compare(const Arguments& arguments) {
     if (toolkit == nullptr)
       throw std::runtime_error(ptxas->string() + " is of no release that the specs know");
     print_assembler(*ptxas, release);
-    known.emplace_back(arguments.memory, version);
+    known.emplace_back(arguments.ask ? std::filesystem::path() : arguments.memory, version);
     options.assemblers[i] = {*ptxas, *release, toolkit, &known.back()};
   }
   if (options.assemblers[1].release < options.assemblers[0].release)
@@ -295,7 +305,10 @@ int run(const Arguments& arguments) {
   total.add(check_forms(
       forms, arguments, specs, *ptxas,
       "test_oracle" + form + (arguments.toolkit.empty() ? "" : " --toolkit " + arguments.toolkit) +
-          (forms.options.all ? " --all" : "") + (forms.tenth ? " --tenth" : "") + seed + day));
+          (forms.options.all        ? " --all"
+           : forms.options.variants ? " --variants"
+                                    : "") +
+          (forms.differing ? " --differing" : "") + (forms.tenth ? " --tenth" : "") + seed + day));
   if (arguments.learn) learned.write(arguments.memory);
   return total.disagreements.empty() ? 0 : 1;
 }

@@ -53,8 +53,10 @@ class Neighbourhood {
     std::vector<bool> hidden = data.hidden;
     Case made;
     for (const auto& [slot, value] : changes) {
-      const bool added = data.unwritten(static_cast<int>(slot));
-      if (words_.is_foreign(value) && (added || words_.is_flag(value) || words_.is_unread(value)))
+      // A word in place of one that may be left out is the line without it, and a word more.
+      const bool added = data.unwritten(static_cast<int>(slot)) || is_optional(slot);
+      if (words_.is_foreign(value) && (!is_own(value) || words_.is_unread(value)) &&
+          (added || words_.is_flag(value) || words_.is_unread(value)))
         made.foreign = value;
       values[slot] = value;
       hidden[slot] = false;
@@ -66,6 +68,17 @@ class Neighbourhood {
     if (repeats_a_flag(opcode, words_)) return;  // other_spellings has those
     for (Operands& operands : operands_for(data, values, changes))
       add(opcode, std::move(operands), made, out);
+  }
+
+  /// Two words left out, as where one comes with the other.
+  void without_two(const VariantData& data, std::vector<Case>& out) const {
+    std::vector<std::size_t> written;
+    for (const int slot : form_.opcode().slots())
+      if (!data.unwritten(slot)) written.push_back(static_cast<std::size_t>(slot));
+    for (std::size_t a = 0; a < written.size(); ++a) {
+      for (std::size_t b = a + 1; b < written.size(); ++b)
+        with_slots(data, {{written[a], spec::kAbsent}, {written[b], spec::kAbsent}}, out);
+    }
   }
 
   /// One fixed word of the form's text left out or replaced by another of its class.
@@ -98,6 +111,20 @@ class Neighbourhood {
       parts.push_back(hide ? std::string() : unit.text.render(data.values));
     }
     return parts;
+  }
+
+  /// Whether a slot of the form has the value.
+  bool is_own(std::string_view value) const {
+    for (int slot = 0; slot < static_cast<int>(values_.size()); ++slot) {
+      const auto same = [&](const spec::Alternative& any) { return any.value == value; };
+      if (std::ranges::any_of(form_.domain(slot), same)) return true;
+    }
+    return false;
+  }
+
+  bool is_optional(std::size_t slot) const {
+    return std::ranges::any_of(form_.domain(static_cast<int>(slot)),
+                               [](const spec::Alternative& any) { return any.value == spec::kAbsent; });
   }
 
   std::vector<std::string> values_for(std::size_t slot) const {
@@ -231,6 +258,7 @@ std::vector<Case> other_words(const Question& question, std::span<const Variant>
       }
     }
     around.with_fixed_words(*source.data(), cases);
+    if (question.options.all || question.options.alone) around.without_two(*source.data(), cases);
   }
   const auto pick = [&](std::size_t size) {
     return std::uniform_int_distribution<std::size_t>(0, size - 1)(question.random);

@@ -82,7 +82,7 @@ inline NaiveFormat naive_format(const std::string& name) {
 }
 
 inline NaiveBlock naive_block(const NaiveFormat& format, bool up, double largest, double tensor_scale) {
-  if (!std::isfinite(largest)) {
+  if (!std::isfinite(largest) || std::isnan(tensor_scale)) {
     const std::uint64_t nan = format.scale == f32 ? 0x7fffffff : format.scale == ue8m0 ? 0xff : 0x7f;
     return {nan, std::numeric_limits<double>::quiet_NaN()};
   }
@@ -151,6 +151,28 @@ inline double naive_largest(const RunResult& run, std::size_t row, std::size_t b
   return largest;
 }
 
+inline double naive_largest_of_tensor(const RunResult& run) {
+  const auto size = [&](const char* name) {
+    return static_cast<std::size_t>(std::stoull(run.kernel.problem.at(name)));
+  };
+  double largest = 0;
+  for (std::size_t row = 0; row < size("rows"); ++row) {
+    const double one = naive_largest(run, row, 0, size("n"));
+    if (!(one <= largest) && !std::isnan(largest)) largest = one;
+  }
+  return largest;
+}
+
+/// Of nvfp4: the largest group gets the largest scale.
+inline void check_tensor_scale(const RunResult& run, double largest) {
+  const double got = first_value(run, "tensor_scale");
+  if (!std::isfinite(largest)) {
+    CHECK(std::isnan(got));
+    return;
+  }
+  CHECK(got == static_cast<double>(std::fmax(static_cast<float>(largest), 0x1p-100F) / 2688.0F));
+}
+
 inline void check_block(const RunResult& run, const NaiveFormat& format, std::size_t row, std::size_t begin,
                         std::size_t group, double largest) {
   const Settings& problem = run.kernel.problem;
@@ -161,7 +183,8 @@ inline void check_block(const RunResult& run, const NaiveFormat& format, std::si
   for (std::size_t i = begin; i < end; ++i)
     values.push_back(
         narrow::decode(x.plan.type, narrow::load(x.plan.type, x.bytes, place_in_x(problem, row, i))));
-  const bool given = problem.at("scales") == "tensor";
+  const bool tensor = problem.at("scales") == "tensor",
+             given = tensor && problem.at("scale_of_tensor") == "given";
   const double tensor_scale = problem.at("format") == "nvfp4" ? first_value(run, "tensor_scale") : 0;
   NaiveBlock block = naive_block(format, problem.at("scale_round") == "up", largest, tensor_scale);
   if (given) {
@@ -173,7 +196,11 @@ inline void check_block(const RunResult& run, const NaiveFormat& format, std::si
     const std::size_t tile = row / 128 * ((columns + 3) / 4) + column / 4;
     const std::size_t index = problem.at("scale_layout") == "tiles"
                                   ? ((tile * 32 + row % 32) * 4 + row % 128 / 32) * 4 + column % 4
-                                  : (problem.at("scales") == "block" ? row / 128 : row) * columns + column;
+                                  : (problem.at("scales") == "block" ? row / 128
+                                     : tensor                        ? 0
+                                                                     : row) *
+                                            columns +
+                                        column;
     const std::uint64_t got = narrow::load(format.scale, scale.bytes, index);
     if (!same_bits(format.scale, got, block.scale))
       FAIL("scale[" << index << "] is " << got << " in place of " << block.scale);
@@ -213,11 +240,13 @@ inline RunResult run_quantize(const Settings& given, const Settings& config = {}
   const std::size_t group = problem.at("scales") == "group"   ? size("group")
                             : problem.at("scales") == "block" ? 128
                                                               : size("n");
-  const bool blocks = problem.at("scales") == "block";
+  const bool blocks = problem.at("scales") == "block", computed = problem.at("scale_of_tensor") == "computed";
+  const double of_tensor = computed ? naive_largest_of_tensor(run) : 0;
+  if (computed && problem.at("format") == "nvfp4") check_tensor_scale(run, of_tensor);
   for (std::size_t begin = 0; begin < size("n"); begin += group) {
-    double largest = 0;
+    double largest = of_tensor;
     for (std::size_t row = 0; row < size("rows"); ++row) {
-      if (!blocks || row % 128 == 0)
+      if (problem.at("scales") != "tensor" && (!blocks || row % 128 == 0))
         largest = naive_largest(run, row, begin, std::min(begin + group, size("n")));
       check_block(run, format, row, begin, group, largest);
     }
@@ -272,7 +301,8 @@ inline HostTensor boundary_x(const Settings& given, std::mt19937& random) {
     for (std::size_t i = 0; i < size("n"); ++i) {
       if (i % 32 == 0 || (i % 16 == 0 && random() % 4 == 0)) kind = static_cast<unsigned>(random() % 10);
       // Scales of whole rows and blocks would be NaN nearly always.
-      const bool rare = problem.at("scales") == "block" || (problem.at("scales") == "row" && row % 4 != 0);
+      const bool rare = problem.at("scales") == "block" || problem.at("scale_of_tensor") == "computed" ||
+                        (problem.at("scales") == "row" && row % 4 != 0);
       if (rare && (kind == 2 || kind == 3) && random() % 64 != 0) kind = 9;
       values[place_in_x(problem, row, i)] = boundary_value(random, kind, format, i % 32);
     }

@@ -65,7 +65,8 @@ TEST_CASE("quantize: tiles and seeds are refused where they have no meaning") {
   CHECK_THAT(refusal({{"format", "mxfp4"}, {"packing", "padded"}}), ContainsSubstring("elements of 6 bits"));
   CHECK_THAT(refusal({{"format", "mxfp6_e2m3"}, {"packing", "padded"}, {"pitch_y", "104"}}),
              ContainsSubstring("give a multiple of 16"));
-  CHECK_THAT(refusal({{"format", "s8"}, {"transpose", "yes"}}), ContainsSubstring("use scales=tensor or"));
+  CHECK_THAT(refusal({{"format", "s8"}, {"scale_of_tensor", "computed"}}),
+             ContainsSubstring("for scales=tensor and format=nvfp4"));
   CHECK_THAT(refusal({{"format", "mxfp4"}, {"transpose", "yes"}, {"pitch_x", "3"}}),
              ContainsSubstring("shorter than a row of 4"));
   CHECK_THAT(refusal({{"format", "s8"}, {"seed", "3"}}), ContainsSubstring("use round=stochastic"));

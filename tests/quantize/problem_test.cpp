@@ -62,18 +62,13 @@ TEST_CASE("quantize: problems that make no sense are refused in words that say w
   CHECK_THAT(refused_matrix("s8", {{"group", "64"}}), ContainsSubstring("use scales=group"));
   CHECK_THAT(refused_matrix("s8", {{"group", "48"}, {"scales", "group"}}), ContainsSubstring("64"));
   CHECK_THAT(quantize_refusal([] { test::quantize().problem({{"rows", "1"}, {"n", "1"}}); }),
-             ContainsSubstring("give rows, n and format"));
+             ContainsSubstring("give the parameters rows, n and format"));
 }
 
-TEST_CASE(
-    "quantize: a target without conversions to the format is refused, with the targets that have them") {
-  CHECK_THAT(refused_target("e4m3", "sm_86"), ContainsSubstring("sm_86 cannot round to e4m3"));
-  CHECK_THAT(refused_target("mxfp8_e5m2", "sm_80"), ContainsSubstring("from sm_89 on"));
-  for (const char* format : {"mxfp6_e2m3", "mxfp6_e3m2", "mxfp4", "nvfp4"})
-    for (const char* target : {"sm_90a", "sm_100"})
-      CHECK_THAT(refused_target(format, target), ContainsSubstring("sm_100a and sm_120a"));
-  CHECK(refused_target("s4", "sm_75") == "it was accepted");
-  CHECK(refused_target("mxfp8_e4m3", "sm_89") == "it was accepted");
+TEST_CASE("quantize: targets without conversions to a format take it, too") {
+  for (const char* format : {"s4", "e4m3", "mxfp8_e5m2", "mxfp6_e2m3", "mxfp6_e3m2", "mxfp4", "nvfp4"})
+    for (const char* target : {"sm_75", "sm_86", "sm_89", "sm_90a", "sm_100"})
+      CHECK(refused_target(format, target) == "it was accepted");
 }
 
 TEST_CASE("quantize: configurations that do not fit are refused with the rule that they break") {

@@ -21,9 +21,11 @@ void check_linked(const char* target_name, const Settings& wanted) {
                                 .link(print(quantize.emit(specs, target, problem, config).module),
                                       {.target = std::string(target.name())});
   for (const Diagnostic& remark : linked.diagnostics) FAIL_CHECK(remark.message);
-  REQUIRE(linked.resources.size() == 1);
-  CHECK(linked.resources[0].registers > 0);
-  CHECK(linked.resources[0].spill_stores == 0);
+  REQUIRE_FALSE(linked.resources.empty());
+  for (const Resources& kernel : linked.resources) {
+    CHECK(kernel.registers > 0);
+    CHECK(kernel.spill_stores == 0);
+  }
 }
 
 }  // namespace
@@ -42,6 +44,13 @@ TEST_CASE("linked quantize kernels of the default choice do not spill", "[slow]"
           check_linked(target, test::with(size, {{"format", format}}));
       check_linked("sm_90a", test::with(size, {{"format", "mxfp8_e4m3"}, {"transpose", "yes"}}));
       check_linked("sm_90a", test::with(size, {{"format", "e4m3"}, {"scales", "block"}}));
+      for (const char* scales : {"row", "block"})
+        check_linked("sm_90a",
+                     test::with(size, {{"format", "e4m3"}, {"scales", scales}, {"transpose", "yes"}}));
+      check_linked(
+          "sm_90a",
+          test::with(size, {{"format", "e4m3"}, {"scales", "tensor"}, {"scale_of_tensor", "computed"}}));
+      check_linked("sm_100a", test::with(size, {{"format", "nvfp4"}, {"scale_of_tensor", "computed"}}));
       check_linked("sm_100a", test::with(size, {{"format", "nvfp4"}, {"scale_layout", "tiles"}}));
       check_linked("sm_100a", test::with(size, {{"format", "mxfp4"}, {"round", "stochastic"}}));
     }

@@ -52,6 +52,21 @@ TEST_CASE("quantize: scales of a tensor, of rows and of groups") {
       run_boundaries(matrix("s8", 3, 1031, {{"scales", "group"}, {"group", group}, {"x", x}}));
 }
 
+TEST_CASE("quantize: rows whose chunks begin where x is aligned, in many configurations") {
+  const Specs specs;
+  for (const char* scales : {"row", "tensor"})
+    for (const auto& [n, pitch_x, pitch_y] : {std::array{517, 517, 517}, {333, 341, 349}, {30, 31, 63}}) {
+      const Settings problem = matrix(
+          scales == std::string("row") ? "e4m3" : "s8", 9, n,
+          {{"scales", scales}, {"pitch_x", std::to_string(pitch_x)}, {"pitch_y", std::to_string(pitch_y)}});
+      const tune::Admissible all =
+          admit(test::quantize().tuning_space(specs, Target("sm_90a"), test::quantize().problem(problem)),
+                Target("sm_90a"));
+      for (std::size_t i = generator()() % 16; i < all.size(); i += 16)
+        run_boundaries(problem, all.settings(i), "sm_90a");
+    }
+}
+
 TEST_CASE("quantize: scales of blocks of 128 x 128, in every configuration") {
   const Specs specs;
   for (const char* format : {"s8", "s4", "e4m3", "e5m2"}) {
@@ -72,16 +87,16 @@ TEST_CASE("quantize: scales rounded up clamp nothing") {
     for (const char* x : kSources) run_boundaries(matrix(format, 5, 777, {{"scale_round", "up"}, {"x", x}}));
 }
 
-TEST_CASE("quantize: every target, with the formats that it converts to") {
+TEST_CASE("quantize: targets with the conversions, and without") {
   for (const char* target : {"sm_75", "sm_80", "sm_90a", "sm_103a", "sm_120a", "sm_121a"})
     for (const char* format : {"s8", "s4"}) {
       run_boundaries(matrix(format, 3, 333), {}, target);
       run_boundaries(matrix(format, 3, 333, {{"scales", "group"}}), {}, target);
     }
-  for (const char* target : {"sm_89", "sm_90a", "sm_120a"})
+  for (const char* target : {"sm_75", "sm_86", "sm_89", "sm_90a", "sm_120a"})
     for (const char* format : {"e4m3", "e5m2", "mxfp8_e4m3", "mxfp8_e5m2"})
       run_boundaries(matrix(format, 3, 333), {}, target);
-  for (const char* target : {"sm_103a", "sm_120a", "sm_120f"})
+  for (const char* target : {"sm_75", "sm_80", "sm_90a", "sm_100", "sm_103a", "sm_120a", "sm_120f"})
     for (const char* format : {"mxfp6_e2m3", "mxfp6_e3m2", "mxfp4", "nvfp4"})
       run_boundaries(matrix(format, 3, 333), {}, target);
 }

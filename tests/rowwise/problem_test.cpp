@@ -43,7 +43,8 @@ TEST_CASE("rowwise: problems that make no sense are refused in words that say wh
   CHECK_THAT(refused_problem({{"rows", "0"}}), ContainsSubstring("rows"));
   CHECK_THAT(refused_problem({{"n", "0"}}), ContainsSubstring("n"));
   CHECK_THAT(refused_problem({{"n", "2000000000"}}), ContainsSubstring("at most 2^30 elements"));
-  CHECK_THAT(refused_problem({{"pitch_x", "9"}}), ContainsSubstring("give at least n, or 0"));
+  CHECK_THAT(refused_problem({{"pitch_x", "9"}}),
+             ContainsSubstring("give at least 10, or 0 for contiguous rows"));
   CHECK_THAT(refused_problem({{"pitch_y", "9"}}), ContainsSubstring("pitch_y=9 is shorter than a row of 10"));
   CHECK_THAT(refused_problem({{"rows", "2147483647"}, {"pitch_x", "2147483647"}}),
              ContainsSubstring("at most 2^44 elements"));
@@ -52,7 +53,7 @@ TEST_CASE("rowwise: problems that make no sense are refused in words that say wh
   CHECK_THAT(refused_problem({{"weight", "f32"}}), ContainsSubstring("use op=rms_norm or op=layer_norm"));
   CHECK_THAT(refused_problem({{"op", "rms_norm"}, {"eps", "-1"}}), ContainsSubstring("eps=-1 is negative"));
   CHECK_THAT(refusal([] { test::rowwise().problem({{"op", "softmax"}, {"rows", "1"}}); }),
-             ContainsSubstring("give op, rows and n"));
+             ContainsSubstring("give the parameters op, rows and n"));
 }
 
 TEST_CASE("rowwise: configurations that do not fit are refused with the rule that they break") {
@@ -67,8 +68,8 @@ TEST_CASE("rowwise: configurations that do not fit are refused with the rule tha
                  kSmall,
                  {{"team", "block"}, {"lanes", "32"}, {"threads", "1024"}, {"blocks", "1"}, {"vector", "1"}}),
              ContainsSubstring("too few elements for so many threads"));
-  CHECK_THAT(refused_config(kSmall, {}, "sm_75"), ContainsSubstring("use y=f32 or y=f16"));
-  CHECK(refused_config(with(kSmall, {{"y", "f16"}}), {}, "sm_75") == "it was accepted");
+  for (const char* y : {"f16", "bf16"})
+    CHECK(refused_config(with(kSmall, {{"y", y}}), {}, "sm_75") == "it was accepted");
 }
 
 TEST_CASE("rowwise: the reference notices a wrong element, a missing one and written padding") {

@@ -119,13 +119,11 @@ TEST_CASE("rowwise: an infinite result makes the scale of its row infinite, itse
   }
 }
 
-TEST_CASE("rowwise: e4m3 is refused for a softmax, and where the target cannot round to it") {
+TEST_CASE("rowwise: targets without a conversion to e4m3 round by its fallback; a softmax is refused") {
   CHECK(error_of([] { rowwise().problem(norm("softmax", 3, 4)); }).code() == "bad-value");
-  const Specs specs;
-  const Settings problem = rowwise().problem(norm("rms_norm", 3, 4));
-  const Error error = error_of([&] { rowwise().config(specs, Target("sm_86"), problem, {}); });
-  CHECK(error.code() == "no-configuration");
-  CHECK(error.diagnostics().front().hint.find("sm_89") != std::string::npos);
+  for (const char* target : {"sm_75", "sm_86"})
+    for (const char* op : {"rms_norm", "layer_norm"})
+      for (const int n : {1, 32, 333}) run(norm(op, 3, n), {}, {}, target);
 }
 
 }  // namespace ptxloom::test::quantised_test

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // scaled_gemm in the executor: shapes that no tile divides, the tests' own decoding, special codes, refusals.
+#include <algorithm>
+#include <array>
 #include <catch2/catch_get_random_seed.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -12,48 +14,64 @@
 #include "ptxloom/context.hpp"
 #include "ptxloom/ptx.hpp"
 #include "ptxloom/runner.hpp"
-#include "ptxloom/templates.hpp"
+#include "scaled_gemm/running.hpp"
 #include "support/narrow.hpp"
 #include "support/settings.hpp"
 
 using namespace ptxloom;
+using namespace ptxloom::scaled_gemm_test;
 using Catch::Matchers::ContainsSubstring;
 using test::shape;
 using test::with;
 
 namespace {
 
-const Template& scaled_gemm() {
-  static const Templates all;
-  return all.find("scaled_gemm");
-}
-
 const Context& executor() {
   static const Context context({.device = "cpu", .cpu_target = "sm_120a"});
   return context;
+}
+
+/// The values of a matrix of elements of 6 bits, 16 of them in 16 bytes, at their positions without padding.
+std::vector<double> padded_values(Type type, std::span<const std::byte> bytes) {
+  std::vector<double> all;
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    all.push_back(
+        test::narrow::decode(type, test::narrow::load(type, bytes.subspan(i / 16 * 16, 16), i % 16)));
+  return all;
 }
 
 std::vector<double> values_of(const HostTensor& tensor) {
   return test::narrow::values(tensor.plan.type, tensor.bytes);
 }
 
+/// The values of A (0) or B (1).
+std::vector<double> elements_of(const RunResult& run, std::size_t operand) {
+  const std::string& format = run.kernel.problem.at(operand == 0 ? "format_a" : "format_b");
+  if (format == "mxfp6_e2m3") return padded_values(e2m3, run.tensors[operand].bytes);
+  if (format == "mxfp6_e3m2") return padded_values(e3m2, run.tensors[operand].bytes);
+  return values_of(run.tensors[operand]);
+}
+
 /// D by the textbook, with the tests' own decoding. Each group of k has a scale of A and one of B.
 double product(const RunResult& run, std::size_t row, std::size_t column) {
   const auto size = [&](const char* name) { return std::stoull(run.kernel.problem.at(name)); };
-  const std::size_t groups = (size("k") + 31) / 32;
+  const bool nv = run.kernel.problem.at("format_a") == "nvfp4";
+  const std::size_t length = nv ? 16 : 32, groups = (size("k") + length - 1) / length;
   static thread_local std::vector<double> a, b, scale_a, scale_b;
+  static thread_local double factor;
   if (row == 0 && column == 0) {
-    a = values_of(run.tensors[0]), b = values_of(run.tensors[1]);
+    a = elements_of(run, 0), b = elements_of(run, 1);
     scale_a = values_of(run.tensors[2]), scale_b = values_of(run.tensors[3]);
+    factor = nv ? values_of(run.tensors[4])[0] * values_of(run.tensors[5])[0] : 1;
   }
   double sum = 0;
   for (std::size_t group = 0; group < groups; ++group) {
     double part = 0;
-    for (std::size_t i = 32 * group; i < std::min<std::size_t>(size("k"), 32 * group + 32); ++i)
+    for (std::size_t i = length * group; i < std::min<std::size_t>(size("k"), length * group + length); ++i)
       part += a[row * size("lda") + i] * b[column * size("ldb") + i];
     sum += part * scale_a[row * groups + group] * scale_b[column * groups + group];
   }
-  return sum;
+  return sum * factor;
 }
 
 RunResult run(const Settings& problem, const Settings& config = {}, const std::vector<HostTensor>& in = {}) {
@@ -67,7 +85,7 @@ RunResult run(const Settings& problem, const Settings& config = {}, const std::v
   REQUIRE(result.verdict.ok());
   const auto size = [&](const char* name) { return std::stoull(result.kernel.problem.at(name)); };
   CHECK(result.verdict.checked >= size("m") * size("n"));
-  const std::vector<double> d = values_of(result.tensors[4]);
+  const std::vector<double> d = values_of(result.tensors.back());
   const double precision = result.kernel.problem.at("d") == "f32" ? 1e-5 : 1e-2;
   for (std::size_t row = 0; row < size("m"); ++row)
     for (std::size_t column = 0; column < size("n"); ++column) {
@@ -88,7 +106,7 @@ HostTensor tensor(const Settings& problem, std::string_view name,
     if (plan.name != name) continue;
     HostTensor made{plan, std::vector<std::byte>(plan.bytes())};
     for (std::uint64_t i = 0; i < plan.elements(); ++i)
-      made.bytes[i] = std::byte(code(i / plan.shape[1], i % plan.shape[1]));
+      test::narrow::store(plan.type, made.bytes, i, code(i / plan.shape[1], i % plan.shape[1]));
     return made;
   }
   FAIL("no tensor " << name);
@@ -97,15 +115,6 @@ HostTensor tensor(const Settings& problem, std::string_view name,
 
 /// A scale of 2^exponent.
 unsigned power(int exponent) { return static_cast<unsigned>(127 + exponent); }
-
-std::string refusal(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "it was accepted";
-}
 
 }  // namespace
 
@@ -121,6 +130,57 @@ TEST_CASE("scaled_gemm: both formats of 8 bits on either side") {
   for (const char* a : {"mxfp8_e4m3", "mxfp8_e5m2"})
     for (const char* b : {"mxfp8_e4m3", "mxfp8_e5m2"})
       run(with(shape(20, 36, 200), {{"format_a", a}, {"format_b", b}, {"d", "f32"}}));
+}
+
+TEST_CASE("scaled_gemm: both formats of 4 bits") {
+  for (const char* format : {"mxfp4", "nvfp4"}) {
+    const Settings formats{{"format_a", format}, {"d", "f32"}};
+    run(with(shape(1, 1, 2), formats));
+    run(with(shape(33, 75, 302), formats));
+    run(with(shape(130, 9, 1000), formats));
+    run(with(with(shape(19, 50, 100), formats), {{"lda", "132"}, {"ldb", "106"}, {"ldd", "53"}}));
+    run(with(with(shape(40, 50, 512), formats), {{"lda", "544"}, {"d", "bf16"}}));
+    for (const char* depth : {"128", "256"})
+      run(with(shape(40, 131, 650), formats),
+          {{"tile_m", "32"}, {"tile_n", "64"}, {"tile_k", depth}, {"warps_m", "2"}, {"warps_n", "2"}});
+  }
+  run(with(shape(37, 70, 130), {{"format_a", "nvfp4"}, {"d", "f32"}}),
+      {{"tile_m", "32"}, {"tile_n", "64"}, {"tile_k", "64"}, {"warps_m", "1"}, {"warps_n", "4"}});
+}
+
+TEST_CASE("scaled_gemm: MX formats of any width beside each other") {
+  constexpr std::array kFormats = {"mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e2m3", "mxfp6_e3m2", "mxfp4"};
+  for (const char* a : kFormats)
+    for (const char* b : kFormats)
+      run(with(shape(21, 37, 336), {{"format_a", a}, {"format_b", b}, {"d", "f32"}}));
+  run(with(shape(70, 131, 272), {{"format_a", "mxfp4"}, {"format_b", "mxfp6_e3m2"}, {"lda", "304"}}),
+      {{"tile_m", "64"}, {"tile_n", "32"}, {"warps_m", "4"}, {"warps_n", "2"}, {"stages", "4"}});
+  run(with(shape(33, 50, 150), {{"format_a", "mxfp8_e4m3"}, {"format_b", "mxfp4"}, {"d", "f16"}}));
+}
+
+TEST_CASE("scaled_gemm: each scale of 4-bit elements reaches its own row and group only") {
+  for (const char* format : {"mxfp4", "nvfp4"}) {
+    const bool nv = std::string_view(format) == "nvfp4";
+    const Settings problem = with(shape(37, 43, 330), {{"format_a", format}, {"d", "f32"}});
+    const auto scale = [nv](int exponent) {
+      return nv ? static_cast<unsigned>(test::narrow::encode(ue4m3, std::ldexp(1.0, exponent)))
+                : power(exponent);
+    };
+    std::vector<HostTensor> in = {
+        tensor(problem, "a", [](auto row, auto k) { return static_cast<unsigned>(row + 3 * k) % 16; }),
+        tensor(problem, "b", [](auto row, auto k) { return static_cast<unsigned>(5 * row + k) % 16; }),
+        tensor(problem, "scale_a",
+               [&](auto row, auto group) { return scale(static_cast<int>((row * 5 + group * 3) % 7) - 3); }),
+        tensor(problem, "scale_b",
+               [&](auto row, auto group) { return scale(static_cast<int>((row * 3 + group * 2) % 5) - 2); })};
+    run(problem, {}, in);
+    // A NaN of one short last group.
+    in[2] = tensor(problem, "scale_a", [&](auto row, auto group) {
+      return row == 36 && group == 330 / (nv ? 16 : 32) ? (nv ? 0x7FU : 0xFFU) : scale(0);
+    });
+    const std::vector<double> d = values_of(run(problem, {}, in).tensors.back());
+    CHECK(std::ranges::count_if(d, [](double x) { return std::isnan(x); }) == 43);
+  }
 }
 
 TEST_CASE("scaled_gemm: divisions among warps, and stages") {
@@ -199,7 +259,19 @@ TEST_CASE("scaled_gemm: what cannot be served is refused, and the hint says what
   CHECK(refused(shape(16, 16, 32), {}, "sm_121a") == "it was accepted");
   CHECK_THAT(refused(shape(16, 16, 32), {{"tile_m", "16"}, {"warps_m", "2"}}, "sm_120a"),
              ContainsSubstring("16 rows"));
-  CHECK_THAT(refused({{"m", "4"}, {"n", "5"}}, {}, "sm_120a"), ContainsSubstring("give m, n and k"));
+  CHECK_THAT(refused({{"m", "4"}, {"n", "5"}}, {}, "sm_120a"), ContainsSubstring("parameters m, n and k"));
+  const Settings packed{{"format_a", "nvfp4"}};
+  CHECK_THAT(refused(with(shape(16, 16, 33), packed), {}, "sm_120a"), ContainsSubstring("multiples of 2"));
+  CHECK_THAT(refused(with(shape(16, 16, 40), {{"format_b", "mxfp6_e2m3"}}), {}, "sm_120a"),
+             ContainsSubstring("multiples of 16"));
+  CHECK_THAT(refused(with(shape(16, 16, 34), {{"format_b", "mxfp4"}, {"ldb", "40"}}), {}, "sm_120a"),
+             ContainsSubstring("multiple of 16"));
+  CHECK_THAT(refused(with(with(shape(16, 16, 32), packed), {{"ldb", "33"}}), {}, "sm_120a"),
+             ContainsSubstring("whole bytes") && ContainsSubstring("give a multiple of 2"));
+  CHECK_THAT(refused(with(with(shape(16, 16, 32), packed), {{"group", "32"}}), {}, "sm_120a"),
+             ContainsSubstring("16 elements"));
+  CHECK_THAT(refused(with(shape(16, 16, 32), {{"format_a", "mxfp4"}, {"format_b", "nvfp4"}}), {}, "sm_120a"),
+             ContainsSubstring("mxfp6_e3m2, mxfp4"));
   CHECK_THAT(refused(with(shape(16, 16, 64), {{"lda", "63"}}), {}, "sm_120a"),
-             ContainsSubstring("at least k"));
+             ContainsSubstring("give at least 64, or 0"));
 }

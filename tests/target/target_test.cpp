@@ -216,31 +216,6 @@ TEST_CASE("a chip's tensor cores are those of its row, or of the chip before it"
   CHECK(target::mma_of(999).chip == target::mma_of(121).chip);
 }
 
-TEST_CASE("the rates of a chip give what its maker publishes for it") {
-  struct Row {
-    int chip, sms;
-    double clock_ghz;
-    std::string_view unit;
-    double tera;  // dense, from the data sheets
-  };
-  const Row table[] = {{80, 108, 1.41, "f16", 312},  {80, 108, 1.41, "b8", 624},
-                       {80, 108, 1.41, "tf32", 156}, {80, 108, 1.41, "f64", 19.5},
-                       {90, 132, 1.83, "f16", 989},  {90, 132, 1.83, "b8", 1979},
-                       {90, 132, 1.83, "tf32", 494}, {90, 132, 1.98, "f64", 66.9},
-                       {75, 40, 1.59, "f16", 65},    {89, 142, 2.49, "b8", 733}};
-  for (const Row& row : table) {
-    CAPTURE(row.chip, row.unit);
-    const double rate = target::rates_of(row.chip)->operations(row.unit) * row.clock_ghz * row.sms * 1e-3;
-    CHECK(std::abs(rate / row.tera - 1) < 0.02);
-  }
-  CHECK(target::rates_of(75)->operations("tf32") == 0);
-  CHECK(target::rates_of(90)->operations("no such unit") == 0);
-  CHECK(target::rates_of(1) == nullptr);
-  for (const TargetInfo& info : targets()) {
-    if (info.number != 107) CHECK(target::rates_of(info.number) != nullptr);  // nothing is published of it
-  }
-}
-
 TEST_CASE("every PTX version belongs to a release of CUDA, and the default is one of them") {
   for (const Version version : ptx_versions()) {
     CAPTURE(to_string(version));

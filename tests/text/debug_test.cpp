@@ -38,7 +38,7 @@ $L__info_string0:
 .b32 end-begin, .debug_str+4
 .b64 begin
 .b16 -1
-.b32 $L__info_string0-4
+.b32 end-begin
 }
 
 .section .debug_loc

@@ -28,7 +28,7 @@ namespace {
 // A chip whose figures are easy to reckon with: at most 16 blocks of 128 threads on each of 10 SMs.
 tune::Chip round_chip() {
   return {.limits = Target("sm_90a").info(),
-          .rates = {.f16 = 1000, .shared = 128},
+          .rates = {.mma_f16 = 1000, .shared = 128},
           .model = {.launch = 2000,
                     .memory = 100,
                     .l2 = 64,

@@ -53,7 +53,7 @@ struct EpiloguePart {
 
 /// The matrix that results are stored to.
 struct EpilogueMatrix {
-  Pointer d;       ///< its first element: f32, f16, bf16, s32 or f64; from sm_89 on also e4m3 or e5m2
+  Pointer d;       ///< its first element: f32, f16, bf16, s32, f64, e4m3 or e5m2
   Reg rows;        ///< u32, at least 1
   Reg columns;     ///< u32, at least 1; for store_pairs those of the results
   Reg pitch;       ///< elements from a row to the next, u32

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,9 @@
 /// of the registers differ between shapes and types. A warp's part of a tile has several mma tiles along its
 /// extent, m or n, and several k-steps, each the depth of an mma.
 ///
+/// Elements of 6 and 4 bits whose instruction has bytes for them (.kind::mxf8f6f4 beside wider ones) lie in a
+/// tile of bytes, 16 of them packed at the beginning of each 16 bytes; ldmatrix widens them.
+///
 /// Where the tile is not contiguous along k, 16-bit elements are transposed by ldmatrix, pairs of 8-bit
 /// elements by ldmatrix and prmt, and others are loaded one by one. 8-bit elements come in another order of
 /// rows then (FragmentOrder).
@@ -30,12 +34,12 @@ namespace kit {
 
 /// How fragments are loaded from a tile.
 enum class FragmentPath {
-  ldmatrix,        ///< k-contiguous, up to 32 bits
+  ldmatrix,        ///< k-contiguous, 4 to 32 bits
   ldmatrix_trans,  ///< not k-contiguous, 16 bits
   ldmatrix_bytes,  ///< not k-contiguous, 8 bits: pairs of bytes through ldmatrix.trans, then sorted by prmt
   scalar,          ///< not k-contiguous and 32 bits, and f64: element by element
 };
-/// The path for a matrix of this type.
+/// The path for a matrix of this type. Types below 8 bits are k-contiguous.
 FragmentPath fragment_path(Type type, bool k_contiguous);
 
 /// A tile of `extent` (m or n) x `depth` (k) elements in the swizzle that suits its path. Throws Error(usage,
@@ -70,7 +74,7 @@ FragmentOrder fragment_order(Type type, bool k_contiguous);
 struct FragmentShape {
   Variant mma;                    ///< the instruction
   std::string_view operand = {};  ///< "A" or "B"
-  Type type = {};                 ///< of an element in the tile
+  Type type = {};                 ///< of an element
   bool k_contiguous = true;       ///< see MatrixOperand
   int extent = 0;                 ///< of the warp's part, in elements: m or n of several mma tiles
 };
@@ -90,8 +94,9 @@ class Fragments {
   /// [mma tile along the extent][register of the operand]
   using Tiles = std::vector<std::vector<Reg>>;
 
-  /// Emits the setup: this lane's address. `tile`: of fragment_tile(). Throws Error(usage, "bad-fragments")
-  /// unless the warp's part has whole mma tiles, and 16 rows of 8-bit elements that are transposed.
+  /// Emits the setup: this lane's address. `tile`: of fragment_tile(), for widened elements that of u8.
+  /// Throws Error(usage, "bad-fragments") unless the warp's part has whole mma tiles, and 16 rows of 8-bit
+  /// elements that are transposed, and for types below 8 bits that are not k-contiguous.
   Fragments(KernelBuilder& k, const FragmentShape& shape, const SwizzledTile& tile, const FragmentInputs& in);
 
   /// New registers for the fragments of one k-step: b32, or f64.
@@ -109,6 +114,7 @@ class Fragments {
   std::vector<Block> blocks(const Tiles& into) const;
   void prepare_ldmatrix(Reg warp_origin, Reg lane);
   void prepare_scalar(Reg warp_origin, Reg lane);
+  std::string ldmatrix_opcode() const;
   void load_ldmatrix(int k_origin, const std::vector<Block>& blocks);
   void load_bytes(int k_origin, const std::vector<Block>& blocks);
   void load_scalar(int k_origin, const std::vector<Block>& blocks);
@@ -117,6 +123,8 @@ class Fragments {
 
   KernelBuilder& k_;
   Type type_;
+  int tile_bits_ = 0;  // of an element in the tile, and in a register
+  int shift_ = 0;      // of the first element in a register
   bool k_contiguous_;
   SwizzledTile tile_;
   FragmentPath path_;

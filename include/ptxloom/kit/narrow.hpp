@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,7 +19,8 @@
 namespace [[gnu::visibility("default")]] ptxloom {
 namespace kit {
 
-/// Whether the target converts values in f32 to elements of the type, and whether it converts back.
+/// Whether the target converts values in f32 to elements of the type, and whether it converts back: by its
+/// own instructions or by fallbacks (lower.hpp), which all targets have.
 ///@{
 bool can_narrow(const Specs& specs, const Target& target, Type type);
 bool can_widen(const Specs& specs, const Target& target, Type type);
@@ -46,8 +48,8 @@ struct NarrowUnit {
 /// One or two elements in a byte, or four elements of 6 bits in three; padded 16 in 16.
 NarrowUnit narrow_unit(Type type, NarrowPacking packing = NarrowPacking::dense);
 
-/// Rows of narrow elements, seen through the window of a leading tensor whose chunks begin with the row. Rows
-/// and chunks are whole units.
+/// Rows of narrow elements, seen through the window of a leading tensor. Rows and chunks are whole units;
+/// units of several elements need chunks that begin with the row.
 class NarrowRows {
  public:
   /// `row`: its number, a u32. `pitch`: elements from one row to the next.
@@ -59,22 +61,34 @@ class NarrowRows {
   /// Stores the words of a chunk. Of the unit in which the row ends, the bits behind the row become zero;
   /// units behind it are not written.
   void store(int slot, std::span<const Reg> words) const;
+  /// As in RowTensor: whether chunks can go through aligned vectors, and all slots that way.
+  ///@{
+  bool realigns() const;
+  std::vector<std::vector<Reg>> load_realigned() const;
+  void store_realigned(std::span<const std::vector<Reg>> words) const;
+  ///@}
 
  private:
   Address address(int slot, int byte) const;
-  int bytes_of(std::uint64_t elements) const;
+  Realigned realigned() const;
+  void clip_last(std::vector<std::vector<Reg>>& slots) const;
+  std::uint64_t bytes_of(std::uint64_t elements) const;
   bool has_gaps() const { return unit_.bytes == 16; }
   std::vector<Reg> clipped(Reg inside, std::span<const Reg> words) const;
   std::vector<Reg> with_gaps(std::vector<Reg> words) const;
   Reg elements_inside(int slot) const;
+  Reg byte_inside(int slot, int byte, Reg count) const;
   void store_whole(int slot, std::span<const Reg> words) const;
   void load_whole(int slot, std::span<const Reg> words) const;
-  void load_bits(Reg word, const std::string& load, const Address& from, int bit) const;
+  using Guard = std::function<void(const std::function<void()>& body)>;
+  void load_bits(Reg word, const std::string& load, const Address& from, int bit, const Guard& guard) const;
 
   KernelBuilder& k_;
   RowWindow window_;
   Type type_;
   NarrowUnit unit_;
+  Reg row_;
+  std::uint64_t row_bytes_;
   int bytes_;  // of a chunk
   int width_;  // bytes of an access
   Reg first_;  // address of slot 0

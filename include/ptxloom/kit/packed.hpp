@@ -15,7 +15,8 @@ namespace [[gnu::visibility("default")]] ptxloom {
 namespace kit {
 
 /// Whether there are conversions for the type on the target: f32 and f16 have them everywhere, bf16 can be
-/// read everywhere and written from sm_80 on, and e4m3 and e5m2 can be written from sm_89 on.
+/// read everywhere and written from sm_80 on, and e4m3 and e5m2 can be written everywhere, before sm_89 by
+/// fallbacks (lower.hpp).
 ///@{
 bool can_unpack(Type type);
 bool can_pack(const Specs& specs, const Target& target, Type type);

@@ -6,10 +6,10 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "ptxloom/kit/packed.hpp"
+#include "ptxloom/kit/realigned.hpp"
 #include "ptxloom/kit/team.hpp"
 
 /// \file
@@ -80,6 +80,7 @@ class RowWindow {
 
  private:
   friend class RowTensor;
+  friend class NarrowRows;
   bool has_begin(int slot) const;
   bool has_end(int slot, int beyond = 0) const;
   bool splits_chunks() const;
@@ -118,6 +119,14 @@ class RowTensor {
   std::vector<std::vector<Reg>> load_all(double fill = 0) const;
   /// Stores values in f32, rounded to the type.
   void store(int slot, std::span<const Reg> values) const;
+  /// Whether rows begin at addresses that force small accesses on load_all() and store(), and chunks can be
+  /// loaded and stored through aligned vectors instead (realigned.hpp): a team is a warp, and chunks begin
+  /// with the row. All lanes take part then.
+  bool realigns() const;
+  /// All slots, packed, through aligned vectors. Elements outside the row are zero.
+  std::vector<std::vector<Reg>> load_realigned() const;
+  /// Stores the values of all slots, each packed (pack_values), through aligned vectors.
+  void store_realigned(std::span<const std::vector<Reg>> packed) const;
 
  private:
   // How a chunk lies in two aligned vectors.
@@ -128,8 +137,9 @@ class RowTensor {
   };
 
   Address address(int slot, int element) const;
+  Realigned realigned() const;
   Shift shift() const;
-  std::string opcode(std::string_view mnemonic, int registers, Type type) const;
+  std::string load_opcode() const;  // without vector and type
   std::vector<Reg> filled(double fill) const;
   void load_whole(int slot, std::span<const Reg> packed) const;
   int beyond() const;
@@ -142,6 +152,7 @@ class RowTensor {
   Pointer base_;
   RowCaching caching_;
   bool read_only_;
+  std::uint64_t pitch_;
   int width_;  // elements of an access
   Reg first_;  // address of slot 0
   std::optional<Shift> shift_;

@@ -41,10 +41,13 @@ CopyAccess copy_access(const Specs& specs, const Target& target, const MatrixOpe
 
 /// What is copied, and by how many threads.
 struct TileCopyShape {
-  Type type = {};             ///< of an element
-  bool k_contiguous = true;   ///< see MatrixOperand
-  CopyAccess access = {};     ///< as copy_access() says, or narrower
-  int threads = 0;            ///< of the thread block, all of which copy: a power of two
+  Type type = {};            ///< of an element
+  bool k_contiguous = true;  ///< see MatrixOperand
+  CopyAccess access = {};    ///< as copy_access() says, or narrower
+  int threads = 0;           ///< of the thread block, all of which copy: a power of two
+  /// Bytes of a tile's row that a unit has for itself; 0: as many as it has. 16 for units of 8 bytes leaves
+  /// the gaps that ldmatrix .b4x16_p64 passes over; what is in them is undefined.
+  int slot = 0;
   bool whole_extent = false;  ///< all tiles end inside the matrix along m or n: this is not checked
   bool whole_k = false;       ///< the same along k
 };
@@ -65,7 +68,7 @@ class TileCopy {
  public:
   /// Emits the setup: this thread's pointer and its place in a tile. The depth of the tile is what lies along
   /// k in `tile`. Throws Error(usage, "bad-tile-copy") unless the number of threads and the bytes of a unit
-  /// are powers of two, a unit holds whole elements, and cp.async copies at least 4 bytes.
+  /// are powers of two, a unit holds whole elements and fits its slot, and cp.async copies at least 4 bytes.
   TileCopy(KernelBuilder& k, const TileCopyShape& shape, const SwizzledTile& tile, const TileCopyInputs& in);
 
   bool asynchronous() const { return asynchronous_; }  ///< by cp.async, whose groups the caller closes
@@ -77,7 +80,7 @@ class TileCopy {
 
  private:
   struct Unit {
-    int row = 0, byte = 0;   // distance from this thread's first unit
+    int row = 0, byte = 0;   // distance from this thread's first unit, in the matrix
     std::size_t column = 0;  // index among the units of a row
   };
   struct Pending {
@@ -100,6 +103,7 @@ class TileCopy {
   int size_;  // bytes of an element
   bool k_contiguous_;
   int threads_, access_;  // bytes of a unit
+  int spread_;            // bytes of a tile's row for each byte of a unit
   bool asynchronous_;
   bool whole_k_, whole_rows_, whole_columns_;  // tiles end where the matrix ends: along k, and as stored
   std::vector<Unit> units_;

@@ -59,8 +59,13 @@ std::vector<Reg> wgmma_accumulators(KernelBuilder& k, Variant mma);
 void wgmma(KernelBuilder& k, Variant mma, const std::vector<Reg>& d, Reg a, Reg b, Reg add,
            bool transposed_a = false, bool transposed_b = false);
 
+/// The same with A in registers: `a` are those of the instruction's fragment map, and the form of `mma` is
+/// the one that takes them. They must not be written while a group that reads them is in flight.
+void wgmma(KernelBuilder& k, Variant mma, const std::vector<Reg>& d, std::span<const Reg> a, Reg b, Reg add,
+           bool transposed_b = false);
+
 /// Before the first instruction of a group, by all threads of the warpgroup: orders it after their accesses
-/// to the accumulators.
+/// to the accumulators, and to A in registers.
 void wgmma_fence(KernelBuilder& k);
 /// Closes a group, by all threads of the warpgroup.
 void wgmma_commit(KernelBuilder& k);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <limits>
 #include <utility>
 
@@ -116,8 +117,24 @@ void decode_f16x2_from_narrow(Decoder& decoder) {
   emit_widening(decoder, f16, type_of(decoder, decoder.word("a")), modifiers_of(decoder));
 }
 
+/// Two's complement with six bits behind the point, of which every value is one of bf16.
+std::uint32_t from_fixed(std::uint16_t pair, bool relu) {
+  const auto half = [&](unsigned shift) {
+    const auto fixed = static_cast<std::int8_t>(pair >> shift);
+    return std::bit_cast<std::uint32_t>(static_cast<float>(relu && fixed < 0 ? 0 : fixed) / 64) >> 16;
+  };
+  return half(8) << 16 | half(0);
+}
+
+void emit_from_fixed(Decoder& decoder) {
+  using Pair = std::uint16_t;
+  decoder.emit(decoder.has("relu") ? lanewise<Pair>([](Pair pair) { return from_fixed(pair, true); })
+                                   : lanewise<Pair>([](Pair pair) { return from_fixed(pair, false); }));
+}
+
 void decode_bf16x2_from_narrow(Decoder& decoder) {
   refuse_scaled(decoder);
+  if (decoder.word("a") == "s2f6x2") return emit_from_fixed(decoder);
   emit_widening(decoder, bf16, type_of(decoder, decoder.word("a")), modifiers_of(decoder));
 }
 

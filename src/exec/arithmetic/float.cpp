@@ -77,16 +77,22 @@ void decode_approximation(Decoder& decoder) {
   decoder.emit(type == "f64" && ftz ? host_upper_word(op) : host_approximation(op, type, ftz));
 }
 
+FormFlow scaling_flow(const Variant& variant) {
+  FormFlow flow = packed_flow(variant);
+  flow.scales = variant.slot("op") == "mul";
+  return flow;
+}
+
 constexpr std::array kForms{
-    Semantics{"add.float", decode_operation, {.of_variant = packed_flow}},
+    Semantics{"add.float", decode_operation, {.of_variant = scaling_flow}},
     Semantics{"add.mixed", decode_mixed, {FlowRule::smear}},
     Semantics{"fma", decode_fma, {.of_variant = packed_flow}},
     Semantics{"fma.mixed", decode_mixed, {FlowRule::smear}},
     Semantics{"min.float", decode_minmax, {.of_variant = packed_flow}},
     Semantics{"abs.float", decode_sign, {.of_variant = packed_flow}},
-    Semantics{"div.float", decode_div, {FlowRule::smear}},
-    Semantics{"div.full", decode_div, {FlowRule::smear}},
-    Semantics{"rcp", decode_reciprocal, {FlowRule::smear}},
+    Semantics{"div.float", decode_div, {.rule = FlowRule::smear, .scales = true}},
+    Semantics{"div.full", decode_div, {.rule = FlowRule::smear, .scales = true}},
+    Semantics{"rcp", decode_reciprocal, {.rule = FlowRule::smear, .scales = true}},
     Semantics{"approx", decode_approximation, {.of_variant = packed_flow}},
     Semantics{"copysign", decode_copysign, {FlowRule::smear}},
 };

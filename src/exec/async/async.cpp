@@ -91,8 +91,8 @@ constexpr std::array kForms{
 
 SmallCopy::SmallCopy(const Actor& actor, std::byte* to, const std::byte* from, std::uint32_t bytes,
                      std::uint32_t read)
-    : actor_(actor), to_(to), bytes_(bytes) {
-  if (Judge* judge = actor.warp->judge()) judge->write_begins(actor, to, bytes, false);
+    : actor_(actor), to_(to), from_(from), bytes_(bytes), read_(read) {
+  if (Judge* judge = actor.warp->judge()) judge->write_begins(actor, to, bytes, AccessKind::weak());
   if (read != 0) std::memcpy(data_.data(), from, read);
   std::memset(to, kPoison, bytes);
 }
@@ -100,7 +100,9 @@ SmallCopy::SmallCopy(const Actor& actor, std::byte* to, const std::byte* from, s
 void SmallCopy::land() const {
   std::memcpy(to_, data_.data(), bytes_);
   Judge* judge = actor_.warp->judge();
-  if (judge != nullptr) judge->write_ends(actor_, to_, bytes_, Judge::End::own_wait, false);
+  if (judge == nullptr) return;
+  judge->write_ends(actor_, to_, bytes_, AccessKind::weak(), Judge::End::own_wait);
+  if (read_ != 0) judge->copied(actor_, to_, from_, read_);
 }
 
 std::span<const Semantics> async_semantics() { return kForms; }

@@ -102,7 +102,8 @@ class SmallCopy {
  private:
   Actor actor_;
   std::byte* to_;
-  std::uint32_t bytes_;
+  const std::byte* from_;
+  std::uint32_t bytes_, read_;
   std::array<std::byte, 16> data_{};
 };
 using AsyncCopies = AsyncGroups<SmallCopy>;

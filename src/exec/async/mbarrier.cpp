@@ -105,7 +105,7 @@ std::uint64_t Mbarriers::arrive(const Actor& actor, std::uint32_t offset, const 
                       arriving.count, barrier.phase, offset, barrier.pending, barrier.expected),
           "initialise it with the number of arrivals of a phase, and wait for each phase before the next");
   }
-  if (Judge* judge = actor.warp->judge()) judge->arrive(*actor.warp, &barrier);
+  judge_arrival(actor, barrier, arriving);
   barrier.last = actor;
   barrier.pending -= arriving.count;
   if (arriving.drop) barrier.expected -= arriving.count;
@@ -115,6 +115,16 @@ std::uint64_t Mbarriers::arrive(const Actor& actor, std::uint32_t offset, const 
   }
   settle(offset, barrier);
   return state;
+}
+
+// A release for the own thread block says nothing to those who wait in another.
+void Mbarriers::judge_arrival(const Actor& actor, const Mbarrier& barrier, const Arriving& arriving) const {
+  Judge* const judge = actor.warp->judge();
+  if (judge == nullptr) return;
+  const bool remote = &actor.warp->block() != block_;
+  const Mask lane = lane_bit(actor.lane);
+  if (!arriving.relaxed && !(remote && arriving.for_cta)) return judge->arrive(*actor.warp, lane, &barrier);
+  judge->arrive_relaxed(*actor.warp, lane, &barrier, remote ? Scope::cluster : Scope::cta);
 }
 
 void Mbarriers::expect(const Actor& actor, std::uint32_t offset, std::uint32_t bytes) {
@@ -161,7 +171,7 @@ void Mbarriers::looked_in_vain(std::uint32_t offset) {
   if (!due.empty()) block_->cluster().note_progress();
 }
 
-bool Mbarriers::test_state(const Actor& actor, std::uint32_t offset, std::uint64_t state) {
+bool Mbarriers::test_state(const Actor& actor, std::uint32_t offset, std::uint64_t state, bool relaxed) {
   check_state(actor, state);
   const Mbarrier& barrier = at(actor, offset);
   const std::uint32_t behind = barrier.phase - static_cast<std::uint32_t>(state);
@@ -171,20 +181,20 @@ bool Mbarriers::test_state(const Actor& actor, std::uint32_t offset, std::uint64
                       static_cast<std::uint32_t>(state), offset, barrier.phase),
           "test the current phase or the one before it");
   }
-  return passed(actor, barrier, behind == 1);
+  return passed(actor, barrier, behind == 1, relaxed);
 }
 
-bool Mbarriers::test_parity(const Actor& actor, std::uint32_t offset, std::uint32_t parity) {
+bool Mbarriers::test_parity(const Actor& actor, std::uint32_t offset, std::uint32_t parity, bool relaxed) {
   if (parity > 1) {
     fault(actor, "mbarrier-phase", fmt::format("{} is not a parity of a phase", parity), "use 0 or 1");
   }
   const Mbarrier& barrier = at(actor, offset);
-  return passed(actor, barrier, (barrier.phase & 1) != parity);
+  return passed(actor, barrier, (barrier.phase & 1) != parity, relaxed);
 }
 
-bool Mbarriers::passed(const Actor& actor, const Mbarrier& barrier, bool complete) {
+bool Mbarriers::passed(const Actor& actor, const Mbarrier& barrier, bool complete, bool relaxed) {
   Judge* judge = actor.warp->judge();
-  if (judge != nullptr && complete) judge->pass(*actor.warp, &barrier);
+  if (judge != nullptr && complete) judge->pass(*actor.warp, lane_bit(actor.lane), &barrier, relaxed);
   return complete;
 }
 

@@ -37,6 +37,8 @@ class Mbarriers final : public State {
     std::uint32_t expected_bytes = 0;  ///< expected before it arrives
     bool drop = false;                 ///< lowers the expected count of later phases
     bool may_complete = true;
+    bool relaxed = false;  ///< it orders no memory accesses
+    bool for_cta = false;  ///< its scope is given as the thread block
   };
   /// The state before the arrival, for wait and pending_count.
   std::uint64_t arrive(const Actor& actor, std::uint32_t offset, const Arriving& arriving);
@@ -48,9 +50,9 @@ class Mbarriers final : public State {
   /// Defers `happen` until a thread has tested the barrier in vain.
   void when_looked_at(const Actor& actor, std::uint32_t offset, std::function<void()> happen);
 
-  /// Whether the phase of a state, or of a parity, is complete.
-  bool test_state(const Actor& actor, std::uint32_t offset, std::uint64_t state);
-  bool test_parity(const Actor& actor, std::uint32_t offset, std::uint32_t parity);
+  /// Whether the phase of a state, or of a parity, is complete. `relaxed`: that orders no memory accesses.
+  bool test_state(const Actor& actor, std::uint32_t offset, std::uint64_t state, bool relaxed);
+  bool test_parity(const Actor& actor, std::uint32_t offset, std::uint32_t parity, bool relaxed);
   /// A thread has found the phase incomplete: runs what was deferred.
   void looked_in_vain(std::uint32_t offset);
   static std::uint32_t pending_of(const Actor& actor, std::uint64_t state);
@@ -75,7 +77,8 @@ class Mbarriers final : public State {
   };
   Mbarrier& at(const Actor& actor, std::uint32_t offset);
   void settle(std::uint32_t offset, Mbarrier& barrier);
-  static bool passed(const Actor& actor, const Mbarrier& barrier, bool complete);
+  static bool passed(const Actor& actor, const Mbarrier& barrier, bool complete, bool relaxed);
+  void judge_arrival(const Actor& actor, const Mbarrier& barrier, const Arriving& arriving) const;
 
   Block* block_;
   std::map<std::uint32_t, Mbarrier> barriers_;  // by offset in shared memory

@@ -33,6 +33,8 @@ struct BarrierUse {
   bool expects = false;  // arrive: expects bytes
   bool drop = false;
   bool may_complete = true;
+  bool relaxed = false;
+  bool for_cta = false;  // it says .cta
 };
 
 BarrierUse use_of(Decoder& decoder) {
@@ -44,7 +46,9 @@ BarrierUse use_of(Decoder& decoder) {
           .address = static_cast<std::size_t>(decoder.operand("A")),
           .state = state,
           .number = decoder.operand("N"),
-          .returns = state >= 0 && !decoder.is_sink(op.slot(static_cast<std::size_t>(state)))};
+          .returns = state >= 0 && !decoder.is_sink(op.slot(static_cast<std::size_t>(state))),
+          .relaxed = decoder.word("sem") == "relaxed",
+          .for_cta = decoder.word("scope") == "cta"};
 }
 
 void emit(Decoder& decoder, Semantic run, const BarrierUse& use) {
@@ -108,7 +112,10 @@ void run_bytes(Warp& warp, const Operation& op, Mask mask) {
 void run_arrive(Warp& warp, const Operation& op, Mask mask) {
   for_barriers(warp, op, mask,
                [](const Actor& actor, const BarrierUse& use, const SharedPlace& at, Mbarriers& barriers) {
-                 Mbarriers::Arriving arriving{.drop = use.drop, .may_complete = use.may_complete};
+                 Mbarriers::Arriving arriving{.drop = use.drop,
+                                              .may_complete = use.may_complete,
+                                              .relaxed = use.relaxed,
+                                              .for_cta = use.for_cta};
                  const auto number =
                      use.number < 0 ? 1 : static_cast<std::uint32_t>(value_of(actor, use.number));
                  (use.expects ? arriving.expected_bytes : arriving.count) = number;
@@ -139,8 +146,9 @@ void run_wait(Warp& warp, const Operation& op, Mask mask) {
                [&](const Actor& actor, const BarrierUse& use, const SharedPlace& at, Mbarriers& barriers) {
                  const std::uint64_t state = value_of(actor, use.state);
                  const bool is_complete =
-                     use.parity ? barriers.test_parity(actor, at.offset, static_cast<std::uint32_t>(state))
-                                : barriers.test_state(actor, at.offset, state);
+                     use.parity ? barriers.test_parity(actor, at.offset, static_cast<std::uint32_t>(state),
+                                                       use.relaxed)
+                                : barriers.test_state(actor, at.offset, state, use.relaxed);
                  complete |= Mask{is_complete} << actor.lane;
                  places[static_cast<std::size_t>(actor.lane)] = at;
                });

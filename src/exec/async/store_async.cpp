@@ -24,6 +24,7 @@ struct StorePlan {
   const Reduction* reduction = nullptr;
   std::vector<Slot> values;
   std::size_t address = 0, barrier = 0;  // operands
+  Scope scope = Scope::gpu;              // of a release, to global memory
 
   std::uint32_t bytes() const { return element_bytes * static_cast<std::uint32_t>(values.size()); }
 };
@@ -61,8 +62,14 @@ void run_counted(Warp& warp, const Operation& op, Mask mask) {
 
 void run_plain(Warp& warp, const Operation& op, Mask mask) {
   const auto& plan = op.plan_as<StorePlan>();
-  const Reach reach{
-      .space = plan.space, .access = Access::write, .bytes = plan.bytes(), .alignment = plan.bytes()};
+  const Reach reach{.space = plan.space,
+                    .access = Access::write,
+                    .bytes = plan.bytes(),
+                    .alignment = plan.bytes(),
+                    .manner = Manner::ordering,
+                    .releases = true,
+                    .updates = plan.reduction != nullptr,
+                    .scope = plan.scope};
   for_lanes(mask, [&](int lane) {
     std::byte* to = resolve(warp, op, lane, address_of(warp, op.slot(plan.address), lane), reach);
     const std::uint64_t value = read_element(warp.registers(), plan.values[0], lane);
@@ -83,7 +90,8 @@ void decode_store(Decoder& decoder) {
   const bool halves = value.type.bits == 128;
   StorePlan plan{.space = *space,
                  .element_bytes = static_cast<std::uint32_t>(halves ? 8 : value.type.whole_bytes()),
-                 .address = static_cast<std::size_t>(decoder.operand("A"))};
+                 .address = static_cast<std::size_t>(decoder.operand("A")),
+                 .scope = scope_of(decoder.word("scope"))};
   if (counted) plan.barrier = static_cast<std::size_t>(decoder.operand("M"));
   const auto first = op.first[static_cast<std::size_t>(decoder.operand("B"))];
   plan.values =

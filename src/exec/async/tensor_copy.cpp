@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "exec/judge/judge.hpp"
 #include "exec/machine/warp.hpp"
 #include "exec/memory/element.hpp"
 #include "ptxloom/error.hpp"
@@ -21,6 +22,8 @@ TensorMap read_map(const Actor& actor, const TensorPlan& plan) {
     fault(actor, "tensor-map", "there is no tensor map at " + describe_address(address),
           "pass the map that Context::encode or encode_for_executor made, at a multiple of 64 bytes");
   }
+  if (Judge* judge = actor.warp->judge(); judge != nullptr && space_of(address) == StateSpace::global)
+    judge->tensor_maps().use(actor, bytes);
   try {
     map->check();
   } catch (const Error& error) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "exec/judge/judge.hpp"
 #include "exec/machine/decoder.hpp"
 #include "exec/machine/fault.hpp"
 #include "exec/machine/members.hpp"
@@ -128,6 +129,7 @@ void run_publish(Warp& warp, const Operation& op, Mask mask) {
   };
   std::byte* to = place(0, StateSpace::global, Access::write);
   std::memcpy(to, place(1, StateSpace::shared, Access::read), kMapBytes);
+  if (Judge* judge = warp.judge()) judge->tensor_maps().publish(op);
 }
 
 void decode_publish(Decoder& decoder) { decoder.emit(decoder.operation(&run_publish)); }

@@ -14,15 +14,24 @@ namespace ptxloom::exec {
 
 void Transfer::begin(bool counted) {
   counted_ = counted;
-  const bool reduces = reduction_ != nullptr;
   Judge* const judge = actor_.warp->judge();
   for (const Piece& piece : pieces_) {
     if (judge != nullptr) {
-      judge->write_begins(actor_, piece.to, piece.bytes, reduces);
+      judge->write_begins(actor_, piece.to, piece.bytes, kind());
       if (!taken_ && piece.from != nullptr) judge->read_begins(actor_, piece.from, piece.bytes);
     }
-    if (!reduces) std::memset(piece.to, kPoison, piece.bytes);
+    if (reduction_ == nullptr) std::memset(piece.to, kPoison, piece.bytes);
   }
+}
+
+// Each reduction is relaxed at gpu scope (PTX ISA 9.7.9.25, cp.reduce.async.bulk). Values of st.async come
+// from registers.
+AccessKind Transfer::kind() const {
+  AccessKind kind = reduction_ == nullptr
+                        ? AccessKind::weak()
+                        : AccessKind::strong_of(Scope::gpu, static_cast<std::uint32_t>(reduction_->bytes));
+  kind.by_proxy = !values_;
+  return kind;
 }
 
 Judge::End Transfer::end() const { return counted_ ? Judge::End::mbarrier : Judge::End::own_wait; }
@@ -31,7 +40,7 @@ void Transfer::add_value(std::byte* to, const void* value, std::uint32_t bytes) 
   const auto* from = static_cast<const std::byte*>(value);
   pieces_.push_back({.to = to, .bytes = bytes});
   data_.insert(data_.end(), from, from + bytes);
-  taken_ = true;
+  taken_ = values_ = true;
 }
 
 void Transfer::take() {
@@ -63,8 +72,9 @@ void Transfer::land() {
     from += piece.bytes;
     Judge* const judge = actor_.warp->judge();
     if (judge == nullptr) continue;
-    judge->write_ends(actor_, piece.to, piece.bytes, end(), reduction_ != nullptr);
-    if (reduction_ == nullptr && piece.from != nullptr) judge->copied(piece.to, piece.from, piece.bytes);
+    judge->write_ends(actor_, piece.to, piece.bytes, kind(), end());
+    if (reduction_ == nullptr && piece.from != nullptr)
+      judge->copied(actor_, piece.to, piece.from, piece.bytes);
   }
 }
 

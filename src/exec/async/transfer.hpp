@@ -46,6 +46,7 @@ class Transfer {
   const Actor& actor() const { return actor_; }
 
  private:
+  AccessKind kind() const;
   Judge::End end() const;
 
   Actor actor_;
@@ -55,6 +56,7 @@ class Transfer {
   void (*change_)(std::span<std::byte>) = nullptr;
   std::vector<std::byte> data_;  // of all pieces, once read
   bool taken_ = false, counted_ = false;
+  bool values_ = false;  // it moves values, not memory
 };
 
 /// The bulk copies of each thread of a warp that no mbarrier counts.

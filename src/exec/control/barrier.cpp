@@ -42,14 +42,6 @@ void deliver_votes(const Barriers::Waiter& waiter, const Barriers::Barrier& barr
 
 }  // namespace
 
-void require_whole_warp(Warp& warp, const Operation& op, Mask mask) {
-  const Mask absent = warp.flow().live() & ~mask;
-  if (absent == 0) return;
-  fault(warp, op, mask, "barrier-divergence",
-        "only some threads of the warp reach this barrier: lanes " + describe_lanes(absent) + " do not",
-        "move the barrier out of divergent branches, or use barrier.sync without .aligned");
-}
-
 void Barriers::arrive(Warp& warp, const Operation& op, Mask mask, const Arrival& arrival) {
   if (arrival.barrier >= kCount) {
     fault(warp, op, mask, "barrier-number", "there is no barrier " + std::to_string(arrival.barrier),
@@ -60,7 +52,7 @@ void Barriers::arrive(Warp& warp, const Operation& op, Mask mask, const Arrival&
           "the thread count " + std::to_string(arrival.count) + " is not a multiple of the warp size",
           "use a multiple of the warp size: a barrier counts whole warps");
   }
-  if (arrival.aligned) require_whole_warp(warp, op, mask);
+  if (arrival.aligned && !warp.whole(op, mask)) return;
   Barrier& barrier = barriers_[arrival.barrier];
   if (barrier.used && barrier.count != arrival.count) {
     fault(warp, op, mask, "barrier-count",
@@ -69,6 +61,7 @@ void Barriers::arrive(Warp& warp, const Operation& op, Mask mask, const Arrival&
               describe_count(arrival.count),
           "use the same thread count in all instructions that meet at a barrier");
   }
+  check_phase(warp, op, mask, barrier);
   barrier.used = true;
   barrier.count = arrival.count;
   const auto lanes = static_cast<std::uint32_t>(std::popcount(mask));
@@ -81,7 +74,7 @@ void Barriers::arrive(Warp& warp, const Operation& op, Mask mask, const Arrival&
               std::to_string(arrival.barrier) + ", which expects " + std::to_string(barrier.count),
           "use a count that includes all warps that arrive at this barrier");
   }
-  if (Judge* judge = warp.judge()) judge->arrive(warp, &barrier);
+  if (Judge* judge = warp.judge()) judge->arrive(warp, mask, &barrier);
   if (arrival.waits) {
     barrier.waiting.push_back({.warp = &warp, .lanes = mask, .op = &op});
     warp.flow().park(mask);
@@ -95,16 +88,37 @@ void Barriers::exited() {
   }
 }
 
+// Threads that arrive at a barrier without knowing that its last phase is over may as well arrive in that
+// phase.
+void Barriers::check_phase(Warp& warp, const Operation& op, Mask mask, const Barrier& barrier) const {
+  Judge* const judge = warp.judge();
+  if (judge == nullptr || block_->grid().launch().findings == nullptr || barrier.last == nullptr) return;
+  if (judge->knows_opening(warp, mask, &barrier)) return;
+  exec::report(
+      {&warp, &op, std::countr_zero(mask)},
+      {.code = "barrier-phase", .other_warp = &warp, .other_op = barrier.last},
+      "use another barrier number for other threads, or let them synchronise before they use it again", [&] {
+        return fmt::format(
+            "it arrives at barrier {}, and nothing orders that after the phase that {} completed",
+            &barrier - barriers_.data(), describe_with_line(warp, *barrier.last));
+      });
+}
+
 bool Barriers::complete(const Barrier& barrier) const {
   return barrier.arrived == (barrier.count != 0 ? barrier.count : block_->live_threads());
 }
 
+// An instruction that takes part in the phase.
+const Operation* Barriers::opener(const Barrier& barrier) {
+  return barrier.waiting.empty() ? barrier.last : barrier.waiting.back().op;
+}
+
 void Barriers::open(Barrier& barrier) {
-  const Barrier opened = std::exchange(barrier, {});
+  const Barrier opened = std::exchange(barrier, {.waiting = {}, .last = opener(barrier)});
   Judge* const judge = block_->cluster().judge();
   if (judge != nullptr) opened.count == 0 ? judge->open_with_exited(&barrier) : judge->open(&barrier);
   for (const Waiter& waiter : opened.waiting) {
-    if (judge != nullptr) judge->pass(*waiter.warp, &barrier);
+    if (judge != nullptr) judge->pass(*waiter.warp, waiter.lanes, &barrier);
     deliver_votes(waiter, opened);
     waiter.warp->flow().release(waiter.lanes);
   }

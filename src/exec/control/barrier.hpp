@@ -37,9 +37,6 @@ struct BarrierPlan {
   std::optional<BarrierReduction> reduction = {};
 };
 
-/// A fault unless the lanes include every thread of the warp that has not exited.
-void require_whole_warp(Warp& warp, const Operation& op, Mask lanes);
-
 class Barriers final : public State {
  public:
   static constexpr std::uint32_t kCount = 16;
@@ -64,11 +61,14 @@ class Barriers final : public State {
     std::uint32_t voters = 0;
     std::uint32_t votes = 0;
     std::vector<Waiter> waiting;
+    const Operation* last = nullptr;  ///< of the phase before
   };
 
  private:
   std::string describe(const Barrier& barrier) const;
   bool complete(const Barrier& barrier) const;
+  void check_phase(Warp& warp, const Operation& op, Mask mask, const Barrier& barrier) const;
+  static const Operation* opener(const Barrier& barrier);
   void open(Barrier& barrier);
 
   Block* block_;

@@ -30,7 +30,7 @@ Mask ClusterBarrier::absent(const Warp& warp) const {
   return warp.flow().live() & ~arrivals_of(warp).arrived;
 }
 
-void ClusterBarrier::arrive(Warp& warp, const Operation& op, Mask lanes) {
+void ClusterBarrier::arrive(Warp& warp, const Operation& op, Mask lanes, bool relaxed) {
   Arrivals& mine = arrivals_of(warp);
   if ((mine.arrived & lanes) != 0) {
     fault(warp, op, mine.arrived & lanes, "barrier-count",
@@ -39,7 +39,10 @@ void ClusterBarrier::arrive(Warp& warp, const Operation& op, Mask lanes) {
   }
   mine.arrived |= lanes;
   mine.passed &= ~lanes;
-  if (Judge* judge = warp.judge()) judge->arrive(warp, this);
+  if (Judge* judge = warp.judge()) {
+    const Scope scope = cluster_->blocks().size() == 1 ? Scope::cta : Scope::cluster;
+    relaxed ? judge->arrive_relaxed(warp, lanes, this, scope) : judge->arrive(warp, lanes, this);
+  }
   recheck();
 }
 
@@ -53,7 +56,10 @@ void ClusterBarrier::wait(Warp& warp, const Operation& op, Mask lanes) {
   }
   mine.passed &= ~lanes;
   const Mask early = lanes & mine.arrived;
-  if (Judge* judge = warp.judge(); judge != nullptr && early == 0) judge->pass(warp, this);
+  if (Judge* judge = warp.judge(); judge != nullptr && early == 0) {
+    judge->pass(warp, lanes, this);
+    judge->meet_cluster(warp);
+  }
   if (early == 0) return;
   mine.waiting |= early;
   warp.flow().park(early);
@@ -71,7 +77,10 @@ void ClusterBarrier::recheck() {
     for (Warp& warp : block.warps()) {
       Arrivals& mine = arrivals_of(warp);
       const Mask waited = std::exchange(mine.waiting, 0);
-      if (judge != nullptr && waited != 0) judge->pass(warp, this);
+      if (judge != nullptr && waited != 0) {
+        judge->pass(warp, waited, this);
+        judge->meet_cluster(warp);
+      }
       mine.passed = std::exchange(mine.arrived, 0) & ~waited;
       if (waited != 0) warp.flow().release(waited);
     }

@@ -20,7 +20,8 @@ class ClusterBarrier final : public State {
  public:
   explicit ClusterBarrier(Cluster& cluster) : cluster_(&cluster) {}
   void reset() override;
-  void arrive(Warp& warp, const Operation& op, Mask lanes);
+  /// `relaxed`: it orders no memory accesses.
+  void arrive(Warp& warp, const Operation& op, Mask lanes, bool relaxed);
   /// Parks lanes whose phase is not complete.
   void wait(Warp& warp, const Operation& op, Mask lanes);
   void exited() override { recheck(); }

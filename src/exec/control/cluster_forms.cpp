@@ -64,18 +64,22 @@ void decode_address(Decoder& decoder) {
   decoder.emit(std::move(op));
 }
 
+template <bool aligned, bool relaxed>
+void run_arrive(Warp& warp, const Operation& op, Mask mask) {
+  if (aligned && !warp.whole(op, mask)) return;
+  warp.block().cluster().state<ClusterBarrier>().arrive(warp, op, mask, relaxed);
+}
+
 void decode_arrive(Decoder& decoder) {
-  decoder.emit(decoder.operation(decoder.has("aligned") ? [](Warp& warp, const Operation& op, Mask mask) {
-    require_whole_warp(warp, op, mask);
-    warp.block().cluster().state<ClusterBarrier>().arrive(warp, op, mask);
-  } : [](Warp& warp, const Operation& op, Mask mask) {
-    warp.block().cluster().state<ClusterBarrier>().arrive(warp, op, mask);
-  }));
+  const bool relaxed = decoder.word("sem") == "relaxed";
+  if (decoder.has("aligned"))
+    return decoder.emit(decoder.operation(relaxed ? &run_arrive<true, true> : &run_arrive<true, false>));
+  decoder.emit(decoder.operation(relaxed ? &run_arrive<false, true> : &run_arrive<false, false>));
 }
 
 void decode_wait(Decoder& decoder) {
   decoder.emit(decoder.operation(decoder.has("aligned") ? [](Warp& warp, const Operation& op, Mask mask) {
-    require_whole_warp(warp, op, mask);
+    if (!warp.whole(op, mask)) return;
     warp.block().cluster().state<ClusterBarrier>().wait(warp, op, mask);
   } : [](Warp& warp, const Operation& op, Mask mask) {
     warp.block().cluster().state<ClusterBarrier>().wait(warp, op, mask);

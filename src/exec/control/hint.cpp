@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 #include <memory>
 #include <string>
 
+#include "exec/control/register_limits.hpp"
 #include "exec/judge/judge.hpp"
+#include "exec/machine/block.hpp"
 #include "exec/machine/decoder.hpp"
 #include "exec/machine/fault.hpp"
 #include "exec/machine/lanewise.hpp"
@@ -25,16 +28,53 @@ void decode_nothing(Decoder& decoder) {
 }
 
 // fence, membar: strong accesses around them are ordered.
+template <Scope scope>
+void run_fence(Warp& warp, const Operation&, Mask mask) {
+  if (Judge* judge = warp.judge()) judge->fence(warp, mask, scope);
+}
+
+// It makes mbarriers visible to those who pass a relaxed barrier of the cluster; here, all that was written.
+void decode_init_fence(Decoder& decoder) { decoder.emit(&run_fence<Scope::cluster>); }
+
 void decode_fence(Decoder& decoder) {
-  decoder.mark_fenced();
-  decode_nothing(decoder);
+  switch (scope_of(decoder.word(decoder.has("scope") ? "scope" : "level"))) {
+    case Scope::cta:
+      return decoder.emit(&run_fence<Scope::cta>);
+    case Scope::cluster:
+      return decoder.emit(&run_fence<Scope::cluster>);
+    case Scope::gpu:
+      return decoder.emit(&run_fence<Scope::gpu>);
+  }
+}
+
+template <bool shared, bool global>
+void run_proxy_fence(Warp& warp, const Operation&, Mask mask) {
+  if (Judge* judge = warp.judge()) judge->fence_proxy(warp, mask, shared, global);
 }
 
 void decode_proxy_fence(Decoder& decoder) {
-  decoder.emit([](Warp& warp, const Operation&, Mask) {
-    if (Judge* judge = warp.judge()) judge->fence_proxy(warp);
+  if (decoder.word("proxy") == "alias") return decode_nothing(decoder);  // a location has one address here
+  const std::string_view space = decoder.word("space");
+  if (space == "global") return decoder.emit(&run_proxy_fence<false, true>);
+  decoder.emit(space.starts_with("shared") ? &run_proxy_fence<true, false> : &run_proxy_fence<true, true>);
+}
+
+void run_tensor_map_release(Warp& warp, const Operation&, Mask) {
+  if (Judge* judge = warp.judge()) judge->tensor_maps().release(warp);
+}
+
+void run_tensor_map_acquire(Warp& warp, const Operation& op, Mask mask) {
+  Judge* const judge = warp.judge();
+  if (judge == nullptr) return;
+  const Reach reach{.bytes = TensorMaps::kBytes, .alignment = 1, .manner = Manner::apart};
+  for_lanes(mask, [&](int lane) {
+    judge->tensor_maps().acquire({&warp, &op, lane},
+                                 resolve(warp, op, lane, address_of(warp, op.slots[0], lane), reach));
   });
 }
+
+void decode_tensor_map_release(Decoder& decoder) { decoder.emit(&run_tensor_map_release); }
+void decode_tensor_map_acquire(Decoder& decoder) { decoder.emit(&run_tensor_map_acquire); }
 
 // Others run meanwhile: they may produce what this thread waits for.
 void decode_nanosleep(Decoder& decoder) {
@@ -42,7 +82,12 @@ void decode_nanosleep(Decoder& decoder) {
 }
 
 void decode_setmaxnreg(Decoder& decoder) {
-  decoder.emit([](Warp& warp, const Operation& op, Mask mask) { require_full_warp(warp, op, mask); });
+  decoder.emit([](Warp& warp, const Operation& op, Mask mask) {
+    require_full_warp(warp, op, mask);
+    if (warp.judge() == nullptr) return;
+    warp.block().state<RegisterLimits>().note(warp, op,
+                                              Lanes<std::uint32_t>(warp.registers(), op.slots[0])[0]);
+  });
 }
 
 constexpr std::uint32_t kLine = 128;  // bytes; the only size that applypriority and discard take
@@ -129,11 +174,11 @@ void decode_policy_of_property(Decoder& decoder) {
 constexpr std::array kForms{
     Semantics{"fence", decode_fence, {FlowRule::none}},
     Semantics{"fence.restrict", decode_fence, {FlowRule::none}},
-    Semantics{"fence.mbarrier_init", decode_nothing, {FlowRule::none}},
+    Semantics{"fence.mbarrier_init", decode_init_fence, {FlowRule::none}},
     Semantics{"fence.proxy", decode_proxy_fence, {FlowRule::none}},
     Semantics{"fence.proxy.restrict", decode_proxy_fence, {FlowRule::none}},
-    Semantics{"fence.proxy.tensormap.release", decode_nothing, {FlowRule::none}},
-    Semantics{"fence.proxy.tensormap.acquire", decode_nothing, {FlowRule::none}},
+    Semantics{"fence.proxy.tensormap.release", decode_tensor_map_release, {FlowRule::none}},
+    Semantics{"fence.proxy.tensormap.acquire", decode_tensor_map_acquire, {FlowRule::none}},
     Semantics{"fence.proxy.alias", decode_nothing, {FlowRule::none}},  // a location has one address here
     Semantics{"membar", decode_fence, {FlowRule::none}},
     Semantics{"griddepcontrol", decode_nothing, {FlowRule::none}},

@@ -69,7 +69,7 @@ void run_shuffle(Warp& warp, const Operation& op, Mask mask) {
     in_range |= Mask{source.in_range} << lane;
     sources[static_cast<std::size_t>(lane)] = source.lane;
   });
-  if (Judge* judge = warp.judge()) judge->shuffle(warp, mask, op.slots[0], op.slots[a], sources);
+  if (Judge* judge = warp.judge()) judge->shuffle(warp, op, mask, op.slots[0], op.slots[a], sources);
   for_lanes(mask, [&](int lane) { in(0).set(lane, result[static_cast<std::size_t>(lane)]); });
   if (plan.predicate) Lanes<bool>(warp.registers(), op.slots[1]).set(mask, in_range);
 }

@@ -66,7 +66,8 @@ DataFlow data_flow_of(const Code& code, const Operation& op, const FormFlow& dec
                 .multiplies = form.multiplies,
                 .stores = form.stores,
                 .exact = form.exact,
-                .divides = form.divides};
+                .divides = form.divides,
+                .scales = form.scales};
   flow.exchanges = instruction.variant.slot("op") == "exch";
   const Reader reader(code, op);
   const auto specs = instruction.variant.operands();

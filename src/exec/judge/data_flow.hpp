@@ -35,6 +35,7 @@ struct DataFlow {
   bool stores = false;                        ///< what is read goes to memory
   bool exact = false;                         ///< ... unchanged, in elements of `element_bytes`
   bool divides = false;                       ///< an integer division by the second operand
+  bool scales = false;                        ///< a product or quotient of floats: 0 only of 0
   bool exchanges = false;                     ///< an atomic exchange
   std::uint32_t element_bytes = 0;            ///< of a load or store
 };

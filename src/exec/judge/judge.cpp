@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "exec/machine/cluster.hpp"
@@ -10,33 +11,47 @@
 namespace ptxloom::exec {
 
 Judge::Judge(Cluster& cluster)
-    : cluster_(&cluster), races_(cluster), undefined_(cluster), fences_(cluster.grid().code().fences) {}
+    : cluster_(&cluster),
+      races_(cluster),
+      global_(cluster, races_.order()),
+      undefined_(cluster),
+      operands_(cluster, races_.order()),
+      tensor_maps_(cluster, races_.order(), global_) {
+  if (cluster.grid().launch().arithmetic) arithmetic_ = std::make_unique<Arithmetic>(cluster);
+}
 
 void Judge::start() {
   races_.start();
+  global_.start(cluster_->grid().log());
   undefined_.start();
+  if (arithmetic_) arithmetic_->start();
   const auto& blocks = cluster_->blocks();
   wgmma_.start(blocks.size() * blocks.front().warps().size());
+  operands_.start();
+  tensor_maps_.start();
 }
 
-void Judge::executes(Warp& warp, const Operation& op, Mask group, Mask lanes) {
+Mask Judge::executes(Warp& warp, const Operation& op, Mask group, Mask lanes) {
   const Grid& grid = cluster_->grid();
-  const DataFlow& flow = grid.flows()[static_cast<std::size_t>(&op - grid.code().operations.data())];
-  undefined_.executes(warp, op, flow, group, lanes);
+  const DataFlow& flow = grid.flows()[grid.code().number_of(op)];
+  lanes = undefined_.executes(warp, op, flow, group, lanes);
   if (lanes != 0 && !flow.of_wgmma.empty()) wgmma_.execute(warp, party_of(warp), op, flow, lanes);
   if (flow.divides) check_divisor(warp, op, flow.in[1], lanes);
+  if (arithmetic_ && op.begins) arithmetic_->begin(warp, op, flow, lanes);
+  return lanes;
 }
 
 void Judge::check_divisor(Warp& warp, const Operation& op, const FlowPiece& divisor, Mask lanes) {
   for (; lanes != 0; lanes &= lanes - 1) {
     const int lane = std::countr_zero(lanes);
     if ((value_of(warp, divisor, lane) & low_bits(divisor.bits)) != 0) continue;
-    fault(warp, op, lane_bit(lane), "division-by-zero", "the divisor is 0",
-          "check the divisor first: the result is undefined");
+    report({&warp, &op, lane}, {.code = "division-by-zero"},
+           "check the divisor first: the result is undefined",
+           [] { return std::string("the divisor is 0"); });
   }
 }
 
-Order::Party Judge::party_of(const Actor& actor, End end) {
+Party Judge::party_of(const Actor& actor, End end) {
   return end == End::mbarrier ? order().copies() : party_of(*actor.warp);
 }
 
@@ -55,73 +70,99 @@ std::byte* Judge::undefined_bits(const std::byte* memory) {
   return place ? undefined_.bits_of(*place) : nullptr;
 }
 
-// By a strong access, threads tell each other that their earlier work is done. If the kernel has fences, each
-// strong access counts as fenced.
-void Judge::order_by(const Actor& actor, const void* word, const Reach& reach) {
-  const bool orders = reach.manner == Manner::ordering || (reach.manner == Manner::strong && fences_);
-  if (orders) order().touch(party_of(*actor.warp), word);
+Who Judge::live_lanes(const Warp& warp, Mask lanes, Party party) {
+  return {.party = party, .lanes = lanes, .live = warp.flow().live()};
+}
+
+// `most`: beyond it nobody reaches the word.
+void Judge::order_by(const Actor& actor, const void* word, const Reach& reach, Scope most) {
+  if (reach.manner != Manner::strong && reach.manner != Manner::ordering) return;
+  const Who one = who(*actor.warp, lane_bit(actor.lane));
+  const Scope scope = std::min(reach.scope, most);
+  if (reach.access == Access::read || reach.updates) order().acquire(one, word, !reach.acquires, scope);
+  if (reach.access == Access::write) order().release(one, word, !reach.releases, scope);
 }
 
 void Judge::access(const Actor& actor, const SharedPlace& place, const Reach& reach) {
   if (reach.manner == Manner::apart) return;
-  const bool strong = reach.manner != Manner::weak;
   if (reach.access == Access::read || reach.manner == Manner::barrier) {
-    races_.read(actor, place, reach.bytes, strong);
+    // What a racing read finds is reported as the race, not as an undefined value.
+    if (races_.read(actor, place, reach.bytes, reach.kind())) undefined_.define(place, reach.bytes);
   } else {
-    races_.write(actor, place, reach.bytes, strong);
+    operands_.write(actor, place, reach.bytes);
+    races_.write(actor, place, reach.bytes, reach.kind());
   }
   if (reach.manner != Manner::barrier) {
     reach.access == Access::read ? undefined_.read(actor, place, reach.bytes)
                                  : undefined_.write(actor, place, reach.bytes);
   }
-  order_by(actor, place.data, reach);
+  order_by(actor, place.data, reach, Scope::cluster);
 }
 
 void Judge::access(const Actor& actor, const std::byte* memory, const Reach& reach) {
-  if (reach.access == Access::write) undefined_.write_global(actor);
-  order_by(actor, memory, reach);
+  if (reach.access == Access::write) undefined_.write_global(actor, memory, reach);
+  if (reach.access == Access::read) undefined_.read_global(actor, memory, reach.bytes);
+  if (global_.on() && reach.manner != Manner::apart) global_.access(actor, memory, reach);
+  order_by(actor, memory, reach, Scope::gpu);
 }
 
 void Judge::lost(Warp& warp, const Operation& op, Mask lanes, const Pointers& to) {
   for (; lanes != 0; lanes &= lanes - 1) {
     const int lane = std::countr_zero(lanes);
-    const auto place = find(to[static_cast<std::size_t>(lane)]);
-    if (!place) continue;
-    fault(warp, op, lane_bit(lane), "data-race",
-          fmt::format("it stores to {:#x} of shared memory, where another thread of the same warp stores a "
-                      "different value at the same time",
-                      place->offset),
-          "store from one thread only, or use atom");
+    const std::byte* memory = to[static_cast<std::size_t>(lane)];
+    const auto shared = find(memory);
+    if (!shared && !global_.on()) continue;
+    const std::string place = shared ? fmt::format("shared + {:#x}", shared->offset) : global_.place(memory);
+    report(
+        {&warp, &op, lane}, {.code = "data-race", .other_warp = &warp, .other_op = &op, .address = place},
+        "store from one thread only, or use atom", [&] {
+          return fmt::format(
+              "it stores to {}, where another thread of the same warp stores a different value at the same "
+              "time",
+              place);
+        });
   }
 }
 
+void Judge::wgmma_reads(const Actor& actor, const SharedPlace& place) {
+  races_.read_by_proxy(actor, place, 16);
+  operands_.read(actor, place);
+}
+
 void Judge::barrier_begins(const Actor& actor, const SharedPlace& place) {
-  races_.write(actor, place, 8, false);
+  races_.write(actor, place, 8, AccessKind::weak());
   races_.mark_barrier(place, true);
   undefined_.define(place, 8);
 }
 
 void Judge::barrier_ends(const Actor& actor, const SharedPlace& place) {
   races_.mark_barrier(place, false);
-  races_.write(actor, place, 8, false);
+  races_.write(actor, place, 8, AccessKind::weak());
 }
 
 void Judge::read_begins(const Actor& actor, const std::byte* from, std::uint32_t bytes) {
-  if (const auto place = find(from)) races_.read_begins(actor, *place, bytes);
+  if (const auto place = find(from)) return races_.read_begins(actor, *place, bytes);
+  if (global_.on()) global_.copy_reads(actor, from, bytes);
 }
 
 void Judge::read_ends(const Actor& actor, const std::byte* from, std::uint32_t bytes, End end) {
   if (const auto place = find(from)) races_.read_ends(actor, *place, bytes, party_of(actor, end));
 }
 
-void Judge::write_begins(const Actor& actor, const std::byte* to, std::uint32_t bytes, bool reduces) {
-  if (const auto place = find(to)) races_.write_begins(actor, *place, bytes, reduces);
+void Judge::write_begins(const Actor& actor, const std::byte* to, std::uint32_t bytes, AccessKind kind) {
+  if (const auto place = find(to)) {
+    operands_.write(actor, *place, bytes);
+    return races_.write_begins(actor, *place, bytes, kind);
+  }
+  if (global_.on()) global_.copy_begins(actor, to, bytes, kind);
 }
 
-void Judge::write_ends(const Actor& actor, const std::byte* to, std::uint32_t bytes, End end, bool reduces) {
+void Judge::write_ends(const Actor& actor, const std::byte* to, std::uint32_t bytes, AccessKind kind,
+                       End end) {
   const auto place = find(to);
-  if (!place) return;
-  races_.write_ends(actor, *place, bytes, party_of(actor, end), reduces);
+  if (!place && global_.on()) global_.copy_ends(actor, to, bytes, kind, party_of(actor, end));
+  if (!place) return undefined_.define_global(to, bytes);
+  races_.write_ends(actor, *place, bytes, kind, party_of(actor, end));
   undefined_.define(*place, bytes);
 }
 
@@ -130,9 +171,16 @@ void Judge::copies_out(const Actor& actor, const std::byte* to, const std::byte*
   if (source && !find(to)) undefined_.copy_out(actor, *source, bytes);
 }
 
-void Judge::copied(const std::byte* to, const std::byte* from, std::uint32_t bytes) {
+void Judge::copied(const Actor& actor, const std::byte* to, const std::byte* from, std::uint32_t bytes) {
   const auto source = find(from), destination = find(to);
   if (source && destination) undefined_.copy(*destination, *source, bytes);
+  if (!source && destination) undefined_.copy_in(actor, *destination, from, bytes);
+}
+
+void Judge::undefine_registers(const Warp& warp, std::uint32_t function, int lane) {
+  RegisterShadow& shadow = registers_of(warp);
+  for (const Slot& slot : cluster_->grid().code().register_slots[function])
+    for (const Slot& row : rows_of({&slot, 1}, slot.bytes == 16)) shadow.set(row, lane, ~std::uint64_t{0});
 }
 
 }  // namespace ptxloom::exec

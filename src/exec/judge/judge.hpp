@@ -3,30 +3,53 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 
+#include "exec/judge/arithmetic.hpp"
+#include "exec/judge/global_races.hpp"
 #include "exec/judge/races.hpp"
+#include "exec/judge/tensor_maps.hpp"
 #include "exec/judge/undefined.hpp"
+#include "exec/judge/wgmma_operands.hpp"
 #include "exec/judge/wgmma_registers.hpp"
 #include "exec/memory/address.hpp"
 
 // Watches a running cluster for misuse that gives right results by luck: races.hpp, undefined.hpp,
-// wgmma_registers.hpp, and integer division by zero. The machine reports instructions, accesses,
-// synchronisation and copies as they happen; with judging off it has a null pointer instead.
+// wgmma_registers.hpp, wgmma_operands.hpp, and integer division by zero. The machine reports instructions,
+// accesses, synchronisation and copies as they happen; with judging off it has a null pointer instead.
 namespace ptxloom::exec {
 
 class Judge {
  public:
   explicit Judge(Cluster& cluster);
   void start();
+  /// The cluster has ended, and those before it have been here.
+  void join() { global_.join(); }
 
-  /// Before `lanes` execute an operation: the lanes of `group` that pass its guard.
-  void executes(Warp& warp, const Operation& op, Mask group, Mask lanes);
+  /// Before `lanes` execute an operation: the lanes of `group` that pass its guard. Returns the lanes that
+  /// can execute it.
+  Mask executes(Warp& warp, const Operation& op, Mask group, Mask lanes);
+  /// After the operations that a warp has executed in a row, the last of its instruction.
+  void executed() {
+    if (arithmetic_) arithmetic_->finish();
+  }
   /// A lane reads or writes shared memory.
   void access(const Actor& actor, const SharedPlace& place, const Reach& reach);
-  /// A lane accesses other memory, if the access may order it and other threads.
+  /// A lane accesses global memory, if the access may order it and other threads or `watches_global`.
   void access(const Actor& actor, const std::byte* memory, const Reach& reach);
+  bool watches_global() const { return global_.on(); }
   /// Lanes whose stored values were overwritten by other lanes of the same instruction.
+  /// A lane accesses local memory.
+  void access_local(const Actor& actor, std::uint64_t offset, const Reach& reach) {
+    reach.access == Access::read ? undefined_.read_local(actor, offset, reach.bytes)
+                                 : undefined_.write_local(actor, offset, reach.bytes);
+  }
+  /// A system call uses what it has read.
+  void take(const Actor& actor, const std::byte* memory, std::uint32_t bytes) {
+    undefined_.take(actor, memory, bytes);
+  }
   void lost(Warp& warp, const Operation& op, Mask lanes, const Pointers& to);
 
   /// The undefined bits of a warp's registers, and of shared memory, in the same layout; null for other
@@ -36,26 +59,68 @@ class Judge {
   /// The current instruction stores values of these lanes to memory whose undefined bits are not tracked.
   void stores(Warp& warp, const Operation& op, Mask lanes) { undefined_.stores(warp, op, lanes); }
 
-  /// Each lane receives the value of another.
-  void shuffle(const Warp& warp, Mask lanes, const Slot& to, const Slot& from,
-               const std::array<int, kLanes>& sources) {
-    undefined_.shuffle(warp, lanes, to, from, sources);
+  /// A matrix instruction has loaded these registers from memory that nobody has written, or not all of it.
+  void loads_undefined(const Warp& warp, const Operation& op, std::span<const Slot> registers) {
+    undefined_.loads(warp, op, registers);
   }
 
+  /// Each lane receives the value of another.
+  void shuffle(const Warp& warp, const Operation& op, Mask lanes, const Slot& to, const Slot& from,
+               const std::array<int, kLanes>& sources) {
+    undefined_.shuffle(warp, op, lanes, to, from, sources);
+  }
+
+  // What calls do with a thread's registers and local memory (machine/location.hpp, machine/recursion.hpp).
+  std::span<std::byte> local_bits(const Warp& warp, int lane, std::uint64_t offset, std::size_t bytes) {
+    return undefined_.local_of(warp).bits(undefined_.local_offset(lane, offset), bytes);
+  }
+  void move_local(const Warp& warp, int lane, std::uint64_t to, std::uint64_t from, std::size_t bytes) {
+    MemoryShadow& shadow = undefined_.local_of(warp);
+    shadow.move(undefined_.local_offset(lane, to), shadow, undefined_.local_offset(lane, from), bytes);
+  }
+  void undefine_local(const Warp& warp, int lane, std::uint64_t offset, std::size_t bytes) {
+    undefined_.local_of(warp).undefine(undefined_.local_offset(lane, offset), bytes);
+  }
+  void undefine_registers(const Warp& warp, std::uint32_t function, int lane);
+
   // Synchronisation: order.hpp. A place is identified by any address that belongs to it.
-  void arrive(const Warp& warp, const void* place) { order().arrive(party_of(warp), place); }
+  void arrive(const Warp& warp, Mask lanes, const void* place) { order().arrive(who(warp, lanes), place); }
+  void arrive_relaxed(const Warp& warp, Mask lanes, const void* place, Scope scope) {
+    order().arrive_relaxed(who(warp, lanes), place, scope);
+  }
+  bool knows_opening(const Warp& warp, Mask lanes, const void* place) {
+    return order().knows_opening(who(warp, lanes), place);
+  }
   void open(const void* place) { order().open(place); }
   void open_with_exited(const void* place) { order().open_with_exited(place); }
-  void pass(const Warp& warp, const void* place) { order().pass(party_of(warp), place); }
+  void pass(const Warp& warp, Mask lanes, const void* place, bool relaxed = false) {
+    order().pass(who(warp, lanes), place, relaxed);
+  }
+  /// The warp passes a barrier of all threads of the cluster.
+  void meet_cluster(const Warp& warp) { order().meet_all(party_of(warp)); }
+  /// All threads of the thread block have exited.
+  void block_exits(const Block& block) { races_.block_exits(block); }
   void meet(const Warp& warp) { order().sync_lanes(party_of(warp)); }
-  void exit(const Warp& warp) { order().exit(party_of(warp)); }
-  void fence_proxy(const Warp& warp) { order().fence_proxy(party_of(warp)); }
+  void exit(const Warp& warp, Mask lanes) { order().exit(who(warp, lanes)); }
+  void fence(const Warp& warp, Mask lanes, Scope scope) { order().fence(who(warp, lanes), scope); }
+  void fence_proxy(const Warp& warp, Mask lanes, bool shared, bool global) {
+    order().fence_proxy(who(warp, lanes), shared, global);
+  }
+  TensorMaps& tensor_maps() { return tensor_maps_; }
   // The warp's operations on wgmma.mma_async.
   void wgmma_fence(const Warp& warp) { wgmma_.fence(party_of(warp)); }
-  void wgmma_commit(const Warp& warp) { wgmma_.commit(party_of(warp)); }
-  void wgmma_wait(const Warp& warp, std::uint32_t pending) { wgmma_.wait(party_of(warp), pending); }
+  void wgmma_commit(const Warp& warp) {
+    wgmma_.commit(party_of(warp));
+    operands_.commit(warp);
+  }
+  void wgmma_wait(const Warp& warp, std::uint32_t pending) {
+    wgmma_.wait(party_of(warp), pending);
+    operands_.wait(warp, pending);
+  }
+  /// Its warpgroup reads 16 bytes of an operand.
+  void wgmma_reads(const Actor& actor, const SharedPlace& place);
   /// Copies that an mbarrier counts are done.
-  void arrive(const void* barrier) { order().arrive(order().copies(), barrier); }
+  void arrive(const void* barrier) { order().arrive({.party = order().copies()}, barrier); }
 
   void barrier_begins(const Actor& actor, const SharedPlace& place);
   void barrier_ends(const Actor& actor, const SharedPlace& place);
@@ -64,28 +129,31 @@ class Judge {
   enum class End : std::uint8_t { own_wait, mbarrier };
   void read_begins(const Actor& actor, const std::byte* from, std::uint32_t bytes);
   void read_ends(const Actor& actor, const std::byte* from, std::uint32_t bytes, End end);
-  void write_begins(const Actor& actor, const std::byte* to, std::uint32_t bytes, bool reduces);
-  void write_ends(const Actor& actor, const std::byte* to, std::uint32_t bytes, End end, bool reduces);
+  /// `kind`: strong if the copy reduces.
+  void write_begins(const Actor& actor, const std::byte* to, std::uint32_t bytes, AccessKind kind);
+  void write_ends(const Actor& actor, const std::byte* to, std::uint32_t bytes, AccessKind kind, End end);
   /// A copy moves bytes from one place to another: when it has read them, and when they have arrived.
   void copies_out(const Actor& actor, const std::byte* to, const std::byte* from, std::uint32_t bytes);
-  void copied(const std::byte* to, const std::byte* from, std::uint32_t bytes);
-  void read_by_proxy(const Actor& actor, const SharedPlace& place, std::uint32_t bytes) {
-    races_.read_by_proxy(actor, place, bytes);
-  }
+  void copied(const Actor& actor, const std::byte* to, const std::byte* from, std::uint32_t bytes);
 
  private:
   Order& order() { return races_.order(); }
-  Order::Party party_of(const Warp& warp) const { return races_.party_of(warp); }
-  Order::Party party_of(const Actor& actor, End end);
+  Party party_of(const Warp& warp) const { return races_.party_of(warp); }
+  Party party_of(const Actor& actor, End end);
   std::optional<SharedPlace> find(const std::byte* memory);
+  static Who live_lanes(const Warp& warp, Mask lanes, Party party);
+  Who who(const Warp& warp, Mask lanes) const { return live_lanes(warp, lanes, party_of(warp)); }
   void check_divisor(Warp& warp, const Operation& op, const FlowPiece& divisor, Mask lanes);
-  void order_by(const Actor& actor, const void* word, const Reach& reach);
+  void order_by(const Actor& actor, const void* word, const Reach& reach, Scope most);
 
   Cluster* cluster_;
   Races races_;
+  GlobalRaces global_;
   Undefined undefined_;
   WgmmaRegisters wgmma_;
-  bool fences_ = false;  // the kernel has fences, which may order strong accesses
+  WgmmaOperands operands_;
+  TensorMaps tensor_maps_;
+  std::unique_ptr<Arithmetic> arithmetic_;  // null unless the launch asks for it
 };
 
 }  // namespace ptxloom::exec

@@ -1,75 +1,150 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <unordered_map>
 #include <vector>
 
-// The happens-before relation in a cluster, by vector clocks (FastTrack, Flanagan and Freund 2009) of warps.
-// Time counts synchronisations. For every other warp, a warp knows up to which time that warp's actions
-// happen before its own; it learns this at places: barriers, mbarriers, words in memory that are accessed
-// atomically. Whoever arrives at a place publishes what it knows there; whoever passes takes that knowledge
-// along. Asynchronous copies are one more party.
+#include "exec/judge/past.hpp"
+
+// The happens-before relation in a cluster, by vector clocks (FastTrack, Flanagan and Freund 2009). Time
+// counts synchronisations. The parties are warps, and asynchronous copies are one more. For every other
+// party, a warp knows up to which time that party's actions happen before its own; it learns this at places:
+// barriers, mbarriers, words in memory that are accessed atomically. Whoever arrives at a place publishes
+// what it knows there; whoever passes takes that knowledge along.
 //
-// It errs on the side of silence. What one lane of a warp has learnt counts for all its lanes, and what it
-// publishes covers what all of them did before. Threads of one warp are ordered by bar.warp.sync and, here,
-// by any instruction with a member mask.
+// Lanes of a warp are told apart: what some lanes publish covers their own actions and, of the other lanes,
+// those before the last synchronisation of the warp; what some lanes learn, the others do not know. Where
+// several such parts meet, they are joined to a larger one, which errs on the side of silence.
+//
+// What a thread did becomes known through a relaxed access only if a fence comes before it, and what a
+// relaxed access finds is known only after a fence (PTX ISA 8.8, release and acquire patterns). Accesses and
+// fences count for threads in their scope only. A relaxed arrival at an mbarrier tells that the reads before
+// it, and the copies awaited before it, are over: this is how consumers release a stage of a pipeline to the
+// thread block that fills it.
 namespace ptxloom::exec {
+
+/// Lanes of a party that act together.
+struct Who {
+  Party party = 0;
+  Mask lanes = kAllLanes;
+  Mask live = kAllLanes;  ///< of the warp
+
+  bool whole() const { return (live & ~lanes) == 0; }
+};
 
 class Order {
  public:
-  using Time = std::uint32_t;  ///< from 1; 0 is before everything
-  using Party = std::uint16_t;
-
-  /// Starts with this many warps, none of which knows anything.
-  void reset(std::size_t warps);
+  /// Starts with thread blocks of this many warps, none of which knows anything. `grid`: what the clusters of
+  /// the grid know of each other; null: nothing is to be found between them.
+  void reset(std::size_t blocks, std::size_t warps, GridOrder* grid, std::uint64_t cluster);
   Time now() const { return now_; }
   /// The party of asynchronous copies; warps have the numbers below.
   Party copies() const { return static_cast<Party>(known_.size() - 1); }
+  Party party_of(std::uint32_t block, std::uint32_t warp) const {
+    return static_cast<Party>(block * warps_ + warp);
+  }
+  /// The smallest scope that includes threads of both parties of the cluster.
+  Scope distance(Party one, Party other) const {
+    const bool is_copy = std::max(one, other) == copies();
+    return is_copy || one / warps_ == other / warps_ ? Scope::cta : Scope::cluster;
+  }
 
-  /// What the party did so far happens before what those do who pass after the place opens.
-  void arrive(Party party, const void* place);
+  /// What they did so far happens before what those do who pass after the place opens.
+  void arrive(const Who& who, const void* place);
+  /// Only what a fence of this scope or a larger one covers, but all of it is over.
+  void arrive_relaxed(const Who& who, const void* place, Scope scope);
   void open(const void* place);
   /// The same, with exited threads counting as arrived.
   void open_with_exited(const void* place);
-  void pass(Party party, const void* place);
-  /// Atomic accesses to one word: each happens before the next.
-  void touch(Party party, const void* place);
-  void forget(const void* place) { places_.erase(place); }
+  /// `relaxed`: it takes effect with their next fence.
+  void pass(const Who& who, const void* place, bool relaxed = false);
+  /// Whether they know of all that the last opening of the place published.
+  bool knows_opening(const Who& who, const void* place) const;
   /// Threads of the warp exit.
-  void exit(Party party);
+  void exit(const Who& who);
+
+  // Strong accesses to one word.
+  void release(const Who& who, const void* word, bool relaxed, Scope scope);
+  void acquire(const Who& who, const void* word, bool relaxed, Scope scope);
+
+  void fence(const Who& who, Scope scope);
+  /// What they know of now becomes visible to asynchronous copies (fence.proxy.async).
+  void fence_proxy(const Who& who, bool shared, bool global);
 
   /// The threads of the warp see each other's actions.
   void sync_lanes(Party warp);
-  Time lanes_synced(Party warp) const { return lanes_synced_[warp]; }
-  /// What the warp knows of now becomes visible to asynchronous copies (fence.proxy.async).
-  void fence_proxy(Party warp);
 
-  /// Whether the party knows of what `other` did at `time`.
-  bool knows(Party party, Party other, Time time) const { return known_[party][other].seen >= time; }
-  bool fenced(Party party, Party other, Time time) const { return known_[party][other].fenced >= time; }
+  /// Whether a lane knows of what a lane of `other` did at `time`.
+  bool knows(Party party, std::uint8_t lane, Party other, std::uint8_t other_lane, Time time) const {
+    return known_[party].parties[other].seen.covers(time, other_lane) ||
+           knows_more(party, lane, other, other_lane, time);
+  }
+  /// Whether a read, or the write of a copy, is known to be over: another write may follow.
+  bool knows_over(Party party, std::uint8_t lane, Party other, std::uint8_t other_lane, Time time) const;
+  bool fenced(FencedSpace space, Party party, std::uint8_t lane, Party other, std::uint8_t other_lane,
+              Time time) const;
+  /// Whether a lane knows of anything that one of these parties did.
+  bool knows_any(Party party, std::uint8_t lane, Party first, std::size_t count) const;
+  /// The party has passed a barrier of all threads, which are thus all running, whatever it knows of them.
+  void meet_all(Party party) { met_all_[party] = true; }
+  /// Whether a lane knows of what a party of another cluster did.
+  bool knows_other(Party party, std::uint8_t lane, std::uint64_t cluster, Party other,
+                   std::uint8_t other_lane, Time time) const;
 
  private:
-  struct Knowledge {
-    Time seen = 0, fenced = 0;  // fenced: visible to asynchronous copies too
-  };
-  using Clock = std::vector<Knowledge>;  // by party
   struct Place {
-    Clock gathered, opened;
+    Past gathered, opened;
+  };
+  struct Some {
+    Past past;
+    Mask lanes = 0;
+  };
+  struct Word {
+    std::vector<Past> by_block;  // published by threads of a thread block, for threads of it
+    Past cluster;                // published for other thread blocks of the cluster
+  };
+  /// What relaxed accesses found, by the smallest scope of a fence that makes it known.
+  struct Found {
+    std::array<Past, kScopes> by_scope;
+    Mask lanes = 0;
   };
 
-  static void join(Clock& clock, const Clock& other);
-  void leave(Party party, Clock& at);
+  /// What the lane knows beyond what all lanes know; null: nothing.
+  const Past* more(Party party, std::uint8_t lane) const;
+  bool knows_more(Party party, std::uint8_t lane, Party other, std::uint8_t other_lane, Time time) const;
+  /// What they do from now on is later than what this covers.
+  Horizon own(const Who& who);
+  /// Calls f(past) for what all lanes know, and for what some of these know.
+  template <class F>
+  void for_known(const Who& who, F f);
+  void publish(const Who& who, Past& at);
+  void publish_released(const Who& who, Past& at, Scope scope);
+  void publish_over(const Who& who, Past& at);
+  /// To threads of other clusters.
+  void publish_beyond(const void* word, const Past& published);
+  void learn(const Who& who, const Past& past);
+  /// After an access that finds this: `scope` includes both threads, no smaller one does.
+  void find(const Who& who, const Past& past, bool relaxed, Scope scope);
   /// Everything up to now is before what follows. When time runs out, nothing new is found.
   Time tick() { return now_ == ~Time{0} ? now_ : now_++; }
 
   Time now_ = 1;
-  std::vector<Clock> known_;  // by party
-  Clock exited_;
+  std::size_t blocks_ = 1, warps_ = 1;
+  std::uint64_t cluster_ = 0;
+  GridOrder* grid_ = nullptr;
+  std::vector<Past> known_;   // by party: what all its lanes know
+  std::vector<Some> some_;    // by warp: what some of its lanes know
+  std::vector<Found> found_;  // by warp: what relaxed accesses of some lanes found, until a fence
+  bool fences_ = false;       // there was a fence: relaxed accesses may publish something
+  Past exited_;
   std::vector<Time> lanes_synced_;
+  std::vector<bool> met_all_;
   std::unordered_map<const void*, Place> places_;
+  std::unordered_map<const void*, Word> words_;
 };
 
 }  // namespace ptxloom::exec

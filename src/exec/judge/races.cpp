@@ -4,13 +4,14 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <utility>
 
 #include "exec/machine/cluster.hpp"
 
 namespace ptxloom::exec {
 namespace {
 
-std::uint64_t reader_bit(Order::Party party) { return party < 64 ? std::uint64_t{1} << party : 0; }
+std::uint64_t reader_bit(Party party) { return party < 64 ? std::uint64_t{1} << party : 0; }
 
 // Lanes of one instruction may write the same value to one place; the store itself detects differing values.
 bool together(const Touch& now, const Touch& before) {
@@ -28,83 +29,120 @@ struct Races::Here {
   Touch touch;
   std::uint32_t offset = 0;
   const char* does = "reads";
+  std::uint32_t rank = 0;  // of the thread block whose memory it is
 };
 
 void Races::start() {
   const auto& blocks = cluster_->blocks();
-  order_.reset(blocks.size() * blocks.front().warps().size());
+  GridLog* const grid = cluster_->grid().log();
+  order_.reset(blocks.size(), blocks.front().warps().size(),
+               grid == nullptr || grid->apart ? nullptr : &grid->order, cluster_->index());
   logs_.resize(blocks.size());
   for (SharedLog& log : logs_) log.reset(cluster_->grid().shared_bytes());
 }
 
-Order::Party Races::party_of(const Warp& warp) const {
-  return static_cast<Order::Party>(warp.block().rank() * warp.block().warps().size() + warp.index());
-}
+Party Races::party_of(const Warp& warp) const { return order_.party_of(warp.block().rank(), warp.index()); }
 
-Touch Races::touch_of(const Actor& actor, bool strong) const {
-  const auto first = cluster_->grid().code().operations.data();
+Touch Races::touch_of(const Actor& actor, AccessKind kind) const {
   return {.time = order_.now(),
-          .operation = static_cast<std::uint32_t>(actor.op - first),
+          .operation = cluster_->grid().code().number_of(*actor.op),
           .party = party_of(*actor.warp),
           .lane = static_cast<std::uint8_t>(actor.lane),
-          .strong = strong};
+          .kind = kind};
+}
+
+bool Races::meet(const Touch& now, const Touch& before) const {
+  return now.kind.strong && before.kind.strong &&
+         now.kind.meets(before.kind, order_.distance(now.party, before.party));
 }
 
 bool Races::ordered(const Touch& now, const Touch& before) const {
-  if (before.time == 0 || (now.strong && before.strong)) return true;
-  if (now.party == before.party)
-    return now.lane == before.lane || before.lane == Touch::kSeveral ||
-           before.time <= order_.lanes_synced(now.party);
-  return order_.knows(now.party, before.party, before.time);
+  if (before.time == 0 || meet(now, before)) return true;
+  if (now.party == before.party && (now.lane == before.lane || before.lane == kSeveralLanes)) return true;
+  return order_.knows(now.party, now.lane, before.party, before.lane, before.time);
 }
 
-void Races::check_read(const Here& here, const SharedCell& cell) const {
-  if (cell.copied_to) under_way(here, "writes");
-  if (!ordered(here.touch, cell.write)) race(here, cell.write, "writes");
+bool Races::over_before(const Touch& now, const Touch& before) const {
+  return ordered(now, before) ||
+         order_.knows_over(now.party, now.lane, before.party, before.lane, before.time);
 }
 
-void Races::check_write(const Here& here, const SharedCell& cell) const {
-  if (cell.copied_to) under_way(here, "writes");
-  if (cell.copied_from != 0) under_way(here, "reads");
+void Races::check_read(const Here& here, const SharedCell& cell) {
+  if (cell.copied_to) return under_way(here, &cell.write, "writes");
+  if (!ordered(here.touch, cell.write)) return race(here, cell.write, "writes");
+  if (cell.weak.time != 0 && !ordered(here.touch, cell.weak)) race(here, cell.weak, "writes");
+}
+
+void Races::check_write(const Here& here, const SharedCell& cell) {
+  if (cell.copied_to) return under_way(here, &cell.write, "writes");
+  if (cell.copied_from != 0) return under_way(here, &cell.read, "reads");
   const Touch &now = here.touch, &before = cell.write;
-  if (!together(now, before) && !ordered(now, before)) race(here, before, "writes");
+  const bool of_copy = before.party == order_.copies();
+  if (!together(now, before) && !(of_copy ? over_before(now, before) : ordered(now, before)))
+    return race(here, before, "writes");
+  if (cell.weak.time != 0 && !ordered(now, cell.weak)) return race(here, cell.weak, "writes");
   check_readers(here, cell);
 }
 
-void Races::check_readers(const Here& here, const SharedCell& cell) const {
+void Races::check_readers(const Here& here, const SharedCell& cell) {
   const Touch& now = here.touch;
-  if (cell.read.time == 0 || (now.strong && cell.read.strong)) return;
-  if (!ordered(now, cell.read)) race(here, cell.read, "reads");
-  if (!ordered(now, cell.other_read)) race(here, cell.other_read, "reads");
+  if (cell.read.time == 0) return;
+  if (!over_before(now, cell.read)) return race(here, cell.read, "reads");
+  if (!over_before(now, cell.other_read)) return race(here, cell.other_read, "reads");
+  if (meet(now, cell.read)) return;
   Touch other = cell.read;
   other.lane = cell.second_lane;
-  if (!ordered(now, other)) race(here, other, "reads");
+  if (!over_before(now, other)) return race(here, other, "reads");
   other.time = cell.first_read;
-  other.lane = Touch::kSeveral;
+  other.lane = kSeveralLanes;
   std::uint64_t judged = reader_bit(now.party) | reader_bit(cell.read.party);
   if (cell.other_read.time != 0) judged |= reader_bit(cell.other_read.party);
   for (std::uint64_t rest = cell.readers & ~judged; rest != 0; rest &= rest - 1) {
-    other.party = static_cast<Order::Party>(std::countr_zero(rest));
-    if (!order_.knows(now.party, other.party, other.time)) race(here, other, "reads");
+    other.party = static_cast<Party>(std::countr_zero(rest));
+    if (!over_before(now, other)) return race(here, other, "reads");
   }
 }
 
-void Races::check_proxy(const Here& here, const SharedCell& cell) const {
+void Races::check_proxy(const Here& here, const SharedCell& cell) {
   const Touch& write = cell.write;
   if (write.time == 0 || write.party == order_.copies() ||
-      order_.fenced(here.touch.party, write.party, write.time))
+      order_.fenced(kSharedSpace, here.touch.party, here.touch.lane, write.party, write.lane, write.time))
     return;
-  fault(here.actor, "proxy-fence",
-        fmt::format(
-            "it reads byte {:#x} of shared memory, which {} writes, without a fence.proxy.async between",
-            here.offset, describe(write)),
-        "use fence.proxy.async after the writes, then a barrier, before the read through the other proxy");
+  find(here, "proxy-fence", &write,
+       "use fence.proxy.async after the writes, then a barrier, before the read through the other proxy",
+       [&] {
+         return fmt::format(
+             "it reads byte {:#x} of shared memory, which {} writes, without a fence.proxy.async between",
+             here.offset, describe(write));
+       });
 }
 
-bool Races::knows_all(Order::Party party, const SharedCell& cell) const {
-  if (!order_.knows(party, cell.read.party, cell.read.time) && party != cell.read.party) return false;
+// What threads did through the generic proxy has to be over before a copy writes through the async proxy.
+void Races::check_refill(const Here& here, const SharedCell& cell) {
+  for (const Touch* touch : {&cell.read, &cell.other_read, &cell.write}) {
+    if (touch->time == 0 || touch->kind.by_proxy || touch->party == order_.copies() ||
+        order_.fenced(kSharedSpace, here.touch.party, here.touch.lane, touch->party, touch->lane,
+                      touch->time))
+      continue;
+    const char* did = touch == &cell.write ? "writes" : "reads";
+    return find(here, "proxy-fence-before-refill", touch,
+                "use fence.proxy.async after the accesses, then a barrier, before the copy", [&] {
+                  return fmt::format(
+                      "it writes byte {:#x} of shared memory through the async proxy, which {} {}, without a "
+                      "fence.proxy.async between",
+                      here.offset, describe(*touch), did);
+                });
+  }
+}
+
+bool Races::knows_all(const Touch& now, const SharedCell& cell) const {
+  const auto knows = [&](Party other, std::uint8_t lane) {
+    return order_.knows(now.party, now.lane, other, lane, cell.read.time);
+  };
+  const Party party = now.party;
+  if (party != cell.read.party && !knows(cell.read.party, cell.read.lane)) return false;
   for (std::uint64_t rest = cell.readers & ~reader_bit(party); rest != 0; rest &= rest - 1) {
-    if (!order_.knows(party, static_cast<Order::Party>(std::countr_zero(rest)), cell.read.time)) return false;
+    if (!knows(static_cast<Party>(std::countr_zero(rest)), kSeveralLanes)) return false;
   }
   return true;
 }
@@ -112,10 +150,12 @@ bool Races::knows_all(Order::Party party, const SharedCell& cell) const {
 // The readers kept are either all weak or all strong: strong ones are dropped when a weak one comes.
 void Races::note_read(const Touch& now, SharedCell& cell) const {
   Touch& last = cell.read;
-  if (last.time != 0 && now.strong && !last.strong) return;
-  if (last.time == 0 || (last.strong && !now.strong) || knows_all(now.party, cell)) {
-    const bool beside = last.time != 0 && last.party == now.party && last.strong == now.strong &&
-                        last.time > order_.lanes_synced(now.party) && last.lane != now.lane;
+  const bool strong = now.kind.strong;
+  if (last.time != 0 && strong && !last.kind.strong) return;
+  if (last.time == 0 || (last.kind.strong && !strong) || knows_all(now, cell)) {
+    const bool beside = last.time != 0 && last.party == now.party && last.kind.strong == strong &&
+                        last.lane != now.lane &&
+                        !order_.knows(now.party, now.lane, last.party, last.lane, last.time);
     cell.second_lane = beside ? last.lane : now.lane;
     cell.first_read = beside ? cell.first_read : now.time;
     cell.readers = reader_bit(now.party);
@@ -128,36 +168,105 @@ void Races::note_read(const Touch& now, SharedCell& cell) const {
   last = now;
 }
 
-void Races::read(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, bool strong) {
-  const Touch now = touch_of(actor, strong);
+// A thread block of the cluster may start late: its shared memory exists only from then on.
+void Races::check_started(const Here& here, const Block& block) {
+  const Block& own = here.actor.warp->block();
+  if (block.rank() == own.rank() || cluster_->grid().launch().findings == nullptr) return;
+  const std::size_t warps = block.warps().size();
+  const auto first = static_cast<Party>(block.rank() * warps);
+  if (order_.knows_any(here.touch.party, here.touch.lane, first, warps)) return;
+  find(here, "unstarted-block", nullptr,
+       "use barrier.cluster.arrive and barrier.cluster.wait in all threads before the first access to shared "
+       "memory of another thread block",
+       [&] {
+         return fmt::format(
+             "it {} byte {:#x} of shared memory of thread block {} of the cluster, which may not "
+             "have started",
+             here.does, here.offset, block.rank());
+       });
+}
+
+// It is enough if one of its threads stayed until the access was over.
+// A relaxed arrival at the barrier of the cluster tells that the reads before it are over.
+bool Races::outlives(const Block& block, const Touch& access, bool reads) const {
+  const std::size_t warps = block.warps().size();
+  for (std::size_t i = 0; i < warps; ++i) {
+    const auto party = static_cast<Party>(block.rank() * warps + i);
+    if (order_.knows(party, kSeveralLanes, access.party, access.lane, access.time)) return true;
+    if (reads && order_.knows_over(party, kSeveralLanes, access.party, access.lane, access.time)) return true;
+  }
+  return false;
+}
+
+void Races::block_exits(const Block& block) {
+  if (cluster_->blocks().size() == 1 || cluster_->grid().launch().findings == nullptr) return;
+  const std::size_t warps = block.warps().size();
+  const auto judge = [&](const Touch& touch, std::uint32_t offset, bool reads) {
+    if (touch.time == 0 || touch.party == order_.copies() || touch.party / warps == block.rank() ||
+        outlives(block, touch, reads))
+      return;
+    Block& other = cluster_->block(static_cast<std::uint32_t>(touch.party / warps));
+    const Operation& op = cluster_->grid().code().operations[touch.operation];
+    const Actor actor{&other.warps()[touch.party % warps], &op, touch.lane == kSeveralLanes ? 0 : touch.lane};
+    report(actor,
+           {.code = "exited-block",
+            .address = fmt::format("shared of thread block {} + {:#x}", block.rank(), offset)},
+           "keep thread blocks from exiting while others use their shared memory: barrier.cluster.arrive and "
+           "barrier.cluster.wait before the exit",
+           [&] {
+             return fmt::format(
+                 "it accesses byte {:#x} of shared memory of thread block {} of the cluster, which may have "
+                 "exited before",
+                 offset, block.rank());
+           });
+  };
+  logs_[block.rank()].for_all([&](SharedCell& cell, std::uint32_t offset) {
+    judge(cell.read, offset, true);
+    judge(cell.other_read, offset, true);
+    judge(cell.write, offset, false);
+  });
+}
+
+bool Races::read(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind) {
+  found_ = false;
+  const Touch now = touch_of(actor, kind);
   logs_[place.block->rank()].for_cells(place.offset, bytes, [&](SharedCell& cell, std::uint32_t offset) {
     const Touch& last = cell.read;
     if (last.time == now.time && last.party == now.party && last.lane == now.lane) return;
-    const Here here{.actor = actor, .touch = now, .offset = offset};
-    if (cell.barrier && !strong) used_as_data(here);
+    const Here here{.actor = actor, .touch = now, .offset = offset, .rank = place.block->rank()};
+    if (offset == place.offset) check_started(here, *place.block);
+    if (cell.barrier && !kind.strong) used_as_data(here);
     check_read(here, cell);
     note_read(now, cell);
   });
+  return found_;
 }
 
-void Races::write(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, bool strong) {
-  const Touch now = touch_of(actor, strong);
+bool Races::write(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind) {
+  found_ = false;
+  const Touch now = touch_of(actor, kind);
   logs_[place.block->rank()].for_cells(place.offset, bytes, [&](SharedCell& cell, std::uint32_t offset) {
-    const Here here{.actor = actor, .touch = now, .offset = offset, .does = "writes"};
-    if (cell.barrier && !strong) used_as_data(here);
+    const Here here{
+        .actor = actor, .touch = now, .offset = offset, .does = "writes", .rank = place.block->rank()};
+    if (offset == place.offset) check_started(here, *place.block);
+    if (cell.barrier && !kind.strong) used_as_data(here);
     check_write(here, cell);
     const bool several = together(now, cell.write) && now.lane != cell.write.lane;
+    cell.weak = !kind.strong ? Touch() : cell.write.kind.strong ? cell.weak : cell.write;
     cell.write = now;
-    if (several) cell.write.lane = Touch::kSeveral;
+    if (several) cell.write.lane = kSeveralLanes;
+    if (kind.strong && !cell.read.kind.strong) return;  // later strong writes are judged against weak reads
     cell.read = cell.other_read = {};
     cell.readers = 0;
   });
+  return found_;
 }
 
 void Races::read_by_proxy(const Actor& actor, const SharedPlace& place, std::uint32_t bytes) {
-  const Touch now = touch_of(actor, false);
+  found_ = false;
+  const Touch now = touch_of(actor, AccessKind::proxy());
   logs_[place.block->rank()].for_cells(place.offset, bytes, [&](SharedCell& cell, std::uint32_t offset) {
-    const Here here{.actor = actor, .touch = now, .offset = offset};
+    const Here here{.actor = actor, .touch = now, .offset = offset, .rank = place.block->rank()};
     check_read(here, cell);
     check_proxy(here, cell);
     note_read(now, cell);
@@ -170,8 +279,8 @@ void Races::read_begins(const Actor& actor, const SharedPlace& place, std::uint3
                                        [](SharedCell& cell, std::uint32_t) { ++cell.copied_from; });
 }
 
-void Races::read_ends(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, Order::Party by) {
-  Touch now = touch_of(actor, false);
+void Races::read_ends(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, Party by) {
+  Touch now = touch_of(actor, AccessKind::proxy());
   now.party = by;
   logs_[place.block->rank()].for_cells(place.offset, bytes, [&](SharedCell& cell, std::uint32_t) {
     --cell.copied_from;
@@ -179,20 +288,24 @@ void Races::read_ends(const Actor& actor, const SharedPlace& place, std::uint32_
   });
 }
 
-void Races::write_begins(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, bool reduces) {
-  const Touch now = touch_of(actor, reduces);
-  const SharedCell begun{.write = now, .copied_to = true};
+void Races::write_begins(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind) {
+  found_ = false;
+  const Touch now = touch_of(actor, kind);
+  const SharedCell begun{.write = now, .weak = {}, .copied_to = true};
+  const bool refills = kind.by_proxy && cluster_->grid().launch().findings != nullptr;
   logs_[place.block->rank()].for_cells(place.offset, bytes, [&](SharedCell& cell, std::uint32_t offset) {
-    const Here here{.actor = actor, .touch = now, .offset = offset, .does = "writes"};
+    const Here here{
+        .actor = actor, .touch = now, .offset = offset, .does = "writes", .rank = place.block->rank()};
     if (cell.barrier) used_as_data(here);
     check_write(here, cell);
-    if (!reduces) cell = begun;
+    if (refills) check_refill(here, cell);
+    if (!kind.strong) cell = begun;
   });
 }
 
-void Races::write_ends(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, Order::Party by,
-                       bool reduces) {
-  Touch now = touch_of(actor, reduces);
+void Races::write_ends(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind,
+                       Party by) {
+  Touch now = touch_of(actor, kind);
   now.party = by;
   logs_[place.block->rank()].for_cells(place.offset, bytes, [&](SharedCell& cell, std::uint32_t) {
     cell.write = now;
@@ -205,39 +318,61 @@ void Races::mark_barrier(const SharedPlace& place, bool is_barrier) {
                                        [&](SharedCell& cell, std::uint32_t) { cell.barrier = is_barrier; });
 }
 
-std::string Races::describe(const Touch& touch) const {
-  const Code& code = cluster_->grid().code();
+const Warp* Races::warp_of(const Touch& touch) const {
+  if (touch.party == order_.copies()) return nullptr;
   const auto& blocks = cluster_->blocks();
   const std::size_t warps = blocks.front().warps().size();
-  const Operation& op = code.operations[touch.operation];
-  const bool copy = touch.party == order_.copies();
-  const Warp& warp = blocks[copy ? 0 : touch.party / warps].warps()[copy ? 0 : touch.party % warps];
-  const std::string what = describe_with_line(warp, op);
-  if (copy) return what;
-  const std::string block = blocks.size() == 1 ? "" : fmt::format(" of block {}", warp.block().rank());
-  const std::string lane = touch.lane == Touch::kSeveral ? "" : fmt::format(", lane {}", touch.lane);
-  return fmt::format("{} of warp {}{}{}", what, warp.index(), lane, block);
+  return &blocks[touch.party / warps].warps()[touch.party % warps];
 }
 
-void Races::race(const Here& here, const Touch& other, const char* did) const {
-  fault(here.actor, "data-race",
-        fmt::format("it {} byte {:#x} of shared memory, which {} {}, and nothing orders the two", here.does,
-                    here.offset, describe(other), did),
-        kSynchronise);
+std::string Races::describe(const Touch& touch) const {
+  const auto& blocks = cluster_->blocks();
+  const Operation& op = cluster_->grid().code().operations[touch.operation];
+  const Warp* warp = warp_of(touch);
+  if (warp == nullptr) return describe_with_line(blocks.front().warps().front(), op);
+  const std::string block = blocks.size() == 1 ? "" : fmt::format(" of block {}", warp->block().rank());
+  const std::string lane = touch.lane == kSeveralLanes ? "" : fmt::format(", lane {}", touch.lane);
+  return fmt::format("{} of warp {}{}{}", describe_with_line(*warp, op), warp->index(), lane, block);
 }
 
-void Races::under_way(const Here& here, const char* does) const {
-  fault(here.actor, "copy-not-awaited",
-        fmt::format("it {} byte {:#x} of shared memory, which an asynchronous copy in flight still {}",
-                    here.does, here.offset, does),
-        "wait for the copy first: cp.async.wait_group, cp.async.bulk.wait_group, or its mbarrier");
+// One finding an access is enough: its other bytes have the same.
+void Races::find(const Here& here, std::string_view code, const Touch* other, const char* hint,
+                 const std::function<std::string()>& what) {
+  if (std::exchange(found_, true)) return;
+  Misuse misuse{.code = code, .address = fmt::format("shared + {:#x}", here.offset)};
+  if (cluster_->blocks().size() != 1)
+    misuse.address = fmt::format("shared of thread block {} + {:#x}", here.rank, here.offset);
+  if (other != nullptr && other->time != 0) {
+    misuse.other_warp = warp_of(*other);
+    misuse.other_op = &cluster_->grid().code().operations[other->operation];
+    misuse.other_lane = other->lane == kSeveralLanes ? -1 : other->lane;
+  }
+  report(here.actor, misuse, hint, what);
 }
 
-void Races::used_as_data(const Here& here) const {
-  fault(
-      here.actor, "mbarrier-as-data",
-      fmt::format("it {} byte {:#x} of shared memory, which is part of an mbarrier", here.does, here.offset),
-      "access it with mbarrier instructions, or end it with mbarrier.inval first");
+void Races::race(const Here& here, const Touch& other, const char* did) {
+  find(here, "data-race", &other, kSynchronise, [&] {
+    return fmt::format("it {} byte {:#x} of shared memory, which {} {}, and nothing orders the two{}",
+                       here.does, here.offset, describe(other), did,
+                       why_not_strong(here.touch.kind, other.kind));
+  });
+}
+
+void Races::under_way(const Here& here, const Touch* copy, const char* does) {
+  find(here, "copy-not-awaited", copy,
+       "wait for the copy first: cp.async.wait_group, cp.async.bulk.wait_group, or its mbarrier", [&] {
+         return fmt::format(
+             "it {} byte {:#x} of shared memory, which an asynchronous copy in flight still {}", here.does,
+             here.offset, does);
+       });
+}
+
+void Races::used_as_data(const Here& here) {
+  find(here, "mbarrier-as-data", nullptr,
+       "access it with mbarrier instructions, or end it with mbarrier.inval first", [&] {
+         return fmt::format("it {} byte {:#x} of shared memory, which is part of an mbarrier", here.does,
+                            here.offset);
+       });
 }
 
 }  // namespace ptxloom::exec

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "exec/judge/order.hpp"
@@ -11,13 +13,14 @@
 #include "exec/memory/address.hpp"
 
 // A data race: two accesses to a byte of shared memory by different threads, at least one of them a write,
-// that nothing orders (order.hpp). Asynchronous copies write, or read, from their issue to their wait. Copies
-// through the async proxy (bulk and tensor copies, wgmma) may read what threads wrote only after a
-// fence.proxy.async.
+// that nothing orders (order.hpp) and that are not morally strong (scope.hpp). Asynchronous copies write, or
+// read, from their issue to their wait. Copies through the async proxy (bulk and tensor copies, wgmma) may
+// read what threads wrote only after a fence.proxy.async; where findings are collected, they may also
+// overwrite what threads accessed only after one. Global memory: global_races.hpp.
 //
 // Every report is a race, or relies on an order that PTX does not promise. Missed are: what order.hpp is
-// silent about; all but the last write of a byte; in clusters of more than 64 warps, all but the last read; a
-// missing fence between an access of a thread and a copy that writes; global memory.
+// silent about; of the writes of a byte all but the last, and the last weak one before strong ones; in
+// clusters of more than 64 warps, all reads but the last two.
 namespace ptxloom::exec {
 
 class Cluster;
@@ -27,43 +30,57 @@ class Races {
   explicit Races(Cluster& cluster) : cluster_(&cluster) {}
   void start();
   Order& order() { return order_; }
-  Order::Party party_of(const Warp& warp) const;
+  Party party_of(const Warp& warp) const;
 
-  void read(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, bool strong);
-  void write(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, bool strong);
+  /// Whether something was found.
+  bool read(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind);
+  bool write(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind);
 
   /// A copy that reads is issued; it has read. `by` is the copies' party if an mbarrier signals the end, else
   /// the party of the warp that waited for its own copy.
   void read_begins(const Actor& actor, const SharedPlace& place, std::uint32_t bytes);
-  void read_ends(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, Order::Party by);
-  /// A copy that writes is issued; its data has arrived. Several may reduce into one place.
-  void write_begins(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, bool reduces);
-  void write_ends(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, Order::Party by,
-                  bool reduces);
+  void read_ends(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, Party by);
+  /// A copy that writes is issued; its data has arrived. A reduction is strong: several may reduce into one
+  /// place.
+  void write_begins(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind);
+  void write_ends(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind,
+                  Party by);
   /// wgmma reads an operand.
   void read_by_proxy(const Actor& actor, const SharedPlace& place, std::uint32_t bytes);
 
+  /// All threads of the thread block have exited. Others must be done with its memory.
+  void block_exits(const Block& block);
   void mark_barrier(const SharedPlace& place, bool is_barrier);
 
  private:
   struct Here;  // an access being judged
 
-  Touch touch_of(const Actor& actor, bool strong) const;
+  Touch touch_of(const Actor& actor, AccessKind kind) const;
+  bool meet(const Touch& now, const Touch& before) const;  // neither is before the other, which is allowed
   bool ordered(const Touch& now, const Touch& before) const;
-  void check_read(const Here& here, const SharedCell& cell) const;
-  void check_write(const Here& here, const SharedCell& cell) const;
-  void check_proxy(const Here& here, const SharedCell& cell) const;
-  void check_readers(const Here& here, const SharedCell& cell) const;
+  /// The same, of a read or the write of a copy that a write follows.
+  bool over_before(const Touch& now, const Touch& before) const;
+  void check_read(const Here& here, const SharedCell& cell);
+  void check_write(const Here& here, const SharedCell& cell);
+  void check_proxy(const Here& here, const SharedCell& cell);
+  bool outlives(const Block& block, const Touch& access, bool reads) const;
+  void check_started(const Here& here, const Block& block);
+  void check_refill(const Here& here, const SharedCell& cell);
+  void check_readers(const Here& here, const SharedCell& cell);
   void note_read(const Touch& now, SharedCell& cell) const;
-  bool knows_all(Order::Party party, const SharedCell& cell) const;
-  [[noreturn]] void race(const Here& here, const Touch& other, const char* did) const;
-  [[noreturn]] void under_way(const Here& here, const char* does) const;
-  [[noreturn]] void used_as_data(const Here& here) const;
+  bool knows_all(const Touch& now, const SharedCell& cell) const;
+  void find(const Here& here, std::string_view code, const Touch* other, const char* hint,
+            const std::function<std::string()>& what);
+  void race(const Here& here, const Touch& other, const char* did);
+  void under_way(const Here& here, const Touch* copy, const char* does);
+  void used_as_data(const Here& here);
+  const Warp* warp_of(const Touch& touch) const;  // null: a copy
   std::string describe(const Touch& touch) const;
 
   Cluster* cluster_;
   Order order_;
   std::vector<SharedLog> logs_;  // by rank
+  bool found_ = false;           // by the current access
 };
 
 }  // namespace ptxloom::exec

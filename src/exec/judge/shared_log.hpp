@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "exec/judge/cell_page.hpp"
 #include "exec/judge/order.hpp"
 
-// The latest accesses to each byte of a thread block's shared memory. Bytes are kept in groups of four until
-// an access is smaller than four bytes or not four-byte aligned; from then on individually.
+// The latest accesses to each byte of a thread block's shared memory.
 namespace ptxloom::exec {
 
-/// One access. Strong ones (atomic, volatile, ordered) do not race with each other.
+/// One access.
 struct Touch {
-  Order::Time time = 0;         ///< 0: there was none
+  Time time = 0;                ///< 0: there was none
   std::uint32_t operation = 0;  ///< index into Code::operations
-  Order::Party party = 0;
-  std::uint8_t lane = 0;  ///< kSeveral: lanes that wrote the same value at once
-  bool strong = false;
-
-  static constexpr std::uint8_t kSeveral = 255;
+  Party party = 0;
+  std::uint8_t lane = 0;  ///< kSeveralLanes: lanes that wrote the same value at once
+  AccessKind kind;
 };
 
 struct SharedCell {
   Touch write;
+  Touch weak;                     ///< the last weak write before it, if `write` is strong
   Touch read;                     ///< the last unordered one since the write
   Touch other_read;               ///< the last of those by another warp than `read`
-  Order::Time first_read = 0;     ///< of the first of them
+  Time first_read = 0;            ///< of the first of them
   std::uint8_t second_lane = 0;   ///< another reading lane of that warp; `read.lane` if there is none
   std::uint64_t readers = 0;      ///< their warps, of the first 64
   std::uint16_t copied_from = 0;  ///< copies in flight that read it
@@ -36,30 +36,45 @@ struct SharedCell {
 
 class SharedLog {
  public:
+  /// Forgets all accesses.
   void reset(std::size_t bytes) {
-    grain_ = kWord;
-    cells_.assign((bytes + kWord - 1) / kWord, {});
+    pages_.resize((bytes + Page::kBytes - 1) / Page::kBytes);
+    ++life_;
   }
   /// Calls f(cell, offset) for the bytes [offset, offset + bytes).
   template <class F>
   void for_cells(std::uint32_t offset, std::uint32_t bytes, F f) {
-    if (grain_ == kWord && (offset % kWord != 0 || bytes % kWord != 0)) split();
-    for (std::uint32_t at = offset; at < offset + bytes; at += grain_) f(cells_[at / grain_], at);
+    for (std::uint32_t at = offset, end = offset + bytes; at < end;) {
+      const std::uint32_t first = at / Page::kBytes * Page::kBytes;
+      const std::uint32_t stop = std::min(end, first + Page::kBytes);
+      page(at / Page::kBytes)
+          .for_cells(at - first, stop - first,
+                     [&](SharedCell& cell, std::uint32_t within) { f(cell, first + within); });
+      at = stop;
+    }
+  }
+  /// The same for all that was accessed.
+  template <class F>
+  void for_all(F f) {
+    for (std::size_t i = 0; i < pages_.size(); ++i)
+      if (pages_[i].life == life_) for_cells(static_cast<std::uint32_t>(i * Page::kBytes), Page::kBytes, f);
   }
 
  private:
-  static constexpr std::uint32_t kWord = 4;
-
-  void split() {
-    std::vector<SharedCell> bytes;
-    bytes.reserve(cells_.size() * kWord);
-    for (const SharedCell& cell : cells_) bytes.insert(bytes.end(), kWord, cell);
-    cells_ = std::move(bytes);
-    grain_ = 1;
+  using Page = CellPage<SharedCell>;
+  struct Living {
+    Page cells;
+    std::uint64_t life = 0;  // that they are of
+  };
+  Page& page(std::size_t number) {
+    Living& page = pages_[number];
+    if (page.life != life_) page.cells.reset();
+    page.life = life_;
+    return page.cells;
   }
 
-  std::uint32_t grain_ = kWord;
-  std::vector<SharedCell> cells_;
+  std::vector<Living> pages_;
+  std::uint64_t life_ = 0;  // of the thread block
 };
 
 }  // namespace ptxloom::exec

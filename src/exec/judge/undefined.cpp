@@ -13,12 +13,7 @@ namespace ptxloom::exec {
 namespace {
 
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
-constexpr const char* kStores = "it stores";
-constexpr const char* kDefine = "initialise registers and shared memory on every path to their use";
-
-bool any_of(std::span<const std::byte> undefined) {
-  return std::ranges::any_of(undefined, [](std::byte bits) { return bits != std::byte{}; });
-}
+constexpr const char* kDefine = "initialise registers and memory on every path to their use";
 
 std::uint64_t undefined_of(const RegisterShadow& shadow, const FlowPiece& piece, int lane) {
   return shadow.undefined(piece.slot, lane) & low_bits(piece.bits);
@@ -44,8 +39,40 @@ void Undefined::start() {
   const Grid& grid = cluster_->grid();
   registers_.resize(blocks.size() * blocks.front().warps().size());
   for (RegisterShadow& shadow : registers_) shadow.reset(grid.code());
-  shared_.assign(blocks.size(), std::vector<std::byte>(grid.shared_bytes(), std::byte{0xff}));
+  shared_.resize(blocks.size());
+  for (MemoryShadow& shadow : shared_) shadow.reset(grid.shared_bytes());
+  local_.resize(registers_.size());
+  for (MemoryShadow& shadow : local_) shadow.reset(grid.code().local_bytes * std::size_t{kLanes});
+  if (origins_set_ || register_origins_.empty()) {  // most kernels set none
+    register_origins_.assign(registers_.size(),
+                             std::vector<Origin>(grid.code().registers.size() / 8 + 1, Origins::kRegister));
+    origins_set_ = false;
+  }
   flow_ = nullptr;
+}
+
+Undefined::Origin Undefined::origin_of(const Warp& warp, const Slot& slot) const {
+  return register_origins_[warp.block().rank() * warp.block().warps().size() + warp.index()][slot.offset / 8];
+}
+
+void Undefined::set_origin(const Warp& warp, const Slot& slot, Origin origin) {
+  origins_set_ = true;
+  register_origins_[warp.block().rank() * warp.block().warps().size() + warp.index()][slot.offset / 8] =
+      origin;
+}
+
+Undefined::Origin Undefined::origin_of_inputs(const Warp& warp, const DataFlow& flow) {
+  const RegisterShadow& shadow = registers_of(warp);
+  for (const FlowPiece& piece : flow.in)
+    if (!shadow.is_defined(piece.slot)) return origin_of(warp, piece.slot);
+  return Origins::kRegister;
+}
+
+std::string Undefined::describe(const Warp& warp, Origin origin) const {
+  if (origin == Origins::kRegister) return {};
+  const Origins::Origin& known = origins_.at(origin);
+  return fmt::format("; {} {}", describe_with_line(warp, cluster_->grid().code().operations[known.op]),
+                     known.does);
 }
 
 RegisterShadow& Undefined::registers_of(const Warp& warp) {
@@ -53,53 +80,67 @@ RegisterShadow& Undefined::registers_of(const Warp& warp) {
 }
 
 std::byte* Undefined::bits_of(const SharedPlace& place) {
-  return shared_[place.block->rank()].data() + place.offset;
+  return shared_[place.block->rank()].bits(place.offset, 1).data();
 }
 
-void Undefined::check(Warp& warp, const Operation& op, Mask lanes, const FlowPiece& piece, const char* what) {
-  const RegisterShadow& shadow = registers_of(warp);
-  if (shadow.is_defined(piece.slot)) return;
+MemoryShadow& Undefined::local_of(const Warp& warp) {
+  return local_[warp.block().rank() * warp.block().warps().size() + warp.index()];
+}
+
+std::size_t Undefined::local_offset(int lane, std::uint64_t offset) const {
+  return cluster_->grid().code().local_bytes * static_cast<std::size_t>(lane) + offset;
+}
+
+Mask Undefined::check(Warp& warp, const Operation& op, Mask lanes, const FlowPiece& piece, const char* what,
+                      bool goes_on) {
+  RegisterShadow& shadow = registers_of(warp);
+  Mask found = 0;
+  if (shadow.is_defined(piece.slot)) return found;
   for (; lanes != 0; lanes &= lanes - 1) {
     const int lane = std::countr_zero(lanes);
     const std::uint64_t bits = undefined_of(shadow, piece, lane);
     if (bits == 0) continue;
-    fault(warp, op, lane_bit(lane), "undefined-value",
-          fmt::format("{} {}, of which bits {:#x} are uninitialised, or computed from uninitialised bits",
-                      what, piece.reg == nullptr ? "a value" : ir::name_of(*piece.reg), bits),
-          kDefine);
-  }
-}
-
-// Arguments and results of functions count as defined.
-void Undefined::call(Warp& warp, const Operation& op, Mask lanes) {
-  const Code& code = cluster_->grid().code();
-  RegisterShadow& shadow = registers_of(warp);
-  for (const Callee& callee : code.callees) {
-    for (const auto* places : {&callee.parameters, &callee.results}) {
-      for (const Location& place : *places)
-        if (!place.in_memory) shadow.define(place.slot, lanes, warp.flow().live());
+    const Origin origin = origin_of(warp, piece.slot);
+    const auto text = [&] {
+      return fmt::format(
+          "{} {}, of which bits {:#x} are uninitialised, or computed from uninitialised bits{}", what,
+          piece.reg == nullptr ? "a value" : ir::name_of(*piece.reg), bits, describe(warp, origin));
+    };
+    if (!goes_on) fault(warp, op, lane_bit(lane), "undefined-value", text(), kDefine);
+    Misuse misuse{.code = "undefined-value"};
+    if (origin != Origins::kRegister) {
+      misuse.other_warp = &warp;
+      misuse.other_op = &cluster_->grid().code().operations[origins_.at(origin).op];
     }
+    report({&warp, &op, lane}, misuse, kDefine, text);
+    shadow.set(piece.slot, lane, 0);
+    found |= lane_bit(lane);
   }
-  const ir::Function& function = code.function_of(op);
-  for (const ir::Operand& result : function.results_of(function.calls[op.instruction])) {
-    if (result.kind == ir::Operand::Kind::reg)
-      shadow.define(code.register_slots[op.function][result.index], lanes, warp.flow().live());
-  }
+  return found;
 }
 
-void Undefined::executes(Warp& warp, const Operation& op, const DataFlow& flow, Mask group, Mask lanes) {
-  if (op.is_call) return call(warp, op, lanes);
-  if (!op.begins) return;
-  if (op.guarded) check(warp, op, group, {.slot = op.guard, .bits = 1}, "it is guarded by");
-  if (lanes == 0) return;
+// A load or store leaves out the lanes; what decides anything else has to stop.
+Mask Undefined::check_addresses(Warp& warp, const Operation& op, const DataFlow& flow, Mask lanes) {
+  const bool accesses = flow.rule == FlowRule::loaded || flow.rule == FlowRule::update || flow.stores;
+  const char* depends = flow.rule == FlowRule::matrix ? "it depends on" : "its address depends on";
+  Mask found = 0;
+  for (const FlowPiece& piece : flow.addresses) found |= check(warp, op, lanes, piece, depends, accesses);
+  return found;
+}
+
+Mask Undefined::executes(Warp& warp, const Operation& op, const DataFlow& flow, Mask group, Mask lanes) {
+  if (op.is_call) flow_ = nullptr;  // calls move values with their undefined bits (machine/location.hpp)
+  if (!op.begins && !op.is_call) return lanes;
+  if (op.guarded) check(warp, op, group, {.slot = op.guard, .bits = 1}, "it is guarded by", true);
+  if (lanes == 0 || op.is_call) return lanes;
   flow_ = &flow;
   undefined_in_ = false;
   const bool is_matrix = flow.rule == FlowRule::matrix;
-  const char* depends = is_matrix ? "it depends on" : "its address depends on";
-  for (const FlowPiece& piece : flow.addresses) check(warp, op, lanes, piece, depends);
+  lanes &= ~check_addresses(warp, op, flow, lanes);
   if (flow.rule == FlowRule::decides)
-    for (const FlowPiece& piece : flow.in) check(warp, op, lanes, piece, "it depends on");
+    for (const FlowPiece& piece : flow.in) check(warp, op, lanes, piece, "it depends on", false);
   if (!is_matrix) carry(warp, flow, lanes);
+  return lanes;
 }
 
 void Undefined::carry(Warp& warp, const DataFlow& flow, Mask lanes) {
@@ -107,6 +148,7 @@ void Undefined::carry(Warp& warp, const DataFlow& flow, Mask lanes) {
   const auto is_defined = [&](const FlowPiece& piece) { return shadow.is_defined(piece.slot); };
   undefined_in_ = !std::ranges::all_of(flow.in, is_defined);
   const bool carries = undefined_in_ && flow.rule < FlowRule::loaded;
+  const Origin origin = carries ? origin_of_inputs(warp, flow) : Origins::kRegister;
   std::array<std::array<std::uint64_t, kLanes>, 8> results;
   for (std::size_t i = 0; carries && i < std::min(flow.out.size(), results.size()); ++i)
     for_lanes(lanes,
@@ -127,6 +169,7 @@ void Undefined::carry(Warp& warp, const DataFlow& flow, Mask lanes) {
     for_lanes(lanes, [&](int lane) {
       shadow.set(flow.out[i].slot, lane, results[i][static_cast<std::size_t>(lane)]);
     });
+    set_origin(warp, flow.out[i].slot, origin);
   }
 }
 
@@ -145,93 +188,20 @@ std::uint64_t Undefined::result(Warp& warp, const DataFlow& flow, std::size_t ou
   return std::ranges::any_of(flow.in, any) ? kAll : 0;
 }
 
-void Undefined::read(const Actor& actor, const SharedPlace& place, std::uint32_t bytes) {
-  if (flow_ == nullptr || flow_->rule != FlowRule::loaded) return;
-  const std::byte* undefined = bits_of(place);
-  if (!any_of(std::span(undefined, bytes))) return;
-  RegisterShadow& shadow = registers_of(*actor.warp);
-  const std::uint32_t size = flow_->element_bytes;
-  for (std::size_t i = 0; i < flow_->out.size() && (i + 1) * size <= bytes; ++i) {
-    if (flow_->out[i].reg == nullptr) continue;
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, undefined + i * size, size);
-    shadow.set(flow_->out[i].slot, actor.lane, bits);
-  }
-}
-
-std::byte Undefined::stored_bits(const Actor& actor, std::uint32_t byte) {
-  const std::size_t element = byte / flow_->element_bytes;
-  if (element >= flow_->in.size()) return {};
-  const FlowPiece& piece = flow_->in[element];
-  const std::uint64_t bits = undefined_of(registers_of(*actor.warp), piece, actor.lane);
-  return static_cast<std::byte>(bits >> 8 * (byte % flow_->element_bytes) & 0xff);
-}
-
-void Undefined::write(const Actor& actor, const SharedPlace& place, std::uint32_t bytes) {
-  const std::span undefined(bits_of(place), bytes);
-  if (flow_ != nullptr && flow_->rule == FlowRule::update) return update(actor, undefined);
-  const bool exact = flow_ != nullptr && flow_->exact && undefined_in_;
-  for (std::uint32_t i = 0; i < bytes; ++i) undefined[i] = exact ? stored_bits(actor, i) : std::byte{};
-}
-
-// An atomic operation returns what was in memory; exch leaves its operand there.
-void Undefined::update(const Actor& actor, std::span<std::byte> undefined) {
-  RegisterShadow& shadow = registers_of(*actor.warp);
-  const bool was = any_of(undefined);
-  const bool given = undefined_in_ && std::ranges::any_of(flow_->in, [&](const FlowPiece& piece) {
-                       return undefined_of(shadow, piece, actor.lane) != 0;
-                     });
-  std::ranges::fill(undefined, given || (was && !flow_->exchanges) ? std::byte{0xff} : std::byte{});
-  for (const FlowPiece& piece : flow_->out)
-    if (was && piece.reg != nullptr) shadow.set(piece.slot, actor.lane, kAll);
-}
-
-void Undefined::write_global(const Actor& actor) {
-  if (flow_ == nullptr || !flow_->stores || !undefined_in_) return;
+// What a store leaves out of a register does not matter.
+void Undefined::stores(Warp& warp, const Operation& op, Mask lanes) {
   for (const FlowPiece& piece : flow_->in) {
     FlowPiece stored = piece;
     if (flow_->exact)
       stored.bits =
           static_cast<std::uint8_t>(std::min<int>(piece.bits, 8 * static_cast<int>(flow_->element_bytes)));
-    check(*actor.warp, *actor.op, lane_bit(actor.lane), stored, kStores);
+    check(warp, op, lanes, stored, "it stores", true);
   }
 }
 
-void Undefined::stores(Warp& warp, const Operation& op, Mask lanes) {
-  for (const FlowPiece& piece : flow_->in) check(warp, op, lanes, piece, kStores);
-}
-
-void Undefined::define(const SharedPlace& place, std::uint32_t bytes) {
-  std::fill_n(bits_of(place), bytes, std::byte{});
-}
-
-void Undefined::copy(const SharedPlace& to, const SharedPlace& from, std::uint32_t bytes) {
-  std::memmove(bits_of(to), bits_of(from), bytes);
-}
-
-void Undefined::copy_out(const Actor& actor, const SharedPlace& from, std::uint32_t bytes) {
-  const std::span undefined(bits_of(from), bytes);
-  const auto first = std::ranges::find_if(undefined, [](std::byte bits) { return bits != std::byte{}; });
-  if (first == undefined.end()) return;
-  fault(actor, "undefined-value",
-        fmt::format("it copies byte {:#x} of shared memory to global memory, of which bits {:#x} are "
-                    "uninitialised, or computed from uninitialised bits",
-                    from.offset + static_cast<std::uint32_t>(first - undefined.begin()),
-                    std::to_integer<unsigned>(*first)),
-        kDefine);
-}
-
-void Undefined::shuffle(const Warp& warp, Mask lanes, const Slot& to, const Slot& from,
-                        const std::array<int, kLanes>& sources) {
-  RegisterShadow& shadow = registers_of(warp);
-  if (shadow.is_defined(from)) return shadow.define(to, lanes, warp.flow().live());
-  std::array<std::uint64_t, kLanes> bits{};
-  for_lanes(lanes, [&](int lane) {
-    const int source = sources[static_cast<std::size_t>(lane)];
-    const bool takes_part = (lanes >> source & 1) != 0;
-    bits[static_cast<std::size_t>(lane)] = takes_part ? shadow.undefined(from, source) : kAll;
-  });
-  for_lanes(lanes, [&](int lane) { shadow.set(to, lane, bits[static_cast<std::size_t>(lane)]); });
+void Undefined::loads(const Warp& warp, const Operation& op, std::span<const Slot> registers) {
+  const Origin own = unwritten_shared(op);
+  for (const Slot& slot : registers) set_origin(warp, slot, own);
 }
 
 }  // namespace ptxloom::exec

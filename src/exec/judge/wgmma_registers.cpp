@@ -3,7 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
+#include <string_view>
+
+#include "exec/machine/block.hpp"
 #include "exec/machine/fault.hpp"
+#include "exec/machine/grid.hpp"
+#include "exec/machine/warp.hpp"
 #include "ir/naming.hpp"
 
 namespace ptxloom::exec {
@@ -12,14 +19,22 @@ namespace {
 constexpr const char* kFence =
     "use wgmma.fence before the first wgmma.mma_async, and after any other access to its D or A";
 
+// The modifier ".m64n8k16".
+std::string_view shape_of(const Warp& warp, const Operation& op) {
+  const ir::Function& function = warp.block().grid().code().function_of(op);
+  const std::string_view opcode = function.instructions[op.instruction].variant.opcode();
+  const std::size_t begin = std::min(opcode.find(".m64"), opcode.size());
+  return opcode.substr(begin, opcode.find('.', begin + 1) - begin);
+}
+
 }  // namespace
 
 void WgmmaRegisters::execute(Warp& warp, std::size_t number, const Operation& op, const DataFlow& flow,
                              Mask lanes) {
   State& state = warps_[number];
   if (flow.multiplies && state.fences == 0)
-    fault(warp, op, lanes, "wgmma-fence", "there is no wgmma.fence before the warp's first wgmma.mma_async",
-          kFence);
+    report({&warp, &op, std::countr_zero(lanes)}, {.code = "wgmma-fence"}, kFence,
+           [] { return std::string("there is no wgmma.fence before the warp's first wgmma.mma_async"); });
   for (const FlowPiece& piece : flow.of_wgmma)
     (flow.multiplies ? multiply : access)(warp, state, op, piece, lanes);
 }
@@ -28,23 +43,35 @@ void WgmmaRegisters::multiply(Warp& warp, State& state, const Operation& op, con
                               Mask lanes) {
   Use& use = state.uses[piece.slot.offset];
   if (use.touched != nullptr && use.fences == state.fences) {
-    fault(warp, op, lanes, "wgmma-fence",
-          fmt::format("{} was accessed by {}, without a wgmma.fence between", ir::name_of(*piece.reg),
-                      describe_with_line(warp, *use.touched)),
-          kFence);
+    const Actor actor{&warp, &op, std::countr_zero(lanes)};
+    report(actor, {.code = "wgmma-fence", .other_warp = &warp, .other_op = use.touched}, kFence, [&] {
+      return fmt::format("{} was accessed by {}, without a wgmma.fence between", ir::name_of(*piece.reg),
+                         describe_with_line(warp, *use.touched));
+    });
+  }
+  if (use.flight != nullptr && use.flight != &op && use.flight_fences == state.fences &&
+      shape_of(warp, *use.flight) != shape_of(warp, op)) {
+    const Actor actor{&warp, &op, std::countr_zero(lanes)};
+    report(actor, {.code = "wgmma-fence", .other_warp = &warp, .other_op = use.flight}, kFence, [&] {
+      return fmt::format("{} is accessed by {}, which has another shape, without a wgmma.fence between",
+                         ir::name_of(*piece.reg), describe_with_line(warp, *use.flight));
+    });
   }
   use.flight = &op;
   use.group = state.committed;
+  use.flight_fences = state.fences;
 }
 
 void WgmmaRegisters::access(Warp& warp, State& state, const Operation& op, const FlowPiece& piece,
                             Mask lanes) {
   Use& use = state.uses[piece.slot.offset];
   if (use.flight != nullptr) {
-    fault(warp, op, lanes, "wgmma-not-awaited",
-          fmt::format("it accesses {}, which {} still uses", ir::name_of(*piece.reg),
-                      describe_with_line(warp, *use.flight)),
-          "use wgmma.commit_group, then wgmma.wait_group for that group, before accessing its D and A");
+    const Actor actor{&warp, &op, std::countr_zero(lanes)};
+    report(actor, {.code = "wgmma-not-awaited", .other_warp = &warp, .other_op = use.flight},
+           "use wgmma.commit_group, then wgmma.wait_group for that group, before accessing its D and A", [&] {
+             return fmt::format("it accesses {}, which {} still uses", ir::name_of(*piece.reg),
+                                describe_with_line(warp, *use.flight));
+           });
   }
   use.touched = &op;
   use.fences = state.fences;

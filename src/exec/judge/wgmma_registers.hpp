@@ -9,7 +9,8 @@
 
 // Registers that wgmma.mma_async accumulates in, or reads A from. From its issue to the wgmma.wait_group that
 // covers its group, no other instruction may access them; and after accesses by other instructions, as before
-// the very first wgmma, a wgmma.fence must come first (PTX ISA, wgmma.mma_async and wgmma.fence).
+// the very first wgmma, a wgmma.fence must come first (PTX ISA, wgmma.mma_async and wgmma.fence). Only wgmma
+// of one shape are ordered among themselves.
 namespace ptxloom::exec {
 
 class WgmmaRegisters {
@@ -29,6 +30,7 @@ class WgmmaRegisters {
     std::uint32_t fences = 0;            // at that time
     const Operation* flight = nullptr;   // the wgmma that still uses it
     std::uint32_t group = 0;             // of that wgmma
+    std::uint32_t flight_fences = 0;     // when it was issued
   };
   struct State {
     std::uint32_t fences = 0, committed = 0;

@@ -4,16 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cstring>
 #include <functional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "exec/machine/block.hpp"
 #include "exec/machine/fault.hpp"
 #include "exec/machine/grid.hpp"
+#include "exec/machine/location.hpp"
+#include "exec/machine/recursion.hpp"
 
 namespace ptxloom::exec {
 namespace {
@@ -30,50 +31,13 @@ std::uint32_t callee_of(Warp& warp, const Operation& op, int lane, const CallPla
   const std::uint64_t index = (address - kFunctions) / kFunctionStep;
   const auto& callees = code_of(warp).callees;
   if (index < callees.size() && address % kFunctionStep == 0 &&
-      callees[index].parameters.size() == plan.arguments.size())
+      callees[index].parameters.size() == plan.arguments.size() &&
+      callees[index].results.size() == plan.results)
     return static_cast<std::uint32_t>(index);
   fault(warp, op, lane_bit(lane), "call-address",
-        fmt::format("{:#x} is not the address of a function with {} parameters", address,
-                    plan.arguments.size()),
+        fmt::format("{:#x} is not the address of a function with {} parameters and {} results", address,
+                    plan.arguments.size(), plan.results),
         "take the address of a function with mov, and call it with a matching prototype");
-}
-
-using Value = std::array<std::uint64_t, 2>;
-
-// A sixteen-byte value occupies two rows of lanes.
-Value read(Warp& warp, const Slot& slot, int lane) {
-  if (slot.bytes == 0) return {Lanes<bool>(warp.registers(), slot)[lane] ? 1u : 0u};
-  if (slot.bytes == 4) return {Lanes<std::uint32_t>(warp.registers(), slot)[lane]};
-  Slot high = slot;
-  high.offset += 8 * kLanes;
-  return {Lanes<std::uint64_t>(warp.registers(), slot)[lane],
-          slot.bytes == 16 ? Lanes<std::uint64_t>(warp.registers(), high)[lane] : 0};
-}
-
-void write(Warp& warp, const Slot& slot, int lane, const Value& value) {
-  if (slot.bytes == 0) return Lanes<bool>(warp.registers(), slot).set(lane, value[0] != 0);
-  if (slot.bytes == 4)
-    return Lanes<std::uint32_t>(warp.registers(), slot).set(lane, static_cast<std::uint32_t>(value[0]));
-  Lanes<std::uint64_t>(warp.registers(), slot).set(lane, value[0]);
-  if (slot.bytes != 16) return;
-  Slot high = slot;
-  high.offset += 8 * kLanes;
-  Lanes<std::uint64_t>(warp.registers(), high).set(lane, value[1]);
-}
-
-void copy(Warp& warp, int lane, const Location& from, const Location& to) {
-  if (from.in_memory && to.in_memory) {
-    std::memcpy(warp.local(lane) + to.offset, warp.local(lane) + from.offset, std::min(from.bytes, to.bytes));
-    return;
-  }
-  Value value{};
-  if (!from.in_memory) {
-    value = read(warp, from.slot, lane);
-  } else {
-    std::memcpy(&value, warp.local(lane) + from.offset, std::min<std::size_t>(from.bytes, sizeof value));
-  }
-  if (!to.in_memory) return write(warp, to.slot, lane, value);
-  std::memcpy(warp.local(lane) + to.offset, &value, std::min<std::size_t>(to.bytes, sizeof value));
 }
 
 void enter(Warp& warp, const Operation& op, int lane, std::uint32_t index, std::uint32_t return_to) {
@@ -83,13 +47,73 @@ void enter(Warp& warp, const Operation& op, int lane, std::uint32_t index, std::
     fault(warp, op, lane_bit(lane), "no-function", fmt::format("{} has no body in this module", name),
           "link the module that defines it, or run the kernel on a GPU");
   }
-  auto& frames = warp.calls().frames(lane);
-  if (std::ranges::find(frames, index, &CallStack::Frame::callee) != frames.end()) {
-    fault(warp, op, lane_bit(lane), "recursion", fmt::format("the thread is already in {}", name),
-          "use a loop, or run the kernel on a GPU: the executor does not support recursion");
+  CallStack::Frame frame{
+      .callee = index, .return_to = return_to, .stack_pointer = warp.calls().stack_pointer(lane)};
+  if (callee.recurses) begin_frame(warp, op, lane, callee, frame);
+  warp.calls().frames(lane).push_back(std::move(frame));
+}
+
+// The results stay where they are, except those in registers of a function that the thread is in again.
+void leave(Warp& warp, int lane, const CallStack::Frame& frame) {
+  const Callee& callee = code_of(warp).callees[frame.callee];
+  CallStack::Returned& returned = warp.calls().returned(lane);
+  returned.callee = frame.callee;
+  returned.base = frame.base;
+  if (!callee.recurses) return;
+  returned.results.clear();
+  for (const Location& result : callee.results)
+    returned.results.push_back(result.in_memory ? Value{} : read(warp, result.slot, lane));
+  end_frame(warp, lane, callee, frame);
+}
+
+bool stays_in_memory(const Location& from, const Location& to) { return from.in_memory && to.in_memory; }
+
+// The arguments that are in registers, or go there. They are read before the call begins: a function that
+// calls itself has one set of registers.
+std::vector<Value> take(Warp& warp, int lane, const std::vector<Location>& from,
+                        const std::vector<Location>& to) {
+  std::vector<Value> values;
+  for (std::size_t i = 0; i < from.size(); ++i)
+    if (!stays_in_memory(from[i], to[i]))
+      values.push_back(read(warp, Located{from[i], warp.calls().base(lane)}, lane));
+  return values;
+}
+
+// Arguments in the frame of the caller, or those taken, become parameters in that of the function.
+void pass(Warp& warp, int lane, const std::vector<Location>& from, std::uint64_t caller,
+          const std::vector<Value>& values, const std::vector<Location>& to) {
+  auto value = values.begin();
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const Located parameter{to[i], warp.calls().base(lane)};
+    stays_in_memory(from[i], to[i]) ? copy(warp, lane, {from[i], caller}, parameter)
+                                    : write(warp, parameter, lane, *value++);
   }
-  frames.push_back(
-      {.callee = index, .return_to = return_to, .stack_pointer = warp.calls().stack_pointer(lane)});
+}
+
+void run_system(Warp& warp, const Operation& op, Mask lanes, std::uint32_t index) {
+  const Callee& callee = code_of(warp).callees[index];
+  if (callee.system->run == nullptr) {
+    fault(warp, op, lanes, "exec-unsupported",
+          fmt::format("{}: {}", callee.function.name, callee.system->lacks), "run the kernel on a GPU");
+  }
+  for_lanes(lanes, [&](int lane) {
+    warp.calls().returned(lane).callee = index;
+    warp.calls().returned(lane).base = 0;
+  });
+  callee.system->run({warp, op, callee}, lanes);
+}
+
+// None for a declaration that is not that of the driver's function.
+const SystemFunction* system_function_of(const ir::Function& function) {
+  const SystemFunction* const found = function.defined ? nullptr : find_system_function(function.name);
+  if (found == nullptr || found->run == nullptr) return found;
+  std::vector<std::uint32_t> declared, wanted;
+  for (const ir::Parameter& parameter : function.parameters) declared.push_back(parameter.size());
+  for (const std::uint8_t bytes : found->parameters)
+    if (bytes != 0) wanted.push_back(bytes);
+  for (const ir::Parameter& result : function.results) declared.push_back(result.size());
+  if (found->result != 0) wanted.push_back(found->result);
+  return declared == wanted ? found : nullptr;
 }
 
 // Splits the lanes of the mask into sets with the same key(lane).
@@ -105,6 +129,15 @@ void for_groups(Mask mask, Key key, F f) {
 }
 
 }  // namespace
+
+std::uint64_t SystemCall::argument(int lane, std::size_t index) const {
+  const Value value = read(warp_, Located{callee_.parameters[index]}, lane);
+  return callee_.parameters[index].bytes == 4 ? static_cast<std::uint32_t>(value.bits[0]) : value.bits[0];
+}
+
+void SystemCall::set_result(int lane, std::uint64_t value) const {
+  write(warp_, Located{callee_.results[0]}, lane, {.bits = {value}});
+}
 
 std::uint64_t function_address(std::size_t callee) { return kFunctions + kFunctionStep * callee; }
 
@@ -126,6 +159,7 @@ std::vector<Callee> callees_of(const ir::Module& module, const ir::Function& ker
     if (function == nullptr) return;
     for (const ir::Symbol& symbol : function->symbols) visit(symbol.name);
     callees.push_back({.function = *function});
+    callees.back().system = system_function_of(*function);
     callees.back().function.name = name;
   };
   for (const ir::Variable& variable : module.variables) {  // function tables
@@ -142,10 +176,12 @@ void run_call(Warp& warp, const Operation& op, Mask mask) {
   for_groups(mask, callee, [&](Mask lanes, std::uint32_t index) {
     const Callee& called = code_of(warp).callees[index];
     for_lanes(lanes, [&](int lane) {
-      enter(warp, op, lane, index, return_to);
-      for (std::size_t i = 0; i < plan.arguments.size(); ++i)
-        copy(warp, lane, plan.arguments[i], called.parameters[i]);
+      const std::uint64_t caller = warp.calls().base(lane);
+      const std::vector<Value> values = take(warp, lane, plan.arguments, called.parameters);
+      if (called.system == nullptr) enter(warp, op, lane, index, return_to);
+      pass(warp, lane, plan.arguments, caller, values, called.parameters);
     });
+    if (called.system != nullptr) return run_system(warp, op, lanes, index);
     warp.flow().branch(lanes, called.entry);
   });
 }
@@ -153,8 +189,16 @@ void run_call(Warp& warp, const Operation& op, Mask mask) {
 void run_results(Warp& warp, const Operation& op, Mask mask) {
   const auto& results = op.plan_as<ResultPlan>().results;
   for_lanes(mask, [&](int lane) {
-    const Callee& called = code_of(warp).callees[warp.calls().returned(lane)];
-    for (std::size_t i = 0; i < results.size(); ++i) copy(warp, lane, called.results[i], results[i]);
+    const CallStack::Returned& returned = warp.calls().returned(lane);
+    const Callee& called = code_of(warp).callees[returned.callee];
+    const std::uint64_t base = warp.calls().base(lane);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (called.recurses && !called.results[i].in_memory) {
+        write(warp, Located{results[i], base}, lane, returned.results[i]);
+      } else {
+        copy(warp, lane, {called.results[i], returned.base}, {results[i], base});
+      }
+    }
   });
 }
 
@@ -163,9 +207,10 @@ void run_return(Warp& warp, const Operation&, Mask mask) {
   for_groups(mask, return_to, [&](Mask lanes, std::uint32_t target) {
     for_lanes(lanes, [&](int lane) {
       auto& frames = warp.calls().frames(lane);
-      warp.calls().stack_pointer(lane) = frames.back().stack_pointer;
-      warp.calls().returned(lane) = frames.back().callee;
+      const CallStack::Frame frame = std::move(frames.back());
       frames.pop_back();
+      warp.calls().stack_pointer(lane) = frame.stack_pointer;
+      leave(warp, lane, frame);
     });
     warp.flow().branch(lanes, target);
   });

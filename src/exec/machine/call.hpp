@@ -11,10 +11,10 @@
 #include "exec/machine/warp.hpp"
 
 // Calls of device functions. A function is decoded once and has one set of registers, parameters and
-// variables, so a thread may be in it only once at a time: recursion is a fault. Parameters and results are
-// in local memory, or in registers if declared so, and a call copies them. Functions are placed before their
+// variables; recursion.hpp has what a thread needs that is in it several times. Parameters and results are in
+// local memory, or in registers if declared so, and a call copies them. Functions are placed before their
 // callers: threads in a function then have a lower program counter than those that wait after the call, so
-// they run first and rejoin the others there.
+// they run first and rejoin the others there. System calls (system_call.hpp) are done within the call.
 namespace ptxloom::exec {
 
 /// The functions that a kernel may reach, each before its callers.
@@ -31,6 +31,7 @@ struct CallPlan {
   std::optional<Slot> address;  ///< empty: `callee`
   std::uint32_t callee = 0;     ///< index into Code::callees
   std::vector<Location> arguments;
+  std::size_t results = 0;  ///< how many the prototype has
 };
 void run_call(Warp& warp, const Operation& op, Mask mask);
 

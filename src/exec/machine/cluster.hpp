@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <random>
 #include <vector>
 
 #include "exec/judge/judge.hpp"
@@ -30,6 +31,10 @@ class Cluster {
 
   /// Starts cluster number `index` of the grid.
   void start(std::uint64_t index);
+  /// It has ended, and those before it have been here.
+  void join() {
+    if (judge_) judge_->join();
+  }
   /// Gives every warp a turn of at most `share` steps; false when all threads have exited.
   bool turn(std::uint64_t share);
 
@@ -56,6 +61,7 @@ class Cluster {
 
  private:
   void run(Warp& warp, std::uint64_t share);
+  std::vector<Warp*> shuffled_warps();
   void finish();
   void check_limit(const Warp& warp) const;
 
@@ -67,6 +73,7 @@ class Cluster {
   std::unique_ptr<Tracer> tracer_;
   std::deque<Block> blocks_;
   States states_;
+  std::mt19937_64 random_;  // of Launch::schedule
   bool progress_ = false;
   std::uint64_t vain_turns_ = 0;
 };

@@ -16,8 +16,10 @@ void Decoder::place_interface(std::size_t index) {
   const auto place = [&](const ir::Parameter& parameter) {
     if (parameter.reg) return Location{.slot = code_.register_slots[index + 1][parameter.reg->id]};
     const Place* found = symbols_.find(index + 1, parameter.name);
-    return Location{
-        .in_memory = true, .offset = static_cast<std::uint32_t>(found->offset), .bytes = parameter.size()};
+    return Location{.in_memory = true,
+                    .in_frame = found->in_frame,
+                    .offset = static_cast<std::uint32_t>(found->offset),
+                    .bytes = parameter.size()};
   };
   for (const ir::Parameter& parameter : callee.function.parameters)
     callee.parameters.push_back(place(parameter));
@@ -40,6 +42,7 @@ Location Decoder::location(const ir::Operand& operand, const ir::Parameter& para
               ? parameter.size()
               : variable->count * static_cast<std::uint64_t>(variable->type.whole_bytes());
       return {.in_memory = true,
+              .in_frame = place->in_frame,
               .offset = static_cast<std::uint32_t>(place->offset),
               .bytes = static_cast<std::uint32_t>(bytes)};
     }
@@ -86,6 +89,9 @@ Operation Decoder::operation(const ir::Call& call, Semantic run) {
 
 void Decoder::decode(const ir::Call& call) {
   const ir::Interface& interface = interface_of(call);
+  if (call.callee.kind == ir::Operand::Kind::symbol)
+    check_system_function(
+        call, code_.callees[*find_callee(code_.callees, function_->symbols[call.callee.index].name)]);
   const auto arguments = function_->arguments_of(call), results = function_->results_of(call);
   if (arguments.size() != interface.parameters.size() || results.size() != interface.results.size())
     refuse(call, "the number of parameters or results is not that of the function");
@@ -99,6 +105,7 @@ void Decoder::decode(const ir::Call& call) {
         static_cast<std::uint32_t>(*find_callee(code_.callees, function_->symbols[call.callee.index].name));
   }
   plan->arguments = locations(arguments, interface.parameters);
+  plan->results = results.size();
   Operation operation = this->operation(call, &run_call);
   operation.plan = std::move(plan);
   code_.operations.push_back(std::move(operation));
@@ -106,6 +113,13 @@ void Decoder::decode(const ir::Call& call) {
   Operation behind = this->operation(call, &run_results);
   behind.plan = std::make_shared<ResultPlan>(ResultPlan{locations(results, interface.results)});
   code_.operations.push_back(std::move(behind));
+}
+
+// A call that may never happen, in a function that is called by address only, is refused when it does.
+void Decoder::check_system_function(const ir::Call& call, const Callee& callee) const {
+  const bool certain = in_kernel() || code_.callees[index_ - 1].certain;
+  if (certain && callee.system != nullptr && callee.system->run == nullptr)
+    refuse(call, callee.system->lacks);
 }
 
 void Decoder::refuse(const ir::Call& call, const std::string& why) const {

@@ -44,7 +44,8 @@ Decoder::Decoder(const ir::Module& module, Code& code)
   code.sm = {.threads = static_cast<std::uint64_t>(target_.threads_per_sm),
              .blocks = static_cast<std::uint64_t>(target_.blocks_per_sm),
              .shared = per_sm,
-             .shared_reserved = std::min<std::uint64_t>(per_sm - per_block, 1024)};
+             .shared_reserved = std::min<std::uint64_t>(per_sm - per_block, 1024),
+             .registers = static_cast<std::uint64_t>(target_.registers_per_sm)};
 }
 
 void Decoder::decode_kernel() {
@@ -52,6 +53,7 @@ void Decoder::decode_kernel() {
   place_registers(code_.kernel);
   for (const Callee& callee : code_.callees) place_registers(callee.function);
   for (std::size_t i = 0; i < code_.callees.size(); ++i) place_interface(i);
+  stack_used_ = std::ranges::any_of(code_.callees, &Callee::recurses);
   for (std::size_t i = 0; i < code_.callees.size(); ++i) {
     code_.callees[i].entry = static_cast<std::uint32_t>(code_.operations.size());
     decode_function(i + 1);
@@ -119,6 +121,7 @@ Slot Decoder::constant(std::uint64_t value, std::uint8_t bytes) {
 
 Slot Decoder::address_constant(const Place& place, std::int64_t displacement) {
   const std::uint64_t address = place.offset + static_cast<std::uint64_t>(displacement);
+  if (place.in_frame) return frame_address(address);
   if (place.space == StateSpace::shared) {
     const auto [entry, added] = shared_addresses_.try_emplace(address);
     if (added) {
@@ -133,11 +136,17 @@ Slot Decoder::address_constant(const Place& place, std::int64_t displacement) {
   return constant(address, 8);
 }
 
+Slot Decoder::frame_address(std::uint64_t offset) {
+  std::vector<FrameAddress>& addresses = code_.callees[index_ - 1].frame_addresses;
+  const auto known = std::ranges::find(addresses, offset, &FrameAddress::offset);
+  if (known != addresses.end()) return known->slot;
+  return addresses.emplace_back(add_register(8), offset).slot;
+}
+
 void Decoder::decode(const ir::Instruction& instruction) {
   instruction_ = &instruction;
   const auto semantics = semantics_.find(variant().form());
-  if (semantics == semantics_.end())
-    unsupported(fmt::format("it has no semantics for the form {}", variant().form()));
+  if (semantics == semantics_.end()) unsupported(lacking(variant().form()));
   const std::size_t first = code_.operations.size();
   semantics->second->decode(*this);
   code_.operations[first].begins = true;

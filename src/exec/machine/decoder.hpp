@@ -59,8 +59,6 @@ class Decoder {
   bool is_sink(const Slot& slot) const { return slot.offset == sink_.offset; }
   /// The kernel has an instruction by which thread blocks communicate through global memory.
   void mark_communicating() { code_.communicates = true; }
-  /// The kernel has a fence.
-  void mark_fenced() { code_.fences = true; }
   void mark_canceling() { code_.communicates = code_.cancels = true; }
   /// Throws Error(refused, "exec-unsupported") that names the instruction.
   [[noreturn]] void unsupported(const std::string& why) const;
@@ -76,12 +74,14 @@ class Decoder {
   std::vector<Location> locations(std::span<const ir::Operand> operands,
                                   const std::vector<ir::Parameter>& parameters);
   const ir::Interface& interface_of(const ir::Call& call) const;
+  void check_system_function(const ir::Call& call, const Callee& callee) const;
   [[noreturn]] void refuse(const ir::Call& call, const std::string& why) const;
   void guard(Operation& operation, const std::optional<ir::Guard>& guard) const;
   void finish_branches();
   Slot add_register(std::size_t bytes);
   Slot constant(std::uint64_t value, std::uint8_t bytes);
   Slot address_constant(const Place& place, std::int64_t displacement);
+  Slot frame_address(std::uint64_t offset);
   void append(Operation& operation, const OperandSpec& spec, const ir::Operand& operand);
   Slot literal(const OperandSpec& spec, const ir::Operand& operand);
   void narrow(Operation& operation, std::size_t operand);

@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
 #include "exec/machine/block.hpp"
+#include "exec/machine/cluster.hpp"
 #include "exec/machine/code.hpp"
 #include "exec/machine/warp.hpp"
 #include "ptxloom/ptx.hpp"
@@ -24,12 +26,96 @@ auto with_statement(const Code& code, const Operation& op, F f) {
                     : f(function, function.instructions[op.instruction]);
 }
 
+void set_source(const Code& code, const ir::Function& function, ir::Statement::Kind kind, std::uint32_t index,
+                Site& site) {
+  const ir::Location* location = nullptr;
+  for (const ir::Statement& statement : function.body) {
+    if (statement.kind == ir::Statement::Kind::location) location = &function.locations[statement.index];
+    if (statement.kind == kind && statement.index == index) break;
+  }
+  if (location == nullptr) return;
+  const auto file = std::ranges::find(code.files, location->place.file, &ir::File::index);
+  if (file == code.files.end()) return;
+  site.file = file->name;
+  if (site.file.size() > 1 && site.file.front() == '"')  // as it stands in the PTX
+    site.file = site.file.substr(1, site.file.size() - 2);
+  site.file_line = static_cast<int>(location->place.line);
+}
+
+Site site_of(const Code& code, const Operation& op) {
+  Site site;
+  with_statement(code, op, [&](const ir::Function& function, const auto& statement) {
+    site.text = print(function, statement);
+    site.line = static_cast<int>(statement.line);
+    site.column = static_cast<int>(statement.column);
+    set_source(code, function, op.is_call ? ir::Statement::Kind::call : ir::Statement::Kind::instruction,
+               op.instruction, site);
+  });
+  return site;
+}
+
+Site site_of(const Code& code, const Warp* warp, const Operation& op, int lane) {
+  Site site = site_of(code, op);
+  site.lane = lane;
+  if (warp == nullptr) return site;
+  site.block = warp->block().index();
+  site.warp = warp->index();
+  return site;
+}
+
+std::uint32_t number_of(const Code& code, const Operation* op) {
+  return op == nullptr ? ~std::uint32_t{0} : code.number_of(*op);
+}
+
+// The thread that performs the action.
+struct Doer {
+  const Warp& warp;
+  const Operation& op;
+  int lane;
+};
+
+void collect(Findings& findings, const Doer& doer, const Misuse& misuse, std::string_view hint, bool fatal,
+             const std::function<std::string()>& what) {
+  const Code& code = doer.warp.block().grid().code();
+  std::uint32_t first = number_of(code, &doer.op), second = number_of(code, misuse.other_op);
+  // Which of two accesses that race shows it depends on their order.
+  if (misuse.code == "data-race" && second < first) std::swap(first, second);
+  const Findings::Key key{code.kernel.name, std::string(misuse.code), first, second};
+  if (!findings.count(key, doer.warp.block().cluster().index())) return;
+  Finding finding{.code = std::string(misuse.code),
+                  .what = what(),
+                  .hint = std::string(hint),
+                  .kernel = code.kernel.name,
+                  .at = site_of(code, &doer.warp, doer.op, doer.lane),
+                  .other = {},
+                  .address = misuse.address,
+                  .fatal = fatal,
+                  .schedule = doer.warp.block().grid().launch().schedule};
+  if (misuse.other_op != nullptr) {
+    finding.other = site_of(code, misuse.other_warp, *misuse.other_op, misuse.other_lane);
+    if (misuse.other_block && misuse.other_warp == nullptr) {
+      finding.other->block = *misuse.other_block;
+      finding.other->warp = misuse.other_number;
+    }
+  }
+  findings.add(key, std::move(finding));
+}
+
 }  // namespace
+
+void report(const Actor& actor, const Misuse& misuse, const char* hint,
+            const std::function<std::string()>& what) {
+  Findings* const findings = actor.warp->block().grid().launch().findings;
+  if (findings == nullptr) fault(actor, misuse.code, what(), hint);
+  collect(*findings, {*actor.warp, *actor.op, actor.lane}, misuse, hint, false, what);
+}
 
 void fault(const Warp& warp, const Operation& op, Mask lanes, std::string_view code, const std::string& what,
            std::string hint) {
   const Grid& grid = warp.block().grid();
   const int lane = std::countr_zero(lanes);
+  if (Findings* const findings = grid.launch().findings)
+    collect(*findings, {warp, op, lane}, {.code = code}, hint, true, [&] { return what; });
   Diagnostic diagnostic;
   diagnostic.code = code;
   diagnostic.hint = std::move(hint);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,6 +26,21 @@ struct Actor {
   int lane;
 };
 [[noreturn]] void fault(const Actor& actor, std::string_view code, const std::string& what, std::string hint);
+
+/// What a finding is about besides the thread that performs the action.
+struct Misuse {
+  std::string_view code;
+  const Warp* other_warp = nullptr;     ///< of the other side; null: an asynchronous copy
+  const Operation* other_op = nullptr;  ///< null: there is no other side
+  int other_lane = -1;
+  /// Of the other side if its warp is no more: thread block and warp.
+  std::optional<std::array<std::uint32_t, 3>> other_block = {};
+  std::uint32_t other_number = 0;
+  std::string address = {};
+};
+/// A misuse after which the kernel can go on: a fault, unless the launch collects findings.
+void report(const Actor& actor, const Misuse& misuse, const char* hint,
+            const std::function<std::string()>& what);
 
 /// "`bar.sync 0;`".
 std::string describe(const Warp& warp, const Operation& op);

@@ -41,6 +41,7 @@ struct FormFlow {
   bool stores = false;                               ///< what is read goes to memory
   bool exact = false;                                ///< ... unchanged
   bool divides = false;                              ///< an integer division by the second operand
+  bool scales = false;                               ///< a product or quotient of floats: 0 only of 0
   bool multiplies = false;                           ///< a wgmma: its registers stay in use after it
   FormFlow (*of_variant)(const Variant&) = nullptr;  ///< if variants differ
 };

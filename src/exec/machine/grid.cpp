@@ -84,7 +84,10 @@ Grid::Grid(const Code& code, const Memory& memory, const Launch& launch, std::ui
       launch_(launch),
       workspace_(workspace),
       flows_(launch.judge ? data_flows_of(code) : std::vector<DataFlow>()),
-      allocations_(reachable(code, memory)) {
+      allocations_(reachable(code, memory)),
+      shadow_(launch.judge && launch.findings != nullptr
+                  ? std::make_unique<GlobalShadow>(memory, memory.allocations())
+                  : nullptr) {
   const auto asked = launch.cluster != Index3{} ? std::optional(launch.cluster) : std::nullopt;
   check_limits(code, launch, asked);
   check_cluster(code, asked);
@@ -93,6 +96,8 @@ Grid::Grid(const Code& code, const Memory& memory, const Launch& launch, std::ui
   cluster_ = asked.value_or(code.kernel.reqnctapercluster.value_or(Index3{1, 1, 1}));
   for (std::size_t axis = 0; axis < 3; ++axis) grid_clusters_[axis] = launch.grid[axis] / cluster_[axis];
   if (launch.cooperative) check_cooperative(code, launch);
+  if (launch.judge && launch.findings != nullptr)
+    log_ = std::make_unique<GridLog>(clusters(), !code.communicates);
 }
 
 Index3 Grid::block_index(std::uint64_t cluster, std::uint32_t rank) const {

@@ -4,10 +4,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "exec/judge/data_flow.hpp"
+#include "exec/judge/global_log.hpp"
+#include "exec/judge/global_shadow.hpp"
 #include "exec/machine/code.hpp"
 
 // One launch: what its thread blocks share and do not change. Its unit of work is a cluster; a kernel without
@@ -48,6 +51,10 @@ class Grid {
   /// Those of the memory and of the kernel's global variables, by address.
   std::span<const Memory::Allocation> allocations() const { return allocations_; }
   const Memory& memory() const { return memory_; }
+  /// Null unless findings are collected.
+  GridLog* log() const { return log_.get(); }
+  /// The same.
+  GlobalShadow* shadow() const { return shadow_.get(); }
   std::size_t shared_bytes() const { return std::size_t{code_.dynamic_shared_offset} + launch_.shared_bytes; }
 
  private:
@@ -58,6 +65,8 @@ class Grid {
   Index3 cluster_{1, 1, 1}, grid_clusters_{1, 1, 1};
   std::vector<DataFlow> flows_;
   std::vector<Memory::Allocation> allocations_;
+  std::unique_ptr<GridLog> log_;
+  std::unique_ptr<GlobalShadow> shadow_;
 };
 
 }  // namespace ptxloom::exec

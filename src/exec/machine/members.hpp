@@ -3,7 +3,6 @@
 
 #include <bit>
 
-#include "exec/judge/judge.hpp"
 #include "exec/machine/fault.hpp"
 #include "exec/machine/warp.hpp"
 
@@ -37,7 +36,6 @@ Mask for_whole_groups(Warp& warp, const Operation& op, Mask mask, const Slot& sl
   for_member_groups(warp, op, mask, slot, [&](Mask lanes, Mask members) {
     if ((members & ~lanes) != 0) return warp.flow().wait_here(lanes, members);
     whole |= lanes;
-    if (Judge* judge = warp.judge()) judge->meet(warp);
     f(lanes);
   });
   return whole;

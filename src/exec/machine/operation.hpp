@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -63,5 +64,7 @@ struct Semantics {
 /// The forms of all families, which families.cpp lists.
 std::vector<std::span<const Semantics>> semantics_families();
 std::map<std::string_view, const Semantics*> semantics_by_form();
+/// Why the executor cannot execute a form that no family has.
+std::string lacking(std::string_view form);
 
 }  // namespace ptxloom::exec

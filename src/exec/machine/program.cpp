@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/host_memory.hpp"
 #include "exec/machine/call.hpp"
+#include "exec/machine/call_graph.hpp"
 #include "exec/machine/code.hpp"
 #include "exec/machine/cooperative.hpp"
 #include "exec/machine/decoder.hpp"
@@ -15,6 +17,35 @@
 
 namespace ptxloom::exec {
 namespace {
+
+// What the judge of a launch that collects findings can do on this machine: a judged thread takes
+// microseconds, and judge/global_log.hpp takes about eight times the memory that is accessed.
+constexpr double kMostJudged = 1u << 28;  // threads
+constexpr std::uint64_t kLogFactor = 8;
+
+void check_judged(const Memory& memory, const Launch& launch) {
+  double threads = 1;
+  for (const auto& extents : {launch.grid, launch.block})
+    for (const std::uint32_t extent : extents) threads *= extent;
+  if (threads > kMostJudged) {
+    throw Error(
+        ErrorKind::usage, "launch-size",
+        fmt::format(
+            "the launch has {:.0f} threads, and the sanitizer would run for hours: the most is {:.0f}",
+            threads, kMostJudged),
+        "use a smaller grid: what is wrong mostly shows in a few thread blocks");
+  }
+  std::uint64_t bytes = 0;
+  for (const Memory::Allocation& each : memory.allocations()) bytes += each.bytes;
+  if (bytes * kLogFactor <= host_memory_bytes()) return;
+  throw Error(
+      ErrorKind::usage, "too-large",
+      fmt::format(
+          "the buffers have {} MiB, and the sanitizer takes {} times that, but this machine has {} MiB of "
+          "memory",
+          bytes >> 20, kLogFactor, host_memory_bytes() >> 20),
+      "use smaller sizes");
+}
 
 // The first operation of an instruction counts its executions; any of its operations may have accessed
 // memory.
@@ -57,7 +88,11 @@ Program::Program(const ir::Module& module, std::string_view entry) : code_(std::
   }
   code_->specs = module.specs;
   code_->kernel = *kernel;
+  code_->files = module.files;
   code_->callees = callees_of(module, *kernel);
+  find_calls(module, *code_);
+  code_->prints = std::ranges::any_of(
+      code_->callees, [](const Callee& callee) { return callee.system != nullptr && callee.system->prints; });
   Decoder(module, *code_).decode_kernel();
 }
 
@@ -66,10 +101,12 @@ Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
 
 void Program::run(Memory& memory, const Launch& launch, Stats* stats) const {
+  if (launch.findings != nullptr) check_judged(memory, launch);
   const GridWorkspace workspace(memory, launch);
   const Grid grid(*code_, memory, launch, workspace.address());
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  const unsigned jobs = launch.trace ? 1 : launch.jobs != 0 ? launch.jobs : cores;
+  const unsigned jobs = launch.trace || launch.schedule != 0 ? 1 : launch.jobs != 0 ? launch.jobs : cores;
+  if (grid.shadow() == nullptr) memory.count_as_written();
   const Counts counts = run_clusters(grid, jobs, stats != nullptr);
   if (stats != nullptr) collect(*code_, counts, *stats);
 }

@@ -146,8 +146,11 @@ const Place* Symbols::find(std::size_t function, std::string_view name) const {
 void Symbols::place_parameters(Code& code) {
   std::uint32_t used = 0;
   for (const ir::Parameter& parameter : code.kernel.parameters) {
-    const std::uint32_t offset = align_up(used, alignment_of(parameter.type, parameter.alignment));
+    const std::uint32_t declared =
+        parameter.pointer ? 0 : parameter.alignment;  // a pointer's is that of its target
+    const std::uint32_t offset = align_up(used, alignment_of(parameter.type, declared));
     functions_[0][parameter.name] = {.space = StateSpace::param, .offset = offset};
+    code.parameter_offsets.push_back(offset);
     used = offset + parameter.size();
   }
   code.parameter_bytes = used;
@@ -157,20 +160,38 @@ void Symbols::place_parameters(Code& code) {
 void Symbols::place_function(Code& code, std::size_t index) {
   const ir::Function& function = index == 0 ? code.kernel : code.callees[index - 1].function;
   Names& names = functions_[index];
-  for (const ir::Variable& variable : function.variables) place_variable(code, variable, names);
+  Callee* const framed = index != 0 && code.callees[index - 1].recurses ? &code.callees[index - 1] : nullptr;
+  const auto name = [&](const std::string& each, std::uint64_t bytes) {
+    const Place& place = names.at(each);
+    if (place.space != StateSpace::local) return;
+    code.locals.push_back({.name = each,
+                           .function = static_cast<std::uint32_t>(index),
+                           .offset = place.offset,
+                           .bytes = bytes,
+                           .in_frame = place.in_frame});
+  };
+  for (const ir::Variable& variable : function.variables) {
+    place_variable(code, variable, names, framed);
+    if (names.contains(variable.name)) name(variable.name, size_of(variable));
+  }
   if (index == 0) return;
+  std::uint32_t& used = framed != nullptr ? framed->frame_bytes : code.local_bytes;
   for (const auto* parameters : {&function.parameters, &function.results}) {
     for (const ir::Parameter& parameter : *parameters) {
       if (parameter.reg) continue;
-      const std::uint32_t offset =
-          align_up(code.local_bytes, alignment_of(parameter.type, parameter.alignment));
-      names[parameter.name] = {.space = StateSpace::local, .offset = offset};
-      code.local_bytes = offset + parameter.size();
+      const std::uint32_t alignment = alignment_of(parameter.type, parameter.alignment);
+      const std::uint32_t offset = align_up(used, alignment);
+      names[parameter.name] = {.space = StateSpace::local, .offset = offset, .in_frame = framed != nullptr};
+      used = offset + parameter.size();
+      name(parameter.name, parameter.size());
+      if (framed != nullptr) framed->frame_alignment = std::max(framed->frame_alignment, alignment);
     }
   }
+  // Never empty: a thread that calls without end shall reach the end of its stack.
+  if (framed != nullptr) used = align_up(std::max(used, 1u), framed->frame_alignment);
 }
 
-void Symbols::place_variable(Code& code, const ir::Variable& variable, Names& names) {
+void Symbols::place_variable(Code& code, const ir::Variable& variable, Names& names, Callee* framed) {
   Place place;
   switch (variable.space) {
     case ir::Space::shared:
@@ -179,7 +200,12 @@ void Symbols::place_variable(Code& code, const ir::Variable& variable, Names& na
       break;
     case ir::Space::local:
     case ir::Space::function:  // arguments and results of calls
-      place = {.space = StateSpace::local, .offset = place_in(code.local_bytes, variable)};
+      place = {.space = StateSpace::local,
+               .offset = place_in(framed != nullptr ? framed->frame_bytes : code.local_bytes, variable),
+               .in_frame = framed != nullptr};
+      if (framed != nullptr)
+        framed->frame_alignment =
+            std::max(framed->frame_alignment, alignment_of(variable.type, variable.alignment));
       break;
     case ir::Space::constant: {
       auto used = static_cast<std::uint32_t>(code.constants.size());

@@ -18,6 +18,7 @@ struct Place {
   StateSpace space = StateSpace::global;
   std::uint64_t offset = 0;  ///< in the space; for a global variable its address
   std::size_t variable = 0;  ///< for a global variable: index into Code::globals
+  bool in_frame = false;     ///< local: the offset is in the frame of the function
 };
 
 class Symbols {
@@ -35,7 +36,7 @@ class Symbols {
   void place_parameters(Code& code);
   void place_function(Code& code, std::size_t index);
   void place_dynamic(const ir::Module& module, Code& code);
-  void place_variable(Code& code, const ir::Variable& variable, Names& names);
+  void place_variable(Code& code, const ir::Variable& variable, Names& names, Callee* framed = nullptr);
   void name_variable(Code& code, const ir::Variable& variable) const;
   void fill_addresses(Code& code, const ir::Variable& variable) const;
 

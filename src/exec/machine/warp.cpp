@@ -11,6 +11,7 @@
 #include "exec/machine/fault.hpp"
 #include "exec/machine/grid.hpp"
 #include "exec/machine/poison.hpp"
+#include "exec/machine/wait.hpp"
 #include "exec/watch/tracer.hpp"
 #include "exec/watch/traffic.hpp"
 
@@ -56,8 +57,8 @@ void Flow::release(Mask lanes) {
   choose();
 }
 
-void Flow::wait_here(Mask lanes, Mask members) {
-  Group group{.pc = current_.pc, .lanes = lanes, .again = true, .members = members};
+void Flow::wait_here(Mask lanes, Mask members, bool whole) {
+  Group group{.pc = current_.pc, .lanes = lanes, .again = true, .members = members, .whole = whole};
   current_.lanes &= ~lanes;
   const auto same =
       std::ranges::find_if(parked_, [&](const Group& other) { return other.again && other.pc == group.pc; });
@@ -69,6 +70,12 @@ void Flow::wait_here(Mask lanes, Mask members) {
   parked_.erase(same);
   ready_.push_back({.pc = group.pc - 1, .lanes = group.lanes});
   next_ = std::min(next_, group.pc - 1);
+}
+
+bool Flow::stuck() const {
+  Mask waiting = 0;
+  for (const Group& group : parked_) waiting |= group.again ? group.lanes : 0;
+  return waiting == live_;
 }
 
 void Flow::try_again() {
@@ -102,6 +109,17 @@ void Flow::choose() {
     return true;
   });
 }
+
+namespace {
+
+[[noreturn]] void refuse_part(const Warp& warp, const Operation& op, Mask lanes) {
+  fault(warp, op, lanes, "barrier-divergence",
+        "only some threads of the warp reach this barrier: lanes " +
+            describe_lanes(warp.flow().live() & ~lanes) + " do not",
+        "move the barrier out of divergent branches, or use barrier.sync without .aligned");
+}
+
+}  // namespace
 
 Warp::Warp(Block& block, std::uint32_t index)
     : block_(&block),
@@ -138,9 +156,20 @@ std::byte* Warp::local(int lane) {
   return local_.data() + block_->grid().code().local_bytes * static_cast<std::size_t>(lane);
 }
 
+bool Warp::whole(const Operation& op, Mask lanes) {
+  if (lanes == flow_.live()) return true;
+  const Mask pass_by = flow_.current().lanes & ~lanes;  // their guard is false
+  if (pass_by == 0) flow_.wait_here(lanes, flow_.live(), true);
+  if (pass_by != 0 || flow_.stuck()) refuse_part(*this, op, lanes);
+  return false;
+}
+
 void Warp::exit(Mask lanes) {
+  for (const Group& group : flow_.parked())
+    if (group.whole) refuse_part(*this, waits_at(*this, group), group.lanes);
   flow_.exit(lanes);
-  if (judge_ != nullptr) judge_->exit(*this);
+  if (judge_ != nullptr) judge_->exit(*this, lanes);
+  if (judge_ != nullptr && block_->ended()) judge_->block_exits(*block_);
   flow_.try_again();
   end_meetings();
   states_.exited();
@@ -192,11 +221,12 @@ Mask Warp::awaited_by(const Group& group) const {
   return members & flow_.live() & ~come;
 }
 
-// Notifies the observers before the operation is executed.
-void Warp::watch(const Operation& op, Mask group, Mask lanes) {
+// Notifies the observers before the operation is executed. Returns the lanes that execute it.
+Mask Warp::watch(const Operation& op, Mask group, Mask lanes) {
   if (tracer_ != nullptr && op.begins) tracer_->begin(*this, op, lanes);
-  if (judge_ != nullptr) judge_->executes(*this, op, group, lanes);
+  if (judge_ != nullptr) lanes = judge_->executes(*this, op, group, lanes);
   if (traffic_ != nullptr) traffic_->executes(*this, op, lanes);
+  return lanes;
 }
 
 void Warp::run(std::uint64_t steps) {
@@ -207,13 +237,14 @@ void Warp::run(std::uint64_t steps) {
     const Operation& op = operations[flow_.current().pc];
     Mask mask = flow_.current().lanes;
     if (op.guarded) mask &= Lanes<bool>(registers_.get(), op.guard).mask();
-    if (watched) watch(op, flow_.current().lanes, mask);
+    if (watched) mask = watch(op, flow_.current().lanes, mask);
     flow_.advance();
     if (mask != 0) op.run(*this, op, mask);
     flow_.settle();
     ++steps_;
   }
   if (tracer_ != nullptr) tracer_->end();
+  if (judge_ != nullptr && (flow_.blocked() || operations[flow_.current().pc].begins)) judge_->executed();
 }
 
 }  // namespace ptxloom::exec

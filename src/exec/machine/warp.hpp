@@ -32,6 +32,7 @@ struct Group {
   Mask lanes = 0;
   bool again = false;  ///< of a parked group: it repeats the instruction before pc
   Mask members = 0;    ///< in that case: the threads that must arrive
+  bool whole = false;  ///< in that case: these are all of the warp, and none of them may exit before
 };
 
 /// The groups of a warp. `current` runs, `ready` could run, `parked` wait for a barrier.
@@ -53,7 +54,9 @@ class Flow {
   void release(Mask lanes);
   /// These lanes of the current group wait for the other members to reach the instruction, and execute it
   /// with them, or once threads have exited.
-  void wait_here(Mask lanes, Mask members);
+  void wait_here(Mask lanes, Mask members, bool whole = false);
+  /// Whether all lanes that have not exited wait in this way.
+  bool stuck() const;
   void try_again();
   /// These lanes of the current group stay where they are until take_back, in the next turn.
   void set_aside(Mask lanes);
@@ -129,6 +132,10 @@ class Warp {
 
   /// These threads exit; whoever waits only for them goes on.
   void exit(Mask lanes);
+  /// For an instruction that all threads of the warp must execute together: whether these are all that have
+  /// not exited. If not, they wait for the others, which may still be in a loop that ends in a jump back to
+  /// here; a fault if the others cannot come.
+  bool whole(const Operation& op, Mask lanes);
   /// bar.warp.sync: the lanes wait until all live `members` have arrived with the same mask.
   void meet(Mask lanes, Mask members);
   /// The members that a parked group waits for; none if it waits for something else.
@@ -159,7 +166,7 @@ class Warp {
     Mask members, arrived;
   };
   void end_meetings();
-  void watch(const Operation& op, Mask group, Mask lanes);
+  Mask watch(const Operation& op, Mask group, Mask lanes);
   std::vector<Meeting> meetings_;
 };
 

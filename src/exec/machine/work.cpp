@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <random>
 #include <thread>
 #include <utility>
 
 #include "exec/machine/cluster.hpp"
 #include "exec/memory/turns.hpp"
+#include "ptxloom/error.hpp"
 
 namespace ptxloom::exec {
 namespace {
@@ -15,15 +17,34 @@ namespace {
 // Steps of a warp per turn: bounds spinning. If thread blocks wait for each other, many may spin at once.
 constexpr std::uint64_t kShare = 100'000, kSmallShare = 2'000;
 
+// A fault that is among the findings already.
+bool is_collected(const Grid& grid, const Error& error) {
+  return grid.launch().findings != nullptr && error.kind() == ErrorKind::device_fault;
+}
+
+// Returns what ended the cluster early, unless that is among the findings.
+std::exception_ptr run_one(Cluster& cluster, std::uint64_t index) {
+  try {
+    cluster.start(index);
+    while (cluster.turn(kShare)) {
+    }
+  } catch (const Error& error) {
+    if (!is_collected(cluster.grid(), error)) return std::current_exception();
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
 void run_alone(const Grid& grid, Work& work, Counts& executed) {
   std::uint64_t at = 0;
   try {
     Cluster cluster(grid, work, executed);
     while (const auto index = work.take()) {
       at = *index;
-      cluster.start(at);
-      while (cluster.turn(kShare)) {
-      }
+      const std::exception_ptr ended_by = run_one(cluster, at);
+      if (grid.log() != nullptr) work.in_order(at, [&] { cluster.join(); });
+      if (ended_by) std::rethrow_exception(ended_by);
     }
   } catch (...) {
     work.fail(at, std::current_exception());
@@ -60,7 +81,13 @@ void run_in_turns(const Grid& grid, Work& work, Counts& executed) {
       if (next) cluster->start(*next);
       return !next.has_value();
     };
-    while (!resident.empty()) std::erase_if(resident, ended);
+    std::mt19937_64 random(grid.launch().schedule);
+    while (!resident.empty()) {
+      if (grid.launch().schedule != 0) std::ranges::shuffle(resident, random);
+      std::erase_if(resident, ended);
+    }
+  } catch (const Error& error) {
+    work.fail(at, is_collected(grid, error) ? nullptr : std::current_exception());
   } catch (...) {
     work.fail(at, std::current_exception());
   }
@@ -78,6 +105,14 @@ std::optional<std::uint64_t> Work::take() {
   return next_++;
 }
 
+void Work::in_order(std::uint64_t cluster, const std::function<void()>& f) {
+  std::unique_lock lock(order_mutex_);
+  turned_.wait(lock, [&] { return turn_ == cluster; });
+  ++turn_;  // whatever comes of f
+  turned_.notify_all();
+  f();
+}
+
 void Work::fail(std::uint64_t cluster, std::exception_ptr error) {
   const std::scoped_lock lock(mutex_);
   if (error_ && cluster >= failed_) return;
@@ -90,16 +125,17 @@ void Work::rethrow() const {
 }
 
 Counts run_clusters(const Grid& grid, unsigned jobs, bool count) {
-  Work work(grid);
   const auto run = grid.code().communicates ? &run_in_turns : &run_alone;
   if (grid.code().communicates) jobs = 1;
   jobs = static_cast<unsigned>(std::min<std::uint64_t>(std::max(jobs, 1u), grid.clusters()));
+  Work work(grid, jobs == 1);
   std::vector<Counts> executed(jobs, Counts(count ? grid.code().operations.size() : 0));
   {
     std::vector<std::jthread> helpers;
     for (unsigned i = 1; i < jobs; ++i) helpers.emplace_back([&, i] { run(grid, work, executed[i]); });
     run(grid, work, executed[0]);
   }
+  work.printer().flush();
   work.rethrow();
   for (unsigned i = 1; i < jobs; ++i) add(executed[0], executed[i]);
   return std::move(executed[0]);

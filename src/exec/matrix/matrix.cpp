@@ -24,17 +24,21 @@ struct MatrixPlan {
   Fragment fragment;
   std::vector<LayoutAddress> rows;
   std::size_t value = 0, address = 1;  // operand indices
+  StateSpace space = StateSpace::generic;
 };
 
-// The host address of each row, by matrix and row.
+// The host address of each row, by matrix and row. Without a state space the address may be a generic one; an
+// H200 takes one of shared memory, too.
 std::vector<std::byte*> resolve_rows(Warp& warp, const Operation& op, const MatrixPlan& plan, Access access) {
-  const Reach reach{
-      .space = StateSpace::shared, .access = access, .bytes = kRowBytes, .alignment = kRowBytes};
+  Reach reach{.space = StateSpace::shared, .access = access, .bytes = kRowBytes, .alignment = kRowBytes};
   std::vector<std::byte*> rows(plan.rows.size());
   for (const LayoutAddress& row : plan.rows) {
     const std::uint64_t address = address_of(warp, op.slot(plan.address), row.lane);
+    const bool generic = plan.space == StateSpace::generic && space_of(address) == StateSpace::shared;
+    reach.space = generic ? StateSpace::generic : StateSpace::shared;
     rows[static_cast<std::size_t>(row.matrix * plan.fragment.rows() + row.row)] =
-        resolve(warp, op, row.lane, address, reach);
+        generic ? resolve_shared(warp, op, row.lane, address, reach).data
+                : resolve(warp, op, row.lane, address, reach);
   }
   return rows;
 }
@@ -75,6 +79,7 @@ void run_load(Warp& warp, const Operation& op, Mask mask) {
   const UndefinedElements undefined(*judge, warps);
   if (const auto bits = undefined_lines(*judge, rows, kRowBytes)) {
     undefined.scatter<std::uint32_t>(plan.fragment, registers, load_elements(plan, *bits));
+    judge->loads_undefined(warp, op, registers.first(plan.fragment.registers()));
   } else {
     undefined.define(registers.first(plan.fragment.registers()));
   }
@@ -106,6 +111,7 @@ void emit(Decoder& decoder, Semantic run) {
     made->rows.assign(layout.addresses().begin(), layout.addresses().end());
     made->value = static_cast<std::size_t>(decoder.operand("D"));
     made->address = static_cast<std::size_t>(decoder.operand("P"));
+    made->space = find_space(decoder.word("space")).value_or(StateSpace::generic);
     return made;
   });
   if (plan->rows.size() != static_cast<std::size_t>(plan->fragment.matrices() * plan->fragment.rows())) {

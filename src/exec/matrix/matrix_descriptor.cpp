@@ -92,9 +92,19 @@ void MatrixDescriptor::check(Warp& warp, const Operation& op, std::size_t operan
     }
     if (Judge* judge = warp.judge()) {
       const auto offset = static_cast<std::uint32_t>(address);
-      judge->read_by_proxy({&warp, &op, 0}, {.block = &block, .offset = offset, .data = nullptr}, kUnit);
+      judge->wgmma_reads({&warp, &op, 0}, {.block = &block, .offset = offset, .data = nullptr});
     }
   });
+}
+
+bool MatrixDescriptor::is_zero(std::span<const std::byte> shared, const Shape& shape) const {
+  std::uint64_t any = 0;
+  for_units(shape, [&](std::uint64_t address, std::size_t, std::size_t) {
+    std::array<std::uint64_t, kUnit / 8> words;
+    std::memcpy(words.data(), shared.data() + address, kUnit);
+    any |= words[0] | words[1];
+  });
+  return any == 0;
 }
 
 std::vector<std::uint32_t> MatrixDescriptor::read(std::span<const std::byte> shared,

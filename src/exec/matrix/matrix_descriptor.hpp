@@ -33,6 +33,8 @@ class MatrixDescriptor {
   void check(Warp& warp, const Operation& op, std::size_t operand, const Shape& shape) const;
   /// The elements, line by line, of what was checked. `shared` is all of shared memory.
   std::vector<std::uint32_t> read(std::span<const std::byte> shared, const Shape& shape) const;
+  /// Whether all bits of it are zero.
+  bool is_zero(std::span<const std::byte> shared, const Shape& shape) const;
 
  private:
   template <class F>

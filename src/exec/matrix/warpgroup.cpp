@@ -2,7 +2,9 @@
 #include "exec/matrix/warpgroup.hpp"
 
 #include <fmt/format.h>
+
 #include <fmt/ranges.h>
+#include <bit>
 
 #include <algorithm>
 #include <cstring>
@@ -59,7 +61,6 @@ void Warpgroups::reset() {
   const std::size_t warps = block_->warps().size();
   accumulators_.resize(warps);
   std::ranges::for_each(accumulators_, &Accumulators::clear);
-  watched_.assign((warps + kWarps - 1) / kWarps, {});
   arrived_.assign((warps + kWarps - 1) / kWarps, std::vector<const Operation*>(kWarps));
 }
 
@@ -86,9 +87,9 @@ void Warpgroups::arrive(Warp& warp, const Operation& op,
   for (std::size_t i = 0; i < kWarps; ++i) warps[i] = &block_->warps()[first + i];
   run(warps, op);
   if (Judge* judge = warp.judge()) {
-    for (const Warp* member : warps) judge->arrive(*member, &arrived);
+    for (const Warp* member : warps) judge->arrive(*member, kAllLanes, &arrived);
     judge->open(&arrived);
-    for (const Warp* member : warps) judge->pass(*member, &arrived);
+    for (const Warp* member : warps) judge->pass(*member, kAllLanes, &arrived);
   }
   std::ranges::fill(arrived, nullptr);
   for (Warp* member : warps) member->flow().release(member->flow().live());
@@ -108,25 +109,6 @@ void Warpgroups::report(std::vector<Wait>& waits) const {
                        &kWait});
     }
   }
-}
-
-void Warpgroups::watch(const Warp& warp, const Operation& op, std::function<bool()> intact) {
-  watched_[warp.index() / kWarps].push_back(
-      {.group = accumulators(warp).open_group(), .op = &op, .intact = std::move(intact)});
-}
-
-void Warpgroups::wait(Warp& warp, std::uint32_t pending) {
-  Accumulators& accumulators = this->accumulators(warp);
-  std::erase_if(watched_[warp.index() / kWarps], [&](const Watched& watched) {
-    if (std::uint64_t{watched.group} + pending >= accumulators.open_group()) return false;
-    if (!watched.intact()) {
-      fault(warp, *watched.op, warp.flow().live(), "wgmma-overwritten",
-            "its operands in shared memory were overwritten before the wgmma.wait_group that covers it",
-            "wait for the group before reusing the memory");
-    }
-    return true;
-  });
-  accumulators.wait(warp.registers(), pending);
 }
 
 }  // namespace ptxloom::exec

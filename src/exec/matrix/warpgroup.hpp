@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <span>
 #include <vector>
@@ -16,8 +15,8 @@
 
 // Four warps that execute wgmma together (PTX ISA 9.7.15.1), and the registers that their multiplications
 // will still write. It behaves as badly as the PTX ISA allows: from the issue of a wgmma.mma_async to the
-// wait that covers its group, its D is poison to everything except further wgmma.mma_async, and its operands
-// in shared memory must not change.
+// wait that covers its group, its D is poison to everything except further wgmma.mma_async. That its operands
+// in shared memory must not change until then is for the judge: judge/wgmma_operands.hpp.
 namespace ptxloom::exec {
 
 class Block;
@@ -57,23 +56,11 @@ class Warpgroups final : public State {
   /// for them.
   void arrive(Warp& warp, const Operation& op, void (*run)(const Warps& warps, const Operation& op));
   Accumulators& accumulators(const Warp& warp) { return accumulators_[warp.index()]; }
-  /// Records, for the open wgmma group, how to check that the operands of `op` have not changed.
-  void watch(const Warp& warp, const Operation& op, std::function<bool()> intact);
-  /// The warp waits for all but the latest `pending` groups. Operands that were overwritten too early are the
-  /// fault "wgmma-overwritten", found by the first warp that waits for their group.
-  void wait(Warp& warp, std::uint32_t pending);
 
  private:
-  struct Watched {
-    std::uint32_t group;
-    const Operation* op;
-    std::function<bool()> intact;
-  };
-
   Block* block_;
   std::vector<std::vector<const Operation*>> arrived_;  // by warpgroup and warp in it; null: not arrived
   std::vector<Accumulators> accumulators_;              // by warp
-  std::vector<std::vector<Watched>> watched_;           // by warpgroup
 };
 
 }  // namespace ptxloom::exec

@@ -62,45 +62,53 @@ T uniform(const Warps& warps, const Operation& op, const Slot& slot, const char*
   return value;
 }
 
-/// An operand in shared memory, as it was read.
+/// An operand in shared memory.
 struct Source {
   MatrixDescriptor descriptor;
   MatrixDescriptor::Shape shape;
-  std::vector<std::uint32_t> elements;
+
+  std::vector<std::uint32_t> read(const Block& block) const { return descriptor.read(block.shared(), shape); }
 };
 
-Source read_matrix(const Warps& warps, const Operation& op, int operand, int transpose,
+Source find_matrix(const Warps& warps, const Operation& op, int operand, int transpose,
                    MatrixDescriptor::Shape shape) {
   const auto bits = uniform<std::uint64_t>(warps, op, slots_of(op, operand)[0], "matrix descriptor");
   shape.transposed = immediate(*warps[0], op, transpose, 0) != 0;
   const MatrixDescriptor descriptor(bits);
   descriptor.check(*warps[0], op, static_cast<std::size_t>(operand), shape);
-  return {descriptor, shape, descriptor.read(warps[0]->block().shared(), shape)};
+  return {descriptor, shape};
 }
 
-// Reads operands A and B that are in shared memory, and has them watched. B comes first.
+// Reads operands A and B that are in shared memory. B comes first.
 std::vector<Source> read_shared(const Warps& warps, const Operation& op, const WgmmaPlan& plan,
                                 Factors& factors) {
   const Product& product = plan.product;
   std::vector<Source> sources{
-      read_matrix(warps, op, 2, plan.transpose_b, {product.b, product.n, product.depth, false})};
-  factors.b = sources[0].elements;
+      find_matrix(warps, op, 2, plan.transpose_b, {product.b, product.n, product.depth, false})};
+  const Block& block = warps[0]->block();
+  factors.b = sources[0].read(block);
   if (!plan.a_in_registers) {
-    sources.push_back(read_matrix(warps, op, 1, plan.transpose_a, {product.a, product.m, product.k, false}));
-    factors.a = sources[1].elements;
+    sources.push_back(find_matrix(warps, op, 1, plan.transpose_a, {product.a, product.m, product.k, false}));
+    factors.a = sources[1].read(block);
   }
-  Block& block = warps[0]->block();
-  block.state<Warpgroups>().watch(*warps[0], op, [&block, sources] {
-    return std::ranges::all_of(sources, [&](const Source& source) {
-      return source.descriptor.read(block.shared(), source.shape) == source.elements;
-    });
-  });
   return sources;
 }
 
-std::vector<bool> undefined_in(Judge& judge, const Block& block, const Source& source) {
-  const std::span bits(judge.undefined_bits(block.shared().data()), block.shared().size());
+using UndefinedBits = std::span<const std::byte>;  // of shared memory
+
+std::vector<bool> undefined_in(UndefinedBits bits, const Source& source) {
   return flags_of(source.descriptor.read(bits, source.shape));
+}
+
+// The common case.
+bool all_defined(const UndefinedElements& elements, UndefinedBits bits, Warp& warp, const Operation& op,
+                 const WgmmaPlan& plan, bool adds, const std::vector<Source>& sources) {
+  const bool in_memory = std::ranges::all_of(
+      sources, [&](const Source& source) { return source.descriptor.is_zero(bits, source.shape); });
+  return in_memory && !(plan.a_in_registers && elements.any(slots_of(op, 1).first(plan.a.registers()))) &&
+         !(adds && elements.any(slots_of(op, 0).first(plan.d.registers()))) &&
+         !(plan.metadata &&
+           elements.any(plan.metadata->slots(op).first(plan.metadata->fragment(warp, op).registers())));
 }
 
 // Each element of D gets the undefined bits of the elements it is computed from.
@@ -109,11 +117,14 @@ void carry_undefined(const Warps& warps, const Operation& op, const WgmmaPlan& p
   if (warps[0]->judge() == nullptr) return;
   Judge& judge = *warps[0]->judge();
   const Block& block = warps[0]->block();
+  const UndefinedBits bits(judge.undefined_bits(block.shared().data()), block.shared().size());
   const UndefinedElements elements(judge, warps);
-  UndefinedFactors undefined{.a = plan.a_in_registers ? elements.flags(plan.a, slots_of(op, 1))
-                                                      : undefined_in(judge, block, sources[1]),
-                             .b = undefined_in(judge, block, sources[0]),
-                             .sums = std::vector<bool>(plan.product.m * plan.product.n)};
+  if (all_defined(elements, bits, *warps[0], op, plan, adds, sources))
+    return elements.define(slots_of(op, 0).first(plan.d.registers()));
+  UndefinedFactors undefined{
+      .a = plan.a_in_registers ? elements.flags(plan.a, slots_of(op, 1)) : undefined_in(bits, sources[1]),
+      .b = undefined_in(bits, sources[0]),
+      .sums = std::vector<bool>(plan.product.m * plan.product.n)};
   if (adds) undefined.sums = elements.flags(plan.d, slots_of(op, 0));
   if (plan.metadata) {
     mark_lines(undefined.a, plan.product.k,
@@ -215,7 +226,7 @@ void decode_wait(Decoder& decoder) {
   decoder.emit([](Warp& warp, const Operation& op, Mask mask) {
     require_full_warp(warp, op, mask);
     const auto pending = Lanes<std::uint32_t>(warp.registers(), op.slots[0])[0];
-    warp.block().state<Warpgroups>().wait(warp, pending);
+    warp.block().state<Warpgroups>().accumulators(warp).wait(warp.registers(), pending);
     if (Judge* judge = warp.judge()) judge->wgmma_wait(warp, pending);
   });
 }

@@ -157,6 +157,7 @@ void run_load(Warp& warp, const Operation& op, Mask mask) {
   const UndefinedElements undefined(*judge, warps);
   if (const auto bits = undefined_lines(*judge, lines, plan.reach.bytes)) {
     undefined.scatter<Bits>(plan.fragment, values, load_elements<Bits>(plan, *bits));
+    judge->loads_undefined(warp, op, values.first(plan.fragment.registers()));
   } else {
     undefined.define(values.first(plan.fragment.registers()));
   }

@@ -120,11 +120,12 @@ Block& block_of(Warp& warp, const Operation& op, int lane, std::uint64_t address
   return other;
 }
 
-// Whether an observer needs each lane's access. Plain loads of global memory tell the judge nothing.
+// Whether an observer needs each lane's access. Plain loads of global memory tell the judge something only if
+// it looks for races there.
 bool is_watched(const Warp& warp, const Reach& reach) {
   const bool plain =
       reach.space == StateSpace::global && reach.access == Access::read && reach.manner == Manner::weak;
-  return warp.traffic() != nullptr || (warp.judge() != nullptr && !plain);
+  return warp.traffic() != nullptr || (warp.judge() != nullptr && (!plain || warp.judge()->watches_global()));
 }
 
 SharedPlace place_of(Warp& warp, const Operation& op, int lane, std::uint64_t address, const Reach& reach) {
@@ -188,6 +189,8 @@ std::byte* resolve(Warp& warp, const Operation& op, int lane, std::uint64_t addr
   const std::span<std::byte> memory = piece(warp, lane, reach.space);
   if (address > memory.size() || memory.size() - address < reach.bytes)
     out_of_bounds(warp, op, lane, address, reach);
+  if (Judge* judge = warp.judge(); judge != nullptr && reach.space == StateSpace::local)
+    judge->access_local({&warp, &op, lane}, address, reach);
   return memory.data() + address;
 }
 

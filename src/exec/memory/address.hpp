@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "exec/judge/scope.hpp"
 #include "exec/machine/operation.hpp"
 #include "ptxloom/exec.hpp"
 
@@ -75,6 +76,16 @@ struct Reach {
   std::uint32_t bytes = 4;      ///< per lane
   std::uint32_t alignment = 4;  ///< of the address, a power of two
   Manner manner = Manner::weak;
+  bool acquires = false, releases = false;  ///< of Manner::ordering
+  bool updates = false;                     ///< it reads and writes
+  Scope scope = Scope::gpu;                 ///< of a strong access
+  std::uint32_t element = 0;  ///< bytes of an element of a vector or packed type; 0: all are one
+  bool read_only = false;     ///< ld.global.nc
+
+  AccessKind kind() const {
+    if (manner != Manner::weak) return AccessKind::strong_of(scope, element != 0 ? element : bytes);
+    return {.read_only = read_only};
+  }
 };
 
 /// The address in operand `slot` of a lane: register plus displacement.

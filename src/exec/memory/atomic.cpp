@@ -105,13 +105,19 @@ AtomicPlan plan_of(Decoder& decoder, const Operation& op) {
   const bool maybe_global = *space == StateSpace::global || *space == StateSpace::generic;
   if (maybe_global) decoder.mark_communicating();
   const bool returns = decoder.operand("D") >= 0;
-  const bool orders = decoder.has("sem") && decoder.word("sem") != "relaxed";
+  const std::string_view sem = decoder.word("sem");
+  const bool orders = !sem.empty() && sem != "relaxed";
   const Manner manner = orders ? Manner::ordering : Manner::strong;
   return {.reach = {.space = *space,
                     .access = Access::write,
                     .bytes = bytes,
                     .alignment = bytes,
-                    .manner = manner},
+                    .manner = manner,
+                    .acquires = orders && sem != "release",
+                    .releases = orders && sem != "acquire",
+                    .updates = true,
+                    .scope = scope_of(decoder.word("scope")),
+                    .element = static_cast<std::uint32_t>(value.type.whole_bytes() / value.type.lanes)},
           .address = static_cast<std::size_t>(decoder.operand("A")),
           .element_bytes = static_cast<std::uint32_t>(value.type.whole_bytes()),
           .yields = returns && maybe_global,

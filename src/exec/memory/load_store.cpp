@@ -91,13 +91,13 @@ void run_store(Warp& warp, const Operation& op, Mask mask) {
 // Threads may wait for each other by strong accesses.
 Manner manner_of(const Decoder& decoder) {
   const std::string_view order = decoder.word("sem");
-  if (order == "relaxed") return Manner::strong;
-  const bool orders = order == "volatile" || order == "acquire" || order == "release";
+  if (order == "relaxed" || order == "volatile") return Manner::strong;
+  const bool orders = order == "acquire" || order == "release";
   return orders ? Manner::ordering : Manner::weak;
 }
 
 void emit_access(Decoder& decoder, Semantic run, const OperandSpec& address, const OperandSpec& value,
-                 Access access) {
+                 Access access, bool read_only = false) {
   const auto space = decoder.space_of(address.name);
   if (!space) decoder.unsupported("the executor does not support this state space");
   Operation op = decoder.operation(run);
@@ -107,12 +107,17 @@ void emit_access(Decoder& decoder, Semantic run, const OperandSpec& address, con
   auto plan = std::make_shared<AccessPlan>();
   plan->reach = {
       .space = *space, .access = access, .bytes = bytes, .alignment = bytes, .manner = manner_of(decoder)};
+  plan->reach.acquires = plan->reach.manner == Manner::ordering && access == Access::read;
+  plan->reach.releases = plan->reach.manner == Manner::ordering && access == Access::write;
+  plan->reach.scope = scope_of(decoder.word("scope"));
+  plan->reach.element = static_cast<std::uint32_t>(value.type.whole_bytes() / value.type.lanes);
+  plan->reach.read_only = read_only;
   plan->values = rows_of({first, registers}, value.type.bits == 128);
   for (std::size_t i = 0; access == Access::write && i < registers; ++i) {
     if (decoder.is_sink(first[static_cast<std::ptrdiff_t>(i)])) plan->skipped |= 1u << i;
   }
-  if (plan->reach.manner != Manner::weak && (*space == StateSpace::global || *space == StateSpace::generic)) {
-    decoder.mark_communicating();
+  if (plan->reach.manner != Manner::weak) {
+    if (*space == StateSpace::global || *space == StateSpace::generic) decoder.mark_communicating();
     plan->yields = access == Access::read;
   }
   // The operand after value and address is a cache policy.
@@ -121,10 +126,10 @@ void emit_access(Decoder& decoder, Semantic run, const OperandSpec& address, con
   decoder.emit(std::move(op));
 }
 
-void decode_load(Decoder& decoder) {
+void decode_load_as(Decoder& decoder, bool read_only) {
   const OperandSpec &value = decoder.variant().operand("D"), &address = decoder.variant().operand("A");
   const bool sign = value.type.is_signed();
-  const auto emit = [&](Semantic run) { emit_access(decoder, run, address, value, Access::read); };
+  const auto emit = [&](Semantic run) { emit_access(decoder, run, address, value, Access::read, read_only); };
   switch (value.type.whole_bytes()) {
     case 1:
       return emit(sign ? &run_load<std::int8_t> : &run_load<std::uint8_t>);
@@ -136,6 +141,9 @@ void decode_load(Decoder& decoder) {
       return emit(&run_load<std::uint64_t>);
   }
 }
+
+void decode_load(Decoder& decoder) { decode_load_as(decoder, false); }
+void decode_read_only_load(Decoder& decoder) { decode_load_as(decoder, true); }
 
 void decode_store(Decoder& decoder) {
   const OperandSpec &value = decoder.variant().operand("B"), &address = decoder.variant().operand("A");
@@ -155,11 +163,11 @@ void decode_store(Decoder& decoder) {
 constexpr std::array kForms{
     Semantics{"ldu", decode_load, {FlowRule::loaded}},
     Semantics{"ld.unified", decode_load, {FlowRule::loaded}},
-    Semantics{"st.param", decode_store, {FlowRule::none}},
+    Semantics{"st.param", decode_store, {.rule = FlowRule::none, .exact = true}},
     Semantics{"ld", decode_load, {FlowRule::loaded}},
     Semantics{"ld.mmio", decode_load, {FlowRule::loaded}},
-    Semantics{"ld.param", decode_load, {FlowRule::none}},
-    Semantics{"ld.nc", decode_load, {FlowRule::loaded}},
+    Semantics{"ld.param", decode_load, {FlowRule::loaded}},
+    Semantics{"ld.nc", decode_read_only_load, {FlowRule::loaded}},
     Semantics{"st", decode_store, {.rule = FlowRule::none, .stores = true, .exact = true}},
     Semantics{"st.mmio", decode_store, {.rule = FlowRule::none, .stores = true, .exact = true}},
     // With one device, a multimem address is that of its memory.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -43,14 +44,34 @@ struct Memory::State {
   struct Entry {
     Allocation allocation;
     std::unique_ptr<std::byte[]> owned;
+    bool unwritten = false;                  // all of it; `undefined` is made when somebody asks
+    std::unique_ptr<std::byte[]> undefined;  // null otherwise: all is written
   };
+
+  static std::byte* undefined_bits(Entry& entry) {
+    if (entry.unwritten && entry.allocation.bytes != 0) {
+      entry.undefined = std::make_unique_for_overwrite<std::byte[]>(entry.allocation.bytes);
+      std::memset(entry.undefined.get(), 0xff, entry.allocation.bytes);
+      entry.unwritten = false;
+    }
+    return entry.undefined.get();
+  }
+  static void count_as_written(Entry& entry, std::uint64_t address, std::size_t bytes) {
+    if (bytes == entry.allocation.bytes) entry.unwritten = false, entry.undefined.reset();
+    std::byte* const bits = undefined_bits(entry);
+    if (bits != nullptr) std::memset(bits + (address - entry.allocation.address), 0, bytes);
+  }
 
   std::uint64_t add(std::byte* data, std::size_t bytes, std::string name,
                     std::unique_ptr<std::byte[]> owned) {
     const std::scoped_lock lock(mutex);
     const std::uint64_t address = take(bytes);
-    live[address] = {{.address = address, .bytes = bytes, .data = data, .name = std::move(name)},
-                     std::move(owned)};
+    const bool unwritten = owned != nullptr;
+    live[address] = {
+        .allocation = {.address = address, .bytes = bytes, .data = data, .name = std::move(name)},
+        .owned = std::move(owned),
+        .unwritten = unwritten,
+        .undefined = {}};
     return address;
   }
 
@@ -109,13 +130,22 @@ void Memory::release(std::uint64_t address) {
 }
 
 std::byte* Memory::at(std::uint64_t address, std::size_t bytes) const {
-  const std::vector<Allocation> all = allocations();
-  if (const Allocation* found = find_allocation(all, address, bytes))
-    return found->data + (address - found->address);
-  throw Error(
-      ErrorKind::device_fault, "out-of-bounds",
-      fmt::format("{} bytes at {:#x}: {}", bytes, address, describe_nearest(all, released(), address)),
-      "use addresses within what allocate() or map() returned");
+  {
+    const std::scoped_lock lock(state_->mutex);
+    const auto after = state_->live.upper_bound(address);
+    if (after != state_->live.begin()) {
+      State::Entry& entry = std::prev(after)->second;
+      const std::uint64_t offset = address - entry.allocation.address;
+      if (offset <= entry.allocation.bytes && entry.allocation.bytes - offset >= bytes) {
+        State::count_as_written(entry, address, bytes);
+        return entry.allocation.data + offset;
+      }
+    }
+  }
+  throw Error(ErrorKind::device_fault, "out-of-bounds",
+              fmt::format("{} bytes at {:#x}: {}", bytes, address,
+                          describe_nearest(allocations(), released(), address)),
+              "use addresses within what allocate() or map() returned");
 }
 
 std::vector<Memory::Allocation> Memory::allocations() const {
@@ -131,5 +161,19 @@ std::vector<Memory::Allocation> Memory::released() const {
 }
 
 Turns& Memory::turns() const { return state_->turns; }
+
+std::byte* Memory::undefined_bits(std::uint64_t address) const {
+  const std::scoped_lock lock(state_->mutex);
+  const auto entry = state_->live.find(address);
+  return entry == state_->live.end() ? nullptr : State::undefined_bits(entry->second);
+}
+
+void Memory::count_as_written() const {
+  const std::scoped_lock lock(state_->mutex);
+  for (auto& [address, entry] : state_->live) {
+    entry.unwritten = false;
+    entry.undefined.reset();
+  }
+}
 
 }  // namespace ptxloom::exec

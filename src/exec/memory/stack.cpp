@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "exec/judge/judge.hpp"
 #include "exec/machine/block.hpp"
 #include "exec/machine/decoder.hpp"
 #include "exec/machine/fault.hpp"
@@ -38,6 +39,7 @@ void run_alloca(Warp& warp, const Operation& op, Mask mask) {
           "use less, or release it with stackrestore");
     }
     std::memset(warp.local(lane) + bottom, kPoison, top - bottom);
+    if (Judge* judge = warp.judge()) judge->undefine_local(warp, lane, bottom, top - bottom);
     top = bottom;
     out.set(lane, static_cast<T>(bottom));
   });

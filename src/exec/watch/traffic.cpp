@@ -22,7 +22,7 @@ std::uint64_t units(T bytes, T unit) {
 
 void Traffic::executes(const Warp& warp, const Operation& op, Mask lanes) {
   flush();
-  current_ = static_cast<std::size_t>(&op - warp.block().grid().code().operations.data());
+  current_ = warp.block().grid().code().number_of(op);
   ++(*counts_)[current_].executed;
   (*counts_)[current_].lanes += static_cast<std::uint64_t>(std::popcount(lanes));
 }

@@ -37,6 +37,7 @@ class Generator {
     for (const FormData& form : specs.forms) forms += form_text(form);
     const std::string words = word_classes(specs.words);
     const std::string directives = "{.directives = " + entries(specs.directives.directives) +
+                                   ", .features = " + entries(specs.directives.features) +
                                    ", .pragmas = " + entries(specs.directives.pragmas) +
                                    ", .languages = " + texts(specs.directives.languages) + "}";
     types(specs.types);
@@ -112,11 +113,11 @@ class Generator {
     return "    {.file = &" + files_.at(form.file) + ", .name = " + literal(form.name) +
            ", .family = " + literal(form.family) + ", .doc = " + literal(form.doc) +
            ",\n     .text = " + literal(form.text) + ", .need = " + literal(form.need) +
-           ", .mode = " + literal(form.mode) + ",\n     .mnemonics = " + mnemonics +
-           ", .words = " + literal(form.words) + ", .ops = " + ops + ", .alias = " + alias +
-           ", .mods = " + mods + ", .sets = " + sets + ", .needs = " + needs + ", .select = " + chosen +
-           ",\n     .tables = " + rows + ", .lax = " + lax + ", .lax_ops = " + lax_ops +
-           ", .frags = " + frags + ", .conform = " + conform +
+           ", .mode = " + literal(form.mode) + ", .undocumented = " + literal(form.undocumented) +
+           ",\n     .mnemonics = " + mnemonics + ", .words = " + literal(form.words) + ", .ops = " + ops +
+           ", .alias = " + alias + ", .mods = " + mods + ", .sets = " + sets + ", .needs = " + needs +
+           ", .select = " + chosen + ",\n     .tables = " + rows + ", .lax = " + lax +
+           ", .lax_ops = " + lax_ops + ", .frags = " + frags + ", .conform = " + conform +
            ", .module_decls = " + literal(form.module_decls) + ", .body_decls = " + literal(form.body_decls) +
            "},\n";
   }

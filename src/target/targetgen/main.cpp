@@ -16,6 +16,7 @@ std::span<const Version> compiled_versions() { return {}; }
 Version compiled_default_version() { return {}; }
 std::span<const ToolkitInfo> compiled_toolkits() { return {}; }
 std::span<const ChipRates> compiled_rates() { return {}; }
+std::span<const Product> compiled_products() { return {}; }
 std::span<const ChipDevice> compiled_devices() { return {}; }
 std::span<const ChipModel> compiled_model() { return {}; }
 std::span<const ChipMma> compiled_mma() { return {}; }
@@ -55,13 +56,19 @@ void print_target(std::ostream& out, const TargetInfo& info) {
 }
 
 void print_rates(std::ostream& out, const ptxloom::target::ChipRates& rates) {
-  out << "    {" << rates.chip << ", " << rates.f64 << ", " << rates.f32 << ", " << rates.tf32 << ", "
-      << rates.f16 << ", " << rates.b8 << ", " << rates.b4 << ", " << rates.shared << ", " << rates.l2
-      << "},\n";
+  out << "    {";
+  for (const auto& [name, field] : ptxloom::target::kRateColumns)
+    out << "." << name << " = " << rates.*field << ", ";
+  out << "},\n";
+}
+
+void print_product(std::ostream& out, const ptxloom::target::Product& product) {
+  out << "    {\"" << product.name << "\", " << product.chip << ", " << product.sms << ", " << product.clock
+      << ", " << product.mma_clock << ", " << product.memory << ", " << product.f32_sums << "},\n";
 }
 
 void print_device(std::ostream& out, const ptxloom::target::ChipDevice& device) {
-  out << "    {" << device.chip << ", " << device.clock << ", " << device.memory << "},\n";
+  out << "    {" << device.chip << ", " << device.product << "},\n";
 }
 
 void print_model(std::ostream& out, const ptxloom::target::ChipModel& model) {
@@ -106,8 +113,12 @@ void generate(const nlohmann::json& file, std::ostream& out) {
   for (const TargetInfo& info : targets) print_target(out, info);
   out << "};\n\nconstexpr ChipRates kRates[] = {\n";
   for (const auto& rates : ptxloom::target::read_rates(lines(file.at("rates")))) print_rates(out, rates);
+  const std::vector<std::string_view> product_lines = lines(file.at("products"));
+  const auto products = ptxloom::target::read_products(product_lines);
+  out << "};\n\nconstexpr Product kProducts[] = {\n";
+  for (const auto& product : products) print_product(out, product);
   out << "};\n\nconstexpr ChipDevice kDevices[] = {\n";
-  for (const auto& device : ptxloom::target::read_devices(lines(file.at("devices"))))
+  for (const auto& device : ptxloom::target::read_devices(lines(file.at("devices")), products))
     print_device(out, device);
   out << "};\n\nconstexpr ChipModel kModel[] = {\n";
   for (const auto& model : ptxloom::target::read_model(lines(file.at("model")))) print_model(out, model);
@@ -130,6 +141,7 @@ void generate(const nlohmann::json& file, std::ostream& out) {
       << "Version compiled_default_version() { return kDefaultVersion; }\n"
       << "std::span<const ToolkitInfo> compiled_toolkits() { return kToolkits; }\n"
       << "std::span<const ChipRates> compiled_rates() { return kRates; }\n"
+      << "std::span<const Product> compiled_products() { return kProducts; }\n"
       << "std::span<const ChipDevice> compiled_devices() { return kDevices; }\n"
       << "std::span<const ChipModel> compiled_model() { return kModel; }\n"
       << "std::span<const ChipMma> compiled_mma() { return kMma; }\n"

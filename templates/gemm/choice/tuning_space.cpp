@@ -76,7 +76,6 @@ tune::Space tuning_space(const ParameterSpace& space, const Specs& specs, const 
   for (const Rule& rule : rules()) {
     std::vector<std::string> reads = rule.reads;
     reads.emplace_back("swap");  // which decides what m and n are
-    if (rule.strategy != nullptr) reads.emplace_back("strategy");
     result.rules.push_back(
         {.name = std::string(rule.says), .reads = reads, .allows = [read, &rule](const Settings& settings) {
            const Config c = (*read)(settings);

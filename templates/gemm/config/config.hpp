@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "gemm/config/parameter.hpp"
 #include "gemm/config/strategy.hpp"
 #include "gemm/mma_sync/options.hpp"
 #include "gemm/problem/problem.hpp"
 #include "gemm/wgmma/options.hpp"
 #include "ptxloom/kit/tile_copy.hpp"
 
-// A configuration as typed data. Its parameters are in parameters.hpp. With `swap` the kernel
+// A configuration as typed data. With `swap` the kernel
 // computes the transpose of D: tiles, warps, rules and estimates describe that product (seen_by); only
 // parameters and the result follow the problem as given.
 namespace ptxloom::gemm_kernel {
 
 enum class Bake { none, nk, mnk };
+inline constexpr std::string_view kBakes[] = {"none", "nk", "mnk"};
+inline constexpr std::string_view kNoYes[] = {"no", "yes"};
+inline constexpr std::string_view kEpilogues[] = {"direct", "staged"};
 
 /// The common parameters, those of each strategy, and what follows from them. The parameters
 /// of other strategies keep their defaults (foreign_rules in rules.cpp).
@@ -61,6 +66,36 @@ struct Config {
   std::pair<T, T> places(T first, T second) const {
     return swap ? std::pair(second, first) : std::pair(first, second);
   }
+};
+
+void read_strategy(Config& config, std::string_view value);
+std::string print_strategy(const Config& config);
+std::string print_shape(const Config& config);
+/// Whether the tuner tries them.
+///@{
+bool stream_k_may_pay(const Problem& problem, std::span<const Strategy* const> available);
+bool swap_may_pay(const Problem& problem, std::span<const Strategy* const> available);
+///@}
+
+/// The parameters that all strategies have.
+inline constexpr Parameter kCommonParameters[] = {
+    parameter::choice<kEpilogues, &Config::staged>("epilogue"),
+    Parameter({.name = "mma", .read = nullptr, .print = print_shape})
+        .decided_first(),  // base_config reads it
+    numeric<&Config::raster>("raster"),
+    numeric<&Config::split>("split", 1),
+    numeric<&Config::stages>("stages", 2),
+    parameter::choice<kBakes, &Config::bake>("static"),
+    Parameter({.name = "strategy", .read = read_strategy, .print = print_strategy}).decided_first(),
+    Parameter(parameter::choice<kNoYes, &Config::stream_k>("stream_k"))
+        .decided_first()
+        .searched_if(stream_k_may_pay),
+    Parameter(parameter::choice<kNoYes, &Config::swap>("swap")).decided_first().searched_if(swap_may_pay),
+    numeric<&Config::tile_k>("tile_k", 256),
+    numeric<&Config::tile_m>("tile_m", 256),
+    numeric<&Config::tile_n>("tile_n", 256),
+    numeric<&Config::warps_m>("warps_m", 1),
+    numeric<&Config::warps_n>("warps_n", 1),
 };
 
 /// The product that the kernel of a configuration computes.

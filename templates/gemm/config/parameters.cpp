@@ -4,47 +4,13 @@
 #include <algorithm>
 #include <iterator>
 
-#include "gemm/config/parameter_rows.hpp"
 #include "gemm/reduction/stream_k_reduction.hpp"
 
 namespace ptxloom::gemm_kernel {
 namespace {
 
-using namespace rows;
-
-constexpr std::string_view kNoYes[] = {"no", "yes"}, kEpilogues[] = {"direct", "staged"},
-                           kBakes[] = {"none", "nk", "mnk"};
-
-using Available = std::span<const Strategy* const>;
-
-bool stream_k_may_pay(const Problem& p, Available) { return may_stream_k(p); }
-bool swap_may_pay(const Problem&, Available available) {
-  return std::ranges::any_of(available, &Strategy::can_swap);
-}
-
-void read_strategy(Config& c, std::string_view value) { c.strategy = &strategy_named(value); }
-std::string print_strategy(const Config& c) { return std::string(c.strategy->name()); }
-std::string print_shape(const Config& c) { return c.shape; }
-
-constexpr Parameter kCommon[] = {
-    choice<kEpilogues, &Config::staged>("epilogue"),
-    {.name = "mma", .read = nullptr, .print = print_shape, .of_base = true},
-    number<&Config::raster>("raster"),
-    number<&Config::split>("split", 1),
-    number<&Config::stages>("stages", 2),
-    choice<kBakes, &Config::bake>("static"),
-    {.name = "strategy", .read = read_strategy, .print = print_strategy, .of_base = true},
-    of_base(searched_if(choice<kNoYes, &Config::stream_k>("stream_k"), stream_k_may_pay)),
-    of_base(searched_if(choice<kNoYes, &Config::swap>("swap"), swap_may_pay)),
-    number<&Config::tile_k>("tile_k", 256),
-    number<&Config::tile_m>("tile_m", 256),
-    number<&Config::tile_n>("tile_n", 256),
-    number<&Config::warps_m>("warps_m", 1),
-    number<&Config::warps_n>("warps_n", 1),
-};
-
 std::vector<Parameter> all_parameters() {
-  std::vector<Parameter> all(std::begin(kCommon), std::end(kCommon));
+  std::vector<Parameter> all(std::begin(kCommonParameters), std::end(kCommonParameters));
   for (const Strategy* strategy : strategies())
     for (Parameter parameter : strategy->parameters()) {
       parameter.strategy = strategy;
@@ -56,6 +22,15 @@ std::vector<Parameter> all_parameters() {
 
 }  // namespace
 
+void read_strategy(Config& c, std::string_view value) { c.strategy = &strategy_named(value); }
+std::string print_strategy(const Config& c) { return std::string(c.strategy->name()); }
+std::string print_shape(const Config& c) { return c.shape; }
+
+bool stream_k_may_pay(const Problem& p, std::span<const Strategy* const>) { return may_stream_k(p); }
+bool swap_may_pay(const Problem&, std::span<const Strategy* const> available) {
+  return std::ranges::any_of(available, &Strategy::can_swap);
+}
+
 std::span<const Parameter> parameters() {
   static const std::vector<Parameter> all = all_parameters();
   return all;
@@ -64,9 +39,10 @@ std::span<const Parameter> parameters() {
 const Parameter& parameter_named(std::string_view name) {
   const auto found = std::ranges::lower_bound(parameters(), name, {}, &Parameter::name);
   if (found == parameters().end() || found->name != name)
-    throw Error(
-        ErrorKind::usage, "unknown-parameter", "gemm: no configuration has a parameter " + std::string(name),
-        "space.json lists the parameters that templates/gemm/config/parameters.cpp and the strategies have");
+    throw Error(ErrorKind::usage, "unknown-parameter",
+                "gemm: no configuration has a parameter " + std::string(name),
+                "space.json lists the parameters that templates/gemm/config/config.hpp and the strategies' "
+                "options.hpp have");
   return *found;
 }
 

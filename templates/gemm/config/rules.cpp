@@ -93,35 +93,35 @@ std::vector<Rule> foreign_rules(const Strategy& strategy) {
   return rules;
 }
 
-const std::vector<Rule>& table() {
-  static const std::vector<Rule> all = [] {
-    std::vector<Rule> list;
-    const auto append = [&](std::vector<Rule> more, const Strategy* strategy) {
-      for (Rule& rule : more) {
-        rule.strategy = strategy;
-        list.push_back(std::move(rule));
-      }
+/// The rules, for configurations of the strategy alone.
+std::vector<Rule> only_for(const Strategy& strategy, std::vector<Rule> rules) {
+  for (Rule& rule : rules) {
+    rule.reads.emplace_back("strategy");
+    rule.allows = [&strategy, holds = std::move(rule.allows)](const Target& target, const Problem& p,
+                                                              const Config& c) {
+      return c.strategy != &strategy || holds(target, p, c);
     };
-    append(shape_rules(), nullptr);
-    append(scheduling_rules(), nullptr);
-    for (const Strategy* strategy : strategies()) {
-      append(foreign_rules(*strategy), strategy);
-      append(strategy->rules(), strategy);
-    }
-    return list;
-  }();
+  }
+  return rules;
+}
+
+std::vector<Rule> all_rules() {
+  std::vector<Rule> all = join_rules({shape_rules(), scheduling_rules()});
+  for (const Strategy* strategy : strategies())
+    all = join_rules(
+        {all, only_for(*strategy, foreign_rules(*strategy)), only_for(*strategy, strategy->rules())});
   return all;
 }
 
 }  // namespace
 
-std::span<const Rule> rules() { return table(); }
+std::span<const Rule> rules() {
+  static const std::vector<Rule> all = all_rules();
+  return all;
+}
 
 std::string_view inadmissible(const Target& target, const Problem& problem, const Config& config) {
-  for (const Rule& rule : table()) {
-    if (!rule.allows(target, problem, config)) return rule.says;
-  }
-  return {};
+  return broken_rule(rules(), target, problem, config);
 }
 
 }  // namespace ptxloom::gemm_kernel

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
-
 #include <span>
 
 #include "gemm/config/config.hpp"
@@ -12,16 +10,7 @@
 // parameters that a rule reads are known.
 namespace ptxloom::gemm_kernel {
 
-struct Rule {
-  std::string says;
-  std::vector<std::string> reads;  ///< parameters; `strategy` comes to them
-  std::function<bool(const Target&, const Problem&, const Config&)> holds;
-  const Strategy* strategy = nullptr;  ///< the only one it is about
-
-  bool allows(const Target& target, const Problem& problem, const Config& config) const {
-    return (strategy != nullptr && strategy != config.strategy) || holds(target, problem, config);
-  }
-};
+/// Those of all strategies: a rule of one reads `strategy`, too, and allows every other strategy.
 /// Each may rely on the rules before it.
 std::span<const Rule> rules();
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gemm/problem/problem.hpp"
+#include "ptxloom/config_rule.hpp"
 #include "ptxloom/kit/tile_scheduler.hpp"
 #include "ptxloom/template.hpp"
 
@@ -18,7 +19,7 @@ namespace ptxloom::gemm_kernel {
 
 struct Config;
 struct Parameter;
-struct Rule;
+using Rule = ConfigRule<Problem, Config>;
 
 /// Threads that hold a part of the tile together, a warp or a warpgroup.
 struct AccumulatorPart {

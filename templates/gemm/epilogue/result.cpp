@@ -2,9 +2,9 @@
 #include "gemm/epilogue/result.hpp"
 
 #include <algorithm>
-#include <string>
 
 #include "ptxloom/kit/mma.hpp"
+#include "ptxloom/kit/vector_access.hpp"
 
 namespace ptxloom::gemm_kernel {
 namespace {
@@ -37,22 +37,7 @@ std::vector<Run> elements_of(const Config& c, const EpilogueInputs& in) {
   return elements;
 }
 
-void load_global(KernelBuilder& k, Type type, Address from, const std::vector<Reg>& values) {
-  const std::string opcode = vector_opcode("ld.global.", memory_type(type), values.size());
-  values.size() == 1 ? k.emit(opcode, values[0], from) : k.emit(opcode, values, from);
-}
-
 }  // namespace
-
-std::string vector_opcode(std::string_view opcode, Type type, std::size_t count) {
-  return std::string(opcode) + (count > 1 ? "v" + std::to_string(count) + "." : "") + std::string(type.name);
-}
-
-Reg inside_row(KernelBuilder& k, Reg row_inside, Reg left, int column) {
-  const Reg both = k.reg(pred);
-  k.emit("setp.gt.and.s32", both, left, column, row_inside);
-  return both;
-}
 
 EpilogueInputs swapped(EpilogueInputs in) {
   std::swap(in.m, in.n);
@@ -155,7 +140,7 @@ Reg ResultPart::to_result(Reg value) {
 }
 
 ResultPart::Stored ResultPart::to_stored(const std::vector<Reg>& results) {
-  Stored stored{.type = memory_type(p_.d.type), .values = {}};
+  Stored stored{.type = kit::access_type(p_.d.type), .values = {}};
   if (p_.d.type.bits > 8) {
     for (const Reg& value : results) stored.values.push_back(to_result(value));
     return stored;
@@ -168,17 +153,17 @@ ResultPart::Stored ResultPart::to_stored(const std::vector<Reg>& results) {
 }
 
 Reg ResultPart::inside(const Row& row, int column) {
-  return inside_row(k_, row.inside, columns_left_, column);
+  return kit::inside_row(k_, row.inside, columns_left_, column);
 }
 
 // Zeros outside C.
 std::vector<Reg> ResultPart::load_c(const Row& row, const Run& run) {
-  const Type bits = memory_type(p_.c.type);
-  std::vector<Reg> c;
-  for (std::size_t i = 0; i < run.values.size(); ++i)
-    c.push_back(KernelBuilder::as(p_.c.type, k_.mov(bits, Arg::zero(bits))));
+  const Type type = p_.c.type;
+  std::vector<Reg> c = kit::zeros(k_, type, run.values.size());
   const Reg both = inside(row, run.column);
-  k_.guarded(both, [&] { load_global(k_, p_.c.type, k_.at(row.c, run.column * p_.c.type.bytes()), c); });
+  k_.guarded(both, [&] {
+    kit::load_vector(k_, "ld.global", kit::access_type(type), k_.at(row.c, run.column * type.bytes()), c);
+  });
   return c;
 }
 
@@ -190,10 +175,8 @@ void ResultPart::store() {
     for (const Run& run : runs) {
       const auto [type, values] = to_stored(finish(row, run).values);
       const Address to = k_.at(d_row, run.column * p_.d.type.bytes());
-      const std::string opcode = vector_opcode("st.global.", type, values.size());
       const Reg both = inside(row, run.column);
-      k_.guarded(both,
-                 [&] { values.size() == 1 ? k_.emit(opcode, to, values[0]) : k_.emit(opcode, to, values); });
+      k_.guarded(both, [&] { kit::store_vector(k_, "st.global", type, to, values); });
     }
   };
   for (const std::vector<Run>& panel : panels(runs(width))) by_rows(panel, store_row);

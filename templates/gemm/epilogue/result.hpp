@@ -46,11 +46,6 @@ struct Run {
   std::vector<Reg> values;
 };
 
-/// Completes an opcode: "st.shared." to "st.shared.v2.f32".
-std::string vector_opcode(std::string_view opcode, Type type, std::size_t count);
-/// Predicate: `left` exceeds `column`, in a row that lies inside.
-Reg inside_row(KernelBuilder& k, Reg row_inside, Reg left, int column);
-
 class ResultPart {
  public:
   ResultPart(KernelBuilder& k, const Problem& p, const Config& c, const EpilogueInputs& in);

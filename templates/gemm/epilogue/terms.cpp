@@ -4,6 +4,8 @@
 #include <string>
 
 #include "ptxloom/kit/activation.hpp"
+#include "ptxloom/kit/vector_access.hpp"
+#include "ptxloom/lower.hpp"
 
 namespace ptxloom::gemm_kernel {
 
@@ -85,10 +87,9 @@ std::optional<Reg> TermEmitter::address(std::string_view vector, Type type, Reg 
 }
 
 Reg TermEmitter::load_or_zero(Type type, Address address, Reg inside) {
-  const Type bits = memory_type(type);
-  const Reg value = KernelBuilder::as(type, k_.mov(bits, Arg::zero(bits)));
-  k_.guarded(inside, [&] { k_.emit("ld.global." + std::string(bits.name), value, address); });
-  return type == p_.arithmetic ? value : k_.convert(p_.arithmetic, value);
+  const std::vector<Reg> value = kit::zeros(k_, type, 1);
+  k_.guarded(inside, [&] { kit::load_vector(k_, "ld.global", kit::access_type(type), address, value); });
+  return type == p_.arithmetic ? value[0] : k_.convert(p_.arithmetic, value[0]);
 }
 
 Reg TermEmitter::row_factor(int row, Reg inside) {
@@ -134,16 +135,10 @@ Reg TermEmitter::activate(Reg x) {
   return x;
 }
 
-Type memory_type(Type type) {
-  if (type == f32 || type == f64) return type;
-  return type.bits == 16 ? b16 : b32;
-}
-
 Reg pack_bytes(KernelBuilder& k, Type type, Reg first, Reg second) {
   if (type != s8) {
-    const Reg packed = k.reg(b16);
-    k.emit("cvt.rn.satfinite." + std::string(type.name) + "x2.f32", packed, second, first);
-    return packed;
+    const std::string opcode = "cvt.rn.satfinite." + std::string(type.name) + "x2.f32";
+    return KernelBuilder::as(b16, lower::op(k, opcode, second, first));
   }
   const auto whole = [&](Reg value) {
     const Reg rounded = k.reg(s32);

@@ -71,8 +71,6 @@ class TermEmitter {
   Reg factor_;                                            // for all accumulators
 };
 
-/// The type for memory instructions: bits of the type's size.
-Type memory_type(Type type);
 /// Two 8-bit results in the low half of a register, the first in the lowest bits.
 Reg pack_bytes(KernelBuilder& k, Type type, Reg first, Reg second);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gemm/mma_sync/epilogue.hpp"
 
-#include "gemm/epilogue/row_copy.hpp"
 #include "ptxloom/kit/matrix_store.hpp"
+#include "ptxloom/kit/row_copy.hpp"
 
 namespace ptxloom::gemm_kernel::mma_sync {
 namespace {
@@ -29,15 +29,15 @@ class StagedEpilogue {
       kit::store_pairs_shared(k_, tile, pairs, in_.shared, part_.row(), part_.column());
     k_.barrier();
     k_.section("store D row by row");
-    RowCopy(k_, p_, tile,
-            {.shared = in_.shared,
-             .row = in_.block_row,
-             .column = in_.block_column,
-             .thread = in_.thread,
-             .threads = c_.threads(),
-             .m = in_.m,
-             .n = in_.n,
-             .d = in_.d})
+    kit::RowCopy(k_, {.type = p_.d.type, .unit = alignment(p_.d, p_.n, true), .threads = c_.threads()}, tile,
+                 {.shared = in_.shared,
+                  .row = in_.block_row,
+                  .column = in_.block_column,
+                  .thread = in_.thread,
+                  .rows = in_.m,
+                  .columns = in_.n,
+                  .pointer = in_.d.pointer,
+                  .ld = in_.d.ld})
         .copy(0, 0, 0);
   }
 

@@ -106,11 +106,6 @@ std::vector<Rule> resource_rules() {
 
 }  // namespace
 
-std::vector<Rule> rules() {
-  std::vector<Rule> all;
-  for (const auto group : {capability_rules, shape_rules, resource_rules})
-    for (const Rule& rule : group()) all.push_back(rule);
-  return all;
-}
+std::vector<Rule> rules() { return join_rules({capability_rules(), shape_rules(), resource_rules()}); }
 
 }  // namespace ptxloom::gemm_kernel::mma_sync

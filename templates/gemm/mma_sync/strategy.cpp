@@ -4,7 +4,6 @@
 #include <array>
 #include <tuple>
 
-#include "gemm/config/parameter_rows.hpp"
 #include "gemm/config/rules.hpp"
 #include "gemm/mma_sync/choice.hpp"
 #include "gemm/mma_sync/kernel.hpp"
@@ -15,12 +14,6 @@ namespace {
 std::array<Choice, 4> choices_of(const Problem& p, std::string_view shape) {
   return {{{"shape", shape}, {"a", p.a.type.name}, {"b", p.b.type.name}, {"d", p.accumulator.name}}};
 }
-
-constexpr std::string_view kPrefetches[] = {"step", "tile"};
-
-constexpr Parameter kParameters[] = {
-    rows::choice<kPrefetches, &Config::mma_sync, &Options::across_k_blocks>("prefetch"),
-};
 
 class MmaSync final : public Strategy {
  public:
@@ -38,7 +31,7 @@ class MmaSync final : public Strategy {
   }
   void complete(const Specs&, const Target&, const Problem&, Config&) const override {}
 
-  std::span<const Parameter> parameters() const override { return kParameters; }
+  std::span<const Parameter> parameters() const override { return kParameters<&Config::mma_sync>; }
   std::vector<Rule> rules() const override { return mma_sync::rules(); }
   bool can_swap() const override { return false; }
   bool loads_by_tma() const override { return false; }

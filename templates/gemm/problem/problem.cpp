@@ -48,17 +48,6 @@ std::uint64_t number(const Settings& settings, const std::string& name) {
   return std::stoull(settings.at(name));
 }
 
-// Fills in the leading dimension of a contiguous matrix for 0; rejects one that is shorter than a row.
-void complete_stride(Settings& settings, const std::string& name, std::uint64_t length) {
-  const std::uint64_t given = number(settings, name);
-  if (given == 0) settings[name] = std::to_string(length);
-  if (given != 0 && given < length)
-    throw Error(ErrorKind::usage, "bad-stride",
-                fmt::format("gemm: leading dimension {}={} is shorter than a row of {} elements", name, given,
-                            length),
-                "give at least the length of a row, or 0 for contiguous rows");
-}
-
 void check_single(const Settings& settings, const std::string& name) {
   if (std::abs(real(settings, name)) <= std::numeric_limits<float>::max()) return;
   throw Error(ErrorKind::usage, "bad-value",
@@ -209,10 +198,7 @@ bool EpilogueTerms::none() const {
 
 Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   Settings settings = space.complete(space.problem(), given);
-  for (const char* name : {"m", "n", "k"})
-    if (!settings.contains(name))
-      throw Error(ErrorKind::usage, "missing-parameter", fmt::format("gemm needs {}", name),
-                  "give m, n and k");
+  space.require(settings, {"m", "n", "k"});
   const auto& row = type_row(space, settings.at("a"), settings.at("b"));
   if (!settings.contains("d")) settings["d"] = first_of(row[3]);
   if (!settings.contains("c"))
@@ -220,10 +206,10 @@ Settings complete_problem(const ParameterSpace& space, const Settings& given) {
   check_result("d", settings["d"], "a=" + row[0], row[3]);
   check_result("c", settings["c"], "a=" + row[0], row[4]);
   if (settings["d"] == "s32") check_result("c", settings["c"], "d=s32", "s32");
-  complete_stride(settings, "lda", number(settings, settings["a_layout"] == "row" ? "k" : "m"));
-  complete_stride(settings, "ldb", number(settings, settings["b_layout"] == "col" ? "k" : "n"));
-  complete_stride(settings, "ldc", number(settings, "n"));
-  complete_stride(settings, "ldd", number(settings, "n"));
+  space.complete_pitch(settings, "lda", number(settings, settings["a_layout"] == "row" ? "k" : "m"));
+  space.complete_pitch(settings, "ldb", number(settings, settings["b_layout"] == "col" ? "k" : "n"));
+  space.complete_pitch(settings, "ldc", number(settings, "n"));
+  space.complete_pitch(settings, "ldd", number(settings, "n"));
   complete_batch(settings);
   check_sums(settings);
   leave_out_defaults(space, settings);

@@ -4,7 +4,6 @@
 #include <array>
 #include <tuple>
 
-#include "gemm/config/parameter_rows.hpp"
 #include "gemm/wgmma/choice/choice.hpp"
 #include "gemm/wgmma/choice/rules.hpp"
 #include "gemm/wgmma/kernel.hpp"
@@ -30,18 +29,6 @@ std::array<Choice, 7> choices_of(const Problem& p, std::string_view shape, std::
 /// "m64nNk16" with this N.
 std::string with_n(std::string shape, std::string_view n) { return shape.replace(shape.find('N'), 1, n); }
 
-constexpr std::string_view kLoads[] = {"warp", "thread"}, kMulticasts[] = {"none", "a", "b"},
-                           kSchedules[] = {"cooperative", "pingpong"};
-
-bool never(const Problem&, std::span<const Strategy* const>) { return false; }
-
-constexpr Parameter kParameters[] = {
-    // loads=thread has never won.
-    rows::searched_if(rows::choice<kLoads, &Config::wgmma, &Options::loads>("loads"), never),
-    rows::choice<kMulticasts, &Config::wgmma, &Options::multicast>("multicast"),
-    rows::choice<kSchedules, &Config::wgmma, &Options::schedule>("schedule"),
-};
-
 kit::TilePair pair_of(Multicast multicast) {
   if (multicast == Multicast::none) return kit::TilePair::none;
   return multicast == Multicast::a ? kit::TilePair::beside : kit::TilePair::below;
@@ -66,7 +53,7 @@ class Wgmma final : public Strategy {
     c.mma = select(specs, target, p, c.shape, std::to_string(c.mma_n));
   }
 
-  std::span<const Parameter> parameters() const override { return kParameters; }
+  std::span<const Parameter> parameters() const override { return kParameters<&Config::wgmma>; }
   std::vector<Rule> rules() const override { return wgmma::rules(); }
   bool can_swap() const override { return true; }
   bool loads_by_tma() const override { return true; }

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <map>
 
-#include "gemm/epilogue/row_copy.hpp"
 #include "ptxloom/kit/matrix_store.hpp"
+#include "ptxloom/kit/row_copy.hpp"
+#include "ptxloom/kit/vector_access.hpp"
 
 namespace ptxloom::gemm_kernel::wgmma {
 namespace {
@@ -68,18 +69,18 @@ class TensorStores {
     plan_.tma_stores_d ? copy_box(buffer, row, column) : copy_rows(buffer, row, column);
   }
 
-  RowCopy row_copy() {
+  kit::RowCopy row_copy() {
     return {k_,
-            p_,
+            {.type = p_.d.type, .unit = alignment(p_.d, p_.n, true), .threads = kWarpgroupThreads},
             tile_,
             {.shared = in_.buffers,
              .row = in_.row,
              .column = in_.column,
              .thread = k_.and_(result_.thread, kWarpgroupThreads - 1),
-             .threads = kWarpgroupThreads,
-             .m = result_.m,
-             .n = result_.n,
-             .d = result_.d}};
+             .rows = result_.m,
+             .columns = result_.n,
+             .pointer = result_.d.pointer,
+             .ld = result_.d.ld}};
   }
 
   void copy_rows(int buffer, int row, int column) {
@@ -142,9 +143,7 @@ class TensorStores {
   void store_pairs(Reg base, const std::vector<Run>& pairs, int row, int column) {
     for (const Run& pair : pairs) {
       const auto [type, values] = part_.to_stored(pair.values);
-      const std::string opcode = vector_opcode("st.shared.", type, values.size());
-      const Address to = place_of(base, pair.row - row, pair.column - column);
-      values.size() == 1 ? k_.emit(opcode, to, values[0]) : k_.emit(opcode, to, values);
+      kit::store_vector(k_, "st.shared", type, place_of(base, pair.row - row, pair.column - column), values);
     }
   }
 
@@ -160,7 +159,7 @@ class TensorStores {
   const StoreInputs& in_;
   ResultPart part_;
   kit::SwizzledTile tile_;
-  std::optional<RowCopy> rows_;
+  std::optional<kit::RowCopy> rows_;
 };
 
 }  // namespace

@@ -21,8 +21,11 @@ class Sums final : public ptxloom::test::ColumnSums {
   std::string_view space() const override { return kSpace; }
 };
 
-const Sums sums;
+const ptxloom::Template& sums() {
+  static const Sums instance;
+  return instance;
+}
 
 }  // namespace
 
-PTXLOOM_TEMPLATE_LIBRARY(&sums)
+PTXLOOM_TEMPLATE_LIBRARY(&sums())

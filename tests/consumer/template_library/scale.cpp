@@ -13,16 +13,22 @@
 
 namespace pl = ptxloom;
 
+#ifndef TEST_PARAMETER  // of the configuration; the name of one of the problem's, to be refused
+#define TEST_PARAMETER "threads"
+#endif
+
 namespace {
 
-constexpr std::string_view kSpace = R"({
+constexpr std::string_view kSpace =
+    R"({
   "template": "scale",
   "doc": "y = factor * x in f32",
   "problem": [
     {"name": "n", "kind": "size", "doc": "elements of x and y"},
     {"name": "factor", "kind": "number", "default": "2", "doc": "what x is multiplied by"}
   ],
-  "config": [{"name": "threads", "values": "32|128|256", "default": "128", "doc": "threads of a thread block"}]
+  "config": [{"name": ")" TEST_PARAMETER
+    R"(", "values": "32|128|256", "default": "128", "doc": "threads of a thread block"}]
 })";
 
 class Scale final : public pl::Template {
@@ -87,9 +93,12 @@ class Scale final : public pl::Template {
 };
 
 // README library {
-const Scale scale;  // derived from ptxloom::Template
+const pl::Template& scale() {
+  static const Scale instance;  // derived from ptxloom::Template
+  return instance;
+}
 
 }  // namespace
 
-PTXLOOM_TEMPLATE_LIBRARY(&scale)
+PTXLOOM_TEMPLATE_LIBRARY(&scale())
 // }

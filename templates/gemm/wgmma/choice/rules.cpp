@@ -9,10 +9,8 @@ Config as_cooperative(Config c) {
 }
 
 std::vector<Rule> rules() {
-  std::vector<Rule> all;
-  for (const auto group : {operand_rules, scheduling_rules, shape_rules, register_rules, shared_memory_rules})
-    for (const Rule& rule : group()) all.push_back(rule);
-  return all;
+  return join_rules(
+      {operand_rules(), scheduling_rules(), shape_rules(), register_rules(), shared_memory_rules()});
 }
 
 }  // namespace ptxloom::gemm_kernel::wgmma

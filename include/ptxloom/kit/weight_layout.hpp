@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "ptxloom/type.hpp"
+
+/// \file
+/// The order of 4-bit weights in memory from which a warpgroup reads operand A of wgmma m64k16 without moving
+/// data between threads. Weights are n rows of k elements. A tile is 64 rows x 64 elements of k, 2048 bytes:
+/// thread t of the warpgroup has the 16 bytes from 16 t on, a 32-bit word for each 16 elements of k. Tiles
+/// follow each other along k, then along n:
+///
+///     rows 0-63     | tile 0 | tile 1 | tile 2 | tile 3 |        k is filled up to a multiple of 128,
+///     rows 64-127   | tile 4 | tile 5 | tile 6 | tile 7 |        n to one of 64
+///
+/// A word has the four registers of the thread's fragment. Register r has two elements, adjacent in k: the
+/// first in bits 0-15 of the word, the second in bits 16-31. Which four bits of a half depends on the type:
+///
+///     s4, u4  register r: bits 4 r to 4 r + 3
+///     e2m1    register 0: bits 6 7 8 and the sign in 15; 1: bits 3 4 5 and 12; 2: bits 0 1 2 and 13;
+///             3: bits 9 10 11 and 14. So one shift and one mask make the exponent and mantissa of a bf16.
+///
+/// Scales, and other values that groups of k share, are in the same order: 64 values for each group and tile
+/// row, for a thread's rows r and r + 8 side by side. The values of a group follow those of the one before.
+///
+/// What is filled up may hold anything, and reaches no result, as long as elements that fill a group up,
+/// times its scale, are finite.
+namespace [[gnu::visibility("default")]] ptxloom {
+namespace kit {
+
+/// The layout of one matrix of weights.
+class WeightLayout {
+ public:
+  static constexpr int kTileRows = 64;     ///< rows of a tile
+  static constexpr int kTileDepth = 64;    ///< elements of k of a tile
+  static constexpr int kDepthUnit = 128;   ///< k is filled up to a multiple of it
+  static constexpr int kThreadBytes = 16;  ///< of a tile, for each thread of a warpgroup
+  static constexpr int kTileBytes = kTileRows * kTileDepth / 2;  ///< of a tile
+
+  /// Throws Error(usage, "bad-weights") for a type other than s4, u4 and e2m1, and for sizes of zero.
+  WeightLayout(Type element, std::uint64_t rows, std::uint64_t depth);
+
+  Type element() const { return element_; }                              ///< s4, u4 or e2m1
+  std::uint64_t rows() const { return rows_; }                           ///< n
+  std::uint64_t depth() const { return depth_; }                         ///< k
+  std::uint64_t row_tiles() const;                                       ///< tiles along n
+  std::uint64_t depth_tiles() const;                                     ///< tiles along k
+  std::uint64_t bytes() const;                                           ///< of all tiles
+  std::uint64_t bit(std::uint64_t row, std::uint64_t k, int bit) const;  ///< where a bit of an element lies
+
+  /// Groups of `group` elements of k that are stored for each row, what is filled up included.
+  std::uint64_t groups(std::uint64_t group) const;
+  /// Values of all rows and groups.
+  std::uint64_t group_values(std::uint64_t group) const;
+  /// The position of the value of group number `number` of a row.
+  std::uint64_t group_position(std::uint64_t row, std::uint64_t number, std::uint64_t group) const;
+
+  /// The bit of a half word that holds bit `bit` of an element of register `reg`.
+  int bit_of_half(int reg, int bit) const;
+
+ private:
+  Type element_;
+  std::uint64_t rows_, depth_;
+};
+
+/// Brings weights into the layout. `plain`: rows of k elements, two in a byte, the first in the low bits; a
+/// row begins `pitch` elements, an even number, after the one before. `shuffled`: WeightLayout::bytes(); what
+/// is filled up becomes zero. Throws Error(usage, "buffer-too-small").
+void shuffle_weights(const WeightLayout& layout, std::span<const std::byte> plain, std::uint64_t pitch,
+                     std::span<std::byte> shuffled);
+/// Brings the values of groups into the layout. `plain`: rows of ceil(k / group) values of `type`, a whole
+/// number of bytes. `shuffled`: WeightLayout::group_values() of them. Otherwise as shuffle_weights().
+void shuffle_groups(const WeightLayout& layout, Type type, std::uint64_t group,
+                    std::span<const std::byte> plain, std::span<std::byte> shuffled);
+
+}  // namespace kit
+}  // namespace ptxloom

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "exec/judge/grid_order.hpp"
+#include "exec/judge/scope.hpp"
+
+// The latest accesses of a launch to each byte of global memory. Only what is accessed takes room: for a word
+// that is written once and read by one thread, eight times its size. A page keeps groups of sixteen bytes
+// until an access begins or ends within one, then groups of four, then single bytes.
+namespace ptxloom::exec {
+
+struct GlobalTouch {
+  Time time = 0;                ///< of the cluster; 0: there was none
+  std::uint32_t operation = 0;  ///< index into Code::operations
+  std::uint32_t cluster = 0;
+  Party party = 0;
+  std::uint8_t lane = 0;
+  AccessKind kind;
+};
+
+/// What is remembered of a group of bytes.
+struct GlobalCell {
+  GlobalTouch write;
+  GlobalTouch read;  ///< the last one since the write
+};
+/// What few groups need besides.
+struct GlobalConflict {
+  GlobalTouch weak;        ///< the last weak write before the last one, if that is strong
+  GlobalTouch other_read;  ///< one that was not before `read`
+  GlobalTouch past_read;   ///< in the log of one cluster: the last one before the write
+  bool copied_to = false;  ///< an asynchronous copy in flight writes it
+};
+
+class GlobalPage {
+ public:
+  static constexpr std::uintptr_t kBytes = 512;
+
+  /// A group of bytes.
+  class Group {
+   public:
+    Group(GlobalPage& page, std::size_t index) : page_(&page), index_(index) {}
+    GlobalTouch& write() const { return page_->cells_[index_].write; }
+    GlobalTouch& read() const { return page_->cells_[index_].read; }
+    const GlobalConflict& conflict() const {
+      static constexpr GlobalConflict none;
+      return page_->conflicts_ == nullptr ? none : (*page_->conflicts_)[index_];
+    }
+    void set_weak(const GlobalTouch& touch) const {
+      if (touch.time != 0 || conflict().weak.time != 0) room().weak = touch;
+    }
+    void set_other_read(const GlobalTouch& touch) const {
+      if (touch.time != 0 || conflict().other_read.time != 0) room().other_read = touch;
+    }
+    void set_past_read(const GlobalTouch& touch) const {
+      if (touch.time != 0) room().past_read = touch;
+    }
+    void set_copied_to(bool copied) const {
+      if (copied != conflict().copied_to) room().copied_to = copied;
+    }
+
+   private:
+    GlobalConflict& room() const {
+      if (page_->conflicts_ == nullptr)
+        page_->conflicts_ = std::make_unique<std::vector<GlobalConflict>>(page_->cells_.size());
+      return (*page_->conflicts_)[index_];
+    }
+    GlobalPage* page_;
+    std::size_t index_;
+  };
+
+  /// Calls f(group, offset) for the bytes [begin, end) of the page.
+  template <class F>
+  void for_groups(std::uintptr_t begin, std::uintptr_t end, F f) {
+    while (((begin | end) & (grain_ - 1)) != 0) split();
+    for (std::uintptr_t at = begin; at < end; at += grain_) f(Group(*this, at / grain_), at);
+  }
+  /// Calls f(group, group of `other`, offset) for the same bytes of two pages, and all of them.
+  template <class F>
+  void for_both(GlobalPage& other, F f) {
+    while (grain_ > other.grain_) split();
+    while (other.grain_ > grain_) other.split();
+    for (std::uintptr_t at = 0; at < kBytes; at += grain_)
+      f(Group(*this, at / grain_), Group(other, at / grain_), at);
+  }
+
+ private:
+  static constexpr std::uintptr_t kCoarse = 16, kParts = 4;
+
+  void split() {
+    split(cells_);
+    if (conflicts_ != nullptr) split(*conflicts_);
+    grain_ /= kParts;
+  }
+  template <class T>
+  static void split(std::vector<T>& whole) {
+    std::vector<T> parts;
+    parts.reserve(whole.size() * kParts);
+    for (const T& each : whole) parts.insert(parts.end(), kParts, each);
+    whole = std::move(parts);
+  }
+
+  std::uintptr_t grain_ = kCoarse;
+  std::vector<GlobalCell> cells_ = std::vector<GlobalCell>(kBytes / kCoarse);
+  std::unique_ptr<std::vector<GlobalConflict>> conflicts_;
+};
+
+class GlobalLog {
+ public:
+  /// Calls f(group, distance from `memory`) for the bytes.
+  template <class F>
+  void for_groups(const std::byte* memory, std::uint32_t bytes, F f) {
+    const auto first = reinterpret_cast<std::uintptr_t>(memory), end = first + bytes;
+    for (std::uintptr_t at = first; at < end;) {
+      const std::uintptr_t base = at / GlobalPage::kBytes * GlobalPage::kBytes;
+      const std::uintptr_t stop = std::min(end, base + GlobalPage::kBytes);
+      page_of(at / GlobalPage::kBytes)
+          .for_groups(at - base, stop - base, [&](const GlobalPage::Group& group, std::uintptr_t within) {
+            f(group, static_cast<std::uint32_t>(base + within - first));
+          });
+      at = stop;
+    }
+  }
+  /// Calls f(group, group of `other`, memory) for the bytes of all pages of this log, in the order of
+  /// addresses.
+  template <class F>
+  void for_both(GlobalLog& other, F f) {
+    std::vector<std::uintptr_t> numbers;
+    for (const auto& [number, page] : pages_) numbers.push_back(number);
+    std::ranges::sort(numbers);
+    for (const std::uintptr_t number : numbers) {
+      const auto* const memory = reinterpret_cast<const std::byte*>(number * GlobalPage::kBytes);
+      page_of(number).for_both(
+          other.page_of(number),
+          [&](const Group& one, const Group& theirs, std::uintptr_t at) { f(one, theirs, memory + at); });
+    }
+  }
+  void clear() {
+    pages_.clear();
+    last_number_ = 0;
+  }
+
+ private:
+  using Group = GlobalPage::Group;
+  GlobalPage& page_of(std::uintptr_t number) {
+    if (number == last_number_) return *last_;
+    last_number_ = number;
+    last_ = &pages_[number];
+    return *last_;
+  }
+
+  std::unordered_map<std::uintptr_t, GlobalPage> pages_;
+  std::uintptr_t last_number_ = 0;
+  GlobalPage* last_ = nullptr;
+};
+
+/// What the clusters of a grid share when findings are collected. Used by one host thread at a time.
+struct GridLog {
+  GridLog(std::uint64_t clusters, bool apart) : order(clusters), apart(apart) {}
+
+  GlobalLog memory;
+  GridOrder order;
+  /// Nothing orders the clusters, which may run at once: each keeps a log of its own, and joins it with
+  /// `memory` when it has ended and those before it have.
+  const bool apart;
+};
+
+}  // namespace ptxloom::exec

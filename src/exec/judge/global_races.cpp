@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/judge/global_races.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "exec/machine/cluster.hpp"
+
+namespace ptxloom::exec {
+namespace {
+
+constexpr const char* kOrder =
+    "order the two: a barrier within a thread block; between thread blocks a release (st.release.gpu, or "
+    "fence.acq_rel.gpu before a relaxed access) of a flag, and an acquire of it before the other access";
+
+// Lanes of one instruction may write the same value to one place; Judge::lost reports different ones.
+bool together(const GlobalTouch& now, const GlobalTouch& before) {
+  return before.cluster == now.cluster && before.party == now.party && before.operation == now.operation &&
+         before.time == now.time;
+}
+
+// Where the byte is: "buffer 2 + 0x40".
+std::string place_of(const Grid& grid, const std::byte* memory) {
+  int number = 0;
+  for (const Memory::Allocation& each : grid.allocations()) {
+    ++number;
+    if (memory < each.data || memory >= each.data + each.bytes) continue;
+    const auto offset = static_cast<std::uint64_t>(memory - each.data);
+    return each.name.empty() ? fmt::format("buffer {} + {:#x}", number, offset)
+                             : fmt::format("{} + {:#x}", each.name, offset);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string GlobalRaces::place(const std::byte* memory) const { return place_of(cluster_->grid(), memory); }
+
+GlobalTouch GlobalRaces::touch_of(const Actor& actor, AccessKind kind) const {
+  const Warp& warp = *actor.warp;
+  return {.time = order_->now(),
+          .operation = cluster_->grid().code().number_of(*actor.op),
+          .cluster = static_cast<std::uint32_t>(cluster_->index()),
+          .party = order_->party_of(warp.block().rank(), warp.index()),
+          .lane = static_cast<std::uint8_t>(actor.lane),
+          .kind = kind};
+}
+
+bool GlobalRaces::ordered(const GlobalTouch& now, const GlobalTouch& before) const {
+  if (before.time == 0) return true;
+  const bool same_cluster = now.cluster == before.cluster;
+  if (same_cluster && joining_) return true;
+  if (now.kind.strong && before.kind.strong &&
+      now.kind.meets(before.kind, same_cluster ? order_->distance(now.party, before.party) : Scope::gpu))
+    return true;
+  if (!same_cluster)
+    return order_->knows_other(now.party, now.lane, before.cluster, before.party, before.lane, before.time);
+  if (now.party == before.party && now.lane == before.lane) return true;
+  return order_->knows(now.party, now.lane, before.party, before.lane, before.time);
+}
+
+void GlobalRaces::check_read(const Here& here, const Group& group) {
+  const GlobalTouch& write = group.write();
+  if (group.conflict().copied_to)
+    return find(here, "copy-not-awaited", write,
+                "wait for the copy first: cp.async.bulk.wait_group without .read", [&] {
+                  return fmt::format("it {} {}, which an asynchronous copy in flight still writes", here.does,
+                                     place_of(cluster_->grid(), here.memory));
+                });
+  if (here.touch.kind.read_only && write.time != 0)
+    return find(
+        here, "read-only-written", write, "use ld.global without .nc for memory that the kernel writes", [&] {
+          return fmt::format("it reads {} as read-only memory (.nc), which {} writes in the same kernel",
+                             place_of(cluster_->grid(), here.memory), describe(write));
+        });
+  if (!together(here.touch, write) && !ordered(here.touch, write)) return race(here, write, "writes");
+  const GlobalTouch& weak = group.conflict().weak;
+  if (weak.time != 0 && !ordered(here.touch, weak)) race(here, weak, "writes");
+}
+
+void GlobalRaces::check_write(const Here& here, const Group& group) {
+  const GlobalTouch &now = here.touch, &read = group.read(), &other = group.conflict().other_read;
+  if (read.kind.read_only || other.kind.read_only) {
+    const GlobalTouch& through_cache = read.kind.read_only ? read : other;
+    return find(here, "read-only-written", through_cache,
+                "use ld.global without .nc for memory that the kernel writes", [&] {
+                  return fmt::format("it {} {}, which {} reads as read-only memory (.nc) in the same kernel",
+                                     here.does, place_of(cluster_->grid(), here.memory),
+                                     describe(through_cache));
+                });
+  }
+  if (!ordered(now, read)) return race(here, read, "reads");
+  if (!ordered(now, other)) race(here, other, "reads");
+}
+
+// Clusters that come later are still to be compared with them.
+void GlobalRaces::forget_reads(const Group& group) const {
+  if (log_ == &own_ && !joining_) group.set_past_read(group.read());
+  group.read() = {};
+  group.set_other_read({});
+}
+
+// Only writes of the own cluster: what others wrote comes with a fence of theirs.
+void GlobalRaces::check_proxy(const Here& here, const Group& group) {
+  const GlobalTouch& write = group.write();
+  if (write.time == 0 || write.kind.by_proxy || write.cluster != here.touch.cluster ||
+      order_->fenced(kGlobalSpace, here.touch.party, here.touch.lane, write.party, write.lane, write.time))
+    return;
+  find(here, "proxy-fence", write,
+       "use fence.proxy.async after the writes, then a barrier, before the read through the other proxy",
+       [&] {
+         return fmt::format("it reads {}, which {} writes, without a fence.proxy.async between",
+                            place_of(cluster_->grid(), here.memory), describe(write));
+       });
+}
+
+void GlobalRaces::note_read(const GlobalTouch& now, const Group& group) const {
+  const GlobalTouch& last = group.read();
+  const bool weaker = last.time != 0 && now.kind.strong && !last.kind.strong;
+  if (weaker && !ordered(now, last)) {
+    group.set_other_read(now);
+    return;
+  }
+  if (last.time != 0 && !ordered(now, last)) group.set_other_read(last);
+  group.read() = now;
+}
+
+void GlobalRaces::access(const Actor& actor, const std::byte* memory, const Reach& reach) {
+  const GlobalTouch now = touch_of(actor, reach.kind());
+  const bool writes = reach.access == Access::write;
+  found_ = false;
+  log_->for_groups(memory, reach.bytes, [&](const Group& group, std::uint32_t offset) {
+    visit({actor, now, memory + offset, writes ? "writes" : "reads"}, group, writes);
+  });
+}
+
+void GlobalRaces::visit(const Here& here, const Group& group, bool writes) {
+  const GlobalTouch& now = here.touch;
+  check_read(here, group);
+  if (!writes) return note_read(now, group);
+  check_write(here, group);
+  if (!now.kind.strong) {
+    group.set_weak({});
+  } else if (!group.write().kind.strong) {
+    group.set_weak(group.write());
+  }
+  group.write() = now;
+  if (now.kind.strong && !group.read().kind.strong)
+    return;  // later strong writes are judged against weak reads
+  forget_reads(group);
+}
+
+void GlobalRaces::start(GridLog* log) {
+  grid_ = log;
+  own_.clear();
+  if (log != nullptr) log_ = log->apart ? &own_ : &log->memory;
+}
+
+void GlobalRaces::join() {
+  if (log_ != &own_) return;
+  joining_ = true;
+  own_.for_both(grid_->memory, [&](const Group& mine, const Group& theirs, const std::byte* memory) {
+    const GlobalConflict& conflict = mine.conflict();
+    replay(conflict.past_read, false, theirs, memory);
+    replay(conflict.weak, true, theirs, memory);
+    replay(mine.write(), true, theirs, memory);
+    replay(conflict.other_read, false, theirs, memory);
+    replay(mine.read(), false, theirs, memory);
+  });
+  joining_ = false;
+  own_.clear();
+}
+
+// Judges an access of this cluster against those of clusters before it.
+void GlobalRaces::replay(const GlobalTouch& touch, bool writes, const Group& group, const std::byte* memory) {
+  if (touch.time == 0) return;
+  const Warp* const warp = warp_of(touch);
+  auto& blocks = cluster_->blocks();
+  const Actor actor{warp == nullptr ? &blocks.front().warps().front() : const_cast<Warp*>(warp),
+                    &cluster_->grid().code().operations[touch.operation], touch.lane};
+  found_ = false;
+  visit({actor, touch, memory, writes ? "writes" : "reads"}, group, writes);
+}
+
+void GlobalRaces::copy_reads(const Actor& actor, const std::byte* memory, std::uint32_t bytes) {
+  const GlobalTouch now = touch_of(actor, AccessKind::proxy());
+  found_ = false;
+  log_->for_groups(memory, bytes, [&](const Group& group, std::uint32_t offset) {
+    const Here here{actor, now, memory + offset, "reads"};
+    check_read(here, group);
+    check_proxy(here, group);
+    note_read(now, group);
+  });
+}
+
+void GlobalRaces::copy_begins(const Actor& actor, const std::byte* memory, std::uint32_t bytes,
+                              AccessKind kind) {
+  const GlobalTouch now = touch_of(actor, kind);
+  found_ = false;
+  log_->for_groups(memory, bytes, [&](const Group& group, std::uint32_t offset) {
+    const Here here{actor, now, memory + offset, "writes"};
+    check_read(here, group);
+    check_write(here, group);
+    group.write() = now;
+    group.set_weak({});
+    group.set_copied_to(!kind.strong);
+    forget_reads(group);
+  });
+}
+
+void GlobalRaces::copy_ends(const Actor& actor, const std::byte* memory, std::uint32_t bytes, AccessKind kind,
+                            Party by) {
+  GlobalTouch now = touch_of(actor, kind);
+  now.party = by;
+  log_->for_groups(memory, bytes, [&](const Group& group, std::uint32_t) {
+    group.write() = now;
+    group.set_copied_to(false);
+  });
+}
+
+const Warp* GlobalRaces::warp_of(const GlobalTouch& touch) const {
+  const auto& blocks = cluster_->blocks();
+  const std::size_t warps = blocks.front().warps().size();
+  if (touch.cluster != cluster_->index() || touch.party >= blocks.size() * warps) return nullptr;
+  return &blocks[touch.party / warps].warps()[touch.party % warps];
+}
+
+std::string GlobalRaces::describe(const GlobalTouch& touch) const {
+  const Grid& grid = cluster_->grid();
+  const std::size_t warps = cluster_->blocks().front().warps().size();
+  const Index3 block = grid.block_index(touch.cluster, static_cast<std::uint32_t>(touch.party / warps));
+  const Operation& op = grid.code().operations[touch.operation];
+  const std::string what = describe_with_line(cluster_->blocks().front().warps().front(), op);
+  if (touch.party >= cluster_->blocks().size() * warps) return what;
+  return fmt::format("{} of block ({},{},{}), warp {}, lane {}", what, block[0], block[1], block[2],
+                     touch.party % warps, touch.lane);
+}
+
+void GlobalRaces::find(const Here& here, std::string_view code, const GlobalTouch& other, const char* hint,
+                       const std::function<std::string()>& what) {
+  if (std::exchange(found_, true)) return;
+  const Grid& grid = cluster_->grid();
+  const std::size_t warps = cluster_->blocks().front().warps().size();
+  Misuse misuse{.code = code, .address = place_of(grid, here.memory)};
+  misuse.other_warp = warp_of(other);
+  misuse.other_op = &grid.code().operations[other.operation];
+  misuse.other_lane = other.lane;
+  misuse.other_block = grid.block_index(other.cluster, static_cast<std::uint32_t>(other.party / warps));
+  misuse.other_number = static_cast<std::uint32_t>(other.party % warps);
+  report(here.actor, misuse, hint, what);
+}
+
+void GlobalRaces::race(const Here& here, const GlobalTouch& other, const char* did) {
+  find(here, "data-race", other, kOrder, [&] {
+    return fmt::format("it {} {}, which {} {}, and nothing orders the two{}", here.does,
+                       place_of(cluster_->grid(), here.memory), describe(other), did,
+                       why_not_strong(here.touch.kind, other.kind));
+  });
+}
+
+}  // namespace ptxloom::exec

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "exec/judge/global_log.hpp"
+#include "exec/judge/order.hpp"
+#include "exec/machine/fault.hpp"
+#include "exec/memory/address.hpp"
+
+// Data races in global memory, within a launch: by threads of one thread block, of a cluster, and of others.
+// Accesses that are morally strong do not race with each other (scope.hpp). Found only when findings are
+// collected: it takes time and memory. Of the reads since the last write two are remembered.
+namespace ptxloom::exec {
+
+class Cluster;
+
+class GlobalRaces {
+  using Group = GlobalPage::Group;
+
+ public:
+  GlobalRaces(Cluster& cluster, Order& order) : cluster_(&cluster), order_(&order) {}
+  /// Null: races in global memory are not looked for.
+  void start(GridLog* log);
+  bool on() const { return log_ != nullptr; }
+  /// The cluster has ended. If clusters keep logs of their own, this one is compared with those before.
+  void join();
+  /// Calls f(touch) with the last writes to the bytes that this cluster knows of.
+  template <class F>
+  void for_writes(const std::byte* memory, std::uint32_t bytes, F f) const {
+    if (log_ == nullptr) return;
+    log_->for_groups(memory, bytes, [&](const Group& group, std::uint32_t) {
+      if (group.write().time != 0) f(group.write());
+    });
+  }
+  /// What reports call it: "buffer 2 + 0x40".
+  std::string place(const std::byte* memory) const;
+
+  void access(const Actor& actor, const std::byte* memory, const Reach& reach);
+  /// A copy through the async proxy reads it.
+  void copy_reads(const Actor& actor, const std::byte* memory, std::uint32_t bytes);
+  /// A copy that writes is issued; it has written. A reduction is strong: several may reduce into one place.
+  void copy_begins(const Actor& actor, const std::byte* memory, std::uint32_t bytes, AccessKind kind);
+  void copy_ends(const Actor& actor, const std::byte* memory, std::uint32_t bytes, AccessKind kind, Party by);
+
+ private:
+  struct Here {
+    const Actor& actor;
+    GlobalTouch touch;
+    const std::byte* memory;
+    const char* does;
+  };
+  GlobalTouch touch_of(const Actor& actor, AccessKind kind) const;
+  bool ordered(const GlobalTouch& now, const GlobalTouch& before) const;
+  void check_read(const Here& here, const Group& group);
+  void check_write(const Here& here, const Group& group);
+  void check_proxy(const Here& here, const Group& group);
+  void visit(const Here& here, const Group& group, bool writes);
+  void replay(const GlobalTouch& touch, bool writes, const Group& group, const std::byte* memory);
+  void note_read(const GlobalTouch& now, const Group& group) const;
+  void forget_reads(const Group& group) const;
+  void race(const Here& here, const GlobalTouch& other, const char* did);
+  void find(const Here& here, std::string_view code, const GlobalTouch& other, const char* hint,
+            const std::function<std::string()>& what);
+  std::string describe(const GlobalTouch& touch) const;
+  const Warp* warp_of(const GlobalTouch& touch) const;  // null if its cluster has ended, or runs elsewhere
+
+  Cluster* cluster_;
+  Order* order_;
+  GlobalLog* log_ = nullptr;
+  GridLog* grid_ = nullptr;
+  GlobalLog own_;         // if clusters keep logs of their own
+  bool found_ = false;    // by the current access
+  bool joining_ = false;  // what the cluster did is judged already
+};
+
+}  // namespace ptxloom::exec

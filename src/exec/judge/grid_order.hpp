@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "exec/judge/horizon.hpp"
+
+// What the clusters of a grid know of each other, through strong accesses to words of global memory. A word
+// keeps all that was ever published at it. Used by one host thread.
+//
+// What is known is a tree with a leaf for each cluster, and is never changed: two trees share what they have
+// in common, and are joined by what they have not. A word that all clusters of a grid publish at thus costs
+// each of them a path of the tree.
+namespace ptxloom::exec {
+
+class GridOrder {
+ public:
+  using Horizons = std::vector<Horizon>;  ///< by party of a cluster
+  struct Node {
+    std::vector<std::shared_ptr<const Node>> children;  ///< none: a leaf
+    Horizons horizons;                                  ///< of a leaf
+  };
+  using Known = std::shared_ptr<const Node>;  ///< null: nothing
+
+  explicit GridOrder(std::uint64_t clusters);
+
+  static void join(Known& known, const Known& more);
+  /// What a cluster's parties did up to these horizons.
+  Known of(std::uint64_t cluster, Horizons horizons) const;
+  bool covers(const Known& known, std::uint64_t cluster, Party party, std::uint8_t lane, Time time) const;
+
+  void publish(const void* word, const Known& known) { join(words_[word], known); }
+  Known at(const void* word) const {
+    const auto found = words_.find(word);
+    return found == words_.end() ? nullptr : found->second;
+  }
+
+ private:
+  int levels_ = 0;  // above the leaves
+  std::unordered_map<const void*, Known> words_;
+};
+
+}  // namespace ptxloom::exec

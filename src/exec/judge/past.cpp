@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/judge/past.hpp"
+
+namespace ptxloom::exec {
+
+void Knowledge::join(const Knowledge& other) {
+  seen.join(other.seen);
+  over.join(other.over);
+  for (std::size_t i = 0; i < fenced.size(); ++i) fenced[i].join(other.fenced[i]);
+  for (std::size_t i = 0; i < released.size(); ++i) released[i].join(other.released[i]);
+}
+
+void Past::join(const Past& other) {
+  if (parties.size() < other.parties.size()) parties.resize(other.parties.size());
+  for (std::size_t i = 0; i < other.parties.size(); ++i) parties[i].join(other.parties[i]);
+  GridOrder::join(others, other.others);
+  for (std::size_t i = 0; i < kScopes; ++i) GridOrder::join(others_released[i], other.others_released[i]);
+}
+
+void Past::join_released(const Past& other, Scope scope) {
+  const auto at = static_cast<std::size_t>(scope);
+  if (parties.size() < other.parties.size()) parties.resize(other.parties.size());
+  for (std::size_t i = 0; i < other.parties.size(); ++i) {
+    Knowledge part = other.parties[i];
+    part.seen = part.released[at];
+    parties[i].join(part);
+  }
+  GridOrder::join(others, other.others_released[at]);
+  for (std::size_t i = 0; i < kScopes; ++i) GridOrder::join(others_released[i], other.others_released[i]);
+}
+
+void Past::join_over(const Past& other) {
+  if (parties.size() < other.parties.size()) parties.resize(other.parties.size());
+  for (std::size_t i = 0; i < other.parties.size(); ++i) {
+    parties[i].over.join(other.parties[i].seen);
+    parties[i].over.join(other.parties[i].over);
+  }
+}
+
+void Past::release(Scope scope) {
+  for (std::size_t i = 0; i <= static_cast<std::size_t>(scope); ++i) {
+    for (Knowledge& each : parties) each.released[i].join(each.seen);
+    GridOrder::join(others_released[i], others);
+  }
+}
+
+void Past::fence_proxy(bool shared, bool global) {
+  for (Knowledge& each : parties) {
+    if (shared) each.fenced[kSharedSpace].join(each.seen);
+    if (global) each.fenced[kGlobalSpace].join(each.seen);
+  }
+}
+
+}  // namespace ptxloom::exec

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/judge/scope.hpp"
+
+namespace ptxloom::exec {
+
+std::string_view why_not_strong(const AccessKind& one, const AccessKind& other) {
+  if (!one.strong || !other.strong) return "";
+  return one.size != other.size
+             ? "; they are strong, but of different sizes"
+             : "; they are strong, but the scope of one does not include the other's thread block";
+}
+
+}  // namespace ptxloom::exec

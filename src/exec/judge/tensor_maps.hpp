@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "exec/judge/global_races.hpp"
+#include "exec/judge/order.hpp"
+#include "exec/machine/fault.hpp"
+
+// Tensor maps in global memory that the kernel itself writes. TMA reads them through the tensormap proxy, so
+// a release has to follow the write, fence.proxy.tensormap::generic.release or that of
+// tensormap.cp_fenceproxy, and fence.proxy.tensormap::generic.acquire of the map has to come between that and
+// its use (PTX ISA 8.6, 9.7.13.4). Found only when findings are collected, since the log of global memory
+// knows the writes. That a release is missing is found within a cluster only.
+namespace ptxloom::exec {
+
+class Cluster;
+
+class TensorMaps {
+ public:
+  static constexpr std::uint32_t kBytes = 128;
+
+  TensorMaps(Cluster& cluster, const Order& order, const GlobalRaces& global)
+      : cluster_(&cluster), order_(&order), global_(&global) {}
+  void start();
+
+  void release(const Warp& warp) { released_[party_of(warp)] = order_->now(); }
+  /// The instruction writes maps and releases them.
+  void publish(const Operation& op) { publishers_.insert(number_of(op)); }
+  void acquire(const Actor& actor, const std::byte* map);
+  /// A copy uses the map.
+  void use(const Actor& actor, const std::byte* map);
+
+ private:
+  /// Who wrote a map last: the same number for the same writes, and one of them.
+  struct Writes {
+    std::uint64_t version = 0;  // 0: the kernel did not write it
+    GlobalTouch last;
+    bool released = true;
+  };
+  struct Acquire {
+    const Warp* warp;
+    Time time;
+    std::uint64_t version;
+  };
+
+  Party party_of(const Warp& warp) const;
+  std::uint32_t number_of(const Operation& op) const;
+  bool is_released(const GlobalTouch& write) const;
+  Writes writes_of(const std::byte* map) const;
+  bool has_acquired(const Actor& actor, const std::byte* map, std::uint64_t version) const;
+
+  Cluster* cluster_;
+  const Order* order_;
+  const GlobalRaces* global_;
+  std::set<std::uint32_t> publishers_;  // operations
+  std::map<Party, Time> released_;      // when the warp did last
+  std::map<const std::byte*, std::vector<Acquire>> acquired_;
+};
+
+}  // namespace ptxloom::exec

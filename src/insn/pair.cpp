@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "insn/pair.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace ptxloom::insn {
+namespace {
+
+constexpr std::size_t kRepeats = 3;
+constexpr double kCyclesOfOne = 40000,
+                 kCyclesOfMany = 300000;  // of the longer loop, in one thread block and in many
+constexpr int kTrialRounds = 4, kFewestRounds = 8, kMostRounds = 4096;
+constexpr double kLongEnough = 40000;  // nanoseconds, to tell the clock
+
+KernelSignature signature(const std::string& name) {
+  KernelSignature made{.name = name, .parameters = {}};
+  for (const char* parameter : {"in", "out", "slots", "times"})
+    made.append({.name = parameter, .type = u64, .pointer = true});
+  made.append({.name = "rounds", .type = u32});
+  made.append({.name = "zero", .type = u32});
+  return made;
+}
+
+}  // namespace
+
+Pair::Pair(const Device& device, const DeviceModule& module, const PairNames& names)
+    : device_(device),
+      few_(module.function(signature(names.few))),
+      many_(module.function(signature(names.many))),
+      copies_(names.copies) {}
+
+double Pair::cycles(LaunchShape shape, int warps_per_sm) {
+  const int fewest = std::max(kFewestRounds, shape.rounds);
+  shape.rounds = kTrialRounds;
+  const double trial = device_.run(many_, shape, warps_per_sm).cycles;
+  if (trial <= 0) return 0;
+  // Warps do not start at the same time: with many of them the loop must be long beside that.
+  const double wanted = shape.blocks > 1 ? kCyclesOfMany : kCyclesOfOne;
+  shape.rounds =
+      std::clamp(static_cast<int>(wanted / trial * kTrialRounds), fewest, std::max(fewest, kMostRounds));
+  std::array<double, kRepeats> more{}, nanoseconds{};
+  for (std::size_t i = 0; i < kRepeats; ++i) {
+    const Clocks few = device_.run(few_, shape, warps_per_sm), many = device_.run(many_, shape, warps_per_sm);
+    if (few.cycles <= 0 || many.cycles <= 0) return 0;
+    more[i] = many.cycles - few.cycles;
+    nanoseconds[i] = many.nanoseconds - few.nanoseconds;
+  }
+  std::ranges::sort(more);
+  std::ranges::sort(nanoseconds);
+  const double cycles = more[kRepeats / 2], time = nanoseconds[kRepeats / 2];
+  if (time > kLongEnough) clock_mhz_ = 1000 * cycles / time;
+  return cycles / shape.rounds / copies_;
+}
+
+}  // namespace ptxloom::insn

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "insn/device.hpp"
+#include "ptxloom/jit.hpp"
+
+// Measurements that no single instruction shows: caches, device memory, bank conflicts, contention, barriers,
+// copies. specs/measure/probes.json has them: statements that are repeated, and parameters over which they
+// are swept.
+namespace ptxloom::insn {
+
+inline constexpr int kProbeCopies = 16;  ///< of the step in the first kernel
+
+/// One point of a sweep.
+struct Probe {
+  std::string name, doc;
+  std::map<std::string, std::string> parameters;
+  std::string before, step;  ///< with the parameters filled in
+  int lanes = kLanes;
+  bool clear = false;  ///< memory begins with zeros in each launch
+  bool cold = false;   ///< each launch begins elsewhere in the ring, so that no cache has it
+
+  /// "l2.chase bytes=65536 stride=128"
+  std::string label() const;
+  std::uint64_t number(const std::string& parameter, std::uint64_t otherwise) const;
+};
+
+/// All points of the probes whose name is `selection` or begins with it as with words; empty: all. Throws
+/// Error(usage, "spec-measure") for text that is no such file.
+std::vector<Probe> probes(std::string_view selection, std::string_view json);
+std::vector<Probe> probes(std::string_view selection);
+
+/// A module with the kernels "few" and "many".
+std::string probe_text(const Probe& probe, const Target& target);
+
+struct ProbeResult {
+  double cycles = 0;  ///< of a step
+  double clock_mhz = 0;
+  std::string note;  ///< why there is none
+};
+
+/// Cubin: of probe_text.
+ProbeResult measure(Device& device, const Probe& probe, std::span<const std::byte> cubin);
+
+}  // namespace ptxloom::insn

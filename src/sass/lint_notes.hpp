@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "sass/hazards.hpp"
+
+namespace ptxloom::sass {
+
+/// A reuse bit that does nothing: the register is overwritten before an instruction reads it from the same
+/// operand slot again.
+struct IdleReuse {
+  std::size_t step = 0;
+  unsigned slot = 0;
+  RegisterId kept = 0;   ///< the register that the bit keeps
+  std::size_t next = 0;  ///< the instruction that overwrites it
+};
+
+std::vector<IdleReuse> idle_reuse(const std::vector<HazardStep>& steps);
+
+}  // namespace ptxloom::sass

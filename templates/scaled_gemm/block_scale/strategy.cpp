@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scaled_gemm/strategy.hpp"
+
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "scaled_gemm/block_scale/kernel.hpp"
+#include "scaled_gemm/block_scale/scale_loads.hpp"
+
+namespace ptxloom::scaled_gemm::block_scale {
+namespace {
+
+constexpr int kMostRegisters = 255;  // of a thread, on every target
+constexpr int kOtherRegisters = 64;  // addresses, positions, scales
+constexpr int kUsualWarps = 4, kUsualStages = 3;
+constexpr int kMostTile = 128, kMostWarps = 4;  // in each direction
+constexpr int kMostStages = 4;
+constexpr int kLongestRow = 128;  // bytes of a tile: the width of all banks
+
+std::uint64_t shared_bytes(const Problem& p, const Config& c) {
+  const int bits = c.tile_m * p.a.tile_bits() + c.tile_n * p.b.tile_bits();
+  return static_cast<std::uint64_t>(c.stages) * static_cast<std::uint64_t>(bits) *
+         static_cast<std::uint64_t>(c.tile_k) / 8;
+}
+
+int groups(const Problem& p, const Config& c) { return c.tile_k / static_cast<int>(p.a.format.block); }
+
+// The fragments of a k-step have as many bits for all formats.
+int estimated_registers(const Problem& p, const Config& c) {
+  const int accumulators = warp_m(c) * warp_n(c) / 32;
+  const int fragments = warp_m(c) / 4 + warp_n(c) / 4;
+  const int scales = 2 * (warp_m(c) / 16 + warp_n(c) / 8) * groups(p, c) / ScaleLoads::kPerRegister;
+  return kOtherRegisters + accumulators + fragments + scales;
+}
+
+bool is_tile(int extent, int least) {
+  return extent >= least && extent <= kMostTile && std::has_single_bit(static_cast<unsigned>(extent));
+}
+
+std::vector<Rule> rules() {
+  return {
+      fixed_rule<&Config::split>("block_scale", "split"),
+      fixed_rule<&Config::share>("block_scale", "share"),
+      {"strategy block_scale has tile_m=16, 32, 64 or 128",
+       {"tile_m"},
+       [](const Target&, const Problem&, const Config& c) { return is_tile(c.tile_m, 16); }},
+      {"strategy block_scale has tile_n=32, 64 or 128",
+       {"tile_n"},
+       [](const Target&, const Problem&, const Config& c) { return is_tile(c.tile_n, 32); }},
+      {"strategy block_scale has warps_n=1, 2 or 4",
+       {"warps_n"},
+       [](const Target&, const Problem&, const Config& c) { return c.warps_n <= kMostWarps; }},
+      {"strategy block_scale has 2 to 4 stages",
+       {"stages"},
+       [](const Target&, const Problem&, const Config& c) { return c.stages <= kMostStages; }},
+      {"a row of a k-block has at most 128 bytes and a multiple of four scales",
+       {"tile_k"},
+       [](const Target&, const Problem& p, const Config& c) {
+         return c.tile_k * p.a.tile_bits() <= 8 * kLongestRow && groups(p, c) % ScaleLoads::kPerRegister == 0;
+       }},
+      {"a warp must have whole instructions of 16 rows",
+       {"tile_m", "warps_m"},
+       [](const Target&, const Problem&, const Config& c) { return warp_m(c) % 16 == 0 && warp_m(c) > 0; }},
+      {"a warp must have whole instructions of 8 columns",
+       {"tile_n", "warps_n"},
+       [](const Target&, const Problem&, const Config& c) { return warp_n(c) % 8 == 0; }},
+      {"the stages must fit into shared memory",
+       {"tile_m", "tile_n", "tile_k", "stages"},
+       [](const Target& target, const Problem& p, const Config& c) {
+         return shared_bytes(p, c) <= static_cast<std::uint64_t>(target.info().shared_per_block);
+       }},
+      {"the accumulators need more registers than a thread has",
+       {"tile_m", "tile_n", "tile_k", "warps_m", "warps_n"},
+       [](const Target& target, const Problem& p, const Config& c) {
+         const int registers = estimated_registers(p, c);
+         return registers <= kMostRegisters && registers * threads(c) <= target.info().registers_per_sm;
+       }},
+      {"with swiglu=yes a warp must have whole groups of 16 columns",
+       {"tile_n", "warps_n"},
+       [](const Target&, const Problem& p, const Config& c) { return !p.swiglu || warp_n(c) % 16 == 0; }},
+      group_rule(),
+      grid_rule<grid>({"tile_m", "tile_n"})};
+}
+
+// Elements computed outside of D and read again, long rows, then the distance from usual numbers.
+std::vector<double> order_of(const tune::CostModel&, const Target&, const Problem& p, const Config& c) {
+  const double blocks = double(grid(p, c));
+  const double work = blocks * (double(c.tile_m) * c.tile_n + 32.0 * (c.tile_m + c.tile_n));
+  return {work, -double(c.tile_k), double(std::abs(c.warps_m * c.warps_n - kUsualWarps)),
+          double(std::abs(c.stages - kUsualStages)), double(std::abs(warp_m(c) - warp_n(c)))};
+}
+
+tune::Demand demand_of(const Target&, const Problem& p, const Config& c) {
+  const double k_blocks = double(grid(p, c)) * double(parts_of(p.k, c.tile_k));
+  const double traffic = k_blocks * double(shared_bytes(p, c)) / c.stages;
+  return {.threads = threads(c),
+          .registers = estimated_registers(p, c),
+          .shared_bytes = shared_bytes(p, c),
+          .blocks = grid(p, c),
+          .unit = std::string(p.multiplied().name),
+          .operations = 2.0 * c.tile_m * c.tile_n * c.tile_k * k_blocks,
+          .dram_bytes = input_bytes(p) + output_bytes(p),
+          .l2_bytes = traffic,
+          .shared_traffic = 2 * traffic,
+          .steps = parts_of(p.k, c.tile_k),
+          .in_flight = c.stages};
+}
+
+bool serves(const Problem& p) { return p.a.scaled() && p.b.scaled(); }
+
+}  // namespace
+
+const Strategy& strategy() {
+  static const Strategy instance{.kernels = {.name = "block_scale",
+                                             .rules = rules(),
+                                             .order = order_of,
+                                             .demand = demand_of,
+                                             .emit = emit_kernel},
+                                 .serves = serves,
+                                 .opcode = mma_opcode};
+  return instance;
+}
+
+}  // namespace ptxloom::scaled_gemm::block_scale

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scaled_gemm/wgmma/demand.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "scaled_gemm/wgmma/plan.hpp"
+
+namespace ptxloom::scaled_gemm::wgmma {
+namespace {
+
+// Instructions of a warp for a word of weights, counted in machine code; those on integers issue in every
+// other clock and count twice. A share of the loop is among them.
+constexpr double kOfIntegers = 27, kOfMxFloats = 36, kOfNvFloats = 50;
+constexpr int kLeastColumns = 32;  // narrower instructions take as long
+constexpr double kSector = 32;     // bytes of L2 that are accessed at once
+constexpr int kNeighbours = 8;     // elements of D that a warp stores side by side
+// Measured on an H200 at N = K = 8192 beyond the bytes that are read: four thread blocks that divide k take
+// 2 to 7 us longer than two.
+constexpr double kJoinClocks = 8000;  // each time that their number doubles beyond two
+constexpr double kTouchClocks = 0.9,
+                 kBoxClocks = 0.1;  // for a sector that threads store; an element of a box
+
+double instructions_of_word(const Problem& p) {
+  if (p.b.integers()) return kOfIntegers;
+  return p.b.format.scale == ue8m0 ? kOfMxFloats : kOfNvFloats;
+}
+
+/// Warps times words that they make fragments of.
+double words(const Config& c, double k_blocks) {
+  return k_blocks * row_tiles(c) * (kWarpgroupThreads / 32) * c.tile_k / kInstructionDepth;
+}
+
+void add_stores(tune::Demand& d, const Problem& p, const Config& c) {
+  const double elements = double(p.all_rows()) * p.columns(), bytes = output_bytes(p);
+  const double of_tile = double(c.tile_m) * c.tile_n;
+  d.stored_sectors = staged(p, c) ? bytes / kSector : elements / kNeighbours;
+  d.epilogue = staged(p, c) ? kBoxClocks * of_tile : kTouchClocks * of_tile / kNeighbours / c.split;
+  d.tail = kJoinClocks * std::log2(std::max(c.split, 2) / 2);
+}
+
+}  // namespace
+
+tune::Demand demand_of(const Target& target, const Problem& p, const Config& c) {
+  const Plan plan(target.info(), p, c);
+  const double k_blocks = double(grid(p, c)) / c.split * double(parts_of(p.k, c.tile_k));
+  const double activations = plan.activations.bytes(), all = plan.bytes_of_stage();
+  const double accumulators = double(c.tile_m) * c.tile_n * f32.bytes();
+  tune::Demand d{.threads = threads(c),
+                 .registers = plan.registers,
+                 .shared_bytes = static_cast<std::uint64_t>(plan.shared_bytes),
+                 .cluster = c.split * c.share,
+                 .blocks = grid(p, c),
+                 .most_per_sm = plan.blocks_per_sm,
+                 .persistent = c.split == 1,
+                 .unit = std::string(p.a.format.element.name),
+                 .operations = 2.0 * std::max(c.tile_m, kLeastColumns) * c.tile_n * c.tile_k * k_blocks,
+                 .asynchronous = true,
+                 .instructions = words(c, k_blocks) * instructions_of_word(p),
+                 .dram_bytes = input_bytes(p) + output_bytes(p),
+                 .l2_bytes = k_blocks * (all - activations + activations / c.share),
+                 .shared_traffic = k_blocks * (2 * all + (row_tiles(c) - 1) * activations),
+                 .steps = parts_of(parts_of(p.k, c.tile_k), c.split),
+                 .in_flight = c.stages,
+                 .loads = tune::Loads::bulk,
+                 .summed_bytes = accumulators * (c.split - 1) / plan.reduction.slices};
+  add_stores(d, p, c);
+  return d;
+}
+
+}  // namespace ptxloom::scaled_gemm::wgmma

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scaled_gemm/wgmma/mainloop.hpp"
+
+#include <algorithm>
+
+namespace ptxloom::scaled_gemm::wgmma {
+
+Variant with_a_in_registers(const Specs& specs, const std::string& opcode) {
+  const std::vector<Variant> found = specs.match(opcode);
+  return *std::ranges::find_if(found, [](const Variant& one) { return one.operand("A").registers() == 4; });
+}
+
+MainLoop::MainLoop(KernelBuilder& k, const Problem& p, const Config& c, const Plan& plan,
+                   kit::Pipeline& pipeline, Weights& weights, const MainLoopInputs& in)
+    : k_(k),
+      c_(c),
+      plan_(plan),
+      pipeline_(pipeline),
+      weights_(weights),
+      in_(in),
+      mma_(with_a_in_registers(k.specs(), opcode(p, c.tile_m))),
+      cursor_(pipeline.consumer()),
+      activations_(k, plan.activations, plan.stage.address(k, in.stages, "activations")),
+      add_(k.eq(in.lane, in.lane)),
+      releases_(k.reg(pred)),
+      released_(k.reg(u32)) {
+  for (int i = 0; i < row_tiles_of_warpgroup(c); ++i) {
+    accumulators_.push_back({kit::wgmma_accumulators(k, mma_)});
+    for (auto& of_parity : fragments_) of_parity.push_back(weights.allocate());
+  }
+}
+
+void MainLoop::run(const kit::DepthPart& depth) {
+  k_.comment("multiply: zero accumulators");
+  for (const auto& tile : accumulators_)
+    for (const Reg& sum : tile[0]) k_.emit("mov.f32", sum, Arg::zero(f32));
+  k_.emit("setp.ne.u32", releases_, in_.lane, in_.lane);
+  k_.for_(depth.begin, depth.end, c_.tile_k, [&](Reg at) {
+    k_.pragma("\"nounroll\"");
+    k_.comment("multiply: wait for the stage to be full");
+    pipeline_.await(pipeline_.full(cursor_), cursor_);
+    multiply_block(at);
+    k_.emit("setp.eq.u32", releases_, in_.lane, 0);
+    k_.emit("mov.u32", released_, pipeline_.empty(cursor_));
+    pipeline_.advance(cursor_);
+  });
+  k_.comment("multiply: the last products of the tile");
+  kit::wgmma_wait(k_);
+  release();
+}
+
+void MainLoop::multiply_block(Reg depth) {
+  k_.comment("multiply: read the weights of the k-block");
+  weights_.read(k_.mul(cursor_.stage, plan_.stage_bytes), depth);
+  const Reg low = activations_.low(k_, k_.mul(cursor_.stage, plan_.stage_bytes / kit::WgmmaOperand::kUnit));
+  for (int chunk = 0; chunk < c_.tile_k / (kInstructionDepth * chunk_steps(c_)); ++chunk) {
+    kit::wgmma_wait(k_, 1);
+    if (chunk == 1) release();  // the products of the stage before are done
+    multiply_chunk(chunk, low);
+  }
+}
+
+void MainLoop::multiply_chunk(int chunk, Reg low) {
+  k_.comment("multiply: fragments of weights, then their products");
+  const std::vector<Weights::Fragments>& fragments = fragments_[chunk % 2];
+  for (std::size_t i = 0; i < fragments.size(); ++i) weights_.make(static_cast<int>(i), chunk, fragments[i]);
+  kit::wgmma_fence(k_);
+  for (int step = 0; step < chunk_steps(c_); ++step) {
+    const int depth = (chunk * chunk_steps(c_) + step) * kInstructionDepth;
+    const Reg b = activations_.descriptor(k_, low, 0, depth);
+    for (std::size_t i = 0; i < fragments.size(); ++i)
+      kit::wgmma(k_, mma_, accumulators_[i][0],
+                 std::span(fragments[i]).subspan(static_cast<std::size_t>(4 * step), 4), b, add_);
+  }
+  kit::wgmma_commit(k_);
+}
+
+void MainLoop::release() {
+  k_.comment("multiply: release the stage before");
+  k_.warp_barrier();
+  k_.guarded(releases_, [&] { pipeline_.release(released_); });
+}
+
+}  // namespace ptxloom::scaled_gemm::wgmma

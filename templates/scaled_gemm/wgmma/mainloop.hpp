@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "ptxloom/kit/pipeline.hpp"
+#include "ptxloom/kit/tile_scheduler.hpp"
+#include "ptxloom/kit/wgmma.hpp"
+#include "scaled_gemm/wgmma/weights.hpp"
+
+// The main loop of a consumer warpgroup: while the products of a chunk of k are in flight, the fragments of
+// the next one are made in other registers. Each warp releases a stage for itself, since its lanes have read
+// it.
+namespace ptxloom::scaled_gemm::wgmma {
+
+struct MainLoopInputs {
+  Reg stages;  ///< shared address of stage 0
+  Reg lane;
+};
+
+class MainLoop {
+ public:
+  MainLoop(KernelBuilder& k, const Problem& problem, const Config& config, const Plan& plan,
+           kit::Pipeline& pipeline, Weights& weights, const MainLoopInputs& in);
+
+  /// The products of a tile over a part of k, possibly of none. No wgmma is in flight when it returns.
+  void run(const kit::DepthPart& depth);
+  const kit::Accumulators& accumulators() const { return accumulators_; }
+
+ private:
+  void multiply_block(Reg depth);
+  void multiply_chunk(int chunk, Reg low);
+  void release();
+
+  KernelBuilder& k_;
+  const Config& c_;
+  const Plan& plan_;
+  kit::Pipeline& pipeline_;
+  Weights& weights_;
+  MainLoopInputs in_;
+  Variant mma_;
+  kit::Pipeline::Cursor cursor_;
+  kit::WgmmaOperand activations_;
+  kit::Accumulators accumulators_;
+  std::vector<Weights::Fragments> fragments_[2];  // of each row tile, for even and odd chunks
+  Reg add_;
+  Reg releases_;  // predicate: this lane releases the stage before
+  Reg released_;  // its barrier
+};
+
+/// The form of an instruction that has A in registers.
+Variant with_a_in_registers(const Specs& specs, const std::string& opcode);
+
+}  // namespace ptxloom::scaled_gemm::wgmma

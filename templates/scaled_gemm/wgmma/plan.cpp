@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scaled_gemm/wgmma/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ptxloom/kit/pipeline.hpp"
+#include "scaled_gemm/products.hpp"
+
+namespace ptxloom::scaled_gemm::wgmma {
+namespace {
+
+constexpr int kSwizzlePattern = 1024;  // bytes; alignment of TMA tiles
+constexpr int kBulkUnit = 16;          // bytes
+constexpr int kReservedShared = 1024;  // per thread block, on top of what it requests
+constexpr int kOtherRegisters = 40;    // addresses, scales, temporaries
+constexpr int kManyAccumulators = 128;
+constexpr int kMostResident = 8;
+constexpr int kLeastStagedRows = 32;  // of D; with fewer, threads store their own results
+constexpr int kBatchBytes = 16;       // a slice of a cluster's reduction has a multiple of it
+
+int stored_width(const Problem& p) { return std::min(kRows, 128 / p.d.bytes()); }
+
+int accumulators_of(const Config& c) { return row_tiles_of_warpgroup(c) * c.tile_m / 2; }
+
+// Fragments of a chunk are in use by wgmma while the next ones are made, and words are read ahead.
+int registers_of(const Config& c) {
+  const int tiles = row_tiles_of_warpgroup(c), fragments = 2 * 4 * chunk_steps(c) * tiles;
+  return kOtherRegisters + accumulators_of(c) + fragments + tiles * c.tile_k / kInstructionDepth;
+}
+
+kit::ClusterTile reduction_of(const Config& c) {
+  const int slice = c.tile_m / 2 / c.split * f32.bytes();
+  const bool sliced = c.tile_m / 2 % c.split == 0 && slice % kBatchBytes == 0 && c.tile_m / c.split % 8 == 0;
+  return {.type = f32, .blocks = c.split, .threads = consumer_threads(c), .slices = sliced ? c.split : 1};
+}
+
+}  // namespace
+
+// An SM's register file has four partitions, and a warp lives in one of them.
+int registers_with(int blocks, const TargetInfo& chip, const Config& c) {
+  const int warps_of_part = (blocks * threads(c) / 32 + 3) / 4;
+  return std::min(kMostThreadRegisters, chip.registers_per_sm / kWarpgroupThreads / warps_of_part / 8 * 8);
+}
+
+int chunk_steps(const Config& c) { return accumulators_of(c) >= kManyAccumulators ? 1 : 2; }
+
+std::string opcode(const Problem& p, int tile_m) {
+  const std::string_view type = p.a.format.element.name;
+  return fmt::format("wgmma.mma_async.sync.aligned.m64n{}k{}.f32.{}.{}", tile_m, kInstructionDepth, type,
+                     type);
+}
+
+bool staged(const Problem& p, const Config& c) {
+  const bool rows = kit::alignment(p.d, p.ldd, 0, p.n, true) == kBulkUnit;
+  return p.d.bits == 16 && c.split == 1 && !p.separate() && p.groups != Groups::masked && !p.swiglu &&
+         c.tile_m >= kLeastStagedRows && c.tile_m % kLeastStagedRows == 0 && rows;
+}
+
+Plan::Plan(const TargetInfo& chip, const Problem& p, const Config& c)
+    : activations(p.a.matrix(), c.tile_m, c.tile_m, c.tile_k, c.share),
+      weight_bytes(c.tile_k / kit::WeightLayout::kTileDepth * kit::WeightLayout::kTileBytes),
+      scale_groups(std::max(1, c.tile_k / static_cast<int>(p.b.format.block))),
+      scale_bytes(scale_groups * kRows * p.b.format.scale.bytes()),
+      zero_bytes(p.b.zero_points() ? scale_groups * kRows : 0),
+      store{.width = stored_width(p),
+            .row_bytes = stored_width(p) * p.d.bytes(),
+            .rows = c.tile_m % kStoreRows == 0 ? kStoreRows : kLeastStagedRows},
+      reduction(reduction_of(c)),
+      registers(registers_of(c)) {
+  stage.add("activations", activations.bytes(), kSwizzlePattern);
+  stage.add("weights", row_tiles(c) * weight_bytes, 128).add("scales", row_tiles(c) * scale_bytes, 128);
+  stage.add("zeros", row_tiles(c) * zero_bytes, 128);
+  stage_bytes = stage.pitch();
+  const int reduced = c.split == 1 ? 0 : reduction.shared_bytes(accumulators_of(c));
+  shared.add("stages", std::max(c.stages * stage_bytes, reduced), kSwizzlePattern);
+  shared.add("stores", staged(p, c) ? warpgroups(c) * kStoreBuffers * store.bytes() : 0, kSwizzlePattern);
+  shared.add("barriers", kit::Pipeline::bytes(c.stages), 8);
+  shared_bytes = shared.size();
+  while (blocks_per_sm < kMostResident &&
+         (blocks_per_sm + 1) * (shared_bytes + kReservedShared) <= chip.shared_per_sm &&
+         registers_with(blocks_per_sm + 1, chip, c) >= registers)
+    ++blocks_per_sm;
+}
+
+int Plan::bytes_of_stage() const {
+  return activations.bytes() + stage.bytes("weights") + stage.bytes("scales") + stage.bytes("zeros");
+}
+
+kit::Params Plan::params(const Problem& p, const Config& c) const {
+  kit::Params params;
+  params.size("m", u32, p.m).size("n", u32, p.n).size("k", u32, p.k);
+  params.map("a", "a", activations.map(p.batch));
+  params.pointer("b", b8).aligned(kBulkUnit).pointer("scale_b", b8).aligned(kBulkUnit);
+  if (p.b.zero_points()) params.pointer("zero_b", b8).aligned(kBulkUnit);
+  if (p.b.format.tensor_scale) params.pointer("tensor_scale_b", f32).aligned(sizeof(float));
+  add_product_params(params, p);
+  if (staged(p, c))
+    params.map("d", "d", store.map(p.d, p.n, p.m, p.ldd, 0, 1));
+  else
+    params.pointer("d", p.d).size("ldd", u32, p.ldd);
+  return params;
+}
+
+std::uint64_t grid(const Problem& p, const Config& c) {
+  const auto cluster = static_cast<std::uint64_t>(c.split * c.share);
+  const std::uint64_t tiles = parts_of(p.m, c.tile_m) * parts_of(p.n, c.tile_n * c.share);
+  return tiles * (p.separate() ? p.batch : 1) * cluster;
+}
+
+}  // namespace ptxloom::scaled_gemm::wgmma

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scaled_gemm/wgmma/store.hpp"
+
+#include <algorithm>
+
+#include "scaled_gemm/dequantiser.hpp"
+#include "scaled_gemm/element_store.hpp"
+
+namespace ptxloom::scaled_gemm::wgmma {
+namespace {
+
+constexpr int kWarpRows = 16;      // of the product: columns of D
+constexpr int kMatrix = 8;         // rows and columns of a matrix of stmatrix
+constexpr int kMatrixColumns = 2;  // matrices side by side in D: a warp's 16 columns
+constexpr int kRegisters = 4;      // of a thread, for 8 rows of D
+
+}  // namespace
+
+Store::Store(KernelBuilder& k, const Problem& p, const Config& c, const Plan& plan, Variant mma,
+             const kit::ParamRegs& in, const StoreInputs& inputs)
+    : k_(k), p_(p), c_(c), plan_(plan), mma_(mma), in_(in), inputs_(inputs) {}
+
+// Once for each tile: registers that stay in use would be missing in the main loop.
+void Store::place() {
+  lane_ = k_.and_(inputs_.thread, 31);
+  warp_ = k_.shr(inputs_.thread, 5);
+  leads_ = k_.eq(inputs_.thread, 0);
+  if (!staged(p_, c_)) return;
+  buffers_ = k_.fma(inputs_.warpgroup, kStoreBuffers * plan_.store.bytes(), inputs_.stores);
+  // Lane l gives the address of row l % 8 of matrix l / 8: matrices 0 and 1 are side by side, 2 and 3 below.
+  const Reg row = k_.add(k_.and_(lane_, kMatrix - 1), k_.shr(k_.and_(lane_, 16), 1));
+  const Reg column = k_.fma(warp_, kWarpRows, k_.and_(lane_, 8));
+  place_ = k_.add(buffers_, plan_.store.tile().address(k_, row, k_.mul(column, p_.d.bytes())));
+}
+
+void Store::run(const kit::Accumulators& accumulators, const kit::TileOrigin& tile, int first) {
+  k_.comment("store: rows of D are columns of the product");
+  place();
+  number_ = 0;
+  const SumScale scaled(k_, p_, in_, tile);
+  const Reg part = k_.fma(inputs_.warpgroup, row_tiles_of_warpgroup(c_) * kRows, tile.row);
+  for (std::size_t i = 0; i < accumulators.size(); ++i) {
+    const Reg column = k_.add(part, static_cast<int>(i) * kRows);
+    staged(p_, c_) ? store_boxes(accumulators[i][0], scaled, tile, column)
+                   : store_results(accumulators[i][0], scaled, tile, column, first);
+  }
+}
+
+void Store::store_results(const std::vector<Reg>& sums, const SumScale& scaled, const kit::TileOrigin& tile,
+                          Reg column, int first) {
+  const std::vector<kit::AccumulatorPlace> places = kit::accumulator_places(mma_);
+  store_elements(k_, p_, in_, sums, std::span(places).subspan(static_cast<std::size_t>(first)), scaled, tile,
+                 {.row = tile.column, .column = k_.fma(warp_, kWarpRows, column), .lane = lane_});
+}
+
+void Store::store_boxes(const std::vector<Reg>& sums, const SumScale& scaled, const kit::TileOrigin& tile,
+                        Reg column) {
+  const Reg row = k_.fma(k_.and_(lane_, 3), 2, tile.column);
+  for (int box = 0; box < c_.tile_m / plan_.store.rows; ++box) {
+    const int buffer = number_ % kStoreBuffers * plan_.store.bytes();
+    await_buffer();
+    write_box(sums, scaled, row, box, buffer == 0 ? place_ : k_.add(place_, buffer));
+    kit::fence_for_bulk(k_);
+    barrier();
+    const std::vector at{column, k_.add(tile.column, box * plan_.store.rows)};
+    k_.guarded(leads_, [&] {
+      kit::tma_store(k_, in_["d"], at, k_.at(buffers_, buffer));
+      kit::bulk_commit(k_);
+    });
+    ++number_;
+  }
+}
+
+// The first box of a tile finds the stores of the tile before long finished; later ones leave the last in
+// flight.
+void Store::await_buffer() {
+  k_.guarded(leads_, [&] { kit::bulk_wait_read(k_, number_ == 0 ? 0 : kStoreBuffers - 1); });
+  barrier();
+}
+
+void Store::write_box(const std::vector<Reg>& sums, const SumScale& scaled, Reg row, int box, Reg buffer) {
+  const std::vector<kit::AccumulatorPlace> places = kit::accumulator_places(mma_);
+  const auto result = [&](std::size_t i) {
+    const std::optional<Reg> weight = scaled.weight(k_.add(row, places.at(i).column));
+    const Reg sum = scaled.scaled(sums.at(i));
+    return weight ? k_.mul(sum, *weight) : sum;
+  };
+  const int groups = plan_.store.rows / kMatrix, first = box * groups;
+  for (int group = 0; group < groups; group += 2) {
+    std::vector<Reg> matrices;
+    for (int i = 0; i < 2; ++i)
+      for (int half = 0; half < kMatrixColumns; ++half) {
+        const auto at = static_cast<std::size_t>((first + group + i) * kRegisters + 2 * half);
+        matrices.push_back(packed(result(at), result(at + 1)));
+      }
+    k_.emit("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16",
+            plan_.store.tile().at(k_, buffer, group * kMatrix, 0), matrices);
+  }
+}
+
+Reg Store::packed(Reg low, Reg high) {
+  const Reg pair = k_.reg(b32);
+  k_.emit("cvt.rn." + std::string(p_.d.name) + "x2.f32", pair, high, low);
+  return pair;
+}
+
+void Store::barrier() { k_.barrier(k_.add(inputs_.warpgroup, 1), kWarpgroupThreads); }
+
+void Store::finish() {
+  if (staged(p_, c_)) k_.guarded(k_.eq(inputs_.thread, 0), [&] { kit::bulk_wait(k_); });
+}
+
+}  // namespace ptxloom::scaled_gemm::wgmma

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scaled_gemm/strategy.hpp"
+
+#include <utility>
+
+#include "scaled_gemm/wgmma/demand.hpp"
+#include "scaled_gemm/wgmma/kernel.hpp"
+#include "scaled_gemm/wgmma/plan.hpp"
+
+namespace ptxloom::scaled_gemm::wgmma {
+namespace {
+
+// Larger thread blocks of a cluster may fail to launch.
+constexpr int kMostSharedInCluster = 200 * 1024;
+
+std::uint64_t k_blocks(const Problem& p, const Config& c) { return parts_of(p.k, c.tile_k); }
+
+/// Tiles that warpgroups, k-blocks and clusters divide.
+std::vector<Rule> shape_rules() {
+  return {
+      fixed_rule<&Config::warps_m>("wgmma", "warps_m"),
+      {"strategy wgmma has warps_n=4, 8 or 12: one to three warpgroups side by side",
+       {"warps_n"},
+       [](const Target&, const Problem&, const Config& c) { return c.warps_n >= 4; }},
+      {"a warpgroup has 64 or 128 columns of the tile",
+       {"tile_n", "warps_n"},
+       [](const Target&, const Problem&, const Config& c) {
+         const int least = kRows * warpgroups(c);
+         return c.warps_n >= 4 && (c.tile_n == least || c.tile_n == 2 * least);
+       }},
+      {"weights are filled up to a multiple of 128 elements of k, which k-blocks must divide",
+       {"tile_k"},
+       [](const Target&, const Problem& p, const Config& c) {
+         return p.b.weights().depth_tiles() * kit::WeightLayout::kTileDepth %
+                    static_cast<std::uint64_t>(c.tile_k) ==
+                0;
+       }},
+      {"each thread block of a cluster must have a k-block",
+       {"tile_k", "split"},
+       [](const Target&, const Problem& p, const Config& c) {
+         return static_cast<std::uint64_t>(c.split) <= k_blocks(p, c);
+       }},
+      {"thread blocks that share rows of A divide those of a tile, 8 or a multiple for each, and have all of "
+       "k",
+       {"tile_m", "split", "share"},
+       [](const Target&, const Problem&, const Config& c) {
+         return c.share == 1 || (c.split == 1 && c.tile_m % (8 * c.share) == 0);
+       }},
+      group_rule()};
+}
+
+/// What a thread, a thread block and a grid can hold.
+std::vector<Rule> limit_rules() {
+  return {{"the accumulators need more registers than a thread has",
+           {"tile_m", "tile_n", "tile_k", "warps_n", "share"},
+           [](const Target& target, const Problem& p, const Config& c) {
+             return Plan(target.info(), p, c).registers <= registers_with(1, target.info(), c);
+           }},
+          {"the stages must fit into shared memory",
+           {"tile_m", "tile_n", "tile_k", "warps_n", "stages", "split", "share"},
+           [](const Target& target, const Problem& p, const Config& c) {
+             const int most = c.split * c.share == 1 ? target.info().shared_per_block : kMostSharedInCluster;
+             return Plan(target.info(), p, c).shared_bytes <= most;
+           }},
+          grid_rule<grid>({"tile_m", "tile_n", "split", "share"})};
+}
+
+std::vector<Rule> rules() { return join_rules({shape_rules(), limit_rules()}); }
+
+std::vector<double> order_of(const tune::CostModel& model, const Target& target, const Problem& p,
+                             const Config& c) {
+  return {model.us(demand_of(target, p, c)), double(c.split), double(-c.stages)};
+}
+
+bool serves(const Problem& p) { return p.b.shuffled; }
+std::string least_opcode(const Problem& p) { return opcode(p, 8); }
+
+}  // namespace
+
+const Strategy& strategy() {
+  static const Strategy instance{.kernels = {.name = "wgmma",
+                                             .rules = rules(),
+                                             .order = order_of,
+                                             .demand = demand_of,
+                                             .emit = emit_kernel},
+                                 .serves = serves,
+                                 .opcode = least_opcode};
+  return instance;
+}
+
+}  // namespace ptxloom::scaled_gemm::wgmma

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/file.hpp"
+#include "cli/bad_input.hpp"
+#include "cli/tool.hpp"
+#include "support/folders.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace ptxloom::test::sanitize_test {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+/// `sanitize` on the sample that lacks a barrier, with more options.
+struct Reverse {
+  TemporaryFolder folder;
+
+  ToolResult run(const std::vector<std::string>& options) const {
+    std::vector<std::string> words{"sanitize", source_folder() + "/samples/reverse.ptx",
+                                   "--grid",   "1",
+                                   "--block",  "64",
+                                   "--arg",    "out=u32[64]:" + (folder.path() / "out.npy").string()};
+    words.insert(words.end(), options.begin(), options.end());
+    return run_tool(words);
+  }
+};
+
+// The first warp races with the second if it counts first; in the fixed order the second does.
+constexpr const char* kRaceOfTheFirstWarp = R"(
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k() {
+  .shared .u32 count, s;
+  .reg .u32 %t, %lane, %warp, %x, %y;
+  .reg .pred %first, %others, %p, %q;
+  mov.u32 %t, %tid.x;
+  and.b32 %lane, %t, 31;
+  shr.u32 %warp, %t, 5;
+  setp.eq.u32 %first, %t, 0;
+  @%first st.shared.u32 [count], 0;
+  @%first st.shared.u32 [s], 0;
+  bar.sync 0;
+  setp.ne.u32 %others, %lane, 0;
+  @%others ret;
+  atom.relaxed.cta.shared.add.u32 %x, [count], 1;
+  setp.eq.u32 %p, %warp, 0;
+  setp.eq.and.u32 %q, %x, 0, %p;
+  @%q st.shared.u32 [s], 1;
+  @!%p ld.shared.u32 %y, [s];
+  ret;
+}
+)";
+
+}  // namespace
+
+TEST_CASE("sanitize reports a race once, with both sides and its count, and writes the outputs") {
+  const Reverse reverse;
+  const ToolResult text = reverse.run({});
+  CHECK(text.code == 1);
+  CHECK_THAT(text.out, ContainsSubstring("reverse.ptx:14:3: data-race: ") &&
+                           ContainsSubstring("reverse.ptx:18:3: `ld.shared.u32 %value, [%place];`") &&
+                           ContainsSubstring("64 times") && ContainsSubstring("1 finding (seed"));
+  CHECK(std::filesystem::exists(reverse.folder.path() / "out.npy"));
+}
+
+TEST_CASE("sanitize --format json follows its schema, on failure too") {
+  const Reverse reverse;
+  const ToolResult result = reverse.run({"--format", "json"});
+  CHECK(result.code == 1);
+  const auto json = nlohmann::json::parse(result.out);
+  CHECK(check_schema(json, read_schema("sanitize")) == "");
+  REQUIRE(json["findings"].size() == 1);
+  CHECK(json["findings"][0]["code"] == "data-race");
+  CHECK(json["findings"][0]["count"] == 64);
+  CHECK(json["findings"][0]["address"] == "shared + 0x80");
+  const ToolResult failed = reverse.run({"--format", "json", "--allow", "no-such-code"});
+  CHECK(failed.code == 2);
+  CHECK(check_schema(nlohmann::json::parse(failed.out), read_schema("error")) == "");
+}
+
+TEST_CASE("sanitize --format sarif has a rule and the place of each finding") {
+  const auto json = nlohmann::json::parse(Reverse().run({"--format", "sarif"}).out);
+  const auto& run = json["runs"][0];
+  CHECK(json["version"] == "2.1.0");
+  CHECK(run["tool"]["driver"]["rules"][0]["id"] == "data-race");
+  CHECK(run["results"][0]["ruleId"] == "data-race");
+  CHECK(run["results"][0]["locations"][0]["physicalLocation"]["region"]["startLine"] == 14);
+  CHECK(run["results"][0]["relatedLocations"].size() == 1);
+}
+
+TEST_CASE("sanitize leaves out what is allowed, and fails on what it is told to") {
+  const Reverse reverse;
+  CHECK(reverse.run({"--allow", "data-race"}).code == 0);
+  CHECK(reverse.run({"--allow", "data-race:18"}).code == 0);
+  CHECK(reverse.run({"--allow", "data-race:17"}).code == 1);
+  CHECK(reverse.run({"--fail-on", "none"}).code == 0);
+  CHECK(reverse.run({"--fail-on", "proxy-fence,data-race"}).code == 1);
+  CHECK(reverse.run({"--fail-on", "proxy-fence"}).code == 0);
+  const std::string file = (reverse.folder.path() / "allowed").string();
+  std::ofstream(file) << "# known\n\ndata-race:14  # the sample\n";
+  CHECK(reverse.run({"--suppressions", file}).code == 0);
+}
+
+TEST_CASE("sanitize says what is wrong with its options before it runs") {
+  const Reverse reverse;
+  const std::string file = (reverse.folder.path() / "allowed").string();
+  std::ofstream(file) << "data-race\ndata-rice:3\n";
+  const ToolResult unknown = reverse.run({"--suppressions", file});
+  CHECK(unknown.code == 2);
+  CHECK_THAT(unknown.err, ContainsSubstring("allowed:2: there is no code 'data-rice'") &&
+                              ContainsSubstring("did you mean 'data-race'?"));
+  for (const std::vector<std::string>& bad : std::vector<std::vector<std::string>>{{"--schedules", "0"},
+                                                                                   {"--allow", "data-race:0"},
+                                                                                   {"--allow", "data-race:"},
+                                                                                   {"--fail-on", "often"}}) {
+    CAPTURE(bad);
+    const ToolResult result = reverse.run(bad);
+    CHECK(result.code == 2);
+    CHECK(!std::filesystem::exists(reverse.folder.path() / "out.npy"));
+  }
+}
+
+TEST_CASE("a schedule repeats its findings") {
+  const Reverse reverse;
+  const std::vector<std::string> options{"--schedules", "4", "--seed", "7"};
+  CHECK(reverse.run(options).out == reverse.run(options).out);
+}
+
+TEST_CASE("the schedule that a finding names repeats it") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "first.ptx").string();
+  std::ofstream(file) << kRaceOfTheFirstWarp;
+  const auto run = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> words{"sanitize", file, "--grid", "1", "--block", "64"};
+    words.insert(words.end(), options.begin(), options.end());
+    return run_tool(words);
+  };
+  CHECK(run({}).code == 0);
+  const ToolResult tried = run({"--schedules", "40", "--seed", "7", "--format", "json"});
+  const auto findings = nlohmann::json::parse(tried.out)["findings"];
+  REQUIRE(findings.size() == 1);
+  const std::string schedule = findings[0]["schedule"].dump();
+  CHECK(schedule != "0");
+  const ToolResult repeated = run({"--schedule", schedule, "--seed", "7"});
+  CHECK(repeated.code == 1);
+  CHECK_THAT(repeated.out, ContainsSubstring("--seed 7 --schedule " + schedule + " repeats it"));
+  CHECK(run({"--schedule", schedule, "--schedules", "2"}).code == 2);
+  CHECK(run({"--schedule", "first"}).code == 2);
+}
+
+TEST_CASE("sanitize --format sarif has the level of each code, and explains it") {
+  const auto json = nlohmann::json::parse(
+      Reverse().run({"--format", "sarif", "--docs-url", "https://example.org/findings.html"}).out);
+  const auto& run = json["runs"][0];
+  const auto& rule = run["tool"]["driver"]["rules"][0];
+  CHECK(run["results"][0]["level"] == "error");
+  CHECK(rule["defaultConfiguration"]["level"] == "error");
+  CHECK(rule["helpUri"] == "https://example.org/findings.html#data-race");
+  CHECK_THAT(rule["help"]["text"].get<std::string>(),
+             ContainsSubstring("nothing orders the two") && ContainsSubstring("PTX ISA 8.7, 8.8, 8.9."));
+  CHECK_THAT(rule["help"]["markdown"].get<std::string>(), ContainsSubstring("bar.sync 0;"));
+}
+
+TEST_CASE("what need not be a fault of the kernel is a warning in SARIF") {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "divides.ptx").string();
+  std::ofstream(file)
+      << ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k() {\n  .reg .u32 %t, %q;\n  "
+         "mov.u32 %t, %tid.x;\n  div.u32 %q, 7, %t;\n  ret;\n}\n";
+  const ToolResult result = run_tool({"sanitize", file, "--grid", "1", "--block", "2", "--format", "sarif"});
+  CHECK(result.code == 1);
+  const auto run = nlohmann::json::parse(result.out)["runs"][0];
+  REQUIRE(run["results"].size() == 1);
+  CHECK(run["results"][0]["ruleId"] == "division-by-zero");
+  CHECK(run["results"][0]["level"] == "warning");
+  CHECK(!run["tool"]["driver"]["rules"][0].contains("helpUri"));
+}
+
+TEST_CASE("sanitize --format html shows the lines around both sides, and links the code to what it means") {
+  const ToolResult result = Reverse().run({"--format", "html"});
+  CHECK(result.code == 1);
+  CHECK_THAT(result.out, ContainsSubstring("<!doctype html>") &&
+                             ContainsSubstring("<a href=\"#data-race\">data-race</a>") &&
+                             ContainsSubstring("<section id=\"data-race\">") &&
+                             ContainsSubstring("<b><i>   14 </i>  st.shared.u32 [%place], %i;</b>") &&
+                             ContainsSubstring("<b><i>   18 </i>  ld.shared.u32 %value, [%place];</b>") &&
+                             ContainsSubstring("64 times") &&
+                             ContainsSubstring("ld.shared.u32 %x, [%peer];"));
+  CHECK(result.out.find("proxy-fence") == std::string::npos);  // codes that were not found
+}
+
+TEST_CASE("sanitize --format html has the lines of the source that .loc names, and no tags of theirs") {
+  const TemporaryFolder folder;
+  const std::string source = (folder.path() / "k.cu").string(), file = (folder.path() / "k.ptx").string();
+  std::ofstream(source)
+      << "template <class T>\n__global__ void k() {\n  q = 7 / threadIdx.x;  // <T> & more\n}\n";
+  std::ofstream(file)
+      << ".version 9.0\n.target sm_90\n.address_size 64\n.file 1 \"" << source
+      << "\"\n.visible .entry k() {\n  .reg .u32 %t, %q;\n  mov.u32 %t, %tid.x;\n  .loc 1 3 5\n  "
+         "div.u32 %q, 7, %t;\n  ret;\n}\n";
+  const ToolResult result = run_tool({"sanitize", file, "--grid", "1", "--block", "2", "--format", "html"});
+  CHECK_THAT(result.out, ContainsSubstring("k.cu:3") && ContainsSubstring("&lt;T&gt; &amp; more</b>") &&
+                             ContainsSubstring("<i>    1 </i>template &lt;class T&gt;") &&
+                             ContainsSubstring("<article class=\"warning\">"));
+}
+
+TEST_CASE("the help of sanitize names the values of an option once") {
+  const ToolResult help = run_tool({"sanitize", "--help"});
+  CHECK_THAT(help.out, ContainsSubstring("--format text|json|sarif|html") && !ContainsSubstring("{text"));
+}
+
+TEST_CASE("sanitize refuses what this machine cannot judge before anything runs") {
+  const std::string reverse = source_folder() + "/samples/reverse.ptx";
+  const TemporaryFolder folder;
+  const std::string out = (folder.path() / "out.npy").string();
+  check_refused(
+      {"sanitize", reverse, "--grid", "2147483647", "--block", "1024", "--arg", "out=u32[64]:" + out}, 2,
+      "launch-size", {"2199023254528 threads", "use a smaller grid"});
+  check_refused({"sanitize", reverse, "--grid", "1", "--block", "64", "--arg", "out=u32[99999999999]:" + out},
+                2, "too-large", {"this machine has", "use smaller sizes"});
+  CHECK(!std::filesystem::exists(out));
+}
+
+TEST_CASE("sanitize says that a file is cut short") {
+  const std::string whole = ptxloom::read_file(source_folder() + "/samples/reverse.ptx");
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "cut.ptx").string();
+  // Within the kernel's body, in an instruction and between two.
+  for (const std::size_t length : {whole.find("st.shared") + 4, whole.find("ld.shared")}) {
+    std::ofstream(file) << whole.substr(0, length);
+    check_refused({"sanitize", file, "--grid", "1", "--block", "64", "--arg", "null"}, 1, "syntax",
+                  {"expected '}' to close the function reverse", "is the file complete?"});
+  }
+}
+
+namespace {
+
+/// The entries of docs/findings.md by code: what is between their heading and the next.
+std::map<std::string, std::string> entries_of_findings() {
+  const std::string page = ptxloom::read_file(source_folder() + "/docs/findings.md");
+  std::map<std::string, std::string> entries;
+  std::istringstream lines(page);
+  std::string* entry = nullptr;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("## ")) entry = nullptr;
+    if (line.starts_with("### `"))
+      entry = &entries[line.substr(5, line.size() - 6)];
+    else if (entry != nullptr)
+      *entry += line + "\n";
+  }
+  return entries;
+}
+
+/// The first paragraph on one line, without the level and the section.
+std::string rule_of(const std::string& entry) {
+  std::string rule = entry.substr(1, entry.find("\n\n", 1) - 1);
+  std::ranges::replace(rule, '\n', ' ');
+  if (rule.starts_with("A warning. ")) rule.erase(0, 11);
+  const std::size_t section = rule.rfind(" PTX ISA ");
+  return section == std::string::npos ? "" : rule.substr(0, section);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "docs/findings.md explains every code of the executor by a rule, a section, a bad and a good example") {
+  const auto entries = entries_of_findings();
+  const std::string page = ptxloom::read_file(source_folder() + "/docs/diagnostics.md");
+  const std::size_t begin = page.find("## Found by the executor"), end = page.find("\n## ", begin + 1);
+  const std::string table = page.substr(begin, end - begin);
+  std::size_t rows = 0;
+  for (std::size_t at = table.find("\n| `"); at != std::string::npos; at = table.find("\n| `", at + 1))
+    ++rows;
+  CHECK(entries.size() == rows);
+  CHECK(entries.size() >= 60);
+  for (const auto& [code, entry] : entries) {
+    CAPTURE(code, entry);
+    CHECK(table.find("\n| `" + code + "` | " + rule_of(entry) + " |\n") != std::string::npos);
+    int fences = 0;
+    for (std::size_t at = entry.find("```"); at != std::string::npos; at = entry.find("```", at + 3))
+      ++fences;
+    CHECK(fences >= 4);
+    CHECK(fences % 2 == 0);
+  }
+}
+
+TEST_CASE("the option --allow takes every code of docs/findings.md") {
+  std::vector<std::string> options;
+  for (const auto& [code, entry] : entries_of_findings()) {
+    options.emplace_back("--allow");
+    options.push_back(code);
+  }
+  CHECK(Reverse().run(options).code == 0);
+}
+
+}  // namespace ptxloom::test::sanitize_test

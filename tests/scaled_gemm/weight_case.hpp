@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <catch2/catch_get_random_seed.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ptxloom/context.hpp"
+#include "ptxloom/kit/weight_layout.hpp"
+#include "ptxloom/runner.hpp"
+#include "scaled_gemm/running.hpp"
+#include "support/narrow.hpp"
+#include "support/settings.hpp"
+
+// A product with 4-bit weights, run in the executor: the test has plain rows of them, and its own reference.
+namespace ptxloom::scaled_gemm_test {
+
+/// The executor as a chip of this target.
+inline const Context& executor_of(const std::string& target) {
+  static std::map<std::string, std::unique_ptr<const Context>> made;
+  std::unique_ptr<const Context>& context = made[target];
+  if (!context)
+    context = std::make_unique<const Context>(ContextOptions{.device = "cpu", .cpu_target = target});
+  return *context;
+}
+
+/// A problem, and its weights and scales in plain rows.
+class Case {
+ public:
+  explicit Case(const Settings& given)
+      : problem_(scaled_gemm().problem(given)),
+        plans_(scaled_gemm().tensors(problem_)),
+        layout_(element_of(problem_.at("format_b")), size("n"), size("k")),
+        random_(Catch::getSeed()) {
+    // Not a multiple of the pitch: an odd k ends in the middle of a byte.
+    weights_ = noise(size("n") * pitch() / 2);
+    scales_.resize(size("n") * groups() * static_cast<std::size_t>(scale().bytes()));
+    for (std::size_t i = 0; i < size("n") * groups(); ++i)
+      test::narrow::store(
+          scale(), scales_, i,
+          test::narrow::encode(scale(), std::ldexp(1 + uniform(), -static_cast<int>(random_() % 4))));
+    if (zero_points()) zeros_ = noise(size("n") * groups());
+    if (problem_.at("format_b") == "nvfp4") tensor_scale_ = static_cast<float>(0.01 + uniform());
+    activations_ = noise(plans_[0].bytes());
+    const std::size_t lda = size("lda");
+    for (std::size_t i = 0; i < size("m") * lda; ++i) {
+      const double value = i % lda < size("k") ? 2 * uniform() - 1 : std::nan("");
+      test::narrow::store(plans_[0].type, activations_, i, test::narrow::encode(plans_[0].type, value));
+    }
+  }
+
+  std::size_t size(const char* name) const { return std::stoull(problem_.at(name)); }
+  std::size_t groups() const { return (size("k") + size("group") - 1) / size("group"); }
+  Type scale() const { return plans_[2].type; }
+  bool zero_points() const { return layout_.element() == u4; }
+  void set_tensor_scale(float scale) { tensor_scale_ = scale; }
+
+  void set_weight(std::size_t row, std::size_t k, unsigned code) {
+    test::narrow::store(layout_.element(), weights_, row * pitch() + k, code);
+  }
+  void set_scale(std::size_t row, std::size_t group, std::uint64_t code) {
+    test::narrow::store(scale(), scales_, row * groups() + group, code);
+  }
+  void set_activation(std::size_t row, std::size_t k, double value) {
+    test::narrow::store(plans_[0].type, activations_, row * size("lda") + k,
+                        test::narrow::encode(plans_[0].type, value));
+  }
+
+  /// Runs and compares each element of D. Integers times scales are rounded to the type of A.
+  std::vector<double> run(const Settings& config = {}, const std::string& target = "sm_90a") {
+    INFO("problem " << test::words(problem_) << ", config " << test::words(config) << ", seed "
+                    << Catch::getSeed());
+    const RunResult result = run_template(executor_of(target), scaled_gemm(),
+                                          {.problem = problem_, .config = config, .inputs = inputs()});
+    INFO("all parameters " << test::words(result.kernel.config));
+    CHECK(result.verdict.first.empty());
+    REQUIRE(result.verdict.ok());
+    decode_operands();
+    const std::vector<double> d = test::narrow::values(plans_.back().type, result.tensors.back().bytes);
+    for (std::size_t row = 0; row < size("m"); ++row)
+      for (std::size_t column = 0; column < size("n"); ++column) {
+        INFO("d[" << row << ", " << column << "]");
+        require_close(d[row * size("ldd") + column], row, column);
+      }
+    return d;
+  }
+
+  double weight(std::size_t row, std::size_t k) const {
+    double code = test::narrow::decode(layout_.element(),
+                                       test::narrow::load(layout_.element(), weights_, row * pitch() + k));
+    const std::size_t group = row * groups() + k / size("group");
+    if (zero_points()) code -= std::to_integer<int>(zeros_[group] & std::byte{0x7f});
+    const double value = code * test::narrow::decode(scale(), test::narrow::load(scale(), scales_, group));
+    if (layout_.element() == e2m1) return value * tensor_scale_;
+    return test::narrow::decode(plans_[0].type, test::narrow::encode(plans_[0].type, value));
+  }
+
+ private:
+  static Type element_of(const std::string& format) {
+    return format == "s4" ? s4 : format == "u4" ? u4 : e2m1;
+  }
+  std::size_t pitch() const { return size("k") + size("k") % 2 + 6; }
+  double uniform() { return std::uniform_real_distribution<double>()(random_); }
+  std::vector<std::byte> noise(std::size_t bytes) {
+    std::vector<std::byte> made(bytes);
+    for (std::byte& byte : made) byte = std::byte(random_() & 0xff);
+    return made;
+  }
+
+  /// The values of A and B, row by row.
+  void decode_operands() {
+    a_.clear(), b_.clear();
+    for (std::size_t row = 0; row < size("m"); ++row)
+      for (std::size_t k = 0; k < size("k"); ++k)
+        a_.push_back(test::narrow::decode(
+            plans_[0].type, test::narrow::load(plans_[0].type, activations_, row * size("lda") + k)));
+    for (std::size_t row = 0; row < size("n"); ++row)
+      for (std::size_t k = 0; k < size("k"); ++k) b_.push_back(weight(row, k));
+  }
+
+  void require_close(double got, std::size_t row, std::size_t column) const {
+    double sum = 0, magnitude = 0;
+    const std::size_t depth = a_.size() / size("m");
+    for (std::size_t k = 0; k < depth; ++k) {
+      const double product = a_[row * depth + k] * b_[column * depth + k];
+      sum += product, magnitude += std::abs(product);
+    }
+    if (std::isnan(sum)) {
+      REQUIRE(std::isnan(got));
+      return;
+    }
+    const double largest = plans_.back().type == f16 ? 65504 : 3.4e38;
+    if (std::abs(sum) > 1.01 * largest) {
+      REQUIRE(got == std::copysign(HUGE_VAL, sum));
+      return;
+    }
+    const double precision = plans_.back().type == f32 ? 0 : plans_.back().type == f16 ? 0x1p-11 : 0x1p-8;
+    REQUIRE(std::abs(got - sum) <= precision * std::abs(sum) + 1e-5 * magnitude + 0x1p-24 * precision);
+  }
+
+  /// What is filled up holds noise, which is NaN and infinity in places.
+  std::vector<HostTensor> inputs() {
+    HostTensor b{plans_[1], noise(plans_[1].bytes())}, scales{plans_[2], noise(plans_[2].bytes())};
+    for (std::byte& byte : scales.bytes) byte |= std::byte{0x7f};
+    const auto merge = [](std::vector<std::byte>& into, const std::vector<std::byte>& real,
+                          const std::vector<std::byte>& mask) {
+      for (std::size_t i = 0; i < into.size(); ++i) into[i] = (into[i] & ~mask[i]) | real[i];
+    };
+    const auto shuffled = [&](const std::vector<std::byte>& plain) {
+      std::vector<std::byte> made(b.bytes.size());
+      kit::shuffle_weights(layout_, plain, pitch(), made);
+      return made;
+    };
+    const auto shuffled_groups = [&](Type type, const std::vector<std::byte>& plain) {
+      std::vector<std::byte> made(layout_.group_values(size("group")) *
+                                  static_cast<std::size_t>(type.bytes()));
+      kit::shuffle_groups(layout_, type, size("group"), plain, made);
+      return made;
+    };
+    const auto ones = [](const std::vector<std::byte>& like) {
+      return std::vector(like.size(), std::byte{0xff});
+    };
+    merge(b.bytes, shuffled(weights_), shuffled(ones(weights_)));
+    merge(scales.bytes, shuffled_groups(scale(), scales_), shuffled_groups(scale(), ones(scales_)));
+    std::vector<HostTensor> all{{plans_[0], activations_}, b, scales};
+    if (problem_.at("format_b") == "nvfp4") {
+      all.push_back({plans_[3], std::vector<std::byte>(sizeof(float))});
+      std::memcpy(all.back().bytes.data(), &tensor_scale_, sizeof(float));
+    }
+    if (!zero_points()) return all;
+    all.push_back({plans_[3], noise(plans_[3].bytes())});
+    merge(all.back().bytes, shuffled_groups(u8, zeros_), shuffled_groups(u8, ones(zeros_)));
+    return all;
+  }
+
+  Settings problem_;
+  std::vector<TensorPlan> plans_;
+  kit::WeightLayout layout_;
+  std::mt19937_64 random_;
+  std::vector<std::byte> weights_, scales_, zeros_, activations_;
+  float tensor_scale_ = 1;
+  std::vector<double> a_, b_;
+};
+
+}  // namespace ptxloom::scaled_gemm_test
