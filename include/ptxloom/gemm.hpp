@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "ptxloom/activation.hpp"
 #include "ptxloom/runner.hpp"
 #include "ptxloom/template.hpp"
 #include "ptxloom/tuner.hpp"
@@ -24,15 +25,6 @@ namespace [[gnu::visibility("default")]] ptxloom {
 enum class MatrixLayout : std::uint8_t {
   row,  ///< row-major
   col,  ///< column-major
-};
-
-/// The function that the epilogue applies to each element.
-enum class Activation : std::uint8_t {
-  none,       ///< x
-  relu,       ///< max(x, 0)
-  gelu,       ///< x * Phi(x), Phi being the cumulative normal distribution
-  gelu_tanh,  ///< the approximation of gelu by tanh
-  silu,       ///< x / (1 + exp(-x))
 };
 
 /// Scale factors of A or B, of type f32, in device memory.

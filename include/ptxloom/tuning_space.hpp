@@ -38,6 +38,8 @@ enum class Loads {
   registers,  ///< by ordinary loads: a thread waits for each before it goes on
   threads,    ///< by the threads, asynchronously, into shared memory (cp.async)
   bulk,       ///< as whole tiles into shared memory, by the TMA unit
+  streamed,   ///< by ordinary loads of threads that compute and store results once they have them: there is
+              ///< no pipeline, and warps hide each other's waits
 };
 
 /// The demand of a configuration on an SM and on the chip. 0: not known; it then removes nothing, and the
@@ -55,7 +57,8 @@ struct Demand {
   std::string unit = {};      ///< the rate in specs/targets.json that bounds the operations: "f16"
   double operations = 0;      ///< operations, padding included
   bool asynchronous = false;  ///< the operations read shared memory and leave the warps free (wgmma)
-  double instructions = 0;    ///< instructions of warps that are not hidden behind the operations
+  double instructions = 0;    ///< instructions of warps that are not hidden behind the operations; all of
+                              ///< them if loads are streamed
   double dram_bytes = 0;      ///< bytes that must be moved to or from device memory
   double l2_bytes = 0;        ///< bytes that move between L2 and the SMs
   double shared_traffic =
@@ -64,6 +67,15 @@ struct Demand {
   int in_flight = 1;        ///< k-blocks whose data are loaded at the same time
   Loads loads = Loads::registers;  ///< how
   double load_instructions = 0;    ///< instructions of a thread block that load a k-block
+
+  /// What only streamed loads have. Their `steps` are loads of a thread that wait one for the other, and
+  /// their `l2_bytes` count whole sectors.
+  ///@{
+  int teams = 1;                ///< parts of a thread block that work by themselves: a row each, say
+  double shuffles = 0;          ///< of a team, one after the other
+  double barriers = 0;          ///< of a thread block, in which a team waits
+  double cluster_barriers = 0;  ///< of a cluster
+  ///@}
 
   double epilogue =
       0;  ///< clocks of a thread block to store the results of one piece of work, alone on an SM
@@ -76,6 +88,10 @@ struct Demand {
   int grid_waits = 0;         ///< how often all thread blocks wait for each other
   double prologue_bytes = 0;  ///< bytes that are rearranged before the first k-block, read and written
 };
+
+/// How many times as many bytes move as are asked for, where a row of `row_bytes` is read or written by
+/// accesses of `access_bytes` each, at once: device memory moves sectors of 64 bytes.
+double sector_factor(double row_bytes, double access_bytes);
 
 struct Chip;
 

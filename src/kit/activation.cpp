@@ -50,4 +50,20 @@ Reg gelu(KernelBuilder& k, Reg x) {
   return k.mul(x, k.select(k.lt(x, 0.0F), tail, k.sub(1.0F, tail)));
 }
 
+Reg activate(KernelBuilder& k, Activation activation, Reg x) {
+  switch (activation) {
+    case Activation::none:
+      return x;
+    case Activation::relu:
+      return relu(k, x);
+    case Activation::silu:
+      return silu(k, x);
+    case Activation::gelu_tanh:
+      return gelu_tanh(k, x);
+    case Activation::gelu:
+      return gelu(k, x);
+  }
+  return x;
+}
+
 }  // namespace ptxloom::kit

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tune/streaming_model.hpp"
+
 namespace ptxloom::tune {
 namespace {
 
@@ -34,6 +36,7 @@ double latency(const Demand& d, const target::ChipModel& model) {
   const int in_flight = std::max(d.in_flight, 1);
   switch (d.loads) {
     case Loads::registers:
+    case Loads::streamed:
       return model.load_latency + moved;
     case Loads::threads:
       return (model.async_latency + moved) / in_flight;
@@ -47,6 +50,7 @@ double latency(const Demand& d, const target::ChipModel& model) {
 double fill(const Demand& d, const target::ChipModel& model) {
   switch (d.loads) {
     case Loads::registers:
+    case Loads::streamed:
       return double(model.load_latency) * std::max(d.in_flight, 1);
     case Loads::threads:
       return model.async_fill;
@@ -90,6 +94,11 @@ double memory_seconds(const Demand& d, const Chip& chip) {
 
 }  // namespace
 
+double sector_factor(double row_bytes, double access_bytes) {
+  constexpr double kSector = 64;
+  return std::max(1.0, std::min(kSector, row_bytes) / access_bytes);
+}
+
 int resident_blocks(const Demand& d, const TargetInfo& chip) {
   int blocks = chip.blocks_per_sm;
   if (d.most_per_sm > 0) blocks = std::min(blocks, d.most_per_sm);
@@ -123,6 +132,7 @@ Chip chip_of(const Target& target, const std::optional<DeviceInfo>& device) {
 Prediction predict(const Demand& d, const Chip& chip) {
   Prediction result;
   if (d.blocks == 0) return result;
+  if (d.loads == Loads::streamed) return predict_streaming(d, chip);
   result.resident = resident_blocks(d, chip.limits);
   const double slots = static_cast<double>(chip.sms) * result.resident;
   const double blocks = static_cast<double>(d.blocks);

@@ -15,6 +15,7 @@
 //   The start, waits of the whole grid, and rearranging or adding up data take additional time. Meanwhile
 //   device memory moves operands and results, and L2 takes the stores. The shorter of the two times is only
 //   partly hidden by the longer.
+// Kernels that only stream elements have a model of their own (streaming_model.hpp).
 // The default choice takes the configuration with the least time. The tuner learns from measurements what the
 // model misses (surrogate.hpp).
 namespace ptxloom::tune {

@@ -46,8 +46,5 @@ std::vector<Rule> rules();
 /// Registers of a thread, estimated.
 int estimated_registers(const Problem& problem, const Config& config);
 tune::Demand demand_of(const Target& target, const Problem& problem, const Config& config);
-/// The time that a configuration takes, estimated in clocks.
-std::vector<double> order_of(const tune::CostModel& model, const Target& target, const Problem& problem,
-                             const Config& config);
 
 }  // namespace ptxloom::dequantize_kernel

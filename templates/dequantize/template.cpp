@@ -26,7 +26,7 @@ constexpr unsigned kScaleExponents = 9;  // of random scales
 using Strategy = TypedStrategy<Problem, Config>;
 
 const Strategy& strategy_for(const Specs& specs, const Target& target, const Problem& p, const Settings&) {
-  static const Strategy only{.rules = rules(), .order = order_of, .demand = demand_of, .emit = emit_kernel};
+  static const Strategy only{.rules = rules(), .demand = demand_of, .emit = emit_kernel};
   if (can_dequantise(specs, target, p)) return only;
   throw Error(ErrorKind::refused, "no-configuration",
               fmt::format("dequantize: {} cannot convert {} to {}", target.name(), p.format->name, p.y.name),

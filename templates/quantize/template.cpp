@@ -25,7 +25,7 @@ constexpr double kLargestScale = 448;  // in ue4m3
 using Strategy = TypedStrategy<Problem, Config>;
 
 const Strategy& strategy_for(const Specs& specs, const Target& target, const Problem& p, const Settings&) {
-  static const Strategy only{.rules = rules(), .order = order_of, .demand = demand_of, .emit = emit_kernel};
+  static const Strategy only{.rules = rules(), .demand = demand_of, .emit = emit_kernel};
   if (can_quantise(specs, target, *p.format)) return only;
   throw Error(ErrorKind::refused, "no-configuration",
               fmt::format("quantize: {} cannot round to {}", target.name(), p.format->name),

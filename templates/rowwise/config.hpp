@@ -49,8 +49,5 @@ int estimated_registers(const Problem& problem, const Config& config);
 /// Thread blocks that an SM holds at once; the kernel is linked for that.
 int resident_blocks(const TargetInfo& chip, const Problem& problem, const Config& config);
 tune::Demand demand_of(const Target& target, const Problem& problem, const Config& config);
-/// The time that a configuration takes, estimated in clocks.
-std::vector<double> order_of(const tune::CostModel& model, const Target& target, const Problem& problem,
-                             const Config& config);
 
 }  // namespace ptxloom::rowwise_kernel

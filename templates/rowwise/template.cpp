@@ -21,7 +21,7 @@ constexpr double kOperations = 8;  // for each element, about
 using Strategy = TypedStrategy<Problem, Config>;
 
 const Strategy& strategy_for(const Specs& specs, const Target& target, const Problem& p, const Settings&) {
-  static const Strategy only{.rules = rules(), .order = order_of, .demand = demand_of, .emit = emit_kernel};
+  static const Strategy only{.rules = rules(), .demand = demand_of, .emit = emit_kernel};
   if (kit::can_pack(specs, target, p.y)) return only;
   throw Error(ErrorKind::refused, "no-configuration",
               fmt::format("rowwise: {} cannot round to {}", target.name(), p.y.name),

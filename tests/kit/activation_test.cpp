@@ -3,6 +3,7 @@
 #include "ptxloom/kit/activation.hpp"
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numbers>
 
@@ -13,9 +14,9 @@ using namespace ptxloom;
 
 namespace {
 
-using Activation = Reg (*)(KernelBuilder&, Reg);
+using Emitter = std::function<Reg(KernelBuilder&, Reg)>;
 
-std::vector<float> activated(Activation activation, std::vector<float> x) {
+std::vector<float> activated(const Emitter& activation, std::vector<float> x) {
   kit::Params params;
   params.pointer("x", f32);
   KernelBuilder k = kit_test::builder("sm_75");
@@ -33,7 +34,7 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 TEST_CASE("activations are those of their definitions") {
   const struct {
-    Activation emitted;
+    Emitter emitted;
     double (*defined)(double);
     double error;
   } cases[] = {{kit::relu, [](double x) { return x > 0 ? x : 0; }, 0},
@@ -56,4 +57,19 @@ TEST_CASE("activations are those of their definitions") {
     }
     CHECK(std::isnan(activated(emitted, {std::numeric_limits<float>::quiet_NaN()})[0]));
   }
+}
+
+TEST_CASE("activations have names") {
+  const std::pair<Activation, Emitter> cases[] = {{Activation::relu, kit::relu},
+                                                  {Activation::silu, kit::silu},
+                                                  {Activation::gelu, kit::gelu},
+                                                  {Activation::gelu_tanh, kit::gelu_tanh}};
+  const std::vector<float> x{-2.5F, -0.75F, 0.5F, 3};
+  for (const auto& [activation, emitted] : cases) {
+    const auto by_name = [name = activation](KernelBuilder& k, Reg value) {
+      return kit::activate(k, name, value);
+    };
+    CHECK(activated(by_name, x) == activated(emitted, x));
+  }
+  CHECK(activated([](KernelBuilder& k, Reg value) { return kit::activate(k, Activation::none, value); }, x) == x);
 }

@@ -10,6 +10,8 @@
 #include <optional>
 #include <thread>
 
+#include "base/file.hpp"
+#include "base/hash.hpp"
 #include "oracle/compare.hpp"
 #include "oracle/forms.hpp"
 #include "support/components.hpp"
@@ -24,12 +26,14 @@ std::filesystem::path file_of_test(const char* name) {
   return test::source_folder() + "/tests/oracle/" + name;
 }
 
-/// 20261123, in UTC.
-unsigned today() {
-  const auto now = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
-  const std::chrono::year_month_day date(now);
-  return static_cast<unsigned>(static_cast<int>(date.year())) * 10000U +
-         static_cast<unsigned>(date.month()) * 100U + static_cast<unsigned>(date.day());
+/// A seed that follows from specs/: each change of them draws anew, and a checkout is judged the same every time.
+unsigned seed_of_specs() {
+  std::map<std::string, std::string> texts;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(test::source_folder() + "/specs"))
+    if (entry.path().extension() == ".json") texts[entry.path().string()] = read_file(entry.path());
+  std::string all;
+  for (const auto& [path, text] : texts) all += text;
+  return static_cast<unsigned>(hash128(all).low % 1'000'000'000);
 }
 
 struct Arguments {
@@ -44,12 +48,12 @@ struct Arguments {
   std::filesystem::path memory = file_of_test("verdicts.bin");
   std::vector<std::filesystem::path> overlays;
   std::optional<unsigned> seed;
-  unsigned day = today();
+  unsigned draw = seed_of_specs();
   bool bless = false;
   bool no_counts = false;
   bool with_uses = false;
   bool digest = false;  // prints the digest of the form, and checks nothing
-  bool daily = false;   // a tenth of the forms, with the day as seed
+  bool daily = false;   // a tenth of the forms, drawn with a seed that follows from specs/
   bool learn = false;   // writes what ptxas says of the sample of seed 1
   bool ask = false;     // ptxas is asked everything, whatever the memory knows
   std::string toolkit;  // whose ptxas in build/toolkits is asked; "": the one that is installed
@@ -72,10 +76,10 @@ int usage() {
          "  --seed N       of the sample; by default a new one\n"
          "  --tenth        a tenth of the forms, drawn by the seed\n"
          "  --differing    the forms that are not the same in all releases of CUDA\n"
-         "  --daily        a tenth of the forms, drawn with the day as seed\n"
+         "  --daily        a tenth of the forms, drawn with a seed that follows from specs/\n"
          "  --learn        the sample of seed 1, and ptxas's verdicts on it to tests/oracle/verdicts.bin: of "
          "what the\n                 file knows a tenth is asked again; with --ask all\n"
-         "  --day YYYYMMDD instead of today: the seed of that tenth, and of what ptxas must repeat\n"
+         "  --draw N       instead of it: the seed of that tenth, and of what ptxas must repeat\n"
          "  --ask          ptxas is asked everything, whatever verdicts.bin knows\n"
          "  --toolkit V    ptxas of this release of CUDA (13.5), or of the newest that is in build/toolkits\n"
          "  --compare V W  ptxas of two releases with each other, by form and target; says nothing of the "
@@ -108,7 +112,7 @@ bool parse(int argc, char** argv, Arguments& arguments) {
   };
   const std::map<std::string_view, std::function<void(const char*)>> values{
       {"--seed", number(arguments.seed)},
-      {"--day", number(arguments.day)},
+      {"--draw", number(arguments.draw)},
       {"--jobs", number(forms.jobs)},
       {"--show", number(forms.options.shown)},
       {"--form", [&](const char* text) { forms.form = text; }},
@@ -135,7 +139,7 @@ bool parse(int argc, char** argv, Arguments& arguments) {
   if (arguments.daily) {
     if (arguments.seed || arguments.learn) return false;
     forms.tenth = true;
-    arguments.seed = arguments.day;
+    arguments.seed = arguments.draw;
   }
   if (forms.tenth || arguments.learn) forms.options.all = forms.options.variants = false;  // of a sample
   if (forms.options.variants) forms.options.all = false;
@@ -144,7 +148,7 @@ bool parse(int argc, char** argv, Arguments& arguments) {
   const auto clock = std::chrono::system_clock::now().time_since_epoch().count();
   forms.options.seed = arguments.learn ? 1 : arguments.seed.value_or(static_cast<unsigned>(clock));
   forms.options.alone = !forms.form.empty();
-  forms.memory.seed = arguments.day;
+  forms.memory.seed = arguments.draw;
   return true;
 }
 
@@ -300,7 +304,7 @@ int run(const Arguments& arguments) {
   forms.memory.known = known.get();
   forms.memory.learned = arguments.learn ? &learned : nullptr;
   const std::string seed = " --seed " + std::to_string(forms.options.seed);
-  const std::string day = " --day " + std::to_string(arguments.day);
+  const std::string draw = " --draw " + std::to_string(arguments.draw);
   const std::string form = forms.form.empty() ? "" : " " + forms.form;
   total.add(check_forms(
       forms, arguments, specs, *ptxas,
@@ -308,7 +312,7 @@ int run(const Arguments& arguments) {
           (forms.options.all        ? " --all"
            : forms.options.variants ? " --variants"
                                     : "") +
-          (forms.differing ? " --differing" : "") + (forms.tenth ? " --tenth" : "") + seed + day));
+          (forms.differing ? " --differing" : "") + (forms.tenth ? " --tenth" : "") + seed + draw));
   if (arguments.learn) learned.write(arguments.memory);
   return total.disagreements.empty() ? 0 : 1;
 }

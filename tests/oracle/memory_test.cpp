@@ -97,7 +97,7 @@ TEST_CASE("the oracle names a line that ptxas judges otherwise than when it was 
   CHECK(changed.recalled().wrong[1].find("sub.three;  @ sm_80 8.0 check") != std::string::npos);
 }
 
-TEST_CASE("a tenth of the questions is proven again, another each day") {
+TEST_CASE("a tenth of the questions is proven again, another in each draw") {
   const Assembler assembler;
   assembler.refuse("two");
   VerdictsWriter writer("version 1");
@@ -107,8 +107,8 @@ TEST_CASE("a tenth of the questions is proven again, another each day") {
   learner.judge(lines, kPlace);
   writer.write(assembler.file);
   const Verdicts known(assembler.file, "version 1");
-  const auto proven = [&](unsigned day) {
-    Judge judge(assembler.program, {.known = &known, .seed = day});
+  const auto proven = [&](unsigned draw) {
+    Judge judge(assembler.program, {.known = &known, .seed = draw});
     std::vector<std::size_t> drawn;
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const std::size_t before = judge.recalled().proven;
@@ -117,11 +117,11 @@ TEST_CASE("a tenth of the questions is proven again, another each day") {
     }
     return drawn;
   };
-  const auto today = proven(20261123), tomorrow = proven(20261124);
-  CHECK(today == proven(20261123));
-  CHECK(today != tomorrow);
-  CHECK(today.size() + tomorrow.size() > 15);
-  CHECK(today.size() + tomorrow.size() < 70);
+  const auto one = proven(20261123), other = proven(20261124);
+  CHECK(one == proven(20261123));
+  CHECK(one != other);
+  CHECK(one.size() + other.size() > 15);
+  CHECK(one.size() + other.size() < 70);
 }
 
 TEST_CASE("a damaged file of verdicts is refused, and the same verdicts make the same file") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "ptxloom/activation.hpp"
 #include "ptxloom/builder.hpp"
 
 /// \file
@@ -25,6 +26,7 @@ Reg sigmoid(KernelBuilder& k, Reg x);
 Reg silu(KernelBuilder& k, Reg x);
 Reg gelu_tanh(KernelBuilder& k, Reg x);
 Reg gelu(KernelBuilder& k, Reg x);
+Reg activate(KernelBuilder& k, Activation activation, Reg x);  ///< the one that is named; none: x
 ///@}
 
 }  // namespace kit

@@ -41,14 +41,14 @@ double operand_bytes(const Problem& p, const Config& c) {
 }
 
 /// The division of the k-blocks among thread blocks.
-void divide(tune::Demand& d, const Problem& p, const Config& c, int sms) {
+void divide(tune::Demand& d, const TargetInfo& chip, const Problem& p, const Config& c, int sms) {
   const double tiles = tiles_of(p, c), depth = std::ceil(double(p.k) / c.tile_k);
   if (!c.stream_k) {
     d.blocks = static_cast<std::uint64_t>(tiles * c.split);
     d.steps = static_cast<std::uint64_t>(std::ceil(depth / c.split));
     return;
   }
-  const StreamPlan plan(p, c, 0);
+  const StreamPlan plan(chip, p, c, 0);
   const StreamShare share(plan, p, c, sms);
   d.blocks = static_cast<std::uint64_t>(share.blocks);
   d.steps = static_cast<std::uint64_t>(share.k_blocks);
@@ -99,7 +99,7 @@ tune::Demand demand_of(const Target& target, const Problem& p, const Config& c, 
   if (columns * static_cast<std::uint64_t>(p.d.type.bytes()) % kSector != 0)
     d.partial_sectors = 2 * elements / (c.swap ? c.tile_m : c.tile_n);
   c.strategy->demand(target, p, c, d);
-  divide(d, p, c, sms);
+  divide(d, target.info(), p, c, sms);
   return d;
 }
 

@@ -45,9 +45,10 @@ AvailableStrategies strategies_of(const std::vector<std::string>& shapes) {
 
 /// The values of a parameter that the target has and that the search tries.
 std::vector<std::string> searched_values(const TemplateParameter& parameter,
-                                         const AvailableStrategies& available, const Problem& p) {
+                                         const AvailableStrategies& available, const Target& target,
+                                         const Problem& p) {
   const auto& searched = parameter_named(parameter.name).searched;
-  if (searched != nullptr && !searched(p, available)) return {parameter.values.front()};
+  if (searched != nullptr && !searched(target, p, available)) return {parameter.values.front()};
   std::vector<std::string> values = parameter.values;
   if (parameter.name == "strategy")
     std::erase_if(values, [&](const std::string& name) {
@@ -72,7 +73,7 @@ tune::Space tuning_space(const ParameterSpace& space, const Specs& specs, const 
   tune::Space result;
   for (const TemplateParameter& parameter : space.config())
     result.parameters.push_back(
-        {parameter.name, parameter.name == "mma" ? shapes : searched_values(parameter, available, problem)});
+        {parameter.name, parameter.name == "mma" ? shapes : searched_values(parameter, available, target, problem)});
   for (const Rule& rule : rules()) {
     std::vector<std::string> reads = rule.reads;
     reads.emplace_back("swap");  // which decides what m and n are

@@ -41,8 +41,8 @@ void walk(const ParameterSpace& space, const Target& target, const Problem& prob
        .visit = [&] { visit(config); }});
 }
 
-bool offers_stream_k(const Problem& p, const Settings& given) {
-  return !given.contains("stream_k") && may_stream_k(p);
+bool offers_stream_k(const Target& target, const Problem& p, const Settings& given) {
+  return !given.contains("stream_k") && may_stream_k(target.info(), p);
 }
 
 }  // namespace ptxloom::gemm_kernel

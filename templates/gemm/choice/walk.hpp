@@ -15,6 +15,6 @@ void walk(const ParameterSpace& space, const Target& target, const Problem& prob
           const std::function<void(const Config&)>& visit);
 
 /// Whether stream-K is tried where it is not given.
-bool offers_stream_k(const Problem& problem, const Settings& given);
+bool offers_stream_k(const Target& target, const Problem& problem, const Settings& given);
 
 }  // namespace ptxloom::gemm_kernel

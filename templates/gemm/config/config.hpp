@@ -73,8 +73,9 @@ std::string print_strategy(const Config& config);
 std::string print_shape(const Config& config);
 /// Whether the tuner tries them.
 ///@{
-bool stream_k_may_pay(const Problem& problem, std::span<const Strategy* const> available);
-bool swap_may_pay(const Problem& problem, std::span<const Strategy* const> available);
+bool stream_k_may_pay(const Target& target, const Problem& problem,
+                      std::span<const Strategy* const> available);
+bool swap_may_pay(const Target& target, const Problem& problem, std::span<const Strategy* const> available);
 ///@}
 
 /// The parameters that all strategies have.

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "ptxloom/config_parameter.hpp"
+#include "ptxloom/target.hpp"
 
 // A row of the table of parameters. The common ones stand beside Config, in config.hpp; those of a strategy
 // beside its Options. A new parameter is a field and a row there, and a row of space.json, which has its
@@ -17,7 +18,7 @@ struct Problem;
 class Strategy;
 
 struct Parameter : ConfigParameter<Config> {
-  using Searched = bool (*)(const Problem&, std::span<const Strategy* const> available);
+  using Searched = bool (*)(const Target&, const Problem&, std::span<const Strategy* const> available);
 
   constexpr Parameter(const ConfigParameter<Config>& row) : ConfigParameter<Config>(row) {}
   constexpr Parameter decided_first() const {

@@ -26,8 +26,10 @@ void read_strategy(Config& c, std::string_view value) { c.strategy = &strategy_n
 std::string print_strategy(const Config& c) { return std::string(c.strategy->name()); }
 std::string print_shape(const Config& c) { return c.shape; }
 
-bool stream_k_may_pay(const Problem& p, std::span<const Strategy* const>) { return may_stream_k(p); }
-bool swap_may_pay(const Problem&, std::span<const Strategy* const> available) {
+bool stream_k_may_pay(const Target& target, const Problem& p, std::span<const Strategy* const>) {
+  return may_stream_k(target.info(), p);
+}
+bool swap_may_pay(const Target&, const Problem&, std::span<const Strategy* const> available) {
   return std::ranges::any_of(available, &Strategy::can_swap);
 }
 

@@ -22,7 +22,7 @@ int RowFactors::row_of(int tile, int reg) const {
   return of_rows_ ? order_.origin(tile * mma_m_ + map_.at(0, reg).row) : 0;
 }
 
-void RowFactors::add(const Accumulators& parts, const Accumulators& sums) {
+void RowFactors::add(const kit::Accumulators& parts, const kit::Accumulators& sums) {
   for (std::size_t i = 0; i < sums.size(); ++i)
     for (std::size_t j = 0; j < sums[i].size(); ++j)
       for (std::size_t reg = 0; reg < sums[i][j].size(); ++reg) {
@@ -92,7 +92,7 @@ void BlockScales::read() {
   }
 }
 
-void BlockScales::add(const Accumulators& parts, const Accumulators& sums) {
+void BlockScales::add(const kit::Accumulators& parts, const kit::Accumulators& sums) {
   factors_.add(parts, sums);
   advance();
 }

@@ -4,7 +4,8 @@
 #include <map>
 #include <optional>
 
-#include "gemm/epilogue/result.hpp"
+#include "gemm/config/config.hpp"
+#include "gemm/epilogue/terms.hpp"
 
 // Block scales: an f32 factor of A for each row and each kScaleBlock of k, and of B for each kScaleBlock
 // columns and each kScaleBlock of k. They belong in the main loop: the product of one scale block is scaled
@@ -22,7 +23,7 @@ class RowFactors {
   /// By the distance of a row from the lane's first row.
   const std::map<int, Reg>& all() const { return factors_; }
   /// sums += factors * parts
-  void add(const Accumulators& parts, const Accumulators& sums);
+  void add(const kit::Accumulators& parts, const kit::Accumulators& sums);
 
  private:
   int row_of(int tile, int reg) const;
@@ -51,7 +52,7 @@ class BlockScales {
   /// the thread block's part of k starts.
   void start(Reg row, Reg column, Reg begin);
   /// sums += factors * parts for one stage, then moves on to the factors of the next.
-  void add(const Accumulators& parts, const Accumulators& sums);
+  void add(const kit::Accumulators& parts, const kit::Accumulators& sums);
 
  private:
   struct Row {

@@ -46,7 +46,7 @@ std::vector<Config> admissible_configs(const ParameterSpace& space, const Target
     consider(c);
   };
   walk(space, target, problem, given, kAxes, base, visit);
-  if (offers_stream_k(problem, given)) {
+  if (offers_stream_k(target, problem, given)) {
     Config sharing = base;
     sharing.stream_k = true;
     walk(space, target, problem, given, kAxes, sharing, visit);

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gemm/epilogue/result.hpp"
+#include "gemm/config/config.hpp"
+#include "ptxloom/kit/tile_result.hpp"
 
 // D = alpha * accumulators + beta * C. Direct: every lane stores its own elements, adjacent ones of a row
 // together. Staged: 16-bit results go through shared memory (by stmatrix if the target has it) and are stored
 // as whole rows.
 namespace ptxloom::gemm_kernel::mma_sync {
 
-void emit_epilogue(KernelBuilder& k, const Problem& problem, const Config& config, const EpilogueInputs& in);
+/// What the staged epilogue needs besides: u32 registers.
+struct StagingInputs {
+  Reg shared;  ///< address of the thread block's shared memory
+  Reg thread;
+};
+void emit_epilogue(KernelBuilder& k, const Config& config, const kit::TileResultInputs& in,
+                   const StagingInputs& staging);
 
 }  // namespace ptxloom::gemm_kernel::mma_sync

@@ -109,12 +109,12 @@ class Generator {
           [&] { reduction.write_part(sums(), tiles.shared(portion), rows_of_warp(portion.tile)); });
     });
     tiles.for_each_shared([&](const kit::TileOrigin& tile, const kit::SharedTile& shared) {
-      EpilogueInputs result = result_of(tile);
-      reduction.add(shared, rows_of_warp(tile), [&](const Accumulators& unit, Reg row, Reg column) {
+      kit::TileResultInputs result = result_of(tile);
+      reduction.add(shared, rows_of_warp(tile), [&](const kit::Accumulators& unit, Reg row, Reg column) {
         result.accumulators = unit;
         result.warp_row = k_.add(warp_row_, result.row_order.origin(k_, row));
         result.warp_column = k_.add(warp_column_, result.column_order.origin(k_, column));
-        ResultPart(k_, p_, c_, result).store();
+        kit::TileResult(k_, result).store();
       });
     });
   }
@@ -157,7 +157,7 @@ class Generator {
     accumulate(a, b, work.depth);
   }
 
-  const Accumulators& sums() const { return scales_ ? scaled_ : accumulators_; }
+  const kit::Accumulators& sums() const { return scales_ ? scaled_ : accumulators_; }
 
   void start_scales(const Work& work) {
     if (!p_.terms.by_block()) return;
@@ -287,34 +287,36 @@ class Generator {
   }
 
   /// What the epilogues of a tile have in common.
-  EpilogueInputs result_of(const kit::TileOrigin& tile) {
+  kit::TileResultInputs result_of(const kit::TileOrigin& tile) {
     const auto of_tile = [&](const Result& matrix, Reg pointer, Reg ld) {
-      return ResultSource{of_batch(k_, batches_, matrix.name, matrix.type, pointer, tile.batch), ld};
+      return result_matrix(p_, matrix,
+                           of_batch(k_, batches_, matrix.name, matrix.type, pointer, tile.batch), ld);
     };
-    return {.accumulators = {},
+    return {.mma = c_.mma,
+            .mma_rows = c_.mma_m,
+            .mma_columns = c_.mma_n,
+            .accumulators = {},
             .row_order = kit::fragment_order(p_.a.type, p_.a.k_contiguous),
             .column_order = kit::fragment_order(p_.b.type, p_.b.k_contiguous),
-            .m = tile.rows,
-            .n = n_,
+            .rows = tile.rows,
+            .columns = n_,
             .block_row = tile.row,
             .block_column = tile.column,
             .warp_row = warp_row_,
             .warp_column = warp_column_,
             .lane = lane_,
-            .thread = thread_,
-            .terms = terms_,
+            .terms = terms_.terms,
             .c = of_tile(p_.c, c_pointer_, ldc_),
-            .d = of_tile(p_.d, d_pointer_, ldd_),
-            .shared = shared_};
+            .d = of_tile(p_.d, d_pointer_, ldd_)};
   }
 
   void epilogue(const kit::TileOrigin& tile) {
     k_.section("epilogue: " + epilogue_text(p_));
-    EpilogueInputs result = result_of(tile);
+    kit::TileResultInputs result = result_of(tile);
     emit_cluster_reduction(k_, p_, c_, sums(), {.shared = shared_, .thread = thread_, .barrier = kBarrier},
-                           [&](const Accumulators& sums, int) {
+                           [&](const kit::Accumulators& sums, int) {
                              result.accumulators = sums;
-                             emit_epilogue(k_, p_, c_, result);
+                             emit_epilogue(k_, c_, result, {.shared = shared_, .thread = thread_});
                            });
   }
 
@@ -330,7 +332,7 @@ class Generator {
   TermInputs terms_;
   BatchInputs batches_;
   Reg thread_, lane_, warp_row_, warp_column_, shared_;
-  Accumulators accumulators_, scaled_;  // with block scales: of one scale block, and the total
+  kit::Accumulators accumulators_, scaled_;  // with block scales: of one scale block, and the total
   std::optional<BlockScales> scales_;
 };
 
@@ -339,7 +341,7 @@ class Generator {
 Emitted emit_kernel(std::shared_ptr<const Specs> specs, const Target& target, const Problem& problem,
                     const Config& config) {
   std::optional<StreamPlan> stream;
-  if (config.stream_k) stream.emplace(problem, config, 0);
+  if (config.stream_k) stream.emplace(target.info(), problem, config, 0);
   const LaunchPlan launch = launch_plan(problem, config, stream);
   return {Generator(std::move(specs), target, problem, config, stream).run(), {launch}};
 }

@@ -7,23 +7,22 @@
 namespace ptxloom::gemm_kernel {
 namespace {
 
-constexpr double kMostBlocks = 192;  // SMs of the largest chip
-constexpr double kLeastSteps = 4;    // per thread block: fewer are not worth a part of the reduction
+constexpr double kLeastSteps = 4;  // per thread block: fewer are not worth a part of the reduction
 constexpr double kTypicalTile = 128, kDeepBytes = 1 << 14;
 
 /// With one thread block per SM, whose register file has four partitions.
 int registers_of_thread(const Config& c) { return 512 / ((c.threads() / 32 + 3) / 4); }
 
 std::uint32_t whole_clusters(double blocks, const Config& c) {
-  const double clusters = std::min(blocks, kMostBlocks) / c.sharing();
+  const double clusters = blocks / c.sharing();
   return static_cast<std::uint32_t>(std::max(clusters, 1.0)) * static_cast<std::uint32_t>(c.sharing());
 }
 
 }  // namespace
 
-bool may_stream_k(const Problem& p) {
+bool may_stream_k(const TargetInfo& chip, const Problem& p) {
   const double tiles = std::ceil(p.m / kTypicalTile) * std::ceil(p.n / kTypicalTile) * p.batch;
-  return p.groups == GemmGroups::none && tiles < kTypicalSms && double(p.k) * p.a.type.bytes() >= kDeepBytes;
+  return p.groups == GemmGroups::none && tiles < chip.sms && double(p.k) * p.a.type.bytes() >= kDeepBytes;
 }
 
 double stream_k_blocks(const Problem& p, const Config& c) {
@@ -49,11 +48,9 @@ StreamShare::StreamShare(const StreamPlan& plan, const Problem& p, const Config&
       parts(std::floor(blocks / tiles_of(p, c))),
       k_blocks(std::ceil(stream_k_blocks(p, c) / (parts > 1 ? tiles_of(p, c) * parts : blocks))) {}
 
-// From the parts that a tile has on a typical chip.
-StreamPlan::StreamPlan(const Problem& p, const Config& c, std::uint64_t at)
-    : blocks(whole_clusters(stream_k_blocks(p, c) / kLeastSteps, c)),
+StreamPlan::StreamPlan(const TargetInfo& chip, const Problem& p, const Config& c, std::uint64_t at)
+    : blocks(whole_clusters(std::min<double>(stream_k_blocks(p, c) / kLeastSteps, chip.sms), c)),
       workspace(stream_units(p, c), tiles_of(p, c), blocks, at),
-      reads(kit::StreamKReads::fitting(registers_of_thread(c),
-                                       std::min<double>(blocks, kTypicalSms) / tiles_of(p, c))) {}
+      reads(kit::StreamKReads::fitting(registers_of_thread(c), blocks / tiles_of(p, c))) {}
 
 }  // namespace ptxloom::gemm_kernel

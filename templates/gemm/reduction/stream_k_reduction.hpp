@@ -8,9 +8,6 @@
 // workspace for the reduction (kit/stream_k_reduction.hpp).
 namespace ptxloom::gemm_kernel {
 
-inline constexpr std::uint32_t kTypicalSms =
-    132;  // of an H200, assumed for every target: only there was stream-K measured
-
 /// The accumulators of a thread block's tile.
 kit::StreamKTile stream_tile(const Problem& problem, const Config& config);
 /// The granularity in which tiles are sliced.
@@ -18,18 +15,18 @@ inline kit::StreamKUnits stream_units(const Problem& problem, const Config& conf
   return kit::StreamKUnits(stream_tile(problem, config));
 }
 
-/// The grid and the workspace.
+/// The grid and the workspace: one thread block per SM of the chip's largest product, at most.
 struct StreamPlan {
   /// The workspace starts after the first `at` bytes.
-  StreamPlan(const Problem& problem, const Config& config, std::uint64_t at);
+  StreamPlan(const TargetInfo& chip, const Problem& problem, const Config& config, std::uint64_t at);
 
   std::uint32_t blocks = 0;  ///< of the grid, at most; whole clusters
   kit::StreamKWorkspace workspace;
   kit::StreamKReads reads;  ///< in a slice
 };
 
-/// Whether stream-K may pay: few tiles and a deep k.
-bool may_stream_k(const Problem& problem);
+/// Whether stream-K may pay: fewer tiles than SMs, and a deep k.
+bool may_stream_k(const TargetInfo& chip, const Problem& problem);
 /// The k-blocks of all tiles.
 double stream_k_blocks(const Problem& problem, const Config& config);
 /// How k-blocks are divided (kit/stream_k_division.hpp) on a chip with this many SMs.

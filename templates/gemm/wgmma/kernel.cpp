@@ -83,9 +83,9 @@ class Generator {
     const Reg a = operand_map(in, p_.a, *packed_a), b = operand_map(in, p_.b, *packed_b);
     std::tie(a_, b_) = c_.places(a, b);
     if (plan_.workspace_bytes() > 0) workspace_ = in[kWorkspace];
-    if (p_.reads_c()) c_source_ = {.pointer = in["c"], .ld = in["ldc"]};
+    if (p_.reads_c()) c_pointer_ = in["c"], ldc_ = in["ldc"];
     if (stores_by_tma()) d_map_ = in[map_of_d(c_)];
-    if (stores_by_pointer()) d_source_ = {.pointer = in["d"], .ld = in["ldd"]};
+    if (stores_by_pointer()) d_pointer_ = in["d"], ldd_ = in["ldd"];
     terms_ = term_inputs(in, p_);
     batches_ = batch_inputs(in, p_);
   }
@@ -188,7 +188,7 @@ class Generator {
                             .loads = loads};
     MainLoop loop(k_, c_, plan_, pipeline, in);
     std::optional<kit::StreamKReduction> sums = stream_reduction();
-    StoreInputs stores{.map = d_map_, .buffers = {}, .barrier = k_.add(group, 1), .leads = leads_};
+    StoreInputs stores{.map = d_map_, .buffers = {}, .barrier = k_.add(group, 1), .thread = thread_, .leads = leads_};
     if (c_.staged)
       stores.buffers =
           k_.fma(group, kStoreBuffers * plan_.store.bytes(), plan_.shared.address(k_, shared_, "stores"));
@@ -220,49 +220,48 @@ class Generator {
   }
 
   /// What the epilogues of a tile have in common.
-  EpilogueInputs result_of(const kit::TileOrigin& tile) {
-    const auto of_tile = [&](const Result& matrix, const ResultSource& source) {
-      return ResultSource{of_batch(k_, batches_, matrix.name, matrix.type, source.pointer, tile.batch),
-                          source.ld};
+  kit::TileResultInputs result_of(const kit::TileOrigin& tile) {
+    const auto of_tile = [&](const Result& matrix, Reg pointer, Reg ld) {
+      return result_matrix(p_, matrix,
+                           of_batch(k_, batches_, matrix.name, matrix.type, pointer, tile.batch), ld);
     };
     const auto [m, n] = extents(tile);
-    return {.accumulators = {},
-            .row_order = {},
-            .column_order = {},
-            .m = m,
-            .n = n,
+    return {.mma = c_.mma,
+            .mma_rows = c_.mma_m,
+            .mma_columns = c_.mma_n,
+            .accumulators = {},
+            .rows = m,
+            .columns = n,
             .block_row = tile.row,
             .block_column = tile.column,
             .warp_row = warp_row_,
             .warp_column = column_,
             .lane = lane_,
-            .thread = thread_,
-            .terms = terms_,
-            .c = of_tile(p_.c, c_source_),
-            .d = of_tile(p_.d, d_source_),
-            .shared = shared_};
+            .terms = terms_.terms,
+            .c = of_tile(p_.c, c_pointer_, ldc_),
+            .d = of_tile(p_.d, d_pointer_, ldd_)};
   }
 
-  void store_tile(const Accumulators& accumulators, const kit::TileOrigin& tile, StoreInputs& stores) {
+  void store_tile(const kit::Accumulators& accumulators, const kit::TileOrigin& tile, StoreInputs& stores) {
     k_.comment("store: " + epilogue_text(p_));
-    EpilogueInputs result = result_of(tile);
+    kit::TileResultInputs result = result_of(tile);
     const kit::ClusterReductionInputs sum{.shared = shared_, .thread = thread_, .barrier = own_barrier()};
     Config narrow = c_;  // as if the slice were the whole tile
     narrow.tile_n /= reduction_slices(c_);
-    emit_cluster_reduction(k_, p_, c_, accumulators, sum, [&](const Accumulators& sums, int first) {
+    emit_cluster_reduction(k_, p_, c_, accumulators, sum, [&](const kit::Accumulators& sums, int first) {
       result.accumulators = sums;
       result.warp_column = first == 0 ? column_ : k_.add(column_, first);
-      if (!c_.staged) return store_elements(narrow, result);
+      if (!c_.staged) return store_elements(result);
       if (p_.d.stride > 0) stores.batch = tile.batch;
       if (p_.groups == GemmGroups::masked) stores.rows = tile.rows;
       stores.row = k_.add(tile.row, row_);
       stores.column = k_.add(tile.column, result.warp_column);
-      emit_tma_stores(k_, p_, narrow, plan_, result, stores);
+      emit_tma_stores(k_, narrow, plan_, result, stores);
     });
   }
 
-  void store_elements(const Config& part, const EpilogueInputs& result) {
-    ResultPart(k_, p_, part, c_.swap ? swapped(result) : result).store();
+  void store_elements(const kit::TileResultInputs& result) {
+    kit::TileResult(k_, c_.swap ? kit::swapped(result) : result).store();
   }
 
   /// The first barrier number that no warpgroup uses.
@@ -284,12 +283,12 @@ class Generator {
 
   void store_shared_tiles(kit::TileScheduler& tiles, kit::StreamKReduction& sums) {
     tiles.for_each_shared([&](const kit::TileOrigin& tile, const kit::SharedTile& shared) {
-      EpilogueInputs result = result_of(tile);
-      sums.add(shared, rows_of_warp(tile), [&](const Accumulators& unit, Reg row, Reg column) {
+      kit::TileResultInputs result = result_of(tile);
+      sums.add(shared, rows_of_warp(tile), [&](const kit::Accumulators& unit, Reg row, Reg column) {
         result.accumulators = unit;
         result.warp_row = k_.add(warp_row_, row);
         result.warp_column = k_.add(column_, column);
-        store_elements(c_, result);
+        store_elements(result);
       });
     });
   }
@@ -303,7 +302,7 @@ class Generator {
   std::vector<kit::PackSource> sources_;
   TermInputs terms_;
   BatchInputs batches_;
-  ResultSource c_source_, d_source_;
+  Reg c_pointer_, ldc_, d_pointer_, ldd_;
   Reg thread_, lane_, warp_, shared_;
   Reg leads_, row_, column_, warp_row_;  // of a warpgroup in the thread block's tile; of a warp
 };

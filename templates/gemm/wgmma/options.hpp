@@ -25,7 +25,7 @@ struct Options {
   bool producer_warp() const { return loads == Loads::warp; }
 };
 
-inline bool never(const Problem&, std::span<const Strategy* const>) { return false; }
+inline bool never(const Target&, const Problem&, std::span<const Strategy* const>) { return false; }
 
 /// Its parameters; `kOptions` leads from a configuration to its Options.
 template <auto kOptions>

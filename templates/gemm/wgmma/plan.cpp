@@ -94,7 +94,7 @@ Plan::Plan(const TargetInfo& chip, const Problem& p, const Config& c)
       promotes(p.promoted),
       readers(scales.any() ? c.tile_warps() : tile_warpgroups(c)),
       needed_registers(accumulator_registers(p, c) + other_registers(p, c)) {
-  if (c.stream_k) stream.emplace(p, c, pack.workspace_bytes());
+  if (c.stream_k) stream.emplace(chip, p, c, pack.workspace_bytes());
   const auto fits = [&](int blocks) {
     return blocks * (shared_bytes + kReservedShared) <= chip.shared_per_sm &&
            registers_with(blocks, chip, c) >= needed_registers;

@@ -96,7 +96,7 @@ std::vector<Config> admissible_configs(const ParameterSpace& space, const Target
     }
   };
   if (!given.contains("swap")) offer_too(&Config::swap);
-  if (offers_stream_k(problem, given)) offer_too(&Config::stream_k);
+  if (offers_stream_k(target, problem, given)) offer_too(&Config::stream_k);
   std::vector<Config> configs;
   for (const Config& one : bases) append_configs(space, target, seen_by(one, problem), given, one, configs);
   return configs;

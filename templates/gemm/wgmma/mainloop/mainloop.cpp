@@ -24,8 +24,8 @@ MainLoop::MainLoop(KernelBuilder& k, const Config& config, const Plan& plan, kit
   k.if_(k.ne(in.turn->number, 0), [&] { pass_turn(); });
 }
 
-Accumulators MainLoop::allocate() {
-  Accumulators made;
+kit::Accumulators MainLoop::allocate() {
+  kit::Accumulators made;
   for (int i = 0; i < warpgroup_m(c_) / kWgmmaRows; ++i)
     made.push_back({kit::wgmma_accumulators(k_, c_.mma)});
   return made;

@@ -36,10 +36,10 @@ class MainLoop {
 
   /// The products of one tile, over this much of k. No wgmma is in flight when it returns.
   void run(Reg depth);
-  const Accumulators& accumulators() const { return plan_.promotes ? promoted_ : accumulators_; }
+  const kit::Accumulators& accumulators() const { return plan_.promotes ? promoted_ : accumulators_; }
 
  private:
-  Accumulators allocate();
+  kit::Accumulators allocate();
   void await_turn();
   void pass_turn();
   void run_plain(Reg steps);
@@ -60,7 +60,7 @@ class MainLoop {
   kit::WgmmaOperand a_, b_;  // this warpgroup's parts
   Reg overwrite_, add_;      // predicates: whether a wgmma overwrites its accumulators or adds to them
   Reg released_;             // barrier of the stage that is still being read
-  Accumulators accumulators_, promoted_;
+  kit::Accumulators accumulators_, promoted_;
 };
 
 }  // namespace ptxloom::gemm_kernel::wgmma

@@ -66,7 +66,7 @@ class StagedScales {
   /// Reads the factors of the stage whose products are in flight; each call moves on to the next stage.
   void read(Reg stage);
   /// sums += factors * parts
-  void add(const Accumulators& parts, const Accumulators& sums) { factors_.add(parts, sums); }
+  void add(const kit::Accumulators& parts, const kit::Accumulators& sums) { factors_.add(parts, sums); }
 
  private:
   KernelBuilder& k_;
