@@ -92,9 +92,8 @@ class TileResult::Impl {
   std::vector<ResultRun> runs(int width) const {
     std::vector<ResultRun> runs;
     for (const ResultRun& e : elements_) {
-      const bool continues =
-          !runs.empty() && runs.back().row == e.row && e.column % width != 0 &&
-          runs.back().column + static_cast<int>(runs.back().values.size()) == e.column;
+      const bool continues = !runs.empty() && runs.back().row == e.row && e.column % width != 0 &&
+                             runs.back().column + static_cast<int>(runs.back().values.size()) == e.column;
       if (!continues) runs.push_back({e.row, e.column, {}});
       runs.back().values.push_back(e.values[0]);
     }
@@ -198,8 +197,7 @@ class TileResult::Impl {
     ResultRun finished{run.row, run.column, {}};
     for (std::size_t i = 0; i < run.values.size(); ++i) {
       std::optional<Reg> old;
-      if (reads_c())
-        old = in_.c.type == in_.terms.arithmetic ? c[i] : k_.convert(in_.terms.arithmetic, c[i]);
+      if (reads_c()) old = in_.c.type == in_.terms.arithmetic ? c[i] : k_.convert(in_.terms.arithmetic, c[i]);
       const auto& column = column_terms(run.column + static_cast<int>(i));
       finished.values.push_back(terms_.apply(run.values[i], row.factor, column, old));
     }
@@ -258,7 +256,9 @@ std::vector<ResultRun> TileResult::finish_pairs(const std::vector<ResultRun>& ru
   return impl_->finish_pairs(runs);
 }
 Reg TileResult::to_result(Reg value) { return impl_->to_result(value); }
-TileResult::Stored TileResult::to_stored(const std::vector<Reg>& results) { return impl_->to_stored(results); }
+TileResult::Stored TileResult::to_stored(const std::vector<Reg>& results) {
+  return impl_->to_stored(results);
+}
 Reg TileResult::row() const { return impl_->row(); }
 Reg TileResult::column() const { return impl_->column(); }
 

@@ -15,7 +15,26 @@ double team_clocks(const Demand& d, const target::ChipModel& model) {
   const double threads = static_cast<double>(d.blocks) * std::max(d.threads, 1);
   return static_cast<double>(d.steps) * model.stream_latency + d.shuffles * model.shuffle +
          d.barriers * model.barrier + d.cluster_barriers * model.cluster_barrier + model.stream_block +
-         d.instructions * kLanes / threads;
+         d.instructions * kLanes / threads * model.stream_issue;
+}
+
+/// A round of thread blocks on an SM: its clocks, and those in which memory or the schedulers are busy.
+struct StreamingRound {
+  double clocks = 0, busy = 0;
+};
+
+StreamingRound round(const Demand& d, const Chip& chip, double at_once) {
+  const target::ChipModel& model = chip.model;
+  const double share = at_once / static_cast<double>(d.blocks);
+  const double bandwidth =
+      chip.dram_bytes_per_s * kPercent * model.stream_memory / chip.sms / chip.clock_hz;  // bytes a clock
+  const double memory = bandwidth > 0 ? d.l2_bytes * share / bandwidth : 0;
+  const double issue = share * std::max(d.instructions / kSchedulers, d.lines);
+  const double starts = at_once * model.stream_launch, alone = team_clocks(d, model);
+  const double most = std::max({memory, issue, starts, alone}), others = memory + issue + alone - most;
+  const double exposed = kPercent * (model.stream_overlap + model.stream_alone / (at_once * d.teams));
+  const double cluster = 1 + kPercent * model.stream_cluster * std::log2(double(d.cluster));
+  return {.clocks = cluster * (most + exposed * std::max(others, 0.0)), .busy = std::max(memory, issue)};
 }
 
 }  // namespace
@@ -23,22 +42,20 @@ double team_clocks(const Demand& d, const target::ChipModel& model) {
 Prediction predict_streaming(const Demand& d, const Chip& chip) {
   Prediction result;
   result.resident = resident_blocks(d, chip.limits);
-  const target::ChipModel& model = chip.model;
   const double blocks = static_cast<double>(d.blocks), slots = double(chip.sms) * result.resident;
-  const double at_once = std::min<double>(result.resident, std::ceil(blocks / chip.sms));
-  const double bandwidth =
-      chip.dram_bytes_per_s * kPercent * model.stream_memory / chip.sms / chip.clock_hz;  // bytes a clock
-  const double memory = bandwidth > 0 ? at_once * d.l2_bytes / blocks / bandwidth : 0;
-  const double issue = at_once * d.instructions / blocks / kSchedulers;
-  const double alone = team_clocks(d, model);
-  const double most = std::max({memory, issue, alone}), others = memory + issue + alone - most;
-  const double exposed = kPercent * (model.stream_overlap + model.stream_alone / (at_once * d.teams));
-  const double cluster = 1 + kPercent * model.stream_cluster * std::log2(double(d.cluster));
   result.waves = blocks / slots;
-  const double rounds = std::ceil(result.waves);
-  const double clocks = rounds * cluster * (most + exposed * others);
-  result.us = 1e6 * (clocks + model.launch) / chip.clock_hz;
-  result.waiting = std::max(0.0, 1 - rounds * std::max(memory, issue) / std::max(clocks, 1.0));
+  double clocks = 0, busy = 0;
+  const auto add = [&](double rounds, double at_once) {
+    if (rounds <= 0 || at_once <= 0) return;
+    const StreamingRound one = round(d, chip, at_once);
+    clocks += rounds * one.clocks;
+    busy += rounds * one.busy;
+  };
+  const double whole = std::floor(result.waves);
+  add(whole, result.resident);
+  add(1, std::ceil((blocks - whole * slots) / chip.sms));
+  result.us = 1e6 * (clocks + chip.model.launch) / chip.clock_hz;
+  result.waiting = std::max(0.0, 1 - busy / std::max(clocks, 1.0));
   return result;
 }
 

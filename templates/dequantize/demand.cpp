@@ -9,10 +9,10 @@
 namespace ptxloom::dequantize_kernel {
 namespace {
 
-constexpr double kPerElement = 4;                            // instructions: convert, scale, round
-constexpr double kPerChunk = 16;  // instructions: its scale, and the end of the row
-constexpr double kWide = 0.02;    // how much longer half as many adjacent lanes take for a row
-constexpr int kRealigned = 8;  // bytes of the smallest chunk that goes through aligned vectors
+constexpr double kPerElement = 4;  // instructions: convert, scale, round
+constexpr double kPerChunk = 16;   // instructions: its scale, and the end of the row
+constexpr double kWide = 0.02;     // how much longer half as many adjacent lanes take for a row
+constexpr int kRealigned = 8;      // bytes of the smallest chunk that goes through aligned vectors
 
 /// How much longer all takes where lanes store more than 16 adjacent bytes, so that their accesses are apart:
 /// on an H200 1.6 times with 32 bytes, 1.85 with 64 (docs/results/narrow-h200.md).
@@ -34,6 +34,12 @@ double access_bytes(const Problem& p, const Config& c) {
 
 double chunk_instructions(const Problem& p, const Config& c) {
   return kPerElement * c.vector + 2 * c.vector * p.y.bytes() / access_bytes(p, c) + kPerChunk;
+}
+
+/// Lines of 128 bytes that the stores of a chunk touch, for a warp.
+double chunk_lines(const Problem& p, const Config& c) {
+  const double bytes = c.vector * p.y.bytes(), lines = kit::kWarpThreads * bytes / 128;
+  return bytes / access_bytes(p, c) * std::max(1.0, lines);
 }
 
 /// Bytes of the whole tensors that move, given what a thread accesses at once.
@@ -58,6 +64,7 @@ tune::Demand demand_of(const Target&, const Problem& p, const Config& c) {
           .l2_bytes = moved_bytes(p, c, threads * chunks * c.vector),
           .steps = 1,
           .loads = tune::Loads::streamed,
+          .lines = threads / kit::kWarpThreads * chunks * chunk_lines(p, c),
           .teams = c.threads / c.lanes};
 }
 

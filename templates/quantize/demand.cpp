@@ -13,11 +13,13 @@ namespace {
 constexpr double kPerElement = 4.5;  // convert, magnitude, scale, round, pack
 constexpr double kPerPowerOfTwo = 40, kPerF32 = 50,
                  kPerE4m3 = 90;  // of a chunk: its scale and the store of it
-constexpr double kPerEdge = 12;  // of a chunk that may be at the end of its row
+constexpr double kPerAccess = 2,
+                 kPerLoneElement = 20;  // of a vector, of an element that is guarded by itself
+constexpr double kPerEdge = 12;         // of a chunk that may be at the end of its row
 constexpr double kApart = 1.14;  // how much longer loads of 64 bytes a lane take than those of 32, on an H200
 constexpr double kWide = 0.02;   // how much longer half as many adjacent lanes take for a row
 constexpr double kWarpSteps = 5;  // shuffles that reduce the lanes of a warp
-constexpr int kRealigned = 8;  // bytes of the smallest chunk that is read through aligned vectors
+constexpr int kRealigned = 8;     // bytes of the smallest chunk that is read through aligned vectors
 
 /// How often a row is read.
 double reads_of(const Problem& p, const Config& c) {
@@ -42,10 +44,17 @@ double scale_instructions(const kit::ScaledFormat& format) {
 
 /// Instructions of a thread for a chunk.
 double chunk_instructions(const Problem& p, const Config& c) {
-  const double accesses = c.vector * p.x.bytes() / access_bytes(p, c);
+  const double bytes = access_bytes(p, c), accesses = c.vector * p.x.bytes() / bytes;
+  const double access = accesses * (c.vector > 1 && bytes <= p.x.bytes() ? kPerLoneElement : kPerAccess);
   const double shuffles = p.scales == Scales::group ? std::log2(c.lanes_per_group(p)) : 0;
   const double group = p.scales == Scales::group ? scale_instructions(*p.format) : 0;
-  return (kPerElement * c.vector + 2 * accesses) * reads_of(p, c) + 3 * shuffles + group + kPerEdge;
+  return (kPerElement * c.vector + access) * reads_of(p, c) + 3 * shuffles + group + kPerEdge;
+}
+
+/// Lines of 128 bytes that the loads of a chunk touch, for a warp.
+double chunk_lines(const Problem& p, const Config& c) {
+  const double bytes = c.vector * p.x.bytes(), lines = kit::kWarpThreads * bytes / 128;
+  return bytes / access_bytes(p, c) * std::max(1.0, lines) * reads_of(p, c);
 }
 
 /// Elements that threads read at once and that are adjacent in memory.
@@ -80,6 +89,7 @@ tune::Demand demand_of(const Target&, const Problem& p, const Config& c) {
           .l2_bytes = moved_bytes(p, c, threads * chunks * c.vector),
           .steps = static_cast<std::uint64_t>(reads_of(p, c) * parts),
           .loads = tune::Loads::streamed,
+          .lines = threads / kit::kWarpThreads * chunks * chunk_lines(p, c),
           .teams = c.threads / c.team().threads(),
           .shuffles = p.whole_rows() ? kWarpSteps : 0,
           .barriers = p.whole_rows() && c.kind == TeamKind::block ? 1.0 : 0.0};

@@ -71,5 +71,6 @@ TEST_CASE("activations have names") {
     };
     CHECK(activated(by_name, x) == activated(emitted, x));
   }
-  CHECK(activated([](KernelBuilder& k, Reg value) { return kit::activate(k, Activation::none, value); }, x) == x);
+  CHECK(activated([](KernelBuilder& k, Reg value) { return kit::activate(k, Activation::none, value); }, x) ==
+        x);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random accumulators of a warp become a part of D with all terms of the epilogue; the host computes the same.
+// Random accumulators of a warp become a part of D with all terms of the epilogue; the host computes the
+// same.
 #include "ptxloom/kit/tile_result.hpp"
 
 #include <algorithm>
@@ -193,15 +194,104 @@ void check(const Case& t) {
 }  // namespace
 
 TEST_CASE("a tile's result has every term, in every type, at odd ends") {
-  check({.d = bf16, .c = bf16, .bias = f32, .rows = 41, .columns = 22, .ld = 24, .ld_c = 26, .row = 16, .column = 2, .down = 2, .across = 3});
-  check({.d = f16, .c = f32, .bias = f16, .rows = 19, .columns = 17, .ld = 17, .ld_c = 19, .row = 0, .column = 0, .down = 1, .across = 3, .activation = Activation::gelu});
-  check({.d = f32, .c = f16, .bias = bf16, .rows = 30, .columns = 40, .ld = 40, .ld_c = 40, .row = 2, .column = 8, .down = 2, .across = 4, .activation = Activation::silu, .c_last = true});
-  check({.d = s8, .c = bf16, .bias = f32, .rows = 33, .columns = 24, .ld = 32, .ld_c = 24, .row = 1, .column = 0, .down = 2, .across = 3, .activation = Activation::relu});
-  check({.d = e4m3, .c = bf16, .bias = f32, .rows = 16, .columns = 9, .ld = 9, .ld_c = 9, .row = 0, .column = 0, .down = 1, .across = 2, .activation = Activation::gelu_tanh});
-  check({.d = bf16, .c = bf16, .bias = f32, .rows = 18, .columns = 16, .ld = 16, .ld_c = 16, .row = 0, .column = 0, .down = 2, .across = 2, .all = false});
+  check({.d = bf16,
+         .c = bf16,
+         .bias = f32,
+         .rows = 41,
+         .columns = 22,
+         .ld = 24,
+         .ld_c = 26,
+         .row = 16,
+         .column = 2,
+         .down = 2,
+         .across = 3});
+  check({.d = f16,
+         .c = f32,
+         .bias = f16,
+         .rows = 19,
+         .columns = 17,
+         .ld = 17,
+         .ld_c = 19,
+         .row = 0,
+         .column = 0,
+         .down = 1,
+         .across = 3,
+         .activation = Activation::gelu});
+  check({.d = f32,
+         .c = f16,
+         .bias = bf16,
+         .rows = 30,
+         .columns = 40,
+         .ld = 40,
+         .ld_c = 40,
+         .row = 2,
+         .column = 8,
+         .down = 2,
+         .across = 4,
+         .activation = Activation::silu,
+         .c_last = true});
+  check({.d = s8,
+         .c = bf16,
+         .bias = f32,
+         .rows = 33,
+         .columns = 24,
+         .ld = 32,
+         .ld_c = 24,
+         .row = 1,
+         .column = 0,
+         .down = 2,
+         .across = 3,
+         .activation = Activation::relu});
+  check({.d = e4m3,
+         .c = bf16,
+         .bias = f32,
+         .rows = 16,
+         .columns = 9,
+         .ld = 9,
+         .ld_c = 9,
+         .row = 0,
+         .column = 0,
+         .down = 1,
+         .across = 2,
+         .activation = Activation::gelu_tanh});
+  check({.d = bf16,
+         .c = bf16,
+         .bias = f32,
+         .rows = 18,
+         .columns = 16,
+         .ld = 16,
+         .ld_c = 16,
+         .row = 0,
+         .column = 0,
+         .down = 2,
+         .across = 2,
+         .all = false});
 }
 
 TEST_CASE("a tile's result may be that of the transpose") {
-  check({.d = bf16, .c = f32, .bias = f16, .rows = 22, .columns = 30, .ld = 33, .ld_c = 31, .row = 4, .column = 2, .down = 2, .across = 3, .swapped = true});
-  check({.d = f32, .c = f32, .bias = f32, .rows = 8, .columns = 40, .ld = 40, .ld_c = 44, .row = 0, .column = 0, .down = 3, .across = 1, .activation = Activation::relu, .swapped = true});
+  check({.d = bf16,
+         .c = f32,
+         .bias = f16,
+         .rows = 22,
+         .columns = 30,
+         .ld = 33,
+         .ld_c = 31,
+         .row = 4,
+         .column = 2,
+         .down = 2,
+         .across = 3,
+         .swapped = true});
+  check({.d = f32,
+         .c = f32,
+         .bias = f32,
+         .rows = 8,
+         .columns = 40,
+         .ld = 40,
+         .ld_c = 44,
+         .row = 0,
+         .column = 0,
+         .down = 3,
+         .across = 1,
+         .activation = Activation::relu,
+         .swapped = true});
 }

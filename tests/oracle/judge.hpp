@@ -11,7 +11,8 @@
 #include "oracle/verdicts.hpp"
 
 // ptxas, and what is known of its verdicts. A question is some lines at a place. What is known is not asked
-// again, but for one question in ten, drawn with a seed that follows from specs/: there ptxas must repeat itself.
+// again, but for one question in ten, drawn with a seed that follows from specs/: there ptxas must repeat
+// itself.
 namespace ptxloom::oracle {
 
 struct Memory {

@@ -26,7 +26,8 @@ std::filesystem::path file_of_test(const char* name) {
   return test::source_folder() + "/tests/oracle/" + name;
 }
 
-/// A seed that follows from specs/: each change of them draws anew, and a checkout is judged the same every time.
+/// A seed that follows from specs/: each change of them draws anew, and a checkout is judged the same every
+/// time.
 unsigned seed_of_specs() {
   std::map<std::string, std::string> texts;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(test::source_folder() + "/specs"))

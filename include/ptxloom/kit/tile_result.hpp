@@ -93,7 +93,8 @@ class TileResult {
   /// Finishes and stores everything; each thread stores its own elements.
   void store();
 
-  /// Accumulators of pairs of adjacent elements, sorted by row; of single ones if the rows of C allow no more.
+  /// Accumulators of pairs of adjacent elements, sorted by row; of single ones if the rows of C allow no
+  /// more.
   std::vector<ResultRun> pair_runs() const;
   /// Results for runs, in the arithmetic's type, as pairs.
   std::vector<ResultRun> finish_pairs(const std::vector<ResultRun>& runs);

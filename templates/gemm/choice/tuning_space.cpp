@@ -73,7 +73,8 @@ tune::Space tuning_space(const ParameterSpace& space, const Specs& specs, const 
   tune::Space result;
   for (const TemplateParameter& parameter : space.config())
     result.parameters.push_back(
-        {parameter.name, parameter.name == "mma" ? shapes : searched_values(parameter, available, target, problem)});
+        {parameter.name,
+         parameter.name == "mma" ? shapes : searched_values(parameter, available, target, problem)});
   for (const Rule& rule : rules()) {
     std::vector<std::string> reads = rule.reads;
     reads.emplace_back("swap");  // which decides what m and n are

@@ -289,8 +289,8 @@ class Generator {
   /// What the epilogues of a tile have in common.
   kit::TileResultInputs result_of(const kit::TileOrigin& tile) {
     const auto of_tile = [&](const Result& matrix, Reg pointer, Reg ld) {
-      return result_matrix(p_, matrix,
-                           of_batch(k_, batches_, matrix.name, matrix.type, pointer, tile.batch), ld);
+      return result_matrix(p_, matrix, of_batch(k_, batches_, matrix.name, matrix.type, pointer, tile.batch),
+                           ld);
     };
     return {.mma = c_.mma,
             .mma_rows = c_.mma_m,

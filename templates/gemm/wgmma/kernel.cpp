@@ -188,7 +188,8 @@ class Generator {
                             .loads = loads};
     MainLoop loop(k_, c_, plan_, pipeline, in);
     std::optional<kit::StreamKReduction> sums = stream_reduction();
-    StoreInputs stores{.map = d_map_, .buffers = {}, .barrier = k_.add(group, 1), .thread = thread_, .leads = leads_};
+    StoreInputs stores{
+        .map = d_map_, .buffers = {}, .barrier = k_.add(group, 1), .thread = thread_, .leads = leads_};
     if (c_.staged)
       stores.buffers =
           k_.fma(group, kStoreBuffers * plan_.store.bytes(), plan_.shared.address(k_, shared_, "stores"));
@@ -222,8 +223,8 @@ class Generator {
   /// What the epilogues of a tile have in common.
   kit::TileResultInputs result_of(const kit::TileOrigin& tile) {
     const auto of_tile = [&](const Result& matrix, Reg pointer, Reg ld) {
-      return result_matrix(p_, matrix,
-                           of_batch(k_, batches_, matrix.name, matrix.type, pointer, tile.batch), ld);
+      return result_matrix(p_, matrix, of_batch(k_, batches_, matrix.name, matrix.type, pointer, tile.batch),
+                           ld);
     };
     const auto [m, n] = extents(tile);
     return {.mma = c_.mma,

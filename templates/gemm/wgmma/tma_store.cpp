@@ -15,13 +15,7 @@ class TensorStores {
  public:
   TensorStores(KernelBuilder& k, const Config& c, const Plan& plan, const kit::TileResultInputs& tile,
                const StoreInputs& in)
-      : k_(k),
-        c_(c),
-        plan_(plan),
-        in_(in),
-        result_in_(tile),
-        result_(k, tile),
-        tile_(plan.store.tile()) {}
+      : k_(k), c_(c), plan_(plan), in_(in), result_in_(tile), result_(k, tile), tile_(plan.store.tile()) {}
 
   void run() {
     if (!plan_.tma_stores_d) rows_.emplace(row_copy());
@@ -42,7 +36,8 @@ class TensorStores {
   }
 
  private:
-  std::vector<kit::ResultRun> runs_of_box(const std::vector<kit::ResultRun>& runs, int row, int column) const {
+  std::vector<kit::ResultRun> runs_of_box(const std::vector<kit::ResultRun>& runs, int row,
+                                          int column) const {
     std::vector<kit::ResultRun> inside;
     std::ranges::copy_if(runs, std::back_inserter(inside), [&](const kit::ResultRun& run) {
       return run.row >= row && run.row < row + plan_.store.rows && run.column >= column &&
@@ -119,7 +114,8 @@ class TensorStores {
     std::map<std::pair<int, int>, std::vector<Reg>> groups;  // by column of the group, then by matrix
     const int wide = plan_.store.row_bytes > 16 ? 16 : 8;
     std::map<std::pair<int, int>, Reg> matrices;
-    for (const kit::ResultRun& pair : pairs) matrices[{pair.column - column, pair.row - row}] = pack(pair.values);
+    for (const kit::ResultRun& pair : pairs)
+      matrices[{pair.column - column, pair.row - row}] = pack(pair.values);
     for (const auto& [place, value] : matrices) groups[{place.first / wide * wide, 0}].push_back(value);
     for (const auto& [place, values] : groups) kit::stmatrix(k_, place_of(base, 0, place.first), values);
   }
