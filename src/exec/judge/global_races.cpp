@@ -119,12 +119,14 @@ void GlobalRaces::forget_reads(const Group& group) const {
   group.set_other_read({});
 }
 
-// Only writes of the own cluster: what others wrote comes with a fence of theirs.
 void GlobalRaces::check_proxy(const Here& here, const Group& group) {
-  const GlobalTouch& write = group.write();
-  if (write.time == 0 || write.kind.by_proxy || write.cluster != here.touch.cluster ||
-      order_->fenced(kGlobalSpace, here.touch.party, here.touch.lane, write.party, write.lane, write.time))
-    return;
+  const GlobalTouch &write = group.write(), &now = here.touch;
+  if (write.time == 0 || write.kind.by_proxy) return;
+  const bool fenced =
+      write.cluster == now.cluster
+          ? order_->fenced(kGlobalSpace, now.party, now.lane, write.party, write.lane, write.time)
+          : order_->fenced_other(now.party, now.lane, write.cluster, write.party, write.lane, write.time);
+  if (fenced) return;
   find(here, "proxy-fence", write,
        "use fence.proxy.async after the writes, then a barrier, before the read through the other proxy",
        [&] {

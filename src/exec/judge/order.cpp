@@ -125,11 +125,17 @@ void Order::release(const Who& who, const void* word, bool relaxed, Scope scope)
 }
 
 void Order::publish_beyond(const void* word, const Past& published) {
-  GridOrder::Horizons horizons;
-  for (const Knowledge& each : published.parties) horizons.push_back(each.seen);
-  GridOrder::Known known = published.others;
-  GridOrder::join(known, grid_->of(cluster_, std::move(horizons)));
-  grid_->publish(word, known);
+  GridOrder::Horizons seen, fenced;
+  bool any_fenced = false;
+  for (const Knowledge& each : published.parties) {
+    seen.push_back(each.seen);
+    fenced.push_back(each.fenced[kGlobalSpace]);
+    any_fenced |= fenced.back() != Horizon();
+  }
+  GridOrder::Word more{.seen = published.others, .fenced = published.others_fenced};
+  GridOrder::join(more.seen, grid_->of(cluster_, std::move(seen)));
+  if (any_fenced) GridOrder::join(more.fenced, grid_->of(cluster_, std::move(fenced)));
+  grid_->publish(word, more);
 }
 
 void Order::find(const Who& who, const Past& past, bool relaxed, Scope scope) {
@@ -145,8 +151,9 @@ void Order::acquire(const Who& who, const void* word, bool relaxed, Scope scope)
     if (blocks_ > 1 && scope >= Scope::cluster) find(who, at->second.cluster, relaxed, Scope::cluster);
   }
   if (grid_ == nullptr || scope != Scope::gpu) return;
-  if (GridOrder::Known known = grid_->at(word))
-    find(who, {.parties = {}, .others = std::move(known), .others_released = {}}, relaxed, Scope::gpu);
+  if (const GridOrder::Word* known = grid_->at(word))
+    find(who, {.parties = {}, .others = known->seen, .others_released = {}, .others_fenced = known->fenced},
+         relaxed, Scope::gpu);
 }
 
 void Order::fence(const Who& who, Scope scope) {
@@ -239,6 +246,15 @@ bool Order::knows_other(Party party, std::uint8_t lane, std::uint64_t cluster, P
   if (grid_->covers(known_[party].others, cluster, other, other_lane, time)) return true;
   return any_beyond(party, lane, [&](const Past& past) {
     return grid_->covers(past.others, cluster, other, other_lane, time);
+  });
+}
+
+bool Order::fenced_other(Party party, std::uint8_t lane, std::uint64_t cluster, Party other,
+                         std::uint8_t other_lane, Time time) const {
+  if (grid_ == nullptr) return false;
+  if (grid_->covers(known_[party].others_fenced, cluster, other, other_lane, time)) return true;
+  return any_beyond(party, lane, [&](const Past& past) {
+    return grid_->covers(past.others_fenced, cluster, other, other_lane, time);
   });
 }
 

@@ -101,6 +101,9 @@ class Order {
   /// Whether a lane knows of what a party of another cluster did.
   bool knows_other(Party party, std::uint8_t lane, std::uint64_t cluster, Party other,
                    std::uint8_t other_lane, Time time) const;
+  /// Whether a fence for asynchronous copies came between.
+  bool fenced_other(Party party, std::uint8_t lane, std::uint64_t cluster, Party other,
+                    std::uint8_t other_lane, Time time) const;
 
  private:
   struct Place {

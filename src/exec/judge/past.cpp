@@ -21,6 +21,7 @@ void Past::join(const Past& other) {
   for (std::size_t i = 0; i < other.parties.size(); ++i) parties[i].join(other.parties[i]);
   GridOrder::join(others, other.others);
   for (std::size_t i = 0; i < kScopes; ++i) GridOrder::join(others_released[i], other.others_released[i]);
+  GridOrder::join(others_fenced, other.others_fenced);
 }
 
 void Past::join_released(const Past& other, Scope scope) {
@@ -33,6 +34,7 @@ void Past::join_released(const Past& other, Scope scope) {
   }
   GridOrder::join(others, other.others_released[at]);
   for (std::size_t i = 0; i < kScopes; ++i) GridOrder::join(others_released[i], other.others_released[i]);
+  GridOrder::join(others_fenced, other.others_fenced);
 }
 
 void Past::join_over(const Past& other) {
@@ -53,6 +55,7 @@ void Past::release(Scope scope) {
 void Past::fence_proxy(const ProxyFence& fence, std::size_t first, std::size_t count) {
   for (std::size_t i = 0; i < parties.size(); ++i)
     parties[i].fence_proxy(fence, parties[i].seen, i - first < count);
+  if (fence.global) GridOrder::join(others_fenced, others);
 }
 
 }  // namespace ptxloom::exec

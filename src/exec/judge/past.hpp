@@ -42,6 +42,7 @@ struct Past {
   std::vector<Knowledge> parties;                         ///< empty: nothing is known of them
   GridOrder::Known others;                                ///< what is known of other clusters
   std::array<GridOrder::Known, kScopes> others_released;  ///< that a fence covers
+  GridOrder::Known others_fenced;                         ///< that is visible to asynchronous copies too
 
   void join(const Past& other);
   /// Only what a fence of this scope covers is seen there.
