@@ -130,8 +130,12 @@ void Judge::lost(Warp& warp, const Operation& op, Mask lanes, const Pointers& to
   }
 }
 
+// All four warps have to know of what was written there; that takes too long to check, so each looks after
+// a fourth of the units.
 void Judge::wgmma_reads(const Actor& actor, const SharedPlace& place) {
-  races_.read_by_proxy(actor, place, 16);
+  Warp& member =
+      place.block->warps()[actor.warp->index() + place.offset / WgmmaOperands::kUnit % WgmmaOperands::kWarps];
+  races_.check_by_proxy({.warp = &member, .op = actor.op, .lane = actor.lane}, place, WgmmaOperands::kUnit);
   operands_.read(actor, place);
 }
 

@@ -294,21 +294,23 @@ bool Races::write(const Actor& actor, const SharedPlace& place, std::uint32_t by
   return found_;
 }
 
-void Races::read_by_proxy(const Actor& actor, const SharedPlace& place, std::uint32_t bytes) {
+void Races::check_by_proxy(const Actor& actor, const SharedPlace& place, std::uint32_t bytes) {
   found_ = false;
   const Touch now = touch_of(actor, AccessKind::proxy());
   logs_[place.block->rank()].for_cells(place.offset, bytes, [&](SharedCell& cell, std::uint32_t offset) {
     const Here here{.actor = actor, .touch = now, .offset = offset, .rank = place.block->rank()};
     check_read(here, cell);
     check_proxy(here, cell);
-    note_read(now, cell);
   });
 }
 
 void Races::read_begins(const Actor& actor, const SharedPlace& place, std::uint32_t bytes) {
-  read_by_proxy(actor, place, bytes);
-  logs_[place.block->rank()].for_cells(place.offset, bytes,
-                                       [](SharedCell& cell, std::uint32_t) { ++cell.copied_from; });
+  check_by_proxy(actor, place, bytes);
+  const Touch now = touch_of(actor, AccessKind::proxy());
+  logs_[place.block->rank()].for_cells(place.offset, bytes, [&](SharedCell& cell, std::uint32_t) {
+    note_read(now, cell);
+    ++cell.copied_from;
+  });
 }
 
 void Races::read_ends(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, Party by) {

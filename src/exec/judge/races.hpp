@@ -45,8 +45,8 @@ class Races {
   void write_begins(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind);
   void write_ends(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind,
                   Party by);
-  /// wgmma reads an operand.
-  void read_by_proxy(const Actor& actor, const SharedPlace& place, std::uint32_t bytes);
+  /// wgmma reads an operand; wgmma_operands.hpp remembers it.
+  void check_by_proxy(const Actor& actor, const SharedPlace& place, std::uint32_t bytes);
 
   /// All threads of the thread block have exited. Others must be done with its memory.
   void block_exits(const Block& block);
