@@ -7,7 +7,6 @@
 // kind a kernel gives.
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstring>
 #include <map>
 #include <random>
@@ -16,62 +15,13 @@
 
 #include "base/file.hpp"
 #include "bench.hpp"
-#include "ptxloom/error.hpp"
-#include "ptxloom/exec.hpp"
+#include "mutant_work.hpp"
 #include "support/folders.hpp"
 
 using namespace ptxloom;
 using namespace ptxloom::bench;
 
 namespace {
-
-using Bytes = std::vector<std::byte>;
-
-/// A kernel that runs: arguments are buffers, the first of them the output, then 32-bit scalars.
-struct Work {
-  std::string name, text, entry;
-  exec::Launch launch;
-  std::vector<Bytes> buffers;
-  struct Argument {
-    std::optional<std::size_t> buffer;
-    std::uint64_t bits = 0;
-    std::size_t bytes = 8;
-  };
-  std::vector<Argument> arguments;
-};
-
-struct Outcome {
-  std::string code;  ///< of the fault, or "illegal"; empty where it ran
-  Bytes output;
-};
-
-Outcome run(const Work& work, const std::string& text, const std::shared_ptr<const Specs>& specs, bool judge,
-            exec::Stats* stats = nullptr) {
-  ParseResult parsed = parse(text, specs);
-  if (!parsed.ok()) return {.code = "illegal", .output = {}};
-  exec::Memory memory;
-  std::vector<Bytes> buffers = work.buffers;
-  Bytes parameters;
-  for (const Work::Argument& argument : work.arguments) {
-    std::uint64_t bits = argument.bits;
-    if (argument.buffer)
-      bits = memory.map(buffers[*argument.buffer].data(), buffers[*argument.buffer].size());
-    parameters.resize((parameters.size() + argument.bytes - 1) / argument.bytes * argument.bytes);
-    const auto* begin = reinterpret_cast<const std::byte*>(&bits);
-    parameters.insert(parameters.end(), begin, begin + argument.bytes);
-  }
-  exec::Launch launch = work.launch;
-  launch.parameters = parameters;
-  launch.jobs = 1;
-  launch.judge = judge;
-  launch.step_limit = 200'000;
-  try {
-    exec::Program(parsed.module, work.entry).run(memory, launch, stats);
-  } catch (const Error& error) {
-    return {.code = error.diagnostics().at(0).code, .output = {}};
-  }
-  return {.code = {}, .output = buffers[0]};
-}
 
 struct Mutant {
   std::string kind, place, text;
@@ -138,25 +88,6 @@ std::string with_sum(const std::string& line) {
   return match.prefix().str() + fmt::format("+{}]", sum) + match.suffix().str();
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    lines.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return lines;
-}
-
-/// Lines whose instruction some thread executes, and whether there is a guard to it that ever stops one: what
-/// does not run, and guards that are always true, cannot be broken.
-std::map<std::size_t, bool> lines_that_run(const exec::Stats& stats) {
-  std::map<std::size_t, bool> lines;
-  for (const exec::InstructionStats& each : stats.instructions)
-    if (each.lanes != 0) lines[each.line] = each.lanes < 32 * each.executed;
-  return lines;
-}
-
 std::vector<Mutant> mutants_of(const Work& work, const std::map<std::size_t, bool>& runs) {
   std::vector<Mutant> mutants;
   const std::vector<std::string> lines = lines_of(work.text);
@@ -174,7 +105,7 @@ std::vector<Mutant> mutants_of(const Work& work, const std::map<std::size_t, boo
           {std::string(rule.kind), fmt::format("line {}: {}", i + 1, lines[i]), std::move(text)});
     }
   }
-  const std::uint32_t threads = work.launch.block[0];
+  const std::uint32_t threads = work.steps[0].launch.block[0];
   for (const std::uint32_t changed : {threads - 32, threads + 32, threads - 8})
     if (changed != 0 && changed < threads + 64)
       mutants.push_back({"thread count changed", fmt::format("{} threads", changed), work.text, changed});
@@ -194,28 +125,28 @@ struct Options {
 
 void try_all(const Work& work, const std::shared_ptr<const Specs>& specs, const Options& options,
              std::mt19937_64& random, std::map<std::string, Tally>& tallies) {
-  exec::Stats stats;
-  const Outcome original = run(work, work.text, specs, true, &stats);
+  std::vector<exec::InstructionStats> counts;
+  const Outcome original = run(work, work.text, specs, {.counts = &counts});
   if (!original.code.empty()) throw std::runtime_error(work.name + " is at fault itself: " + original.code);
   std::map<std::string, std::vector<Mutant>> by_kind;
-  for (Mutant& mutant : mutants_of(work, lines_that_run(stats)))
+  for (Mutant& mutant : mutants_of(work, lines_that_run(counts)))
     by_kind[mutant.kind].push_back(std::move(mutant));
   for (auto& [kind, mutants] : by_kind) {
     std::ranges::shuffle(mutants, random);
     if (mutants.size() > options.most) mutants.resize(options.most);
     for (const Mutant& mutant : mutants) {
       Work changed = work;
-      if (mutant.threads != 0) changed.launch.block[0] = mutant.threads;
-      const Outcome outcome = run(changed, mutant.text, specs, true);
+      if (mutant.threads != 0) changed.steps[0].launch.block[0] = mutant.threads;
+      const Outcome outcome = run(changed, mutant.text, specs, {});
       if (outcome.code == "illegal") continue;
       Tally& tally = tallies[kind];
       ++tally.mutants;
       if (!outcome.code.empty()) {
         ++tally.faults;
         ++tally.codes[outcome.code];
-        const Outcome unjudged = run(changed, mutant.text, specs, false);
-        if (unjudged.code.empty() && unjudged.output == original.output) ++tally.only_judged;
-      } else if (outcome.output != original.output) {
+        const Outcome unjudged = run(changed, mutant.text, specs, {.judge = false});
+        if (unjudged.code.empty() && unjudged.outputs == original.outputs) ++tally.only_judged;
+      } else if (outcome.outputs != original.outputs) {
         ++tally.wrong;
       } else {
         ++tally.unnoticed;
@@ -224,8 +155,6 @@ void try_all(const Work& work, const std::shared_ptr<const Specs>& specs, const 
     }
   }
 }
-
-Bytes poison(std::size_t bytes) { return Bytes(bytes, kPoison); }
 
 /// Small whole numbers, whose sums are exact.
 Bytes halves(std::mt19937_64& random, std::size_t count) {
@@ -245,59 +174,43 @@ Bytes singles(std::mt19937_64& random, std::size_t count) {
   return bytes;
 }
 
-std::vector<Work> kernels_of_file(std::mt19937_64& random) {
-  const std::string text = read_file(test::source_folder() + "/tests/bench/mutants.ptx");
-  constexpr std::size_t tiles = 5;
-  return {{.name = "pipeline",
-           .text = text,
-           .entry = "pipeline",
-           .launch = {.block = {160, 1, 1}},
-           .buffers = {poison(2048), halves(random, tiles * 1024), halves(random, tiles * 128)},
-           .arguments = {{.buffer = 0}, {.buffer = 1}, {.buffer = 2}, {.bits = tiles, .bytes = 4}}},
-          {.name = "reduce",
-           .text = text,
-           .entry = "reduce",
-           .launch = {.grid = {3, 1, 1}, .block = {256, 1, 1}},
-           .buffers = {poison(12), singles(random, 768)},
-           .arguments = {{.buffer = 0}, {.buffer = 1}}},
-          {.name = "transpose",
-           .text = text,
-           .entry = "transpose",
-           .launch = {.block = {64, 1, 1}},
-           .buffers = {poison(8192), singles(random, 2048)},
-           .arguments = {{.buffer = 0}, {.buffer = 1}}}};
-}
-
-Work gemm_of(const std::shared_ptr<const Specs>& specs, const Settings& problem, const Settings& config,
-             std::uint64_t seed) {
-  const Target target("sm_90a");
-  const Template& gemm = gemm_template();
-  const Settings whole = gemm.problem(problem);
-  Settings fixed = config;
-  fixed["strategy"] = "mma";  // its parameters are plain pointers
-  const Settings chosen = gemm.config(*specs, target, whole, fixed);
-  const Emitted emitted = gemm.emit(specs, target, whole, chosen);
-  Work work{.name = fmt::format("gemm {}, {} stages", problem.at("a"), chosen.at("stages")),
-            .text = print(emitted.module),
-            .entry = emitted.launches.front().entry,
-            .launch = {.grid = emitted.launches.front().grid,
-                       .block = emitted.launches.front().block,
-                       .cluster = emitted.launches.front().cluster,
-                       .shared_bytes = emitted.launches.front().shared_bytes}};
-  std::map<std::string, std::size_t> index;
-  auto tensors = gemm.tensors(whole);
-  std::ranges::stable_partition(tensors, [](const TensorPlan& t) { return t.role == TensorPlan::Role::out; });
-  for (const TensorPlan& tensor : tensors) {
-    index[tensor.name] = work.buffers.size();
-    const bool out = tensor.role == TensorPlan::Role::out;
-    work.buffers.push_back(out ? poison(tensor.bytes()) : random_tensor(tensor, seed).bytes);
+/// A kernel of mutants.ptx: its parameters are the addresses of its buffers, the first of them the output,
+/// and then 32-bit scalars.
+Work kernel_of_file(const std::string& text, const std::string& entry, const exec::Launch& launch,
+                    const std::vector<Bytes>& buffers, const std::vector<std::uint32_t>& scalars = {}) {
+  Work work{.name = entry, .text = text, .buffers = {}, .steps = {{.entry = entry, .launch = launch}}};
+  std::vector<Work::Argument>& arguments = work.steps[0].arguments;
+  for (const Bytes& buffer : buffers) {
+    arguments.push_back({.offset = 8 * work.buffers.size(), .buffer = work.buffers.size()});
+    const bool is_output = work.buffers.empty();
+    work.buffers.push_back({.bytes = buffer, .output = is_output, .defined = !is_output});
   }
-  for (const ArgumentPlan& argument : emitted.launches.front().arguments) {
-    Work::Argument made{.bits = argument.bits, .bytes = static_cast<std::size_t>(argument.type.bytes())};
-    if (const auto tensor = index.find(argument.tensor); tensor != index.end()) made.buffer = tensor->second;
-    work.arguments.push_back(made);
+  for (std::size_t i = 0; i < scalars.size(); ++i) {
+    const auto* begin = reinterpret_cast<const std::byte*>(&scalars[i]);
+    arguments.push_back({.offset = 8 * buffers.size() + 4 * i, .bytes = Bytes(begin, begin + 4)});
   }
   return work;
+}
+
+std::vector<Work> kernels_of_file(std::mt19937_64& random) {
+  const std::string text = read_file(test::source_folder() + "/tests/bench/mutants.ptx");
+  constexpr std::uint32_t tiles = 5;
+  return {kernel_of_file(text, "pipeline", {.block = {160, 1, 1}},
+                         {Bytes(2048), halves(random, std::size_t{tiles} * 1024),
+                          halves(random, std::size_t{tiles} * 128)},
+                         {tiles}),
+          kernel_of_file(text, "reduce", {.grid = {3, 1, 1}, .block = {256, 1, 1}},
+                         {Bytes(12), singles(random, 768)}),
+          kernel_of_file(text, "transpose", {.block = {64, 1, 1}}, {Bytes(8192), singles(random, 2048)})};
+}
+
+Work gemm_of(const std::shared_ptr<const Specs>& specs, const Settings& problem, Settings config,
+             std::uint64_t seed) {
+  const Target target("sm_90a");
+  config["strategy"] = "mma";
+  const Settings chosen = gemm_template().config(*specs, target, gemm_template().problem(problem), config);
+  return work_of(fmt::format("gemm {}, {} stages", problem.at("a"), chosen.at("stages")), specs, target,
+                 gemm_template(), problem, chosen, seed);
 }
 
 void print_table(const std::map<std::string, Tally>& tallies) {

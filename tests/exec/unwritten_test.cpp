@@ -169,6 +169,22 @@ TEST_CASE("an allocation is undefined until the host or a kernel writes it") {
   CHECK(Buffers().findings_of("ld.global.u32 %x, [%in]; mov.u32 %x, 3;" + kStore).empty());
 }
 
+TEST_CASE("wmma.load of global memory that nobody has written") {
+  const std::string load =
+      "ld.param.u64 %in, [in]; wmma.load.a.sync.aligned.row.m8n32k16.global.s8 {%x}, [%in];" + kStore;
+  Buffers buffers;
+  const auto findings = buffers.findings_of(load);
+  CHECK_THAT(only(findings),
+             ContainsSubstring("loads them from buffer 2 + 0x0, allocated as argument 2 (in)"));
+  CHECK(findings[0].count == 32);
+  std::memset(buffers.memory.at(buffers.in, 64), 1, 64);
+  const auto half = buffers.findings_of(load);
+  CHECK_THAT(only(half), ContainsSubstring("buffer 2 + 0x40"));
+  CHECK(half[0].count == 16);
+  buffers.write_in();
+  CHECK(buffers.findings_of(load).empty());
+}
+
 TEST_CASE("atomic operations on memory that nobody has written") {
   CHECK_THAT(
       only(findings_of("red.global.add.u32 [%in], 1;")),

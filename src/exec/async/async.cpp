@@ -51,7 +51,8 @@ void run_copy(Warp& warp, const Operation& op, Mask mask) {
   resolve(warp, op, mask, op.slots[0], to_reach, to);
   for_lanes(mask, [&](int lane) {
     const std::uint32_t read = bytes_to_read(warp, op, plan, lane, bytes);
-    const Reach from_reach{.space = StateSpace::global, .bytes = read, .alignment = bytes};
+    const Reach from_reach{
+        .space = StateSpace::global, .bytes = read, .alignment = bytes, .manner = Manner::apart};
     // With nothing to read nothing can go wrong: any aligned address is accepted.
     const std::byte* from =
         read == 0 ? nullptr : resolve(warp, op, lane, address_of(warp, op.slots[1], lane), from_reach);
@@ -92,7 +93,10 @@ constexpr std::array kForms{
 SmallCopy::SmallCopy(const Actor& actor, std::byte* to, const std::byte* from, std::uint32_t bytes,
                      std::uint32_t read)
     : actor_(actor), to_(to), from_(from), bytes_(bytes), read_(read) {
-  if (Judge* judge = actor.warp->judge()) judge->write_begins(actor, to, bytes, AccessKind::weak());
+  if (Judge* judge = actor.warp->judge()) {
+    judge->write_begins(actor, to, bytes, AccessKind::weak());
+    if (read != 0) judge->read_begins(actor, from, read, AccessKind::weak());
+  }
   if (read != 0) std::memcpy(data_.data(), from, read);
   std::memset(to, kPoison, bytes);
 }
@@ -101,6 +105,7 @@ void SmallCopy::land() const {
   std::memcpy(to_, data_.data(), bytes_);
   Judge* judge = actor_.warp->judge();
   if (judge == nullptr) return;
+  if (read_ != 0) judge->read_ends(actor_, from_, read_, AccessKind::weak(), Judge::End::own_wait);
   judge->write_ends(actor_, to_, bytes_, AccessKind::weak(), Judge::End::own_wait);
   if (read_ != 0) judge->copied(actor_, to_, from_, read_);
 }

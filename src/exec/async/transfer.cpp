@@ -18,7 +18,8 @@ void Transfer::begin(bool counted) {
   for (const Piece& piece : pieces_) {
     if (judge != nullptr) {
       judge->write_begins(actor_, piece.to, piece.bytes, kind());
-      if (!taken_ && piece.from != nullptr) judge->read_begins(actor_, piece.from, piece.bytes);
+      if (!taken_ && piece.from != nullptr)
+        judge->read_begins(actor_, piece.from, piece.bytes, AccessKind::proxy());
     }
     if (reduction_ == nullptr) std::memset(piece.to, kPoison, piece.bytes);
   }
@@ -50,7 +51,7 @@ void Transfer::take() {
     if (piece.from != nullptr) {
       if (Judge* judge = actor_.warp->judge()) {
         judge->copies_out(actor_, piece.to, piece.from, piece.bytes);
-        judge->read_ends(actor_, piece.from, piece.bytes, end());
+        judge->read_ends(actor_, piece.from, piece.bytes, AccessKind::proxy(), end());
       }
       data_.insert(data_.end(), piece.from, piece.from + piece.bytes);
       if (change_ != nullptr) change_(std::span(data_).last(piece.bytes));

@@ -33,8 +33,12 @@ void run_fence(Warp& warp, const Operation&, Mask mask) {
   if (Judge* judge = warp.judge()) judge->fence(warp, mask, scope);
 }
 
-// It makes mbarriers visible to those who pass a relaxed barrier of the cluster; here, all that was written.
-void decode_init_fence(Decoder& decoder) { decoder.emit(&run_fence<Scope::cluster>); }
+// It makes mbarriers visible to those who pass a relaxed barrier of the cluster, and nothing else.
+void decode_init_fence(Decoder& decoder) {
+  decoder.emit([](Warp& warp, const Operation&, Mask mask) {
+    if (Judge* judge = warp.judge()) judge->show_barriers(warp, mask);
+  });
+}
 
 void decode_fence(Decoder& decoder) {
   switch (scope_of(decoder.word(decoder.has("scope") ? "scope" : "level"))) {
@@ -47,16 +51,19 @@ void decode_fence(Decoder& decoder) {
   }
 }
 
-template <bool shared, bool global>
+template <bool own_shared, bool shared, bool global>
 void run_proxy_fence(Warp& warp, const Operation&, Mask mask) {
-  if (Judge* judge = warp.judge()) judge->fence_proxy(warp, mask, shared, global);
+  if (Judge* judge = warp.judge())
+    judge->fence_proxy(warp, mask, {.own_shared = own_shared, .shared = shared, .global = global});
 }
 
 void decode_proxy_fence(Decoder& decoder) {
   if (decoder.word("proxy") == "alias") return decode_nothing(decoder);  // a location has one address here
   const std::string_view space = decoder.word("space");
-  if (space == "global") return decoder.emit(&run_proxy_fence<false, true>);
-  decoder.emit(space.starts_with("shared") ? &run_proxy_fence<true, false> : &run_proxy_fence<true, true>);
+  if (space == "global") return decoder.emit(&run_proxy_fence<false, false, true>);
+  if (space == "shared::cta") return decoder.emit(&run_proxy_fence<true, false, false>);
+  decoder.emit(space == "shared::cluster" ? &run_proxy_fence<true, true, false>
+                                          : &run_proxy_fence<true, true, true>);
 }
 
 void run_tensor_map_release(Warp& warp, const Operation&, Mask) {

@@ -61,6 +61,16 @@ class GlobalPage {
     void set_past_read(const GlobalTouch& touch) const {
       if (touch.time != 0) room().past_read = touch;
     }
+    /// A strong write that nothing orders before the last one, which is strong too.
+    GlobalTouch other_write() const {
+      return page_->other_writes_ == nullptr ? GlobalTouch() : (*page_->other_writes_)[index_];
+    }
+    void set_other_write(const GlobalTouch& touch) const {
+      if (touch.time == 0 && page_->other_writes_ == nullptr) return;
+      if (page_->other_writes_ == nullptr)
+        page_->other_writes_ = std::make_unique<std::vector<GlobalTouch>>(page_->cells_.size());
+      (*page_->other_writes_)[index_] = touch;
+    }
     void set_copied_to(bool copied) const {
       if (copied != conflict().copied_to) room().copied_to = copied;
     }
@@ -96,6 +106,7 @@ class GlobalPage {
   void split() {
     split(cells_);
     if (conflicts_ != nullptr) split(*conflicts_);
+    if (other_writes_ != nullptr) split(*other_writes_);
     grain_ /= kParts;
   }
   template <class T>
@@ -109,6 +120,7 @@ class GlobalPage {
   std::uintptr_t grain_ = kCoarse;
   std::vector<GlobalCell> cells_ = std::vector<GlobalCell>(kBytes / kCoarse);
   std::unique_ptr<std::vector<GlobalConflict>> conflicts_;
+  std::unique_ptr<std::vector<GlobalTouch>> other_writes_;
 };
 
 class GlobalLog {

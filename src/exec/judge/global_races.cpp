@@ -20,6 +20,10 @@ bool together(const GlobalTouch& now, const GlobalTouch& before) {
          before.time == now.time;
 }
 
+bool is_same(const GlobalTouch& one, const GlobalTouch& other) {
+  return together(one, other) && one.lane == other.lane;
+}
+
 // Where the byte is: "buffer 2 + 0x40".
 std::string place_of(const Grid& grid, const std::byte* memory) {
   int number = 0;
@@ -47,27 +51,39 @@ GlobalTouch GlobalRaces::touch_of(const Actor& actor, AccessKind kind) const {
           .kind = kind};
 }
 
+// A copy while it is in flight.
+GlobalTouch GlobalRaces::in_flight(GlobalTouch touch) const {
+  touch.time = kInFlight;
+  touch.party = order_->copies();
+  return touch;
+}
+
 bool GlobalRaces::ordered(const GlobalTouch& now, const GlobalTouch& before) const {
-  if (before.time == 0) return true;
   const bool same_cluster = now.cluster == before.cluster;
-  if (same_cluster && joining_) return true;
   if (now.kind.strong && before.kind.strong &&
       now.kind.meets(before.kind, same_cluster ? order_->distance(now.party, before.party) : Scope::gpu))
     return true;
+  return is_before(before, now);
+}
+
+bool GlobalRaces::is_before(const GlobalTouch& before, const GlobalTouch& now) const {
+  if (before.time == 0) return true;
+  const bool same_cluster = now.cluster == before.cluster;
+  if (same_cluster && joining_) return true;
   if (!same_cluster)
     return order_->knows_other(now.party, now.lane, before.cluster, before.party, before.lane, before.time);
-  if (now.party == before.party && now.lane == before.lane) return true;
+  if (now.party == before.party && now.lane == before.lane && now.party != order_->copies()) return true;
   return order_->knows(now.party, now.lane, before.party, before.lane, before.time);
+}
+
+bool GlobalRaces::over_before(const GlobalTouch& now, const GlobalTouch& read) const {
+  return ordered(now, read) || (now.cluster == read.cluster &&
+                                order_->knows_over(now.party, now.lane, read.party, read.lane, read.time));
 }
 
 void GlobalRaces::check_read(const Here& here, const Group& group) {
   const GlobalTouch& write = group.write();
-  if (group.conflict().copied_to)
-    return find(here, "copy-not-awaited", write,
-                "wait for the copy first: cp.async.bulk.wait_group without .read", [&] {
-                  return fmt::format("it {} {}, which an asynchronous copy in flight still writes", here.does,
-                                     place_of(cluster_->grid(), here.memory));
-                });
+  if (group.conflict().copied_to) return under_way(here, write, "writes");
   if (here.touch.kind.read_only && write.time != 0)
     return find(
         here, "read-only-written", write, "use ld.global without .nc for memory that the kernel writes", [&] {
@@ -76,7 +92,9 @@ void GlobalRaces::check_read(const Here& here, const Group& group) {
         });
   if (!together(here.touch, write) && !ordered(here.touch, write)) return race(here, write, "writes");
   const GlobalTouch& weak = group.conflict().weak;
-  if (weak.time != 0 && !ordered(here.touch, weak)) race(here, weak, "writes");
+  if (weak.time != 0 && !ordered(here.touch, weak)) return race(here, weak, "writes");
+  const GlobalTouch other = group.other_write();
+  if (!ordered(here.touch, other)) race(here, other, "writes");
 }
 
 void GlobalRaces::check_write(const Here& here, const Group& group) {
@@ -90,8 +108,8 @@ void GlobalRaces::check_write(const Here& here, const Group& group) {
                                      describe(through_cache));
                 });
   }
-  if (!ordered(now, read)) return race(here, read, "reads");
-  if (!ordered(now, other)) race(here, other, "reads");
+  if (!over_before(now, read)) return race(here, read, "reads");
+  if (!over_before(now, other)) race(here, other, "reads");
 }
 
 // Clusters that come later are still to be compared with them.
@@ -101,12 +119,14 @@ void GlobalRaces::forget_reads(const Group& group) const {
   group.set_other_read({});
 }
 
-// Only writes of the own cluster: what others wrote comes with a fence of theirs.
 void GlobalRaces::check_proxy(const Here& here, const Group& group) {
-  const GlobalTouch& write = group.write();
-  if (write.time == 0 || write.kind.by_proxy || write.cluster != here.touch.cluster ||
-      order_->fenced(kGlobalSpace, here.touch.party, here.touch.lane, write.party, write.lane, write.time))
-    return;
+  const GlobalTouch &write = group.write(), &now = here.touch;
+  if (write.time == 0 || write.kind.by_proxy) return;
+  const bool fenced =
+      write.cluster == now.cluster
+          ? order_->fenced(kGlobalSpace, now.party, now.lane, write.party, write.lane, write.time)
+          : order_->fenced_other(now.party, now.lane, write.cluster, write.party, write.lane, write.time);
+  if (fenced) return;
   find(here, "proxy-fence", write,
        "use fence.proxy.async after the writes, then a barrier, before the read through the other proxy",
        [&] {
@@ -115,15 +135,34 @@ void GlobalRaces::check_proxy(const Here& here, const Group& group) {
        });
 }
 
-void GlobalRaces::note_read(const GlobalTouch& now, const Group& group) const {
+// `kept` is what is remembered of the read that `now` makes: of a copy, one in flight.
+void GlobalRaces::note_read(const GlobalTouch& now, const GlobalTouch& kept, const Group& group) const {
   const GlobalTouch& last = group.read();
   const bool weaker = last.time != 0 && now.kind.strong && !last.kind.strong;
   if (weaker && !ordered(now, last)) {
-    group.set_other_read(now);
+    group.set_other_read(kept);
     return;
   }
-  if (last.time != 0 && !ordered(now, last)) group.set_other_read(last);
-  group.read() = now;
+  if (last.time != 0 && !ordered(now, last) && !is_same(last, kept)) group.set_other_read(last);
+  group.read() = kept;
+}
+
+// In place of the last of two strong writes, neither of which is before the other, is one in flight.
+void GlobalRaces::note_write(const GlobalTouch& now, const Group& group) const {
+  GlobalTouch& last = group.write();
+  const GlobalTouch other = group.other_write();
+  if (!now.kind.strong) {
+    group.set_weak({});
+    group.set_other_write({});
+  } else if (!last.kind.strong) {
+    group.set_weak(last);
+    group.set_other_write({});
+  } else if (!is_before(last, now)) {
+    if (other.time != kInFlight || last.time == kInFlight) group.set_other_write(last);
+  } else if (is_before(other, now)) {
+    group.set_other_write({});
+  }
+  last = now;
 }
 
 void GlobalRaces::access(const Actor& actor, const std::byte* memory, const Reach& reach) {
@@ -140,12 +179,7 @@ void GlobalRaces::visit(const Here& here, const Group& group, bool writes) {
   check_read(here, group);
   if (!writes) return note_read(now, group);
   check_write(here, group);
-  if (!now.kind.strong) {
-    group.set_weak({});
-  } else if (!group.write().kind.strong) {
-    group.set_weak(group.write());
-  }
-  group.write() = now;
+  note_write(now, group);
   if (now.kind.strong && !group.read().kind.strong)
     return;  // later strong writes are judged against weak reads
   forget_reads(group);
@@ -164,6 +198,7 @@ void GlobalRaces::join() {
     const GlobalConflict& conflict = mine.conflict();
     replay(conflict.past_read, false, theirs, memory);
     replay(conflict.weak, true, theirs, memory);
+    replay(mine.other_write(), true, theirs, memory);
     replay(mine.write(), true, theirs, memory);
     replay(conflict.other_read, false, theirs, memory);
     replay(mine.read(), false, theirs, memory);
@@ -183,27 +218,43 @@ void GlobalRaces::replay(const GlobalTouch& touch, bool writes, const Group& gro
   visit({actor, touch, memory, writes ? "writes" : "reads"}, group, writes);
 }
 
-void GlobalRaces::copy_reads(const Actor& actor, const std::byte* memory, std::uint32_t bytes) {
-  const GlobalTouch now = touch_of(actor, AccessKind::proxy());
+void GlobalRaces::copy_reads(const Actor& actor, const std::byte* memory, std::uint32_t bytes,
+                             AccessKind kind) {
+  const GlobalTouch now = touch_of(actor, kind), reading = in_flight(now);
   found_ = false;
   log_->for_groups(memory, bytes, [&](const Group& group, std::uint32_t offset) {
     const Here here{actor, now, memory + offset, "reads"};
     check_read(here, group);
-    check_proxy(here, group);
-    note_read(now, group);
+    if (kind.by_proxy) check_proxy(here, group);
+    note_read(now, reading, group);
+  });
+}
+
+void GlobalRaces::copy_has_read(const Actor& actor, const std::byte* memory, std::uint32_t bytes,
+                                AccessKind kind, Party by) {
+  GlobalTouch now = touch_of(actor, kind);
+  const GlobalTouch reading = in_flight(now);
+  now.party = by;
+  log_->for_groups(memory, bytes, [&](const Group& group, std::uint32_t) {
+    if (is_same(group.read(), reading)) {
+      group.read() = now;
+    } else if (is_same(group.conflict().other_read, reading)) {
+      group.set_other_read(now);
+    } else {
+      note_read(now, group);
+    }
   });
 }
 
 void GlobalRaces::copy_begins(const Actor& actor, const std::byte* memory, std::uint32_t bytes,
                               AccessKind kind) {
-  const GlobalTouch now = touch_of(actor, kind);
+  const GlobalTouch now = touch_of(actor, kind), writing = kind.strong ? in_flight(now) : now;
   found_ = false;
   log_->for_groups(memory, bytes, [&](const Group& group, std::uint32_t offset) {
     const Here here{actor, now, memory + offset, "writes"};
     check_read(here, group);
     check_write(here, group);
-    group.write() = now;
-    group.set_weak({});
+    note_write(writing, group);
     group.set_copied_to(!kind.strong);
     forget_reads(group);
   });
@@ -212,10 +263,17 @@ void GlobalRaces::copy_begins(const Actor& actor, const std::byte* memory, std::
 void GlobalRaces::copy_ends(const Actor& actor, const std::byte* memory, std::uint32_t bytes, AccessKind kind,
                             Party by) {
   GlobalTouch now = touch_of(actor, kind);
+  const GlobalTouch writing = in_flight(now);
   now.party = by;
   log_->for_groups(memory, bytes, [&](const Group& group, std::uint32_t) {
-    group.write() = now;
     group.set_copied_to(false);
+    if (kind.strong && is_same(group.other_write(), writing)) {
+      group.set_other_write(now);
+    } else if (!kind.strong || is_same(group.write(), writing)) {
+      group.write() = now;
+    } else {
+      note_write(now, group);
+    }
   });
 }
 
@@ -251,7 +309,18 @@ void GlobalRaces::find(const Here& here, std::string_view code, const GlobalTouc
   report(here.actor, misuse, hint, what);
 }
 
+void GlobalRaces::under_way(const Here& here, const GlobalTouch& copy, const char* does) {
+  find(
+      here, "copy-not-awaited", copy,
+      "wait for the copy first: cp.async.wait_group, cp.async.bulk.wait_group without .read, or its mbarrier",
+      [&] {
+        return fmt::format("it {} {}, which an asynchronous copy in flight still {}", here.does,
+                           place_of(cluster_->grid(), here.memory), does);
+      });
+}
+
 void GlobalRaces::race(const Here& here, const GlobalTouch& other, const char* did) {
+  if (other.time == kInFlight) return under_way(here, other, did);
   find(here, "data-race", other, kOrder, [&] {
     return fmt::format("it {} {}, which {} {}, and nothing orders the two{}", here.does,
                        place_of(cluster_->grid(), here.memory), describe(other), did,

@@ -40,8 +40,10 @@ class GlobalRaces {
   std::string place(const std::byte* memory) const;
 
   void access(const Actor& actor, const std::byte* memory, const Reach& reach);
-  /// A copy through the async proxy reads it.
-  void copy_reads(const Actor& actor, const std::byte* memory, std::uint32_t bytes);
+  /// A copy that reads it is issued; it has read.
+  void copy_reads(const Actor& actor, const std::byte* memory, std::uint32_t bytes, AccessKind kind);
+  void copy_has_read(const Actor& actor, const std::byte* memory, std::uint32_t bytes, AccessKind kind,
+                     Party by);
   /// A copy that writes is issued; it has written. A reduction is strong: several may reduce into one place.
   void copy_begins(const Actor& actor, const std::byte* memory, std::uint32_t bytes, AccessKind kind);
   void copy_ends(const Actor& actor, const std::byte* memory, std::uint32_t bytes, AccessKind kind, Party by);
@@ -54,15 +56,21 @@ class GlobalRaces {
     const char* does;
   };
   GlobalTouch touch_of(const Actor& actor, AccessKind kind) const;
+  GlobalTouch in_flight(GlobalTouch touch) const;
   bool ordered(const GlobalTouch& now, const GlobalTouch& before) const;
+  bool is_before(const GlobalTouch& before, const GlobalTouch& now) const;
+  bool over_before(const GlobalTouch& now, const GlobalTouch& read) const;
   void check_read(const Here& here, const Group& group);
   void check_write(const Here& here, const Group& group);
   void check_proxy(const Here& here, const Group& group);
   void visit(const Here& here, const Group& group, bool writes);
   void replay(const GlobalTouch& touch, bool writes, const Group& group, const std::byte* memory);
-  void note_read(const GlobalTouch& now, const Group& group) const;
+  void note_read(const GlobalTouch& now, const Group& group) const { note_read(now, now, group); }
+  void note_read(const GlobalTouch& now, const GlobalTouch& kept, const Group& group) const;
+  void note_write(const GlobalTouch& now, const Group& group) const;
   void forget_reads(const Group& group) const;
   void race(const Here& here, const GlobalTouch& other, const char* did);
+  void under_way(const Here& here, const GlobalTouch& copy, const char* does);
   void find(const Here& here, std::string_view code, const GlobalTouch& other, const char* hint,
             const std::function<std::string()>& what);
   std::string describe(const GlobalTouch& touch) const;

@@ -32,15 +32,24 @@ class GridOrder {
   Known of(std::uint64_t cluster, Horizons horizons) const;
   bool covers(const Known& known, std::uint64_t cluster, Party party, std::uint8_t lane, Time time) const;
 
-  void publish(const void* word, const Known& known) { join(words_[word], known); }
-  Known at(const void* word) const {
+  /// What was published at a word.
+  struct Word {
+    Known seen;
+    Known fenced;  ///< of that, what is visible to asynchronous copies too (fence.proxy.async)
+  };
+  void publish(const void* word, const Word& more) {
+    Word& at = words_[word];
+    join(at.seen, more.seen);
+    join(at.fenced, more.fenced);
+  }
+  const Word* at(const void* word) const {
     const auto found = words_.find(word);
-    return found == words_.end() ? nullptr : found->second;
+    return found == words_.end() ? nullptr : &found->second;
   }
 
  private:
   int levels_ = 0;  // above the leaves
-  std::unordered_map<const void*, Known> words_;
+  std::unordered_map<const void*, Word> words_;
 };
 
 }  // namespace ptxloom::exec

@@ -11,6 +11,9 @@ namespace ptxloom::exec {
 using Time = std::uint32_t;  ///< from 1; 0 is before everything
 using Party = std::uint16_t;
 
+/// The time of what an asynchronous copy in flight does: nobody knows of it.
+inline constexpr Time kInFlight = ~Time{0};
+
 /// The lane of an access that several lanes make as one, or that an asynchronous copy makes.
 inline constexpr std::uint8_t kSeveralLanes = 255;
 

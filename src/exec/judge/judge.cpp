@@ -70,6 +70,12 @@ std::byte* Judge::undefined_bits(const std::byte* memory) {
   return place ? undefined_.bits_of(*place) : nullptr;
 }
 
+std::span<std::byte> Judge::undefined_bits(const std::byte* memory, std::uint32_t bytes) {
+  if (std::byte* const bits = undefined_bits(memory)) return {bits, bytes};
+  GlobalShadow* const shadow = cluster_->grid().shadow();
+  return shadow == nullptr ? std::span<std::byte>() : shadow->bits(memory, bytes);
+}
+
 Who Judge::live_lanes(const Warp& warp, Mask lanes, Party party) {
   return {.party = party, .lanes = lanes, .live = warp.flow().live()};
 }
@@ -124,14 +130,19 @@ void Judge::lost(Warp& warp, const Operation& op, Mask lanes, const Pointers& to
   }
 }
 
+// All four warps have to know of what was written there; that takes too long to check, so each looks after
+// a fourth of the units.
 void Judge::wgmma_reads(const Actor& actor, const SharedPlace& place) {
-  races_.read_by_proxy(actor, place, 16);
+  Warp& member =
+      place.block->warps()[actor.warp->index() + place.offset / WgmmaOperands::kUnit % WgmmaOperands::kWarps];
+  races_.check_by_proxy({.warp = &member, .op = actor.op, .lane = actor.lane}, place, WgmmaOperands::kUnit);
   operands_.read(actor, place);
 }
 
 void Judge::barrier_begins(const Actor& actor, const SharedPlace& place) {
   races_.write(actor, place, 8, AccessKind::weak());
   races_.mark_barrier(place, true);
+  races_.hide_barrier(actor, place);
   undefined_.define(place, 8);
 }
 
@@ -140,13 +151,16 @@ void Judge::barrier_ends(const Actor& actor, const SharedPlace& place) {
   races_.write(actor, place, 8, AccessKind::weak());
 }
 
-void Judge::read_begins(const Actor& actor, const std::byte* from, std::uint32_t bytes) {
+void Judge::read_begins(const Actor& actor, const std::byte* from, std::uint32_t bytes, AccessKind kind) {
   if (const auto place = find(from)) return races_.read_begins(actor, *place, bytes);
-  if (global_.on()) global_.copy_reads(actor, from, bytes);
+  if (global_.on()) global_.copy_reads(actor, from, bytes, kind);
 }
 
-void Judge::read_ends(const Actor& actor, const std::byte* from, std::uint32_t bytes, End end) {
-  if (const auto place = find(from)) races_.read_ends(actor, *place, bytes, party_of(actor, end));
+void Judge::read_ends(const Actor& actor, const std::byte* from, std::uint32_t bytes, AccessKind kind,
+                      End end) {
+  const Party by = party_of(actor, end);
+  if (const auto place = find(from)) return races_.read_ends(actor, *place, bytes, by);
+  if (global_.on()) global_.copy_has_read(actor, from, bytes, kind, by);
 }
 
 void Judge::write_begins(const Actor& actor, const std::byte* to, std::uint32_t bytes, AccessKind kind) {

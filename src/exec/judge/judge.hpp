@@ -40,7 +40,6 @@ class Judge {
   /// A lane accesses global memory, if the access may order it and other threads or `watches_global`.
   void access(const Actor& actor, const std::byte* memory, const Reach& reach);
   bool watches_global() const { return global_.on(); }
-  /// Lanes whose stored values were overwritten by other lanes of the same instruction.
   /// A lane accesses local memory.
   void access_local(const Actor& actor, std::uint64_t offset, const Reach& reach) {
     reach.access == Access::read ? undefined_.read_local(actor, offset, reach.bytes)
@@ -50,18 +49,23 @@ class Judge {
   void take(const Actor& actor, const std::byte* memory, std::uint32_t bytes) {
     undefined_.take(actor, memory, bytes);
   }
+  /// Lanes whose stored values were overwritten by other lanes of the same instruction.
   void lost(Warp& warp, const Operation& op, Mask lanes, const Pointers& to);
 
   /// The undefined bits of a warp's registers, and of shared memory, in the same layout; null for other
   /// memory. Matrix instructions move them themselves.
   RegisterShadow& registers_of(const Warp& warp) { return undefined_.registers_of(warp); }
   std::byte* undefined_bits(const std::byte* memory);
+  /// Those of global memory too; empty if it is all defined.
+  std::span<std::byte> undefined_bits(const std::byte* memory, std::uint32_t bytes);
   /// The current instruction stores values of these lanes to memory whose undefined bits are not tracked.
   void stores(Warp& warp, const Operation& op, Mask lanes) { undefined_.stores(warp, op, lanes); }
 
   /// A matrix instruction has loaded these registers from memory that nobody has written, or not all of it.
-  void loads_undefined(const Warp& warp, const Operation& op, std::span<const Slot> registers) {
-    undefined_.loads(warp, op, registers);
+  /// `global`: such a byte of global memory; null if it is shared memory.
+  void loads_undefined(const Warp& warp, const Operation& op, std::span<const Slot> registers,
+                       const std::byte* global) {
+    undefined_.loads(warp, op, registers, global);
   }
 
   /// Each lane receives the value of another.
@@ -100,11 +104,14 @@ class Judge {
   void meet_cluster(const Warp& warp) { order().meet_all(party_of(warp)); }
   /// All threads of the thread block have exited.
   void block_exits(const Block& block) { races_.block_exits(block); }
-  void meet(const Warp& warp) { order().sync_lanes(party_of(warp)); }
+  /// The lanes meet at a barrier of their own.
+  void meet(const Warp& warp, Mask lanes) { order().sync_lanes(who(warp, lanes)); }
+  /// An instruction of the whole warp has read memory: no lane continues before.
+  void finish_reads(const Warp& warp) { order().finish_reads(party_of(warp)); }
   void exit(const Warp& warp, Mask lanes) { order().exit(who(warp, lanes)); }
   void fence(const Warp& warp, Mask lanes, Scope scope) { order().fence(who(warp, lanes), scope); }
-  void fence_proxy(const Warp& warp, Mask lanes, bool shared, bool global) {
-    order().fence_proxy(who(warp, lanes), shared, global);
+  void fence_proxy(const Warp& warp, Mask lanes, const ProxyFence& fence) {
+    order().fence_proxy(who(warp, lanes), fence);
   }
   TensorMaps& tensor_maps() { return tensor_maps_; }
   // The warp's operations on wgmma.mma_async.
@@ -123,12 +130,14 @@ class Judge {
   void arrive(const void* barrier) { order().arrive({.party = order().copies()}, barrier); }
 
   void barrier_begins(const Actor& actor, const SharedPlace& place);
+  /// fence.mbarrier_init by these lanes.
+  void show_barriers(const Warp& warp, Mask lanes) { races_.show_barriers(warp, lanes); }
   void barrier_ends(const Actor& actor, const SharedPlace& place);
 
   /// How a copy ends. Memory other than shared memory is ignored.
   enum class End : std::uint8_t { own_wait, mbarrier };
-  void read_begins(const Actor& actor, const std::byte* from, std::uint32_t bytes);
-  void read_ends(const Actor& actor, const std::byte* from, std::uint32_t bytes, End end);
+  void read_begins(const Actor& actor, const std::byte* from, std::uint32_t bytes, AccessKind kind);
+  void read_ends(const Actor& actor, const std::byte* from, std::uint32_t bytes, AccessKind kind, End end);
   /// `kind`: strong if the copy reduces.
   void write_begins(const Actor& actor, const std::byte* to, std::uint32_t bytes, AccessKind kind);
   void write_ends(const Actor& actor, const std::byte* to, std::uint32_t bytes, AccessKind kind, End end);

@@ -16,6 +16,7 @@ void Order::reset(std::size_t blocks, std::size_t warps, GridOrder* grid, std::u
   const std::size_t all = blocks * warps;
   known_.assign(all + 1, {.parties = std::vector<Knowledge>(all + 1)});
   some_.assign(all, {});
+  groups_.assign(all, {});
   found_.assign(all, {});
   fences_ = false;
   exited_ = {};
@@ -33,7 +34,10 @@ Horizon Order::own(const Who& who) {
 template <class F>
 void Order::for_known(const Who& who, F f) {
   f(known_[who.party]);
-  if (who.party < some_.size() && (some_[who.party].lanes & who.lanes) != 0) f(some_[who.party].past);
+  if (who.party >= some_.size()) return;
+  if ((some_[who.party].lanes & who.lanes) != 0) f(some_[who.party].past);
+  for (Some& group : groups_[who.party])
+    if ((group.lanes & who.lanes) != 0) f(group.past);
 }
 
 void Order::publish(const Who& who, Past& at) {
@@ -121,11 +125,17 @@ void Order::release(const Who& who, const void* word, bool relaxed, Scope scope)
 }
 
 void Order::publish_beyond(const void* word, const Past& published) {
-  GridOrder::Horizons horizons;
-  for (const Knowledge& each : published.parties) horizons.push_back(each.seen);
-  GridOrder::Known known = published.others;
-  GridOrder::join(known, grid_->of(cluster_, std::move(horizons)));
-  grid_->publish(word, known);
+  GridOrder::Horizons seen, fenced;
+  bool any_fenced = false;
+  for (const Knowledge& each : published.parties) {
+    seen.push_back(each.seen);
+    fenced.push_back(each.fenced[kGlobalSpace]);
+    any_fenced |= fenced.back() != Horizon();
+  }
+  GridOrder::Word more{.seen = published.others, .fenced = published.others_fenced};
+  GridOrder::join(more.seen, grid_->of(cluster_, std::move(seen)));
+  if (any_fenced) GridOrder::join(more.fenced, grid_->of(cluster_, std::move(fenced)));
+  grid_->publish(word, more);
 }
 
 void Order::find(const Who& who, const Past& past, bool relaxed, Scope scope) {
@@ -141,8 +151,9 @@ void Order::acquire(const Who& who, const void* word, bool relaxed, Scope scope)
     if (blocks_ > 1 && scope >= Scope::cluster) find(who, at->second.cluster, relaxed, Scope::cluster);
   }
   if (grid_ == nullptr || scope != Scope::gpu) return;
-  if (GridOrder::Known known = grid_->at(word))
-    find(who, {.parties = {}, .others = std::move(known), .others_released = {}}, relaxed, Scope::gpu);
+  if (const GridOrder::Word* known = grid_->at(word))
+    find(who, {.parties = {}, .others = known->seen, .others_released = {}, .others_fenced = known->fenced},
+         relaxed, Scope::gpu);
 }
 
 void Order::fence(const Who& who, Scope scope) {
@@ -161,41 +172,57 @@ void Order::fence(const Who& who, Scope scope) {
     known_[who.party].parties[who.party].released[i].join(mine);
 }
 
-void Order::fence_proxy(const Who& who, bool shared, bool global) {
-  const Horizon mine = own(who);
-  for_known(who, [&](Past& past) { past.fence_proxy(shared, global); });
-  auto& fenced = known_[who.party].parties[who.party].fenced;
-  if (shared) fenced[kSharedSpace].join(mine);
-  if (global) fenced[kGlobalSpace].join(mine);
+void Order::fence_proxy(const Who& who, const ProxyFence& fence) {
+  Horizon mine = own(who);
+  mine.join({.all = known_[who.party].parties[who.party].over.all});
+  const std::size_t first = who.party / warps_ * warps_;
+  for_known(who, [&](Past& past) { past.fence_proxy(fence, first, warps_); });
+  known_[who.party].parties[who.party].fence_proxy(fence, mine, true);
 }
 
-void Order::sync_lanes(Party warp) {
-  lanes_synced_[warp] = tick();
-  Some& some = some_[warp];
-  if (some.lanes == 0) return;
-  known_[warp].join(some.past);
+void Order::sync_lanes(const Who& who) {
+  if (!who.whole()) return sync_some(who);
+  lanes_synced_[who.party] = tick();
+  Past& known = known_[who.party];
+  Some& some = some_[who.party];
+  if (some.lanes != 0) known.join(some.past);
   some.lanes = 0;
+  for (const Some& group : groups_[who.party]) known.join(group.past);
+  groups_[who.party].clear();
 }
 
-const Past* Order::more(Party party, std::uint8_t lane) const {
-  if (party >= some_.size()) return nullptr;
-  const Some& some = some_[party];
-  const bool is_one = some.lanes != 0 && (lane == kSeveralLanes || (some.lanes >> lane & 1) != 0);
-  return is_one ? &some.past : nullptr;
+// What lanes of earlier groups knew, the new one knows.
+void Order::sync_some(const Who& who) {
+  Some met{.past = {.parties = std::vector<Knowledge>(known_.size())}, .lanes = who.lanes};
+  publish(who, met.past);
+  std::vector<Some>& groups = groups_[who.party];
+  for (Some& group : groups) group.lanes &= ~who.lanes;
+  std::erase_if(groups, [](const Some& group) { return group.lanes == 0; });
+  groups.push_back(std::move(met));
+}
+
+template <class F>
+bool Order::any_beyond(Party party, std::uint8_t lane, F holds) const {
+  if (party >= some_.size()) return false;
+  const auto is_known = [&](const Some& some) {
+    const bool is_one = some.lanes != 0 && (lane == kSeveralLanes || (some.lanes >> lane & 1) != 0);
+    return is_one && holds(some.past);
+  };
+  return is_known(some_[party]) || std::ranges::any_of(groups_[party], is_known);
 }
 
 bool Order::knows_more(Party party, std::uint8_t lane, Party other, std::uint8_t other_lane,
                        Time time) const {
   if (party == other && party < lanes_synced_.size() && time <= lanes_synced_[party]) return true;
-  const Past* past = more(party, lane);
-  return past != nullptr && past->parties[other].seen.covers(time, other_lane);
+  return any_beyond(party, lane,
+                    [&](const Past& past) { return past.parties[other].seen.covers(time, other_lane); });
 }
 
 bool Order::knows_over(Party party, std::uint8_t lane, Party other, std::uint8_t other_lane,
                        Time time) const {
   if (known_[party].parties[other].over.covers(time, other_lane)) return true;
-  const Past* past = more(party, lane);
-  return past != nullptr && past->parties[other].over.covers(time, other_lane);
+  return any_beyond(party, lane,
+                    [&](const Past& past) { return past.parties[other].over.covers(time, other_lane); });
 }
 
 bool Order::knows_any(Party party, std::uint8_t lane, Party first, std::size_t count) const {
@@ -208,16 +235,27 @@ bool Order::knows_any(Party party, std::uint8_t lane, Party first, std::size_t c
 bool Order::fenced(FencedSpace space, Party party, std::uint8_t lane, Party other, std::uint8_t other_lane,
                    Time time) const {
   if (known_[party].parties[other].fenced[space].covers(time, other_lane)) return true;
-  const Past* past = more(party, lane);
-  return past != nullptr && past->parties[other].fenced[space].covers(time, other_lane);
+  return any_beyond(party, lane, [&](const Past& past) {
+    return past.parties[other].fenced[space].covers(time, other_lane);
+  });
 }
 
 bool Order::knows_other(Party party, std::uint8_t lane, std::uint64_t cluster, Party other,
                         std::uint8_t other_lane, Time time) const {
   if (grid_ == nullptr) return false;
   if (grid_->covers(known_[party].others, cluster, other, other_lane, time)) return true;
-  const Past* past = more(party, lane);
-  return past != nullptr && grid_->covers(past->others, cluster, other, other_lane, time);
+  return any_beyond(party, lane, [&](const Past& past) {
+    return grid_->covers(past.others, cluster, other, other_lane, time);
+  });
+}
+
+bool Order::fenced_other(Party party, std::uint8_t lane, std::uint64_t cluster, Party other,
+                         std::uint8_t other_lane, Time time) const {
+  if (grid_ == nullptr) return false;
+  if (grid_->covers(known_[party].others_fenced, cluster, other, other_lane, time)) return true;
+  return any_beyond(party, lane, [&](const Past& past) {
+    return grid_->covers(past.others_fenced, cluster, other, other_lane, time);
+  });
 }
 
 }  // namespace ptxloom::exec

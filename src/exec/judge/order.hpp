@@ -18,7 +18,8 @@
 //
 // Lanes of a warp are told apart: what some lanes publish covers their own actions and, of the other lanes,
 // those before the last synchronisation of the warp; what some lanes learn, the others do not know. Where
-// several such parts meet, they are joined to a larger one, which errs on the side of silence.
+// several such parts meet, they are joined to a larger one, which errs on the side of silence. Groups of
+// lanes that meet at a bar.warp.sync of their own are kept apart.
 //
 // What a thread did becomes known through a relaxed access only if a fence comes before it, and what a
 // relaxed access finds is known only after a fence (PTX ISA 8.8, release and acquire patterns). Accesses and
@@ -47,6 +48,10 @@ class Order {
   Party party_of(std::uint32_t block, std::uint32_t warp) const {
     return static_cast<Party>(block * warps_ + warp);
   }
+  /// The memory that a party accesses in shared memory of a thread block.
+  FencedSpace space_of(Party party, std::uint32_t block) const {
+    return party / warps_ == block ? kSharedSpace : kRemoteSpace;
+  }
   /// The smallest scope that includes threads of both parties of the cluster.
   Scope distance(Party one, Party other) const {
     const bool is_copy = std::max(one, other) == copies();
@@ -73,10 +78,12 @@ class Order {
 
   void fence(const Who& who, Scope scope);
   /// What they know of now becomes visible to asynchronous copies (fence.proxy.async).
-  void fence_proxy(const Who& who, bool shared, bool global);
+  void fence_proxy(const Who& who, const ProxyFence& fence);
 
-  /// The threads of the warp see each other's actions.
-  void sync_lanes(Party warp);
+  /// These threads of a warp see each other's actions.
+  void sync_lanes(const Who& who);
+  /// What the warp has read so far, its lanes have all read.
+  void finish_reads(Party warp) { known_[warp].parties[warp].over.join({.all = tick()}); }
 
   /// Whether a lane knows of what a lane of `other` did at `time`.
   bool knows(Party party, std::uint8_t lane, Party other, std::uint8_t other_lane, Time time) const {
@@ -94,6 +101,9 @@ class Order {
   /// Whether a lane knows of what a party of another cluster did.
   bool knows_other(Party party, std::uint8_t lane, std::uint64_t cluster, Party other,
                    std::uint8_t other_lane, Time time) const;
+  /// Whether a fence for asynchronous copies came between.
+  bool fenced_other(Party party, std::uint8_t lane, std::uint64_t cluster, Party other,
+                    std::uint8_t other_lane, Time time) const;
 
  private:
   struct Place {
@@ -113,8 +123,9 @@ class Order {
     Mask lanes = 0;
   };
 
-  /// What the lane knows beyond what all lanes know; null: nothing.
-  const Past* more(Party party, std::uint8_t lane) const;
+  /// Whether something that the lane knows beyond what all lanes know satisfies a condition.
+  template <class F>
+  bool any_beyond(Party party, std::uint8_t lane, F holds) const;
   bool knows_more(Party party, std::uint8_t lane, Party other, std::uint8_t other_lane, Time time) const;
   /// What they do from now on is later than what this covers.
   Horizon own(const Who& who);
@@ -127,17 +138,20 @@ class Order {
   /// To threads of other clusters.
   void publish_beyond(const void* word, const Past& published);
   void learn(const Who& who, const Past& past);
+  void sync_some(const Who& who);
   /// After an access that finds this: `scope` includes both threads, no smaller one does.
   void find(const Who& who, const Past& past, bool relaxed, Scope scope);
   /// Everything up to now is before what follows. When time runs out, nothing new is found.
-  Time tick() { return now_ == ~Time{0} ? now_ : now_++; }
+  Time tick() { return now_ + 1 == kInFlight ? now_ : now_++; }
 
   Time now_ = 1;
   std::size_t blocks_ = 1, warps_ = 1;
   std::uint64_t cluster_ = 0;
   GridOrder* grid_ = nullptr;
-  std::vector<Past> known_;   // by party: what all its lanes know
-  std::vector<Some> some_;    // by warp: what some of its lanes know
+  std::vector<Past> known_;  // by party: what all its lanes know
+  std::vector<Some> some_;   // by warp: what some of its lanes know
+  /// By warp: lanes that met at a barrier of their own, each in the latest of these only.
+  std::vector<std::vector<Some>> groups_;
   std::vector<Found> found_;  // by warp: what relaxed accesses of some lanes found, until a fence
   bool fences_ = false;       // there was a fence: relaxed accesses may publish something
   Past exited_;

@@ -10,11 +10,18 @@ void Knowledge::join(const Knowledge& other) {
   for (std::size_t i = 0; i < released.size(); ++i) released[i].join(other.released[i]);
 }
 
+void Knowledge::fence_proxy(const ProxyFence& fence, const Horizon& until, bool own) {
+  if (fence.shared || (fence.own_shared && own)) fenced[kSharedSpace].join(until);
+  if (fence.shared || (fence.own_shared && !own)) fenced[kRemoteSpace].join(until);
+  if (fence.global) fenced[kGlobalSpace].join(until);
+}
+
 void Past::join(const Past& other) {
   if (parties.size() < other.parties.size()) parties.resize(other.parties.size());
   for (std::size_t i = 0; i < other.parties.size(); ++i) parties[i].join(other.parties[i]);
   GridOrder::join(others, other.others);
   for (std::size_t i = 0; i < kScopes; ++i) GridOrder::join(others_released[i], other.others_released[i]);
+  GridOrder::join(others_fenced, other.others_fenced);
 }
 
 void Past::join_released(const Past& other, Scope scope) {
@@ -27,6 +34,7 @@ void Past::join_released(const Past& other, Scope scope) {
   }
   GridOrder::join(others, other.others_released[at]);
   for (std::size_t i = 0; i < kScopes; ++i) GridOrder::join(others_released[i], other.others_released[i]);
+  GridOrder::join(others_fenced, other.others_fenced);
 }
 
 void Past::join_over(const Past& other) {
@@ -44,11 +52,10 @@ void Past::release(Scope scope) {
   }
 }
 
-void Past::fence_proxy(bool shared, bool global) {
-  for (Knowledge& each : parties) {
-    if (shared) each.fenced[kSharedSpace].join(each.seen);
-    if (global) each.fenced[kGlobalSpace].join(each.seen);
-  }
+void Past::fence_proxy(const ProxyFence& fence, std::size_t first, std::size_t count) {
+  for (std::size_t i = 0; i < parties.size(); ++i)
+    parties[i].fence_proxy(fence, parties[i].seen, i - first < count);
+  if (fence.global) GridOrder::join(others_fenced, others);
 }
 
 }  // namespace ptxloom::exec

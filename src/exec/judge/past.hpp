@@ -14,23 +14,35 @@
 // clusters.
 namespace ptxloom::exec {
 
-/// The memory that a fence.proxy.async is for.
-enum FencedSpace : std::uint8_t { kSharedSpace, kGlobalSpace };
+/// Memory that a fence.proxy.async is for: that of the thread block of who accesses it, shared memory of
+/// another one in the cluster, and global memory.
+enum FencedSpace : std::uint8_t { kSharedSpace, kRemoteSpace, kGlobalSpace };
+
+/// What a fence.proxy.async covers. `.shared::cta` is for the shared memory of the own thread block, whoever
+/// accesses it.
+struct ProxyFence {
+  bool own_shared = true;  ///< of the own thread block
+  bool shared = true;      ///< of the cluster
+  bool global = true;
+};
 
 /// What is known of a party.
 struct Knowledge {
   Horizon seen;
   Horizon over;                           ///< reads and copies up to then are over, other writes perhaps not
-  std::array<Horizon, 2> fenced;          ///< by FencedSpace: visible to asynchronous copies too
+  std::array<Horizon, 3> fenced;          ///< by FencedSpace: visible to asynchronous copies too
   std::array<Horizon, kScopes> released;  ///< covered by a fence of this scope or a larger one
 
   void join(const Knowledge& other);
+  /// A fence comes after this much of what it did. `own`: in the thread block of who fences.
+  void fence_proxy(const ProxyFence& fence, const Horizon& until, bool own);
 };
 
 struct Past {
   std::vector<Knowledge> parties;                         ///< empty: nothing is known of them
   GridOrder::Known others;                                ///< what is known of other clusters
   std::array<GridOrder::Known, kScopes> others_released;  ///< that a fence covers
+  GridOrder::Known others_fenced;                         ///< that is visible to asynchronous copies too
 
   void join(const Past& other);
   /// Only what a fence of this scope covers is seen there.
@@ -39,7 +51,8 @@ struct Past {
   void join_over(const Past& other);
   /// A fence comes after it.
   void release(Scope scope);
-  void fence_proxy(bool shared, bool global);
+  /// The parties [first, first + count) are those of the thread block of who fences.
+  void fence_proxy(const ProxyFence& fence, std::size_t first, std::size_t count);
 };
 
 }  // namespace ptxloom::exec

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <utility>
 
 #include "exec/machine/cluster.hpp"
 
@@ -18,30 +17,28 @@ bool together(const Touch& now, const Touch& before) {
   return before.party == now.party && before.operation == now.operation && before.time == now.time;
 }
 
-constexpr const char* kSynchronise =
-    "put a barrier between the two: bar.sync or an mbarrier, bar.warp.sync within a warp, barrier.cluster "
-    "within a cluster";
+bool is_same(const Touch& one, const Touch& other) { return together(one, other) && one.lane == other.lane; }
 
 }  // namespace
-
-struct Races::Here {
-  const Actor& actor;
-  Touch touch;
-  std::uint32_t offset = 0;
-  const char* does = "reads";
-  std::uint32_t rank = 0;  // of the thread block whose memory it is
-};
 
 void Races::start() {
   const auto& blocks = cluster_->blocks();
   GridLog* const grid = cluster_->grid().log();
   order_.reset(blocks.size(), blocks.front().warps().size(),
                grid == nullptr || grid->apart ? nullptr : &grid->order, cluster_->index());
+  hidden_.clear();
   logs_.resize(blocks.size());
   for (SharedLog& log : logs_) log.reset(cluster_->grid().shared_bytes());
 }
 
 Party Races::party_of(const Warp& warp) const { return order_.party_of(warp.block().rank(), warp.index()); }
+
+// A copy while it is in flight.
+Touch Races::in_flight(Touch touch) const {
+  touch.time = kInFlight;
+  touch.party = order_.copies();
+  return touch;
+}
 
 Touch Races::touch_of(const Actor& actor, AccessKind kind) const {
   return {.time = order_.now(),
@@ -57,8 +54,13 @@ bool Races::meet(const Touch& now, const Touch& before) const {
 }
 
 bool Races::ordered(const Touch& now, const Touch& before) const {
-  if (before.time == 0 || meet(now, before)) return true;
-  if (now.party == before.party && (now.lane == before.lane || before.lane == kSeveralLanes)) return true;
+  return meet(now, before) || is_before(before, now);
+}
+
+bool Races::is_before(const Touch& before, const Touch& now) const {
+  if (before.time == 0) return true;
+  const bool same_warp = now.party == before.party && now.party != order_.copies();
+  if (same_warp && (now.lane == before.lane || before.lane == kSeveralLanes)) return true;
   return order_.knows(now.party, now.lane, before.party, before.lane, before.time);
 }
 
@@ -69,8 +71,18 @@ bool Races::over_before(const Touch& now, const Touch& before) const {
 
 void Races::check_read(const Here& here, const SharedCell& cell) {
   if (cell.copied_to) return under_way(here, &cell.write, "writes");
-  if (!ordered(here.touch, cell.write)) return race(here, cell.write, "writes");
-  if (cell.weak.time != 0 && !ordered(here.touch, cell.weak)) race(here, cell.weak, "writes");
+  if (!ordered(here.touch, cell.write) && !is_shown(here.touch, cell))
+    return race(here, cell.write, "writes");
+  if (cell.weak.time != 0 && !ordered(here.touch, cell.weak)) return race(here, cell.weak, "writes");
+  if (cell.other_write.time != 0 && !ordered(here.touch, cell.other_write))
+    race(here, cell.other_write, "writes");
+}
+
+// A relaxed barrier of the cluster is enough for an mbarrier behind fence.mbarrier_init.
+bool Races::is_shown(const Touch& now, const SharedCell& cell) const {
+  const Touch& init = cell.write;
+  return cell.shown && cell.barrier &&
+         order_.knows_over(now.party, now.lane, init.party, init.lane, init.time);
 }
 
 void Races::check_write(const Here& here, const SharedCell& cell) {
@@ -81,6 +93,8 @@ void Races::check_write(const Here& here, const SharedCell& cell) {
   if (!together(now, before) && !(of_copy ? over_before(now, before) : ordered(now, before)))
     return race(here, before, "writes");
   if (cell.weak.time != 0 && !ordered(now, cell.weak)) return race(here, cell.weak, "writes");
+  if (cell.other_write.time != 0 && !ordered(now, cell.other_write))
+    return race(here, cell.other_write, "writes");
   check_readers(here, cell);
 }
 
@@ -106,7 +120,8 @@ void Races::check_readers(const Here& here, const SharedCell& cell) {
 void Races::check_proxy(const Here& here, const SharedCell& cell) {
   const Touch& write = cell.write;
   if (write.time == 0 || write.party == order_.copies() ||
-      order_.fenced(kSharedSpace, here.touch.party, here.touch.lane, write.party, write.lane, write.time))
+      order_.fenced(order_.space_of(write.party, here.rank), here.touch.party, here.touch.lane, write.party,
+                    write.lane, write.time))
     return;
   find(here, "proxy-fence", &write,
        "use fence.proxy.async after the writes, then a barrier, before the read through the other proxy",
@@ -121,8 +136,8 @@ void Races::check_proxy(const Here& here, const SharedCell& cell) {
 void Races::check_refill(const Here& here, const SharedCell& cell) {
   for (const Touch* touch : {&cell.read, &cell.other_read, &cell.write}) {
     if (touch->time == 0 || touch->kind.by_proxy || touch->party == order_.copies() ||
-        order_.fenced(kSharedSpace, here.touch.party, here.touch.lane, touch->party, touch->lane,
-                      touch->time))
+        order_.fenced(order_.space_of(touch->party, here.rank), here.touch.party, here.touch.lane,
+                      touch->party, touch->lane, touch->time))
       continue;
     const char* did = touch == &cell.write ? "writes" : "reads";
     return find(here, "proxy-fence-before-refill", touch,
@@ -166,6 +181,19 @@ void Races::note_read(const Touch& now, SharedCell& cell) const {
     cell.readers |= reader_bit(now.party);
   }
   last = now;
+}
+
+// In place of the last of two strong writes, neither of which is before the other, is one in flight.
+void Races::note_strong_write(const Touch& now, SharedCell& cell) const {
+  if (!cell.write.kind.strong) {
+    cell.weak = cell.write;
+    cell.other_write = {};
+  } else if (!is_before(cell.write, now)) {
+    if (cell.other_write.time != kInFlight || cell.write.time == kInFlight) cell.other_write = cell.write;
+  } else if (is_before(cell.other_write, now)) {
+    cell.other_write = {};
+  }
+  cell.write = now;
 }
 
 // A thread block of the cluster may start late: its shared memory exists only from then on.
@@ -251,32 +279,38 @@ bool Races::write(const Actor& actor, const SharedPlace& place, std::uint32_t by
     if (offset == place.offset) check_started(here, *place.block);
     if (cell.barrier && !kind.strong) used_as_data(here);
     check_write(here, cell);
-    const bool several = together(now, cell.write) && now.lane != cell.write.lane;
-    cell.weak = !kind.strong ? Touch() : cell.write.kind.strong ? cell.weak : cell.write;
-    cell.write = now;
-    if (several) cell.write.lane = kSeveralLanes;
-    if (kind.strong && !cell.read.kind.strong) return;  // later strong writes are judged against weak reads
+    if (kind.strong) {
+      note_strong_write(now, cell);
+      if (!cell.read.kind.strong) return;  // later strong writes are judged against weak reads
+    } else {
+      const bool several = together(now, cell.write) && now.lane != cell.write.lane;
+      cell.weak = cell.other_write = {};
+      cell.write = now;
+      if (several) cell.write.lane = kSeveralLanes;
+    }
     cell.read = cell.other_read = {};
     cell.readers = 0;
   });
   return found_;
 }
 
-void Races::read_by_proxy(const Actor& actor, const SharedPlace& place, std::uint32_t bytes) {
+void Races::check_by_proxy(const Actor& actor, const SharedPlace& place, std::uint32_t bytes) {
   found_ = false;
   const Touch now = touch_of(actor, AccessKind::proxy());
   logs_[place.block->rank()].for_cells(place.offset, bytes, [&](SharedCell& cell, std::uint32_t offset) {
     const Here here{.actor = actor, .touch = now, .offset = offset, .rank = place.block->rank()};
     check_read(here, cell);
     check_proxy(here, cell);
-    note_read(now, cell);
   });
 }
 
 void Races::read_begins(const Actor& actor, const SharedPlace& place, std::uint32_t bytes) {
-  read_by_proxy(actor, place, bytes);
-  logs_[place.block->rank()].for_cells(place.offset, bytes,
-                                       [](SharedCell& cell, std::uint32_t) { ++cell.copied_from; });
+  check_by_proxy(actor, place, bytes);
+  const Touch now = touch_of(actor, AccessKind::proxy());
+  logs_[place.block->rank()].for_cells(place.offset, bytes, [&](SharedCell& cell, std::uint32_t) {
+    note_read(now, cell);
+    ++cell.copied_from;
+  });
 }
 
 void Races::read_ends(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, Party by) {
@@ -292,6 +326,7 @@ void Races::write_begins(const Actor& actor, const SharedPlace& place, std::uint
   found_ = false;
   const Touch now = touch_of(actor, kind);
   const SharedCell begun{.write = now, .weak = {}, .copied_to = true};
+  const Touch reducing = in_flight(now);
   const bool refills = kind.by_proxy && cluster_->grid().launch().findings != nullptr;
   logs_[place.block->rank()].for_cells(place.offset, bytes, [&](SharedCell& cell, std::uint32_t offset) {
     const Here here{
@@ -299,80 +334,52 @@ void Races::write_begins(const Actor& actor, const SharedPlace& place, std::uint
     if (cell.barrier) used_as_data(here);
     check_write(here, cell);
     if (refills) check_refill(here, cell);
-    if (!kind.strong) cell = begun;
+    if (kind.strong) {
+      note_strong_write(reducing, cell);
+    } else {
+      cell = begun;
+    }
   });
 }
 
 void Races::write_ends(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind,
                        Party by) {
   Touch now = touch_of(actor, kind);
+  const Touch reducing = in_flight(now);
   now.party = by;
   logs_[place.block->rank()].for_cells(place.offset, bytes, [&](SharedCell& cell, std::uint32_t) {
-    cell.write = now;
     cell.copied_to = false;
+    if (!kind.strong) {
+      cell.write = now;
+    } else if (is_same(cell.other_write, reducing)) {
+      cell.other_write = now;
+    } else if (is_same(cell.write, reducing)) {
+      cell.write = now;
+    } else {
+      note_strong_write(now, cell);
+    }
+  });
+}
+
+void Races::hide_barrier(const Actor& actor, const SharedPlace& place) {
+  hidden_.push_back({party_of(*actor.warp), static_cast<std::uint8_t>(actor.lane), place});
+}
+
+void Races::show_barriers(const Warp& warp, Mask lanes) {
+  const Party party = party_of(warp);
+  std::erase_if(hidden_, [&](const Hidden& each) {
+    if (each.party != party || (lanes >> each.lane & 1) == 0) return false;
+    logs_[each.barrier.block->rank()].for_cells(each.barrier.offset, 8,
+                                                [](SharedCell& cell, std::uint32_t) { cell.shown = true; });
+    return true;
   });
 }
 
 void Races::mark_barrier(const SharedPlace& place, bool is_barrier) {
-  logs_[place.block->rank()].for_cells(place.offset, 8,
-                                       [&](SharedCell& cell, std::uint32_t) { cell.barrier = is_barrier; });
-}
-
-const Warp* Races::warp_of(const Touch& touch) const {
-  if (touch.party == order_.copies()) return nullptr;
-  const auto& blocks = cluster_->blocks();
-  const std::size_t warps = blocks.front().warps().size();
-  return &blocks[touch.party / warps].warps()[touch.party % warps];
-}
-
-std::string Races::describe(const Touch& touch) const {
-  const auto& blocks = cluster_->blocks();
-  const Operation& op = cluster_->grid().code().operations[touch.operation];
-  const Warp* warp = warp_of(touch);
-  if (warp == nullptr) return describe_with_line(blocks.front().warps().front(), op);
-  const std::string block = blocks.size() == 1 ? "" : fmt::format(" of block {}", warp->block().rank());
-  const std::string lane = touch.lane == kSeveralLanes ? "" : fmt::format(", lane {}", touch.lane);
-  return fmt::format("{} of warp {}{}{}", describe_with_line(*warp, op), warp->index(), lane, block);
-}
-
-// One finding an access is enough: its other bytes have the same.
-void Races::find(const Here& here, std::string_view code, const Touch* other, const char* hint,
-                 const std::function<std::string()>& what) {
-  if (std::exchange(found_, true)) return;
-  Misuse misuse{.code = code, .address = fmt::format("shared + {:#x}", here.offset)};
-  if (cluster_->blocks().size() != 1)
-    misuse.address = fmt::format("shared of thread block {} + {:#x}", here.rank, here.offset);
-  if (other != nullptr && other->time != 0) {
-    misuse.other_warp = warp_of(*other);
-    misuse.other_op = &cluster_->grid().code().operations[other->operation];
-    misuse.other_lane = other->lane == kSeveralLanes ? -1 : other->lane;
-  }
-  report(here.actor, misuse, hint, what);
-}
-
-void Races::race(const Here& here, const Touch& other, const char* did) {
-  find(here, "data-race", &other, kSynchronise, [&] {
-    return fmt::format("it {} byte {:#x} of shared memory, which {} {}, and nothing orders the two{}",
-                       here.does, here.offset, describe(other), did,
-                       why_not_strong(here.touch.kind, other.kind));
+  logs_[place.block->rank()].for_cells(place.offset, 8, [&](SharedCell& cell, std::uint32_t) {
+    cell.barrier = is_barrier;
+    cell.shown = false;
   });
-}
-
-void Races::under_way(const Here& here, const Touch* copy, const char* does) {
-  find(here, "copy-not-awaited", copy,
-       "wait for the copy first: cp.async.wait_group, cp.async.bulk.wait_group, or its mbarrier", [&] {
-         return fmt::format(
-             "it {} byte {:#x} of shared memory, which an asynchronous copy in flight still {}", here.does,
-             here.offset, does);
-       });
-}
-
-void Races::used_as_data(const Here& here) {
-  find(here, "mbarrier-as-data", nullptr,
-       "access it with mbarrier instructions, or end it with mbarrier.inval first", [&] {
-         return fmt::format("it {} byte {:#x} of shared memory, which is part of an mbarrier", here.does,
-                            here.offset);
-       });
 }
 
 }  // namespace ptxloom::exec

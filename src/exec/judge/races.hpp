@@ -45,18 +45,30 @@ class Races {
   void write_begins(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind);
   void write_ends(const Actor& actor, const SharedPlace& place, std::uint32_t bytes, AccessKind kind,
                   Party by);
-  /// wgmma reads an operand.
-  void read_by_proxy(const Actor& actor, const SharedPlace& place, std::uint32_t bytes);
+  /// wgmma reads an operand; wgmma_operands.hpp remembers it.
+  void check_by_proxy(const Actor& actor, const SharedPlace& place, std::uint32_t bytes);
 
   /// All threads of the thread block have exited. Others must be done with its memory.
   void block_exits(const Block& block);
   void mark_barrier(const SharedPlace& place, bool is_barrier);
+  /// The actor has initialised an mbarrier, which fence.mbarrier_init of the same lane shows to the cluster.
+  void hide_barrier(const Actor& actor, const SharedPlace& place);
+  void show_barriers(const Warp& warp, Mask lanes);
 
  private:
-  struct Here;  // an access being judged
+  /// An access being judged.
+  struct Here {
+    const Actor& actor;
+    Touch touch;
+    std::uint32_t offset = 0;
+    const char* does = "reads";
+    std::uint32_t rank = 0;  // of the thread block whose memory it is
+  };
 
   Touch touch_of(const Actor& actor, AccessKind kind) const;
+  Touch in_flight(Touch touch) const;
   bool meet(const Touch& now, const Touch& before) const;  // neither is before the other, which is allowed
+  bool is_before(const Touch& before, const Touch& now) const;
   bool ordered(const Touch& now, const Touch& before) const;
   /// The same, of a read or the write of a copy that a write follows.
   bool over_before(const Touch& now, const Touch& before) const;
@@ -68,6 +80,8 @@ class Races {
   void check_refill(const Here& here, const SharedCell& cell);
   void check_readers(const Here& here, const SharedCell& cell);
   void note_read(const Touch& now, SharedCell& cell) const;
+  void note_strong_write(const Touch& now, SharedCell& cell) const;
+  bool is_shown(const Touch& now, const SharedCell& cell) const;
   bool knows_all(const Touch& now, const SharedCell& cell) const;
   void find(const Here& here, std::string_view code, const Touch* other, const char* hint,
             const std::function<std::string()>& what);
@@ -80,7 +94,13 @@ class Races {
   Cluster* cluster_;
   Order order_;
   std::vector<SharedLog> logs_;  // by rank
-  bool found_ = false;           // by the current access
+  struct Hidden {
+    Party party;
+    std::uint8_t lane;
+    SharedPlace barrier;
+  };
+  std::vector<Hidden> hidden_;  // mbarriers before fence.mbarrier_init
+  bool found_ = false;          // by the current access
 };
 
 }  // namespace ptxloom::exec

@@ -24,6 +24,7 @@ struct Touch {
 struct SharedCell {
   Touch write;
   Touch weak;                     ///< the last weak write before it, if `write` is strong
+  Touch other_write;              ///< in that case: a strong one that nothing orders before it
   Touch read;                     ///< the last unordered one since the write
   Touch other_read;               ///< the last of those by another warp than `read`
   Time first_read = 0;            ///< of the first of them
@@ -32,6 +33,7 @@ struct SharedCell {
   std::uint16_t copied_from = 0;  ///< copies in flight that read it
   bool copied_to = false;         ///< a copy in flight writes it
   bool barrier = false;           ///< an mbarrier is here
+  bool shown = false;             ///< fence.mbarrier_init followed its initialisation
 };
 
 class SharedLog {

@@ -199,8 +199,9 @@ void Undefined::stores(Warp& warp, const Operation& op, Mask lanes) {
   }
 }
 
-void Undefined::loads(const Warp& warp, const Operation& op, std::span<const Slot> registers) {
-  const Origin own = unwritten_shared(op);
+void Undefined::loads(const Warp& warp, const Operation& op, std::span<const Slot> registers,
+                      const std::byte* global) {
+  const Origin own = global == nullptr ? unwritten_shared(op) : unwritten_global(op, global);
   for (const Slot& slot : registers) set_origin(warp, slot, own);
 }
 

@@ -56,7 +56,7 @@ class Undefined {
   /// These lanes store what the current instruction reads to global memory.
   void stores(Warp& warp, const Operation& op, Mask lanes);
   /// What is undefined in these registers comes from memory that the instruction loaded.
-  void loads(const Warp& warp, const Operation& op, std::span<const Slot> registers);
+  void loads(const Warp& warp, const Operation& op, std::span<const Slot> registers, const std::byte* global);
   /// Each lane receives the value of another, which `executes` could not know yet.
   void shuffle(const Warp& warp, const Operation& op, Mask lanes, const Slot& to, const Slot& from,
                const std::array<int, kLanes>& sources);

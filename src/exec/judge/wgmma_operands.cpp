@@ -26,10 +26,12 @@ Party WgmmaOperands::party_of(const Warp& warp) const {
 const std::shared_ptr<WgmmaOperands::Product>& WgmmaOperands::product_of(const Actor& actor,
                                                                          Warpgroup& group) {
   auto& products = group.in_flight;
-  if (products.empty() || products.back()->op != actor.op || products.back()->issued != order_->now()) {
+  std::array<std::uint32_t, kWarps> groups{};
+  std::copy_n(committed_.begin() + party_of(*actor.warp), kWarps, groups.begin());
+  if (products.empty() || products.back()->op != actor.op || products.back()->issued != order_->now() ||
+      products.back()->group != groups) {
     auto product = std::make_shared<Product>();
-    *product = {.op = actor.op, .issuer = actor.warp, .issued = order_->now()};
-    std::copy_n(committed_.begin() + party_of(*actor.warp), kWarps, product->group.begin());
+    *product = {.op = actor.op, .issuer = actor.warp, .issued = order_->now(), .group = groups};
     products.push_back(std::move(product));
   }
   return products.back();
@@ -70,20 +72,28 @@ bool WgmmaOperands::is_over(const Actor& actor, const Product& product) const {
   return false;
 }
 
+bool WgmmaOperands::is_after_issue(const Actor& actor, const Product& product) const {
+  const auto& warps = product.issuer->block().warps();
+  for (std::size_t i = 0; i < kWarps; ++i)
+    if (knows(actor, warps[product.issuer->index() + i], product.issued)) return true;
+  return false;
+}
+
 void WgmmaOperands::report_overwritten(const Actor& actor, const Product& product,
                                        std::uint32_t offset) const {
+  const bool races = !is_after_issue(actor, product);
   report(
       actor,
-      {.code = "wgmma-overwritten",
+      {.code = races ? "data-race" : "wgmma-overwritten",
        .other_warp = product.issuer,
        .other_op = product.op,
        .address = fmt::format("shared + {:#x}", offset)},
       "wait for the group (wgmma.wait_group) before the memory is written, or released to those who write it",
       [&] {
-        return fmt::format(
-            "it writes byte {:#x} of shared memory, which {} may still read: no wgmma.wait_group for it "
-            "comes before",
-            offset, describe_with_line(*product.issuer, *product.op));
+        return fmt::format("it writes byte {:#x} of shared memory, which {} {}", offset,
+                           describe_with_line(*product.issuer, *product.op),
+                           races ? "reads, and nothing orders the two"
+                                 : "may still read: no wgmma.wait_group for it comes before");
       });
 }
 
@@ -94,8 +104,7 @@ void WgmmaOperands::write(const Actor& actor, const SharedPlace& place, std::uin
     if (readers.empty()) continue;
     for (std::uint32_t unit = place.offset / kUnit; unit <= (place.offset + bytes - 1) / kUnit; ++unit) {
       const std::shared_ptr<Product> product = std::exchange(readers[unit], nullptr);
-      if (product == nullptr || is_over(actor, *product) || !knows(actor, *product->issuer, product->issued))
-        continue;
+      if (product == nullptr || is_over(actor, *product)) continue;
       report_overwritten(actor, *product, std::max(place.offset, unit * kUnit));
       return;
     }

@@ -15,7 +15,7 @@
 // Shared memory that wgmma.mma_async reads A or B from. It reads from its issue to the wgmma.wait_group that
 // covers its group, so a write has to come after that wait by one of the four warps: a warp's own, or one
 // that its release of the memory follows (PTX ISA, wgmma.wait_group). A write that is not even ordered after
-// the issue is a data race, which races.hpp finds.
+// the issue by one of them is a data race. That all warps execute a wgmma together orders nothing else.
 namespace ptxloom::exec {
 
 class Cluster;
@@ -24,6 +24,9 @@ class WgmmaOperands {
  public:
   WgmmaOperands(Cluster& cluster, const Order& order) : cluster_(&cluster), order_(&order) {}
   void start();
+
+  static constexpr std::uint32_t kUnit = 16;  ///< bytes that are read at a time
+  static constexpr std::size_t kWarps = 4;    ///< of a warpgroup
 
   /// The wgmma of an actor, for its whole warpgroup, reads 16 bytes at a multiple of 16.
   void read(const Actor& actor, const SharedPlace& place);
@@ -34,9 +37,6 @@ class WgmmaOperands {
   void write(const Actor& actor, const SharedPlace& place, std::uint32_t bytes);
 
  private:
-  static constexpr std::uint32_t kUnit = 16;  // bytes
-  static constexpr std::size_t kWarps = 4;    // of a warpgroup
-
   struct Product {
     const Operation* op = nullptr;
     const Warp* issuer = nullptr;  // the first warp of the warpgroup
@@ -56,6 +56,7 @@ class WgmmaOperands {
   const std::shared_ptr<Product>& product_of(const Actor& actor, Warpgroup& group);
   bool knows(const Actor& actor, const Warp& other, Time time) const;
   bool is_over(const Actor& actor, const Product& product) const;
+  bool is_after_issue(const Actor& actor, const Product& product) const;
   void report_overwritten(const Actor& actor, const Product& product, std::uint32_t offset) const;
 
   Cluster* cluster_;

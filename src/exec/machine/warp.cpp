@@ -205,7 +205,7 @@ void Warp::meet(Mask lanes, Mask members) {
 void Warp::end_meetings() {
   std::erase_if(meetings_, [&](const Meeting& meeting) {
     if ((meeting.members & flow_.live() & ~meeting.arrived) != 0) return false;
-    if (judge_ != nullptr) judge_->meet(*this);
+    if (judge_ != nullptr) judge_->meet(*this, meeting.arrived);
     flow_.release(meeting.arrived);
     return true;
   });

@@ -74,12 +74,12 @@ void run_load(Warp& warp, const Operation& op, Mask mask) {
   plan.fragment.scatter<std::uint32_t>(warp.registers(), registers, load_elements(plan, rows));
   Judge* const judge = warp.judge();
   if (judge == nullptr) return;
-  judge->meet(warp);  // no lane continues before all rows are read
+  judge->finish_reads(warp);
   Warp* const warps[] = {&warp};
   const UndefinedElements undefined(*judge, warps);
   if (const auto bits = undefined_lines(*judge, rows, kRowBytes)) {
-    undefined.scatter<std::uint32_t>(plan.fragment, registers, load_elements(plan, *bits));
-    judge->loads_undefined(warp, op, registers.first(plan.fragment.registers()));
+    undefined.scatter<std::uint32_t>(plan.fragment, registers, load_elements(plan, bits->lines));
+    judge->loads_undefined(warp, op, registers.first(plan.fragment.registers()), bits->global);
   } else {
     undefined.define(registers.first(plan.fragment.registers()));
   }

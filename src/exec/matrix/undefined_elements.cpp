@@ -54,17 +54,26 @@ void UndefinedElements::set_flags(const Fragment& fragment, std::span<const Slot
                       : scatter<std::uint64_t>(fragment, slots, bits_of<std::uint64_t>(flags, width));
 }
 
-std::optional<std::vector<std::byte*>> undefined_lines(Judge& judge, std::span<std::byte* const> lines,
-                                                       std::uint32_t bytes) {
-  std::vector<std::byte*> undefined;
-  bool any = false;
+std::optional<UndefinedLines> undefined_lines(Judge& judge, std::span<std::byte* const> lines,
+                                              std::uint32_t bytes) {
+  const auto first_of = [](std::span<const std::byte> bits) {
+    return std::ranges::find_if(bits, [](std::byte each) { return each != std::byte{0}; }) - bits.begin();
+  };
+  const auto is_undefined = [&](const std::byte* line) {
+    const std::span<const std::byte> bits = judge.undefined_bits(line, bytes);
+    return static_cast<std::size_t>(first_of(bits)) != bits.size();
+  };
+  const auto found = std::ranges::find_if(lines, is_undefined);
+  if (found == lines.end()) return std::nullopt;
+  UndefinedLines undefined{.bits = std::vector<std::byte>(lines.size() * bytes), .lines = {}};
   for (const std::byte* line : lines) {
-    std::byte* bits = judge.undefined_bits(line);
-    if (bits == nullptr) return std::nullopt;
-    any |= std::any_of(bits, bits + bytes, [](std::byte each) { return each != std::byte{0}; });
-    undefined.push_back(bits);
+    std::byte* const to = undefined.bits.data() + undefined.lines.size() * bytes;
+    std::ranges::copy(judge.undefined_bits(line, bytes), to);
+    undefined.lines.push_back(to);
   }
-  return any ? std::optional(std::move(undefined)) : std::nullopt;
+  if (judge.undefined_bits(*found) == nullptr)
+    undefined.global = *found + first_of(judge.undefined_bits(*found, bytes));
+  return undefined;
 }
 
 void mark_lines(std::vector<bool>& elements, std::size_t depth, const std::vector<bool>& flags) {

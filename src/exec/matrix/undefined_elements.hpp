@@ -69,10 +69,15 @@ std::vector<bool> flags_of(const std::vector<Bits>& elements) {
   return flags;
 }
 
-/// The undefined bits of lines of memory, each `bytes` long; nothing if all are defined, which memory other
-/// than shared memory always is.
-std::optional<std::vector<std::byte*>> undefined_lines(Judge& judge, std::span<std::byte* const> lines,
-                                                       std::uint32_t bytes);
+/// The undefined bits of lines of shared or global memory.
+struct UndefinedLines {
+  std::vector<std::byte> bits;        ///< of all lines
+  std::vector<std::byte*> lines;      ///< those of each
+  const std::byte* global = nullptr;  ///< the first undefined byte, if it is in global memory
+};
+/// Of lines of `bytes` bytes each; nothing if all are defined.
+std::optional<UndefinedLines> undefined_lines(Judge& judge, std::span<std::byte* const> lines,
+                                              std::uint32_t bytes);
 
 /// Which elements of Factors are undefined.
 struct UndefinedFactors {

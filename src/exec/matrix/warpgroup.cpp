@@ -10,7 +10,6 @@
 #include <cstring>
 #include <utility>
 
-#include "exec/judge/judge.hpp"
 #include "exec/machine/block.hpp"
 #include "exec/machine/fault.hpp"
 #include "exec/machine/poison.hpp"
@@ -86,11 +85,6 @@ void Warpgroups::arrive(Warp& warp, const Operation& op,
   Warps warps{};
   for (std::size_t i = 0; i < kWarps; ++i) warps[i] = &block_->warps()[first + i];
   run(warps, op);
-  if (Judge* judge = warp.judge()) {
-    for (const Warp* member : warps) judge->arrive(*member, kAllLanes, &arrived);
-    judge->open(&arrived);
-    for (const Warp* member : warps) judge->pass(*member, kAllLanes, &arrived);
-  }
   std::ranges::fill(arrived, nullptr);
   for (Warp* member : warps) member->flow().release(member->flow().live());
 }

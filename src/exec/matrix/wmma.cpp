@@ -152,12 +152,12 @@ void run_load(Warp& warp, const Operation& op, Mask mask) {
   plan.fragment.scatter<Bits>(warp.registers(), values, load_elements<Bits>(plan, lines));
   Judge* const judge = warp.judge();
   if (judge == nullptr) return;
-  judge->meet(warp);  // no lane continues before all is read
+  judge->finish_reads(warp);
   Warp* const warps[] = {&warp};
   const UndefinedElements undefined(*judge, warps);
   if (const auto bits = undefined_lines(*judge, lines, plan.reach.bytes)) {
-    undefined.scatter<Bits>(plan.fragment, values, load_elements<Bits>(plan, *bits));
-    judge->loads_undefined(warp, op, values.first(plan.fragment.registers()));
+    undefined.scatter<Bits>(plan.fragment, values, load_elements<Bits>(plan, bits->lines));
+    judge->loads_undefined(warp, op, values.first(plan.fragment.registers()), bits->global);
   } else {
     undefined.define(values.first(plan.fragment.registers()));
   }

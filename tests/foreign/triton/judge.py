@@ -3,7 +3,7 @@
 
 usage: judge.py PTXLOOM FOLDER [--only WORD] [--schedules N]
 
-PTXLOOM is the tool; FOLDER gets the PTX, the data and launch.json, which tests/bench/judge_mutants repeats. Needs
+PTXLOOM is the tool; FOLDER gets the PTX, the data and launch.json, which tests/bench/sync_mutants repeats. Needs
 `pip install triton numpy`. Exit code 1 if there is a finding.
 """
 import argparse
@@ -56,7 +56,7 @@ class Run:
         name = f"{len(self.buffers)}"
         result = self.folder / f"{name}.out.npy"
         data = numpy.full(shape, 0xA5, "uint8").repeat(numpy.dtype(TYPES[kind]).itemsize)
-        if role == "out":
+        if role in ("out", "scratch"):
             self.line.append(f"out={kind}[{extents}]:{result}")
         else:
             data = numpy.zeros(shape, TYPES[kind]) if role == "zero" else random_data(kind, shape, self.random)
@@ -65,7 +65,8 @@ class Run:
             self.line.append(f"inout={source}:{result}" if role == "zero" else f"in={source}")
         (self.folder / f"{name}.bin").write_bytes(data.tobytes())
         self.arguments.append({"buffer": len(self.buffers)})
-        self.buffers.append({"bytes": data.nbytes, "file": f"{name}.bin"})
+        self.buffers.append({"bytes": data.nbytes, "file": f"{name}.bin", "output": role in ("out", "zero"),
+                             "defined": role not in ("out", "scratch")})
 
 
 def compile_case(case, target):
@@ -88,7 +89,7 @@ def judge(tool, case, target, root, schedules):
     for argument in case.arguments:
         run.add(argument)
     for bytes_ in (facts.global_scratch_size, facts.profile_scratch_size):  # the last parameters of every kernel
-        run.array(f"out:u8[{max(bytes_ * blocks, 1)}]")
+        run.array(f"scratch:u8[{max(bytes_ * blocks, 1)}]")
     block = [32 * facts.num_warps, 1, 1]
     launch = {"name": f"triton {case.name}, sm_{target}", "entry": facts.name, "ptx": "kernel.ptx", "grid": case.grid,
               "block": block, "shared_bytes": facts.shared, "arguments": run.arguments, "buffers": run.buffers}
