@@ -60,10 +60,10 @@ Json code_json(const LoopModel& loop, const sass::ListedFunction& function, cons
 }
 
 /// Operations a second of all SMs, if all their warps are in this loop.
-Json rate_json(const LoopModel& loop, const FunctionModel& function, const ReportInput& input) {
+Json rate_json(const LoopModel& loop, const ReportInput& input) {
   if (!input.gpu || loop.operations == 0 || loop.cycles == 0) return {};
   const double clock = 1e6 * (loop.tensor_busy > 0 ? input.gpu->mma_clock : input.gpu->clock);
-  return loop.operations * function.occupancy.warps / loop.cycles * input.gpu->sms * clock;
+  return loop.operations * loop.warps / loop.cycles * input.gpu->sms * clock;
 }
 
 Json hottest_json(const FunctionModel& function, std::size_t index, const ReportInput& input,
@@ -71,7 +71,7 @@ Json hottest_json(const FunctionModel& function, std::size_t index, const Report
   const LoopModel* const hottest = function.hottest();
   if (hottest == nullptr) return {};
   return {{"loop", hottest - function.loops.data()},
-          {"operations_per_second", rate_json(*hottest, function, input)},
+          {"operations_per_second", rate_json(*hottest, input)},
           {"code", code_json(*hottest, input.listing.functions[index], input.listing)},
           {"events", events_json(*hottest, model)},
           {"event_cycles", hottest->sim.event_cycles}};

@@ -25,9 +25,9 @@ struct ReportLaunch {
 struct ReportWork {
   std::string title{};
   Settings problem{}, config{};  ///< of a template
-  double operations = 0;     ///< 0: not known
-  double bytes = 0;          ///< of its tensors; 0: not known
-  std::string unit{};          ///< the rate of specs/targets.json that bounds the operations; empty: not known
+  double operations = 0;         ///< 0: not known
+  double bytes = 0;              ///< of its tensors; 0: not known
+  std::string unit{};  ///< the rate of specs/targets.json that bounds the operations; empty: not known
   std::vector<ReportLaunch> launches{};
 };
 
@@ -36,7 +36,7 @@ struct ReportInput {
   int chip = 0;
   sass::ModelOptions how{};
   ReportWork work{};
-  std::optional<target::Product> gpu{};               ///< none is known of some chips
+  std::optional<target::Product> gpu{};             ///< none is known of some chips
   std::vector<std::filesystem::path> records = {};  ///< of `bench insn`
 };
 

@@ -115,7 +115,8 @@ std::optional<target::Product> gpu_of(const std::string& wanted, int chip) {
 }
 
 void write_report(const ReportFlags& options, const nlohmann::ordered_json& report) {
-  const std::string json = report.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  const std::string json =
+      report.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   const std::string text = options.format == "json"   ? json
                            : options.format == "text" ? kernel_report_text(report)
                                                       : kernel_page(json);

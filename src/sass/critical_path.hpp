@@ -16,7 +16,7 @@ struct ChainStep {
 };
 
 struct CriticalPath {
-  double cycles = 0;             ///< of an iteration
+  double cycles = 0;               ///< of an iteration
   std::vector<ChainStep> chain{};  ///< one turn of it; empty: no iteration needs the one before it
 };
 

@@ -47,8 +47,12 @@ class Modeller {
     std::vector<std::size_t> all(steps_.size());
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
     model_.mix = mix_of(all);
-    for (const CodeLoop& loop : loops_of(steps_, function_.facts.kernel))
-      model_.loops.push_back(model_of(loop));
+    const CodeLoops found = loops_of(steps_, function_.facts.kernel, [&](std::size_t step) {
+      const IssueRow* const row = row_of(step);
+      return row != nullptr && row->effect == IssueEffect::poll;
+    });
+    model_.waiting = found.waiting;
+    for (const CodeLoop& loop : found.loops) model_.loops.push_back(model_of(loop));
     return std::move(model_);
   }
 
@@ -75,13 +79,25 @@ class Modeller {
     made.path = path.cycles;
     for (const ChainStep& one : path.chain)
       made.chain.push_back({offset(one.step), function_.instructions[one.step].text, one.cycles});
-    const int warps = std::max(model_.occupancy.warps, 1);
-    const int block = std::clamp(model_.occupancy.block_warps, 1, warps);
+    const auto [warps, block] = warps_of(ops);
+    made.warps = warps;
     made.alone = simulate(table_, ops, {.warps = 1, .block_warps = 1, .units = false}).cycles;
     made.sim = simulate(table_, ops, {.warps = warps, .block_warps = block});
     made.cycles = made.sim.cycles;
     add_bounds(made, ops, warps);
     return made;
+  }
+
+  /// Warps of an SM and of a thread block that are in a loop: whole warpgroups if it has wgmma.
+  std::pair<int, int> warps_of(const std::vector<IssueOp>& ops) const {
+    constexpr int kWarpgroup = 4;
+    const int warps = std::max(model_.occupancy.warps, 1);
+    const int block = std::clamp(model_.occupancy.block_warps, 1, warps);
+    const bool groups = std::ranges::any_of(
+        ops, [](const IssueOp& op) { return op.row != nullptr && op.row->effect == IssueEffect::group; });
+    if (!groups || block < kWarpgroup) return {warps, block};
+    const int whole = block / kWarpgroup * kWarpgroup;
+    return {warps / block * whole, whole};
   }
 
   std::uint64_t offset(std::size_t step) const { return function_.instructions[step].offset; }

@@ -26,19 +26,19 @@ inline constexpr int kDefaultBlockWarps = 8;
 /// Thread blocks that an SM holds at once.
 struct Occupancy {
   int block_warps = 0;
-  int blocks = 0;          ///< of an SM; 0: the chip cannot run one
-  int warps = 0;           ///< of an SM
-  int most_warps = 0;      ///< that the chip can hold
+  int blocks = 0;            ///< of an SM; 0: the chip cannot run one
+  int warps = 0;             ///< of an SM
+  int most_warps = 0;        ///< that the chip can hold
   std::string_view limit{};  ///< "registers", "shared memory", "threads", "thread blocks", "given"
 };
 
 /// A bound of the time of an iteration, for all warps together.
 struct Bound {
-  std::string name{};   ///< "issue", "latency", or a unit
-  std::string what{};   ///< of a unit
-  double warp = 0;    ///< cycles that one warp occupies it, on one scheduler or on the SM
-  double cycles = 0;  ///< an iteration of all warps takes at least this
-  double busy = 0;    ///< share of the predicted time
+  std::string name{};  ///< "issue", "latency", or a unit
+  std::string what{};  ///< of a unit
+  double warp = 0;     ///< cycles that one warp occupies it, on one scheduler or on the SM
+  double cycles = 0;   ///< an iteration of all warps takes at least this
+  double busy = 0;     ///< share of the predicted time
 };
 
 /// Instructions of a kind.
@@ -59,18 +59,19 @@ struct LoopModel {
   int depth = 1;
   bool inner = true;
   int instructions = 0;  ///< of an iteration
+  int warps = 0;         ///< of an SM that are in it
   int other = 0;         ///< of the loop that this iteration does not execute
   int unknown = 0;       ///< that the data does not have
   std::vector<MixEntry> mix{};
-  std::vector<Bound> bounds{};    ///< the largest first
+  std::vector<Bound> bounds{};  ///< the largest first
   double alone = 0;             ///< cycles of an iteration of one warp that has the SM for itself
   double path = 0;              ///< cycles of the longest chain of dependences from one iteration to the next
   std::vector<PathStep> chain{};  ///< its instructions
-  double cycles = 0;            ///< predicted: an iteration of all warps of the SM
+  double cycles = 0;              ///< predicted: an iteration of all warps of the SM
   std::string bound{};            ///< the name of what limits it
-  double operations = 0;        ///< of an iteration of a warp, as the column of issue.json counts them
-  double shared_bytes = 0;      ///< to and from shared memory, of an iteration of a warp
-  double tensor_busy = 0;       ///< share of time
+  double operations = 0;          ///< of an iteration of a warp, as the column of issue.json counts them
+  double shared_bytes = 0;        ///< to and from shared memory, of an iteration of a warp
+  double tensor_busy = 0;         ///< share of time
   SimResult sim{};
   std::vector<std::size_t> ops{};  ///< for each op of `sim`: the instruction's index in the function
 };
@@ -81,6 +82,7 @@ struct FunctionModel {
   Occupancy occupancy{};
   std::vector<MixEntry> mix{};  ///< of all its instructions
   int instructions = 0;
+  int waiting = 0;                 ///< loops that only wait for something, which are left out
   std::vector<LoopModel> loops{};  ///< in the order of the code
   /// The one that matters most as far as the code tells: the inner loop with most tensor work, else with most
   /// instructions. Null if there is none.

@@ -56,8 +56,8 @@ std::string loop_text(const LoopModel& loop) {
     text += fmt::format("    {} that specs/sass/issue.json does not have\n", loop.unknown);
   if (loop.cycles == 0)
     return text + "    its warps wait for something that is not in the loop: no prediction\n";
-  text += fmt::format("    predicted {:.1f} cycles an iteration of all warps; limit: {}\n", loop.cycles,
-                      loop.bound);
+  text += fmt::format("    predicted {:.1f} cycles an iteration of all {} warps; limit: {}\n", loop.cycles,
+                      loop.warps, loop.bound);
   for (std::size_t i = 0; i < std::min(loop.bounds.size(), kBoundsShown); ++i) {
     const Bound& one = loop.bounds[i];
     text += fmt::format("      {:10} {:8.1f} cycles, {:3.0f} %   {}\n", one.name, one.cycles, 100 * one.busy,
@@ -102,6 +102,7 @@ Json loop_json(const LoopModel& loop) {
           {"depth", loop.depth},
           {"inner", loop.inner},
           {"instructions", loop.instructions},
+          {"warps", loop.warps},
           {"other", loop.other},
           {"unknown", loop.unknown},
           {"mix", mix_json(loop.mix)},
@@ -131,7 +132,8 @@ Json function_json(const FunctionModel& function) {
             {"blocks", occupancy.blocks},
             {"block_warps", occupancy.block_warps},
             {"limit", occupancy.limit}}},
-          {"loops", std::move(loops)}};
+          {"loops", std::move(loops)},
+          {"waiting", function.waiting}};
 }
 
 }  // namespace
@@ -143,6 +145,8 @@ std::string model_text(const IssueModel& model) {
     text += fmt::format("  {} instructions: {}\n", function.instructions, mix_text(function.mix));
     if (function.loops.empty()) text += "  no loops: the model has nothing to predict\n";
     for (const LoopModel& loop : function.loops) text += loop_text(loop);
+    if (function.waiting > 0)
+      text += fmt::format("  {} loops that only wait are left out\n", function.waiting);
   }
   return text;
 }

@@ -16,7 +16,7 @@ constexpr int kFewIterations = 8, kMoreIterations = 24;
 constexpr int kShownIteration = 12;  ///< whose events are kept
 constexpr double kMostCycles = 4e6;
 constexpr std::size_t kOperandSlots = 4;
-constexpr std::size_t kMostEvents = 4000;
+constexpr std::size_t kMostEvents = 20000;
 
 /// A unit, of one scheduler or of the SM.
 struct Unit {
@@ -72,7 +72,8 @@ struct Block {
 
 class Simulation {
  public:
-  Simulation(const IssueTable& table, const std::vector<IssueOp>& ops, const SimOptions& options, int iterations)
+  Simulation(const IssueTable& table, const std::vector<IssueOp>& ops, const SimOptions& options,
+             int iterations)
       : table_(table), ops_(ops), options_(options), iterations_(iterations), shared_(table.units().size()) {
     const auto count = static_cast<std::size_t>(std::max(table.chip().schedulers, 1));
     schedulers_.resize(count);
@@ -188,7 +189,7 @@ class Simulation {
   }
 
   void wait_for_banks(const Scheduler& scheduler, int warp, const IssueOp& op, Earliest& at) const {
-    if (table_.chip().banks == 0 || !op.row->fixed) return;
+    if (table_.chip().banks == 0 || !op.row->banks) return;
     std::vector<double> free = scheduler.banks;
     for (double& one : free) one = std::max(one, at.at);
     read_registers(scheduler, warp, op, free);
@@ -236,12 +237,12 @@ class Simulation {
       begin = std::max(begin, one.free);
       one.free = begin + op.cycles[i];
       one.busy += op.cycles[i];
-      note(scheduler, warp, {number, index, warp, begin, one.free});
+      note(scheduler, {number, index, warp, begin, one.free});
     }
     for (const IssueUse& use : op.row->uses)
       for (const std::size_t index : use.units)
         if (table_.units()[index].queue > 0) wait_in(unit(scheduler, index), begin, now);
-    if (op.row->fixed) use_banks(scheduler, warp, op, now);
+    if (op.row->banks) use_banks(scheduler, warp, op, now);
     return begin;
   }
 
@@ -316,17 +317,26 @@ class Simulation {
       result_.waits[at.producer] += at.at - w.ready;
   }
 
-  void note(const Scheduler& scheduler, int warp, const IssueEvent& event) {
-    if (&scheduler != schedulers_.data() || result_.events.size() >= kMostEvents) return;
-    if (state(0).iterations != kShownIteration) return;
-    IssueEvent moved = event;
-    moved.begin -= event_begin_;
-    moved.end -= event_begin_;
-    result_.events.push_back(moved);
+  /// What was issued an iteration before may be at a unit in the one that is shown.
+  void note(const Scheduler& scheduler, const IssueEvent& event) {
+    const int iteration = state(0).iterations;
+    if (&scheduler != schedulers_.data() || iteration > kShownIteration || iteration < kShownIteration - 2) return;
+    if (result_.events.size() < kMostEvents) result_.events.push_back(event);
+  }
+
+  /// Those of the iteration that is shown, with times from its beginning.
+  void cut_events() {
+    for (IssueEvent& one : result_.events) {
+      one.begin -= event_begin_;
+      one.end -= event_begin_;
+    }
+    std::erase_if(result_.events,
+                  [&](const IssueEvent& one) { return one.end <= 0 || one.begin >= result_.event_cycles; });
   }
 
   void finish() {
     result_.cycles = end_;
+    cut_events();
     const double warp_iterations = static_cast<double>(iterations_) * static_cast<double>(warps_.size());
     for (double& one : result_.stalls) one /= warp_iterations;
     for (double& one : result_.waits) one /= warp_iterations;

@@ -24,7 +24,7 @@ struct IssueOp {
   std::size_t step = 0;  ///< its number in the function
   ControlCode control{};
   const IssueRow* row = nullptr;  ///< null: the table does not have it, and it occupies nothing
-  std::vector<double> cycles{};     ///< of each use of the row
+  std::vector<double> cycles{};   ///< of each use of the row
   double latency = 0, read = 0;
   std::vector<IssueRead> reads{};
   bool taken = false;       ///< it branches to the next one
@@ -55,9 +55,9 @@ struct SimResult {
   double cycles = 0;  ///< in which every warp makes an iteration; 0: they wait for each other for ever
   std::array<double, kStallReasons> stalls{};  ///< of an iteration of a warp, on average
   double issued = 0;                           ///< cycles of an iteration of a warp in which it issues
-  std::vector<double> waits{};                   ///< for each op: cycles that warps waited for its results
-  std::vector<double> busy{};                    ///< for each unit: share of time, of the busiest one
-  std::vector<IssueEvent> events{};              ///< of warps of the first scheduler, in one iteration
+  std::vector<double> waits{};                 ///< for each op: cycles that warps waited for its results
+  std::vector<double> busy{};                  ///< for each unit: share of time, of the busiest one
+  std::vector<IssueEvent> events{};            ///< of warps of the first scheduler, in one iteration
   double event_cycles = 0;                     ///< how long that took
 };
 

@@ -20,7 +20,8 @@ constexpr std::pair<std::string_view, IssueEffect> kEffects[] = {{"-", IssueEffe
                                                                  {"drain", IssueEffect::drain},
                                                                  {"barrier", IssueEffect::barrier},
                                                                  {"group", IssueEffect::group},
-                                                                 {"group_wait", IssueEffect::group_wait}};
+                                                                 {"group_wait", IssueEffect::group_wait},
+                                                                 {"poll", IssueEffect::poll}};
 
 double number_of(std::string_view text) {
   double value = 0;
@@ -63,14 +64,15 @@ IssueChip chip_in(const Lines& lines, int chip) {
 }
 
 std::vector<IssueUnit> units_in(const Lines& lines) {
-  constexpr std::size_t kColumns = 4;
+  constexpr std::size_t kColumns = 5;
   std::vector<IssueUnit> units;
   for (std::size_t i = 1; i < lines.size(); ++i) {
     const std::vector<std::string> cells = cells_of(lines[i], kColumns);
     units.push_back({.name = cells.at(0),
                      .of_sm = cells.at(1) == "sm",
                      .queue = static_cast<int>(number_of(cells.at(2))),
-                     .what = cells.at(3)});
+                     .banks = cells.at(3) == "yes",
+                     .what = cells.at(4)});
   }
   return units;
 }
@@ -91,6 +93,7 @@ void IssueTable::read_rows(const Lines& lines) {
     const std::vector<std::string> cells = split(lines[i], ' ');
     std::string latency = cells.at(3);
     IssueRow row{.modifiers = cells.at(1), .uses = uses_of(cells.at(2)), .latency = {}};
+    row.banks = units_[row.uses.front().units.front()].banks;
     row.fixed = latency == "-";
     row.global = latency.starts_with(kGlobal);
     if (row.global) latency.erase(0, kGlobal.size());

@@ -27,6 +27,7 @@ struct IssueUnit {
   std::string name{};
   bool of_sm = false;  ///< the schedulers share it; else each has one
   int queue = 0;  ///< instructions that may wait for it; 0: an instruction is issued when the unit is free
+  bool banks = false;  ///< its instructions read registers through the banks, in the window
   std::string what{};
 };
 
@@ -45,6 +46,7 @@ enum class IssueEffect : std::uint8_t {
   barrier,     ///< waits for all warps of the thread block
   group,       ///< a wgmma: belongs to the group that the next one with a group operand ends
   group_wait,  ///< waits until at most some groups are in flight
+  poll,        ///< asks whether something has happened
 };
 
 struct IssueUse {
@@ -59,10 +61,11 @@ enum class LoadFrom : std::uint8_t { l1, l2, memory };
 struct IssueRow {
   std::string modifiers{};
   std::vector<IssueUse> uses{};  ///< it needs all of these
-  bool fixed = true;           ///< its results take a fixed time, which the control codes know
-  bool global = false;         ///< the latency is that of a load, and `latency` is added
+  bool banks = false;            ///< that of its first unit
+  bool fixed = true;             ///< its results take a fixed time, which the control codes know
+  bool global = false;           ///< the latency is that of a load, and `latency` is added
   IssueAmount latency{};         ///< until its write scoreboard opens
-  double read = 0;             ///< until its read scoreboard opens
+  double read = 0;               ///< until its read scoreboard opens
   IssueAmount operations{};      ///< of a warp, on floats or in tensor products; a multiply-add is two
   IssueEffect effect = IssueEffect::none;
 };

@@ -88,12 +88,8 @@ BlockSet reached(const Blocks& blocks) {
 /// A body that holds the entry of the code, but not as its head, is entered by another way than its head.
 bool is_closed(const BlockSet& body, std::size_t head) { return head == 0 || !body.contains(0); }
 
-}  // namespace
-
-std::vector<CodeLoop> loops_of(const std::vector<HazardStep>& steps, bool kernel) {
-  std::vector<FlowStep> flow;
-  for (const HazardStep& step : steps) flow.push_back({&step.text, &step.uses, step.label});
-  const Blocks blocks = blocks_of(flow, kernel);
+/// The blocks of each loop, by its head.
+std::map<std::size_t, BlockSet> bodies_of(const Blocks& blocks) {
   const auto sources = before(blocks);
   const BlockSet live = reached(blocks);
   std::map<std::size_t, BlockSet> bodies;
@@ -104,7 +100,29 @@ std::vector<CodeLoop> loops_of(const std::vector<HazardStep>& steps, bool kernel
       if (is_closed(body, head)) bodies[head].insert(body.begin(), body.end());
     }
   }
-  std::vector<CodeLoop> loops;
+  return bodies;
+}
+
+/// Nothing but branches and instructions that ask whether something has happened.
+bool is_waiting(const std::vector<HazardStep>& steps, const CodeLoop& loop,
+                const std::function<bool(std::size_t)>& polls) {
+  return std::ranges::any_of(loop.steps, polls) && std::ranges::all_of(loop.steps, [&](std::size_t step) {
+           return polls(step) || steps[step].uses.flow != Flow::next;
+         });
+}
+
+}  // namespace
+
+CodeLoops loops_of(const std::vector<HazardStep>& steps, bool kernel,
+                   const std::function<bool(std::size_t)>& polls) {
+  std::vector<FlowStep> flow;
+  for (const HazardStep& step : steps) flow.push_back({&step.text, &step.uses, step.label});
+  const Blocks blocks = blocks_of(flow, kernel);
+  CodeLoops made;
+  std::map<std::size_t, BlockSet> bodies = bodies_of(blocks);
+  made.waiting = static_cast<int>(std::erase_if(bodies, [&](const auto& one) {
+    return is_waiting(steps, loop_of(blocks, one.first, one.second), polls);
+  }));
   for (const auto& [head, body] : bodies) {
     CodeLoop loop = loop_of(blocks, head, body);
     if (loop.steps.size() < 2) continue;  // a branch to itself ends the code
@@ -113,9 +131,9 @@ std::vector<CodeLoop> loops_of(const std::vector<HazardStep>& steps, bool kernel
       if (outer.contains(head) && outer.size() > body.size()) ++loop.depth;
       if (body.contains(other) && body.size() > outer.size()) loop.inner = false;
     }
-    loops.push_back(std::move(loop));
+    made.loops.push_back(std::move(loop));
   }
-  return loops;
+  return made;
 }
 
 }  // namespace ptxloom::sass

@@ -112,7 +112,8 @@ void OwnText::add_target(ListedFunction& function, std::size_t index, const BitF
 }
 
 void OwnText::add_operand(ListedInstruction& one, const std::string& operand) {
-  const bool first = one.text.find(' ', one.text.starts_with('@') ? one.text.find(' ') + 1 : 0) == std::string::npos;
+  const bool first =
+      one.text.find(' ', one.text.starts_with('@') ? one.text.find(' ') + 1 : 0) == std::string::npos;
   one.text += (first ? " " : ", ") + operand;
 }
 

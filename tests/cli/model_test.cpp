@@ -35,6 +35,7 @@ constexpr const char* kLoopPtx = R"(.version 7.0
 loop:
     ld.global.f32 %f1, [%rd0];
     fma.rn.f32 %f0, %f1, %f1, %f0;
+    add.u64 %rd0, %rd0, 512;
     sub.u32 %r0, %r0, 1;
     setp.ne.u32 %p0, %r0, 0;
     @%p0 bra loop;
@@ -83,8 +84,8 @@ TEST_CASE("where loads find their data changes the prediction, and so do warps a
     more.insert(more.begin(), {"sass", cubin, "--model", "--format", "json"});
     return run_json(more, "sass_model")["functions"][0]["loops"][0]["cycles"].get<double>();
   };
-  CHECK(cycles({"--loads", "l1"}) < cycles({"--loads", "l2"}));
-  CHECK(cycles({"--loads", "l2"}) < cycles({"--loads", "memory"}));
+  CHECK(cycles({"--warps", "1", "--loads", "l1"}) < cycles({"--warps", "1", "--loads", "l2"}));
+  CHECK(cycles({"--warps", "1", "--loads", "l2"}) < cycles({"--warps", "1", "--loads", "memory"}));
   CHECK(cycles({"--warps", "1"}) <= cycles({"--warps", "64"}));
   const ToolResult text = run_tool({"sass", cubin, "--model"});
   CHECK(text.code == 0);
@@ -169,7 +170,7 @@ TEST_CASE("what --model and report cannot do is refused, each with its reason") 
   std::string other = read_text(cubin);
   check_refused({"report", cubin, "--gpu", "A100"}, 2, "unknown-product", {"sm_90"});
   check_refused({"report", cubin, "--target", "sm_80"}, 2, "bad-usage", {"--target"});
-  check_refused({"report", cubin, "--records", text, "--format", "json"}, 2, "bad-records", {"no record"});
+  check_refused({"report", cubin, "--records", text}, 2, "bad-records", {"no record"});
   other.resize(other.size() / 2);
   write_text(folder / "half.cubin", other);
   check_refused({"report", folder / "half.cubin"}, 2, "bad-cubin", {"half.cubin"});

@@ -54,7 +54,7 @@ def loop(draw, first):
     bounds = sorted(({"name": unit, "what": f"what {unit} is", "warp_cycles": 1.5, "cycles": draw.uniform(5, 500), "busy": draw.random()}
                      for unit in UNITS), key=lambda one: -one["cycles"])
     stalls = ["issued", "stall_count", "scoreboard", "unit_busy", "register_banks", "barrier", "not_selected"]
-    return {"first": first, "last": first + 320, "depth": 1, "inner": True, "instructions": 21, "other": 0, "unknown": 0, "mix": mix(draw),
+    return {"first": first, "last": first + 320, "depth": 1, "inner": True, "instructions": 21, "warps": 8, "other": 0, "unknown": 0, "mix": mix(draw),
             "cycles": bounds[0]["cycles"] * 1.1, "bound": bounds[0]["name"], "bounds": bounds, "alone": draw.uniform(5, 90),
             "path": draw.uniform(0, 5), "chain": [], "operations": 1024, "shared_bytes": 512.0, "tensor_busy": draw.random(),
             "stalls": {name: draw.uniform(0, 50) for name in stalls}}
@@ -68,7 +68,7 @@ def kernel(draw, name, loops, text="FFMA R{}, R1, R2, R3"):
     hottest = {"loop": loops - 1, "operations_per_second": 4.2e14, "code": code, "events": events, "event_cycles": 90.0}
     return {"name": name, "kernel": True, "instructions": 400, "mix": mix(draw),
             "occupancy": {"warps": 8, "most_warps": 64, "blocks": 1, "block_warps": 8, "limit": "registers"},
-            "loops": [loop(draw, 0x100 * (i + 1)) for i in range(loops)],
+            "loops": [loop(draw, 0x100 * (i + 1)) for i in range(loops)], "waiting": 0,
             "resources": {"registers": 168, "static_shared": 1024, "dynamic_shared": 200000, "local": 0, "barriers": 1, "parameters": 64},
             "hottest": hottest if loops else None}
 

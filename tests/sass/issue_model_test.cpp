@@ -220,6 +220,23 @@ TEST_CASE("loops are found: inner and outer ones, ways through them, and none at
   CHECK(model_text(issue_model(test::code_listing(line), 90, {})).find("no loops") != std::string::npos);
 }
 
+TEST_CASE("loops that only wait are left out, and do not make the loop around them an outer one") {
+  const std::string code =
+      ".L_1:\n[----:B------:R-:W-:-:S04] FADD R9, R1, R2\n.L_2:\n"
+      "[----:B------:R-:W0:-:S02] SYNCS.PHASECHK.TRANS64.TRYWAIT P1, [UR4], R3\n"
+      "[----:B0-----:R-:W-:-:S05] @!P1 BRA `(.L_2)\n"
+      "[----:B------:R-:W-:-:S01] HGMMA.64x64x16.F32 R24, gdesc[UR8], R24, gsb0\n"
+      "[----:B------:R-:W-:-:S01] WARPGROUP.DEPBAR.LE gsb0, 0x0\n"
+      "[----:B------:R-:W-:-:S05] @P0 BRA `(.L_1)\n[----:B------:R-:W-:-:S05] EXIT\n";
+  const FunctionModel model = model_of(code, {.warps = 9, .block_warps = 9});
+  REQUIRE(model.loops.size() == 1);
+  CHECK(model.waiting == 1);
+  CHECK((model.loops[0].inner && model.loops[0].depth == 1 && model.loops[0].instructions == 6));
+  // The ninth warp is in no warpgroup, so it does not execute wgmma.
+  CHECK(model.loops[0].warps == 8);
+  CHECK(bound_of(model.loops[0], "tensor") == 64);
+}
+
 TEST_CASE("what the data does not have is counted, and does not stop the model") {
   const LoopModel loop = loop_of("[----:B------:R-:W-:-:S04] NONSENSE R0, R1\n", {.warps = 1});
   CHECK(loop.unknown == 1);

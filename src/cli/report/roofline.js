@@ -2,7 +2,7 @@
 // Operations a second against operations a byte: the roof is memory's slope and the peaks of the units.
 "use strict";
 
-const kRoof = {width: 760, height: 320, left: 62, right: 210, top: 14, bottom: 36};
+const kRoof = {width: 1100, height: 340, left: 62, right: 320, top: 14, bottom: 36};
 
 function tera_text(rate) {
   return is_number(rate) ? `${number_text(rate / 1e12, rate < 1e13 ? 2 : 0)}\u202fT/s` : kNone;
