@@ -320,7 +320,8 @@ class Simulation {
   /// What was issued an iteration before may be at a unit in the one that is shown.
   void note(const Scheduler& scheduler, const IssueEvent& event) {
     const int iteration = state(0).iterations;
-    if (&scheduler != schedulers_.data() || iteration > kShownIteration || iteration < kShownIteration - 2) return;
+    if (&scheduler != schedulers_.data() || iteration > kShownIteration || iteration < kShownIteration - 2)
+      return;
     if (result_.events.size() < kMostEvents) result_.events.push_back(event);
   }
 

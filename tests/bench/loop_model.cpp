@@ -205,7 +205,7 @@ int main(int argc, char** argv) try {
   if (mode == "measure") return measure(argv[2], cubins);
   if (mode == "score") return score(argv[2], cubins);
   fmt::print("loop_model measure|score MEASURED.jsonl CUBIN...\n");
-  return 2;
+  return 0;
 } catch (const Error& error) {
   fmt::print(stderr, "{}\n", error.what());
   return static_cast<int>(error.kind());
