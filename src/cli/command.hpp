@@ -62,5 +62,6 @@ void add_conform(Tool& tool);
 void add_cache(Tool& tool);
 void add_sass(Tool& tool);
 void add_peak(Tool& tool);
+void add_report(Tool& tool);
 
 }  // namespace ptxloom::cli

@@ -59,7 +59,7 @@ void declare(Tool& tool) {
   tool.app.add_flag("-v,--verbose", tool.verbose, "print every warning, not one line for each code");
   for (const auto add :
        {add_doctor, add_list, add_show, add_check, add_emit, add_compile, add_layout, add_run, add_sanitize,
-        add_tune, add_bench, add_conform, add_cache, add_sass, add_peak}) {
+        add_tune, add_bench, add_conform, add_cache, add_sass, add_peak, add_report}) {
     add(tool);
   }
 }

@@ -3,6 +3,7 @@
 
 #include "base/file.hpp"
 #include "cli/command.hpp"
+#include "cli/model_flags.hpp"
 #include "cli/say.hpp"
 #include "jit/ptx_header.hpp"
 #include "ptxloom/jit.hpp"
@@ -18,6 +19,8 @@ struct SassFlags {
   std::string format = "text";
   bool no_nvdisasm = false;
   bool lint = false;
+  bool model = false;
+  ModelFlags how;
 };
 
 /// The cubin of a PTX file, with line tables.
@@ -46,6 +49,14 @@ void print_notes(const sass::Listing& listing, const std::optional<Diagnostic>& 
 }
 
 void check_flags(const SassFlags& options) {
+  if (options.model && options.lint)
+    throw Error(ErrorKind::usage, "bad-usage", "--model and --lint are two things to do", "give one of them");
+  if (options.model && options.format == "html")
+    throw Error(ErrorKind::usage, "bad-usage", "--model has no --format html",
+                "ptxloom report makes a page; else use text or json");
+  if (!options.model && options.how.given())
+    throw Error(ErrorKind::usage, "bad-usage",
+                "--warps, --block, --smem, --loads and --conflicts are for --model", "add --model");
   if (!options.lint) return;
   if (options.format == "html")
     throw Error(ErrorKind::usage, "bad-usage", "--lint has no --format html", "use text or json");
@@ -66,6 +77,16 @@ int print_lint(const sass::Listing& listing, const sass::CubinView& cubin,
   return lint.count(sass::LintSeverity::error) > 0 ? 1 : 0;
 }
 
+int print_model(const sass::Listing& listing, const sass::CubinView& cubin,
+                const sass::Disassembly& disassembly, const SassFlags& options) {
+  if (disassembly.problem) say("{}\n", to_string(*disassembly.problem));
+  const sass::IssueModel model = sass::issue_model(listing, cubin.chip(), options.how.options());
+  print_model_notes(model);
+  const std::string text = options.format == "json" ? sass::model_json(model) : sass::model_text(model);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return 0;
+}
+
 int run_sass(const Tool& tool, const SassFlags& options) {
   check_flags(options);
   const std::string content = read_data(options.file);
@@ -84,6 +105,7 @@ int run_sass(const Tool& tool, const SassFlags& options) {
                   .ptx = ptx ? std::optional<std::string_view>(content) : std::nullopt,
                   .disassembly = options.no_nvdisasm ? nullptr : &disassembly});
   if (options.lint) return print_lint(listing, cubin, disassembly, options);
+  if (options.model) return print_model(listing, cubin, disassembly, options);
   print_notes(listing, disassembly.problem);
   const auto print = options.format == "json"   ? sass::listing_json
                      : options.format == "html" ? sass::listing_html
@@ -110,6 +132,10 @@ void add_sass(Tool& tool) {
             "--lint", options.lint,
             "check the control codes instead: stall counts and scoreboards against the registers "
             "that are read and written (docs/json/sass_lint.json)");
+        command.add_flag(
+            "--model", options.model,
+            "predict the time of each loop instead, and what limits it (docs/json/sass_model.json)");
+        add_model_flags(command, options.how);
         command.add_flag("--no-nvdisasm", options.no_nvdisasm,
                          "show opcodes and registers as specs/sass has them, even if nvdisasm is installed");
       },

@@ -50,26 +50,6 @@ unsigned bit(std::optional<unsigned> scoreboard) {
   return scoreboard && *scoreboard < kScoreboards ? 1U << *scoreboard : 0;
 }
 
-/// "DEPBAR.LE SB0, 0x1, {4,3}": the scoreboard, how many may remain, and others that must be empty.
-struct Drain {
-  unsigned scoreboard = 0, remain = 0;
-  unsigned others = 0;  ///< a bit for each
-};
-std::optional<Drain> drain_of(const InstructionText& text) {
-  if (text.opcode != "DEPBAR" || text.operands.size() < 2 || !text.operands[0].starts_with("SB"))
-    return std::nullopt;
-  const std::string_view board = text.operands[0].substr(2);
-  std::string_view remain = text.operands[1];
-  if (remain.starts_with("0x")) remain.remove_prefix(2);
-  Drain drain;
-  std::from_chars(board.data(), board.data() + board.size(), drain.scoreboard);
-  std::from_chars(remain.data(), remain.data() + remain.size(), drain.remain, 16);
-  for (std::size_t i = 2; i < text.operands.size(); ++i)
-    for (const char c : text.operands[i])
-      if (c >= '0' && c < '0' + kScoreboards) drain.others |= 1U << static_cast<unsigned>(c - '0');
-  return drain;
-}
-
 /// Cycles until the next instruction, at least. A count of 0 stands behind ERRBAR and its like, which keep
 /// the warp longer than any result takes.
 int cycles_of(const ControlCode& control) {
@@ -252,6 +232,21 @@ std::vector<CodeBlock> blocks_of_steps(const std::vector<HazardStep>& steps, boo
 }
 
 }  // namespace
+
+std::optional<Drain> drain_of(const InstructionText& text) {
+  if (text.opcode != "DEPBAR" || text.operands.size() < 2 || !text.operands[0].starts_with("SB"))
+    return std::nullopt;
+  const std::string_view board = text.operands[0].substr(2);
+  std::string_view remain = text.operands[1];
+  if (remain.starts_with("0x")) remain.remove_prefix(2);
+  Drain drain;
+  std::from_chars(board.data(), board.data() + board.size(), drain.scoreboard);
+  std::from_chars(remain.data(), remain.data() + remain.size(), drain.remain, 16);
+  for (std::size_t i = 2; i < text.operands.size(); ++i)
+    for (const char c : text.operands[i])
+      if (c >= '0' && c < '0' + kScoreboards) drain.others |= 1U << static_cast<unsigned>(c - '0');
+  return drain;
+}
 
 bool State::unite(const State& other) {
   const bool pending_changed = unite_lists(pending, other.pending, [](Pending& to, const Pending& from) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "sass/control_code.hpp"
@@ -74,6 +75,13 @@ struct Watch {
   /// A fixed-latency result is read: writer, reader, cycles between, cycles that the table demands.
   std::function<void(const Access& writer, const Access& reader, int have, std::optional<int> need)> distance;
 };
+
+/// "DEPBAR.LE SB0, 0x1, {4,3}": the scoreboard, how many may remain, and others that must be empty.
+struct Drain {
+  unsigned scoreboard = 0, remain = 0;
+  unsigned others = 0;  ///< a bit for each
+};
+std::optional<Drain> drain_of(const InstructionText& text);
 
 /// The instructions of a function. They refer to its texts and to the table.
 std::vector<HazardStep> steps_of(const ListedFunction& function, const OperandTable& operands, int chip);

@@ -173,6 +173,7 @@ std::vector<Use> uses_of_all_subcommands(const fs::path& folder) {
       {{"emit", "gemm", "--set", "m=16", "n=8", "k=32", "-o", folder / "gemm.ptx"}},
       {{"compile", ptx, "--target", "sm_90a", "-o", folder / "scale.cubin"}},
       {{"sass", ptx, "--target", "sm_90a"}},
+      {{"report", ptx, "--target", "sm_90a"}},
       {{"layout", opcode, "--operand", "A"}},
       {{"layout", opcode, "--operand", "A", "--format", "json"}, true},
       {{"run", "gemm", "--set", "m=16", "n=8", "k=32", "--device", "cpu", "--seed", "3"}, true},

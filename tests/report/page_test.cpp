@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of the page of `tune --report`, whatever the results hold.
+// The text of the pages of `tune --report` and `report`, whatever the results hold.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <regex>
@@ -10,6 +11,7 @@
 #include "cli/report/page.hpp"
 
 using nlohmann::json;
+using ptxloom::cli::kernel_page;
 using ptxloom::cli::report_page;
 
 namespace {
@@ -80,8 +82,20 @@ TEST_CASE("the page of a search that is not over holds no results, and is whole"
   CHECK(count(page, "<style>") == count(page, "</style>"));
 }
 
-TEST_CASE("the page loads nothing") {
-  const std::string page = report_page({});
+TEST_CASE("the page of a kernel holds its data as it is") {
+  std::mt19937_64 draw(std::random_device{}());
+  for (int round = 0; round < 50; ++round) {
+    json data = {{hostile_text(draw), hostile_text(draw)}, {"functions", json::array()}};
+    const std::string page = kernel_page(data.dump(1) + "\n");
+    CHECK(results_of(page) == std::vector<json>{data});
+    CHECK(page.starts_with("<!doctype html>\n"));
+    CHECK(page.ends_with("</html>\n"));
+    CHECK(count(page, "<script>") == count(kernel_page("{}"), "<script>"));
+  }
+}
+
+TEST_CASE("the pages load nothing") {
+  const std::string page = GENERATE(report_page({}), kernel_page("{}"));
   CHECK(page.find("default-src 'none'") != std::string::npos);
   const std::regex loads(R"(\ssrc=|@import|url\(|<link|<iframe|fetch\(|XMLHttpRequest|import\()");
   std::smatch found;

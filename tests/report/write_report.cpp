@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints the page of results in files, for browser_test.py: write_report RESULT.json ... > page.html
+// Prints the page of results in files, for browser_test.py: write_report RESULT.json ... > page.html; and
+// that of `report`, for kernel_browser_test.py: write_report --kernel REPORT.json > page.html
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -10,7 +11,8 @@
 
 int main(int argc, char** argv) {
   std::vector<std::string> results;
-  for (int i = 1; i < argc; ++i) {
+  const bool kernel = argc == 3 && std::string(argv[1]) == "--kernel";
+  for (int i = kernel ? 2 : 1; i < argc; ++i) {
     std::ifstream file(argv[i], std::ios::binary);
     if (!file) {
       std::cerr << argv[i] << ": cannot be read\n";
@@ -18,6 +20,6 @@ int main(int argc, char** argv) {
     }
     results.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
   }
-  std::cout << ptxloom::cli::report_page(results);
+  std::cout << (kernel ? ptxloom::cli::kernel_page(results.front()) : ptxloom::cli::report_page(results));
   return std::cout.flush() ? 0 : 2;
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "generated/kernel.html.hpp"
 #include "generated/report.html.hpp"
 
 namespace ptxloom::cli {
@@ -28,16 +29,29 @@ std::string escape_json(std::string_view json) {
   return escaped;
 }
 
+/// Data in the place of a mark.
+std::string filled(std::string_view page, std::size_t place, std::string_view mark,
+                   std::span<const std::string> data) {
+  std::string text(page.substr(0, place));
+  for (const std::string& one : data)
+    text += "<script type=\"application/json\" class=\"result\">\n" + escape_json(one) + "</script>\n";
+  return text.append(page.substr(place + mark.size()));
+}
+
+constexpr std::string_view kMark = "<!-- results -->\n";
+
 }  // namespace
 
 std::string report_page(std::span<const std::string> results) {
-  constexpr std::string_view kMark = "<!-- results -->\n";
   constexpr std::size_t kPlace = report::kReportPage.find(kMark);
   static_assert(kPlace != std::string_view::npos);
-  std::string page(report::kReportPage.substr(0, kPlace));
-  for (const std::string& result : results)
-    page += "<script type=\"application/json\" class=\"result\">\n" + escape_json(result) + "</script>\n";
-  return page.append(report::kReportPage.substr(kPlace + kMark.size()));
+  return filled(report::kReportPage, kPlace, kMark, results);
+}
+
+std::string kernel_page(const std::string& report) {
+  constexpr std::size_t kPlace = report::kKernelPage.find(kMark);
+  static_assert(kPlace != std::string_view::npos);
+  return filled(report::kKernelPage, kPlace, kMark, std::span(&report, 1));
 }
 
 }  // namespace ptxloom::cli

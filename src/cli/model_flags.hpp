@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "sass/issue_model.hpp"
+
+// Options of the issue model, which `sass --model` and `report` share.
+namespace ptxloom::cli {
+
+struct ModelFlags {
+  int warps = 0;    ///< of an SM
+  int threads = 0;  ///< of a thread block
+  int shared = 0;   ///< bytes of dynamic shared memory of a thread block
+  std::string loads;
+  int conflicts = 1;
+
+  bool given() const;
+  sass::ModelOptions options() const;
+};
+
+void add_model_flags(CLI::App& command, ModelFlags& flags);
+
+/// That the figures of this chip were not measured.
+std::string assumed_note(int chip);
+/// What the user should know of a prediction, on stderr.
+void print_model_notes(const sass::IssueModel& model);
+
+}  // namespace ptxloom::cli

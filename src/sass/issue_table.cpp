@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sass/issue_table.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "generated/issue.hpp"
+#include "sass/table_text.hpp"
+
+namespace ptxloom::sass {
+namespace {
+
+constexpr int kMeasuredChip = 90;
+constexpr std::string_view kClass = "class=", kGlobal = "global";
+
+constexpr std::pair<std::string_view, IssueEffect> kEffects[] = {{"-", IssueEffect::none},
+                                                                 {"copy", IssueEffect::copy},
+                                                                 {"commit", IssueEffect::commit},
+                                                                 {"drain", IssueEffect::drain},
+                                                                 {"barrier", IssueEffect::barrier},
+                                                                 {"group", IssueEffect::group},
+                                                                 {"group_wait", IssueEffect::group_wait},
+                                                                 {"poll", IssueEffect::poll}};
+
+double number_of(std::string_view text) {
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+/// "4", "0.5n", "4+0.25n"; "-" is 0.
+IssueAmount amount_in(std::string_view text) {
+  IssueAmount amount;
+  for (const std::string& term : split(text, '+'))
+    (term.ends_with('n') ? amount.per_column : amount.fixed) += number_of(term);
+  return amount;
+}
+
+using Lines = std::vector<std::string>;
+
+Lines rows_in(const nlohmann::json& table) { return table.get<Lines>(); }
+
+/// "a b c and more" with 4 columns: the last has the rest.
+std::vector<std::string> cells_of(const std::string& line, std::size_t columns) {
+  std::vector<std::string> cells = split(line, ' ');
+  for (std::size_t i = columns; i < cells.size(); ++i) cells[columns - 1] += ' ' + cells[i];
+  cells.resize(std::min(cells.size(), columns));
+  return cells;
+}
+
+IssueChip chip_in(const Lines& lines, int chip) {
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const std::vector<std::string> cells = split(lines[i], ' ');
+    if (has_chip(cells.at(0), chip))
+      return {.schedulers = static_cast<int>(number_of(cells.at(1))),
+              .dispatch = number_of(cells.at(2)),
+              .banks = static_cast<int>(number_of(cells.at(3))),
+              .window = number_of(cells.at(4)),
+              .taken = number_of(cells.at(5)),
+              .wave = number_of(cells.at(6))};
+  }
+  return {};
+}
+
+std::vector<IssueUnit> units_in(const Lines& lines) {
+  constexpr std::size_t kColumns = 5;
+  std::vector<IssueUnit> units;
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const std::vector<std::string> cells = cells_of(lines[i], kColumns);
+    units.push_back({.name = cells.at(0),
+                     .of_sm = cells.at(1) == "sm",
+                     .queue = static_cast<int>(number_of(cells.at(2))),
+                     .banks = cells.at(3) == "yes",
+                     .what = cells.at(4)});
+  }
+  return units;
+}
+
+}  // namespace
+
+IssueTable::IssueTable(int chip, LoadFrom from) : assumed_(chip != kMeasuredChip) {
+  const nlohmann::json data = nlohmann::json::parse(kIssue);
+  chip_ = chip_in(rows_in(data.at("sms")), chip);
+  units_ = units_in(rows_in(data.at("units")));
+  for (const auto& table : data.at("instructions"))
+    if (has_chip(table.at("chips").get_ref<const std::string&>(), chip)) read_rows(rows_in(table.at("rows")));
+  read_loads(rows_in(data.at("loads")), chip, from);
+}
+
+void IssueTable::read_rows(const Lines& lines) {
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const std::vector<std::string> cells = split(lines[i], ' ');
+    std::string latency = cells.at(3);
+    IssueRow row{.modifiers = cells.at(1), .uses = uses_of(cells.at(2)), .latency = {}};
+    row.banks = units_[row.uses.front().units.front()].banks;
+    row.fixed = latency == "-";
+    row.global = latency.starts_with(kGlobal);
+    if (row.global) latency.erase(0, kGlobal.size());
+    row.latency = amount_in(latency);
+    row.read = number_of(cells.at(4));
+    row.operations = amount_in(cells.at(5));
+    row.effect =
+        std::ranges::find(kEffects, cells.at(6), &std::pair<std::string_view, IssueEffect>::first)->second;
+    if (cells.at(0).starts_with(kClass))
+      types_[cells.at(0).substr(kClass.size())].push_back(row);
+    else
+      for (const std::string& opcode : split(cells.at(0), '|')) opcodes_[opcode].push_back(row);
+  }
+}
+
+/// "fma_heavy/2|fma_lite/2"
+IssueUse IssueTable::use_of(std::string_view text) const {
+  IssueUse use;
+  for (const std::string& one : split(text, '|')) {
+    const std::size_t slash = one.find('/');
+    const auto unit = std::ranges::find(units_, one.substr(0, slash), &IssueUnit::name);
+    use.units.push_back(static_cast<std::size_t>(unit - units_.begin()));
+    use.cycles = amount_in(one.substr(slash + 1));
+  }
+  return use;
+}
+
+std::vector<IssueUse> IssueTable::uses_of(const std::string& cell) const {
+  std::vector<IssueUse> uses;
+  for (const std::string& one : split(cell, ',')) uses.push_back(use_of(one));
+  return uses;
+}
+
+void IssueTable::read_loads(const Lines& lines, int chip, LoadFrom from) {
+  const std::size_t column = 1 + static_cast<std::size_t>(from);
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const std::vector<std::string> cells = split(lines[i], ' ');
+    const bool wanted = has_chip(cells.at(0), chip);
+    if (wanted || (load_ == 0 && has_chip(cells.at(0), kMeasuredChip))) load_ = number_of(cells.at(column));
+    if (wanted) return;
+  }
+}
+
+const IssueRow* IssueTable::row_of(const InstructionText& text, std::string_view type) const {
+  const auto first = [&](const auto& rows) -> const IssueRow* {
+    for (const IssueRow& row : rows)
+      if (row.modifiers == "-" || text.has(row.modifiers)) return &row;
+    return nullptr;
+  };
+  if (const auto rows = opcodes_.find(text.opcode); rows != opcodes_.end())
+    if (const IssueRow* row = first(rows->second)) return row;
+  const auto rows = types_.find(type);
+  return rows == types_.end() ? nullptr : first(rows->second);
+}
+
+double IssueTable::latency_of(const IssueRow& row, int columns) const {
+  return row.latency.at(columns) + (row.global ? load_ : 0);
+}
+
+int columns_of(const InstructionText& text) {
+  const std::size_t at = text.modifiers.find(".64x");
+  if (at == std::string::npos) return 0;
+  const char* const begin = text.modifiers.data() + at + 4;
+  int columns = 0;
+  std::from_chars(begin, text.modifiers.data() + text.modifiers.size(), columns);
+  return columns;
+}
+
+}  // namespace ptxloom::sass

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sass/instruction_text.hpp"
+
+// Which units execute an instruction, and for how long: specs/sass/issue.json for one chip.
+namespace ptxloom::sass {
+
+/// A row of "sms": how an SM issues.
+struct IssueChip {
+  int schedulers = 0;
+  double dispatch = 0;  ///< cycles from one instruction of a scheduler to the next
+  int banks = 0;        ///< of a scheduler's registers; each gives one register of a warp a cycle
+  double window = 0;    ///< cycles in which an instruction of fixed latency must have its operands
+  double taken = 0;     ///< cycles that a branch that is taken costs beside its stall count
+  double wave = 0;  ///< cycles by which each further access to the same bank of shared memory delays a load
+};
+
+/// A row of "units".
+struct IssueUnit {
+  std::string name{};
+  bool of_sm = false;  ///< the schedulers share it; else each has one
+  int queue = 0;  ///< instructions that may wait for it; 0: an instruction is issued when the unit is free
+  bool banks = false;  ///< its instructions read registers through the banks, in the window
+  std::string what{};
+};
+
+/// An amount that may depend on the columns n of a wgmma: `fixed + per_column * n`.
+struct IssueAmount {
+  double fixed = 0, per_column = 0;
+  double at(int columns) const { return fixed + per_column * columns; }
+};
+
+/// What an instruction does beside occupying units.
+enum class IssueEffect : std::uint8_t {
+  none,
+  copy,        ///< an asynchronous copy: no register waits for it
+  commit,      ///< sets its scoreboard when the copies before it are done
+  drain,       ///< DEPBAR: waits until at most some of a scoreboard's instructions are in flight
+  barrier,     ///< waits for all warps of the thread block
+  group,       ///< a wgmma: belongs to the group that the next one with a group operand ends
+  group_wait,  ///< waits until at most some groups are in flight
+  poll,        ///< asks whether something has happened
+};
+
+struct IssueUse {
+  std::vector<std::size_t> units{};  ///< indices of units, any of which will do
+  IssueAmount cycles{};
+};
+
+/// Where the latency of a load comes from.
+enum class LoadFrom : std::uint8_t { l1, l2, memory };
+
+/// A row of "instructions".
+struct IssueRow {
+  std::string modifiers{};
+  std::vector<IssueUse> uses{};  ///< it needs all of these
+  bool banks = false;            ///< that of its first unit
+  bool fixed = true;             ///< its results take a fixed time, which the control codes know
+  bool global = false;           ///< the latency is that of a load, and `latency` is added
+  IssueAmount latency{};         ///< until its write scoreboard opens
+  double read = 0;               ///< until its read scoreboard opens
+  IssueAmount operations{};      ///< of a warp, on floats or in tensor products; a multiply-add is two
+  IssueEffect effect = IssueEffect::none;
+};
+
+class IssueTable {
+ public:
+  /// `from`: where loads from global memory find their data.
+  IssueTable(int chip, LoadFrom from);
+
+  const IssueChip& chip() const { return chip_; }
+  const std::vector<IssueUnit>& units() const { return units_; }
+  /// The row of an instruction with this class of operands.json; null if there is none.
+  const IssueRow* row_of(const InstructionText& text, std::string_view type) const;
+  double latency_of(const IssueRow& row, int columns) const;
+  /// Whether the latencies were measured on another chip.
+  bool assumed() const { return assumed_; }
+
+ private:
+  void read_rows(const std::vector<std::string>& lines);
+  IssueUse use_of(std::string_view text) const;
+  std::vector<IssueUse> uses_of(const std::string& cell) const;
+  void read_loads(const std::vector<std::string>& lines, int chip, LoadFrom from);
+
+  IssueChip chip_;
+  std::vector<IssueUnit> units_;
+  std::map<std::string, std::vector<IssueRow>, std::less<>> opcodes_, types_;
+  double load_ = 0;
+  bool assumed_ = false;
+};
+
+/// The columns n in the modifier 64xNxK of a wgmma; 0: it is none.
+int columns_of(const InstructionText& text);
+
+}  // namespace ptxloom::sass

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// How well the issue model predicts loops: cycles an iteration of each kernel of loops/*.cu, measured on a
+// GPU and predicted from the machine code.
+//
+//   nvcc -cubin -arch=sm_90a -O3 -o kernels.cubin tests/bench/loops/kernels.cu      (units.cu likewise)
+//   loop_model measure MEASURED.jsonl CUBIN...      needs a GPU; about a minute
+//   loop_model score MEASURED.jsonl CUBIN...        needs none
+//
+// A measurement is of one thread block on each SM. The clock is read before and after the loop, for two
+// numbers of iterations; the difference counts.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <span>
+
+#include "bench.hpp"
+#include "ptxloom/launch.hpp"
+#include "sass/issue_model.hpp"
+
+using namespace ptxloom;
+
+namespace {
+
+constexpr int kWarpCounts[] = {1, 4, 8, 16, 32};
+constexpr int kValues = 4096;  // of frame.cuh
+constexpr int kLanes = 32;
+
+std::string read(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw Error(ErrorKind::usage, "unreadable-file", fmt::format("cannot read {}", path), "");
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<float> random_values() {
+  std::mt19937_64 draw(std::random_device{}());
+  std::uniform_real_distribution<float> value(0.5F, 1.5F);
+  std::vector<float> values(kValues);
+  for (float& one : values) one = value(draw);
+  return values;
+}
+
+struct Moments {
+  std::int64_t start = 0, end = 0;
+};
+
+class Meter {
+ public:
+  Meter()
+      : context_(Libraries()),
+        stream_(context_),
+        in_(context_, kValues * sizeof(float)),
+        out_(context_, blocks() * 1024U * sizeof(float)),
+        times_(context_, blocks() * kLanes * sizeof(Moments)) {
+    const std::vector<float> values = random_values();
+    in_.upload(std::as_bytes(std::span(values)));
+  }
+
+  const DeviceContext& context() const { return context_; }
+
+  /// Cycles of an iteration, on the median SM.
+  double cycles(const Function& function, int warps) const {
+    const double first = median_run(function, warps, kShort);
+    const double each = std::max(first / kShort, 1.0);
+    const int iterations = kShort + static_cast<int>(std::clamp(kCycles / each, 64.0, 4096.0));
+    return (median_run(function, warps, iterations) - median_run(function, warps, kShort)) /
+           (iterations - kShort);
+  }
+
+ private:
+  static constexpr int kShort = 32;
+  static constexpr double kCycles = 200000;
+
+  std::uint32_t blocks() const { return static_cast<std::uint32_t>(context_.info().sms); }
+
+  double median_run(const Function& function, int warps, int iterations) const {
+    std::vector<double> runs;
+    for (int i = 0; i < 5; ++i) runs.push_back(run(function, warps, iterations));
+    return bench::median(runs);
+  }
+
+  double run(const Function& function, int warps, int iterations) const {
+    const Arguments arguments(function.signature(),
+                              {Argument(in_), Argument(out_), Argument(times_), Argument(iterations)});
+    function.launch(stream_, {.grid = {blocks()}, .block = {static_cast<std::uint32_t>(warps * kLanes)}},
+                    arguments);
+    stream_.synchronize();
+    std::vector<Moments> moments(blocks() * static_cast<std::size_t>(warps));
+    times_.download(std::as_writable_bytes(std::span(moments)));
+    std::vector<double> blocks;
+    for (std::size_t at = 0; at < moments.size(); at += static_cast<std::size_t>(warps)) {
+      const std::span block(moments.data() + at, static_cast<std::size_t>(warps));
+      blocks.push_back(static_cast<double>(std::ranges::max(block, {}, &Moments::end).end -
+                                           std::ranges::min(block, {}, &Moments::start).start));
+    }
+    return bench::median(blocks);
+  }
+
+  DeviceContext context_;
+  Stream stream_;
+  DeviceMemory in_, out_, times_;
+};
+
+int measure(const std::string& file, std::span<char* const> cubins) {
+  const Meter meter;
+  std::ofstream out(file);
+  for (const char* path : cubins) {
+    const std::string cubin = read(path);
+    const DeviceModule module(meter.context(), std::as_bytes(std::span(cubin)));
+    const sass::CubinView view(std::as_bytes(std::span(cubin)), path);
+    for (const sass::CubinFunction& one : view.functions()) {
+      const Function function = module.function(one.name);
+      for (const int warps : kWarpCounts) {
+        if (warps * kLanes > function.info().max_threads) continue;
+        const nlohmann::ordered_json line = {{"device", meter.context().info().name},
+                                             {"kernel", one.name},
+                                             {"warps", warps},
+                                             {"cycles", meter.cycles(function, warps)}};
+        out << line.dump() << std::endl;
+      }
+    }
+  }
+  fmt::print("{} written\n", file);
+  return out ? 0 : 2;
+}
+
+using Measured = std::map<std::pair<std::string, int>, double>;
+
+Measured read_measured(const std::string& file) {
+  Measured measured;
+  std::ifstream in(file);
+  for (std::string text; std::getline(in, text);) {
+    const nlohmann::json line = nlohmann::json::parse(text);
+    measured[{line.at("kernel"), line.at("warps")}] = line.at("cycles");
+  }
+  return measured;
+}
+
+struct Errors {
+  double sum = 0, worst = 0;
+  int count = 0;
+  std::string of;
+
+  void add(double error, const std::string& name) {
+    sum += std::abs(error);
+    ++count;
+    if (std::abs(error) <= std::abs(worst)) return;
+    worst = error;
+    of = name;
+  }
+  std::string text() const {
+    return fmt::format("mean absolute error {:.1f} %, worst {:+.1f} % ({}), of {}",
+                       100 * sum / std::max(count, 1), 100 * worst, of, count);
+  }
+};
+
+/// The loop that the clock was read around: the one with the most instructions of the function.
+const sass::LoopModel* timed_loop(const sass::FunctionModel& function) {
+  const auto largest = std::ranges::max_element(function.loops, {},
+                                                [](const sass::LoopModel& one) { return one.instructions; });
+  return largest == function.loops.end() ? nullptr : &*largest;
+}
+
+int score(const std::string& file, std::span<char* const> cubins) {
+  const Measured measured = read_measured(file);
+  Errors all;
+  std::map<int, Errors> by_warps;
+  fmt::print("{:24} {:>5} {:>10} {:>10} {:>8}  {}\n", "kernel", "warps", "predicted", "measured", "error",
+             "bound");
+  for (const char* path : cubins) {
+    const std::string cubin = read(path);
+    const sass::CubinView view(std::as_bytes(std::span(cubin)), path);
+    const sass::Disassembly disassembly = sass::disassemble(std::as_bytes(std::span(cubin)));
+    const sass::Listing listing = sass::list({.cubin = view, .name = path, .disassembly = &disassembly});
+    for (const int warps : kWarpCounts) {
+      const sass::IssueModel model =
+          sass::issue_model(listing, view.chip(), {.warps = warps, .block_warps = warps});
+      for (const sass::FunctionModel& function : model.functions) {
+        const auto found = measured.find({function.name, warps});
+        const sass::LoopModel* const loop = timed_loop(function);
+        if (found == measured.end() || loop == nullptr) continue;
+        const double error = loop->cycles / found->second - 1;
+        all.add(error, fmt::format("{} {}", function.name, warps));
+        by_warps[warps].add(error, function.name);
+        fmt::print("{:24} {:5} {:10.1f} {:10.1f} {:+7.1f}%  {}\n", function.name, warps, loop->cycles,
+                   found->second, 100 * error, loop->bound);
+      }
+    }
+  }
+  for (const auto& [warps, errors] : by_warps) fmt::print("{:2} warps: {}\n", warps, errors.text());
+  fmt::print("all: {}\n", all.text());
+  return all.count > 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const std::string mode = argc > 3 ? argv[1] : "";
+  const std::span cubins(argv + std::min(argc, 3), argv + argc);
+  if (mode == "measure") return measure(argv[2], cubins);
+  if (mode == "score") return score(argv[2], cubins);
+  fmt::print("loop_model measure|score MEASURED.jsonl CUBIN...\n");
+  return 0;
+} catch (const Error& error) {
+  fmt::print(stderr, "{}\n", error.what());
+  return static_cast<int>(error.kind());
+}

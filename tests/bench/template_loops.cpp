@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// How well the issue model predicts the main loops of gemm's kernels: time a k-block, from two problems that
+// differ in k alone, of one tile for each SM.
+//
+//   template_loops measure MEASURED.jsonl     needs a GPU of sm_90; a minute
+//   template_loops score MEASURED.jsonl       needs nvJitLink; predicts the same kernels
+//
+// The clock is the one that the driver reports while the kernel runs.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "bench.hpp"
+#include "ptxloom/context.hpp"
+#include "ptxloom/runner.hpp"
+#include "ptxloom/templates.hpp"
+#include "ptxloom/tune.hpp"
+#include "sass/issue_model.hpp"
+
+using namespace ptxloom;
+
+namespace {
+
+struct Case {
+  Settings problem, config;
+  int tile_m, tile_n, tile_k;
+};
+
+/// One tile for each of 132 SMs.
+Case case_of(const std::string& type, const std::string& strategy, int m, int n, int k, Settings more = {}) {
+  more.insert({{"strategy", strategy},
+               {"tile_m", std::to_string(m)},
+               {"tile_n", std::to_string(n)},
+               {"tile_k", std::to_string(k)}});
+  return {{{"m", std::to_string(12 * m)}, {"n", std::to_string(11 * n)}, {"a", type}}, more, m, n, k};
+}
+
+std::vector<Case> cases() {
+  return {case_of("bf16", "wgmma", 128, 256, 64),  case_of("f16", "wgmma", 128, 128, 64),
+          case_of("e4m3", "wgmma", 128, 256, 128), case_of("tf32", "wgmma", 128, 128, 32),
+          case_of("s8", "wgmma", 128, 128, 128),   case_of("f16", "mma", 128, 128, 32),
+          case_of("bf16", "mma", 64, 128, 32),     case_of("s8", "mma", 128, 128, 64),
+          case_of("tf32", "mma", 128, 128, 16),    case_of("f64", "mma", 64, 64, 16)};
+}
+
+constexpr int kBlocks[] = {64, 256};  // k-blocks of the two problems
+
+Settings problem_of(const Case& one, int blocks) {
+  Settings problem = one.problem;
+  problem["k"] = std::to_string(blocks * one.tile_k);
+  return problem;
+}
+
+/// Seconds of a launch, of many in a row, and the clock in Hz.
+std::pair<double, double> time_of(const Context& context, const Case& one, int blocks) {
+  const Template& gemm = gemm_template();
+  const Specialised made = specialise(context, gemm, problem_of(one, blocks), one.config);
+  std::map<std::string, DeviceMemory> tensors;
+  for (const HostTensor& tensor : make_tensors(gemm, made.problem, {}, 1)) {
+    DeviceMemory& memory = tensors[tensor.plan.name] =
+        DeviceMemory(context.device_context(), tensor.bytes.size());
+    memory.upload(tensor.bytes);
+  }
+  const LaunchPlan& plan = made.launches.front();
+  tensors[std::string(kWorkspace)] = DeviceMemory(context.device_context(), plan.workspace_bytes + 256);
+  tensors[std::string(kWorkspace)].fill(std::byte{0});
+  const LaunchArguments arguments(
+      plan, [&](std::string_view name) { return tensors.at(std::string(name)).address(); },
+      [&](const TensorMap& map) { return context.encode(map); });
+  const LaunchConfig config = launch_config_of(plan, context.device().sms);
+  const Stream stream(context.device_context());
+  const Event begin(context.device_context()), end(context.device_context());
+  std::vector<double> seconds;
+  double clock = 0;
+  for (int round = 0; round < 5; ++round) {
+    constexpr int kLaunches = 200;
+    begin.record(stream);
+    for (int i = 0; i < kLaunches; ++i) made.kernels.front().launch(stream, config, arguments);
+    end.record(stream);
+    if (const auto health = context.device_context().health()) clock = 1e6 * health->clock_mhz;
+    stream.synchronize();
+    seconds.push_back(1e-3 * static_cast<double>(end.elapsed_ms(begin)) / kLaunches);
+  }
+  return {bench::median(seconds), clock};
+}
+
+int measure(const std::string& file) {
+  const Context context({.device = "gpu"});
+  std::ofstream out(file);
+  for (const Case& one : cases()) {
+    const auto [few, few_clock] = time_of(context, one, kBlocks[0]);
+    const auto [more, clock] = time_of(context, one, kBlocks[1]);
+    const double cycles = (more - few) * clock / (kBlocks[1] - kBlocks[0]);
+    const nlohmann::ordered_json line = {
+        {"problem", one.problem}, {"config", one.config}, {"clock_mhz", clock / 1e6}, {"cycles", cycles}};
+    out << line.dump() << std::endl;
+  }
+  return out ? 0 : 2;
+}
+
+/// Cycles of a k-block of one tile.
+double predict(const Case& one, const Linker& linker, std::string& bound) {
+  const Template& gemm = gemm_template();
+  const auto specs = std::make_shared<const Specs>();
+  const Target target("sm_90a");
+  const Settings problem = gemm.problem(problem_of(one, kBlocks[1]));
+  const Emitted emitted = gemm.emit(specs, target, problem, gemm.config(*specs, target, problem, one.config));
+  const LinkResult linked = linker.link(print(emitted.module), {.target = "sm_90a"});
+  const sass::CubinView view(linked.cubin, "gemm");
+  const sass::Disassembly disassembly = sass::disassemble(linked.cubin);
+  const LaunchPlan& plan = emitted.launches.front();
+  const int warps = static_cast<int>(plan.block[0] * plan.block[1] * plan.block[2] + 31) / 32;
+  const sass::IssueModel model =
+      sass::issue_model(sass::list({.cubin = view, .name = "gemm", .disassembly = &disassembly}), view.chip(),
+                        {.warps = warps, .block_warps = warps});
+  const sass::LoopModel* const loop = model.functions.front().hottest();
+  if (loop == nullptr || loop->operations == 0) return 0;
+  bound = loop->bound;
+  const double tile = 2.0 * one.tile_m * one.tile_n * one.tile_k;
+  return loop->cycles * tile / (loop->operations * loop->warps);
+}
+
+int score(const std::string& file) {
+  const Linker linker{Libraries()};
+  std::ifstream in(file);
+  const std::vector<Case> all = cases();
+  double sum = 0, worst = 0;
+  std::size_t count = 0;
+  fmt::print("{:36} {:>10} {:>10} {:>8}  {}\n", "kernel", "predicted", "measured", "error", "bound");
+  for (std::string text; std::getline(in, text) && count < all.size(); ++count) {
+    std::string bound;
+    const double predicted = predict(all[count], linker, bound);
+    const double measured = nlohmann::json::parse(text).at("cycles");
+    const double error = predicted / measured - 1;
+    sum += std::abs(error);
+    if (std::abs(error) > std::abs(worst)) worst = error;
+    fmt::print("{:36} {:10.1f} {:10.1f} {:+7.1f}%  {}\n",
+               fmt::format("{} {} {}x{}x{}", all[count].problem.at("a"), all[count].config.at("strategy"),
+                           all[count].tile_m, all[count].tile_n, all[count].tile_k),
+               predicted, measured, 100 * error, bound);
+  }
+  fmt::print("mean absolute error {:.1f} %, worst {:+.1f} %, of {}\n",
+             100 * sum / static_cast<double>(std::max<std::size_t>(count, 1)), 100 * worst, count);
+  return count == all.size() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const std::string mode = argc == 3 ? argv[1] : "";
+  if (mode == "measure") return measure(argv[2]);
+  if (mode == "score") return score(argv[2]);
+  fmt::print("template_loops measure|score MEASURED.jsonl\n");
+  return 0;
+} catch (const Error& error) {
+  fmt::print(stderr, "{}\n", error.what());
+  return error.kind() == ErrorKind::missing ? 0 : static_cast<int>(error.kind());  // ./dev bench runs it
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// `sass --model` and `report` as people use them.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "cli/bad_input.hpp"
+#include "cli/scale_ptx.hpp"
+#include "cli/tool.hpp"
+#include "support/require.hpp"
+
+namespace ptxloom::test::model_test {
+
+using Catch::Matchers::ContainsSubstring;
+using nlohmann::json;
+
+namespace {
+
+void skip_without_linker(const ToolResult& result) {
+  if (result.code == 3) skip_without("nvjitlink", result.err);
+}
+
+/// A kernel with one loop: y += x * x, as often as n says.
+constexpr const char* kLoopPtx = R"(.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry squares(.param .u32 n, .param .u64 .ptr .global x) .maxntid 128, 1, 1
+{
+    .reg .pred %p<1>;
+    .reg .b32 %r<3>;
+    .reg .f32 %f<3>;
+    .reg .b64 %rd<3>;
+    ld.param.u32 %r0, [n];
+    ld.param.u64 %rd0, [x];
+    mov.f32 %f0, 0f00000000;
+loop:
+    ld.global.f32 %f1, [%rd0];
+    fma.rn.f32 %f0, %f1, %f1, %f0;
+    add.u64 %rd0, %rd0, 512;
+    sub.u32 %r0, %r0, 1;
+    setp.ne.u32 %p0, %r0, 0;
+    @%p0 bra loop;
+    st.global.f32 [%rd0], %f0;
+    ret;
+}
+)";
+
+std::string loop_cubin(const TemporaryFolder& folder, const std::string& target) {
+  write_text(folder / "loop.ptx", kLoopPtx);
+  const std::string cubin = folder / ("loop_" + target + ".cubin");
+  const ToolResult compiled = run_tool({"compile", folder / "loop.ptx", "--target", target, "-o", cubin});
+  skip_without_linker(compiled);
+  REQUIRE(compiled.code == 0);
+  return cubin;
+}
+
+}  // namespace
+
+TEST_CASE("sass --model predicts the loops of a cubin, with nvdisasm and without") {
+  const TemporaryFolder folder;
+  for (const std::string target : {"sm_75", "sm_80", "sm_90a", "sm_100a", "sm_120a"}) {
+    const std::string cubin = loop_cubin(folder, target);
+    for (const bool own : {false, true}) {
+      CAPTURE(target, own);
+      std::vector<std::string> command = {"sass", cubin, "--model", "--warps", "4", "--format", "json"};
+      if (own) command.push_back("--no-nvdisasm");
+      const json model = run_json(command, "sass_model");
+      CHECK(model["assumed"] == (target != "sm_90a"));
+      const json& function = model["functions"][0];
+      CHECK(function["occupancy"]["limit"] == "given");
+      REQUIRE(function["loops"].size() >= 1);
+      const json& loop = function["loops"][0];
+      CHECK(loop["instructions"] > 4);
+      CHECK(loop["unknown"] == 0);
+      CHECK(loop["cycles"] > 100);
+      CHECK(loop["bound"] == "latency");
+    }
+  }
+}
+
+TEST_CASE("where loads find their data changes the prediction, and so do warps and conflicts") {
+  const TemporaryFolder folder;
+  const std::string cubin = loop_cubin(folder, "sm_90a");
+  const auto cycles = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"sass", cubin, "--model", "--format", "json"});
+    return run_json(more, "sass_model")["functions"][0]["loops"][0]["cycles"].get<double>();
+  };
+  CHECK(cycles({"--warps", "1", "--loads", "l1"}) < cycles({"--warps", "1", "--loads", "l2"}));
+  CHECK(cycles({"--warps", "1", "--loads", "l2"}) < cycles({"--warps", "1", "--loads", "memory"}));
+  CHECK(cycles({"--warps", "1"}) <= cycles({"--warps", "64"}));
+  const ToolResult text = run_tool({"sass", cubin, "--model"});
+  CHECK(text.code == 0);
+  CHECK_THAT(text.out, ContainsSubstring("limit: ") &&
+                           ContainsSubstring("(limit: threads: 16 thread blocks of 4 warps)"));
+}
+
+TEST_CASE("a kernel without loops has nothing to predict, and says so") {
+  const TemporaryFolder folder;
+  write_text(folder / "scale.ptx", kScalePtx);
+  const ToolResult model = run_tool({"sass", folder / "scale.ptx", "--target", "sm_90a", "--model"});
+  skip_without_linker(model);
+  CHECK(model.code == 0);
+  CHECK_THAT(model.out, ContainsSubstring("no loops"));
+  const ToolResult report =
+      run_tool({"report", folder / "scale.ptx", "--target", "sm_90a", "--format", "text"});
+  CHECK(report.code == 0);
+  CHECK_THAT(report.out, ContainsSubstring("no loops"));
+  CHECK(run_json({"report", folder / "scale.ptx", "--target", "sm_90a", "--format", "json"},
+                 "report")["functions"][0]["hottest"]
+            .is_null());
+}
+
+TEST_CASE("report shows a template's kernel as text, JSON and a page") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> gemm = {"report", "gemm", "--set", "m=512", "n=768", "k=1024", "a=bf16"};
+  const auto with = [&](std::vector<std::string> more) {
+    std::vector<std::string> all = gemm;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  const ToolResult text = run_tool(with({"--format", "text"}));
+  skip_without_linker(text);
+  CHECK(text.code == 0);
+  CHECK_THAT(text.out, ContainsSubstring("gemm ") && ContainsSubstring("hottest loop"));
+  const json report = run_json(with({"--format", "json"}), "report");
+  CHECK(report["roofline"]["operations"] == 2.0 * 512 * 768 * 1024);
+  CHECK(report["roofline"]["bytes"].get<double>() >= 2.0 * (512 * 1024 + 768 * 1024 + 512 * 768));
+  CHECK(report["gpu"]["name"] == "H200_SXM");
+  const json& hottest = report["functions"][0]["hottest"];
+  const json& loop = report["functions"][0]["loops"][hottest["loop"].get<std::size_t>()];
+  CHECK(hottest["code"].size() == loop["instructions"]);
+  CHECK(hottest["events"].size() > 0);
+  const ToolResult page = run_tool(with({"-o", folder / "report.html"}));
+  CHECK(page.code == 0);
+  CHECK(page.out.empty());
+  const std::string html = read_text(folder / "report.html");
+  CHECK_THAT(html, ContainsSubstring("<!doctype html>") && ContainsSubstring("</html>") &&
+                       ContainsSubstring("H200_SXM"));
+}
+
+TEST_CASE("report takes launches from the header of emitted PTX") {
+  const TemporaryFolder folder;
+  const std::string ptx = folder / "soft.ptx";
+  const ToolResult emitted = run_tool(
+      {"emit", "rowwise", "--set", "op=softmax", "rows=512", "n=4096", "-o", ptx, "--target", "sm_90a"});
+  REQUIRE(emitted.code == 0);
+  const ToolResult linked = run_tool({"report", ptx, "--format", "json"});
+  skip_without_linker(linked);
+  const json of_file = json::parse(linked.out);
+  const json of_template = run_json(
+      {"report", "rowwise", "--set", "op=softmax", "rows=512", "n=4096", "--format", "json"}, "report");
+  CHECK(of_file["functions"][0]["occupancy"] == of_template["functions"][0]["occupancy"]);
+}
+
+TEST_CASE("what --model and report cannot do is refused, each with its reason") {
+  const TemporaryFolder folder;
+  write_text(folder / "text.txt", "this is no PTX\n");
+  write_text(folder / "bad.cubin", std::string("\x7f") + "ELF and no more");
+  const std::string text = folder / "text.txt", bad = folder / "bad.cubin";
+  check_refused({"report", text}, 2, "no-target", {"is no cubin"});
+  check_refused({"report", bad}, 2, "bad-cubin", {"bad.cubin"});
+  check_refused({"report", folder / "absent.cubin"}, 2, "unreadable-file", {"absent.cubin"});
+  check_refused({"report", "no_such_template"}, 2, "unknown-template", {"no_such_template"});
+  check_refused({"report", bad, "--set", "m=1"}, 2, "bad-usage", {"--set"});
+  check_refused({"sass", bad, "--model", "--lint"}, 2, "bad-usage", {"one of them"});
+  check_refused({"sass", bad, "--model", "--format", "html"}, 2, "bad-usage", {"ptxloom report"});
+  check_refused({"sass", bad, "--warps", "4"}, 2, "bad-usage", {"--model"});
+  check_refused({"sass", bad, "--model", "--warps", "65"}, 2, "bad-usage", {"--warps"});
+  check_refused({"sass", bad, "--model"}, 2, "bad-cubin", {"bad.cubin"});
+  const std::string cubin = loop_cubin(folder, "sm_90a");
+  std::string other = read_text(cubin);
+  check_refused({"report", cubin, "--gpu", "A100"}, 2, "unknown-product", {"sm_90"});
+  check_refused({"report", cubin, "--target", "sm_80"}, 2, "bad-usage", {"--target"});
+  check_refused({"report", cubin, "--records", text}, 2, "bad-records", {"no record"});
+  other.resize(other.size() / 2);
+  write_text(folder / "half.cubin", other);
+  check_refused({"report", folder / "half.cubin"}, 2, "bad-cubin", {"half.cubin"});
+}
+
+}  // namespace ptxloom::test::model_test
