@@ -16,6 +16,8 @@ namespace {
 constexpr std::uint64_t kMostProducts = 1 << 22;  // for all elements of D; of larger problems some are tried
 constexpr std::size_t kMostKept = 1 << 22;        // elements of rows that are not computed
 constexpr double kStep = 32;                      // products that an instruction adds at once
+constexpr std::uint64_t kRun = 128;               // products of fp8 that are promoted at once, at most
+constexpr double kKept = 0x1p-13;                 // of the largest partial sum of fp8, wgmma keeps so much
 
 /// A or B with its scales applied. Rows are counted over all batches.
 class Matrix {
@@ -35,6 +37,10 @@ class Matrix {
     const Type type = operand_.format.scale;
     const double value = code * decode(type, load_element(type, scales_->bytes, scale_at(row, column)));
     return rounded_ ? decode(*rounded_, encode(*rounded_, value)) : value;
+  }
+  double scale(std::uint64_t row, std::uint64_t column) const {
+    return decode(operand_.format.scale,
+                  load_element(operand_.format.scale, scales_->bytes, scale_at(row, column)));
   }
 
  private:
@@ -70,9 +76,9 @@ class Matrix {
   std::optional<kit::WeightLayout> layout_;
 };
 
-/// Integers times their scales are rounded to the type of A.
+/// Integers times their scales are rounded to the type of A, if that has 16 bits.
 std::optional<Type> rounded_to(const Problem& p) {
-  if (p.b.integers()) return p.a.format.element;
+  if (p.b.integers() && !p.row_scales()) return p.a.format.element;
   return std::nullopt;
 }
 
@@ -81,6 +87,12 @@ const HostTensor* find(std::span<const HostTensor> inputs, std::string_view name
   for (const HostTensor& tensor : inputs)
     if (tensor.plan.name == name) return &tensor;
   return nullptr;
+}
+
+/// An element of a tensor; 0 if there is none.
+double summand(const HostTensor* tensor, std::uint64_t index) {
+  if (tensor == nullptr) return 0;
+  return decode(tensor->plan.type, load_element(tensor->plan.type, tensor->bytes, index));
 }
 
 /// An element of a tensor of f32; 1 if there is none.
@@ -92,12 +104,15 @@ class Reference {
  public:
   Reference(const Problem& p, std::span<const HostTensor> in)
       : p_(p),
-        a_(p.a, in[0], find(in, "scale_a")),
+        a_(p.a, in[0], p.row_scales() ? nullptr : find(in, "scale_a")),
         b_(p.b, in[1], find(in, "scale_b"), find(in, "zero_b"), rounded_to(p)),
         tensor_a_(find(in, "tensor_scale_a")),
         tensor_b_(find(in, "tensor_scale_b")),
+        row_scales_(p.row_scales() ? find(in, "scale_a") : nullptr),
         row_weights_(find(in, "row_weights")),
-        groups_(p.groups == Groups::none ? nullptr : find(in, group_tensor(p)->name)) {}
+        bias_(find(in, "bias")),
+        c_(find(in, "c")),
+        groups_(p.groups == Groups::none ? nullptr : find(in, p.products().tensor()->name)) {}
 
   /// The B that a row of D is a product with, rows counted over all batches; nullopt: it is not computed.
   std::optional<std::uint64_t> batch_of(std::uint64_t row) const {
@@ -114,12 +129,15 @@ class Reference {
   /// `row`: counted over all batches; it is computed.
   Expectation::Point point(std::uint64_t row, std::uint64_t column) const {
     const Sum result = p_.swiglu ? gated(row, column) : sum_of(row, column);
-    const double weight = factor(row_weights_, row), value = result.value * weight;
+    const double weight = factor(row_weights_, row), added = summand(c_, row * p_.ldc + column);
+    const double value = result.value * weight + added;
     const std::uint64_t index = row * p_.ldd + column;
     if (!std::isfinite(value)) return {.index = index, .value = value, .tolerance = 0};
     const double precision = p_.d == bf16 ? 0x1p-8 : p_.d == f16 ? 0x1p-11 : 0x1p-24;
     const double smallest = p_.d == f16 ? 0x1p-25 : 0x1p-133;
-    const double weighing = weight == 1 ? 0 : std::ldexp(std::abs(value), -23) + kLeast;
+    const double weighing = weight == 1 && c_ == nullptr
+                                ? 0
+                                : std::ldexp(std::abs(result.value * weight) + std::abs(added), -22) + kLeast;
     const double tolerance =
         result.error * std::abs(weight) + weighing + std::abs(value) * precision + smallest;
     if (std::abs(value) - tolerance >= infinite())
@@ -147,10 +165,37 @@ class Reference {
     }
     // Each instruction cuts its products and the accumulator off 24 bits below the largest of them.
     const double steps = std::ceil(p_.k / kStep);
-    const double error = steps * (kStep + 2) * (std::ldexp(magnitudes, -24) + std::ldexp(1.0, -149));
-    const double scale = factor(tensor_a_, p_.separate() ? batch : 0) * factor(tensor_b_, batch);
-    const double scaling = scale == 1 ? 0 : std::ldexp(std::abs(sum * scale), -22) + kLeast;
-    return {sum * scale, error * std::abs(scale) + scaling};
+    double error = steps * (kStep + 2) * (std::ldexp(magnitudes, -24) + std::ldexp(1.0, -149));
+    if (p_.row_scales()) error += error_of_runs(row, batch * p_.n + column);
+    const double scale =
+        factor(tensor_a_, p_.separate() ? batch : 0) * factor(tensor_b_, batch) * factor(row_scales_, row);
+    const double bias = summand(bias_, batch * p_.n + column);
+    const double scaling =
+        scale == 1 && bias_ == nullptr ? 0 : std::ldexp(std::abs(sum * scale) + std::abs(bias), -22) + kLeast;
+    return {sum * scale + bias, error * std::abs(scale) + scaling};
+  }
+
+  /// What the tensor cores drop of fp8 products: each is cut off towards zero. Of a group whose scale is
+  /// below 2^-14 of the largest in its run, what e4m3 does not have is rounded.
+  double error_of_runs(std::uint64_t row, std::uint64_t column) const {
+    double error = 0;
+    for (std::uint64_t begin = 0; begin < p_.k; begin += kRun) {
+      const std::uint64_t end = std::min<std::uint64_t>(p_.k, begin + kRun);
+      double sum = 0, low = 0, high = 0, term = 0, largest = 0;
+      int lean = 0;  // positive minus negative products
+      for (std::uint64_t i = begin; i < end; ++i) {
+        const double product = a_.at(row, i) * b_.at(column, i);
+        lean += (product > 0 ? 1 : 0) - (product < 0 ? 1 : 0);
+        sum += product;
+        low = std::min(low, sum), high = std::max(high, sum), term = std::max(term, std::abs(product));
+        largest = std::max(largest, b_.scale(column, i));
+      }
+      const double steps = static_cast<double>(kRun) / kStep + 4;
+      error += (4 * steps + std::abs(lean)) * std::max(high - low, term) * kKept;
+      for (std::uint64_t i = begin; !p_.b.integers() && i < end; ++i)
+        if (b_.scale(column, i) < largest * 0x1p-14) error += std::abs(a_.at(row, i)) * largest * 0x1p-16;
+    }
+    return error;
   }
 
   /// silu(gate) * value. The slope of silu is at most 1.1; the approximations that it is made of are good to
@@ -172,7 +217,8 @@ class Reference {
 
   const Problem& p_;
   Matrix a_, b_;
-  const HostTensor *tensor_a_, *tensor_b_, *row_weights_, *groups_;  // null: there is none
+  const HostTensor *tensor_a_, *tensor_b_, *row_scales_, *row_weights_, *bias_, *c_,
+      *groups_;  // null: there is none
 };
 
 }  // namespace
