@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <random>
+#include <unordered_map>
 
 #include "ptxloom/numeric.hpp"
 #include "ptxloom/sampling.hpp"
@@ -22,6 +23,11 @@ constexpr double kKept = 0x1p-13;                 // of the largest partial sum 
 /// A or B with its scales applied. Rows are counted over all batches.
 class Matrix {
  public:
+  struct Row {
+    std::vector<double> values;
+    std::vector<double> scales;  // of each group, if there are any
+  };
+
   /// `scales` and `zeros` may be null. `rounded`: the type that products of codes and scales are rounded to,
   /// if any.
   Matrix(const Operand& operand, const HostTensor& codes, const HostTensor* scales,
@@ -29,21 +35,35 @@ class Matrix {
       : operand_(operand), codes_(codes), scales_(scales), zeros_(zeros), rounded_(rounded) {
     if (operand.shuffled) layout_.emplace(operand.weights());
   }
-  double at(std::uint64_t row, std::uint64_t column) const {
-    double code = decode(operand_.format.element, code_at(row, column));
-    if (scales_ == nullptr) return code;
-    if (zeros_ != nullptr)
-      code -= double(load_element(u8, zeros_->bytes, scale_at(row, column)) & kZeroPointMask);
-    const Type type = operand_.format.scale;
-    const double value = code * decode(type, load_element(type, scales_->bytes, scale_at(row, column)));
-    return rounded_ ? decode(*rounded_, encode(*rounded_, value)) : value;
-  }
-  double scale(std::uint64_t row, std::uint64_t column) const {
-    return decode(operand_.format.scale,
-                  load_element(operand_.format.scale, scales_->bytes, scale_at(row, column)));
+  /// It is decoded once: many elements of D need it.
+  const Row& row(std::uint64_t number) {
+    const auto [place, fresh] = rows_.try_emplace(number);
+    if (fresh) place->second = decoded(number);
+    return place->second;
   }
 
  private:
+  Row decoded(std::uint64_t row) const {
+    Row made;
+    made.values.resize(operand_.k);
+    const std::uint64_t group = operand_.format.block;
+    for (std::uint64_t i = 0; i < operand_.k; ++i) {
+      double value = decode(operand_.format.element, code_at(row, i));
+      if (scales_ != nullptr) {
+        if (i % group == 0) made.scales.push_back(scale(row, i));
+        if (zeros_ != nullptr)
+          value -= double(load_element(u8, zeros_->bytes, scale_at(row, i)) & kZeroPointMask);
+        value *= made.scales.back();
+        if (rounded_) value = decode(*rounded_, encode(*rounded_, value));
+      }
+      made.values[i] = value;
+    }
+    return made;
+  }
+  double scale(std::uint64_t row, std::uint64_t column) const {
+    const Type type = operand_.format.scale;
+    return decode(type, load_element(type, scales_->bytes, scale_at(row, column)));
+  }
   std::uint64_t code_at(std::uint64_t row, std::uint64_t column) const {
     if (operand_.format.element.bits == 6) return padded(row * operand_.ld + column);
     if (!layout_) return load_element(operand_.format.element, codes_.bytes, row * operand_.ld + column);
@@ -74,6 +94,7 @@ class Matrix {
   const HostTensor *scales_, *zeros_;
   std::optional<Type> rounded_;
   std::optional<kit::WeightLayout> layout_;
+  std::unordered_map<std::uint64_t, Row> rows_;
 };
 
 /// Integers times their scales are rounded to the type of A, if that has 16 bits.
@@ -158,15 +179,16 @@ class Reference {
   Sum sum_of(std::uint64_t row, std::uint64_t column) const {
     const std::uint64_t batch = *batch_of(row);
     double sum = 0, magnitudes = 0;
+    const Matrix::Row &a = a_.row(row), &b = b_.row(batch * p_.n + column);
     for (std::uint64_t i = 0; i < p_.k; ++i) {
-      const double product = a_.at(row, i) * b_.at(batch * p_.n + column, i);
+      const double product = a.values[i] * b.values[i];
       sum += product;
       magnitudes += std::abs(product);
     }
     // Each instruction cuts its products and the accumulator off 24 bits below the largest of them.
     const double steps = std::ceil(p_.k / kStep);
     double error = steps * (kStep + 2) * (std::ldexp(magnitudes, -24) + std::ldexp(1.0, -149));
-    if (p_.row_scales()) error += error_of_runs(row, batch * p_.n + column);
+    if (p_.row_scales()) error += error_of_runs(a, b);
     const double scale =
         factor(tensor_a_, p_.separate() ? batch : 0) * factor(tensor_b_, batch) * factor(row_scales_, row);
     const double bias = summand(bias_, batch * p_.n + column);
@@ -177,23 +199,23 @@ class Reference {
 
   /// What the tensor cores drop of fp8 products: each is cut off towards zero. Of a group whose scale is
   /// below 2^-14 of the largest in its run, what e4m3 does not have is rounded.
-  double error_of_runs(std::uint64_t row, std::uint64_t column) const {
+  double error_of_runs(const Matrix::Row& a, const Matrix::Row& b) const {
     double error = 0;
     for (std::uint64_t begin = 0; begin < p_.k; begin += kRun) {
-      const std::uint64_t end = std::min<std::uint64_t>(p_.k, begin + kRun);
+      const std::uint64_t end = std::min<std::uint64_t>(p_.k, begin + kRun), group = p_.b.format.block;
       double sum = 0, low = 0, high = 0, term = 0, largest = 0;
       int lean = 0;  // positive minus negative products
       for (std::uint64_t i = begin; i < end; ++i) {
-        const double product = a_.at(row, i) * b_.at(column, i);
+        const double product = a.values[i] * b.values[i];
         lean += (product > 0 ? 1 : 0) - (product < 0 ? 1 : 0);
         sum += product;
         low = std::min(low, sum), high = std::max(high, sum), term = std::max(term, std::abs(product));
-        largest = std::max(largest, b_.scale(column, i));
+        largest = std::max(largest, b.scales[i / group]);
       }
       const double steps = static_cast<double>(kRun) / kStep + 4;
       error += (4 * steps + std::abs(lean)) * std::max(high - low, term) * kKept;
       for (std::uint64_t i = begin; !p_.b.integers() && i < end; ++i)
-        if (b_.scale(column, i) < largest * 0x1p-14) error += std::abs(a_.at(row, i)) * largest * 0x1p-16;
+        if (b.scales[i / group] < largest * 0x1p-14) error += std::abs(a.values[i]) * largest * 0x1p-16;
     }
     return error;
   }
@@ -216,7 +238,7 @@ class Reference {
   }
 
   const Problem& p_;
-  Matrix a_, b_;
+  mutable Matrix a_, b_;
   const HostTensor *tensor_a_, *tensor_b_, *row_scales_, *row_weights_, *bias_, *c_,
       *groups_;  // null: there is none
 };

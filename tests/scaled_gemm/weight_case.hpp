@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,8 @@ class Case {
       : problem_(scaled_gemm().problem(given)),
         plans_(scaled_gemm().tensors(problem_)),
         layout_(element_of(problem_.at("format_b")), size("n"), size("k"), plans_[0].type.bits),
+        k_(size("k")),
+        group_(size("group")),
         random_(Catch::getSeed()) {
     // Not a multiple of the pitch: an odd k ends in the middle of a byte.
     weights_ = noise(size("n") * pitch() / 2);
@@ -52,15 +55,15 @@ class Case {
         row_scales_.push_back(
             static_cast<float>(std::ldexp(1 + uniform(), -static_cast<int>(random_() % 9))));
     activations_ = noise(plans_[0].bytes());
-    const std::size_t lda = size("lda");
-    for (std::size_t i = 0; i < size("m") * lda; ++i) {
-      const double value = i % lda < size("k") ? activation() : std::nan("");
+    const std::size_t lda = size("lda"), m = size("m");
+    for (std::size_t i = 0; i < m * lda; ++i) {
+      const double value = i % lda < k_ ? activation() : std::nan("");
       test::narrow::store(plans_[0].type, activations_, i, test::narrow::encode(plans_[0].type, value));
     }
   }
 
   std::size_t size(const char* name) const { return std::stoull(problem_.at(name)); }
-  std::size_t groups() const { return (size("k") + size("group") - 1) / size("group"); }
+  std::size_t groups() const { return (k_ + group_ - 1) / group_; }
   bool bytes() const { return plans_[0].type.bits == 8; }  ///< rows of A have a scale each
   const TensorPlan& scale_plan() const { return plans_[bytes() ? 3 : 2]; }
   Type scale() const { return scale_plan().type; }
@@ -86,10 +89,12 @@ class Case {
     INFO("problem " << test::words(problem_) << ", config " << test::words(config) << ", seed "
                     << Catch::getSeed());
     decode_operands();
-    for (std::size_t row = 0; row < size("m"); ++row)
-      for (std::size_t column = 0; column < size("n"); ++column) {
+    const std::size_t m = size("m"), n = size("n"), ldd = size("ldd");
+    for (std::size_t row = 0; row < m; ++row)
+      for (std::size_t column = 0; column < n; ++column) {
         INFO("d[" << row << ", " << column << "]");
-        require_close(d[row * size("ldd") + column], row, column);
+        require_close(d[row * ldd + column], std::span(a_).subspan(row * k_, k_),
+                      std::span(b_).subspan(column * k_, k_));
       }
     return d;
   }
@@ -109,7 +114,7 @@ class Case {
   double weight(std::size_t row, std::size_t k) const {
     double code = test::narrow::decode(layout_.element(),
                                        test::narrow::load(layout_.element(), weights_, row * pitch() + k));
-    const std::size_t group = row * groups() + k / size("group");
+    const std::size_t group = row * groups() + k / group_;
     if (zero_points()) code -= std::to_integer<int>(zeros_[group] & std::byte{0x7f});
     const double value = code * test::narrow::decode(scale(), test::narrow::load(scale(), scales_, group));
     if (layout_.element() == e2m1 || bytes()) return value * tensor_scale_;
@@ -120,7 +125,7 @@ class Case {
   static Type element_of(const std::string& format) {
     return format == "s4" ? s4 : format == "u4" ? u4 : e2m1;
   }
-  std::size_t pitch() const { return size("k") + size("k") % 2 + 6; }
+  std::size_t pitch() const { return k_ + k_ % 2 + 6; }
   /// Beside bytes, whose sums have 13 bits, integers: all products are exact.
   double activation() {
     if (bytes()) return static_cast<double>(random_() % 5) - 2;
@@ -136,20 +141,20 @@ class Case {
   /// The values of A and B, row by row.
   void decode_operands() {
     a_.clear(), b_.clear();
-    for (std::size_t row = 0; row < size("m"); ++row)
-      for (std::size_t k = 0; k < size("k"); ++k)
+    const std::size_t m = size("m"), n = size("n"), lda = size("lda");
+    for (std::size_t row = 0; row < m; ++row)
+      for (std::size_t k = 0; k < k_; ++k)
         a_.push_back((row_scales_.empty() ? 1.0 : double(row_scales_[row])) *
-                     test::narrow::decode(plans_[0].type, test::narrow::load(plans_[0].type, activations_,
-                                                                             row * size("lda") + k)));
-    for (std::size_t row = 0; row < size("n"); ++row)
-      for (std::size_t k = 0; k < size("k"); ++k) b_.push_back(weight(row, k));
+                     test::narrow::decode(plans_[0].type,
+                                          test::narrow::load(plans_[0].type, activations_, row * lda + k)));
+    for (std::size_t row = 0; row < n; ++row)
+      for (std::size_t k = 0; k < k_; ++k) b_.push_back(weight(row, k));
   }
 
-  void require_close(double got, std::size_t row, std::size_t column) const {
+  void require_close(double got, std::span<const double> a, std::span<const double> b) const {
     double sum = 0, magnitude = 0;
-    const std::size_t depth = a_.size() / size("m");
-    for (std::size_t k = 0; k < depth; ++k) {
-      const double product = a_[row * depth + k] * b_[column * depth + k];
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      const double product = a[k] * b[k];
       sum += product, magnitude += std::abs(product);
     }
     if (std::isnan(sum)) {
@@ -208,6 +213,7 @@ class Case {
   Settings problem_;
   std::vector<TensorPlan> plans_;
   kit::WeightLayout layout_;
+  std::size_t k_, group_;
   std::mt19937_64 random_;
   std::vector<std::byte> weights_, scales_, zeros_, activations_;
   std::vector<float> row_scales_;  // of A
