@@ -50,7 +50,7 @@ Place place_beside_bytes(std::uint64_t row, std::uint64_t k) {
 }
 
 Place place_of(const WeightLayout& layout, std::uint64_t row, std::uint64_t k, std::uint64_t depth_tiles) {
-  Place place = layout.activation_bits() == 8 ? place_beside_bytes(row, k) : place_beside_halves(row, k);
+  Place place = layout.activations().bits == 8 ? place_beside_bytes(row, k) : place_beside_halves(row, k);
   place.word += (row / kRows * depth_tiles + k / kDepth) * WeightLayout::kTileBytes;
   return place;
 }
@@ -81,14 +81,18 @@ std::uint64_t plain_bytes(const WeightLayout& layout, std::uint64_t pitch) {
 
 }  // namespace
 
-WeightLayout::WeightLayout(Type element, std::uint64_t rows, std::uint64_t depth, int activation_bits)
-    : element_(element), rows_(rows), depth_(depth), activation_bits_(activation_bits) {
-  const bool narrow = element == s4 || element == u4 || element == e2m1;
-  if (!narrow || rows == 0 || depth == 0 || (activation_bits != 16 && activation_bits != 8))
-    throw Error(ErrorKind::usage, "bad-weights",
-                fmt::format("a weight layout of {} x {} elements of {} beside activations of {} bits", rows,
-                            depth, element.name, activation_bits),
-                "it is for s4, u4 and e2m1, with at least one element, beside 16 or 8 bits");
+WeightLayout::WeightLayout(Type element, std::uint64_t rows, std::uint64_t depth, Type activations)
+    : element_(element), rows_(rows), depth_(depth), activations_(activations) {
+  const bool integers = element == s4 || element == u4;
+  const bool floats = activations == bf16 || activations == f16 || activations == e4m3 || activations == e5m2;
+  if ((!integers && element != e2m1) || rows == 0 || depth == 0 ||
+      !(floats || (activations == s8 && integers)))
+    throw Error(
+        ErrorKind::usage, "bad-weights",
+        fmt::format("a weight layout of {} x {} elements of {} beside {}", rows, depth, element.name,
+                    activations.name),
+        "it is for s4, u4 and e2m1, with at least one element, beside bf16, f16, e4m3 and e5m2, and for "
+        "integers beside s8");
 }
 
 std::uint64_t WeightLayout::row_tiles() const { return units_in(rows_, kRows); }
@@ -98,11 +102,12 @@ std::uint64_t WeightLayout::depth_tiles() const { return filled_depth(depth_) / 
 std::uint64_t WeightLayout::bytes() const { return row_tiles() * depth_tiles() * kTileBytes; }
 
 int WeightLayout::bit_of_word(int index, int bit) const {
-  if (activation_bits_ == 16) {
+  if (activations_.bits == 16) {
     const Bits& bits = element_ == e2m1 ? kFloat : kInteger;
     return index / 4 * 16 + bits.at(static_cast<std::size_t>(index % 4)).at(static_cast<std::size_t>(bit));
   }
   const int reg = index / 4, number = index % 4;
+  if (activations_ == s8) return 8 * number + 4 * reg + bit;
   if (element_ == e2m1 && bit == 3) return 8 * number + (reg == 0 ? 7 : 3);  // the sign
   return 16 * reg + 4 * number + bit;
 }

@@ -19,6 +19,12 @@ constexpr std::uint32_t kSignsWithCarries = 0x7f7f'7f80;
 constexpr std::uint32_t kLeastFloat = 0x0040'0000;  // 2^-127 in f32, the scale of code 0
 constexpr int kMantissaBits = 23;
 
+constexpr std::uint32_t kHighHalves = 0xf0f0'f0f0;  // of bytes
+constexpr float kSixteenth = 0x1p-4F;
+/// The bits of 1.5 * 2^23: an integer of 23 bits added to them is added to the number.
+constexpr std::int64_t kIntegerBits = 0x4b40'0000;
+constexpr float kIntegerBase = 0x1.8p23F;
+
 /// Entries of integers: e4m3 of 0 to 7 with a sign, and of -8 to -1 less 0x7f.
 constexpr std::array<std::uint32_t, 2> kPositive = {0xc4c0'b880, 0xcecc'cac8};
 constexpr std::array<std::uint32_t, 2> kNegative = {0x4b4d'4f51, 0x3941'4549};
@@ -28,6 +34,14 @@ constexpr std::array<std::uint32_t, 2> kNegative = {0x4b4d'4f51, 0x3941'4549};
 int run_depth(const Problem& p, int tile_k) {
   const int most = std::min(tile_k, kMostRun);
   return p.b.integers() ? std::min(most, static_cast<int>(p.b.format.block)) : most;
+}
+
+void promote(KernelBuilder& k, Reg sum, Reg accumulator, Reg factor) {
+  if (accumulator.type != f32) {
+    const Reg bits = k.add(KernelBuilder::as(u32, accumulator), kIntegerBits);
+    accumulator = k.sub(KernelBuilder::as(f32, bits), kIntegerBase);
+  }
+  k.emit("fma.rn.f32", sum, accumulator, factor, sum);
 }
 
 int ByteDequantiser::table_bytes(const Problem& p) {
@@ -52,6 +66,7 @@ void ByteDequantiser::fill_table(KernelBuilder& k, const Problem& p, Reg table, 
 
 ByteDequantiser::ByteDequantiser(KernelBuilder& k, const Problem& p, Reg table)
     : k_(k), p_(p), table_(table), zero_(k.mov(b32, 0)) {
+  if (p.a.format.element == s8) return;
   if (!p.b.integers()) last_ = k.mov(b32, both_halves(kTableRows - 1));
   for (std::size_t i = 0; p.b.integers() && i < 2; ++i) {
     positive_[i] = k.mov(b32, static_cast<std::int64_t>(kPositive[i]));
@@ -59,11 +74,8 @@ ByteDequantiser::ByteDequantiser(KernelBuilder& k, const Problem& p, Reg table)
   }
 }
 
-// Scales of integers are bf16, the high half of an f32.
 ByteDequantiser::Run ByteDequantiser::run_of(std::span<const Reg> scales) {
-  if (p_.b.integers())
-    return {.factor = {KernelBuilder::as(f32, k_.shl(scales.front(), 16)),
-                       KernelBuilder::as(f32, k_.and_(scales.front(), std::int64_t{0xffff'0000}))}};
+  if (p_.b.integers()) return integer_run(scales.front());
   Run run;
   for (const Reg& one : scales) {
     const Reg halves = k_.op("prmt.b32", one, zero_, kBytesToHalves);
@@ -77,6 +89,15 @@ ByteDequantiser::Run ByteDequantiser::run_of(std::span<const Reg> scales) {
     const Reg number = k_.fma(power, 0.0F, power);  // 255 would be infinity, and is NaN
     run.factor[i] = k_.mul(number, 1 / kFirstRow);
   }
+  return run;
+}
+
+// Scales are bf16, the high half of an f32.
+ByteDequantiser::Run ByteDequantiser::integer_run(Reg scales) {
+  Run run{.factor = {KernelBuilder::as(f32, k_.shl(scales, 16)),
+                     KernelBuilder::as(f32, k_.and_(scales, std::int64_t{0xffff'0000}))}};
+  if (p_.a.format.element == s8)
+    for (Reg& factor : run.factor) factor = k_.mul(factor, kSixteenth);
   return run;
 }
 
@@ -97,7 +118,13 @@ ByteDequantiser::Tables ByteDequantiser::tables_of(const Run& run, Reg scales) {
 }
 
 void ByteDequantiser::make(Reg word, const Tables& tables, std::span<const Reg> into) {
+  if (p_.a.format.element == s8) return bytes(word, into);
   p_.b.integers() ? integers(word, into) : floats(word, tables, into);
+}
+
+void ByteDequantiser::bytes(Reg word, std::span<const Reg> into) {
+  for (std::size_t i = 0; i < 2; ++i)
+    k_.emit("and.b32", into[i], i == 0 ? k_.shl(word, 4) : word, std::int64_t{kHighHalves});
 }
 
 void ByteDequantiser::integers(Reg word, std::span<const Reg> into) {

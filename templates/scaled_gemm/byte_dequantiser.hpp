@@ -7,11 +7,14 @@
 #include "ptxloom/builder.hpp"
 #include "scaled_gemm/problem.hpp"
 
-// Fragments of operand A, of e4m3, from words of the weight layout beside 8 bits. The products of a run of k
-// are accumulated by themselves and then added to sums in f32, times a factor for each row of weights: they
-// are promoted. So no accumulation of the tensor cores, which keeps 13 bits, is longer than a run.
+// Fragments of operand A, of e4m3 or s8, from words of the weight layout beside 8 bits. The products of a run
+// of k are accumulated by themselves and then added to sums in f32, times a factor for each row of weights:
+// they are promoted. So no accumulation of the tensor cores, which of fp8 keeps 13 bits, is longer than a
+// run.
 //
-// s4      The integers are exact. A byte is looked up by prmt, in a table of 0 to 7 for the low three bits of
+// s4, s8  16 times the integers, by a mask. The factor is a 16th of the scale of the group.
+// s4      Beside e4m3: the integers are exact. A byte is looked up by prmt, in a table of 0 to 7 for the low
+// three bits of
 // a
 //         code, or in one of -8 to -1. prmt repeats the sign of an entry where the fourth bit of a selector
 //         is set: entries of the first table have a sign, so negative codes find 0xff there; in the second,
@@ -25,6 +28,9 @@ namespace ptxloom::scaled_gemm {
 
 /// Elements of k whose products are promoted at once, for k-blocks of this many.
 int run_depth(const Problem& problem, int tile_k);
+
+/// sum += accumulator * factor, in f32. Integers of an accumulator are below 2^22.
+void promote(KernelBuilder& k, Reg sum, Reg accumulator, Reg factor);
 
 class ByteDequantiser {
  public:
@@ -50,6 +56,8 @@ class ByteDequantiser {
   void make(Reg word, const Tables& tables, std::span<const Reg> into);
 
  private:
+  Run integer_run(Reg scales);
+  void bytes(Reg word, std::span<const Reg> into);
   void integers(Reg word, std::span<const Reg> into);
   void floats(Reg word, const Tables& tables, std::span<const Reg> into);
 

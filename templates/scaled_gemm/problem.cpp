@@ -26,6 +26,7 @@ std::uint32_t number(const Settings& words, const std::string& name) {
 /// Whether there are kernels for these formats of A and B.
 bool multiplies(const Format& a, const Format& b) {
   if (a.block != 0) return a.scale == b.scale;  // both MX formats, or both NVFP4
+  if (a.element == s8) return b.element == s4;
   if (a.element == e4m3) return b.element == s4 || (b.element == e2m1 && b.scale == ue8m0);
   return b.element == s4 || b.element == u4 || (a.element == bf16 && b.element == e2m1);
 }
@@ -94,10 +95,11 @@ void complete_group(Settings& words) {
         ErrorKind::usage, "bad-value",
         fmt::format("scaled_gemm: group={} cannot be used with format_b={}", words.at("group"), b.name),
         fmt::format("its scales are for {} elements: leave group out", b.block));
-  if (words.at("format_a") == "e4m3" && number(words, "group") < kInstructionOfBytes)
+  const Format a = format_named(words.at("format_a"));
+  if (a.block == 0 && a.element.bits == 8 && number(words, "group") < kInstructionOfBytes)
     throw Error(
         ErrorKind::usage, "bad-value",
-        fmt::format("scaled_gemm: group={} cannot be used with format_a=e4m3", words.at("group")),
+        fmt::format("scaled_gemm: group={} cannot be used with format_a={}", words.at("group"), a.name),
         fmt::format("an instruction multiplies {} elements: give at least as many", kInstructionOfBytes));
 }
 
@@ -197,7 +199,7 @@ Problem::Problem(const Settings& words)
     b.widened = widens(b.format, a.format);
   }
   b.format.block = number(words, "group");
-  b.beside = a.format.element.bits;
+  if (b.shuffled) b.beside = a.format.element;
   if (b.integers()) b.format.scale = a.format.element.bits == 8 ? bf16 : a.format.element;
 }
 

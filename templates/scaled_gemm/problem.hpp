@@ -30,7 +30,7 @@ struct Operand {
   bool batched = false;   ///< one matrix for each batch
   bool shuffled = false;  ///< elements and scales are in the kit's weight layout
   bool widened = false;  ///< elements below 8 bits become bytes in fragments: the other operand has more bits
-  int beside = 16;       ///< bits of an element of the other operand, which the weight layout depends on
+  Type beside = bf16;    ///< elements of the other operand, which the weight layout depends on
 
   bool scaled() const { return format.block != 0; }
   bool integers() const { return format.element == s4 || format.element == u4; }
@@ -80,7 +80,8 @@ struct Problem {
   /// Whether each batch has an A and a D of its own.
   bool separate() const { return batch > 1 && groups != Groups::contiguous; }
   std::uint64_t all_rows() const { return separate() ? std::uint64_t{batch} * m : m; }  ///< of A and D
-  /// Whether A has no scales but one for each row, which the epilogue applies: fp8 beside 4-bit weights.
+  /// Whether A has no scales but one for each row, which the epilogue applies: 8 bits beside 4-bit
+  /// weights.
   bool row_scales() const { return b.shuffled && a.format.element.bits == 8; }
   /// The type whose arithmetic the tensor cores do: widened elements count as fp8.
   Type multiplied() const { return a.widened ? e4m3 : a.format.element; }

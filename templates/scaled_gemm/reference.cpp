@@ -188,7 +188,7 @@ class Reference {
     // Each instruction cuts its products and the accumulator off 24 bits below the largest of them.
     const double steps = std::ceil(p_.k / kStep);
     double error = steps * (kStep + 2) * (std::ldexp(magnitudes, -24) + std::ldexp(1.0, -149));
-    if (p_.row_scales()) error += error_of_runs(a, b);
+    if (p_.a.format.element == e4m3 && p_.row_scales()) error += error_of_runs(a, b);
     const double scale =
         factor(tensor_a_, p_.separate() ? batch : 0) * factor(tensor_b_, batch) * factor(row_scales_, row);
     const double bias = summand(bias_, batch * p_.n + column);

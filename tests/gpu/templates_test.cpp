@@ -105,7 +105,7 @@ TEST_CASE("scaled_gemm is right on the GPU, every element", "[gpu]") {
   for (const auto& [a, b, least] :
        {Formats{"bf16", "s4", 80}, Formats{"bf16", "u4", 80}, Formats{"bf16", "mxfp4", 80},
         Formats{"bf16", "nvfp4", 80}, Formats{"f16", "s4", 80}, Formats{"f16", "u4", 80},
-        Formats{"e4m3", "s4", 89}, Formats{"e4m3", "mxfp4", 89}})
+        Formats{"e4m3", "s4", 89}, Formats{"e4m3", "mxfp4", 89}, Formats{"s8", "s4", 80}})
     for (const char* most : {"16", "90"}) {
       if (chip < least) continue;
       const Settings problem{{"m", draw.number(1, static_cast<std::uint32_t>(std::stoi(most)))},

@@ -37,7 +37,7 @@ class Case {
   explicit Case(const Settings& given)
       : problem_(scaled_gemm().problem(given)),
         plans_(scaled_gemm().tensors(problem_)),
-        layout_(element_of(problem_.at("format_b")), size("n"), size("k"), plans_[0].type.bits),
+        layout_(element_of(problem_.at("format_b")), size("n"), size("k"), plans_[0].type),
         k_(size("k")),
         group_(size("group")),
         random_(Catch::getSeed()) {
@@ -58,7 +58,8 @@ class Case {
     const std::size_t lda = size("lda"), m = size("m");
     for (std::size_t i = 0; i < m * lda; ++i) {
       const double value = i % lda < k_ ? activation() : std::nan("");
-      test::narrow::store(plans_[0].type, activations_, i, test::narrow::encode(plans_[0].type, value));
+      if (i % lda < k_ || plans_[0].type != s8)
+        test::narrow::store(plans_[0].type, activations_, i, test::narrow::encode(plans_[0].type, value));
     }
   }
 
@@ -126,8 +127,9 @@ class Case {
     return format == "s4" ? s4 : format == "u4" ? u4 : e2m1;
   }
   std::size_t pitch() const { return k_ + k_ % 2 + 6; }
-  /// Beside bytes, whose sums have 13 bits, integers: all products are exact.
+  /// Of e4m3, whose sums have 13 bits, small integers: all products are exact.
   double activation() {
+    if (plans_[0].type == s8) return static_cast<double>(random_() % 256) - 128;
     if (bytes()) return static_cast<double>(random_() % 5) - 2;
     return 2 * uniform() - 1;
   }

@@ -26,13 +26,14 @@
 ///             3: bits 9 10 11 and 14. So one shift and one mask make the exponent and mantissa of a bf16.
 ///
 /// 8 bits: two words have the four registers, registers 0 and 1 (rows r and r + 8) in the first one. A
-/// register has four elements, adjacent in k. Those of the word's first register are selectors of prmt in its
-/// low half:
+/// register has four elements, adjacent in k. Beside floats those of the word's first register are selectors
+/// of prmt in its low half, and those of the second in its high half; beside integers they are the low and
+/// high halves of bytes:
 ///
-///     s4, u4  element j: bits 4 j to 4 j + 3 of the half
-///     e2m1    exponent and mantissa: bits 4 j to 4 j + 2 of the half; the sign in bit 8 j + 7 of the word,
-///     or
-///             8 j + 3 for the second register
+///     s4, u4  element j: bits 4 j to 4 j + 3 of the half; beside integers bits 8 j to 8 j + 3 of the
+///             word, or 8 j + 4 to 8 j + 7 for the second register
+///     e2m1    exponent and mantissa: bits 4 j to 4 j + 2 of the half; the sign in bit 8 j + 7 of the
+///             word, or 8 j + 3 for the second register
 ///
 /// Scales, and other values that groups of k share, are in the same order: 64 values for each group and tile
 /// row, for a thread's rows r and r + 8 side by side. The values of a group follow those of the one before.
@@ -51,14 +52,15 @@ class WeightLayout {
   static constexpr int kThreadBytes = 16;  ///< of a tile, for each thread of a warpgroup
   static constexpr int kTileBytes = kTileRows * kTileDepth / 2;  ///< of a tile
 
-  /// `activation_bits`: of the elements that the weights are multiplied by, 16 or 8. Throws Error(usage,
-  /// "bad-weights") for other numbers of them, for a type other than s4, u4 and e2m1, and for sizes of zero.
-  WeightLayout(Type element, std::uint64_t rows, std::uint64_t depth, int activation_bits = 16);
+  /// `activations`: what the weights are multiplied by: bf16 or f16; e4m3 or e5m2; or s8, beside s4 and u4.
+  /// Throws Error(usage, "bad-weights") for other types of them, for a type other than s4, u4 and e2m1, and
+  /// for sizes of zero.
+  WeightLayout(Type element, std::uint64_t rows, std::uint64_t depth, Type activations = bf16);
 
   Type element() const { return element_; }                              ///< s4, u4 or e2m1
   std::uint64_t rows() const { return rows_; }                           ///< n
   std::uint64_t depth() const { return depth_; }                         ///< k
-  int activation_bits() const { return activation_bits_; }               ///< 16 or 8
+  Type activations() const { return activations_; }                      ///< what they are multiplied by
   std::uint64_t row_tiles() const;                                       ///< tiles along n
   std::uint64_t depth_tiles() const;                                     ///< tiles along k
   std::uint64_t bytes() const;                                           ///< of all tiles
@@ -79,7 +81,7 @@ class WeightLayout {
  private:
   Type element_;
   std::uint64_t rows_, depth_;
-  int activation_bits_;
+  Type activations_;
 };
 
 /// Brings weights into the layout. `plain`: rows of k elements, two in a byte, the first in the low bits; a

@@ -102,7 +102,7 @@ class Generator {
 
   void multiply(kit::TileCopy& copy, kit::Fragments& fragments, Weights& weights) {
     sums_ = products_.zeros();
-    if (p_.row_scales()) accumulators_ = products_.zeros();
+    if (p_.row_scales()) accumulators_ = std::exchange(sums_, f32_zeros(sums_));
     for (int stage = 0; stage + 1 < c_.stages; ++stage) {
       copy.issue(k_.mov(u32, stage * tile_.bytes()));
       k_.cp_async_commit();
@@ -140,14 +140,25 @@ class Generator {
     if (step % steps == steps - 1) promote(weights);
   }
 
+  /// As many as these.
+  kit::Accumulators f32_zeros(const kit::Accumulators& like) {
+    kit::Accumulators made;
+    for (const auto& row : like)
+      for (auto& tiles = made.emplace_back(); const auto& tile : row) {
+        tiles.push_back(k_.regs(f32, static_cast<int>(tile.size())));
+        for (const Reg& sum : tiles.back()) k_.emit("mov.f32", sum, Arg::zero(f32));
+      }
+    return made;
+  }
+
   void promote(const Weights& weights) {
     const std::vector<kit::AccumulatorPlace> places = kit::accumulator_places(mma_);
     for (std::size_t i = 0; i < sums_.size(); ++i)
       for (std::size_t j = 0; j < sums_[i].size(); ++j)
         for (std::size_t reg = 0; reg < places.size(); ++reg)
-          k_.emit("fma.rn.f32", sums_[i][j][reg], accumulators_[i][j][reg],
-                  weights.factors(static_cast<int>(i))[static_cast<std::size_t>(places[reg].row / 8)],
-                  sums_[i][j][reg]);
+          scaled_gemm::promote(
+              k_, sums_[i][j][reg], accumulators_[i][j][reg],
+              weights.factors(static_cast<int>(i))[static_cast<std::size_t>(places[reg].row / 8)]);
   }
 
   void store(const kit::TileOrigin& tile, Reg group) {
@@ -177,8 +188,9 @@ class Generator {
 }  // namespace
 
 std::string mma_opcode(const Problem& p) {
-  return fmt::format("mma.sync.aligned.m16n8k{1}.row.col.f32.{0}.{0}.f32", p.a.format.element.name,
-                     instruction_depth(p));
+  const Type type = p.a.format.element;
+  return fmt::format("mma.sync.aligned.m16n8k{1}.row.col.{2}.{0}.{0}.{2}", type.name, instruction_depth(p),
+                     type == s8 ? "s32" : "f32");
 }
 
 std::uint64_t grid(const Problem& p, const Config& c) {

@@ -43,7 +43,7 @@ void MainLoop::run(const kit::DepthPart& depth) {
   k_.comment("multiply: zero accumulators");
   for (const kit::Accumulators& all : {accumulators_, sums_})
     for (const auto& tile : all)
-      for (const Reg& sum : tile[0]) k_.emit("mov.f32", sum, Arg::zero(f32));
+      for (const Reg& sum : tile[0]) k_.emit("mov." + std::string(sum.type.name), sum, Arg::zero(sum.type));
   for (const auto& tile : factors_)
     for (const Reg& factor : tile) k_.emit("mov.f32", factor, Arg::zero(f32));
   k_.emit("setp.ne.u32", releases_, in_.lane, in_.lane);
@@ -102,8 +102,8 @@ void MainLoop::promote() {
   const std::vector<kit::AccumulatorPlace> places = kit::accumulator_places(mma_);
   for (std::size_t i = 0; i < sums_.size(); ++i)
     for (std::size_t j = 0; j < places.size(); ++j)
-      k_.emit("fma.rn.f32", sums_[i][0][j], accumulators_[i][0][j],
-              factors_[i][static_cast<std::size_t>(places[j].row / 8)], sums_[i][0][j]);
+      scaled_gemm::promote(k_, sums_[i][0][j], accumulators_[i][0][j],
+                           factors_[i][static_cast<std::size_t>(places[j].row / 8)]);
 }
 
 void MainLoop::release() {

@@ -56,9 +56,9 @@ int chunk_steps(const Problem& p, const Config& c) {
 }
 
 std::string opcode(const Problem& p, int tile_m) {
-  const std::string_view type = p.a.format.element.name;
-  return fmt::format("wgmma.mma_async.sync.aligned.m64n{}k{}.f32.{}.{}", tile_m, instruction_depth(p), type,
-                     type);
+  const Type type = p.a.format.element;
+  return fmt::format("wgmma.mma_async.sync.aligned.m64n{0}k{1}.{2}.{3}.{3}", tile_m, instruction_depth(p),
+                     type == s8 ? "s32" : "f32", type.name);
 }
 
 bool staged(const Problem& p, const Config& c) {
