@@ -120,6 +120,7 @@ inline std::vector<ScaledCase> all_scaled_cases() {
         for (const char* b : {"s4", "mxfp4"})
           for (const char* groups : {"masked", "contiguous"})
             all.push_back(scaled_case(fmt::format("{}:bf16:{}:{}:{}:{}", groups, b, experts, tokens, shape)));
+  for (const int m : {256, 4096}) all.push_back(scaled_case(fmt::format("dense:s8:s4:{}", m)));
   for (const char* b : {"s4", "mxfp4"}) {
     for (const int m : {256, 4096}) all.push_back(scaled_case(fmt::format("dense:e4m3:{}:{}", b, m)));
     for (const char* shape : {"5760x2880", "4096x7168"})
