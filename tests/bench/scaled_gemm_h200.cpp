@@ -194,6 +194,8 @@ class Ours {
     const tune::SearchResult found = bench_.search(budget);
     turns.emplace_back(name + " tuned", bench_.bench(), bench_.load(found.best()->config));
     line[name + " tuned config"] = found.best()->config;
+    for (const tune::Measurement& one : found.candidates)
+      if (!one.problem) line[name + " tried"].push_back({{"config", one.config}, {"us", one.time_us}});
   }
   const tune::Task& task() const { return bench_.task(); }
 
